@@ -1,0 +1,231 @@
+//! The arithmetic on one tile: polynomials of registers, and operators along its lines.
+//!
+//! A register holds `n + 2 HALO` rows; row `HALO + m` is point m of every line. The halo rows of an operand are filled
+//! with the other end of the line where it is periodic, so the stencils have no case to tell apart.
+
+use pulp::{Simd, WithSimd};
+
+use super::program::{Polynomial, Term};
+use super::{LANES, Row};
+use crate::engine::{EndRow, LineOperator};
+use crate::lines::solve_lanes;
+use crate::real::{Real, fma};
+use crate::scheme::MAX_WIDTH;
+
+/// Rows before and after the points of a line.
+pub(super) const HALO: usize = MAX_WIDTH;
+
+/// Rows evaluated together: 8 x 16 numbers, so that a term of a polynomial finds the rows of the last one in L1.
+const BLOCK: usize = 8;
+
+/// Fill the halo of a register of `n` points periodically.
+pub(super) fn wrap<T: Real>(rows: &mut [Row<T>], n: usize) {
+    for i in 0..HALO {
+        rows[HALO + n + i] = rows[HALO + i % n];
+        rows[HALO - 1 - i] = rows[HALO + n - 1 - i % n];
+    }
+}
+
+/// `to` = (what it was, where `accumulate`) + scale × polynomial of `registers`, for the rows of all points.
+pub(super) struct Evaluate<'a, T> {
+    pub(super) polynomial: &'a Polynomial<T>,
+    pub(super) scale: T,
+    pub(super) accumulate: bool,
+    pub(super) registers: &'a [super::run::Register<T>],
+    pub(super) to: &'a mut [Row<T>],
+    pub(super) points: usize,
+}
+
+impl<T: Real> WithSimd for Evaluate<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let rows = &mut self.to[HALO..HALO + self.points];
+        if self.polynomial.0.is_empty() && !self.accumulate {
+            rows.fill([T::ZERO; LANES]);
+        }
+        for (block, rows) in rows.chunks_mut(BLOCK).enumerate() {
+            let start = HALO + block * BLOCK;
+            for (at, term) in self.polynomial.0.iter().enumerate() {
+                let coefficient = term.coefficient * self.scale;
+                let operand = |f: usize| &self.registers[term.factors[f]][start..start + rows.len()];
+                let add = self.accumulate || at > 0;
+                match term.factors.len() {
+                    0 => add_term::<S, T>(rows, add, |_, _| coefficient),
+                    1 => {
+                        let a = operand(0);
+                        add_product::<S, T>(rows, add, coefficient, |r, l| a[r][l]);
+                    }
+                    2 => {
+                        let (a, b) = (operand(0), operand(1));
+                        add_product::<S, T>(rows, add, coefficient, |r, l| a[r][l] * b[r][l]);
+                    }
+                    3 => {
+                        let (a, b, c) = (operand(0), operand(1), operand(2));
+                        add_product::<S, T>(rows, add, coefficient, |r, l| {
+                            a[r][l] * b[r][l] * c[r][l]
+                        });
+                    }
+                    _ => long_product::<S, T>(rows, add, coefficient, term, self.registers, start),
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn add_term<S: Simd, T: Real>(
+    rows: &mut [Row<T>],
+    add: bool,
+    value: impl Fn(usize, usize) -> T,
+) {
+    for (r, row) in rows.iter_mut().enumerate() {
+        for l in 0..LANES {
+            row[l] = if add { row[l] + value(r, l) } else { value(r, l) };
+        }
+    }
+}
+
+#[inline(always)]
+fn add_product<S: Simd, T: Real>(
+    rows: &mut [Row<T>],
+    add: bool,
+    coefficient: T,
+    product: impl Fn(usize, usize) -> T,
+) {
+    if add {
+        for (r, row) in rows.iter_mut().enumerate() {
+            for l in 0..LANES {
+                row[l] = fma::<S, T>(coefficient, product(r, l), row[l]);
+            }
+        }
+    } else {
+        for (r, row) in rows.iter_mut().enumerate() {
+            for l in 0..LANES {
+                row[l] = coefficient * product(r, l);
+            }
+        }
+    }
+}
+
+/// The product of four factors or more: rare, so taken row by row.
+#[inline(always)]
+fn long_product<S: Simd, T: Real>(
+    rows: &mut [Row<T>],
+    add: bool,
+    coefficient: T,
+    term: &Term<T>,
+    registers: &[super::run::Register<T>],
+    start: usize,
+) {
+    for (r, row) in rows.iter_mut().enumerate() {
+        let mut product = [coefficient; LANES];
+        for &factor in &term.factors {
+            let a = &registers[factor][start + r];
+            for l in 0..LANES {
+                product[l] = product[l] * a[l];
+            }
+        }
+        for l in 0..LANES {
+            row[l] = if add { row[l] + product[l] } else { product[l] };
+        }
+    }
+}
+
+/// `to` = A⁻¹ B `from` along the lines of a tile. The halo of `from` is filled where the lines are periodic.
+pub(super) struct Apply<'a, T> {
+    pub(super) operator: &'a LineOperator<T>,
+    pub(super) from: &'a [Row<T>],
+    pub(super) to: &'a mut [Row<T>],
+}
+
+impl<T: Real> WithSimd for Apply<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let stencil = &self.operator.stencil;
+        match (self.operator.factors.half_band(), stencil.odd) {
+            (0, true) => self.width::<S, 0, true>(),
+            (0, false) => self.width::<S, 0, false>(),
+            (1, true) => self.width::<S, 1, true>(),
+            (1, false) => self.width::<S, 1, false>(),
+            (_, true) => self.width::<S, 2, true>(),
+            (_, false) => self.width::<S, 2, false>(),
+        }
+    }
+}
+
+impl<T: Real> Apply<'_, T> {
+    /// The half-width as a constant for the usual stencils; 0 stands for any.
+    #[inline(always)]
+    fn width<S: Simd, const P: usize, const ODD: bool>(self) {
+        match (self.operator.stencil.half_width, self.operator.periodic) {
+            (1, true) => self.solve::<S, P, ODD, 1, false>(),
+            (2, true) => self.solve::<S, P, ODD, 2, false>(),
+            (3, true) => self.solve::<S, P, ODD, 3, false>(),
+            (_, true) => self.solve::<S, P, ODD, 0, false>(),
+            (_, false) => self.solve::<S, P, ODD, 0, true>(),
+        }
+    }
+
+    #[inline(always)]
+    fn solve<S: Simd, const P: usize, const ODD: bool, const W: usize, const ENDS: bool>(self) {
+        let Self { operator, from, to } = self;
+        let n = operator.len();
+        let stencil = &operator.stencil;
+        let half_width = if W == 0 { stencil.half_width } else { W };
+        let from = &from[..n + 2 * HALO];
+        // Rows m + s + up and m − s + down are rows m + s and m − s of these.
+        let ahead = &from[HALO.wrapping_add_signed(stencil.up)..];
+        let behind = &from[HALO - half_width + stencil.down.unsigned_abs()..];
+        let (weights, center) = (stencil.weights, stencil.center);
+        let inner = |m: usize| {
+            let mut sum = [T::ZERO; LANES];
+            if !ODD {
+                let row = &from[HALO + m];
+                for l in 0..LANES {
+                    sum[l] = center * row[l];
+                }
+            }
+            for s in 1..=half_width {
+                let (a, b) = (&ahead[m + s], &behind[m + half_width - s]);
+                let w = weights[s - 1];
+                for l in 0..LANES {
+                    let pair = if ODD { a[l] - b[l] } else { a[l] + b[l] };
+                    sum[l] = fma::<S, T>(w, pair, sum[l]);
+                }
+            }
+            sum
+        };
+        let to = &mut to[HALO..HALO + n];
+        if !ENDS {
+            solve_lanes::<S, T, P, LANES>(&operator.factors, inner, to);
+            return;
+        }
+        let (left, right) = (&operator.left, &operator.right);
+        let first_right = n - right.len();
+        let rows = |m: usize| {
+            if m < left.len() {
+                end_row::<S, T>(&left[m], from)
+            } else if m >= first_right {
+                end_row::<S, T>(&right[m - first_right], from)
+            } else {
+                inner(m)
+            }
+        };
+        solve_lanes::<S, T, P, LANES>(&operator.factors, rows, to);
+    }
+}
+
+#[inline(always)]
+fn end_row<S: Simd, T: Real>(row: &EndRow<T>, from: &[Row<T>]) -> Row<T> {
+    let mut sum = [T::ZERO; LANES];
+    for (w, f) in row.weights.iter().zip(&from[HALO + row.first..]) {
+        for l in 0..LANES {
+            sum[l] = fma::<S, T>(*w, f[l], sum[l]);
+        }
+    }
+    sum
+}

@@ -1,0 +1,77 @@
+//! The host: threads by rayon, SIMD by the compiler in tiles of lines, the instruction set chosen at run time.
+//!
+//! Work is cut the same way for any number of threads and sums are taken in a fixed order, so results do not depend on
+//! the number of threads.
+
+mod field;
+mod kernels;
+mod pointwise;
+mod program;
+mod run;
+mod tile;
+
+use std::sync::Mutex;
+
+pub use field::Field;
+pub use program::Program;
+
+use crate::error::{Error, Result};
+use crate::real::Real;
+use run::Scratch;
+
+/// Lines of a tile: two AVX-512 registers of f64, one of f32.
+pub(crate) const LANES: usize = 16;
+/// One point of every line of a tile.
+pub(crate) type Row<T> = [T; LANES];
+
+/// Threads, their scratch memory, and the instruction set.
+pub struct Cpu<T> {
+    pool: rayon::ThreadPool,
+    scratch: Vec<Mutex<Scratch<T>>>,
+    partials: Mutex<Vec<f64>>,
+    arch: pulp::Arch,
+}
+
+impl<T: Real> Cpu<T> {
+    /// A backend with `threads` threads, or one a core.
+    ///
+    /// # Errors
+    /// Where the system does not give the threads.
+    pub fn new(threads: Option<usize>) -> Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads.unwrap_or(0))
+            .thread_name(|i| format!("kolmo-{i}"))
+            .build()
+            .map_err(|e| Error::Config(vec![format!("error: cannot start the threads: {e}")]))?;
+        let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
+        Ok(Self { pool, scratch, partials: Mutex::default(), arch: pulp::Arch::new() })
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// The instruction set in use, in words.
+    pub fn simd(&self) -> &'static str {
+        simd_name(self.arch)
+    }
+}
+
+/// The best instruction set of this machine that the kernels were compiled for.
+#[cfg(target_arch = "x86_64")]
+fn simd_name(arch: pulp::Arch) -> &'static str {
+    match arch {
+        pulp::Arch::V4(_) => "AVX-512",
+        pulp::Arch::V3(_) => "AVX2 and FMA",
+        _ => "SSE2",
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn simd_name(arch: pulp::Arch) -> &'static str {
+    match arch {
+        pulp::Arch::Scalar => "baseline",
+        _ => "NEON",
+    }
+}

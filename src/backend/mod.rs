@@ -1,0 +1,3 @@
+//! Where fields live and loops run.
+
+pub mod cpu;

@@ -1,0 +1,123 @@
+//! A scalar carried at constant velocity, with diffusion or without: ∂φ/∂t + cⱼ ∂ⱼφ = ν ∂ⱼⱼφ.
+
+use std::f64::consts::TAU;
+
+use super::Domain;
+
+/// φ at t = 0. Gaussian and cone stand in the middle of the box and know only the active axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Shape {
+    /// exp(−r²/(2 s²)), s = `width`, with all its periodic images.
+    #[default]
+    Gaussian,
+    /// sin Σⱼ kⱼ xⱼ, kⱼ = 2π nⱼ / Lⱼ, x from the edge of the box.
+    Sine,
+    /// max(0, 1 − r/r₀), r₀ = `width`, r to the nearest image.
+    Cone,
+}
+
+/// A shape that moves with c and, but for the cone, has an exact solution with diffusion too:
+///
+/// ```text
+/// sine      φ = exp(−ν k² t) sin Σⱼ kⱼ (xⱼ − cⱼ t)
+/// Gaussian  φ = Πⱼ (s/S) exp(−(xⱼ − cⱼ t)²/(2 S²)),  S² = s² + 2 ν t
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScalarAdvection {
+    /// What is carried.
+    pub shape: Shape,
+    /// c.
+    pub velocity: [f64; 3],
+    /// ν ≥ 0.
+    pub diffusivity: f64,
+    /// s of the Gaussian, r₀ of the cone.
+    pub width: f64,
+    /// n of the sine: periods in the box along x, y, z.
+    pub wavenumber: [i32; 3],
+}
+
+impl Default for ScalarAdvection {
+    fn default() -> Self {
+        ScalarAdvection {
+            shape: Shape::Gaussian,
+            velocity: [1.0, 0.0, 0.0],
+            diffusivity: 0.0,
+            width: 0.5,
+            wavenumber: [1, 0, 0],
+        }
+    }
+}
+
+impl ScalarAdvection {
+    /// The box, unless the user gives `grid.length`.
+    pub fn domain(&self) -> Domain {
+        Domain::cube(TAU)
+    }
+
+    /// φ at t = 0 at the point `x` of the box `domain`. `active[axis]` is false where the grid has one point along that
+    /// axis: nothing varies there.
+    pub fn initial(&self, domain: &Domain, active: [bool; 3], x: [f64; 3]) -> f64 {
+        self.carried(domain, active, x, 0.0)
+    }
+
+    /// φ at time `t`; `None` for a cone that spreads.
+    pub fn exact(&self, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> Option<f64> {
+        let known = self.shape != Shape::Cone || self.diffusivity == 0.0;
+        known.then(|| self.carried(domain, active, x, t))
+    }
+
+    /// See [`Case::problems`](super::Case::problems).
+    pub(super) fn problems(&self) -> Vec<(&'static str, String)> {
+        let mut problems = Vec::new();
+        if self.diffusivity.is_nan() || self.diffusivity < 0.0 {
+            let what = format!("diffusivity = {} must be 0 or more", self.diffusivity);
+            problems.push(("diffusivity", what));
+        }
+        if self.width.is_nan() || self.width <= 0.0 {
+            problems.push(("width", format!("width = {} must be positive", self.width)));
+        }
+        problems
+    }
+
+    fn carried(&self, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> f64 {
+        let axes = (0..3).filter(|&j| active[j]);
+        let moved = |j: usize, from: f64| x[j] - from - self.velocity[j] * t;
+        match self.shape {
+            Shape::Sine => {
+                let k = |j: usize| f64::from(self.wavenumber[j]) * domain.wavenumber(j);
+                let k2: f64 = axes.clone().map(|j| k(j) * k(j)).sum();
+                let phase: f64 = axes.map(|j| k(j) * moved(j, domain.origin[j])).sum();
+                (-self.diffusivity * k2 * t).exp() * phase.sin()
+            }
+            Shape::Gaussian => {
+                let spread = (self.width * self.width + 2.0 * self.diffusivity * t).sqrt();
+                let middle = domain.middle();
+                axes.map(|j| {
+                    let r = domain.shortest(j, 0.0, moved(j, middle[j]));
+                    self.width / spread * periodic_gaussian(r, spread, domain.length[j])
+                })
+                .product()
+            }
+            Shape::Cone => {
+                let middle = domain.middle();
+                let r2: f64 =
+                    axes.map(|j| domain.shortest(j, 0.0, moved(j, middle[j])).powi(2)).sum();
+                (1.0 - r2.sqrt() / self.width).max(0.0)
+            }
+        }
+    }
+}
+
+/// Σₘ exp(−(r + m L)²/(2 s²)) over all the images that count in double precision, |r| ≤ L/2.
+fn periodic_gaussian(r: f64, s: f64, length: f64) -> f64 {
+    let gaussian = |r: f64| (-0.5 * (r / s).powi(2)).exp();
+    // exp(−9²/2) = 3e-18.
+    let farthest = (9.0 * s / length + 0.5).floor();
+    let mut sum = gaussian(r);
+    let mut m = 1.0;
+    while m <= farthest {
+        sum += gaussian(r + m * length) + gaussian(r - m * length);
+        m += 1.0;
+    }
+    sum
+}

@@ -1,0 +1,98 @@
+//! Decaying Taylor-Green vortex (Taylor and Green 1937; Brachet et al. 1983).
+
+use std::f64::consts::TAU;
+
+use super::{Domain, FlowCase, FlowPoint, Reference};
+use crate::physics::Gas;
+
+/// What is uniform at t = 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Start {
+    /// ρ = 1: d(div u)/dt = 0 at t = 0, so no sound is made at the start, ⟨(div u)²⟩ = O(t⁴).
+    #[default]
+    ConstantDensity,
+    /// T = 1, so ρ = γ Ma² p: the start of the high-order workshop and of Chapelier et al. (2024), ⟨(div u)²⟩ = O(t²).
+    ConstantTemperature,
+}
+
+/// In the box [0, 2π]³, with L = 1:
+///
+/// ```text
+/// u =   sin x cos y cos z
+/// v = − cos x sin y cos z,  w = 0
+/// p = p₀ + (cos 2x + cos 2y)(cos 2z + 2) / 16,  p₀ = 1 / (γ Ma²)
+/// ```
+///
+/// In another box, with wavenumbers (a, b, c) = 2π / length, v is multiplied by a/b, which keeps div u = 0, and p
+/// solves −∇²p = ∂ᵢuⱼ ∂ⱼuᵢ there. One point along z is c = 0, the plane vortex.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct TaylorGreen {
+    /// What is uniform at t = 0.
+    pub start: Start,
+}
+
+impl TaylorGreen {
+    /// The history that a run of this flow should follow; `None` where there is none.
+    ///
+    /// The incompressible curves (Re = 100, 200, 1600) hold for Ma ≤ 0.1, where they are right to O(Ma²).
+    pub fn reference(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> Option<Reference> {
+        let close = |value: f64, to: f64| (value - to).abs() <= 1e-9 * to;
+        let usual_box = domain.length.iter().all(|&length| close(length, TAU));
+        if active != [true; 3] || !usual_box || gas.mach > 0.1 + 1e-9 {
+            return None;
+        }
+        let same_gas = close(gas.mach, 0.1)
+            && close(gas.gamma, 1.4)
+            && close(gas.prandtl, 0.71)
+            && gas.viscosity == crate::physics::Viscosity::Constant
+            && self.start == Start::ConstantDensity;
+        macro_rules! table {
+            ($name:literal) => {
+                include_str!(concat!("../../cases/taylor-green/reference/", $name, ".csv"))
+            };
+        }
+        let re = gas.reynolds;
+        let text = if close(re, 100.0) && same_gas {
+            table!("re100-mach0.1")
+        } else if close(re, 100.0) {
+            table!("re100-incompressible")
+        } else if close(re, 200.0) {
+            table!("re200-incompressible")
+        } else if close(re, 1600.0) {
+            table!("re1600-incompressible")
+        } else {
+            return None;
+        };
+        Reference::parse(text)
+    }
+}
+
+impl FlowCase for TaylorGreen {
+    fn domain(&self) -> Domain {
+        Domain::cube(TAU)
+    }
+
+    fn initial(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3]) -> FlowPoint {
+        let k = [0, 1, 2].map(|j| if active[j] { domain.wavenumber(j) } else { 0.0 });
+        let [a, b, c] = k;
+        let [ax, by, cz] = [0, 1, 2].map(|j| k[j] * (x[j] - domain.origin[j]));
+        let velocity =
+            [ax.sin() * by.cos() * cz.cos(), -(a / b) * ax.cos() * by.sin() * cz.cos(), 0.0];
+        // Expanded, because the product form adds 2 to a cosine and loses digits.
+        let [x2, y2, z2] = [ax, by, cz].map(|phase| (2.0 * phase).cos());
+        let fluctuation = x2 / 8.0
+            + a * a / (b * b) * y2 / 8.0
+            + a * a / (a * a + c * c) * x2 * z2 / 8.0
+            + a * a / (b * b + c * c) * y2 * z2 / 8.0;
+        let pressure = gas.reference_pressure() + fluctuation;
+        let density = match self.start {
+            Start::ConstantDensity => 1.0,
+            Start::ConstantTemperature => 1.0 + fluctuation / gas.reference_pressure(),
+        };
+        FlowPoint { density, velocity, pressure }
+    }
+
+    fn exact(&self, _: &Gas, _: &Domain, _: [bool; 3], _: [f64; 3], _: f64) -> Option<FlowPoint> {
+        None
+    }
+}

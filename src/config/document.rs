@@ -1,0 +1,107 @@
+//! From text to the tree of what was typed: the input and its `--set` overrides.
+
+use toml::de::{DeTable, DeValue};
+
+use super::problems::{Problems, shorten};
+use super::value::{Entry, Place, Table, Value, table_from_toml};
+
+/// The tables of `text`; `None` where it is not TOML.
+pub(super) fn parse(text: &str, problems: &Problems) -> Option<Table> {
+    let ends: Vec<usize> = text.match_indices('\n').map(|(offset, _)| offset).collect();
+    let line = |offset: usize| 1 + ends.partition_point(|&end| end < offset);
+    let (table, errors) = DeTable::parse_recoverable(text);
+    if errors.is_empty() {
+        return Some(table_from_toml(table.get_ref(), &|span| Place::Line(line(span.start))));
+    }
+    let (mut last_line, mut last_message) = (0, String::new());
+    for error in errors {
+        let message = match error.message() {
+            // Said of any bare word that begins with t or f.
+            invalid if invalid.starts_with("invalid boolean") => {
+                "a value is true, false, a number, or a string in quotes"
+            }
+            message => message,
+        };
+        let at = error.span().map_or(ends.len() + 1, |span| line(span.start));
+        // The parser goes on behind an error: what it finds on the same line, or again, follows from the first.
+        if at == last_line || message == last_message {
+            continue;
+        }
+        let typed = text.lines().nth(at - 1).unwrap_or_default().trim();
+        let advice =
+            if typed.is_empty() { String::new() } else { format!("in `{}`", shorten(typed)) };
+        problems.add(Place::Line(at), &format!("not TOML: {message}"), &advice);
+        (last_line, last_message) = (at, message.to_owned());
+    }
+    None
+}
+
+/// Put each `key.path=value` in its place; a later one replaces an earlier one.
+pub(super) fn set(table: &mut Table, overrides: &[String], problems: &Problems) {
+    for (index, text) in overrides.iter().enumerate() {
+        let place = Place::Override(index);
+        let form = "write --set key.path=value, as in --set time.cfl=0.5";
+        let Some((path, typed)) = text.split_once('=') else {
+            problems.add(place, "no `=` in it", form);
+            continue;
+        };
+        let path: Vec<&str> = path.split('.').map(str::trim).collect();
+        if path.iter().any(|key| key.is_empty()) {
+            problems.add(place, "an empty key", form);
+            continue;
+        }
+        match value(typed.trim(), place) {
+            Ok(value) => {
+                if let Err(key) = insert(table, &path, Entry { place, value }) {
+                    problems.add(place, &format!("`{key}` has no keys of its own"), "");
+                }
+            }
+            Err(message) => problems.add(place, &format!("not a TOML value: {message}"), ""),
+        }
+        forget_alternative(table, &path);
+    }
+}
+
+/// The value of an override: TOML, or a bare word, which is a string.
+fn value(typed: &str, place: Place) -> Result<Value, String> {
+    match DeValue::parse(typed) {
+        Ok(value) if value.get_ref().is_datetime() => Ok(Value::String(typed.to_owned())),
+        Ok(value) => Ok(Value::from_toml(value.get_ref(), &|_| place)),
+        Err(error) if typed.starts_with(['[', '{', '"', '\'']) => Err(error.message().to_owned()),
+        Err(_) => Ok(Value::String(typed.to_owned())),
+    }
+}
+
+/// Put `entry` at `path`, making the tables on the way, also in place of a word such as `filter = "none"`. The error is
+/// the key on the way that can be no table.
+fn insert(table: &mut Table, path: &[&str], entry: Entry) -> Result<(), String> {
+    let [first, rest @ ..] = path else { return Ok(()) };
+    if rest.is_empty() {
+        table.insert((*first).to_owned(), entry);
+        return Ok(());
+    }
+    let place = entry.place;
+    let empty = || Entry { place, value: Value::Table(Table::new()) };
+    let inner = table.entry((*first).to_owned()).or_insert_with(empty);
+    if matches!(inner.value, Value::String(_)) {
+        *inner = empty();
+    }
+    match &mut inner.value {
+        Value::Table(inner) => insert(inner, rest, entry),
+        _ => Err((*first).to_owned()),
+    }
+}
+
+/// `--set time.dt=...` takes the place of the input's `cfl`, and the other way round.
+fn forget_alternative(table: &mut Table, path: &[&str]) {
+    let other = match path {
+        ["time", "dt"] => "cfl",
+        ["time", "cfl"] => "dt",
+        _ => return,
+    };
+    if let Some(Entry { value: Value::Table(time), .. }) = table.get_mut("time")
+        && time.get(other).is_some_and(|entry| matches!(entry.place, Place::Line(_)))
+    {
+        time.remove(other);
+    }
+}

@@ -1,0 +1,213 @@
+//! From what the user typed to what the program uses: checked, with every default filled in.
+//!
+//! [`load`] and [`parse`] read an input with its `--set` overrides; all that is wrong with it is told at once, each
+//! problem with its line, what was found and what is allowed. [`Config::to_toml`] writes it back, resolved.
+
+mod case;
+mod document;
+mod output;
+mod problems;
+mod read;
+mod section;
+mod value;
+mod write;
+
+pub use read::{load, parse};
+
+use std::path::PathBuf;
+
+use crate::cases::{Case, Domain};
+use crate::physics::Gas;
+use crate::scheme::{SchemeFamily, Tableau};
+
+/// A run, fully resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The flow and its parameters.
+    pub case: Case,
+    /// Gas with the case's Mach and Reynolds numbers.
+    pub gas: Gas,
+    /// Points and box.
+    pub grid: GridConfig,
+    /// Discretisation in space.
+    pub scheme: SchemeConfig,
+    /// Discretisation in time, and when to stop.
+    pub time: TimeConfig,
+    /// Where and how it is computed.
+    pub compute: ComputeConfig,
+    /// What is written.
+    pub output: OutputConfig,
+}
+
+/// `[grid]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridConfig {
+    /// Points along x, y, z; 1 where the problem does not vary.
+    pub points: [usize; 3],
+    /// The box: the case's own, or the user's `length`.
+    pub domain: Domain,
+}
+
+/// `[scheme]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct SchemeConfig {
+    /// The family of formulas named by `derivative`.
+    pub derivative: SchemeFamily,
+    /// Form of the convective terms.
+    pub convection: Convection,
+    /// Form of the convective terms of the energy equation.
+    pub energy: EnergyForm,
+    /// Form of the viscous terms; `auto` is resolved.
+    pub viscous: ViscousForm,
+    /// Compact filter, if any.
+    pub filter: Option<FilterConfig>,
+}
+
+/// Form of the convective terms (see `physics::convection`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convection {
+    /// ∂ⱼ(ρ uⱼ uᵢ).
+    Divergence,
+    /// Half divergence, half advective (Feiereisen, Reynolds and Ferziger 1981).
+    Feiereisen,
+    /// Cubic split with all weights ¼ (Kennedy and Gruber 2008, Pirozzoli 2010).
+    KennedyGruber,
+    /// Interpolation to midpoints and midpoint derivatives (Nagarajan, Lele and Ferziger 2003).
+    Staggered,
+}
+
+/// Form of the convective terms of the energy equation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnergyForm {
+    /// ∂ⱼ((ρE + p) uⱼ).
+    Divergence,
+    /// ½ [∂ⱼ(ρ uⱼ H) + ρ uⱼ ∂ⱼH + H ∂ⱼ(ρ uⱼ)].
+    SplitEnthalpy,
+    /// Internal energy, pressure work and kinetic energy split apart.
+    SplitPressure,
+}
+
+/// Form of the viscous terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViscousForm {
+    /// Compact second derivatives for ∂ⱼⱼ.
+    Laplacian,
+    /// Fluxes at midpoints.
+    Midpoint,
+    /// ∂ⱼ τᵢⱼ with first derivatives.
+    Conservative,
+}
+
+/// `filter = { order, alpha, every }`
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FilterConfig {
+    /// 2, 4, 6, 8 or 10.
+    pub order: u32,
+    /// α_f in (−½, ½); weaker as it grows.
+    pub alpha: f64,
+    /// Steps from one application to the next.
+    pub every: u64,
+}
+
+/// `[time]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeConfig {
+    /// Runge-Kutta tableau.
+    pub integrator: &'static Tableau,
+    /// Step size.
+    pub step: StepSize,
+    /// Stop at this time.
+    pub end: Option<f64>,
+    /// Stop after this many steps.
+    pub max_steps: Option<u64>,
+}
+
+/// How the step is chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StepSize {
+    /// Fraction of the linear stability limit of the scheme with the integrator.
+    Cfl(f64),
+    /// The same step always (but for outputs, which land on their times).
+    Fixed(f64),
+}
+
+/// `[compute]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct ComputeConfig {
+    /// Where fields live.
+    pub backend: Backend,
+    /// Threads; `None` is one per core.
+    pub threads: Option<usize>,
+    /// Precision of the fields.
+    pub precision: Precision,
+}
+
+/// Where fields live and loops run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// The best there is on this machine.
+    Auto,
+    /// Threads and SIMD on the host.
+    Cpu,
+}
+
+/// Floating-point format of the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// 64 bit.
+    F64,
+    /// 32 bit.
+    F32,
+}
+
+/// `[output]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputConfig {
+    /// The run directory.
+    pub directory: PathBuf,
+    /// When a row of `series.csv` is written.
+    pub series: Schedule,
+    /// When fields are written and which; `None` is never.
+    pub fields: Option<FieldsConfig>,
+}
+
+/// `fields = { every_time, variables }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldsConfig {
+    /// When.
+    pub schedule: Schedule,
+    /// Which.
+    pub variables: Vec<Variable>,
+}
+
+/// When something is done: any of these that is set; the first and the last step always.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Schedule {
+    /// Steps.
+    pub every_steps: Option<u64>,
+    /// Non-dimensional time; the step is cut to land on it.
+    pub every_time: Option<f64>,
+    /// Seconds of wall time.
+    pub every_wall: Option<f64>,
+}
+
+/// A field that can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variable {
+    /// (u, v, w).
+    Velocity,
+    /// ρ.
+    Density,
+    /// p.
+    Pressure,
+    /// T.
+    Temperature,
+    /// curl u.
+    Vorticity,
+    /// Q = −½ ∂ᵢuⱼ ∂ⱼuᵢ (Hunt, Wray and Moin 1988).
+    QCriterion,
+    /// div u.
+    Dilatation,
+    /// The advected scalar φ.
+    Scalar,
+}

@@ -1,0 +1,292 @@
+//! The checks and defaults of an input, section by section.
+
+use std::path::Path;
+
+use super::problems::Problems;
+use super::section::{FILTER_ALPHA, POSITIVE, Section, WordOrTable};
+use super::value::{Place, Table};
+use super::{
+    Backend, ComputeConfig, Config, Convection, EnergyForm, FilterConfig, GridConfig, Precision,
+    SchemeConfig, StepSize, TimeConfig, ViscousForm, case, document, output,
+};
+use crate::Result;
+use crate::cases::{Case, Domain};
+use crate::physics::{Gas, Viscosity};
+use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
+
+/// What the user calls the axes.
+pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
+/// Most points along an axis.
+const MOST_POINTS: i32 = 65536;
+/// Most threads that a user may ask for.
+const MOST_THREADS: u64 = 4096;
+/// `time.cfl` where the user gives neither it nor `dt`.
+const CFL: f64 = 0.8;
+
+pub(super) const CONVECTIONS: [(&str, Convection); 4] = [
+    ("divergence", Convection::Divergence),
+    ("feiereisen", Convection::Feiereisen),
+    ("kennedy-gruber", Convection::KennedyGruber),
+    ("staggered", Convection::Staggered),
+];
+pub(super) const ENERGIES: [(&str, EnergyForm); 3] = [
+    ("divergence", EnergyForm::Divergence),
+    ("split-enthalpy", EnergyForm::SplitEnthalpy),
+    ("split-pressure", EnergyForm::SplitPressure),
+];
+pub(super) const VISCOUS: [(&str, ViscousForm); 3] = [
+    ("laplacian", ViscousForm::Laplacian),
+    ("midpoint", ViscousForm::Midpoint),
+    ("conservative", ViscousForm::Conservative),
+];
+
+/// Read the input file at `path`, changed by `overrides`, the `key.path=value` of each `--set`.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) with everything that is wrong, as [`parse`]; also where the file
+/// cannot be read.
+pub fn load(path: &Path, overrides: &[String]) -> Result<Config> {
+    let name = path.display().to_string();
+    let refuse = |place, found: &str, advice: &str| {
+        let problems = Problems::new(&name, overrides);
+        problems.add(place, found, advice);
+        problems.finish(None)
+    };
+    if path.is_dir() {
+        return refuse(Place::Input, "a directory; the input is a TOML file", "");
+    }
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let advice =
+                "`kolmo init CASE > my.toml` writes an input; `kolmo cases` lists the cases";
+            return refuse(Place::Input, "no such file", advice);
+        }
+        Err(error) => return refuse(Place::Input, &format!("cannot be read: {error}"), ""),
+    };
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => parse(text, &name, overrides),
+        Err(error) => {
+            let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
+            refuse(Place::Line(line), "not UTF-8 text", "save the file in the encoding UTF-8")
+        }
+    }
+}
+
+/// Read an input from its `text`; messages call it `name`. `overrides` are the `key.path=value` of each `--set`.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config): one full message for each problem, in the order of the lines, and a
+/// last line that counts them.
+pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config> {
+    let problems = Problems::new(name, overrides);
+    let Some(mut table) = document::parse(text, &problems) else {
+        return problems.finish(None);
+    };
+    document::set(&mut table, overrides, &problems);
+    let config = config(&table, &problems);
+    problems.finish(config)
+}
+
+/// The configuration in `table`; `None` only where a problem was told.
+fn config(table: &Table, problems: &Problems) -> Option<Config> {
+    let top = Section::top(table, problems);
+    let [case_keys, grid_keys, gas_keys, scheme_keys, time_keys, compute_keys, output_keys] =
+        ["case", "grid", "gas", "scheme", "time", "compute", "output"].map(|key| top.section(key));
+    top.finish();
+
+    let case = case::case(&case_keys);
+    let gas = case::gas(&case_keys, &gas_keys, case.as_ref());
+    if case.is_some() {
+        case_keys.finish();
+    }
+    let scheme = scheme(&scheme_keys, case.as_ref(), &gas);
+    let points = grid_points(&grid_keys);
+    let length = grid_keys.numbers("length", POSITIVE);
+    grid_keys.finish();
+    if let (Some(points), Some(scheme)) = (points, &scheme) {
+        check_stencils(&grid_keys, points, scheme);
+    }
+    let time = time(&time_keys);
+    let compute = compute(&compute_keys);
+    let output = output::output(&output_keys, case.as_ref());
+
+    let case = case?;
+    let domain = stretched(case.domain(), length);
+    if let Some(points) = points {
+        check_axes(&grid_keys, points, &case);
+        case::check_waves(&case_keys, points, &case);
+    }
+    for (key, sentence) in case.problems(&gas, &domain) {
+        case_keys.reject_key(key, &sentence);
+    }
+    let grid = GridConfig { points: points?, domain };
+    Some(Config { case, gas, grid, scheme: scheme?, time: time?, compute, output: output? })
+}
+
+/// `grid.points`.
+fn grid_points(section: &Section<'_>) -> Option<[usize; 3]> {
+    if !section.has("points") {
+        section.missing(&["points"], "for example points = [64, 64, 64]");
+    }
+    let points = section.integers::<3>("points", 1, MOST_POINTS)?;
+    if points == [1; 3] {
+        section.reject_value("points", "at least one axis needs more than 1 point", "");
+        return None;
+    }
+    Some(points.map(|n| usize::try_from(n).unwrap_or(0)))
+}
+
+/// The case's box, or one of the given length about the same point.
+fn stretched(domain: Domain, length: Option<[f64; 3]>) -> Domain {
+    let Some(length) = length else { return domain };
+    let origin = [0, 1, 2].map(|axis| domain.origin[axis] * (length[axis] / domain.length[axis]));
+    Domain { origin, length }
+}
+
+/// Enough points along every axis for the formulas of this run.
+fn check_stencils(section: &Section<'_>, points: [usize; 3], scheme: &SchemeConfig) {
+    let SchemeFamily { name, first, second, midpoint_derivative, midpoint_interpolation } =
+        scheme.derivative;
+    let formulas = [first, second, midpoint_derivative, midpoint_interpolation];
+    let family = formulas.iter().map(Scheme::min_points).fold(0, usize::max);
+    let mut least = (family, name.to_owned());
+    if let Some(FilterConfig { order, alpha, .. }) = scheme.filter {
+        let filter = compact_filter(order, alpha).min_points();
+        if filter > family {
+            least = (filter, format!("the filter of order {order}"));
+        }
+    }
+    let (least, formula) = least;
+    for (axis, n) in points.into_iter().enumerate().filter(|&(_, n)| 1 < n && n < least) {
+        let why = format!("{n} points along {}; {formula} needs {least}", AXES[axis]);
+        let advice =
+            format!("use at least {least} points, 1 where nothing varies, or a narrower formula");
+        section.reject_value("points", &why, &advice);
+    }
+}
+
+/// More than one point along every axis along which the flow varies.
+fn check_axes(section: &Section<'_>, points: [usize; 3], case: &Case) {
+    let needed = case.required_axes();
+    if (0..3).any(|axis| needed[axis] && points[axis] == 1) {
+        let axes: Vec<&str> = (0..3).filter(|&axis| needed[axis]).map(|axis| AXES[axis]).collect();
+        let why = format!("{} needs more than 1 point along {}", case.name(), axes.join(" and "));
+        section.reject_value("points", &why, "");
+    }
+}
+
+/// `[scheme]`
+fn scheme(section: &Section<'_>, case: Option<&Case>, gas: &Gas) -> Option<SchemeConfig> {
+    let known: Vec<(&str, SchemeFamily)> =
+        families().iter().map(|family| (family.name, *family)).collect();
+    let derivative = if section.has("derivative") {
+        section.choice("derivative", &known)
+    } else {
+        crate::scheme::family("compact6").copied()
+    };
+    let (mut convection, mut energy, mut viscous) = (None, None, None);
+    if case.is_some_and(|case| case.flow().is_none()) {
+        for key in ["convection", "energy", "viscous"] {
+            let advice = "a scalar has one form of each term; take this out";
+            section.reject_value(key, "has no meaning for scalar-advection", advice);
+        }
+    } else {
+        convection = section.choice("convection", &CONVECTIONS);
+        energy = section.choice("energy", &ENERGIES);
+        let forms: Vec<(&str, Option<ViscousForm>)> = std::iter::once(("auto", None))
+            .chain(VISCOUS.map(|(name, form)| (name, Some(form))))
+            .collect();
+        viscous = section.choice("viscous", &forms).flatten();
+    }
+    let filter = filter(section);
+    section.finish();
+    Some(SchemeConfig {
+        derivative: derivative?,
+        convection: convection.unwrap_or(Convection::KennedyGruber),
+        energy: energy.unwrap_or(EnergyForm::SplitPressure),
+        viscous: viscous.unwrap_or(match gas.viscosity {
+            Viscosity::Constant => ViscousForm::Laplacian,
+            _ => ViscousForm::Midpoint,
+        }),
+        filter,
+    })
+}
+
+/// `scheme.filter`
+fn filter(section: &Section<'_>) -> Option<FilterConfig> {
+    let example = "{ order = 8, alpha = 0.495, every = 1 }";
+    let WordOrTable::Table(table) = section.word_or_table("filter", &[("none", ())], example)?
+    else {
+        return None;
+    };
+    let order = table.integer("order", 2, 10).unwrap_or(8);
+    if order % 2 != 0 {
+        table.reject_value("order", "must be 2, 4, 6, 8 or 10", "");
+    }
+    let alpha = table.number("alpha", FILTER_ALPHA).unwrap_or(0.495);
+    let every = table.integer("every", 1, u64::MAX).unwrap_or(1);
+    table.finish();
+    let order = u32::try_from(order).ok().filter(|order| order % 2 == 0)?;
+    Some(FilterConfig { order, alpha, every })
+}
+
+/// `[time]`
+fn time(section: &Section<'_>) -> Option<TimeConfig> {
+    let known: Vec<(&str, &'static Tableau)> =
+        TABLEAUX.iter().map(|tableau| (tableau.name, *tableau)).collect();
+    let integrator = if section.has("integrator") {
+        section.choice("integrator", &known)
+    } else {
+        crate::scheme::tableau("hale64")
+    };
+    if section.has("cfl") && section.has("dt") {
+        section.reject_value("dt", "stands beside `cfl`; only one of them sets the step", "");
+    }
+    let cfl = section.number("cfl", POSITIVE).unwrap_or(CFL);
+    let step = section.number("dt", POSITIVE).map_or(StepSize::Cfl(cfl), StepSize::Fixed);
+    if !section.has("end") && !section.has("max_steps") {
+        section.missing(&["end", "max_steps"], "for example end = 10.0");
+    }
+    let end = section.number("end", POSITIVE);
+    let max_steps = section.integer("max_steps", 1, u64::MAX);
+    section.finish();
+    Some(TimeConfig { integrator: integrator?, step, end, max_steps })
+}
+
+/// `[compute]`
+fn compute(section: &Section<'_>) -> ComputeConfig {
+    let backends = [
+        ("auto", Some(Backend::Auto)),
+        ("cpu", Some(Backend::Cpu)),
+        ("cuda", None),
+        ("opencl", None),
+    ];
+    let backend = section.choice("backend", &backends);
+    if backend == Some(None) {
+        section.reject_value(
+            "backend",
+            "this version of kolmo runs on the CPU only",
+            "use `cpu` or `auto`",
+        );
+    }
+    let threads = section.integer_or_auto("threads", 1, MOST_THREADS);
+    let precisions = [("f64", Precision::F64), ("f32", Precision::F32)];
+    let precision = section.choice("precision", &precisions).unwrap_or(Precision::F64);
+    section.choice("line_solver", &[("auto", ()), ("thomas", ())]);
+    let one_rank = "this version of kolmo runs on one rank";
+    let distributed =
+        ["auto", "neighbour", "pcr", "gather", "transpose", "chain"].map(|name| (name, name));
+    if section.choice("distributed", &distributed).is_some_and(|name| name != "auto") {
+        section.reject_value("distributed", one_rank, "use `auto`, or take this out");
+    }
+    if section.get("ranks").is_some_and(|item| item.value.to_string() != "\"auto\"") {
+        section.reject_value("ranks", one_rank, "use `auto`, or take this out");
+    }
+    section.finish();
+    ComputeConfig {
+        backend: backend.flatten().unwrap_or(Backend::Auto),
+        threads: threads.and_then(|threads| usize::try_from(threads).ok()),
+        precision,
+    }
+}

@@ -1,0 +1,229 @@
+//! A configuration as the input that repeats its run.
+
+use std::fmt::{Display, Write};
+
+use super::case::{MODES, SHAPES, STARTS};
+use super::read::{CONVECTIONS, ENERGIES, VISCOUS};
+use super::value::number;
+use super::{Backend, Config, FilterConfig, Precision, Schedule, SchemeConfig, StepSize};
+use crate::cases::Case;
+use crate::physics::Viscosity;
+
+impl Config {
+    /// Everything resolved, as an input file; [`parse`](super::parse) makes an equal configuration of it.
+    pub fn to_toml(&self) -> String {
+        let mut text = Text(String::from(
+            "# Everything resolved: `kolmo run` with this file repeats the run.\n",
+        ));
+        self.write_case(&mut text);
+        self.write_grid(&mut text);
+        if self.case.flow().is_some() {
+            self.write_gas(&mut text);
+        }
+        self.write_scheme(&mut text);
+        self.write_time(&mut text);
+        self.write_compute(&mut text);
+        self.write_output(&mut text);
+        text.0
+    }
+
+    fn write_case(&self, text: &mut Text) {
+        text.section("case");
+        text.word("name", self.case.name());
+        if self.case.flow().is_some() {
+            text.key("mach", number(self.gas.mach));
+            text.key("reynolds", number(self.gas.reynolds));
+        }
+        match &self.case {
+            Case::TaylorGreen(case) => text.word("start", name(&STARTS, case.start)),
+            Case::IsentropicVortex(case) => {
+                text.key("strength", number(case.strength));
+                text.key("velocity", numbers(&case.velocity));
+                text.key("half_width", number(case.half_width));
+            }
+            Case::EntropyWave(case) => {
+                text.key("amplitude", number(case.amplitude));
+                text.key("velocity", numbers(&case.velocity));
+            }
+            Case::AcousticWave(case) => {
+                text.key("amplitude", number(case.amplitude));
+                text.key("wavenumber", case.wavenumber);
+                text.word("mode", name(&MODES, case.mode));
+            }
+            Case::ShearWave(case) => {
+                text.key("amplitude", number(case.amplitude));
+                text.key("wavenumber", case.wavenumber);
+                text.key("velocity", number(case.velocity));
+            }
+            Case::ScalarAdvection(case) => {
+                text.word("shape", name(&SHAPES, case.shape));
+                text.key("velocity", numbers(&case.velocity));
+                text.key("diffusivity", number(case.diffusivity));
+                text.key("width", number(case.width));
+                text.key("wavenumber", format!("{:?}", case.wavenumber));
+            }
+        }
+    }
+
+    fn write_grid(&self, text: &mut Text) {
+        text.section("grid");
+        text.key("points", format!("{:?}", self.grid.points));
+        let length = numbers(&self.grid.domain.length);
+        if self.grid.domain == self.case.domain() {
+            // Not a key: the box goes on following the case where `--set` changes it.
+            text.key("# length", format!("{length} is the box of the case"));
+        } else {
+            text.key("length", length);
+        }
+    }
+
+    fn write_gas(&self, text: &mut Text) {
+        text.section("gas");
+        text.key("gamma", number(self.gas.gamma));
+        text.key("prandtl", number(self.gas.prandtl));
+        match self.gas.viscosity {
+            Viscosity::Constant => text.word("viscosity", "constant"),
+            Viscosity::Power { exponent } => {
+                let exponent = number(exponent);
+                text.key("viscosity", format!("{{ law = \"power\", exponent = {exponent} }}"));
+            }
+            Viscosity::Sutherland { temperature_ratio } => {
+                let ratio = number(temperature_ratio);
+                let law = format!("{{ law = \"sutherland\", temperature_ratio = {ratio} }}");
+                text.key("viscosity", law);
+            }
+        }
+    }
+
+    fn write_scheme(&self, text: &mut Text) {
+        text.section("scheme");
+        text.word("derivative", self.scheme.derivative.name);
+        if self.case.flow().is_some() {
+            let [convection, energy, viscous] = self.scheme.form_names();
+            text.word("convection", convection);
+            text.word("energy", energy);
+            text.word("viscous", viscous);
+        }
+        match self.scheme.filter {
+            None => text.word("filter", "none"),
+            Some(filter) => text.key("filter", filter),
+        }
+    }
+
+    fn write_time(&self, text: &mut Text) {
+        text.section("time");
+        text.word("integrator", self.time.integrator.name);
+        match self.time.step {
+            StepSize::Cfl(cfl) => text.key("cfl", number(cfl)),
+            StepSize::Fixed(dt) => text.key("dt", number(dt)),
+        }
+        if let Some(end) = self.time.end {
+            text.key("end", number(end));
+        }
+        if let Some(steps) = self.time.max_steps {
+            text.key("max_steps", steps);
+        }
+    }
+
+    fn write_compute(&self, text: &mut Text) {
+        text.section("compute");
+        text.word(
+            "backend",
+            match self.compute.backend {
+                Backend::Auto => "auto",
+                Backend::Cpu => "cpu",
+            },
+        );
+        match self.compute.threads {
+            None => text.word("threads", "auto"),
+            Some(threads) => text.key("threads", threads),
+        }
+        text.word("precision", self.compute.precision.name());
+        for key in ["line_solver", "distributed", "ranks"] {
+            text.word(key, "auto");
+        }
+    }
+
+    fn write_output(&self, text: &mut Text) {
+        text.section("output");
+        text.word("directory", &self.output.directory.to_string_lossy());
+        text.key("series", format!("{{ {} }}", schedule(&self.output.series)));
+        if let Some(fields) = &self.output.fields {
+            let variables: Vec<String> =
+                fields.variables.iter().map(|variable| format!("{:?}", variable.name())).collect();
+            text.key(
+                "fields",
+                format!(
+                    "{{ {}, variables = [{}] }}",
+                    schedule(&fields.schedule),
+                    variables.join(", ")
+                ),
+            );
+        }
+    }
+}
+
+impl SchemeConfig {
+    /// What the user types for the forms of convection, energy and viscous terms.
+    pub fn form_names(&self) -> [&'static str; 3] {
+        [
+            name(&CONVECTIONS, self.convection),
+            name(&ENERGIES, self.energy),
+            name(&VISCOUS, self.viscous),
+        ]
+    }
+}
+
+impl Display for FilterConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { order, alpha, every } = self;
+        write!(f, "{{ order = {order}, alpha = {}, every = {every} }}", number(*alpha))
+    }
+}
+
+impl Precision {
+    /// What the user types.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::F64 => "f64",
+            Precision::F32 => "f32",
+        }
+    }
+}
+
+/// TOML in the making.
+struct Text(String);
+
+impl Text {
+    fn section(&mut self, name: &str) {
+        let _ = write!(self.0, "\n[{name}]\n");
+    }
+
+    fn key(&mut self, key: &str, value: impl Display) {
+        let _ = writeln!(self.0, "{key} = {value}");
+    }
+
+    fn word(&mut self, key: &str, word: &str) {
+        self.key(key, toml::Value::from(word));
+    }
+}
+
+/// What the user types for `value`.
+fn name<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
+    names.iter().find(|(_, known)| *known == value).map_or("", |(name, _)| name)
+}
+
+fn numbers(values: &[f64]) -> String {
+    let values: Vec<String> = values.iter().map(|&value| number(value)).collect();
+    format!("[{}]", values.join(", "))
+}
+
+/// The keys of a schedule, as inside an inline table.
+fn schedule(schedule: &Schedule) -> String {
+    let keys = [
+        schedule.every_steps.map(|steps| format!("every_steps = {steps}")),
+        schedule.every_time.map(|time| format!("every_time = {}", number(time))),
+        schedule.every_wall.map(|wall| format!("every_wall = {}", number(wall))),
+    ];
+    keys.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,14 @@
+//! The compact-derivative engine: operators `A f' = B f` along the axes of a grid.
+//!
+//! [`SweepBuilder`] writes the equations along one axis, [`LineOperators`] holds the factored operators of a grid, and a
+//! backend runs the one with the other.
+
+mod operator;
+mod operators;
+mod sweep;
+
+pub use operator::{LineOperator, Shift, closed_min_points};
+pub(crate) use operator::EndRow;
+pub use operators::LineOperators;
+pub(crate) use sweep::{Monomial, Operation};
+pub use sweep::{Expr, Op, Sweep, SweepBuilder, Value};

@@ -1,0 +1,161 @@
+//! One operator along one axis: A f' = B f for every line of the grid, factored once.
+
+use crate::lines::{BandedMatrix, Factors};
+use crate::real::Real;
+use crate::scheme::{Closure, Kind, MAX_WIDTH, Scheme};
+
+/// Where the operand and the result of a staggered operator live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shift {
+    /// Points to points.
+    None,
+    /// Points to midpoints: result i lies at i + ½.
+    ToMidpoints,
+    /// Midpoints to points: operand i lies at i + ½.
+    ToPoints,
+}
+
+/// The right-hand side B at an inner point m: centre f[m] + Σₛ weight[s−1] (f[m + s + up] ± f[m − s + down]).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stencil<T> {
+    pub(crate) half_width: usize,
+    pub(crate) center: T,
+    pub(crate) weights: [T; MAX_WIDTH],
+    pub(crate) up: isize,
+    pub(crate) down: isize,
+    /// True where the sign between the two sides is −.
+    pub(crate) odd: bool,
+}
+
+/// B at a point near an end: Σₙ weights[n] f[first + n].
+#[derive(Clone, Debug)]
+pub(crate) struct EndRow<T> {
+    pub(crate) first: usize,
+    pub(crate) weights: Vec<T>,
+}
+
+/// A f' = B f along lines of n points with spacing h.
+#[derive(Clone, Debug)]
+pub struct LineOperator<T> {
+    pub(crate) factors: Factors<T>,
+    pub(crate) stencil: Stencil<T>,
+    pub(crate) periodic: bool,
+    /// B at points 0, 1, ... of a line with ends; empty for a periodic one.
+    pub(crate) left: Vec<EndRow<T>>,
+    /// B at points n − left.len(), ..., n − 1.
+    pub(crate) right: Vec<EndRow<T>>,
+}
+
+impl<T: Real> LineOperator<T> {
+    /// `scheme` on periodic lines of `n` ≥ [`Scheme::min_points`] points with spacing `h`.
+    ///
+    /// # Panics
+    /// Where n is smaller than that.
+    pub fn periodic(scheme: &Scheme, shift: Shift, n: usize, h: f64) -> Self {
+        assert!(n >= scheme.min_points(), "{} needs {} points", scheme.name, scheme.min_points());
+        let matrix = BandedMatrix::toeplitz(n, scheme.alpha, scheme.beta, true);
+        Self {
+            factors: Factors::new(&matrix),
+            stencil: stencil(scheme, shift, h),
+            periodic: true,
+            left: Vec::new(),
+            right: Vec::new(),
+        }
+    }
+
+    /// `scheme` on lines of `n` points with two ends, closed by the rows of `closure`. Not for staggered schemes.
+    ///
+    /// # Panics
+    /// Where n is smaller than [`closed_min_points`].
+    pub fn closed(scheme: &Scheme, closure: &Closure, n: usize, h: f64) -> Self {
+        let fewest = closed_min_points(scheme, closure);
+        assert!(n >= fewest, "{} with {} needs {fewest} points", scheme.name, closure.name);
+        let mut matrix = BandedMatrix::toeplitz(n, scheme.alpha, scheme.beta, false);
+        // A mirrored odd derivative changes sign, an even one and a filter do not.
+        let sign = if scheme.kind == Kind::FirstDerivative { -1.0 } else { 1.0 };
+        let scale = scale(scheme.kind, h);
+        let mut left = Vec::new();
+        let mut right = Vec::new();
+        for (i, row) in closure.rows.iter().enumerate() {
+            matrix.set_row(i, &row.lhs);
+            let mirrored: Vec<_> = row.lhs.iter().map(|&(d, a)| (-d, a)).collect();
+            matrix.set_row(n - 1 - i, &mirrored);
+            left.push(EndRow {
+                first: 0,
+                weights: row.rhs.iter().map(|&c| T::of(c * scale)).collect(),
+            });
+            right.push(EndRow {
+                first: n - row.rhs.len(),
+                weights: row.rhs.iter().rev().map(|&c| T::of(sign * c * scale)).collect(),
+            });
+        }
+        right.reverse();
+        Self {
+            factors: Factors::new(&matrix),
+            stencil: stencil(scheme, Shift::None, h),
+            periodic: false,
+            left,
+            right,
+        }
+    }
+
+    /// Number of points of a line.
+    pub fn len(&self) -> usize {
+        self.factors.len()
+    }
+
+    /// True for lines without points, which cannot be made.
+    pub fn is_empty(&self) -> bool {
+        self.factors.is_empty()
+    }
+}
+
+/// The fewest points of a line with two ends: both closures and one inner point, and every row within the line.
+pub fn closed_min_points(scheme: &Scheme, closure: &Closure) -> usize {
+    let rows = closure.rows.len();
+    let widest = closure.rows.iter().map(|row| row.rhs.len()).max().unwrap_or(0);
+    (2 * rows + 1).max(widest).max(2 * scheme.half_width() + 1)
+}
+
+/// What the weights of a right-hand side for h = 1 are multiplied by.
+fn scale(kind: Kind, h: f64) -> f64 {
+    match kind {
+        Kind::FirstDerivative | Kind::MidpointDerivative => 1.0 / h,
+        Kind::SecondDerivative => 1.0 / (h * h),
+        Kind::MidpointInterpolation | Kind::Filter => 1.0,
+    }
+}
+
+/// The weights as the documentation of [`Kind`] defines them.
+#[allow(clippy::cast_precision_loss, reason = "s is at most 5")]
+fn stencil<T: Real>(scheme: &Scheme, shift: Shift, h: f64) -> Stencil<T> {
+    let scale = scale(scheme.kind, h);
+    let weights: [f64; MAX_WIDTH] = std::array::from_fn(|index| {
+        let (a, s) = (scheme.rhs[index], (index + 1) as f64);
+        scale
+            * match scheme.kind {
+                Kind::FirstDerivative => a / (2.0 * s),
+                Kind::SecondDerivative => a / (s * s),
+                Kind::MidpointDerivative => a / (2.0 * s - 1.0),
+                Kind::MidpointInterpolation | Kind::Filter => a / 2.0,
+            }
+    });
+    let center = match scheme.kind {
+        Kind::SecondDerivative => -2.0 * weights.iter().sum::<f64>(),
+        Kind::Filter => scheme.center,
+        _ => 0.0,
+    };
+    let (up, down) = match shift {
+        Shift::None => (0, 0),
+        Shift::ToMidpoints => (0, 1),
+        Shift::ToPoints => (-1, 0),
+    };
+    Stencil {
+        half_width: scheme.half_width(),
+        center: T::of(center),
+        weights: weights.map(T::of),
+        up,
+        down,
+        odd: matches!(scheme.kind, Kind::FirstDerivative | Kind::MidpointDerivative),
+    }
+}

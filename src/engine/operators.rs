@@ -1,0 +1,75 @@
+//! The operators of one scheme family on one grid.
+
+use super::{LineOperator, Op, Shift};
+use crate::grid::{Axis, Grid};
+use crate::real::Real;
+use crate::scheme::{Scheme, SchemeFamily, default_closure, filter_closure};
+
+/// The factored operators along every axis of a grid.
+#[derive(Clone, Debug)]
+pub struct LineOperators<T> {
+    axes: [AxisOperators<T>; 3],
+}
+
+#[derive(Clone, Debug)]
+struct AxisOperators<T> {
+    /// In the order of [`Op`]; `None` where the operator does not exist along this axis.
+    operators: [Option<LineOperator<T>>; 6],
+}
+
+impl<T: Real> LineOperators<T> {
+    /// All operators of `family`, and of `filter` where there is one, on `grid`. Along an axis with ends the default
+    /// closures hold and there are no staggered operators. An operator that needs more points than the grid has along
+    /// an axis is left out; asking for it is a mistake of the caller, who checks the sizes beforehand.
+    pub fn new(family: &SchemeFamily, filter: Option<&Scheme>, grid: &Grid) -> Self {
+        Self { axes: Axis::ALL.map(|axis| axis_operators(family, filter, grid, axis)) }
+    }
+
+    /// The operator `op` along `axis`.
+    ///
+    /// # Panics
+    /// Where it does not exist on this grid.
+    pub fn get(&self, axis: Axis, op: Op) -> &LineOperator<T> {
+        let operator = self.axes[axis.index()].operators[op as usize].as_ref();
+        operator.unwrap_or_else(|| panic!("{op:?} does not exist along {axis:?} of this grid"))
+    }
+}
+
+fn axis_operators<T: Real>(
+    family: &SchemeFamily,
+    filter: Option<&Scheme>,
+    grid: &Grid,
+    axis: Axis,
+) -> AxisOperators<T> {
+    let n = grid.points[axis.index()];
+    let h = grid.spacing[axis.index()];
+    if !grid.is_active(axis) {
+        return AxisOperators { operators: [const { None }; 6] };
+    }
+    let make = |scheme: &Scheme, shift: Shift| {
+        if grid.periodic[axis.index()] {
+            let fits = n >= scheme.min_points();
+            return fits.then(|| LineOperator::periodic(scheme, shift, n, h));
+        }
+        let closure = match op_is_filter(scheme) {
+            true => Some(filter_closure(scheme.order, scheme.alpha)),
+            false => default_closure(scheme),
+        }?;
+        let fits = n >= super::closed_min_points(scheme, &closure);
+        fits.then(|| LineOperator::closed(scheme, &closure, n, h))
+    };
+    AxisOperators {
+        operators: [
+            make(&family.first, Shift::None),
+            make(&family.second, Shift::None),
+            make(&family.midpoint_derivative, Shift::ToMidpoints),
+            make(&family.midpoint_derivative, Shift::ToPoints),
+            make(&family.midpoint_interpolation, Shift::ToMidpoints),
+            filter.and_then(|filter| make(filter, Shift::None)),
+        ],
+    }
+}
+
+fn op_is_filter(scheme: &Scheme) -> bool {
+    scheme.kind == crate::scheme::Kind::Filter
+}

@@ -1,0 +1,74 @@
+//! The errors a user can meet, by kind. `main` prints them and turns them into exit codes.
+
+use std::path::{Path, PathBuf};
+
+/// The result of anything that can fail in a way a user has to hear about.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything that can go wrong, as a sentence.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The input is wrong: every problem found, each a full message. Nothing was run or written.
+    #[error("{}", .0.join("\n"))]
+    Config(Vec<String>),
+    /// A run directory is there already.
+    #[error(
+        "{directory} already holds a run\n       another directory:    kolmo run {command} --out {directory}-2\n       from the start again: kolmo run {command} --overwrite",
+        directory = .directory.display()
+    )]
+    RunExists {
+        /// The directory that was to be written.
+        directory: PathBuf,
+        /// What the user typed after `kolmo run`.
+        command: String,
+    },
+    /// The flow left the range in which the equations have a meaning.
+    #[error(
+        "the run diverged at step {step}, t = {time:.6}: {field} = {value} at point ({}, {}, {})\n       what was written before is intact; use a smaller `time.cfl`, more points, a filter, or a more robust `scheme.convection` and `scheme.energy`",
+        .index[0], .index[1], .index[2]
+    )]
+    Diverged {
+        /// Step at whose end the state was found broken.
+        step: u64,
+        /// Non-dimensional time of that step.
+        time: f64,
+        /// Name of the field: `density`, `pressure`, `velocity` ...
+        field: &'static str,
+        /// The offending value: not a number, infinite, or not positive.
+        value: f64,
+        /// First such point (i, j, k).
+        index: [usize; 3],
+    },
+    /// A file could not be read or written.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file of a run was read and does not hold what it should.
+    #[error("{}: {what}", .path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+impl Error {
+    /// Wrap an I/O error with the path it happened at: `.map_err(Error::io(path))`.
+    pub fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Error {
+        let path = path.as_ref().to_path_buf();
+        move |source| Error::Io { path, source }
+    }
+
+    /// The exit code of the program: 1 a run failed, 2 usage or configuration.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Config(_) | Error::RunExists { .. } => 2,
+            Error::Diverged { .. } | Error::Io { .. } | Error::Format { .. } => 1,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The uniform Cartesian grid.
+
+use crate::cases::Domain;
+
+/// A direction of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Axis {
+    /// i, fastest in memory.
+    X,
+    /// j.
+    Y,
+    /// k, slowest in memory.
+    Z,
+}
+
+impl Axis {
+    /// x, y, z.
+    pub const ALL: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
+
+    /// 0, 1, 2.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// A box of points, periodic along every axis unless said otherwise. An axis with one point is inactive: nothing varies
+/// along it and no operator acts there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Grid {
+    /// Points along x, y, z.
+    pub points: [usize; 3],
+    /// Coordinates of point (0, 0, 0).
+    pub origin: [f64; 3],
+    /// Spacing h along x, y, z.
+    pub spacing: [f64; 3],
+    /// False where a line has two ends and closures hold there.
+    pub periodic: [bool; 3],
+}
+
+impl Grid {
+    /// A grid that is periodic along every axis: h = L / n.
+    pub fn periodic(points: [usize; 3], domain: &Domain) -> Self {
+        Self::new(points, domain, [true; 3])
+    }
+
+    /// A grid over `domain`; along an axis that is not periodic the last point lies on the end of the box, h = L / (n − 1).
+    #[allow(clippy::cast_precision_loss, reason = "grids are far smaller than 2^52 points an axis")]
+    pub fn new(points: [usize; 3], domain: &Domain, periodic: [bool; 3]) -> Self {
+        let spacing = std::array::from_fn(|a| {
+            let intervals = if periodic[a] { points[a] } else { points[a].max(2) - 1 };
+            domain.length[a] / intervals as f64
+        });
+        Self { points, origin: domain.origin, spacing, periodic }
+    }
+
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.points.iter().product()
+    }
+
+    /// True for a grid without points.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// True where there is more than one point along `axis`.
+    pub fn is_active(&self, axis: Axis) -> bool {
+        self.points[axis.index()] > 1
+    }
+
+    /// The axes with more than one point.
+    pub fn active_axes(&self) -> impl Iterator<Item = Axis> + '_ {
+        Axis::ALL.into_iter().filter(|&axis| self.is_active(axis))
+    }
+
+    /// Which of x, y, z have more than one point.
+    pub fn active(&self) -> [bool; 3] {
+        Axis::ALL.map(|axis| self.is_active(axis))
+    }
+
+    /// (i, j, k) of the point at position `at` of a field.
+    pub fn index(&self, at: usize) -> [usize; 3] {
+        let [nx, ny, _] = self.points;
+        [at % nx, at / nx % ny, at / (nx * ny)]
+    }
+
+    /// Coordinates of the point (i, j, k).
+    #[allow(clippy::cast_precision_loss, reason = "grids are far smaller than 2^52 points an axis")]
+    pub fn coordinates(&self, index: [usize; 3]) -> [f64; 3] {
+        std::array::from_fn(|a| self.origin[a] + self.spacing[a] * index[a] as f64)
+    }
+}

@@ -1,0 +1,82 @@
+//! What a run leaves behind, and how it is read again.
+//!
+//! Each part takes plain numbers and knows nothing of the solver: [`series`] (`series.csv`), [`vtk`] (`fields/`),
+//! [`slices`] (`slices/`), [`summary`] (`summary.json`), [`mod@reference`] (`reference.csv`), [`report`]
+//! (`report.html` and `plots/`, drawn from the others), [`progress`] (the line on the terminal), [`directory`] (the
+//! directory that they lie in).
+//!
+//! A file is written under a temporary name and renamed, so that it is there whole or not at all; the series alone
+//! grows, by whole rows.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use crate::{Error, Result};
+
+pub mod directory;
+mod figures;
+mod palette;
+mod plot;
+pub mod progress;
+pub mod reference;
+pub mod report;
+pub mod series;
+pub mod slices;
+pub mod summary;
+pub mod vtk;
+
+pub use directory::RunDirectory;
+pub use progress::Progress;
+pub use reference::Reference;
+pub use report::write_report;
+pub use series::{FLOW_COLUMNS, Series, SeriesWriter};
+pub use slices::{Plane, Slice, SliceWriter};
+pub use summary::Summary;
+pub use vtk::{FieldData, FieldValues, FieldWriter, ImageGrid};
+
+/// Write `path` whole or not at all: `write` fills a file with `.part` added to its name, which then takes its place.
+pub(crate) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+) -> Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    let part = Path::new(&name);
+    let written = File::create(part)
+        .and_then(|file| {
+            let mut writer = BufWriter::new(file);
+            write(&mut writer)?;
+            writer.flush()
+        })
+        .and_then(|()| fs::rename(part, path));
+    written.map_err(|error| {
+        // The first error is the one to report; a file that was never made cannot be removed.
+        let _ = fs::remove_file(part);
+        Error::io(path)(error)
+    })
+}
+
+/// The text of a file that a run directory should hold.
+pub(crate) fn read_text(path: &Path) -> Result<String> {
+    fs::read_to_string(path).map_err(Error::io(path))
+}
+
+/// A directory, made with its parents where it is not there.
+pub(crate) fn make_directory(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).map_err(Error::io(path))
+}
+
+/// JSON, indented for people, written whole.
+pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
+    write_whole(path, |writer| {
+        serde_json::to_writer_pretty(&mut *writer, value).map_err(std::io::Error::other)?;
+        writer.write_all(b"\n")
+    })
+}
+
+/// JSON read back, or what is wrong with it.
+pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
+    serde_json::from_str(&read_text(path)?)
+        .map_err(|error| Error::Format { path: path.to_path_buf(), what: error.to_string() })
+}

@@ -1,0 +1,67 @@
+//! Colours: one map for slices, made here so that equal steps of the value look like equal steps.
+
+/// Colours of the map; the palette of a slice has one more, [`BROKEN`], for values that are no numbers.
+pub(crate) const COLOURS: usize = 255;
+
+/// Grey, which the map never takes.
+pub(crate) const BROKEN: [u8; 3] = [128, 128, 128];
+
+/// The colour at `s` in 0..1: from near black through violet and red to pale yellow.
+///
+/// A path through Oklab (B. Ottosson 2020, "A perceptual color space for image processing"): lightness grows linearly,
+/// so that the map reads the same without colour, while the hue turns by half a circle from 285°. The chroma is a tent
+/// that stays inside what sRGB can show.
+pub(crate) fn colour(s: f64) -> [u8; 3] {
+    linear_colour(s).map(encode)
+}
+
+fn linear_colour(s: f64) -> [f64; 3] {
+    let lightness = 0.12 + 0.85 * s;
+    let hue = (285.0 + 180.0 * s).to_radians();
+    let chroma = (0.05 + 0.28 * s).min(0.36 - 0.28 * s);
+    oklab_to_linear([lightness, chroma * hue.cos(), chroma * hue.sin()])
+}
+
+/// Linear sRGB of (L, a, b), by the two matrices of Ottosson 2020.
+fn oklab_to_linear([lightness, a, b]: [f64; 3]) -> [f64; 3] {
+    let l = (lightness + 0.396_337_777_4 * a + 0.215_803_757_3 * b).powi(3);
+    let m = (lightness - 0.105_561_345_8 * a - 0.063_854_172_8 * b).powi(3);
+    let s = (lightness - 0.089_484_177_5 * a - 1.291_485_548_0 * b).powi(3);
+    [
+        4.076_741_662_1 * l - 3.307_711_591_3 * m + 0.230_969_929_2 * s,
+        -1.268_438_004_6 * l + 2.609_757_401_1 * m - 0.341_319_396_5 * s,
+        -0.004_196_086_3 * l - 0.703_418_614_7 * m + 1.707_614_701_0 * s,
+    ]
+}
+
+/// The transfer function of sRGB (IEC 61966-2-1), to 8 bits.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=255")]
+fn encode(linear: f64) -> u8 {
+    let value =
+        if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
+    (255.0 * value).round().clamp(0.0, 255.0) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_map_stays_inside_what_srgb_can_show() {
+        for k in 0..=100 {
+            let channels = linear_colour(f64::from(k) / 100.0);
+            assert!(channels.iter().all(|c| (0.0..=1.0).contains(c)), "{k} %: {channels:?}");
+        }
+    }
+
+    #[test]
+    fn the_map_gets_brighter_all_the_way() {
+        // Relative luminance (ITU-R BT.709 weights).
+        let luminance = |k: u32| {
+            let [r, g, b] = linear_colour(f64::from(k) / 100.0);
+            0.2126 * r + 0.7152 * g + 0.0722 * b
+        };
+        assert!((0..100).all(|k| luminance(k) < luminance(k + 1)));
+        assert!(luminance(0) < 0.01 && luminance(100) > 0.85);
+    }
+}

@@ -1,0 +1,418 @@
+//! One line plot as SVG, by `plotters`: readable on a phone, on paper and without colour.
+
+use std::io;
+
+use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// Size of a drawing in pixels; small next to its text, since a page scales it to the width of a phone.
+const SIZE: (u32, u32) = (600, 400);
+/// Units of a drawing to the pixel: `plotters` draws on whole units, and curves on whole pixels have steps.
+const UNITS: u32 = 4;
+/// The same for lengths.
+const PX: i32 = UNITS.cast_signed();
+/// Font size; `plotters` divides it by 1.24 to fill lines of this height.
+const TEXT: u32 = 20 * UNITS;
+/// Height of a row of the legend.
+const ROW: i32 = 24 * PX;
+/// Where the legend begins, below the title.
+const LEGEND_TOP: i32 = 40 * PX;
+/// More points than this along the time axis cannot be seen.
+const MOST_POINTS: usize = 1200;
+/// The colours of text, grid and paper; `report.css` knows them, and turns them round where the reader's screen is dark.
+const INK: RGBColor = RGBColor(26, 26, 26);
+const GRID: RGBColor = RGBColor(221, 221, 221);
+const PAPER: RGBColor = RGBColor(255, 255, 255);
+
+/// How a curve is drawn: colour and pattern, so that either alone tells curves apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// Solid blue.
+    Solid,
+    /// Long vermilion dashes.
+    Dashed,
+    /// Short green dashes.
+    Dotted,
+    /// Very long purple dashes.
+    Long,
+    /// Thin solid orange.
+    Thin,
+    /// Open circles in the colour of text: data that someone else computed.
+    Reference,
+}
+
+impl Line {
+    /// The colours that Okabe and Ito (2008) chose to be told apart by everyone.
+    fn stroke(self) -> ShapeStyle {
+        let (colour, width) = match self {
+            Self::Solid => (RGBColor(0, 114, 178), 3),
+            Self::Dashed => (RGBColor(213, 94, 0), 3),
+            Self::Dotted => (RGBColor(0, 158, 115), 3),
+            Self::Long => (RGBColor(204, 121, 167), 3),
+            Self::Thin => (RGBColor(230, 159, 0), 2),
+            Self::Reference => (INK, 1),
+        };
+        ShapeStyle { color: colour.to_rgba(), filled: false, stroke_width: width * UNITS }
+    }
+
+    /// Dash and gap; `None` is a solid line.
+    fn dashes(self) -> Option<(i32, i32)> {
+        match self {
+            Self::Dashed => Some((10 * PX, 5 * PX)),
+            Self::Dotted => Some((3 * PX, 4 * PX)),
+            Self::Long => Some((22 * PX, 6 * PX)),
+            Self::Solid | Self::Thin | Self::Reference => None,
+        }
+    }
+}
+
+/// A curve over the time axis.
+pub(crate) struct Curve {
+    /// For the legend.
+    pub(crate) label: String,
+    /// How it is drawn.
+    pub(crate) line: Line,
+    /// (x, y); points that are not finite are left out.
+    pub(crate) points: Vec<(f64, f64)>,
+}
+
+/// A plot over time.
+pub(crate) struct Plot {
+    /// Over the plot.
+    pub(crate) title: String,
+    /// What is drawn upwards.
+    pub(crate) y_label: String,
+    /// At least one.
+    pub(crate) curves: Vec<Curve>,
+    /// A horizontal line to compare with, and what it means.
+    pub(crate) mark: Option<(f64, String)>,
+    /// Whether to draw log₁₀ y where the values span more than two decades; only positive values are drawn then.
+    pub(crate) logarithmic: bool,
+}
+
+impl Plot {
+    /// The whole plot as the text of an SVG file.
+    pub(crate) fn svg(&self) -> io::Result<String> {
+        let mut text = String::new();
+        let units = (SIZE.0 * UNITS, SIZE.1 * UNITS);
+        self.draw(&SVGBackend::with_string(&mut text, units).into_drawing_area())
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        let size = |(width, height)| format!("width=\"{width}\" height=\"{height}\"");
+        Ok(text.replacen(&size(units), &size(SIZE), 1))
+    }
+
+    fn draw(&self, root: &Area) -> Result<(), Box<dyn std::error::Error>> {
+        root.fill(&PAPER)?;
+        let (curves, scale) = self.prepared();
+        let title = ("sans-serif", TEXT + 3 * UNITS, FontStyle::Bold).into_font().color(&INK);
+        root.draw(&Text::new(self.title.as_str(), (12 * PX, 8 * PX), title))?;
+        let legend_rows = self.draw_legend(root)?;
+        let (_, area) = root.split_vertically(LEGEND_TOP + ROW * legend_rows);
+
+        let x_values = || curves.iter().flatten().map(|p| p.0);
+        let mark = self.mark.as_ref().and_then(|(value, _)| scale.apply(*value));
+        let y_values = || curves.iter().flatten().map(|p| p.1).chain(mark);
+        let (x_min, x_max) = range(x_values());
+        let x = if x_max > x_min { (x_min, x_max) } else { (x_min, x_min + 1.0) };
+        let y = scale.padded(range(y_values()));
+
+        let mut chart = ChartBuilder::on(&area)
+            .margin_right(24 * PX)
+            .margin_top(8 * PX)
+            .margin_bottom(4 * PX)
+            .x_label_area_size(54 * PX)
+            .y_label_area_size(92 * PX)
+            .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
+        let text = ("sans-serif", TEXT).into_font().color(&INK);
+        let y_label = scale.label(&self.y_label);
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(ShapeStyle { stroke_width: UNITS, ..GRID.into() })
+            .axis_style(ShapeStyle { stroke_width: UNITS, ..INK.into() })
+            .label_style(text.clone())
+            .axis_desc_style(text)
+            .x_desc("time t")
+            .y_desc(y_label)
+            .set_all_tick_mark_size(5 * PX)
+            .x_labels(8)
+            .y_labels(7)
+            .x_label_formatter(&|v| tick(*v, x.1 - x.0))
+            .y_label_formatter(&|v| scale.tick(*v, y.1 - y.0))
+            .draw()?;
+        if let Some(mark) = mark {
+            let line = ShapeStyle { stroke_width: 2 * UNITS, ..INK.into() };
+            chart.draw_series(DashedLineSeries::new(
+                [(x.0, mark), (x.1, mark)],
+                2 * PX,
+                4 * PX,
+                line,
+            ))?;
+        }
+        for (curve, points) in self.curves.iter().zip(&curves) {
+            let stroke = curve.line.stroke();
+            let points = points.iter().copied();
+            match (curve.line, curve.line.dashes()) {
+                (Line::Reference, _) => {
+                    let spaced = spaced(points, (x.1 - x.0) / 32.0);
+                    chart.draw_series(spaced.map(|at| Circle::new(at, 4 * PX, stroke)))?;
+                }
+                (_, Some((dash, gap))) => {
+                    chart.draw_series(DashedLineSeries::new(points, dash, gap, stroke))?;
+                }
+                (_, None) => {
+                    chart.draw_series(LineSeries::new(points, stroke))?;
+                }
+            }
+        }
+        root.present()?;
+        Ok(())
+    }
+
+    /// What is drawn: finite points, not too many, in the units of the axis.
+    fn prepared(&self) -> (Vec<Vec<(f64, f64)>>, Scale) {
+        let sensible = |v: f64| v.is_finite() && v.abs() < 1e200;
+        let finite: Vec<Vec<(f64, f64)>> = self
+            .curves
+            .iter()
+            .map(|curve| {
+                let points = curve.points.iter().copied();
+                thinned(points.filter(|&(x, y)| sensible(x) && sensible(y)).collect())
+            })
+            .collect();
+        let marked = self.mark.iter().map(|m| m.0);
+        let scale = Scale::of(finite.iter().flatten().map(|p| p.1).chain(marked), self.logarithmic);
+        let scaled = finite
+            .into_iter()
+            .map(|points| {
+                points.into_iter().filter_map(|(x, y)| Some((x, scale.apply(y)?))).collect()
+            })
+            .collect();
+        (scaled, scale)
+    }
+
+    /// Samples and names of the curves, above the plot where they hide nothing. Returns the number of rows.
+    fn draw_legend(&self, root: &Area) -> Result<i32, Box<dyn std::error::Error>> {
+        let text = ("sans-serif", TEXT).into_font().color(&INK);
+        let left = 12 * PX;
+        let (mut x, mut row) = (left, 0);
+        let curves = self.curves.iter().map(|curve| (curve.label.as_str(), Some(curve.line)));
+        let mark = self.mark.iter().map(|(_, label)| (label.as_str(), None));
+        for (label, line) in curves.chain(mark) {
+            let width = 62 * PX + text_width(label);
+            if x > left && x + width > SIZE.0.cast_signed() * PX {
+                (x, row) = (left, row + 1);
+            }
+            let y = LEGEND_TOP + ROW * row + ROW / 2;
+            let (from, to) = ((x, y), (x + 34 * PX, y));
+            match (line, line.and_then(Line::dashes)) {
+                (Some(Line::Reference), _) => {
+                    let stroke = Line::Reference.stroke();
+                    root.draw(&Circle::new((x + 8 * PX, y), 4 * PX, stroke))?;
+                    root.draw(&Circle::new((x + 26 * PX, y), 4 * PX, stroke))?;
+                }
+                (Some(line), Some((dash, gap))) => {
+                    root.draw(&DashedPathElement::new([from, to], dash, gap, line.stroke()))?;
+                }
+                (Some(line), None) => root.draw(&PathElement::new([from, to], line.stroke()))?,
+                (None, _) => {
+                    let stroke = ShapeStyle { stroke_width: 2 * UNITS, ..INK.into() };
+                    root.draw(&DashedPathElement::new([from, to], 2 * PX, 4 * PX, stroke))?;
+                }
+            }
+            root.draw(&Text::new(label, (x + 42 * PX, y - 9 * PX), text.clone()))?;
+            x += width;
+        }
+        Ok(row + 1)
+    }
+}
+
+/// Estimated from the number of letters: SVG leaves the font to the reader's machine.
+fn text_width(text: &str) -> i32 {
+    let letters = i32::try_from(text.chars().count()).unwrap_or(i32::MAX / TEXT.cast_signed());
+    letters * TEXT.cast_signed() * 45 / 100
+}
+
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (min, max) =
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+    if min <= max { (min, max) } else { (0.0, 1.0) }
+}
+
+/// Every k-th point and the last.
+fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    let every = points.len().div_ceil(MOST_POINTS).max(1);
+    let last = points.len().saturating_sub(1);
+    points
+        .into_iter()
+        .enumerate()
+        .filter(|(i, _)| i % every == 0 || *i == last)
+        .map(|p| p.1)
+        .collect()
+}
+
+/// Points at least `distance` apart in x.
+fn spaced(
+    points: impl Iterator<Item = (f64, f64)>,
+    distance: f64,
+) -> impl Iterator<Item = (f64, f64)> {
+    let mut last = f64::NEG_INFINITY;
+    points.filter(move |&(x, _)| {
+        let far = x >= last + distance;
+        if far {
+            last = x;
+        }
+        far
+    })
+}
+
+/// From values to the numbers at an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scale {
+    /// y / 10ᵏ.
+    Power(i32),
+    /// log₁₀ y.
+    Logarithm,
+}
+
+impl Scale {
+    /// Powers of a thousand keep the numbers at the ticks short.
+    fn of(values: impl Iterator<Item = f64> + Clone, logarithmic: bool) -> Self {
+        let (low, high) = range(values.clone().filter(|&v| v > 0.0));
+        if logarithmic && high > 100.0 * low {
+            return Self::Logarithm;
+        }
+        let largest = values.fold(0.0, |max: f64, v| max.max(v.abs()));
+        if largest == 0.0 || (0.01..10_000.0).contains(&largest) {
+            return Self::Power(0);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a decimal exponent of an f64")]
+        let thousands = (largest.log10() / 3.0).floor() as i32;
+        Self::Power(3 * thousands)
+    }
+
+    /// `None` for what a logarithm does not have.
+    fn apply(self, y: f64) -> Option<f64> {
+        match self {
+            Self::Power(k) => Some(y / 10_f64.powi(k)),
+            Self::Logarithm => (y > 0.0).then(|| y.log10()),
+        }
+    }
+
+    /// Room above and below the values; from zero where they come near it; whole decades.
+    fn padded(self, (min, max): (f64, f64)) -> (f64, f64) {
+        if self == Self::Logarithm {
+            return (min.floor(), max.ceil().max(min.floor() + 1.0));
+        }
+        let span = max - min;
+        let magnitude = min.abs().max(max.abs());
+        if span <= 1e-9 * magnitude {
+            let room = if magnitude > 0.0 { 0.1 * magnitude } else { 1.0 };
+            return (min - room, max + room);
+        }
+        let low = if min >= 0.0 && min < 0.4 * max { 0.0 } else { min - 0.06 * span };
+        let high = if max <= 0.0 && max > 0.4 * min { 0.0 } else { max + 0.06 * span };
+        (low, high)
+    }
+
+    fn label(self, label: &str) -> String {
+        match self {
+            Self::Power(0) | Self::Logarithm => label.to_string(),
+            Self::Power(k) => format!("{label}  (×10{})", superscript(k)),
+        }
+    }
+
+    fn tick(self, y: f64, span: f64) -> String {
+        match self {
+            Self::Power(_) => tick(y, span),
+            #[expect(clippy::cast_possible_truncation, reason = "a decimal exponent")]
+            Self::Logarithm if (y - y.round()).abs() < 1e-6 => {
+                format!("10{}", superscript(y.round() as i32))
+            }
+            Self::Logarithm => String::new(),
+        }
+    }
+}
+
+/// A number at a tick: as many decimals as tell the ticks of an axis of this span apart, without trailing zeros.
+fn tick(value: f64, span: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to 0..=12"
+    )]
+    let decimals = (2.0 - span.log10()).ceil().clamp(0.0, 12.0) as usize;
+    let text = format!("{value:.decimals$}");
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_string() } else { text.replace('-', "−") }
+}
+
+/// `-3` as ⁻³.
+fn superscript(number: i32) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let digit = |c: char| c.to_digit(10).map_or('⁻', |d| DIGITS[d as usize]);
+    number.to_string().chars().map(digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plot(points: Vec<(f64, f64)>, logarithmic: bool) -> String {
+        let curve = Curve { label: "a".into(), line: Line::Dashed, points };
+        let plot = Plot {
+            title: "title".into(),
+            y_label: "y".into(),
+            curves: vec![curve],
+            mark: None,
+            logarithmic,
+        };
+        plot.svg().unwrap()
+    }
+
+    #[test]
+    fn ticks_are_short_numbers() {
+        assert_eq!(tick(0.1 + 0.2, 1.0), "0.3");
+        assert_eq!(tick(0.012_500_000_000_1, 0.02), "0.0125");
+        assert_eq!(tick(-5.0, 20.0), "−5");
+        assert_eq!(tick(100.0, 1000.0), "100");
+        assert_eq!(tick(-1e-17, 1.0), "0");
+        assert_eq!(superscript(-12), "⁻¹²");
+    }
+
+    #[test]
+    fn an_axis_gets_the_power_of_a_thousand_that_keeps_its_numbers_short() {
+        let scale = |values: &[f64]| Scale::of(values.iter().copied(), false);
+        assert_eq!(scale(&[0.0, 0.125]), Scale::Power(0));
+        assert_eq!(scale(&[4e-4, -1e-3]), Scale::Power(-3));
+        assert_eq!(scale(&[2.5e-17]), Scale::Power(-18));
+        assert_eq!(scale(&[3e7]), Scale::Power(6));
+        assert_eq!(scale(&[0.0]), Scale::Power(0));
+    }
+
+    #[test]
+    fn curves_without_extent_or_with_broken_values_are_drawn() {
+        let nan = f64::NAN;
+        let broken = vec![(0.0, 1.0), (1.0, nan), (2.0, f64::INFINITY), (3.0, -2.0), (nan, 1.0)];
+        let cases = [
+            vec![],
+            vec![(0.0, 0.0)],
+            vec![(0.0, 3.0), (1.0, 3.0)],
+            vec![(0.0, nan)],
+            vec![(0.0, -1.0), (1.0, -2.0)],
+            vec![(0.0, 1e-300), (1.0, 1e199)],
+            broken,
+        ];
+        for points in cases {
+            for logarithmic in [false, true] {
+                let svg = plot(points.clone(), logarithmic);
+                assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+                assert!(!svg.contains("NaN") && !svg.contains("inf"), "{points:?}: {svg}");
+            }
+        }
+    }
+}

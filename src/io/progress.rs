@@ -1,0 +1,167 @@
+//! What a person sees while a run goes on.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Seconds between two plain lines, where the output is no terminal.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Resolution of the bar.
+const BAR_LENGTH: u64 = 1000;
+
+/// One line on a terminal that is drawn over, plain lines every few seconds elsewhere; on standard error.
+#[derive(Debug)]
+pub struct Progress {
+    end_time: Option<f64>,
+    max_steps: Option<u64>,
+    start: Instant,
+    first: Option<f64>,
+    bar: Option<ProgressBar>,
+    last_line: Option<Instant>,
+    line: String,
+}
+
+impl Progress {
+    /// For a run to `end_time`, to `max_steps`, or to whichever comes first.
+    pub fn new(end_time: Option<f64>, max_steps: Option<u64>) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let target = ProgressDrawTarget::stderr_with_hz(8);
+            let bar = ProgressBar::with_draw_target(Some(BAR_LENGTH), target);
+            if let Ok(style) = ProgressStyle::with_template("{bar:10.cyan/blue} {msg}") {
+                bar.set_style(style.progress_chars("━━─"));
+            }
+            bar
+        });
+        Self {
+            end_time,
+            max_steps,
+            start: Instant::now(),
+            first: None,
+            bar,
+            last_line: None,
+            line: String::new(),
+        }
+    }
+
+    /// Show where the run is: `ns` are nanoseconds per point and Runge-Kutta stage. Energy and
+    /// `ns` are left out where they are not a number: not known yet, or not there.
+    pub fn update(&mut self, step: u64, t: f64, dt: f64, kinetic_energy: f64, ns: f64) {
+        let done = self.done(step, t);
+        let first = *self.first.get_or_insert(done);
+        let left = seconds_left(self.start.elapsed().as_secs_f64(), done - first, 1.0 - done);
+        self.line = line(step, t, self.end_time, dt, kinetic_energy, ns, left);
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(position(done));
+                bar.set_message(self.line.clone());
+            }
+            None if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_INTERVAL) => {
+                eprintln!("{:3.0} %  {}", 100.0 * done, self.line);
+                self.last_line = Some(Instant::now());
+            }
+            None => {}
+        }
+    }
+
+    /// Show the last state for good, and a closing sentence.
+    pub fn finish(&mut self, message: &str) {
+        match &self.bar {
+            Some(bar) => bar.abandon(),
+            None if !self.line.is_empty() => eprintln!("{}", self.line),
+            None => {}
+        }
+        if !message.is_empty() {
+            eprintln!("{message}");
+        }
+    }
+
+    /// The part of the run that is done, in 0..1.
+    fn done(&self, step: u64, t: f64) -> f64 {
+        let time = self.end_time.filter(|&end| end > 0.0).map_or(0.0, |end| t / end);
+        let steps =
+            self.max_steps.filter(|&max| max > 0).map_or(0.0, |max| step as f64 / max as f64);
+        time.max(steps).clamp(0.0, 1.0)
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "done is in 0..1")]
+fn position(done: f64) -> u64 {
+    (done * BAR_LENGTH as f64) as u64
+}
+
+/// From the time that the part done so far took; `None` while nothing is done.
+fn seconds_left(elapsed: f64, done: f64, to_do: f64) -> Option<f64> {
+    (done > 0.0).then(|| elapsed * to_do / done)
+}
+
+/// Fits beside the bar into 80 columns, but for the unit at its end.
+fn line(
+    step: u64,
+    t: f64,
+    end: Option<f64>,
+    dt: f64,
+    kinetic_energy: f64,
+    ns: f64,
+    left: Option<f64>,
+) -> String {
+    let mut parts = vec![format!("step {step}")];
+    parts.push(match end {
+        Some(end) => format!("t {t:.3} / {end}"),
+        None => format!("t {t:.3}"),
+    });
+    parts.push(format!("dt {dt:.1e}"));
+    if kinetic_energy.is_finite() {
+        parts.push(format!("E {kinetic_energy:.5}"));
+    }
+    if let Some(left) = left {
+        parts.push(format!("{} left", duration(left)));
+    }
+    if ns.is_finite() {
+        parts.push(format!("{ns:.0} ns/point/stage"));
+    }
+    parts.join("  ")
+}
+
+/// `45 s`, `3 min 20 s`, `2 h 05 min`.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+pub(crate) fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
+        _ => format!("{} h {:02} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_says_step_time_energy_speed_and_what_is_left() {
+        let text = line(1200, 3.2, Some(10.0), 2.5e-3, 0.1234567, 41.27, Some(200.0));
+        assert_eq!(
+            text,
+            "step 1200  t 3.200 / 10  dt 2.5e-3  E 0.12346  3 min 20 s left  41 ns/point/stage"
+        );
+        assert_eq!(line(0, 0.0, None, 0.1, f64::NAN, f64::NAN, None), "step 0  t 0.000  dt 1.0e-1");
+    }
+
+    #[test]
+    fn time_left_follows_from_the_speed_so_far() {
+        assert_eq!(seconds_left(30.0, 0.25, 0.75), Some(90.0));
+        assert_eq!(seconds_left(30.0, 0.0, 1.0), None);
+        assert_eq!(duration(7505.0), "2 h 05 min");
+        assert_eq!(duration(59.6), "1 min 00 s");
+    }
+
+    #[test]
+    fn the_nearer_of_two_ends_counts() {
+        let progress = Progress::new(Some(10.0), Some(100));
+        assert_eq!(progress.done(50, 1.0), 0.5);
+        assert_eq!(progress.done(5, 9.0), 0.9);
+        assert_eq!(Progress::new(None, None).done(5, 9.0), 0.0);
+    }
+}

@@ -1,0 +1,173 @@
+//! A reference curve for a run, and how far the run lies from it.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::io::read_text;
+use crate::io::series::Series;
+use crate::{Error, Result};
+
+/// Kinetic energy and dissipation of a reference solution over time, in the scaling of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// Where it comes from, in words.
+    pub source: String,
+    /// Increasing.
+    pub time: Vec<f64>,
+    /// Per volume.
+    pub kinetic_energy: Vec<f64>,
+    /// Per volume and time.
+    pub dissipation: Vec<f64>,
+}
+
+/// Largest distances between a run and its reference, over the times that both cover.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Where the reference comes from.
+    pub source: String,
+    /// Last time compared.
+    pub until: f64,
+    /// Of the kinetic energy, as a fraction of the reference at the first time.
+    #[serde(deserialize_with = "null_is_infinite")]
+    pub kinetic_energy_max_deviation: f64,
+    /// Of `dissipation` = ⟨τ : ∇u⟩, as a fraction of the reference's peak.
+    #[serde(deserialize_with = "null_is_infinite")]
+    pub dissipation_max_deviation: f64,
+    /// Of −dE/dt + ⟨p div u⟩, as a fraction of the reference's peak: what the kinetic energy loses, by viscosity and by
+    /// the scheme.
+    #[serde(deserialize_with = "null_is_infinite")]
+    pub energy_loss_max_deviation: f64,
+}
+
+/// JSON has no infinity; it is written as null.
+fn null_is_infinite<'de, D: Deserializer<'de>>(json: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::deserialize(json)?.unwrap_or(f64::INFINITY))
+}
+
+impl Reference {
+    /// Read `reference.csv`: `# source`, then columns time, kinetic_energy, dissipation.
+    pub fn read(path: &Path) -> Result<Self> {
+        let table = Series::read(path)?;
+        let column = |name| table.required(name, path).map(<[f64]>::to_vec);
+        let source = read_text(path)?
+            .lines()
+            .take_while(|line| line.starts_with('#'))
+            .map(|line| line.trim_start_matches('#').trim().to_string())
+            .collect::<Vec<_>>()
+            .join(" ");
+        let reference = Self {
+            source,
+            time: column("time")?,
+            kinetic_energy: column("kinetic_energy")?,
+            dissipation: column("dissipation")?,
+        };
+        let wrong =
+            |what: &str| Error::Format { path: PathBuf::from(path), what: what.to_string() };
+        if reference.time.len() < 4 {
+            return Err(wrong("a reference needs four rows or more"));
+        }
+        if !reference.time.windows(2).all(|t| t[0] < t[1]) {
+            return Err(wrong("the times of a reference must increase"));
+        }
+        Ok(reference)
+    }
+
+    /// Compare a series with the columns of a flow. `None` where they share no time, or where a column is missing.
+    pub fn compare(&self, series: &Series) -> Option<Comparison> {
+        let (start, end) = (*self.time.first()?, *self.time.last()?);
+        let time = series.column("time")?;
+        let energy = series.column("kinetic_energy")?;
+        let dissipation = series.column("dissipation")?;
+        let loss = energy_loss(series)?;
+        let shared: Vec<usize> =
+            (0..time.len()).filter(|&row| time[row] >= start && time[row] <= end).collect();
+        let (&first, &last) = (shared.first()?, shared.last()?);
+        let largest = |run: &[f64], reference: &[f64]| {
+            largest(shared.iter().map(|&row| run[row] - self.at(reference, time[row])))
+        };
+        let peak = largest_of(&self.dissipation);
+        Some(Comparison {
+            source: self.source.clone(),
+            until: time[last],
+            kinetic_energy_max_deviation: largest(energy, &self.kinetic_energy)
+                / self.at(&self.kinetic_energy, time[first]).abs(),
+            dissipation_max_deviation: largest(dissipation, &self.dissipation) / peak,
+            energy_loss_max_deviation: largest(&loss, &self.dissipation) / peak,
+        })
+    }
+
+    /// A column at time `t`, by the cubic through the four nearest rows (Lagrange): its error falls with the fourth
+    /// power of their distance, so that a curve given at every 0.1 is not the limit of the comparison.
+    fn at(&self, column: &[f64], t: f64) -> f64 {
+        let next = self.time.partition_point(|&time| time < t);
+        let start = next.saturating_sub(2).min(self.time.len() - 4);
+        let nodes = start..start + 4;
+        nodes
+            .clone()
+            .map(|i| {
+                let weight: f64 = nodes
+                    .clone()
+                    .filter(|&j| j != i)
+                    .map(|j| (t - self.time[j]) / (self.time[i] - self.time[j]))
+                    .product();
+                weight * column[i]
+            })
+            .sum()
+    }
+}
+
+/// −dE/dt + ⟨p div u⟩ at every row: what the kinetic energy loses other than to compression. `None` where a column is
+/// missing.
+pub(crate) fn energy_loss(series: &Series) -> Option<Vec<f64>> {
+    let rate = series.column("ke_rate")?;
+    let pressure = series.column("pressure_dilatation")?;
+    Some(rate.iter().zip(pressure).map(|(rate, p)| p - rate).collect())
+}
+
+/// Largest magnitude; a value that is no number is infinitely far.
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |max, v| if v.is_nan() { f64::INFINITY } else { max.max(v.abs()) })
+}
+
+fn largest_of(values: &[f64]) -> f64 {
+    largest(values.iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference(f: impl Fn(f64) -> f64) -> Reference {
+        let time: Vec<f64> = (0..=20).map(|i| f64::from(i) / 4.0).collect();
+        let values: Vec<f64> = time.iter().map(|&t| f(t)).collect();
+        Reference {
+            source: "made up".into(),
+            time,
+            kinetic_energy: values.clone(),
+            dissipation: values,
+        }
+    }
+
+    #[test]
+    fn a_cubic_is_interpolated_to_round_off() {
+        let cubic = |t: f64| 1.0 + t * (2.0 - t * (3.0 - 0.5 * t));
+        let reference = reference(cubic);
+        for t in [0.0, 0.01, 0.3, 2.5, 3.123, 4.99, 5.0] {
+            let error = reference.at(&reference.dissipation, t) - cubic(t);
+            assert!(error.abs() < 1e-13, "t = {t}: {error:e}");
+        }
+    }
+
+    #[test]
+    fn a_sine_is_interpolated_with_the_error_of_a_cubic() {
+        // Largest error in the middle interval: 9/16 h⁴ / 4! · max |f''''| with f'''' = sin.
+        let reference = reference(f64::sin);
+        let bound = 9.0 / 16.0 * 0.25_f64.powi(4) / 24.0;
+        let error = (0..=300)
+            .map(|i| 1.0 + f64::from(i) / 100.0)
+            .map(|t| (reference.at(&reference.dissipation, t) - t.sin()).abs())
+            .fold(0.0, f64::max);
+        assert!(error < bound && error > 0.9 * bound, "{error:e}, bound {bound:e}");
+    }
+}

@@ -1,0 +1,264 @@
+//! `summary.json`: what was run, on what, how fast, and whether the result can be trusted.
+
+use std::collections::BTreeMap;
+use std::f64::consts::PI;
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Result;
+use crate::io::reference::Comparison;
+use crate::io::series::Series;
+use crate::io::{read_json, write_json};
+
+/// Smallest kmax η of a resolved run: the convention for spectral methods (Pope 2000, Turbulent Flows, section 9.1.2;
+/// Moin and Mahesh 1998 review which scales have to be resolved). A compact scheme needs at least as much.
+pub const RESOLVED_KMAX_ETA: f64 = 1.5;
+
+/// Largest deviation of the dissipation that passes, as a fraction of the reference's peak. A choice: about what the
+/// eye can tell apart in a plot.
+pub const DISSIPATION_TOLERANCE: f64 = 0.02;
+
+/// Largest deviation of the kinetic energy that passes, as a fraction of its first value. A choice, as above.
+pub const KINETIC_ENERGY_TOLERANCE: f64 = 0.01;
+
+/// The whole of `summary.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Version of Kolmo.
+    pub version: String,
+    /// Name of the case: `taylor-green`.
+    pub case: String,
+    /// The case in words: `Taylor-Green vortex`.
+    pub title: String,
+    /// Mach number; `None` where the equations have none.
+    pub mach: Option<f64>,
+    /// Reynolds number; `None` for an inviscid flow.
+    pub reynolds: Option<f64>,
+    /// Points along x, y, z.
+    pub points: [usize; 3],
+    /// Lengths of the box along x, y, z.
+    pub length: [f64; 3],
+    /// What discretised the equations.
+    pub scheme: SchemeSummary,
+    /// `cpu`.
+    pub backend: String,
+    /// `f64` or `f32`.
+    pub precision: String,
+    /// What it ran on.
+    pub machine: Machine,
+    /// Steps taken.
+    pub steps: u64,
+    /// Time reached.
+    pub end_time: f64,
+    /// Whether the run reached the end it was given.
+    pub finished: bool,
+    /// Why it stopped, as a sentence.
+    pub stop_reason: String,
+    /// Seconds from the first step to the last, outputs included.
+    pub wall_seconds: f64,
+    /// Nanoseconds per point and Runge-Kutta stage, outputs not included; `None` where no step was taken.
+    pub ns_per_point_stage: Option<f64>,
+    /// Seconds by phase.
+    pub phases: BTreeMap<String, f64>,
+    /// Where kmax η was smallest; `None` without viscosity or dissipation.
+    pub resolution: Option<Resolution>,
+    /// Distance from the reference, where the case has one.
+    pub reference: Option<Comparison>,
+    /// What follows from the two.
+    pub verdict: Verdict,
+}
+
+/// Names as in the input file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SchemeSummary {
+    /// First derivative.
+    pub derivative: String,
+    /// Form of the convective terms.
+    pub convection: String,
+    /// Form of the energy equation.
+    pub energy: String,
+    /// Form of the viscous terms.
+    pub viscous: String,
+    /// Filter, or `none`.
+    pub filter: String,
+    /// Runge-Kutta tableau.
+    pub integrator: String,
+}
+
+/// A machine, as far as speed depends on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Model of the processor; its architecture where the system does not tell.
+    pub cpu: String,
+    /// Hardware threads that this process may use.
+    pub cores: usize,
+    /// Threads that the run used.
+    pub threads: usize,
+    /// Vector instructions that the run used: `avx512`, `avx2`, `neon` ...
+    pub simd: String,
+}
+
+impl Machine {
+    /// The machine that this runs on.
+    pub fn here(threads: usize, simd: &str) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { cpu: cpu_model(), cores, threads, simd: simd.to_string() }
+    }
+}
+
+/// `model name` of the first processor that Linux lists.
+fn cpu_model() -> String {
+    std::fs::read_to_string("/proc/cpuinfo")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().find(|line| line.starts_with("model name"))?;
+            Some(line.split_once(':')?.1.trim().to_string())
+        })
+        .unwrap_or_else(|| std::env::consts::ARCH.to_string())
+}
+
+/// The worst resolution of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resolution {
+    /// Smallest kmax η.
+    pub kmax_eta_min: f64,
+    /// When that was.
+    pub time: f64,
+}
+
+/// kmax η = (π/h) (ν³/ε)^¼ with the Kolmogorov length η (Kolmogorov 1941), at mean density 1: ν = 1/Re, and ε is
+/// `dissipation`. `spacing` is the largest of the grid. Infinite where nothing is dissipated.
+pub fn kmax_eta(dissipation: f64, spacing: f64, reynolds: f64) -> f64 {
+    PI / spacing * (reynolds.powi(-3) / dissipation).powf(0.25)
+}
+
+/// Largest distance between points, over the axes that have more than one.
+pub fn largest_spacing(points: [usize; 3], length: [f64; 3]) -> f64 {
+    let spacing = |(&n, &l): (&usize, &f64)| if n > 1 { l / n as f64 } else { 0.0 };
+    points.iter().zip(&length).map(spacing).fold(0.0, f64::max)
+}
+
+/// The smallest kmax η of a series; `None` where it has no dissipation.
+pub fn resolution(series: &Series, spacing: f64, reynolds: f64) -> Option<Resolution> {
+    let time = series.column("time")?;
+    let dissipation = series.column("dissipation")?;
+    time.iter()
+        .zip(dissipation)
+        .filter(|&(_, &dissipation)| dissipation > 0.0 && dissipation.is_finite())
+        .map(|(&time, &dissipation)| Resolution {
+            kmax_eta_min: kmax_eta(dissipation, spacing, reynolds),
+            time,
+        })
+        .min_by(|a, b| a.kmax_eta_min.total_cmp(&b.kmax_eta_min))
+}
+
+/// Whether the result can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// The run lies on the reference.
+    #[serde(rename = "passed")]
+    Passed,
+    /// The run is resolved and yet lies off the reference.
+    #[serde(rename = "deviates")]
+    Deviates,
+    /// There is nothing to compare with; the resolution does not speak against the run.
+    #[serde(rename = "no reference")]
+    NoReference,
+    /// kmax η fell below [`RESOLVED_KMAX_ETA`], and no reference shows that this did no harm.
+    #[serde(rename = "under-resolved")]
+    UnderResolved,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::Passed => "passed",
+            Self::Deviates => "deviates",
+            Self::NoReference => "no reference",
+            Self::UnderResolved => "under-resolved",
+        })
+    }
+}
+
+/// A run that lies on its reference has passed, whatever its resolution: dissipation and energy loss within
+/// [`DISSIPATION_TOLERANCE`], kinetic energy within [`KINETIC_ENERGY_TOLERANCE`]. One that does not is under-resolved
+/// where kmax η < [`RESOLVED_KMAX_ETA`], and deviates for another reason where it is not.
+pub fn verdict(resolution: Option<Resolution>, reference: Option<&Comparison>) -> Verdict {
+    let coarse = resolution.is_some_and(|r| r.kmax_eta_min < RESOLVED_KMAX_ETA);
+    let passed = reference.map(|reference| {
+        reference.dissipation_max_deviation <= DISSIPATION_TOLERANCE
+            && reference.energy_loss_max_deviation <= DISSIPATION_TOLERANCE
+            && reference.kinetic_energy_max_deviation <= KINETIC_ENERGY_TOLERANCE
+    });
+    match (passed, coarse) {
+        (Some(true), _) => Verdict::Passed,
+        (_, true) => Verdict::UnderResolved,
+        (Some(false), false) => Verdict::Deviates,
+        (None, false) => Verdict::NoReference,
+    }
+}
+
+impl Summary {
+    /// Write `summary.json`.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        write_json(path, self)
+    }
+
+    /// Read `summary.json`.
+    pub fn read(path: &Path) -> Result<Self> {
+        read_json(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(kmax_eta_min: f64) -> Option<Resolution> {
+        Some(Resolution { kmax_eta_min, time: 9.0 })
+    }
+
+    fn off_by(energy: f64, dissipation: f64, loss: f64) -> Comparison {
+        Comparison {
+            source: "made up".into(),
+            until: 10.0,
+            kinetic_energy_max_deviation: energy,
+            dissipation_max_deviation: dissipation,
+            energy_loss_max_deviation: loss,
+        }
+    }
+
+    #[test]
+    fn a_run_on_its_reference_passes_even_where_the_grid_is_coarse() {
+        let close = off_by(0.009, 0.019, 0.019);
+        assert_eq!(verdict(at(2.0), Some(&close)), Verdict::Passed);
+        assert_eq!(verdict(at(1.2), Some(&close)), Verdict::Passed);
+        assert_eq!(verdict(None, Some(&close)), Verdict::Passed);
+    }
+
+    #[test]
+    fn a_run_off_its_reference_in_any_of_the_three_does_not_pass() {
+        for far in [off_by(0.011, 0.0, 0.0), off_by(0.0, 0.021, 0.0), off_by(0.0, 0.0, 0.021)] {
+            assert_eq!(verdict(at(2.0), Some(&far)), Verdict::Deviates);
+            assert_eq!(verdict(at(1.49), Some(&far)), Verdict::UnderResolved);
+        }
+        let broken = off_by(f64::NAN, 0.0, 0.0);
+        assert_eq!(verdict(None, Some(&broken)), Verdict::Deviates);
+    }
+
+    #[test]
+    fn without_a_reference_only_the_resolution_speaks() {
+        assert_eq!(verdict(at(1.5), None), Verdict::NoReference);
+        assert_eq!(verdict(None, None), Verdict::NoReference);
+        assert_eq!(verdict(at(1.49), None), Verdict::UnderResolved);
+    }
+
+    #[test]
+    fn kmax_eta_of_the_taylor_green_vortex_at_re_1600_is_known() {
+        // ε = 0.0125, Re = 1600: η = (1600⁻³ / 0.0125)^¼ = 0.011821; 512 points over 2π: kmax = 256.
+        let h = largest_spacing([512, 512, 1], [2.0 * PI; 3]);
+        assert!((kmax_eta(0.0125, h, 1600.0) - 256.0 * 0.011_821).abs() < 1e-3);
+    }
+}

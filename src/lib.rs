@@ -1,0 +1,53 @@
+//! Kolmo: direct numerical simulation of the compressible Navier-Stokes equations with compact finite differences.
+//!
+//! # Equations
+//!
+//! A perfect gas, non-dimensional with a length L, a velocity V₀, and the density ρ₀, temperature T₀ and viscosity μ₀ of
+//! a reference state; Ma = V₀/c₀, Re = ρ₀V₀L/μ₀:
+//!
+//! ```text
+//! U = (ρ, ρu, ρv, ρw, ρE),  ρE = p/(γ−1) + ½ρ u·u,  T = γ Ma² p/ρ
+//! ∂ρ/∂t      + ∂ⱼ(ρuⱼ)             = 0
+//! ∂(ρuᵢ)/∂t + ∂ⱼ(ρuᵢuⱼ) + ∂ᵢp     = ∂ⱼτᵢⱼ
+//! ∂(ρE)/∂t  + ∂ⱼ((ρE + p)uⱼ)      = ∂ⱼ(τᵢⱼuᵢ) − ∂ⱼqⱼ
+//! τᵢⱼ = μ/Re (∂ⱼuᵢ + ∂ᵢuⱼ − ⅔δᵢⱼ div u),  qⱼ = − μ/((γ−1)Ma² Pr Re) ∂ⱼT,  μ = 1 | Tⁿ | T^{3/2}(1+S)/(T+S)
+//! ```
+//!
+//! # Method
+//!
+//! Every derivative is compact: A f' = B f along a line of the grid, with A tri- or pentadiagonal. The convective terms
+//! are written in split forms that neither make nor destroy kinetic energy; time goes by explicit Runge-Kutta steps
+//! whose size is a fraction of the linear stability limit.
+//!
+//! # Where things are
+//!
+//! | module | what it knows |
+//! |---|---|
+//! | [`scheme`] | coefficients, closures, filters, Runge-Kutta tableaux, and theory about them |
+//! | [`lines`] | banded line systems: factor once, solve many |
+//! | [`grid`] | points, spacing, axes |
+//! | [`engine`] | operators along an axis, and sweeps: the equations along one axis as a list of operations |
+//! | [`backend`] | where fields live and sweeps run |
+//! | [`physics`] | the gas, the Navier-Stokes equations, scalar advection, diagnostics |
+//! | [`cases`] | initial states and exact solutions |
+//! | [`time`] | Runge-Kutta stepping, step size, the run loop |
+//! | [`io`] | series, VTK, pictures, report |
+//! | [`config`] | what the user typed, checked |
+//!
+//! Start with `physics/navier_stokes.rs`.
+
+pub mod backend;
+pub mod cases;
+pub mod config;
+pub mod engine;
+mod error;
+pub mod grid;
+pub mod io;
+pub mod lines;
+pub mod physics;
+mod real;
+pub mod scheme;
+pub mod time;
+
+pub use error::{Error, Result};
+pub use real::Real;

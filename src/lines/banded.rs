@@ -1,0 +1,119 @@
+//! Banded matrices, cyclic or not, and how fast their inverses decay.
+
+use super::{Factors, solve};
+
+/// Largest half-bandwidth: pentadiagonal.
+pub const MAX_HALF_BAND: usize = 2;
+
+/// A square banded matrix with half-bandwidth p ≤ 2; where it is cyclic, row m couples to column (m + d) mod n.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BandedMatrix {
+    /// Half-bandwidth p.
+    half_band: usize,
+    /// True where the band wraps round.
+    cyclic: bool,
+    /// `rows[m][2 + d]` is the entry at row m, column m + d.
+    rows: Vec<[f64; 2 * MAX_HALF_BAND + 1]>,
+}
+
+impl BandedMatrix {
+    /// The n x n matrix with 1 on the diagonal, `alpha` beside it and `beta` one further out. In a matrix that is not
+    /// cyclic, entries that would fall outside are left out.
+    ///
+    /// # Panics
+    /// Where n < 2 p + 1: the caller checks [`Scheme::min_points`](crate::scheme::Scheme::min_points) first.
+    pub fn toeplitz(n: usize, alpha: f64, beta: f64, cyclic: bool) -> Self {
+        let half_band = if beta != 0.0 { 2 } else { usize::from(alpha != 0.0) };
+        assert!(n > 2 * half_band, "{n} points are too few for a half-bandwidth of {half_band}");
+        let mut matrix = Self { half_band, cyclic, rows: vec![[beta, alpha, 1.0, alpha, beta]; n] };
+        if !cyclic {
+            for m in 0..n {
+                for d in -2..=2 {
+                    if m.checked_add_signed(d).is_none_or(|column| column >= n) {
+                        matrix.rows[m][slot(d)] = 0.0;
+                    }
+                }
+            }
+        }
+        matrix
+    }
+
+    /// Replace row m of a matrix that is not cyclic: 1 on the diagonal and the given (offset, value) entries.
+    pub fn set_row(&mut self, m: usize, entries: &[(isize, f64)]) {
+        self.rows[m] = [0.0; 5];
+        self.rows[m][slot(0)] = 1.0;
+        for &(offset, value) in entries {
+            self.rows[m][slot(offset)] = value;
+            self.half_band = self.half_band.max(offset.unsigned_abs());
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// True for a matrix without rows, which cannot be made.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Half-bandwidth p: 0, 1 or 2.
+    pub fn half_band(&self) -> usize {
+        self.half_band
+    }
+
+    /// True where the band wraps round.
+    pub fn is_cyclic(&self) -> bool {
+        self.cyclic
+    }
+
+    /// The entry at row m, column m + d, |d| ≤ 2.
+    pub fn entry(&self, m: usize, d: isize) -> f64 {
+        self.rows[m][slot(d)]
+    }
+
+    /// A x.
+    pub fn apply(&self, x: &[f64]) -> Vec<f64> {
+        let n = self.len();
+        let p = self.half_band.cast_signed();
+        let value = |m: usize, d: isize| {
+            let a = self.entry(m, d);
+            if a == 0.0 { 0.0 } else { a * x[wrapped(m, d, n)] }
+        };
+        (0..n).map(|m| (-p..=p).map(|d| value(m, d)).sum()).collect()
+    }
+
+    /// The decay of the inverse: the smallest distance J such that every entry of A⁻¹ that lies J or more away from
+    /// the diagonal is at most `tolerance` times the largest entry of its column. `None` where the line is too short
+    /// for the inverse to decay that far. Costs one solve a column.
+    pub fn reach(&self, tolerance: f64) -> Option<usize> {
+        let n = self.len();
+        let factors = Factors::<f64>::new(self);
+        let farthest = if self.cyclic { n / 2 } else { n - 1 };
+        let mut reach = 0;
+        let mut column = vec![0.0; n];
+        for j in 0..n {
+            column.fill(0.0);
+            column[j] = 1.0;
+            solve(&factors, &mut column);
+            let largest = column.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
+            for (i, x) in column.iter().enumerate() {
+                if x.abs() > tolerance * largest {
+                    let d = i.abs_diff(j);
+                    reach = reach.max(1 + if self.cyclic { d.min(n - d) } else { d });
+                }
+            }
+        }
+        (reach <= farthest).then_some(reach)
+    }
+}
+
+fn slot(d: isize) -> usize {
+    (MAX_HALF_BAND.cast_signed() + d).cast_unsigned()
+}
+
+/// (m + d) mod n for |d| ≤ n.
+pub(super) fn wrapped(m: usize, d: isize, n: usize) -> usize {
+    (m + n).wrapping_add_signed(d) % n
+}

@@ -1,0 +1,296 @@
+//! LU without pivoting of a banded matrix (Thomas' algorithm and its pentadiagonal and cyclic relatives).
+//!
+//! A cyclic matrix is bordered: its last p unknowns couple to both ends of the line, so L has p full rows and U has p
+//! full columns. Their entries decay like the inverse of A; those below round-off are not used, so a cyclic solve costs
+//! little more than a plain one.
+
+use pulp::Simd;
+
+use super::BandedMatrix;
+use super::banded::wrapped;
+use crate::real::{Real, fma};
+
+/// The factors of one matrix, ready for any number of right-hand sides.
+///
+/// With `core` = n, or n − p where cyclic, and U scaled to a unit diagonal,
+/// ```text
+/// d[m] = inv[m] b[m] − l1[m] d[m−1] − l2[m] d[m−2]                      m < core
+/// x[m] = d[m] − u1[m] x[m+1] − u2[m] x[m+2] − Σ_q column[q][m] x[core+q]
+/// ```
+/// and the p border rows subtract Σ_m row[q][m] d[m] first.
+#[derive(Clone, Debug)]
+pub struct Factors<T> {
+    n: usize,
+    half_band: usize,
+    core: usize,
+    /// The border couples to rows 0..head and tail..core.
+    head: usize,
+    tail: usize,
+    /// [inv, l1, l2] of every core row.
+    lower: Vec<[T; 3]>,
+    /// [u1, u2] of every core row.
+    upper: Vec<[T; 2]>,
+    /// Border rows of L at every core row, one entry for each border unknown.
+    rows: Vec<[T; 2]>,
+    /// Border columns of U at every core row.
+    columns: Vec<[T; 2]>,
+    /// Inverse pivots of the border rows, the entry of L and the entry of U between them.
+    corner: [T; 4],
+}
+
+impl<T: Real> Factors<T> {
+    /// Factor `matrix`. The matrices of compact schemes need no pivoting: they are diagonally dominant but for closure
+    /// rows, whose pivots stay away from zero.
+    pub fn new(matrix: &BandedMatrix) -> Self {
+        let n = matrix.len();
+        let p = matrix.half_band();
+        let border = if matrix.is_cyclic() { p } else { 0 };
+        let core = n - border;
+
+        // band[m][2 + d]: core entries; right[m][q]: entries in the border columns; bottom[q][m], corner[q][r]: the
+        // border rows.
+        let mut band = vec![[0.0; 5]; core];
+        let mut right = vec![[0.0; 2]; core];
+        let mut bottom = [vec![0.0; core], vec![0.0; core]];
+        let mut corner = [[0.0; 2]; 2];
+        for m in 0..n {
+            for d in -2_isize..=2 {
+                let a = matrix.entry(m, d);
+                if a == 0.0 {
+                    continue;
+                }
+                let column = wrapped(m, d, n);
+                match (m < core, column < core) {
+                    (true, true) => band[m][(2 + d).cast_unsigned()] += a,
+                    (true, false) => right[m][column - core] += a,
+                    (false, true) => bottom[m - core][column] += a,
+                    (false, false) => corner[m - core][column - core] += a,
+                }
+            }
+        }
+
+        let mut lower = vec![[0.0; 3]; core];
+        for k in 0..core {
+            let inverse = 1.0 / band[k][2];
+            lower[k][0] = inverse;
+            band[k][3] *= inverse;
+            band[k][4] *= inverse;
+            right[k].iter_mut().for_each(|a| *a *= inverse);
+            for step in 1..=p {
+                if k + step >= core {
+                    break;
+                }
+                let l = band[k + step][2 - step];
+                lower[k + step][step] = l;
+                for d in 1..=p {
+                    band[k + step][2 + d - step] -= l * band[k][2 + d];
+                }
+                for q in 0..border {
+                    right[k + step][q] -= l * right[k][q];
+                }
+            }
+            for q in 0..border {
+                let l = bottom[q][k];
+                for d in 1..=p {
+                    if k + d < core {
+                        bottom[q][k + d] -= l * band[k][2 + d];
+                    }
+                }
+                for r in 0..border {
+                    corner[q][r] -= l * right[k][r];
+                }
+            }
+        }
+        for row in &mut lower {
+            row[1] *= row[0];
+            row[2] *= row[0];
+        }
+
+        let (head, tail) = border_range(&right, &bottom, core, border, T::EPSILON);
+        let (inv0, u01, l10, inv1) = match border {
+            0 => (0.0, 0.0, 0.0, 0.0),
+            1 => (1.0 / corner[0][0], 0.0, 0.0, 0.0),
+            _ => {
+                let inv0 = 1.0 / corner[0][0];
+                let u01 = corner[0][1] * inv0;
+                (inv0, u01, corner[1][0], 1.0 / (corner[1][1] - corner[1][0] * u01))
+            }
+        };
+        let pairs = |v: &[[f64; 2]]| v.iter().map(|a| a.map(T::of)).collect();
+        Self {
+            n,
+            half_band: p,
+            core,
+            head,
+            tail,
+            lower: lower.iter().map(|a| a.map(T::of)).collect(),
+            upper: band.iter().map(|a| [T::of(a[3]), T::of(a[4])]).collect(),
+            rows: (0..core).map(|m| [T::of(bottom[0][m]), T::of(bottom[1][m])]).collect(),
+            columns: pairs(&right),
+            corner: [inv0, inv1, l10, u01].map(T::of),
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// True for a system without rows, which cannot be made.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// Half-bandwidth p: 0, 1 or 2.
+    pub fn half_band(&self) -> usize {
+        self.half_band
+    }
+}
+
+/// The core rows 0..head and tail..core whose coupling to the border is above round-off.
+fn border_range(
+    right: &[[f64; 2]],
+    bottom: &[Vec<f64>; 2],
+    core: usize,
+    border: usize,
+    epsilon: f64,
+) -> (usize, usize) {
+    if border == 0 {
+        return (0, core);
+    }
+    let tail = core - border;
+    let matters = |m: usize| {
+        (0..border).any(|q| right[m][q].abs().max(bottom[q][m].abs()) > 1e-3 * epsilon)
+    };
+    let head = (0..tail).rposition(matters).map_or(0, |last| last + 1);
+    (head, tail)
+}
+
+/// Solve A x = b in place for one line: `x` holds b and receives x.
+///
+/// # Panics
+/// Where `x` has another length than the system.
+pub fn solve<T: Real>(factors: &Factors<T>, x: &mut [T]) {
+    struct OneLine<'a, T>(&'a Factors<T>, &'a mut [T]);
+    impl<T: Real> pulp::WithSimd for OneLine<'_, T> {
+        type Output = ();
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, _: S) {
+            let Self(factors, x) = self;
+            let (lanes, _) = x.as_chunks_mut::<1>();
+            let b = lanes.to_vec();
+            match factors.half_band {
+                0 => solve_lanes::<S, T, 0, 1>(factors, |m| b[m], lanes),
+                1 => solve_lanes::<S, T, 1, 1>(factors, |m| b[m], lanes),
+                _ => solve_lanes::<S, T, 2, 1>(factors, |m| b[m], lanes),
+            }
+        }
+    }
+    assert_eq!(x.len(), factors.n, "right-hand side and system differ in length");
+    pulp::Arch::new().dispatch(OneLine(factors, x));
+}
+
+/// Solve A x = b for L lines side by side. `b(m)` gives right-hand side m of every line, is called once for every m in
+/// rising order, and may read anything but `x`. `P` is the half-bandwidth of the factors.
+#[inline(always)]
+pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
+    factors: &Factors<T>,
+    b: impl Fn(usize) -> [T; L],
+    x: &mut [[T; L]],
+) {
+    let core = factors.core;
+    let x = &mut x[..factors.n];
+    if P == 0 {
+        for (m, x) in x.iter_mut().enumerate() {
+            *x = b(m);
+        }
+        return;
+    }
+
+    let lower = &factors.lower[..core];
+    let rows = &factors.rows[..core];
+    let mut before = [[T::ZERO; L]; 2];
+    let mut border = [[T::ZERO; L]; 2];
+    let mut forward = |m: usize, x: &mut [T; L], coupled: bool| {
+        let [inverse, l1, l2] = lower[m];
+        let mut d = b(m);
+        for l in 0..L {
+            let mut a = d[l] * inverse;
+            if P > 1 {
+                a = fma::<S, T>(-l2, before[1][l], a);
+            }
+            d[l] = fma::<S, T>(-l1, before[0][l], a);
+        }
+        if coupled {
+            for q in 0..P {
+                for l in 0..L {
+                    border[q][l] = fma::<S, T>(rows[m][q], d[l], border[q][l]);
+                }
+            }
+        }
+        before[1] = before[0];
+        before[0] = d;
+        *x = d;
+    };
+    for m in 0..factors.head {
+        forward(m, &mut x[m], true);
+    }
+    for m in factors.head..factors.tail {
+        forward(m, &mut x[m], false);
+    }
+    for m in factors.tail..core {
+        forward(m, &mut x[m], true);
+    }
+
+    // The border unknowns: the last p of a cyclic line, none (zero) otherwise.
+    let mut last = [[T::ZERO; L]; 2];
+    if core < factors.n {
+        let [inv0, inv1, l10, u01] = factors.corner;
+        for q in 0..P {
+            let b = b(core + q);
+            for l in 0..L {
+                last[q][l] = b[l] - border[q][l];
+            }
+        }
+        for l in 0..L {
+            last[0][l] = last[0][l] * inv0;
+            if P > 1 {
+                last[1][l] = fma::<S, T>(-l10, last[0][l], last[1][l]) * inv1;
+                last[0][l] = fma::<S, T>(-u01, last[1][l], last[0][l]);
+            }
+        }
+        x[core..].copy_from_slice(&last[..P]);
+    }
+
+    let upper = &factors.upper[..core];
+    let columns = &factors.columns[..core];
+    let mut after = [[T::ZERO; L]; 2];
+    let mut backward = |m: usize, x: &mut [T; L], coupled: bool| {
+        let [u1, u2] = upper[m];
+        let mut v = *x;
+        for l in 0..L {
+            let mut a = v[l];
+            if P > 1 {
+                a = fma::<S, T>(-u2, after[1][l], a);
+            }
+            if coupled {
+                for q in 0..P {
+                    a = fma::<S, T>(-columns[m][q], last[q][l], a);
+                }
+            }
+            v[l] = fma::<S, T>(-u1, after[0][l], a);
+        }
+        after[1] = after[0];
+        after[0] = v;
+        *x = v;
+    };
+    for m in (factors.tail..core).rev() {
+        backward(m, &mut x[m], core < factors.n);
+    }
+    for m in (factors.head..factors.tail).rev() {
+        backward(m, &mut x[m], false);
+    }
+    for m in (0..factors.head).rev() {
+        backward(m, &mut x[m], true);
+    }
+}

@@ -1,0 +1,167 @@
+//! The convective terms along one axis, in divergence and split forms.
+//!
+//! With m = ρ uⱼ the flux along axis j, the terms that leave the equations of mass, momentum and energy are written
+//! C_ρ, Cᵢ and C_E. A split form is the mean of ways to write the same derivative that the product rule makes equal; the
+//! right mean lets the discrete kinetic energy neither grow nor decay by convection.
+
+use super::Gas;
+use super::slots::{conserved, read};
+use crate::config::{Convection, EnergyForm};
+use crate::engine::{Expr, Op, SweepBuilder, Value};
+use crate::grid::Axis;
+
+/// The flow as one sweep along `axis` sees it.
+pub(super) struct Lines<'a> {
+    /// The sweep being written.
+    pub(super) s: &'a SweepBuilder,
+    /// j.
+    pub(super) axis: Axis,
+    /// True where the velocity gradients are among the fields that are read.
+    pub(super) gradients_stored: bool,
+}
+
+impl Lines<'_> {
+    pub(super) fn rho(&self) -> Value {
+        self.s.read(read::RHO)
+    }
+
+    pub(super) fn u(&self, i: usize) -> Value {
+        self.s.read(read::U + i)
+    }
+
+    pub(super) fn p(&self) -> Value {
+        self.s.read(read::P)
+    }
+
+    pub(super) fn t(&self) -> Value {
+        self.s.read(read::T)
+    }
+
+    /// ∂uᵢ/∂xⱼ for any i, j.
+    pub(super) fn gradient(&self, i: usize, j: usize) -> Value {
+        self.s.read(read::GRADIENT + 3 * i + j)
+    }
+
+    /// ∂uᵢ along the axis of the sweep.
+    pub(super) fn d_u(&self, i: usize) -> Value {
+        match self.gradients_stored {
+            true => self.gradient(i, self.axis.index()),
+            false => self.s.d1(self.u(i)),
+        }
+    }
+
+    fn u_along(&self) -> Value {
+        self.u(self.axis.index())
+    }
+
+    /// ½ u·u.
+    fn specific_kinetic_energy(&self) -> Value {
+        let [u, v, w] = [0, 1, 2].map(|i| self.u(i));
+        self.s.define(0.5 * (u * u) + 0.5 * (v * v) + 0.5 * (w * w))
+    }
+
+    /// `value` at the midpoints.
+    fn at_midpoints(&self, value: Value) -> Value {
+        self.s.apply(Op::InterpolateToMidpoints, value)
+    }
+
+    /// ∂ of a flux that is known at the midpoints.
+    fn d_midpoints(&self, flux: impl Into<Expr>) -> Value {
+        self.s.apply(Op::DerivativeToPoints, flux)
+    }
+}
+
+/// − C_ρ and − Cᵢ, and − C_E where `energy` is given, added to the rates of mass, momentum and energy.
+pub(super) fn convection(q: &Lines, form: Convection, energy: Option<EnergyForm>, gas: &Gas) {
+    let c_rho = q.s.define(mass(q, form));
+    let c_u = [0, 1, 2].map(|i| q.s.define(momentum(q, form, c_rho, i)));
+    q.s.subtract(conserved::MASS, c_rho);
+    for i in 0..3 {
+        q.s.subtract(conserved::MOMENTUM + i, c_u[i]);
+    }
+    if let Some(energy_form) = energy {
+        q.s.subtract(conserved::ENERGY, energy_terms(q, form, energy_form, gas, c_rho, c_u));
+    }
+}
+
+/// C_ρ: the continuity equation that goes with each form of the momentum equation.
+fn mass(q: &Lines, form: Convection) -> Expr {
+    let (s, rho, u_j) = (q.s, q.rho(), q.u_along());
+    match form {
+        Convection::Divergence | Convection::Feiereisen => s.d1(rho * u_j).into(),
+        Convection::KennedyGruber => {
+            0.5 * (s.d1(rho * u_j) + u_j * s.d1(rho) + rho * q.d_u(q.axis.index()))
+        }
+        Convection::Staggered => q.d_midpoints(q.at_midpoints(rho) * q.at_midpoints(u_j)).into(),
+    }
+}
+
+/// Cᵢ: transport of momentum.
+fn momentum(q: &Lines, form: Convection, c_rho: Value, i: usize) -> Expr {
+    let (s, rho, u_j, u_i) = (q.s, q.rho(), q.u_along(), q.u(i));
+    match form {
+        Convection::Divergence => s.d1(rho * u_j * u_i).into(),
+        // Feiereisen, Reynolds and Ferziger 1981; Blaisdell et al. 1996.
+        Convection::Feiereisen => {
+            0.5 * (s.d1(rho * u_j * u_i) + rho * u_j * q.d_u(i) + u_i * c_rho)
+        }
+        // Kennedy and Gruber 2008 with equal weights (Pirozzoli 2010); the three terms with uᵢ in front are 2 uᵢ C_ρ.
+        Convection::KennedyGruber => {
+            0.25 * (s.d1(rho * u_j * u_i)
+                + u_j * s.d1(rho * u_i)
+                + rho * s.d1(u_j * u_i)
+                + rho * u_j * q.d_u(i))
+                + 0.5 * (u_i * c_rho)
+        }
+        // Nagarajan, Lele and Ferziger 2003; Song et al. 2022.
+        Convection::Staggered => {
+            let [rho, u_j, u_i] = [rho, u_j, u_i].map(|value| q.at_midpoints(value));
+            q.d_midpoints(rho * u_j * u_i).into()
+        }
+    }
+}
+
+/// C_E: transport of total energy and work of the pressure.
+fn energy_terms(
+    q: &Lines,
+    form: Convection,
+    energy: EnergyForm,
+    gas: &Gas,
+    c_rho: Value,
+    c_u: [Value; 3],
+) -> Expr {
+    let (s, rho, u_j, p) = (q.s, q.rho(), q.u_along(), q.p());
+    let internal = 1.0 / (gas.gamma - 1.0);
+    match energy {
+        EnergyForm::Divergence if form == Convection::Staggered => {
+            let [rho, p, u_j] = [rho, p, u_j].map(|value| q.at_midpoints(value));
+            let [u, v, w] = [0, 1, 2].map(|i| q.at_midpoints(q.u(i)));
+            let kinetic = s.define(0.5 * (u * u) + 0.5 * (v * v) + 0.5 * (w * w));
+            q.d_midpoints((internal + 1.0) * (p * u_j) + rho * u_j * kinetic).into()
+        }
+        EnergyForm::Divergence => s.d1((s.read(read::RHO_E) + p) * u_j).into(),
+        // Quadratic split with the total enthalpy H = c_p T + ½ u·u (Coppola et al. 2019).
+        EnergyForm::SplitEnthalpy => {
+            let c_p = internal / (gas.mach * gas.mach);
+            let h = s.define(c_p * q.t() + q.specific_kinetic_energy());
+            0.5 * (s.d1(rho * u_j * h) + rho * u_j * s.d1(h) + h * s.d1(rho * u_j))
+        }
+        // Internal energy p/(γ − 1) and pressure work split, kinetic energy as momentum and mass transport it
+        // (Kuya, Totani and Kawai 2018; Coppola et al. 2019).
+        EnergyForm::SplitPressure => {
+            let half_u_u = q.specific_kinetic_energy();
+            let work = s.define(u_j * s.d1(p) + p * q.d_u(q.axis.index()));
+            let kinetic = q.u(0) * c_u[0] + q.u(1) * c_u[1] + q.u(2) * c_u[2] - half_u_u * c_rho;
+            0.5 * internal * s.d1(p * u_j) + (0.5 * internal + 1.0) * work + kinetic
+        }
+    }
+}
+
+/// − ∂p/∂xⱼ added to the rate of momentum.
+pub(super) fn pressure_gradient(q: &Lines, form: Convection) {
+    let gradient = match form {
+        Convection::Staggered => q.d_midpoints(q.at_midpoints(q.p())),
+        _ => q.s.d1(q.p()),
+    };
+    q.s.subtract(conserved::MOMENTUM + q.axis.index(), gradient);
+}

@@ -1,0 +1,70 @@
+//! The perfect gas and its viscosity, non-dimensional with L, V₀, ρ₀, T₀ and μ₀.
+
+/// How the viscosity μ/μ₀ depends on the temperature T/T₀.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Viscosity {
+    /// μ = 1.
+    Constant,
+    /// μ = Tⁿ.
+    Power {
+        /// n.
+        exponent: f64,
+    },
+    /// μ = T^{3/2} (1 + S) / (T + S) (Sutherland 1893).
+    Sutherland {
+        /// S = S₀/T₀, by default 110.4 K / 273.15 K.
+        temperature_ratio: f64,
+    },
+}
+
+/// A perfect gas in the scaling of the equations (see the crate's front page).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gas {
+    /// γ, ratio of the specific heats.
+    pub gamma: f64,
+    /// Pr = μ c_p / k.
+    pub prandtl: f64,
+    /// Ma = V₀ / c₀ with c₀ the speed of sound at T₀.
+    pub mach: f64,
+    /// Re = ρ₀ V₀ L / μ₀; infinite for the Euler equations.
+    pub reynolds: f64,
+    /// Viscosity law.
+    pub viscosity: Viscosity,
+}
+
+impl Gas {
+    /// p₀ = 1 / (γ Ma²), the pressure at ρ = T = 1.
+    pub fn reference_pressure(&self) -> f64 {
+        1.0 / (self.gamma * self.mach * self.mach)
+    }
+
+    /// T = γ Ma² p / ρ.
+    pub fn temperature(&self, density: f64, pressure: f64) -> f64 {
+        self.gamma * self.mach * self.mach * pressure / density
+    }
+
+    /// True where there are no viscous terms at all.
+    pub fn is_inviscid(&self) -> bool {
+        self.reynolds.is_infinite()
+    }
+
+    /// μ(T).
+    pub fn mu(&self, t: f64) -> f64 {
+        match self.viscosity {
+            Viscosity::Constant => 1.0,
+            Viscosity::Power { exponent } => t.powf(exponent),
+            Viscosity::Sutherland { temperature_ratio: s } => t * t.sqrt() * (1.0 + s) / (t + s),
+        }
+    }
+
+    /// dμ/dT.
+    pub fn dmu_dt(&self, t: f64) -> f64 {
+        match self.viscosity {
+            Viscosity::Constant => 0.0,
+            Viscosity::Power { exponent } => exponent * t.powf(exponent - 1.0),
+            Viscosity::Sutherland { temperature_ratio: s } => {
+                t.sqrt() * (1.0 + s) / (t + s) * (1.5 - t / (t + s))
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The equations: what is solved, composed of operators along the axes.
+
+mod advection;
+mod convection;
+mod diagnostics;
+mod gas;
+mod navier_stokes;
+mod slots;
+mod stability;
+mod system;
+mod viscosity;
+
+pub use advection::Advection;
+pub use gas::{Gas, Viscosity};
+pub use navier_stokes::{NavierStokes, Part, default_viscous_form, line_solves};
+pub use stability::Limits;
+pub use system::{Moment, System};

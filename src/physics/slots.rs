@@ -1,0 +1,35 @@
+//! Where the sweeps of the Navier-Stokes equations find their fields.
+
+/// Fields that sweeps read.
+pub(super) mod read {
+    /// ρ.
+    pub(in crate::physics) const RHO: usize = 0;
+    /// ρE.
+    pub(in crate::physics) const RHO_E: usize = 1;
+    /// u; v and w follow.
+    pub(in crate::physics) const U: usize = 2;
+    /// p.
+    pub(in crate::physics) const P: usize = 5;
+    /// T.
+    pub(in crate::physics) const T: usize = 6;
+    /// μ(T).
+    pub(in crate::physics) const MU: usize = 7;
+    /// dμ/dT.
+    pub(in crate::physics) const DMU_DT: usize = 8;
+    /// ∂u/∂x; ∂uᵢ/∂xⱼ lies 3 i + j further.
+    pub(in crate::physics) const GRADIENT: usize = 9;
+    /// How many there are.
+    pub(in crate::physics) const COUNT: usize = GRADIENT + 9;
+}
+
+/// The conserved variables, in the order of the state.
+pub(super) mod conserved {
+    /// ρ.
+    pub(in crate::physics) const MASS: usize = 0;
+    /// ρu; ρv and ρw follow.
+    pub(in crate::physics) const MOMENTUM: usize = 1;
+    /// ρE.
+    pub(in crate::physics) const ENERGY: usize = 4;
+    /// How many there are.
+    pub(in crate::physics) const COUNT: usize = 5;
+}

@@ -1,0 +1,81 @@
+//! How fast the discrete equations may change: the numbers behind `cfl`.
+
+use crate::config::{Convection, SchemeConfig, ViscousForm};
+use crate::grid::Grid;
+use crate::scheme::{Scheme, Tableau};
+
+/// Limits of linear stability of a scheme with an integrator on a grid. A step is stable where
+/// dt (C/I + V/R) ≤ 1, with C = k'max (Σ|uⱼ|/hⱼ + c √Σhⱼ⁻²) and V = κ ν Σhⱼ⁻²: the triangle between the integrator's
+/// limits I on the imaginary and R on the negative real axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// k'max / I.
+    pub convection: f64,
+    /// κ / R, κ the largest symbol of the second derivative as it is formed.
+    pub diffusion: f64,
+    /// 1/hⱼ; 0 along an axis with one point.
+    pub inverse_spacing: [f64; 3],
+}
+
+impl Limits {
+    /// The limits of the flow equations.
+    pub fn flow(scheme: &SchemeConfig, integrator: &Tableau, grid: &Grid) -> Self {
+        let family = &scheme.derivative;
+        let first = family.first.max_symbol().0;
+        let staggered = largest_product(&family.midpoint_derivative, &family.midpoint_interpolation);
+        let convective = match scheme.convection {
+            // Split energy equations use collocated derivatives beside the staggered ones.
+            Convection::Staggered => staggered.max(first),
+            _ => first,
+        };
+        let diffusive = match scheme.viscous {
+            ViscousForm::Laplacian => family.second.max_symbol().0,
+            ViscousForm::Midpoint => family.midpoint_derivative.max_symbol().0.powi(2),
+            ViscousForm::Conservative => first * first,
+        };
+        Self::new(convective, diffusive, integrator, grid)
+    }
+
+    /// The limits of scalar advection and diffusion.
+    pub fn scalar(scheme: &SchemeConfig, integrator: &Tableau, grid: &Grid) -> Self {
+        let family = &scheme.derivative;
+        let (first, second) = (family.first.max_symbol().0, family.second.max_symbol().0);
+        Self::new(first, second, integrator, grid)
+    }
+
+    fn new(convective: f64, diffusive: f64, integrator: &Tableau, grid: &Grid) -> Self {
+        let mut inverse_spacing = [0.0; 3];
+        for axis in grid.active_axes() {
+            inverse_spacing[axis.index()] = 1.0 / grid.spacing[axis.index()];
+        }
+        Self {
+            convection: convective / integrator.imaginary_limit(),
+            diffusion: diffusive / integrator.negative_real_limit(),
+            inverse_spacing,
+        }
+    }
+
+    /// Σ hⱼ⁻².
+    pub fn sum_of_squares(&self) -> f64 {
+        self.inverse_spacing.iter().map(|x| x * x).sum()
+    }
+
+    /// 1/dt at the limit, for velocity `u`, speed of sound `c` and diffusivity `nu` at a point.
+    #[inline(always)]
+    pub fn rate(&self, u: [f64; 3], c: f64, nu: f64, sum_of_squares: f64) -> f64 {
+        let [x, y, z] = self.inverse_spacing;
+        let carried = u[0].abs() * x + u[1].abs() * y + u[2].abs() * z;
+        self.convection * (carried + c * sum_of_squares.sqrt())
+            + self.diffusion * nu * sum_of_squares
+    }
+}
+
+/// max over 0 ≤ w ≤ π of the product of two symbols: interpolation to midpoints and derivative back.
+#[allow(clippy::cast_precision_loss, reason = "a few hundred samples")]
+fn largest_product(a: &Scheme, b: &Scheme) -> f64 {
+    const SAMPLES: usize = 512;
+    (0..=SAMPLES)
+        .map(|i| std::f64::consts::PI * i as f64 / SAMPLES as f64)
+        .map(|w| a.symbol(w) * b.symbol(w))
+        .fold(0.0, f64::max)
+}

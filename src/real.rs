@@ -1,0 +1,70 @@
+//! The two floating-point formats that fields come in.
+
+use std::fmt::{Debug, Display};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+/// `f32` or `f64`.
+pub trait Real:
+    Copy
+    + Default
+    + Debug
+    + Display
+    + PartialOrd
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+{
+    /// 0.
+    const ZERO: Self;
+    /// Spacing of the numbers next to 1.
+    const EPSILON: f64;
+
+    /// Nearest number of this format.
+    fn of(x: f64) -> Self;
+
+    /// Exact value.
+    fn f64(self) -> f64;
+
+    /// self * b + c, rounded once.
+    fn fused(self, b: Self, c: Self) -> Self;
+}
+
+macro_rules! real {
+    ($t:ty) => {
+        impl Real for $t {
+            const ZERO: Self = 0.0;
+            const EPSILON: f64 = <$t>::EPSILON as f64;
+
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
+            fn of(x: f64) -> Self {
+                x as $t
+            }
+
+            #[inline(always)]
+            fn f64(self) -> f64 {
+                self.into()
+            }
+
+            #[inline(always)]
+            fn fused(self, b: Self, c: Self) -> Self {
+                self.mul_add(b, c)
+            }
+        }
+    };
+}
+real!(f32);
+real!(f64);
+
+/// a b + c in the cheapest way the instruction set `S` has: fused where there is such an instruction.
+#[inline(always)]
+pub(crate) fn fma<S: pulp::Simd, T: Real>(a: T, b: T, c: T) -> T {
+    if S::IS_SCALAR { a * b + c } else { a.fused(b, c) }
+}

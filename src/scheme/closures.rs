@@ -1,0 +1,138 @@
+//! One-sided rows that close a scheme at the ends of a line that is not periodic.
+//!
+//! A closure is a few rows, one for each point from the end on, found by matching Taylor series; the interior formula
+//! holds from there on. Whether the closed operator is stable is another matter. On u_t + u_x = 0, u(0) = 0, the largest
+//! real part of its eigenvalues, times h, is for 41 points:
+//!
+//! (table)
+//!
+//! Closures with a positive number need a filter. [`default_closure`] gives a stable one for every scheme at the points;
+//! midpoint formulas are periodic only.
+
+use super::{Kind, Scheme, closure_rows::*, filter_closure};
+
+/// The equation of one point near the left end of a line; the right end is its mirror image (with the sign of the
+/// right-hand side changed for odd derivatives).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClosureRow {
+    /// Left-hand weights of the neighbours: (offset from this point, weight). The point itself has weight 1.
+    pub lhs: Vec<(isize, f64)>,
+    /// Right-hand weights of points 0, 1, 2, ... counted from the end, for h = 1 (divide by h or h²).
+    pub rhs: Vec<f64>,
+    /// Order of accuracy of this row.
+    pub order: u32,
+}
+
+/// The rows of points 0, 1, ... from an end; the interior formula holds from there on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Closure {
+    /// Short unique name, e.g. `c3-pade4`.
+    pub name: &'static str,
+    /// What it computes.
+    pub kind: Kind,
+    /// Rows of point 0, 1, ...
+    pub rows: Vec<ClosureRow>,
+    /// Author, year and equation.
+    pub source: &'static str,
+}
+
+/// Every closure of a derivative.
+pub fn closures() -> Vec<Closure> {
+    TABLE.iter().map(Entry::closure).collect()
+}
+
+/// The closure of that name.
+pub fn closure(name: &str) -> Option<Closure> {
+    TABLE.iter().find(|entry| entry.name == name).map(Entry::closure)
+}
+
+/// A stable closure for a scheme at the points, with the fewest rows that its stencil needs (three for pentadiagonal
+/// schemes). `None` for midpoint formulas and pentadiagonal filters, which are periodic only.
+pub fn default_closure(scheme: &Scheme) -> Option<Closure> {
+    let rows = if scheme.half_band() == 2 { 3 } else { scheme.half_width() };
+    let name = match (scheme.kind, scheme.half_band(), rows) {
+        (Kind::FirstDerivative, 0, 1) => "e2",
+        (Kind::FirstDerivative, 0, 2) => "e3-skew3",
+        (Kind::FirstDerivative, 0, 3) => "e3-skew3-central4",
+        (Kind::FirstDerivative, 0, 4) => "e3-skew3-central4-central6",
+        (Kind::FirstDerivative, _, 1) => "c3",
+        (Kind::FirstDerivative, _, 2) => "c3-pade4",
+        (Kind::FirstDerivative, _, 3) => "c3-pade4-compact6",
+        (Kind::SecondDerivative, 0, 1) => "second-e2",
+        (Kind::SecondDerivative, 0, 2) => "second-e3-skew3",
+        (Kind::SecondDerivative, 0, 3) => "second-e3-skew3-central4",
+        (Kind::SecondDerivative, 0, 4) => "second-e3-skew3-central4-central6",
+        (Kind::SecondDerivative, _, 1) => "second-c3",
+        (Kind::SecondDerivative, _, 2) => "second-c3-pade4",
+        (Kind::SecondDerivative, _, 3) => "second-c3-pade4-compact6",
+        (Kind::Filter, 1, _) => return Some(filter_closure(scheme.order, scheme.alpha)),
+        _ => return None,
+    };
+    closure(name)
+}
+
+struct Entry {
+    name: &'static str,
+    kind: Kind,
+    rows: &'static [&'static Row],
+    source: &'static str,
+}
+
+impl Entry {
+    fn closure(&self) -> Closure {
+        let row = |row: &&Row| ClosureRow {
+            lhs: row.lhs.to_vec(),
+            rhs: row.rhs.to_vec(),
+            order: row.order,
+        };
+        let rows = self.rows.iter().map(row).collect();
+        Closure { name: self.name, kind: self.kind, rows, source: self.source }
+    }
+}
+
+const LELE: &str = "Lele 1992, §4.1";
+const VISBAL: &str = "Gaitonde and Visbal 1998, AFRL-VA-WP-TR-1998-3060";
+const TAYLOR: &str = "Taylor matching";
+
+const fn first(name: &'static str, rows: &'static [&'static Row], source: &'static str) -> Entry {
+    Entry { name, kind: Kind::FirstDerivative, rows, source }
+}
+
+const fn second(name: &'static str, rows: &'static [&'static Row], source: &'static str) -> Entry {
+    Entry { name, kind: Kind::SecondDerivative, rows, source }
+}
+
+#[rustfmt::skip]
+static TABLE: [Entry; 31] = [
+    first("c3", &[&C3], LELE),
+    first("c4", &[&C4], LELE),
+    first("c3-pade4", &[&C3, &PADE4], LELE),
+    first("c4-pade4", &[&C4, &PADE4], LELE),
+    first("c5-pade4", &[&C5, &PADE4], VISBAL),
+    first("c5-c5", &[&C5, &C5_AT_1], VISBAL),
+    first("c6-c6", &[&C6, &C6_AT_1], VISBAL),
+    first("c5-asym5", &[&C5, &ASYM5], TAYLOR),
+    first("c6-asym6", &[&C6, &ASYM6], TAYLOR),
+    first("e3-pade4", &[&E3, &PADE4], TAYLOR),
+    first("e4-pade4", &[&E4, &PADE4], TAYLOR),
+    first("e5-pade4", &[&E5, &PADE4], TAYLOR),
+    first("e6-pade4", &[&E6, &PADE4], TAYLOR),
+    first("cga5", &[&CGA5_AT_0, &CGA5_AT_1], "Carpenter, Gottlieb and Abarbanel 1993, J. Comput. Phys. 108, 272"),
+    first("c3-pade4-compact6", &[&C3, &PADE4, &COMPACT6_AT_2], LELE),
+    first("e2", &[&E2], TAYLOR),
+    first("e3-skew3", &[&E3, &SKEW3], TAYLOR),
+    first("e3-skew3-central4", &[&E3, &SKEW3, &CENTRAL4], TAYLOR),
+    first("e3-skew3-central4-central6", &[&E3, &SKEW3, &CENTRAL4, &CENTRAL6], TAYLOR),
+    second("second-c3", &[&SECOND_C3], LELE),
+    second("second-c4", &[&SECOND_C4], TAYLOR),
+    second("second-c5", &[&SECOND_C5], TAYLOR),
+    second("second-c3-pade4", &[&SECOND_C3, &SECOND_PADE4], LELE),
+    second("second-c4-pade4", &[&SECOND_C4, &SECOND_PADE4], TAYLOR),
+    second("second-c5-pade4", &[&SECOND_C5, &SECOND_PADE4], TAYLOR),
+    second("second-c3-pade4-compact6", &[&SECOND_C3, &SECOND_PADE4, &SECOND_COMPACT6_AT_2], LELE),
+    second("second-c4-pade4-compact6", &[&SECOND_C4, &SECOND_PADE4, &SECOND_COMPACT6_AT_2], TAYLOR),
+    second("second-e2", &[&SECOND_E2], TAYLOR),
+    second("second-e3-skew3", &[&SECOND_E3, &SECOND_SKEW3], TAYLOR),
+    second("second-e3-skew3-central4", &[&SECOND_E3, &SECOND_SKEW3, &SECOND_CENTRAL4], TAYLOR),
+    second("second-e3-skew3-central4-central6", &[&SECOND_E3, &SECOND_SKEW3, &SECOND_CENTRAL4, &SECOND_CENTRAL6], TAYLOR),
+];

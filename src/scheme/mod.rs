@@ -1,0 +1,133 @@
+//! Numerics on paper: coefficients, closures, filters, Runge-Kutta tableaux, and what theory says of them.
+//!
+//! Nothing here knows a field, a grid or a device. A [`Scheme`] is one formula on a uniform line of spacing h,
+//!
+//! ```text
+//! β f'ᵢ₋₂ + α f'ᵢ₋₁ + f'ᵢ + α f'ᵢ₊₁ + β f'ᵢ₊₂ = right-hand side
+//! ```
+//!
+//! whose right-hand side depends on its [`Kind`] (Lele 1992, J. Comput. Phys. 103, 16).
+//!
+//! - Formulas: [`ALL_FIRST`], [`ALL_SECOND`], [`ALL_MIDPOINT`], [`ALL_INTERPOLATION`]; the ones that go together under
+//!   the name that a user types are a [`SchemeFamily`]. Filters: [`compact_filter`], [`CF90`], [`LELE_CUTOFF`].
+//! - What a formula does to a wave exp(ikx): [`Scheme::symbol`] as a function of w = kh in [0, π], and from it
+//!   [`Scheme::modified_wavenumber`], [`Scheme::transfer`], [`Scheme::resolving_efficiency`], [`Scheme::max_symbol`].
+//! - Ends of a line that is not periodic: [`default_closure`], [`closure`], [`filter_closure`].
+//! - Time: [`Tableau`], with its limits of linear stability computed from its coefficients.
+//!
+//! ```
+//! use kolmo::scheme::{COMPACT6, tableau};
+//!
+//! let (kmax, _) = COMPACT6.max_symbol();                      // 1.989 at kh = 2.267
+//! let cfl = tableau("rk4").map(|rk4| rk4.imaginary_limit() / kmax); // largest stable c dt / h
+//! assert!((cfl.unwrap_or(0.0) - 1.4217).abs() < 1e-4);
+//! ```
+
+#[rustfmt::skip]
+mod closure_rows;
+mod closures;
+mod family;
+mod filters;
+mod first;
+mod midpoint;
+mod runge_kutta;
+mod second;
+mod spectral;
+mod tableaux;
+
+pub use closures::*;
+pub use family::*;
+pub use filters::*;
+pub use first::*;
+pub use midpoint::*;
+pub use runge_kutta::*;
+pub use second::*;
+pub use tableaux::*;
+
+/// What a [`Scheme`] computes, which fixes the form of its right-hand side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// f' at the points: Σₛ aₛ (fᵢ₊ₛ − fᵢ₋ₛ) / (2 s h), s = 1, 2, ...
+    FirstDerivative,
+    /// f'' at the points: Σₛ aₛ (fᵢ₊ₛ − 2 fᵢ + fᵢ₋ₛ) / (s h)²
+    SecondDerivative,
+    /// f' half a spacing away: Σₛ aₛ (fᵢ₊ₛ₋½ − fᵢ₋ₛ₊½) / ((2 s − 1) h)
+    MidpointDerivative,
+    /// f half a spacing away: Σₛ aₛ (fᵢ₊ₛ₋½ + fᵢ₋ₛ₊½) / 2
+    MidpointInterpolation,
+    /// f smoothed at the points: a₀ fᵢ + Σₛ aₛ (fᵢ₊ₛ + fᵢ₋ₛ) / 2
+    Filter,
+}
+
+/// Leading error of a symbol: modified − exact = `coefficient` (k h)^`power` + ..., for h = 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LeadingError {
+    /// Factor of the leading term.
+    pub coefficient: f64,
+    /// Its power of k h.
+    pub power: i32,
+}
+
+/// The widest right-hand side: half-width of the tenth-order filter.
+pub const MAX_WIDTH: usize = 5;
+
+/// One compact (or explicit) formula on a uniform line: data with its source.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scheme {
+    /// Short unique name, e.g. `compact6`.
+    pub name: &'static str,
+    /// What it computes.
+    pub kind: Kind,
+    /// Left-hand weight of the nearest neighbours; 0 for explicit schemes.
+    pub alpha: f64,
+    /// Left-hand weight of the second neighbours; 0 unless pentadiagonal.
+    pub beta: f64,
+    /// a₀: right-hand weight of the point itself. Filters only, 0 otherwise.
+    pub center: f64,
+    /// a₁, a₂, ... = Lele's a, b, c, d; trailing entries are zero.
+    pub rhs: [f64; MAX_WIDTH],
+    /// Formal order of accuracy.
+    pub order: u32,
+    /// Leading error of the symbol; `None` where published decimals do not meet the order conditions exactly.
+    pub lead: Option<LeadingError>,
+    /// Author, year and equation.
+    pub source: &'static str,
+}
+
+/// No formula: what a table of coefficients leaves out.
+const NOTHING: Scheme = Scheme {
+    name: "",
+    kind: Kind::FirstDerivative,
+    alpha: 0.0,
+    beta: 0.0,
+    center: 0.0,
+    rhs: [0.0; MAX_WIDTH],
+    order: 0,
+    lead: None,
+    source: "",
+};
+
+const fn lead(coefficient: f64, power: i32) -> Option<LeadingError> {
+    Some(LeadingError { coefficient, power })
+}
+
+impl Scheme {
+    /// Half-width of the left-hand side: 0 explicit, 1 tridiagonal, 2 pentadiagonal.
+    pub fn half_band(&self) -> usize {
+        if self.beta != 0.0 { 2 } else { usize::from(self.alpha != 0.0) }
+    }
+
+    /// Half-width of the right-hand side: how many of a₁, a₂, ... there are.
+    pub fn half_width(&self) -> usize {
+        self.rhs.iter().rposition(|&a| a != 0.0).map_or(0, |last| last + 1)
+    }
+
+    /// The fewest points a periodic line must have so that no point of the stencil is met twice.
+    pub fn min_points(&self) -> usize {
+        let reach = match self.kind {
+            Kind::MidpointDerivative | Kind::MidpointInterpolation => 2 * self.half_width(),
+            _ => 2 * self.half_width() + 1,
+        };
+        reach.max(2 * self.half_band() + 1)
+    }
+}

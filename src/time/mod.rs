@@ -1,0 +1,11 @@
+//! Time: Runge-Kutta steps, the size of a step, the run loop.
+
+mod plan;
+mod run;
+mod simulation;
+mod stepper;
+
+pub use plan::Plan;
+pub use run::{Ending, run};
+pub use simulation::{Phases, Simulation, check_memory};
+pub use stepper::Stepper;

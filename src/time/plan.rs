@@ -1,0 +1,43 @@
+//! When things are due.
+
+use std::time::Instant;
+
+use crate::config::Schedule;
+
+/// A schedule in progress: knows what was done and what comes next.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    schedule: Schedule,
+    /// Multiples of `every_time` that are done.
+    done: u64,
+    last_wall: Instant,
+}
+
+impl Plan {
+    /// A schedule that starts now, at t = 0.
+    pub fn new(schedule: Schedule) -> Self {
+        Self { schedule, done: 0, last_wall: Instant::now() }
+    }
+
+    /// The next time that a step has to land on.
+    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 outputs")]
+    pub fn next_time(&self) -> Option<f64> {
+        // A product, not a sum of intervals: no drift.
+        self.schedule.every_time.map(|interval| (self.done + 1) as f64 * interval)
+    }
+
+    /// True where something is due after step `step` at time `time`; it then counts as done.
+    pub fn due(&mut self, step: u64, time: f64) -> bool {
+        let mut due = self.schedule.every_steps.is_some_and(|every| step % every == 0);
+        while self.next_time().is_some_and(|next| time >= next) {
+            self.done += 1;
+            due = true;
+        }
+        let late = |every: f64| self.last_wall.elapsed().as_secs_f64() >= every;
+        if self.schedule.every_wall.is_some_and(late) {
+            self.last_wall = Instant::now();
+            due = true;
+        }
+        due
+    }
+}

@@ -1,0 +1,339 @@
+//! A run from its first step to its last, with everything it writes.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::{Plan, Simulation};
+use crate::config::{Config, Precision, Variable};
+use crate::error::{Error, Result};
+use crate::io::summary::{self, Machine, SchemeSummary};
+use crate::io::{
+    FieldData, FieldValues, FieldWriter, ImageGrid, Plane, Progress, Reference, RunDirectory,
+    Series, SeriesWriter, Slice, SliceWriter, Summary, write_report,
+};
+use crate::real::Real;
+
+/// Pictures of a run that writes no fields: at the start and after every such part of it.
+const PICTURES: u64 = 4;
+
+/// How a run ended, where nothing went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It reached its end.
+    Finished,
+    /// It was asked to stop.
+    Stopped,
+}
+
+/// Run `config` and write everything into `directory`. `stop` set to true ends the run after the present step.
+///
+/// # Errors
+/// Where the run diverges or a file cannot be written. What was written before stays, and the report says what happened.
+pub fn run(config: &Config, directory: &RunDirectory, stop: &Arc<AtomicBool>) -> Result<Ending> {
+    match config.compute.precision {
+        Precision::F64 => Run::<f64>::start(config, directory)?.go(stop),
+        Precision::F32 => Run::<f32>::start(config, directory)?.go(stop),
+    }
+}
+
+/// Fields that know how to be written.
+trait Values: Real {
+    fn values(data: Vec<Self>) -> FieldValues;
+}
+
+impl Values for f64 {
+    fn values(data: Vec<Self>) -> FieldValues {
+        FieldValues::F64(data)
+    }
+}
+
+impl Values for f32 {
+    fn values(data: Vec<Self>) -> FieldValues {
+        FieldValues::F32(data)
+    }
+}
+
+struct Run<'a, T: Real> {
+    config: &'a Config,
+    directory: &'a RunDirectory,
+    simulation: Simulation<T>,
+    series: SeriesWriter,
+    series_plan: Plan,
+    fields: Option<(FieldWriter, Plan)>,
+    slices: SliceWriter,
+    pictures_taken: u64,
+    progress: Progress,
+    kinetic_energy: f64,
+    start: Instant,
+}
+
+impl<'a, T: Values> Run<'a, T> {
+    fn start(config: &'a Config, directory: &'a RunDirectory) -> Result<Self> {
+        let start = Instant::now();
+        let simulation = Simulation::<T>::new(config)?;
+        let write = |name: &str, text: &str| {
+            let path = directory.join(name);
+            fs::write(&path, text).map_err(Error::io(&path))
+        };
+        write("config.toml", &config.to_toml())?;
+        if let Some(text) = reference_csv(config, &simulation) {
+            write("reference.csv", &text)?;
+        }
+        let series = SeriesWriter::create(&directory.join("series.csv"), &simulation.columns())?;
+        let fields = match &config.output.fields {
+            Some(fields) => {
+                let writer = FieldWriter::create(&directory.join("fields"))?;
+                Some((writer, Plan::new(fields.schedule)))
+            }
+            None => None,
+        };
+        tracing::info!(
+            case = config.case.name(),
+            points = ?config.grid.points,
+            threads = simulation.threads(),
+            "start"
+        );
+        Ok(Self {
+            config,
+            directory,
+            simulation,
+            series,
+            series_plan: Plan::new(config.output.series),
+            fields,
+            slices: SliceWriter::create(&directory.join("slices"))?,
+            pictures_taken: 0,
+            progress: Progress::new(config.time.end, config.time.max_steps),
+            kinetic_energy: f64::NAN,
+            start,
+        })
+    }
+
+    fn go(mut self, stop: &AtomicBool) -> Result<Ending> {
+        let result = self.steps(stop);
+        let reason = match &result {
+            Ok(Ending::Finished) => "reached its end".to_string(),
+            Ok(Ending::Stopped) => "asked to stop".to_string(),
+            Err(error) => error.to_string().lines().next().unwrap_or_default().to_string(),
+        };
+        tracing::info!(steps = self.simulation.steps(), time = self.simulation.time(), "{reason}");
+        let closing = self.close(result.is_ok(), matches!(result, Ok(Ending::Finished)), &reason);
+        // The first thing that went wrong is the one to tell.
+        let ending = result?;
+        closing?;
+        Ok(ending)
+    }
+
+    fn steps(&mut self, stop: &AtomicBool) -> Result<Ending> {
+        self.write_row()?;
+        self.write_fields_and_pictures(true, true)?;
+        let mut last_row = 0;
+        let ending = loop {
+            if self.is_over() {
+                break Ending::Finished;
+            }
+            if stop.load(Ordering::Relaxed) {
+                break Ending::Stopped;
+            }
+            self.simulation.step(self.next_landing())?;
+            let (step, time) = (self.simulation.steps(), self.simulation.time());
+            if self.series_plan.due(step, time) {
+                self.write_row()?;
+                last_row = step;
+            }
+            let fields_due = self.fields.as_mut().is_some_and(|(_, plan)| plan.due(step, time));
+            let picture_due = self.pictures_due();
+            self.write_fields_and_pictures(fields_due, picture_due)?;
+            let dt = self.simulation.last_dt();
+            self.progress.update(step, time, dt, self.kinetic_energy, self.ns_per_point_stage());
+        };
+        let step = self.simulation.steps();
+        if last_row != step {
+            self.write_row()?;
+        }
+        let unwritten = self.fields.is_some() && !self.directory.join("fields").join(format!("step_{step:08}.vti")).exists();
+        self.write_fields_and_pictures(unwritten, unwritten)?;
+        Ok(ending)
+    }
+
+    fn is_over(&self) -> bool {
+        let time = &self.config.time;
+        time.end.is_some_and(|end| self.simulation.time() >= end)
+            || time.max_steps.is_some_and(|steps| self.simulation.steps() >= steps)
+    }
+
+    /// The next time that a step must not pass.
+    fn next_landing(&self) -> Option<f64> {
+        let fields = self.fields.as_ref().and_then(|(_, plan)| plan.next_time());
+        let times = [self.config.time.end, self.series_plan.next_time(), fields];
+        times.into_iter().flatten().reduce(f64::min)
+    }
+
+    /// Where no fields are written there are still pictures, whenever another quarter of the run is done.
+    #[allow(clippy::cast_precision_loss, reason = "a few pictures")]
+    fn pictures_due(&self) -> bool {
+        if self.fields.is_some() {
+            return false;
+        }
+        let time = &self.config.time;
+        let part = |done: f64, all: f64| done / all * PICTURES as f64;
+        let by_time = time.end.map_or(0.0, |end| part(self.simulation.time(), end));
+        let by_steps = time
+            .max_steps
+            .map_or(0.0, |steps| part(self.simulation.steps() as f64, steps as f64));
+        by_time.max(by_steps) >= self.pictures_taken as f64
+    }
+
+    fn write_row(&mut self) -> Result<()> {
+        let start = Instant::now();
+        let row = self.simulation.row();
+        let energy = self.simulation.columns().iter().position(|&name| name == "kinetic_energy");
+        self.kinetic_energy = energy.map_or(f64::NAN, |at| row[at]);
+        self.series.append(self.simulation.steps(), &row[1..])?;
+        *self.simulation.phases.0.entry("series").or_default() += start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn write_fields_and_pictures(&mut self, fields: bool, pictures: bool) -> Result<()> {
+        let start = Instant::now();
+        if fields && let Some((writer, _)) = &mut self.fields {
+            let (step, time) = (self.simulation.steps(), self.simulation.time());
+            let grid = self.simulation.grid();
+            let image =
+                ImageGrid { points: grid.points, origin: grid.origin, spacing: grid.spacing };
+            let variables = self.config.output.fields.iter().flat_map(|fields| &fields.variables);
+            let (system, state) = self.simulation.system_and_state();
+            let data = variables.map(|&variable| FieldData {
+                name: variable.name().to_string(),
+                components: components(variable),
+                values: T::values(system.output(state, variable)),
+            });
+            let bytes = writer.write(step, time, &image, data.collect())?;
+            tracing::info!(step, time, bytes, "fields written");
+        }
+        if pictures || fields {
+            self.write_pictures()?;
+        }
+        *self.simulation.phases.0.entry("fields and pictures").or_default() +=
+            start.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    /// The planes through the middle of the box, on one colour scale.
+    fn write_pictures(&mut self) -> Result<()> {
+        self.pictures_taken += 1;
+        let (step, time) = (self.simulation.steps(), self.simulation.time());
+        let [nx, ny, nz] = self.simulation.grid().points;
+        let (system, state) = self.simulation.system_and_state();
+        let (quantity, values) = system.picture(state);
+        let at = |i: usize, j: usize, k: usize| values[i + nx * (j + ny * k)];
+        let planes: [(Plane, [usize; 2], Vec<f64>); 3] = [
+            (Plane::Xy, [nx, ny], plane(nx, ny, |i, j| at(i, j, nz / 2))),
+            (Plane::Xz, [nx, nz], plane(nx, nz, |i, k| at(i, ny / 2, k))),
+            (Plane::Yz, [ny, nz], plane(ny, nz, |j, k| at(nx / 2, j, k))),
+        ];
+        let shown: Vec<_> = planes.iter().filter(|(_, points, _)| points.iter().all(|&n| n > 1)).collect();
+        let all = || shown.iter().flat_map(|(_, _, values)| values).copied();
+        let range = [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)];
+        for (plane, points, values) in &shown {
+            let slice = Slice { plane: *plane, quantity, points: *points, values, range };
+            self.slices.write(step, time, &slice)?;
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "for a rate")]
+    fn ns_per_point_stage(&self) -> f64 {
+        let seconds = self.simulation.phases.0.get("right-hand sides and updates");
+        let stages = self.config.time.integrator.stages() as u64 * self.simulation.steps();
+        seconds.map_or(f64::NAN, |seconds| {
+            1e9 * seconds / (stages as f64 * self.simulation.grid().len() as f64)
+        })
+    }
+
+    /// Summary and report, also of a run that broke off.
+    fn close(&mut self, sound: bool, finished: bool, reason: &str) -> Result<()> {
+        let config = self.config;
+        let flow = config.case.flow().is_some();
+        let series = Series::read(&self.directory.join("series.csv"))?;
+        let length = config.grid.domain.length;
+        let spacing = summary::largest_spacing(config.grid.points, length);
+        let reynolds = (flow && !config.gas.is_inviscid()).then_some(config.gas.reynolds);
+        let resolution = reynolds.and_then(|re| summary::resolution(&series, spacing, re));
+        let reference = self.directory.join("reference.csv");
+        let comparison = match reference.exists() {
+            true => Reference::read(&reference)?.compare(&series),
+            false => None,
+        };
+        let scheme = &config.scheme;
+        let [convection, energy, viscous] = scheme.form_names().map(str::to_string);
+        let steps = self.simulation.steps();
+        let result = Summary {
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            case: config.case.name().to_string(),
+            title: config.case.title().to_string(),
+            mach: flow.then_some(config.gas.mach),
+            reynolds,
+            points: config.grid.points,
+            length,
+            scheme: SchemeSummary {
+                derivative: scheme.derivative.name.to_string(),
+                convection,
+                energy,
+                viscous,
+                filter: scheme.filter.map_or("none".to_string(), |filter| filter.to_string()),
+                integrator: config.time.integrator.name.to_string(),
+            },
+            backend: "cpu".to_string(),
+            precision: config.compute.precision.name().to_string(),
+            machine: Machine::here(self.simulation.threads(), self.simulation.simd()),
+            steps,
+            end_time: self.simulation.time(),
+            finished,
+            stop_reason: reason.to_string(),
+            wall_seconds: self.start.elapsed().as_secs_f64(),
+            ns_per_point_stage: (steps > 0).then(|| self.ns_per_point_stage()),
+            phases: self.simulation.phases.0.iter().map(|(k, v)| ((*k).to_string(), *v)).collect(),
+            resolution,
+            verdict: summary::verdict(resolution, comparison.as_ref()),
+            reference: comparison,
+        };
+        result.write(&self.directory.join("summary.json"))?;
+        write_report(self.directory.path())?;
+        let report = self.directory.join("report.html");
+        let closing = match sound {
+            true => format!("{}: {}\n{}", result.verdict, result.stop_reason, report.display()),
+            false => String::new(),
+        };
+        self.progress.finish(&closing);
+        Ok(())
+    }
+}
+
+fn plane(nx: usize, ny: usize, at: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    let at = &at;
+    (0..ny).flat_map(|j| (0..nx).map(move |i| at(i, j))).collect()
+}
+
+fn components(variable: Variable) -> u32 {
+    match variable {
+        Variable::Velocity | Variable::Vorticity => 3,
+        _ => 1,
+    }
+}
+
+/// The reference history of a case as a table: what `reference.csv` holds.
+fn reference_csv<T: Real>(config: &Config, simulation: &Simulation<T>) -> Option<String> {
+    let active = simulation.grid().active();
+    let reference = config.case.reference(&config.gas, &config.grid.domain, active)?;
+    let mut text = format!("# {}: {}\n", reference.flow, reference.source);
+    text.push_str("time,kinetic_energy,dissipation\n");
+    for (row, time) in reference.time.iter().enumerate() {
+        let (energy, dissipation) = (reference.kinetic_energy[row], reference.dissipation[row]);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{time},{energy},{dissipation}");
+    }
+    Some(text)
+}

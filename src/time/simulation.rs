@@ -1,0 +1,270 @@
+//! A flow in time, without any files.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::Stepper;
+use crate::backend::cpu::{Cpu, Field};
+use crate::config::{Config, Precision, StepSize};
+use crate::error::{Error, Result};
+use crate::grid::Grid;
+use crate::physics::{Advection, Moment, NavierStokes, System, Viscosity};
+use crate::real::Real;
+use crate::scheme::Form;
+
+/// Seconds spent, by phase.
+#[derive(Clone, Debug, Default)]
+pub struct Phases(pub BTreeMap<&'static str, f64>);
+
+impl Phases {
+    /// Add the time that `work` takes to `phase`.
+    pub fn time<R>(&mut self, phase: &'static str, work: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        let result = work();
+        *self.0.entry(phase).or_default() += start.elapsed().as_secs_f64();
+        result
+    }
+}
+
+/// The state of a run and what advances it.
+///
+/// ```
+/// let config = kolmo::config::parse(
+///     "[case]\nname = 'entropy-wave'\n[grid]\npoints = [16, 1, 1]\n[time]\nend = 0.1\n", "example", &[]).unwrap();
+/// let mut simulation = kolmo::time::Simulation::<f64>::new(&config).unwrap();
+/// while simulation.time() < 0.1 {
+///     simulation.step(Some(0.1)).unwrap();
+/// }
+/// assert!(simulation.error().unwrap()[1] < 1e-3);
+/// ```
+pub struct Simulation<T: Real> {
+    system: Box<dyn System<T>>,
+    grid: Grid,
+    state: Vec<Field<T>>,
+    stepper: Stepper<T>,
+    size: StepSize,
+    filter_every: Option<u64>,
+    moment: Moment,
+    /// Largest 1/dt at the present state.
+    rate: f64,
+    last_dt: f64,
+    filter_rate: f64,
+    /// Seconds spent so far.
+    pub phases: Phases,
+}
+
+impl<T: Real> Simulation<T> {
+    /// The initial state of `config`.
+    ///
+    /// # Errors
+    /// Where threads cannot be had, or the initial state makes no sense.
+    pub fn new(config: &Config) -> Result<Self> {
+        let grid = Grid::periodic(config.grid.points, &config.grid.domain);
+        let cpu = Arc::new(Cpu::new(config.compute.threads)?);
+        let system: Box<dyn System<T>> = match config.case.scalar() {
+            Some(scalar) => Box::new(Advection::new(config, scalar.clone(), cpu)),
+            None => Box::new(NavierStokes::new(config, cpu)),
+        };
+        let state = system.initial();
+        let moment = Moment::default();
+        Ok(Self {
+            rate: system.inspect(&state, moment)?,
+            stepper: Stepper::new(config.time.integrator, system.fields(), grid.len()),
+            system,
+            grid,
+            state,
+            size: config.time.step,
+            filter_every: config.scheme.filter.map(|filter| filter.every),
+            moment,
+            last_dt: 0.0,
+            filter_rate: 0.0,
+            phases: Phases::default(),
+        })
+    }
+
+    /// The next dt, cut so that a step lands on `until`, or divided in two where that avoids a sliver after it.
+    fn next_dt(&self, until: Option<f64>) -> f64 {
+        let dt = match self.size {
+            StepSize::Cfl(cfl) => cfl / self.rate,
+            StepSize::Fixed(dt) => dt,
+        };
+        let left = until.map_or(f64::INFINITY, |until| until - self.moment.time);
+        match self.size {
+            _ if left <= dt * (1.0 + 1e-9) => left,
+            StepSize::Cfl(_) if left < 2.0 * dt => 0.5 * left,
+            _ => dt,
+        }
+    }
+
+    /// Advance by one step that does not pass `until`; returns its size.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] where the new state makes no sense.
+    pub fn step(&mut self, until: Option<f64>) -> Result<f64> {
+        let dt = self.next_dt(until);
+        let Self { system, state, stepper, phases, .. } = self;
+        phases.time("right-hand sides and updates", || stepper.step(system.as_mut(), state, dt));
+        self.moment.step += 1;
+        match until {
+            Some(until) if self.moment.time + dt >= until * (1.0 - 1e-14) => {
+                self.moment.time = until;
+            }
+            _ => self.moment.time += dt,
+        }
+        self.last_dt = dt;
+        if self.filter_every.is_some_and(|every| self.moment.step.is_multiple_of(every)) {
+            self.filter(dt);
+        }
+        let Self { system, state, phases, moment, .. } = self;
+        self.rate = phases.time("step size and checks", || system.inspect(state, *moment))?;
+        Ok(dt)
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a few steps")]
+    fn filter(&mut self, dt: f64) {
+        let Self { system, state, phases, .. } = self;
+        let interval = dt * self.filter_every.unwrap_or(1) as f64;
+        self.filter_rate = phases.time("filter", || {
+            let before = system.energy(state);
+            system.filter(state);
+            (system.energy(state) - before) / interval
+        });
+    }
+
+    /// Names of the columns of [`Simulation::row`].
+    pub fn columns(&self) -> Vec<&'static str> {
+        let mut columns = vec!["step", "time", "dt"];
+        columns.extend(self.system.columns());
+        if self.error().is_some() {
+            columns.extend(crate::io::series::ERROR_COLUMNS);
+        }
+        columns
+    }
+
+    /// One row of the series: step, time, dt, diagnostics, errors.
+    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
+    pub fn row(&mut self) -> Vec<f64> {
+        let mut row = vec![self.moment.step as f64, self.moment.time, self.last_dt];
+        let Self { system, state, stepper, filter_rate, .. } = self;
+        row.extend(system.diagnostics(state, stepper.scratch(), *filter_rate));
+        row.extend(self.error().into_iter().flatten());
+        row
+    }
+
+    /// The column `name` of [`Simulation::row`], computed now.
+    ///
+    /// # Panics
+    /// Where there is no such column.
+    pub fn quantity(&mut self, name: &str) -> f64 {
+        let at = self.columns().iter().position(|column| *column == name);
+        self.row()[at.unwrap_or_else(|| panic!("no column `{name}`"))]
+    }
+
+    /// (root mean square, maximum) of the error of the density or the scalar, where the exact solution is known.
+    pub fn error(&self) -> Option<[f64; 2]> {
+        self.system.error(&self.state, self.moment.time)
+    }
+
+    /// Steps done.
+    pub fn steps(&self) -> u64 {
+        self.moment.step
+    }
+
+    /// Time reached.
+    pub fn time(&self) -> f64 {
+        self.moment.time
+    }
+
+    /// The last dt; 0 before the first step.
+    pub fn last_dt(&self) -> f64 {
+        self.last_dt
+    }
+
+    /// Threads in use.
+    pub fn threads(&self) -> usize {
+        self.system.backend().threads()
+    }
+
+    /// Vector instructions in use.
+    pub fn simd(&self) -> &'static str {
+        self.system.backend().simd()
+    }
+
+    /// The grid.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// U.
+    pub fn state(&self) -> &[Field<T>] {
+        &self.state
+    }
+
+    /// U, to be changed: a start of one's own.
+    pub fn state_mut(&mut self) -> &mut [Field<T>] {
+        &mut self.state
+    }
+
+    /// The equations and U.
+    pub fn system_and_state(&mut self) -> (&mut dyn System<T>, &[Field<T>]) {
+        (self.system.as_mut(), &self.state)
+    }
+}
+
+/// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system ends the
+/// program for it.
+///
+/// # Errors
+/// [`Error::Config`] with what is needed, what is there, and what would fit.
+#[allow(clippy::cast_precision_loss, reason = "for a message")]
+pub fn check_memory(config: &Config) -> Result<()> {
+    const GIB: f64 = (1_u64 << 30) as f64;
+    let needed = memory_needed(config);
+    match available_memory() {
+        Some(available) if needed > available => {
+            let fits = (available / needed).cbrt();
+            let [x, y, z] = config.grid.points;
+            Err(Error::Config(vec![
+                format!(
+                    "error: {x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free",
+                    needed / GIB,
+                    available / GIB
+                ),
+                format!(
+                    "       use at most {fits:.2} times as many points along each axis, or \
+                     `compute.precision = \"f32\"`, or an integrator in 2N storage"
+                ),
+                "1 error; nothing was run".to_string(),
+            ]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Bytes that the fields of a run take.
+#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
+fn memory_needed(config: &Config) -> f64 {
+    let states = match config.time.integrator.form {
+        Form::LowStorage { .. } => 2,
+        Form::Butcher { b, .. } => b.len() + 2,
+    };
+    let constant_mu = config.gas.viscosity == Viscosity::Constant;
+    let fields = match config.case.scalar() {
+        Some(_) => states,
+        None => 5 * states + if constant_mu { 14 } else { 16 },
+    };
+    let bytes = match config.compute.precision {
+        Precision::F64 => 8.0,
+        Precision::F32 => 4.0,
+    };
+    config.grid.points.iter().map(|&n| n as f64).product::<f64>() * fields as f64 * bytes
+}
+
+/// Bytes that the system can still give, where it tells (Linux).
+fn available_memory() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024.0)
+}

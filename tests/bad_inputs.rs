@@ -1,0 +1,390 @@
+//! Every bad input has its message: the line, what was found, what is allowed.
+
+use kolmo::Error;
+use kolmo::config::{load, parse};
+
+/// (what stands in the good input, what stands there instead, the message after `error: in.toml:`)
+type Row = (&'static str, &'static str, &'static str);
+
+/// A good input with a value for nearly every key.
+const FLOW: &str = r#"[case]
+name = "taylor-green"
+mach = 0.1
+reynolds = 100.0
+start = "constant-density"
+[grid]
+points = [32, 32, 32]
+[gas]
+gamma = 1.4
+prandtl = 0.71
+viscosity = "constant"
+[scheme]
+derivative = "compact6"
+convection = "kennedy-gruber"
+energy = "split-pressure"
+viscous = "auto"
+filter = "none"
+[time]
+integrator = "hale64"
+cfl = 0.8
+end = 1.0
+[compute]
+backend = "auto"
+threads = "auto"
+precision = "f64"
+[output]
+directory = "runs/x"
+series = { every_steps = 10 }
+fields = { every_time = 1.0, variables = ["velocity"] }
+"#;
+
+const SCALAR: &str = r#"[case]
+name = "scalar-advection"
+shape = "sine"
+[grid]
+points = [32, 1, 1]
+[time]
+end = 1.0
+"#;
+
+#[rustfmt::skip]
+const FLOW_ROWS: &[Row] = &[
+    ("[grid]", "[grid", "6: not TOML: unclosed table, expected `]`"),
+    ("mach = 0.1", "mach 0.1", "3: not TOML: key with no value, expected `=`"),
+    (r#"name = "taylor-green""#, "name = taylor-green",
+     "2: not TOML: a value is true, false, a number, or a string in quotes"),
+    (r#"name = "taylor-green""#, "name = vortex", "2: not TOML: string values must be quoted, expected literal string"),
+    ("mach = 0.1", "mach = 0.1\nmach = 0.2", "4: not TOML: duplicate key"),
+    ("[gas]", "[grid]", "8: not TOML: duplicate key"),
+    (r#""hale64""#, r#""hale64"#, r#"19: not TOML: invalid basic string, expected `"`"#),
+    ("[scheme]", "[schem]", "12: unknown section [schem]; did you mean [scheme]?"),
+    ("[scheme]", "[numerics]", "12: unknown section [numerics]"),
+    ("derivative = ", "derivatve = ", "13: unknown key `derivatve` in [scheme]; did you mean `derivative`?"),
+    ("prandtl = 0.71", "mach = 0.1", "10: unknown key `mach` in [gas]; it belongs in [case]"),
+    ("gamma = 1.4", "rgas = 287.0", "9: unknown key `rgas` in [gas]"),
+    ("[case]", "cfl = 0.5\n[case]", "1: `cfl` stands outside any section; it belongs in [time]"),
+    ("[case]", "grid = 3\n[case]", "7: not TOML: duplicate key"),
+    ("[compute]", "[[compute]]",
+     r#"22: compute = [{ backend = "auto", precision = "f64", threads = "auto" }]: found an array, must be a section [compute]"#),
+    ("start = ", "strat = ", "5: unknown key `strat` in [case]; did you mean `start`?"),
+    (r#"start = "constant-density""#, "amplitude = 0.1", "5: unknown key `amplitude` in [case]"),
+    (r#"name = "taylor-green""#, "", "1: [case] needs `name`"),
+    (r#""taylor-green""#, r#""taylor-gren""#, r#"2: name = "taylor-gren": unknown; did you mean `taylor-green`?"#),
+    (r#""taylor-green""#, r#""channel""#, r#"2: name = "channel": unknown"#),
+    (r#""taylor-green""#, "7", "2: name = 7: found a whole number, must be a string"),
+    ("mach = 0.1", "mach = 0", "3: mach = 0: must be a positive finite number"),
+    ("mach = 0.1", "mach = -0.1", "3: mach = -0.1: must be a positive finite number"),
+    ("mach = 0.1", "mach = nan", "3: mach = nan: must be a positive finite number"),
+    ("mach = 0.1", "mach = inf", "3: mach = inf: must be a positive finite number"),
+    ("mach = 0.1", r#"mach = "low""#, r#"3: mach = "low": found a string, must be a positive finite number"#),
+    ("mach = 0.1", "mach = 1e999", "3: mach = 1e999: found a number beyond 64 bits, must be a positive finite number"),
+    ("reynolds = 100.0", "reynolds = 0", "4: reynolds = 0: must be a positive number, or inf for no viscosity"),
+    ("reynolds = 100.0", "reynolds = -inf", "4: reynolds = -inf: must be a positive number, or inf for no viscosity"),
+    ("reynolds = 100.0", "reynolds = true",
+     "4: reynolds = true: found a boolean, must be a positive number, or inf for no viscosity"),
+    ("reynolds = 100.0", "reynolds = 99999999999999999999",
+     "4: reynolds = 99999999999999999999: found a number beyond 64 bits, must be a positive number, or inf for no viscosity"),
+    (r#""constant-density""#, r#""constant density""#,
+     r#"5: start = "constant density": unknown; did you mean `constant-density`?"#),
+    (r#""constant-density""#, "false", "5: start = false: found a boolean, must be a string"),
+    ("points = [32, 32, 32]", "", "6: [grid] needs `points`"),
+    ("[32, 32, 32]", "32",
+     "7: points = 32: found a whole number, must be an array of 3 entries, each a whole number from 1 to 65536"),
+    ("[32, 32, 32]", "[32, 32]", "7: points = [32, 32]: found 2 entries, must be 3"),
+    ("[32, 32, 32]", "[32, 0, 32]", "7: points = [32, 0, 32]: found 0, each must be a whole number from 1 to 65536"),
+    ("[32, 32, 32]", "[32, -32, 32]", "7: points = [32, -32, 32]: found -32, each must be a whole number from 1 to 65536"),
+    ("[32, 32, 32]", "[32, 32.5, 32]",
+     "7: points = [32, 32.5, 32]: found 32.5, each must be a whole number from 1 to 65536"),
+    ("[32, 32, 32]", "[32, 32, 70000]",
+     "7: points = [32, 32, 70000]: found 70000, each must be a whole number from 1 to 65536"),
+    ("[32, 32, 32]", "[1, 1, 1]", "7: points = [1, 1, 1]: at least one axis needs more than 1 point"),
+    ("[32, 32, 32]", "[32, 3, 32]", "7: points = [32, 3, 32]: 3 points along y; compact6 needs 5"),
+    ("[32, 32, 32]", "[1, 32, 32]", "7: points = [1, 32, 32]: taylor-green needs more than 1 point along x and y"),
+    ("[gas]", "length = [1.0, 0.0, 1.0]\n[gas]",
+     "8: length = [1.0, 0.0, 1.0]: found 0.0, each must be a positive finite number"),
+    ("[gas]", "length = 6.28\n[gas]",
+     "8: length = 6.28: found a decimal number, must be an array of 3 entries, each a positive finite number"),
+    ("[gas]", "length = [1, \"pi\", 1]\n[gas]",
+     r#"8: length = [1, "pi", 1]: found "pi", each must be a positive finite number"#),
+    ("gamma = 1.4", "gamma = 1", "9: gamma = 1: must be a finite number greater than 1"),
+    ("prandtl = 0.71", "prandtl = 0.0", "10: prandtl = 0.0: must be a positive finite number"),
+    (r#""constant""#, r#""sutherlnd""#, r#"11: viscosity = "sutherlnd": unknown; did you mean `sutherland`?"#),
+    (r#""constant""#, "1.0",
+     r#"11: viscosity = 1.0: found a decimal number, must be `constant`, `power`, `sutherland`, or { law = "power", exponent = 0.76 }"#),
+    (r#"viscosity = "constant""#, "viscosity = { exponent = 0.7 }", "11: [gas.viscosity] needs `law`"),
+    (r#"viscosity = "constant""#, r#"viscosity = { law = "powr" }"#, r#"11: law = "powr": unknown; did you mean `power`?"#),
+    (r#"viscosity = "constant""#, r#"viscosity = { law = "power", exponent = "n" }"#,
+     r#"11: exponent = "n": found a string, must be a finite number"#),
+    (r#"viscosity = "constant""#, r#"viscosity = { law = "sutherland", exponent = 0.7 }"#,
+     "11: unknown key `exponent` in [gas.viscosity]"),
+    (r#"viscosity = "constant""#, r#"viscosity = { law = "sutherland", temperature_ratio = -1.0 }"#,
+     "11: temperature_ratio = -1.0: must be zero or a positive finite number"),
+    (r#""compact6""#, r#""compact-6""#, r#"13: derivative = "compact-6": unknown; did you mean `compact6`?"#),
+    (r#""compact6""#, r#""weno5""#, r#"13: derivative = "weno5": unknown"#),
+    (r#""compact6""#, "6", "13: derivative = 6: found a whole number, must be a string"),
+    (r#""kennedy-gruber""#, r#""kennedy_gruber""#,
+     r#"14: convection = "kennedy_gruber": unknown; did you mean `kennedy-gruber`?"#),
+    (r#""split-pressure""#, r#""split-presure""#,
+     r#"15: energy = "split-presure": unknown; did you mean `split-pressure`?"#),
+    ("\"auto\"\nfilter", "\"laplace\"\nfilter", r#"16: viscous = "laplace": unknown; did you mean `laplacian`?"#),
+    (r#""none""#, r#""on""#, r#"17: filter = "on": unknown"#),
+    (r#""none""#, "true", "17: filter = true: found a boolean, must be `none`, or { order = 8, alpha = 0.495, every = 1 }"),
+    (r#""none""#, "{ order = 7 }", "17: order = 7: must be 2, 4, 6, 8 or 10"),
+    (r#""none""#, "{ order = 12 }", "17: order = 12: must be a whole number from 2 to 10"),
+    (r#""none""#, "{ alpha = 0.5 }", "17: alpha = 0.5: must be a number between -0.5 and 0.5, both excluded"),
+    (r#""none""#, "{ every = 0 }", "17: every = 0: must be a whole number, at least 1"),
+    (r#""none""#, "{ strength = 1 }", "17: unknown key `strength` in [scheme.filter]"),
+    (r#""hale64""#, r#""rk5""#, r#"19: integrator = "rk5": unknown; did you mean `rk4`?"#),
+    (r#""hale64""#, r#""hale46""#, r#"19: integrator = "hale46": unknown; did you mean `hale64`?"#),
+    ("cfl = 0.8", "cfl = 0", "20: cfl = 0: must be a positive finite number"),
+    ("cfl = 0.8", "cfl = -1.5", "20: cfl = -1.5: must be a positive finite number"),
+    ("cfl = 0.8", r#"cfl = "0.8""#, r#"20: cfl = "0.8": found a string, must be a positive finite number"#),
+    ("cfl = 0.8", "cfl = nan", "20: cfl = nan: must be a positive finite number"),
+    ("cfl = 0.8", "cfl = 0.8\ndt = 0.01", "21: dt = 0.01: stands beside `cfl`; only one of them sets the step"),
+    ("cfl = 0.8", "dt = 0.0", "20: dt = 0.0: must be a positive finite number"),
+    ("cfl = 0.8", "dt = inf", "20: dt = inf: must be a positive finite number"),
+    ("end = 1.0", "", "18: [time] needs `end` or `max_steps`"),
+    ("end = 1.0", "end = 0", "21: end = 0: must be a positive finite number"),
+    ("end = 1.0", "end = 2026-01-01", "21: end = 2026-01-01: found a date, must be a positive finite number"),
+    ("end = 1.0", "max_steps = 0", "21: max_steps = 0: must be a whole number, at least 1"),
+    ("end = 1.0", "max_steps = 1e3", "21: max_steps = 1000.0: found a decimal number, must be a whole number, at least 1"),
+    (r#"backend = "auto""#, r#"backend = "gpu""#, r#"23: backend = "gpu": unknown; did you mean `cpu`?"#),
+    (r#"backend = "auto""#, r#"backend = "cuda""#, r#"23: backend = "cuda": this version of kolmo runs on the CPU only"#),
+    (r#"threads = "auto""#, "threads = 0", "24: threads = 0: must be a whole number from 1 to 4096"),
+    (r#"threads = "auto""#, r#"threads = "all""#,
+     r#"24: threads = "all": must be "auto" or a whole number from 1 to 4096"#),
+    (r#"threads = "auto""#, "threads = 1.5",
+     "24: threads = 1.5: found a decimal number, must be a whole number from 1 to 4096"),
+    (r#""f64""#, r#""f16""#, r#"25: precision = "f16": unknown"#),
+    (r#""f64""#, "64", "25: precision = 64: found a whole number, must be a string"),
+    (r#"precision = "f64""#, r#"line_solver = "pcr""#, r#"25: line_solver = "pcr": unknown"#),
+    (r#"precision = "f64""#, r#"distributed = "transpose""#,
+     r#"25: distributed = "transpose": this version of kolmo runs on one rank"#),
+    (r#"precision = "f64""#, r#"distributed = "neighbor""#,
+     r#"25: distributed = "neighbor": unknown; did you mean `neighbour`?"#),
+    (r#"precision = "f64""#, "ranks = [2, 1, 1]", "25: ranks = [2, 1, 1]: this version of kolmo runs on one rank"),
+    (r#""runs/x""#, r#""""#, r#"27: directory = "": must not be empty"#),
+    (r#""runs/x""#, "[]", "27: directory = []: found an array, must be a string"),
+    ("{ every_steps = 10 }", "10", "28: series = 10: found a whole number, must be a table such as { every_steps = 10 }"),
+    ("{ every_steps = 10 }", "{}", "28: [output.series] needs `every_steps` or `every_time` or `every_wall`"),
+    ("{ every_steps = 10 }", "{ every_steps = 0 }", "28: every_steps = 0: must be a whole number, at least 1"),
+    ("{ every_steps = 10 }", "{ every_steps = 2.5 }",
+     "28: every_steps = 2.5: found a decimal number, must be a whole number, at least 1"),
+    ("{ every_steps = 10 }", "{ every_step = 10 }",
+     "28: unknown key `every_step` in [output.series]; did you mean `every_steps`?"),
+    ("every_time = 1.0, ", "every_time = -1.0, ", "29: every_time = -1.0: must be a positive finite number"),
+    ("every_time = 1.0, ", "every_wall = inf, ", "29: every_wall = inf: must be a positive finite number"),
+    ("every_time = 1.0, ", "", "29: [output.fields] needs `every_steps` or `every_time` or `every_wall`"),
+    (r#"["velocity"]"#, "[]", "29: variables = []: must name at least one field"),
+    (r#"["velocity"]"#, r#""velocity""#,
+     r#"29: variables = "velocity": found a string, must be an array of names, such as ["velocity"]"#),
+    (r#"["velocity"]"#, r#"["velocty"]"#,
+     r#"29: variables = ["velocty"]: no such field as `velocty`; did you mean `velocity`?"#),
+    (r#"["velocity"]"#, r#"["velocity", "velocity"]"#,
+     r#"29: variables = ["velocity", "velocity"]: `velocity` stands twice"#),
+    (r#"["velocity"]"#, r#"["scalar"]"#, r#"29: variables = ["scalar"]: no such field as `scalar`"#),
+    (r#"["velocity"]"#, "[1]", "29: variables = [1]: found a whole number, each must be a string"),
+    ("series = ", "checkpoint = { every_time = 2.0, keep = 2 }\nseries = ",
+     "28: checkpoint = { every_time = 2.0, keep = 2 }: this version of kolmo writes no checkpoints"),
+    ("fields = {", r#"fields = "all" # {"#, r#"29: fields = "all": unknown"#),
+];
+
+#[rustfmt::skip]
+const SCALAR_ROWS: &[Row] = &[
+    (r#"shape = "sine""#, "shape = \"sine\"\nmach = 0.1", "4: mach = 0.1: has no meaning for scalar-advection"),
+    ("[time]", "[gas]\ngamma = 1.4\n[time]", "6: [gas] has no meaning for scalar-advection"),
+    ("[time]", "[scheme]\nconvection = \"divergence\"\n[time]",
+     r#"7: convection = "divergence": has no meaning for scalar-advection"#),
+    (r#""sine""#, r#""square""#, r#"3: shape = "square": unknown"#),
+    (r#""sine""#, "\"sine\"\nvelocity = [1, 0]", "4: velocity = [1, 0]: found 2 entries, must be 3"),
+    (r#""sine""#, "\"sine\"\ndiffusivity = -0.1", "4: diffusivity = -0.1: must be zero or a positive finite number"),
+    (r#""sine""#, "\"gaussian\"\nwidth = 0", "4: width = 0: must be a positive finite number"),
+    (r#""sine""#, "\"sine\"\nwavenumber = [16, 0, 0]",
+     "4: wavenumber = [16, 0, 0]: 32 points along x hold at most 15 periods"),
+    (r#""sine""#, "\"sine\"\nwavenumber = 1",
+     "4: wavenumber = 1: found a whole number, must be an array of 3 entries, each a whole number from -32768 to 32768"),
+    ("end = 1.0", "end = 1.0\n[output]\nfields = { every_time = 1, variables = [\"velocity\"] }",
+     r#"9: variables = ["velocity"]: no such field as `velocity`"#),
+];
+
+#[rustfmt::skip]
+const VORTEX_ROWS: &[Row] = &[
+    ("[grid]", "strength = 20\n[grid]",
+     "3: strength = 20 makes the temperature negative in the centre at mach = 0.8451542547285166; it must be below 10.0828"),
+    ("[grid]", "half_width = 0\n[grid]", "3: half_width = 0: must be a positive finite number"),
+    ("[grid]", "velocity = [1, 1, 1]\n[grid]", "3: velocity = [1, 1, 1]: found 3 entries, must be 2"),
+    ("[32, 32, 1]", "[32, 1, 1]", "4: points = [32, 1, 1]: isentropic-vortex needs more than 1 point along x and y"),
+];
+
+#[rustfmt::skip]
+const ENTROPY_ROWS: &[Row] = &[
+    ("[grid]", "amplitude = 1.5\n[grid]", "3: amplitude = 1.5 makes the density negative; it must lie between -1 and 1"),
+    ("[grid]", "velocity = [inf, 0, 0]\n[grid]", "3: velocity = [inf, 0, 0]: found inf, each must be a finite number"),
+];
+
+#[rustfmt::skip]
+const ACOUSTIC_ROWS: &[Row] = &[
+    ("[grid]", "wavenumber = 0\n[grid]", "3: wavenumber = 0: must be a whole number from 1 to 32768"),
+    ("[grid]", "wavenumber = 1.5\n[grid]",
+     "3: wavenumber = 1.5: found a decimal number, must be a whole number from 1 to 32768"),
+    ("[grid]", "mode = \"sound\"\n[grid]", r#"3: mode = "sound": unknown"#),
+    ("[grid]", "wavenumber = 40\nreynolds = inf\n[grid]", "3: wavenumber = 40: 32 points along x hold at most 15 periods"),
+    ("[grid]", "reynolds = 0.1\n[grid]",
+     r#"1: wavenumber = 1 does not oscillate at reynolds = 0.1 and mach = 0.5; use a longer wave, a larger Reynolds number, or mode = "entropy""#),
+    ("[32, 32, 1]", "[1, 32, 1]", "4: points = [1, 32, 1]: acoustic-wave needs more than 1 point along x"),
+];
+
+#[rustfmt::skip]
+const SHEAR_ROWS: &[Row] = &[
+    ("[grid]", "wavenumber = -1\n[grid]", "3: wavenumber = -1: must be a whole number from 1 to 32768"),
+    ("[grid]", "velocity = [1, 0, 0]\n[grid]", "3: velocity = [1, 0, 0]: found an array, must be a finite number"),
+];
+
+/// A good input of a case with its defaults.
+fn wave(name: &str) -> String {
+    format!("[case]\nname = {name:?}\n[grid]\npoints = [32, 32, 1]\n[time]\nend = 1.0\n")
+}
+
+/// The messages of a refused input, without the closing line.
+fn messages(text: &str, overrides: &[&str]) -> Vec<String> {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    match parse(text, "in.toml", &overrides) {
+        Err(Error::Config(mut lines)) => {
+            let count = lines.pop().expect("a closing line");
+            let errors =
+                if lines.len() == 1 { "1 error" } else { &format!("{} errors", lines.len()) };
+            assert_eq!(count, format!("{errors}; nothing was run"));
+            lines
+        }
+        other => panic!("{other:?}\nfrom\n{text}"),
+    }
+}
+
+fn check(good: &str, rows: &[Row]) {
+    parse(good, "in.toml", &[]).expect("a good input");
+    for (from, to, expected) in rows {
+        assert!(good.contains(from), "{from} does not stand in the good input");
+        let found = messages(&good.replacen(from, to, 1), &[]);
+        let first_lines: Vec<&str> = found.iter().filter_map(|text| text.lines().next()).collect();
+        assert_eq!(first_lines, [format!("error: in.toml:{expected}")], "{from} -> {to}");
+    }
+}
+
+#[test]
+fn every_bad_input_of_a_flow_has_one_message_with_its_line() {
+    check(FLOW, FLOW_ROWS);
+}
+
+#[test]
+fn every_bad_input_of_a_scalar_has_one_message_with_its_line() {
+    check(SCALAR, SCALAR_ROWS);
+}
+
+#[test]
+fn every_bad_input_of_a_wave_or_a_vortex_has_one_message_with_its_line() {
+    check(&wave("isentropic-vortex"), VORTEX_ROWS);
+    check(&wave("entropy-wave"), ENTROPY_ROWS);
+    check(&wave("acoustic-wave"), ACOUSTIC_ROWS);
+    check(&wave("shear-wave"), SHEAR_ROWS);
+}
+
+#[test]
+fn a_bad_override_is_quoted_in_its_message() {
+    let rows = [
+        ("time.cfl=fast", r#"cfl = "fast": found a string, must be a positive finite number"#),
+        ("time.cfll=0.5", "unknown key `cfll` in [time]; did you mean `cfl`?"),
+        ("cfl=0.5", "`cfl` stands outside any section; it belongs in [time]"),
+        ("tme.cfl=0.5", "unknown section [tme]; did you mean [time]?"),
+        ("grid.points=[8, 8", "not a TOML value: unclosed array, expected `]`"),
+        ("case.mach", "no `=` in it"),
+        (".mach=1", "an empty key"),
+        ("=1", "an empty key"),
+        ("case.mach=", r#"mach = "": found a string, must be a positive finite number"#),
+        ("grid.points.x=8", "`points` has no keys of its own"),
+        ("grid=8", "grid = 8: found a whole number, must be a section [grid]"),
+        ("output.directory=7", "directory = 7: found a whole number, must be a string"),
+    ];
+    for (text, expected) in rows {
+        let found = messages(FLOW, &[text]);
+        assert!(
+            found.iter().any(|message| {
+                message.lines().next() == Some(&format!("error: --set {text}: {expected}"))
+            }),
+            "{text}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn advice_stands_below_the_message_and_indented() {
+    let full = |from: &str, to: &str| messages(&FLOW.replacen(from, to, 1), &[]).join("\n");
+    assert_eq!(
+        full("[32, 32, 32]", "[32, 3, 32]"),
+        "error: in.toml:7: points = [32, 3, 32]: 3 points along y; compact6 needs 5\n       \
+         use at least 5 points, 1 where nothing varies, or a narrower formula"
+    );
+    assert_eq!(
+        full("\"taylor-green\"", "\"channel\""),
+        "error: in.toml:2: name = \"channel\": unknown\n       \
+         allowed: `taylor-green`, `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`,\n       \
+         `scalar-advection`"
+    );
+    assert_eq!(
+        full("gamma", "rgas"),
+        "error: in.toml:9: unknown key `rgas` in [gas]\n       \
+         [gas] takes `gamma`, `prandtl`, `viscosity`"
+    );
+}
+
+#[test]
+fn a_line_needs_as_many_points_as_the_widest_formula_in_use() {
+    let narrow = FLOW.replacen("[32, 32, 32]", "[32, 5, 32]", 1);
+    parse(&narrow, "in.toml", &[]).unwrap();
+    let rows = [
+        ("scheme.derivative=spectral-like", "5 points along y; spectral-like needs 7"),
+        ("scheme.derivative=explicit8", "5 points along y; explicit8 needs 9"),
+        ("scheme.filter.order=10", "5 points along y; the filter of order 10 needs 11"),
+    ];
+    for (text, expected) in rows {
+        let found = messages(&narrow, &[text]);
+        assert!(found.len() == 1 && found[0].contains(expected), "{found:?}");
+    }
+}
+
+#[test]
+fn all_errors_are_told_at_once_in_the_order_of_the_lines() {
+    let bad = FLOW
+        .replacen("mach = 0.1", "mach = -1", 1)
+        .replacen("derivative", "derivatve", 1)
+        .replacen("prandtl = 0.71", "prandtl = \"air\"", 1)
+        .replacen("end = 1.0\n", "", 1);
+    let found = messages(&bad, &["time.cfl=0", "compute.threads=0"]);
+    let starts = [
+        "error: in.toml:3: mach = -1",
+        "error: in.toml:10: prandtl = \"air\"",
+        "error: in.toml:13: unknown key `derivatve`",
+        "error: in.toml:18: [time] needs `end` or `max_steps`",
+        "error: --set time.cfl=0: cfl = 0",
+        "error: --set compute.threads=0: threads = 0",
+    ];
+    assert_eq!(found.len(), starts.len(), "{found:?}");
+    for (message, start) in found.iter().zip(starts) {
+        assert!(message.starts_with(start), "{message} does not start with {start}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_refused_with_a_sentence() {
+    let directory = tempfile::tempdir().unwrap();
+    let refusal = |path: &std::path::Path| match load(path, &[]) {
+        Err(Error::Config(lines)) => lines.join("\n"),
+        other => panic!("{other:?}"),
+    };
+    assert!(refusal(directory.path()).contains(": a directory; the input is a TOML file"));
+    let path = directory.path().join("in.toml");
+    assert!(refusal(&path).contains("in.toml: no such file"));
+    std::fs::write(&path, b"[case]\nname = \"\xff\"\n").unwrap();
+    assert!(refusal(&path).contains("in.toml:2: not UTF-8 text"));
+    std::fs::write(&path, b"").unwrap();
+    assert!(refusal(&path).contains("in.toml: [case] needs `name`"));
+}

@@ -1,0 +1,289 @@
+//! Inputs are resolved with their defaults, and what is resolved reads back as the same. No input makes the reader panic.
+
+use std::path::PathBuf;
+
+use kolmo::Error;
+use kolmo::cases::{Case, Domain, NAMES, Start, TaylorGreen, input};
+use kolmo::config::{
+    Backend, Config, Convection, EnergyForm, FilterConfig, Precision, Schedule, StepSize, Variable,
+    ViscousForm, parse,
+};
+use kolmo::physics::Viscosity;
+
+const LEAST: &str = "case.name = \"taylor-green\"\ngrid.points = [16, 16, 16]\ntime.end = 1\n";
+
+fn read(text: &str, overrides: &[&str]) -> Config {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    parse(text, "in.toml", &overrides).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn three_keys_are_enough_and_the_rest_has_the_documented_defaults() {
+    let config = read(LEAST, &[]);
+    assert_eq!(config.case, Case::TaylorGreen(TaylorGreen { start: Start::ConstantDensity }));
+    assert_eq!((config.gas.mach, config.gas.reynolds), (0.1, 1600.0));
+    assert_eq!((config.gas.gamma, config.gas.prandtl), (1.4, 0.71));
+    assert_eq!(config.gas.viscosity, Viscosity::Constant);
+    assert_eq!(config.grid.points, [16; 3]);
+    assert_eq!(config.grid.domain, config.case.domain());
+    assert_eq!(config.scheme.derivative.name, "compact6");
+    assert_eq!(config.scheme.convection, Convection::KennedyGruber);
+    assert_eq!(config.scheme.energy, EnergyForm::SplitPressure);
+    assert_eq!(config.scheme.viscous, ViscousForm::Laplacian);
+    assert_eq!(config.scheme.filter, None);
+    assert_eq!(config.time.integrator.name, "hale64");
+    assert_eq!(config.time.step, StepSize::Cfl(0.8));
+    assert_eq!((config.time.end, config.time.max_steps), (Some(1.0), None));
+    assert_eq!(config.compute.backend, Backend::Auto);
+    assert_eq!((config.compute.threads, config.compute.precision), (None, Precision::F64));
+    assert_eq!(config.output.directory, PathBuf::from("runs/taylor-green"));
+    assert_eq!(config.output.series, Schedule { every_steps: Some(10), ..Schedule::default() });
+    assert_eq!(config.output.fields, None);
+}
+
+#[test]
+fn the_viscous_form_follows_the_viscosity_unless_it_is_named() {
+    assert_eq!(read(LEAST, &["gas.viscosity=power"]).scheme.viscous, ViscousForm::Midpoint);
+    let named = read(LEAST, &["gas.viscosity=sutherland", "scheme.viscous=conservative"]);
+    assert_eq!(named.scheme.viscous, ViscousForm::Conservative);
+    assert_eq!(named.gas.viscosity, Viscosity::Sutherland { temperature_ratio: 110.4 / 273.15 });
+}
+
+#[test]
+fn every_energy_form_goes_with_every_convective_form() {
+    for convection in ["divergence", "feiereisen", "kennedy-gruber", "staggered"] {
+        for energy in ["divergence", "split-enthalpy", "split-pressure"] {
+            let sets =
+                [format!("scheme.convection={convection}"), format!("scheme.energy={energy}")];
+            assert!(parse(LEAST, "in.toml", &sets).is_ok(), "{convection} {energy}");
+        }
+    }
+}
+
+#[test]
+fn a_resolved_configuration_reads_back_as_the_same() {
+    let sets: [&[&str]; 9] = [
+        &[],
+        &[
+            "case.reynolds=inf",
+            "case.start=constant-temperature",
+            "case.mach=0.1234567890123456789",
+        ],
+        &["gas.viscosity={ law = \"power\", exponent = 0.7 }", "scheme.viscous=laplacian"],
+        &["gas.viscosity=sutherland", "scheme.derivative=compact10-penta"],
+        &["scheme.filter={ order = 6, alpha = -0.1, every = 5 }", "time.integrator=ck54"],
+        &["time.dt=1e-3", "time.max_steps=7", "compute.threads=3", "compute.precision=f32"],
+        &["grid.length=[1, 2.5, 1e-3]", "compute.backend=cpu"],
+        &[
+            "output.directory=a b/\"c\\d",
+            "output.series.every_time=0.1",
+            "output.series.every_wall=60",
+        ],
+        &["output.fields.every_wall=3600", "output.fields.variables=[\"vorticity\", \"density\"]"],
+    ];
+    for set in sets {
+        let config = read(LEAST, set);
+        let text = config.to_toml();
+        assert_eq!(read(&text, &[]), config, "{text}");
+    }
+}
+
+#[test]
+fn the_input_of_every_case_is_good_and_reads_back_as_the_same() {
+    for name in NAMES {
+        let config = read(input(name).unwrap(), &[]);
+        assert_eq!(config.case.name(), name);
+        assert_eq!(read(&config.to_toml(), &[]), config, "{name}");
+        let least = format!("case.name = {name:?}\ngrid.points = [16, 16, 16]\ntime.max_steps = 3");
+        assert_eq!(read(&read(&least, &[]).to_toml(), &[]), read(&least, &[]), "{name}");
+    }
+}
+
+#[test]
+fn a_resolved_configuration_keeps_the_order_of_the_sections() {
+    let text = read(LEAST, &["output.fields.every_steps=5"]).to_toml();
+    let sections: Vec<&str> = text.lines().filter(|line| line.starts_with('[')).collect();
+    assert_eq!(
+        sections,
+        ["[case]", "[grid]", "[gas]", "[scheme]", "[time]", "[compute]", "[output]"]
+    );
+    assert!(text.contains("viscous = \"laplacian\""), "{text}");
+}
+
+#[test]
+fn overrides_take_toml_values_and_bare_words_and_the_last_one_counts() {
+    let config = read(
+        LEAST,
+        &[
+            "case.start = constant-temperature",
+            "case.mach=0.2",
+            "case.mach=3",
+            "grid.points=[8, 9, 0x0a]",
+            "scheme.filter.order=4",
+            "scheme.filter.alpha=0.3",
+            "output.directory=2024-01-01",
+            "output.fields.every_time=1",
+        ],
+    );
+    assert_eq!(config.case, Case::TaylorGreen(TaylorGreen { start: Start::ConstantTemperature }));
+    assert_eq!(config.gas.mach, 3.0);
+    assert_eq!(config.grid.points, [8, 9, 10]);
+    assert_eq!(config.scheme.filter, Some(FilterConfig { order: 4, alpha: 0.3, every: 1 }));
+    assert_eq!(config.output.directory, PathBuf::from("2024-01-01"));
+    let variables = config.output.fields.unwrap().variables;
+    let default = [Variable::Velocity, Variable::Density, Variable::Pressure, Variable::QCriterion];
+    assert_eq!(variables, default);
+}
+
+#[test]
+fn an_override_of_the_step_takes_the_place_of_the_one_in_the_input() {
+    let with_cfl = format!("{LEAST}time.cfl = 0.5\n");
+    assert_eq!(read(&with_cfl, &["time.dt=0.01"]).time.step, StepSize::Fixed(0.01));
+    let with_dt = format!("{LEAST}time.dt = 0.01\n");
+    assert_eq!(read(&with_dt, &["time.cfl=0.5"]).time.step, StepSize::Cfl(0.5));
+    let both = ["time.dt=0.01".to_owned(), "time.cfl=0.5".to_owned()];
+    assert!(parse(LEAST, "in.toml", &both).is_err());
+}
+
+#[test]
+fn an_override_of_a_resolved_word_by_a_table_is_taken() {
+    let resolved = read(LEAST, &[]).to_toml();
+    let config = read(&resolved, &["scheme.filter.order=4", "gas.viscosity.law=power"]);
+    assert_eq!(config.scheme.filter.map(|filter| filter.order), Some(4));
+    assert_eq!(config.gas.viscosity, Viscosity::Power { exponent: 0.76 });
+}
+
+#[test]
+fn the_box_follows_the_case_until_the_user_gives_a_length() {
+    let vortex = "case.name = \"isentropic-vortex\"\ngrid.points = [32, 32, 1]\ntime.end = 1\n";
+    let cube = |half: f64| Domain { origin: [-half; 3], length: [2.0 * half; 3] };
+    assert_eq!(read(vortex, &["case.half_width=8"]).grid.domain, cube(8.0));
+    let resolved = read(vortex, &["case.half_width=8"]).to_toml();
+    assert_eq!(read(&resolved, &["case.half_width=12"]).grid.domain, cube(12.0));
+    let long = read(vortex, &["grid.length=[40, 20, 20]"]).grid.domain;
+    assert_eq!(long, Domain { origin: [-20.0, -10.0, -10.0], length: [40.0, 20.0, 20.0] });
+}
+
+#[test]
+fn plane_and_line_grids_are_grids_with_one_point() {
+    let points = |name: &str, points: [usize; 3]| {
+        let text = format!("case.name = {name:?}\ngrid.points = {points:?}\ntime.end = 1\n");
+        parse(&text, "in.toml", &[]).map(|config| config.grid.points)
+    };
+    for (name, good) in [
+        ("taylor-green", [16, 16, 1]),
+        ("isentropic-vortex", [32, 32, 1]),
+        ("entropy-wave", [1, 1, 16]),
+        ("acoustic-wave", [16, 1, 1]),
+        ("shear-wave", [16, 16, 1]),
+        ("scalar-advection", [1, 16, 1]),
+    ] {
+        assert_eq!(points(name, good).unwrap(), good, "{name}");
+    }
+    assert!(points("taylor-green", [16, 1, 16]).is_err());
+    assert!(points("shear-wave", [1, 16, 16]).is_err());
+}
+
+#[test]
+fn inputs_with_a_byte_order_mark_and_windows_line_ends_are_read() {
+    let text = format!("\u{feff}{}", LEAST.replace('\n', "\r\n"));
+    assert_eq!(read(&text, &[]), read(LEAST, &[]));
+    let bad = text.replace("time.end = 1", "time.end = 0");
+    let message = parse(&bad, "in.toml", &[]).unwrap_err().to_string();
+    assert!(message.starts_with("error: in.toml:3: end = 0"), "{message}");
+}
+
+/// xorshift64* (Vigna 2016).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
+    }
+
+    /// `text` with one piece deleted, doubled, moved, replaced by something nasty, or with a number changed.
+    fn mangle(&mut self, text: &[u8]) -> Vec<u8> {
+        const NASTY: [&str; 24] = [
+            "\"",
+            "'",
+            "[",
+            "]",
+            "{",
+            "}",
+            "=",
+            ".",
+            ",",
+            "#",
+            "\n",
+            "\r\n",
+            "\0",
+            "\u{feff}",
+            "é",
+            "[[",
+            "\"\"\"",
+            "nan",
+            "-inf",
+            "1e308",
+            "1e-320",
+            "-1",
+            "99999999999999999999",
+            "0x7fffffffffffffff",
+        ];
+        let (i, j) = (self.below(text.len() + 1), self.below(12));
+        let end = (i + j).min(text.len());
+        let (head, piece, tail) = (&text[..i], &text[i..end], &text[end..]);
+        let nasty = NASTY[self.below(NASTY.len())].as_bytes();
+        match self.below(5) {
+            0 => [head, tail].concat(),
+            1 => [head, piece, piece, tail].concat(),
+            2 => [tail, piece, head].concat(),
+            3 => [head, nasty, tail].concat(),
+            _ => {
+                let is_digit = |&at: &usize| text[at].is_ascii_digit();
+                let digits: Vec<usize> = (0..text.len()).filter(is_digit).collect();
+                let Some(&at) = digits.get(self.below(digits.len().max(1))) else {
+                    return text.to_vec();
+                };
+                [&text[..at], nasty, &text[at + 1..]].concat()
+            }
+        }
+    }
+}
+
+#[test]
+fn no_mangled_input_makes_the_reader_panic() {
+    let good: Vec<&str> = NAMES.iter().filter_map(|name| input(name)).collect();
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let (mut accepted, mut refused) = (0, 0);
+    for round in 0..6000 {
+        let mut bytes = good[round % good.len()].as_bytes().to_vec();
+        for _ in 0..=random.below(3) {
+            bytes = random.mangle(&bytes);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let set = random.mangle(b"time.cfl=0.5");
+        let overrides: &[String] = match round % 3 {
+            0 => &[String::from_utf8_lossy(&set).into_owned()],
+            _ => &[],
+        };
+        let read = std::panic::catch_unwind(|| parse(&text, "in.toml", overrides));
+        match read.unwrap_or_else(|_| panic!("with {overrides:?} from\n{text}")) {
+            Ok(config) => {
+                accepted += 1;
+                let again = parse(&config.to_toml(), "config.toml", &[]);
+                assert_eq!(again.unwrap(), config, "from\n{text}");
+            }
+            Err(Error::Config(lines)) => {
+                refused += 1;
+                let (count, problems) = lines.split_last().unwrap();
+                assert!(count.ends_with("; nothing was run") && !problems.is_empty(), "{lines:?}");
+                assert!(problems.iter().all(|text| text.starts_with("error: ")), "{lines:?}");
+            }
+            Err(other) => panic!("{other:?} from\n{text}"),
+        }
+    }
+    assert!(accepted > 600 && refused > 600, "{accepted} accepted, {refused} refused");
+}

@@ -1,0 +1,127 @@
+"""Open every file of a run with the software that users have: pandas for the series, VTK for the fields.
+
+usage: readback.py RUN_DIR
+
+Ends with a sentence and a non-zero status where something is missing or wrong. Needs: pip install pandas vtk
+"""
+
+import json
+import sys
+from pathlib import Path
+
+
+class Wrong(Exception):
+    """Something in the run is not as it should be."""
+
+
+def check(condition, message):
+    if not condition:
+        raise Wrong(message)
+
+
+def load(path):
+    check(path.is_file(), f"{path} is missing")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise Wrong(f"{path} is not JSON: {error}") from error
+
+
+def check_series(path):
+    """Numbers throughout, steps and times that go on. Returns the number of rows."""
+    import numpy
+    import pandas
+
+    check(path.is_file(), f"{path} is missing")
+    series = pandas.read_csv(path)
+    check(list(series.columns[:3]) == ["step", "time", "dt"], f"{path} does not begin with step,time,dt")
+    check("mass" in series.columns, f"{path} has no column `mass`")
+    check(len(series) > 0, f"{path} has no rows")
+    for name in series.columns:
+        check(
+            pandas.api.types.is_numeric_dtype(series[name]) and numpy.isfinite(series[name]).all(),
+            f"{path}: column `{name}` holds something that is not a finite number",
+        )
+    check(pandas.api.types.is_integer_dtype(series["step"]), f"{path}: a step is not an integer")
+    for name in ("step", "time"):
+        check((series[name].diff().dropna() > 0).all(), f"{path}: `{name}` does not increase from row to row")
+    return len(series)
+
+
+def read_image(path):
+    """Dimensions of a .vti file and its arrays by name."""
+    import vtk
+    from vtk.util.numpy_support import vtk_to_numpy
+
+    check(path.is_file(), f"{path} is missing")
+    reader = vtk.vtkXMLImageDataReader()
+    check(reader.CanReadFile(str(path)), f"{path}: VTK does not take it for image data")
+    reader.SetFileName(str(path))
+    reader.Update()
+    check(reader.GetErrorCode() == 0, f"{path}: VTK could not read it")
+    image = reader.GetOutput()
+    check(min(image.GetSpacing()) > 0, f"{path}: the spacing {image.GetSpacing()} is not positive")
+    data = image.GetPointData()
+    arrays = {data.GetArrayName(i): vtk_to_numpy(data.GetArray(i)) for i in range(data.GetNumberOfArrays())}
+    return image.GetDimensions(), arrays
+
+
+def check_fields(index, points):
+    """Every field listed is there, on the grid of the run, with the same finite arrays. Returns their number."""
+    import numpy
+
+    entries = load(index)["files"]
+    check(entries, f"{index} lists no files")
+    times = [entry["time"] for entry in entries]
+    check(sorted(set(times)) == times, f"{index}: the times do not increase")
+    first = None
+    for entry in entries:
+        path = index.parent / entry["name"]
+        dimensions, arrays = read_image(path)
+        check(list(dimensions) == points, f"{path}: {dimensions} points where summary.json has {points}")
+        check(arrays, f"{path} holds no arrays")
+        first = first or set(arrays)
+        check(set(arrays) == first, f"{path}: arrays {sorted(arrays)} where the first file has {sorted(first)}")
+        for name, values in arrays.items():
+            check(len(values) == numpy.prod(points), f"{path}: `{name}` has {len(values)} points")
+            check(numpy.isfinite(values).all(), f"{path}: `{name}` holds something that is not finite")
+    return len(entries)
+
+
+def check_summary(path):
+    """What other programs rely on is there. Returns the summary."""
+    summary = load(path)
+    keys = "version case points backend precision machine steps end_time wall_seconds ns_per_point_stage phases verdict"
+    for key in keys.split():
+        check(key in summary, f"{path} has no `{key}`")
+    verdicts = ["passed", "deviates", "no reference", "under-resolved"]
+    check(summary["verdict"] in verdicts, f"{path}: `{summary['verdict']}` is no verdict")
+    return summary
+
+
+def check_report(path):
+    check(path.is_file(), f"{path} is missing")
+    page = path.read_text(encoding="utf-8")
+    check("<svg" in page and "</svg>" in page, f"{path} holds no plot")
+    check(page.rstrip().endswith("</html>"), f"{path} is cut off")
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    run = Path(sys.argv[1])
+    try:
+        check(run.is_dir(), f"{run} is no directory")
+        summary = check_summary(run / "summary.json")
+        rows = check_series(run / "series.csv")
+        index = run / "fields" / "fields.vti.series"
+        fields = check_fields(index, summary["points"]) if index.parent.exists() else 0
+        check_report(run / "report.html")
+    except Wrong as wrong:
+        sys.exit(f"error: {wrong}")
+    size = " x ".join(str(n) for n in summary["points"])
+    print(f"{run}: {rows} rows, {fields} fields of {size} points, verdict: {summary['verdict']}")
+
+
+if __name__ == "__main__":
+    main()
