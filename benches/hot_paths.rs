@@ -1,1 +1,3 @@
-fn main(){}
+//! The hot paths: one derivative along each axis, and one time step.
+
+fn main() {}

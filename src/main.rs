@@ -25,7 +25,9 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Run a simulation.
-    #[command(after_help = "Examples:\n  kolmo run taylor-green\n  kolmo run configs/tgv-re1600-ma0.1-128.toml --set grid.points=[64,64,64] --out runs/re1600-64")]
+    #[command(
+        after_help = "Examples:\n  kolmo run taylor-green\n  kolmo run configs/tgv-re1600-ma0.1-128.toml --set grid.points=[64,64,64] --out runs/re1600-64"
+    )]
     Run {
         /// An input file, or the name of a case for its built-in input.
         input: String,

@@ -1,0 +1,10 @@
+//! Integration tests, one binary: each module holds the library to something that must be true of it.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod bad_inputs;
+mod cases_exact;
+mod cases_registry;
+mod config;
+mod io;
+mod scheme;

@@ -7,8 +7,8 @@ mod operator;
 mod operators;
 mod sweep;
 
-pub use operator::{LineOperator, Shift, closed_min_points};
 pub(crate) use operator::EndRow;
+pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;
-pub(crate) use sweep::{Monomial, Operation};
 pub use sweep::{Expr, Op, Sweep, SweepBuilder, Value};
+pub(crate) use sweep::{Monomial, Operation};

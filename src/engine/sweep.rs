@@ -158,7 +158,8 @@ pub struct Sweep {
 impl Sweep {
     /// How many times `op` is applied: line solves a sweep.
     pub fn count(&self, op: Op) -> usize {
-        let matches = |o: &&Operation| matches!(o, Operation::Apply { op: applied, .. } if *applied == op);
+        let matches =
+            |o: &&Operation| matches!(o, Operation::Apply { op: applied, .. } if *applied == op);
         self.operations.iter().filter(matches).count()
     }
 

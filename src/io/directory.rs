@@ -52,9 +52,12 @@ impl RunDirectory {
         make_directory(path)?;
         for name in CONTENTS {
             let old = path.join(name);
-            let removed = if old.is_dir() { fs::remove_dir_all(&old) } else { fs::remove_file(&old) };
+            let removed =
+                if old.is_dir() { fs::remove_dir_all(&old) } else { fs::remove_file(&old) };
             match removed {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(Error::io(&old)(e)),
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Error::io(&old)(e));
+                }
                 _ => {}
             }
         }

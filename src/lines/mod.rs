@@ -7,5 +7,5 @@ mod banded;
 mod thomas;
 
 pub use banded::{BandedMatrix, MAX_HALF_BAND};
-pub(crate) use thomas::solve_lanes;
 pub use thomas::{Factors, solve};
+pub(crate) use thomas::{RightHandSide, solve_lanes};

@@ -159,9 +159,8 @@ fn border_range(
         return (0, core);
     }
     let tail = core - border;
-    let matters = |m: usize| {
-        (0..border).any(|q| right[m][q].abs().max(bottom[q][m].abs()) > 1e-3 * epsilon)
-    };
+    let matters =
+        |m: usize| (0..border).any(|q| right[m][q].abs().max(bottom[q][m].abs()) > 1e-3 * epsilon);
     let head = (0..tail).rposition(matters).map_or(0, |last| last + 1);
     (head, tail)
 }
@@ -177,120 +176,149 @@ pub fn solve<T: Real>(factors: &Factors<T>, x: &mut [T]) {
         #[inline(always)]
         fn with_simd<S: Simd>(self, _: S) {
             let Self(factors, x) = self;
+            let b = Given(x.iter().map(|&b| [b]).collect());
             let (lanes, _) = x.as_chunks_mut::<1>();
-            let b = lanes.to_vec();
             match factors.half_band {
-                0 => solve_lanes::<S, T, 0, 1>(factors, |m| b[m], lanes),
-                1 => solve_lanes::<S, T, 1, 1>(factors, |m| b[m], lanes),
-                _ => solve_lanes::<S, T, 2, 1>(factors, |m| b[m], lanes),
+                0 => solve_lanes::<S, T, 0, 1>(factors, &b, lanes),
+                1 => solve_lanes::<S, T, 1, 1>(factors, &b, lanes),
+                _ => solve_lanes::<S, T, 2, 1>(factors, &b, lanes),
             }
+        }
+    }
+    struct Given<T>(Vec<[T; 1]>);
+    impl<T: Real> RightHandSide<T, 1> for Given<T> {
+        #[inline(always)]
+        fn row<S: Simd>(&self, m: usize) -> [T; 1] {
+            self.0[m]
         }
     }
     assert_eq!(x.len(), factors.n, "right-hand side and system differ in length");
     pulp::Arch::new().dispatch(OneLine(factors, x));
 }
 
-/// Solve A x = b for L lines side by side. `b(m)` gives right-hand side m of every line, is called once for every m in
-/// rising order, and may read anything but `x`. `P` is the half-bandwidth of the factors.
+/// Right-hand sides b of L lines side by side.
+pub(crate) trait RightHandSide<T, const L: usize> {
+    /// b[m] of every line. Asked for once for every m in rising order.
+    fn row<S: Simd>(&self, m: usize) -> [T; L];
+}
+
+/// Solve A x = b for L lines side by side. `P` is the half-bandwidth of the factors.
 #[inline(always)]
 pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
     factors: &Factors<T>,
-    b: impl Fn(usize) -> [T; L],
+    b: &impl RightHandSide<T, L>,
     x: &mut [[T; L]],
 ) {
-    let core = factors.core;
+    let (core, head, tail) = (factors.core, factors.head, factors.tail);
     let x = &mut x[..factors.n];
     if P == 0 {
         for (m, x) in x.iter_mut().enumerate() {
-            *x = b(m);
+            *x = b.row::<S>(m);
         }
         return;
     }
 
-    let lower = &factors.lower[..core];
-    let rows = &factors.rows[..core];
-    let mut before = [[T::ZERO; L]; 2];
-    let mut border = [[T::ZERO; L]; 2];
-    let mut forward = |m: usize, x: &mut [T; L], coupled: bool| {
-        let [inverse, l1, l2] = lower[m];
-        let mut d = b(m);
-        for l in 0..L {
-            let mut a = d[l] * inverse;
-            if P > 1 {
-                a = fma::<S, T>(-l2, before[1][l], a);
-            }
-            d[l] = fma::<S, T>(-l1, before[0][l], a);
-        }
-        if coupled {
-            for q in 0..P {
-                for l in 0..L {
-                    border[q][l] = fma::<S, T>(rows[m][q], d[l], border[q][l]);
-                }
-            }
-        }
-        before[1] = before[0];
-        before[0] = d;
-        *x = d;
-    };
-    for m in 0..factors.head {
-        forward(m, &mut x[m], true);
+    let mut down = Forward::<T, P, L> { before: [[T::ZERO; L]; P], border: [[T::ZERO; L]; P] };
+    for m in 0..head {
+        x[m] = down.row::<S>(factors, m, b.row::<S>(m), true);
     }
-    for m in factors.head..factors.tail {
-        forward(m, &mut x[m], false);
+    for m in head..tail {
+        x[m] = down.row::<S>(factors, m, b.row::<S>(m), false);
     }
-    for m in factors.tail..core {
-        forward(m, &mut x[m], true);
+    for m in tail..core {
+        x[m] = down.row::<S>(factors, m, b.row::<S>(m), true);
     }
 
-    // The border unknowns: the last p of a cyclic line, none (zero) otherwise.
-    let mut last = [[T::ZERO; L]; 2];
+    // The border unknowns: the last p of a cyclic line; without a border they stay zero.
+    let mut last = [[T::ZERO; L]; P];
     if core < factors.n {
         let [inv0, inv1, l10, u01] = factors.corner;
         for q in 0..P {
-            let b = b(core + q);
-            for l in 0..L {
-                last[q][l] = b[l] - border[q][l];
-            }
+            last[q] = b.row::<S>(core + q);
         }
         for l in 0..L {
-            last[0][l] = last[0][l] * inv0;
+            last[0][l] = (last[0][l] - down.border[0][l]) * inv0;
             if P > 1 {
+                last[1][l] -= down.border[1][l];
                 last[1][l] = fma::<S, T>(-l10, last[0][l], last[1][l]) * inv1;
                 last[0][l] = fma::<S, T>(-u01, last[1][l], last[0][l]);
             }
         }
-        x[core..].copy_from_slice(&last[..P]);
+        x[core..].copy_from_slice(&last);
     }
 
-    let upper = &factors.upper[..core];
-    let columns = &factors.columns[..core];
-    let mut after = [[T::ZERO; L]; 2];
-    let mut backward = |m: usize, x: &mut [T; L], coupled: bool| {
-        let [u1, u2] = upper[m];
-        let mut v = *x;
+    let mut up = Backward::<T, P, L> { after: [[T::ZERO; L]; P], last };
+    for m in (tail..core).rev() {
+        x[m] = up.row::<S>(factors, m, x[m], true);
+    }
+    for m in (head..tail).rev() {
+        x[m] = up.row::<S>(factors, m, x[m], false);
+    }
+    for m in (0..head).rev() {
+        x[m] = up.row::<S>(factors, m, x[m], true);
+    }
+}
+
+/// Going down a line: the last d's, and what the border rows have gathered.
+struct Forward<T, const P: usize, const L: usize> {
+    before: [[T; L]; P],
+    border: [[T; L]; P],
+}
+
+impl<T: Real, const P: usize, const L: usize> Forward<T, P, L> {
+    #[inline(always)]
+    fn row<S: Simd>(&mut self, factors: &Factors<T>, m: usize, b: [T; L], coupled: bool) -> [T; L] {
+        let [inverse, l1, l2] = factors.lower[m];
+        let mut d = b;
         for l in 0..L {
-            let mut a = v[l];
+            let mut a = d[l] * inverse;
             if P > 1 {
-                a = fma::<S, T>(-u2, after[1][l], a);
+                a = fma::<S, T>(-l2, self.before[P - 1][l], a);
+            }
+            d[l] = fma::<S, T>(-l1, self.before[0][l], a);
+        }
+        if coupled {
+            for q in 0..P {
+                for l in 0..L {
+                    self.border[q][l] = fma::<S, T>(factors.rows[m][q], d[l], self.border[q][l]);
+                }
+            }
+        }
+        if P > 1 {
+            self.before[P - 1] = self.before[0];
+        }
+        self.before[0] = d;
+        d
+    }
+}
+
+/// Going up a line: the next x's, and the border unknowns.
+struct Backward<T, const P: usize, const L: usize> {
+    after: [[T; L]; P],
+    last: [[T; L]; P],
+}
+
+impl<T: Real, const P: usize, const L: usize> Backward<T, P, L> {
+    #[inline(always)]
+    fn row<S: Simd>(&mut self, factors: &Factors<T>, m: usize, d: [T; L], coupled: bool) -> [T; L] {
+        let [u1, u2] = factors.upper[m];
+        let mut x = d;
+        for l in 0..L {
+            let mut a = x[l];
+            if P > 1 {
+                a = fma::<S, T>(-u2, self.after[P - 1][l], a);
             }
             if coupled {
                 for q in 0..P {
-                    a = fma::<S, T>(-columns[m][q], last[q][l], a);
+                    a = fma::<S, T>(-factors.columns[m][q], self.last[q][l], a);
                 }
             }
-            v[l] = fma::<S, T>(-u1, after[0][l], a);
+            x[l] = fma::<S, T>(-u1, self.after[0][l], a);
         }
-        after[1] = after[0];
-        after[0] = v;
-        *x = v;
-    };
-    for m in (factors.tail..core).rev() {
-        backward(m, &mut x[m], core < factors.n);
-    }
-    for m in (factors.head..factors.tail).rev() {
-        backward(m, &mut x[m], false);
-    }
-    for m in (0..factors.head).rev() {
-        backward(m, &mut x[m], true);
+        if P > 1 {
+            self.after[P - 1] = self.after[0];
+        }
+        self.after[0] = x;
+        x
     }
 }

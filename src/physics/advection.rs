@@ -131,8 +131,7 @@ impl<T: Real> System<T> for Advection<T> {
         let [sum] = self.cpu.sum([&*u[0]], |[phi], i| [phi[i].f64()]);
         let mean = sum * self.per_point();
         let [spread] = self.cpu.sum([&*u[0]], |[phi], i| [(phi[i].f64() - mean).powi(2)]);
-        let [largest, smallest] =
-            self.cpu.max([&*u[0]], |[phi], i| [phi[i].f64(), -phi[i].f64()]);
+        let [largest, smallest] = self.cpu.max([&*u[0]], |[phi], i| [phi[i].f64(), -phi[i].f64()]);
         vec![mean, spread * self.per_point(), -smallest, largest]
     }
 

@@ -24,7 +24,8 @@ impl<T: Real> System<T> for NavierStokes<T> {
         for at in 0..self.grid.len() {
             let x = self.grid.coordinates(self.grid.index(at));
             let point = self.flow().initial(&self.gas, &self.domain, self.grid.active(), x);
-            for (field, value) in state.iter_mut().zip(conserved_variables(&point, self.gas.gamma)) {
+            for (field, value) in state.iter_mut().zip(conserved_variables(&point, self.gas.gamma))
+            {
                 field[at] = T::of(value);
             }
         }
@@ -213,7 +214,8 @@ impl<T: Real> NavierStokes<T> {
     /// Largest local Mach number, smallest density and temperature.
     fn extrema(&self, u: &[Field<T>]) -> [f64; 3] {
         let gamma = self.gas.gamma;
-        let fields: [&[T]; 6] = exactly(u.iter().take(1).chain(self.primitives.iter().take(5)).map(|f| &**f));
+        let fields: [&[T]; 6] =
+            exactly(u.iter().take(1).chain(self.primitives.iter().take(5)).map(|f| &**f));
         let [mach_squared, density, temperature] = self.cpu.max(fields, |fields, i| {
             let [rho, u, v, w, p, t] = fields.map(|field| field[i].f64());
             [(u * u + v * v + w * w) * rho / (gamma * p), -rho, -t]

@@ -166,7 +166,11 @@ impl<T: Real> NavierStokes<T> {
         }
     }
 
-    fn read_fields<'a>(&'a self, u: &'a [Field<T>], empty: &'a Field<T>) -> [&'a Field<T>; read::COUNT] {
+    fn read_fields<'a>(
+        &'a self,
+        u: &'a [Field<T>],
+        empty: &'a Field<T>,
+    ) -> [&'a Field<T>; read::COUNT] {
         std::array::from_fn(|slot| match slot {
             read::RHO => &u[conserved::MASS],
             read::RHO_E => &u[conserved::ENERGY],

@@ -22,7 +22,8 @@ impl Limits {
     pub fn flow(scheme: &SchemeConfig, integrator: &Tableau, grid: &Grid) -> Self {
         let family = &scheme.derivative;
         let first = family.first.max_symbol().0;
-        let staggered = largest_product(&family.midpoint_derivative, &family.midpoint_interpolation);
+        let staggered =
+            largest_product(&family.midpoint_derivative, &family.midpoint_interpolation);
         let convective = match scheme.convection {
             // Split energy equations use collocated derivatives beside the staggered ones.
             Convection::Staggered => staggered.max(first),

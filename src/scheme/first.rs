@@ -57,13 +57,13 @@ pub const EXPLICIT6: Scheme = Scheme {
     ..FIRST
 };
 
-/// Eighth order, explicit (Lele 1992, §2.1, α = β = 0).
+/// Eighth order, explicit (Taylor matching, eight neighbours).
 #[rustfmt::skip]
 pub const EXPLICIT8: Scheme = Scheme {
     name: "explicit8", order: 8,
     rhs: [8.0 / 5.0, -4.0 / 5.0, 8.0 / 35.0, -1.0 / 35.0, 0.0],
     lead: lead(-1.0 / 630.0, 9),
-    source: "Lele 1992, §2.1, α = β = 0",
+    source: "Taylor matching",
     ..FIRST
 };
 

@@ -81,7 +81,7 @@ impl Tableau {
         (rows, weights, nodes)
     }
 
-    /// Nodes c: stage s is at time t + c[s] dt.
+    /// Nodes c: stage s is at time t + cₛ dt.
     pub fn nodes(&self) -> Vec<f64> {
         self.butcher().2
     }

@@ -56,13 +56,13 @@ pub const SECOND_EXPLICIT6: Scheme = Scheme {
     ..SECOND
 };
 
-/// Eighth order, explicit (Lele 1992, §2.2, α = β = 0).
+/// Eighth order, explicit (Taylor matching, eight neighbours).
 #[rustfmt::skip]
 pub const SECOND_EXPLICIT8: Scheme = Scheme {
     name: "second-explicit8", order: 8,
     rhs: [8.0 / 5.0, -4.0 / 5.0, 8.0 / 35.0, -1.0 / 35.0, 0.0],
     lead: lead(-1.0 / 3150.0, 10),
-    source: "Lele 1992, §2.2, α = β = 0",
+    source: "Taylor matching",
     ..SECOND
 };
 

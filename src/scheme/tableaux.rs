@@ -67,7 +67,7 @@ pub static SSPRK54: Tableau = Tableau {
     source: "Spiteri and Ruuth 2002",
 };
 
-// Published as sums of Euler steps: stage s + 1 = Σ (p·stage + q·dt·rhs(stage)); here each P and Q is one published number.
+// Published as convex sums of Euler steps, with kₛ = dt times the right-hand side of uₛ; each P and Q is a published number:
 //   u2 = u1 + Q21 k1
 //   u3 = P31 u1 + P32 u2 + Q32 k2
 //   u4 = P41 u1 + P43 u3 + Q43 k3
@@ -149,7 +149,7 @@ pub static CK54: Tableau = Tableau {
     source: "Carpenter and Kennedy 1994",
 };
 
-/// RK4(3)5[2N], five stages, fourth order, 2N storage (Kennedy, Carpenter and Lewis 2000, Appl. Numer. Math. 35, 177), as
+/// RK4(3)5\[2N\], five stages, fourth order, 2N storage (Kennedy, Carpenter and Lewis 2000, Appl. Numer. Math. 35, 177), as
 /// used in Miranda and pyranda.
 #[rustfmt::skip]
 pub static KCL54: Tableau = Tableau {
@@ -173,7 +173,7 @@ pub static KCL54: Tableau = Tableau {
     source: "Kennedy, Carpenter and Lewis 2000",
 };
 
-/// RK4(3)5[2R+]C, five stages, fourth order (Kennedy, Carpenter and Lewis 2000, Appl. Numer. Math. 35, 177): row s of A is
+/// RK4(3)5\[2R+\]C, five stages, fourth order (Kennedy, Carpenter and Lewis 2000, Appl. Numer. Math. 35, 177): row s of A is
 /// b up to its last entry, which keeps the storage at two registers.
 #[rustfmt::skip]
 pub static KCL54_2R: Tableau = Tableau {
@@ -200,7 +200,7 @@ const KCL54_2R_B: [f64; 5] = [
     5_198_255_086_312.0 / 14_908_931_495_163.0,
 ];
 
-/// RK3(2)4[2R+]C, four stages, third order, fourth on linear problems (Kennedy, Carpenter and Lewis 2000, Appl. Numer.
+/// RK3(2)4\[2R+\]C, four stages, third order, fourth on linear problems (Kennedy, Carpenter and Lewis 2000, Appl. Numer.
 /// Math. 35, 177).
 #[rustfmt::skip]
 pub static KCL43_2R: Tableau = Tableau {

@@ -153,7 +153,8 @@ impl<'a, T: Values> Run<'a, T> {
         if last_row != step {
             self.write_row()?;
         }
-        let unwritten = self.fields.is_some() && !self.directory.join("fields").join(format!("step_{step:08}.vti")).exists();
+        let unwritten = self.fields.is_some()
+            && !self.directory.join("fields").join(format!("step_{step:08}.vti")).exists();
         self.write_fields_and_pictures(unwritten, unwritten)?;
         Ok(ending)
     }
@@ -180,9 +181,8 @@ impl<'a, T: Values> Run<'a, T> {
         let time = &self.config.time;
         let part = |done: f64, all: f64| done / all * PICTURES as f64;
         let by_time = time.end.map_or(0.0, |end| part(self.simulation.time(), end));
-        let by_steps = time
-            .max_steps
-            .map_or(0.0, |steps| part(self.simulation.steps() as f64, steps as f64));
+        let by_steps =
+            time.max_steps.map_or(0.0, |steps| part(self.simulation.steps() as f64, steps as f64));
         by_time.max(by_steps) >= self.pictures_taken as f64
     }
 
@@ -234,7 +234,8 @@ impl<'a, T: Values> Run<'a, T> {
             (Plane::Xz, [nx, nz], plane(nx, nz, |i, k| at(i, ny / 2, k))),
             (Plane::Yz, [ny, nz], plane(ny, nz, |j, k| at(nx / 2, j, k))),
         ];
-        let shown: Vec<_> = planes.iter().filter(|(_, points, _)| points.iter().all(|&n| n > 1)).collect();
+        let shown: Vec<_> =
+            planes.iter().filter(|(_, points, _)| points.iter().all(|&n| n > 1)).collect();
         let all = || shown.iter().flat_map(|(_, _, values)| values).copied();
         let range = [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)];
         for (plane, points, values) in &shown {

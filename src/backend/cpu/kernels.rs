@@ -8,7 +8,7 @@ use pulp::{Simd, WithSimd};
 use super::program::{Polynomial, Term};
 use super::{LANES, Row};
 use crate::engine::{EndRow, LineOperator};
-use crate::lines::solve_lanes;
+use crate::lines::{RightHandSide, solve_lanes};
 use crate::real::{Real, fma};
 use crate::scheme::MAX_WIDTH;
 
@@ -49,23 +49,45 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
             let start = HALO + block * BLOCK;
             for (at, term) in self.polynomial.0.iter().enumerate() {
                 let coefficient = term.coefficient * self.scale;
-                let operand = |f: usize| &self.registers[term.factors[f]][start..start + rows.len()];
+                let operands =
+                    Operands { registers: self.registers, term, start, rows: rows.len() };
                 let add = self.accumulate || at > 0;
                 match term.factors.len() {
-                    0 => add_term::<S, T>(rows, add, |_, _| coefficient),
+                    0 => add_term::<S, T>(
+                        rows,
+                        add,
+                        #[inline(always)]
+                        |_, _| coefficient,
+                    ),
                     1 => {
-                        let a = operand(0);
-                        add_product::<S, T>(rows, add, coefficient, |r, l| a[r][l]);
+                        let a = operands.get(0);
+                        add_product::<S, T>(
+                            rows,
+                            add,
+                            coefficient,
+                            #[inline(always)]
+                            |r, l| a[r][l],
+                        );
                     }
                     2 => {
-                        let (a, b) = (operand(0), operand(1));
-                        add_product::<S, T>(rows, add, coefficient, |r, l| a[r][l] * b[r][l]);
+                        let (a, b) = (operands.get(0), operands.get(1));
+                        add_product::<S, T>(
+                            rows,
+                            add,
+                            coefficient,
+                            #[inline(always)]
+                            |r, l| a[r][l] * b[r][l],
+                        );
                     }
                     3 => {
-                        let (a, b, c) = (operand(0), operand(1), operand(2));
-                        add_product::<S, T>(rows, add, coefficient, |r, l| {
-                            a[r][l] * b[r][l] * c[r][l]
-                        });
+                        let (a, b, c) = (operands.get(0), operands.get(1), operands.get(2));
+                        add_product::<S, T>(
+                            rows,
+                            add,
+                            coefficient,
+                            #[inline(always)]
+                            |r, l| a[r][l] * b[r][l] * c[r][l],
+                        );
                     }
                     _ => long_product::<S, T>(rows, add, coefficient, term, self.registers, start),
                 }
@@ -74,12 +96,23 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
     }
 }
 
+/// The factors of one term in one block of rows.
+struct Operands<'a, T> {
+    registers: &'a [super::run::Register<T>],
+    term: &'a Term<T>,
+    start: usize,
+    rows: usize,
+}
+
+impl<'a, T: Real> Operands<'a, T> {
+    #[inline(always)]
+    fn get(&self, factor: usize) -> &'a [Row<T>] {
+        &self.registers[self.term.factors[factor]][self.start..self.start + self.rows]
+    }
+}
+
 #[inline(always)]
-fn add_term<S: Simd, T: Real>(
-    rows: &mut [Row<T>],
-    add: bool,
-    value: impl Fn(usize, usize) -> T,
-) {
+fn add_term<S: Simd, T: Real>(rows: &mut [Row<T>], add: bool, value: impl Fn(usize, usize) -> T) {
     for (r, row) in rows.iter_mut().enumerate() {
         for l in 0..LANES {
             row[l] = if add { row[l] + value(r, l) } else { value(r, l) };
@@ -177,45 +210,58 @@ impl<T: Real> Apply<'_, T> {
         let stencil = &operator.stencil;
         let half_width = if W == 0 { stencil.half_width } else { W };
         let from = &from[..n + 2 * HALO];
-        // Rows m + s + up and m − s + down are rows m + s and m − s of these.
-        let ahead = &from[HALO.wrapping_add_signed(stencil.up)..];
-        let behind = &from[HALO - half_width + stencil.down.unsigned_abs()..];
-        let (weights, center) = (stencil.weights, stencil.center);
-        let inner = |m: usize| {
-            let mut sum = [T::ZERO; LANES];
-            if !ODD {
-                let row = &from[HALO + m];
-                for l in 0..LANES {
-                    sum[l] = center * row[l];
-                }
-            }
-            for s in 1..=half_width {
-                let (a, b) = (&ahead[m + s], &behind[m + half_width - s]);
-                let w = weights[s - 1];
-                for l in 0..LANES {
-                    let pair = if ODD { a[l] - b[l] } else { a[l] + b[l] };
-                    sum[l] = fma::<S, T>(w, pair, sum[l]);
-                }
-            }
-            sum
+        let rows = Rows::<T, ODD, W, ENDS> {
+            operator,
+            from,
+            ahead: &from[HALO.wrapping_add_signed(stencil.up)..],
+            behind: &from[HALO - half_width + stencil.down.unsigned_abs()..],
+            weights: stencil.weights,
+            first_right: n - operator.right.len(),
         };
-        let to = &mut to[HALO..HALO + n];
-        if !ENDS {
-            solve_lanes::<S, T, P, LANES>(&operator.factors, inner, to);
-            return;
+        solve_lanes::<S, T, P, LANES>(&operator.factors, &rows, &mut to[HALO..HALO + n]);
+    }
+}
+
+/// B f of the lines of a tile.
+struct Rows<'a, T, const ODD: bool, const W: usize, const ENDS: bool> {
+    operator: &'a LineOperator<T>,
+    from: &'a [Row<T>],
+    /// Row m + s of this is point m + s + up.
+    ahead: &'a [Row<T>],
+    /// Row m + half-width − s of this is point m − s + down.
+    behind: &'a [Row<T>],
+    weights: [T; MAX_WIDTH],
+    first_right: usize,
+}
+
+impl<T: Real, const ODD: bool, const W: usize, const ENDS: bool> RightHandSide<T, LANES>
+    for Rows<'_, T, ODD, W, ENDS>
+{
+    #[inline(always)]
+    fn row<S: Simd>(&self, m: usize) -> Row<T> {
+        if ENDS && m < self.operator.left.len() {
+            return end_row::<S, T>(&self.operator.left[m], self.from);
         }
-        let (left, right) = (&operator.left, &operator.right);
-        let first_right = n - right.len();
-        let rows = |m: usize| {
-            if m < left.len() {
-                end_row::<S, T>(&left[m], from)
-            } else if m >= first_right {
-                end_row::<S, T>(&right[m - first_right], from)
-            } else {
-                inner(m)
+        if ENDS && m >= self.first_right {
+            return end_row::<S, T>(&self.operator.right[m - self.first_right], self.from);
+        }
+        let half_width = if W == 0 { self.operator.stencil.half_width } else { W };
+        let mut sum = [T::ZERO; LANES];
+        if !ODD {
+            let (row, center) = (&self.from[HALO + m], self.operator.stencil.center);
+            for l in 0..LANES {
+                sum[l] = center * row[l];
             }
-        };
-        solve_lanes::<S, T, P, LANES>(&operator.factors, rows, to);
+        }
+        for s in 1..=half_width {
+            let (a, b) = (&self.ahead[m + s], &self.behind[m + half_width - s]);
+            let w = self.weights[s - 1];
+            for l in 0..LANES {
+                let pair = if ODD { a[l] - b[l] } else { a[l] + b[l] };
+                sum[l] = fma::<S, T>(w, pair, sum[l]);
+            }
+        }
+        sum
     }
 }
 

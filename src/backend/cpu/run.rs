@@ -110,7 +110,11 @@ impl<T: Real> Cpu<T> {
                     register[HALO..HALO + n].fill([T::ZERO; LANES]);
                     return;
                 }
-                self.arch.dispatch(Load { tile, field: Source::Written(target(*slot)), to: &mut *register });
+                self.arch.dispatch(Load {
+                    tile,
+                    field: Source::Written(target(*slot)),
+                    to: &mut *register,
+                });
                 if beta != 1.0 {
                     let beta = T::of(beta);
                     let points = register[HALO..HALO + n].as_flattened_mut();

@@ -126,11 +126,10 @@ impl<T: Real> WithSimd for Load<'_, T> {
     fn with_simd<S: Simd>(self, _: S) {
         let Self { tile, field, to } = self;
         let to = &mut to[HALO..HALO + tile.n];
-        // SAFETY: points of this tile only, which no other thread touches; the references end before any store.
-        let line = |start: usize, len: usize| unsafe { field.slice(start, len) };
         if tile.lane_stride == 1 {
             for (m, row) in to.iter_mut().enumerate() {
-                let from = line(tile.start + m * tile.stride, tile.lanes);
+                // SAFETY: points of this tile only, which no other thread touches; ends before any store.
+                let from = unsafe { field.slice(tile.start + m * tile.stride, tile.lanes) };
                 match <&Row<T>>::try_from(from) {
                     Ok(full) => *row = *full,
                     Err(_) => {
@@ -140,10 +139,12 @@ impl<T: Real> WithSimd for Load<'_, T> {
                 }
             }
         } else {
-            let lines: [&[T]; LANES] = std::array::from_fn(|l| {
+            let mut lines: [&[T]; LANES] = [&[]; LANES];
+            for (l, line) in lines.iter_mut().enumerate() {
                 let lane = if l < tile.lanes { l } else { 0 };
-                line(tile.start + lane * tile.lane_stride, tile.n)
-            });
+                // SAFETY: points of this tile only, which no other thread touches; ends before any store.
+                *line = unsafe { field.slice(tile.start + lane * tile.lane_stride, tile.n) };
+            }
             for (m, row) in to.iter_mut().enumerate() {
                 for l in 0..LANES {
                     row[l] = lines[l][m];

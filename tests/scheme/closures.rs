@@ -1,0 +1,257 @@
+use std::collections::HashSet;
+use std::f64::consts::PI;
+
+use nalgebra::{Complex, DMatrix, DVector};
+
+use super::*;
+
+/// Names of the closures with the truncation error of each row: right minus left = lead h^order f^(order + derivative),
+/// h = 1 (exact rationals, from the first unmatched term of the Taylor series).
+#[rustfmt::skip]
+const LEADS: [(&str, &[f64]); 31] = [
+    ("c3", &[C3]), ("c4", &[-1.0 / 20.0]), ("c3-pade4", &[C3, PADE4]), ("c4-pade4", &[-1.0 / 20.0, PADE4]),
+    ("c5-pade4", &[1.0 / 30.0, PADE4]), ("c5-c5", &[1.0 / 30.0, 1.0 / 168.0]), ("c6-c6", &[-1.0 / 42.0, -3.0 / 770.0]),
+    ("c3-asym5", &[C3, 1.0 / 360.0]), ("c6-asym6", &[-1.0 / 42.0, -1.0 / 840.0]), ("e3-pade4", &[1.0 / 4.0, PADE4]),
+    ("e4-pade4", &[-1.0 / 5.0, PADE4]), ("e5-pade4", &[1.0 / 6.0, PADE4]), ("e6-pade4", &[-1.0 / 7.0, PADE4]),
+    ("cga5", &[-65.1944 / 720.0, -26.6742 / 720.0]), ("c3-pade4-compact6", &[C3, PADE4, 1.0 / 1260.0]), ("e2", &[-1.0 / 3.0]),
+    ("e3-skew3", &[1.0 / 4.0, SKEW3]), ("e3-skew3-central4", &[1.0 / 4.0, SKEW3, CENTRAL4]),
+    ("e3-skew3-central4-central6", &[1.0 / 4.0, SKEW3, CENTRAL4, 1.0 / 140.0]),
+    ("second-c3", &[SECOND_C3]), ("second-c4", &[-7.0 / 180.0]), ("second-c5", &[131.0 / 2340.0]),
+    ("second-c3-pade4", &[SECOND_C3, SECOND_PADE4]), ("second-c4-pade4", &[-7.0 / 180.0, SECOND_PADE4]),
+    ("second-c5-pade4", &[131.0 / 2340.0, SECOND_PADE4]),
+    ("second-c3-pade4-compact6", &[SECOND_C3, SECOND_PADE4, 23.0 / 55440.0]),
+    ("second-c4-pade4-compact6", &[-7.0 / 180.0, SECOND_PADE4, 23.0 / 55440.0]),
+    ("second-e2", &[-11.0 / 12.0]), ("second-e3-skew3", &[5.0 / 6.0, -1.0 / 12.0]),
+    ("second-e3-skew3-central4", &[5.0 / 6.0, -1.0 / 12.0, -1.0 / 90.0]),
+    ("second-e3-skew3-central4-central6", &[5.0 / 6.0, -1.0 / 12.0, -1.0 / 90.0, 1.0 / 560.0]),
+];
+const C3: f64 = 1.0 / 12.0;
+const PADE4: f64 = -1.0 / 120.0;
+const SKEW3: f64 = -1.0 / 12.0;
+const CENTRAL4: f64 = -1.0 / 30.0;
+const SECOND_C3: f64 = -1.0 / 12.0;
+const SECOND_PADE4: f64 = -1.0 / 200.0;
+
+/// Largest real part, times h, of the eigenvalues of −d/dx with f(0) = 0 on 21, 41 and 81 points (LAPACK, via NumPy).
+#[rustfmt::skip]
+const SPECTRA: [(&str, Scheme, [f64; 3]); 19] = [
+    ("c3", COMPACT4, [-4.8750e-4, -5.3347e-5, -6.2772e-6]),
+    ("c4", COMPACT4, [1.3214e-2, 7.4233e-3, 3.7255e-3]),
+    ("c3-pade4", COMPACT6, [-1.0687e-3, -1.2031e-4, -1.4243e-5]),
+    ("c4-pade4", COMPACT6, [1.2328e-2, 6.9656e-3, 3.4512e-3]),
+    ("c5-pade4", COMPACT6, [2.8743e-4, 3.3184e-5, 9.6572e-5]),
+    ("c5-c5", COMPACT6, [7.1463e-2, 5.5062e-2, 4.3636e-2]),
+    ("c6-c6", COMPACT6, [1.9582e-1, 1.9901e-1, 1.9901e-1]),
+    ("c3-asym5", COMPACT6, [-4.1077e-4, -4.5216e-5, -5.2764e-6]),
+    ("c6-asym6", COMPACT6, [1.9582e-1, 1.9901e-1, 1.9901e-1]),
+    ("e3-pade4", COMPACT6, [-1.0222e-3, -1.1403e-4, -1.3453e-5]),
+    ("e4-pade4", COMPACT6, [3.3914e-3, 1.7672e-3, 8.8870e-4]),
+    ("e5-pade4", COMPACT6, [7.7832e-2, 4.6979e-2, 4.1249e-2]),
+    ("e6-pade4", COMPACT6, [2.6979e-1, 2.6933e-1, 2.6933e-1]),
+    ("cga5", COMPACT6, [-1.1320e-2, -9.7420e-4, -1.0212e-4]),
+    ("c3-pade4-compact6", COMPACT8, [-1.2121e-3, -1.3421e-4, -1.5730e-5]),
+    ("e2", EXPLICIT2, [-1.9727e-3, -2.3952e-4, -2.9443e-5]),
+    ("e3-skew3", EXPLICIT4, [-5.4973e-4, -5.8333e-5, -6.9067e-6]),
+    ("e3-skew3-central4", EXPLICIT6, [-8.2427e-4, -8.8702e-5, -1.0320e-5]),
+    ("e3-skew3-central4-central6", EXPLICIT8, [-4.8839e-4, -4.4979e-5, -4.9136e-6]),
+];
+
+/// Left and right-hand side of the closed operator as dense matrices on n points, h = 1.
+fn sides(scheme: &Scheme, closure: &Closure, n: usize) -> (DMatrix<f64>, DMatrix<f64>) {
+    let (mut left, mut right) = (DMatrix::identity(n, n), DMatrix::zeros(n, n));
+    let (derivative, mirror) = match scheme.kind {
+        Kind::FirstDerivative => (1, -1.0),
+        _ => (2, 1.0),
+    };
+    let ends = closure.rows.len();
+    for i in ends..n - ends {
+        for (reach, weight) in
+            [(1, scheme.alpha), (2, scheme.beta)].into_iter().filter(|pair| pair.1 != 0.0)
+        {
+            left[(i, i - reach)] = weight;
+            left[(i, i + reach)] = weight;
+        }
+        for (s, &a) in (1..).zip(&scheme.rhs[..scheme.half_width()]) {
+            let step = s as f64;
+            let weight = a / if derivative == 1 { 2.0 * step } else { step * step };
+            right[(i, i + s)] += weight;
+            right[(i, i - s)] += mirror * weight;
+            right[(i, i)] -= (1.0 + mirror) * weight;
+        }
+    }
+    for (i, row) in closure.rows.iter().enumerate() {
+        for &(offset, weight) in &row.lhs {
+            left[(i, i.checked_add_signed(offset).unwrap())] = weight;
+            left[(n - 1 - i, (n - 1 - i).checked_add_signed(-offset).unwrap())] = weight;
+        }
+        for (j, &weight) in row.rhs.iter().enumerate() {
+            right[(i, j)] = weight;
+            right[(n - 1 - i, n - 1 - j)] = mirror * weight;
+        }
+    }
+    (left, right)
+}
+
+/// The closed operator on n points, h = 1.
+fn dense(scheme: &Scheme, closure: &Closure, n: usize) -> DMatrix<f64> {
+    let (left, right) = sides(scheme, closure, n);
+    left.lu().solve(&right).unwrap()
+}
+
+/// Eigenvalues of u_t = −u_x, u(0) = 0, times h.
+fn advection(scheme: &Scheme, closure: &Closure, n: usize) -> Vec<Complex<f64>> {
+    let operator = -dense(scheme, closure, n).remove_row(0).remove_column(0);
+    operator.complex_eigenvalues().iter().copied().collect()
+}
+
+fn largest_real_part(eigenvalues: &[Complex<f64>]) -> f64 {
+    eigenvalues.iter().map(|e| e.re).fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// Largest error of the closed operator on eˣ, 0 ≤ x ≤ 1, n points; and what the leading truncation
+/// errors of the closure's rows predict for it, e = left⁻¹ τ.
+fn closed_error(scheme: &Scheme, closure: &Closure, n: usize) -> (f64, f64) {
+    let h = 1.0 / (n - 1) as f64;
+    let derivative = if scheme.kind == Kind::FirstDerivative { 1 } else { 2 };
+    let f = DVector::from_fn(n, |i, _| (i as f64 * h).exp()); // and all its derivatives
+    let (left, right) = sides(scheme, closure, n);
+    let left = left.lu();
+    let error = left.solve(&(right * &f / h.powi(derivative))).unwrap() - &f;
+
+    let leads = LEADS.iter().find(|row| row.0 == closure.name).unwrap().1;
+    let mut truncation = DVector::zeros(n);
+    for (i, (row, lead)) in closure.rows.iter().zip(leads).enumerate() {
+        let order = row.order as i32;
+        let here = |i: usize| lead * h.powi(order) * f[i];
+        truncation[i] = here(i);
+        // The mirror image of a row of odd order has the opposite error.
+        truncation[n - 1 - i] = if order % 2 == 0 { here(n - 1 - i) } else { -here(n - 1 - i) };
+    }
+    (error.amax(), left.solve(&truncation).unwrap().amax())
+}
+
+fn closable() -> impl Iterator<Item = (Scheme, Closure)> {
+    let schemes = ALL_FIRST.into_iter().chain(ALL_SECOND);
+    schemes.map(|scheme| (scheme, default_closure(&scheme).unwrap()))
+}
+
+#[test]
+fn rows_have_their_order_and_leading_error() {
+    assert_eq!(closures().iter().map(|c| c.name).collect::<Vec<_>>(), LEADS.map(|row| row.0));
+    for (closure, (name, leads)) in closures().iter().zip(LEADS) {
+        assert_eq!(closure.rows.len(), leads.len(), "{name}");
+        let derivative = if closure.kind == Kind::FirstDerivative { 1 } else { 2 };
+        for ((point, row), lead) in (0u32..).zip(&closure.rows).zip(leads) {
+            // Right minus left on xᵐ/m! with x counted from the row's point; and the size of what is summed.
+            let defect = |m: u32| {
+                let monomial = |x: f64, m: u32| x.powi(m as i32) / factorial(m);
+                let left = |x: f64| if m < derivative { 0.0 } else { monomial(x, m - derivative) };
+                let points = (0u32..).map(|n| f64::from(n) - f64::from(point));
+                let rhs = points.zip(&row.rhs).map(|(x, weight)| weight * monomial(x, m));
+                let lhs = row.lhs.iter().map(|&(offset, weight)| -weight * left(offset as f64));
+                let terms: Vec<_> = rhs.chain(lhs).chain([-left(0.0)]).collect();
+                (terms.iter().sum::<f64>(), terms.iter().map(|term| term.abs()).sum::<f64>())
+            };
+            for m in 0..row.order + derivative {
+                let (sum, size) = defect(m);
+                assert_near(
+                    sum,
+                    0.0,
+                    4.0 * f64::EPSILON * size,
+                    &format!("{name}, row {point}, degree {m}"),
+                );
+            }
+            let (sum, size) = defect(row.order + derivative);
+            assert_near(
+                sum,
+                *lead,
+                4.0 * f64::EPSILON * size,
+                &format!("{name}, row {point}, leading error"),
+            );
+        }
+    }
+}
+
+#[test]
+fn closed_derivatives_converge_at_the_order_of_their_lowest_row_with_the_error_its_rows_predict() {
+    for (scheme, closure) in closable() {
+        let order = closure.rows.iter().map(|row| row.order).min().unwrap();
+        let [(coarse, _), (fine, predicted)] = [21, 41].map(|n| closed_error(&scheme, &closure, n));
+        let slope = (coarse / fine).log2();
+        assert!(
+            (slope - f64::from(order)).abs() < 0.1,
+            "{}: slope {slope}, order {order}",
+            scheme.name
+        );
+        assert_near(fine / predicted, 1.0, 0.08, scheme.name); // next term: a few h, h = 1/40
+    }
+}
+
+#[test]
+fn spectra_of_closed_operators_are_the_known_ones() {
+    for (name, scheme, expected) in SPECTRA {
+        let closure = closure(name).unwrap();
+        for (n, expected) in [21, 41, 81].into_iter().zip(expected) {
+            let found = largest_real_part(&advection(&scheme, &closure, n));
+            // Far from normal: eigenvalues lose digits, 1e-9 of the largest at n = 81.
+            assert_near(
+                found,
+                expected,
+                1e-4 * expected.abs() + 1e-9,
+                &format!("{name}, {n} points"),
+            );
+        }
+    }
+}
+
+#[test]
+fn default_closures_are_stable_for_advection() {
+    for scheme in &ALL_FIRST {
+        let closure = default_closure(scheme).unwrap();
+        let growth = [21, 41, 81, 161].map(|n| largest_real_part(&advection(scheme, &closure, n)));
+        assert!(growth.iter().all(|&g| g < 0.0), "{}: {growth:?}", scheme.name);
+        // What is damped least is a resolved wave that leaves through the right end: h³ for a third-order closure.
+        assert!((growth[2] / growth[3]).log2() > 2.9, "{}: {growth:?}", scheme.name);
+    }
+}
+
+#[test]
+fn default_closures_are_stable_for_diffusion_and_decay_at_the_exact_rate() {
+    for scheme in &ALL_SECOND {
+        let closure = default_closure(scheme).unwrap();
+        for n in [21, 41, 81] {
+            let operator = dense(scheme, &closure, n).view((1, 1), (n - 2, n - 2)).into_owned();
+            let eigenvalues: Vec<_> = operator.complex_eigenvalues().iter().copied().collect();
+            let slowest = largest_real_part(&eigenvalues) * ((n - 1) as f64).powi(2);
+            assert_near(slowest, -PI * PI, 0.03, scheme.name);
+            let (fastest, limit) =
+                (eigenvalues.iter().map(|e| e.norm()).fold(0.0, f64::max), scheme.max_symbol().0);
+            assert!(fastest < 1.001 * limit, "{}: {fastest} > {limit}", scheme.name);
+        }
+    }
+}
+
+#[test]
+fn default_closures_leave_room_for_the_interior_stencil() {
+    let filter = compact_filter(8, 0.45);
+    let filters = [(filter, default_closure(&filter).unwrap())];
+    for (scheme, closure) in closable().chain(filters) {
+        assert_eq!(closure.kind, scheme.kind, "{}", scheme.name);
+        assert!(
+            closure.rows.len() >= scheme.half_width().max(scheme.half_band()),
+            "{}",
+            scheme.name
+        );
+    }
+    for scheme in ALL_MIDPOINT.iter().chain(&ALL_INTERPOLATION).chain([&CF90]) {
+        assert_eq!(default_closure(scheme), None, "{}", scheme.name);
+    }
+}
+
+#[test]
+fn closure_names_are_unique_and_found() {
+    let names: HashSet<_> = closures().iter().map(|closure| closure.name).collect();
+    assert_eq!(names.len(), closures().len());
+    assert!(closures().into_iter().all(|c| closure(c.name) == Some(c)));
+    assert_eq!(closure("c7"), None);
+}
