@@ -2,18 +2,38 @@
 
 use std::ops::{Deref, DerefMut};
 
-use aligned_vec::{AVec, ConstAlign};
+use aligned_vec::{AVec, RuntimeAlign};
 
 use crate::real::Real;
 
+/// Alignment of a small field: a cache line.
+const CACHE_LINE: usize = 64;
+/// Alignment and smallest size of a field that asks for huge pages: lines along y and z visit a page a point, more pages
+/// of 4 KiB than the processor keeps the addresses of.
+const HUGE_PAGE: usize = 2 << 20;
+
 /// One value a point, `[k][j][i]` with i fastest, aligned to cache lines.
-#[derive(Clone, Debug)]
-pub struct Field<T>(AVec<T, ConstAlign<64>>);
+#[derive(Debug)]
+pub struct Field<T>(AVec<T, RuntimeAlign>);
 
 impl<T: Real> Field<T> {
     /// A field of `len` zeros.
     pub fn zeros(len: usize) -> Self {
-        Self(AVec::from_iter(64, std::iter::repeat_n(T::ZERO, len)))
+        let huge = len * size_of::<T>() >= HUGE_PAGE;
+        let mut values = AVec::with_capacity(if huge { HUGE_PAGE } else { CACHE_LINE }, len);
+        if huge {
+            ask_for_huge_pages(values.as_mut_ptr(), len * size_of::<T>());
+        }
+        values.resize(len, T::ZERO);
+        Self(values)
+    }
+}
+
+impl<T: Real> Clone for Field<T> {
+    fn clone(&self) -> Self {
+        let mut copy = Self::zeros(self.len());
+        copy.copy_from_slice(self);
+        copy
     }
 }
 
@@ -29,3 +49,13 @@ impl<T> DerefMut for Field<T> {
         &mut self.0
     }
 }
+
+/// A hint, so a refusal does no harm.
+#[cfg(target_os = "linux")]
+fn ask_for_huge_pages<T>(start: *mut T, bytes: usize) {
+    // SAFETY: the range is memory that was just allocated; the advice does not change its content.
+    unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn ask_for_huge_pages<T>(_: *mut T, _: usize) {}

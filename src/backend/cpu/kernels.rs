@@ -26,14 +26,15 @@ pub(super) fn wrap<T: Real>(rows: &mut [Row<T>], n: usize) {
     }
 }
 
-/// `to` = (what it was, where `accumulate`) + scale × polynomial of `registers`, for the rows of all points.
+/// `to` = (what it was, where `accumulate`) + scale × polynomial of `registers`, for the rows of one tile.
 pub(super) struct Evaluate<'a, T> {
     pub(super) polynomial: &'a Polynomial<T>,
     pub(super) scale: T,
     pub(super) accumulate: bool,
     pub(super) registers: &'a [super::run::Register<T>],
     pub(super) to: &'a mut [Row<T>],
-    pub(super) points: usize,
+    /// Where the rows of `to` begin in the registers.
+    pub(super) start: usize,
 }
 
 impl<T: Real> WithSimd for Evaluate<'_, T> {
@@ -41,55 +42,64 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let rows = &mut self.to[HALO..HALO + self.points];
+        let rows = self.to;
         if self.polynomial.0.is_empty() && !self.accumulate {
             rows.fill([T::ZERO; LANES]);
         }
         for (block, rows) in rows.chunks_mut(BLOCK).enumerate() {
-            let start = HALO + block * BLOCK;
+            let start = self.start + block * BLOCK;
             for (at, term) in self.polynomial.0.iter().enumerate() {
                 let coefficient = term.coefficient * self.scale;
                 let operands =
                     Operands { registers: self.registers, term, start, rows: rows.len() };
                 let add = self.accumulate || at > 0;
                 match term.factors.len() {
-                    0 => add_term::<S, T>(
+                    0 => add_row_by_row(
                         rows,
                         add,
                         #[inline(always)]
-                        |_, _| coefficient,
+                        |_| [coefficient; LANES],
                     ),
                     1 => {
                         let a = operands.get(0);
-                        add_product::<S, T>(
+                        add_products::<S, T>(
                             rows,
                             add,
                             coefficient,
                             #[inline(always)]
-                            |r, l| a[r][l],
+                            |r| a[r],
                         );
                     }
                     2 => {
                         let (a, b) = (operands.get(0), operands.get(1));
-                        add_product::<S, T>(
+                        add_products::<S, T>(
                             rows,
                             add,
                             coefficient,
                             #[inline(always)]
-                            |r, l| a[r][l] * b[r][l],
+                            |r| times(a[r], &b[r]),
                         );
                     }
                     3 => {
                         let (a, b, c) = (operands.get(0), operands.get(1), operands.get(2));
-                        add_product::<S, T>(
+                        add_products::<S, T>(
                             rows,
                             add,
                             coefficient,
                             #[inline(always)]
-                            |r, l| a[r][l] * b[r][l] * c[r][l],
+                            |r| times(times(a[r], &b[r]), &c[r]),
                         );
                     }
-                    _ => long_product::<S, T>(rows, add, coefficient, term, self.registers, start),
+                    factors => add_row_by_row(
+                        rows,
+                        add,
+                        #[inline(always)]
+                        |r| {
+                            let product = [coefficient; LANES];
+                            (0..factors)
+                                .fold(product, |product, f| times(product, &operands.get(f)[r]))
+                        },
+                    ),
                 }
             }
         }
@@ -112,57 +122,48 @@ impl<'a, T: Real> Operands<'a, T> {
 }
 
 #[inline(always)]
-fn add_term<S: Simd, T: Real>(rows: &mut [Row<T>], add: bool, value: impl Fn(usize, usize) -> T) {
+fn times<T: Real>(mut a: Row<T>, b: &Row<T>) -> Row<T> {
+    for l in 0..LANES {
+        a[l] = a[l] * b[l];
+    }
+    a
+}
+
+/// `rows` = (themselves, where `add`) + `value`.
+#[inline(always)]
+fn add_row_by_row<T: Real>(rows: &mut [Row<T>], add: bool, value: impl Fn(usize) -> Row<T>) {
     for (r, row) in rows.iter_mut().enumerate() {
-        for l in 0..LANES {
-            row[l] = if add { row[l] + value(r, l) } else { value(r, l) };
+        let mut sum = value(r);
+        if add {
+            for l in 0..LANES {
+                sum[l] += row[l];
+            }
         }
+        *row = sum;
     }
 }
 
+/// `rows` = (themselves, where `add`) + `coefficient` × `product`.
 #[inline(always)]
-fn add_product<S: Simd, T: Real>(
+fn add_products<S: Simd, T: Real>(
     rows: &mut [Row<T>],
     add: bool,
     coefficient: T,
-    product: impl Fn(usize, usize) -> T,
-) {
-    if add {
-        for (r, row) in rows.iter_mut().enumerate() {
-            for l in 0..LANES {
-                row[l] = fma::<S, T>(coefficient, product(r, l), row[l]);
-            }
-        }
-    } else {
-        for (r, row) in rows.iter_mut().enumerate() {
-            for l in 0..LANES {
-                row[l] = coefficient * product(r, l);
-            }
-        }
-    }
-}
-
-/// The product of four factors or more: rare, so taken row by row.
-#[inline(always)]
-fn long_product<S: Simd, T: Real>(
-    rows: &mut [Row<T>],
-    add: bool,
-    coefficient: T,
-    term: &Term<T>,
-    registers: &[super::run::Register<T>],
-    start: usize,
+    product: impl Fn(usize) -> Row<T>,
 ) {
     for (r, row) in rows.iter_mut().enumerate() {
-        let mut product = [coefficient; LANES];
-        for &factor in &term.factors {
-            let a = &registers[factor][start + r];
+        let mut sum = product(r);
+        if add {
+            let old = *row;
             for l in 0..LANES {
-                product[l] = product[l] * a[l];
+                sum[l] = fma::<S, T>(coefficient, sum[l], old[l]);
+            }
+        } else {
+            for l in 0..LANES {
+                sum[l] = coefficient * sum[l];
             }
         }
-        for l in 0..LANES {
-            row[l] = if add { row[l] + product[l] } else { product[l] };
-        }
+        *row = sum;
     }
 }
 

@@ -5,14 +5,20 @@ use rayon::prelude::*;
 
 use super::kernels::{Apply, Evaluate, HALO, wrap};
 use super::program::{Instruction, Polynomial, Program};
-use super::tile::{Load, SharedField, Source, Store, Tile, Tiling};
+use super::tile::{Group, Load, SharedField, Source, Store, Tiling};
 use super::{Cpu, Field, LANES, Row};
+use crate::grid::Axis;
 use crate::real::Real;
 
 /// Most fields that a program may read, and write.
 const MAX_FIELDS: usize = 24;
 
-/// One tile of lines with its halo rows.
+/// Bytes of cache that the registers of a thread may take: half of a usual second-level cache.
+const CACHE: usize = 512 << 10;
+/// Most tiles that a thread works on together.
+const MOST_TILES: usize = 4;
+
+/// Some tiles of lines, each with its halo rows.
 pub(super) type Register<T> = AVec<Row<T>, ConstAlign<64>>;
 
 /// The registers of one thread. They grow when a larger program is first run and are kept.
@@ -65,8 +71,9 @@ impl<T: Real> Cpu<T> {
         for (to, field) in shared.iter_mut().zip(write.iter_mut()) {
             *to = Some(SharedField::new(field));
         }
-        let tiling = Tiling::new(points, program.axis);
-        let rows = program.points + 2 * HALO;
+        let tiles = tiles_together::<T>(program);
+        let tiling = Tiling::new(points, program.axis, tiles);
+        let rows = tiles * (program.points + 2 * HALO);
         let task = |index: usize| {
             let thread = rayon::current_thread_index().unwrap_or(0);
             let mut scratch = match self.scratch[thread].lock() {
@@ -74,71 +81,73 @@ impl<T: Real> Cpu<T> {
                 Err(poisoned) => poisoned.into_inner(),
             };
             scratch.prepare(program.registers, rows);
-            let tile = tiling.tile(index);
+            let group = tiling.group(index);
             for instruction in &program.instructions {
-                self.step(program, instruction, tile, read, &shared, &mut scratch, (beta, scale));
+                self.step(program, instruction, group, read, &shared, &mut scratch, (beta, scale));
             }
         };
         self.pool.install(|| (0..tiling.len()).into_par_iter().for_each(task));
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the state of one tile, passed on as it is")]
+    #[allow(clippy::too_many_arguments, reason = "the state of one group, passed on as it is")]
     fn step(
         &self,
         program: &Program<T>,
         instruction: &Instruction<T>,
-        tile: Tile,
+        group: Group,
         read: &[&Field<T>],
         write: &[Option<SharedField<T>>; MAX_FIELDS],
         scratch: &mut Scratch<T>,
         (beta, scale): (f64, f64),
     ) {
-        let n = program.points;
+        let used = group.tiles() * group.rows();
         let target = |slot: usize| write[slot].unwrap_or_else(|| unreachable!("checked by `run`"));
         match instruction {
             Instruction::Read { slot, to } => {
                 let field = Source::Read(read[*slot]);
-                self.arch.dispatch(Load { tile, field, to: &mut scratch.registers[*to] });
+                self.arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
             }
             Instruction::Previous { slot, to } => {
                 let field = Source::Written(target(*slot));
-                self.arch.dispatch(Load { tile, field, to: &mut scratch.registers[*to] });
+                self.arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
             }
             Instruction::Begin { slot, to } => {
                 let register = &mut scratch.registers[*to];
                 if beta == 0.0 {
-                    register[HALO..HALO + n].fill([T::ZERO; LANES]);
+                    register[..used].fill([T::ZERO; LANES]);
                     return;
                 }
-                self.arch.dispatch(Load {
-                    tile,
-                    field: Source::Written(target(*slot)),
-                    to: &mut *register,
-                });
+                let field = Source::Written(target(*slot));
+                self.arch.dispatch(Load { group, field, to: &mut *register });
                 if beta != 1.0 {
                     let beta = T::of(beta);
-                    let points = register[HALO..HALO + n].as_flattened_mut();
+                    let points = register[..used].as_flattened_mut();
                     points.iter_mut().for_each(|x| *x = *x * beta);
                 }
             }
             Instruction::Apply { operator, from, to } => {
                 let operator = &program.operators[*operator];
                 if operator.periodic {
-                    wrap(&mut scratch.registers[*from], n);
+                    for tile in scratch.registers[*from][..used].chunks_mut(group.rows()) {
+                        wrap(tile, program.points);
+                    }
                 }
                 scratch.with(*to, |to, registers| {
-                    self.arch.dispatch(Apply { operator, from: &registers[*from], to });
+                    let from = registers[*from][..used].chunks(group.rows());
+                    for (from, to) in from.zip(to.chunks_mut(group.rows())) {
+                        self.arch.dispatch(Apply { operator, from, to });
+                    }
                 });
             }
             Instruction::Let { polynomial, to } => {
-                self.evaluate(scratch, polynomial, T::of(1.0), false, *to, n);
+                self.evaluate(scratch, polynomial, T::of(1.0), false, *to, group);
             }
             Instruction::Add { polynomial, to } => {
-                self.evaluate(scratch, polynomial, T::of(scale), true, *to, n);
+                self.evaluate(scratch, polynomial, T::of(scale), true, *to, group);
             }
             Instruction::Store { slot, from } => {
                 let field = target(*slot);
-                self.arch.dispatch(Store { tile, field, from: &scratch.registers[*from] });
+                self.arch.dispatch(Store { group, field, from: &scratch.registers[*from] });
             }
         }
     }
@@ -150,10 +159,32 @@ impl<T: Real> Cpu<T> {
         scale: T,
         accumulate: bool,
         to: usize,
-        points: usize,
+        group: Group,
     ) {
+        let points = group.rows() - 2 * HALO;
         scratch.with(to, |to, registers| {
-            self.arch.dispatch(Evaluate { polynomial, scale, accumulate, registers, to, points });
+            for tile in 0..group.tiles() {
+                let start = tile * group.rows() + HALO;
+                let to = &mut to[start..start + points];
+                self.arch.dispatch(Evaluate {
+                    polynomial,
+                    scale,
+                    accumulate,
+                    registers,
+                    to,
+                    start,
+                });
+            }
         });
+    }
+}
+
+/// How many neighbouring tiles a thread works on together. Several, since memory gives long rows faster than short ones
+/// when lines lie across it; no more than the second cache holds with all registers.
+fn tiles_together<T>(program: &Program<T>) -> usize {
+    let tile = (program.points + 2 * HALO) * LANES * size_of::<T>();
+    match program.axis {
+        Axis::X => 1,
+        Axis::Y | Axis::Z => (CACHE / (tile * program.registers.max(1))).clamp(1, MOST_TILES),
     }
 }

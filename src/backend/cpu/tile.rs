@@ -7,57 +7,77 @@ use super::{LANES, Row};
 use crate::grid::Axis;
 use crate::real::Real;
 
-/// How the lines along one axis of a grid are cut into tiles.
+/// Points of a line that are transposed together: a cache line of f64.
+const TRANSPOSED: usize = 8;
+
+/// How the lines along one axis of a grid are cut into groups of neighbouring lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tiling {
     /// Points of a line, and the distance in memory from one to the next.
     n: usize,
     stride: usize,
     /// Neighbouring lines: how many in a row, and the distance from one to the next.
-    lanes: usize,
-    lane_stride: usize,
+    lines: usize,
+    line_stride: usize,
     /// Distance from one row of lines to the next.
     outer_stride: usize,
-    tiles_a_row: usize,
+    /// Lines of a group.
+    width: usize,
+    groups_a_row: usize,
     rows: usize,
 }
 
-/// One tile: `lanes` lines that start at `start + l * lane_stride`.
+/// Neighbouring lines that a thread works on together, in tiles of [`LANES`]: the line `l` starts at
+/// `start + l * line_stride`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tile {
+pub(super) struct Group {
     start: usize,
-    lanes: usize,
+    lines: usize,
     n: usize,
     stride: usize,
-    lane_stride: usize,
+    line_stride: usize,
 }
 
 impl Tiling {
-    pub(super) fn new(points: [usize; 3], axis: Axis) -> Self {
+    /// Groups of up to `tiles` tiles along `axis` of a grid.
+    pub(super) fn new(points: [usize; 3], axis: Axis, tiles: usize) -> Self {
         let [nx, ny, nz] = points;
-        let (n, stride, lanes, lane_stride, rows, outer_stride) = match axis {
+        let (n, stride, lines, line_stride, rows, outer_stride) = match axis {
             Axis::X => (nx, 1, ny * nz, nx, 1, 0),
             Axis::Y => (ny, nx, nx, 1, nz, nx * ny),
             Axis::Z => (nz, nx * ny, nx, 1, ny, nx),
         };
-        let tiles_a_row = lanes.div_ceil(LANES);
-        Self { n, stride, lanes, lane_stride, outer_stride, tiles_a_row, rows }
+        let width = tiles * LANES;
+        let groups_a_row = lines.div_ceil(width);
+        Self { n, stride, lines, line_stride, outer_stride, width, groups_a_row, rows }
     }
 
-    /// Number of tiles.
+    /// Number of groups.
     pub(super) fn len(&self) -> usize {
-        self.tiles_a_row * self.rows
+        self.groups_a_row * self.rows
     }
 
-    pub(super) fn tile(&self, index: usize) -> Tile {
-        let first = index % self.tiles_a_row * LANES;
-        Tile {
-            start: index / self.tiles_a_row * self.outer_stride + first * self.lane_stride,
-            lanes: LANES.min(self.lanes - first),
+    pub(super) fn group(&self, index: usize) -> Group {
+        let first = index % self.groups_a_row * self.width;
+        Group {
+            start: index / self.groups_a_row * self.outer_stride + first * self.line_stride,
+            lines: self.width.min(self.lines - first),
             n: self.n,
             stride: self.stride,
-            lane_stride: self.lane_stride,
+            line_stride: self.line_stride,
         }
+    }
+}
+
+impl Group {
+    /// Tiles in this group.
+    pub(super) fn tiles(&self) -> usize {
+        self.lines.div_ceil(LANES)
+    }
+
+    /// Rows of a register that hold one tile.
+    pub(super) fn rows(&self) -> usize {
+        self.n + 2 * HALO
     }
 }
 
@@ -112,9 +132,10 @@ impl<'a, T: Real> Source<'a, T> {
     }
 }
 
-/// Copy the lines of a tile into a register. Lanes without a line repeat the first line.
+/// Copy the lines of a group into a register, one tile after another. Lanes without a line repeat the first one of their
+/// tile.
 pub(super) struct Load<'a, T> {
-    pub(super) tile: Tile,
+    pub(super) group: Group,
     pub(super) field: Source<'a, T>,
     pub(super) to: &'a mut [Row<T>],
 }
@@ -124,39 +145,56 @@ impl<T: Real> WithSimd for Load<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { tile, field, to } = self;
-        let to = &mut to[HALO..HALO + tile.n];
-        if tile.lane_stride == 1 {
-            for (m, row) in to.iter_mut().enumerate() {
-                // SAFETY: points of this tile only, which no other thread touches; ends before any store.
-                let from = unsafe { field.slice(tile.start + m * tile.stride, tile.lanes) };
-                match <&Row<T>>::try_from(from) {
-                    Ok(full) => *row = *full,
-                    Err(_) => {
-                        *row = [from[0]; LANES];
-                        row[..tile.lanes].copy_from_slice(from);
+        let Self { group, field, to } = self;
+        let rows = group.rows();
+        if group.line_stride == 1 {
+            for m in 0..group.n {
+                // SAFETY: points of this group only, which no other thread touches; ends before any store.
+                let from = unsafe { field.slice(group.start + m * group.stride, group.lines) };
+                let (full, part) = from.as_chunks::<LANES>();
+                for (tile, row) in full.iter().enumerate() {
+                    to[tile * rows + HALO + m] = *row;
+                }
+                if let Some(first) = part.first() {
+                    let row = &mut to[full.len() * rows + HALO + m];
+                    *row = [*first; LANES];
+                    row[..part.len()].copy_from_slice(part);
+                }
+            }
+            return;
+        }
+        for (tile, to) in to.chunks_mut(rows).take(group.tiles()).enumerate() {
+            let mut lines: [&[T]; LANES] = [&[]; LANES];
+            for (l, line) in lines.iter_mut().enumerate() {
+                let wanted = tile * LANES + l;
+                let known = if wanted < group.lines { wanted } else { tile * LANES };
+                let start = group.start + known * group.line_stride;
+                // SAFETY: points of this group only, which no other thread touches; ends before any store.
+                *line = unsafe { field.slice(start, group.n) };
+            }
+            let to = &mut to[HALO..HALO + group.n];
+            let blocks = group.n / TRANSPOSED * TRANSPOSED;
+            let (whole, rest) = to.split_at_mut(blocks);
+            for (block, rows) in whole.as_chunks_mut::<TRANSPOSED>().0.iter_mut().enumerate() {
+                for l in 0..LANES {
+                    let part = &lines[l].as_chunks::<TRANSPOSED>().0[block];
+                    for m in 0..TRANSPOSED {
+                        rows[m][l] = part[m];
                     }
                 }
             }
-        } else {
-            let mut lines: [&[T]; LANES] = [&[]; LANES];
-            for (l, line) in lines.iter_mut().enumerate() {
-                let lane = if l < tile.lanes { l } else { 0 };
-                // SAFETY: points of this tile only, which no other thread touches; ends before any store.
-                *line = unsafe { field.slice(tile.start + lane * tile.lane_stride, tile.n) };
-            }
-            for (m, row) in to.iter_mut().enumerate() {
+            for (m, row) in rest.iter_mut().enumerate() {
                 for l in 0..LANES {
-                    row[l] = lines[l][m];
+                    row[l] = lines[l][blocks + m];
                 }
             }
         }
     }
 }
 
-/// Copy a register into the lines of a tile.
+/// Copy a register into the lines of a group.
 pub(super) struct Store<'a, T> {
-    pub(super) tile: Tile,
+    pub(super) group: Group,
     pub(super) field: SharedField<T>,
     pub(super) from: &'a [Row<T>],
 }
@@ -166,21 +204,31 @@ impl<T: Real> WithSimd for Store<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { tile, field, from } = self;
-        let from = &from[HALO..HALO + tile.n];
-        if tile.lane_stride == 1 {
-            for (m, row) in from.iter().enumerate() {
-                // SAFETY: points of this tile only, one reference at a time.
-                let to = unsafe { field.slice_mut(tile.start + m * tile.stride, tile.lanes) };
-                to.copy_from_slice(&row[..tile.lanes]);
-            }
-        } else {
-            for l in 0..tile.lanes {
-                // SAFETY: points of this tile only, one reference at a time.
-                let to = unsafe { field.slice_mut(tile.start + l * tile.lane_stride, tile.n) };
-                for (to, row) in to.iter_mut().zip(from) {
-                    *to = row[l];
+        let Self { group, field, from } = self;
+        let rows = group.rows();
+        if group.line_stride == 1 {
+            for m in 0..group.n {
+                let start = group.start + m * group.stride;
+                // SAFETY: points of this group only, one reference at a time.
+                let to = unsafe { field.slice_mut(start, group.lines) };
+                let (full, part) = to.as_chunks_mut::<LANES>();
+                let tiles = full.len();
+                for (tile, row) in full.iter_mut().enumerate() {
+                    *row = from[tile * rows + HALO + m];
                 }
+                if !part.is_empty() {
+                    part.copy_from_slice(&from[tiles * rows + HALO + m][..part.len()]);
+                }
+            }
+            return;
+        }
+        for l in 0..group.lines {
+            let tile = &from[l / LANES * rows + HALO..][..group.n];
+            let start = group.start + l * group.line_stride;
+            // SAFETY: points of this group only, one reference at a time.
+            let to = unsafe { field.slice_mut(start, group.n) };
+            for (to, row) in to.iter_mut().zip(tile) {
+                *to = row[l % LANES];
             }
         }
     }
