@@ -13,14 +13,16 @@ pub enum Error {
     Config(Vec<String>),
     /// A run directory is there already.
     #[error(
-        "{directory} already holds a run\n       another directory:    kolmo run {command} --out {directory}-2\n       from the start again: kolmo run {command} --overwrite",
+        "{directory} already holds a run\n       in another directory: {elsewhere}\n       in its place:         {again}",
         directory = .directory.display()
     )]
     RunExists {
         /// The directory that was to be written.
         directory: PathBuf,
-        /// What the user typed after `kolmo run`.
-        command: String,
+        /// The command that runs the same in a directory that is free.
+        elsewhere: String,
+        /// The command that replaces what is there.
+        again: String,
     },
     /// The flow left the range in which the equations have a meaning.
     #[error(

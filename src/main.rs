@@ -1,6 +1,7 @@
 //! The command line: arguments to configuration to run. The only place that prints an error and sets an exit code.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -81,24 +82,19 @@ fn main() -> ExitCode {
 fn execute(command: Command) -> Result<ExitCode> {
     match command {
         Command::Run { input, set, out, backend, overwrite } => {
-            let typed = typed(&input, &set, backend.as_deref());
-            start(&input, set, out, backend, overwrite, &typed)
+            start(&Typed { input, set, backend, out }, overwrite)
         }
-        Command::Init { case } => {
-            print!("{}", built_in(&case)?);
-            Ok(ExitCode::SUCCESS)
-        }
+        Command::Init { case } => say(built_in(&case)?),
         Command::Cases => {
-            for case in NAMES.iter().filter_map(|name| Case::default_for(name)) {
-                println!("{:18} {}", case.name(), case.summary());
-            }
-            Ok(ExitCode::SUCCESS)
+            let cases = NAMES.iter().filter_map(|name| Case::default_for(name));
+            say(&cases
+                .map(|case| format!("{:18} {}\n", case.name(), case.summary()))
+                .collect::<String>())
         }
         Command::Info => info(),
         Command::Plot { run_dir } => {
             write_report(&run_dir)?;
-            println!("{}", run_dir.join("report.html").display());
-            Ok(ExitCode::SUCCESS)
+            say(&format!("{}\n", run_dir.join("report.html").display()))
         }
     }
 }
@@ -114,32 +110,51 @@ fn built_in(case: &str) -> Result<&'static str> {
     })
 }
 
-/// What the user typed after `kolmo run`, but for the directory: to be repeated in a message.
-fn typed(input: &str, set: &[String], backend: Option<&str>) -> String {
-    let quoted = |word: &String| match word.contains([' ', '[', '"', '\'', '{']) {
-        true => format!("--set '{word}'"),
-        false => format!("--set {word}"),
-    };
-    let backend = backend.map(|name| format!("--backend {name}"));
-    let words = std::iter::once(input.to_string()).chain(set.iter().map(quoted)).chain(backend);
-    words.collect::<Vec<_>>().join(" ")
+/// What the user typed, to be repeated in a message.
+struct Typed {
+    input: String,
+    set: Vec<String>,
+    backend: Option<String>,
+    out: Option<PathBuf>,
 }
 
-fn start(
-    input: &str,
-    mut set: Vec<String>,
-    out: Option<PathBuf>,
-    backend: Option<String>,
-    overwrite: bool,
-    typed: &str,
-) -> Result<ExitCode> {
-    set.extend(backend.map(|name| format!("compute.backend={name}")));
-    let mut config = configuration(input, &set)?;
-    if let Some(out) = out {
-        config.output.directory = out;
+impl Typed {
+    /// The command with `out` for its directory, as a shell takes it.
+    fn command(&self, out: Option<&Path>) -> String {
+        // Not just `kolmo`, which need not be in the path.
+        let program = std::env::args().next().unwrap_or("kolmo".into());
+        let mut words = vec![program, "run".into(), self.input.clone()];
+        let mut option = |name: &str, value: String| words.extend([name.into(), value]);
+        self.set.iter().for_each(|set| option("--set", set.clone()));
+        self.backend.iter().for_each(|backend| option("--backend", backend.clone()));
+        out.into_iter().for_each(|out| option("--out", out.to_string_lossy().into()));
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same command, to take the place of its run.
+    fn again(&self) -> String {
+        format!("{} --overwrite", self.command(self.out.as_deref()))
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+fn start(typed: &Typed, overwrite: bool) -> Result<ExitCode> {
+    let mut set = typed.set.clone();
+    set.extend(typed.backend.iter().map(|name| format!("compute.backend={name}")));
+    let mut config = configuration(&typed.input, &set)?;
+    if let Some(out) = &typed.out {
+        config.output.directory = out.clone();
     }
     let path = config.output.directory.clone();
-    RunDirectory::check(&path, overwrite, typed)?;
+    check_directory(&path, overwrite, typed)?;
     kolmo::time::check_memory(&config)?;
     let directory = RunDirectory::create(&path)?;
     log_to(&directory.join("log.jsonl"))?;
@@ -155,12 +170,31 @@ fn start(
         Ending::Stopped => {
             eprintln!(
                 "stopped early, as asked; what was computed is in {}\n\
-                 this version writes no checkpoints: begin again with  kolmo run {typed} --overwrite",
-                path.display()
+                 this version writes no checkpoints; from the beginning: {}",
+                path.display(),
+                typed.again()
             );
             Ok(ExitCode::from(3))
         }
     }
+}
+
+/// Refuse a path that is no directory, or that holds a run which may not be replaced.
+fn check_directory(path: &Path, overwrite: bool, typed: &Typed) -> Result<()> {
+    if path.exists() && !path.is_dir() {
+        let path = path.display();
+        return Err(Error::Config(vec![format!(
+            "error: {path} is a file; a run needs a directory"
+        )]));
+    }
+    if RunDirectory::holds_run(path) && !overwrite {
+        return Err(Error::RunExists {
+            directory: path.to_path_buf(),
+            elsewhere: typed.command(Some(&RunDirectory::beside(path))),
+            again: typed.again(),
+        });
+    }
+    Ok(())
 }
 
 /// The input file, or the built-in input where `input` names a case and no file.
@@ -184,12 +218,29 @@ fn log_to(path: &Path) -> Result<()> {
 fn info() -> Result<ExitCode> {
     let cpu = kolmo::backend::cpu::Cpu::<f64>::new(None)?;
     let machine = kolmo::io::summary::Machine::here(cpu.threads(), cpu.simd());
-    println!("kolmo    {}", env!("CARGO_PKG_VERSION"));
-    println!("cpu      {}", machine.cpu);
-    println!("cores    {}", machine.cores);
-    println!("threads  {}", machine.threads);
-    println!("simd     {}", machine.simd);
-    println!("gpu      not used by this version");
-    println!("mpi      not used by this version; one rank");
-    Ok(ExitCode::SUCCESS)
+    say(&format!(
+        "kolmo    {}\n\
+         cpu      {}\n\
+         cores    {}\n\
+         threads  {}\n\
+         simd     {}\n\
+         gpu      not used by this version\n\
+         mpi      not used by this version; one rank\n",
+        env!("CARGO_PKG_VERSION"),
+        machine.cpu,
+        machine.cores,
+        machine.threads,
+        machine.simd
+    ))
+}
+
+/// Print to standard output. A reader that has gone away, such as `head`, has what it wanted.
+fn say(text: &str) -> Result<ExitCode> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::io("standard output")(error))
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
 }

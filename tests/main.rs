@@ -5,6 +5,9 @@
 mod bad_inputs;
 mod cases_exact;
 mod cases_registry;
+mod cli;
+mod common;
 mod config;
 mod io;
 mod scheme;
+mod tgv;

@@ -24,24 +24,21 @@ const CONTENTS: [&str; 9] = [
 pub struct RunDirectory(PathBuf);
 
 impl RunDirectory {
-    /// Refuse a directory that already holds a run, unless `overwrite`; `command` is what the user typed after `kolmo run`.
-    /// Nothing is written or removed.
-    ///
-    /// # Errors
-    /// [`Error::RunExists`], or [`Error::Io`] where the path is a file.
-    pub fn check(path: &Path, overwrite: bool, command: &str) -> Result<()> {
-        if path.exists() && !path.is_dir() {
-            let source = std::io::Error::from(std::io::ErrorKind::NotADirectory);
-            return Err(Error::Io { path: path.to_path_buf(), source });
-        }
-        let holds_run = CONTENTS.iter().any(|name| path.join(name).exists());
-        match holds_run && !overwrite {
-            true => Err(Error::RunExists {
-                directory: path.to_path_buf(),
-                command: command.to_string(),
-            }),
-            false => Ok(()),
-        }
+    /// Whether a run, or a part of one, lies in `path`.
+    pub fn holds_run(path: &Path) -> bool {
+        CONTENTS.iter().any(|name| path.join(name).exists())
+    }
+
+    /// A path that nothing lies at: `path` with the first number from 2 on that makes it so.
+    pub fn beside(path: &Path) -> PathBuf {
+        // The components leave out a slash at the end, behind which a number would be a file inside.
+        let path = path.components().collect::<PathBuf>().into_os_string();
+        let numbered = |number: u32| {
+            let mut path = path.clone();
+            path.push(format!("-{number}"));
+            PathBuf::from(path)
+        };
+        (2..).map(numbered).find(|path| !path.exists()).unwrap_or_else(|| numbered(2))
     }
 
     /// Make the directory, and remove what an older run left there. Other files stay.

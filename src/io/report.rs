@@ -331,6 +331,7 @@ fn verdict_words(summary: &Summary, series: &Series) -> (&'static str, &'static 
     });
     let (tone, name) = match summary.verdict {
         Verdict::Passed => ("good", "✓ Passed: the run lies on the reference"),
+        Verdict::Deviates if !summary.finished => ("bad", "✗ Not on the reference to its end"),
         Verdict::Deviates => ("bad", "✗ Deviates from the reference, though resolved"),
         Verdict::UnderResolved => ("bad", "✗ Under-resolved: use more points"),
         Verdict::NoReference if series.column("error_max").is_some() => {

@@ -46,8 +46,8 @@ pub struct Simulation<T: Real> {
     size: StepSize,
     filter_every: Option<u64>,
     moment: Moment,
-    /// Largest 1/dt at the present state.
-    rate: f64,
+    /// Largest 1/dt at the present state; `None` where the state was changed from outside.
+    rate: Option<f64>,
     last_dt: f64,
     filter_rate: f64,
     /// Seconds spent so far.
@@ -69,7 +69,7 @@ impl<T: Real> Simulation<T> {
         let state = system.initial();
         let moment = Moment::default();
         Ok(Self {
-            rate: system.inspect(&state, moment)?,
+            rate: Some(system.inspect(&state, moment)?),
             stepper: Stepper::new(config.time.integrator, system.fields(), grid.len()),
             system,
             grid,
@@ -84,9 +84,9 @@ impl<T: Real> Simulation<T> {
     }
 
     /// The next dt, cut so that a step lands on `until`, or divided in two where that avoids a sliver after it.
-    fn next_dt(&self, until: Option<f64>) -> f64 {
+    fn next_dt(&self, rate: f64, until: Option<f64>) -> f64 {
         let dt = match self.size {
-            StepSize::Cfl(cfl) => cfl / self.rate,
+            StepSize::Cfl(cfl) => cfl / rate,
             StepSize::Fixed(dt) => dt,
         };
         let left = until.map_or(f64::INFINITY, |until| until - self.moment.time);
@@ -102,7 +102,11 @@ impl<T: Real> Simulation<T> {
     /// # Errors
     /// [`Error::Diverged`] where the new state makes no sense.
     pub fn step(&mut self, until: Option<f64>) -> Result<f64> {
-        let dt = self.next_dt(until);
+        let rate = match self.rate {
+            Some(rate) => rate,
+            None => self.system.inspect(&self.state, self.moment)?,
+        };
+        let dt = self.next_dt(rate, until);
         let Self { system, state, stepper, phases, .. } = self;
         phases.time("right-hand sides and updates", || stepper.step(system.as_mut(), state, dt));
         self.moment.step += 1;
@@ -117,7 +121,8 @@ impl<T: Real> Simulation<T> {
             self.filter(dt);
         }
         let Self { system, state, phases, moment, .. } = self;
-        self.rate = phases.time("step size and checks", || system.inspect(state, *moment))?;
+        let rate = phases.time("step size and checks", || system.inspect(state, *moment))?;
+        self.rate = Some(rate);
         Ok(dt)
     }
 
@@ -203,6 +208,7 @@ impl<T: Real> Simulation<T> {
 
     /// U, to be changed: a start of one's own.
     pub fn state_mut(&mut self) -> &mut [Field<T>] {
+        self.rate = None;
         &mut self.state
     }
 

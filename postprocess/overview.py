@@ -1,0 +1,155 @@
+"""Draw a run in one picture: the vortices, the vorticity in a plane, and the dissipation against the reference.
+
+    usage: overview.py RUN_DIR PICTURE.png [TIME]
+
+RUN_DIR is a run of a flow in three dimensions that wrote `q_criterion` and `vorticity` among its fields, as
+`kolmo run taylor-green` does; of its fields those nearest to TIME are drawn, the last ones where no time is given.
+
+Needs: pip install -r tests/requirements.txt (./test does that; then .venv/bin/python runs this).
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy
+import pandas
+import vtk
+from matplotlib.colors import Normalize
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from vtk.util.numpy_support import numpy_to_vtk, vtk_to_numpy
+
+INK, RUN, REFERENCE = "#1a1a1a", "#0072b2", "#d55e00"
+# The surface Q = LEVEL max(Q) is drawn, on a grid REFINE times as fine along each axis.
+LEVEL, REFINE = 0.18, 2
+
+
+def nearest_fields(run, time):
+    """The .vti file whose time is nearest to `time`, and its time."""
+    files = json.loads((run / "fields/fields.vti.series").read_text(encoding="utf-8"))["files"]
+    entry = files[-1] if time is None else min(files, key=lambda file: abs(file["time"] - time))
+    return run / "fields" / entry["name"], entry["time"]
+
+
+def read(path):
+    """Q and the magnitude of the vorticity as arrays [k, j, i], and the spacing."""
+    reader = vtk.vtkXMLImageDataReader()
+    reader.SetFileName(str(path))
+    reader.Update()
+    image = reader.GetOutput()
+    nx, ny, nz = image.GetDimensions()
+    data = image.GetPointData()
+    for name in ("q_criterion", "vorticity"):
+        if not data.HasArray(name):
+            sys.exit(f"error: {path} holds no `{name}`; add it to output.fields.variables")
+    q = vtk_to_numpy(data.GetArray("q_criterion")).reshape(nz, ny, nx)
+    omega = vtk_to_numpy(data.GetArray("vorticity")).reshape(nz, ny, nx, 3)
+    return q, numpy.sqrt((omega**2).sum(axis=-1)), image.GetSpacing()
+
+
+def refine(values, times):
+    """A periodic field on `times` as many points along each axis, by its Fourier series; the period closed."""
+    for axis in range(3):
+        n = values.shape[axis]
+        modes = numpy.fft.rfft(values, axis=axis)
+        values = numpy.fft.irfft(modes, n * times, axis=axis) * times
+    return numpy.pad(values, [(0, 1)] * 3, mode="wrap")
+
+
+def surface(q, colour, spacing):
+    """Triangles of the surface of constant Q with their normals, and `colour` on them."""
+    image = vtk.vtkImageData()
+    image.SetDimensions(*q.shape[::-1])
+    image.SetSpacing(*spacing)
+    for name, values in (("q", q), ("colour", colour)):
+        array = numpy_to_vtk(values.ravel(), deep=True)
+        array.SetName(name)
+        image.GetPointData().AddArray(array)
+    image.GetPointData().SetActiveScalars("q")
+    contour = vtk.vtkContourFilter()
+    contour.SetInputData(image)
+    contour.SetValue(0, LEVEL * q.max())
+    contour.ComputeNormalsOn()
+    contour.Update()
+    mesh = contour.GetOutput()
+    triangles = vtk_to_numpy(mesh.GetPolys().GetConnectivityArray()).reshape(-1, 3)
+    points = vtk_to_numpy(mesh.GetPoints().GetData())
+    normals = vtk_to_numpy(mesh.GetPointData().GetNormals())
+    values = vtk_to_numpy(mesh.GetPointData().GetArray("colour"))
+    return points[triangles], normals[triangles].mean(axis=1), values[triangles].mean(axis=1)
+
+
+def draw_vortices(axes, q, omega, spacing):
+    fine = [h / REFINE for h in spacing]
+    corners, normals, values = surface(refine(q, REFINE), refine(omega, REFINE), fine)
+    light = numpy.array([0.35, -0.75, 0.55])
+    shade = 0.45 + 0.55 * numpy.abs(normals @ light) / numpy.linalg.norm(light)
+    colours = plt.get_cmap("viridis")(Normalize(*numpy.percentile(values, (2, 98)))(values))
+    colours[:, :3] *= shade[:, None]
+    axes.add_collection3d(Poly3DCollection(corners, facecolors=colours, edgecolors=colours, linewidths=0.2))
+    length = [h * n for h, n in zip(spacing, q.shape[::-1])]
+    axes.set(xlim=(0, length[0]), ylim=(0, length[1]), zlim=(0, length[2]))
+    axes.set_box_aspect(length, zoom=1.3)
+    axes.view_init(elev=24, azim=-58)
+    axes.set_axis_off()
+
+
+def draw_plane(axes, omega, spacing):
+    """The vorticity in the plane of constant x through the middle of the box."""
+    plane = omega[:, :, omega.shape[2] // 2]
+    extent = (0, spacing[1] * plane.shape[1], 0, spacing[2] * plane.shape[0])
+    axes.imshow(plane, origin="lower", extent=extent, cmap="viridis", interpolation="bicubic")
+    axes.set(xlabel="y", ylabel="z")
+    axes.spines[:].set_visible(False)
+
+
+def draw_dissipation(axes, run, time):
+    series = pandas.read_csv(run / "series.csv")
+    loss = series["pressure_dilatation"] - series["ke_rate"]
+    if (run / "reference.csv").exists():
+        reference = pandas.read_csv(run / "reference.csv", comment="#")
+        reference = reference[reference["time"] <= series["time"].max()]
+        style = {"color": REFERENCE, "linestyle": "none", "marker": "o", "markersize": 4, "markerfacecolor": "none"}
+        axes.plot(reference["time"][::2], reference["dissipation"][::2], label="reference", **style)
+    axes.plot(series["time"], loss, color=RUN, label="this run")
+    axes.axvline(time, color=INK, linewidth=0.8, linestyle=":")
+    axes.set(xlabel="time", xlim=(0, series["time"].max()), ylim=(0, None))
+    axes.legend(frameon=False, loc="lower center")
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def title(summary):
+    points = " x ".join(str(n) for n in summary["points"])
+    return f"{summary['title']}, Re = {summary['reynolds']:g}, Ma = {summary['mach']:g}, {points} points"
+
+
+def main():
+    if len(sys.argv) not in (3, 4):
+        sys.exit(__doc__)
+    run, picture = Path(sys.argv[1]), Path(sys.argv[2])
+    path, time = nearest_fields(run, float(sys.argv[3]) if len(sys.argv) == 4 else None)
+    q, omega, spacing = read(path)
+    summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+
+    plt.rcParams.update({"font.size": 11, "axes.titlesize": 11, "text.color": INK, "axes.labelcolor": INK})
+    figure = plt.figure(figsize=(13, 4.3), layout="constrained")
+    figure.suptitle(title(summary))
+    grid = figure.add_gridspec(1, 3, width_ratios=(1.15, 1, 1.25))
+    vortices = figure.add_subplot(grid[0], projection="3d")
+    draw_vortices(vortices, q, omega, spacing)
+    vortices.set_title(f"vortices (Q-criterion), t = {time:g}")
+    plane = figure.add_subplot(grid[1])
+    draw_plane(plane, omega, spacing)
+    plane.set_title(f"vorticity in the middle plane, t = {time:g}")
+    curve = figure.add_subplot(grid[2])
+    draw_dissipation(curve, run, time)
+    curve.set_title("dissipation of kinetic energy")
+    figure.savefig(picture, dpi=100, pil_kwargs={"optimize": True})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+//! Runs that end before their time.
+
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use super::*;
+
+#[test]
+fn a_run_that_diverges_says_where_and_leaves_what_it_wrote_intact() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = |value| ["--set", value];
+    let further = [
+        set("scheme.convection=divergence"),
+        set("time={ dt = 0.2, max_steps = 200 }"),
+        set("output.series={ every_steps = 1 }"),
+        set("output.fields={ every_steps = 1 }"),
+        ["--out", "run"],
+    ];
+    let outcome = kolmo(dir.path(), small(&further.concat()));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.err);
+    let message = outcome.err.lines().find_map(|line| line.strip_prefix("error: ")).unwrap();
+    let words: Vec<&str> = message.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    let [
+        "the",
+        "run",
+        "diverged",
+        "at",
+        "step",
+        step,
+        "t",
+        "=",
+        time,
+        field,
+        "=",
+        value,
+        "at",
+        "point",
+        ..,
+    ] = words[..]
+    else {
+        panic!("{message}")
+    };
+    let step: usize = step.parse().unwrap();
+    let time: f64 = time.trim_end_matches(':').parse().unwrap();
+    assert!((time - 0.2 * step as f64).abs() < 1e-9 && step < 100, "{message}");
+    assert!(["density", "pressure", "momentum"].contains(&field), "{message}");
+    let value: f64 = value.parse().unwrap();
+    assert!(value.is_nan() || value.is_infinite() || value <= 0.0, "{message}");
+    let index = message.rsplit_once('(').unwrap().1.trim_end_matches(')');
+    let index: Vec<usize> = index.split(", ").map(|n| n.parse().unwrap()).collect();
+    assert!(index.len() == 3 && index.iter().all(|&i| i < 16), "{message}");
+
+    // Everything up to the last sound step is there.
+    let run = dir.path().join("run");
+    assert_whole(&run, step);
+    assert_eq!(names(&run.join("fields")).len(), step + 1);
+    let summary = summary(&run);
+    assert_eq!(summary["finished"], false);
+    assert_ne!(summary["verdict"], "passed");
+    assert_eq!(summary["stop_reason"], message);
+    assert!(read(run.join("report.html")).contains("Not finished"));
+    assert!(read(run.join("log.jsonl")).lines().last().unwrap().contains("diverged"));
+}
+
+/// A run that would take hours, once it has written its first rows.
+fn long_run(directory: &Path) -> Child {
+    let further = ["--set", "time={ end = 1e6 }", "--set", "output.series={ every_steps = 1 }"];
+    let mut child = Command::new(KOLMO)
+        .args(small(&further))
+        .current_dir(directory)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let series = directory.join("runs/taylor-green/series.csv");
+    let start = Instant::now();
+    while fs::read_to_string(&series).map_or(0, |text| text.lines().count()) < 4 {
+        assert!(start.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+fn send(signal: &str, child: &Child) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_signal_ends_a_run_with_status_3_whole_files_and_a_way_to_go_on() {
+    for signal in ["-TERM", "-INT"] {
+        let dir = tempfile::tempdir().unwrap();
+        let child = long_run(dir.path());
+        send(signal, &child);
+        let outcome = Outcome::from(child.wait_with_output().unwrap());
+        assert_eq!(outcome.code, Some(3), "{}", outcome.err);
+        assert!(outcome.err.contains("stopped early, as asked"), "{}", outcome.err);
+        let run = dir.path().join("runs/taylor-green");
+        let summary = summary(&run);
+        assert_eq!(summary["finished"], false);
+        let steps = summary["steps"].as_u64().unwrap() as usize;
+        assert_whole(&run, steps + 1);
+        assert!(run.join(format!("fields/step_{steps:08}.vti")).exists());
+
+        let line = outcome.err.lines().find_map(|line| line.split_once("from the beginning: "));
+        let command = format!("{} --set 'time={{ max_steps = 2 }}'", line.unwrap().1);
+        let again = shell(dir.path(), &command);
+        assert_eq!(again.code, Some(0), "{}", again.err);
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_whole_rows_and_whole_fields() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = long_run(dir.path());
+    send("-KILL", &child);
+    child.wait().unwrap();
+    let run = dir.path().join("runs/taylor-green");
+    let text = read(run.join("series.csv"));
+    assert!(text.ends_with('\n') && Series::read(&run.join("series.csv")).unwrap().rows() >= 3);
+    // What is there can be run again, and only if that is asked for.
+    assert_eq!(kolmo(dir.path(), small(&[])).code, Some(2));
+    done(dir.path(), small(&["--overwrite"]));
+    assert_whole(&run, 2);
+}

@@ -1,0 +1,98 @@
+//! What the program refuses, and what it says then.
+
+use super::*;
+
+#[test]
+fn a_run_that_is_there_is_kept_and_the_two_commands_that_go_on_work_as_printed() {
+    // With a directory typed and without, with a name that a shell would split, and with a slash at its end.
+    for (out, directory) in [
+        (&[][..], "runs/taylor-green"),
+        (&["--out", "a run"], "a run"),
+        (&["--out", "it's/one/"], "it's/one"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let further = [&["--set", "case.start=constant-temperature"], out].concat();
+        done(dir.path(), small(&further));
+        let run = dir.path().join(directory);
+        let before = fs::metadata(run.join("series.csv")).unwrap().modified().unwrap();
+        let refused = kolmo(dir.path(), small(&further));
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.err.contains("already holds a run"), "{}", refused.err);
+        assert_eq!(fs::metadata(run.join("series.csv")).unwrap().modified().unwrap(), before);
+
+        let command = |name: &str| {
+            let line = refused.err.lines().find_map(|line| line.trim().strip_prefix(name));
+            line.unwrap_or_else(|| panic!("no `{name}` in {}", refused.err)).trim()
+        };
+        let elsewhere = shell(dir.path(), command("in another directory:"));
+        assert_eq!(elsewhere.code, Some(0), "{}", elsewhere.err);
+        let copy = dir.path().join(format!("{directory}-2"));
+        assert!(read(copy.join("series.csv")) == read(run.join("series.csv")));
+        let again = shell(dir.path(), command("in its place:"));
+        assert_eq!(again.code, Some(0), "{}", again.err);
+        assert!(fs::metadata(run.join("series.csv")).unwrap().modified().unwrap() > before);
+        // Now that one copy is there, the next is proposed.
+        let refused = kolmo(dir.path(), small(&further));
+        assert!(
+            refused.err.contains(&format!(
+                "{}-3",
+                directory.rsplit('/').next().unwrap().split('\'').next_back().unwrap()
+            )),
+            "{}",
+            refused.err
+        );
+    }
+}
+
+#[test]
+fn overwrite_removes_the_old_run_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run"]));
+    fs::write(dir.path().join("run/notes.txt"), "mine").unwrap();
+    let set = ["--set", "output.fields=none", "--set", "case.reynolds=50", "--overwrite"];
+    done(dir.path(), small(&[&["--out", "run"], &set[..]].concat()));
+    let names = names(&dir.path().join("run"));
+    assert!(names.contains(&"notes.txt".into()) && !names.contains(&"fields".into()), "{names:?}");
+    assert!(!names.contains(&"reference.csv".into()), "{names:?}");
+}
+
+#[test]
+fn a_wrong_input_is_refused_with_status_2_and_leaves_no_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("broken.toml"), "[case\n").unwrap();
+    fs::write(dir.path().join("empty.toml"), "").unwrap();
+    fs::write(dir.path().join("file"), "").unwrap();
+    for (arguments, message) in [
+        (small(&["--set", "time.clf=0.5"]), "unknown key `clf` in [time]; did you mean `cfl`?"),
+        (small(&["--set", "scheme.filter=yes"]), "filter = \"yes\": unknown"),
+        (small(&["--set", "time"]), "no `=` in it"),
+        (small(&["--backend", "cuda"]), "runs on the CPU only"),
+        (small(&["--out", "file"]), "file is a file"),
+        (small(&["--set", "grid.points=[4, 16, 16]"]), "4 points along x"),
+        (small(&["--set", "grid.points=[60000, 60000, 60000]"]), "GiB"),
+        (vec!["run", "taylor-gren"], "no such file"),
+        (vec!["run", "broken.toml"], "broken.toml:1: not TOML"),
+        (vec!["run", "empty.toml"], "[case] needs `name`"),
+        (vec!["run", "."], "a directory"),
+        (vec!["init", "taylor"], "`taylor` is no case"),
+        (vec!["run"], "Usage"),
+        (vec!["run", "taylor-green", "--sett", "a=1"], "--set"),
+        (vec!["fly"], "unrecognized subcommand"),
+        (vec![], "Usage"),
+    ] {
+        let outcome = kolmo(dir.path(), &arguments);
+        assert_eq!(outcome.code, Some(2), "{arguments:?}: {}", outcome.err);
+        assert!(outcome.err.contains(message), "{arguments:?}: {}", outcome.err);
+        assert!(!outcome.err.contains("panicked") && outcome.out.is_empty());
+    }
+    assert_eq!(names(dir.path()), ["broken.toml", "empty.toml", "file"]);
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_a_failure_with_its_path() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("file"), "").unwrap();
+    let outcome = kolmo(dir.path(), small(&["--out", "file/run"]));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.err);
+    assert!(outcome.err.starts_with("error: file/run: "), "{}", outcome.err);
+}

@@ -1,0 +1,194 @@
+//! What a run leaves, and the commands around it.
+
+use super::*;
+
+#[test]
+fn a_run_leaves_every_file_of_the_contract() {
+    let dir = tempfile::tempdir().unwrap();
+    let outcome = done(dir.path(), small(&["--set", "output.series={ every_steps = 1 }"]));
+    assert!(outcome.err.ends_with("runs/taylor-green/report.html\n"), "{}", outcome.err);
+    let run = dir.path().join("runs/taylor-green");
+    #[rustfmt::skip]
+    assert_eq!(names(&run), [
+        "config.toml", "fields", "log.jsonl", "plots", "reference.csv", "report.html", "series.csv", "slices",
+        "summary.json",
+    ]);
+    assert_eq!(
+        names(&run.join("fields")),
+        ["fields.vti.series", "step_00000000.vti", "step_00000004.vti"]
+    );
+    assert_eq!(names(&run.join("slices")).len(), 2 * 3 + 1);
+    let header = read(run.join("series.csv")).lines().next().unwrap().to_string();
+    assert_eq!(header, kolmo::io::FLOW_COLUMNS.join(","));
+    assert_whole(&run, 5);
+    let summary = summary(&run);
+    assert_eq!(summary["finished"], true);
+    assert_eq!((&summary["steps"], &summary["backend"]), (&4.into(), &"cpu".into()));
+}
+
+#[test]
+fn the_configuration_of_a_run_repeats_it_to_the_bit() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "first", "--set", "case.reynolds=123.4"]));
+    done(dir.path(), ["run", "first/config.toml", "--out", "second"]);
+    for name in ["series.csv", "fields/step_00000004.vti", "slices/step_00000004_xy.png"] {
+        let [first, second] =
+            ["first", "second"].map(|run| fs::read(dir.path().join(run).join(name)).unwrap());
+        assert!(first == second, "{name} differs");
+    }
+}
+
+#[test]
+fn series_and_fields_do_not_depend_on_the_number_of_threads() {
+    let dir = tempfile::tempdir().unwrap();
+    // Odd sizes, so that the threads get unequal shares.
+    let further = ["--set", "grid.points=[17, 24, 13]", "--set", "output.series.every_steps=1"];
+    for threads in ["1", "2", "3"] {
+        let set = format!("compute.threads={threads}");
+        done(dir.path(), small(&[&further[..], &["--set", &set, "--out", threads]].concat()));
+    }
+    for name in ["series.csv", "fields/step_00000004.vti"] {
+        let [one, two, three] =
+            ["1", "2", "3"].map(|run| fs::read(dir.path().join(run).join(name)).unwrap());
+        assert!(one == two && two == three, "{name} differs");
+    }
+}
+
+#[test]
+fn every_shipped_input_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let configs = Path::new(ROOT).join("configs");
+    let inputs = names(&configs);
+    assert!(inputs.len() >= 13, "{inputs:?}");
+    for name in inputs {
+        let input = configs.join(&name).display().to_string();
+        let points: Vec<String> = toml_points(&input)
+            .iter()
+            .map(|&n| if n > 1 { 16 } else { 1 })
+            .map(|n| n.to_string())
+            .collect();
+        let points = format!("grid.points=[{}]", points.join(", "));
+        let arguments =
+            ["run", &input, "--set", &points, "--set", "time.max_steps=2", "--out", &name];
+        done(dir.path(), arguments);
+        assert_eq!(summary(&dir.path().join(&name))["steps"], 2, "{name}");
+    }
+}
+
+fn toml_points(input: &str) -> Vec<i64> {
+    let table: toml::Table = read(input).parse().unwrap();
+    table["grid"]["points"].as_array().unwrap().iter().map(|n| n.as_integer().unwrap()).collect()
+}
+
+#[test]
+fn the_input_that_init_prints_runs_for_every_case_and_is_read_back_by_vtk_and_pandas() {
+    let dir = tempfile::tempdir().unwrap();
+    let cases = done(dir.path(), ["cases"]).out;
+    let cases: Vec<&str> =
+        cases.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    assert_eq!(cases, kolmo::cases::NAMES);
+    for case in cases {
+        let input = dir.path().join("my.toml");
+        fs::write(&input, done(dir.path(), ["init", case]).out).unwrap();
+        let points = toml_points(&input.display().to_string());
+        let points: Vec<String> = points.iter().map(|n| n.min(&16).to_string()).collect();
+        let points = format!("grid.points=[{}]", points.join(", "));
+        let time = "time={ max_steps = 3 }";
+        let series = "output.series={ every_steps = 1 }";
+        let arguments =
+            ["run", "my.toml", "--set", &points, "--set", time, "--set", series, "--out", case];
+        done(dir.path(), arguments);
+        assert_whole(&dir.path().join(case), 4);
+        let rows = read(dir.path().join(case).join("series.csv"));
+        let header = rows.lines().next().unwrap();
+        assert_eq!(header.ends_with("error_l2,error_max"), case != "taylor-green", "{header}");
+    }
+}
+
+#[test]
+fn outputs_land_on_their_times_and_in_single_precision_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let further = [
+        "--set",
+        "time={ end = 0.35 }",
+        "--set",
+        "output.series={ every_time = 0.1 }",
+        "--set",
+        "output.fields={ every_time = 0.25, variables = ['density', 'temperature', 'dilatation'] }",
+        "--set",
+        "compute.precision=f32",
+        "--out",
+        "run",
+    ];
+    done(dir.path(), small(&further));
+    let run = dir.path().join("run");
+    let series = Series::read(&run.join("series.csv")).unwrap();
+    assert_eq!(series.column("time").unwrap(), [0.0, 0.1, 0.2, 0.30000000000000004, 0.35]);
+    let index: serde_json::Value =
+        serde_json::from_str(&read(run.join("fields/fields.vti.series"))).unwrap();
+    let times: Vec<f64> =
+        index["files"].as_array().unwrap().iter().map(|f| f["time"].as_f64().unwrap()).collect();
+    assert_eq!(times, [0.0, 0.25, 0.35]);
+    assert_whole(&run, 5);
+}
+
+#[test]
+fn plot_draws_a_run_again_and_refuses_what_is_none() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run"]));
+    let report = dir.path().join("run/report.html");
+    let before = read(&report);
+    fs::remove_file(&report).unwrap();
+    fs::remove_dir_all(dir.path().join("run/plots")).unwrap();
+    let outcome = done(dir.path(), ["plot", "run"]);
+    assert_eq!(outcome.out, "run/report.html\n");
+    assert!(read(&report) == before);
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    for (wrong, message) in [
+        ("nowhere", "error: nowhere: there is no such directory\n"),
+        (
+            "empty",
+            "error: empty: config.toml is missing, so this is no run, or one that stopped before its first output\n",
+        ),
+    ] {
+        let outcome = kolmo(dir.path(), ["plot", wrong]);
+        assert_eq!((outcome.code, &*outcome.err), (Some(1), message));
+    }
+    assert!(names(&dir.path().join("empty")).is_empty());
+}
+
+#[test]
+fn the_picture_of_the_readme_is_drawn_from_a_run() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run"]));
+    let picture = dir.path().join("picture.png");
+    script("postprocess/overview.py", &[&dir.path().join("run"), &picture]);
+    assert!(fs::read(&picture).unwrap().starts_with(b"\x89PNG"));
+}
+
+#[test]
+fn info_says_what_the_machine_has_and_help_of_every_command_has_an_example() {
+    let dir = tempfile::tempdir().unwrap();
+    let info = done(dir.path(), ["info"]).out;
+    for name in ["kolmo", "cpu", "cores", "threads", "simd", "gpu", "mpi"] {
+        assert!(info.lines().any(|line| line.starts_with(name)), "{name} in {info}");
+    }
+    for command in ["run", "init", "cases", "info", "plot"] {
+        let help = done(dir.path(), [command, "--help"]).out;
+        assert!(help.contains(&format!("  kolmo {command}")), "{help}");
+    }
+    let help = done(dir.path(), ["--help"]).out;
+    assert!(help.contains("kolmo run taylor-green"), "{help}");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let dir = tempfile::tempdir().unwrap();
+    for command in ["cases", "init taylor-green", "info"] {
+        let outcome = shell(dir.path(), &format!("{KOLMO} {command} | true"));
+        assert_eq!(outcome.err, "", "{command}");
+    }
+    let outcome = shell(dir.path(), &format!("{KOLMO} cases > /dev/full"));
+    assert_eq!(outcome.code, Some(1));
+    assert!(outcome.err.starts_with("error: standard output: "), "{}", outcome.err);
+}

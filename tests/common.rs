@@ -1,0 +1,140 @@
+//! What several modules of tests share: runs without files, sums over fields, orders of convergence.
+
+use std::f64::consts::TAU;
+use std::ops::Range;
+
+use kolmo::Real;
+use kolmo::backend::cpu::Field;
+use kolmo::config::{Config, parse};
+use kolmo::time::Simulation;
+use num_complex::Complex;
+
+/// The four forms of convection, as users type them.
+pub(crate) const CONVECTION: [&str; 4] =
+    ["divergence", "feiereisen", "kennedy-gruber", "staggered"];
+/// The three forms of the energy equation.
+pub(crate) const ENERGY: [&str; 3] = ["divergence", "split-enthalpy", "split-pressure"];
+/// The three forms of the viscous terms.
+pub(crate) const VISCOUS: [&str; 3] = ["laplacian", "midpoint", "conservative"];
+/// The three viscosity laws.
+pub(crate) const LAWS: [&str; 3] = ["constant", "power", "sutherland"];
+
+/// The configuration of `case` on `points` points, one thread, with keys set as by `--set`.
+pub(crate) fn config(case: &str, points: [usize; 3], set: &[&str]) -> Config {
+    let text = format!(
+        "[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nend = 1e9\n[compute]\nthreads = 1\n"
+    );
+    let set: Vec<String> = set.iter().map(ToString::to_string).collect();
+    parse(&text, case, &set).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The run that [`config`] describes, at its start.
+pub(crate) fn simulation<T: Real>(case: &str, points: [usize; 3], set: &[&str]) -> Simulation<T> {
+    Simulation::new(&config(case, points, set)).unwrap()
+}
+
+/// Step until `end`, which the last step lands on.
+pub(crate) fn advance<T: Real>(simulation: &mut Simulation<T>, end: f64) {
+    while simulation.time() < end {
+        simulation.step(Some(end)).unwrap();
+    }
+}
+
+/// Take `steps` steps.
+pub(crate) fn steps<T: Real>(simulation: &mut Simulation<T>, steps: usize) {
+    for _ in 0..steps {
+        simulation.step(None).unwrap();
+    }
+}
+
+/// dU/dt of U as it is now. The memory it is written to holds NaN before.
+pub(crate) fn rate(simulation: &mut Simulation<f64>) -> Vec<Field<f64>> {
+    let points = simulation.grid().len();
+    let (system, state) = simulation.system_and_state();
+    let mut rate = vec![Field::zeros(points); state.len()];
+    rate.iter_mut().for_each(|field| field.fill(f64::NAN));
+    system.rhs(state, &mut rate, 0.0, 1.0);
+    rate
+}
+
+/// Set U from (ρ, u, v, w, p) at every point.
+pub(crate) fn set_flow(
+    simulation: &mut Simulation<f64>,
+    gamma: f64,
+    flow: impl Fn([usize; 3], [f64; 3]) -> [f64; 5],
+) {
+    let grid = *simulation.grid();
+    for at in 0..grid.len() {
+        let index = grid.index(at);
+        let conserved = conserved(gamma, flow(index, grid.coordinates(index)));
+        for (field, value) in simulation.state_mut().iter_mut().zip(conserved) {
+            field[at] = value;
+        }
+    }
+}
+
+/// (ρ, ρu, ρv, ρw, ρE) from (ρ, u, v, w, p).
+pub(crate) fn conserved(gamma: f64, [rho, u, v, w, p]: [f64; 5]) -> [f64; 5] {
+    let energy = p / (gamma - 1.0) + 0.5 * rho * (u * u + v * v + w * w);
+    [rho, rho * u, rho * v, rho * w, energy]
+}
+
+/// (2/N) Σ f exp(−i Σ nₐ θₐ), θₐ = 2π iₐ / Nₐ: the coefficient of a wave with n periods along each axis; f = sin gives −i.
+pub(crate) fn projection(
+    points: [usize; 3],
+    periods: [i32; 3],
+    field: impl Fn(usize) -> f64,
+) -> Complex<f64> {
+    let [nx, ny, nz] = points;
+    let mut sum = Complex::ZERO;
+    for at in 0..nx * ny * nz {
+        let index = [at % nx, at / nx % ny, at / (nx * ny)];
+        let angle: f64 = (0..3)
+            .map(|axis| TAU * f64::from(periods[axis]) * float(index[axis]) / float(points[axis]))
+            .sum();
+        sum += field(at) * Complex::cis(-angle);
+    }
+    2.0 * sum / float(nx * ny * nz)
+}
+
+/// A count as a number.
+#[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+pub(crate) fn float(count: usize) -> f64 {
+    count as f64
+}
+
+/// max |a − b|.
+pub(crate) fn max_difference(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// Panics unless the order of convergence between neighbouring (size, error) lies in `range`; a size is a spacing or a
+/// step.
+pub(crate) fn assert_orders(errors: &[(f64, f64)], range: Range<f64>, what: &str) {
+    for pair in errors.windows(2) {
+        let order = (pair[0].1 / pair[1].1).ln() / (pair[0].0 / pair[1].0).ln();
+        assert!(range.contains(&order), "{what}: order {order:.2} of {errors:?}, not in {range:?}");
+    }
+}
+
+/// Panics unless |found / expected − 1| ≤ `relative`.
+pub(crate) fn assert_close(found: f64, expected: f64, relative: f64, what: &str) {
+    let off = (found / expected - 1.0).abs();
+    assert!(off <= relative, "{what}: {found:e}, expected {expected:e}: off by {off:.2e}");
+}
+
+/// Numbers in (−1, 1) that look random and are the same on every machine (`splitmix64`, Steele et al. 2014).
+pub(crate) fn noise(seed: u64) -> impl FnMut() -> f64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^= z >> 31;
+        // 53 bits fill a double.
+        #[allow(clippy::cast_precision_loss, reason = "exact")]
+        let unit = (z >> 11) as f64 / (1_u64 << 53) as f64;
+        2.0 * unit - 1.0
+    }
+}

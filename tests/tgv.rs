@@ -1,0 +1,214 @@
+//! The Taylor-Green vortex against its short-time series and against spectral solutions.
+
+use kolmo::time::Simulation;
+
+use crate::common::{advance, simulation};
+
+/// A Taylor-Green vortex on `n`^3 points on all cores.
+fn vortex(n: usize, set: &[&str]) -> Simulation<f64> {
+    let set = [&["compute.threads=auto"], set].concat();
+    simulation("taylor-green", [n; 3], &set)
+}
+
+/// The rows of a table with comment lines and a header.
+fn rows(text: &str) -> impl Iterator<Item = Vec<&str>> {
+    text.lines().filter(|line| !line.starts_with('#')).skip(1).map(|line| line.split(',').collect())
+}
+
+fn number(cell: &str) -> f64 {
+    cell.parse().unwrap()
+}
+
+/// Largest deviations, over the instants of the table, of the quantities it holds: kinetic energy, enstrophy, pressure
+/// dilatation, solenoidal and dilatational dissipation.
+fn short_time_errors(n: usize) -> [f64; 5] {
+    const QUANTITIES: [&str; 5] = [
+        "kinetic_energy",
+        "enstrophy",
+        "pressure_dilatation",
+        "dissipation_solenoidal",
+        "dissipation_dilatational",
+    ];
+    let mut worst = [0.0_f64; 5];
+    let mut running: Option<(String, Simulation<f64>)> = None;
+    for row in rows(include_str!("data/tgv_short_time.csv")) {
+        let flow = row[..3].join(",");
+        let mut simulation = match running.take() {
+            Some((known, simulation)) if known == flow => simulation,
+            _ => vortex(
+                n,
+                &[
+                    &format!("case.mach={}", row[0]),
+                    &format!("case.reynolds={}", row[1]),
+                    &format!("case.start={}", row[2]),
+                    "time.cfl=0.2",
+                ],
+            ),
+        };
+        advance(&mut simulation, number(row[3]));
+        let names = simulation.columns();
+        let values = simulation.row();
+        for (at, quantity) in QUANTITIES.iter().enumerate() {
+            let column = names.iter().position(|name| name == quantity).unwrap();
+            worst[at] = worst[at].max((values[column] - number(row[4 + at])).abs());
+        }
+        running = Some((flow, simulation));
+    }
+    worst
+}
+
+#[test]
+fn the_vortex_follows_its_short_time_series_with_errors_that_fall_at_sixth_order() {
+    let coarse = short_time_errors(32);
+    let fine = short_time_errors(48);
+    // Measured at 32^3: 1.6e-9, 4.0e-8, 1.7e-8, 7.4e-10, 2.6e-10.
+    for (error, bound) in coarse.iter().zip([2.5e-9, 6e-8, 2.5e-8, 1.1e-9, 4e-10]) {
+        assert!(*error < bound, "{coarse:?}");
+    }
+    for (coarse, fine) in coarse.iter().zip(&fine) {
+        let order = (coarse / fine).ln() / 1.5_f64.ln();
+        assert!((5.5..7.0).contains(&order), "order {order}: {coarse} {fine}");
+    }
+}
+
+#[test]
+fn at_reynolds_100_the_vortex_lies_on_the_spectral_solution() {
+    let mut simulation = vortex(64, &["case.mach=0.1", "case.reynolds=100"]);
+    let (mut energy_error, mut dissipation_error, mut peak) = (0.0_f64, 0.0_f64, 0.0_f64);
+    for row in rows(include_str!("data/tgv_re100_mach0.1.csv")) {
+        let [time, energy, dissipation] = [0, 1, 2].map(|column| number(row[column]));
+        advance(&mut simulation, time);
+        peak = peak.max(dissipation);
+        energy_error = energy_error.max((simulation.quantity("kinetic_energy") - energy).abs());
+        let found = simulation.quantity("dissipation_solenoidal");
+        dissipation_error = dissipation_error.max((found - dissipation).abs());
+    }
+    println!(
+        "kinetic energy {energy_error:.2e}, dissipation {:.2e} of the peak",
+        dissipation_error / peak
+    );
+    assert!(energy_error < 1e-5, "kinetic energy off by {energy_error}");
+    assert!(dissipation_error < 3e-4 * peak, "dissipation off by {dissipation_error}");
+}
+
+/// Deviations from the incompressible spectral solution at Re = 1600 until t = 10: the largest and the root mean square
+/// of the kinetic energy, of −dE/dt + ⟨p div u⟩, of the dissipation, and of the gap between the two; energy as a
+/// fraction of its start, the others of the peak of the dissipation.
+#[derive(Debug)]
+struct Deviations([[f64; 2]; 4]);
+
+/// One instant: time, kinetic energy, −dE/dt + ⟨p div u⟩, dissipation.
+type Instant = [f64; 4];
+
+impl Deviations {
+    #[allow(clippy::cast_precision_loss, reason = "a few hundred rows")]
+    fn of(history: &[Instant]) -> Self {
+        let config = crate::common::config("taylor-green", [8; 3], &["case.reynolds=1600"]);
+        let domain = config.grid.domain;
+        let reference = config.case.reference(&config.gas, &domain, [true; 3]).unwrap();
+        let peak = reference.dissipation.iter().copied().fold(0.0, f64::max);
+        let mut deviations = [[0.0_f64; 2]; 4];
+        for &[time, energy, loss, dissipation] in history {
+            let exact = reference.dissipation_at(time).unwrap();
+            let apart = [
+                (energy - reference.kinetic_energy_at(time).unwrap()) / 0.125,
+                (loss - exact) / peak,
+                (dissipation - exact) / peak,
+                (loss - dissipation) / peak,
+            ];
+            for ([largest, squares], apart) in deviations.iter_mut().zip(apart) {
+                *largest = largest.max(apart.abs());
+                *squares += apart * apart / history.len() as f64;
+            }
+        }
+        Self(deviations.map(|[largest, squares]| [largest, squares.sqrt()]))
+    }
+}
+
+fn run_at_reynolds_1600(n: usize) -> Deviations {
+    let mut simulation = vortex(n, &["case.mach=0.1", "case.reynolds=1600"]);
+    let mut history = Vec::new();
+    for tenth in 0..=100 {
+        advance(&mut simulation, 0.1 * f64::from(tenth));
+        let names = simulation.columns();
+        let row = simulation.row();
+        let value = |name: &str| row[names.iter().position(|column| *column == name).unwrap()];
+        let loss = value("pressure_dilatation") - value("ke_rate");
+        history.push([value("time"), value("kinetic_energy"), loss, value("dissipation")]);
+    }
+    Deviations::of(&history)
+}
+
+/// A history that `validation/run` left.
+fn committed(text: &str) -> Deviations {
+    let history: Vec<Instant> = rows(text)
+        .map(|row| {
+            let [time, energy, dissipation, p_div, rate] =
+                [0, 1, 2, 3, 4].map(|column| number(row[column]));
+            [time, energy, p_div - rate, dissipation]
+        })
+        .collect();
+    assert!(history.last().unwrap()[0] > 9.99, "the run did not reach t = 10");
+    Deviations::of(&history)
+}
+
+#[test]
+fn at_reynolds_1600_energy_loss_and_dissipation_converge_to_the_spectral_solution() {
+    let grids = [
+        ("32", run_at_reynolds_1600(32)),
+        ("64", run_at_reynolds_1600(64)),
+        ("96", committed(include_str!("../validation/histories/re1600-ma0.1-96.csv"))),
+        ("128", committed(include_str!("../validation/histories/re1600-ma0.1-128.csv"))),
+    ];
+    for (n, deviations) in &grids {
+        println!("{n}^3: {deviations:.4?}");
+    }
+    for pair in grids.windows(2) {
+        for (coarse, fine) in pair[0].1.0.iter().zip(&pair[1].1.0) {
+            assert!(fine[0] < coarse[0] && fine[1] < coarse[1], "{pair:?}");
+        }
+    }
+}
+
+/// The time at which the run stops itself, with its message, or `None` where it reaches `end`.
+fn blow_up(set: &[&str], end: f64) -> Option<(f64, String)> {
+    let mut simulation = vortex(32, set);
+    while simulation.time() < end {
+        if let Err(error) = simulation.step(Some(end)) {
+            return Some((simulation.time(), error.to_string()));
+        }
+    }
+    None
+}
+
+#[test]
+fn the_default_forms_run_to_the_end_without_a_filter() {
+    assert_eq!(blow_up(&["case.mach=0.1", "case.reynolds=1600"], 20.0), None);
+    assert_eq!(blow_up(&["case.mach=0.5", "case.reynolds=inf"], 20.0), None);
+}
+
+#[test]
+fn forms_that_do_not_keep_the_kinetic_energy_blow_up_and_say_where() {
+    // Times found with two independent solvers; the message is what a user meets.
+    let divergence = ["scheme.convection=divergence", "scheme.energy=divergence"];
+    let feiereisen = ["scheme.convection=feiereisen", "scheme.energy=divergence"];
+    let flows: [(&str, &str, [&str; 2], std::ops::Range<f64>); 6] = [
+        ("0.1", "1600", divergence, 4.0..6.0),
+        ("0.5", "1600", divergence, 4.2..5.2),
+        ("0.5", "inf", divergence, 3.8..4.8),
+        ("0.1", "1600", feiereisen, 9.0..11.0),
+        ("0.5", "1600", feiereisen, 7.4..9.0),
+        ("0.5", "inf", feiereisen, 5.4..6.4),
+    ];
+    for (mach, reynolds, forms, expected) in flows {
+        let (mach, reynolds) = (format!("case.mach={mach}"), format!("case.reynolds={reynolds}"));
+        let set = [[mach.as_str(), reynolds.as_str()], forms].concat();
+        let (time, message) = blow_up(&set, 20.0).unwrap_or_else(|| panic!("{set:?} ran on"));
+        println!("{set:?}: t = {time:.2}");
+        assert!(expected.contains(&time), "{set:?} blew up at {time}");
+        assert!(
+            message.contains("diverged at step") && message.contains("at point ("),
+            "{message}"
+        );
+    }
+}

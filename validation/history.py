@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Cut a run down to what the tables of docs/validation.md need. Standard library only.
+
+history.py SERIES_CSV             the history of a run, thinned, to standard output
+history.py --robustness RUN_DIR   one row of robustness.csv
+"""
+
+import csv
+import json
+import pathlib
+import sys
+
+COLUMNS = ["time", "kinetic_energy", "dissipation", "pressure_dilatation", "ke_rate", "enstrophy"]
+INTERVAL = 0.05
+
+
+def history(path):
+    """Rows of the series about every INTERVAL, first and last included."""
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    print(",".join(COLUMNS))
+    due = 0.0
+    for row in rows:
+        if float(row["time"]) >= due or row is rows[-1]:
+            print(",".join(f"{float(row[name]):.9g}" for name in COLUMNS))
+            due = float(row["time"]) + INTERVAL
+
+
+def robustness(run_dir):
+    """points, Ma, Re, forms, time reached, whether that was the end, kinetic energy and rms density there."""
+    run = pathlib.Path(run_dir)
+    summary = json.loads((run / "summary.json").read_text())
+    with open(run / "series.csv", newline="") as file:
+        last = list(csv.DictReader(file))[-1]
+    scheme = summary["scheme"]
+    finished = summary["finished"]
+    rms = rms_density(run) if finished else float("nan")
+    energy = float(last["kinetic_energy"]) if finished else float("nan")
+    reynolds = summary["reynolds"] or "inf"
+    print(
+        f"{summary['points'][0]},{summary['mach']:g},{reynolds},{scheme['convection']},{scheme['energy']},"
+        f"{summary['end_time']:.2f},{finished},{energy:.4f},{rms:.4f}"
+    )
+
+
+def rms_density(run):
+    """sqrt of the variance of the density in the last fields written."""
+    import vtk
+    from vtk.util.numpy_support import vtk_to_numpy
+
+    reader = vtk.vtkXMLImageDataReader()
+    reader.SetFileName(str(sorted((run / "fields").glob("*.vti"))[-1]))
+    reader.Update()
+    return float(vtk_to_numpy(reader.GetOutput().GetPointData().GetArray("density")).std())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3 and sys.argv[1] == "--robustness":
+        robustness(sys.argv[2])
+    elif len(sys.argv) == 2:
+        history(sys.argv[1])
+    else:
+        sys.exit(__doc__)

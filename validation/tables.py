@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Write the tables of docs/validation.md from validation/histories. Standard library only.
+
+The page holds a pair of comments for each table, `<!-- table: NAME -->` and `<!-- end -->`; what lies between is replaced.
+"""
+
+import csv
+import math
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+HISTORIES = ROOT / "validation" / "histories"
+PAGE = ROOT / "docs" / "validation.md"
+REFERENCE = ROOT / "cases" / "taylor-green" / "reference" / "re1600-incompressible.csv"
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def interpolate(rows, name, t):
+    """Cubic through the four nearest rows."""
+    times = [float(row["time"]) for row in rows]
+    after = next((i for i, time in enumerate(times) if time >= t), len(times) - 1)
+    first = min(max(after - 2, 0), len(times) - 4)
+    total = 0.0
+    for i in range(first, first + 4):
+        weight = math.prod((t - times[j]) / (times[i] - times[j]) for j in range(first, first + 4) if j != i)
+        total += weight * float(rows[i][name])
+    return total
+
+
+def resolution():
+    reference = read(REFERENCE)
+    peak = max(float(row["dissipation"]) for row in reference)
+    lines = [
+        "| points | kinetic energy | −dE/dt + ⟨p div u⟩ | dissipation | gap |",
+        "|---|---|---|---|---|",
+    ]
+    for n in (32, 48, 64, 96, 128):
+        path = HISTORIES / f"re1600-ma0.1-{n}.csv"
+        apart = []
+        for row in read(path):
+            row = {name: float(value) for name, value in row.items()}
+            exact = interpolate(reference, "dissipation", row["time"])
+            loss = row["pressure_dilatation"] - row["ke_rate"]
+            energy = (row["kinetic_energy"] - interpolate(reference, "kinetic_energy", row["time"])) / 0.125
+            apart.append((energy, (loss - exact) / peak, (row["dissipation"] - exact) / peak, (loss - row["dissipation"]) / peak))
+        cells = []
+        for column in zip(*apart):
+            largest = max(abs(x) for x in column)
+            rms = math.sqrt(sum(x * x for x in column) / len(column))
+            cells.append(f"{100 * largest:.2f} % / {100 * rms:.2f} %")
+        lines.append(f"| {n}³ | " + " | ".join(cells) + " |")
+    return lines
+
+
+def robustness():
+    forms = [
+        ("divergence", "divergence"),
+        ("feiereisen", "divergence"),
+        ("feiereisen", "split-enthalpy"),
+        ("kennedy-gruber", "divergence"),
+        ("kennedy-gruber", "split-pressure"),
+        ("staggered", "divergence"),
+        ("staggered", "split-pressure"),
+    ]
+    rows = read(HISTORIES / "robustness.csv")
+    flows = list(dict.fromkeys((row["points"], row["mach"], row["reynolds"]) for row in rows))
+    lines = [
+        "| points | Ma | Re | " + " | ".join(f"{convection}, {energy}" for convection, energy in forms) + " |",
+        "|---" * (3 + len(forms)) + "|",
+    ]
+    for flow in flows:
+        cells = []
+        for form in forms:
+            match = [row for row in rows if (row["points"], row["mach"], row["reynolds"], row["convection"], row["energy"]) == (*flow, *form)]
+            if not match:
+                cells.append("–")
+            elif match[0]["finished"] == "True":
+                cells.append(f"ok ({match[0]['kinetic_energy']}, {match[0]['rms_density']})")
+            else:
+                cells.append(match[0]["end_time"])
+        lines.append(f"| {flow[0]}³ | {flow[1]} | {flow[2].removesuffix('.0')} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def main():
+    page = PAGE.read_text()
+    for name, table in (("resolution", resolution()), ("robustness", robustness())):
+        start = page.index(f"<!-- table: {name} -->")
+        end = page.index("<!-- end -->", start)
+        page = page[:start] + f"<!-- table: {name} -->\n\n" + "\n".join(table) + "\n\n" + page[end:]
+    PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()
