@@ -26,7 +26,7 @@ pub enum Error {
     },
     /// The flow left the range in which the equations have a meaning.
     #[error(
-        "the run diverged at step {step}, t = {time:.6}: {field} = {value} at point ({}, {}, {})\n       what was written before is intact; use a smaller `time.cfl`, more points, a filter, or a more robust `scheme.convection` and `scheme.energy`",
+        "the run diverged at step {step}, t = {time:.6}: {field} = {value} at point ({}, {}, {})\n       what was written before is intact; use a smaller `time.cfl` or `time.dt`, more points, a filter, or a more robust `scheme.convection` and `scheme.energy`",
         .index[0], .index[1], .index[2]
     )]
     Diverged {

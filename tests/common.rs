@@ -19,6 +19,16 @@ pub(crate) const VISCOUS: [&str; 3] = ["laplacian", "midpoint", "conservative"];
 /// The three viscosity laws.
 pub(crate) const LAWS: [&str; 3] = ["constant", "power", "sutherland"];
 
+/// Families whose order in space is tested, with that order.
+pub(crate) const FAMILIES: [(&str, i32); 6] = [
+    ("explicit4", 4),
+    ("compact4", 4),
+    ("compact6", 6),
+    ("compact8", 8),
+    ("compact8-penta", 8),
+    ("compact10-penta", 10),
+];
+
 /// The configuration of `case` on `points` points, one thread, with keys set as by `--set`.
 pub(crate) fn config(case: &str, points: [usize; 3], set: &[&str]) -> Config {
     let text = format!(
@@ -31,6 +41,19 @@ pub(crate) fn config(case: &str, points: [usize; 3], set: &[&str]) -> Config {
 /// The run that [`config`] describes, at its start.
 pub(crate) fn simulation<T: Real>(case: &str, points: [usize; 3], set: &[&str]) -> Simulation<T> {
     Simulation::new(&config(case, points, set)).unwrap()
+}
+
+/// The run of `case` with (derivative, convection, energy, viscous) and what else is `set`.
+pub(crate) fn run_with(
+    case: &str,
+    points: [usize; 3],
+    forms: [&str; 4],
+    set: &[String],
+) -> Simulation<f64> {
+    let keys = ["derivative", "convection", "energy", "viscous"];
+    let forms = keys.iter().zip(forms).map(|(key, form)| format!("scheme.{key}={form}"));
+    let set: Vec<String> = forms.chain(set.iter().cloned()).collect();
+    simulation(case, points, &set.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// Step until `end`, which the last step lands on.

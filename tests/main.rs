@@ -2,12 +2,21 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod advection;
+mod allocations;
 mod bad_inputs;
 mod cases_exact;
 mod cases_registry;
 mod cli;
 mod common;
 mod config;
+mod conservation;
+mod convergence;
+mod invariance;
 mod io;
+mod lines;
+mod mms;
+mod operators;
 mod scheme;
 mod tgv;
+mod waves;

@@ -66,8 +66,10 @@ impl<T: Real> LineOperator<T> {
     /// `scheme` on lines of `n` points with two ends, closed by the rows of `closure`. Not for staggered schemes.
     ///
     /// # Panics
-    /// Where n is smaller than [`closed_min_points`].
+    /// Where n is smaller than [`closed_min_points`], or the closure has fewer rows than the stencil reaches out.
     pub fn closed(scheme: &Scheme, closure: &Closure, n: usize, h: f64) -> Self {
+        let reach = scheme.half_width().max(scheme.half_band());
+        assert!(closure.rows.len() >= reach, "{} needs a closure of {reach} rows", scheme.name);
         let fewest = closed_min_points(scheme, closure);
         assert!(n >= fewest, "{} with {} needs {fewest} points", scheme.name, closure.name);
         let mut matrix = BandedMatrix::toeplitz(n, scheme.alpha, scheme.beta, false);
@@ -110,11 +112,19 @@ impl<T: Real> LineOperator<T> {
     }
 }
 
-/// The fewest points of a line with two ends: both closures and one inner point, and every row within the line.
+/// The fewest points of a line with two ends: both closures and one inner point, every row within the line, and no more
+/// exactness than points. (Where all rows of a derivative are exact for the polynomial whose zeros are the n points, its
+/// right-hand side is zero and its derivative is not: A is singular.)
 pub fn closed_min_points(scheme: &Scheme, closure: &Closure) -> usize {
     let rows = closure.rows.len();
     let widest = closure.rows.iter().map(|row| row.rhs.len()).max().unwrap_or(0);
-    (2 * rows + 1).max(widest).max(2 * scheme.half_width() + 1)
+    let lowest = closure.rows.iter().map(|row| row.order as usize).min().unwrap_or(0);
+    let exact = match scheme.kind {
+        Kind::FirstDerivative | Kind::MidpointDerivative => lowest + 1,
+        Kind::SecondDerivative => lowest + 2,
+        Kind::MidpointInterpolation | Kind::Filter => 0,
+    };
+    (2 * rows + 1).max(widest).max(2 * scheme.half_width() + 1).max(exact)
 }
 
 /// What the weights of a right-hand side for h = 1 are multiplied by.

@@ -3,7 +3,7 @@
 use super::{LineOperator, Op, Shift};
 use crate::grid::{Axis, Grid};
 use crate::real::Real;
-use crate::scheme::{Scheme, SchemeFamily, default_closure, filter_closure};
+use crate::scheme::{Scheme, SchemeFamily, default_closure};
 
 /// The factored operators along every axis of a grid.
 #[derive(Clone, Debug)]
@@ -51,10 +51,7 @@ fn axis_operators<T: Real>(
             let fits = n >= scheme.min_points();
             return fits.then(|| LineOperator::periodic(scheme, shift, n, h));
         }
-        let closure = match op_is_filter(scheme) {
-            true => Some(filter_closure(scheme.order, scheme.alpha)),
-            false => default_closure(scheme),
-        }?;
+        let closure = default_closure(scheme)?;
         let fits = n >= super::closed_min_points(scheme, &closure);
         fits.then(|| LineOperator::closed(scheme, &closure, n, h))
     };
@@ -68,8 +65,4 @@ fn axis_operators<T: Real>(
             filter.and_then(|filter| make(filter, Shift::None)),
         ],
     }
-}
-
-fn op_is_filter(scheme: &Scheme) -> bool {
-    scheme.kind == crate::scheme::Kind::Filter
 }

@@ -188,7 +188,16 @@ impl SweepBuilder {
     }
 
     /// The field at `slot` of the fields that the sweep writes, as it is before the sweep.
+    ///
+    /// # Panics
+    /// Where it is first asked for after something was written to that field.
     pub fn previous(&self, slot: usize) -> Value {
+        let read = |o: &Operation| matches!(o, Operation::Previous { slot: s, .. } if *s == slot);
+        let written = self.stores(slot) || self.adds(slot);
+        assert!(
+            !written || self.any(read),
+            "field {slot} is written before its previous value is read"
+        );
         self.value_of(|result| Operation::Previous { slot, result })
     }
 
@@ -217,9 +226,14 @@ impl SweepBuilder {
         }
     }
 
-    /// Add `expr` to the field at `slot` of the fields that the sweep writes.
+    /// Add `expr` to the field at `slot` of the fields that the sweep writes. An expression without terms leaves the field
+    /// alone: β does not act on it either.
+    ///
+    /// # Panics
+    /// Where something was stored to that field.
     pub fn add(&self, slot: usize, expr: impl Into<Expr>) {
         let expr = expr.into();
+        assert!(!self.stores(slot), "field {slot} is both stored and added to");
         if !expr.0.is_empty() {
             self.sweep.borrow_mut().operations.push(Operation::Add { slot, expr });
         }
@@ -231,13 +245,30 @@ impl SweepBuilder {
     }
 
     /// Make the field at `slot` of the fields that the sweep writes equal to `expr`.
+    ///
+    /// # Panics
+    /// Where something was stored or added to that field.
     pub fn store(&self, slot: usize, expr: impl Into<Expr>) {
+        assert!(!self.stores(slot), "field {slot} is stored twice");
+        assert!(!self.adds(slot), "field {slot} is both stored and added to");
         self.sweep.borrow_mut().operations.push(Operation::Store { slot, expr: expr.into() });
     }
 
     /// The sweep as written.
     pub fn build(self) -> Sweep {
         self.sweep.into_inner()
+    }
+
+    fn any(&self, is: impl Fn(&Operation) -> bool) -> bool {
+        self.sweep.borrow().operations.iter().any(is)
+    }
+
+    fn stores(&self, slot: usize) -> bool {
+        self.any(|o| matches!(o, Operation::Store { slot: s, .. } if *s == slot))
+    }
+
+    fn adds(&self, slot: usize) -> bool {
+        self.any(|o| matches!(o, Operation::Add { slot: s, .. } if *s == slot))
     }
 
     /// The result of an operation that is there already, or of this one.

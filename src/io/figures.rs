@@ -24,7 +24,7 @@ pub(crate) fn figures(
     let over = Over { series, time: series.column("time").unwrap_or_default() };
     [
         kinetic_energy(&over, reference),
-        dissipation(&over, reference),
+        dissipation(&over, reference, summary),
         enstrophy(&over),
         budget(&over),
         resolution(&over, summary),
@@ -86,7 +86,9 @@ fn kinetic_energy(over: &Over, reference: Option<&Reference>) -> Option<Figure> 
     })
 }
 
-fn dissipation(over: &Over, reference: Option<&Reference>) -> Option<Figure> {
+/// Nothing for an inviscid flow, where the energy budget says all there is to say.
+fn dissipation(over: &Over, reference: Option<&Reference>, summary: &Summary) -> Option<Figure> {
+    summary.reynolds?;
     let mut curves = vec![over.column("from gradients", Line::Solid, "dissipation")?];
     curves.extend(
         energy_loss(over.series).map(|loss| over.curve("from the energy", Line::Dashed, &loss)),

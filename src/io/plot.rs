@@ -124,7 +124,7 @@ impl Plot {
             .margin_top(8 * PX)
             .margin_bottom(4 * PX)
             .x_label_area_size(54 * PX)
-            .y_label_area_size(92 * PX)
+            .y_label_area_size(self.y_label_area(scale, y))
             .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
         let text = ("sans-serif", TEXT).into_font().color(&INK);
         let y_label = scale.label(&self.y_label);
@@ -155,6 +155,12 @@ impl Plot {
         for (curve, points) in self.curves.iter().zip(&curves) {
             let stroke = curve.line.stroke();
             let points = points.iter().copied();
+            if points.len() == 1 && curve.line != Line::Reference {
+                // A line through one point is nothing to see.
+                let dot = ShapeStyle { filled: true, ..stroke };
+                chart.draw_series(points.map(|at| Circle::new(at, 3 * PX, dot)))?;
+                continue;
+            }
             match (curve.line, curve.line.dashes()) {
                 (Line::Reference, _) => {
                     let spaced = spaced(points, (x.1 - x.0) / 32.0);
@@ -170,6 +176,12 @@ impl Plot {
         }
         root.present()?;
         Ok(())
+    }
+
+    /// Room for the label and the numbers at the ticks; the ends of the axis have as many digits as any tick.
+    fn y_label_area(&self, scale: Scale, y: (f64, f64)) -> i32 {
+        let widest = [y.0, y.1].map(|end| text_width(&scale.tick(end, y.1 - y.0)));
+        (92 * PX).max(46 * PX + widest[0].max(widest[1]))
     }
 
     /// What is drawn: finite points, not too many, in the units of the axis.

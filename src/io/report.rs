@@ -99,7 +99,7 @@ impl Page {
                 self.html,
                 "<div class=\"verdict bad\"><p><strong>! Not finished</strong><br>{} Everything below is what was \
                  computed until then.</p></div>",
-                escape(&summary.stop_reason)
+                escape(&sentence(&summary.stop_reason))
             );
         }
         let (tone, name, sentence) = verdict_words(summary, series);
@@ -111,7 +111,7 @@ impl Page {
 
     fn numbers(&mut self, summary: &Summary, series: &Series) {
         self.push("<dl class=\"numbers\">");
-        if let Some((peak, time)) = peak(series, "dissipation") {
+        if let Some((peak, time)) = peak(series, "dissipation").filter(|peak| peak.0 > 0.0) {
             self.tile("peak dissipation", &number(peak), &format!("at t = {time:.2}"));
         }
         if let Some(worst) = summary.resolution {
@@ -192,9 +192,9 @@ impl Page {
                     entry.time,
                     STANDARD.encode(png),
                     gradient(),
-                    number(entry.min),
+                    number(scale_end(entry.min, entry.max)),
                     entry.time,
-                    number(entry.max),
+                    number(scale_end(entry.max, entry.min)),
                 );
             }
             self.push("</div>");
@@ -286,13 +286,27 @@ impl Page {
 fn parameters(summary: &Summary) -> String {
     let mut parts = Vec::new();
     match (summary.reynolds, summary.mach) {
-        (Some(reynolds), _) => parts.push(format!("Re = {reynolds}")),
+        (Some(reynolds), _) => parts.push(format!("Re = {}", short(reynolds))),
         (None, Some(_)) => parts.push("inviscid".to_string()),
         (None, None) => {}
     }
-    parts.extend(summary.mach.map(|mach| format!("Ma = {mach}")));
+    parts.extend(summary.mach.map(|mach| format!("Ma = {}", short(mach))));
     parts.push(format!("{} points", grid(summary.points)));
     parts.join(", ")
+}
+
+/// A parameter to four decimals, or all that it has where those do not tell it.
+fn short(value: f64) -> f64 {
+    let rounded = (value * 1e4).round() / 1e4;
+    if (rounded - value).abs() < 1e-3 * value { rounded } else { value }
+}
+
+/// With a capital at its beginning and a full stop at its end.
+fn sentence(text: &str) -> String {
+    let text = text.trim_end_matches('.');
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}.", letters.as_str())
 }
 
 fn grid([nx, ny, nz]: [usize; 3]) -> String {
@@ -356,6 +370,11 @@ fn peak(series: &Series, column: &str) -> Option<(f64, f64)> {
 fn evenly(steps: &[u64], most: usize) -> Vec<u64> {
     let count = steps.len().min(most);
     (0..count).map(|k| steps[k * (steps.len() - 1) / (count - 1).max(1)]).collect()
+}
+
+/// `value`, or zero where it is less than a colour of the scale that ends at `other`.
+fn scale_end(value: f64, other: f64) -> f64 {
+    if value.abs() < 1e-3 * other.abs() { 0.0 } else { value }
 }
 
 /// The stops of the colour map as CSS.

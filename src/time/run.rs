@@ -221,7 +221,7 @@ impl<'a, T: Values> Run<'a, T> {
         Ok(())
     }
 
-    /// The planes through the middle of the box, on one colour scale.
+    /// The planes through the middle of the box.
     fn write_pictures(&mut self) -> Result<()> {
         self.pictures_taken += 1;
         let (step, time) = (self.simulation.steps(), self.simulation.time());
@@ -234,11 +234,14 @@ impl<'a, T: Values> Run<'a, T> {
             (Plane::Xz, [nx, nz], plane(nx, nz, |i, k| at(i, ny / 2, k))),
             (Plane::Yz, [ny, nz], plane(ny, nz, |j, k| at(nx / 2, j, k))),
         ];
-        let shown: Vec<_> =
-            planes.iter().filter(|(_, points, _)| points.iter().all(|&n| n > 1)).collect();
-        let all = || shown.iter().flat_map(|(_, _, values)| values).copied();
-        let range = [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)];
-        for (plane, points, values) in &shown {
+        for (plane, points, values) in &planes {
+            if points.contains(&1) {
+                continue;
+            }
+            // Each on its own scale: a plane of symmetry may hold far less than the others.
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let range = [least, most];
             let slice = Slice { plane: *plane, quantity, points: *points, values, range };
             self.slices.write(step, time, &slice)?;
         }

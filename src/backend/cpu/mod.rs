@@ -9,6 +9,7 @@ mod pointwise;
 mod program;
 mod run;
 mod tile;
+mod transpose;
 
 use std::sync::Mutex;
 

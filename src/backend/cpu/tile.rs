@@ -3,12 +3,10 @@
 use pulp::{Simd, WithSimd};
 
 use super::kernels::HALO;
+use super::transpose::{SIDE, transposed};
 use super::{LANES, Row};
 use crate::grid::Axis;
 use crate::real::Real;
-
-/// Points of a line that are transposed together: a cache line of f64.
-const TRANSPOSED: usize = 8;
 
 /// How the lines along one axis of a grid are cut into groups of neighbouring lines.
 #[derive(Clone, Copy, Debug)]
@@ -173,13 +171,16 @@ impl<T: Real> WithSimd for Load<'_, T> {
                 *line = unsafe { field.slice(start, group.n) };
             }
             let to = &mut to[HALO..HALO + group.n];
-            let blocks = group.n / TRANSPOSED * TRANSPOSED;
+            let blocks = group.n / SIDE * SIDE;
             let (whole, rest) = to.split_at_mut(blocks);
-            for (block, rows) in whole.as_chunks_mut::<TRANSPOSED>().0.iter_mut().enumerate() {
-                for l in 0..LANES {
-                    let part = &lines[l].as_chunks::<TRANSPOSED>().0[block];
-                    for m in 0..TRANSPOSED {
-                        rows[m][l] = part[m];
+            for (block, rows) in whole.as_chunks_mut::<SIDE>().0.iter_mut().enumerate() {
+                for half in [0, SIDE] {
+                    let mut part = [[T::ZERO; SIDE]; SIDE];
+                    for (part, line) in part.iter_mut().zip(&lines[half..]) {
+                        *part = line.as_chunks::<SIDE>().0[block];
+                    }
+                    for (row, part) in rows.iter_mut().zip(transposed::<S, T>(&part)) {
+                        row[half..half + SIDE].copy_from_slice(&part);
                     }
                 }
             }
@@ -222,13 +223,30 @@ impl<T: Real> WithSimd for Store<'_, T> {
             }
             return;
         }
-        for l in 0..group.lines {
-            let tile = &from[l / LANES * rows + HALO..][..group.n];
-            let start = group.start + l * group.line_stride;
-            // SAFETY: points of this group only, one reference at a time.
-            let to = unsafe { field.slice_mut(start, group.n) };
-            for (to, row) in to.iter_mut().zip(tile) {
-                *to = row[l % LANES];
+        for (tile, from) in from.chunks(rows).take(group.tiles()).enumerate() {
+            let (blocks, rest) = from[HALO..HALO + group.n].as_chunks::<SIDE>();
+            let lines = LANES.min(group.lines - tile * LANES);
+            let start = |l: usize| group.start + (tile * LANES + l) * group.line_stride;
+            for (block, rows) in blocks.iter().enumerate() {
+                for half in [0, SIDE] {
+                    let mut part = [[T::ZERO; SIDE]; SIDE];
+                    for (part, row) in part.iter_mut().zip(rows) {
+                        part.copy_from_slice(&row[half..half + SIDE]);
+                    }
+                    let part = transposed::<S, T>(&part);
+                    for (l, part) in (half..lines).zip(&part) {
+                        // SAFETY: points of this group only, one reference at a time.
+                        let to = unsafe { field.slice_mut(start(l) + block * SIDE, SIDE) };
+                        to.copy_from_slice(part);
+                    }
+                }
+            }
+            for (m, row) in rest.iter().enumerate() {
+                for (l, value) in row[..lines].iter().enumerate() {
+                    // SAFETY: points of this group only, one reference at a time.
+                    let to = unsafe { field.slice_mut(start(l) + blocks.len() * SIDE + m, 1) };
+                    to[0] = *value;
+                }
             }
         }
     }

@@ -1,0 +1,210 @@
+//! What the discrete equations keep: mass, momentum, total energy, and kinetic energy under convection.
+
+use std::sync::Arc;
+
+use kolmo::backend::cpu::{Cpu, Field};
+use kolmo::physics::{NavierStokes, Part};
+
+use crate::common::{
+    CONVECTION, ENERGY, LAWS, advance, assert_close, config, conserved, float, noise, run_with,
+    simulation, steps,
+};
+
+/// Σ of each field over the points, a point.
+fn totals(state: &[Field<f64>]) -> Vec<f64> {
+    // Neumaier's sum, so that the sum's own round-off is out of the way.
+    let total = |field: &Field<f64>| {
+        let (mut sum, mut low) = (0.0_f64, 0.0);
+        for &x in field.iter() {
+            let next = sum + x;
+            low += if sum.abs() >= x.abs() { (sum - next) + x } else { (x - next) + sum };
+            sum = next;
+        }
+        (sum + low) / float(field.len())
+    };
+    state.iter().map(total).collect()
+}
+
+/// Largest drift over 1000 steps of a Taylor-Green vortex at Ma = 0.1: of mass and energy relative, of momentum absolute.
+fn drift(forms: [&str; 3], law: &str, reynolds: f64, set: &[&str]) -> f64 {
+    let [convection, energy, viscous] = forms;
+    let own = [
+        format!("gas.viscosity={law}"),
+        format!("case.reynolds={reynolds}"),
+        "case.mach=0.1".into(),
+        "time.integrator=rk4".into(),
+    ];
+    let set: Vec<String> = own.into_iter().chain(set.iter().map(ToString::to_string)).collect();
+    let forms = ["compact6", convection, energy, viscous];
+    let mut run = run_with("taylor-green", [10, 12, 14], forms, &set);
+    let before = totals(run.state());
+    steps(&mut run, 1000);
+    let after = totals(run.state());
+    let moved: [f64; 5] = std::array::from_fn(|v| (after[v] - before[v]).abs());
+    let relative = [moved[0] / before[0], moved[1], moved[2], moved[3], moved[4] / before[4]];
+    relative.into_iter().fold(0.0, f64::max)
+}
+
+#[test]
+fn conservative_and_midpoint_viscous_forms_conserve_for_any_viscosity() {
+    for law in LAWS {
+        for viscous in ["conservative", "midpoint"] {
+            let found = drift(["kennedy-gruber", "split-pressure", viscous], law, 100.0, &[]);
+            assert!(found < 1e-13, "{viscous} {law}: {found:.1e}");
+        }
+    }
+}
+
+#[test]
+fn every_convective_form_and_the_filter_conserve() {
+    let filter = "scheme.filter={order=8, alpha=0.45, every=1}";
+    for (convection, energy, set) in [
+        ("feiereisen", "split-enthalpy", &[][..]),
+        ("staggered", "divergence", &[]),
+        ("divergence", "divergence", &[filter]),
+        ("kennedy-gruber", "split-pressure", &[filter]),
+    ] {
+        let found = drift([convection, energy, "laplacian"], "constant", 100.0, set);
+        assert!(found < 1e-13, "{convection} {energy}: {found:.1e}");
+    }
+}
+
+#[test]
+fn the_laplacian_viscous_form_conserves_for_constant_viscosity_only() {
+    let forms = ["kennedy-gruber", "split-pressure", "laplacian"];
+    let constant = drift(forms, "constant", 100.0, &[]);
+    assert!(constant < 1e-13, "{constant:.1e}");
+    for law in ["power", "sutherland"] {
+        let variable = drift(forms, law, 100.0, &[]);
+        // 1.5e-7 in both laws; round-off is 1e-16.
+        assert!((5e-8..5e-7).contains(&variable), "{law}: {variable:.1e}");
+    }
+}
+
+/// Σ(u·M − ½u·u C)/Σ|terms| of the convective terms of momentum M and mass C.
+fn production(system: &mut NavierStokes<f64>, state: &[Field<f64>]) -> f64 {
+    let points = state[0].len();
+    let mut rate = vec![Field::zeros(points); 5];
+    rate.iter_mut().for_each(|field| field.fill(f64::NAN));
+    system.rhs_part(Part::Convection, state, &mut rate, 0.0, 1.0);
+    let (mut sum, mut size) = (0.0, 0.0);
+    for at in 0..points {
+        let u = [1, 2, 3].map(|v| state[v][at] / state[0][at]);
+        let half = 0.5 * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+        let terms =
+            [u[0] * rate[1][at], u[1] * rate[2][at], u[2] * rate[3][at], -half * rate[0][at]];
+        sum += terms.iter().sum::<f64>();
+        size += terms.iter().map(|term| term.abs()).sum::<f64>();
+    }
+    sum.abs() / size
+}
+
+fn navier_stokes(points: [usize; 3], set: &[&str]) -> NavierStokes<f64> {
+    let config = config("taylor-green", points, set);
+    NavierStokes::new(&config, Arc::new(Cpu::new(Some(1)).unwrap()))
+}
+
+/// White noise in density, velocity and pressure.
+fn white_noise(points: usize) -> Vec<Field<f64>> {
+    let mut next = noise(7);
+    let mut state = vec![Field::zeros(points); 5];
+    for at in 0..points {
+        let rho = 1.0 + 0.4 * next();
+        let flow = [rho, next(), next(), next(), 10.0 * (1.0 + 0.4 * next())];
+        for (field, value) in state.iter_mut().zip(conserved(1.4, flow)) {
+            field[at] = value;
+        }
+    }
+    state
+}
+
+#[test]
+fn convection_neither_makes_nor_destroys_kinetic_energy_in_the_preserving_forms() {
+    let points = [15, 16, 18];
+    let gas = ["case.mach=0.5", "case.reynolds=400.0", "gas.viscosity=sutherland"];
+    let mut evolved = simulation::<f64>("taylor-green", points, &gas);
+    advance(&mut evolved, 3.0);
+    let random = white_noise(points.iter().product());
+    for derivative in ["explicit4", "compact6", "compact10-penta"] {
+        for (convection, preserves) in CONVECTION.into_iter().zip([false, true, true, false]) {
+            let mut system = navier_stokes(
+                points,
+                &[
+                    &format!("scheme.convection={convection}"),
+                    &format!("scheme.derivative={derivative}"),
+                ],
+            );
+            for (what, state) in [("random", &random[..]), ("evolved", evolved.state())] {
+                let made = production(&mut system, state);
+                let what = format!("{derivative} {convection} {what}: {made:.1e}");
+                assert_eq!(made < 1e-15, preserves, "{what}");
+                // The others make about 1e-3 where the fields are not resolved; the finer the scheme, the less.
+                let floor = if derivative == "compact10-penta" { 5e-5 } else { 5e-4 };
+                assert!(preserves || made > floor, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_kinetic_energy_budget_closes_to_round_off() {
+    for convection in CONVECTION {
+        for energy in ENERGY {
+            for (viscous, law) in
+                [("laplacian", "constant"), ("midpoint", "power"), ("conservative", "sutherland")]
+            {
+                let mut run = simulation::<f64>(
+                    "taylor-green",
+                    [12, 14, 15],
+                    &[
+                        "case.mach=0.4",
+                        "case.reynolds=50.0",
+                        &format!("scheme.convection={convection}"),
+                        &format!("scheme.energy={energy}"),
+                        &format!("scheme.viscous={viscous}"),
+                        &format!("gas.viscosity={law}"),
+                        "scheme.filter={order=8, alpha=0.45, every=2}",
+                    ],
+                );
+                steps(&mut run, 12);
+                let [rate, convective, pressure, viscous_rate, filter] = [
+                    "ke_rate",
+                    "ke_rate_convection",
+                    "ke_rate_pressure",
+                    "ke_rate_viscous",
+                    "ke_rate_filter",
+                ]
+                .map(|name| run.quantity(name));
+                let parts = [convective, pressure, viscous_rate, filter];
+                let largest = parts.iter().fold(0.0_f64, |max, part| max.max(part.abs()));
+                let gap = (rate - parts.iter().sum::<f64>()).abs() / largest;
+                let what = format!("{convection} {energy} {viscous}: {parts:?}");
+                assert!(gap < 1e-14, "{what}: gap {gap:.1e}");
+                let preserves = matches!(convection, "feiereisen" | "kennedy-gruber");
+                assert_eq!(convective.abs() / largest < 1e-14, preserves, "{what}");
+                assert!(pressure > 2e-4 && viscous_rate < -1e-2 && filter < -1e-4, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_kinetic_energy_changes_as_its_rate_says() {
+    let run_to = |end: f64| {
+        let mut run = simulation::<f64>(
+            "taylor-green",
+            [16, 16, 16],
+            &["case.mach=0.4", "case.reynolds=50.0", "time.dt=0.0025"],
+        );
+        advance(&mut run, end);
+        run
+    };
+    let h = 0.02;
+    let [before, after] = [0.5 - h, 0.5 + h].map(|t| run_to(t).quantity("kinetic_energy"));
+    let [before2, after2] =
+        [0.5 - 2.0 * h, 0.5 + 2.0 * h].map(|t| run_to(t).quantity("kinetic_energy"));
+    let slope = (8.0 * (after - before) - (after2 - before2)) / (12.0 * h);
+    let rate = run_to(0.5).quantity("ke_rate");
+    // The slope is known to h⁴/30 of the fifth derivative, of sound that goes once through the box in 2.5.
+    assert_close(rate, slope, 2e-6, "d(kinetic energy)/dt");
+}

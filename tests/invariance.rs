@@ -1,0 +1,284 @@
+//! What an answer may not depend on: the names of the axes, the number of threads, where outputs fall; and the size of a
+//! step, which depends on the flow and the scheme only.
+
+use std::f64::consts::TAU;
+
+use kolmo::Real;
+use kolmo::scheme::{family, tableau};
+
+use crate::common::{
+    CONVECTION, ENERGY, VISCOUS, advance, assert_close, float, max_difference, noise, set_flow,
+    simulation, steps,
+};
+
+/// A smooth flow without any symmetry, in (x, y, z) of a unit period each.
+fn crooked(x: [f64; 3]) -> [f64; 5] {
+    let wave =
+        |a: f64, b: f64, c: f64, phase: f64| (TAU * (a * x[0] + b * x[1] + c * x[2]) + phase).sin();
+    [
+        1.0 + 0.1 * wave(1.0, 0.0, 1.0, 0.3) + 0.05 * wave(0.0, 2.0, -1.0, 1.0),
+        0.3 + 0.4 * wave(1.0, 1.0, 0.0, 0.7) + 0.2 * wave(2.0, 0.0, 1.0, 2.0),
+        -0.2 + 0.5 * wave(0.0, 1.0, 1.0, 1.9) + 0.1 * wave(1.0, -1.0, 1.0, 0.2),
+        0.1 + 0.3 * wave(1.0, 0.0, -1.0, 2.6) + 0.3 * wave(1.0, 1.0, 1.0, 1.1),
+        3.0 + 0.3 * wave(0.0, 1.0, 0.0, 0.9) + 0.2 * wave(1.0, 0.0, 2.0, 0.1),
+    ]
+}
+
+/// The state after a few steps from [`crooked`], where new axis a is old axis `from[a]`, reflected where `flip`.
+/// Read back in the old order.
+fn turned(from: [usize; 3], flip: [bool; 3], set: &[&str]) -> [Vec<f64>; 5] {
+    let (points, lengths) = ([12, 16, 14], [TAU, 5.0, 7.0]);
+    let new_points = from.map(|axis| points[axis]);
+    let length = format!("grid.length={:?}", from.map(|axis| lengths[axis]));
+    let set = [&["case.mach=0.5", "case.reynolds=40.0", "time.dt=0.01", &length], set].concat();
+    let mut run = simulation::<f64>("taylor-green", new_points, &set);
+    let old_index = |index: [usize; 3]| {
+        let mut old = [0; 3];
+        for a in 0..3 {
+            let n = new_points[a];
+            old[from[a]] = if flip[a] { (n - index[a]) % n } else { index[a] };
+        }
+        old
+    };
+    let sign = |a: usize| if flip[a] { -1.0 } else { 1.0 };
+    set_flow(&mut run, 1.4, |index, _| {
+        let old = old_index(index);
+        let flow = crooked([0, 1, 2].map(|a| float(old[a]) / float(points[a])));
+        let mut new = flow;
+        for a in 0..3 {
+            new[1 + a] = sign(a) * flow[1 + from[a]];
+        }
+        new
+    });
+    steps(&mut run, 5);
+    let mut back: [Vec<f64>; 5] = std::array::from_fn(|_| vec![f64::NAN; points.iter().product()]);
+    let grid = *run.grid();
+    for at in 0..grid.len() {
+        let old = old_index(grid.index(at));
+        let to = old[0] + points[0] * (old[1] + points[1] * old[2]);
+        back[0][to] = run.state()[0][at];
+        back[4][to] = run.state()[4][at];
+        for a in 0..3 {
+            back[1 + from[a]][to] = sign(a) * run.state()[1 + a][at];
+        }
+    }
+    back
+}
+
+#[test]
+fn turning_or_mirroring_the_axes_turns_or_mirrors_the_answer() {
+    let turns = [[1, 2, 0], [2, 0, 1], [1, 0, 2], [0, 2, 1]];
+    for (convection, energy) in CONVECTION.iter().flat_map(|c| ENERGY.map(|e| (c, e))) {
+        for (viscous, law) in
+            VISCOUS.iter().flat_map(|v| ["constant", "sutherland"].map(|l| (v, l)))
+        {
+            if energy != "split-pressure" && (*viscous, law) != ("midpoint", "sutherland") {
+                continue;
+            }
+            let set = [
+                format!("scheme.convection={convection}"),
+                format!("scheme.energy={energy}"),
+                format!("scheme.viscous={viscous}"),
+                format!("gas.viscosity={law}"),
+                "scheme.filter={order=6, alpha=0.4, every=2}".to_string(),
+            ];
+            let set = set.each_ref().map(String::as_str);
+            let straight = turned([0, 1, 2], [false; 3], &set);
+            let mirrored = [[true, false, false], [false, true, true]];
+            let others = turns
+                .map(|from| turned(from, [false; 3], &set))
+                .into_iter()
+                .chain(mirrored.map(|flip| turned([0, 1, 2], flip, &set)));
+            for other in others {
+                for v in 0..5 {
+                    let off = max_difference(&straight[v], &other[v]);
+                    assert!(off < 1e-12, "{set:?}: variable {v} by {off:.1e}");
+                }
+            }
+        }
+    }
+}
+
+/// U and the row of the series after some steps on `threads` threads, bit for bit.
+fn bits<T: Real>(threads: usize, case: &str, set: &[&str]) -> Vec<u64> {
+    let threads = format!("compute.threads={threads}");
+    let set = [&[threads.as_str()], set].concat();
+    let mut run = simulation::<T>(case, [21, 18, 26], &set);
+    steps(&mut run, 6);
+    let state: Vec<u64> =
+        run.state().iter().flat_map(|field| field.iter().map(|x| x.f64().to_bits())).collect();
+    let row = run.row();
+    state.into_iter().chain(row.into_iter().map(f64::to_bits)).collect()
+}
+
+fn threads_do_not_matter<T: Real>() {
+    let filter = "scheme.filter={order=8, alpha=0.45, every=3}";
+    for (case, set) in [
+        ("taylor-green", &["case.mach=0.4", "gas.viscosity=power", filter][..]),
+        ("taylor-green", &["scheme.convection=staggered", "time.integrator=rk4"][..]),
+        ("scalar-advection", &["case.velocity=[1.0, 0.5, 0.2]", filter][..]),
+    ] {
+        let one = bits::<T>(1, case, set);
+        assert!(one.iter().any(|&bits| bits != one[0]));
+        for threads in [2, 3] {
+            assert!(one == bits::<T>(threads, case, set), "{case} on {threads} threads");
+        }
+    }
+}
+
+#[test]
+fn the_answer_is_the_same_bit_for_bit_on_any_number_of_threads() {
+    threads_do_not_matter::<f64>();
+    threads_do_not_matter::<f32>();
+}
+
+#[test]
+fn single_precision_stays_close_to_double() {
+    fn energies<T: Real>(mach: f64) -> [f64; 3] {
+        let mach = format!("case.mach={mach}");
+        let mut run =
+            simulation::<T>("taylor-green", [16, 16, 16], &[&mach, "case.reynolds=100.0"]);
+        advance(&mut run, 2.0);
+        ["kinetic_energy", "mass", "total_energy"].map(|name| run.quantity(name))
+    }
+    for mach in [0.1, 0.5] {
+        let (single, double) = (energies::<f32>(mach), energies::<f64>(mach));
+        for (name, (single, double)) in
+            ["kinetic energy", "mass", "total energy"].iter().zip(single.into_iter().zip(double))
+        {
+            // f32 has 6e-8, at each of a hundred steps.
+            assert_close(single, double, 5e-7, &format!("{name} at Ma = {mach}"));
+            assert!(single.to_bits() != double.to_bits(), "{name} is not computed in f32");
+        }
+    }
+}
+
+#[test]
+fn steps_land_on_output_times_exactly_and_leave_no_slivers() {
+    let mut run = simulation::<f64>("entropy-wave", [16, 1, 1], &["time.cfl=0.7"]);
+    let mut usual = 0.0_f64;
+    for target in [1.0 / 3.0, 0.4, 0.4000001, 1.0, 2.0] {
+        let from = run.time();
+        let mut smallest = f64::INFINITY;
+        while run.time() < target {
+            let dt = run.step(Some(target)).unwrap();
+            (smallest, usual) = (smallest.min(dt), usual.max(dt));
+        }
+        assert_eq!(run.time().to_bits(), target.to_bits());
+        let least = (0.49 * usual).min(target - from);
+        assert!(smallest >= least, "to {target}: a step of {smallest}, usual {usual}");
+    }
+    // With dt given every step has it, but for the last before a landing.
+    let mut run = simulation::<f64>("entropy-wave", [16, 1, 1], &["time.dt=0.03"]);
+    let mut taken = Vec::new();
+    while run.time() < 0.1 {
+        taken.push(run.step(Some(0.1)).unwrap());
+    }
+    assert_eq!(taken[..3], [0.03; 3]);
+    assert_eq!((taken.len(), run.time().to_bits()), (4, 0.1_f64.to_bits()));
+}
+
+#[test]
+fn the_step_is_the_fraction_of_the_linear_limit_that_cfl_asks_for() {
+    // dt = cfl / (C/I + V/R), C = k'max (Σ|uⱼ|/hⱼ + c √Σhⱼ⁻²), V = κ ν Σhⱼ⁻², ν = max(4/3, γ/Pr) μ/(ρ Re).
+    let (mach, cfl) = (0.5, 0.6);
+    let velocity: [f64; 3] = [0.9, -0.4, 0.2];
+    for (points, viscous, prandtl, reynolds, integrator, derivative) in [
+        ([16, 20, 25], "laplacian", 0.71, 1.0, "rk4", "compact6"),
+        ([16, 20, 25], "midpoint", 2.0, 1.0, "hale64", "compact4"),
+        ([16, 20, 1], "conservative", 0.71, 3.0, "ck54", "compact8"),
+        ([1, 20, 25], "laplacian", 0.71, f64::INFINITY, "ssprk3", "compact10-penta"),
+    ] {
+        let reynolds_key = match f64::is_finite(reynolds) {
+            true => format!("case.reynolds={reynolds}"),
+            false => "case.reynolds=inf".into(),
+        };
+        let mut run = simulation::<f64>(
+            "entropy-wave",
+            points,
+            &[
+                "case.amplitude=0.0",
+                &format!("case.velocity={velocity:?}"),
+                &format!("case.mach={mach}"),
+                &reynolds_key,
+                &format!("gas.prandtl={prandtl}"),
+                &format!("scheme.viscous={viscous}"),
+                &format!("scheme.derivative={derivative}"),
+                &format!("time.integrator={integrator}"),
+                &format!("time.cfl={cfl}"),
+                "grid.length=[1.0, 2.0, 3.0]",
+            ],
+        );
+        let inverse: Vec<f64> = (0..3)
+            .filter(|&a| points[a] > 1)
+            .map(|a| float(points[a]) / (1.0 + float(a)))
+            .collect();
+        let carried: f64 = (0..3)
+            .filter(|&a| points[a] > 1)
+            .map(|a| velocity[a].abs() * float(points[a]) / (1.0 + float(a)))
+            .sum();
+        let squares: f64 = inverse.iter().map(|x| x * x).sum();
+        let formulas = family(derivative).unwrap();
+        let k_max = formulas.first.max_symbol().0;
+        let kappa = match viscous {
+            "laplacian" => formulas.second.max_symbol().0,
+            "midpoint" => formulas.midpoint_derivative.max_symbol().0.powi(2),
+            _ => k_max * k_max,
+        };
+        let c = k_max * (carried + squares.sqrt() / mach);
+        let v = kappa * (4.0_f64 / 3.0).max(1.4 / prandtl) / reynolds * squares;
+        let rk = tableau(integrator).unwrap();
+        let expected = cfl / (c / rk.imaginary_limit() + v / rk.negative_real_limit());
+        let dt = run.step(None).unwrap();
+        assert_close(dt, expected, 1e-12, &format!("{points:?} {viscous}"));
+    }
+}
+
+#[test]
+fn a_start_of_ones_own_has_the_step_that_it_asks_for() {
+    let set = ["case.amplitude=0.0", "case.velocity=[3.0, 1.0, 2.0]", "case.mach=0.5"];
+    let mut known = simulation::<f64>("entropy-wave", [12, 14, 16], &set);
+    let mut own = simulation::<f64>("entropy-wave", [12, 14, 16], &["case.mach=0.5"]);
+    let p0 = 1.0 / (1.4 * 0.25);
+    set_flow(&mut own, 1.4, |_, _| [1.0, 3.0, 1.0, 2.0, p0]);
+    let (known, own) = (known.step(None).unwrap(), own.step(None).unwrap());
+    assert_close(own, known, 1e-14, "first step");
+}
+
+/// By how much white noise has grown after 400 steps; infinite where it was stopped.
+fn growth(cfl: f64, derivative: &str, integrator: &str) -> f64 {
+    let mut run = simulation::<f64>(
+        "scalar-advection",
+        [32, 1, 1],
+        &[
+            &format!("time.cfl={cfl}"),
+            &format!("scheme.derivative={derivative}"),
+            &format!("time.integrator={integrator}"),
+        ],
+    );
+    let mut next = noise(3);
+    run.state_mut()[0].iter_mut().for_each(|phi| *phi = next());
+    let size = |phi: &[f64]| phi.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let before = size(&run.state()[0]);
+    for _ in 0..400 {
+        if run.step(None).is_err() {
+            return f64::INFINITY;
+        }
+    }
+    size(&run.state()[0]) / before
+}
+
+#[test]
+fn scalar_advection_is_stable_below_the_linear_limit_and_not_above() {
+    for (derivative, integrator) in [
+        ("compact6", "rk4"),
+        ("compact6", "hale64"),
+        ("compact4", "ck54"),
+        ("compact10-penta", "ssprk3"),
+        ("explicit4", "berland64"),
+    ] {
+        let [below, above] = [0.99, 1.3].map(|cfl| growth(cfl, derivative, integrator));
+        assert!(below < 1.0, "{derivative} {integrator}: {below} below the limit");
+        assert!(above > 1e10, "{derivative} {integrator}: {above} above the limit");
+    }
+}

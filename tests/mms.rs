@@ -1,0 +1,283 @@
+//! The right-hand side of the Navier-Stokes equations against the exact divergence of the fluxes of a smooth field: every
+//! term of every form, at the order of the scheme.
+//!
+//! The exact side is automatic differentiation of the equations as the front page of the crate states them, and is
+//! itself held to a table made with a computer algebra system.
+
+use std::f64::consts::TAU;
+use std::ops::{Add, Mul, Sub};
+
+use kolmo::backend::cpu::Field;
+use kolmo::physics::{Gas, Viscosity};
+
+use crate::common::{
+    CONVECTION, ENERGY, LAWS, VISCOUS, assert_close, assert_orders, float, max_difference, rate,
+    set_flow, simulation,
+};
+
+/// A function of (x, y, z, t) at a point: value, first and second derivatives.
+#[derive(Clone, Copy)]
+struct Jet {
+    f: f64,
+    d: [f64; 4],
+    dd: [[f64; 4]; 4],
+}
+
+impl Jet {
+    fn variable(axis: usize, value: f64) -> Jet {
+        let mut jet = Jet { f: value, d: [0.0; 4], dd: [[0.0; 4]; 4] };
+        jet.d[axis] = 1.0;
+        jet
+    }
+
+    /// ∂/∂x of `axis`. Its second derivatives are not known.
+    fn along(self, axis: usize) -> Jet {
+        Jet { f: self.d[axis], d: self.dd[axis], dd: [[f64::NAN; 4]; 4] }
+    }
+
+    /// A function of this one, from its value and first two derivatives there.
+    fn chain(self, [f, f1, f2]: [f64; 3]) -> Jet {
+        let dd = |i: usize, j: usize| f2 * self.d[i] * self.d[j] + f1 * self.dd[i][j];
+        let all = [0, 1, 2, 3];
+        Jet { f, d: self.d.map(|d| f1 * d), dd: all.map(|i| all.map(|j| dd(i, j))) }
+    }
+
+    fn sin(self) -> Jet {
+        self.chain([self.f.sin(), self.f.cos(), -self.f.sin()])
+    }
+
+    fn cos(self) -> Jet {
+        self.chain([self.f.cos(), -self.f.sin(), -self.f.cos()])
+    }
+
+    fn power(self, n: f64) -> Jet {
+        let f = |m: f64| self.f.powf(m);
+        self.chain([f(n), n * f(n - 1.0), n * (n - 1.0) * f(n - 2.0)])
+    }
+}
+
+impl Add for Jet {
+    type Output = Jet;
+    fn add(self, b: Jet) -> Jet {
+        let all = [0, 1, 2, 3];
+        Jet {
+            f: self.f + b.f,
+            d: all.map(|i| self.d[i] + b.d[i]),
+            dd: all.map(|i| all.map(|j| self.dd[i][j] + b.dd[i][j])),
+        }
+    }
+}
+
+impl Add<Jet> for f64 {
+    type Output = Jet;
+    fn add(self, b: Jet) -> Jet {
+        Jet { f: self + b.f, ..b }
+    }
+}
+
+impl Sub for Jet {
+    type Output = Jet;
+    fn sub(self, b: Jet) -> Jet {
+        self + -1.0 * b
+    }
+}
+
+impl Mul for Jet {
+    type Output = Jet;
+    fn mul(self, b: Jet) -> Jet {
+        let dd = |i: usize, j: usize| {
+            self.dd[i][j] * b.f + self.d[i] * b.d[j] + self.d[j] * b.d[i] + self.f * b.dd[i][j]
+        };
+        let all = [0, 1, 2, 3];
+        Jet {
+            f: self.f * b.f,
+            d: all.map(|i| self.d[i] * b.f + self.f * b.d[i]),
+            dd: all.map(|i| all.map(|j| dd(i, j))),
+        }
+    }
+}
+
+impl Mul<Jet> for f64 {
+    type Output = Jet;
+    fn mul(self, b: Jet) -> Jet {
+        let constant = Jet { f: self, d: [0.0; 4], dd: [[0.0; 4]; 4] };
+        constant * b
+    }
+}
+
+fn gas(law: &str, reynolds: f64) -> Gas {
+    let viscosity = match law {
+        "constant" => Viscosity::Constant,
+        "power" => Viscosity::Power { exponent: 0.76 },
+        _ => Viscosity::Sutherland { temperature_ratio: 110.4 / 273.15 },
+    };
+    Gas { gamma: 1.4, prandtl: 0.71, mach: 0.5, reynolds, viscosity }
+}
+
+/// (ρ, u, v, w, p) of the manufactured solution.
+fn solution(gas: &Gas, point: [f64; 4]) -> [Jet; 5] {
+    let [x, y, z, t] = [0, 1, 2, 3].map(|axis| Jet::variable(axis, point[axis]));
+    [
+        1.0 + 0.1 * ((0.3 + x).sin() * y.cos() * (z - t).cos()),
+        0.5 + 0.1 * (x.cos() * (y + t).sin() * z.cos()),
+        0.3 + 0.1 * (x.sin() * y.cos() * (z + t).sin()),
+        -0.2 + 0.1 * ((x + t).cos() * y.cos() * z.sin()),
+        gas.reference_pressure() + 0.2 * (x.cos() * (0.2 + y).cos() * (z - t).sin()),
+    ]
+}
+
+/// (∂U/∂t, − div F) with F all fluxes, convective and viscous.
+fn exact(gas: &Gas, point: [f64; 4]) -> ([f64; 5], [f64; 5]) {
+    let [rho, u @ .., p] = solution(gas, point);
+    let temperature = gas.gamma * gas.mach * gas.mach * (p * rho.power(-1.0));
+    let mu = match gas.viscosity {
+        Viscosity::Constant => 1.0 + 0.0 * temperature,
+        Viscosity::Power { exponent } => temperature.power(exponent),
+        Viscosity::Sutherland { temperature_ratio: s } => {
+            (1.0 + s) * (temperature.power(1.5) * (s + temperature).power(-1.0))
+        }
+    };
+    let energy =
+        1.0 / (gas.gamma - 1.0) * p + 0.5 * (rho * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]));
+    let divergence = u[0].along(0) + u[1].along(1) + u[2].along(2);
+    let tau = |i: usize, j: usize| {
+        let shear = u[i].along(j) + u[j].along(i);
+        let strain = if i == j { shear - 2.0 / 3.0 * divergence } else { shear };
+        1.0 / gas.reynolds * (mu * strain)
+    };
+    let conductivity = 1.0 / ((gas.gamma - 1.0) * gas.mach * gas.mach * gas.prandtl * gas.reynolds);
+    let mut rate = [0.0; 5];
+    for j in 0..3 {
+        rate[0] -= (rho * u[j]).d[j];
+        for i in 0..3 {
+            let flux = rho * u[i] * u[j] - tau(i, j);
+            rate[1 + i] -= flux.d[j] + if i == j { p.d[j] } else { 0.0 };
+        }
+        let work = tau(0, j) * u[0] + tau(1, j) * u[1] + tau(2, j) * u[2];
+        let heat = -conductivity * (mu * temperature.along(j));
+        rate[4] -= ((energy + p) * u[j] - work + heat).d[j];
+    }
+    let in_time = [rho, rho * u[0], rho * u[1], rho * u[2], energy].map(|q| q.d[3]);
+    (in_time, rate)
+}
+
+#[test]
+fn the_exact_side_agrees_with_computer_algebra() {
+    let lines = include_str!("data/manufactured_solution.csv").lines();
+    for line in lines.filter(|line| !line.starts_with('#')).skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |at: usize| cells[at].parse::<f64>().unwrap();
+        let (in_time, rate) = exact(&gas(cells[0], 100.0), [1, 2, 3, 4].map(number));
+        for v in 0..5 {
+            let off = (in_time[v] - rate[v] - number(5 + v)).abs();
+            assert!(off < 5e-15, "{line}: variable {v} is off by {off:.1e}");
+        }
+    }
+}
+
+/// The instant at which everything is compared.
+const TIME: f64 = 0.4;
+/// Small, so that the viscous terms weigh as much as the others.
+const REYNOLDS: f64 = 5.0;
+
+/// The exact dU/dt of a gas at every point of a grid.
+struct Target {
+    law: &'static str,
+    points: [usize; 3],
+    rate: [Vec<f64>; 5],
+}
+
+impl Target {
+    fn new(law: &'static str, points: [usize; 3]) -> Self {
+        let gas = gas(law, REYNOLDS);
+        let mut rate: [Vec<f64>; 5] = Default::default();
+        let grid = *simulation::<f64>("taylor-green", points, &[]).grid();
+        for at in 0..grid.len() {
+            let [x, y, z] = grid.coordinates(grid.index(at));
+            let (_, point) = exact(&gas, [x, y, z, TIME]);
+            rate.iter_mut().zip(point).for_each(|(rate, value)| rate.push(value));
+        }
+        Self { law, points, rate }
+    }
+
+    /// max |dU/dt − exact| over the points, relative to the largest exact value, of the worst variable.
+    fn error(&self, set: &[&str]) -> f64 {
+        let viscosity = format!("gas.viscosity={}", self.law);
+        let reynolds = format!("case.reynolds={REYNOLDS}");
+        let set = [&["case.mach=0.5", &reynolds, &viscosity], set].concat();
+        let mut run = simulation::<f64>("taylor-green", self.points, &set);
+        let gas = gas(self.law, REYNOLDS);
+        set_flow(&mut run, gas.gamma, |_, [x, y, z]| {
+            solution(&gas, [x, y, z, TIME]).map(|jet| jet.f)
+        });
+        let found = rate(&mut run);
+        let relative = |(found, exact): (&Field<f64>, &Vec<f64>)| {
+            let largest = exact.iter().fold(0.0_f64, |max, x| max.max(x.abs()));
+            max_difference(found, exact) / largest
+        };
+        found.iter().zip(&self.rate).map(relative).fold(0.0, f64::max)
+    }
+}
+
+/// Three grids, all spacings different, refined by the same factor along every axis.
+const GRIDS: [[usize; 3]; 3] = [[14, 16, 18], [21, 24, 27], [28, 32, 36]];
+
+/// (spacing along y, error) on the three grids.
+fn refined(targets: &[Target; 3], set: &[String]) -> [(f64, f64); 3] {
+    let set: Vec<&str> = set.iter().map(String::as_str).collect();
+    targets.each_ref().map(|target| (TAU / float(target.points[1]), target.error(&set)))
+}
+
+#[test]
+fn every_form_with_every_viscosity_converges_at_sixth_order_to_the_exact_right_hand_side() {
+    // The error on the finest grid hardly depends on the convective forms; rows as LAWS, columns as VISCOUS.
+    let finest = [[3.7e-7, 3.9e-7, 1.07e-6], [3.8e-7, 5.3e-7, 1.49e-6], [3.8e-7, 5.3e-7, 1.48e-6]];
+    for (law, row) in LAWS.into_iter().zip(finest) {
+        let targets = GRIDS.map(|points| Target::new(law, points));
+        for (convection, energy) in CONVECTION.iter().flat_map(|c| ENERGY.map(|e| (c, e))) {
+            for (viscous, expected) in VISCOUS.into_iter().zip(row) {
+                let set = [
+                    format!("scheme.convection={convection}"),
+                    format!("scheme.energy={energy}"),
+                    format!("scheme.viscous={viscous}"),
+                ];
+                let what = set.join(" ");
+                let found = refined(&targets, &set);
+                assert_orders(&found, 5.7..6.4, &what);
+                assert_close(found[2].1, expected, 0.1, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_scheme_converges_at_its_order_to_the_exact_right_hand_side() {
+    // The error on the finest grid: Laplacian with Kennedy-Gruber, midpoint with staggered convection.
+    let known = [
+        ("explicit2", [2, 2], [7.90e-3, 7.98e-3]),
+        ("explicit4", [4, 4], [9.63e-5, 7.09e-5]),
+        ("explicit6", [6, 6], [2.66e-6, 2.19e-6]),
+        ("explicit8", [8, 6], [1.43e-7, 2.02e-6]),
+        ("compact4", [4, 4], [2.07e-5, 3.36e-5]),
+        ("compact6", [6, 6], [3.71e-7, 5.37e-7]),
+        ("compact8", [8, 8], [1.61e-8, 2.20e-8]),
+        ("compact8-penta", [8, 8], [9.21e-9, 1.70e-8]),
+        ("compact10-penta", [10, 10], [4.51e-10, 7.64e-10]),
+        ("spectral-like", [4, 4], [1.72e-6, 6.56e-7]),
+    ];
+    let targets = GRIDS.map(|points| Target::new("sutherland", points));
+    for (derivative, orders, sizes) in known {
+        let forms = [("kennedy-gruber", "laplacian"), ("staggered", "midpoint")];
+        for (at, (convection, viscous)) in forms.into_iter().enumerate() {
+            let set = [
+                format!("scheme.derivative={derivative}"),
+                format!("scheme.convection={convection}"),
+                format!("scheme.viscous={viscous}"),
+            ];
+            let (what, order) = (set.join(" "), f64::from(orders[at]));
+            let found = refined(&targets, &set);
+            assert_orders(&found, order - 0.7..order + 0.6, &what);
+            assert_close(found[2].1, sizes[at], 0.05, &what);
+        }
+    }
+}

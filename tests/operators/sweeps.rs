@@ -1,0 +1,390 @@
+//! Sweeps against a plain evaluation of what they say, and what running them promises.
+
+use kolmo::engine::{Expr, Sweep, Value};
+
+use super::*;
+
+/// Numbers without a pattern (Knuth's linear congruential generator).
+struct Dice(u64);
+
+impl Dice {
+    fn up_to(&mut self, end: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+
+    fn number(&mut self) -> f64 {
+        self.up_to(2001) as f64 / 1000.0 - 1.0
+    }
+}
+
+/// A sweep that is written and, point by point, evaluated at the same time.
+struct Twin {
+    s: SweepBuilder,
+    dice: Dice,
+    grid: Grid,
+    axis: Axis,
+    /// A⁻¹ B for every operator.
+    matrices: Vec<DMatrix<f64>>,
+    /// The values so far.
+    pool: Vec<(Value, Vec<f64>)>,
+}
+
+impl Twin {
+    fn expression(&mut self) -> (Expr, Vec<f64>) {
+        let (mut expr, mut values) = (Expr::zero(), vec![0.0; self.grid.len()]);
+        for _ in 0..1 + self.dice.up_to(4) {
+            let coefficient = self.dice.number();
+            let (mut term, mut product) =
+                (Expr::from(coefficient), vec![coefficient; values.len()]);
+            for _ in 0..self.dice.up_to(6) {
+                let (value, numbers) = &self.pool[self.dice.up_to(self.pool.len())];
+                term = term * *value;
+                product.iter_mut().zip(numbers).for_each(|(p, x)| *p *= x);
+            }
+            let minus = self.dice.up_to(2) == 0;
+            expr = if minus { expr - term } else { expr + term };
+            let sign = if minus { -1.0 } else { 1.0 };
+            values.iter_mut().zip(product).for_each(|(v, p)| *v += sign * p);
+        }
+        (expr, values)
+    }
+
+    fn along_lines(&self, matrix: &DMatrix<f64>, f: &[f64]) -> Vec<f64> {
+        let n = matrix.nrows();
+        let mut lines = vec![vec![0.0; n]; f.len() / n];
+        for (at, f) in f.iter().enumerate() {
+            let (point, line) = place(&self.grid, self.axis, at);
+            lines[line][point] = *f;
+        }
+        let row = |(point, line): (usize, usize)| {
+            matrix.row(point).iter().zip(&lines[line]).map(|(a, f)| a * f).sum()
+        };
+        (0..f.len()).map(|at| row(place(&self.grid, self.axis, at))).collect()
+    }
+
+    /// One more value, by an operator or a definition.
+    fn grow(&mut self) {
+        let old = self.dice.up_to(self.pool.len());
+        let new = match self.dice.up_to(8) {
+            6 => {
+                let (expr, numbers) = self.expression();
+                (self.s.define(expr), numbers)
+            }
+            7 => {
+                let (value, numbers) = &self.pool[old];
+                (self.s.define(*value), numbers.clone())
+            }
+            at => {
+                let (operand, numbers) = match self.dice.up_to(2) {
+                    0 => (Expr::from(self.pool[old].0), self.pool[old].1.clone()),
+                    _ => self.expression(),
+                };
+                let value = self.s.apply(OPS[at], operand);
+                (value, self.along_lines(&self.matrices[at], &numbers))
+            }
+        };
+        self.pool.push(new);
+    }
+}
+
+fn noisy<T: Real>(grid: &Grid, seed: usize) -> Field<T> {
+    let noise = crate::lines::noise(grid.len(), seed as u32);
+    let mut field = Field::zeros(grid.len());
+    field.iter_mut().zip(noise).for_each(|(to, x)| *to = T::of(x));
+    field
+}
+
+fn numbers<T: Real>(field: &Field<T>) -> Vec<f64> {
+    field.iter().map(|x| x.f64()).collect()
+}
+
+/// Write a random sweep, run it, and compare with its plain evaluation.
+fn check_random<T: Real>(cpu: &Cpu<T>, seed: usize, largest_error: f64) {
+    let axis = Axis::ALL[seed % 3];
+    let across = [[3, 2], [17, 1], [2, 16], [1, 1]][seed / 3 % 4];
+    let grid = Grid { spacing: [2.0; 3], ..grid(axis, 11 + seed % 7, across, true) };
+    let family = &families()[seed % families().len()];
+    let filter = compact_filter(2 * (1 + seed as u32 % 5), 0.3);
+    let operators = LineOperators::<T>::new(family, Some(&filter), &grid);
+    let n = grid.points[axis.index()];
+    let matrix = |op| {
+        let (scheme, shift, ..) = formula(op, family, &filter);
+        periodic_matrix(&scheme, shift, n, 2.0)
+    };
+
+    let read = [0, 1, 2].map(|slot| noisy::<T>(&grid, 10 * seed + slot));
+    let mut write = [3, 4, 5, 6].map(|slot| noisy::<T>(&grid, 10 * seed + slot));
+    let mut dice = Dice(seed as u64);
+    let (beta, scale) = [(0.0, 1.0), (1.0, 1.0), (-0.7, 0.3), (1.0, -2.0)][dice.up_to(4)];
+    let s = SweepBuilder::new();
+    let mut pool: Vec<_> = (0..3).map(|slot| (s.read(slot), numbers(&read[slot]))).collect();
+    if beta == 0.0 {
+        write[0].fill(T::of(f64::NAN)); // must not be read
+    } else {
+        pool.push((s.previous(0), numbers(&write[0])));
+    }
+    pool.push((s.previous(2), numbers(&write[2])));
+
+    let mut expected = [0, 1, 2, 3].map(|slot| numbers(&write[slot]));
+    let sources = OPS.map(matrix).to_vec();
+    let mut twin = Twin { s, dice, grid, axis, matrices: sources, pool };
+    for slot in [0, 1] {
+        expected[slot].iter_mut().for_each(|x| *x = if beta == 0.0 { 0.0 } else { beta * *x });
+    }
+    for _ in 0..4 {
+        for slot in [0, 1] {
+            twin.grow();
+            let (expr, values) = twin.expression();
+            twin.s.add(slot, expr);
+            expected[slot].iter_mut().zip(values).for_each(|(x, v)| *x += scale * v);
+        }
+    }
+    let (expr, values) = twin.expression();
+    twin.s.store(2, expr);
+    expected[2] = values;
+
+    let program = Program::new(&twin.s.build(), axis, n, &operators);
+    let [a, b, c, d] = &mut write;
+    cpu.run(&program, grid.points, &read.each_ref(), &mut [a, b, c, d], beta, scale);
+    for (slot, (found, expected)) in write.iter().zip(&expected).enumerate() {
+        let size = twin
+            .pool
+            .iter()
+            .flat_map(|value| &value.1)
+            .chain(expected)
+            .fold(1.0, |a: f64, b| a.max(b.abs()));
+        let error = distance::<f64>(&numbers(found), expected) / size;
+        assert!(error <= largest_error, "sweep {seed}, field {slot}: {error:e}");
+    }
+    assert_eq!(numbers(&write[3]), expected[3], "sweep {seed} changed a field it does not write");
+}
+
+#[test]
+fn random_sweeps_do_what_they_say() {
+    let cpu = Cpu::new(Some(2)).unwrap();
+    (0..400).for_each(|seed| check_random::<f64>(&cpu, seed, 1e-12));
+}
+
+#[test]
+fn random_sweeps_do_what_they_say_in_single_precision() {
+    let cpu = Cpu::new(Some(1)).unwrap();
+    (0..100).for_each(|seed| check_random::<f32>(&cpu, seed, 1e-3));
+}
+
+/// u D1(v) + D2(u v), 3 + filter(u), in place.
+fn sample() -> Sweep {
+    let s = SweepBuilder::new();
+    let (u, v) = (s.previous(0), s.read(0));
+    s.add(1, u * s.d1(v) + s.d2(u * v));
+    s.store(0, 3.0 * s.apply(Op::Filter, u) + Expr::from(1.0));
+    s.build()
+}
+
+/// The sample sweep along `axis` on noise with `spoilt` lines of not-a-number in one operand.
+fn run_sample(cpu: &Cpu<f64>, grid: &Grid, axis: Axis, spoilt: Option<usize>) -> [Field<f64>; 2] {
+    let operators =
+        LineOperators::new(family("compact6").unwrap(), Some(&compact_filter(8, 0.45)), grid);
+    let program = Program::new(&sample(), axis, grid.points[axis.index()], &operators);
+    let v = noisy(grid, 1);
+    let (mut u, mut rate) = (noisy::<f64>(grid, 2), poisoned(grid));
+    for at in 0..grid.len() {
+        if spoilt == Some(place(grid, axis, at).1) {
+            u[at] = f64::NAN;
+        }
+    }
+    cpu.run(&program, grid.points, &[&v], &mut [&mut u, &mut rate], 0.0, 0.5);
+    [u, rate]
+}
+
+#[test]
+fn not_a_number_stays_on_its_line() {
+    let cpu = Cpu::new(Some(2)).unwrap();
+    for axis in Axis::ALL {
+        let grid = grid(axis, 13, [19, 2], true);
+        let clean = run_sample(&cpu, &grid, axis, None);
+        for spoilt in [0, 1, 15, 16, 18, 19, 37] {
+            let found = run_sample(&cpu, &grid, axis, Some(spoilt));
+            for at in 0..grid.len() {
+                for (found, clean) in found.iter().zip(&clean) {
+                    let expected = place(&grid, axis, at).1 == spoilt;
+                    assert_eq!(found[at].is_nan(), expected, "{axis:?}, line {spoilt}, point {at}");
+                    assert!(expected || found[at].to_bits() == clean[at].to_bits());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_over_from_the_program_before() {
+    let used = Cpu::new(Some(1)).unwrap();
+    let long = grid(Axis::X, 64, [4, 5], true);
+    for line in 0..20 {
+        run_sample(&used, &long, Axis::X, Some(line));
+    }
+    for periodic in [true, false] {
+        for axis in Axis::ALL {
+            let grid = grid(axis, 17, [7, 3], periodic);
+            let fresh = Cpu::new(Some(1)).unwrap();
+            let [a, b] = run_sample(&fresh, &grid, axis, None);
+            let [c, d] = run_sample(&used, &grid, axis, None);
+            assert!(same(&a, &c) && same(&b, &d), "{axis:?}, periodic {periodic}");
+            assert!(distance(&a, &a) == 0.0 && distance(&b, &b) == 0.0, "not a number");
+        }
+    }
+}
+
+#[test]
+fn filtering_in_place_is_filtering_to_another_field_bit_for_bit() {
+    let cpu = Cpu::<f64>::new(Some(2)).unwrap();
+    let in_place = SweepBuilder::new();
+    in_place.store(0, in_place.apply(Op::Filter, in_place.previous(0)));
+    let in_place = in_place.build();
+    for periodic in [true, false] {
+        for axis in Axis::ALL {
+            let grid = grid(axis, 21, [18, 2], periodic);
+            let filter = compact_filter(10, 0.49);
+            let operators = LineOperators::new(&families()[0], Some(&filter), &grid);
+            let mut u = noisy(&grid, 3);
+            let elsewhere = apply(&cpu, &operators, &grid, axis, Op::Filter, &u);
+            let program = Program::new(&in_place, axis, 21, &operators);
+            cpu.run(&program, grid.points, &[], &mut [&mut u], 1.0, 1.0);
+            assert!(same(&u, &elsewhere), "{axis:?}, periodic {periodic}");
+        }
+    }
+}
+
+#[test]
+fn what_appears_twice_is_computed_once() {
+    let s = SweepBuilder::new();
+    let (u, v) = (s.read(0), s.read(1));
+    let h = s.define(u * v + 2.0 * u);
+    assert_eq!(s.read(0), u);
+    assert_eq!(s.define(u * v + 2.0 * u), h);
+    assert_eq!(s.define(h), h);
+    assert_eq!(s.define(Expr::from(h)), h);
+    assert_eq!(s.previous(0), s.previous(0));
+    assert_ne!(s.previous(0), u);
+    assert_eq!(s.d1(u), s.d1(Expr::from(u)));
+    s.add(0, s.d1(u * v) + u * s.d1(v) + v * s.d1(u));
+    s.subtract(1, s.d1(u * v) + s.d2(u));
+    s.add(1, s.d1(2.0 * (u * v)) + s.apply(Op::Filter, u));
+    let sweep = s.build();
+    assert_eq!(OPS.map(|op| sweep.count(op)), [4, 1, 0, 0, 0, 1]); // D1 of u v, v, u, 2 u v
+    assert!(!sweep.is_empty());
+    assert!(SweepBuilder::new().build().is_empty());
+}
+
+#[test]
+fn a_sum_without_terms_touches_nothing() {
+    let s = SweepBuilder::new();
+    s.add(0, Expr::zero());
+    assert!(s.build().is_empty());
+}
+
+#[test]
+fn a_constant_is_stored_where_no_field_is_read() {
+    let cpu = Cpu::<f32>::new(Some(1)).unwrap();
+    let s = SweepBuilder::new();
+    s.store(0, Expr::from(2.5));
+    s.add(1, Expr::from(-1.0));
+    s.store(2, Expr::zero());
+    let grid = grid(Axis::Y, 9, [5, 2], true);
+    let operators = LineOperators::new(&families()[0], None, &grid);
+    let program = Program::new(&s.build(), Axis::Y, 9, &operators);
+    let [mut a, mut b, mut c] = [0, 1, 2].map(|_| poisoned(&grid));
+    cpu.run(&program, grid.points, &[], &mut [&mut a, &mut b, &mut c], 0.0, 4.0);
+    assert!(
+        a.iter().all(|x| *x == 2.5) && b.iter().all(|x| *x == -4.0) && c.iter().all(|x| *x == 0.0)
+    );
+}
+
+#[test]
+#[should_panic(expected = "written before its previous value is read")]
+fn the_previous_value_is_not_to_be_had_after_a_write() {
+    let s = SweepBuilder::new();
+    s.store(0, s.read(0));
+    s.previous(0);
+}
+
+#[test]
+#[should_panic(expected = "both stored and added to")]
+fn a_field_is_not_both_stored_and_added_to() {
+    let s = SweepBuilder::new();
+    s.store(0, s.read(0));
+    s.add(0, s.read(1));
+}
+
+#[test]
+#[should_panic(expected = "stored twice")]
+fn a_field_is_not_stored_twice() {
+    let s = SweepBuilder::new();
+    s.store(0, s.read(0));
+    s.store(0, s.read(1));
+}
+
+/// D1 along y of a field of `read` points to one of `write` points, on a grid of 4 x `n` x 3 points made for 8.
+fn run_wrongly(n: usize, read: usize, write: usize) {
+    let s = SweepBuilder::new();
+    s.add(0, s.d1(s.read(0)));
+    let operators =
+        LineOperators::<f64>::new(&families()[0], None, &grid(Axis::Y, 8, [4, 3], true));
+    let program = Program::new(&s.build(), Axis::Y, 8, &operators);
+    let cpu = Cpu::new(Some(1)).unwrap();
+    cpu.run(&program, [4, n, 3], &[&Field::zeros(read)], &mut [&mut Field::zeros(write)], 0.0, 1.0);
+}
+
+#[test]
+fn fields_of_the_right_size_are_taken() {
+    run_wrongly(8, 96, 96);
+}
+
+#[test]
+#[should_panic(expected = "another grid")]
+fn a_program_for_another_grid_is_refused() {
+    run_wrongly(9, 108, 108);
+}
+
+#[test]
+#[should_panic(expected = "field to read")]
+fn a_field_to_read_of_another_size_is_refused() {
+    run_wrongly(8, 95, 96);
+}
+
+#[test]
+#[should_panic(expected = "field to write")]
+fn a_field_to_write_of_another_size_is_refused() {
+    run_wrongly(8, 96, 97);
+}
+
+#[test]
+#[should_panic(expected = "compact6 needs 5 points")]
+fn too_few_periodic_points_are_refused() {
+    kolmo::engine::LineOperator::<f64>::periodic(&COMPACT6, Shift::None, 4, 0.1);
+}
+
+#[test]
+#[should_panic(expected = "compact6 with c3-pade4 needs 5 points")]
+fn too_few_points_between_two_ends_are_refused() {
+    let closure = default_closure(&COMPACT6).unwrap();
+    kolmo::engine::LineOperator::<f64>::closed(&COMPACT6, &closure, 4, 0.1);
+}
+
+#[test]
+#[should_panic(expected = "compact6 needs a closure of 2 rows")]
+fn a_closure_with_too_few_rows_is_refused() {
+    let c3 = closure("c3").unwrap();
+    kolmo::engine::LineOperator::<f64>::closed(&COMPACT6, &c3, 12, 0.1);
+}
+
+#[test]
+#[should_panic(expected = "D2 does not exist along Z")]
+fn an_operator_along_an_axis_with_one_point_is_refused() {
+    let operators =
+        LineOperators::<f64>::new(&families()[0], None, &grid(Axis::X, 8, [8, 1], true));
+    let s = SweepBuilder::new();
+    s.add(0, s.d2(s.read(0)));
+    Program::new(&s.build(), Axis::Z, 1, &operators);
+}

@@ -1,0 +1,387 @@
+//! Waves and the vortex: entropy, sound and shear, held to what the discrete equations must give, and to the exact
+//! solutions at the order of the scheme in space and of the integrator in time.
+//!
+//! A plane wave of small amplitude sees every derivative as a factor: i K for the first (K the symbol over h), −B for
+//! the second. So the discrete linear wave is known in closed form, and a run must agree with it to round-off and O(A²).
+
+use std::f64::consts::TAU;
+use std::ops::Range;
+
+use kolmo::physics::{Gas, Viscosity};
+use kolmo::scheme::{SchemeFamily, Tableau, family, tableau};
+use kolmo::time::Simulation;
+use num_complex::Complex;
+
+use crate::common::{
+    CONVECTION, ENERGY, FAMILIES, LAWS, VISCOUS, advance, assert_close, assert_orders, float,
+    projection, run_with, set_flow, steps,
+};
+
+const I: Complex<f64> = Complex::I;
+/// Points on which a family of this order shows its order: finer, and round-off shows.
+fn grids(order: i32) -> [usize; 3] {
+    if order < 8 { [12, 16, 24] } else { [8, 10, 12] }
+}
+
+/// A wave of wavenumber `k` on a grid of spacing `h` as the operators of a family see it.
+struct Symbols {
+    /// Of the collocated first derivative.
+    collocated: f64,
+    /// Of interpolation to midpoints and derivative back.
+    staggered: f64,
+    /// Of the second derivative.
+    second: f64,
+    /// Of the derivative to midpoints.
+    midpoint: f64,
+}
+
+impl Symbols {
+    fn new(family: &SchemeFamily, k: f64, h: f64) -> Self {
+        let w = k * h;
+        let midpoint = family.midpoint_derivative.symbol(w) / h;
+        Self {
+            collocated: family.first.symbol(w) / h,
+            staggered: family.midpoint_interpolation.symbol(w) * midpoint,
+            second: family.second.symbol(w) / (h * h),
+            midpoint,
+        }
+    }
+
+    /// K of convection.
+    fn convection(&self, convection: &str) -> f64 {
+        if convection == "staggered" { self.staggered } else { self.collocated }
+    }
+
+    /// B of the diffusion of shear and heat.
+    fn diffusion(&self, viscous: &str) -> f64 {
+        match viscous {
+            "laplacian" => self.second,
+            "midpoint" => self.midpoint * self.midpoint,
+            _ => self.collocated * self.collocated,
+        }
+    }
+
+    /// The damping of the longitudinal velocity times Re: 4/3 k² in the continuous equations.
+    fn longitudinal(&self, viscous: &str) -> f64 {
+        match viscous {
+            "laplacian" => self.second + self.collocated * self.collocated / 3.0,
+            _ => 4.0 / 3.0 * self.diffusion(viscous),
+        }
+    }
+}
+
+/// max |x − mean| / |mean| of p and of each velocity component.
+fn unevenness(run: &Simulation<f64>, gamma: f64) -> f64 {
+    let [rho, m0, m1, m2, e] = [0, 1, 2, 3, 4].map(|field| &run.state()[field]);
+    let mut worst = 0.0_f64;
+    for quantity in 0..4 {
+        let values: Vec<f64> = (0..rho.len())
+            .map(|i| match quantity {
+                0 => m0[i] / rho[i],
+                1 => m1[i] / rho[i],
+                2 => m2[i] / rho[i],
+                _ => {
+                    let m2 = m0[i] * m0[i] + m1[i] * m1[i] + m2[i] * m2[i];
+                    (gamma - 1.0) * (e[i] - 0.5 * m2 / rho[i])
+                }
+            })
+            .collect();
+        let mean = values.iter().sum::<f64>() / float(values.len());
+        worst = values.iter().map(|x| ((x - mean) / mean).abs()).fold(worst, f64::max);
+    }
+    worst
+}
+
+#[test]
+fn entropy_waves_keep_pressure_and_velocity_uniform_and_follow_the_discrete_equations() {
+    let (velocity, dt) = ([1.0, 0.8, -0.6], 0.004);
+    let rk = tableau("hale64").unwrap();
+    let compact6 = family("compact6").unwrap();
+    let set = [format!("case.velocity={velocity:?}"), format!("time.dt={dt}")];
+    for points in [[20, 1, 1], [1, 18, 1], [1, 1, 16], [16, 18, 1], [14, 16, 18]] {
+        let periods = points.map(|n| i32::from(n > 1));
+        for (convection, energy) in CONVECTION.iter().flat_map(|c| ENERGY.map(|e| (c, e))) {
+            let forms = ["compact6", convection, energy, "auto"];
+            let mut run = run_with("entropy-wave", points, forms, &set);
+            let before = projection(points, periods, |at| run.state()[0][at]);
+            steps(&mut run, 40);
+            let uneven = unevenness(&run, 1.4);
+            if energy == "split-enthalpy" {
+                // Its ½ (ρ D(1/ρ) + D(ρ)/ρ) p is not 0.
+                assert!(uneven > 1e-7 && uneven < 1e-5, "{points:?} {forms:?}: {uneven:.1e}");
+                continue;
+            }
+            assert!(uneven < 1e-12, "{points:?} {forms:?}: {uneven:.1e}");
+            let found = projection(points, periods, |at| run.state()[0][at]) / before;
+            let turned = |axis: usize| {
+                let symbols = Symbols::new(compact6, TAU, 1.0 / float(points[axis]));
+                velocity[axis] * dt * symbols.convection(convection)
+            };
+            let angle: f64 = (0..3).filter(|&axis| points[axis] > 1).map(turned).sum();
+            let off = (found / rk.amplification(-I * angle).powu(40) - 1.0).norm();
+            assert!(off < 1e-12, "{points:?} {forms:?}: {off:.1e}");
+        }
+    }
+}
+
+#[test]
+fn entropy_waves_converge_at_the_order_of_the_scheme() {
+    for ((derivative, order), convection) in
+        FAMILIES.into_iter().flat_map(|f| ["kennedy-gruber", "staggered"].map(|c| (f, c)))
+    {
+        let what = format!("{derivative} {convection}");
+        let found = grids(order).map(|n| {
+            let forms = [derivative, convection, "split-pressure", "auto"];
+            let mut run = run_with("entropy-wave", [n, 1, 1], forms, &["time.dt=0.001".into()]);
+            advance(&mut run, 0.1);
+            let error = run.error().unwrap()[0];
+            // A phase that is off by (K − k) U t, A = 0.2 and U = 1.
+            let symbols = Symbols::new(family(derivative).unwrap(), TAU, 1.0 / float(n));
+            let late = (symbols.convection(convection) - TAU) * 0.1;
+            let expected = 0.2 * 2.0_f64.sqrt() * (0.5 * late).sin().abs();
+            assert_close(error, expected, 0.02, &what);
+            (1.0 / float(n), error)
+        });
+        assert_orders(&found, order_range(order), &what);
+    }
+}
+
+/// What counts as the order of a linear wave on [`grids`].
+fn order_range(order: i32) -> Range<f64> {
+    f64::from(order) - 0.25..f64::from(order) + 0.25
+}
+
+/// A linear wave along one axis in a gas at rest, or the shear wave in a stream.
+struct Wave<'a> {
+    gas: Gas,
+    /// Convection, energy, viscous.
+    forms: [&'a str; 3],
+    axis: usize,
+    points: usize,
+    periods: i32,
+    derivative: &'a str,
+}
+
+/// Of the density: what is left out is its square, and round-off is 1e-11 of it.
+const AMPLITUDE: f64 = 1e-5;
+
+impl Wave<'_> {
+    fn symbols(&self) -> Symbols {
+        let k = f64::from(self.periods);
+        Symbols::new(family(self.derivative).unwrap(), k, TAU / float(self.points))
+    }
+
+    /// s of the discrete equations next to `guess`: the root of s[(s + ν)(s + χ) + γ p₀ K Kₑ] + K² χ/(γ Ma²) by Newton's
+    /// method, ν = L/Re, χ = γ B/(Pr Re), K of mass and pressure gradient, Kₑ of the energy.
+    fn eigenvalue(&self, guess: Complex<f64>) -> Complex<f64> {
+        let (gas, symbols) = (&self.gas, self.symbols());
+        let [convection, energy, viscous] = self.forms;
+        let k = symbols.convection(convection);
+        let k_e = if energy == "divergence" { k } else { symbols.collocated };
+        let nu = symbols.longitudinal(viscous) / gas.reynolds;
+        let chi = gas.gamma * symbols.diffusion(viscous) / (gas.prandtl * gas.reynolds);
+        let sound2 = k * k_e / (gas.mach * gas.mach);
+        let last = k * k * chi / (gas.gamma * gas.mach * gas.mach);
+        let mut s = guess;
+        for _ in 0..20 {
+            let value = s * ((s + nu) * (s + chi) + sound2) + last;
+            let slope = (s + nu) * (s + chi) + sound2 + s * (2.0 * s + nu + chi);
+            s -= value / slope;
+        }
+        s
+    }
+
+    /// A run in a box of length 2π. Entropy waves may go along any axis, and their start is replaced.
+    fn run(&self, dt: f64, law: &str) -> Simulation<f64> {
+        let [convection, energy, viscous] = self.forms;
+        let reynolds = match self.gas.is_inviscid() {
+            true => "inf".to_string(),
+            false => self.gas.reynolds.to_string(),
+        };
+        let mut points = [1; 3];
+        points[self.axis] = self.points;
+        let set = [
+            format!("case.mach={}", self.gas.mach),
+            format!("case.reynolds={reynolds}"),
+            format!("gas.prandtl={}", self.gas.prandtl),
+            format!("gas.viscosity={law}"),
+            format!("time.dt={dt:e}"),
+            format!("grid.length={:?}", [TAU; 3]),
+        ];
+        run_with("entropy-wave", points, [self.derivative, convection, energy, viscous], &set)
+    }
+
+    /// The eigenmode next to `guess` in a run of `n` steps of `dt`.
+    fn measure(&self, guess: Complex<f64>, dt: f64, n: u32, law: &str) -> Measured {
+        let (gas, axis) = (self.gas, self.axis);
+        let s = self.eigenvalue(guess);
+        let k = self.symbols().convection(self.forms[0]);
+        let nu = self.symbols().longitudinal(self.forms[2]) / gas.reynolds;
+        let (velocity, pressure) = (I * s / k, -s * (s + nu) / (k * k));
+        let mut run = self.run(dt, law);
+        set_flow(&mut run, gas.gamma, |index, _| {
+            let angle = TAU * f64::from(self.periods) * float(index[axis]) / float(self.points);
+            let part = |factor: Complex<f64>| AMPLITUDE * (factor * Complex::cis(angle)).re;
+            let mut flow = [1.0 + part(Complex::ONE), 0.0, 0.0, 0.0, 0.0];
+            flow[1 + axis] = part(velocity);
+            flow[4] = gas.reference_pressure() + part(pressure);
+            flow
+        });
+        let (mut points, mut periods) = ([1; 3], [0; 3]);
+        (points[axis], periods[axis]) = (self.points, self.periods);
+        let before = projection(points, periods, |at| run.state()[0][at]);
+        steps(&mut run, n as usize);
+        let ratio = projection(points, periods, |at| run.state()[0][at]) / before;
+        let expected = tableau("hale64").unwrap().amplification(s * dt).powu(n);
+        let t = f64::from(n) * dt;
+        let turns = ((s.im * t - ratio.arg()) / TAU).round();
+        Measured { off: (ratio / expected - 1.0).norm(), s: (ratio.ln() + I * TAU * turns) / t }
+    }
+}
+
+/// What a run says of a wave.
+struct Measured {
+    /// |ratio of amplitudes / R(s dt)ⁿ − 1| with the s of the discrete equations.
+    off: f64,
+    /// ln(ratio of amplitudes) / t.
+    s: Complex<f64>,
+}
+
+fn gas(mach: f64, reynolds: f64, prandtl: f64) -> Gas {
+    Gas { gamma: 1.4, prandtl, mach, reynolds, viscosity: Viscosity::Constant }
+}
+
+#[test]
+fn linear_viscous_modes_grow_and_oscillate_as_their_eigenvalues_say() {
+    let lines = include_str!("data/viscous_modes.csv").lines();
+    for line in lines.filter(|line| !line.starts_with('#')).skip(1) {
+        let row: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+        let [mach, reynolds, prandtl, k, growth, frequency, entropy] = row[..] else {
+            panic!("{line}")
+        };
+        for viscous in VISCOUS {
+            #[allow(clippy::cast_possible_truncation, reason = "1, 2 or 4")]
+            let wave = Wave {
+                gas: gas(mach, reynolds, prandtl),
+                forms: ["kennedy-gruber", "split-pressure", viscous],
+                axis: 0,
+                points: 64,
+                periods: k as i32,
+                derivative: "compact10-penta",
+            };
+            let (sound, dt) = (k / mach, 0.03 * mach / k);
+            for exact in [Complex::new(growth, frequency), Complex::new(entropy, 0.0)] {
+                let Measured { off, s } = wave.measure(exact, dt, 100, "constant");
+                let what = format!("{line} {viscous} {exact:.4}");
+                // The step leaves 2e-9 of the frequency and 2e-7 of the growth, the grid less.
+                assert!(off < 3e-9, "{what}: discrete {off:.1e}");
+                assert!((s.im - exact.im).abs() < 5e-9 * sound, "{what}: frequency {s}");
+                assert!((s.re / exact.re - 1.0).abs() < 1e-6, "{what}: growth {s}");
+            }
+        }
+    }
+}
+
+#[test]
+fn linear_modes_follow_the_discrete_equations_in_every_form_along_every_axis() {
+    let gas = gas(0.5, 30.0, 0.9);
+    let check = |axis: usize, forms: [&str; 3], law: &str| {
+        let wave = Wave { gas, forms, axis, points: 20, periods: 3, derivative: "compact6" };
+        for guess in [Complex::new(-0.2, 6.0), Complex::new(-0.4, 0.0)] {
+            let off = wave.measure(guess, 0.02, 30, law).off;
+            assert!(off < 1e-9, "axis {axis}, {forms:?}, {law}, {guess}: {off:.1e}");
+        }
+    };
+    for axis in 0..3 {
+        for (convection, energy) in CONVECTION.iter().flat_map(|c| ENERGY.map(|e| (*c, e))) {
+            for viscous in VISCOUS {
+                check(axis, [convection, energy, viscous], "constant");
+            }
+        }
+        for (viscous, law) in VISCOUS.iter().flat_map(|v| LAWS.map(|law| (*v, law))) {
+            check(axis, ["kennedy-gruber", "split-pressure", viscous], law);
+        }
+    }
+}
+
+#[test]
+fn sound_converges_at_the_order_of_the_scheme() {
+    for ((derivative, order), convection) in
+        FAMILIES.into_iter().flat_map(|f| ["kennedy-gruber", "staggered"].map(|c| (f, c)))
+    {
+        let what = format!("{derivative} {convection}");
+        let found = grids(order).map(|points| {
+            let wave = Wave {
+                gas: gas(0.5, f64::INFINITY, 0.71),
+                forms: [convection, "divergence", "laplacian"],
+                axis: 0,
+                points,
+                periods: 1,
+                derivative,
+            };
+            let s = wave.measure(Complex::new(0.0, -2.0), 0.0025, 200, "constant").s;
+            let error = (s.im + 2.0).abs();
+            // K/Ma in the place of k/Ma.
+            let k = wave.symbols().convection(convection);
+            // Round-off in the pressure leaves 2e-10.
+            assert_close(error, 2.0 * (1.0 - k).abs(), 0.05, &what);
+            (TAU / float(points), error)
+        });
+        assert_orders(&found, order_range(order), &what);
+    }
+}
+
+#[test]
+fn shear_waves_decay_as_the_discrete_equations_say() {
+    let (mach, reynolds, stream, dt, n) = (0.2, 40.0, 0.7, 0.01, 40);
+    let rk: &Tableau = tableau("hale64").unwrap();
+    let set =
+        [format!("case.mach={mach}"), format!("case.reynolds={reynolds}"), format!("time.dt={dt}")];
+    let p0 = gas(mach, reynolds, 0.71).reference_pressure();
+    let symbols = Symbols::new(family("compact6").unwrap(), 2.0, TAU / 18.0);
+    // The wave goes along one axis, the velocity it carries along another.
+    for (along, across) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
+        let (mut points, mut periods) = ([1; 3], [0; 3]);
+        (points[along], periods[along]) = (18, 2);
+        for (convection, viscous) in CONVECTION.iter().flat_map(|c| VISCOUS.map(|v| (*c, v))) {
+            let forms = ["compact6", convection, "split-pressure", viscous];
+            let length = format!("grid.length={:?}", [TAU; 3]);
+            let mut run = run_with("entropy-wave", points, forms, &[&set[..], &[length]].concat());
+            set_flow(&mut run, 1.4, |index, _| {
+                let mut flow = [1.0, 0.0, 0.0, 0.0, p0];
+                flow[1 + along] = stream;
+                flow[1 + across] = 1e-5 * (2.0 * TAU * float(index[along]) / 18.0).sin();
+                flow
+            });
+            let before = projection(points, periods, |at| run.state()[1 + across][at]);
+            steps(&mut run, n);
+            let found = projection(points, periods, |at| run.state()[1 + across][at]) / before;
+            let s = -symbols.diffusion(viscous) / reynolds
+                - I * stream * symbols.convection(convection);
+            let off = (found / rk.amplification(s * dt).powu(40) - 1.0).norm();
+            assert!(off < 1e-9, "{along} {across} {forms:?}: {off:.1e}");
+        }
+    }
+}
+
+#[test]
+fn shear_waves_converge_at_the_order_of_the_scheme() {
+    let set = ["case.velocity=0.0", "case.reynolds=2.0", "case.amplitude=1e-6", "time.dt=0.002"];
+    for ((derivative, order), viscous) in FAMILIES.into_iter().flat_map(|f| VISCOUS.map(|v| (f, v)))
+    {
+        let what = format!("{derivative} {viscous}");
+        let found = grids(order).map(|n| {
+            let forms = [derivative, "kennedy-gruber", "split-pressure", viscous];
+            let mut run = run_with("shear-wave", [n, 1, 1], forms, &set.map(String::from));
+            let before = projection([n, 1, 1], [1, 0, 0], |at| run.state()[2][at]);
+            advance(&mut run, 0.1);
+            let ratio = projection([n, 1, 1], [1, 0, 0], |at| run.state()[2][at]) / before;
+            // s = − k²/Re, −B/Re in the discrete equations.
+            let error = (ratio.norm().ln() / 0.1 + 0.5).abs();
+            let symbols = Symbols::new(family(derivative).unwrap(), 1.0, TAU / float(n));
+            assert_close(error, 0.5 * (1.0 - symbols.diffusion(viscous)).abs(), 0.02, &what);
+            (TAU / float(n), error)
+        });
+        assert_orders(&found, order_range(order), &what);
+    }
+}
