@@ -32,7 +32,7 @@ fn drift(forms: [&str; 3], law: &str, reynolds: f64, set: &[&str]) -> f64 {
         format!("gas.viscosity={law}"),
         format!("case.reynolds={reynolds}"),
         "case.mach=0.1".into(),
-        "time.integrator=rk4".into(),
+        "time.integrator=williamson3".into(),
     ];
     let set: Vec<String> = own.into_iter().chain(set.iter().map(ToString::to_string)).collect();
     let forms = ["compact6", convection, energy, viscous];

@@ -1,5 +1,7 @@
 //! Line systems against dense LU with pivoting, against their residuals, and against the closed form of their inverse.
 
+#![allow(clippy::cast_possible_truncation, reason = "lines are short, f32 is on purpose")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use kolmo::engine::closed_min_points;
@@ -99,7 +101,7 @@ fn residual(
 ) -> f64 {
     let x_at = |m: usize, d: isize| match m.checked_add_signed(d) {
         Some(at) if at < n => x[at],
-        _ if cyclic => x[(m + n).strict_add_signed(d) % n],
+        _ if cyclic => x[(m + n).checked_add_signed(d).unwrap() % n],
         _ => 0.0,
     };
     let row = |m: usize| {
@@ -158,7 +160,7 @@ fn with_closure(n: usize, scheme: &Scheme, closure: &Closure) -> (BandedMatrix, 
         a[(i, i)] = 1.0;
         a[(n - 1 - i, n - 1 - i)] = 1.0;
         for &(offset, weight) in &row.lhs {
-            let column = i.strict_add_signed(offset);
+            let column = i.checked_add_signed(offset).unwrap();
             a[(i, column)] = weight;
             a[(n - 1 - i, n - 1 - column)] = weight;
         }

@@ -12,6 +12,7 @@ mod common;
 mod config;
 mod conservation;
 mod convergence;
+mod forms;
 mod invariance;
 mod io;
 mod lines;

@@ -84,6 +84,7 @@ impl Sub for Jet {
 
 impl Mul for Jet {
     type Output = Jet;
+    #[allow(clippy::suspicious_arithmetic_impl, reason = "the product rule adds")]
     fn mul(self, b: Jet) -> Jet {
         let dd = |i: usize, j: usize| {
             self.dd[i][j] * b.f + self.d[i] * b.d[j] + self.d[j] * b.d[i] + self.f * b.dd[i][j]

@@ -89,7 +89,7 @@ fn periodic_matrix(scheme: &Scheme, shift: Shift, n: usize, h: f64) -> DMatrix<f
         Shift::ToPoints => (-1, 0),
     };
     for m in 0..n {
-        let column = |d: isize| (m + n).strict_add_signed(d) % n;
+        let column = |d: isize| (m + n).checked_add_signed(d).unwrap() % n;
         for (d, weight) in [(1, scheme.alpha), (2, scheme.beta)] {
             a[(m, column(d))] += weight;
             a[(m, column(-d))] += weight;

@@ -154,18 +154,26 @@ fn committed(text: &str) -> Deviations {
 
 #[test]
 fn at_reynolds_1600_energy_loss_and_dissipation_converge_to_the_spectral_solution() {
-    let grids = [
+    let runs = [
         ("32", run_at_reynolds_1600(32)),
         ("64", run_at_reynolds_1600(64)),
-// LATER         ("96", committed(include_str!("../validation/histories/re1600-ma0.1-96.csv"))),
-// LATER         ("128", committed(include_str!("../validation/histories/re1600-ma0.1-128.csv"))),
+        // LATER ("96", committed(include_str!("../validation/histories/re1600-ma0.1-96.csv"))),
+        ("128", committed(include_str!("../validation/histories/re1600-ma0.1-128.csv"))),
     ];
-    for (n, deviations) in &grids {
+    for (n, deviations) in &runs {
         println!("{n}^3: {deviations:.4?}");
     }
-    for pair in grids.windows(2) {
-        for (coarse, fine) in pair[0].1.0.iter().zip(&pair[1].1.0) {
-            assert!(fine[0] < coarse[0] && fine[1] < coarse[1], "{pair:?}");
+    for pair in runs.windows(2) {
+        let (coarse, fine) = (&pair[0].1.0, &pair[1].1.0);
+        for quantity in 0..4 {
+            // 32^3 holds too little of the flow for its energy to mean anything: there the scheme removes what should
+            // have become small vortices, at about the right rate by chance. The dissipation converges all the way.
+            if pair[0].0 == "32" && quantity != 2 {
+                continue;
+            }
+            for norm in 0..2 {
+                assert!(fine[quantity][norm] < coarse[quantity][norm], "{quantity}: {pair:?}");
+            }
         }
     }
 }
@@ -189,20 +197,24 @@ fn the_default_forms_run_to_the_end_without_a_filter() {
 
 #[test]
 fn forms_that_do_not_keep_the_kinetic_energy_blow_up_and_say_where() {
-    // Times found with two independent solvers; the message is what a user meets.
+    // Windows round the times found with two independent solvers; the message is what a user meets.
     let divergence = ["scheme.convection=divergence", "scheme.energy=divergence"];
     let feiereisen = ["scheme.convection=feiereisen", "scheme.energy=divergence"];
-    let flows: [(&str, &str, [&str; 2], std::ops::Range<f64>); 6] = [
-        ("0.1", "1600", divergence, 4.0..6.0),
-        ("0.5", "1600", divergence, 4.2..5.2),
-        ("0.5", "inf", divergence, 3.8..4.8),
-        ("0.1", "1600", feiereisen, 9.0..11.0),
-        ("0.5", "1600", feiereisen, 7.4..9.0),
-        ("0.5", "inf", feiereisen, 5.4..6.4),
+    let flows = [
+        ("0.1", "1600", "temperature", divergence, 4.0..6.0),
+        ("0.5", "1600", "temperature", divergence, 4.6..4.9),
+        ("0.5", "inf", "density", divergence, 4.2..4.4),
+        ("0.1", "1600", "temperature", feiereisen, 9.0..11.0),
+        ("0.5", "1600", "temperature", feiereisen, 8.1..8.3),
+        ("0.5", "inf", "density", feiereisen, 5.8..6.0),
     ];
-    for (mach, reynolds, forms, expected) in flows {
-        let (mach, reynolds) = (format!("case.mach={mach}"), format!("case.reynolds={reynolds}"));
-        let set = [[mach.as_str(), reynolds.as_str()], forms].concat();
+    for (mach, reynolds, start, forms, expected) in flows {
+        let flow = [
+            format!("case.mach={mach}"),
+            format!("case.reynolds={reynolds}"),
+            format!("case.start=constant-{start}"),
+        ];
+        let set: Vec<&str> = flow.iter().map(String::as_str).chain(forms).collect();
         let (time, message) = blow_up(&set, 20.0).unwrap_or_else(|| panic!("{set:?} ran on"));
         println!("{set:?}: t = {time:.2}");
         assert!(expected.contains(&time), "{set:?} blew up at {time}");

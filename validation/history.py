@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Cut a run down to what the tables of docs/validation.md need. Standard library only.
+"""Cut a run down to what the tables of docs/validation.md need. Needs VTK for the second.
 
 history.py SERIES_CSV             the history of a run, thinned, to standard output
-history.py --robustness RUN_DIR   one row of robustness.csv
+history.py --robustness RUN_DIR START   one row of robustness.csv
 """
 
 import csv
@@ -26,8 +26,8 @@ def history(path):
             due = float(row["time"]) + INTERVAL
 
 
-def robustness(run_dir):
-    """points, Ma, Re, forms, time reached, whether that was the end, kinetic energy and rms density there."""
+def robustness(run_dir, start):
+    """points, Ma, Re, start, forms, time reached, whether that was the end, kinetic energy and rms density there."""
     run = pathlib.Path(run_dir)
     summary = json.loads((run / "summary.json").read_text())
     with open(run / "series.csv", newline="") as file:
@@ -38,7 +38,7 @@ def robustness(run_dir):
     energy = float(last["kinetic_energy"]) if finished else float("nan")
     reynolds = summary["reynolds"] or "inf"
     print(
-        f"{summary['points'][0]},{summary['mach']:g},{reynolds},{scheme['convection']},{scheme['energy']},"
+        f"{summary['points'][0]},{summary['mach']:g},{reynolds},{start},{scheme['convection']},{scheme['energy']},"
         f"{summary['end_time']:.2f},{finished},{energy:.4f},{rms:.4f}"
     )
 
@@ -55,8 +55,8 @@ def rms_density(run):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3 and sys.argv[1] == "--robustness":
-        robustness(sys.argv[2])
+    if len(sys.argv) == 4 and sys.argv[1] == "--robustness":
+        robustness(sys.argv[2], sys.argv[3])
     elif len(sys.argv) == 2:
         history(sys.argv[1])
     else:

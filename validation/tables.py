@@ -67,22 +67,22 @@ def robustness():
         ("staggered", "split-pressure"),
     ]
     rows = read(HISTORIES / "robustness.csv")
-    flows = list(dict.fromkeys((row["points"], row["mach"], row["reynolds"]) for row in rows))
+    flows = list(dict.fromkeys((row["points"], row["mach"], row["reynolds"], row["start"]) for row in rows))
     lines = [
-        "| points | Ma | Re | " + " | ".join(f"{convection}, {energy}" for convection, energy in forms) + " |",
-        "|---" * (3 + len(forms)) + "|",
+        "| points | Ma | Re | start | " + " | ".join(f"{convection}, {energy}" for convection, energy in forms) + " |",
+        "|---" * (4 + len(forms)) + "|",
     ]
     for flow in flows:
         cells = []
         for form in forms:
-            match = [row for row in rows if (row["points"], row["mach"], row["reynolds"], row["convection"], row["energy"]) == (*flow, *form)]
+            match = [row for row in rows if (row["points"], row["mach"], row["reynolds"], row["start"], row["convection"], row["energy"]) == (*flow, *form)]
             if not match:
                 cells.append("–")
             elif match[0]["finished"] == "True":
                 cells.append(f"ok ({match[0]['kinetic_energy']}, {match[0]['rms_density']})")
             else:
                 cells.append(match[0]["end_time"])
-        lines.append(f"| {flow[0]}³ | {flow[1]} | {flow[2].removesuffix('.0')} | " + " | ".join(cells) + " |")
+        lines.append(f"| {flow[0]}³ | {flow[1]} | {flow[2].removesuffix('.0')} | {flow[3].removeprefix('constant-')} | " + " | ".join(cells) + " |")
     return lines
 
 

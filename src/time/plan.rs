@@ -28,7 +28,7 @@ impl Plan {
 
     /// True where something is due after step `step` at time `time`; it then counts as done.
     pub fn due(&mut self, step: u64, time: f64) -> bool {
-        let mut due = self.schedule.every_steps.is_some_and(|every| step % every == 0);
+        let mut due = self.schedule.every_steps.is_some_and(|every| step.is_multiple_of(every));
         while self.next_time().is_some_and(|next| time >= next) {
             self.done += 1;
             due = true;

@@ -63,7 +63,7 @@ impl<T: Real> Simulation<T> {
         let grid = Grid::periodic(config.grid.points, &config.grid.domain);
         let cpu = Arc::new(Cpu::new(config.compute.threads)?);
         let system: Box<dyn System<T>> = match config.case.scalar() {
-            Some(scalar) => Box::new(Advection::new(config, scalar.clone(), cpu)),
+            Some(scalar) => Box::new(Advection::new(config, *scalar, cpu)),
             None => Box::new(NavierStokes::new(config, cpu)),
         };
         let state = system.initial();

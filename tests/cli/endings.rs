@@ -98,7 +98,7 @@ fn a_signal_ends_a_run_with_status_3_whole_files_and_a_way_to_go_on() {
         let run = dir.path().join("runs/taylor-green");
         let summary = summary(&run);
         assert_eq!(summary["finished"], false);
-        let steps = summary["steps"].as_u64().unwrap() as usize;
+        let steps = usize::try_from(summary["steps"].as_u64().unwrap()).unwrap();
         assert_whole(&run, steps + 1);
         assert!(run.join(format!("fields/step_{steps:08}.vti")).exists());
 

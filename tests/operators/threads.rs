@@ -17,7 +17,7 @@ fn sweep_bits<T: Real>(threads: usize, periodic: bool) -> Vec<u64> {
     assert_eq!(cpu.threads(), threads);
     let mut bits = Vec::new();
     for axis in Axis::ALL {
-        let grid = grid(axis, 37, [29, 23], periodic);
+        let grid = grid(axis, 37, [83, 9], periodic);
         let filter = compact_filter(8, 0.45);
         let operators =
             LineOperators::new(family("compact10-penta").unwrap(), Some(&filter), &grid);
@@ -55,7 +55,7 @@ fn lines_are_treated_alike_along_every_axis_and_anywhere_in_a_tile_bit_for_bit()
                 continue;
             }
             let results = Axis::ALL.map(|axis| {
-                let grid = Grid { spacing: [0.3; 3], ..grid(axis, 27, [17, 2], periodic) };
+                let grid = Grid { spacing: [0.3; 3], ..grid(axis, 27, [81, 2], periodic) };
                 let operators = LineOperators::new(family, Some(&filter), &grid);
                 let f = field(&grid, axis, |point, _| line[point]);
                 let found = apply(&cpu, &operators, &grid, axis, op, &f);

@@ -4,8 +4,8 @@ use std::f64::consts::TAU;
 
 use super::*;
 
-/// Points across the lines: one line, fewer than a tile has, a full one, one more.
-const ACROSS: [[usize; 2]; 5] = [[1, 1], [5, 3], [16, 1], [17, 2], [1, 33]];
+/// Points across the lines: one line, fewer than a tile of 16, a full one, one more, more than several tiles together.
+const ACROSS: [[usize; 2]; 6] = [[1, 1], [5, 3], [16, 1], [17, 2], [1, 33], [83, 1]];
 
 /// Every operator of `family` along `axis` on lines of `n` points, each line with a wavenumber and a phase of its own.
 fn check<T: Real>(cpu: &Cpu<T>, family: &SchemeFamily, filter: &Scheme, axis: Axis, n: usize) {

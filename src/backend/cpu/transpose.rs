@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(pulp::Arch::Scalar.dispatch(Both(block)), expected);
         #[cfg(target_arch = "x86_64")]
         if let Some(v3) = pulp::x86::V3::try_new() {
-            assert_eq!(v3.vectorize(Both(block)), expected);
+            assert_eq!(pulp::Arch::V3(v3).dispatch(Both(block)), expected);
         }
     }
 
