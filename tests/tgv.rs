@@ -46,7 +46,7 @@ fn short_time_errors(n: usize) -> [f64; 5] {
             ),
         };
         advance(&mut simulation, number(row[3]));
-        let names = simulation.columns();
+        let names = simulation.columns().to_vec();
         let values = simulation.row();
         for (at, quantity) in QUANTITIES.iter().enumerate() {
             let column = names.iter().position(|name| name == quantity).unwrap();
@@ -130,7 +130,7 @@ fn run_at_reynolds_1600(n: usize) -> Deviations {
     let mut history = Vec::new();
     for tenth in 0..=100 {
         advance(&mut simulation, 0.1 * f64::from(tenth));
-        let names = simulation.columns();
+        let names = simulation.columns().to_vec();
         let row = simulation.row();
         let value = |name: &str| row[names.iter().position(|column| *column == name).unwrap()];
         let loss = value("pressure_dilatation") - value("ke_rate");

@@ -17,7 +17,7 @@ use crate::real::{Real, fma};
 /// d[m] = inv[m] b[m] − l1[m] d[m−1] − l2[m] d[m−2]                      m < core
 /// x[m] = d[m] − u1[m] x[m+1] − u2[m] x[m+2] − Σ_q column[q][m] x[core+q]
 /// ```
-/// and the p border rows subtract Σ_m row[q][m] d[m] first.
+/// and the p border rows subtract `Σ_m row[q][m] d[m]` first.
 #[derive(Clone, Debug)]
 pub struct Factors<T> {
     n: usize,

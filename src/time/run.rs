@@ -82,7 +82,7 @@ impl<'a, T: Values> Run<'a, T> {
         if let Some(text) = reference_csv(config, &simulation) {
             write("reference.csv", &text)?;
         }
-        let series = SeriesWriter::create(&directory.join("series.csv"), &simulation.columns())?;
+        let series = SeriesWriter::create(&directory.join("series.csv"), simulation.columns())?;
         let fields = match &config.output.fields {
             Some(fields) => {
                 let writer = FieldWriter::create(&directory.join("fields"))?;

@@ -9,6 +9,7 @@ use crate::backend::cpu::{Cpu, Field};
 use crate::config::{Config, Precision, StepSize};
 use crate::error::{Error, Result};
 use crate::grid::Grid;
+use crate::io::series::ERROR_COLUMNS;
 use crate::physics::{Advection, Moment, NavierStokes, System, Viscosity};
 use crate::real::Real;
 use crate::scheme::Form;
@@ -39,8 +40,10 @@ impl Phases {
 /// assert!(simulation.error().unwrap()[1] < 1e-3);
 /// ```
 pub struct Simulation<T: Real> {
-    system: Box<dyn System<T>>,
+    system: Box<dyn System<T> + Send>,
+    cpu: Arc<Cpu<T>>,
     grid: Grid,
+    columns: Vec<&'static str>,
     state: Vec<Field<T>>,
     stepper: Stepper<T>,
     size: StepSize,
@@ -62,16 +65,23 @@ impl<T: Real> Simulation<T> {
     pub fn new(config: &Config) -> Result<Self> {
         let grid = Grid::periodic(config.grid.points, &config.grid.domain);
         let cpu = Arc::new(Cpu::new(config.compute.threads)?);
-        let system: Box<dyn System<T>> = match config.case.scalar() {
-            Some(scalar) => Box::new(Advection::new(config, *scalar, cpu)),
-            None => Box::new(NavierStokes::new(config, cpu)),
+        let system: Box<dyn System<T> + Send> = match config.case.scalar() {
+            Some(scalar) => Box::new(Advection::new(config, *scalar, cpu.clone())),
+            None => Box::new(NavierStokes::new(config, cpu.clone())),
         };
         let state = system.initial();
         let moment = Moment::default();
+        let mut columns = vec!["step", "time", "dt"];
+        columns.extend(system.columns());
+        if system.error(&state, moment.time).is_some() {
+            columns.extend(ERROR_COLUMNS);
+        }
         Ok(Self {
+            columns,
             rate: Some(system.inspect(&state, moment)?),
             stepper: Stepper::new(config.time.integrator, system.fields(), grid.len()),
             system,
+            cpu,
             grid,
             state,
             size: config.time.step,
@@ -102,6 +112,10 @@ impl<T: Real> Simulation<T> {
     /// # Errors
     /// [`Error::Diverged`] where the new state makes no sense.
     pub fn step(&mut self, until: Option<f64>) -> Result<f64> {
+        self.cpu.clone().within(|| self.advance(until))
+    }
+
+    fn advance(&mut self, until: Option<f64>) -> Result<f64> {
         let rate = match self.rate {
             Some(rate) => rate,
             None => self.system.inspect(&self.state, self.moment)?,
@@ -138,18 +152,17 @@ impl<T: Real> Simulation<T> {
     }
 
     /// Names of the columns of [`Simulation::row`].
-    pub fn columns(&self) -> Vec<&'static str> {
-        let mut columns = vec!["step", "time", "dt"];
-        columns.extend(self.system.columns());
-        if self.error().is_some() {
-            columns.extend(crate::io::series::ERROR_COLUMNS);
-        }
-        columns
+    pub fn columns(&self) -> &[&'static str] {
+        &self.columns
     }
 
     /// One row of the series: step, time, dt, diagnostics, errors.
-    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
     pub fn row(&mut self) -> Vec<f64> {
+        self.cpu.clone().within(|| self.diagnose())
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
+    fn diagnose(&mut self) -> Vec<f64> {
         let mut row = vec![self.moment.step as f64, self.moment.time, self.last_dt];
         let Self { system, state, stepper, filter_rate, .. } = self;
         row.extend(system.diagnostics(state, stepper.scratch(), *filter_rate));

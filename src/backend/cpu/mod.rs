@@ -48,6 +48,12 @@ impl<T: Real> Cpu<T> {
         Ok(Self { pool, scratch, partials: Mutex::default(), arch: pulp::Arch::new() })
     }
 
+    /// Run `work`, many operations on fields, on one of the threads: handing over to them once is cheaper than at every
+    /// operation.
+    pub fn within<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(work)
+    }
+
     /// Number of threads.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
