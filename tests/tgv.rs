@@ -157,7 +157,7 @@ fn at_reynolds_1600_energy_loss_and_dissipation_converge_to_the_spectral_solutio
     let runs = [
         ("32", run_at_reynolds_1600(32)),
         ("64", run_at_reynolds_1600(64)),
-        // LATER ("96", committed(include_str!("../validation/histories/re1600-ma0.1-96.csv"))),
+        ("96", committed(include_str!("../validation/histories/re1600-ma0.1-96.csv"))),
         ("128", committed(include_str!("../validation/histories/re1600-ma0.1-128.csv"))),
     ];
     for (n, deviations) in &runs {
