@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use clap::{Parser, Subcommand};
 use kolmo::cases::{Case, NAMES, input};
 use kolmo::config::{self, Config};
+use kolmo::io::progress::tell;
 use kolmo::io::{RunDirectory, write_report};
 use kolmo::time::{Ending, run};
 use kolmo::{Error, Result};
@@ -69,11 +70,11 @@ fn main() -> ExitCode {
     match execute(Arguments::parse().command) {
         Ok(code) => code,
         Err(error @ Error::Config(_)) => {
-            eprintln!("{error}");
+            tell(&error.to_string());
             ExitCode::from(error.exit_code())
         }
         Err(error) => {
-            eprintln!("error: {error}");
+            tell(&format!("error: {error}"));
             ExitCode::from(error.exit_code())
         }
     }
@@ -156,8 +157,6 @@ fn start(typed: &Typed, overwrite: bool) -> Result<ExitCode> {
     let path = config.output.directory.clone();
     check_directory(&path, overwrite, typed)?;
     kolmo::time::check_memory(&config)?;
-    let directory = RunDirectory::create(&path)?;
-    log_to(&directory.join("log.jsonl"))?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // The second signal ends the program at once.
@@ -165,15 +164,15 @@ fn start(typed: &Typed, overwrite: bool) -> Result<ExitCode> {
             .and_then(|_| signal_hook::flag::register(signal, stop.clone()));
         watch.map_err(Error::io("signal handler"))?;
     }
-    match run(&config, &directory, &stop)? {
+    match run(&config, &path, log_to, &stop)? {
         Ending::Finished => Ok(ExitCode::SUCCESS),
         Ending::Stopped => {
-            eprintln!(
+            tell(&format!(
                 "stopped early, as asked; what was computed is in {}\n\
                  this version writes no checkpoints; from the beginning: {}",
                 path.display(),
                 typed.again()
-            );
+            ));
             Ok(ExitCode::from(3))
         }
     }
@@ -186,6 +185,15 @@ fn check_directory(path: &Path, overwrite: bool, typed: &Typed) -> Result<()> {
         return Err(Error::Config(vec![format!(
             "error: {path} is a file; a run needs a directory"
         )]));
+    }
+    if let Some(name) = RunDirectory::in_the_way(path) {
+        let path = path.display();
+        return Err(Error::Config(vec![
+            format!(
+                "error: {path} is no run's directory, but holds a {name}, which a run would replace"
+            ),
+            "       choose another directory with `--out`".to_string(),
+        ]));
     }
     if RunDirectory::holds_run(path) && !overwrite {
         return Err(Error::RunExists {

@@ -160,7 +160,7 @@ impl Case {
             Case::EntropyWave(case) => case.problems(),
             Case::AcousticWave(case) => case.problems(gas, domain),
             Case::ShearWave(case) => case.problems(),
-            Case::ScalarAdvection(case) => case.problems(),
+            Case::ScalarAdvection(case) => case.problems(domain),
         }
     }
 

@@ -6,17 +6,16 @@ use std::path::{Path, PathBuf};
 use super::make_directory;
 use crate::error::{Error, Result};
 
-/// What a run writes into its directory.
-const CONTENTS: [&str; 9] = [
-    "config.toml",
-    "series.csv",
-    "summary.json",
-    "report.html",
-    "reference.csv",
-    "log.jsonl",
-    "fields",
-    "slices",
-    "plots",
+/// The files that a run writes into its directory. The first of them is there from the start of a run to its removal:
+/// what makes the directory a run's.
+const FILES: [&str; 6] =
+    ["log.jsonl", "config.toml", "series.csv", "summary.json", "report.html", "reference.csv"];
+
+/// The folders, and what the names of a run's files in them end with.
+const FOLDERS: [(&str, &[&str]); 3] = [
+    ("fields", &[".vti", ".series", ".part"]),
+    ("slices", &[".png", ".json", ".part"]),
+    ("plots", &[".svg", ".part"]),
 ];
 
 /// A directory that one run owns.
@@ -26,7 +25,13 @@ pub struct RunDirectory(PathBuf);
 impl RunDirectory {
     /// Whether a run, or a part of one, lies in `path`.
     pub fn holds_run(path: &Path) -> bool {
-        CONTENTS.iter().any(|name| path.join(name).exists())
+        path.join(FILES[0]).exists()
+    }
+
+    /// A file of somebody else's in `path` that a run would replace.
+    pub fn in_the_way(path: &Path) -> Option<&'static str> {
+        let foreign = |name: &&str| path.join(name).exists();
+        (!Self::holds_run(path)).then(|| FILES.into_iter().find(foreign))?
     }
 
     /// A path that nothing lies at: `path` with the first number from 2 on that makes it so.
@@ -47,16 +52,11 @@ impl RunDirectory {
     /// Where the system refuses.
     pub fn create(path: &Path) -> Result<Self> {
         make_directory(path)?;
-        for name in CONTENTS {
-            let old = path.join(name);
-            let removed =
-                if old.is_dir() { fs::remove_dir_all(&old) } else { fs::remove_file(&old) };
-            match removed {
-                Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(Error::io(&old)(e));
-                }
-                _ => {}
-            }
+        for name in FILES {
+            remove(&path.join(name), |file| fs::remove_file(file))?;
+        }
+        for (folder, endings) in FOLDERS {
+            remove_run_files(&path.join(folder), endings)?;
         }
         Ok(Self(path.to_path_buf()))
     }
@@ -70,4 +70,28 @@ impl RunDirectory {
     pub fn path(&self) -> &Path {
         &self.0
     }
+}
+
+/// Remove something that need not be there.
+fn remove(path: &Path, how: impl Fn(&Path) -> std::io::Result<()>) -> Result<()> {
+    match how(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(e)),
+        _ => Ok(()),
+    }
+}
+
+/// Remove the files of a run from one of its folders, and the folder where nothing else is in it.
+fn remove_run_files(folder: &Path, endings: &[&str]) -> Result<()> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
+    let mut others = false;
+    for entry in entries {
+        let file = entry.map_err(Error::io(folder))?.path();
+        let name = file.to_string_lossy();
+        if endings.iter().any(|ending| name.ends_with(ending)) && !file.is_dir() {
+            remove(&file, |file| fs::remove_file(file))?;
+        } else {
+            others = true;
+        }
+    }
+    if others { Ok(()) } else { remove(folder, |folder| fs::remove_dir(folder)) }
 }

@@ -1,5 +1,6 @@
 //! Which curves a report shows, and what can be said of them in numbers.
 
+use super::report::escape;
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::reference::{Reference, energy_loss};
 use crate::io::series::Series;
@@ -73,7 +74,9 @@ fn plot(title: &str, y_label: &str, curves: Vec<Curve>) -> Plot {
 }
 
 fn source(reference: Option<&Reference>) -> String {
-    reference.map_or(String::new(), |r| format!(" Reference: {}.", r.source.trim_end_matches('.')))
+    reference.map_or(String::new(), |r| {
+        format!(" Reference: {}.", escape(r.source.trim_end_matches('.')))
+    })
 }
 
 fn kinetic_energy(over: &Over, reference: Option<&Reference>) -> Option<Figure> {

@@ -187,15 +187,18 @@ impl Plot {
     /// What is drawn: finite points, not too many, in the units of the axis.
     fn prepared(&self) -> (Vec<Vec<(f64, f64)>>, Scale) {
         let sensible = |v: f64| v.is_finite() && v.abs() < 1e200;
+        // Powers of ten near the smallest number overflow when the scale is divided by.
+        let flat = |y: f64| if y.abs() < 1e-200 { 0.0 } else { y };
         let finite: Vec<Vec<(f64, f64)>> = self
             .curves
             .iter()
             .map(|curve| {
                 let points = curve.points.iter().copied();
-                thinned(points.filter(|&(x, y)| sensible(x) && sensible(y)).collect())
+                let points = points.filter(|&(x, y)| sensible(x) && sensible(y));
+                thinned(points.map(|(x, y)| (x, flat(y))).collect())
             })
             .collect();
-        let marked = self.mark.iter().map(|m| m.0);
+        let marked = self.mark.iter().map(|m| flat(m.0));
         let scale = Scale::of(finite.iter().flatten().map(|p| p.1).chain(marked), self.logarithmic);
         let scaled = finite
             .into_iter()

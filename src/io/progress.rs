@@ -1,9 +1,14 @@
 //! What a person sees while a run goes on.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Write a line to standard error. That nobody can read it is no reason to end a run.
+pub fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
 
 /// Seconds between two plain lines, where the output is no terminal.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
@@ -58,7 +63,7 @@ impl Progress {
                 bar.set_message(self.line.clone());
             }
             None if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_INTERVAL) => {
-                eprintln!("{:3.0} %  {}", 100.0 * done, self.line);
+                tell(&format!("{:3.0} %  {}", 100.0 * done, self.line));
                 self.last_line = Some(Instant::now());
             }
             None => {}
@@ -69,11 +74,11 @@ impl Progress {
     pub fn finish(&mut self, message: &str) {
         match &self.bar {
             Some(bar) => bar.abandon(),
-            None if !self.line.is_empty() => eprintln!("{}", self.line),
+            None if !self.line.is_empty() => tell(&self.line),
             None => {}
         }
         if !message.is_empty() {
-            eprintln!("{message}");
+            tell(message);
         }
     }
 

@@ -73,6 +73,12 @@ impl Reference {
         Ok(reference)
     }
 
+    /// When the dissipation is largest.
+    pub fn peak_time(&self) -> f64 {
+        let rows = self.time.iter().zip(&self.dissipation);
+        rows.max_by(|a, b| a.1.total_cmp(b.1)).map_or(f64::INFINITY, |(time, _)| *time)
+    }
+
     /// Compare a series with the columns of a flow. `None` where they share no time, or where a column is missing.
     pub fn compare(&self, series: &Series) -> Option<Comparison> {
         let (start, end) = (*self.time.first()?, *self.time.last()?);

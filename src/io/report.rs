@@ -387,6 +387,6 @@ fn gradient() -> String {
 }
 
 /// Text as HTML, also inside an attribute.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -151,6 +151,7 @@ pub fn resolution(series: &Series, spacing: f64, reynolds: f64) -> Option<Resolu
             kmax_eta_min: kmax_eta(dissipation, spacing, reynolds),
             time,
         })
+        .filter(|resolution| resolution.kmax_eta_min.is_finite())
         .min_by(|a, b| a.kmax_eta_min.total_cmp(&b.kmax_eta_min))
 }
 

@@ -12,6 +12,6 @@ mod viscosity;
 
 pub use advection::Advection;
 pub use gas::{Gas, Viscosity};
-pub use navier_stokes::{NavierStokes, Part, default_viscous_form, line_solves};
+pub use navier_stokes::{NavierStokes, Part, line_solves};
 pub use stability::Limits;
 pub use system::{Moment, System};

@@ -16,7 +16,7 @@ use super::viscosity::viscosity;
 use super::{Gas, Viscosity};
 use crate::backend::cpu::{Cpu, Field, Program};
 use crate::cases::{Case, Domain};
-use crate::config::{Config, SchemeConfig, ViscousForm};
+use crate::config::{Config, SchemeConfig};
 use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
 use crate::grid::{Axis, Grid};
 use crate::real::Real;
@@ -228,14 +228,6 @@ pub fn line_solves(scheme: &SchemeConfig, gas: &Gas) -> usize {
     let rhs = |axis| solves(&rhs_sweep(axis, Part::All, scheme, gas));
     let gradients = |axis| if gas.is_inviscid() { 0 } else { solves(&gradient_sweep(axis)) };
     Axis::ALL.into_iter().map(|axis| rhs(axis) + gradients(axis)).sum()
-}
-
-/// The viscous form for `auto`: Laplacian for constant μ, midpoint for variable μ.
-pub fn default_viscous_form(viscosity: Viscosity) -> ViscousForm {
-    match viscosity {
-        Viscosity::Constant => ViscousForm::Laplacian,
-        _ => ViscousForm::Midpoint,
-    }
 }
 
 /// The items of an iterator of known length.

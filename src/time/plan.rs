@@ -4,6 +4,12 @@ use std::time::Instant;
 
 use crate::config::Schedule;
 
+/// Whether `time` is `due` but for round-off: times that should coincide, three times 0.1 and 0.3, must not leave a step
+/// of 1e-17 between them.
+pub(super) fn reached(time: f64, due: f64) -> bool {
+    time >= due * (1.0 - 1e-12)
+}
+
 /// A schedule in progress: knows what was done and what comes next.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -29,7 +35,7 @@ impl Plan {
     /// True where something is due after step `step` at time `time`; it then counts as done.
     pub fn due(&mut self, step: u64, time: f64) -> bool {
         let mut due = self.schedule.every_steps.is_some_and(|every| step.is_multiple_of(every));
-        while self.next_time().is_some_and(|next| time >= next) {
+        while self.next_time().is_some_and(|next| reached(time, next)) {
             self.done += 1;
             due = true;
         }

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::plan::reached;
 use super::{Plan, Simulation};
 use crate::config::{Config, Precision, Variable};
 use crate::error::{Error, Result};
@@ -28,14 +30,33 @@ pub enum Ending {
     Stopped,
 }
 
-/// Run `config` and write everything into `directory`. `stop` set to true ends the run after the present step.
+/// Run `config` and write everything into `directory`, which is made, or freed of an older run, once the initial state
+/// has been found sound; `log` is then told where the log goes. `stop` set to true ends the run after the present step.
 ///
 /// # Errors
-/// Where the run diverges or a file cannot be written. What was written before stays, and the report says what happened.
-pub fn run(config: &Config, directory: &RunDirectory, stop: &Arc<AtomicBool>) -> Result<Ending> {
+/// Where the initial state makes no sense; nothing is written then. Where the run diverges or a file cannot be written:
+/// what was written before stays, and the report says what happened.
+pub fn run(
+    config: &Config,
+    directory: &Path,
+    log: impl Fn(&Path) -> Result<()>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Ending> {
     match config.compute.precision {
-        Precision::F64 => Run::<f64>::start(config, directory)?.go(stop),
-        Precision::F32 => Run::<f32>::start(config, directory)?.go(stop),
+        Precision::F64 => Run::<f64>::start(config, directory, log)?.go(stop),
+        Precision::F32 => Run::<f32>::start(config, directory, log)?.go(stop),
+    }
+}
+
+/// An initial state that the equations have no meaning for is a mistake of the input.
+fn impossible_start(error: Error) -> Error {
+    match error {
+        Error::Diverged { field, value, index: [i, j, k], .. } => Error::Config(vec![
+            format!("error: the initial state has {field} = {value} at point ({i}, {j}, {k})"),
+            "       change the parameters in [case], [gas] or the box".to_string(),
+            "1 error; nothing was run".to_string(),
+        ]),
+        other => other,
     }
 }
 
@@ -58,7 +79,7 @@ impl Values for f32 {
 
 struct Run<'a, T: Real> {
     config: &'a Config,
-    directory: &'a RunDirectory,
+    directory: RunDirectory,
     simulation: Simulation<T>,
     series: SeriesWriter,
     series_plan: Plan,
@@ -71,9 +92,15 @@ struct Run<'a, T: Real> {
 }
 
 impl<'a, T: Values> Run<'a, T> {
-    fn start(config: &'a Config, directory: &'a RunDirectory) -> Result<Self> {
+    fn start(
+        config: &'a Config,
+        directory: &Path,
+        log: impl Fn(&Path) -> Result<()>,
+    ) -> Result<Self> {
         let start = Instant::now();
-        let simulation = Simulation::<T>::new(config)?;
+        let simulation = Simulation::<T>::new(config).map_err(impossible_start)?;
+        let directory = RunDirectory::create(directory)?;
+        log(&directory.join("log.jsonl"))?;
         let write = |name: &str, text: &str| {
             let path = directory.join(name);
             fs::write(&path, text).map_err(Error::io(&path))
@@ -98,12 +125,12 @@ impl<'a, T: Values> Run<'a, T> {
         );
         Ok(Self {
             config,
+            slices: SliceWriter::create(&directory.join("slices"))?,
             directory,
             simulation,
             series,
             series_plan: Plan::new(config.output.series),
             fields,
-            slices: SliceWriter::create(&directory.join("slices"))?,
             pictures_taken: 0,
             progress: Progress::new(config.time.end, config.time.max_steps),
             kinetic_energy: f64::NAN,
@@ -161,7 +188,7 @@ impl<'a, T: Values> Run<'a, T> {
 
     fn is_over(&self) -> bool {
         let time = &self.config.time;
-        time.end.is_some_and(|end| self.simulation.time() >= end)
+        time.end.is_some_and(|end| reached(self.simulation.time(), end))
             || time.max_steps.is_some_and(|steps| self.simulation.steps() >= steps)
     }
 
@@ -267,10 +294,12 @@ impl<'a, T: Values> Run<'a, T> {
         let reynolds = (flow && !config.gas.is_inviscid()).then_some(config.gas.reynolds);
         let resolution = reynolds.and_then(|re| summary::resolution(&series, spacing, re));
         let reference = self.directory.join("reference.csv");
-        let comparison = match reference.exists() {
-            true => Reference::read(&reference)?.compare(&series),
+        let reference = match reference.exists() {
+            true => Some(Reference::read(&reference)?),
             false => None,
         };
+        let comparison = reference.as_ref().and_then(|reference| reference.compare(&series));
+        let reaches_peak = reference.is_some_and(|r| self.simulation.time() >= r.peak_time());
         let scheme = &config.scheme;
         let [convection, energy, viscous] = scheme.form_names().map(str::to_string);
         let steps = self.simulation.steps();
@@ -304,6 +333,8 @@ impl<'a, T: Values> Run<'a, T> {
             verdict: match summary::verdict(resolution, comparison.as_ref()) {
                 // Close to the reference until it broke off is not good enough.
                 Verdict::Passed if !sound => Verdict::Deviates,
+                // Nor is a start on the curve: the peak of the dissipation has to be passed.
+                Verdict::Passed if !(finished && reaches_peak) => Verdict::NoReference,
                 verdict => verdict,
             },
             reference: comparison,

@@ -53,6 +53,8 @@ pub struct Simulation<T: Real> {
     rate: Option<f64>,
     last_dt: f64,
     filter_rate: f64,
+    /// Time since the last filtering.
+    unfiltered: f64,
     /// Seconds spent so far.
     pub phases: Phases,
 }
@@ -89,6 +91,7 @@ impl<T: Real> Simulation<T> {
             moment,
             last_dt: 0.0,
             filter_rate: 0.0,
+            unfiltered: 0.0,
             phases: Phases::default(),
         })
     }
@@ -131,8 +134,9 @@ impl<T: Real> Simulation<T> {
             _ => self.moment.time += dt,
         }
         self.last_dt = dt;
+        self.unfiltered += dt;
         if self.filter_every.is_some_and(|every| self.moment.step.is_multiple_of(every)) {
-            self.filter(dt);
+            self.filter();
         }
         let Self { system, state, phases, moment, .. } = self;
         let rate = phases.time("step size and checks", || system.inspect(state, *moment))?;
@@ -140,10 +144,9 @@ impl<T: Real> Simulation<T> {
         Ok(dt)
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "a few steps")]
-    fn filter(&mut self, dt: f64) {
+    fn filter(&mut self) {
         let Self { system, state, phases, .. } = self;
-        let interval = dt * self.filter_every.unwrap_or(1) as f64;
+        let interval = std::mem::take(&mut self.unfiltered);
         self.filter_rate = phases.time("filter", || {
             let before = system.energy(state);
             system.filter(state);

@@ -64,10 +64,12 @@ impl<T: Real> Cpu<T> {
         let len = read[0].len();
         assert!(read.iter().all(|r| r.len() == len));
         let chunks = len.div_ceil(CHUNK);
+        // Taken out of the lock: another reduction on the same threads then makes its own.
         let mut partials = match self.partials.lock() {
-            Ok(partials) => partials,
-            Err(poisoned) => poisoned.into_inner(),
+            Ok(mut partials) => std::mem::take(&mut *partials),
+            Err(poisoned) => std::mem::take(&mut *poisoned.into_inner()),
         };
+        partials.clear();
         partials.resize(chunks * K, identity);
         let one = |(chunk, to): (usize, &mut [f64])| {
             let (start, end) = (chunk * CHUNK, len.min((chunk + 1) * CHUNK));
@@ -112,6 +114,10 @@ impl<T: Real> Cpu<T> {
             }
             count = half;
         }
-        std::array::from_fn(|k| partials[k])
+        let total = std::array::from_fn(|k| partials[k]);
+        if let Ok(mut kept) = self.partials.lock() {
+            *kept = partials;
+        }
+        total
     }
 }

@@ -96,6 +96,17 @@ impl<T: Real> SharedField<T> {
         Self { start: field.as_mut_ptr(), len: field.len() }
     }
 
+    /// The points `start..start + len`, to be read.
+    ///
+    /// # Safety
+    /// Nobody may write any of them while the reference lives.
+    #[inline(always)]
+    unsafe fn slice<'a>(self, start: usize, len: usize) -> &'a [T] {
+        assert!(start + len <= self.len, "a tile lies outside its field");
+        // SAFETY: in bounds as just checked, not written as the caller promises.
+        unsafe { std::slice::from_raw_parts(self.start.add(start), len) }
+    }
+
     /// The points `start..start + len`.
     ///
     /// # Safety
@@ -119,13 +130,13 @@ pub(super) enum Source<'a, T> {
 
 impl<'a, T: Real> Source<'a, T> {
     /// # Safety
-    /// For a written field as for [`SharedField::slice_mut`].
+    /// For a written field as for [`SharedField::slice`].
     #[inline(always)]
     unsafe fn slice(self, start: usize, len: usize) -> &'a [T] {
         match self {
             Self::Read(field) => &field[start..start + len],
             // SAFETY: passed on.
-            Self::Written(field) => unsafe { field.slice_mut(start, len) },
+            Self::Written(field) => unsafe { field.slice(start, len) },
         }
     }
 }
