@@ -40,7 +40,11 @@ pub struct Factors<T> {
 
 impl<T: Real> Factors<T> {
     /// Factor `matrix`. The matrices of compact schemes need no pivoting: they are diagonally dominant but for closure
-    /// rows, whose pivots stay away from zero.
+    /// rows, and the pivots of the default closures stay away from zero.
+    ///
+    /// # Panics
+    /// Where a pivot is zero, which a few closures lead to: `c5-pade4`, `second-c4`, `second-c4-pade4` and
+    /// `second-c4-pade4-compact6`.
     pub fn new(matrix: &BandedMatrix) -> Self {
         let n = matrix.len();
         let p = matrix.half_band();
@@ -71,7 +75,9 @@ impl<T: Real> Factors<T> {
 
         let mut lower = vec![[0.0; 3]; core];
         for k in 0..core {
-            let inverse = 1.0 / band[k][2];
+            let pivot = band[k][2];
+            assert!(pivot.abs() > 1e-10, "row {k} has no pivot: this closure needs pivoting");
+            let inverse = 1.0 / pivot;
             lower[k][0] = inverse;
             band[k][3] *= inverse;
             band[k][4] *= inverse;

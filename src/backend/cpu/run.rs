@@ -10,7 +10,7 @@ use super::{Cpu, Field, LANES, Row};
 use crate::grid::Axis;
 use crate::real::Real;
 
-/// Most fields that a program may read, and write.
+/// Most fields that a program may write.
 const MAX_FIELDS: usize = 24;
 
 /// Bytes of cache that the registers of a thread may take: half of a usual second-level cache.
@@ -63,6 +63,7 @@ impl<T: Real> Cpu<T> {
         scale: f64,
     ) {
         assert_eq!(program.points, points[program.axis.index()], "program of another grid");
+        assert!(write.len() <= MAX_FIELDS, "at most {MAX_FIELDS} fields can be written");
         let len = points.iter().product::<usize>();
         assert!(program.reads.iter().all(|&slot| read[slot].len() == len), "field to read");
         assert!(program.writes.iter().all(|&slot| write[slot].len() == len), "field to write");
