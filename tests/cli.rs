@@ -4,6 +4,7 @@ mod endings;
 mod readme;
 mod refusals;
 mod runs;
+mod starts;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,80 @@
+//! What happens before the first step, and at steps that several outputs ask for.
+
+use super::*;
+
+#[test]
+fn an_impossible_start_writes_nothing_and_leaves_the_old_run() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run"]));
+    let before = read(dir.path().join("run/series.csv"));
+    // p₀ = 1/(γ Ma²) is smaller than what the vortex takes from it.
+    let further = ["--out", "run", "--overwrite", "--set", "case.mach=2"];
+    let refused = kolmo(dir.path(), small(&further));
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("the initial state has pressure = -"), "{}", refused.err);
+    assert_eq!(read(dir.path().join("run/series.csv")), before);
+    let refused = kolmo(dir.path(), small(&["--out", "new", "--set", "case.mach=2"]));
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(!dir.path().join("new").exists());
+}
+
+#[test]
+fn files_that_no_run_made_are_neither_replaced_nor_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("config.toml"), "# mine").unwrap();
+    for further in [&["--out", "."][..], &["--out", ".", "--overwrite"]] {
+        let refused = kolmo(dir.path(), small(further));
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        assert!(refused.err.contains("holds a config.toml"), "{}", refused.err);
+    }
+    assert_eq!(read(dir.path().join("config.toml")), "# mine");
+
+    done(dir.path(), small(&["--out", "run"]));
+    fs::write(dir.path().join("run/plots/thesis.pdf"), "mine").unwrap();
+    done(dir.path(), small(&["--out", "run", "--overwrite"]));
+    assert_eq!(read(dir.path().join("run/plots/thesis.pdf")), "mine");
+}
+
+#[test]
+fn outputs_that_coincide_but_for_round_off_share_a_step() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = [
+        "grid.points=[12, 12, 12]",
+        "time.end=1",
+        "output.directory=run",
+        "output.series.every_time=0.1",
+        "output.fields={ every_time = 0.3 }",
+        "scheme.filter={ order = 8, alpha = 0.495 }",
+    ];
+    let set = set.iter().flat_map(|set| ["--set", set]);
+    done(dir.path(), ["run", "taylor-green"].into_iter().chain(set));
+    let series = kolmo::io::Series::read(&dir.path().join("run/series.csv")).unwrap();
+    let dt = &series.column("dt").unwrap()[1..];
+    assert!(dt.iter().all(|dt| *dt > 1e-3), "{dt:?}");
+    let rate = series.column("ke_rate_filter").unwrap();
+    assert!(rate.iter().all(|rate| rate.abs() < 0.1), "{rate:?}");
+}
+
+#[test]
+fn a_run_that_did_not_reach_the_peak_of_its_reference_has_not_passed() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run", "--set", "case.reynolds=200"]));
+    let run = dir.path().join("run");
+    assert!(run.join("reference.csv").exists());
+    assert_ne!(summary(&run)["verdict"], "passed");
+}
+
+#[test]
+fn a_wide_bell_and_a_closed_error_stream_are_no_trouble() {
+    let dir = tempfile::tempdir().unwrap();
+    let wide = ["run", "scalar-advection", "--set", "case.width=60", "--set", "time.max_steps=2"];
+    done(dir.path(), wide.into_iter().chain(["--set", "grid.points=[16, 1, 1]"]));
+    let refused = kolmo(dir.path(), ["run", "scalar-advection", "--set", "case.width=1e9"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    let quiet = format!(
+        "{} run shear-wave --set time.max_steps=2 --out quiet 2>/dev/full",
+        env!("CARGO_BIN_EXE_kolmo")
+    );
+    assert_eq!(shell(dir.path(), &quiet).code, Some(0));
+    assert!(dir.path().join("quiet/report.html").exists());
+}
