@@ -58,6 +58,12 @@ impl Grid {
         self.points.iter().product()
     }
 
+    /// The weight of a point in a volume average: one over their number.
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
+    pub fn per_point(&self) -> f64 {
+        1.0 / self.len() as f64
+    }
+
     /// True for a grid without points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

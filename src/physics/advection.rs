@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
+use super::discretisation::Discretisation;
 use super::stability::Limits;
 use super::system::{Moment, System};
 use crate::backend::cpu::{Cpu, Field, Program};
 use crate::cases::ScalarAdvection;
 use crate::config::{Config, Variable};
-use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
+use crate::engine::{Sweep, SweepBuilder};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Grid};
 use crate::io::series::SCALAR_COLUMNS;
 use crate::real::Real;
-use crate::scheme::compact_filter;
 
 /// The scalar equation on one grid.
 pub struct Advection<T> {
@@ -28,29 +28,17 @@ pub struct Advection<T> {
 impl<T: Real> Advection<T> {
     /// The equation of `config` on `cpu`.
     pub fn new(config: &Config, case: ScalarAdvection, cpu: Arc<Cpu<T>>) -> Self {
-        let grid = Grid::periodic(config.grid.points, &config.grid.domain);
-        let scheme = &config.scheme;
-        let filter = scheme.filter.map(|filter| compact_filter(filter.order, filter.alpha));
-        let operators = LineOperators::new(&scheme.derivative, filter.as_ref(), &grid);
-        let compile = |sweep_along: &dyn Fn(Axis) -> Sweep| -> Vec<Program<T>> {
-            let program =
-                |a: Axis| Program::new(&sweep_along(a), a, grid.points[a.index()], &operators);
-            grid.active_axes().map(program).collect()
-        };
+        let discretisation = Discretisation::new(config);
+        let grid = discretisation.grid;
         Self {
-            limits: Limits::scalar(scheme, config.time.integrator, &grid),
-            sweeps: compile(&|axis| rhs_sweep(axis, &case)),
-            filter_sweeps: filter.map_or_else(Vec::new, |_| compile(&|_| filter_sweep())),
+            limits: Limits::scalar(&config.scheme, config.time.integrator, &grid),
+            sweeps: discretisation.programs(|axis| rhs_sweep(axis, &case)),
+            filter_sweeps: discretisation.filter_programs(1),
             cpu,
             grid,
             domain: config.grid.domain,
             case,
         }
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
-    fn per_point(&self) -> f64 {
-        1.0 / self.grid.len() as f64
     }
 }
 
@@ -62,12 +50,6 @@ fn rhs_sweep(axis: Axis, case: &ScalarAdvection) -> Sweep {
     if case.diffusivity != 0.0 {
         s.add(0, case.diffusivity * s.d2(phi));
     }
-    s.build()
-}
-
-fn filter_sweep() -> Sweep {
-    let s = SweepBuilder::new();
-    s.store(0, s.apply(Op::Filter, s.previous(0)));
     s.build()
 }
 
@@ -120,7 +102,7 @@ impl<T: Real> System<T> for Advection<T> {
 
     fn energy(&self, u: &[Field<T>]) -> f64 {
         let [sum] = self.cpu.sum([&*u[0]], |[phi], i| [phi[i].f64().powi(2)]);
-        sum * self.per_point()
+        sum * self.grid.per_point()
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -129,10 +111,10 @@ impl<T: Real> System<T> for Advection<T> {
 
     fn diagnostics(&mut self, u: &[Field<T>], _: &mut [Field<T>], _: f64) -> Vec<f64> {
         let [sum] = self.cpu.sum([&*u[0]], |[phi], i| [phi[i].f64()]);
-        let mean = sum * self.per_point();
+        let mean = sum * self.grid.per_point();
         let [spread] = self.cpu.sum([&*u[0]], |[phi], i| [(phi[i].f64() - mean).powi(2)]);
         let [largest, smallest] = self.cpu.max([&*u[0]], |[phi], i| [phi[i].f64(), -phi[i].f64()]);
-        vec![mean, spread * self.per_point(), -smallest, largest]
+        vec![mean, spread * self.grid.per_point(), -smallest, largest]
     }
 
     fn error(&self, u: &[Field<T>], time: f64) -> Option<[f64; 2]> {
@@ -147,7 +129,7 @@ impl<T: Real> System<T> for Advection<T> {
             square += error * error;
             largest = largest.max(error.abs());
         }
-        Some([(square * self.per_point()).sqrt(), largest])
+        Some([(square * self.grid.per_point()).sqrt(), largest])
     }
 
     fn output(&mut self, u: &[Field<T>], _: Variable) -> Vec<T> {

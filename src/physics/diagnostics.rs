@@ -68,7 +68,7 @@ impl<T: Real> System<T> for NavierStokes<T> {
             let [rho, m0, m1, m2] = u.map(|field| field[i].f64());
             [0.5 * (m0 * m0 + m1 * m1 + m2 * m2) / rho]
         });
-        sum * self.per_point()
+        sum * self.grid.per_point()
     }
 
     fn columns(&self) -> &'static [&'static str] {
@@ -109,7 +109,7 @@ impl<T: Real> System<T> for NavierStokes<T> {
             square += error * error;
             largest = largest.max(error.abs());
         }
-        Some([(square * self.per_point()).sqrt(), largest])
+        Some([(square * self.grid.per_point()).sqrt(), largest])
     }
 
     fn output(&mut self, u: &[Field<T>], variable: Variable) -> Vec<T> {
@@ -148,11 +148,6 @@ impl<T: Real> NavierStokes<T> {
         self.case.flow().unwrap_or_else(|| unreachable!("a scalar case has a system of its own"))
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
-    fn per_point(&self) -> f64 {
-        1.0 / self.grid.len() as f64
-    }
-
     /// What the terms `part` do to the kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩.
     pub fn energy_rate(&mut self, part: Part, u: &[Field<T>], scratch: &mut [Field<T>]) -> f64 {
         self.rhs_part(part, u, scratch, 0.0, 1.0);
@@ -163,7 +158,7 @@ impl<T: Real> NavierStokes<T> {
             let [u, v, w, rho, m0, m1, m2] = fields.map(|field| field[i].f64());
             [u * m0 + v * m1 + w * m2 - 0.5 * (u * u + v * v + w * w) * rho]
         });
-        sum * self.per_point()
+        sum * self.grid.per_point()
     }
 
     /// Volume averages: ½ρu·u, ½ρω·ω, τ:∇u, μω·ω/Re, 4/3 μ(div u)²/Re, p div u, ρ, ρu, ρv, ρw, ρE.
@@ -208,7 +203,7 @@ impl<T: Real> NavierStokes<T> {
                 e,
             ]
         });
-        sums.map(|sum| sum * self.per_point())
+        sums.map(|sum| sum * self.grid.per_point())
     }
 
     /// Largest local Mach number, smallest density and temperature.

@@ -3,6 +3,7 @@
 mod advection;
 mod convection;
 mod diagnostics;
+mod discretisation;
 mod gas;
 mod navier_stokes;
 mod slots;

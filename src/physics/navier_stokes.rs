@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use super::convection::{Lines, convection, pressure_gradient};
+use super::discretisation::Discretisation;
 use super::slots::{conserved, read};
 use super::stability::Limits;
 use super::viscosity::viscosity;
@@ -17,10 +18,9 @@ use super::{Gas, Viscosity};
 use crate::backend::cpu::{Cpu, Field, Program};
 use crate::cases::{Case, Domain};
 use crate::config::{Config, SchemeConfig};
-use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
+use crate::engine::{Op, Sweep, SweepBuilder};
 use crate::grid::{Axis, Grid};
 use crate::real::Real;
-use crate::scheme::compact_filter;
 
 /// The terms of the right-hand side, together or one kind alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,26 +62,21 @@ pub struct NavierStokes<T> {
 impl<T: Real> NavierStokes<T> {
     /// The equations of `config` on `cpu`.
     pub fn new(config: &Config, cpu: Arc<Cpu<T>>) -> Self {
-        let grid = Grid::periodic(config.grid.points, &config.grid.domain);
+        let discretisation = Discretisation::new(config);
+        let grid = discretisation.grid;
         let scheme = &config.scheme;
-        let filter = scheme.filter.map(|filter| compact_filter(filter.order, filter.alpha));
-        let operators = LineOperators::new(&scheme.derivative, filter.as_ref(), &grid);
         let viscous = !config.gas.is_inviscid();
-        let compile = |sweep_along: &dyn Fn(Axis) -> Sweep| -> Vec<Program<T>> {
-            let program =
-                |a: Axis| Program::new(&sweep_along(a), a, grid.points[a.index()], &operators);
-            grid.active_axes().map(program).collect()
-        };
         let fields = |count: usize| vec![Field::zeros(grid.len()); count];
         let primitives = if config.gas.viscosity == Viscosity::Constant { 5 } else { 7 };
         Self {
             limits: Limits::flow(scheme, config.time.integrator, &grid),
             primitives: fields(primitives),
             gradients: fields(9),
-            gradient_sweeps: compile(&gradient_sweep),
-            sweeps: Part::ALL
-                .map(|part| compile(&|axis| rhs_sweep(axis, part, scheme, &config.gas))),
-            filter_sweeps: filter.map_or_else(Vec::new, |_| compile(&|_| filter_sweep())),
+            gradient_sweeps: discretisation.programs(gradient_sweep),
+            sweeps: Part::ALL.map(|part| {
+                discretisation.programs(|axis| rhs_sweep(axis, part, scheme, &config.gas))
+            }),
+            filter_sweeps: discretisation.filter_programs(conserved::COUNT),
             cpu,
             grid,
             gas: config.gas,
@@ -203,15 +198,6 @@ fn gradient_sweep(axis: Axis) -> Sweep {
     let s = SweepBuilder::new();
     for i in 0..3 {
         s.store(3 * i + axis.index(), s.d1(s.read(i)));
-    }
-    s.build()
-}
-
-/// Every conserved variable replaced by its filtered self.
-fn filter_sweep() -> Sweep {
-    let s = SweepBuilder::new();
-    for slot in 0..conserved::COUNT {
-        s.store(slot, s.apply(Op::Filter, s.previous(slot)));
     }
     s.build()
 }

@@ -1,0 +1,43 @@
+//! The sweeps of a set of equations, ready to run on the grid of a configuration.
+
+use crate::backend::cpu::Program;
+use crate::config::Config;
+use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
+use crate::grid::{Axis, Grid};
+use crate::real::Real;
+use crate::scheme::compact_filter;
+
+/// The grid of a configuration with the operators of its scheme.
+pub(super) struct Discretisation<T> {
+    pub(super) grid: Grid,
+    operators: LineOperators<T>,
+    filtered: bool,
+}
+
+impl<T: Real> Discretisation<T> {
+    pub(super) fn new(config: &Config) -> Self {
+        let grid = Grid::periodic(config.grid.points, &config.grid.domain);
+        let filter = config.scheme.filter.map(|filter| compact_filter(filter.order, filter.alpha));
+        let operators = LineOperators::new(&config.scheme.derivative, filter.as_ref(), &grid);
+        Self { grid, operators, filtered: filter.is_some() }
+    }
+
+    /// One program for every active axis.
+    pub(super) fn programs(&self, sweep_along: impl Fn(Axis) -> Sweep) -> Vec<Program<T>> {
+        let points = |axis: Axis| self.grid.points[axis.index()];
+        let program = |axis| Program::new(&sweep_along(axis), axis, points(axis), &self.operators);
+        self.grid.active_axes().map(program).collect()
+    }
+
+    /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.
+    pub(super) fn filter_programs(&self, fields: usize) -> Vec<Program<T>> {
+        let sweep = |_| {
+            let s = SweepBuilder::new();
+            for slot in 0..fields {
+                s.store(slot, s.apply(Op::Filter, s.previous(slot)));
+            }
+            s.build()
+        };
+        if self.filtered { self.programs(sweep) } else { Vec::new() }
+    }
+}
