@@ -41,6 +41,9 @@ pub enum Error {
         /// First such point (i, j, k).
         index: [usize; 3],
     },
+    /// A GPU, its driver or its compiler refused.
+    #[error("{0}")]
+    Device(String),
     /// A file could not be read or written.
     #[error("{}: {source}", .path.display())]
     Io {
@@ -70,7 +73,9 @@ impl Error {
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Config(_) | Error::RunExists { .. } => 2,
-            Error::Diverged { .. } | Error::Io { .. } | Error::Format { .. } => 1,
+            Error::Diverged { .. } | Error::Device(_) | Error::Io { .. } | Error::Format { .. } => {
+                1
+            }
         }
     }
 }

@@ -1,3 +1,4 @@
 //! Where fields live and loops run.
 
 pub mod cpu;
+pub mod device;

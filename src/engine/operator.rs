@@ -37,6 +37,8 @@ pub(crate) struct EndRow<T> {
 /// A f' = B f along lines of n points with spacing h.
 #[derive(Clone, Debug)]
 pub struct LineOperator<T> {
+    /// A.
+    pub(crate) matrix: BandedMatrix,
     pub(crate) factors: Factors<T>,
     pub(crate) stencil: Stencil<T>,
     pub(crate) periodic: bool,
@@ -56,6 +58,7 @@ impl<T: Real> LineOperator<T> {
         let matrix = BandedMatrix::toeplitz(n, scheme.alpha, scheme.beta, true);
         Self {
             factors: Factors::new(&matrix),
+            matrix,
             stencil: stencil(scheme, shift, h),
             periodic: true,
             left: Vec::new(),
@@ -94,6 +97,7 @@ impl<T: Real> LineOperator<T> {
         right.reverse();
         Self {
             factors: Factors::new(&matrix),
+            matrix,
             stencil: stencil(scheme, Shift::None, h),
             periodic: false,
             left,

@@ -1,0 +1,38 @@
+// What lets one text be CUDA C and OpenCL C. The host puts the specialisation (REAL_IS_DOUBLE, sizes, coefficients)
+// above, and one kernel file below.
+//   KERNEL      an entry point                    DEVICE       a function called by kernels
+//   GLOBAL      a pointer into device memory      CONSTANT     a table of coefficients, at file scope
+//   ON_CHIP     the block's on-chip array: ON_CHIP(name, words) declares `words` REALs, once a kernel
+//   ON_CHIP_PTR a pointer into it, as a parameter
+//   threads of a block: threadIdx, blockDim; blocks: blockIdx; all wait: __syncthreads(), in uniform control flow only
+
+#ifdef __OPENCL_VERSION__
+#ifdef REAL_IS_DOUBLE
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+typedef long int64;
+#define KERNEL __kernel
+#define GLOBAL __global
+#define CONSTANT __constant
+#define ON_CHIP(name, words) __local REAL name[words]
+#define ON_CHIP_PTR __local
+#define DEVICE
+#define threadIdx ((int3)(get_local_id(0), get_local_id(1), get_local_id(2)))
+#define blockIdx ((int3)(get_group_id(0), get_group_id(1), get_group_id(2)))
+#define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
+#else
+typedef long long int64;
+#define KERNEL extern "C" __global__
+#define GLOBAL
+#define CONSTANT static __device__ __constant__
+#define ON_CHIP(name, words) extern __shared__ REAL name[]
+#define ON_CHIP_PTR
+#define DEVICE static __device__ __forceinline__
+#define restrict __restrict__
+#endif
+
+#ifdef REAL_IS_DOUBLE
+#define REAL double
+#else
+#define REAL float
+#endif

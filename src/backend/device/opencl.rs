@@ -1,0 +1,256 @@
+//! OpenCL: GPUs of any maker, and CPUs through PoCL. The only user of `opencl3`.
+
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::Mutex;
+
+use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
+use opencl3::context::Context;
+use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU, Device};
+use opencl3::error_codes::ClError;
+use opencl3::event::Event;
+use opencl3::kernel::Kernel;
+use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
+use opencl3::platform::get_platforms;
+use opencl3::program::Program;
+use opencl3::types::{CL_BLOCKING, cl_int};
+
+use super::runtime::{Api, Argument, DeviceInfo, Handle, Launch, Runtime, Source};
+use crate::error::{Error, Result};
+
+/// One OpenCL device.
+pub(super) struct OpenCl {
+    info: DeviceInfo,
+    context: Context,
+    queue: CommandQueue,
+    objects: Mutex<Objects>,
+}
+
+/// What handles stand for.
+#[derive(Default)]
+struct Objects {
+    last: u64,
+    buffers: HashMap<Handle, Buffer<u8>>,
+    programs: HashMap<Source, Program>,
+    kernels: HashMap<Handle, Kernel>,
+    events: HashMap<Handle, Event>,
+}
+
+impl Objects {
+    fn next(&mut self) -> Handle {
+        self.last += 1;
+        Handle(self.last)
+    }
+}
+
+/// All devices of all platforms, GPUs first; none where there is no OpenCL on this machine.
+fn devices() -> Vec<Device> {
+    let platforms = get_platforms().unwrap_or_default();
+    let ids = platforms.iter().flat_map(|p| p.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default());
+    let mut devices: Vec<Device> = ids.map(Device::new).collect();
+    devices.sort_by_key(|device| !is_gpu(device));
+    devices
+}
+
+fn is_gpu(device: &Device) -> bool {
+    device.dev_type().is_ok_and(|kind| kind & CL_DEVICE_TYPE_GPU != 0)
+}
+
+/// The devices of this machine.
+pub(super) fn list() -> Vec<DeviceInfo> {
+    devices()
+        .iter()
+        .enumerate()
+        .filter_map(|(index, device)| describe(index, device).ok())
+        .collect()
+}
+
+fn describe(index: usize, device: &Device) -> std::result::Result<DeviceInfo, ClError> {
+    Ok(DeviceInfo {
+        api: Api::OpenCl,
+        index,
+        name: device.name()?,
+        driver: format!("{}, driver {}", device.version()?, device.driver_version()?),
+        is_gpu: is_gpu(device),
+        memory: device.global_mem_size()?,
+        largest_buffer: device.max_mem_alloc_size()?,
+        on_chip: usize::try_from(device.local_mem_size()?).unwrap_or(usize::MAX),
+        block_threads: device.max_work_group_size()?,
+        has_f64: device.double_fp_config().is_ok_and(|config| config != 0),
+    })
+}
+
+/// A driver's refusal as a sentence.
+fn failed(what: &str) -> impl FnOnce(ClError) -> Error + '_ {
+    move |error| Error::Device(format!("OpenCL could not {what}: {error}"))
+}
+
+fn nothing() -> Error {
+    Error::Device("OpenCL: this buffer, kernel or event is of another device".into())
+}
+
+impl OpenCl {
+    /// Device `index` of [`list`].
+    pub(super) fn open(index: usize) -> Result<Self> {
+        let device = devices().into_iter().nth(index).ok_or_else(|| {
+            Error::Device(format!("there is no OpenCL device {index} on this machine"))
+        })?;
+        let info = describe(index, &device).map_err(failed("describe the device"))?;
+        let context = Context::from_device(&device).map_err(failed("open the device"))?;
+        // SAFETY: the device belongs to this context.
+        let queue = unsafe {
+            #[allow(deprecated, reason = "the replacement needs OpenCL 2.0")]
+            CommandQueue::create(&context, device.id(), CL_QUEUE_PROFILING_ENABLE)
+        };
+        let queue = queue.map_err(failed("open a queue"))?;
+        Ok(Self { info, context, queue, objects: Mutex::default() })
+    }
+
+    fn objects(&self) -> std::sync::MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Runtime for OpenCl {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        None
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Handle> {
+        // SAFETY: no host pointer is given.
+        let buffer = unsafe {
+            Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, ptr::null_mut())
+        };
+        let buffer = buffer.map_err(failed(&format!("allocate {bytes} bytes")))?;
+        let mut objects = self.objects();
+        let handle = objects.next();
+        objects.buffers.insert(handle, buffer);
+        Ok(handle)
+    }
+
+    fn release(&self, buffer: Handle) {
+        self.objects().buffers.remove(&buffer);
+    }
+
+    fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
+        let mut objects = self.objects();
+        let buffer = objects.buffers.get_mut(&to).ok_or_else(nothing)?;
+        // SAFETY: the write has ended on return, so `data` outlives it; the driver checks the range.
+        let event =
+            unsafe { self.queue.enqueue_write_buffer(buffer, CL_BLOCKING, offset, data, &[]) };
+        event.map_err(failed("copy to the device")).map(drop)
+    }
+
+    fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
+        let objects = self.objects();
+        let buffer = objects.buffers.get(&from).ok_or_else(nothing)?;
+        // SAFETY: the read has ended on return, so `to` outlives it; the driver checks the range.
+        let event = unsafe { self.queue.enqueue_read_buffer(buffer, CL_BLOCKING, offset, to, &[]) };
+        event.map_err(failed("copy from the device")).map(drop)
+    }
+
+    fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()> {
+        let mut objects = self.objects();
+        let mut target = objects.buffers.remove(&to).ok_or_else(nothing)?;
+        let event = match objects.buffers.get(&from) {
+            // SAFETY: both are buffers of this context; the driver checks the range.
+            Some(source) => unsafe {
+                self.queue
+                    .enqueue_copy_buffer(source, &mut target, 0, 0, bytes, &[])
+                    .map_err(failed("copy on the device"))
+                    .map(drop)
+            },
+            None => Err(nothing()),
+        };
+        objects.buffers.insert(to, target);
+        event
+    }
+
+    fn kernel(&self, source: &Source, entry: &str) -> Result<Handle> {
+        let mut objects = self.objects();
+        if !objects.programs.contains_key(source) {
+            let program =
+                Program::create_and_build_from_source(&self.context, &source.text, "-cl-std=CL1.2");
+            let program = program.map_err(|log| {
+                Error::Device(format!("OpenCL could not compile `{}`:\n{log}", source.name))
+            })?;
+            objects.programs.insert(source.clone(), program);
+        }
+        let program = &objects.programs[source];
+        let kernel = Kernel::create(program, entry)
+            .map_err(failed(&format!("find the kernel `{entry}` in `{}`", source.name)))?;
+        let handle = objects.next();
+        objects.kernels.insert(handle, kernel);
+        Ok(handle)
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<()> {
+        let objects = self.objects();
+        let kernel = objects.kernels.get(&launch.kernel).ok_or_else(nothing)?;
+        for (at, argument) in (0_u32..).zip(&launch.arguments) {
+            let set = match argument {
+                Argument::Buffer(handle) => {
+                    let buffer = objects.buffers.get(handle).ok_or_else(nothing)?;
+                    // SAFETY: the argument is a cl_mem of this context.
+                    unsafe { kernel.set_arg(at, &buffer.get()) }
+                }
+                // SAFETY: the argument is a cl_int.
+                Argument::Int(value) => unsafe { kernel.set_arg::<cl_int>(at, value) },
+            };
+            set.map_err(failed("set an argument of a kernel"))?;
+        }
+        let local = launch.threads.map(|n| n as usize);
+        let global: [usize; 3] =
+            std::array::from_fn(|axis| local[axis] * launch.blocks[axis] as usize);
+        // SAFETY: all arguments are set; sizes are three numbers each.
+        let event = unsafe {
+            self.queue.enqueue_nd_range_kernel(
+                kernel.get(),
+                3,
+                ptr::null(),
+                global.as_ptr(),
+                local.as_ptr(),
+                &[],
+            )
+        };
+        event.map_err(failed("start a kernel")).map(drop)
+    }
+
+    fn graph(&self, _: &[Launch]) -> Result<Option<Handle>> {
+        Ok(None)
+    }
+
+    fn replay(&self, _: Handle) -> Result<()> {
+        Err(nothing())
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.queue.finish().map_err(failed("finish its work"))
+    }
+
+    fn record(&self) -> Result<Handle> {
+        // SAFETY: the wait list is empty.
+        let event = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
+        let event = event.map_err(failed("record an event"))?;
+        let mut objects = self.objects();
+        let handle = objects.next();
+        objects.events.insert(handle, event);
+        Ok(handle)
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "nanoseconds of a benchmark")]
+    fn seconds(&self, from: Handle, to: Handle) -> Result<f64> {
+        let mut objects = self.objects();
+        let mut end = |handle| {
+            let event = objects.events.remove(&handle).ok_or_else(nothing)?;
+            let time = event.wait().and_then(|()| event.profiling_command_end());
+            time.map_err(failed("time its work"))
+        };
+        let (from, to) = (end(from)?, end(to)?);
+        Ok(to.saturating_sub(from) as f64 * 1e-9)
+    }
+}

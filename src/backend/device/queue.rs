@@ -1,0 +1,327 @@
+//! A device and the list of what it is to do next.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::runtime::{Argument, Handle, Launch, Runtime};
+use super::{Api, Buffer, DeviceInfo, Source};
+use crate::error::Result;
+use crate::real::Real;
+
+/// Numbers that a list of launches may use, 8 bytes each.
+const SCALARS: usize = 4096;
+/// Launches after which a list is handed over even if nobody asks for a result.
+const LONGEST: usize = 2048;
+/// Different lists that are kept as graphs.
+const GRAPHS: usize = 16;
+
+/// A compiled kernel and how it is launched.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    pub(super) handle: Handle,
+    /// Threads of a block along x, y, z.
+    pub threads: [u32; 3],
+    /// Bytes of on-chip memory of a block.
+    pub on_chip: usize,
+}
+
+/// An argument of a launch.
+#[derive(Clone, Copy)]
+pub enum Arg<'a> {
+    /// A pointer to a buffer: [`Buffer::arg`].
+    Buffer(BufferArg<'a>),
+    /// An `int`.
+    Int(i32),
+    /// Numbers that may differ from run to run, as two parameters: a pointer to REALs and the `int` index of the first.
+    Scalars(&'a [f64]),
+}
+
+/// A buffer as an argument.
+#[derive(Clone, Copy)]
+pub struct BufferArg<'a> {
+    handle: Handle,
+    /// The buffer must outlive the borrow, and the list is handed over before it is released.
+    kind: std::marker::PhantomData<&'a ()>,
+}
+
+impl<T: Real> Buffer<T> {
+    /// This buffer as an argument of a launch.
+    pub fn arg(&self) -> Arg<'_> {
+        Arg::Buffer(BufferArg { handle: self.handle, kind: std::marker::PhantomData })
+    }
+}
+
+/// What went between host and device so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes copied to the device.
+    pub to_device: u64,
+    /// Bytes copied to the host.
+    pub to_host: u64,
+    /// Buffers that were allocated.
+    pub allocations: u64,
+    /// Kernels launched, those within graphs included.
+    pub launches: u64,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// The first `length` are to be done; the others are kept for their memory.
+    launches: Vec<Launch>,
+    length: usize,
+    scalars: Vec<u8>,
+    /// The buffer that scalars are read from.
+    scalar_buffer: Option<Handle>,
+    /// Lists handed over before, with their graph from the second time on.
+    known: HashMap<Vec<Launch>, Option<Handle>>,
+    kernels: HashMap<(Source, String), Handle>,
+    traffic: Traffic,
+    /// The first refusal since the last time that somebody could be told.
+    error: Option<crate::Error>,
+}
+
+/// A device, the kernels compiled for it, and what it is to do next.
+pub struct Device {
+    runtime: Arc<dyn Runtime>,
+    queue: Mutex<Queue>,
+}
+
+impl Device {
+    /// Open device `index` of those that `api` has.
+    ///
+    /// # Errors
+    /// Where there is no such device, or its driver refuses.
+    pub fn open(api: Api, index: usize) -> Result<Arc<Self>> {
+        let runtime = super::open(api, index)?;
+        let mut queue = Queue::default();
+        queue.scalar_buffer = Some(runtime.allocate(8 * SCALARS)?);
+        Ok(Arc::new(Self { runtime, queue: Mutex::new(queue) }))
+    }
+
+    /// The device and its limits.
+    pub fn info(&self) -> &DeviceInfo {
+        self.runtime.info()
+    }
+
+    /// Bytes of device memory that are free now, where the driver tells.
+    pub fn free_memory(&self) -> Option<u64> {
+        self.runtime.free_memory()
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Handle> {
+        let handle = self.runtime.allocate(bytes)?;
+        self.queue().traffic.allocations += 1;
+        Ok(handle)
+    }
+
+    pub(super) fn release(&self, buffer: Handle) {
+        // What is in the list may still use it. A refusal has been kept for the next who asks.
+        let mut queue = self.queue();
+        let result = self.hand_over(&mut queue).and_then(|()| self.runtime.finish());
+        queue.note(result);
+        self.runtime.release(buffer);
+    }
+
+    pub(super) fn upload(&self, data: &[u8], to: Handle) -> Result<()> {
+        let mut queue = self.queue();
+        self.hand_over(&mut queue)?;
+        queue.traffic.to_device += data.len() as u64;
+        self.runtime.upload(data, to, 0)
+    }
+
+    pub(super) fn download(&self, from: Handle, to: &mut [u8]) -> Result<()> {
+        let mut queue = self.queue();
+        self.hand_over(&mut queue)?;
+        queue.traffic.to_host += to.len() as u64;
+        self.runtime.download(from, 0, to)
+    }
+
+    /// The kernel `entry` of `source`, for blocks of `threads` threads and `on_chip` bytes. The same text is compiled
+    /// once.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn kernel(
+        &self,
+        source: &Source,
+        entry: &str,
+        threads: [u32; 3],
+        on_chip: usize,
+    ) -> Result<Kernel> {
+        let mut queue = self.queue();
+        let key = (source.clone(), entry.to_string());
+        let handle = match queue.kernels.get(&key) {
+            Some(&handle) => handle,
+            None => {
+                let handle = self.runtime.kernel(source, entry)?;
+                queue.kernels.insert(key, handle);
+                handle
+            }
+        };
+        Ok(Kernel { handle, threads, on_chip })
+    }
+
+    /// Put a kernel with this many blocks on the list. What goes wrong is told by the next call that returns a result.
+    pub fn launch<T: Real>(&self, kernel: &Kernel, blocks: [u32; 3], arguments: &[Arg<'_>]) {
+        let mut queue = self.queue();
+        let numbers: usize = arguments.iter().map(|arg| arg.scalars().len()).sum();
+        if queue.length >= LONGEST || queue.scalars.len() + 8 * numbers > 8 * SCALARS {
+            let result = self.hand_over(&mut queue);
+            queue.note(result);
+        }
+        queue.push::<T>(kernel, blocks, arguments);
+    }
+
+    /// Copy one buffer to another of the same length.
+    ///
+    /// # Panics
+    /// Where the lengths differ.
+    pub fn copy<T: Real>(&self, from: &Buffer<T>, to: &mut Buffer<T>) {
+        assert_eq!(from.len, to.len, "buffers differ in length");
+        let mut queue = self.queue();
+        let result = self
+            .hand_over(&mut queue)
+            .and_then(|()| self.runtime.copy(from.handle, to.handle, from.len * size_of::<T>()));
+        queue.note(result);
+    }
+
+    /// Hand over what is on the list and wait until all is done.
+    ///
+    /// # Errors
+    /// What the driver says of the work since the last result.
+    pub fn finish(&self) -> Result<()> {
+        let mut queue = self.queue();
+        self.hand_over(&mut queue)?;
+        self.runtime.finish()
+    }
+
+    /// Device time in seconds that what `work` queues takes.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn time(&self, work: impl FnOnce()) -> Result<f64> {
+        let start = {
+            let mut queue = self.queue();
+            self.hand_over(&mut queue)?;
+            self.runtime.record()?
+        };
+        work();
+        let mut queue = self.queue();
+        self.hand_over(&mut queue)?;
+        let end = self.runtime.record()?;
+        self.runtime.seconds(start, end)
+    }
+
+    /// What went between host and device so far.
+    pub fn traffic(&self) -> Traffic {
+        self.queue().traffic
+    }
+
+    /// Start everything on the list.
+    fn hand_over(&self, queue: &mut Queue) -> Result<()> {
+        if let Some(error) = queue.error.take() {
+            queue.clear();
+            return Err(error);
+        }
+        if queue.length == 0 {
+            return Ok(());
+        }
+        let result = self.start(queue);
+        queue.traffic.launches += queue.length as u64;
+        queue.clear();
+        result
+    }
+
+    fn start(&self, queue: &mut Queue) -> Result<()> {
+        if let (Some(buffer), false) = (queue.scalar_buffer, queue.scalars.is_empty()) {
+            self.runtime.upload(&queue.scalars, buffer, 0)?;
+            queue.traffic.to_device += queue.scalars.len() as u64;
+        }
+        let launches = &queue.launches[..queue.length];
+        let room = queue.known.len() < GRAPHS;
+        match queue.known.get_mut(launches) {
+            Some(Some(graph)) => return self.runtime.replay(*graph),
+            Some(graph) => {
+                *graph = self.runtime.graph(launches)?;
+                if let Some(graph) = graph {
+                    return self.runtime.replay(*graph);
+                }
+            }
+            None if room => {
+                queue.known.insert(launches.to_vec(), None);
+            }
+            None => {}
+        }
+        launches.iter().try_for_each(|launch| self.runtime.launch(launch))
+    }
+}
+
+impl Arg<'_> {
+    fn scalars(&self) -> &[f64] {
+        match self {
+            Arg::Scalars(values) => values,
+            _ => &[],
+        }
+    }
+}
+
+impl Queue {
+    fn clear(&mut self) {
+        self.length = 0;
+        self.scalars.clear();
+    }
+
+    /// Keep a refusal for the next who can be told.
+    fn note(&mut self, result: Result<()>) {
+        if let Err(error) = result {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// Reuses the memory of earlier launches.
+    fn push<T: Real>(&mut self, kernel: &Kernel, blocks: [u32; 3], arguments: &[Arg<'_>]) {
+        if self.length == self.launches.len() {
+            self.launches.push(Launch {
+                kernel: kernel.handle,
+                blocks,
+                threads: kernel.threads,
+                on_chip: kernel.on_chip,
+                arguments: Vec::new(),
+            });
+        }
+        let scalar_buffer = self.scalar_buffer.unwrap_or_default();
+        let launch = &mut self.launches[self.length];
+        launch.kernel = kernel.handle;
+        (launch.blocks, launch.threads) = (blocks, kernel.threads);
+        launch.on_chip = kernel.on_chip;
+        launch.arguments.clear();
+        for argument in arguments {
+            match argument {
+                Arg::Buffer(buffer) => launch.arguments.push(Argument::Buffer(buffer.handle)),
+                Arg::Int(value) => launch.arguments.push(Argument::Int(*value)),
+                Arg::Scalars(values) => {
+                    let first = i32::try_from(self.scalars.len() / size_of::<T>());
+                    for &value in *values {
+                        self.scalars.extend_from_slice(super::bytes_of(&[T::of(value)]));
+                    }
+                    launch.arguments.push(Argument::Buffer(scalar_buffer));
+                    launch.arguments.push(Argument::Int(first.unwrap_or(0)));
+                }
+            }
+        }
+        self.length += 1;
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let queue = self.queue.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if let Some(buffer) = queue.scalar_buffer.take() {
+            self.runtime.release(buffer);
+        }
+    }
+}

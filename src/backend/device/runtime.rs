@@ -1,0 +1,153 @@
+//! What a driver can do: CUDA and OpenCL behind one small face.
+
+use crate::error::Result;
+
+/// A buffer, kernel, event or graph of a driver. Its meaning is the runtime's own; 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Handle(pub u64);
+
+/// The programming interface of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Api {
+    /// NVIDIA's.
+    Cuda,
+    /// Khronos': GPUs of any maker, and CPUs through PoCL.
+    OpenCl,
+}
+
+/// A device and its limits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceInfo {
+    /// Its interface.
+    pub api: Api,
+    /// Its number in the order of that interface.
+    pub index: usize,
+    /// Name by its maker.
+    pub name: String,
+    /// Driver and its version.
+    pub driver: String,
+    /// True for a GPU, false for a CPU that plays one.
+    pub is_gpu: bool,
+    /// Bytes of device memory.
+    pub memory: u64,
+    /// Bytes of the largest single buffer.
+    pub largest_buffer: u64,
+    /// Bytes of on-chip memory that one block may take.
+    pub on_chip: usize,
+    /// Most threads of a block.
+    pub block_threads: usize,
+    /// True where it computes in f64.
+    pub has_f64: bool,
+}
+
+/// A kernel text with everything it is specialised to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Source {
+    /// What to call it in messages of the compiler.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Argument {
+    /// A pointer to the start of a buffer.
+    Buffer(Handle),
+    /// An `int`.
+    Int(i32),
+}
+
+/// One kernel to be run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Launch {
+    /// The kernel.
+    pub kernel: Handle,
+    /// Blocks along x, y, z.
+    pub blocks: [u32; 3],
+    /// Threads of a block along x, y, z.
+    pub threads: [u32; 3],
+    /// Bytes of on-chip memory of a block.
+    pub on_chip: usize,
+    /// In the order of the kernel's parameters.
+    pub arguments: Vec<Argument>,
+}
+
+/// A device with its one queue of work: what is launched, copied and recorded is done in that order. Nothing here waits
+/// for the device but [`Runtime::download`], [`Runtime::finish`] and [`Runtime::seconds`].
+pub trait Runtime: Send + Sync {
+    /// The device.
+    fn info(&self) -> &DeviceInfo;
+
+    /// Bytes of device memory that are free now, where the driver tells.
+    fn free_memory(&self) -> Option<u64>;
+
+    /// A buffer of `bytes` > 0, its content undefined.
+    ///
+    /// # Errors
+    /// Where the device has no such amount of memory.
+    fn allocate(&self, bytes: usize) -> Result<Handle>;
+
+    /// Give a buffer back.
+    fn release(&self, buffer: Handle);
+
+    /// Write `data` to a buffer, `offset` bytes from its start. `data` may be reused on return.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()>;
+
+    /// Read from a buffer, `offset` bytes from its start, after all work queued before.
+    ///
+    /// # Errors
+    /// What the driver says, also of that work.
+    fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()>;
+
+    /// Copy the first `bytes` of one buffer to the start of another.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()>;
+
+    /// The kernel `entry` of `source`, compiled, or as it was compiled before. It lives as long as the runtime.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    fn kernel(&self, source: &Source, entry: &str) -> Result<Handle>;
+
+    /// Queue one kernel.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn launch(&self, launch: &Launch) -> Result<()>;
+
+    /// The launches as one unit that is cheaper to start again, where the driver has such a thing.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn graph(&self, launches: &[Launch]) -> Result<Option<Handle>>;
+
+    /// Queue a graph.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn replay(&self, graph: Handle) -> Result<()>;
+
+    /// Wait until all queued work is done.
+    ///
+    /// # Errors
+    /// What the driver says of that work.
+    fn finish(&self) -> Result<()>;
+
+    /// A point in the queue whose time will be known.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn record(&self) -> Result<Handle>;
+
+    /// Device time between two recorded points, in seconds; waits for the second and forgets both.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn seconds(&self, from: Handle, to: Handle) -> Result<f64>;
+}
