@@ -1,33 +1,18 @@
 //! The two floating-point formats that fields come in.
 
 use std::fmt::{Debug, Display};
-use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+use std::ops::{AddAssign, SubAssign};
+
+use crate::engine::Number;
 
 /// `f32` or `f64`.
 pub trait Real:
-    Copy
-    + Default
-    + Debug
-    + Display
-    + PartialOrd
-    + Send
-    + Sync
-    + 'static
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
-    + AddAssign
-    + SubAssign
+    Number + Default + Debug + Display + PartialOrd + Send + Sync + 'static + AddAssign + SubAssign
 {
     /// 0.
     const ZERO: Self;
     /// Spacing of the numbers next to 1.
     const EPSILON: f64;
-
-    /// Nearest number of this format.
-    fn of(x: f64) -> Self;
 
     /// Exact value.
     fn f64(self) -> f64;
@@ -41,12 +26,6 @@ macro_rules! real {
         impl Real for $t {
             const ZERO: Self = 0.0;
             const EPSILON: f64 = <$t>::EPSILON as f64;
-
-            #[inline(always)]
-            #[allow(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
-            fn of(x: f64) -> Self {
-                x as $t
-            }
 
             #[inline(always)]
             fn f64(self) -> f64 {

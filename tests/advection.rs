@@ -157,7 +157,7 @@ fn errors(shape: &str, points: usize, width: f64, cfl: f64) -> [f64; 2] {
     let mut run =
         simulation::<f64>("scalar-advection", [points, 1, 1], &set.each_ref().map(String::as_str));
     advance(&mut run, TAU);
-    run.error().unwrap()
+    run.error().unwrap().unwrap()
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kolmo::Real;
+use kolmo::backend::cpu::Cpu;
 use kolmo::backend::cpu::Field;
 use kolmo::time::Simulation;
 
@@ -68,9 +69,9 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// Give the thread that calls and the only one that works their roles.
-fn watch<T: Real>(simulation: &mut Simulation<T>, caller: Role, worker: Role) {
+fn watch<T: Real>(simulation: &mut Simulation<Cpu<T>>, caller: Role, worker: Role) {
     let cpu = simulation.system_and_state().0.backend();
-    cpu.pointwise([], [&mut Field::zeros(1)], |[], [_]| ROLE.set(worker));
+    cpu.within(|| ROLE.set(worker));
     ROLE.set(caller);
 }
 
@@ -84,7 +85,7 @@ fn requests<T: Real>(case: &str, scheme: &str, integrator: &str) -> (usize, usiz
          [time]\nend = 1.0\nintegrator = '{integrator}'\n[compute]\nthreads = 1\n"
     );
     let config = kolmo::config::parse(&text, "test", &[]).unwrap();
-    let mut simulation = Simulation::<T>::new(&config).unwrap();
+    let mut simulation = Simulation::<Cpu<T>>::new(&config).unwrap();
     for _ in 0..2 {
         simulation.step(None).unwrap();
     }

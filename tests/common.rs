@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 use std::ops::Range;
 
 use kolmo::Real;
-use kolmo::backend::cpu::Field;
+use kolmo::backend::cpu::{Cpu, Field};
 use kolmo::config::{Config, parse};
 use kolmo::time::Simulation;
 use num_complex::Complex;
@@ -39,7 +39,11 @@ pub(crate) fn config(case: &str, points: [usize; 3], set: &[&str]) -> Config {
 }
 
 /// The run that [`config`] describes, at its start.
-pub(crate) fn simulation<T: Real>(case: &str, points: [usize; 3], set: &[&str]) -> Simulation<T> {
+pub(crate) fn simulation<T: Real>(
+    case: &str,
+    points: [usize; 3],
+    set: &[&str],
+) -> Simulation<Cpu<T>> {
     Simulation::new(&config(case, points, set)).unwrap()
 }
 
@@ -49,7 +53,7 @@ pub(crate) fn run_with(
     points: [usize; 3],
     forms: [&str; 4],
     set: &[String],
-) -> Simulation<f64> {
+) -> Simulation<Cpu<f64>> {
     let keys = ["derivative", "convection", "energy", "viscous"];
     let forms = keys.iter().zip(forms).map(|(key, form)| format!("scheme.{key}={form}"));
     let set: Vec<String> = forms.chain(set.iter().cloned()).collect();
@@ -57,21 +61,21 @@ pub(crate) fn run_with(
 }
 
 /// Step until `end`, which the last step lands on.
-pub(crate) fn advance<T: Real>(simulation: &mut Simulation<T>, end: f64) {
+pub(crate) fn advance<T: Real>(simulation: &mut Simulation<Cpu<T>>, end: f64) {
     while simulation.time() < end {
         simulation.step(Some(end)).unwrap();
     }
 }
 
 /// Take `steps` steps.
-pub(crate) fn steps<T: Real>(simulation: &mut Simulation<T>, steps: usize) {
+pub(crate) fn steps<T: Real>(simulation: &mut Simulation<Cpu<T>>, steps: usize) {
     for _ in 0..steps {
         simulation.step(None).unwrap();
     }
 }
 
 /// dU/dt of U as it is now. The memory it is written to holds NaN before.
-pub(crate) fn rate(simulation: &mut Simulation<f64>) -> Vec<Field<f64>> {
+pub(crate) fn rate(simulation: &mut Simulation<Cpu<f64>>) -> Vec<Field<f64>> {
     let points = simulation.grid().len();
     let (system, state) = simulation.system_and_state();
     let mut rate = vec![Field::zeros(points); state.len()];
@@ -82,7 +86,7 @@ pub(crate) fn rate(simulation: &mut Simulation<f64>) -> Vec<Field<f64>> {
 
 /// Set U from (ρ, u, v, w, p) at every point.
 pub(crate) fn set_flow(
-    simulation: &mut Simulation<f64>,
+    simulation: &mut Simulation<Cpu<f64>>,
     gamma: f64,
     flow: impl Fn([usize; 3], [f64; 3]) -> [f64; 5],
 ) {

@@ -82,7 +82,7 @@ fn the_laplacian_viscous_form_conserves_for_constant_viscosity_only() {
 }
 
 /// Σ(u·M − ½u·u C)/Σ|terms| of the convective terms of momentum M and mass C.
-fn production(system: &mut NavierStokes<f64>, state: &[Field<f64>]) -> f64 {
+fn production(system: &mut NavierStokes<Cpu<f64>>, state: &[Field<f64>]) -> f64 {
     let points = state[0].len();
     let mut rate = vec![Field::zeros(points); 5];
     rate.iter_mut().for_each(|field| field.fill(f64::NAN));
@@ -99,9 +99,9 @@ fn production(system: &mut NavierStokes<f64>, state: &[Field<f64>]) -> f64 {
     sum.abs() / size
 }
 
-fn navier_stokes(points: [usize; 3], set: &[&str]) -> NavierStokes<f64> {
+fn navier_stokes(points: [usize; 3], set: &[&str]) -> NavierStokes<Cpu<f64>> {
     let config = config("taylor-green", points, set);
-    NavierStokes::new(&config, Arc::new(Cpu::new(Some(1)).unwrap()))
+    NavierStokes::new(&config, Arc::new(Cpu::new(Some(1)).unwrap())).unwrap()
 }
 
 /// White noise in density, velocity and pressure.
@@ -174,7 +174,7 @@ fn the_kinetic_energy_budget_closes_to_round_off() {
                     "ke_rate_viscous",
                     "ke_rate_filter",
                 ]
-                .map(|name| run.quantity(name));
+                .map(|name| run.quantity(name).unwrap());
                 let parts = [convective, pressure, viscous_rate, filter];
                 let largest = parts.iter().fold(0.0_f64, |max, part| max.max(part.abs()));
                 let gap = (rate - parts.iter().sum::<f64>()).abs() / largest;
@@ -200,11 +200,11 @@ fn the_kinetic_energy_changes_as_its_rate_says() {
         run
     };
     let h = 0.02;
-    let [before, after] = [0.5 - h, 0.5 + h].map(|t| run_to(t).quantity("kinetic_energy"));
+    let [before, after] = [0.5 - h, 0.5 + h].map(|t| run_to(t).quantity("kinetic_energy").unwrap());
     let [before2, after2] =
-        [0.5 - 2.0 * h, 0.5 + 2.0 * h].map(|t| run_to(t).quantity("kinetic_energy"));
+        [0.5 - 2.0 * h, 0.5 + 2.0 * h].map(|t| run_to(t).quantity("kinetic_energy").unwrap());
     let slope = (8.0 * (after - before) - (after2 - before2)) / (12.0 * h);
-    let rate = run_to(0.5).quantity("ke_rate");
+    let rate = run_to(0.5).quantity("ke_rate").unwrap();
     // The slope is known to h⁴/30 of the fifth derivative, of sound that goes once through the box in 2.5.
     assert_close(rate, slope, 2e-6, "d(kinetic energy)/dt");
 }

@@ -14,7 +14,7 @@ fn vortex(points: usize, derivative: &str, convection: &str, energy: &str) -> (f
     let set = ["case.half_width=9.0", "time.cfl=0.15"].map(String::from);
     let mut run = run_with("isentropic-vortex", [points, points, 1], forms, &set);
     advance(&mut run, 0.25);
-    (18.0 / float(points), run.error().unwrap()[0])
+    (18.0 / float(points), run.error().unwrap().unwrap()[0])
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn the_isentropic_vortex_comes_back_after_a_period() {
     let set = ["case.half_width=9.0".to_string()];
     let mut run = run_with("isentropic-vortex", [64, 64, 1], forms, &set);
     advance(&mut run, 18.0);
-    let [mean, largest] = run.error().unwrap();
+    let [mean, largest] = run.error().unwrap().unwrap();
     assert_close(mean, 1.66e-5, 0.05, "root mean square");
     assert_close(largest, 2.17e-4, 0.05, "maximum");
 }

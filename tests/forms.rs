@@ -4,6 +4,7 @@
 use std::f64::consts::{PI, TAU};
 use std::ops::{Add, Mul, Neg, Sub};
 
+use kolmo::backend::cpu::Cpu;
 use kolmo::backend::cpu::Field;
 use kolmo::physics::Gas;
 use kolmo::scheme::{Scheme, SchemeFamily};
@@ -334,7 +335,7 @@ impl Flow {
 }
 
 /// Noise in (ρ, u, v, w, p), the same for every form, and the equations for it.
-fn noisy(derivative: &str, forms: [&str; 3], law: &str) -> (Simulation<f64>, Flow) {
+fn noisy(derivative: &str, forms: [&str; 3], law: &str) -> (Simulation<Cpu<f64>>, Flow) {
     let [convection, energy, viscous] = forms;
     let set = [
         "case.mach=0.6".to_string(),

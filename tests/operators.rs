@@ -155,9 +155,9 @@ fn apply<T: Real>(
 ) -> Field<T> {
     let s = SweepBuilder::new();
     s.add(0, s.apply(op, s.read(0)));
-    let program = Program::new(&s.build(), axis, grid.points[axis.index()], operators);
+    let program = Program::new(&s.build(), axis, grid.points, operators);
     let mut to = poisoned(grid);
-    cpu.run(&program, grid.points, &[f], &mut [&mut to], 0.0, 1.0);
+    cpu.run(&program, &[f], &mut [&mut to], 0.0, 1.0);
     to
 }
 

@@ -1,11 +1,12 @@
 //! The Taylor-Green vortex against its short-time series and against spectral solutions.
 
+use kolmo::backend::cpu::Cpu;
 use kolmo::time::Simulation;
 
 use crate::common::{advance, simulation};
 
 /// A Taylor-Green vortex on `n`^3 points on all cores.
-fn vortex(n: usize, set: &[&str]) -> Simulation<f64> {
+fn vortex(n: usize, set: &[&str]) -> Simulation<Cpu<f64>> {
     let set = [&["compute.threads=auto"], set].concat();
     simulation("taylor-green", [n; 3], &set)
 }
@@ -30,7 +31,7 @@ fn short_time_errors(n: usize) -> [f64; 5] {
         "dissipation_dilatational",
     ];
     let mut worst = [0.0_f64; 5];
-    let mut running: Option<(String, Simulation<f64>)> = None;
+    let mut running: Option<(String, Simulation<Cpu<f64>>)> = None;
     for row in rows(include_str!("data/tgv_short_time.csv")) {
         let flow = row[..3].join(",");
         let mut simulation = match running.take() {
@@ -47,7 +48,7 @@ fn short_time_errors(n: usize) -> [f64; 5] {
         };
         advance(&mut simulation, number(row[3]));
         let names = simulation.columns().to_vec();
-        let values = simulation.row();
+        let values = simulation.row().unwrap();
         for (at, quantity) in QUANTITIES.iter().enumerate() {
             let column = names.iter().position(|name| name == quantity).unwrap();
             worst[at] = worst[at].max((values[column] - number(row[4 + at])).abs());
@@ -79,8 +80,9 @@ fn at_reynolds_100_the_vortex_lies_on_the_spectral_solution() {
         let [time, energy, dissipation] = [0, 1, 2].map(|column| number(row[column]));
         advance(&mut simulation, time);
         peak = peak.max(dissipation);
-        energy_error = energy_error.max((simulation.quantity("kinetic_energy") - energy).abs());
-        let found = simulation.quantity("dissipation_solenoidal");
+        energy_error =
+            energy_error.max((simulation.quantity("kinetic_energy").unwrap() - energy).abs());
+        let found = simulation.quantity("dissipation_solenoidal").unwrap();
         dissipation_error = dissipation_error.max((found - dissipation).abs());
     }
     println!(
@@ -131,7 +133,7 @@ fn run_at_reynolds_1600(n: usize) -> Deviations {
     for tenth in 0..=100 {
         advance(&mut simulation, 0.1 * f64::from(tenth));
         let names = simulation.columns().to_vec();
-        let row = simulation.row();
+        let row = simulation.row().unwrap();
         let value = |name: &str| row[names.iter().position(|column| *column == name).unwrap()];
         let loss = value("pressure_dilatation") - value("ke_rate");
         history.push([value("time"), value("kinetic_energy"), loss, value("dissipation")]);

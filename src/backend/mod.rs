@@ -1,4 +1,150 @@
-//! Where fields live and loops run.
+//! Where fields live and loops run: one trait, the host and GPUs behind it.
 
 pub mod cpu;
 pub mod device;
+
+use std::borrow::Cow;
+
+use crate::config::ComputeConfig;
+use crate::engine::{Formula, LineOperators, Sweep};
+use crate::error::Result;
+use crate::grid::Axis;
+use crate::real::Real;
+
+/// A place where fields live. What is asked of it is done in the order in which it is asked for. Where a call returns
+/// nothing, what goes wrong in it is told by the next call that returns a result.
+pub trait Backend: Sized + Send + Sync + 'static {
+    /// Precision of the fields.
+    type Real: Real;
+    /// One value a point, `[k][j][i]` with i fastest.
+    type Field: Send;
+    /// A [`Sweep`] made ready to run.
+    type Program: Send;
+    /// A [`Formula`] made ready to run.
+    type Prepared<F: Send + Sync + 'static>: Send;
+
+    /// The backend that `compute` asks for.
+    ///
+    /// # Errors
+    /// Where there is no such device, or it refuses.
+    fn open(compute: &ComputeConfig) -> Result<Self>;
+
+    /// Its name in an input: `cpu`, `cuda` or `opencl`.
+    fn name(&self) -> &'static str;
+
+    /// Threads on the host.
+    fn threads(&self) -> usize;
+
+    /// The instruction set or the device, in words.
+    fn hardware(&self) -> String;
+
+    /// A field of `values`.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    fn field(&self, values: Vec<Self::Real>) -> Result<Self::Field>;
+
+    /// A field of `len` zeros.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    fn zeros(&self, len: usize) -> Result<Self::Field>;
+
+    /// The values of a field, on the host.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    fn values<'a>(&self, field: &'a Self::Field) -> Result<Cow<'a, [Self::Real]>>;
+
+    /// Make one field equal to another.
+    fn copy(&self, from: &Self::Field, to: &mut Self::Field);
+
+    /// Make every value of a field zero.
+    fn clear(&self, field: &mut Self::Field);
+
+    /// `sweep` for lines along `axis` of a grid of `points`, with the operators of that grid.
+    ///
+    /// # Errors
+    /// What a compiler says.
+    fn program(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators<Self::Real>,
+    ) -> Result<Self::Program>;
+
+    /// Run `program`: what it adds to a field is multiplied by `scale`, what was in that field before by `beta` (where
+    /// `beta` is 0 the old content is not read).
+    fn run(
+        &self,
+        program: &Self::Program,
+        read: &[&Self::Field],
+        write: &mut [&mut Self::Field],
+        beta: f64,
+        scale: f64,
+    );
+
+    /// A formula that makes fields of fields, in their precision: for [`Backend::map`].
+    ///
+    /// # Errors
+    /// What a compiler says.
+    fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<Self::Prepared<F>>;
+
+    /// A formula, evaluated in f64, whose results are added up over all points: for [`Backend::sum`].
+    ///
+    /// # Errors
+    /// What a compiler says.
+    fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<Self::Prepared<F>>;
+
+    /// A formula, evaluated in f64, of whose results the largest are sought: for [`Backend::max`].
+    ///
+    /// # Errors
+    /// What a compiler says.
+    fn maximising<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<Self::Prepared<F>>;
+
+    /// Evaluate a formula at every point.
+    fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &Self::Prepared<F>,
+        read: [&Self::Field; R],
+        write: [&mut Self::Field; W],
+        parameters: [f64; P],
+    );
+
+    /// Σ over all points, in a fixed order.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &Self::Prepared<F>,
+        read: [&Self::Field; R],
+        parameters: [f64; P],
+    ) -> Result<[f64; W]>;
+
+    /// The largest values over all points; not-a-number counts as +∞.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &Self::Prepared<F>,
+        read: [&Self::Field; R],
+        parameters: [f64; P],
+    ) -> Result<[f64; W]>;
+
+    /// Run `work`, many calls of the above, where they cost least.
+    fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {
+        work()
+    }
+}

@@ -3,10 +3,13 @@
 //! [`SweepBuilder`] writes the equations along one axis, [`LineOperators`] holds the factored operators of a grid, and a
 //! backend runs the one with the other.
 
+mod formula;
 mod operator;
 mod operators;
 mod sweep;
 
+pub use formula::{Formula, Number};
+pub(crate) use formula::{Node, Symbol, trace};
 pub(crate) use operator::EndRow;
 pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;

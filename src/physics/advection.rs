@@ -5,40 +5,68 @@ use std::sync::Arc;
 use super::discretisation::Discretisation;
 use super::stability::Limits;
 use super::system::{Moment, System};
-use crate::backend::cpu::{Cpu, Field, Program};
-use crate::cases::ScalarAdvection;
+use crate::backend::Backend;
+use crate::cases::{Domain, ScalarAdvection};
 use crate::config::{Config, Variable};
-use crate::engine::{Sweep, SweepBuilder};
+use crate::engine::{Formula, Number, Sweep, SweepBuilder};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Grid};
 use crate::io::series::SCALAR_COLUMNS;
 use crate::real::Real;
 
 /// The scalar equation on one grid.
-pub struct Advection<T> {
-    cpu: Arc<Cpu<T>>,
+pub struct Advection<B: Backend> {
+    backend: Arc<B>,
     grid: Grid,
     case: ScalarAdvection,
-    domain: crate::cases::Domain,
+    domain: Domain,
     limits: Limits,
-    sweeps: Vec<Program<T>>,
-    filter_sweeps: Vec<Program<T>>,
+    sweeps: Vec<B::Program>,
+    filter_sweeps: Vec<B::Program>,
+    moments: B::Prepared<Moments>,
+    extrema: B::Prepared<Extrema>,
 }
 
-impl<T: Real> Advection<T> {
-    /// The equation of `config` on `cpu`.
-    pub fn new(config: &Config, case: ScalarAdvection, cpu: Arc<Cpu<T>>) -> Self {
+/// (φ − φ₀, (φ − φ₀)²) for the parameter φ₀.
+struct Moments;
+
+impl Formula<1, 2, 1> for Moments {
+    #[inline(always)]
+    fn at<N: Number>(&self, [phi]: [N; 1], _: [N; 2], [middle]: [N; 1]) -> [N; 2] {
+        let deviation = phi - middle;
+        [deviation, deviation * deviation]
+    }
+}
+
+/// (φ, −φ), to be maximised.
+struct Extrema;
+
+impl Formula<1, 2> for Extrema {
+    #[inline(always)]
+    fn at<N: Number>(&self, [phi]: [N; 1], _: [N; 2], _: [N; 0]) -> [N; 2] {
+        [phi, -phi]
+    }
+}
+
+impl<B: Backend> Advection<B> {
+    /// The equation of `config` on `backend`.
+    ///
+    /// # Errors
+    /// Where a compiler refuses.
+    pub fn new(config: &Config, case: ScalarAdvection, backend: Arc<B>) -> Result<Self> {
         let discretisation = Discretisation::new(config);
         let grid = discretisation.grid;
-        Self {
+        Ok(Self {
             limits: Limits::scalar(&config.scheme, config.time.integrator, &grid),
-            sweeps: discretisation.programs(|axis| rhs_sweep(axis, &case)),
-            filter_sweeps: discretisation.filter_programs(1),
-            cpu,
+            sweeps: discretisation.programs(&*backend, |axis| rhs_sweep(axis, &case))?,
+            filter_sweeps: discretisation.filter_programs(&*backend, 1)?,
+            moments: backend.summing(Moments)?,
+            extrema: backend.maximising(Extrema)?,
+            backend,
             grid,
             domain: config.grid.domain,
             case,
-        }
+        })
     }
 }
 
@@ -53,90 +81,102 @@ fn rhs_sweep(axis: Axis, case: &ScalarAdvection) -> Sweep {
     s.build()
 }
 
-impl<T: Real> System<T> for Advection<T> {
-    fn backend(&self) -> &Cpu<T> {
-        &self.cpu
+impl<B: Backend> System<B> for Advection<B> {
+    fn backend(&self) -> &B {
+        &self.backend
     }
 
     fn fields(&self) -> usize {
         1
     }
 
-    fn initial(&self) -> Vec<Field<T>> {
-        let mut phi = Field::zeros(self.grid.len());
-        for at in 0..self.grid.len() {
+    fn initial(&self) -> Result<Vec<B::Field>> {
+        let phi = |at| {
             let x = self.grid.coordinates(self.grid.index(at));
-            phi[at] = T::of(self.case.initial(&self.domain, self.grid.active(), x));
-        }
-        vec![phi]
+            B::Real::of(self.case.initial(&self.domain, self.grid.active(), x))
+        };
+        Ok(vec![self.backend.field((0..self.grid.len()).map(phi).collect())?])
     }
 
-    fn rhs(&mut self, u: &[Field<T>], rate: &mut [Field<T>], beta: f64, scale: f64) {
+    fn reference(&self) -> Vec<f64> {
+        vec![0.0]
+    }
+
+    fn rhs(&mut self, u: &[B::Field], rate: &mut [B::Field], beta: f64, scale: f64) {
         for (at, sweep) in self.sweeps.iter().enumerate() {
             let beta = if at == 0 { beta } else { 1.0 };
-            self.cpu.run(sweep, self.grid.points, &[&u[0]], &mut [&mut rate[0]], beta, scale);
+            self.backend.run(sweep, &[&u[0]], &mut [&mut rate[0]], beta, scale);
         }
     }
 
-    fn inspect(&self, u: &[Field<T>], at: Moment) -> Result<f64> {
-        let [largest] = self.cpu.max([&*u[0]], |[phi], i| [phi[i].f64().abs()]);
-        if largest.is_finite() {
-            let squares = self.limits.sum_of_squares();
-            return Ok(self.limits.rate(self.case.velocity, 0.0, self.case.diffusivity, squares));
+    fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64> {
+        let extrema = self.backend.max(&self.extrema, [&u[0]], [])?;
+        if extrema.iter().all(|phi| phi.is_finite()) {
+            return Ok(self.limits.rate(self.case.velocity, 0.0, self.case.diffusivity));
         }
-        let broken = u[0].iter().position(|phi| !phi.f64().is_finite()).unwrap_or(0);
+        let values = self.backend.values(&u[0])?;
+        let broken = values.iter().position(|phi| !phi.f64().is_finite()).unwrap_or(0);
         Err(Error::Diverged {
             step: at.step,
             time: at.time,
             field: "scalar",
-            value: u[0][broken].f64(),
+            value: values[broken].f64(),
             index: self.grid.index(broken),
         })
     }
 
-    fn filter(&mut self, u: &mut [Field<T>]) {
+    fn filter(&mut self, u: &mut [B::Field]) {
         for sweep in &self.filter_sweeps {
-            self.cpu.run(sweep, self.grid.points, &[], &mut [&mut u[0]], 1.0, 1.0);
+            self.backend.run(sweep, &[], &mut [&mut u[0]], 1.0, 1.0);
         }
     }
 
-    fn energy(&self, u: &[Field<T>]) -> f64 {
-        let [sum] = self.cpu.sum([&*u[0]], |[phi], i| [phi[i].f64().powi(2)]);
-        sum * self.grid.per_point()
+    fn energy(&self, u: &[B::Field]) -> Result<f64> {
+        let [_, sum] = self.backend.sum(&self.moments, [&u[0]], [0.0])?;
+        Ok(sum * self.grid.per_point())
     }
 
     fn columns(&self) -> &'static [&'static str] {
         &SCALAR_COLUMNS[3..]
     }
 
-    fn diagnostics(&mut self, u: &[Field<T>], _: &mut [Field<T>], _: f64) -> Vec<f64> {
-        let [sum] = self.cpu.sum([&*u[0]], |[phi], i| [phi[i].f64()]);
-        let mean = sum * self.grid.per_point();
-        let [spread] = self.cpu.sum([&*u[0]], |[phi], i| [(phi[i].f64() - mean).powi(2)]);
-        let [largest, smallest] = self.cpu.max([&*u[0]], |[phi], i| [phi[i].f64(), -phi[i].f64()]);
-        vec![mean, spread * self.grid.per_point(), -smallest, largest]
+    fn diagnostics(&mut self, u: &[B::Field], _: &mut [B::Field], _: f64) -> Result<Vec<f64>> {
+        let per_point = self.grid.per_point();
+        let [sum, _] = self.backend.sum(&self.moments, [&u[0]], [0.0])?;
+        let mean = sum * per_point;
+        let [_, spread] = self.backend.sum(&self.moments, [&u[0]], [mean])?;
+        let [largest, smallest] = self.backend.max(&self.extrema, [&u[0]], [])?;
+        Ok(vec![mean, spread * per_point, -smallest, largest])
     }
 
-    fn error(&self, u: &[Field<T>], time: f64) -> Option<[f64; 2]> {
-        let exact = |at: usize| {
-            let x = self.grid.coordinates(self.grid.index(at));
-            self.case.exact(&self.domain, self.grid.active(), x, time)
-        };
-        exact(0)?;
+    fn has_exact(&self) -> bool {
+        let x = self.grid.coordinates([0; 3]);
+        self.case.exact(&self.domain, self.grid.active(), x, 0.0).is_some()
+    }
+
+    fn error(&self, u: &[B::Field], time: f64) -> Result<Option<[f64; 2]>> {
+        if !self.has_exact() {
+            return Ok(None);
+        }
         let (mut square, mut largest) = (0.0, 0.0_f64);
-        for (at, phi) in u[0].iter().enumerate() {
-            let error = phi.f64() - exact(at)?;
+        for (at, phi) in self.backend.values(&u[0])?.iter().enumerate() {
+            let x = self.grid.coordinates(self.grid.index(at));
+            let Some(exact) = self.case.exact(&self.domain, self.grid.active(), x, time) else {
+                return Ok(None);
+            };
+            let error = phi.f64() - exact;
             square += error * error;
             largest = largest.max(error.abs());
         }
-        Some([(square * self.grid.per_point()).sqrt(), largest])
+        Ok(Some([(square * self.grid.per_point()).sqrt(), largest]))
     }
 
-    fn output(&mut self, u: &[Field<T>], _: Variable) -> Vec<T> {
-        u[0].to_vec()
+    fn output(&mut self, u: &[B::Field], _: Variable) -> Result<Vec<B::Real>> {
+        Ok(self.backend.values(&u[0])?.into_owned())
     }
 
-    fn picture(&mut self, u: &[Field<T>]) -> (&'static str, Vec<f64>) {
-        ("scalar", u[0].iter().map(|phi| phi.f64()).collect())
+    fn picture(&mut self, u: &[B::Field]) -> Result<(&'static str, Vec<f64>)> {
+        let values = self.backend.values(&u[0])?;
+        Ok(("scalar", values.iter().map(|phi| phi.f64()).collect()))
     }
 }

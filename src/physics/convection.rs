@@ -5,6 +5,7 @@
 //! right mean lets the discrete kinetic energy neither grow nor decay by convection.
 
 use super::Gas;
+use super::reference::Reference;
 use super::slots::{conserved, read};
 use crate::config::{Convection, EnergyForm};
 use crate::engine::{Expr, Op, SweepBuilder, Value};
@@ -18,11 +19,18 @@ pub(super) struct Lines<'a> {
     pub(super) axis: Axis,
     /// True where the velocity gradients are among the fields that are read.
     pub(super) gradients_stored: bool,
+    /// What the fields are stored relative to.
+    pub(super) reference: Reference,
 }
 
 impl Lines<'_> {
     pub(super) fn rho(&self) -> Value {
-        self.s.read(read::RHO)
+        self.whole(self.reference.density, self.s.read(read::RHO))
+    }
+
+    /// ∂ρ; of a deviation it is that of the whole, with less round-off.
+    fn d_rho(&self) -> Value {
+        self.s.d1(self.s.read(read::RHO))
     }
 
     pub(super) fn u(&self, i: usize) -> Value {
@@ -30,11 +38,25 @@ impl Lines<'_> {
     }
 
     pub(super) fn p(&self) -> Value {
-        self.s.read(read::P)
+        self.whole(self.reference.pressure, self.s.read(read::P))
     }
 
-    pub(super) fn t(&self) -> Value {
+    /// ∂p.
+    fn d_p(&self) -> Value {
+        self.s.d1(self.s.read(read::P))
+    }
+
+    /// T, less its reference: only for what does not change with a constant.
+    pub(super) fn t_deviation(&self) -> Value {
         self.s.read(read::T)
+    }
+
+    /// A quantity from its deviation.
+    fn whole(&self, reference: f64, deviation: Value) -> Value {
+        match reference {
+            0.0 => deviation,
+            _ => self.s.define(deviation + Expr::from(reference)),
+        }
     }
 
     /// ∂uᵢ/∂xⱼ for any i, j.
@@ -65,6 +87,16 @@ impl Lines<'_> {
         self.s.apply(Op::InterpolateToMidpoints, value)
     }
 
+    /// ρ at the midpoints.
+    fn rho_at_midpoints(&self) -> Value {
+        self.whole(self.reference.density, self.at_midpoints(self.s.read(read::RHO)))
+    }
+
+    /// p at the midpoints.
+    fn p_at_midpoints(&self) -> Value {
+        self.whole(self.reference.pressure, self.at_midpoints(self.s.read(read::P)))
+    }
+
     /// ∂ of a flux that is known at the midpoints.
     fn d_midpoints(&self, flux: impl Into<Expr>) -> Value {
         self.s.apply(Op::DerivativeToPoints, flux)
@@ -90,9 +122,9 @@ fn mass(q: &Lines, form: Convection) -> Expr {
     match form {
         Convection::Divergence | Convection::Feiereisen => s.d1(rho * u_j).into(),
         Convection::KennedyGruber => {
-            0.5 * (s.d1(rho * u_j) + u_j * s.d1(rho) + rho * q.d_u(q.axis.index()))
+            0.5 * (s.d1(rho * u_j) + u_j * q.d_rho() + rho * q.d_u(q.axis.index()))
         }
-        Convection::Staggered => q.d_midpoints(q.at_midpoints(rho) * q.at_midpoints(u_j)).into(),
+        Convection::Staggered => q.d_midpoints(q.rho_at_midpoints() * q.at_midpoints(u_j)).into(),
     }
 }
 
@@ -115,8 +147,8 @@ fn momentum(q: &Lines, form: Convection, c_rho: Value, i: usize) -> Expr {
         }
         // Nagarajan, Lele and Ferziger 2003; Song et al. 2022.
         Convection::Staggered => {
-            let [rho, u_j, u_i] = [rho, u_j, u_i].map(|value| q.at_midpoints(value));
-            q.d_midpoints(rho * u_j * u_i).into()
+            let [u_j, u_i] = [u_j, u_i].map(|value| q.at_midpoints(value));
+            q.d_midpoints(q.rho_at_midpoints() * u_j * u_i).into()
         }
     }
 }
@@ -134,23 +166,28 @@ fn energy_terms(
     let internal = 1.0 / (gas.gamma - 1.0);
     match energy {
         EnergyForm::Divergence if form == Convection::Staggered => {
-            let [rho, p, u_j] = [rho, p, u_j].map(|value| q.at_midpoints(value));
+            let (rho, p) = (q.rho_at_midpoints(), q.p_at_midpoints());
+            let u_j = q.at_midpoints(u_j);
             let [u, v, w] = [0, 1, 2].map(|i| q.at_midpoints(q.u(i)));
             let kinetic = s.define(0.5 * (u * u) + 0.5 * (v * v) + 0.5 * (w * w));
             q.d_midpoints((internal + 1.0) * (p * u_j) + rho * u_j * kinetic).into()
         }
-        EnergyForm::Divergence => s.d1((s.read(read::RHO_E) + p) * u_j).into(),
+        EnergyForm::Divergence => {
+            let rho_e = q.whole(internal * q.reference.pressure, s.read(read::RHO_E));
+            s.d1((rho_e + p) * u_j).into()
+        }
         // Quadratic split with the total enthalpy H = c_p T + ½ u·u (Coppola et al. 2019).
         EnergyForm::SplitEnthalpy => {
             let c_p = internal / (gas.mach * gas.mach);
-            let h = s.define(c_p * q.t() + q.specific_kinetic_energy());
-            0.5 * (s.d1(rho * u_j * h) + rho * u_j * s.d1(h) + h * s.d1(rho * u_j))
+            let deviation = s.define(c_p * q.t_deviation() + q.specific_kinetic_energy());
+            let h = q.whole(c_p * q.reference.temperature, deviation);
+            0.5 * (s.d1(rho * u_j * h) + rho * u_j * s.d1(deviation) + h * s.d1(rho * u_j))
         }
         // Internal energy p/(γ − 1) and pressure work split, kinetic energy as momentum and mass transport it
         // (Kuya, Totani and Kawai 2018; Coppola et al. 2019).
         EnergyForm::SplitPressure => {
             let half_u_u = q.specific_kinetic_energy();
-            let work = s.define(u_j * s.d1(p) + p * q.d_u(q.axis.index()));
+            let work = s.define(u_j * q.d_p() + p * q.d_u(q.axis.index()));
             let kinetic = q.u(0) * c_u[0] + q.u(1) * c_u[1] + q.u(2) * c_u[2] - half_u_u * c_rho;
             0.5 * internal * s.d1(p * u_j) + (0.5 * internal + 1.0) * work + kinetic
         }
@@ -160,8 +197,8 @@ fn energy_terms(
 /// − ∂p/∂xⱼ added to the rate of momentum.
 pub(super) fn pressure_gradient(q: &Lines, form: Convection) {
     let gradient = match form {
-        Convection::Staggered => q.d_midpoints(q.at_midpoints(q.p())),
-        _ => q.s.d1(q.p()),
+        Convection::Staggered => q.d_midpoints(q.at_midpoints(q.s.read(read::P))),
+        _ => q.d_p(),
     };
     q.s.subtract(conserved::MOMENTUM + q.axis.index(), gradient);
 }

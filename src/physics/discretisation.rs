@@ -1,8 +1,9 @@
 //! The sweeps of a set of equations, ready to run on the grid of a configuration.
 
-use crate::backend::cpu::Program;
+use crate::backend::Backend;
 use crate::config::Config;
 use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
+use crate::error::Result;
 use crate::grid::{Axis, Grid};
 use crate::real::Real;
 use crate::scheme::compact_filter;
@@ -23,14 +24,22 @@ impl<T: Real> Discretisation<T> {
     }
 
     /// One program for every active axis.
-    pub(super) fn programs(&self, sweep_along: impl Fn(Axis) -> Sweep) -> Vec<Program<T>> {
-        let points = |axis: Axis| self.grid.points[axis.index()];
-        let program = |axis| Program::new(&sweep_along(axis), axis, points(axis), &self.operators);
+    pub(super) fn programs<B: Backend<Real = T>>(
+        &self,
+        backend: &B,
+        sweep_along: impl Fn(Axis) -> Sweep,
+    ) -> Result<Vec<B::Program>> {
+        let points = self.grid.points;
+        let program = |axis| backend.program(&sweep_along(axis), axis, points, &self.operators);
         self.grid.active_axes().map(program).collect()
     }
 
     /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.
-    pub(super) fn filter_programs(&self, fields: usize) -> Vec<Program<T>> {
+    pub(super) fn filter_programs<B: Backend<Real = T>>(
+        &self,
+        backend: &B,
+        fields: usize,
+    ) -> Result<Vec<B::Program>> {
         let sweep = |_| {
             let s = SweepBuilder::new();
             for slot in 0..fields {
@@ -38,6 +47,6 @@ impl<T: Real> Discretisation<T> {
             }
             s.build()
         };
-        if self.filtered { self.programs(sweep) } else { Vec::new() }
+        if self.filtered { self.programs(backend, sweep) } else { Ok(Vec::new()) }
     }
 }

@@ -1,5 +1,7 @@
 //! The perfect gas and its viscosity, non-dimensional with L, V₀, ρ₀, T₀ and μ₀.
 
+use crate::engine::Number;
+
 /// How the viscosity μ/μ₀ depends on the temperature T/T₀.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Viscosity {
@@ -49,21 +51,26 @@ impl Gas {
     }
 
     /// μ(T).
-    pub fn mu(&self, t: f64) -> f64 {
+    #[inline(always)]
+    pub fn mu<N: Number>(&self, t: N) -> N {
         match self.viscosity {
-            Viscosity::Constant => 1.0,
+            Viscosity::Constant => N::of(1.0),
             Viscosity::Power { exponent } => t.powf(exponent),
-            Viscosity::Sutherland { temperature_ratio: s } => t * t.sqrt() * (1.0 + s) / (t + s),
+            Viscosity::Sutherland { temperature_ratio: s } => {
+                t * t.sqrt() * N::of(1.0 + s) / (t + N::of(s))
+            }
         }
     }
 
     /// dμ/dT.
-    pub fn dmu_dt(&self, t: f64) -> f64 {
+    #[inline(always)]
+    pub fn dmu_dt<N: Number>(&self, t: N) -> N {
         match self.viscosity {
-            Viscosity::Constant => 0.0,
-            Viscosity::Power { exponent } => exponent * t.powf(exponent - 1.0),
+            Viscosity::Constant => N::of(0.0),
+            Viscosity::Power { exponent } => N::of(exponent) * t.powf(exponent - 1.0),
             Viscosity::Sutherland { temperature_ratio: s } => {
-                t.sqrt() * (1.0 + s) / (t + s) * (1.5 - t / (t + s))
+                let sum = t + N::of(s);
+                t.sqrt() * N::of(1.0 + s) / sum * (N::of(1.5) - t / sum)
             }
         }
     }

@@ -11,16 +11,21 @@ use std::sync::Arc;
 
 use super::convection::{Lines, convection, pressure_gradient};
 use super::discretisation::Discretisation;
+use super::formulas::{
+    Averages, EnergyRate, Extrema, Invariants, KineticEnergy, Primitives, StepRate, ViscosityLaw,
+    Vorticity, Whole,
+};
+use super::reference::Reference;
 use super::slots::{conserved, read};
 use super::stability::Limits;
 use super::viscosity::viscosity;
 use super::{Gas, Viscosity};
-use crate::backend::cpu::{Cpu, Field, Program};
+use crate::backend::Backend;
 use crate::cases::{Case, Domain};
 use crate::config::{Config, SchemeConfig};
 use crate::engine::{Op, Sweep, SweepBuilder};
+use crate::error::Result;
 use crate::grid::{Axis, Grid};
-use crate::real::Real;
 
 /// The terms of the right-hand side, together or one kind alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,57 +46,103 @@ impl Part {
 }
 
 /// The equations on one grid, with the fields they need.
-pub struct NavierStokes<T> {
-    pub(super) cpu: Arc<Cpu<T>>,
+pub struct NavierStokes<B: Backend> {
+    pub(super) backend: Arc<B>,
     pub(super) grid: Grid,
     pub(super) gas: Gas,
     pub(super) case: Case,
     pub(super) domain: Domain,
-    pub(super) limits: Limits,
-    /// u, v, w, p, T, μ, dμ/dT: slots `read::U` and on. The last two are empty where μ is constant.
-    pub(super) primitives: Vec<Field<T>>,
+    /// What the fields are stored relative to.
+    pub(super) reference: Reference,
+    pub(super) formulas: Formulas<B>,
+    /// u, v, w, p, T, μ, dμ/dT: slots `read::U` and on. There are no last two where μ is constant.
+    pub(super) primitives: Vec<B::Field>,
     /// ∂uᵢ/∂xⱼ at 3 i + j.
-    pub(super) gradients: Vec<Field<T>>,
-    gradient_sweeps: Vec<Program<T>>,
+    pub(super) gradients: Vec<B::Field>,
+    gradient_sweeps: Vec<B::Program>,
     /// For every [`Part`], one sweep an active axis.
-    sweeps: [Vec<Program<T>>; 4],
-    filter_sweeps: Vec<Program<T>>,
+    sweeps: [Vec<B::Program>; 4],
+    filter_sweeps: Vec<B::Program>,
     viscous: bool,
 }
 
-impl<T: Real> NavierStokes<T> {
-    /// The equations of `config` on `cpu`.
-    pub fn new(config: &Config, cpu: Arc<Cpu<T>>) -> Self {
+/// What is computed point by point, ready to run.
+pub(super) struct Formulas<B: Backend> {
+    primitives: B::Prepared<Primitives>,
+    viscosity: B::Prepared<ViscosityLaw>,
+    pub(super) step_rate: B::Prepared<StepRate>,
+    pub(super) kinetic_energy: B::Prepared<KineticEnergy>,
+    pub(super) energy_rate: B::Prepared<EnergyRate>,
+    pub(super) averages: B::Prepared<Averages>,
+    pub(super) extrema: B::Prepared<Extrema>,
+    pub(super) vorticity: B::Prepared<Vorticity>,
+    pub(super) invariants: B::Prepared<Invariants>,
+    /// ρ, p and T from their deviations.
+    pub(super) wholes: [B::Prepared<Whole>; 3],
+}
+
+impl<B: Backend> NavierStokes<B> {
+    /// The equations of `config` on `backend`.
+    ///
+    /// # Errors
+    /// Where there is no memory left for the fields, or a compiler refuses.
+    pub fn new(config: &Config, backend: Arc<B>) -> Result<Self> {
         let discretisation = Discretisation::new(config);
         let grid = discretisation.grid;
-        let scheme = &config.scheme;
-        let viscous = !config.gas.is_inviscid();
-        let fields = |count: usize| vec![Field::zeros(grid.len()); count];
-        let primitives = if config.gas.viscosity == Viscosity::Constant { 5 } else { 7 };
-        Self {
-            limits: Limits::flow(scheme, config.time.integrator, &grid),
-            primitives: fields(primitives),
-            gradients: fields(9),
-            gradient_sweeps: discretisation.programs(gradient_sweep),
-            sweeps: Part::ALL.map(|part| {
-                discretisation.programs(|axis| rhs_sweep(axis, part, scheme, &config.gas))
-            }),
-            filter_sweeps: discretisation.filter_programs(conserved::COUNT),
-            cpu,
+        let (scheme, gas) = (&config.scheme, config.gas);
+        let reference = Reference::of::<B::Real>(&gas);
+        let variable_mu = gas.viscosity != Viscosity::Constant;
+        let fields = |count: usize| {
+            (0..count).map(|_| backend.zeros(grid.len())).collect::<Result<Vec<_>>>()
+        };
+        let rhs = |part| {
+            discretisation
+                .programs(&*backend, |axis| rhs_sweep(axis, part, scheme, &gas, reference))
+        };
+        let [all, convection, pressure, viscous] = Part::ALL.map(rhs);
+        let whole = |of| backend.mapping(Whole(of));
+        Ok(Self {
+            formulas: Formulas {
+                primitives: backend.mapping(Primitives { gas, reference })?,
+                viscosity: backend.mapping(ViscosityLaw { gas, reference })?,
+                step_rate: backend.maximising(StepRate {
+                    gas,
+                    reference,
+                    limits: Limits::flow(scheme, config.time.integrator, &grid),
+                })?,
+                kinetic_energy: backend.summing(KineticEnergy { reference })?,
+                energy_rate: backend.summing(EnergyRate)?,
+                averages: backend.summing(Averages { gas, reference, variable_mu })?,
+                extrema: backend.maximising(Extrema { gas, reference })?,
+                vorticity: backend.mapping(Vorticity)?,
+                invariants: backend.mapping(Invariants)?,
+                wholes: [
+                    whole(reference.density)?,
+                    whole(reference.pressure)?,
+                    whole(reference.temperature)?,
+                ],
+            },
+            primitives: fields(if variable_mu { 7 } else { 5 })?,
+            gradients: fields(9)?,
+            gradient_sweeps: discretisation.programs(&*backend, gradient_sweep)?,
+            sweeps: [all?, convection?, pressure?, viscous?],
+            filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
+            backend,
             grid,
-            gas: config.gas,
+            gas,
+            reference,
             case: config.case.clone(),
             domain: config.grid.domain,
-            viscous,
-        }
+            viscous: !gas.is_inviscid(),
+        })
     }
 
     /// `rate` = beta × `rate` + scale × the terms `part` of dU/dt.
     pub fn rhs_part(
         &mut self,
         part: Part,
-        u: &[Field<T>],
-        rate: &mut [Field<T>],
+        u: &[B::Field],
+        rate: &mut [B::Field],
         beta: f64,
         scale: f64,
     ) {
@@ -99,87 +150,67 @@ impl<T: Real> NavierStokes<T> {
         if self.viscous {
             self.update_gradients();
         }
-        if matches!(part, Part::Convection | Part::Pressure | Part::Viscous) && beta == 0.0 {
-            rate.iter_mut().for_each(|field| field.fill(T::ZERO));
+        if part != Part::All && beta == 0.0 {
+            rate.iter_mut().for_each(|field| self.backend.clear(field));
         }
-        let empty = Field::zeros(0);
-        let fields = self.read_fields(u, &empty);
-        let mut rate: [&mut Field<T>; conserved::COUNT] = exactly(rate.iter_mut());
+        let fields = self.read_fields(u);
+        let mut rate: [&mut B::Field; conserved::COUNT] = exactly(rate.iter_mut());
         for (at, sweep) in self.sweeps[part as usize].iter().enumerate() {
             // The first sweep over a field takes in what was there, the others add to that.
             let beta = if at == 0 && part == Part::All { beta } else { 1.0 };
-            self.cpu.run(sweep, self.grid.points, &fields, &mut rate, beta, scale);
+            self.backend.run(sweep, &fields, &mut rate, beta, scale);
         }
     }
 
     /// (u, v, w, p, T), and μ and dμ/dT where they vary, from U.
-    pub(super) fn update_primitives(&mut self, u: &[Field<T>]) {
-        let gas = self.gas;
-        let (gamma_1, temperature) = (T::of(gas.gamma - 1.0), T::of(gas.temperature(1.0, 1.0)));
-        let (one, half) = (T::of(1.0), T::of(0.5));
+    pub(super) fn update_primitives(&mut self, u: &[B::Field]) {
+        let (backend, formulas) = (&self.backend, &self.formulas);
         let (first, rest) = self.primitives.split_at_mut(5);
-        let from: [&[T]; 5] = exactly(u.iter().map(|field| &**field));
-        self.cpu.pointwise(from, exactly(first.iter_mut()), |from, to| {
-            let [rho, m0, m1, m2, e] = from;
-            let [u, v, w, p, t] = to;
-            let n = rho.len();
-            let (m0, m1, m2, e) = (&m0[..n], &m1[..n], &m2[..n], &e[..n]);
-            let (u, v, w) = (&mut u[..n], &mut v[..n], &mut w[..n]);
-            let (p, t) = (&mut p[..n], &mut t[..n]);
-            for i in 0..n {
-                let volume = one / rho[i];
-                u[i] = m0[i] * volume;
-                v[i] = m1[i] * volume;
-                w[i] = m2[i] * volume;
-                p[i] = gamma_1 * (e[i] - half * (u[i] * m0[i] + v[i] * m1[i] + w[i] * m2[i]));
-                t[i] = temperature * p[i] * volume;
-            }
-        });
+        let to = exactly(first.iter_mut());
+        backend.map(&formulas.primitives, exactly(u.iter()), to, []);
         if let [mu, dmu_dt] = rest {
-            self.cpu.pointwise([&first[4]], [mu, dmu_dt], |[t], [mu, dmu_dt]| {
-                for (i, t) in t.iter().enumerate() {
-                    mu[i] = T::of(gas.mu(t.f64()));
-                    dmu_dt[i] = T::of(gas.dmu_dt(t.f64()));
-                }
-            });
+            backend.map(&formulas.viscosity, [&first[4]], [mu, dmu_dt], []);
         }
     }
 
     /// ∂uᵢ/∂xⱼ from the velocity.
     pub(super) fn update_gradients(&mut self) {
         let velocity = [&self.primitives[0], &self.primitives[1], &self.primitives[2]];
-        let mut gradients: [&mut Field<T>; 9] = exactly(self.gradients.iter_mut());
+        let mut gradients: [&mut B::Field; 9] = exactly(self.gradients.iter_mut());
         for sweep in &self.gradient_sweeps {
-            self.cpu.run(sweep, self.grid.points, &velocity, &mut gradients, 0.0, 1.0);
+            self.backend.run(sweep, &velocity, &mut gradients, 0.0, 1.0);
         }
     }
 
-    pub(super) fn filter_state(&self, u: &mut [Field<T>]) {
-        let mut u: [&mut Field<T>; conserved::COUNT] = exactly(u.iter_mut());
+    pub(super) fn filter_state(&self, u: &mut [B::Field]) {
+        let mut u: [&mut B::Field; conserved::COUNT] = exactly(u.iter_mut());
         for sweep in &self.filter_sweeps {
-            self.cpu.run(sweep, self.grid.points, &[], &mut u, 1.0, 1.0);
+            self.backend.run(sweep, &[], &mut u, 1.0, 1.0);
         }
     }
 
-    fn read_fields<'a>(
-        &'a self,
-        u: &'a [Field<T>],
-        empty: &'a Field<T>,
-    ) -> [&'a Field<T>; read::COUNT] {
+    fn read_fields<'a>(&'a self, u: &'a [B::Field]) -> [&'a B::Field; read::COUNT] {
         std::array::from_fn(|slot| match slot {
             read::RHO => &u[conserved::MASS],
             read::RHO_E => &u[conserved::ENERGY],
             read::GRADIENT.. => &self.gradients[slot - read::GRADIENT],
-            _ => self.primitives.get(slot - read::U).unwrap_or(empty),
+            // Nobody reads μ where it is constant: any field stands for it.
+            _ => self.primitives.get(slot - read::U).unwrap_or(&self.primitives[0]),
         })
     }
 }
 
 /// All terms of `part` with a derivative along `axis`.
-fn rhs_sweep(axis: Axis, part: Part, scheme: &SchemeConfig, gas: &Gas) -> Sweep {
+fn rhs_sweep(
+    axis: Axis,
+    part: Part,
+    scheme: &SchemeConfig,
+    gas: &Gas,
+    reference: Reference,
+) -> Sweep {
     let s = SweepBuilder::new();
     let viscous = !gas.is_inviscid();
-    let q = Lines { s: &s, axis, gradients_stored: viscous };
+    let q = Lines { s: &s, axis, gradients_stored: viscous, reference };
     let all = part == Part::All;
     if all || part == Part::Convection {
         convection(&q, scheme.convection, all.then_some(scheme.energy), gas);
@@ -211,7 +242,7 @@ pub fn line_solves(scheme: &SchemeConfig, gas: &Gas) -> usize {
             .iter()
             .sum::<usize>()
     };
-    let rhs = |axis| solves(&rhs_sweep(axis, Part::All, scheme, gas));
+    let rhs = |axis| solves(&rhs_sweep(axis, Part::All, scheme, gas, Reference::default()));
     let gradients = |axis| if gas.is_inviscid() { 0 } else { solves(&gradient_sweep(axis)) };
     Axis::ALL.into_iter().map(|axis| rhs(axis) + gradients(axis)).sum()
 }

@@ -1,6 +1,7 @@
 //! How fast the discrete equations may change: the numbers behind `cfl`.
 
 use crate::config::{Convection, SchemeConfig, ViscousForm};
+use crate::engine::Number;
 use crate::grid::Grid;
 use crate::scheme::{Scheme, Tableau};
 
@@ -56,18 +57,14 @@ impl Limits {
         }
     }
 
-    /// Σ hⱼ⁻².
-    pub fn sum_of_squares(&self) -> f64 {
-        self.inverse_spacing.iter().map(|x| x * x).sum()
-    }
-
     /// 1/dt at the limit, for velocity `u`, speed of sound `c` and diffusivity `nu` at a point.
     #[inline(always)]
-    pub fn rate(&self, u: [f64; 3], c: f64, nu: f64, sum_of_squares: f64) -> f64 {
+    pub fn rate<N: Number>(&self, u: [N; 3], c: N, nu: N) -> N {
         let [x, y, z] = self.inverse_spacing;
-        let carried = u[0].abs() * x + u[1].abs() * y + u[2].abs() * z;
-        self.convection * (carried + c * sum_of_squares.sqrt())
-            + self.diffusion * nu * sum_of_squares
+        let squares = x * x + y * y + z * z;
+        let carried = u[0].abs() * N::of(x) + u[1].abs() * N::of(y) + u[2].abs() * N::of(z);
+        N::of(self.convection) * (carried + c * N::of(squares.sqrt()))
+            + N::of(self.diffusion * squares) * nu
     }
 }
 

@@ -1,9 +1,8 @@
 //! What the time loop needs to know of a set of equations.
 
-use crate::backend::cpu::{Cpu, Field};
+use crate::backend::Backend;
 use crate::config::Variable;
 use crate::error::Result;
-use crate::real::Real;
 
 /// Where the run is: what an error message about the state says.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -15,28 +14,34 @@ pub struct Moment {
 }
 
 /// A set of equations dU/dt = R(U) on a grid.
-pub trait System<T: Real> {
+pub trait System<B: Backend> {
     /// The backend the fields live on.
-    fn backend(&self) -> &Cpu<T>;
+    fn backend(&self) -> &B;
 
     /// Number of fields in U.
     fn fields(&self) -> usize;
 
     /// U at t = 0.
-    fn initial(&self) -> Vec<Field<T>>;
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    fn initial(&self) -> Result<Vec<B::Field>>;
+
+    /// What the fields of U are stored relative to.
+    fn reference(&self) -> Vec<f64>;
 
     /// `rate` = beta × `rate` + scale × R(`u`). With beta = 0 the old content is not read.
-    fn rhs(&mut self, u: &[Field<T>], rate: &mut [Field<T>], beta: f64, scale: f64);
+    fn rhs(&mut self, u: &[B::Field], rate: &mut [B::Field], beta: f64, scale: f64);
 
     /// The largest 1/dt that the stability limit asks for anywhere. Also looks at every point: a state that the
     /// equations have no meaning for is an error.
-    fn inspect(&self, u: &[Field<T>], at: Moment) -> Result<f64>;
+    fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64>;
 
     /// Filter U once along every axis. Does nothing where there is no filter.
-    fn filter(&mut self, u: &mut [Field<T>]);
+    fn filter(&mut self, u: &mut [B::Field]);
 
     /// The quantity whose budget the series carries (kinetic energy; scalar variance), volume average.
-    fn energy(&self, u: &[Field<T>]) -> f64;
+    fn energy(&self, u: &[B::Field]) -> Result<f64>;
 
     /// Names of what [`System::diagnostics`] returns.
     fn columns(&self) -> &'static [&'static str];
@@ -45,17 +50,21 @@ pub trait System<T: Real> {
     /// [`System::energy`] a unit of time.
     fn diagnostics(
         &mut self,
-        u: &[Field<T>],
-        scratch: &mut [Field<T>],
+        u: &[B::Field],
+        scratch: &mut [B::Field],
         filter_rate: f64,
-    ) -> Vec<f64>;
+    ) -> Result<Vec<f64>>;
 
-    /// (root mean square, maximum) of the difference between the density, or the scalar, and the exact solution.
-    fn error(&self, u: &[Field<T>], time: f64) -> Option<[f64; 2]>;
+    /// True where the exact solution is known.
+    fn has_exact(&self) -> bool;
+
+    /// (root mean square, maximum) of the difference between the density, or the scalar, and the exact solution. The host
+    /// has to see that field for it.
+    fn error(&self, u: &[B::Field], time: f64) -> Result<Option<[f64; 2]>>;
 
     /// A field to be written: its components at every point, one after another.
-    fn output(&mut self, u: &[Field<T>], variable: Variable) -> Vec<T>;
+    fn output(&mut self, u: &[B::Field], variable: Variable) -> Result<Vec<B::Real>>;
 
     /// |ω| (or the scalar) at the points, for the pictures of the report, with its name.
-    fn picture(&mut self, u: &[Field<T>]) -> (&'static str, Vec<f64>);
+    fn picture(&mut self, u: &[B::Field]) -> Result<(&'static str, Vec<f64>)>;
 }

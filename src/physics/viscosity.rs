@@ -66,7 +66,7 @@ fn laplacian(q: &Lines, gas: &Gas, energy: bool) {
     s.add(conserved::MOMENTUM + j, per_re / 3.0 * (mu() * s.d1(q.divergence())));
     let variable = gas.viscosity != Viscosity::Constant;
     if variable {
-        let d_mu = s.define(s.read(read::DMU_DT) * s.d1(q.t()));
+        let d_mu = s.define(s.read(read::DMU_DT) * s.d1(q.t_deviation()));
         for i in 0..3 {
             s.add(conserved::MOMENTUM + i, per_re * (d_mu * q.strain(i)));
         }
@@ -74,9 +74,9 @@ fn laplacian(q: &Lines, gas: &Gas, energy: bool) {
     if energy {
         let k = conductivity(gas);
         s.add(conserved::ENERGY, s.d1(q.work(gas)));
-        s.add(conserved::ENERGY, k * (mu() * s.d2(q.t())));
+        s.add(conserved::ENERGY, k * (mu() * s.d2(q.t_deviation())));
         if variable {
-            let d_t = s.d1(q.t());
+            let d_t = s.d1(q.t_deviation());
             s.add(conserved::ENERGY, k * (s.read(read::DMU_DT) * d_t * d_t));
         }
     }
@@ -90,7 +90,7 @@ fn conservative(q: &Lines, gas: &Gas, energy: bool) {
         s.add(conserved::MOMENTUM + i, s.d1(tau));
     }
     if energy {
-        let heat = conductivity(gas) * (q.mu(gas) * s.d1(q.t()));
+        let heat = conductivity(gas) * (q.mu(gas) * s.d1(q.t_deviation()));
         s.add(conserved::ENERGY, s.d1(q.work(gas) + heat));
     }
 }
@@ -120,6 +120,6 @@ fn midpoint(q: &Lines, gas: &Gas, energy: bool) {
     }
     if energy {
         s.add(conserved::ENERGY, s.d1(q.work(gas)));
-        s.add(conserved::ENERGY, conductivity(gas) * diffusion(q.t()));
+        s.add(conserved::ENERGY, conductivity(gas) * diffusion(q.t_deviation()));
     }
 }

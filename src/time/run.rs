@@ -9,6 +9,8 @@ use std::time::Instant;
 
 use super::plan::reached;
 use super::{Plan, Simulation};
+use crate::backend::Backend;
+use crate::backend::cpu::Cpu;
 use crate::config::{Config, Precision, Variable};
 use crate::error::{Error, Result};
 use crate::io::summary::{self, Machine, SchemeSummary, Verdict};
@@ -43,8 +45,8 @@ pub fn run(
     stop: &Arc<AtomicBool>,
 ) -> Result<Ending> {
     match config.compute.precision {
-        Precision::F64 => Run::<f64>::start(config, directory, log)?.go(stop),
-        Precision::F32 => Run::<f32>::start(config, directory, log)?.go(stop),
+        Precision::F64 => Run::<Cpu<f64>>::start(config, directory, log)?.go(stop),
+        Precision::F32 => Run::<Cpu<f32>>::start(config, directory, log)?.go(stop),
     }
 }
 
@@ -77,10 +79,10 @@ impl Values for f32 {
     }
 }
 
-struct Run<'a, T: Real> {
+struct Run<'a, B: Backend> {
     config: &'a Config,
     directory: RunDirectory,
-    simulation: Simulation<T>,
+    simulation: Simulation<B>,
     series: SeriesWriter,
     series_plan: Plan,
     fields: Option<(FieldWriter, Plan)>,
@@ -91,14 +93,14 @@ struct Run<'a, T: Real> {
     start: Instant,
 }
 
-impl<'a, T: Values> Run<'a, T> {
+impl<'a, B: Backend<Real: Values>> Run<'a, B> {
     fn start(
         config: &'a Config,
         directory: &Path,
         log: impl Fn(&Path) -> Result<()>,
     ) -> Result<Self> {
         let start = Instant::now();
-        let simulation = Simulation::<T>::new(config).map_err(impossible_start)?;
+        let simulation = Simulation::<B>::new(config).map_err(impossible_start)?;
         let directory = RunDirectory::create(directory)?;
         log(&directory.join("log.jsonl"))?;
         let write = |name: &str, text: &str| {
@@ -120,7 +122,7 @@ impl<'a, T: Values> Run<'a, T> {
         tracing::info!(
             case = config.case.name(),
             points = ?config.grid.points,
-            threads = simulation.threads(),
+            threads = simulation.backend().threads(),
             "start"
         );
         Ok(Self {
@@ -215,7 +217,7 @@ impl<'a, T: Values> Run<'a, T> {
 
     fn write_row(&mut self) -> Result<()> {
         let start = Instant::now();
-        let row = self.simulation.row();
+        let row = self.simulation.row()?;
         let energy = self.simulation.columns().iter().position(|&name| name == "kinetic_energy");
         self.kinetic_energy = energy.map_or(f64::NAN, |at| row[at]);
         self.series.append(self.simulation.steps(), &row[1..])?;
@@ -232,12 +234,14 @@ impl<'a, T: Values> Run<'a, T> {
                 ImageGrid { points: grid.points, origin: grid.origin, spacing: grid.spacing };
             let variables = self.config.output.fields.iter().flat_map(|fields| &fields.variables);
             let (system, state) = self.simulation.system_and_state();
-            let data = variables.map(|&variable| FieldData {
-                name: variable.name().to_string(),
-                components: components(variable),
-                values: T::values(system.output(state, variable)),
+            let data = variables.map(|&variable| {
+                Ok(FieldData {
+                    name: variable.name().to_string(),
+                    components: components(variable),
+                    values: B::Real::values(system.output(state, variable)?),
+                })
             });
-            let bytes = writer.write(step, time, &image, data.collect())?;
+            let bytes = writer.write(step, time, &image, data.collect::<Result<_>>()?)?;
             tracing::info!(step, time, bytes, "fields written");
         }
         if pictures || fields {
@@ -254,7 +258,7 @@ impl<'a, T: Values> Run<'a, T> {
         let (step, time) = (self.simulation.steps(), self.simulation.time());
         let [nx, ny, nz] = self.simulation.grid().points;
         let (system, state) = self.simulation.system_and_state();
-        let (quantity, values) = system.picture(state);
+        let (quantity, values) = system.picture(state)?;
         let at = |i: usize, j: usize, k: usize| values[i + nx * (j + ny * k)];
         let planes: [(Plane, [usize; 2], Vec<f64>); 3] = [
             (Plane::Xy, [nx, ny], plane(nx, ny, |i, j| at(i, j, nz / 2))),
@@ -319,9 +323,12 @@ impl<'a, T: Values> Run<'a, T> {
                 filter: scheme.filter.map_or("none".to_string(), |filter| filter.to_string()),
                 integrator: config.time.integrator.name.to_string(),
             },
-            backend: "cpu".to_string(),
+            backend: self.simulation.backend().name().to_string(),
             precision: config.compute.precision.name().to_string(),
-            machine: Machine::here(self.simulation.threads(), self.simulation.simd()),
+            machine: {
+                let backend = self.simulation.backend();
+                Machine::here(backend.threads(), &backend.hardware())
+            },
             steps,
             end_time: self.simulation.time(),
             finished,
@@ -364,7 +371,7 @@ fn components(variable: Variable) -> u32 {
 }
 
 /// The reference history of a case as a table: what `reference.csv` holds.
-fn reference_csv<T: Real>(config: &Config, simulation: &Simulation<T>) -> Option<String> {
+fn reference_csv<B: Backend>(config: &Config, simulation: &Simulation<B>) -> Option<String> {
     let active = simulation.grid().active();
     let reference = config.case.reference(&config.gas, &config.grid.domain, active)?;
     let mut text = format!("# {}: {}\n", reference.flow, reference.source);

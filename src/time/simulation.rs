@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Stepper;
-use crate::backend::cpu::{Cpu, Field};
+use crate::backend::Backend;
 use crate::config::{Config, Precision, StepSize};
 use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::io::series::ERROR_COLUMNS;
 use crate::physics::{Advection, Moment, NavierStokes, System, Viscosity};
-use crate::real::Real;
 use crate::scheme::Form;
 
 /// Seconds spent, by phase.
@@ -33,19 +32,19 @@ impl Phases {
 /// ```
 /// let config = kolmo::config::parse(
 ///     "[case]\nname = 'entropy-wave'\n[grid]\npoints = [16, 1, 1]\n[time]\nend = 0.1\n", "example", &[]).unwrap();
-/// let mut simulation = kolmo::time::Simulation::<f64>::new(&config).unwrap();
+/// let mut simulation = kolmo::time::Simulation::<kolmo::backend::cpu::Cpu<f64>>::new(&config).unwrap();
 /// while simulation.time() < 0.1 {
 ///     simulation.step(Some(0.1)).unwrap();
 /// }
-/// assert!(simulation.error().unwrap()[1] < 1e-3);
+/// assert!(simulation.error().unwrap().unwrap()[1] < 1e-3);
 /// ```
-pub struct Simulation<T: Real> {
-    system: Box<dyn System<T> + Send>,
-    cpu: Arc<Cpu<T>>,
+pub struct Simulation<B: Backend> {
+    system: Box<dyn System<B> + Send>,
+    backend: Arc<B>,
     grid: Grid,
     columns: Vec<&'static str>,
-    state: Vec<Field<T>>,
-    stepper: Stepper<T>,
+    state: Vec<B::Field>,
+    stepper: Stepper<B>,
     size: StepSize,
     filter_every: Option<u64>,
     moment: Moment,
@@ -59,31 +58,31 @@ pub struct Simulation<T: Real> {
     pub phases: Phases,
 }
 
-impl<T: Real> Simulation<T> {
+impl<B: Backend> Simulation<B> {
     /// The initial state of `config`.
     ///
     /// # Errors
-    /// Where threads cannot be had, or the initial state makes no sense.
+    /// Where the backend cannot be had, or the initial state makes no sense.
     pub fn new(config: &Config) -> Result<Self> {
         let grid = Grid::periodic(config.grid.points, &config.grid.domain);
-        let cpu = Arc::new(Cpu::new(config.compute.threads)?);
-        let system: Box<dyn System<T> + Send> = match config.case.scalar() {
-            Some(scalar) => Box::new(Advection::new(config, *scalar, cpu.clone())),
-            None => Box::new(NavierStokes::new(config, cpu.clone())),
+        let backend = Arc::new(B::open(&config.compute)?);
+        let system: Box<dyn System<B> + Send> = match config.case.scalar() {
+            Some(scalar) => Box::new(Advection::new(config, *scalar, backend.clone())?),
+            None => Box::new(NavierStokes::new(config, backend.clone())?),
         };
-        let state = system.initial();
+        let state = system.initial()?;
         let moment = Moment::default();
         let mut columns = vec!["step", "time", "dt"];
         columns.extend(system.columns());
-        if system.error(&state, moment.time).is_some() {
+        if system.has_exact() {
             columns.extend(ERROR_COLUMNS);
         }
         Ok(Self {
             columns,
             rate: Some(system.inspect(&state, moment)?),
-            stepper: Stepper::new(config.time.integrator, system.fields(), grid.len()),
+            stepper: Stepper::new(&*backend, config.time.integrator, system.fields(), grid.len())?,
             system,
-            cpu,
+            backend,
             grid,
             state,
             size: config.time.step,
@@ -115,7 +114,7 @@ impl<T: Real> Simulation<T> {
     /// # Errors
     /// [`Error::Diverged`] where the new state makes no sense.
     pub fn step(&mut self, until: Option<f64>) -> Result<f64> {
-        self.cpu.clone().within(|| self.advance(until))
+        self.backend.clone().within(|| self.advance(until))
     }
 
     fn advance(&mut self, until: Option<f64>) -> Result<f64> {
@@ -136,7 +135,7 @@ impl<T: Real> Simulation<T> {
         self.last_dt = dt;
         self.unfiltered += dt;
         if self.filter_every.is_some_and(|every| self.moment.step.is_multiple_of(every)) {
-            self.filter();
+            self.filter()?;
         }
         let Self { system, state, phases, moment, .. } = self;
         let rate = phases.time("step size and checks", || system.inspect(state, *moment))?;
@@ -144,14 +143,15 @@ impl<T: Real> Simulation<T> {
         Ok(dt)
     }
 
-    fn filter(&mut self) {
+    fn filter(&mut self) -> Result<()> {
         let Self { system, state, phases, .. } = self;
         let interval = std::mem::take(&mut self.unfiltered);
         self.filter_rate = phases.time("filter", || {
-            let before = system.energy(state);
+            let before = system.energy(state)?;
             system.filter(state);
-            (system.energy(state) - before) / interval
-        });
+            Ok::<f64, Error>((system.energy(state)? - before) / interval)
+        })?;
+        Ok(())
     }
 
     /// Names of the columns of [`Simulation::row`].
@@ -160,30 +160,39 @@ impl<T: Real> Simulation<T> {
     }
 
     /// One row of the series: step, time, dt, diagnostics, errors.
-    pub fn row(&mut self) -> Vec<f64> {
-        self.cpu.clone().within(|| self.diagnose())
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn row(&mut self) -> Result<Vec<f64>> {
+        self.backend.clone().within(|| self.diagnose())
     }
 
     #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
-    fn diagnose(&mut self) -> Vec<f64> {
+    fn diagnose(&mut self) -> Result<Vec<f64>> {
         let mut row = vec![self.moment.step as f64, self.moment.time, self.last_dt];
         let Self { system, state, stepper, filter_rate, .. } = self;
-        row.extend(system.diagnostics(state, stepper.scratch(), *filter_rate));
-        row.extend(self.error().into_iter().flatten());
-        row
+        row.extend(system.diagnostics(state, stepper.scratch(), *filter_rate)?);
+        row.extend(self.error()?.into_iter().flatten());
+        Ok(row)
     }
 
     /// The column `name` of [`Simulation::row`], computed now.
     ///
+    /// # Errors
+    /// What the device says.
+    ///
     /// # Panics
     /// Where there is no such column.
-    pub fn quantity(&mut self, name: &str) -> f64 {
+    pub fn quantity(&mut self, name: &str) -> Result<f64> {
         let at = self.columns().iter().position(|column| *column == name);
-        self.row()[at.unwrap_or_else(|| panic!("no column `{name}`"))]
+        Ok(self.row()?[at.unwrap_or_else(|| panic!("no column `{name}`"))])
     }
 
     /// (root mean square, maximum) of the error of the density or the scalar, where the exact solution is known.
-    pub fn error(&self) -> Option<[f64; 2]> {
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn error(&self) -> Result<Option<[f64; 2]>> {
         self.system.error(&self.state, self.moment.time)
     }
 
@@ -202,14 +211,9 @@ impl<T: Real> Simulation<T> {
         self.last_dt
     }
 
-    /// Threads in use.
-    pub fn threads(&self) -> usize {
-        self.system.backend().threads()
-    }
-
-    /// Vector instructions in use.
-    pub fn simd(&self) -> &'static str {
-        self.system.backend().simd()
+    /// Where the fields live.
+    pub fn backend(&self) -> &B {
+        &self.backend
     }
 
     /// The grid.
@@ -218,18 +222,18 @@ impl<T: Real> Simulation<T> {
     }
 
     /// U.
-    pub fn state(&self) -> &[Field<T>] {
+    pub fn state(&self) -> &[B::Field] {
         &self.state
     }
 
     /// U, to be changed: a start of one's own.
-    pub fn state_mut(&mut self) -> &mut [Field<T>] {
+    pub fn state_mut(&mut self) -> &mut [B::Field] {
         self.rate = None;
         &mut self.state
     }
 
     /// The equations and U.
-    pub fn system_and_state(&mut self) -> (&mut dyn System<T>, &[Field<T>]) {
+    pub fn system_and_state(&mut self) -> (&mut dyn System<B>, &[B::Field]) {
         (self.system.as_mut(), &self.state)
     }
 }

@@ -1,50 +1,68 @@
 //! One Runge-Kutta step.
 
-use crate::backend::cpu::{Cpu, Field};
+use crate::backend::Backend;
+use crate::engine::{Formula, Number};
+use crate::error::Result;
 use crate::physics::System;
-use crate::real::Real;
 use crate::scheme::{Form, Tableau};
 
 /// Steps a system with one tableau and owns the fields that this takes: one U for 2N storage, one U for the base and
 /// one for every stage otherwise. A step allocates nothing.
-pub struct Stepper<T> {
+pub struct Stepper<B: Backend> {
     tableau: &'static Tableau,
-    rates: Vec<Vec<Field<T>>>,
-    base: Vec<Field<T>>,
+    rates: Vec<Vec<B::Field>>,
+    base: Vec<B::Field>,
+    add_scaled: B::Prepared<AddScaled>,
 }
 
-impl<T: Real> Stepper<T> {
+/// U + s K for the parameter s.
+struct AddScaled;
+
+impl Formula<1, 1, 1> for AddScaled {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rate]: [N; 1], [u]: [N; 1], [scale]: [N; 1]) -> [N; 1] {
+        [u + scale * rate]
+    }
+}
+
+impl<B: Backend> Stepper<B> {
     /// A stepper for systems of `fields` fields of `points` points.
-    pub fn new(tableau: &'static Tableau, fields: usize, points: usize) -> Self {
-        let state = || vec![Field::zeros(points); fields];
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    pub fn new(
+        backend: &B,
+        tableau: &'static Tableau,
+        fields: usize,
+        points: usize,
+    ) -> Result<Self> {
+        let state = || (0..fields).map(|_| backend.zeros(points)).collect::<Result<Vec<_>>>();
         let (rates, base) = match tableau.form {
             Form::LowStorage { .. } => (1, Vec::new()),
-            Form::Butcher { b, .. } => (b.len(), state()),
+            Form::Butcher { b, .. } => (b.len(), state()?),
         };
-        Self { tableau, rates: (0..rates).map(|_| state()).collect(), base }
+        let rates = (0..rates).map(|_| state()).collect::<Result<_>>()?;
+        Ok(Self { tableau, rates, base, add_scaled: backend.mapping(AddScaled)? })
     }
 
     /// Fields of U's size that hold nothing between two steps.
-    pub fn scratch(&mut self) -> &mut [Field<T>] {
+    pub fn scratch(&mut self) -> &mut [B::Field] {
         &mut self.rates[0]
     }
 
     /// U at t + dt from U at t.
-    pub fn step(&mut self, system: &mut dyn System<T>, u: &mut [Field<T>], dt: f64) {
+    pub fn step(&mut self, system: &mut dyn System<B>, u: &mut [B::Field], dt: f64) {
         match self.tableau.form {
             // Williamson 1980: G ← aₛ G + dt R(U), U ← U + bₛ G.
             Form::LowStorage { a, b } => {
-                let g = &mut self.rates[0];
                 for (a, b) in a.iter().zip(b) {
-                    system.rhs(u, g, *a, dt);
-                    for (u, g) in u.iter_mut().zip(&*g) {
-                        add_scaled(system.backend(), u, *b, g);
-                    }
+                    system.rhs(u, &mut self.rates[0], *a, dt);
+                    self.add_scaled(system.backend(), u, *b, &self.rates[0]);
                 }
             }
             Form::Butcher { a, b } => {
                 for (base, u) in self.base.iter_mut().zip(&*u) {
-                    base.copy_from_slice(u);
+                    system.backend().copy(u, base);
                 }
                 for stage in 0..b.len() {
                     if stage > 0 {
@@ -58,23 +76,20 @@ impl<T: Real> Stepper<T> {
     }
 
     /// U = base + dt Σ weight K.
-    fn combine(&self, cpu: &Cpu<T>, u: &mut [Field<T>], weights: &[f64], dt: f64) {
-        for (at, u) in u.iter_mut().enumerate() {
-            u.copy_from_slice(&self.base[at]);
-            for (weight, rate) in weights.iter().zip(&self.rates) {
-                if *weight != 0.0 {
-                    add_scaled(cpu, u, dt * weight, &rate[at]);
-                }
+    fn combine(&self, backend: &B, u: &mut [B::Field], weights: &[f64], dt: f64) {
+        for (u, base) in u.iter_mut().zip(&self.base) {
+            backend.copy(base, u);
+        }
+        for (weight, rates) in weights.iter().zip(&self.rates) {
+            if *weight != 0.0 {
+                self.add_scaled(backend, u, dt * weight, rates);
             }
         }
     }
-}
 
-fn add_scaled<T: Real>(cpu: &Cpu<T>, u: &mut Field<T>, scale: f64, rate: &[T]) {
-    let scale = T::of(scale);
-    cpu.pointwise([rate], [u], |[rate], [u]| {
-        for (u, rate) in u.iter_mut().zip(rate) {
-            *u += scale * *rate;
+    fn add_scaled(&self, backend: &B, u: &mut [B::Field], scale: f64, rates: &[B::Field]) {
+        for (u, rate) in u.iter_mut().zip(rates) {
+            backend.map(&self.add_scaled, [rate], [u], [scale]);
         }
-    });
+    }
 }

@@ -145,9 +145,9 @@ fn check_random<T: Real>(cpu: &Cpu<T>, seed: usize, largest_error: f64) {
     twin.s.store(2, expr);
     expected[2] = values;
 
-    let program = Program::new(&twin.s.build(), axis, n, &operators);
+    let program = Program::new(&twin.s.build(), axis, grid.points, &operators);
     let [a, b, c, d] = &mut write;
-    cpu.run(&program, grid.points, &read.each_ref(), &mut [a, b, c, d], beta, scale);
+    cpu.run(&program, &read.each_ref(), &mut [a, b, c, d], beta, scale);
     for (slot, (found, expected)) in write.iter().zip(&expected).enumerate() {
         let size = twin
             .pool
@@ -186,7 +186,7 @@ fn sample() -> Sweep {
 fn run_sample(cpu: &Cpu<f64>, grid: &Grid, axis: Axis, spoilt: Option<usize>) -> [Field<f64>; 2] {
     let operators =
         LineOperators::new(family("compact6").unwrap(), Some(&compact_filter(8, 0.45)), grid);
-    let program = Program::new(&sample(), axis, grid.points[axis.index()], &operators);
+    let program = Program::new(&sample(), axis, grid.points, &operators);
     let v = noisy(grid, 1);
     let (mut u, mut rate) = (noisy::<f64>(grid, 2), poisoned(grid));
     for at in 0..grid.len() {
@@ -194,7 +194,7 @@ fn run_sample(cpu: &Cpu<f64>, grid: &Grid, axis: Axis, spoilt: Option<usize>) ->
             u[at] = f64::NAN;
         }
     }
-    cpu.run(&program, grid.points, &[&v], &mut [&mut u, &mut rate], 0.0, 0.5);
+    cpu.run(&program, &[&v], &mut [&mut u, &mut rate], 0.0, 0.5);
     [u, rate]
 }
 
@@ -249,8 +249,8 @@ fn filtering_in_place_is_filtering_to_another_field_bit_for_bit() {
             let operators = LineOperators::new(&families()[0], Some(&filter), &grid);
             let mut u = noisy(&grid, 3);
             let elsewhere = apply(&cpu, &operators, &grid, axis, Op::Filter, &u);
-            let program = Program::new(&in_place, axis, 21, &operators);
-            cpu.run(&program, grid.points, &[], &mut [&mut u], 1.0, 1.0);
+            let program = Program::new(&in_place, axis, grid.points, &operators);
+            cpu.run(&program, &[], &mut [&mut u], 1.0, 1.0);
             assert!(same(&u, &elsewhere), "{axis:?}, periodic {periodic}");
         }
     }
@@ -293,9 +293,9 @@ fn a_constant_is_stored_where_no_field_is_read() {
     s.store(2, Expr::zero());
     let grid = grid(Axis::Y, 9, [5, 2], true);
     let operators = LineOperators::new(&families()[0], None, &grid);
-    let program = Program::new(&s.build(), Axis::Y, 9, &operators);
+    let program = Program::new(&s.build(), Axis::Y, grid.points, &operators);
     let [mut a, mut b, mut c] = [0, 1, 2].map(|_| poisoned(&grid));
-    cpu.run(&program, grid.points, &[], &mut [&mut a, &mut b, &mut c], 0.0, 4.0);
+    cpu.run(&program, &[], &mut [&mut a, &mut b, &mut c], 0.0, 4.0);
     assert!(
         a.iter().all(|x| *x == 2.5) && b.iter().all(|x| *x == -4.0) && c.iter().all(|x| *x == 0.0)
     );
@@ -331,9 +331,9 @@ fn run_wrongly(n: usize, read: usize, write: usize) {
     s.add(0, s.d1(s.read(0)));
     let operators =
         LineOperators::<f64>::new(&families()[0], None, &grid(Axis::Y, 8, [4, 3], true));
-    let program = Program::new(&s.build(), Axis::Y, 8, &operators);
+    let program = Program::new(&s.build(), Axis::Y, [4, n, 3], &operators);
     let cpu = Cpu::new(Some(1)).unwrap();
-    cpu.run(&program, [4, n, 3], &[&Field::zeros(read)], &mut [&mut Field::zeros(write)], 0.0, 1.0);
+    cpu.run(&program, &[&Field::zeros(read)], &mut [&mut Field::zeros(write)], 0.0, 1.0);
 }
 
 #[test]
@@ -386,5 +386,5 @@ fn an_operator_along_an_axis_with_one_point_is_refused() {
         LineOperators::<f64>::new(&families()[0], None, &grid(Axis::X, 8, [8, 1], true));
     let s = SweepBuilder::new();
     s.add(0, s.d2(s.read(0)));
-    Program::new(&s.build(), Axis::Z, 1, &operators);
+    Program::new(&s.build(), Axis::Z, [8, 8, 1], &operators);
 }

@@ -25,10 +25,10 @@ fn sweep_bits<T: Real>(threads: usize, periodic: bool) -> Vec<u64> {
         let (u, v) = (s.read(0), s.read(1));
         s.add(0, u * s.d1(u * v) + 0.1 * s.d2(v));
         s.store(1, s.apply(Op::Filter, s.previous(1)));
-        let program = Program::new(&s.build(), axis, 37, &operators);
+        let program = Program::new(&s.build(), axis, grid.points, &operators);
         let (u, v) = (rough::<T>(&grid, 1), rough(&grid, 2));
         let (mut a, mut b) = (rough::<T>(&grid, 3), rough(&grid, 4));
-        cpu.run(&program, grid.points, &[&u, &v], &mut [&mut a, &mut b], 0.3, -0.7);
+        cpu.run(&program, &[&u, &v], &mut [&mut a, &mut b], 0.3, -0.7);
         bits.extend(a.iter().chain(b.iter()).map(|x| x.f64().to_bits()));
     }
     bits

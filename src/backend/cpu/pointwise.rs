@@ -1,66 +1,91 @@
-//! Loops that look at one point at a time: maps, sums and maxima.
+//! Loops that look at one point at a time: maps, sums and maxima of formulas.
 
 use rayon::prelude::*;
 
 use super::tile::SharedField;
 use super::{Cpu, Field};
+use crate::engine::Formula;
 use crate::real::Real;
 
 /// Points that one task works on. Fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 4096;
-/// Partial sums kept side by side within a chunk.
-const PARTIALS: usize = 8;
+/// Points side by side within a chunk: partial sums, or rows that are loaded before anything is stored, so that the
+/// compiler need not ask whether fields overlap.
+const ABREAST: usize = 16;
 
 impl<T: Real> Cpu<T> {
-    /// Call `f` on pieces of the fields, each piece once: the read ones and, at the same points, the written ones.
-    pub fn pointwise<const R: usize, const W: usize>(
+    /// Evaluate `formula` at every point: its results replace the values of `write`.
+    ///
+    /// # Panics
+    /// Where fields differ in length.
+    pub fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
-        read: [&[T]; R],
+        formula: &F,
+        read: [&Field<T>; R],
         write: [&mut Field<T>; W],
-        f: impl Fn([&[T]; R], [&mut [T]; W]) + Sync,
+        parameters: [f64; P],
     ) {
         let len = write[0].len();
         assert!(read.iter().all(|r| r.len() == len) && write.iter().all(|w| w.len() == len));
         let shared = write.map(|field| SharedField::new(field));
+        let parameters = parameters.map(T::of);
         let task = |chunk: usize| {
             let (start, end) = (chunk * CHUNK, len.min((chunk + 1) * CHUNK));
             let read = read.map(|field| &field[start..end]);
             // SAFETY: chunks are disjoint, and each is visited by one task.
-            let write = shared.map(|field| unsafe { field.slice_mut(start, end - start) });
+            let mut write = shared.map(|field| unsafe { field.slice_mut(start, end - start) });
             self.arch.dispatch(
                 #[inline(always)]
-                || f(read, write),
+                || {
+                    let whole = (end - start) / ABREAST * ABREAST;
+                    for at in (0..whole).step_by(ABREAST) {
+                        rows::<T, F, R, W, P, ABREAST>(formula, &read, &mut write, parameters, at);
+                    }
+                    for at in whole..end - start {
+                        rows::<T, F, R, W, P, 1>(formula, &read, &mut write, parameters, at);
+                    }
+                },
             );
         };
         self.pool.install(|| (0..len.div_ceil(CHUNK)).into_par_iter().for_each(task));
     }
 
-    /// Σ over all points of `f`, in a fixed order, in f64.
-    pub fn sum<const R: usize, const K: usize>(
+    /// Σ over all points of `formula`, in a fixed order, in f64.
+    ///
+    /// # Panics
+    /// Where fields differ in length.
+    pub fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
-        read: [&[T]; R],
-        f: impl Fn(&[&[T]; R], usize) -> [f64; K] + Sync,
-    ) -> [f64; K] {
-        self.reduce(read, 0.0, f, |a, b| a + b)
+        formula: &F,
+        read: [&Field<T>; R],
+        parameters: [f64; P],
+    ) -> [f64; W] {
+        self.reduce(formula, read, parameters, 0.0, |a, b| a + b)
     }
 
-    /// Largest value of `f` over all points; not-a-number counts as +∞.
-    pub fn max<const R: usize, const K: usize>(
+    /// Largest values of `formula` over all points; not-a-number counts as +∞.
+    ///
+    /// # Panics
+    /// Where fields differ in length.
+    pub fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
-        read: [&[T]; R],
-        f: impl Fn(&[&[T]; R], usize) -> [f64; K] + Sync,
-    ) -> [f64; K] {
+        formula: &F,
+        read: [&Field<T>; R],
+        parameters: [f64; P],
+    ) -> [f64; W] {
         let number = |x: f64| if x.is_nan() { f64::INFINITY } else { x };
-        self.reduce(read, f64::NEG_INFINITY, move |fields, i| f(fields, i).map(number), f64::max)
+        let larger = move |a: f64, b: f64| a.max(number(b));
+        self.reduce(formula, read, parameters, f64::NEG_INFINITY, larger)
     }
 
-    fn reduce<const R: usize, const K: usize>(
+    fn reduce<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
-        read: [&[T]; R],
+        formula: &F,
+        read: [&Field<T>; R],
+        parameters: [f64; P],
         identity: f64,
-        f: impl Fn(&[&[T]; R], usize) -> [f64; K] + Sync,
         combine: impl Fn(f64, f64) -> f64 + Sync,
-    ) -> [f64; K] {
+    ) -> [f64; W] {
         let len = read[0].len();
         assert!(read.iter().all(|r| r.len() == len));
         let chunks = len.div_ceil(CHUNK);
@@ -70,24 +95,25 @@ impl<T: Real> Cpu<T> {
             Err(poisoned) => std::mem::take(&mut *poisoned.into_inner()),
         };
         partials.clear();
-        partials.resize(chunks * K, identity);
+        partials.resize(chunks * W, identity);
         let one = |(chunk, to): (usize, &mut [f64])| {
             let (start, end) = (chunk * CHUNK, len.min((chunk + 1) * CHUNK));
             let fields = read.map(|field| &field[start..end]);
             let total = self.arch.dispatch(
                 #[inline(always)]
                 || {
-                    let mut lanes = [[identity; K]; PARTIALS];
+                    let mut lanes = [[identity; W]; ABREAST];
                     for i in 0..end - start {
-                        let value = f(&fields, i);
-                        let lane = &mut lanes[i % PARTIALS];
-                        for k in 0..K {
+                        let point = fields.map(|field| field[i].f64());
+                        let value = formula.at(point, [0.0; W], parameters);
+                        let lane = &mut lanes[i % ABREAST];
+                        for k in 0..W {
                             lane[k] = combine(lane[k], value[k]);
                         }
                     }
-                    let mut total = [identity; K];
+                    let mut total = [identity; W];
                     for lane in &lanes {
-                        for k in 0..K {
+                        for k in 0..W {
                             total[k] = combine(total[k], lane[k]);
                         }
                     }
@@ -97,20 +123,20 @@ impl<T: Real> Cpu<T> {
             to.copy_from_slice(&total);
         };
         let slots: &mut [f64] = &mut partials;
-        self.pool.install(|| slots.par_chunks_mut(K).enumerate().for_each(one));
+        self.pool.install(|| slots.par_chunks_mut(W).enumerate().for_each(one));
 
         // Pairs of pairs: the error of the sum grows with the logarithm of the number of chunks.
         let mut count = chunks;
         while count > 1 {
             let half = count.div_ceil(2);
             for i in 0..count / 2 {
-                for k in 0..K {
-                    let pair = (partials[2 * i * K + k], partials[(2 * i + 1) * K + k]);
-                    partials[i * K + k] = combine(pair.0, pair.1);
+                for k in 0..W {
+                    let pair = (partials[2 * i * W + k], partials[(2 * i + 1) * W + k]);
+                    partials[i * W + k] = combine(pair.0, pair.1);
                 }
             }
             if count % 2 == 1 {
-                partials.copy_within((count - 1) * K..count * K, (half - 1) * K);
+                partials.copy_within((count - 1) * W..count * W, (half - 1) * W);
             }
             count = half;
         }
@@ -119,5 +145,38 @@ impl<T: Real> Cpu<T> {
             *kept = partials;
         }
         total
+    }
+}
+
+/// L points from `at` on.
+#[inline(always)]
+fn rows<T, F, const R: usize, const W: usize, const P: usize, const L: usize>(
+    formula: &F,
+    read: &[&[T]; R],
+    write: &mut [&mut [T]; W],
+    parameters: [T; P],
+    at: usize,
+) where
+    T: Real,
+    F: Formula<R, W, P>,
+{
+    let mut inputs = [[T::ZERO; L]; R];
+    let mut results = [[T::ZERO; L]; W];
+    for (input, field) in inputs.iter_mut().zip(read) {
+        input.copy_from_slice(&field[at..at + L]);
+    }
+    for (result, field) in results.iter_mut().zip(&*write) {
+        result.copy_from_slice(&field[at..at + L]);
+    }
+    for l in 0..L {
+        let read = std::array::from_fn(|r| inputs[r][l]);
+        let before = std::array::from_fn(|w| results[w][l]);
+        let after = formula.at(read, before, parameters);
+        for w in 0..W {
+            results[w][l] = after[w];
+        }
+    }
+    for (result, field) in results.iter().zip(write) {
+        field[at..at + L].copy_from_slice(result);
     }
 }

@@ -43,6 +43,9 @@ pub(super) enum Instruction<T> {
 #[derive(Clone, Debug)]
 pub struct Program<T> {
     pub(super) axis: Axis,
+    /// Points of the grid.
+    pub(super) grid: [usize; 3],
+    /// Points of a line.
     pub(super) points: usize,
     pub(super) instructions: Vec<Instruction<T>>,
     pub(super) operators: Vec<LineOperator<T>>,
@@ -52,18 +55,19 @@ pub struct Program<T> {
 }
 
 impl<T: Real> Program<T> {
-    /// Prepare `sweep` for lines of `points` points along `axis`.
+    /// Prepare `sweep` for lines along `axis` of a grid of `grid` points.
     ///
     /// # Panics
-    /// Where the sweep asks for an operator that does not exist along this axis.
-    pub fn new(sweep: &Sweep, axis: Axis, points: usize, operators: &LineOperators<T>) -> Self {
+    /// Where the sweep asks for an operator that does not exist along this axis, or is one of another grid.
+    pub fn new(sweep: &Sweep, axis: Axis, grid: [usize; 3], operators: &LineOperators<T>) -> Self {
         let mut compiler = Compiler {
             axis,
             source: operators,
             known: Vec::new(),
             program: Self {
                 axis,
-                points,
+                grid,
+                points: grid[axis.index()],
                 instructions: Vec::new(),
                 operators: Vec::new(),
                 registers: 0,
@@ -152,7 +156,9 @@ impl<T: Real> Compiler<'_, T> {
     fn operator(&mut self, op: Op) -> usize {
         self.known.iter().position(|&known| known == op).unwrap_or_else(|| {
             self.known.push(op);
-            self.program.operators.push(self.source.get(self.axis, op).clone());
+            let operator = self.source.get(self.axis, op);
+            assert_eq!(operator.len(), self.program.points, "operators of another grid");
+            self.program.operators.push(operator.clone());
             self.known.len() - 1
         })
     }

@@ -48,23 +48,21 @@ impl<T: Real> Scratch<T> {
 }
 
 impl<T: Real> Cpu<T> {
-    /// Run `program` on fields of a grid of `points`: what it adds to a field is multiplied by `scale`, what was in that
-    /// field before by `beta` (where `beta` is 0 the old content is not read).
+    /// Run `program`: what it adds to a field is multiplied by `scale`, what was in that field before by `beta` (where
+    /// `beta` is 0 the old content is not read).
     ///
     /// # Panics
     /// Where the fields are fewer than the program uses or do not belong to this grid.
     pub fn run(
         &self,
         program: &Program<T>,
-        points: [usize; 3],
         read: &[&Field<T>],
         write: &mut [&mut Field<T>],
         beta: f64,
         scale: f64,
     ) {
-        assert_eq!(program.points, points[program.axis.index()], "program of another grid");
         assert!(write.len() <= MAX_FIELDS, "at most {MAX_FIELDS} fields can be written");
-        let len = points.iter().product::<usize>();
+        let len = program.grid.iter().product::<usize>();
         assert!(program.reads.iter().all(|&slot| read[slot].len() == len), "field to read");
         assert!(program.writes.iter().all(|&slot| write[slot].len() == len), "field to write");
 
@@ -73,7 +71,7 @@ impl<T: Real> Cpu<T> {
             *to = Some(SharedField::new(field));
         }
         let tiles = tiles_together::<T>(program);
-        let tiling = Tiling::new(points, program.axis, tiles);
+        let tiling = Tiling::new(program.grid, program.axis, tiles);
         let rows = tiles * (program.points + 2 * HALO);
         let task = |index: usize| {
             let thread = rayon::current_thread_index().unwrap_or(0);

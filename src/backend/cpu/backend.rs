@@ -1,0 +1,130 @@
+//! The host as a [`Backend`].
+
+use std::borrow::Cow;
+
+use super::{Cpu, Field, Program};
+use crate::backend::Backend;
+use crate::config::ComputeConfig;
+use crate::engine::{Formula, LineOperators, Sweep};
+use crate::error::Result;
+use crate::grid::Axis;
+use crate::real::Real;
+
+impl<T: Real> Backend for Cpu<T> {
+    type Real = T;
+    type Field = Field<T>;
+    type Program = Program<T>;
+    type Prepared<F: Send + Sync + 'static> = F;
+
+    fn open(compute: &ComputeConfig) -> Result<Self> {
+        Cpu::new(compute.threads)
+    }
+
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn threads(&self) -> usize {
+        self.threads()
+    }
+
+    fn hardware(&self) -> String {
+        self.simd().to_string()
+    }
+
+    fn field(&self, values: Vec<T>) -> Result<Field<T>> {
+        let mut field = Field::zeros(values.len());
+        field.copy_from_slice(&values);
+        Ok(field)
+    }
+
+    fn zeros(&self, len: usize) -> Result<Field<T>> {
+        Ok(Field::zeros(len))
+    }
+
+    fn values<'a>(&self, field: &'a Field<T>) -> Result<Cow<'a, [T]>> {
+        Ok(Cow::Borrowed(field))
+    }
+
+    fn copy(&self, from: &Field<T>, to: &mut Field<T>) {
+        to.copy_from_slice(from);
+    }
+
+    fn clear(&self, field: &mut Field<T>) {
+        field.fill(T::ZERO);
+    }
+
+    fn program(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators<T>,
+    ) -> Result<Program<T>> {
+        Ok(Program::new(sweep, axis, points, operators))
+    }
+
+    fn run(
+        &self,
+        program: &Program<T>,
+        read: &[&Field<T>],
+        write: &mut [&mut Field<T>],
+        beta: f64,
+        scale: f64,
+    ) {
+        self.run(program, read, write, beta, scale);
+    }
+
+    fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<F> {
+        Ok(formula)
+    }
+
+    fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<F> {
+        Ok(formula)
+    }
+
+    fn maximising<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<F> {
+        Ok(formula)
+    }
+
+    fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &F,
+        read: [&Field<T>; R],
+        write: [&mut Field<T>; W],
+        parameters: [f64; P],
+    ) {
+        self.map(formula, read, write, parameters);
+    }
+
+    fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &F,
+        read: [&Field<T>; R],
+        parameters: [f64; P],
+    ) -> Result<[f64; W]> {
+        Ok(self.sum(formula, read, parameters))
+    }
+
+    fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &F,
+        read: [&Field<T>; R],
+        parameters: [f64; P],
+    ) -> Result<[f64; W]> {
+        Ok(self.max(formula, read, parameters))
+    }
+
+    fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {
+        self.within(work)
+    }
+}

@@ -1,0 +1,216 @@
+//! What is computed of the flow at one point: primitive variables, time step, averages, quantities to look at.
+//!
+//! Fields come as they are stored, relative to a [`Reference`]: ρ', ρE', p', T' are what they are called without the
+//! prime where the reference is zero.
+
+use super::reference::Reference;
+use super::{Gas, Limits};
+use crate::engine::{Formula, Number};
+
+/// (u, v, w, p', T') from U.
+#[derive(Clone, Copy)]
+pub(super) struct Primitives {
+    pub(super) gas: Gas,
+    pub(super) reference: Reference,
+}
+
+impl Formula<5, 5> for Primitives {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5], _: [N; 5], _: [N; 0]) -> [N; 5] {
+        let volume = N::of(1.0) / whole(rho, self.reference.density);
+        let (u, v, w) = (m0 * volume, m1 * volume, m2 * volume);
+        let p = N::of(self.gas.gamma - 1.0) * (e - N::of(0.5) * (u * m0 + v * m1 + w * m2));
+        // T = γ Ma² p/ρ, and the same at rest: T' = (γ Ma² p' − T₀ ρ') / ρ.
+        let scaled = N::of(self.gas.temperature(1.0, 1.0)) * p;
+        let t = match self.reference.temperature {
+            0.0 => scaled * volume,
+            at_rest => (scaled - N::of(at_rest) * rho) * volume,
+        };
+        [u, v, w, p, t]
+    }
+}
+
+/// (μ, dμ/dT) from T'.
+#[derive(Clone, Copy)]
+pub(super) struct ViscosityLaw {
+    pub(super) gas: Gas,
+    pub(super) reference: Reference,
+}
+
+impl Formula<1, 2> for ViscosityLaw {
+    #[inline(always)]
+    fn at<N: Number>(&self, [t]: [N; 1], _: [N; 2], _: [N; 0]) -> [N; 2] {
+        let t = whole(t, self.reference.temperature);
+        [self.gas.mu(t), self.gas.dmu_dt(t)]
+    }
+}
+
+/// (1/dt at the limit of stability, −ρ, −p) from U, to be maximised.
+#[derive(Clone, Copy)]
+pub(super) struct StepRate {
+    pub(super) gas: Gas,
+    pub(super) reference: Reference,
+    pub(super) limits: Limits,
+}
+
+impl Formula<5, 3> for StepRate {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        let gas = &self.gas;
+        let diffusivity = match gas.is_inviscid() {
+            true => 0.0,
+            false => (4.0_f64 / 3.0).max(gas.gamma / gas.prandtl) / gas.reynolds,
+        };
+        let rho = whole(rho, self.reference.density);
+        let velocity = [m0 / rho, m1 / rho, m2 / rho];
+        let p = whole(pressure(gas, [rho, m0, m1, m2, e]), self.reference.pressure);
+        let c = (N::of(gas.gamma) * p / rho).sqrt();
+        let t = N::of(gas.temperature(1.0, 1.0)) * p / rho;
+        let nu = N::of(diffusivity) * gas.mu(t) / rho;
+        [self.limits.rate(velocity, c, nu), -rho, -p]
+    }
+}
+
+/// ½ ρ u·u from (ρ', ρu, ρv, ρw).
+#[derive(Clone, Copy)]
+pub(super) struct KineticEnergy {
+    pub(super) reference: Reference,
+}
+
+impl Formula<4, 1> for KineticEnergy {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rho, m0, m1, m2]: [N; 4], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        let rho = whole(rho, self.reference.density);
+        [N::of(0.5) * (m0 * m0 + m1 * m1 + m2 * m2) / rho]
+    }
+}
+
+/// u·d(ρu)/dt − ½ u·u dρ/dt from (u, v, w) and the rates of ρ, ρu, ρv, ρw.
+#[derive(Clone, Copy)]
+pub(super) struct EnergyRate;
+
+impl Formula<7, 1> for EnergyRate {
+    #[inline(always)]
+    fn at<N: Number>(&self, fields: [N; 7], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        let [u, v, w, rho, m0, m1, m2] = fields;
+        [u * m0 + v * m1 + w * m2 - N::of(0.5) * (u * u + v * v + w * w) * rho]
+    }
+}
+
+/// ½ρu·u, ½ρω·ω, τ:∇u, μω·ω/Re, 4/3 μ(div u)²/Re, p div u, ρ, ρu, ρv, ρw, ρE from U, (u, v, w, p'), μ and ∂uᵢ/∂xⱼ.
+#[derive(Clone, Copy)]
+pub(super) struct Averages {
+    pub(super) gas: Gas,
+    pub(super) reference: Reference,
+    /// False where μ = 1 and the field given for it is another one.
+    pub(super) variable_mu: bool,
+}
+
+impl Formula<19, 11> for Averages {
+    #[inline(always)]
+    fn at<N: Number>(&self, fields: [N; 19], _: [N; 11], _: [N; 0]) -> [N; 11] {
+        let [rho, m0, m1, m2, e, u, v, w, p, mu, g @ ..] = fields;
+        let [rho_0, .., e_0] = self.reference.conserved(self.gas.gamma);
+        let (rho, e) = (whole(rho, rho_0), whole(e, e_0));
+        let p = whole(p, self.reference.pressure);
+        let per_re = N::of(1.0 / self.gas.reynolds);
+        let viscosity = if self.variable_mu { mu * per_re } else { per_re };
+        let omega = curl(&g);
+        let omega_squared = omega[0] * omega[0] + omega[1] * omega[1] + omega[2] * omega[2];
+        let div = dilatation(&g);
+        let mut strain = N::of(-2.0 / 3.0) * div * div;
+        for i in 0..3 {
+            for j in 0..3 {
+                strain = strain + (g[3 * i + j] + g[3 * j + i]) * g[3 * i + j];
+            }
+        }
+        [
+            N::of(0.5) * (m0 * u + m1 * v + m2 * w),
+            N::of(0.5) * rho * omega_squared,
+            viscosity * strain,
+            viscosity * omega_squared,
+            N::of(4.0 / 3.0) * viscosity * div * div,
+            p * div,
+            rho,
+            m0,
+            m1,
+            m2,
+            e,
+        ]
+    }
+}
+
+/// (square of the local Mach number, −ρ, −T) from (ρ', u, v, w, p', T'), to be maximised.
+#[derive(Clone, Copy)]
+pub(super) struct Extrema {
+    pub(super) gas: Gas,
+    pub(super) reference: Reference,
+}
+
+impl Formula<6, 3> for Extrema {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rho, u, v, w, p, t]: [N; 6], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        let rho = whole(rho, self.reference.density);
+        let p = whole(p, self.reference.pressure);
+        let mach_squared = (u * u + v * v + w * w) * rho / (N::of(self.gas.gamma) * p);
+        [mach_squared, -rho, -whole(t, self.reference.temperature)]
+    }
+}
+
+/// A quantity from its deviation.
+#[derive(Clone, Copy)]
+pub(super) struct Whole(pub(super) f64);
+
+impl Formula<1, 1> for Whole {
+    #[inline(always)]
+    fn at<N: Number>(&self, [deviation]: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        [whole(deviation, self.0)]
+    }
+}
+
+/// ω = curl u from ∂uᵢ/∂xⱼ.
+#[derive(Clone, Copy)]
+pub(super) struct Vorticity;
+
+impl Formula<9, 3> for Vorticity {
+    #[inline(always)]
+    fn at<N: Number>(&self, gradients: [N; 9], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        curl(&gradients)
+    }
+}
+
+/// |ω|, Q and div u from ∂uᵢ/∂xⱼ, with Q = −½ ∂ᵢuⱼ ∂ⱼuᵢ (Hunt, Wray and Moin 1988, for any div u the part without it).
+#[derive(Clone, Copy)]
+pub(super) struct Invariants;
+
+impl Formula<9, 3> for Invariants {
+    #[inline(always)]
+    fn at<N: Number>(&self, g: [N; 9], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        let [x, y, z] = curl(&g);
+        let diagonal = g[0] * g[0] + g[4] * g[4] + g[8] * g[8];
+        let cross = g[1] * g[3] + g[2] * g[6] + g[5] * g[7];
+        [(x * x + y * y + z * z).sqrt(), N::of(-0.5) * diagonal - cross, dilatation(&g)]
+    }
+}
+
+/// A deviation and its reference.
+#[inline(always)]
+fn whole<N: Number>(deviation: N, reference: f64) -> N {
+    if reference == 0.0 { deviation } else { deviation + N::of(reference) }
+}
+
+/// p' = (γ − 1) (ρE' − ½ ρ u·u) from (ρ, ρu, ρv, ρw, ρE').
+#[inline(always)]
+pub(super) fn pressure<N: Number>(gas: &Gas, [rho, m0, m1, m2, e]: [N; 5]) -> N {
+    N::of(gas.gamma - 1.0) * (e - N::of(0.5) * (m0 * m0 + m1 * m1 + m2 * m2) / rho)
+}
+
+#[inline(always)]
+fn curl<N: Number>(g: &[N; 9]) -> [N; 3] {
+    [g[7] - g[5], g[2] - g[6], g[3] - g[1]]
+}
+
+#[inline(always)]
+fn dilatation<N: Number>(g: &[N; 9]) -> N {
+    g[0] + g[4] + g[8]
+}

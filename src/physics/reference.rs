@@ -1,0 +1,31 @@
+//! The state that density, energy, pressure and temperature are stored relative to.
+
+use super::Gas;
+use crate::real::Real;
+
+/// In f32 the fields hold deviations from the state at rest: at Ma 0.1 the unit of round-off of ρE itself would be 1e-4 of
+/// the kinetic energy. In f64 they hold the quantities themselves: the reference is zero.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Reference {
+    /// ρ.
+    pub density: f64,
+    /// p; ρE is stored relative to p / (γ − 1).
+    pub pressure: f64,
+    /// T.
+    pub temperature: f64,
+}
+
+impl Reference {
+    /// The reference of fields in the format `T`.
+    pub fn of<T: Real>(gas: &Gas) -> Self {
+        if T::EPSILON < f64::from(f32::EPSILON) {
+            return Self::default();
+        }
+        Self { density: 1.0, pressure: gas.reference_pressure(), temperature: 1.0 }
+    }
+
+    /// What (ρ, ρu, ρv, ρw, ρE) are stored relative to.
+    pub fn conserved(&self, gamma: f64) -> [f64; 5] {
+        [self.density, 0.0, 0.0, 0.0, self.pressure / (gamma - 1.0)]
+    }
+}
