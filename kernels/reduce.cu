@@ -23,9 +23,9 @@ DEVICE WIDE over_block(ON_CHIP_PTR WIDE *values, WIDE value)
     __syncthreads();
     values[thread] = value;
     __syncthreads();
-    for (int half = THREADS / 2; half > 0; half /= 2) {
-        if (thread < half)
-            values[thread] = COMBINE(values[thread], values[thread + half]);
+    for (int apart = THREADS / 2; apart > 0; apart /= 2) {
+        if (thread < apart)
+            values[thread] = COMBINE(values[thread], values[thread + apart]);
         __syncthreads();
     }
     return values[0];

@@ -12,6 +12,7 @@ mod common;
 mod config;
 mod conservation;
 mod convergence;
+mod device_steps;
 mod forms;
 mod invariance;
 mod io;

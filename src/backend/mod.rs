@@ -23,11 +23,11 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// A [`Formula`] made ready to run.
     type Prepared<F: Send + Sync + 'static>: Send;
 
-    /// The backend that `compute` asks for.
+    /// The backend that `compute` asks for, for fields of `len` values.
     ///
     /// # Errors
     /// Where there is no such device, or it refuses.
-    fn open(compute: &ComputeConfig) -> Result<Self>;
+    fn open(compute: &ComputeConfig, len: usize) -> Result<Self>;
 
     /// Its name in an input: `cpu`, `cuda` or `opencl`.
     fn name(&self) -> &'static str;

@@ -64,8 +64,16 @@ impl<B: Backend> Simulation<B> {
     /// # Errors
     /// Where the backend cannot be had, or the initial state makes no sense.
     pub fn new(config: &Config) -> Result<Self> {
+        Self::on(B::open(&config.compute, config.grid.points.iter().product())?, config)
+    }
+
+    /// The initial state of `config` on a backend that is open already.
+    ///
+    /// # Errors
+    /// Where the backend refuses, or the initial state makes no sense.
+    pub fn on(backend: B, config: &Config) -> Result<Self> {
         let grid = Grid::periodic(config.grid.points, &config.grid.domain);
-        let backend = Arc::new(B::open(&config.compute)?);
+        let backend = Arc::new(backend);
         let system: Box<dyn System<B> + Send> = match config.case.scalar() {
             Some(scalar) => Box::new(Advection::new(config, *scalar, backend.clone())?),
             None => Box::new(NavierStokes::new(config, backend.clone())?),

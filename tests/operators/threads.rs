@@ -1,8 +1,37 @@
 //! Results do not depend on the number of threads, on the axis, or on the line's place in a tile.
 
+use kolmo::engine::{Formula, Number};
+
 use super::*;
 
 const THREADS: [usize; 4] = [1, 2, 3, 5];
+
+/// u, u v, 1.
+struct Products;
+
+impl Formula<2, 3> for Products {
+    fn at<N: Number>(&self, [u, v]: [N; 2], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        [u, u * v, N::of(1.0)]
+    }
+}
+
+/// u, 1.
+struct WithOne;
+
+impl Formula<1, 2> for WithOne {
+    fn at<N: Number>(&self, [u]: [N; 1], _: [N; 2], _: [N; 0]) -> [N; 2] {
+        [u, N::of(1.0)]
+    }
+}
+
+/// b + s a and c + 1 in place of b and c.
+struct Visit;
+
+impl Formula<1, 2, 1> for Visit {
+    fn at<N: Number>(&self, [a]: [N; 1], [b, c]: [N; 2], [s]: [N; 1]) -> [N; 2] {
+        [b + s * a, c + N::of(1.0)]
+    }
+}
 
 /// A field of numbers of very different sizes and both signs.
 fn rough<T: Real>(grid: &Grid, seed: u32) -> Field<T> {
@@ -87,8 +116,8 @@ fn sums_and_maxima_give_the_same_bits_for_any_number_of_threads() {
         let (u, v) = (rough::<f64>(&grid, 1), rough::<f64>(&grid, 2));
         let bits = |threads| {
             let cpu = Cpu::<f64>::new(Some(threads)).unwrap();
-            let sums = cpu.sum([&u, &v], |[u, v], i| [u[i], u[i] * v[i], 1.0]);
-            let [largest] = cpu.max([&u], |[u], i| [u[i]]);
+            let sums = cpu.sum(&Products, [&u, &v], []);
+            let [largest, _] = cpu.max(&WithOne, [&u], []);
             assert_eq!(sums[2], grid.len() as f64);
             assert_eq!(largest, u.iter().copied().fold(f64::NEG_INFINITY, f64::max));
 
@@ -120,11 +149,11 @@ fn a_maximum_shows_not_a_number_as_infinity_wherever_it_is_and_a_sum_keeps_it() 
     for at in [0, 7, 4095, 4096, 9999] {
         let mut u = Field::<f32>::zeros(10_000);
         u.fill(-3.0);
-        let greatest = |u: &Field<f32>| cpu.max([u], |[u], i| [f64::from(u[i]), 1.0]);
+        let greatest = |u: &Field<f32>| cpu.max(&WithOne, [u], []);
         assert_eq!(greatest(&u), [-3.0, 1.0]);
         u[at] = f32::NAN;
         assert_eq!(greatest(&u), [f64::INFINITY, 1.0]);
-        let [sum, ones] = cpu.sum([&u], |[u], i| [f64::from(u[i]), 1.0]);
+        let [sum, ones] = cpu.sum(&WithOne, [&u], []);
         assert!(sum.is_nan() && ones == 10_000.0);
     }
 }
@@ -136,12 +165,7 @@ fn every_point_is_visited_once_with_its_own_neighbours_in_the_list() {
         for len in [1, 7, 4095, 4096, 4097, 12_289] {
             let (mut a, mut b, mut c) = (Field::zeros(len), Field::zeros(len), Field::zeros(len));
             (0..len).for_each(|i| a[i] = i as f64);
-            cpu.pointwise([&a], [&mut b, &mut c], |[a], [b, c]| {
-                for i in 0..a.len() {
-                    b[i] += 2.0 * a[i];
-                    c[i] += 1.0;
-                }
-            });
+            cpu.map(&Visit, [&a], [&mut b, &mut c], [2.0]);
             assert!((0..len).all(|i| b[i] == 2.0 * i as f64 && c[i] == 1.0));
         }
     }

@@ -16,7 +16,7 @@ impl<T: Real> Backend for Cpu<T> {
     type Program = Program<T>;
     type Prepared<F: Send + Sync + 'static> = F;
 
-    fn open(compute: &ComputeConfig) -> Result<Self> {
+    fn open(compute: &ComputeConfig, _: usize) -> Result<Self> {
         Cpu::new(compute.threads)
     }
 

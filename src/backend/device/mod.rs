@@ -5,14 +5,21 @@
 //! such a thing. Numbers that change from run to run (dt) lie in device memory, not among the arguments of a kernel, so
 //! that the lists of two steps are the same.
 
+mod formula;
+mod gpu;
+mod lines;
 mod opencl;
+mod program;
 mod queue;
 mod runtime;
 mod scratch;
+mod text;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+pub use gpu::Gpu;
+pub use lines::{LineSolver, Pencils};
 pub use queue::{Arg, Device, Kernel, Traffic};
 pub use runtime::{Api, DeviceInfo, Source};
 pub use scratch::Scratch;
@@ -22,7 +29,7 @@ use crate::real::Real;
 use runtime::{Handle, Runtime};
 
 /// The text that makes CUDA C of a kernel file, or OpenCL C.
-pub(crate) const PRELUDE: &str = include_str!("../../../kernels/prelude.cu");
+const PRELUDE: &str = include_str!("../../../kernels/prelude.cu");
 
 /// The devices of this machine, GPUs first within each interface.
 pub fn devices() -> Vec<DeviceInfo> {

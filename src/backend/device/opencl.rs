@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ptr;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
@@ -45,6 +45,9 @@ impl Objects {
 
 /// All devices of all platforms, GPUs first; none where there is no OpenCL on this machine.
 fn devices() -> Vec<Device> {
+    // Loaders and drivers that are first asked by two threads at once may answer one of them that there is nothing.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let platforms = get_platforms().unwrap_or_default();
     let ids = platforms.iter().flat_map(|p| p.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default());
     let mut devices: Vec<Device> = ids.map(Device::new).collect();
@@ -106,8 +109,8 @@ impl OpenCl {
         Ok(Self { info, context, queue, objects: Mutex::default() })
     }
 
-    fn objects(&self) -> std::sync::MutexGuard<'_, Objects> {
-        self.objects.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn objects(&self) -> MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,14 +3,20 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{PRELUDE, Source};
+use super::{DeviceInfo, PRELUDE, Source};
 use crate::engine::{Expr, Node, Operation, Symbol, Value};
 use crate::real::Real;
 
-/// The whole text of a kernel: its specialisation, the prelude, the file.
-pub(super) fn source<T: Real>(name: &str, specialisation: &str, file: &str) -> Source {
-    let precision = if is_double::<T>() { "#define REAL_IS_DOUBLE\n" } else { "" };
-    let text = format!("{precision}{PRELUDE}\n{specialisation}\n{file}");
+/// The whole text of a kernel: precision, prelude, specialisation, file.
+pub(super) fn source<T: Real>(
+    info: &DeviceInfo,
+    name: &str,
+    specialisation: &str,
+    file: &str,
+) -> Source {
+    let real = if is_double::<T>() { "#define REAL_IS_DOUBLE\n" } else { "" };
+    let wide = if info.has_f64 { "#define WIDE_IS_DOUBLE\n" } else { "" };
+    let text = format!("{real}{wide}{PRELUDE}\n{specialisation}\n{file}");
     Source { name: name.to_string(), text }
 }
 
@@ -49,7 +55,7 @@ pub(super) fn formula(
 ) -> Vec<String> {
     let mut used = vec![false; nodes.len()];
     results.iter().for_each(|symbol| used[symbol.0] = true);
-    for at in (0..nodes.len()).rev().filter(|&at| nodes[at] != Node::Constant(0.0)) {
+    for at in (0..nodes.len()).rev() {
         if used[at] {
             operands(&nodes[at]).into_iter().flatten().for_each(|symbol| used[symbol.0] = true);
         }
@@ -109,6 +115,8 @@ pub(super) struct Forming<'a> {
     pub(super) lines: Vec<String>,
     known: Vec<Value>,
     double: bool,
+    /// Slots of fields that the kernel writes and so finds under another name.
+    written: Vec<usize>,
 }
 
 impl<'a> Forming<'a> {
@@ -116,9 +124,10 @@ impl<'a> Forming<'a> {
         operations: &'a [Operation],
         made: &'a BTreeMap<Value, usize>,
         double: bool,
+        written: Vec<usize>,
     ) -> Self {
         let (places, lines, known) = (Vec::new(), Vec::new(), Vec::new());
-        Self { operations, made, places, lines, known, double }
+        Self { operations, made, places, lines, known, double, written }
     }
 
     /// The text of an expression, once everything that it is made of has been formed.
@@ -146,16 +155,8 @@ impl<'a> Forming<'a> {
         if self.known.contains(&value) {
             return name;
         }
-        let place = self.operations.iter().find_map(|operation| match operation {
-            Operation::Read { slot, result } if *result == value => Some(Place::Read(*slot)),
-            Operation::Previous { slot, result } if *result == value => Some(Place::Written(*slot)),
-            Operation::Apply { result, .. } if *result == value => {
-                Some(Place::Made(self.made[&value]))
-            }
-            _ => None,
-        });
-        let text = match place {
-            Some(place) => format!("f{}[at]", self.field(place)),
+        let text = match self.place(value) {
+            Some(place) => format!("{}[at]", self.field(place)),
             None => {
                 let defined = self.operations.iter().find_map(|operation| match operation {
                     Operation::Let { expr, result } if *result == value => Some(expr),
@@ -170,12 +171,30 @@ impl<'a> Forming<'a> {
         name
     }
 
-    /// The number among the kernel's parameters of the field at `place`.
-    pub(super) fn field(&mut self, place: Place) -> usize {
+    /// Where a value lies as a whole field.
+    pub(super) fn place(&self, value: Value) -> Option<Place> {
+        self.operations.iter().find_map(|operation| match operation {
+            Operation::Read { slot, result } if *result == value => Some(Place::Read(*slot)),
+            Operation::Previous { slot, result } if *result == value => Some(Place::Written(*slot)),
+            Operation::Apply { result, .. } if *result == value => {
+                Some(Place::Made(self.made[&value]))
+            }
+            _ => None,
+        })
+    }
+
+    /// The name among the kernel's parameters of the field at `place`.
+    fn field(&mut self, place: Place) -> String {
+        if let Place::Written(slot) = place
+            && let Some(at) = self.written.iter().position(|written| *written == slot)
+        {
+            return format!("w{at}");
+        }
         let known = self.places.iter().position(|old| *old == place);
-        known.unwrap_or_else(|| {
+        let at = known.unwrap_or_else(|| {
             self.places.push(place);
             self.places.len() - 1
-        })
+        });
+        format!("f{at}")
     }
 }

@@ -1,0 +1,156 @@
+//! Formulas on a device: maps, and sums and maxima as trees of fixed shape.
+
+use std::marker::PhantomData;
+
+use super::program::THREADS;
+use super::text::{formula, is_double, multiline, parameters, source};
+use super::{Arg, Buffer, Device, Gpu, Kernel};
+use crate::engine::{Formula, trace};
+use crate::error::Result;
+use crate::real::Real;
+
+/// Blocks of a reduction. Fixed, so that its order is.
+const BLOCKS: u32 = 256;
+/// Most arguments of a formula's kernel.
+const MAX_ARGUMENTS: usize = 40;
+
+/// A formula, ready to run on a device.
+pub struct Prepared<F> {
+    kind: Kind,
+    formula: PhantomData<fn() -> F>,
+}
+
+enum Kind {
+    Map { kernel: Kernel, blocks: u32 },
+    Reduction { points: Kernel, blocks: Kernel, partials: Wide, results: Wide },
+}
+
+/// Numbers in f64 where the device has it.
+enum Wide {
+    Double(Buffer<f64>),
+    Single(Buffer<f32>),
+}
+
+impl Wide {
+    fn new(device: &std::sync::Arc<Device>, len: usize) -> Result<Self> {
+        Ok(match device.info().has_f64 {
+            true => Wide::Double(Buffer::new(device, len)?),
+            false => Wide::Single(Buffer::new(device, len)?),
+        })
+    }
+
+    fn arg(&self) -> Arg<'_> {
+        match self {
+            Wide::Double(buffer) => buffer.arg(),
+            Wide::Single(buffer) => buffer.arg(),
+        }
+    }
+
+    fn download(&self) -> Result<Vec<f64>> {
+        match self {
+            Wide::Double(buffer) => buffer.download(),
+            Wide::Single(buffer) => Ok(buffer.download()?.into_iter().map(f64::from).collect()),
+        }
+    }
+}
+
+impl<T: Real> Gpu<T> {
+    pub(super) fn map_kernel<F, const R: usize, const W: usize, const P: usize>(
+        &self,
+        of: &F,
+    ) -> Result<Prepared<F>>
+    where
+        F: Formula<R, W, P>,
+    {
+        let (nodes, results) = trace(of);
+        let mut lines = formula(&nodes, &results, "REAL", is_double::<T>(), |at, result| {
+            format!("const REAL r{at} = {result};")
+        });
+        lines.extend((0..W).map(|at| format!("w{at}[at] = r{at};")));
+        let name = std::any::type_name::<F>();
+        let kernel = self.pointwise(name, R, W, &lines)?;
+        Ok(Prepared { kind: Kind::Map { kernel, blocks: self.blocks() }, formula: PhantomData })
+    }
+
+    pub(super) fn reduction<F, const R: usize, const W: usize, const P: usize>(
+        &self,
+        of: &F,
+        maximum: bool,
+    ) -> Result<Prepared<F>>
+    where
+        F: Formula<R, W, P>,
+    {
+        let info = self.device.info();
+        let (nodes, results) = trace(of);
+        let lines = formula(&nodes, &results, "WIDE", info.has_f64, |at, result| {
+            format!("r[{at}] = {result};")
+        });
+        let specialisation = format!(
+            "#define FIELDS {}\n#define THREADS {THREADS}\n#define BLOCKS {BLOCKS}\n#define LENGTH {}\n\
+             #define RESULTS {W}\n#define MAXIMUM {}\n{}",
+            parameters(R, 0),
+            self.len,
+            u8::from(maximum),
+            multiline("POINT(at)", &lines)
+        );
+        let text = include_str!("../../../kernels/reduce.cu");
+        let source = source::<T>(info, std::any::type_name::<F>(), &specialisation, text);
+        let on_chip = THREADS as usize * if info.has_f64 { 8 } else { 4 };
+        let kernel = |entry| self.device.kernel(&source, entry, [THREADS, 1, 1], on_chip);
+        let kind = Kind::Reduction {
+            points: kernel("over_points")?,
+            blocks: kernel("over_blocks")?,
+            partials: Wide::new(&self.device, W * BLOCKS as usize)?,
+            results: Wide::new(&self.device, W)?,
+        };
+        Ok(Prepared { kind, formula: PhantomData })
+    }
+}
+
+impl<F> Prepared<F> {
+    pub(super) fn map<T: Real, const R: usize, const W: usize>(
+        &self,
+        device: &Device,
+        read: [&Buffer<T>; R],
+        write: [&mut Buffer<T>; W],
+        parameters: &[f64],
+    ) {
+        let Kind::Map { kernel, blocks } = &self.kind else { unreachable!("made for a map") };
+        let read = read.iter().map(|field| field.arg());
+        let write = write.iter().map(|field| field.arg());
+        launch::<T>(device, kernel, *blocks, read.chain(write), parameters);
+    }
+
+    pub(super) fn reduce<T: Real, const R: usize, const W: usize>(
+        &self,
+        device: &Device,
+        read: [&Buffer<T>; R],
+        parameters: &[f64],
+    ) -> Result<[f64; W]> {
+        let Kind::Reduction { points, blocks, partials, results } = &self.kind else {
+            unreachable!("made for a sum or a maximum")
+        };
+        let fields = read.iter().map(|field| field.arg());
+        launch::<T>(device, points, BLOCKS, fields.chain([partials.arg()]), parameters);
+        device.launch::<T>(blocks, [1, 1, 1], &[partials.arg(), results.arg()]);
+        let values = results.download()?;
+        Ok(std::array::from_fn(|k| values[k]))
+    }
+}
+
+/// Launch a kernel whose last parameters are the numbers of a formula.
+fn launch<'a, T: Real>(
+    device: &Device,
+    kernel: &Kernel,
+    blocks: u32,
+    fields: impl Iterator<Item = Arg<'a>>,
+    parameters: &'a [f64],
+) {
+    let mut arguments = [Arg::Int(0); MAX_ARGUMENTS];
+    let mut count = 0;
+    for (to, from) in arguments.iter_mut().zip(fields.chain([Arg::Scalars(parameters)])) {
+        *to = from;
+        count += 1;
+    }
+    device.launch::<T>(kernel, [blocks, 1, 1], &arguments[..count]);
+}

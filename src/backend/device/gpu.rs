@@ -1,0 +1,216 @@
+//! A device as a [`Backend`].
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::formula::Prepared;
+use super::lines::{DeviceOperator, LineSolver, Pencils};
+use super::program::Program;
+use super::{Api, Buffer, Device, Scratch};
+use crate::backend::Backend;
+use crate::config::ComputeConfig;
+use crate::engine::{Formula, LineOperator, LineOperators, Number, Sweep};
+use crate::error::Result;
+use crate::grid::Axis;
+use crate::real::Real;
+
+/// Fields of one length in the memory of a device.
+pub struct Gpu<T> {
+    pub(super) device: Arc<Device>,
+    /// Points of a field.
+    pub(super) len: usize,
+    /// What operators need while they run.
+    scratch: Scratch<T>,
+    /// What the operators of a sweep make.
+    pub(super) values: Scratch<T>,
+    solver: Option<LineSolver>,
+    pencils: Pencils,
+    same: Option<Prepared<Same>>,
+    zero: Option<Prepared<Zero>>,
+}
+
+/// A copy.
+struct Same;
+
+impl Formula<1, 1> for Same {
+    fn at<N: Number>(&self, read: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        read
+    }
+}
+
+/// 0.
+struct Zero;
+
+impl Formula<0, 1> for Zero {
+    fn at<N: Number>(&self, _: [N; 0], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        [N::of(0.0)]
+    }
+}
+
+impl<T: Real> Gpu<T> {
+    /// Fields of `len` values on `device`, lines solved by `solver`, or the one that fits each operator best.
+    ///
+    /// # Errors
+    /// What the driver or the compiler says.
+    pub fn new(
+        device: Arc<Device>,
+        len: usize,
+        solver: Option<LineSolver>,
+        pencils: Pencils,
+    ) -> Result<Self> {
+        let (scratch, values) = (Scratch::new(&device), Scratch::new(&device));
+        let mut gpu =
+            Self { device, len, scratch, values, solver, pencils, same: None, zero: None };
+        gpu.same = Some(gpu.map_kernel(&Same)?);
+        gpu.zero = Some(gpu.map_kernel(&Zero)?);
+        Ok(gpu)
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// `operator` along `axis`.
+    pub(super) fn operator(
+        &self,
+        operator: &LineOperator<T>,
+        points: [usize; 3],
+        axis: Axis,
+    ) -> Result<DeviceOperator<T>> {
+        let solver = self.solver.unwrap_or_else(|| self.best_solver(operator));
+        let (device, scratch) = (&self.device, &self.scratch);
+        DeviceOperator::new(device, operator, points, axis, solver, self.pencils, scratch)
+    }
+
+    fn best_solver(&self, operator: &LineOperator<T>) -> LineSolver {
+        match super::lines::obstacle(LineSolver::Chunked, operator, self.device.info()) {
+            None => LineSolver::Chunked,
+            Some(_) => LineSolver::Thomas,
+        }
+    }
+}
+
+impl<T: Real> Backend for Gpu<T> {
+    type Real = T;
+    type Field = Buffer<T>;
+    type Program = Program<T>;
+    type Prepared<F: Send + Sync + 'static> = Prepared<F>;
+
+    fn open(_compute: &ComputeConfig, len: usize) -> Result<Self> {
+        Self::new(Device::open(Api::OpenCl, 0)?, len, None, Pencils::Strided)
+    }
+
+    fn name(&self) -> &'static str {
+        match self.device.info().api {
+            Api::Cuda => "cuda",
+            Api::OpenCl => "opencl",
+        }
+    }
+
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn hardware(&self) -> String {
+        self.device.info().name.clone()
+    }
+
+    fn field(&self, values: Vec<T>) -> Result<Buffer<T>> {
+        assert_eq!(values.len(), self.len, "a field of another grid");
+        Buffer::from_host(&self.device, &values)
+    }
+
+    fn zeros(&self, len: usize) -> Result<Buffer<T>> {
+        assert_eq!(len, self.len, "a field of another grid");
+        let mut field = Buffer::new(&self.device, len)?;
+        self.clear(&mut field);
+        Ok(field)
+    }
+
+    fn values<'a>(&self, field: &'a Buffer<T>) -> Result<Cow<'a, [T]>> {
+        Ok(Cow::Owned(field.download()?))
+    }
+
+    fn copy(&self, from: &Buffer<T>, to: &mut Buffer<T>) {
+        if let Some(same) = &self.same {
+            same.map(&self.device, [from], [to], &[]);
+        }
+    }
+
+    fn clear(&self, field: &mut Buffer<T>) {
+        if let Some(zero) = &self.zero {
+            zero.map(&self.device, [], [field], &[]);
+        }
+    }
+
+    fn program(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators<T>,
+    ) -> Result<Program<T>> {
+        Program::new(self, sweep, axis, points, operators)
+    }
+
+    fn run(
+        &self,
+        program: &Program<T>,
+        read: &[&Buffer<T>],
+        write: &mut [&mut Buffer<T>],
+        beta: f64,
+        scale: f64,
+    ) {
+        program.run(self, read, write, beta, scale);
+    }
+
+    fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<Prepared<F>> {
+        self.map_kernel(&formula)
+    }
+
+    fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<Prepared<F>> {
+        self.reduction(&formula, false)
+    }
+
+    fn maximising<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<Prepared<F>> {
+        self.reduction(&formula, true)
+    }
+
+    fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &Prepared<F>,
+        read: [&Buffer<T>; R],
+        write: [&mut Buffer<T>; W],
+        parameters: [f64; P],
+    ) {
+        formula.map(&self.device, read, write, &parameters);
+    }
+
+    fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &Prepared<F>,
+        read: [&Buffer<T>; R],
+        parameters: [f64; P],
+    ) -> Result<[f64; W]> {
+        formula.reduce(&self.device, read, &parameters)
+    }
+
+    fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &Prepared<F>,
+        read: [&Buffer<T>; R],
+        parameters: [f64; P],
+    ) -> Result<[f64; W]> {
+        formula.reduce(&self.device, read, &parameters)
+    }
+}

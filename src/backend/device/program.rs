@@ -1,0 +1,274 @@
+//! A sweep on a device, operation by operation: products are formed at every point, operators applied to them line by
+//! line, and one kernel adds up all terms in the end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::lines::DeviceOperator;
+use super::text::{Forming, Place, is_double, multiline, parameters, source};
+use super::{Arg, Buffer, Gpu, Kernel};
+use crate::engine::{Expr, LineOperators, Operation, Sweep, Value};
+use crate::error::Result;
+use crate::grid::Axis;
+use crate::real::Real;
+
+/// Threads of a block of a pointwise kernel.
+pub(super) const THREADS: u32 = 256;
+/// Most fields that a kernel of a sweep takes.
+const MAX_ARGUMENTS: usize = 96;
+
+/// A sweep along one axis, ready to run on a device.
+pub struct Program<T> {
+    stages: Vec<Stage<T>>,
+    /// Everything that the sweep stores and adds. What is written was read before: one kernel does it, so that no other
+    /// sees a field half changed.
+    last: Option<Pointwise>,
+    /// Where products and what operators make of them are kept.
+    room: Vec<Arc<Buffer<T>>>,
+}
+
+/// Operators whose operands do not depend on each other, after the products that they are applied to.
+struct Stage<T> {
+    products: Option<Pointwise>,
+    applications: Vec<Application<T>>,
+}
+
+/// An operator from one place to another.
+struct Application<T> {
+    operator: DeviceOperator<T>,
+    from: Place,
+    to: Place,
+}
+
+/// A kernel that looks at one point at a time.
+struct Pointwise {
+    kernel: Kernel,
+    blocks: u32,
+    read: Vec<Place>,
+    written: Vec<Place>,
+}
+
+impl<T: Real> Program<T> {
+    pub(super) fn new(
+        gpu: &Gpu<T>,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators<T>,
+    ) -> Result<Self> {
+        let operations = &sweep.operations;
+        let depths = depths(operations);
+        let mut places = Places::default();
+        let mut stages = Vec::new();
+        for depth in 0..depths.values().copied().max().unwrap_or(0) {
+            let applied: Vec<_> = operations
+                .iter()
+                .filter_map(|operation| match operation {
+                    Operation::Apply { op, operand, result } if depths[result] == depth + 1 => {
+                        Some((*op, operand, *result))
+                    }
+                    _ => None,
+                })
+                .collect();
+            let results = places.results.clone();
+            let mut forming = Forming::new(operations, &results, is_double::<T>(), vec![]);
+            let mut formed = Vec::new();
+            let mut stores = Vec::new();
+            let mut from = Vec::new();
+            for (_, operand, _) in &applied {
+                from.push(match operand.as_value().and_then(|value| forming.place(value)) {
+                    Some(place) => place,
+                    None => {
+                        let text = forming.expression(operand);
+                        stores.push(format!("w{}[at] = {text};", formed.len()));
+                        let place = Place::Made(places.take());
+                        formed.push(place);
+                        place
+                    }
+                });
+            }
+            let Forming { places: read, mut lines, .. } = forming;
+            let products = match formed.is_empty() {
+                true => None,
+                false => {
+                    lines.extend(stores);
+                    Some(Pointwise::new(gpu, "products", read, formed.clone(), &lines)?)
+                }
+            };
+            let mut applications = Vec::new();
+            for ((op, _, result), from) in applied.into_iter().zip(from) {
+                let operator = gpu.operator(operators.get(axis, op), points, axis)?;
+                let to = places.take();
+                places.results.insert(result, to);
+                applications.push(Application { operator, from, to: Place::Made(to) });
+            }
+            stages.push(Stage { products, applications });
+            places.release(formed);
+        }
+        let room = gpu.values.take(places.count, points.iter().product())?;
+        Ok(Self { stages, last: last(gpu, operations, &places.results)?, room })
+    }
+
+    pub(super) fn run(
+        &self,
+        gpu: &Gpu<T>,
+        read: &[&Buffer<T>],
+        write: &[&mut Buffer<T>],
+        beta: f64,
+        scale: f64,
+    ) {
+        let field = |place: &Place| match *place {
+            Place::Read(slot) => read[slot],
+            Place::Written(slot) => &*write[slot],
+            Place::Made(at) => &*self.room[at],
+        };
+        let scalars = [beta, scale];
+        let launch = |pointwise: &Pointwise| {
+            let fields = pointwise.read.iter().chain(&pointwise.written).map(|at| field(at).arg());
+            let mut arguments = [Arg::Int(0); MAX_ARGUMENTS];
+            let mut count = 0;
+            for (to, from) in arguments.iter_mut().zip(fields.chain([Arg::Scalars(&scalars)])) {
+                *to = from;
+                count += 1;
+            }
+            let blocks = [pointwise.blocks, 1, 1];
+            gpu.device.launch::<T>(&pointwise.kernel, blocks, &arguments[..count]);
+        };
+        for Stage { products, applications } in &self.stages {
+            products.iter().for_each(launch);
+            for Application { operator, from, to } in applications {
+                operator.apply(field(from), field(to));
+            }
+        }
+        self.last.iter().for_each(launch);
+    }
+}
+
+/// Which of the sweep's own buffers holds what.
+#[derive(Default)]
+struct Places {
+    /// What operators made.
+    results: BTreeMap<Value, usize>,
+    free: Vec<usize>,
+    count: usize,
+}
+
+impl Places {
+    fn take(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.count += 1;
+            self.count - 1
+        })
+    }
+
+    fn release(&mut self, places: Vec<Place>) {
+        self.free.extend(places.iter().filter_map(|place| match place {
+            Place::Made(at) => Some(*at),
+            _ => None,
+        }));
+    }
+}
+
+/// How many operators stand one behind the other before a value is known.
+fn depths(operations: &[Operation]) -> BTreeMap<Value, usize> {
+    let mut depths = BTreeMap::new();
+    for operation in operations {
+        let deepest = |expr: &Expr, depths: &BTreeMap<Value, usize>| {
+            let factors = expr.0.iter().flat_map(|monomial| &monomial.factors);
+            factors.map(|value| depths[value]).max().unwrap_or(0)
+        };
+        match operation {
+            Operation::Read { result, .. } | Operation::Previous { result, .. } => {
+                depths.insert(*result, 0);
+            }
+            Operation::Apply { operand, result, .. } => {
+                depths.insert(*result, deepest(operand, &depths) + 1);
+            }
+            Operation::Let { expr, result } => {
+                depths.insert(*result, deepest(expr, &depths));
+            }
+            Operation::Add { .. } | Operation::Store { .. } => {}
+        }
+    }
+    depths
+}
+
+fn last<T: Real>(
+    gpu: &Gpu<T>,
+    operations: &[Operation],
+    results: &BTreeMap<Value, usize>,
+) -> Result<Option<Pointwise>> {
+    let mut written: BTreeMap<usize, Vec<&Expr>> = BTreeMap::new();
+    let mut stored = Vec::new();
+    for operation in operations {
+        match operation {
+            Operation::Store { slot, expr } => {
+                stored.push(*slot);
+                written.entry(*slot).or_default().push(expr);
+            }
+            Operation::Add { slot, expr } => written.entry(*slot).or_default().push(expr),
+            _ => {}
+        }
+    }
+    if written.is_empty() {
+        return Ok(None);
+    }
+    let slots: Vec<usize> = written.keys().copied().collect();
+    let mut forming = Forming::new(operations, results, is_double::<T>(), slots.clone());
+    let mut stores = Vec::new();
+    for (at, (slot, terms)) in written.into_iter().enumerate() {
+        let sum: Vec<String> = terms.iter().map(|expr| forming.expression(expr)).collect();
+        let sum = sum.join(" + ");
+        stores.push(if stored.contains(&slot) {
+            format!("w{at}[at] = {sum};")
+        } else {
+            forming.lines.push(format!(
+                "const REAL b{at} = scalars[first] == 0 ? 0 : scalars[first] * w{at}[at];"
+            ));
+            format!("w{at}[at] = b{at} + scalars[first + 1] * ({sum});")
+        });
+    }
+    let Forming { places, mut lines, .. } = forming;
+    lines.extend(stores);
+    let written = slots.into_iter().map(Place::Written).collect();
+    Pointwise::new(gpu, "sum of all terms", places, written, &lines).map(Some)
+}
+
+impl Pointwise {
+    fn new<T: Real>(
+        gpu: &Gpu<T>,
+        name: &str,
+        read: Vec<Place>,
+        written: Vec<Place>,
+        lines: &[String],
+    ) -> Result<Self> {
+        let kernel = gpu.pointwise(name, read.len(), written.len(), lines)?;
+        Ok(Self { kernel, blocks: gpu.blocks(), read, written })
+    }
+}
+
+impl<T: Real> Gpu<T> {
+    /// A kernel that does `lines` at every point.
+    pub(super) fn pointwise(
+        &self,
+        name: &str,
+        read: usize,
+        written: usize,
+        lines: &[String],
+    ) -> Result<Kernel> {
+        let specialisation = format!(
+            "#define FIELDS {}\n#define THREADS {THREADS}\n#define LENGTH {}\n{}",
+            parameters(read, written),
+            self.len,
+            multiline("POINT(at)", lines)
+        );
+        let text = include_str!("../../../kernels/pointwise.cu");
+        let source = source::<T>(self.device.info(), name, &specialisation, text);
+        self.device.kernel(&source, "pointwise", [THREADS, 1, 1], 0)
+    }
+
+    /// Blocks of a pointwise kernel.
+    pub(super) fn blocks(&self) -> u32 {
+        u32::try_from(self.len.div_ceil(THREADS as usize)).unwrap_or(u32::MAX)
+    }
+}

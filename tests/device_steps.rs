@@ -1,0 +1,322 @@
+//! Whole runs on a device against the host: the same configuration, the same answer.
+
+use std::sync::{Arc, LazyLock};
+
+use kolmo::backend::Backend;
+use kolmo::backend::cpu::{Cpu, Field};
+use kolmo::backend::device::{Api, Device, Gpu, Pencils};
+use kolmo::config::{Config, Variable, load};
+use kolmo::engine::{Formula, Number};
+use kolmo::time::Simulation;
+use kolmo::{Error, Real};
+
+use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, noise};
+
+/// One device for all tests, so that a kernel that several of them need is compiled once.
+static DEVICE: LazyLock<Arc<Device>> = LazyLock::new(|| Device::open(Api::OpenCl, 0).unwrap());
+
+const STEPS: usize = 20;
+
+fn on_device<T: Real>(config: &Config) -> Simulation<Gpu<T>> {
+    let len = config.grid.points.iter().product();
+    let gpu = Gpu::new(DEVICE.clone(), len, None, Pencils::Strided).unwrap();
+    Simulation::on(gpu, config).unwrap()
+}
+
+fn on_host<T: Real>(config: &Config) -> Simulation<Cpu<T>> {
+    Simulation::new(config).unwrap()
+}
+
+/// max |a − b| over the fields, each relative to the largest value of what it stands for.
+fn difference<T: Real>(device: &Simulation<Gpu<T>>, host: &mut Simulation<Cpu<T>>) -> f64 {
+    let reference = host.system_and_state().0.reference();
+    // Momentum along an axis along which nothing moves is round-off, and so is the last part of that of a weak wave, since
+    // it is the pressure's round-off that moves it: it is held against the largest momentum, or 0.01 ρc.
+    let sizes: Vec<f64> = (host.state().iter().zip(&reference))
+        .map(|(field, at_rest)| field.iter().map(|x| (x.f64() + at_rest).abs()).fold(0.0, f64::max))
+        .collect();
+    let momentum = match sizes.as_slice() {
+        [rho, m @ .., e] => m.iter().copied().fold(0.01 * (0.56 * rho * e).sqrt(), f64::max),
+        _ => 0.0,
+    };
+    let mut worst = 0.0_f64;
+    for (k, expected) in host.state().iter().enumerate() {
+        let size = if (1..4).contains(&k) { momentum } else { sizes[k] };
+        let found = device.backend().values(&device.state()[k]).unwrap();
+        for (found, expected) in found.iter().zip(expected.iter()) {
+            let off = (found.f64() - expected.f64()).abs() / size;
+            assert!(off.is_finite(), "field {k}: {found} and {expected}");
+            worst = worst.max(off);
+        }
+    }
+    worst
+}
+
+/// Run both for 20 steps and hold the fields and the row of the series of the one against those of the other.
+fn check<T: Real>(config: &Config, bound: f64, what: &str) {
+    let (mut device, mut host) = (on_device::<T>(config), on_host::<T>(config));
+    for _ in 0..STEPS {
+        device.step(None).unwrap();
+        host.step(None).unwrap();
+    }
+    let off = difference(&device, &mut host);
+    assert!(off <= bound, "{what}: {off:e}");
+    let names = device.columns().to_vec();
+    let (found, expected) = (device.row().unwrap(), host.row().unwrap());
+    let largest = expected[3..].iter().copied().map(f64::abs).fold(1.0, f64::max);
+    for ((name, found), expected) in names.iter().zip(found).zip(expected) {
+        let off = (found - expected).abs() / largest;
+        assert!(off <= 10.0 * bound, "{what}: {name} = {found:e}, on the host {expected:e}");
+    }
+}
+
+/// Twelve runs in which every two of (convection, energy, viscous terms, viscosity law) meet (an orthogonal array), each on
+/// a grid of another shape.
+#[test]
+fn every_form_gives_the_answer_of_the_host() {
+    let shapes = [[16, 9, 11], [8, 17, 13], [31, 8, 9], [12, 10, 16]];
+    for (i, convection) in CONVECTION.iter().enumerate() {
+        for (j, energy) in ENERGY.iter().enumerate() {
+            let (viscous, law) = (VISCOUS[(i + j) % 3], LAWS[(i + 2 * j) % 3]);
+            let law = match law {
+                "constant" => "'constant'".to_string(),
+                "power" => "{ law = 'power', exponent = 0.76 }".to_string(),
+                law => format!("{{ law = '{law}' }}"),
+            };
+            let set = [
+                format!("scheme.convection={convection}"),
+                format!("scheme.energy={energy}"),
+                format!("scheme.viscous={viscous}"),
+                format!("gas.viscosity={law}"),
+                "case.mach=0.4".to_string(),
+            ];
+            let set: Vec<&str> = set.iter().map(String::as_str).collect();
+            let config = config("taylor-green", shapes[(i + j) % 4], &set);
+            check::<f64>(&config, 1e-12, &set.join(", "));
+        }
+    }
+}
+
+#[test]
+fn every_family_every_case_and_both_kinds_of_integrators_give_the_answer_of_the_host() {
+    let runs: [(&str, [usize; 3], &[&str]); 9] = [
+        ("taylor-green", [24, 20, 1], &["scheme.derivative=explicit4", "time.integrator=rk4"]),
+        ("isentropic-vortex", [32, 27, 1], &["scheme.derivative=compact10-penta"]),
+        ("isentropic-vortex", [20, 33, 9], &["scheme.derivative=spectral-like"]),
+        ("entropy-wave", [65, 1, 1], &["scheme.derivative=compact8-penta"]),
+        ("acoustic-wave", [33, 1, 1], &["scheme.derivative=compact4"]),
+        ("shear-wave", [32, 1, 1], &["scheme.derivative=compact8", "time.integrator=ssprk3"]),
+        ("scalar-advection", [33, 1, 1], &["scheme.derivative=compact6"]),
+        ("scalar-advection", [12, 16, 9], &["case.diffusivity=0.01"]),
+        (
+            "taylor-green",
+            [16, 16, 16],
+            &["scheme.filter={ order = 8, alpha = 0.495, every = 1 }", "case.reynolds=inf"],
+        ),
+    ];
+    for (case, points, set) in runs {
+        let what = format!("{case} {points:?} {set:?}");
+        check::<f64>(&config(case, points, set), 1e-12, &what);
+    }
+}
+
+#[test]
+fn single_precision_gives_the_answer_of_the_host() {
+    check::<f32>(&config("taylor-green", [16, 9, 11], &[]), 1e-5, "the default vortex");
+    let feiereisen = ["scheme.convection=feiereisen", "scheme.energy=split-enthalpy"];
+    check::<f32>(&config("taylor-green", [12, 16, 8], &feiereisen), 1e-5, "the fast forms");
+    let staggered = ["scheme.convection=staggered", "gas.viscosity={ law = 'sutherland' }"];
+    check::<f32>(&config("taylor-green", [9, 16, 12], &staggered), 1e-5, "staggered");
+    check::<f32>(&config("scalar-advection", [64, 1, 1], &[]), 1e-5, "a scalar");
+}
+
+/// Every input that comes with the program, made small.
+#[test]
+fn every_shipped_input_gives_the_answer_of_the_host() {
+    for entry in std::fs::read_dir("configs").unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let full = load(&path, &[]).unwrap();
+        let most = if full.grid.points.contains(&1) { 48 } else { 16 };
+        let small = full.grid.points.map(|n| n.min(most));
+        let set = [format!("grid.points={small:?}"), "compute.threads=1".to_string()];
+        let config = load(&path, &set).unwrap();
+        check::<f64>(&config, 1e-12, &path.display().to_string());
+    }
+}
+
+#[test]
+fn a_step_moves_no_field_to_the_host_and_allocates_nothing() {
+    let config = config("taylor-green", [16, 16, 16], &["scheme.filter={ order = 6 }"]);
+    let device = Device::open(Api::OpenCl, 0).unwrap();
+    let gpu = Gpu::<f64>::new(device.clone(), 16 * 16 * 16, None, Pencils::Strided).unwrap();
+    let mut simulation = Simulation::on(gpu, &config).unwrap();
+    simulation.step(None).unwrap();
+    let before = device.traffic();
+    for _ in 0..STEPS {
+        simulation.step(None).unwrap();
+    }
+    let after = device.traffic();
+    let steps = STEPS as u64;
+    assert_eq!(after.allocations, before.allocations);
+    // A step asks for the time step, minus the smallest density and pressure, and the energy before and after the filter.
+    assert_eq!(after.to_host - before.to_host, steps * (3 + 2) * 8);
+    // What goes there are dt and the coefficients of the stages: far less than one plane of one field.
+    assert!(after.to_device - before.to_device < steps * 16 * 16 * 8);
+    assert!(after.launches > before.launches);
+}
+
+#[test]
+fn a_state_without_meaning_is_told_as_on_the_host() {
+    let config = config("taylor-green", [12, 12, 12], &["time.dt=0.2", "scheme.viscous=laplacian"]);
+    let (mut device, mut host) = (on_device::<f64>(&config), on_host::<f64>(&config));
+    let broken = loop {
+        match (device.step(None), host.step(None)) {
+            (Ok(_), Ok(_)) => {}
+            (Err(device), Err(host)) => break [device, host],
+            (device, host) => panic!("device {device:?}, host {host:?}"),
+        }
+    };
+    let [a, b] = broken.map(|error| match error {
+        Error::Diverged { step, field, index, .. } => (step, field, index),
+        other => panic!("{other}"),
+    });
+    assert_eq!((a.0, a.1), (b.0, b.1), "step and field");
+}
+
+#[test]
+fn what_is_written_is_what_the_host_writes() {
+    let config = config("taylor-green", [16, 12, 9], &["case.mach=0.5"]);
+    let (mut device, mut host) = (on_device::<f64>(&config), on_host::<f64>(&config));
+    device.step(None).unwrap();
+    host.step(None).unwrap();
+    let variables = [
+        Variable::Velocity,
+        Variable::Density,
+        Variable::Pressure,
+        Variable::Temperature,
+        Variable::Vorticity,
+        Variable::QCriterion,
+        Variable::Dilatation,
+    ];
+    let close = |a: &[f64], b: &[f64], what: &str| {
+        let size = b.iter().copied().map(f64::abs).fold(0.01, f64::max);
+        assert_eq!(a.len(), b.len());
+        for (a, b) in a.iter().zip(b) {
+            assert!((a - b).abs() <= 1e-11 * size, "{what}: {a} and {b}");
+        }
+    };
+    for variable in variables {
+        let (system, state) = device.system_and_state();
+        let found = system.output(state, variable).unwrap();
+        let (system, state) = host.system_and_state();
+        close(&found, &system.output(state, variable).unwrap(), variable.name());
+    }
+    let (system, state) = device.system_and_state();
+    let (name, found) = system.picture(state).unwrap();
+    let (system, state) = host.system_and_state();
+    let (same_name, expected) = system.picture(state).unwrap();
+    assert_eq!(name, same_name);
+    close(&found, &expected, name);
+}
+
+/// In f32 the fields hold deviations from the state at rest. A run of the vortex at Ma 0.1 then stays within 1e-5 of the
+/// kinetic energy of the f64 run; the total energy itself in f32 would be off by 1e-4 of it at once.
+#[test]
+fn single_precision_follows_the_kinetic_energy_of_double_precision() {
+    let config = config("taylor-green", [16, 16, 16], &["time.dt=0.01"]);
+    let (mut single, mut double) = (on_device::<f32>(&config), on_host::<f64>(&config));
+    for _ in 0..50 {
+        single.step(None).unwrap();
+        double.step(None).unwrap();
+    }
+    for (name, bound) in [("kinetic_energy", 1e-6), ("enstrophy", 1e-5), ("dissipation", 1e-5)] {
+        let (a, b) = (single.quantity(name).unwrap(), double.quantity(name).unwrap());
+        println!("{name}: {a:e} in f32, {b:e} in f64: {:.1e}", a / b - 1.0);
+        assert!((a / b - 1.0).abs() <= bound, "{name}: {a:e} and {b:e}");
+    }
+    let drift = single.quantity("total_energy").unwrap() / double.quantity("total_energy").unwrap();
+    assert!((drift - 1.0).abs() < 1e-8, "total energy: {drift}");
+}
+
+/// u, u v, 1.
+struct Products;
+
+impl Formula<2, 3> for Products {
+    fn at<N: Number>(&self, [u, v]: [N; 2], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        [u, u * v, N::of(1.0)]
+    }
+}
+
+/// Every operation that a formula may use; s v in place of w.
+struct Everything;
+
+impl Formula<2, 2, 1> for Everything {
+    fn at<N: Number>(&self, [u, v]: [N; 2], [before, w]: [N; 2], [s]: [N; 1]) -> [N; 2] {
+        let root = (u * u + N::of(2.0)).sqrt() / (N::of(1e-3) + v.abs());
+        [before - root * (-u) - (u - v), w * s + (v * v + N::of(0.5)).powf(-1.7)]
+    }
+}
+
+fn random(len: usize, seed: u64) -> Vec<f64> {
+    let mut next = noise(seed);
+    (0..len).map(|_| next()).collect()
+}
+
+fn host_field(values: &[f64]) -> Field<f64> {
+    let mut field = Field::zeros(values.len());
+    field.copy_from_slice(values);
+    field
+}
+
+#[test]
+fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
+    let cpu = Cpu::<f64>::new(Some(1)).unwrap();
+    for len in [1, 7, 255, 256, 257, 65_535, 65_537, 200_003] {
+        let gpu = Gpu::<f64>::new(DEVICE.clone(), len, None, Pencils::Strided).unwrap();
+        let (u, v) = (random(len, 1), random(len, 2));
+        let (a, b) = (gpu.field(u.clone()).unwrap(), gpu.field(v.clone()).unwrap());
+        let sum = gpu.summing(Products).unwrap();
+        let max = gpu.maximising(Products).unwrap();
+        let sums = gpu.sum(&sum, [&a, &b], []).unwrap();
+        let again = gpu.sum(&sum, [&a, &b], []).unwrap();
+        assert_eq!(sums.map(f64::to_bits), again.map(f64::to_bits));
+        let expected = cpu.sum(&Products, [&host_field(&u), &host_field(&v)], []);
+        for (found, expected) in sums.iter().zip(expected) {
+            assert!((found - expected).abs() <= 1e-14 * len as f64, "{len}: {found} {expected}");
+        }
+        let expected = cpu.max(&Products, [&host_field(&u), &host_field(&v)], []);
+        assert_eq!(gpu.max(&max, [&a, &b], []).unwrap(), expected);
+        for at in [0, len / 2, len - 1] {
+            let mut spoilt = u.clone();
+            spoilt[at] = f64::NAN;
+            let spoilt = gpu.field(spoilt).unwrap();
+            let [u, product, one] = gpu.max(&max, [&spoilt, &b], []).unwrap();
+            assert_eq!([u, product, one], [f64::INFINITY, f64::INFINITY, 1.0]);
+            assert!(gpu.sum(&sum, [&spoilt, &b], []).unwrap()[0].is_nan());
+        }
+    }
+}
+
+#[test]
+fn formulas_give_at_every_point_what_they_give_on_the_host() {
+    let cpu = Cpu::<f64>::new(Some(1)).unwrap();
+    for len in [1, 255, 256, 257, 1031] {
+        let gpu = Gpu::<f64>::new(DEVICE.clone(), len, None, Pencils::Strided).unwrap();
+        let values = [1, 2, 3, 4].map(|seed| random(len, seed));
+        let [u, v, mut w, mut x] = values.each_ref().map(|values| host_field(values));
+        let [a, b, mut c, mut d] = values.map(|values| gpu.field(values).unwrap());
+        let prepared = gpu.mapping(Everything).unwrap();
+        for s in [0.75, -2.0] {
+            gpu.map(&prepared, [&a, &b], [&mut c, &mut d], [s]);
+            cpu.map(&Everything, [&u, &v], [&mut w, &mut x], [s]);
+        }
+        for (found, expected) in [(c, w), (d, x)] {
+            for (found, expected) in gpu.values(&found).unwrap().iter().zip(expected.iter()) {
+                assert!((found - expected).abs() <= 1e-14 * expected.abs().max(1.0));
+            }
+        }
+    }
+}
