@@ -8,7 +8,7 @@
 //   threads of a block: threadIdx, blockDim; blocks: blockIdx; all wait: __syncthreads(), in uniform control flow only
 
 #ifdef __OPENCL_VERSION__
-#ifdef WIDE_IS_DOUBLE
+#if defined(REAL_IS_DOUBLE) || defined(WIDE_IS_DOUBLE)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 typedef long int64;

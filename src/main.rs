@@ -156,7 +156,6 @@ fn start(typed: &Typed, overwrite: bool) -> Result<ExitCode> {
     }
     let path = config.output.directory.clone();
     check_directory(&path, overwrite, typed)?;
-    kolmo::time::check_memory(&config)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // The second signal ends the program at once.

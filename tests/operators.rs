@@ -104,7 +104,7 @@ fn periodic_matrix(scheme: &Scheme, shift: Shift, n: usize, h: f64) -> DMatrix<f
 }
 
 /// A grid with `n` points along `axis` and `across` points along the other two, in the order x, y, z.
-fn grid(axis: Axis, n: usize, across: [usize; 2], periodic: bool) -> Grid {
+pub(crate) fn grid(axis: Axis, n: usize, across: [usize; 2], periodic: bool) -> Grid {
     let [a, b] = across;
     let points = match axis {
         Axis::X => [n, a, b],
@@ -128,7 +128,11 @@ fn place(grid: &Grid, axis: Axis, at: usize) -> (usize, usize) {
 }
 
 /// A field made of lines along `axis`: `value(point, line)`.
-fn field<T: Real>(grid: &Grid, axis: Axis, value: impl Fn(usize, usize) -> f64) -> Field<T> {
+pub(crate) fn field<T: Real>(
+    grid: &Grid,
+    axis: Axis,
+    value: impl Fn(usize, usize) -> f64,
+) -> Field<T> {
     let mut field = Field::zeros(grid.len());
     for at in 0..grid.len() {
         let (point, line) = place(grid, axis, at);
@@ -138,14 +142,14 @@ fn field<T: Real>(grid: &Grid, axis: Axis, value: impl Fn(usize, usize) -> f64) 
 }
 
 /// A field that must not be read.
-fn poisoned<T: Real>(grid: &Grid) -> Field<T> {
+pub(crate) fn poisoned<T: Real>(grid: &Grid) -> Field<T> {
     let mut field = Field::zeros(grid.len());
     field.fill(T::of(f64::NAN));
     field
 }
 
 /// `f` under `op` along `axis`, added to a poisoned field with β = 0.
-fn apply<T: Real>(
+pub(crate) fn apply<T: Real>(
     cpu: &Cpu<T>,
     operators: &LineOperators<T>,
     grid: &Grid,
@@ -162,7 +166,7 @@ fn apply<T: Real>(
 }
 
 /// Largest |a − b| of two fields, or not-a-number where there is one.
-fn distance<T: Real>(a: &[T], b: &[T]) -> f64 {
+pub(crate) fn distance<T: Real>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len());
     let differences = a.iter().zip(b).map(|(a, b)| (a.f64() - b.f64()).abs());
     differences.fold(0.0, |worst: f64, d| if d.is_nan() { d } else { worst.max(d) })

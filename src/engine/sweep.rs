@@ -163,6 +163,16 @@ impl Sweep {
         self.operations.iter().filter(matches).count()
     }
 
+    /// Fields that it takes to keep what every operator makes, and the products that operators are applied to: what a
+    /// backend needs that runs the sweep operation by operation.
+    pub fn room(&self) -> usize {
+        let kept = |operation: &Operation| match operation {
+            Operation::Apply { operand, .. } => 1 + usize::from(operand.as_value().is_none()),
+            _ => 0,
+        };
+        self.operations.iter().map(kept).sum()
+    }
+
     /// True where the sweep does nothing.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()

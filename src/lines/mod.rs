@@ -4,8 +4,18 @@
 //! 2 p + 1 with p the half-bandwidth. The right-hand sides of many lines are solved side by side, one line a SIMD lane.
 
 mod banded;
+mod border;
+mod chunked;
+mod cr;
+mod neato;
+mod pcr;
 mod thomas;
 
 pub use banded::{BandedMatrix, MAX_HALF_BAND};
+pub use border::Border;
+pub use chunked::{Chunk, Chunks};
+pub use cr::{CyclicReduction, Level};
+pub use neato::NearToeplitz;
+pub use pcr::BandedPcr;
 pub use thomas::{Factors, solve};
 pub(crate) use thomas::{RightHandSide, solve_lanes};

@@ -20,22 +20,22 @@ use crate::real::{Real, fma};
 /// and the p border rows subtract `Σ_m row[q][m] d[m]` first.
 #[derive(Clone, Debug)]
 pub struct Factors<T> {
-    n: usize,
-    half_band: usize,
-    core: usize,
+    pub(crate) n: usize,
+    pub(crate) half_band: usize,
+    pub(crate) core: usize,
     /// The border couples to rows 0..head and tail..core.
-    head: usize,
-    tail: usize,
+    pub(crate) head: usize,
+    pub(crate) tail: usize,
     /// [inv, l1, l2] of every core row.
-    lower: Vec<[T; 3]>,
+    pub(crate) lower: Vec<[T; 3]>,
     /// [u1, u2] of every core row.
-    upper: Vec<[T; 2]>,
+    pub(crate) upper: Vec<[T; 2]>,
     /// Border rows of L at every core row, one entry for each border unknown.
-    rows: Vec<[T; 2]>,
+    pub(crate) rows: Vec<[T; 2]>,
     /// Border columns of U at every core row.
-    columns: Vec<[T; 2]>,
+    pub(crate) columns: Vec<[T; 2]>,
     /// Inverse pivots of the border rows, the entry of L and the entry of U between them.
-    corner: [T; 4],
+    pub(crate) corner: [T; 4],
 }
 
 impl<T: Real> Factors<T> {

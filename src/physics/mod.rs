@@ -15,7 +15,7 @@ mod viscosity;
 
 pub use advection::Advection;
 pub use gas::{Gas, Viscosity};
-pub use navier_stokes::{NavierStokes, Part, line_solves};
+pub use navier_stokes::{NavierStokes, Part, composed_room, line_solves};
 pub use reference::Reference;
 pub use stability::Limits;
 pub use system::{Moment, System};

@@ -247,6 +247,12 @@ pub fn line_solves(scheme: &SchemeConfig, gas: &Gas) -> usize {
     Axis::ALL.into_iter().map(|axis| rhs(axis) + gradients(axis)).sum()
 }
 
+/// Fields, beside those of the equations themselves, that a right-hand side takes which runs operation by operation.
+pub fn composed_room(scheme: &SchemeConfig, gas: &Gas) -> usize {
+    let room = |axis| rhs_sweep(axis, Part::All, scheme, gas, Reference::default()).room();
+    Axis::ALL.into_iter().map(room).fold(0, usize::max)
+}
+
 /// The items of an iterator of known length.
 pub(super) fn exactly<I, const N: usize>(mut items: impl Iterator<Item = I>) -> [I; N] {
     std::array::from_fn(|at| {

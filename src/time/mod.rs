@@ -1,5 +1,6 @@
 //! Time: Runge-Kutta steps, the size of a step, the run loop.
 
+mod memory;
 mod plan;
 mod run;
 mod simulation;
@@ -7,5 +8,5 @@ mod stepper;
 
 pub use plan::Plan;
 pub use run::{Ending, run};
-pub use simulation::{Phases, Simulation, check_memory};
+pub use simulation::{Phases, Simulation};
 pub use stepper::Stepper;

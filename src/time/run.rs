@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use super::memory::{check_device_memory, check_memory};
 use super::plan::reached;
 use super::{Plan, Simulation};
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
+use crate::backend::device::{Device, Gpu, choose};
 use crate::config::{Config, Precision, Variable};
 use crate::error::{Error, Result};
 use crate::io::summary::{self, Machine, SchemeSummary, Verdict};
@@ -44,10 +46,31 @@ pub fn run(
     log: impl Fn(&Path) -> Result<()>,
     stop: &Arc<AtomicBool>,
 ) -> Result<Ending> {
-    match config.compute.precision {
-        Precision::F64 => Run::<Cpu<f64>>::start(config, directory, log)?.go(stop),
-        Precision::F32 => Run::<Cpu<f32>>::start(config, directory, log)?.go(stop),
+    let compute = &config.compute;
+    let Some((api, index)) = choose(compute)? else {
+        check_memory(config)?;
+        return match compute.precision {
+            Precision::F64 => on(Cpu::<f64>::new(compute.threads)?, config, directory, log, stop),
+            Precision::F32 => on(Cpu::<f32>::new(compute.threads)?, config, directory, log, stop),
+        };
+    };
+    let device = Device::open(api, index)?;
+    check_device_memory(config, &device)?;
+    match compute.precision {
+        Precision::F64 => on(Gpu::<f64>::of(device, config)?, config, directory, log, stop),
+        Precision::F32 => on(Gpu::<f32>::of(device, config)?, config, directory, log, stop),
     }
+}
+
+/// The same on a backend that is open.
+fn on<B: Backend<Real: Values>>(
+    backend: B,
+    config: &Config,
+    directory: &Path,
+    log: impl Fn(&Path) -> Result<()>,
+    stop: &Arc<AtomicBool>,
+) -> Result<Ending> {
+    Run::start(backend, config, directory, log)?.go(stop)
 }
 
 /// An initial state that the equations have no meaning for is a mistake of the input.
@@ -95,12 +118,13 @@ struct Run<'a, B: Backend> {
 
 impl<'a, B: Backend<Real: Values>> Run<'a, B> {
     fn start(
+        backend: B,
         config: &'a Config,
         directory: &Path,
         log: impl Fn(&Path) -> Result<()>,
     ) -> Result<Self> {
         let start = Instant::now();
-        let simulation = Simulation::<B>::new(config).map_err(impossible_start)?;
+        let simulation = Simulation::on(backend, config).map_err(impossible_start)?;
         let directory = RunDirectory::create(directory)?;
         log(&directory.join("log.jsonl"))?;
         let write = |name: &str, text: &str| {

@@ -6,12 +6,11 @@ use std::time::Instant;
 
 use super::Stepper;
 use crate::backend::Backend;
-use crate::config::{Config, Precision, StepSize};
+use crate::config::{Config, StepSize};
 use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::io::series::ERROR_COLUMNS;
-use crate::physics::{Advection, Moment, NavierStokes, System, Viscosity};
-use crate::scheme::Form;
+use crate::physics::{Advection, Moment, NavierStokes, System};
 
 /// Seconds spent, by phase.
 #[derive(Clone, Debug, Default)]
@@ -244,61 +243,4 @@ impl<B: Backend> Simulation<B> {
     pub fn system_and_state(&mut self) -> (&mut dyn System<B>, &[B::Field]) {
         (self.system.as_mut(), &self.state)
     }
-}
-
-/// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system ends the
-/// program for it.
-///
-/// # Errors
-/// [`Error::Config`] with what is needed, what is there, and what would fit.
-#[allow(clippy::cast_precision_loss, reason = "for a message")]
-pub fn check_memory(config: &Config) -> Result<()> {
-    const GIB: f64 = (1_u64 << 30) as f64;
-    let needed = memory_needed(config);
-    match available_memory() {
-        Some(available) if needed > available => {
-            let fits = (available / needed).cbrt();
-            let [x, y, z] = config.grid.points;
-            Err(Error::Config(vec![
-                format!(
-                    "error: {x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free",
-                    needed / GIB,
-                    available / GIB
-                ),
-                format!(
-                    "       use at most {fits:.2} times as many points along each axis, or \
-                     `compute.precision = \"f32\"`, or an integrator in 2N storage"
-                ),
-                "1 error; nothing was run".to_string(),
-            ]))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Bytes that the fields of a run take.
-#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
-fn memory_needed(config: &Config) -> f64 {
-    let states = match config.time.integrator.form {
-        Form::LowStorage { .. } => 2,
-        Form::Butcher { b, .. } => b.len() + 2,
-    };
-    let constant_mu = config.gas.viscosity == Viscosity::Constant;
-    let fields = match config.case.scalar() {
-        Some(_) => states,
-        None => 5 * states + if constant_mu { 14 } else { 16 },
-    };
-    let bytes = match config.compute.precision {
-        Precision::F64 => 8.0,
-        Precision::F32 => 4.0,
-    };
-    config.grid.points.iter().map(|&n| n as f64).product::<f64>() * fields as f64 * bytes
-}
-
-/// Bytes that the system can still give, where it tells (Linux).
-fn available_memory() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024.0)
 }

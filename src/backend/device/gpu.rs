@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::formula::Prepared;
-use super::lines::{DeviceOperator, LineSolver, Pencils};
+use super::lines::{DeviceOperator, LineSolver, Operand, Pencils};
 use super::program::Program;
 use super::{Api, Buffer, Device, Scratch};
 use crate::backend::Backend;
-use crate::config::ComputeConfig;
+use crate::config::{ComputeConfig, Config};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;
@@ -66,6 +66,14 @@ impl<T: Real> Gpu<T> {
         Ok(gpu)
     }
 
+    /// Fields of the grid of `config`, and lines solved as it says.
+    ///
+    /// # Errors
+    /// What the driver or the compiler says.
+    pub fn of(device: Arc<Device>, config: &Config) -> Result<Self> {
+        Self::new(device, config.grid.points.iter().product(), None, Pencils::Strided)
+    }
+
     /// The device.
     pub fn device(&self) -> &Arc<Device> {
         &self.device
@@ -80,7 +88,8 @@ impl<T: Real> Gpu<T> {
     ) -> Result<DeviceOperator<T>> {
         let solver = self.solver.unwrap_or_else(|| self.best_solver(operator));
         let (device, scratch) = (&self.device, &self.scratch);
-        DeviceOperator::new(device, operator, points, axis, solver, self.pencils, scratch)
+        let operand = Operand::field();
+        DeviceOperator::new(device, operator, points, axis, solver, self.pencils, &operand, scratch)
     }
 
     fn best_solver(&self, operator: &LineOperator<T>) -> LineSolver {

@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 pub use gpu::Gpu;
-pub use lines::{LineSolver, Pencils};
+pub use lines::{DeviceOperator, LineSolver, Operand, Pencils, obstacle};
 pub use queue::{Arg, Device, Kernel, Traffic};
 pub use runtime::{Api, DeviceInfo, Source};
 pub use scratch::Scratch;
@@ -123,4 +123,14 @@ fn bytes_of<T: Real>(values: &[T]) -> &[u8] {
 fn bytes_of_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: as above, and any four or eight bytes are an f32 or f64.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
+}
+
+// STUB
+/// .
+pub fn choose(_: &crate::config::ComputeConfig) -> Result<Option<(Api, usize)>> {
+    Ok(None)
+}
+/// .
+pub fn check_memory(_: &DeviceInfo, _: Option<u64>, _: f64, _: [usize; 3]) -> Result<()> {
+    Ok(())
 }

@@ -137,7 +137,7 @@ impl<T: Real> Program<T> {
         for Stage { products, applications } in &self.stages {
             products.iter().for_each(launch);
             for Application { operator, from, to } in applications {
-                operator.apply(field(from), field(to));
+                operator.apply(&[field(from)], field(to));
             }
         }
         self.last.iter().for_each(launch);

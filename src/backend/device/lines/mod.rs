@@ -1,78 +1,207 @@
-//! stub
-use super::{Buffer, Device, DeviceInfo, Kernel, Scratch};
+//! Line solvers on a device: A f' = B (operand) along one axis, A tri- or pentadiagonal, for all lines of a grid.
+//!
+//! | solver | what | from |
+//! |---|---|---|
+//! | `thomas` | LU, one thread a line | textbook |
+//! | `cr`, `pcr` | (parallel) cyclic reduction on chip, coefficients reduced with the data | Srinath 2015, §1.4 |
+//! | `cr-sorted-direct`, `-stepwise` | cyclic reduction in device memory, rows reordered so that levels are contiguous | Esfahanian 2014 |
+//! | `neato-global`, `neato-shared` | cyclic reduction of near-Toeplitz matrices, a handful of constants a level | Srinath 2015, ch. 2 |
+//! | `pcr-banded` | parallel cyclic reduction, tri- and pentadiagonal | Song 2022, eq. 3 to 6 |
+//! | `chunked` | a thread eliminates a chunk of a line in registers | Song 2022, §3, on chip |
+//!
+//! Any number of points and lines. A cyclic matrix is solved through its open core ([`Border`](crate::lines::Border))
+//! by all but `thomas`, which borders its LU, and `chunked`, whose reduction wraps. Tables are worked out on the host
+//! in f64 and rounded.
+
+mod chunked;
+mod plan;
+mod stencil;
+mod thomas;
+
+use std::sync::Arc;
+
+use super::{Arg, Buffer, Device, DeviceInfo, Scratch};
 use crate::engine::LineOperator;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::real::Real;
-use std::sync::Arc;
-#[derive(Clone, Copy)]
+use plan::{Plan, Slot, Step};
+
+pub use plan::Operand;
+
+/// Arguments of a launch at most.
+const MOST_ARGUMENTS: usize = 32;
+
+/// How the line systems are solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineSolver {
+    /// LU, one thread a line.
     Thomas,
+    /// Cyclic reduction on chip.
+    Cr,
+    /// Cyclic reduction in device memory, rows sorted once.
+    CrSortedDirect,
+    /// Cyclic reduction in device memory, rows sorted level by level.
+    CrSortedStepwise,
+    /// Parallel cyclic reduction on chip.
+    Pcr,
+    /// Near-Toeplitz cyclic reduction in device memory.
+    NeatoGlobal,
+    /// Near-Toeplitz cyclic reduction on chip.
+    NeatoShared,
+    /// Parallel cyclic reduction of tri- and pentadiagonal systems on chip, coefficients worked out beforehand.
+    PcrBanded,
+    /// Chunks in registers.
     Chunked,
+    /// NVIDIA's `gtsv2StridedBatch`.
+    Cusparse,
 }
-#[derive(Clone, Copy)]
+
+impl LineSolver {
+    /// All of them.
+    pub const ALL: [LineSolver; 10] = [
+        LineSolver::Thomas,
+        LineSolver::Cr,
+        LineSolver::CrSortedDirect,
+        LineSolver::CrSortedStepwise,
+        LineSolver::Pcr,
+        LineSolver::NeatoGlobal,
+        LineSolver::NeatoShared,
+        LineSolver::PcrBanded,
+        LineSolver::Chunked,
+        LineSolver::Cusparse,
+    ];
+
+    /// What a user types.
+    pub fn name(self) -> &'static str {
+        match self {
+            LineSolver::Thomas => "thomas",
+            LineSolver::Cr => "cr",
+            LineSolver::CrSortedDirect => "cr-sorted-direct",
+            LineSolver::CrSortedStepwise => "cr-sorted-stepwise",
+            LineSolver::Pcr => "pcr",
+            LineSolver::NeatoGlobal => "neato-global",
+            LineSolver::NeatoShared => "neato-shared",
+            LineSolver::PcrBanded => "pcr-banded",
+            LineSolver::Chunked => "chunked",
+            LineSolver::Cusparse => "cusparse",
+        }
+    }
+
+    /// The solver of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|solver| solver.name() == name)
+    }
+}
+
+/// What happens to lines along y and z, whose points do not lie side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pencils {
+    /// They are solved where they lie.
     Strided,
+    /// They are permuted to contiguous lines, and back.
     Permuted,
 }
-pub fn obstacle<T>(_: LineSolver, _: &LineOperator<T>, _: &DeviceInfo) -> Option<String> {
-    None
-}
+
+/// An operator along one axis of one grid, ready to be applied by one solver.
 pub struct DeviceOperator<T> {
     device: Arc<Device>,
-    kernel: Kernel,
-    m: Buffer<T>,
-    lines: usize,
+    steps: Vec<Step<T>>,
+    fields: usize,
+    len: usize,
 }
+
 impl<T: Real> DeviceOperator<T> {
+    /// Compile `solver` for `operator` along `axis` of a grid of `points`, and allocate what it needs; `scratch` lends
+    /// the fields that hold something only while it runs.
+    ///
+    /// # Errors
+    /// The sentence of [`obstacle`] where there is one, and what the driver says.
+    ///
+    /// # Panics
+    /// Where `operator` is not for lines of as many points as the grid has along `axis`.
+    #[allow(clippy::too_many_arguments, reason = "each is a choice of its own")]
     pub fn new(
         device: &Arc<Device>,
-        op: &LineOperator<T>,
+        operator: &LineOperator<T>,
         points: [usize; 3],
         axis: Axis,
-        _: LineSolver,
-        _: Pencils,
-        _: &Scratch<T>,
+        solver: LineSolver,
+        pencils: Pencils,
+        operand: &Operand,
+        scratch: &Scratch<T>,
     ) -> Result<Self> {
-        let n = op.len();
-        let s = &op.stencil;
-        let mut m = vec![T::ZERO; n * n];
-        let f64f = crate::lines::Factors::<f64>::new(&op.matrix);
-        for k in 0..n {
-            let f = |i: isize| if i.rem_euclid(n as isize) as usize == k { 1.0 } else { 0.0 };
-            let mut b: Vec<f64> = (0..n as isize)
-                .map(|i| {
-                    let mut x = s.center.f64() * f(i);
-                    for q in 0..s.half_width {
-                        let d = q as isize + 1;
-                        let sg = if s.odd { -1.0 } else { 1.0 };
-                        x += s.weights[q].f64() * (f(i + d + s.up) + sg * f(i - d + s.down));
-                    }
-                    x
-                })
-                .collect();
-            crate::lines::solve(&f64f, &mut b);
-            for i in 0..n {
-                m[i * n + k] = T::of(b[i]);
-            }
+        assert_eq!(operator.len(), points[axis.index()], "operator and grid differ in length");
+        if let Some(sentence) = obstacle(solver, operator, device.info()) {
+            return Err(Error::Device(sentence));
         }
-        let inner: usize = points[..axis.index()].iter().product();
-        let lines = points.iter().product::<usize>() / n;
-        let text = format!("#define N {n}\n#define INNER {inner}\n#define LINES {lines}\n");
-        let file = "KERNEL void dense(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict g, GLOBAL const REAL *restrict m){ int q = blockIdx.x*64+threadIdx.x; if(q<LINES){ int64 s=(int64)(q/INNER)*INNER*N+q%INNER; for(int i=0;i<N;i++){ REAL x=0; for(int k=0;k<N;k++) x+=m[i*N+k]*f[s+(int64)k*INNER]; g[s+(int64)i*INNER]=x; } } }";
-        let src = super::text::source::<T>(device.info(), "dense", &text, file);
+        let solver = if operator.matrix.half_band() == 0 { None } else { Some(solver) };
+        let plan = Plan::strided(device, operator, points, axis, operand, scratch);
+        let _ = pencils;
+        let steps = steps(&plan, solver)?;
         Ok(Self {
             device: device.clone(),
-            kernel: device.kernel(&src, "dense", [64, 1, 1], 0)?,
-            m: Buffer::from_host(device, &m)?,
-            lines,
+            steps,
+            fields: operand.fields,
+            len: points.iter().product(),
         })
     }
-    pub fn apply(&self, f: &Buffer<T>, g: &Buffer<T>) {
-        self.device.launch::<T>(
-            &self.kernel,
-            [self.lines.div_ceil(64) as u32, 1, 1],
-            &[f.arg(), g.arg(), self.m.arg()],
-        );
+
+    /// out = A⁻¹ B (operand of `fields`), put on the list of the device. `out` is none of the fields.
+    ///
+    /// # Panics
+    /// Where there are not as many fields as the operand has, or a length is not that of the grid.
+    pub fn apply(&self, fields: &[&Buffer<T>], out: &Buffer<T>) {
+        assert_eq!(fields.len(), self.fields, "fields and operand differ in number");
+        let fits = |buffer: &Buffer<T>| buffer.len() == self.len;
+        assert!(fields.iter().all(|f| fits(f)) && fits(out), "a field differs in length");
+        for step in &self.steps {
+            let mut arguments = [Arg::Int(0); MOST_ARGUMENTS];
+            for (argument, slot) in arguments.iter_mut().zip(&step.arguments) {
+                *argument = match slot {
+                    Slot::Field(index) => fields[*index].arg(),
+                    Slot::Out => out.arg(),
+                    Slot::Buffer(buffer) => buffer.arg(),
+                    Slot::Int(value) => Arg::Int(*value),
+                };
+            }
+            let arguments = &arguments[..step.arguments.len()];
+            self.device.launch::<T>(&step.kernel, step.blocks, arguments);
+        }
+    }
+}
+
+/// The launches of `solver`, or of an operator that is explicit.
+fn steps<T: Real>(plan: &Plan<T>, solver: Option<LineSolver>) -> Result<Vec<Step<T>>> {
+    match solver {
+        None => stencil::steps(plan),
+        Some(LineSolver::Thomas) => thomas::steps(plan),
+        Some(LineSolver::Chunked) => chunked::steps(plan),
+        Some(_) => Err(Error::Device("not built in".into())),
+    }
+}
+
+/// Why `solver` cannot do `operator` on this device, as a sentence that names the solvers that can; `None` where it can.
+pub fn obstacle<T: Real>(
+    solver: LineSolver,
+    operator: &LineOperator<T>,
+    info: &DeviceInfo,
+) -> Option<String> {
+    let reason = reason(solver, operator, info)?;
+    let others = LineSolver::ALL.into_iter().filter(|s| self::reason(*s, operator, info).is_none());
+    let names: Vec<_> = others.map(|other| format!("`{}`", other.name())).collect();
+    Some(format!("the line solver `{}` {reason}; use {}", solver.name(), names.join(", ")))
+}
+
+/// What `solver` lacks.
+fn reason<T: Real>(
+    solver: LineSolver,
+    operator: &LineOperator<T>,
+    info: &DeviceInfo,
+) -> Option<String> {
+    let _ = (operator, info);
+    match solver {
+        LineSolver::Thomas | LineSolver::Chunked => None,
+        _ => Some("is not built in".into()),
     }
 }

@@ -1,7 +1,5 @@
 //! Whole runs on a device against the host: the same configuration, the same answer.
 
-use std::sync::{Arc, LazyLock};
-
 use kolmo::backend::Backend;
 use kolmo::backend::cpu::{Cpu, Field};
 use kolmo::backend::device::{Api, Device, Gpu, Pencils};
@@ -10,16 +8,14 @@ use kolmo::engine::{Formula, Number};
 use kolmo::time::Simulation;
 use kolmo::{Error, Real};
 
+use super::device;
 use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, noise};
-
-/// One device for all tests, so that a kernel that several of them need is compiled once.
-static DEVICE: LazyLock<Arc<Device>> = LazyLock::new(|| Device::open(Api::OpenCl, 0).unwrap());
 
 const STEPS: usize = 20;
 
 fn on_device<T: Real>(config: &Config) -> Simulation<Gpu<T>> {
     let len = config.grid.points.iter().product();
-    let gpu = Gpu::new(DEVICE.clone(), len, None, Pencils::Strided).unwrap();
+    let gpu = Gpu::new(device(), len, None, Pencils::Strided).unwrap();
     Simulation::on(gpu, config).unwrap()
 }
 
@@ -275,7 +271,7 @@ fn host_field(values: &[f64]) -> Field<f64> {
 fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
     let cpu = Cpu::<f64>::new(Some(1)).unwrap();
     for len in [1, 7, 255, 256, 257, 65_535, 65_537, 200_003] {
-        let gpu = Gpu::<f64>::new(DEVICE.clone(), len, None, Pencils::Strided).unwrap();
+        let gpu = Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
         let (u, v) = (random(len, 1), random(len, 2));
         let (a, b) = (gpu.field(u.clone()).unwrap(), gpu.field(v.clone()).unwrap());
         let sum = gpu.summing(Products).unwrap();
@@ -304,7 +300,7 @@ fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
 fn formulas_give_at_every_point_what_they_give_on_the_host() {
     let cpu = Cpu::<f64>::new(Some(1)).unwrap();
     for len in [1, 255, 256, 257, 1031] {
-        let gpu = Gpu::<f64>::new(DEVICE.clone(), len, None, Pencils::Strided).unwrap();
+        let gpu = Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
         let values = [1, 2, 3, 4].map(|seed| random(len, seed));
         let [u, v, mut w, mut x] = values.each_ref().map(|values| host_field(values));
         let [a, b, mut c, mut d] = values.map(|values| gpu.field(values).unwrap());

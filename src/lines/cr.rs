@@ -1,0 +1,84 @@
+//! Cyclic reduction with the coefficients worked out beforehand.
+
+use super::BandedMatrix;
+
+/// Cyclic reduction of one open tridiagonal matrix (Srinath 2015, eq. 1.7 to 1.13), for any number of rows: a neighbour
+/// beyond the last row counts as an equation of its own, x = 0.
+///
+/// Level l has the rows (r + 1) 2ˡ − 1, r = 0, 1, ... Its odd r stay, with
+/// ```text
+/// d'[r] = d[r] − k1 d[r−1] − k2 d[r+1],   k1 = a[r] / b[r−1],  k2 = c[r] / b[r+1]
+/// ```
+/// and make the next level; its even r follow on the way back,
+/// ```text
+/// x[r] = d[r] / b[r] − (a[r] / b[r]) x[r−1] − (c[r] / b[r]) x[r+1]
+/// ```
+/// The last level has one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CyclicReduction {
+    /// From the finest to the coarsest that has two rows or more.
+    pub levels: Vec<Level>,
+    /// 1 / b of the row that is left.
+    pub last: f64,
+}
+
+/// The coefficients of one level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// Number of rows.
+    pub rows: usize,
+    /// [k1, k2] of rows 1, 3, 5 ...
+    pub forward: Vec<[f64; 2]>,
+    /// [1 / b, a / b, c / b] of rows 0, 2, 4 ...
+    pub backward: Vec<[f64; 3]>,
+}
+
+impl CyclicReduction {
+    /// Work out the coefficients of an open tridiagonal matrix.
+    ///
+    /// # Panics
+    /// Where the matrix is cyclic or has more than three diagonals.
+    pub fn new(matrix: &BandedMatrix) -> Self {
+        assert!(!matrix.is_cyclic() && matrix.half_band() <= 1, "not an open tridiagonal matrix");
+        let row = |m| [matrix.entry(m, -1), matrix.entry(m, 0), matrix.entry(m, 1)];
+        let mut rows: Vec<[f64; 3]> = (0..matrix.len()).map(row).collect();
+        let mut levels = Vec::new();
+        while rows.len() > 1 {
+            let mut forward = Vec::new();
+            let mut kept = Vec::new();
+            for r in (1..rows.len()).step_by(2) {
+                let [a, b, c] = rows[r];
+                let below = rows[r - 1];
+                let above = rows.get(r + 1).copied().unwrap_or([0.0, 1.0, 0.0]);
+                let (k1, k2) = (a / below[1], c / above[1]);
+                forward.push([k1, k2]);
+                kept.push([-below[0] * k1, b - below[2] * k1 - above[0] * k2, -above[2] * k2]);
+            }
+            let backward = rows.iter().step_by(2).map(|[a, b, c]| [1.0 / b, a / b, c / b]);
+            levels.push(Level { rows: rows.len(), forward, backward: backward.collect() });
+            rows = kept;
+        }
+        Self { levels, last: 1.0 / rows[0][1] }
+    }
+
+    /// Solve in place.
+    pub fn solve(&self, x: &mut [f64]) {
+        let row = |level: usize, r: usize| ((r + 1) << level) - 1;
+        for (l, level) in self.levels.iter().enumerate() {
+            for (i, [k1, k2]) in level.forward.iter().enumerate() {
+                let r = 2 * i + 1;
+                let above = if r + 1 < level.rows { x[row(l, r + 1)] } else { 0.0 };
+                x[row(l, r)] -= k1 * x[row(l, r - 1)] + k2 * above;
+            }
+        }
+        x[row(self.levels.len(), 0)] *= self.last;
+        for (l, level) in self.levels.iter().enumerate().rev() {
+            for (i, [inverse, a, c]) in level.backward.iter().enumerate() {
+                let r = 2 * i;
+                let below = if r > 0 { x[row(l, r - 1)] } else { 0.0 };
+                let above = if r + 1 < level.rows { x[row(l, r + 1)] } else { 0.0 };
+                x[row(l, r)] = x[row(l, r)] * inverse - a * below - c * above;
+            }
+        }
+    }
+}

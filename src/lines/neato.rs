@@ -1,0 +1,74 @@
+//! Cyclic reduction of near-Toeplitz matrices: a handful of constants a level.
+
+use super::{CyclicReduction, Level};
+
+/// Special rows at either end that the tables have room for.
+const MOST: usize = 3;
+
+/// The coefficients of [`CyclicReduction`] where all rows of a level but a few at either end have the same (Srinath
+/// 2015, chapter 2). The thesis has one special row an end and 2ᵏ rows; closures with two or three rows, and any number
+/// of rows, make up to three.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NearToeplitz {
+    /// Special rows at either end.
+    pub ends: usize,
+    /// Rows of every level.
+    pub rows: Vec<usize>,
+    /// [k1, k2] of every level and class of odd rows; `2 ends + 1` classes.
+    pub forward: Vec<Vec<[f64; 2]>>,
+    /// [1 / b, a / b, c / b] of every level and class of even rows.
+    pub backward: Vec<Vec<[f64; 3]>>,
+    /// 1 / b of the row that is left.
+    pub last: f64,
+}
+
+impl NearToeplitz {
+    /// The classes of `reduction`, or `None` where more than three rows at an end are special.
+    pub fn new(reduction: &CyclicReduction) -> Option<Self> {
+        let all = |ends: usize| -> Option<Self> {
+            let mut classes = Self {
+                ends,
+                rows: Vec::new(),
+                forward: Vec::new(),
+                backward: Vec::new(),
+                last: reduction.last,
+            };
+            for Level { rows, forward, backward } in &reduction.levels {
+                classes.rows.push(*rows);
+                classes.forward.push(by_class(forward, 1, *rows, ends)?);
+                classes.backward.push(by_class(backward, 0, *rows, ends)?);
+            }
+            Some(classes)
+        };
+        (1..=MOST).find_map(all)
+    }
+}
+
+/// The class of row r of a level: 0 .. `ends` from the left, the inner rows, then on to the last row.
+fn class(r: usize, rows: usize, ends: usize) -> usize {
+    if r < ends {
+        r
+    } else if r + ends < rows {
+        ends
+    } else {
+        2 * ends + 1 + r - rows
+    }
+}
+
+/// The coefficients of rows `first`, `first` + 2, ... by class, or `None` where rows of one class differ. Equal rows are
+/// equal bit for bit: they come from the same numbers by the same operations.
+fn by_class<const W: usize>(
+    rows: &[[f64; W]],
+    first: usize,
+    count: usize,
+    ends: usize,
+) -> Option<Vec<[f64; W]>> {
+    let mut classes = vec![None; 2 * ends + 1];
+    for (i, row) in rows.iter().enumerate() {
+        let known = classes[class(first + 2 * i, count, ends)].get_or_insert(*row);
+        if known != row {
+            return None;
+        }
+    }
+    Some(classes.into_iter().map(|row| row.unwrap_or([0.0; W])).collect())
+}

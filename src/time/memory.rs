@@ -1,0 +1,81 @@
+//! Whether a run fits into memory.
+
+use crate::backend::device::{self, Device};
+use crate::config::{Config, Precision};
+use crate::error::{Error, Result};
+use crate::physics::{Viscosity, composed_room};
+use crate::scheme::Form;
+
+/// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system ends the
+/// program for it.
+///
+/// # Errors
+/// [`Error::Config`] with what is needed, what is there, and what would fit.
+#[allow(clippy::cast_precision_loss, reason = "for a message")]
+pub(super) fn check_memory(config: &Config) -> Result<()> {
+    const GIB: f64 = (1_u64 << 30) as f64;
+    let needed = bytes(config, fields(config));
+    match available_memory() {
+        Some(available) if needed > available => {
+            let fits = (available / needed).cbrt();
+            let [x, y, z] = config.grid.points;
+            Err(Error::Config(vec![
+                format!(
+                    "error: {x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free",
+                    needed / GIB,
+                    available / GIB
+                ),
+                format!(
+                    "       use at most {fits:.2} times as many points along each axis, or \
+                     `compute.precision = \"f32\"`, or an integrator in 2N storage"
+                ),
+                "1 error; nothing was run".to_string(),
+            ]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The same for the memory of a device, where operators keep what they make.
+///
+/// # Errors
+/// [`Error::Config`] with what is needed, what is there, and what would fit.
+pub(super) fn check_device_memory(config: &Config, on: &Device) -> Result<()> {
+    let room = match config.case.scalar() {
+        Some(_) => 2,
+        None => composed_room(&config.scheme, &config.gas),
+    };
+    let needed = bytes(config, fields(config) + room);
+    device::check_memory(on.info(), on.free_memory(), needed, config.grid.points)
+}
+
+/// Bytes of so many fields.
+#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
+fn bytes(config: &Config, fields: usize) -> f64 {
+    let bytes = match config.compute.precision {
+        Precision::F64 => 8.0,
+        Precision::F32 => 4.0,
+    };
+    config.grid.points.iter().map(|&n| n as f64).product::<f64>() * fields as f64 * bytes
+}
+
+/// Fields that a run holds all the time.
+fn fields(config: &Config) -> usize {
+    let states = match config.time.integrator.form {
+        Form::LowStorage { .. } => 2,
+        Form::Butcher { b, .. } => b.len() + 2,
+    };
+    let constant_mu = config.gas.viscosity == Viscosity::Constant;
+    match config.case.scalar() {
+        Some(_) => states,
+        None => 5 * states + if constant_mu { 14 } else { 16 },
+    }
+}
+
+/// Bytes that the system can still give, where it tells (Linux).
+fn available_memory() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024.0)
+}
