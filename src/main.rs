@@ -1,5 +1,6 @@
 //! The command line: arguments to configuration to run. The only place that prints an error and sets an exit code.
 
+use std::convert::identity;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Parser, Subcommand};
+use kolmo::backend::device::{Api, DeviceInfo, cuda, devices};
 use kolmo::cases::{Case, NAMES, input};
 use kolmo::config::{self, Config};
 use kolmo::io::progress::tell;
@@ -28,7 +30,7 @@ struct Arguments {
 enum Command {
     /// Run a simulation.
     #[command(
-        after_help = "Examples:\n  kolmo run taylor-green\n  kolmo run configs/tgv-re1600-ma0.1-128.toml --set grid.points=[64,64,64] --out runs/re1600-64"
+        after_help = "Examples:\n  kolmo run taylor-green\n  kolmo run configs/tgv-re1600-ma0.1-128.toml --set grid.points=[64,64,64] --out runs/re1600-64\n  kolmo run taylor-green --backend cuda --device 1\n  kolmo run taylor-green --backend opencl --set compute.precision=f32"
     )]
     Run {
         /// An input file, or the name of a case for its built-in input.
@@ -39,9 +41,12 @@ enum Command {
         /// The run directory, instead of `output.directory`.
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
-        /// Where to compute: auto or cpu.
+        /// Where to compute: auto, cpu, cuda or opencl.
         #[arg(long)]
         backend: Option<String>,
+        /// Which of the backend's devices, by its number in `kolmo info`.
+        #[arg(long, value_name = "N")]
+        device: Option<usize>,
         /// Replace a run that is in the directory already.
         #[arg(long)]
         overwrite: bool,
@@ -82,8 +87,8 @@ fn main() -> ExitCode {
 
 fn execute(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Run { input, set, out, backend, overwrite } => {
-            start(&Typed { input, set, backend, out }, overwrite)
+        Command::Run { input, set, out, backend, device, overwrite } => {
+            start(&Typed { input, set, backend, device, out }, overwrite)
         }
         Command::Init { case } => say(built_in(&case)?),
         Command::Cases => {
@@ -116,6 +121,7 @@ struct Typed {
     input: String,
     set: Vec<String>,
     backend: Option<String>,
+    device: Option<usize>,
     out: Option<PathBuf>,
 }
 
@@ -128,6 +134,7 @@ impl Typed {
         let mut option = |name: &str, value: String| words.extend([name.into(), value]);
         self.set.iter().for_each(|set| option("--set", set.clone()));
         self.backend.iter().for_each(|backend| option("--backend", backend.clone()));
+        self.device.iter().for_each(|device| option("--device", device.to_string()));
         out.into_iter().for_each(|out| option("--out", out.to_string_lossy().into()));
         words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
@@ -150,6 +157,7 @@ fn quoted(word: &str) -> String {
 fn start(typed: &Typed, overwrite: bool) -> Result<ExitCode> {
     let mut set = typed.set.clone();
     set.extend(typed.backend.iter().map(|name| format!("compute.backend={name}")));
+    set.extend(typed.device.iter().map(|index| format!("compute.device={index}")));
     let mut config = configuration(&typed.input, &set)?;
     if let Some(out) = &typed.out {
         config.output.directory = out.clone();
@@ -231,14 +239,53 @@ fn info() -> Result<ExitCode> {
          cores    {}\n\
          threads  {}\n\
          simd     {}\n\
-         gpu      not used by this version\n\
+         {}{}{}\
          mpi      not used by this version; one rank\n",
         env!("CARGO_PKG_VERSION"),
         machine.cpu,
         machine.cores,
         machine.threads,
-        machine.simd
+        machine.simd,
+        listed("cuda", &devices(Api::Cuda)),
+        compiler(),
+        listed("opencl", &devices(Api::OpenCl)),
     ))
+}
+
+/// The devices of an interface, a line or more for each, or why there are none.
+fn listed(label: &str, devices: &Result<Vec<DeviceInfo>>) -> String {
+    match devices {
+        Ok(devices) if devices.is_empty() => format!("{label:8} no device\n"),
+        Ok(devices) => devices.iter().map(|device| described(label, device)).collect(),
+        Err(why) => format!("{label:8} {}\n", why.to_string().replace('\n', "\n  ")),
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "to be read")]
+fn described(label: &str, device: &DeviceInfo) -> String {
+    let kind = if device.is_gpu { "" } else { " (a CPU; `auto` does not take it)" };
+    let bits = if device.has_f64 { "f64 and f32" } else { "f32 only" };
+    format!(
+        "{label:8} {}: {}{kind}\n         {}; {:.1} GiB of memory, {} KiB on chip a block, {bits}\n",
+        device.index,
+        device.name,
+        device.driver,
+        device.memory as f64 / f64::from(1 << 30),
+        device.on_chip >> 10,
+    )
+}
+
+/// CUDA's compiler, which is a library of its own; without a driver, any that is there.
+fn compiler() -> String {
+    let found = match devices(Api::Cuda) {
+        Ok(_) => cuda::compiler(0).map_err(|why| why.to_string().replace('\n', "\n  ")),
+        Err(_) => cuda::Nvrtc::first().ok_or("not found".to_string()),
+    };
+    let said = found.map_or_else(identity, |nvrtc| {
+        let (major, minor) = nvrtc.version();
+        format!("{major}.{minor}, {}", nvrtc.path().display())
+    });
+    format!("nvrtc    {said}\n")
 }
 
 /// Print to standard output. A reader that has gone away, such as `head`, has what it wanted.

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kolmo::Real;
 use kolmo::backend::cpu::Cpu;
-use kolmo::backend::cpu::Field;
 use kolmo::time::Simulation;
 
 /// The system's allocator, which counts what watched threads ask for.

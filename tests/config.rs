@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use kolmo::Error;
 use kolmo::cases::{Case, Domain, NAMES, Start, TaylorGreen, input};
 use kolmo::config::{
-    Backend, Config, Convection, EnergyForm, FilterConfig, Precision, Schedule, StepSize, Variable,
-    ViscousForm, parse,
+    Backend, Config, Convection, EnergyForm, FilterConfig, LINE_SOLVERS, Pencils, Precision,
+    Schedule, StepSize, Variable, ViscousForm, parse,
 };
 use kolmo::physics::Viscosity;
 
@@ -34,11 +34,25 @@ fn three_keys_are_enough_and_the_rest_has_the_documented_defaults() {
     assert_eq!(config.time.integrator.name, "hale64");
     assert_eq!(config.time.step, StepSize::Cfl(0.8));
     assert_eq!((config.time.end, config.time.max_steps), (Some(1.0), None));
-    assert_eq!(config.compute.backend, Backend::Auto);
+    assert_eq!((config.compute.backend, config.compute.device), (Backend::Auto, 0));
+    assert_eq!((config.compute.line_solver, config.compute.pencils), (None, Pencils::Strided));
     assert_eq!((config.compute.threads, config.compute.precision), (None, Precision::F64));
     assert_eq!(config.output.directory, PathBuf::from("runs/taylor-green"));
     assert_eq!(config.output.series, Schedule { every_steps: Some(10), ..Schedule::default() });
     assert_eq!(config.output.fields, None);
+}
+
+#[test]
+fn every_line_solver_can_be_asked_of_a_device_and_only_thomas_of_the_cpu() {
+    for name in LINE_SOLVERS {
+        let set = format!("compute.line_solver={name}");
+        for backend in ["auto", "cuda", "opencl"] {
+            let config = read(LEAST, &[&set, &format!("compute.backend={backend}")]);
+            assert_eq!(config.compute.line_solver, Some(name));
+        }
+        let on_cpu = parse(LEAST, "in.toml", &[set, "compute.backend=cpu".into()]);
+        assert_eq!(on_cpu.is_ok(), name == "thomas", "{name}");
+    }
 }
 
 #[test]
@@ -62,7 +76,7 @@ fn every_energy_form_goes_with_every_convective_form() {
 
 #[test]
 fn a_resolved_configuration_reads_back_as_the_same() {
-    let sets: [&[&str]; 9] = [
+    let sets: [&[&str]; 11] = [
         &[],
         &[
             "case.reynolds=inf",
@@ -79,6 +93,8 @@ fn a_resolved_configuration_reads_back_as_the_same() {
             "output.series.every_time=0.1",
             "output.series.every_wall=60",
         ],
+        &["compute.backend=cuda", "compute.device=3", "compute.line_solver=chunked"],
+        &["compute.backend=opencl", "compute.pencils=permuted"],
         &["output.fields.every_wall=3600", "output.fields.variables=[\"vorticity\", \"density\"]"],
     ];
     for set in sets {

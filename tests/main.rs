@@ -13,6 +13,8 @@ mod config;
 mod conservation;
 mod convergence;
 mod device;
+mod device_nvrtc;
+mod device_runtime;
 mod forms;
 mod invariance;
 mod io;

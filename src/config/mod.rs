@@ -136,11 +136,31 @@ pub enum StepSize {
 pub struct ComputeConfig {
     /// Where fields live.
     pub backend: Backend,
+    /// Number of the device among those of its interface.
+    pub device: usize,
     /// Threads; `None` is one per core.
     pub threads: Option<usize>,
     /// Precision of the fields.
     pub precision: Precision,
+    /// How a device solves line systems, one of [`LINE_SOLVERS`]; `None` is the best for each operator.
+    pub line_solver: Option<&'static str>,
+    /// How a device solves lines along y and z.
+    pub pencils: Pencils,
 }
+
+/// What the user types for the line solvers, other than "auto". The CPU has `thomas` only.
+pub const LINE_SOLVERS: [&str; 10] = [
+    "thomas",
+    "cr",
+    "cr-sorted-direct",
+    "cr-sorted-stepwise",
+    "pcr",
+    "neato-global",
+    "neato-shared",
+    "pcr-banded",
+    "chunked",
+    "cusparse",
+];
 
 /// Where fields live and loops run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,6 +169,19 @@ pub enum Backend {
     Auto,
     /// Threads and SIMD on the host.
     Cpu,
+    /// An NVIDIA GPU.
+    Cuda,
+    /// A GPU of any maker, or a CPU through PoCL.
+    OpenCl,
+}
+
+/// How lines along y and z, whose points lie far apart, are solved on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pencils {
+    /// Where they lie.
+    Strided,
+    /// After the field is permuted so that a line's points are neighbours; then it is permuted back.
+    Permuted,
 }
 
 /// Floating-point format of the fields.

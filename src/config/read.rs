@@ -6,8 +6,8 @@ use super::problems::Problems;
 use super::section::{FILTER_ALPHA, POSITIVE, Section, WordOrTable};
 use super::value::{Place, Table};
 use super::{
-    Backend, ComputeConfig, Config, Convection, EnergyForm, FilterConfig, GridConfig, Precision,
-    SchemeConfig, StepSize, TimeConfig, ViscousForm, case, document, output,
+    Backend, ComputeConfig, Config, Convection, EnergyForm, FilterConfig, GridConfig, LINE_SOLVERS,
+    Pencils, Precision, SchemeConfig, StepSize, TimeConfig, ViscousForm, case, document, output,
 };
 use crate::Result;
 use crate::cases::{Case, Domain};
@@ -20,6 +20,8 @@ pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
 const MOST_POINTS: i32 = 65536;
 /// Most threads that a user may ask for.
 const MOST_THREADS: u64 = 4096;
+/// Largest number of a device that a user may ask for.
+const LAST_DEVICE: u64 = 1023;
 /// `time.cfl` where the user gives neither it nor `dt`.
 const CFL: f64 = 0.8;
 
@@ -39,6 +41,14 @@ pub(super) const VISCOUS: [(&str, ViscousForm); 3] = [
     ("midpoint", ViscousForm::Midpoint),
     ("conservative", ViscousForm::Conservative),
 ];
+pub(super) const BACKENDS: [(&str, Backend); 4] = [
+    ("auto", Backend::Auto),
+    ("cpu", Backend::Cpu),
+    ("cuda", Backend::Cuda),
+    ("opencl", Backend::OpenCl),
+];
+pub(super) const PENCILS: [(&str, Pencils); 2] =
+    [("strided", Pencils::Strided), ("permuted", Pencils::Permuted)];
 
 /// Read the input file at `path`, changed by `overrides`, the `key.path=value` of each `--set`.
 ///
@@ -256,24 +266,31 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
 
 /// `[compute]`
 fn compute(section: &Section<'_>) -> ComputeConfig {
-    let backends = [
-        ("auto", Some(Backend::Auto)),
-        ("cpu", Some(Backend::Cpu)),
-        ("cuda", None),
-        ("opencl", None),
-    ];
-    let backend = section.choice("backend", &backends);
-    if backend == Some(None) {
-        section.reject_value(
-            "backend",
-            "this version of kolmo runs on the CPU only",
-            "use `cpu` or `auto`",
-        );
-    }
+    let backend = section.choice("backend", &BACKENDS).unwrap_or(Backend::Auto);
+    let device = section.integer("device", 0, LAST_DEVICE).unwrap_or(0);
     let threads = section.integer_or_auto("threads", 1, MOST_THREADS);
     let precisions = [("f64", Precision::F64), ("f32", Precision::F32)];
     let precision = section.choice("precision", &precisions).unwrap_or(Precision::F64);
-    section.choice("line_solver", &[("auto", ()), ("thomas", ())]);
+    let solvers: Vec<(&str, Option<&'static str>)> = std::iter::once(("auto", None))
+        .chain(LINE_SOLVERS.map(|name| (name, Some(name))))
+        .collect();
+    let line_solver = section.choice("line_solver", &solvers).flatten();
+    let pencils = section.choice("pencils", &PENCILS).unwrap_or(Pencils::Strided);
+    if backend == Backend::Cpu {
+        let refuse = |key, why: &str| {
+            let advice = "use `--backend cuda` or `--backend opencl`, or take this out";
+            section.reject_value(key, why, advice);
+        };
+        if device != 0 {
+            refuse("device", "the CPU is one device, number 0");
+        }
+        if line_solver.is_some_and(|name| name != "thomas") {
+            refuse("line_solver", "the CPU has `thomas` only");
+        }
+        if pencils == Pencils::Permuted {
+            refuse("pencils", "the CPU solves lines where they lie");
+        }
+    }
     let one_rank = "this version of kolmo runs on one rank";
     let distributed =
         ["auto", "neighbour", "pcr", "gather", "transpose", "chain"].map(|name| (name, name));
@@ -285,8 +302,11 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
     }
     section.finish();
     ComputeConfig {
-        backend: backend.flatten().unwrap_or(Backend::Auto),
+        backend,
+        device: usize::try_from(device).unwrap_or(0),
         threads: threads.and_then(|threads| usize::try_from(threads).ok()),
         precision,
+        line_solver,
+        pencils,
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt::{Display, Write};
 
 use super::case::{MODES, SHAPES, STARTS};
-use super::read::{CONVECTIONS, ENERGIES, VISCOUS};
+use super::read::{BACKENDS, CONVECTIONS, ENERGIES, PENCILS, VISCOUS};
 use super::value::number;
-use super::{Backend, Config, FilterConfig, Precision, Schedule, SchemeConfig, StepSize};
+use super::{Config, FilterConfig, Precision, Schedule, SchemeConfig, StepSize};
 use crate::cases::Case;
 use crate::physics::Viscosity;
 
@@ -127,19 +127,16 @@ impl Config {
 
     fn write_compute(&self, text: &mut Text) {
         text.section("compute");
-        text.word(
-            "backend",
-            match self.compute.backend {
-                Backend::Auto => "auto",
-                Backend::Cpu => "cpu",
-            },
-        );
+        text.word("backend", name(&BACKENDS, self.compute.backend));
+        text.key("device", self.compute.device);
         match self.compute.threads {
             None => text.word("threads", "auto"),
             Some(threads) => text.key("threads", threads),
         }
         text.word("precision", self.compute.precision.name());
-        for key in ["line_solver", "distributed", "ranks"] {
+        text.word("line_solver", self.compute.line_solver.unwrap_or("auto"));
+        text.word("pencils", name(&PENCILS, self.compute.pencils));
+        for key in ["distributed", "ranks"] {
             text.word(key, "auto");
         }
     }

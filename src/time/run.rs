@@ -56,9 +56,14 @@ pub fn run(
     };
     let device = Device::open(api, index)?;
     check_device_memory(config, &device)?;
+    let len = config.grid.points.iter().product();
     match compute.precision {
-        Precision::F64 => on(Gpu::<f64>::of(device, config)?, config, directory, log, stop),
-        Precision::F32 => on(Gpu::<f32>::of(device, config)?, config, directory, log, stop),
+        Precision::F64 => {
+            on(Gpu::<f64>::configured(device, len, compute)?, config, directory, log, stop)
+        }
+        Precision::F32 => {
+            on(Gpu::<f32>::configured(device, len, compute)?, config, directory, log, stop)
+        }
     }
 }
 

@@ -66,7 +66,11 @@ fn a_wrong_input_is_refused_with_status_2_and_leaves_no_directory() {
         (small(&["--set", "time.clf=0.5"]), "unknown key `clf` in [time]; did you mean `cfl`?"),
         (small(&["--set", "scheme.filter=yes"]), "filter = \"yes\": unknown"),
         (small(&["--set", "time"]), "no `=` in it"),
-        (small(&["--backend", "cuda"]), "runs on the CPU only"),
+        (small(&["--backend", "cpu", "--device", "1"]), "device = 1: the CPU is one device"),
+        (
+            small(&["--backend", "opencl", "--device", "999"]),
+            "compute.device = 999: the last OpenCL",
+        ),
         (small(&["--out", "file"]), "file is a file"),
         (small(&["--set", "grid.points=[4, 16, 16]"]), "4 points along x"),
         (small(&["--set", "grid.points=[60000, 60000, 60000]"]), "GiB"),
@@ -95,4 +99,44 @@ fn a_directory_that_cannot_be_made_is_a_failure_with_its_path() {
     let outcome = kolmo(dir.path(), small(&["--out", "file/run"]));
     assert_eq!(outcome.code, Some(1), "{}", outcome.err);
     assert!(outcome.err.starts_with("error: file/run: "), "{}", outcome.err);
+}
+
+#[test]
+fn without_a_gpu_what_only_a_gpu_does_is_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    for (further, message, advice) in [
+        (&["--backend", "cuda"][..], "error: CUDA cannot be used: ", "use `--backend opencl`"),
+        (&["--backend", "opencl"], "error: no OpenCL device was found", "install"),
+        (&["--device", "1"], "error: compute.device = 1: there is no such GPU", "`kolmo info`"),
+        (
+            &["--set", "compute.line_solver=pcr"],
+            "error: compute.line_solver = \"pcr\" needs a GPU, and none was found",
+            "take it out",
+        ),
+        (
+            &["--set", "compute.pencils=permuted"],
+            "error: compute.pencils = \"permuted\" needs a GPU, and none was found",
+            "take it out",
+        ),
+    ] {
+        let outcome = without_devices(dir.path(), small(further));
+        assert_eq!(outcome.code, Some(2), "{further:?}: {}", outcome.err);
+        assert!(outcome.err.starts_with(message), "{}", outcome.err);
+        assert!(outcome.err.contains(advice), "{}", outcome.err);
+        assert!(names(dir.path()).is_empty());
+    }
+    let info = without_devices(dir.path(), vec!["info"]).out;
+    assert!(info.contains("cuda     CUDA cannot be used: "), "{info}");
+    assert!(info.contains("opencl   no device\n"), "{info}");
+    let outcome = without_devices(dir.path(), small(&["--set", "compute.line_solver=thomas"]));
+    assert_eq!(outcome.code, Some(0), "{}", outcome.err);
+}
+
+/// Run `kolmo` where neither CUDA nor OpenCL shows a device, whatever the machine has.
+fn without_devices(directory: &Path, arguments: Vec<&str>) -> Outcome {
+    let none = directory.join("no drivers");
+    let mut command = Command::new(KOLMO);
+    command.args(arguments).current_dir(directory);
+    command.env("CUDA_VISIBLE_DEVICES", "").env("OCL_ICD_VENDORS", none);
+    command.output().unwrap().into()
 }

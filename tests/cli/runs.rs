@@ -170,7 +170,7 @@ fn the_picture_of_the_readme_is_drawn_from_a_run() {
 fn info_says_what_the_machine_has_and_help_of_every_command_has_an_example() {
     let dir = tempfile::tempdir().unwrap();
     let info = done(dir.path(), ["info"]).out;
-    for name in ["kolmo", "cpu", "cores", "threads", "simd", "gpu", "mpi"] {
+    for name in ["kolmo", "cpu", "cores", "threads", "simd", "cuda", "nvrtc", "opencl", "mpi"] {
         assert!(info.lines().any(|line| line.starts_with(name)), "{name} in {info}");
     }
     for command in ["run", "init", "cases", "info", "plot"] {

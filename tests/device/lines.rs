@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kolmo::Real;
 use kolmo::backend::cpu::Cpu;
 use kolmo::backend::device::*;
+use kolmo::config::Pencils;
 use kolmo::engine::{LineOperators, Op};
 use kolmo::grid::{Axis, Grid};
 use kolmo::scheme::*;

@@ -2,8 +2,8 @@
 
 use kolmo::backend::Backend;
 use kolmo::backend::cpu::{Cpu, Field};
-use kolmo::backend::device::{Api, Device, Gpu, Pencils};
-use kolmo::config::{Config, Variable, load};
+use kolmo::backend::device::{Api, Device, Gpu};
+use kolmo::config::{Config, Pencils, Variable, load};
 use kolmo::engine::{Formula, Number};
 use kolmo::time::Simulation;
 use kolmo::{Error, Real};
@@ -314,5 +314,29 @@ fn formulas_give_at_every_point_what_they_give_on_the_host() {
                 assert!((found - expected).abs() <= 1e-14 * expected.abs().max(1.0));
             }
         }
+    }
+}
+
+/// Numbers that change from launch to launch stand one behind the other, f32 and f64 alike.
+#[test]
+fn both_precisions_share_a_device() {
+    let (len, [a, b]) = (257, [0.1, 0.7]);
+    let single = Gpu::<f32>::new(device(), len, None, Pencils::Strided).unwrap();
+    let double = Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
+    let scaled = (single.mapping(Scaled).unwrap(), double.mapping(Scaled).unwrap());
+    let ones = (single.field(vec![1.0; len]).unwrap(), double.field(vec![1.0; len]).unwrap());
+    let mut results = (single.zeros(len).unwrap(), double.zeros(len).unwrap());
+    single.map(&scaled.0, [&ones.0], [&mut results.0], [a]);
+    double.map(&scaled.1, [&ones.1], [&mut results.1], [b]);
+    assert!(double.values(&results.1).unwrap().iter().all(|x| *x == b));
+    assert!(single.values(&results.0).unwrap().iter().all(|x| *x == 0.1));
+}
+
+/// s u.
+struct Scaled;
+
+impl Formula<1, 1, 1> for Scaled {
+    fn at<N: Number>(&self, [u]: [N; 1], _: [N; 1], [s]: [N; 1]) -> [N; 1] {
+        [s * u]
     }
 }

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::formula::Prepared;
-use super::lines::{DeviceOperator, LineSolver, Operand, Pencils};
+use super::lines::{DeviceOperator, LineSolver, Operand};
 use super::program::Program;
-use super::{Api, Buffer, Device, Scratch};
+use super::{Api, Buffer, Device, Scratch, choose};
 use crate::backend::Backend;
-use crate::config::{ComputeConfig, Config};
+use crate::config::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, Sweep};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::real::Real;
 
@@ -66,12 +66,13 @@ impl<T: Real> Gpu<T> {
         Ok(gpu)
     }
 
-    /// Fields of the grid of `config`, and lines solved as it says.
+    /// Fields of `len` values on `device`, lines solved as `compute` says.
     ///
     /// # Errors
     /// What the driver or the compiler says.
-    pub fn of(device: Arc<Device>, config: &Config) -> Result<Self> {
-        Self::new(device, config.grid.points.iter().product(), None, Pencils::Strided)
+    pub fn configured(device: Arc<Device>, len: usize, compute: &ComputeConfig) -> Result<Self> {
+        let solver = compute.line_solver.and_then(LineSolver::from_name);
+        Self::new(device, len, solver, compute.pencils)
     }
 
     /// The device.
@@ -106,8 +107,11 @@ impl<T: Real> Backend for Gpu<T> {
     type Program = Program<T>;
     type Prepared<F: Send + Sync + 'static> = Prepared<F>;
 
-    fn open(_compute: &ComputeConfig, len: usize) -> Result<Self> {
-        Self::new(Device::open(Api::OpenCl, 0)?, len, None, Pencils::Strided)
+    fn open(compute: &ComputeConfig, len: usize) -> Result<Self> {
+        let Some((api, index)) = choose(compute)? else {
+            return Err(Error::Device("no GPU was found; `kolmo info` says why".into()));
+        };
+        Self::configured(Device::open(api, index)?, len, compute)
     }
 
     fn name(&self) -> &'static str {

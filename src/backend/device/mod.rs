@@ -5,12 +5,15 @@
 //! such a thing. Numbers that change from run to run (dt) lie in device memory, not among the arguments of a kernel, so
 //! that the lists of two steps are the same.
 
+mod choice;
+pub mod cuda;
 mod formula;
 mod gpu;
 mod lines;
 mod opencl;
 mod program;
 mod queue;
+mod recording;
 mod runtime;
 mod scratch;
 mod text;
@@ -18,22 +21,30 @@ mod text;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+pub use choice::{check_memory, choose};
 pub use gpu::Gpu;
-pub use lines::{DeviceOperator, LineSolver, Operand, Pencils, obstacle};
+pub use lines::{DeviceOperator, LineSolver, Operand, obstacle};
 pub use queue::{Arg, Device, Kernel, Traffic};
+pub use recording::{RecordedKernel, Recording};
 pub use runtime::{Api, DeviceInfo, Source};
 pub use scratch::Scratch;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::real::Real;
 use runtime::{Handle, Runtime};
 
 /// The text that makes CUDA C of a kernel file, or OpenCL C.
 const PRELUDE: &str = include_str!("../../../kernels/prelude.cu");
 
-/// The devices of this machine, GPUs first within each interface.
-pub fn devices() -> Vec<DeviceInfo> {
-    opencl::list()
+/// The devices that `api` has on this machine, GPUs first.
+///
+/// # Errors
+/// The sentence why CUDA has none.
+pub fn devices(api: Api) -> Result<Vec<DeviceInfo>> {
+    match api {
+        Api::Cuda => cuda::list(),
+        Api::OpenCl => Ok(opencl::list()),
+    }
 }
 
 /// Open device `index` of those that `api` has.
@@ -43,7 +54,7 @@ pub fn devices() -> Vec<DeviceInfo> {
 fn open(api: Api, index: usize) -> Result<Arc<dyn Runtime>> {
     match api {
         Api::OpenCl => Ok(Arc::new(opencl::OpenCl::open(index)?)),
-        Api::Cuda => Err(Error::Device("CUDA is not built in".into())),
+        Api::Cuda => Ok(Arc::new(cuda::Cuda::open(index)?)),
     }
 }
 
@@ -123,14 +134,4 @@ fn bytes_of<T: Real>(values: &[T]) -> &[u8] {
 fn bytes_of_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
     // SAFETY: as above, and any four or eight bytes are an f32 or f64.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
-}
-
-// STUB
-/// .
-pub fn choose(_: &crate::config::ComputeConfig) -> Result<Option<(Api, usize)>> {
-    Ok(None)
-}
-/// .
-pub fn check_memory(_: &DeviceInfo, _: Option<u64>, _: f64, _: [usize; 3]) -> Result<()> {
-    Ok(())
 }

@@ -173,7 +173,13 @@ impl Runtime for OpenCl {
         event
     }
 
-    fn kernel(&self, source: &Source, entry: &str) -> Result<Handle> {
+    fn kernel(
+        &self,
+        source: &Source,
+        entry: &str,
+        _threads: [u32; 3],
+        _on_chip: usize,
+    ) -> Result<Handle> {
         let mut objects = self.objects();
         if !objects.programs.contains_key(source) {
             let program =

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::runtime::{Argument, Handle, Launch, Runtime};
+use super::recording::{Recorder, Recording};
+use super::runtime::{Argument, Handle, Launch, Runtime, Tridiagonal};
 use super::{Api, Buffer, DeviceInfo, Source};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::real::Real;
 
 /// Numbers that a list of launches may use, 8 bytes each.
@@ -74,10 +75,10 @@ struct Queue {
     scalar_buffer: Option<Handle>,
     /// Lists handed over before, with their graph from the second time on.
     known: HashMap<Vec<Launch>, Option<Handle>>,
-    kernels: HashMap<(Source, String), Handle>,
+    kernels: HashMap<(Source, String, [u32; 3], usize), Handle>,
     traffic: Traffic,
     /// The first refusal since the last time that somebody could be told.
-    error: Option<crate::Error>,
+    error: Option<Error>,
 }
 
 /// A device, the kernels compiled for it, and what it is to do next.
@@ -96,6 +97,16 @@ impl Device {
         let mut queue = Queue::default();
         queue.scalar_buffer = Some(runtime.allocate(8 * SCALARS)?);
         Ok(Arc::new(Self { runtime, queue: Mutex::new(queue) }))
+    }
+
+    /// A device that has what `info` says and computes nothing: memory is the host's, kernels are kept in the
+    /// [`Recording`] and neither compiled nor run. With it the kernels of any computation can be collected on a machine
+    /// without a GPU.
+    pub fn recording(info: DeviceInfo) -> (Arc<Self>, Recording) {
+        let (recorder, recording) = Recorder::new(info);
+        let queue =
+            Queue { scalar_buffer: Some(recorder.reserve(8 * SCALARS)), ..Queue::default() };
+        (Arc::new(Self { runtime: Arc::new(recorder), queue: Mutex::new(queue) }), recording)
     }
 
     /// The device and its limits.
@@ -144,7 +155,7 @@ impl Device {
     /// once.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// Where the device has no such blocks, and what the compiler says.
     pub fn kernel(
         &self,
         source: &Source,
@@ -152,12 +163,13 @@ impl Device {
         threads: [u32; 3],
         on_chip: usize,
     ) -> Result<Kernel> {
+        self.check_block(source, entry, threads, on_chip)?;
         let mut queue = self.queue();
-        let key = (source.clone(), entry.to_string());
+        let key = (source.clone(), entry.to_string(), threads, on_chip);
         let handle = match queue.kernels.get(&key) {
             Some(&handle) => handle,
             None => {
-                let handle = self.runtime.kernel(source, entry)?;
+                let handle = self.runtime.kernel(source, entry, threads, on_chip)?;
                 queue.kernels.insert(key, handle);
                 handle
             }
@@ -165,11 +177,37 @@ impl Device {
         Ok(Kernel { handle, threads, on_chip })
     }
 
+    /// Refuse blocks that the device cannot hold.
+    fn check_block(
+        &self,
+        source: &Source,
+        entry: &str,
+        threads: [u32; 3],
+        on_chip: usize,
+    ) -> Result<()> {
+        let info = self.info();
+        let count: u64 = threads.iter().map(|&n| u64::from(n)).product();
+        let refuse = |what: String, has: usize| {
+            let (kernel, name) = (&source.name, &info.name);
+            let sentence = format!(
+                "the kernel `{entry}` of `{kernel}` takes {what} a block; {name} has {has}"
+            );
+            Err(Error::Device(sentence))
+        };
+        if count > info.block_threads as u64 {
+            return refuse(format!("{count} threads"), info.block_threads);
+        }
+        if on_chip > info.on_chip {
+            return refuse(format!("{on_chip} bytes of on-chip memory"), info.on_chip);
+        }
+        Ok(())
+    }
+
     /// Put a kernel with this many blocks on the list. What goes wrong is told by the next call that returns a result.
     pub fn launch<T: Real>(&self, kernel: &Kernel, blocks: [u32; 3], arguments: &[Arg<'_>]) {
         let mut queue = self.queue();
         let numbers: usize = arguments.iter().map(|arg| arg.scalars().len()).sum();
-        if queue.length >= LONGEST || queue.scalars.len() + 8 * numbers > 8 * SCALARS {
+        if queue.length >= LONGEST || queue.scalars.len() + 8 * (numbers + 1) > 8 * SCALARS {
             let result = self.hand_over(&mut queue);
             queue.note(result);
         }
@@ -187,6 +225,42 @@ impl Device {
             .hand_over(&mut queue)
             .and_then(|()| self.runtime.copy(from.handle, to.handle, from.len * size_of::<T>()));
         queue.note(result);
+    }
+
+    /// Solve `batches` tridiagonal systems of `rows` unknowns by the maker's own library (cuSPARSE), after all work
+    /// queued before. Number b begins `b * stride` numbers after the start of each buffer; `matrix` is the lower diagonal
+    /// (its first number 0), the main and the upper one (its last number 0); `x` holds the right-hand sides before and
+    /// the solutions after.
+    ///
+    /// # Errors
+    /// Where there is no such library, and what it says.
+    ///
+    /// # Panics
+    /// Where a buffer is too short.
+    pub fn solve_tridiagonal<T: Real>(
+        &self,
+        [rows, batches, stride]: [usize; 3],
+        matrix: [&Buffer<T>; 3],
+        x: &Buffer<T>,
+    ) -> Result<()> {
+        let needed = batches.saturating_sub(1) * stride + rows;
+        assert!(matrix.iter().all(|m| m.len >= needed) && x.len >= needed, "a buffer is too short");
+        let whole = |n: usize| {
+            i32::try_from(n).map_err(|_| {
+                Error::Device(format!("cuSPARSE counts to {}; {n} are too many", i32::MAX))
+            })
+        };
+        let systems = Tridiagonal {
+            is_f64: size_of::<T>() == 8,
+            rows: whole(rows)?,
+            batches: whole(batches)?,
+            stride: whole(stride)?,
+            matrix: matrix.map(|m| m.handle),
+            x: x.handle,
+        };
+        let mut queue = self.queue();
+        self.hand_over(&mut queue)?;
+        self.runtime.solve_tridiagonal(&systems)
     }
 
     /// Hand over what is on the list and wait until all is done.
@@ -304,7 +378,10 @@ impl Queue {
                 Arg::Buffer(buffer) => launch.arguments.push(Argument::Buffer(buffer.handle)),
                 Arg::Int(value) => launch.arguments.push(Argument::Int(*value)),
                 Arg::Scalars(values) => {
-                    let first = i32::try_from(self.scalars.len() / size_of::<T>());
+                    // Numbers of both formats may stand on one list.
+                    let start = self.scalars.len().next_multiple_of(size_of::<T>());
+                    self.scalars.resize(start, 0);
+                    let first = i32::try_from(start / size_of::<T>());
                     for &value in *values {
                         self.scalars.extend_from_slice(super::bytes_of(&[T::of(value)]));
                     }

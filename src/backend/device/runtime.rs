@@ -1,10 +1,10 @@
 //! What a driver can do: CUDA and OpenCL behind one small face.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// A buffer, kernel, event or graph of a driver. Its meaning is the runtime's own; 0 is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Handle(pub u64);
+pub(super) struct Handle(pub u64);
 
 /// The programming interface of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -13,6 +13,16 @@ pub enum Api {
     Cuda,
     /// Khronos': GPUs of any maker, and CPUs through PoCL.
     OpenCl,
+}
+
+impl Api {
+    /// As a user calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Api::Cuda => "CUDA",
+            Api::OpenCl => "OpenCL",
+        }
+    }
 }
 
 /// A device and its limits.
@@ -51,7 +61,7 @@ pub struct Source {
 
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Argument {
+pub(super) enum Argument {
     /// A pointer to the start of a buffer.
     Buffer(Handle),
     /// An `int`.
@@ -60,7 +70,7 @@ pub enum Argument {
 
 /// One kernel to be run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Launch {
+pub(super) struct Launch {
     /// The kernel.
     pub kernel: Handle,
     /// Blocks along x, y, z.
@@ -73,9 +83,26 @@ pub struct Launch {
     pub arguments: Vec<Argument>,
 }
 
+/// Many tridiagonal systems in device memory, number b beginning `b * stride` numbers after the start of each buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tridiagonal {
+    /// Numbers are f64, or f32.
+    pub is_f64: bool,
+    /// Unknowns of a system.
+    pub rows: i32,
+    /// Systems.
+    pub batches: i32,
+    /// Numbers from one system to the next.
+    pub stride: i32,
+    /// Lower diagonal (its first number 0), main diagonal, upper diagonal (its last number 0).
+    pub matrix: [Handle; 3],
+    /// Right-hand sides before, solutions after.
+    pub x: Handle,
+}
+
 /// A device with its one queue of work: what is launched, copied and recorded is done in that order. Nothing here waits
 /// for the device but [`Runtime::download`], [`Runtime::finish`] and [`Runtime::seconds`].
-pub trait Runtime: Send + Sync {
+pub(super) trait Runtime: Send + Sync {
     /// The device.
     fn info(&self) -> &DeviceInfo;
 
@@ -109,11 +136,18 @@ pub trait Runtime: Send + Sync {
     /// What the driver says.
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()>;
 
-    /// The kernel `entry` of `source`, compiled, or as it was compiled before. It lives as long as the runtime.
+    /// The kernel `entry` of `source`, compiled, or as it was compiled before, for blocks of `threads` threads and
+    /// `on_chip` bytes. It lives as long as the runtime.
     ///
     /// # Errors
     /// What the compiler says.
-    fn kernel(&self, source: &Source, entry: &str) -> Result<Handle>;
+    fn kernel(
+        &self,
+        source: &Source,
+        entry: &str,
+        threads: [u32; 3],
+        on_chip: usize,
+    ) -> Result<Handle>;
 
     /// Queue one kernel.
     ///
@@ -150,4 +184,15 @@ pub trait Runtime: Send + Sync {
     /// # Errors
     /// What the driver says.
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64>;
+
+    /// Queue the solution of tridiagonal systems by the maker's own library, where there is one.
+    ///
+    /// # Errors
+    /// Where there is none, and what it says.
+    fn solve_tridiagonal(&self, _: &Tridiagonal) -> Result<()> {
+        Err(Error::Device(format!(
+            "the line solver `cusparse` needs a CUDA device; {} is none",
+            self.info().name
+        )))
+    }
 }

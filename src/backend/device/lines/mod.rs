@@ -21,6 +21,7 @@ mod thomas;
 use std::sync::Arc;
 
 use super::{Arg, Buffer, Device, DeviceInfo, Scratch};
+use crate::config::Pencils;
 use crate::engine::LineOperator;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
@@ -92,15 +93,6 @@ impl LineSolver {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|solver| solver.name() == name)
     }
-}
-
-/// What happens to lines along y and z, whose points do not lie side by side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Pencils {
-    /// They are solved where they lie.
-    Strided,
-    /// They are permuted to contiguous lines, and back.
-    Permuted,
 }
 
 /// An operator along one axis of one grid, ready to be applied by one solver.

@@ -1,0 +1,141 @@
+//! Which device a run takes, and whether the run fits on it.
+
+use super::{Api, DeviceInfo, devices};
+use crate::config::{Backend, ComputeConfig, Pencils, Precision};
+use crate::error::{Error, Result};
+
+/// The device that `compute` asks for; `None` is the CPU. `auto` takes CUDA where it can be used, else a GPU of OpenCL,
+/// else the CPU.
+///
+/// # Errors
+/// Where there is no such device, or it cannot do what is asked of it: what there is, and the way out.
+pub fn choose(compute: &ComputeConfig) -> Result<Option<(Api, usize)>> {
+    let index = compute.device;
+    let of = |api| devices(api).unwrap_or_default();
+    let chosen = match compute.backend {
+        Backend::Cpu => None,
+        Backend::Cuda => Some(pick(Api::Cuda, devices(Api::Cuda).map_err(refusal)?, index)?),
+        Backend::OpenCl => Some(pick(Api::OpenCl, of(Api::OpenCl), index)?),
+        Backend::Auto => best(of(Api::Cuda), || of(Api::OpenCl), compute)?,
+    };
+    match chosen {
+        Some(device) => {
+            check_precision(&device, compute.precision)?;
+            Ok(Some((device.api, device.index)))
+        }
+        None => check_cpu(compute).map(|()| None),
+    }
+}
+
+/// Asked for what cannot be had is a mistake of the input: nothing was run.
+fn refusal(why: Error) -> Error {
+    Error::Config(vec![format!("error: {why}")])
+}
+
+/// The device of `auto`; `None` is the CPU.
+fn best(
+    cuda: Vec<DeviceInfo>,
+    open_cl: impl FnOnce() -> Vec<DeviceInfo>,
+    compute: &ComputeConfig,
+) -> Result<Option<DeviceInfo>> {
+    if !cuda.is_empty() {
+        return pick(Api::Cuda, cuda, compute.device).map(Some);
+    }
+    let fits = |device: &DeviceInfo| device.is_gpu && precision_fits(device, compute.precision);
+    let gpus: Vec<DeviceInfo> = open_cl().into_iter().filter(fits).collect();
+    if gpus.is_empty() && compute.device == 0 {
+        return Ok(None);
+    }
+    match gpus.iter().find(|gpu| gpu.index == compute.device).or(gpus.first()) {
+        Some(gpu) if compute.device == 0 || gpu.index == compute.device => Ok(Some(gpu.clone())),
+        _ => Err(Error::Config(vec![
+            format!("error: compute.device = {}: there is no such GPU on this machine", compute.device),
+            "       `kolmo info` lists the devices; name the interface too, as in `--backend opencl`"
+                .to_string(),
+        ])),
+    }
+}
+
+/// Number `index` of `devices`.
+fn pick(api: Api, devices: Vec<DeviceInfo>, index: usize) -> Result<DeviceInfo> {
+    let count = devices.len();
+    devices.into_iter().find(|device| device.index == index).ok_or_else(|| {
+        let name = api.name();
+        let what = match count {
+            0 => format!("no {name} device was found on this machine"),
+            _ => format!(
+                "compute.device = {index}: the last {name} device of this machine is number {}",
+                count - 1
+            ),
+        };
+        let advice = match (api, count) {
+            (Api::OpenCl, 0) => {
+                "install the maker's OpenCL driver, or for a CPU PoCL (apt install \
+                 pocl-opencl-icd ocl-icd-libopencl1); or use `--backend cpu`"
+            }
+            _ => "`kolmo info` lists the devices",
+        };
+        Error::Config(vec![format!("error: {what}"), format!("       {advice}")])
+    })
+}
+
+fn precision_fits(device: &DeviceInfo, precision: Precision) -> bool {
+    precision == Precision::F32 || device.has_f64
+}
+
+fn check_precision(device: &DeviceInfo, precision: Precision) -> Result<()> {
+    if precision_fits(device, precision) {
+        return Ok(());
+    }
+    Err(Error::Config(vec![
+        format!("error: {} does not compute in 64 bit", device.name),
+        "       use `compute.precision = \"f32\"`, or `--backend cpu`".to_string(),
+    ]))
+}
+
+/// What only devices do was asked for, and there is none.
+fn check_cpu(compute: &ComputeConfig) -> Result<()> {
+    let solver = compute.line_solver.filter(|&name| name != "thomas");
+    let what = match (solver, compute.pencils) {
+        (Some(solver), _) => format!("compute.line_solver = \"{solver}\""),
+        (None, Pencils::Permuted) => "compute.pencils = \"permuted\"".to_string(),
+        (None, Pencils::Strided) => return Ok(()),
+    };
+    Err(Error::Config(vec![
+        format!("error: {what} needs a GPU, and none was found: `kolmo info` says why"),
+        "       take it out, or use `--backend opencl` where OpenCL runs on the CPU".to_string(),
+    ]))
+}
+
+/// Refuse a grid whose fields cannot fit on a device, of which `free` bytes are free where its driver tells.
+///
+/// # Errors
+/// [`Error::Config`] with what is needed, what is there, and what would fit.
+#[allow(clippy::cast_precision_loss, reason = "for a message")]
+pub fn check_memory(
+    device: &DeviceInfo,
+    free: Option<u64>,
+    needed: f64,
+    points: [usize; 3],
+) -> Result<()> {
+    const GIB: f64 = (1_u64 << 30) as f64;
+    let available = free.unwrap_or(device.memory) as f64;
+    if needed <= available {
+        return Ok(());
+    }
+    let fits = (available / needed).cbrt();
+    let [x, y, z] = points;
+    Err(Error::Config(vec![
+        format!(
+            "error: {x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free on {}",
+            needed / GIB,
+            available / GIB,
+            device.name
+        ),
+        format!(
+            "       use at most {fits:.2} times as many points along each axis, or \
+             `compute.precision = \"f32\"`, or an integrator in 2N storage"
+        ),
+        "1 error; nothing was run".to_string(),
+    ]))
+}

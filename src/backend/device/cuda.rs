@@ -1,0 +1,407 @@
+//! CUDA: NVIDIA's GPUs. With its folder, the only user of `cudarc`, which panics where a library or one of its functions
+//! is missing: nothing of it is called before `machine::driver` has found the driver new enough.
+
+mod cache;
+mod libraries;
+mod machine;
+mod nvrtc;
+mod sparse;
+
+use std::collections::HashMap;
+use std::ffi::{CString, c_void};
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::result::{self as cu, DriverError};
+use cudarc::driver::sys;
+
+pub use cache::ImageCache;
+pub use machine::compiler;
+pub(super) use machine::list;
+pub use nvrtc::{Code, Nvrtc, Version};
+
+use super::runtime::{Argument, DeviceInfo, Handle, Launch, Runtime, Source, Tridiagonal};
+use crate::error::{Error, Result};
+use machine::{describe, device, driver, failed, words};
+use nvrtc::dotted;
+use sparse::Sparse;
+
+/// On-chip bytes of a block that need no permission.
+const ON_CHIP_FREE: usize = 48 << 10;
+/// Most arguments of a kernel.
+const MOST_ARGUMENTS: usize = 256;
+
+/// One CUDA device with its one stream.
+pub(super) struct Cuda {
+    info: DeviceInfo,
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    stream: sys::CUstream,
+    capability: u32,
+    nvrtc: Nvrtc,
+    cache: ImageCache,
+    objects: Mutex<Objects>,
+}
+
+// SAFETY: the driver may be called from any thread; what handles stand for lies behind a lock.
+unsafe impl Send for Cuda {}
+// SAFETY: as above.
+unsafe impl Sync for Cuda {}
+
+/// What handles stand for.
+#[derive(Default)]
+struct Objects {
+    last: u64,
+    buffers: HashMap<Handle, sys::CUdeviceptr>,
+    modules: HashMap<Source, sys::CUmodule>,
+    kernels: HashMap<Handle, sys::CUfunction>,
+    events: HashMap<Handle, sys::CUevent>,
+    graphs: HashMap<Handle, sys::CUgraphExec>,
+    sparse: Option<Sparse>,
+}
+
+impl Objects {
+    fn next(&mut self) -> Handle {
+        self.last += 1;
+        Handle(self.last)
+    }
+
+    fn buffer(&self, handle: Handle) -> Result<sys::CUdeviceptr> {
+        self.buffers.get(&handle).copied().ok_or_else(nothing)
+    }
+}
+
+fn nothing() -> Error {
+    Error::Device("CUDA: this buffer, kernel, event or graph is of another device".into())
+}
+
+impl Cuda {
+    /// Device `index` of [`list`].
+    pub(super) fn open(index: usize) -> Result<Self> {
+        let version = driver()?;
+        let count = cu::device::get_count().map_err(failed("count the GPUs"))?;
+        if usize::try_from(count).is_ok_and(|count| index >= count) {
+            return Err(Error::Device(format!(
+                "there is no CUDA device {index} on this machine; it has {count}, counted from 0"
+            )));
+        }
+        let device = device(index)?;
+        let (info, capability) = describe(index, device, version)?;
+        let nvrtc = Nvrtc::find(version, capability)?;
+        // SAFETY: the device is one of the driver's; the context is given back when this is dropped.
+        let context = unsafe { cu::primary_ctx::retain(device) };
+        let context = context.map_err(failed(&format!("open {}", info.name)))?;
+        let mut cuda = Self {
+            info,
+            device,
+            context,
+            stream: ptr::null_mut(),
+            capability,
+            nvrtc,
+            cache: ImageCache::of_user(),
+            objects: Mutex::default(),
+        };
+        cuda.enter()?;
+        cuda.stream = cu::stream::create(cu::stream::StreamKind::NonBlocking)
+            .map_err(failed("open a stream"))?;
+        Ok(cuda)
+    }
+
+    /// Make this device the one that the calling thread speaks to.
+    fn enter(&self) -> Result<()> {
+        // SAFETY: the context lives as long as this.
+        unsafe { cu::ctx::set_current(self.context) }.map_err(failed("use the device"))
+    }
+
+    fn objects(&self) -> MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The text as a module: as it was compiled before, by this run or an earlier one, or compiled.
+    fn module(&self, source: &Source) -> Result<sys::CUmodule> {
+        let code = self.nvrtc.code_for(self.capability)?;
+        let key = format!(
+            "kolmo {}, NVRTC {} of {}, {code:?}, {}\n{}",
+            env!("CARGO_PKG_VERSION"),
+            dotted(self.nvrtc.version()),
+            self.nvrtc.path().display(),
+            source.name,
+            source.text
+        );
+        if let Some(module) = self.cache.get(&key).and_then(|image| load(image).ok()) {
+            return Ok(module);
+        }
+        let image = self.nvrtc.compile(source, code)?;
+        self.cache.put(&key, &image);
+        load(image).map_err(failed(&format!("load the compiled `{}`", source.name)))
+    }
+
+    /// Start one kernel on the stream.
+    fn start(&self, objects: &Objects, launch: &Launch) -> Result<()> {
+        let &kernel = objects.kernels.get(&launch.kernel).ok_or_else(nothing)?;
+        let mut values = [0_u64; MOST_ARGUMENTS];
+        let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
+        let count = launch.arguments.len();
+        if count > MOST_ARGUMENTS {
+            let most = format!("a kernel takes {count} arguments; at most {MOST_ARGUMENTS} can be");
+            return Err(Error::Device(most));
+        }
+        for (at, argument) in launch.arguments.iter().enumerate() {
+            pointers[at] = match argument {
+                Argument::Buffer(handle) => {
+                    values[at] = objects.buffer(*handle)?;
+                    (&raw mut values[at]).cast()
+                }
+                // Only read by the driver.
+                Argument::Int(value) => ptr::from_ref(value).cast_mut().cast(),
+            };
+        }
+        let ([bx, by, bz], [tx, ty, tz]) = (launch.blocks, launch.threads);
+        let on_chip = u32::try_from(launch.on_chip).unwrap_or(u32::MAX);
+        // SAFETY: kernel and buffers are of this device, and alive; the driver copies the arguments before it returns.
+        // That they are what the kernel's text takes is the concern of who wrote the launch.
+        let started = unsafe {
+            cu::launch_kernel(
+                kernel,
+                (bx, by, bz),
+                (tx, ty, tz),
+                on_chip,
+                self.stream,
+                &mut pointers[..count],
+            )
+        };
+        started.map_err(failed("start a kernel"))
+    }
+}
+
+fn load(mut image: Vec<u8>) -> std::result::Result<sys::CUmodule, DriverError> {
+    // PTX is a text, which ends with a zero; behind machine code it does no harm.
+    image.push(0);
+    // SAFETY: an image that NVRTC made.
+    unsafe { cu::module::load_data(image.as_ptr().cast()) }
+}
+
+impl Runtime for Cuda {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        self.enter().ok()?;
+        cu::mem_get_info().ok().map(|(free, _)| free as u64)
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Handle> {
+        self.enter()?;
+        // SAFETY: the content is undefined, as said.
+        let buffer = unsafe { cu::malloc_sync(bytes) }.map_err(|error| {
+            let free = self.free_memory().unwrap_or(0);
+            Error::Device(format!(
+                "CUDA could not allocate {bytes} bytes on {}, where {free} are free: {}",
+                self.info.name,
+                words(error)
+            ))
+        })?;
+        let mut objects = self.objects();
+        let handle = objects.next();
+        objects.buffers.insert(handle, buffer);
+        Ok(handle)
+    }
+
+    fn release(&self, buffer: Handle) {
+        let buffer = self.objects().buffers.remove(&buffer);
+        if let (Some(buffer), Ok(())) = (buffer, self.enter()) {
+            // SAFETY: it was allocated here and is not used again; the driver waits for work that does.
+            let _ = unsafe { cu::free_sync(buffer) };
+        }
+    }
+
+    fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
+        self.enter()?;
+        let to = self.objects().buffer(to)? + offset as u64;
+        // SAFETY: memory of the host that is not pinned is staged before this returns (CUDA Driver API, "API
+        // synchronization behavior"); the driver checks the range.
+        unsafe { cu::memcpy_htod_async(to, data, self.stream) }
+            .map_err(failed("copy to the device"))
+    }
+
+    fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
+        self.enter()?;
+        let from = self.objects().buffer(from)? + offset as u64;
+        // SAFETY: the copy has ended when the stream has, so `to` outlives it; the driver checks the range.
+        unsafe { cu::memcpy_dtoh_async(to, from, self.stream) }
+            .map_err(failed("copy from the device"))?;
+        self.finish()
+    }
+
+    fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()> {
+        self.enter()?;
+        let objects = self.objects();
+        let (from, to) = (objects.buffer(from)?, objects.buffer(to)?);
+        // SAFETY: both are buffers of this device; the driver checks the range.
+        unsafe { cu::memcpy_dtod_async(to, from, bytes, self.stream) }
+            .map_err(failed("copy on the device"))
+    }
+
+    fn kernel(
+        &self,
+        source: &Source,
+        entry: &str,
+        _threads: [u32; 3],
+        on_chip: usize,
+    ) -> Result<Handle> {
+        self.enter()?;
+        let mut objects = self.objects();
+        let module = match objects.modules.get(source) {
+            Some(&module) => module,
+            None => {
+                let module = self.module(source)?;
+                objects.modules.insert(source.clone(), module);
+                module
+            }
+        };
+        let told = format!("find the kernel `{entry}` in `{}`", source.name);
+        let name = CString::new(entry).unwrap_or_default();
+        // SAFETY: the module is loaded and stays so.
+        let kernel = unsafe { cu::module::get_function(module, name) }.map_err(failed(&told))?;
+        if on_chip > ON_CHIP_FREE {
+            permit(kernel, self.info.on_chip)
+                .map_err(failed(&format!("give `{entry}` {on_chip} bytes of on-chip memory")))?;
+        }
+        let handle = objects.next();
+        objects.kernels.insert(handle, kernel);
+        Ok(handle)
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<()> {
+        self.enter()?;
+        self.start(&self.objects(), launch)
+    }
+
+    fn graph(&self, launches: &[Launch]) -> Result<Option<Handle>> {
+        if launches.len() < 2 {
+            return Ok(None);
+        }
+        self.enter()?;
+        let mut objects = self.objects();
+        let told = failed("make a graph");
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        // SAFETY: the stream lives as long as this; it is taken back from capture whatever happens in between.
+        let (result, graph) = unsafe {
+            cu::stream::begin_capture(self.stream, mode).map_err(&told)?;
+            let result = launches.iter().try_for_each(|launch| self.start(&objects, launch));
+            (result, cu::stream::end_capture(self.stream))
+        };
+        result?;
+        let graph = graph.map_err(&told)?;
+        // SAFETY: the graph was captured above; the executable one does not need it.
+        let executable = unsafe {
+            let executable = cu::graph::instantiate(graph, sys::CUgraphInstantiate_flags(0));
+            let _ = cu::graph::destroy(graph);
+            executable.map_err(&told)?
+        };
+        let handle = objects.next();
+        objects.graphs.insert(handle, executable);
+        Ok(Some(handle))
+    }
+
+    fn replay(&self, graph: Handle) -> Result<()> {
+        self.enter()?;
+        let &graph = self.objects().graphs.get(&graph).ok_or_else(nothing)?;
+        // SAFETY: a graph of this device, and alive; its buffers are, or its list of launches could not come again.
+        unsafe { cu::graph::launch(graph, self.stream) }.map_err(failed("start a graph"))
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.enter()?;
+        // SAFETY: the stream lives as long as this.
+        unsafe { cu::stream::synchronize(self.stream) }.map_err(failed("finish its work"))
+    }
+
+    fn record(&self) -> Result<Handle> {
+        self.enter()?;
+        let told = failed("record an event");
+        let event = cu::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(&told)?;
+        let mut objects = self.objects();
+        let handle = objects.next();
+        objects.events.insert(handle, event);
+        // SAFETY: both are of this device, and alive.
+        unsafe { cu::event::record(event, self.stream) }.map_err(&told)?;
+        Ok(handle)
+    }
+
+    fn seconds(&self, from: Handle, to: Handle) -> Result<f64> {
+        self.enter()?;
+        let mut objects = self.objects();
+        let (from, to) = (objects.events.remove(&from), objects.events.remove(&to));
+        let (from, to) = from.zip(to).ok_or_else(nothing)?;
+        // SAFETY: both were recorded on the one stream and are used no more.
+        unsafe {
+            let milliseconds =
+                cu::event::synchronize(to).and_then(|()| cu::event::elapsed(from, to));
+            let _ = cu::event::destroy(from);
+            let _ = cu::event::destroy(to);
+            Ok(f64::from(milliseconds.map_err(failed("time its work"))?) * 1e-3)
+        }
+    }
+
+    fn solve_tridiagonal(&self, systems: &Tridiagonal) -> Result<()> {
+        self.enter()?;
+        let mut objects = self.objects();
+        let [lower, diagonal, upper] = systems.matrix.map(|handle| objects.buffer(handle));
+        let at = [lower?, diagonal?, upper?, objects.buffer(systems.x)?];
+        let sparse = match &mut objects.sparse {
+            Some(sparse) => sparse,
+            none => none.insert(Sparse::new(self.stream)?),
+        };
+        sparse.solve(systems, at)
+    }
+}
+
+/// Let blocks of a kernel take all the on-chip memory that there is; they take what a launch says.
+fn permit(kernel: sys::CUfunction, on_chip: usize) -> std::result::Result<(), DriverError> {
+    use sys::CUfunction_attribute as Function;
+    // SAFETY: the kernel is of a loaded module.
+    unsafe {
+        let fixed = cu::function::get_function_attribute(
+            kernel,
+            Function::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+        )?;
+        let on_chip = i32::try_from(on_chip).unwrap_or(i32::MAX);
+        cu::function::set_function_attribute(
+            kernel,
+            Function::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            on_chip - fixed,
+        )
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        if self.enter().is_err() {
+            return;
+        }
+        let objects = std::mem::take(&mut *self.objects());
+        // SAFETY: all of it was made here, and nobody is left who could use it. A refusal has nobody to be told to.
+        unsafe {
+            let _ = cu::stream::synchronize(self.stream);
+            drop(objects.sparse);
+            for graph in objects.graphs.into_values() {
+                let _ = cu::graph::exec_destroy(graph);
+            }
+            for event in objects.events.into_values() {
+                let _ = cu::event::destroy(event);
+            }
+            for buffer in objects.buffers.into_values() {
+                let _ = cu::free_sync(buffer);
+            }
+            for module in objects.modules.into_values() {
+                let _ = cu::module::unload(module);
+            }
+            if !self.stream.is_null() {
+                let _ = cu::stream::destroy(self.stream);
+            }
+            let _ = cu::primary_ctx::release(self.device);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Where NVIDIA's libraries lie on a machine.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What may be the library `name` ("nvrtc"), in the order in which it is to be tried: what the system's loader finds,
+/// the folders of CUDA's own installer, and Python's packages. Python is asked only where the others were not enough.
+pub(super) fn candidates(name: &str) -> impl Iterator<Item = PathBuf> {
+    let file = format!("lib{name}.so");
+    let versions = (12..=15).rev().map(|major| format!("{file}.{major}"));
+    let on_path: Vec<_> = versions.chain([file.clone()]).map(PathBuf::from).collect();
+    let folders = toolkits()
+        .into_iter()
+        .chain(environments())
+        .chain(std::iter::once_with(python_path).flatten().flat_map(|path| packages(&path)));
+    on_path.into_iter().chain(folders.flat_map(move |folder| files(&folder, &file)))
+}
+
+/// The folders with libraries of every installed CUDA toolkit, the one named by the user first, then newest first.
+fn toolkits() -> Vec<PathBuf> {
+    let named = ["CUDA_PATH", "CUDA_HOME"].into_iter().filter_map(std::env::var_os);
+    let mut roots: Vec<PathBuf> = named.map(PathBuf::from).collect();
+    roots.push("/usr/local/cuda".into());
+    let mut installed = entries(Path::new("/usr/local"));
+    installed.retain(|path| name_of(path).starts_with("cuda-"));
+    roots.extend(installed.into_iter().rev());
+    let inside = ["lib64", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "lib"];
+    roots.iter().flat_map(|root| inside.map(|folder| root.join(folder))).collect()
+}
+
+/// The folders with libraries of the active virtual or conda environment.
+fn environments() -> Vec<PathBuf> {
+    let active = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(std::env::var_os);
+    let libraries = active.map(|root| Path::new(&root).join("lib"));
+    let inside = libraries.flat_map(|folder| {
+        let versions = entries(&folder);
+        let pythons = versions.iter().filter(|path| name_of(path).starts_with("python3"));
+        let sites: Vec<_> =
+            pythons.flat_map(|path| packages(&path.join("site-packages"))).collect();
+        std::iter::once(folder).chain(sites)
+    });
+    inside.collect()
+}
+
+/// Where the `python3` on the path looks for packages; nothing where there is none.
+fn python_path() -> Vec<PathBuf> {
+    let print = "import sys; print('\\n'.join(sys.path))";
+    let python = Command::new("python3").args(["-c", print]).stderr(Stdio::null()).output();
+    let printed = python.map(|output| output.stdout).unwrap_or_default();
+    // The first entry of `-c` is empty: the present directory, which is no place to load code from.
+    let lines = String::from_utf8_lossy(&printed).into_owned();
+    lines.lines().filter(|line| !line.is_empty()).map(PathBuf::from).collect()
+}
+
+/// The folders with libraries of NVIDIA's packages (`nvidia/cu13/lib`, `nvidia/cuda_nvrtc/lib`) in a site-packages.
+fn packages(site: &Path) -> Vec<PathBuf> {
+    entries(&site.join("nvidia")).into_iter().map(|package| package.join("lib")).collect()
+}
+
+/// The versions of a library in a folder: `libnvrtc.so.13`, but not `libnvrtc.alt.so.13`.
+fn files(folder: &Path, file: &str) -> Vec<PathBuf> {
+    let mut files = entries(folder);
+    files.retain(|path| name_of(path).starts_with(file));
+    files.reverse();
+    files
+}
+
+/// What is in a folder, sorted; nothing where it cannot be read.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let read = std::fs::read_dir(folder).into_iter().flatten();
+    let mut paths: Vec<PathBuf> = read.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map(OsStr::to_string_lossy).unwrap_or_default().into_owned()
+}

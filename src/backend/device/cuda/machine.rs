@@ -1,0 +1,131 @@
+//! The driver of this machine and its devices.
+
+use cudarc::driver::result::{self as cu, DriverError};
+use cudarc::driver::sys;
+use cudarc::driver::sys::CUdevice_attribute as Attribute;
+
+use super::super::runtime::{Api, DeviceInfo};
+use super::nvrtc::{Nvrtc, Version, capability_name, dotted};
+use crate::error::{Error, Result};
+
+/// The oldest driver whose functions are all there.
+const OLDEST_DRIVER: Version = (12, 8);
+
+/// The devices of this machine.
+///
+/// # Errors
+/// The sentence why there is none: no driver, too old a driver, no GPU.
+pub(in super::super) fn list() -> Result<Vec<DeviceInfo>> {
+    let version = driver()?;
+    let count = cu::device::get_count().map_err(failed("count the GPUs"))?;
+    let count = usize::try_from(count).unwrap_or(0);
+    (0..count).map(|index| Ok(describe(index, device(index)?, version)?.0)).collect()
+}
+
+/// The compiler that is taken for device `index`.
+///
+/// # Errors
+/// The sentence why there is none: of the driver, the device, or the compiler.
+pub fn compiler(index: usize) -> Result<Nvrtc> {
+    let version = driver()?;
+    Nvrtc::find(version, describe(index, device(index)?, version)?.1)
+}
+
+/// The version of the driver, which is usable.
+pub(super) fn driver() -> Result<Version> {
+    // SAFETY: loading runs the library's initialisers, those of NVIDIA's driver.
+    if !unsafe { sys::is_culib_present() } {
+        return refuse(
+            "NVIDIA's driver (libcuda.so.1) was not found",
+            "install it where there is an NVIDIA GPU",
+        );
+    }
+    let mut version = 0;
+    // SAFETY: one integer is written; every driver has this function.
+    let asked = unsafe { sys::cuDriverGetVersion(&raw mut version) }.result();
+    asked.map_err(failed("ask the driver for its version"))?;
+    let version = u32::try_from(version).unwrap_or(0);
+    let version = (version / 1000, version % 1000 / 10);
+    if version < OLDEST_DRIVER {
+        return refuse(
+            &format!(
+                "NVIDIA's driver is of CUDA {}; {} or newer is needed",
+                dotted(version),
+                dotted(OLDEST_DRIVER)
+            ),
+            "update the driver to release 570 or newer",
+        );
+    }
+    match cu::init() {
+        Ok(()) => Ok(version),
+        Err(DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE)) => {
+            let hidden = std::env::var("CUDA_VISIBLE_DEVICES");
+            let hidden = hidden.map(|ids| format!(" among CUDA_VISIBLE_DEVICES={ids}"));
+            refuse(
+                &format!("NVIDIA's driver finds no GPU{}", hidden.unwrap_or_default()),
+                "`nvidia-smi` lists what it finds",
+            )
+        }
+        Err(DriverError(sys::CUresult::CUDA_ERROR_STUB_LIBRARY)) => refuse(
+            "the libcuda.so on the library path is the stub of a toolkit, which only links",
+            "take its folder off LD_LIBRARY_PATH",
+        ),
+        Err(error) => Err(failed("start the driver")(error)),
+    }
+}
+
+fn refuse<T>(what: &str, advice: &str) -> Result<T> {
+    Err(Error::Device(format!(
+        "CUDA cannot be used: {what}\n       {advice}, or use `--backend opencl` or `--backend cpu`"
+    )))
+}
+
+/// A driver's refusal as a sentence.
+pub(super) fn failed(what: &str) -> impl Fn(DriverError) -> Error + '_ {
+    move |error| Error::Device(format!("CUDA could not {what}: {}", words(error)))
+}
+
+pub(super) fn words(error: DriverError) -> String {
+    let text = error.error_string().map(|text| text.to_string_lossy().into_owned());
+    text.unwrap_or_else(|_| format!("{:?}", error.0))
+}
+
+pub(super) fn device(index: usize) -> Result<sys::CUdevice> {
+    let ordinal = i32::try_from(index).unwrap_or(i32::MAX);
+    cu::device::get(ordinal).map_err(failed(&format!("open device {index}")))
+}
+
+/// A device, its limits and its compute capability.
+pub(super) fn describe(
+    index: usize,
+    device: sys::CUdevice,
+    driver: Version,
+) -> Result<(DeviceInfo, u32)> {
+    let told = failed("describe the device");
+    let number = |attribute| {
+        // SAFETY: the device is one of the driver's.
+        let value = unsafe { cu::device::get_attribute(device, attribute) }.map_err(&told)?;
+        Ok::<_, Error>(u32::try_from(value).unwrap_or(0))
+    };
+    let capability = 10 * number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?
+        + number(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?;
+    // SAFETY: as above.
+    let memory = unsafe { cu::device::total_mem(device) }.map_err(&told)? as u64;
+    let info = DeviceInfo {
+        api: Api::Cuda,
+        index,
+        name: cu::device::get_name(device).map_err(&told)?,
+        driver: format!(
+            "CUDA {}, compute capability {}",
+            dotted(driver),
+            capability_name(capability)
+        ),
+        is_gpu: true,
+        memory,
+        largest_buffer: memory,
+        on_chip: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize,
+        block_threads: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? as usize,
+        has_f64: true,
+    };
+    Ok((info, capability))
+}

@@ -1,0 +1,358 @@
+//! NVRTC, NVIDIA's compiler for kernels: finding the one that fits, and compiling. Needs neither a GPU nor its driver.
+
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use libloading::Library;
+
+use super::libraries;
+use crate::backend::device::Source;
+use crate::error::{Error, Result};
+
+/// (major, minor) of CUDA, as the driver and the compiler count.
+pub type Version = (u32, u32);
+
+/// An NVRTC library.
+///
+/// Its functions are looked up in this very library, not by name in the process, because a machine may have several and
+/// the driver decides which of them will do.
+pub struct Nvrtc {
+    path: PathBuf,
+    version: Version,
+    functions: Functions,
+    /// Must outlive the functions.
+    _library: Library,
+    /// NVRTC asks for this part of itself by name alone, and has it where it is loaded already.
+    _builtins: Option<Library>,
+}
+
+/// What a text is compiled to, for a compute capability such as 90 (of an H100).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// Instructions of that chip.
+    Cubin(u32),
+    /// NVIDIA's assembly for that chip and all newer ones, which the driver translates.
+    Ptx(u32),
+}
+
+impl Code {
+    fn option(self) -> String {
+        match self {
+            Code::Cubin(capability) => format!("--gpu-architecture=sm_{capability}"),
+            Code::Ptx(capability) => format!("--gpu-architecture=compute_{capability}"),
+        }
+    }
+}
+
+/// nvrtcProgram, an opaque pointer.
+type Program = *mut c_void;
+/// Entries that all return an nvrtcResult, of which 0 is success.
+struct Functions {
+    create: unsafe extern "C" fn(
+        *mut Program,
+        *const c_char,
+        *const c_char,
+        c_int,
+        *const *const c_char,
+        *const *const c_char,
+    ) -> c_int,
+    destroy: unsafe extern "C" fn(*mut Program) -> c_int,
+    compile: unsafe extern "C" fn(Program, c_int, *const *const c_char) -> c_int,
+    log: Getter,
+    ptx: Getter,
+    cubin: Getter,
+    error: unsafe extern "C" fn(c_int) -> *const c_char,
+    version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int,
+    architecture_count: unsafe extern "C" fn(*mut c_int) -> c_int,
+    architectures: unsafe extern "C" fn(*mut c_int) -> c_int,
+}
+
+/// The size of a text, and the text.
+struct Getter {
+    size: unsafe extern "C" fn(Program, *mut usize) -> c_int,
+    get: unsafe extern "C" fn(Program, *mut c_char) -> c_int,
+}
+
+impl Functions {
+    fn of(library: &Library) -> std::result::Result<Self, libloading::Error> {
+        // SAFETY: the signatures are those of nvrtc.h, unchanged since CUDA 11.2.
+        unsafe {
+            let getter = |size: &[u8], get: &[u8]| {
+                Ok::<_, libloading::Error>(Getter {
+                    size: *library.get(size)?,
+                    get: *library.get(get)?,
+                })
+            };
+            Ok(Self {
+                create: *library.get(b"nvrtcCreateProgram\0")?,
+                destroy: *library.get(b"nvrtcDestroyProgram\0")?,
+                compile: *library.get(b"nvrtcCompileProgram\0")?,
+                log: getter(b"nvrtcGetProgramLogSize\0", b"nvrtcGetProgramLog\0")?,
+                ptx: getter(b"nvrtcGetPTXSize\0", b"nvrtcGetPTX\0")?,
+                cubin: getter(b"nvrtcGetCUBINSize\0", b"nvrtcGetCUBIN\0")?,
+                error: *library.get(b"nvrtcGetErrorString\0")?,
+                version: *library.get(b"nvrtcVersion\0")?,
+                architecture_count: *library.get(b"nvrtcGetNumSupportedArchs\0")?,
+                architectures: *library.get(b"nvrtcGetSupportedArchs\0")?,
+            })
+        }
+    }
+}
+
+impl Nvrtc {
+    /// The library at `path`, or the one that the system's loader finds by that name.
+    ///
+    /// # Errors
+    /// Where there is none, or it is no NVRTC of CUDA 11.2 or newer.
+    pub fn open(path: &Path) -> Result<Self> {
+        let failed =
+            |error: libloading::Error| Error::Device(format!("{}: {error}", path.display()));
+        // SAFETY: loading runs the library's initialisers, those of NVIDIA's compiler.
+        let library = unsafe { Library::new(path) }.map_err(failed)?;
+        let functions = Functions::of(&library).map_err(failed)?;
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: two integers are written.
+        let status = unsafe { (functions.version)(&raw mut major, &raw mut minor) };
+        let version = match (status, u32::try_from(major), u32::try_from(minor)) {
+            (0, Ok(major), Ok(minor)) => (major, minor),
+            _ => return Err(Error::Device(format!("{} tells no version", path.display()))),
+        };
+        let path = file_of(functions.version as *const c_void).unwrap_or(path.to_path_buf());
+        let (major, minor) = version;
+        let builtins = path.with_file_name(format!("libnvrtc-builtins.so.{major}.{minor}"));
+        // SAFETY: as above.
+        let builtins = unsafe { Library::new(builtins) }.ok();
+        Ok(Self { path, version, functions, _library: library, _builtins: builtins })
+    }
+
+    /// The first NVRTC of this machine, whatever its version.
+    pub fn first() -> Option<Self> {
+        libraries::candidates("nvrtc").find_map(|path| Self::open(&path).ok())
+    }
+
+    /// An NVRTC of this machine whose code a driver of version `driver` loads for a chip of this compute capability:
+    /// no newer than the driver, or at least of the same major version.
+    ///
+    /// # Errors
+    /// Where there is none: the command that installs one.
+    pub fn find(driver: Version, capability: u32) -> Result<Self> {
+        Self::fitting(libraries::candidates("nvrtc"), driver, capability)
+    }
+
+    /// As [`Nvrtc::find`], of these files; those that are not there are passed over.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn fitting(
+        candidates: impl IntoIterator<Item = PathBuf>,
+        driver: Version,
+        capability: u32,
+    ) -> Result<Self> {
+        let mut newer: Option<Self> = None;
+        let mut others = Vec::new();
+        for path in candidates {
+            let Ok(found) = Self::open(&path) else { continue };
+            if found.version.0 > driver.0 || found.code_for(capability).is_err() {
+                others.push(format!(
+                    "{} is of CUDA {}",
+                    found.path.display(),
+                    dotted(found.version)
+                ));
+            } else if found.version <= driver {
+                return Ok(found);
+            } else if newer.is_none() {
+                // Machine code, unlike PTX, runs on every driver of the same major version (CUDA Compatibility, "Minor
+                // Version Compatibility").
+                newer = Some(found);
+            }
+        }
+        newer.ok_or_else(|| missing(driver, capability, &others))
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its version.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The compute capabilities that it compiles for, in rising order.
+    pub fn capabilities(&self) -> Vec<u32> {
+        let mut count = 0;
+        // SAFETY: one integer is written.
+        let status = unsafe { (self.functions.architecture_count)(&raw mut count) };
+        let mut known: Vec<c_int> = vec![0; usize::try_from(count).unwrap_or(0)];
+        // SAFETY: `count` integers are written.
+        if status != 0 || unsafe { (self.functions.architectures)(known.as_mut_ptr()) } != 0 {
+            return Vec::new();
+        }
+        known.into_iter().filter_map(|capability| u32::try_from(capability).ok()).collect()
+    }
+
+    /// What to compile for a chip: its own instructions where they are known, else assembly of the nearest older chip.
+    ///
+    /// # Errors
+    /// Where the chip is older than all that are known.
+    pub fn code_for(&self, capability: u32) -> Result<Code> {
+        let known = self.capabilities();
+        match known.iter().rev().find(|&&known| known <= capability) {
+            Some(&exact) if exact == capability => Ok(Code::Cubin(exact)),
+            Some(&older) => Ok(Code::Ptx(older)),
+            None => Err(Error::Device(format!(
+                "NVRTC {} ({}) compiles for compute capability {} and newer; this GPU has {}",
+                dotted(self.version),
+                self.path.display(),
+                known.first().map_or("?".into(), |&oldest| capability_name(oldest)),
+                capability_name(capability)
+            ))),
+        }
+    }
+
+    /// `source` compiled to `code`.
+    ///
+    /// # Errors
+    /// What the compiler says, with the lines it speaks of.
+    pub fn compile(&self, source: &Source, code: Code) -> Result<Vec<u8>> {
+        let text = as_c(&source.text)?;
+        let name = as_c(&source.name)?;
+        let options = [as_c(&code.option())?];
+        let mut program = Compilation { program: ptr::null_mut(), functions: &self.functions };
+        // SAFETY: both texts live until the program is destroyed; there are no headers.
+        let status = unsafe {
+            (self.functions.create)(
+                &raw mut program.program,
+                text.as_ptr(),
+                name.as_ptr(),
+                0,
+                ptr::null(),
+                ptr::null(),
+            )
+        };
+        program.check(status)?;
+        let options = options.each_ref().map(|option| option.as_ptr());
+        // SAFETY: one option, which lives on the stack.
+        let status = unsafe { (self.functions.compile)(program.program, 1, options.as_ptr()) };
+        if status != 0 {
+            let log = program.get(&self.functions.log).unwrap_or_default();
+            let log = String::from_utf8_lossy(log.strip_suffix(b"\0").unwrap_or(&log));
+            return Err(Error::Device(format!(
+                "NVRTC {} could not compile `{}` for {}: {}\n{}",
+                dotted(self.version),
+                source.name,
+                code.option().trim_start_matches("--gpu-architecture="),
+                program.words(status),
+                with_lines(log.trim_end(), source)
+            )));
+        }
+        program.get(match code {
+            Code::Cubin(_) => &self.functions.cubin,
+            Code::Ptx(_) => &self.functions.ptx,
+        })
+    }
+}
+
+/// A program of NVRTC, destroyed at the end.
+struct Compilation<'a> {
+    program: Program,
+    functions: &'a Functions,
+}
+
+impl Compilation<'_> {
+    fn check(&self, status: c_int) -> Result<()> {
+        match status {
+            0 => Ok(()),
+            _ => Err(Error::Device(format!("NVRTC: {}", self.words(status)))),
+        }
+    }
+
+    fn words(&self, status: c_int) -> String {
+        // SAFETY: the text is the library's own, without end of life.
+        let text = unsafe { CStr::from_ptr((self.functions.error)(status)) };
+        text.to_string_lossy().into_owned()
+    }
+
+    fn get(&self, getter: &Getter) -> Result<Vec<u8>> {
+        let mut size = 0;
+        // SAFETY: one integer is written.
+        self.check(unsafe { (getter.size)(self.program, &raw mut size) })?;
+        let mut bytes = vec![0_u8; size];
+        // SAFETY: `size` bytes are written.
+        self.check(unsafe { (getter.get)(self.program, bytes.as_mut_ptr().cast()) })?;
+        Ok(bytes)
+    }
+}
+
+impl Drop for Compilation<'_> {
+    fn drop(&mut self) {
+        // SAFETY: a null program is refused, another is destroyed once.
+        unsafe { (self.functions.destroy)(&raw mut self.program) };
+    }
+}
+
+/// The log and, below it, the lines of the text that it speaks of: "thomas(12): error: ..." is about line 12.
+fn with_lines(log: &str, source: &Source) -> String {
+    let number = |line: &str| {
+        let rest = line.strip_prefix(&source.name)?.strip_prefix('(')?;
+        rest.split_once(')')?.0.parse::<usize>().ok()
+    };
+    let mut numbers: Vec<usize> = log.lines().filter_map(number).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let lines: Vec<&str> = source.text.lines().collect();
+    let quoted = numbers.into_iter().filter_map(|number| {
+        let line = lines.get(number.checked_sub(1)?)?;
+        Some(format!("\n{number:6} | {line}"))
+    });
+    std::iter::once(log.to_string()).chain(quoted).collect()
+}
+
+fn as_c(text: &str) -> Result<CString> {
+    CString::new(text)
+        .map_err(|_| Error::Device("a kernel's text has a zero byte in it".to_string()))
+}
+
+/// The file that holds the code at `address`.
+fn file_of(address: *const c_void) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    // SAFETY: all zero is a Dl_info of null pointers.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: any address may be asked for.
+    let found = unsafe { libc::dladdr(address, &raw mut info) } != 0 && !info.dli_fname.is_null();
+    // SAFETY: the loader's own text, which lives as long as the library.
+    let name = found.then(|| unsafe { CStr::from_ptr(info.dli_fname) })?;
+    std::fs::canonicalize(OsStr::from_bytes(name.to_bytes())).ok()
+}
+
+/// No NVRTC fits: what there is instead, and the command that installs one that does.
+fn missing(driver: Version, capability: u32, others: &[String]) -> Error {
+    // CUDA 13 dropped the chips before Turing (7.5), and its packages dropped the number from their names.
+    let (package, below) = match driver {
+        (13.., _) if capability < 75 => ("nvidia-cuda-nvrtc-cu12", (13, 0)),
+        (13.., _) => ("nvidia-cuda-nvrtc", (driver.0, driver.1 + 1)),
+        _ => ("nvidia-cuda-nvrtc-cu12", (driver.0, driver.1 + 1)),
+    };
+    let found = match others {
+        [] => "was not found".to_string(),
+        _ => format!("does not fit the driver (CUDA {}): {}", dotted(driver), others.join(", ")),
+    };
+    Error::Device(format!(
+        "CUDA's compiler NVRTC (libnvrtc.so) {found}\n       \
+         install it: pip install '{package}<{}'; or set CUDA_PATH to the folder of a CUDA toolkit, \
+         or use `--backend opencl` or `--backend cpu`",
+        dotted(below)
+    ))
+}
+
+/// 13.0
+pub(super) fn dotted((major, minor): Version) -> String {
+    format!("{major}.{minor}")
+}
+
+/// 9.0 of 90, 10.3 of 103.
+pub(super) fn capability_name(capability: u32) -> String {
+    dotted((capability / 10, capability % 10))
+}

@@ -1,0 +1,150 @@
+//! Tridiagonal lines by cuSPARSE: the yardstick that the kernels of this project are held to.
+
+use std::ffi::c_int;
+
+use cudarc::cusparse::{result as cusparse, sys};
+use cudarc::driver::result as cu;
+use cudarc::driver::sys::{CUdeviceptr, CUstream};
+use libloading::Library;
+
+use super::super::runtime::Tridiagonal;
+use super::libraries;
+use crate::error::{Error, Result};
+
+/// cuSPARSE on one stream, and its workspace.
+pub(super) struct Sparse {
+    handle: sys::cusparseHandle_t,
+    workspace: CUdeviceptr,
+    bytes: usize,
+}
+
+// SAFETY: used under a lock, and cuSPARSE does not care which thread calls it.
+unsafe impl Send for Sparse {}
+
+impl Sparse {
+    /// Needs a current context.
+    pub(super) fn new(stream: CUstream) -> Result<Self> {
+        // A library that is loaded already is found by its name alone, wherever it lies.
+        // SAFETY: loading runs the library's initialisers, those of NVIDIA's cuSPARSE.
+        let found =
+            libraries::candidates("cusparse").find_map(|path| unsafe { Library::new(path) }.ok());
+        // SAFETY: as above.
+        if found.is_none() || !unsafe { sys::is_culib_present() } {
+            return Err(Error::Device(
+                "cuSPARSE (libcusparse.so) was not found\n       \
+                 install it: pip install nvidia-cusparse; or choose another `compute.line_solver`"
+                    .into(),
+            ));
+        }
+        // It stays loaded: what is found by name must not go away.
+        std::mem::forget(found);
+        let handle = cusparse::create().map_err(failed("open cuSPARSE"))?;
+        let sparse = Self { handle, workspace: 0, bytes: 0 };
+        // SAFETY: the stream outlives this.
+        unsafe { sys::cusparseSetStream(handle, stream.cast()) }
+            .result()
+            .map_err(failed("use the stream"))?;
+        Ok(sparse)
+    }
+
+    /// Solve every system; `x` holds the right-hand sides before and the solutions after.
+    pub(super) fn solve(&mut self, systems: &Tridiagonal, at: [CUdeviceptr; 4]) -> Result<()> {
+        match systems.is_f64 {
+            true => self.solve_with::<f64>(
+                systems,
+                at,
+                sys::cusparseDgtsv2StridedBatch_bufferSizeExt,
+                sys::cusparseDgtsv2StridedBatch,
+            ),
+            false => self.solve_with::<f32>(
+                systems,
+                at,
+                sys::cusparseSgtsv2StridedBatch_bufferSizeExt,
+                sys::cusparseSgtsv2StridedBatch,
+            ),
+        }
+    }
+
+    fn solve_with<T>(
+        &mut self,
+        systems: &Tridiagonal,
+        at: [CUdeviceptr; 4],
+        size: SizeOf<T>,
+        solve: Solve<T>,
+    ) -> Result<()> {
+        let [lower, diagonal, upper, x] = at.map(|pointer| pointer as *mut T);
+        let &Tridiagonal { rows, batches, stride, .. } = systems;
+        let told = failed("solve tridiagonal systems");
+        let mut bytes = 0;
+        // SAFETY: pointers to device memory of (batches - 1) stride + rows numbers each, as the caller has checked.
+        unsafe {
+            size(self.handle, rows, lower, diagonal, upper, x, batches, stride, &raw mut bytes)
+                .result()
+                .map_err(&told)?;
+            self.reserve(bytes)?;
+            let workspace = self.workspace as *mut _;
+            solve(self.handle, rows, lower, diagonal, upper, x, batches, stride, workspace)
+                .result()
+                .map_err(&told)
+        }
+    }
+
+    fn reserve(&mut self, bytes: usize) -> Result<()> {
+        if bytes <= self.bytes {
+            return Ok(());
+        }
+        let told = |error| Error::Device(format!("cuSPARSE needs {bytes} bytes: {error:?}"));
+        // SAFETY: the old workspace is used by nobody once the driver has waited for its work, which free does.
+        unsafe {
+            if self.bytes > 0 {
+                self.bytes = 0;
+                cu::free_sync(self.workspace).map_err(told)?;
+            }
+            self.workspace = cu::malloc_sync(bytes).map_err(told)?;
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+}
+
+impl Drop for Sparse {
+    fn drop(&mut self) {
+        // SAFETY: both were made here and are used no more; the context is the caller's concern.
+        unsafe {
+            let _ = cusparse::destroy(self.handle);
+            if self.bytes > 0 {
+                let _ = cu::free_sync(self.workspace);
+            }
+        }
+    }
+}
+
+fn failed(what: &str) -> impl Fn(cusparse::CusparseError) -> Error + '_ {
+    move |error| Error::Device(format!("cuSPARSE could not {what}: {:?}", error.0))
+}
+
+/// cusparse?gtsv2StridedBatch_bufferSizeExt.
+type SizeOf<T> = unsafe fn(
+    sys::cusparseHandle_t,
+    c_int,
+    *const T,
+    *const T,
+    *const T,
+    *const T,
+    c_int,
+    c_int,
+    *mut usize,
+) -> sys::cusparseStatus_t;
+
+/// cusparse?gtsv2StridedBatch.
+type Solve<T> = unsafe fn(
+    sys::cusparseHandle_t,
+    c_int,
+    *const T,
+    *const T,
+    *const T,
+    *mut T,
+    c_int,
+    c_int,
+    *mut std::ffi::c_void,
+) -> sys::cusparseStatus_t;

@@ -1,0 +1,149 @@
+//! A device that computes nothing and remembers every kernel that it was asked for.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::runtime::{DeviceInfo, Handle, Launch, Runtime, Source};
+use crate::error::{Error, Result};
+
+/// A kernel that a computation would run.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RecordedKernel {
+    /// The whole text.
+    pub source: Source,
+    /// The kernel within it.
+    pub entry: String,
+    /// Threads of a block along x, y, z.
+    pub threads: [u32; 3],
+    /// Bytes of on-chip memory of a block.
+    pub on_chip: usize,
+}
+
+/// What a recording device was asked to compile: see [`Device::recording`](super::Device::recording).
+#[derive(Clone, Default)]
+pub struct Recording {
+    kernels: Arc<Mutex<Vec<RecordedKernel>>>,
+}
+
+impl Recording {
+    /// The kernels so far, each once, in the order in which they were first asked for.
+    pub fn kernels(&self) -> Vec<RecordedKernel> {
+        lock(&self.kernels).clone()
+    }
+}
+
+/// Memory of the host; kernels that do nothing.
+pub(super) struct Recorder {
+    info: DeviceInfo,
+    recording: Recording,
+    buffers: Mutex<HashMap<Handle, Vec<u8>>>,
+    last: AtomicU64,
+}
+
+impl Recorder {
+    pub(super) fn new(info: DeviceInfo) -> (Self, Recording) {
+        let recording = Recording::default();
+        let recorder = Self {
+            info,
+            recording: recording.clone(),
+            buffers: Mutex::default(),
+            last: AtomicU64::new(0),
+        };
+        (recorder, recording)
+    }
+
+    /// A buffer of zeros, whose pages the system gives when they are written.
+    pub(super) fn reserve(&self, bytes: usize) -> Handle {
+        let handle = self.next();
+        lock(&self.buffers).insert(handle, vec![0; bytes]);
+        handle
+    }
+
+    fn next(&self) -> Handle {
+        Handle(1 + self.last.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn beyond() -> Error {
+    Error::Device("a copy beyond a buffer, or a buffer of another device".into())
+}
+
+impl Runtime for Recorder {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn free_memory(&self) -> Option<u64> {
+        None
+    }
+
+    fn allocate(&self, bytes: usize) -> Result<Handle> {
+        Ok(self.reserve(bytes))
+    }
+
+    fn release(&self, buffer: Handle) {
+        lock(&self.buffers).remove(&buffer);
+    }
+
+    fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
+        let mut buffers = lock(&self.buffers);
+        let target =
+            buffers.get_mut(&to).and_then(|to| to.get_mut(offset..)?.get_mut(..data.len()));
+        target.ok_or_else(beyond)?.copy_from_slice(data);
+        Ok(())
+    }
+
+    fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
+        let buffers = lock(&self.buffers);
+        let source = buffers.get(&from).and_then(|from| from.get(offset..)?.get(..to.len()));
+        to.copy_from_slice(source.ok_or_else(beyond)?);
+        Ok(())
+    }
+
+    fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()> {
+        let mut data = vec![0; bytes];
+        self.download(from, 0, &mut data)?;
+        self.upload(&data, to, 0)
+    }
+
+    fn kernel(
+        &self,
+        source: &Source,
+        entry: &str,
+        threads: [u32; 3],
+        on_chip: usize,
+    ) -> Result<Handle> {
+        let (source, entry) = (source.clone(), entry.to_string());
+        lock(&self.recording.kernels).push(RecordedKernel { source, entry, threads, on_chip });
+        Ok(self.next())
+    }
+
+    fn launch(&self, _: &Launch) -> Result<()> {
+        Ok(())
+    }
+
+    fn graph(&self, _: &[Launch]) -> Result<Option<Handle>> {
+        Ok(None)
+    }
+
+    fn replay(&self, _: Handle) -> Result<()> {
+        Ok(())
+    }
+
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn record(&self) -> Result<Handle> {
+        Ok(self.next())
+    }
+
+    fn seconds(&self, _: Handle, _: Handle) -> Result<f64> {
+        Ok(0.0)
+    }
+}

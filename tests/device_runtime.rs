@@ -1,0 +1,208 @@
+//! The device layer: buffers, kernels and their lists, on an OpenCL device and on one that only records; the cache of
+//! compiled kernels; memory checks.
+
+use std::sync::Arc;
+
+use kolmo::backend::device::cuda::ImageCache;
+use kolmo::backend::device::{Api, Arg, Buffer, Device, DeviceInfo, Source, check_memory, devices};
+use kolmo::{Error, Real};
+
+const PRELUDE: &str = include_str!("../kernels/prelude.cu");
+
+/// out = a x + y, a block of 8 threads by way of on-chip memory.
+const SAXPY: &str = "
+KERNEL void saxpy(GLOBAL const REAL *restrict x, GLOBAL const REAL *restrict y, GLOBAL REAL *restrict out,
+                  GLOBAL const REAL *restrict scalars, int first, int n) {
+    ON_CHIP(shifted, 8);
+    int t = threadIdx.x;
+    int i = 8 * blockIdx.x + t;
+    shifted[7 - t] = i < n ? x[i] : (REAL)0;
+    __syncthreads();
+    if (i < n) out[i] = scalars[first] * shifted[7 - t] + y[i];
+}
+";
+
+fn source<T: Real>(text: &str) -> Source {
+    let real =
+        if size_of::<T>() == 8 { "#define REAL_IS_DOUBLE\n#define WIDE_IS_DOUBLE\n" } else { "" };
+    Source { name: "saxpy".into(), text: format!("{real}{PRELUDE}{text}") }
+}
+
+/// The whole text of [`SAXPY`].
+pub(crate) fn saxpy_source<T: Real>() -> Source {
+    source::<T>(SAXPY)
+}
+
+/// What a computation with [`SAXPY`] does first.
+pub(crate) fn ask_for_saxpy<T: Real>(device: &Arc<Device>) {
+    device.kernel(&saxpy_source::<T>(), "saxpy", [8, 1, 1], 64).unwrap();
+}
+
+/// The first OpenCL device; `./test` installs PoCL.
+fn open() -> Arc<Device> {
+    Device::open(Api::OpenCl, 0).unwrap_or_else(|error| panic!("{error}; run ./test"))
+}
+
+fn saxpy(
+    device: &Arc<Device>,
+    a: f64,
+    x: &Buffer<f64>,
+    y: &Buffer<f64>,
+    out: &Buffer<f64>,
+) -> kolmo::Result<()> {
+    let kernel = device.kernel(&saxpy_source::<f64>(), "saxpy", [8, 1, 1], 64)?;
+    let n = x.len();
+    let blocks = [u32::try_from(n.div_ceil(8)).unwrap(), 1, 1];
+    let n = Arg::Int(i32::try_from(n).unwrap());
+    device.launch::<f64>(&kernel, blocks, &[x.arg(), y.arg(), out.arg(), Arg::Scalars(&[a]), n]);
+    Ok(())
+}
+
+#[test]
+fn a_small_list_of_launches_gives_the_same_with_new_scalars_each_time() {
+    let device = open();
+    for n in [1, 7, 8, 9, 16, 31] {
+        let values: Vec<f64> = (0..n).map(|i| f64::from(i) + 0.5).collect();
+        let nan = vec![f64::NAN; values.len()];
+        let x = Buffer::from_host(&device, &values).unwrap();
+        let mut y = Buffer::from_host(&device, &nan).unwrap();
+        device.copy(&x, &mut y);
+        for a in [2.0, -1.0, 0.25] {
+            let (mid, out) = (Buffer::from_host(&device, &nan), Buffer::from_host(&device, &nan));
+            let (mid, out) = (mid.unwrap(), out.unwrap());
+            saxpy(&device, a, &x, &y, &mid).unwrap();
+            saxpy(&device, a + 1.0, &mid, &y, &out).unwrap();
+            let expected: Vec<f64> = values.iter().map(|x| (a + 1.0) * (a * x + x) + x).collect();
+            assert_eq!(out.download().unwrap(), expected, "{n} {a}");
+        }
+    }
+}
+
+#[test]
+fn a_recording_device_keeps_every_kernel_once_and_runs_none() {
+    let (device, recording) = Device::recording(gpu());
+    let x = Buffer::from_host(&device, &[1.0, 2.0]).unwrap();
+    let out = Buffer::from_host(&device, &[f64::NAN; 2]).unwrap();
+    saxpy(&device, 1.0, &x, &x, &out).unwrap();
+    saxpy(&device, 1.0, &x, &x, &out).unwrap();
+    device.kernel(&saxpy_source::<f64>(), "saxpy", [8, 1, 1], 1 << 16).unwrap();
+    assert!(out.download().unwrap().iter().all(|value| value.is_nan()));
+    assert_eq!(x.download().unwrap(), [1.0, 2.0]);
+    let kernels = recording.kernels();
+    let sizes: Vec<_> = kernels.iter().map(|k| (&*k.entry, k.threads, k.on_chip)).collect();
+    assert_eq!(sizes, [("saxpy", [8, 1, 1], 64), ("saxpy", [8, 1, 1], 1 << 16)]);
+    assert!(kernels.iter().all(|kernel| kernel.source == saxpy_source::<f64>()));
+}
+
+#[test]
+fn blocks_that_the_device_cannot_hold_are_refused_with_both_numbers() {
+    let (device, recording) = Device::recording(gpu());
+    let refusal = |threads, on_chip| {
+        device.kernel(&saxpy_source::<f64>(), "saxpy", threads, on_chip).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refusal([32, 33, 1], 0),
+        "the kernel `saxpy` of `saxpy` takes 1056 threads a block; G has 1024"
+    );
+    assert_eq!(
+        refusal([32, 1, 1], 232_449),
+        "the kernel `saxpy` of `saxpy` takes 232449 bytes of on-chip memory a block; G has 232448"
+    );
+    assert!(recording.kernels().is_empty());
+}
+
+#[test]
+fn the_makers_tridiagonal_solver_is_refused_on_all_but_cuda() {
+    let device = open();
+    let buffer = Buffer::from_host(&device, &[1.0; 8]).unwrap();
+    let refusal = device.solve_tridiagonal([4, 2, 4], [&buffer; 3], &buffer).unwrap_err();
+    assert!(refusal.to_string().contains("`cusparse` needs a CUDA device"), "{refusal}");
+}
+
+#[test]
+fn a_text_that_does_not_compile_is_refused_with_the_compilers_words() {
+    let text = format!("{SAXPY}\nint wrong(void) {{ return undeclared; }}\n");
+    let refusal =
+        open().kernel(&source::<f64>(&text), "saxpy", [8, 1, 1], 64).unwrap_err().to_string();
+    assert!(refusal.contains("`saxpy`") && refusal.contains("undeclared"), "{refusal}");
+}
+
+#[test]
+fn opencl_has_a_device_with_f64_and_its_limits() {
+    let devices = devices(Api::OpenCl).unwrap();
+    let device = devices.iter().find(|device| device.has_f64).expect("PoCL; run ./test");
+    assert!(device.memory > 1 << 28 && device.block_threads >= 256 && device.on_chip >= 32 << 10);
+    assert!(devices.iter().enumerate().all(|(index, device)| device.index == index));
+}
+
+#[test]
+fn a_grid_that_does_not_fit_is_refused_with_what_would() {
+    let needed = 16.0 * f64::from(1 << 30);
+    assert!(check_memory(&gpu(), None, needed, [512; 3]).is_ok());
+    let error = check_memory(&gpu(), Some(2 << 30), needed, [512; 3]).unwrap_err();
+    let Error::Config(lines) = error else { panic!("{error:?}") };
+    assert_eq!(
+        lines[0],
+        "error: 512 x 512 x 512 points need 16.0 GiB of memory; 2.0 GiB are free on G"
+    );
+    assert!(lines[1].contains("at most 0.50 times as many points along each axis"), "{lines:?}");
+}
+
+#[test]
+fn a_compiled_kernel_is_found_again_and_only_under_its_own_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("not yet there");
+    let cache = ImageCache::at(&folder);
+    assert_eq!(cache.get("a"), None);
+    cache.put("a", b"image of a");
+    cache.put("b", b"");
+    assert_eq!(ImageCache::at(&folder).get("a").unwrap(), b"image of a");
+    assert_eq!(cache.get("b").unwrap(), b"");
+    assert_eq!(cache.get("c"), None);
+    cache.put("a", b"another");
+    assert_eq!(cache.get("a").unwrap(), b"another");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2, "a temporary file is left");
+}
+
+#[test]
+fn a_broken_cache_is_as_good_as_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = ImageCache::at(dir.path());
+    cache.put("key", b"0123456789");
+    let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
+    let whole = std::fs::read(&path).unwrap();
+    for at in 0..whole.len() {
+        let mut broken = whole.clone();
+        broken[at] ^= 1;
+        std::fs::write(&path, &broken).unwrap();
+        assert_eq!(cache.get("key"), None, "byte {at} changed");
+        std::fs::write(&path, &whole[..at]).unwrap();
+        assert_eq!(cache.get("key"), None, "cut after {at} bytes");
+    }
+    cache.put("key", b"0123456789");
+    assert_eq!(cache.get("key").unwrap(), b"0123456789");
+    // A folder that cannot be made, and a folder where the file should be.
+    let nowhere = ImageCache::at(path.join("below a file"));
+    nowhere.put("key", b"image");
+    assert_eq!(nowhere.get("key"), None);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    cache.put("key", b"image");
+    assert_eq!(cache.get("key"), None);
+}
+
+/// A GPU that is not there.
+fn gpu() -> DeviceInfo {
+    DeviceInfo {
+        api: Api::Cuda,
+        index: 0,
+        name: "G".into(),
+        driver: String::new(),
+        is_gpu: true,
+        memory: 32 << 30,
+        largest_buffer: 32 << 30,
+        on_chip: 232_448,
+        block_threads: 1024,
+        has_f64: true,
+    }
+}
