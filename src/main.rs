@@ -232,7 +232,7 @@ fn log_to(path: &Path) -> Result<()> {
 
 fn info() -> Result<ExitCode> {
     let cpu = kolmo::backend::cpu::Cpu::<f64>::new(None)?;
-    let machine = kolmo::io::summary::Machine::here(cpu.threads(), cpu.simd());
+    let machine = kolmo::io::summary::Machine::here(cpu.threads(), cpu.simd(), None);
     say(&format!(
         "kolmo    {}\n\
          cpu      {}\n\

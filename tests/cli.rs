@@ -41,12 +41,14 @@ impl From<Output> for Outcome {
     }
 }
 
-/// Run `kolmo` with `arguments` in `directory`.
+/// Run `kolmo` with `arguments` in `directory`, as on a machine without an NVIDIA GPU: what `auto` takes is the host.
 fn kolmo<S: AsRef<std::ffi::OsStr>>(
     directory: &Path,
     arguments: impl IntoIterator<Item = S>,
 ) -> Outcome {
-    Command::new(KOLMO).args(arguments).current_dir(directory).output().unwrap().into()
+    let mut command = Command::new(KOLMO);
+    command.args(arguments).current_dir(directory).env("CUDA_VISIBLE_DEVICES", "");
+    command.output().unwrap().into()
 }
 
 /// Run `kolmo`, which must be content.

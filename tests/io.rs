@@ -111,7 +111,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         scheme: SchemeSummary { derivative: "compact6".into(), ..SchemeSummary::default() },
         backend: "cpu".into(),
         precision: "f64".into(),
-        machine: Machine::here(2, "avx2"),
+        machine: Machine::here(2, "avx2", None),
         steps: 100,
         end_time: 10.0,
         finished: true,

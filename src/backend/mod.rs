@@ -35,8 +35,17 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Threads on the host.
     fn threads(&self) -> usize;
 
-    /// The instruction set or the device, in words.
-    fn hardware(&self) -> String;
+    /// The vector instructions of the host that are used.
+    fn simd(&self) -> &'static str;
+
+    /// Name of the device that fields live on; `None` is the host.
+    fn device(&self) -> Option<String>;
+
+    /// Wait until all that was asked for is done.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    fn finish(&self) -> Result<()>;
 
     /// A field of `values`.
     ///

@@ -235,6 +235,9 @@ impl Page {
         self.row("processor", &escape(&machine.cpu));
         self.row("threads", &format!("{} of {}", machine.threads, machine.cores));
         self.row("vector instructions", &escape(&machine.simd));
+        if let Some(device) = &machine.device {
+            self.row("device", &escape(device));
+        }
         self.row("backend", &escape(&summary.backend));
         self.row("steps", &summary.steps.to_string());
         self.row("wall time", &duration(summary.wall_seconds));

@@ -96,15 +96,18 @@ pub struct Machine {
     pub cores: usize,
     /// Threads that the run used.
     pub threads: usize,
-    /// Vector instructions that the run used: `avx512`, `avx2`, `neon` ...
+    /// Vector instructions that the host has: `avx512`, `avx2`, `neon` ...
     pub simd: String,
+    /// The GPU that the fields lived on, where they did.
+    #[serde(default)]
+    pub device: Option<String>,
 }
 
 impl Machine {
     /// The machine that this runs on.
-    pub fn here(threads: usize, simd: &str) -> Self {
+    pub fn here(threads: usize, simd: &str, device: Option<String>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { cpu: cpu_model(), cores, threads, simd: simd.to_string() }
+        Self { cpu: cpu_model(), cores, threads, simd: simd.to_string(), device }
     }
 }
 

@@ -131,7 +131,10 @@ impl<B: Backend> Simulation<B> {
         };
         let dt = self.next_dt(rate, until);
         let Self { system, state, stepper, phases, .. } = self;
-        phases.time("right-hand sides and updates", || stepper.step(system.as_mut(), state, dt));
+        phases.time("right-hand sides and updates", || {
+            stepper.step(system.as_mut(), state, dt);
+            system.backend().finish()
+        })?;
         self.moment.step += 1;
         match until {
             Some(until) if self.moment.time + dt >= until * (1.0 - 1e-14) => {

@@ -55,6 +55,33 @@ fn series_and_fields_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
+fn a_run_on_opencl_leaves_the_same_files_and_the_same_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let series = ["--set", "output.series={ every_steps = 1 }"];
+    for backend in ["cpu", "opencl"] {
+        let further = ["--backend", backend, "--out", backend];
+        done(dir.path(), small(&[&series[..], &further].concat()));
+    }
+    let [host, device] = ["cpu", "opencl"].map(|run| dir.path().join(run));
+    assert_eq!(names(&host), names(&device));
+    assert_eq!(names(&host.join("fields")), names(&device.join("fields")));
+    assert_whole(&device, 5);
+    let [a, b] = [&host, &device].map(|run| Series::read(&run.join("series.csv")).unwrap());
+    for name in kolmo::io::FLOW_COLUMNS {
+        let [a, b] = [&a, &b].map(|series| series.column(name).unwrap());
+        let size = a.iter().copied().map(f64::abs).fold(1.0, f64::max);
+        for (a, b) in a.iter().zip(b) {
+            assert!((a - b).abs() <= 1e-11 * size, "{name}: {a:e} and {b:e}");
+        }
+    }
+    let summary = summary(&device);
+    assert_eq!(summary["backend"], "opencl");
+    assert!(summary["machine"]["device"].is_string());
+    assert!(summary["ns_per_point_stage"].as_f64().unwrap() > 1.0, "the device was waited for");
+    assert!(read(device.join("report.html")).contains(">device</th>"));
+}
+
+#[test]
 fn every_shipped_input_runs() {
     let dir = tempfile::tempdir().unwrap();
     let configs = Path::new(ROOT).join("configs");

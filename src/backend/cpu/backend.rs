@@ -28,8 +28,16 @@ impl<T: Real> Backend for Cpu<T> {
         self.threads()
     }
 
-    fn hardware(&self) -> String {
-        self.simd().to_string()
+    fn simd(&self) -> &'static str {
+        self.simd()
+    }
+
+    fn device(&self) -> Option<String> {
+        None
+    }
+
+    fn finish(&self) -> Result<()> {
+        Ok(())
     }
 
     fn field(&self, values: Vec<T>) -> Result<Field<T>> {

@@ -75,11 +75,6 @@ impl<T: Real> Gpu<T> {
         Self::new(device, len, solver, compute.pencils)
     }
 
-    /// The device.
-    pub fn device(&self) -> &Arc<Device> {
-        &self.device
-    }
-
     /// `operator` along `axis`.
     pub(super) fn operator(
         &self,
@@ -125,8 +120,16 @@ impl<T: Real> Backend for Gpu<T> {
         1
     }
 
-    fn hardware(&self) -> String {
-        self.device.info().name.clone()
+    fn simd(&self) -> &'static str {
+        "none"
+    }
+
+    fn device(&self) -> Option<String> {
+        Some(self.device.info().name.clone())
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.device.finish()
     }
 
     fn field(&self, values: Vec<T>) -> Result<Buffer<T>> {
