@@ -40,7 +40,7 @@ impl<B: Backend> System<B> for NavierStokes<B> {
     }
 
     fn rhs(&mut self, u: &[B::Field], rate: &mut [B::Field], beta: f64, scale: f64) {
-        self.rhs_part(Part::All, u, rate, beta, scale);
+        self.add_terms(Part::All, u, rate, beta, scale);
     }
 
     fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64> {
@@ -187,7 +187,7 @@ impl<B: Backend> NavierStokes<B> {
         u: &[B::Field],
         scratch: &mut [B::Field],
     ) -> Result<f64> {
-        self.rhs_part(part, u, scratch, 0.0, 1.0);
+        self.rhs_part(part, u, scratch);
         let velocity = self.primitives.iter().take(3);
         let fields = exactly(velocity.chain(scratch.iter().take(4)));
         let [sum] = self.backend.sum(&self.formulas.energy_rate, fields, [])?;

@@ -137,8 +137,15 @@ impl<B: Backend> NavierStokes<B> {
         })
     }
 
-    /// `rate` = beta × `rate` + scale × the terms `part` of dU/dt.
-    pub fn rhs_part(
+    /// `rate` = the terms `part` of dU/dt.
+    pub fn rhs_part(&mut self, part: Part, u: &[B::Field], rate: &mut [B::Field]) {
+        // Some terms leave some fields alone.
+        rate.iter_mut().for_each(|field| self.backend.clear(field));
+        self.add_terms(part, u, rate, 1.0, 1.0);
+    }
+
+    /// `rate` = beta × `rate` + scale × the terms `part` of dU/dt, in the fields that these terms have a part in.
+    pub(super) fn add_terms(
         &mut self,
         part: Part,
         u: &[B::Field],
@@ -150,14 +157,11 @@ impl<B: Backend> NavierStokes<B> {
         if self.viscous {
             self.update_gradients();
         }
-        if part != Part::All && beta == 0.0 {
-            rate.iter_mut().for_each(|field| self.backend.clear(field));
-        }
         let fields = self.read_fields(u);
         let mut rate: [&mut B::Field; conserved::COUNT] = exactly(rate.iter_mut());
         for (at, sweep) in self.sweeps[part as usize].iter().enumerate() {
             // The first sweep over a field takes in what was there, the others add to that.
-            let beta = if at == 0 && part == Part::All { beta } else { 1.0 };
+            let beta = if at == 0 { beta } else { 1.0 };
             self.backend.run(sweep, &fields, &mut rate, beta, scale);
         }
     }
