@@ -33,10 +33,12 @@
 //! | [`time`] | Runge-Kutta stepping, step size, the run loop |
 //! | [`io`] | series, VTK, pictures, report |
 //! | [`config`] | what the user typed, checked |
+//! | [`bench`] | how fast the parts are |
 //!
 //! Start with `physics/navier_stokes.rs`.
 
 pub mod backend;
+pub mod bench;
 pub mod cases;
 pub mod config;
 pub mod engine;

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Parser, Subcommand};
 use kolmo::backend::device::{Api, DeviceInfo, cuda, devices};
+use kolmo::bench::Bench;
 use kolmo::cases::{Case, NAMES, input};
 use kolmo::config::{self, Config};
 use kolmo::io::progress::tell;
@@ -63,6 +64,15 @@ enum Command {
     /// Say what this machine has and what Kolmo uses of it.
     #[command(after_help = "Example:\n  kolmo info")]
     Info,
+    /// Measure how fast the parts are, beside a copy of the same memory.
+    #[command(
+        after_help = "Examples:\n  kolmo bench derivative --points 128\n  kolmo bench lines --points 256 --backend opencl --json"
+    )]
+    Bench {
+        /// What to measure.
+        #[command(subcommand)]
+        what: Bench,
+    },
     /// Draw the report and the plots of a run again.
     #[command(after_help = "Example:\n  kolmo plot runs/taylor-green")]
     Plot {
@@ -98,6 +108,7 @@ fn execute(command: Command) -> Result<ExitCode> {
                 .collect::<String>())
         }
         Command::Info => info(),
+        Command::Bench { what } => measure(&what),
         Command::Plot { run_dir } => {
             write_report(&run_dir)?;
             say(&format!("{}\n", run_dir.join("report.html").display()))
@@ -220,6 +231,17 @@ fn configuration(input: &str, set: &[String]) -> Result<Config> {
         return config::parse(text, &format!("{input} (built in)"), set);
     }
     config::load(Path::new(input), set)
+}
+
+/// Print what `bench` finds. A wrong answer or a part that failed is a failure, told after all that was found.
+fn measure(bench: &Bench) -> Result<ExitCode> {
+    let report = kolmo::bench::run(bench)?;
+    let code = say(&if bench.json() { report.json() } else { report.to_string() })?;
+    if report.sound() {
+        return Ok(code);
+    }
+    tell(&format!("error: {}", report.failures()));
+    Ok(ExitCode::from(1))
 }
 
 fn log_to(path: &Path) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Kernels on a device: PoCL where there is no GPU.
 
 mod lines;
+mod permute;
 mod steps;
 
 use std::sync::{Arc, LazyLock};

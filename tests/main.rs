@@ -5,6 +5,7 @@
 mod advection;
 mod allocations;
 mod bad_inputs;
+mod bench;
 mod cases_exact;
 mod cases_registry;
 mod cli;

@@ -7,9 +7,18 @@
 //   RIGHT_ROWS RIGHT_WIDTH RIGHT_END[]   rows of B at the last points, read up to the last point
 //   PERIODIC        1 where lines wrap round
 //   CORE P          rows of the open matrix that is solved, and its half-bandwidth: a cyclic one has its last P unknowns
-//                   bordered off, CORE = N - P; the rest of the BORDER_ macros is explained in border.cu
+//                   bordered off, CORE = N - P (border.cu)
 
 #define START(line) ((line) / INNER * ((int64)INNER * N) + (line) % INNER)
+
+// Line and row of item `at` of `count` rows of every line, so that neighbouring items lie side by side in memory.
+#if INNER == 1
+#define LINE_OF(at, count) ((at) / (count))
+#define ROW_OF(at, count) ((int)((at) % (count)))
+#else
+#define LINE_OF(at, count) ((at) % LINES)
+#define ROW_OF(at, count) ((int)((at) / LINES))
+#endif
 
 // (m mod N) for -N <= m < 2 N, or the nearest point of a line with ends.
 DEVICE int on_line(int m)

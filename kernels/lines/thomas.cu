@@ -30,7 +30,7 @@ KERNEL void thomas(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restric
     for (int k = 1; k < WIDTH; ++k) window[k] = FETCH(k - 1 - LOW);
     REAL d1 = 0, d2 = 0;
     REAL gathered[P] = {0}, last[P] = {0}; // by the border rows; the border unknowns
-    for (int m = 0; m < N; ++m) {
+    for (int m = 0; m < CORE; ++m) {
 #pragma unroll
         for (int k = 0; k < WIDTH - 1; ++k) window[k] = window[k + 1];
         window[WIDTH - 1] = FETCH(m + HIGH);
@@ -39,16 +39,13 @@ KERNEL void thomas(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restric
 #if LEFT_ROWS > 0
         if (m < LEFT_ROWS || m >= N - RIGHT_ROWS) b = right_hand_side(FIELD_NAMES, start, m);
 #endif
-        if (m >= CORE) {
-            last[m - CORE] = b;
-            continue;
-        }
         GLOBAL const REAL *restrict row = tables + m * ROW;
         REAL d = b * row[0] - row[1] * d1;
 #if P > 1
         d -= row[2] * d2;
 #endif
         if (COUPLED(m)) {
+#pragma unroll
             for (int q = 0; q < P; ++q) gathered[q] += tables[BORDER_AT(m) + q] * d;
         }
         out[start + (int64)m * INNER] = d;
@@ -57,11 +54,14 @@ KERNEL void thomas(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restric
     }
 
 #if PERIODIC
+#pragma unroll
+    for (int q = 0; q < P; ++q) last[q] = right_hand_side(FIELD_NAMES, start, CORE + q);
     last[0] = (last[0] - gathered[0]) * CORNER[0];
 #if P > 1
     last[1] = (last[1] - gathered[1] - CORNER[2] * last[0]) * CORNER[1];
     last[0] -= CORNER[3] * last[1];
 #endif
+#pragma unroll
     for (int q = 0; q < P; ++q) out[start + (int64)(CORE + q) * INNER] = last[q];
 #endif
 
@@ -73,6 +73,7 @@ KERNEL void thomas(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restric
         x -= row[1] * x2;
 #endif
         if (COUPLED(m)) {
+#pragma unroll
             for (int q = 0; q < P; ++q) x -= tables[BORDER_AT(m) + P + q] * last[q];
         }
         out[start + (int64)m * INNER] = x;

@@ -39,7 +39,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
     fn simd(&self) -> &'static str;
 
     /// Name of the device that fields live on; `None` is the host.
-    fn device(&self) -> Option<String>;
+    fn device_name(&self) -> Option<String>;
 
     /// Wait until all that was asked for is done.
     ///

@@ -99,7 +99,7 @@ pub struct Machine {
     /// Vector instructions that the host has: `avx512`, `avx2`, `neon` ...
     pub simd: String,
     /// The GPU that the fields lived on, where they did.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
 }
 

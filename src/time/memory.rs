@@ -12,7 +12,7 @@ use crate::scheme::Form;
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
 #[allow(clippy::cast_precision_loss, reason = "for a message")]
-pub(super) fn check_memory(config: &Config) -> Result<()> {
+pub(crate) fn check_memory(config: &Config) -> Result<()> {
     const GIB: f64 = (1_u64 << 30) as f64;
     let needed = bytes(config, fields(config));
     match available_memory() {
@@ -40,7 +40,7 @@ pub(super) fn check_memory(config: &Config) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
-pub(super) fn check_device_memory(config: &Config, on: &Device) -> Result<()> {
+pub(crate) fn check_device_memory(config: &Config, on: &Device) -> Result<()> {
     let room = match config.case.scalar() {
         Some(_) => 2,
         None => composed_room(&config.scheme, &config.gas),
@@ -73,7 +73,7 @@ fn fields(config: &Config) -> usize {
 }
 
 /// Bytes that the system can still give, where it tells (Linux).
-fn available_memory() -> Option<f64> {
+pub(crate) fn available_memory() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

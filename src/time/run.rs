@@ -356,7 +356,7 @@ impl<'a, B: Backend<Real: Values>> Run<'a, B> {
             precision: config.compute.precision.name().to_string(),
             machine: {
                 let backend = self.simulation.backend();
-                Machine::here(backend.threads(), backend.simd(), backend.device())
+                Machine::here(backend.threads(), backend.simd(), backend.device_name())
             },
             steps,
             end_time: self.simulation.time(),

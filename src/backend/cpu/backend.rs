@@ -32,7 +32,7 @@ impl<T: Real> Backend for Cpu<T> {
         self.simd()
     }
 
-    fn device(&self) -> Option<String> {
+    fn device_name(&self) -> Option<String> {
         None
     }
 

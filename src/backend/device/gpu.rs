@@ -75,8 +75,16 @@ impl<T: Real> Gpu<T> {
         Self::new(device, len, solver, compute.pencils)
     }
 
-    /// `operator` along `axis`.
-    pub(super) fn operator(
+    /// The device.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    /// `operator` along `axis`, solved as the lines of every sweep are.
+    ///
+    /// # Errors
+    /// Where the solver cannot, or what the driver or the compiler says.
+    pub fn operator(
         &self,
         operator: &LineOperator<T>,
         points: [usize; 3],
@@ -124,7 +132,7 @@ impl<T: Real> Backend for Gpu<T> {
         "none"
     }
 
-    fn device(&self) -> Option<String> {
+    fn device_name(&self) -> Option<String> {
         Some(self.device.info().name.clone())
     }
 

@@ -15,28 +15,44 @@ const MOST_THREADS: usize = 512;
 /// Points of a chunk, from what fits into few registers on.
 const LENGTHS: [usize; 3] = [8, 16, 32];
 
-/// Points of a chunk and lines of a block.
-fn shape<T: Real>(n: usize, lines: usize, inner: usize) -> (usize, usize) {
+/// Points of a chunk and lines of a block of at most `most` threads.
+fn shape<T: Real>(n: usize, lines: usize, inner: usize, most: usize) -> (usize, usize) {
+    let most = most.min(MOST_THREADS);
     let tile = if inner == 1 { 1 } else { TILE_BYTES / size_of::<T>() };
-    let fits = |length: &usize| n.div_ceil(*length) * tile <= MOST_THREADS;
+    let fits = |length: &usize| n.div_ceil(*length) * tile <= most;
     let length = LENGTHS.into_iter().find(fits).unwrap_or(LENGTHS[2]);
     let chunks = n.div_ceil(length);
     let lanes = if inner == 1 {
         (THREADS / chunks).max(1)
     } else {
-        tile.max(THREADS / chunks / tile * tile).min((MOST_THREADS / chunks).max(1))
+        tile.max(THREADS / chunks / tile * tile).min((most / chunks).max(1))
     };
     (length, lanes.min(lines))
+}
+
+/// Words of `lanes` staged lines along x.
+fn staged<T>(n: usize, half_width: usize, lanes: usize) -> usize {
+    let line = n + 2 * half_width + 1;
+    lanes * (line + line / bank_row::<T>() + 1)
+}
+
+/// Words of a row of banks: 128 bytes.
+fn bank_row<T>() -> usize {
+    128 / size_of::<T>()
+}
+
+/// Bytes of on-chip memory that a block of one line takes at least, n points and half-bandwidth p.
+pub(super) fn least_bytes<T>(n: usize, p: usize, half_width: usize) -> usize {
+    staged::<T>(n, half_width, 1).max(2 * p * n.div_ceil(LENGTHS[0])) * size_of::<T>()
 }
 
 /// One launch, a thread a chunk.
 pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
     let n = plan.len();
-    let (length, lanes) = shape::<T>(n, plan.lines, plan.inner);
+    let (length, lanes) = shape::<T>(n, plan.lines, plan.inner, plan.device.info().block_threads);
     let chunks = Chunks::new(&plan.operator.matrix, length, Plan::<T>::tolerance());
     let (p, count) = (chunks.half_band, chunks.count());
     let threads = count * lanes;
-    let bank_row = 128 / size_of::<T>();
 
     let mut text = plan.text(n);
     text.define("TX", lanes);
@@ -46,7 +62,7 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
     text.define("LONG", chunks.long);
     text.define("LEVELS", chunks.levels.len());
     text.define("UNIFORM", u8::from(chunks.is_uniform()));
-    text.define("BANK_ROW", bank_row);
+    text.define("BANK_ROW", bank_row::<T>());
     text.define("CLASS(k)", class_of(&chunks.class));
     text.define("CLASS_WORDS", words(&chunks.classes[0], p).len());
     text.constants::<T>("CLASS_TABLE", chunks.classes.iter().flat_map(|chunk| words(chunk, p)));
@@ -64,8 +80,8 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
     if chunks.is_uniform() {
         text.constants::<T>("BLOCKS", table.drain(..));
     }
-    let line = n + 2 * plan.operator.stencil.half_width + 3;
-    let staged = if plan.inner == 1 { lanes * (line + line / bank_row + 1) } else { 0 };
+    let width = plan.operator.stencil.half_width;
+    let staged = if plan.inner == 1 { staged::<T>(n, width, lanes) } else { 0 };
     let on_chip = staged.max(2 * p * threads);
     text.define("ON_CHIP_WORDS", on_chip);
     text.push(KERNEL);

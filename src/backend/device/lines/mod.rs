@@ -14,21 +14,26 @@
 //! in f64 and rounded.
 
 mod chunked;
+mod on_chip;
 mod plan;
+mod reductions;
 mod stencil;
 mod thomas;
 
 use std::sync::Arc;
 
-use super::{Arg, Buffer, Device, DeviceInfo, Scratch};
+use super::permute::Launch;
+use super::{Api, Arg, Buffer, Device, DeviceInfo, Scratch};
 use crate::config::Pencils;
 use crate::engine::LineOperator;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
+use crate::lines::{Border, CyclicReduction, NearToeplitz};
 use crate::real::Real;
 use plan::{Plan, Slot, Step};
 
 pub use plan::Operand;
+pub(super) use plan::Text;
 
 /// Arguments of a launch at most.
 const MOST_ARGUMENTS: usize = 32;
@@ -129,8 +134,11 @@ impl<T: Real> DeviceOperator<T> {
         }
         let solver = if operator.matrix.half_band() == 0 { None } else { Some(solver) };
         let plan = Plan::strided(device, operator, points, axis, operand, scratch);
-        let _ = pencils;
-        let steps = steps(&plan, solver)?;
+        let steps = if pencils == Pencils::Permuted && axis != Axis::X && solver.is_some() {
+            permuted(plan, points, axis, solver)?
+        } else {
+            steps(&plan, solver)?
+        };
         Ok(Self {
             device: device.clone(),
             steps,
@@ -165,12 +173,47 @@ impl<T: Real> DeviceOperator<T> {
 
 /// The launches of `solver`, or of an operator that is explicit.
 fn steps<T: Real>(plan: &Plan<T>, solver: Option<LineSolver>) -> Result<Vec<Step<T>>> {
+    use LineSolver::{CrSortedDirect, CrSortedStepwise, NeatoGlobal};
     match solver {
         None => stencil::steps(plan),
         Some(LineSolver::Thomas) => thomas::steps(plan),
         Some(LineSolver::Chunked) => chunked::steps(plan),
-        Some(_) => Err(Error::Device("not built in".into())),
+        Some(solver @ (NeatoGlobal | CrSortedDirect | CrSortedStepwise)) => {
+            reductions::steps(plan, solver)
+        }
+        Some(solver) => on_chip::steps(plan, solver),
     }
+}
+
+/// The launches of `solver` on lines along y or z that are permuted to lie one after another, and back.
+fn permuted<T: Real>(
+    mut plan: Plan<T>,
+    points: [usize; 3],
+    axis: Axis,
+    solver: Option<LineSolver>,
+) -> Result<Vec<Step<T>>> {
+    let (order, back) = match axis {
+        Axis::Z => ([2, 0, 1], [1, 2, 0]),
+        _ => ([1, 0, 2], [1, 0, 2]),
+    };
+    let lent = plan.lent(2)?;
+    let there = Launch::new::<T>(plan.device, points, order, &plan.operand)?;
+    let moved = order.map(|axis| points[axis]);
+    let and_back = Launch::new::<T>(plan.device, moved, back, &Operand::field())?;
+    let step = |launch: Launch, from: &[Slot<T>], to: &Slot<T>| Step {
+        kernel: launch.kernel,
+        blocks: launch.blocks,
+        arguments: from.iter().chain([to]).cloned().collect(),
+    };
+    let first = step(there, &plan.input, &lent[0]);
+    let last = step(and_back, &lent[1..], &plan.output);
+    plan.taken += 2;
+    plan.inner = 1;
+    plan.operand = Operand::field();
+    plan.input = vec![lent[0].clone()];
+    plan.output = lent[1].clone();
+    let inner = steps(&plan, solver)?;
+    Ok(std::iter::once(first).chain(inner).chain([last]).collect())
 }
 
 /// Why `solver` cannot do `operator` on this device, as a sentence that names the solvers that can; `None` where it can.
@@ -191,9 +234,36 @@ fn reason<T: Real>(
     operator: &LineOperator<T>,
     info: &DeviceInfo,
 ) -> Option<String> {
-    let _ = (operator, info);
-    match solver {
-        LineSolver::Thomas | LineSolver::Chunked => None,
-        _ => Some("is not built in".into()),
+    use LineSolver::{Chunked, Cusparse, NeatoGlobal, NeatoShared, PcrBanded, Thomas};
+    if solver == Cusparse {
+        let what = if info.api == Api::Cuda { "is not built in" } else { "needs CUDA" };
+        return Some(what.into());
     }
+    let (n, p) = (operator.len(), operator.matrix.half_band());
+    if p == 0 {
+        return None;
+    }
+    if p > 1 && !matches!(solver, Thomas | PcrBanded | Chunked) {
+        return Some("is for tridiagonal operators, and this one is pentadiagonal".into());
+    }
+    let border = if operator.matrix.is_cyclic() { p } else { 0 };
+    let bytes = match solver {
+        Chunked => chunked::least_bytes::<T>(n, p, operator.stencil.half_width),
+        _ => on_chip::bytes_a_line::<T>(solver, n, border),
+    };
+    if bytes > info.on_chip {
+        let has = info.on_chip;
+        return Some(format!(
+            "needs {bytes} bytes of on-chip memory for {n} points, and this device has {has}"
+        ));
+    }
+    if matches!(solver, NeatoGlobal | NeatoShared) {
+        let core = Border::new(&operator.matrix, Plan::<T>::tolerance()).core;
+        if NearToeplitz::new(&CyclicReduction::new(&core)).is_none() {
+            return Some(
+                "needs a near-Toeplitz matrix, and these closures have too many rows".into(),
+            );
+        }
+    }
+    None
 }

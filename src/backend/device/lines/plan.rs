@@ -210,23 +210,23 @@ fn end_row<T: Real>(row: &EndRow<T>, from: usize, width: usize) -> Vec<f64> {
 }
 
 /// The text of a kernel as it grows.
-pub(super) struct Text(String);
+pub(crate) struct Text(String);
 
 impl Text {
     /// The precision and the prelude.
-    pub(super) fn new<T: Real>() -> Self {
+    pub(crate) fn new<T: Real>() -> Self {
         let define = if T::EPSILON < 1e-10 { "#define REAL_IS_DOUBLE\n" } else { "" };
         Self(format!("{define}{PRELUDE}\n"))
     }
 
     /// `#define name value`
-    pub(super) fn define(&mut self, name: &str, value: impl Display) {
+    pub(crate) fn define(&mut self, name: &str, value: impl Display) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "#define {name} {value}");
     }
 
     /// A table in constant memory; none where there are no values.
-    pub(super) fn constants<T: Real>(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
+    pub(crate) fn constants<T: Real>(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
         let values: Vec<_> = values.into_iter().map(literal::<T>).collect();
         if !values.is_empty() {
             let (count, list) = (values.len(), values.join(", "));
@@ -235,12 +235,12 @@ impl Text {
     }
 
     /// More text.
-    pub(super) fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         self.0.push_str(text);
     }
 
     /// The whole, to be compiled; `name` is for the compiler's messages.
-    pub(super) fn source(self, name: &str) -> Source {
+    pub(crate) fn source(self, name: &str) -> Source {
         Source { name: name.into(), text: self.0 }
     }
 }

@@ -1,0 +1,60 @@
+// cr: A f' = B f, A tridiagonal, by cyclic reduction on chip (Srinath 2015, eq. 1.7 to 1.17), one team a line. Rows
+// i = 2s - 1, 4s - 1, ... lose their neighbours at distance s = 1, 2, 4, ...
+//   k1 = a[i]/b[i-s], k2 = c[i]/b[i+s]
+//   a[i] <- -a[i-s] k1,  b[i] <- b[i] - c[i-s] k1 - a[i+s] k2,  c[i] <- -c[i+s] k2,  d[i] <- d[i] - d[i-s] k1 - d[i+s] k2
+// until one is left; then back, x[i] = (d[i] - a[i] x[i-s] - c[i] x[i+s]) / b[i]. Rows beyond the last count as
+// x = 0, so any number will do; a cyclic matrix is solved through its core (border.cu).
+//   FIELDS   operands                                                              read
+//   out      f'                                                                    written
+//   tables   [a, b, c] of every row of the core, then the border                   read
+//   traffic: every field once, out once = 16 bytes a point in f64 and one field, tables from the caches
+//   on-chip  4 SPAN words a line, SPAN = N; barriers: 2 a level + 2. Strides of powers of two meet in banks.
+#define A(m) CHIP(0, m)
+#define B(m) CHIP(1, m)
+#define C(m) CHIP(2, m)
+#define D(m) CHIP(3, m)
+
+KERNEL void cr(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
+{
+    ON_CHIP(chip, 4 * SPAN * TX);
+    JOIN_TEAM
+    for (int m = member; m < N; m += TEAM) {
+        D(m) = right_hand_side(FIELD_NAMES, start, m);
+        if (m < CORE) {
+            A(m) = tables[3 * m];
+            B(m) = tables[3 * m + 1];
+            C(m) = tables[3 * m + 2];
+        }
+    }
+    __syncthreads();
+    int s = 1;
+    for (; 2 * s <= CORE; s *= 2) {
+        for (int i = (member + 1) * 2 * s - 1; i < CORE; i += TEAM * 2 * s) {
+            const REAL k1 = A(i) / B(i - s);
+            REAL b = B(i) - C(i - s) * k1, c = 0, d = D(i) - D(i - s) * k1;
+            if (i + s < CORE) {
+                const REAL k2 = C(i) / B(i + s);
+                b -= A(i + s) * k2;
+                c = -C(i + s) * k2;
+                d -= D(i + s) * k2;
+            }
+            A(i) = -A(i - s) * k1;
+            B(i) = b;
+            C(i) = c;
+            D(i) = d;
+        }
+        __syncthreads();
+    }
+    if (member == 0) D(s - 1) /= B(s - 1);
+    __syncthreads();
+    for (s /= 2; s >= 1; s /= 2) {
+        for (int i = (2 * member + 1) * s - 1; i < CORE; i += TEAM * 2 * s) {
+            REAL x = D(i);
+            if (i >= s) x -= A(i) * D(i - s);
+            if (i + s < CORE) x -= C(i) * D(i + s);
+            D(i) = x / B(i);
+        }
+        __syncthreads();
+    }
+    STORE_LINE(D)
+}

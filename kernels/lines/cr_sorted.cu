@@ -1,0 +1,110 @@
+// cr_sorted: A x = b, A tridiagonal, by cyclic reduction in device memory with the rows reordered (Esfahanian et al. 2014,
+// section 2): of every level the even rows, which are done with until the way back, stand together, and the odd ones go
+// on. The coefficients are the same for all lines and come from tables (src/lines/cr.rs), in the order of use:
+//   forward   odd row 2u + 1:   d <- d - k1[u] d[2u] - k2[u] d[2u+2]
+//   backward  even row 2t:      x = d/b - a/b x[2t-1] - c/b x[2t+1]
+// Place m of line q is START(q) + m*INNER, whatever row stands there.
+//   direct    sorted once: even rows of level 0, of level 1, ...; row i of the line at SORTED(i)
+//   stepwise  every level splits: its even rows go to `even`, the others to the front of the next array, alternately
+//             `out` and `next`; the way back merges
+// A cyclic matrix is solved through its core (close.cu).
+//   tables    [k1, k2] of every level and odd row; [1/b, a/b, c/b] of every level and even row      read
+//   traffic   in f64, without tables: direct 16 bytes a point to sort, at most 64 forward, 64 back, 16 to unsort; stepwise
+//             32 forward, 32 back, each times 2 for all levels together. No on-chip memory, no barrier.
+#define PLACE(array, m) array[start + (int64)(m) * INNER]
+#define EVENS_BEFORE(level) (CORE - (CORE >> (level)))
+
+// Where row i of a line stands: level = twos in i + 1, behind the even rows of the levels before.
+DEVICE int sorted_place(int i)
+{
+    int level = 0;
+    while (((i + 1) >> level) % 2 == 0) ++level;
+    return EVENS_BEFORE(level) + ((i + 1) >> (level + 1));
+}
+#define SORTED(i) PLACE(sorted, sorted_place(i))
+
+// Line, row of `count` and start of this thread.
+#define TAKE_ROW(count) \
+    const int64 at = (int64)blockIdx.x * THREADS + threadIdx.x; \
+    if (at >= (int64)LINES * (count)) return; \
+    const int row = ROW_OF(at, count); \
+    const int64 start = START(LINE_OF(at, count));
+
+// b = B f into its place; that of the border rows into `out`.
+KERNEL void sort_rows(FIELDS, GLOBAL REAL *restrict out, GLOBAL REAL *restrict sorted)
+{
+    TAKE_ROW(N)
+    const REAL b = right_hand_side(FIELD_NAMES, start, row);
+    if (row < CORE)
+        SORTED(row) = b;
+    else
+        PLACE(out, row) = b;
+}
+
+KERNEL void unsort_rows(GLOBAL const REAL *restrict sorted, GLOBAL REAL *restrict out)
+{
+    TAKE_ROW(CORE)
+    PLACE(out, row) = SORTED(row);
+}
+
+KERNEL void direct_forward(GLOBAL REAL *restrict sorted, GLOBAL const REAL *restrict tables, int level, int forward_at)
+{
+    const int rows = CORE >> level;
+    TAKE_ROW(rows / 2)
+    const int even = EVENS_BEFORE(level) + row;
+    const int place = sorted_place(((2 * row + 2) << level) - 1);
+    GLOBAL const REAL *restrict k = tables + forward_at + 2 * row;
+    REAL d = PLACE(sorted, place) - k[0] * PLACE(sorted, even);
+    if (2 * row + 2 < rows) d -= k[1] * PLACE(sorted, even + 1);
+    PLACE(sorted, place) = d;
+}
+
+KERNEL void direct_backward(GLOBAL REAL *restrict sorted, GLOBAL const REAL *restrict tables, int level, int backward_at)
+{
+    const int rows = CORE >> level;
+    TAKE_ROW((rows + 1) / 2)
+    const int place = EVENS_BEFORE(level) + row;
+    GLOBAL const REAL *restrict k = tables + backward_at + 3 * row;
+    REAL x = PLACE(sorted, place) * k[0];
+    if (row > 0) x -= k[1] * SORTED(((2 * row) << level) - 1);
+    if (2 * row + 1 < rows) x -= k[2] * SORTED(((2 * row + 2) << level) - 1);
+    PLACE(sorted, place) = x;
+}
+
+KERNEL void stepwise_forward(GLOBAL const REAL *restrict from, GLOBAL REAL *restrict even, GLOBAL REAL *restrict to,
+                             GLOBAL const REAL *restrict tables, int level, int forward_at)
+{
+    const int rows = CORE >> level;
+    TAKE_ROW((rows + 1) / 2)
+    const REAL below = PLACE(from, 2 * row);
+    PLACE(even, EVENS_BEFORE(level) + row) = below;
+    if (2 * row + 1 < rows) {
+        GLOBAL const REAL *restrict k = tables + forward_at + 2 * row;
+        REAL d = PLACE(from, 2 * row + 1) - k[0] * below;
+        if (2 * row + 2 < rows) d -= k[1] * PLACE(from, 2 * row + 2);
+        PLACE(to, row) = d;
+    }
+}
+
+KERNEL void stepwise_backward(GLOBAL const REAL *restrict from, GLOBAL const REAL *restrict even,
+                              GLOBAL REAL *restrict to, GLOBAL const REAL *restrict tables, int level, int backward_at)
+{
+    const int rows = CORE >> level;
+    TAKE_ROW((rows + 1) / 2)
+    GLOBAL const REAL *restrict k = tables + backward_at + 3 * row;
+    REAL x = PLACE(even, EVENS_BEFORE(level) + row) * k[0];
+    if (row > 0) x -= k[1] * PLACE(from, row - 1);
+    if (2 * row + 1 < rows) {
+        const REAL above = PLACE(from, row);
+        x -= k[2] * above;
+        PLACE(to, 2 * row + 1) = above;
+    }
+    PLACE(to, 2 * row) = x;
+}
+
+// The row that is left, at `place` of every line.
+KERNEL void last_row(GLOBAL REAL *restrict array, int place)
+{
+    TAKE_ROW(1)
+    PLACE(array, place + row) *= LAST;
+}

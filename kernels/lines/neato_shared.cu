@@ -1,0 +1,92 @@
+// neato_shared: A f' = B f, A tridiagonal and near-Toeplitz, by cyclic reduction on chip with constants for coefficients
+// (Srinath 2015, section 2.2.3), one team a line. Odd rows lose their neighbours while the line is loaded, so that half
+// of it goes on chip; even rows wait in registers, and follow while the line is stored:
+//   v[j] = b[2j+1] - k1 b[2j] - k2 b[2j+2];   reduction of v on chip;   x[2j] = b[2j]/beta - a/beta v[j-1] - c/beta v[j]
+// Any number of rows; a cyclic matrix is solved through its core (border.cu).
+//   FIELDS   operands                                                              read
+//   out      f'                                                                    written
+//   tables   the border                                                            read
+//   traffic: every field once, out once = 16 bytes a point in f64 and one field (right-hand sides of even rows are formed
+//            twice, from the caches)
+//   on-chip  SPAN = CORE/2 + 3 words a line; barriers: 2 a level + 1. Strides of powers of two meet in banks.
+#define V(j) CHIP(0, j)
+#define HALF (CORE / 2)
+#define EVEN ((CORE + 1) / 2)
+
+KERNEL void neato_shared(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
+{
+    ON_CHIP(chip, SPAN * TX);
+    JOIN_TEAM
+    REAL even[SHARE];
+#pragma unroll
+    for (int q = 0; q < SHARE; ++q) {
+        const int j = member + q * TEAM;
+        even[q] = 0;
+        if (j < EVEN) even[q] = right_hand_side(FIELD_NAMES, start, 2 * j);
+        if (j < HALF) {
+            REAL v = right_hand_side(FIELD_NAMES, start, 2 * j + 1) - K(0, 2 * j + 1, 0) * even[q];
+            if (2 * j + 2 < CORE)
+                v -= K(0, 2 * j + 1, 1) * right_hand_side(FIELD_NAMES, start, 2 * j + 2);
+            V(j) = v;
+        }
+    }
+    __syncthreads();
+    for (int level = 1; level < LEVELS; ++level) {
+        const int rows = CORE >> level, s = 1 << (level - 1);
+        for (int j = member; j < rows / 2; j += TEAM) {
+            const int r = 2 * j + 1, i = (r + 1) * s - 1;
+            REAL v = V(i) - K(level, r, 0) * V(i - s);
+            if (r + 1 < rows) v -= K(level, r, 1) * V(i + s);
+            V(i) = v;
+        }
+        __syncthreads();
+    }
+    if (member == 0) V((1 << (LEVELS - 1)) - 1) *= LAST;
+    __syncthreads();
+    for (int level = LEVELS - 1; level >= 1; --level) {
+        const int rows = CORE >> level, s = 1 << (level - 1);
+        for (int j = member; 2 * j < rows; j += TEAM) {
+            const int r = 2 * j, i = (r + 1) * s - 1;
+            REAL v = V(i) * BACK(level, r, 0);
+            if (r > 0) v -= BACK(level, r, 1) * V(i - s);
+            if (r + 1 < rows) v -= BACK(level, r, 2) * V(i + s);
+            V(i) = v;
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int q = 0; q < SHARE; ++q) {
+        const int j = member + q * TEAM;
+        if (j < EVEN) {
+            even[q] *= BACK(0, 2 * j, 0);
+            if (j > 0) even[q] -= BACK(0, 2 * j, 1) * V(j - 1);
+            if (2 * j + 1 < CORE) even[q] -= BACK(0, 2 * j, 2) * V(j);
+        }
+    }
+#if PERIODIC
+    // y[0], y[CORE - 1] and b', for all of the team.
+    if (member == 0) {
+        V(HALF) = even[0];
+        V(HALF + 2) = right_hand_side(FIELD_NAMES, start, CORE);
+    }
+#pragma unroll
+    for (int q = 0; q < SHARE; ++q) {
+        const int j = member + q * TEAM;
+        if (j == EVEN - 1) V(HALF + 1) = CORE % 2 ? even[q] : V(HALF - 1);
+    }
+    __syncthreads();
+#define KNOWN(m) V(HALF + ((m) == 0 ? 0 : (m) == CORE ? 2 : 1))
+    REAL last = 0;
+    ADD_UNKNOWN(last, 0, KNOWN)
+#define CORRECTED(y, m) ((y)-border_correction(tables, m, last, last))
+    if (inside && member == 0) out[start + (int64)CORE * INNER] = last;
+#else
+#define CORRECTED(y, m) (y)
+#endif
+#pragma unroll
+    for (int q = 0; q < SHARE; ++q) {
+        const int j = member + q * TEAM;
+        if (inside && j < EVEN) out[start + (int64)(2 * j) * INNER] = CORRECTED(even[q], 2 * j);
+        if (inside && j < HALF) out[start + (int64)(2 * j + 1) * INNER] = CORRECTED(V(j), 2 * j + 1);
+    }
+}

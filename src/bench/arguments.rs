@@ -1,0 +1,307 @@
+//! What `kolmo bench` takes on the command line.
+
+use clap::{ArgAction, Args, Subcommand};
+
+use crate::backend::device::LineSolver;
+use crate::config::{self, ComputeConfig, Pencils, Precision};
+use crate::engine::closed_min_points;
+use crate::error::Result;
+use crate::grid::Axis;
+use crate::scheme::{SchemeFamily, default_closure, families, family};
+
+use super::output::{Row, shape};
+use super::place::Place;
+use super::refusal;
+
+/// Most points along an axis.
+const MOST_POINTS: usize = 65536;
+
+/// What is measured.
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// A copy: one read, one write.
+    #[command(
+        args_override_self = true,
+        after_help = "Example:\n  kolmo bench copy --points 256 --threads 2"
+    )]
+    Copy(Common),
+    /// One compact derivative along each axis.
+    #[command(
+        args_override_self = true,
+        after_help = "Example:\n  kolmo bench derivative --points 128,256 --scheme compact6 --json"
+    )]
+    Derivative(DerivativeOptions),
+    /// The solvers of line systems, along x.
+    #[command(
+        args_override_self = true,
+        after_help = "Examples:\n  kolmo bench lines --points 256 --backend opencl\n  kolmo bench lines --table4.1 --ends closed"
+    )]
+    Lines(LinesOptions),
+    /// The permutations of the axes of a field.
+    #[command(
+        args_override_self = true,
+        after_help = "Example:\n  kolmo bench permute --points 256 --order zyx"
+    )]
+    Permute(PermuteOptions),
+    /// Whole steps of the Taylor-Green vortex.
+    #[command(
+        args_override_self = true,
+        after_help = "Example:\n  kolmo bench step --points 64 --set scheme.convection=feiereisen"
+    )]
+    Step(StepOptions),
+}
+
+/// What every bench takes.
+#[derive(Args, Debug)]
+pub struct Common {
+    /// Points: N for N x N x N, or NXxNYxNZ; several with commas. Default 256, for `step` 64.
+    #[arg(long, value_name = "POINTS", value_delimiter = ',', value_parser = points, action = ArgAction::Set)]
+    pub(super) points: Vec<[usize; 3]>,
+    /// Format of the fields.
+    #[arg(long, default_value = "f64", value_parser = ["f64", "f32"])]
+    pub(super) precision: String,
+    /// Threads of the host; one a core where this is left out.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(super) threads: Option<u16>,
+    /// How often each part is timed.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(super) repeats: u32,
+    /// Where to compute. `auto` takes a GPU where there is one.
+    #[arg(long, default_value = "auto", value_parser = ["auto", "cpu", "cuda", "opencl"])]
+    pub(super) backend: String,
+    /// Number of the device among those of its interface.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(super) device: usize,
+    /// Print JSON.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Options of `derivative`.
+#[derive(Args, Debug)]
+pub struct DerivativeOptions {
+    #[command(flatten)]
+    pub(super) common: Common,
+    /// x, y, z or all.
+    #[arg(long, default_value = "all", value_parser = ["x", "y", "z", "all"])]
+    pub(super) axis: String,
+    #[command(flatten)]
+    pub(super) operator: OperatorOptions,
+    /// Line solver: auto, all, or a name such as thomas or chunked.
+    #[arg(long, default_value = "auto", value_parser = methods)]
+    pub(super) method: Methods,
+}
+
+/// Options of `lines`.
+#[derive(Args, Debug)]
+pub struct LinesOptions {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) operator: OperatorOptions,
+    /// Line solver: auto, all, or a name such as thomas or chunked.
+    #[arg(long, default_value = "all", value_parser = methods)]
+    pub(super) method: Methods,
+    /// The sizes of Srinath (2015), table 4.1: n systems of n points for n = 32 to 2048, n² for n = 32 to 512.
+    #[arg(long = "table4.1", conflicts_with = "points")]
+    pub(super) table: bool,
+}
+
+/// What an operator along lines is.
+#[derive(Args, Debug)]
+pub(super) struct OperatorOptions {
+    /// Family of formulas, as `scheme.derivative` of an input.
+    #[arg(long, default_value = "compact6", value_parser = scheme)]
+    pub(super) scheme: &'static SchemeFamily,
+    /// periodic, or closed: lines with two ends and the default closures there.
+    #[arg(long, default_value = "periodic", value_parser = ["periodic", "closed"])]
+    pub(super) ends: String,
+    /// How a device solves lines along y and z: where they lie, or permuted to x and back.
+    #[arg(long, default_value = "strided", value_parser = ["strided", "permuted"])]
+    pub(super) pencils: String,
+}
+
+/// Options of `permute`.
+#[derive(Args, Debug)]
+pub struct PermuteOptions {
+    #[command(flatten)]
+    pub(super) common: Common,
+    /// The axes of the source that become x, y, z of the result, such as zyx; or all.
+    #[arg(long, default_value = "all", value_parser = ["xyz", "xzy", "yxz", "yzx", "zxy", "zyx", "all"])]
+    pub(super) order: String,
+}
+
+/// Options of `step`.
+#[derive(Args, Debug)]
+pub struct StepOptions {
+    #[command(flatten)]
+    pub(super) common: Common,
+    /// Change a key of the input, as with `kolmo run`: `--set scheme.convection=feiereisen`.
+    #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append)]
+    pub(super) set: Vec<String>,
+    /// Line solver: auto or a name such as thomas or chunked.
+    #[arg(long, default_value = "auto", value_parser = one_method)]
+    pub(super) method: Methods,
+    /// How a device solves lines along y and z: where they lie, or permuted to x and back.
+    #[arg(long, default_value = "strided", value_parser = ["strided", "permuted"])]
+    pub(super) pencils: String,
+}
+
+/// Line solvers that are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Methods {
+    Auto,
+    All,
+    One(LineSolver),
+}
+
+impl Methods {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Methods::Auto => "auto",
+            Methods::All => "all",
+            Methods::One(solver) => solver.name(),
+        }
+    }
+
+    /// One after another; `None` is the backend's own choice.
+    pub(super) fn list(self) -> Vec<Option<LineSolver>> {
+        match self {
+            Methods::Auto => vec![None],
+            Methods::All => LineSolver::ALL.into_iter().map(Some).collect(),
+            Methods::One(solver) => vec![Some(solver)],
+        }
+    }
+}
+
+impl Bench {
+    pub(super) fn common(&self) -> &Common {
+        match self {
+            Bench::Copy(common) => common,
+            Bench::Derivative(options) => &options.common,
+            Bench::Lines(options) => &options.common,
+            Bench::Permute(options) => &options.common,
+            Bench::Step(options) => &options.common,
+        }
+    }
+
+    /// Whether the report is to be JSON.
+    pub fn json(&self) -> bool {
+        self.common().json
+    }
+
+    /// Where it is to be measured; the line solver is chosen bench by bench.
+    pub(super) fn compute(&self) -> ComputeConfig {
+        let common = self.common();
+        let pencils = match self {
+            Bench::Derivative(options) => &options.operator.pencils,
+            Bench::Lines(options) => &options.operator.pencils,
+            Bench::Step(options) => &options.pencils,
+            Bench::Copy(_) | Bench::Permute(_) => "strided",
+        };
+        ComputeConfig {
+            backend: match common.backend.as_str() {
+                "cpu" => config::Backend::Cpu,
+                "cuda" => config::Backend::Cuda,
+                "opencl" => config::Backend::OpenCl,
+                _ => config::Backend::Auto,
+            },
+            device: common.device,
+            threads: common.threads.map(usize::from),
+            precision: if common.precision == "f32" { Precision::F32 } else { Precision::F64 },
+            line_solver: None,
+            pencils: if pencils == "permuted" { Pencils::Permuted } else { Pencils::Strided },
+        }
+    }
+}
+
+impl Common {
+    /// The sizes asked for, or N x N x N for `default` N.
+    pub(super) fn sizes(&self, default: usize) -> Vec<[usize; 3]> {
+        if self.points.is_empty() { vec![[default; 3]] } else { self.points.clone() }
+    }
+
+    /// A result of `place` that is not measured yet.
+    pub(super) fn row<P: Place>(&self, place: &P, points: [usize; 3]) -> Row {
+        Row {
+            points,
+            backend: place.name(),
+            threads: place.threads(),
+            precision: if self.precision == "f32" { "f32" } else { "f64" },
+            repeats: self.repeats,
+            ..Row::default()
+        }
+    }
+}
+
+impl OperatorOptions {
+    pub(super) fn periodic(&self) -> bool {
+        self.ends == "periodic"
+    }
+
+    /// Refuse an axis with fewer points than the formula needs.
+    pub(super) fn check(&self, points: [usize; 3], axis: Axis) -> Result<()> {
+        let scheme = &self.scheme.first;
+        let fewest = match default_closure(scheme) {
+            _ if self.periodic() => scheme.min_points(),
+            Some(closure) => closed_min_points(scheme, &closure),
+            None => {
+                let found = format!("{} has no closure for the ends of a line", scheme.name);
+                return Err(refusal(&found, "use `--ends periodic`, or another scheme"));
+            }
+        };
+        let found = points[axis.index()];
+        if found >= fewest {
+            return Ok(());
+        }
+        let along = ["x", "y", "z"][axis.index()];
+        let found = format!("{} points have {found} along {along}", shape(points));
+        let advice = format!("{} needs {fewest} on {} lines", scheme.name, self.ends);
+        Err(refusal(&found, &advice))
+    }
+}
+
+fn points(text: &str) -> std::result::Result<[usize; 3], String> {
+    let advice = || {
+        format!(
+            "points are N or NXxNYxNZ, such as 256 or 256x256x128, each from 1 to {MOST_POINTS}"
+        )
+    };
+    let numbers: Vec<usize> = text
+        .split('x')
+        .map(|part| part.parse().ok().filter(|n| (1..=MOST_POINTS).contains(n)))
+        .collect::<Option<_>>()
+        .ok_or_else(advice)?;
+    let points = match numbers[..] {
+        [n] => [n; 3],
+        [x, y, z] => [x, y, z],
+        _ => return Err(advice()),
+    };
+    match points {
+        [1, 1, 1] => Err("at least one axis needs more than 1 point".to_string()),
+        points => Ok(points),
+    }
+}
+
+fn scheme(name: &str) -> std::result::Result<&'static SchemeFamily, String> {
+    let names = || families().iter().map(|family| family.name).collect::<Vec<_>>().join(", ");
+    family(name).ok_or_else(|| format!("the schemes are {}", names()))
+}
+
+fn methods(name: &str) -> std::result::Result<Methods, String> {
+    let names = || LineSolver::ALL.map(LineSolver::name).join(", ");
+    match name {
+        "auto" => Ok(Methods::Auto),
+        "all" => Ok(Methods::All),
+        _ => LineSolver::from_name(name)
+            .map(Methods::One)
+            .ok_or_else(|| format!("the methods are auto, all, {}", names())),
+    }
+}
+
+fn one_method(name: &str) -> std::result::Result<Methods, String> {
+    match methods(name)? {
+        Methods::All => Err("a step takes one method".to_string()),
+        method => Ok(method),
+    }
+}

@@ -1,0 +1,104 @@
+//! What the results are held against: plain loops on the host, in f64.
+
+use rayon::prelude::*;
+
+use crate::engine::LineOperator;
+use crate::grid::Axis;
+use crate::lines;
+use crate::real::Real;
+
+/// The largest difference of `found` from `operator` applied to `given` along `axis`, as a fraction of the largest
+/// result. What is not a number differs infinitely.
+pub(super) fn operator_error<T: Real>(
+    operator: &LineOperator<f64>,
+    points: [usize; 3],
+    axis: Axis,
+    given: &[T],
+    found: &[T],
+) -> f64 {
+    let n = operator.len();
+    let inner: usize = points[..axis.index()].iter().product();
+    let line = |q: usize| {
+        let at = |m: usize| q / inner * inner * n + q % inner + m * inner;
+        let f: Vec<f64> = (0..n).map(|m| given[at(m)].f64()).collect();
+        let mut expected: Vec<f64> = (0..n).map(|m| right_hand_side(operator, &f, m)).collect();
+        lines::solve(&operator.factors, &mut expected);
+        let off = |m: usize| difference(found[at(m)].f64(), expected[m]);
+        let size = expected.iter().fold(0.0, |size: f64, x| size.max(x.abs()));
+        ((0..n).map(off).fold(0.0, f64::max), size)
+    };
+    let worst = (0..given.len() / n)
+        .into_par_iter()
+        .map(line)
+        .reduce(|| (0.0, 0.0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
+    worst.0 / worst.1
+}
+
+/// |a − b|, infinite where either is not a number.
+pub(super) fn difference(a: f64, b: f64) -> f64 {
+    let difference = (a - b).abs();
+    if difference.is_nan() { f64::INFINITY } else { difference }
+}
+
+/// Row m of B f.
+fn right_hand_side(operator: &LineOperator<f64>, f: &[f64], m: usize) -> f64 {
+    let (n, stencil) = (f.len(), &operator.stencil);
+    let first_right = n - operator.right.len();
+    let end = match m {
+        m if m < operator.left.len() => Some(&operator.left[m]),
+        m if m >= first_right => Some(&operator.right[m - first_right]),
+        _ => None,
+    };
+    if let Some(row) = end {
+        return row.weights.iter().zip(&f[row.first..]).map(|(weight, f)| weight * f).sum();
+    }
+    let value = |offset: isize| f[(m + n).wrapping_add_signed(offset) % n];
+    let sign = if stencil.odd { -1.0 } else { 1.0 };
+    let sides = (1_isize..).zip(&stencil.weights[..stencil.half_width]);
+    let pair = |s: isize| value(s + stencil.up) + sign * value(stencil.down - s);
+    stencil.center * f[m] + sides.map(|(s, weight)| weight * pair(s)).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::TAU;
+
+    use super::*;
+    use crate::engine::{Shift, closed_min_points};
+    use crate::scheme::{COMPACT6, COMPACT10_PENTA, default_closure};
+
+    /// The error of the exact derivative of `f` along y, one value of it changed by `change`.
+    fn error(operator: &LineOperator<f64>, h: f64, f: fn(f64) -> [f64; 2], change: f64) -> f64 {
+        let points = [3, operator.len(), 2];
+        let x = |at: usize| h * (at / 3 % points[1]) as f64;
+        let len = points.iter().product();
+        let given: Vec<f64> = (0..len).map(|at| f(x(at))[0]).collect();
+        let mut found: Vec<f64> = (0..len).map(|at| f(x(at))[1]).collect();
+        found[len / 2] += change;
+        operator_error(operator, points, Axis::Y, &given, &found)
+    }
+
+    #[test]
+    fn the_reference_differentiates_a_wave_on_periodic_lines_and_a_parabola_between_ends() {
+        let (n, h) = (41, TAU / 41.0);
+        let wave: fn(f64) -> [f64; 2] = |x| [x.sin(), x.cos()];
+        let parabola: fn(f64) -> [f64; 2] = |x| [x * x - 3.0 * x, 2.0 * x - 3.0];
+        for scheme in [COMPACT6, COMPACT10_PENTA] {
+            let periodic = LineOperator::periodic(&scheme, Shift::None, n, h);
+            assert!(error(&periodic, h, wave, 0.0) < 1e-8, "{}", scheme.name);
+            let closure = default_closure(&scheme).unwrap();
+            assert!(n >= closed_min_points(&scheme, &closure));
+            let closed = LineOperator::closed(&scheme, &closure, n, h);
+            assert!(error(&closed, h, parabola, 0.0) < 1e-13, "{}", scheme.name);
+        }
+    }
+
+    #[test]
+    fn one_wrong_value_is_found() {
+        let h = TAU / 41.0;
+        let operator = LineOperator::periodic(&COMPACT6, Shift::None, 41, h);
+        let wave: fn(f64) -> [f64; 2] = |x| [x.sin(), x.cos()];
+        assert!((error(&operator, h, wave, 1e-3) - 1e-3).abs() < 1e-6);
+        assert_eq!(error(&operator, h, wave, f64::NAN), f64::INFINITY);
+    }
+}

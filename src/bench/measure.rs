@@ -1,0 +1,147 @@
+//! Repeats, taken in turn.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::place::Place;
+use super::pool::Pool;
+use crate::backend::device::Device;
+use crate::error::Result;
+
+/// Rounds before anything is counted: the first compiles, touches memory and starts threads.
+pub(super) const WARM_UPS: usize = 2;
+/// Seconds that one repeat should take at least, so that clocks and events resolve it.
+const LONG_ENOUGH: f64 = 2e-4;
+/// Most calls of one repeat.
+const MOST_CALLS: f64 = 100.0;
+
+/// Something that can be timed: does it once, returns the seconds of one call.
+pub(super) type Repeat<'a> = Box<dyn FnMut() -> Result<f64> + 'a>;
+
+/// What tells the time where the work is done.
+#[derive(Clone)]
+pub(super) enum Clock {
+    Host,
+    Device(Arc<Device>),
+}
+
+impl Clock {
+    /// Seconds that `work` takes there.
+    pub(super) fn seconds(&self, work: impl FnOnce()) -> Result<f64> {
+        match self {
+            Clock::Host => {
+                let start = Instant::now();
+                work();
+                Ok(start.elapsed().as_secs_f64())
+            }
+            Clock::Device(device) => device.time(work),
+        }
+    }
+}
+
+/// Seconds of every repeat, in rising order.
+#[derive(Clone, Debug)]
+pub(super) struct Times(Vec<f64>);
+
+impl Times {
+    pub(super) fn new(mut seconds: Vec<f64>) -> Self {
+        seconds.sort_by(f64::total_cmp);
+        Self(seconds)
+    }
+
+    pub(super) fn min(&self) -> f64 {
+        self.0[0]
+    }
+
+    pub(super) fn median(&self) -> f64 {
+        let (middle, odd) = (self.0.len() / 2, self.0.len() % 2 == 1);
+        if odd { self.0[middle] } else { 0.5 * (self.0[middle - 1] + self.0[middle]) }
+    }
+}
+
+/// Time the subjects in turn, the copy before each of them: copy, first, copy, second, ..., `repeats` times over.
+pub(super) fn interleaved(
+    repeats: u32,
+    mut copy: Repeat<'_>,
+    mut subjects: Vec<Repeat<'_>>,
+) -> Result<(Times, Vec<Times>)> {
+    let mut copies = Vec::new();
+    let mut times = vec![Vec::new(); subjects.len()];
+    for round in 0..WARM_UPS + repeats as usize {
+        for (subject, times) in subjects.iter_mut().zip(&mut times) {
+            let (beside, seconds) = (copy()?, subject()?);
+            if round >= WARM_UPS {
+                copies.push(beside);
+                times.push(seconds);
+            }
+        }
+    }
+    Ok((Times::new(copies), times.into_iter().map(Times::new).collect()))
+}
+
+/// `work` from one field to another, over the fields of the pool in turn. Short work is called several times a repeat.
+pub(super) fn rotating<'a, P: Place>(
+    place: &'a P,
+    pool: &'a RefCell<Pool<P>>,
+    work: impl Fn(&P::Field, &mut P::Field) + Sync + 'a,
+) -> Repeat<'a> {
+    let clock = place.clock();
+    let (mut calls, mut turn, mut rounds) = (1_u32, 0, 0);
+    Box::new(move || {
+        let mut pool = pool.borrow_mut();
+        let Pool { sources, results, .. } = &mut *pool;
+        let count = sources.len();
+        let all = || {
+            for call in 0..calls as usize {
+                let at = (turn + call) % count;
+                work(&sources[at], &mut results[at]);
+            }
+        };
+        let seconds = clock.seconds(|| place.within(all))? / f64::from(calls);
+        turn += calls as usize;
+        rounds += 1;
+        if rounds <= WARM_UPS {
+            calls = calls_for(seconds);
+        }
+        Ok(seconds)
+    })
+}
+
+/// Calls of work that takes `seconds` in one repeat.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 100")]
+fn calls_for(seconds: f64) -> u32 {
+    (LONG_ENOUGH / seconds).ceil().clamp(1.0, MOST_CALLS) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_runs_before_every_subject_and_warm_ups_do_not_count() {
+        let log = RefCell::new(String::new());
+        let subject = |name: char| -> Repeat<'_> {
+            let log = &log;
+            Box::new(move || {
+                log.borrow_mut().push(name);
+                Ok(log.borrow().len() as f64)
+            })
+        };
+        let (copy, times) = interleaved(3, subject('c'), vec![subject('x'), subject('y')]).unwrap();
+        assert_eq!(*log.borrow(), "cxcy".repeat(WARM_UPS + 3));
+        assert_eq!((copy.min(), copy.0.len()), (9.0, 6));
+        assert_eq!((times[0].min(), times[0].median()), (10.0, 14.0));
+        assert_eq!((times[1].min(), times[1].median()), (12.0, 16.0));
+    }
+
+    #[test]
+    fn the_median_of_an_even_number_of_times_lies_between_the_middle_two() {
+        assert_eq!(Times::new(vec![4.0, 1.0, 8.0, 2.0]).median(), 3.0);
+    }
+
+    #[test]
+    fn short_work_is_called_until_a_clock_resolves_it() {
+        assert_eq!([1.0, 1e-4, 0.0].map(calls_for), [1, 2, 100]);
+    }
+}

@@ -1,0 +1,67 @@
+//! `kolmo bench`: how long the parts take, beside a copy of the same memory in the same run.
+//!
+//! Every time stands with the bytes that the algorithm cannot do without, the copy it was measured with, and the error
+//! of what was computed. Inputs are noise, several of them in turn, so that nothing is timed on zeros or on what a
+//! cache still holds; the repeats of a part and of the copy alternate. A device is timed by its own events, the host by
+//! its clock. `docs/benchmarks.md` says how to read the figures.
+
+mod arguments;
+mod check;
+mod copy;
+mod derivative;
+mod lines;
+mod measure;
+mod operators;
+mod output;
+mod permute;
+mod place;
+mod pool;
+mod step;
+
+pub use arguments::Bench;
+pub use output::Report;
+
+use crate::backend::cpu::Cpu;
+use crate::backend::device::Gpu;
+use crate::config::Precision;
+use crate::error::{Error, Result};
+use crate::io::summary::Machine;
+use place::{Place, Setup};
+
+/// Measure what `bench` asks for.
+///
+/// # Errors
+/// [`Error::Config`] where it asks for what cannot be; what a device says. A part among many that fails is told in the
+/// report.
+pub fn run(bench: &Bench) -> Result<Report> {
+    let setup = Setup::new(bench.compute())?;
+    match (&setup.device, setup.compute.precision) {
+        (None, Precision::F64) => on::<Cpu<f64>>(bench, &setup),
+        (None, Precision::F32) => on::<Cpu<f32>>(bench, &setup),
+        (Some(_), Precision::F64) => on::<Gpu<f64>>(bench, &setup),
+        (Some(_), Precision::F32) => on::<Gpu<f32>>(bench, &setup),
+    }
+}
+
+fn on<P: Place>(bench: &Bench, setup: &Setup) -> Result<Report> {
+    // The host's part also where a device does the work.
+    let host = Cpu::<P::Real>::new(setup.compute.threads)?;
+    let machine = Machine::here(host.threads(), host.simd(), None);
+    let mut report = Report::new(machine, setup.device.as_ref().map(|device| device.info()));
+    match bench {
+        Bench::Copy(common) => copy::run::<P>(common, setup, &mut report),
+        Bench::Derivative(options) => derivative::run::<P>(options, setup, &mut report),
+        Bench::Lines(options) => lines::run::<P>(options, setup, &mut report),
+        Bench::Permute(options) => permute::run::<P>(options, setup, &mut report),
+        Bench::Step(options) => step::run::<P>(options, setup, &mut report),
+    }?;
+    if report.results.is_empty() && report.failures.is_empty() {
+        return Err(refusal(&report.notes.join("\n       "), "nothing was measured"));
+    }
+    Ok(report)
+}
+
+/// A mistake of the user: what was found, and the way out.
+fn refusal(found: &str, advice: &str) -> Error {
+    Error::Config(vec![format!("error: {found}"), format!("       {advice}")])
+}

@@ -1,0 +1,365 @@
+//! What a bench found: a table for people, JSON for programs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::measure::Times;
+use crate::backend::device::{Api, DeviceInfo};
+use crate::error::{Error, Result};
+use crate::io::summary::Machine;
+
+/// Everything that one command measured. Its [`Display`](std::fmt::Display) is a table.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    machine: MachineReport,
+    copy: CopyReport,
+    pub(super) results: Vec<Row>,
+    /// What was left out, and what a figure does not say, as sentences.
+    pub(super) notes: Vec<String>,
+    /// What went wrong, as sentences: wrong answers, and parts that a device refused.
+    pub(super) failures: Vec<String>,
+}
+
+/// The copy that the last results were measured with; every result also has its own.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct CopyReport {
+    pub(super) gb_per_s: f64,
+    pub(super) bytes_per_point: usize,
+    pub(super) ns_per_point: Spread,
+}
+
+/// The machine and, where it was used, the device.
+#[derive(Debug, Serialize)]
+struct MachineReport {
+    version: &'static str,
+    #[serde(flatten)]
+    machine: Machine,
+    device: Option<DeviceReport>,
+}
+
+/// A device, as far as speed depends on it.
+#[derive(Debug, Serialize)]
+struct DeviceReport {
+    api: &'static str,
+    index: usize,
+    name: String,
+    driver: String,
+    is_gpu: bool,
+    memory: u64,
+}
+
+impl DeviceReport {
+    fn of(info: &DeviceInfo) -> Self {
+        Self {
+            api: match info.api {
+                Api::Cuda => "cuda",
+                Api::OpenCl => "opencl",
+            },
+            index: info.index,
+            name: info.name.clone(),
+            driver: info.driver.clone(),
+            is_gpu: info.is_gpu,
+            memory: info.memory,
+        }
+    }
+}
+
+/// The best and the middle of all repeats.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Spread {
+    pub(super) min: f64,
+    pub(super) median: f64,
+}
+
+impl Spread {
+    /// Nanoseconds of each of `parts` parts.
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
+    pub(super) fn ns(times: &Times, parts: usize) -> Self {
+        let each = 1e9 / parts as f64;
+        Self { min: each * times.min(), median: each * times.median() }
+    }
+}
+
+/// One result.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Row {
+    pub(super) name: &'static str,
+    pub(super) axis: Option<&'static str>,
+    pub(super) points: [usize; 3],
+    pub(super) scheme: Option<&'static str>,
+    pub(super) method: &'static str,
+    pub(super) backend: &'static str,
+    pub(super) threads: usize,
+    pub(super) precision: &'static str,
+    /// The fewest that the algorithm must move.
+    pub(super) bytes_per_point: Option<usize>,
+    pub(super) ns_per_point: Spread,
+    /// Of the smallest time.
+    pub(super) gb_per_s: Option<f64>,
+    /// Smallest time over smallest time of the copy; of a step, of one of its stages.
+    pub(super) time_over_copy: f64,
+    /// Largest difference from the reference, as a fraction of the largest value.
+    pub(super) error: Option<f64>,
+    pub(super) repeats: u32,
+    /// Of the copy that ran between the repeats.
+    pub(super) copy_gb_per_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ends: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pencils: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) order: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ns_per_point_stage: Option<Spread>,
+    /// Seconds of the host's clock, over all repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) phases: Option<BTreeMap<&'static str, f64>>,
+}
+
+impl Row {
+    /// The row of a part that moves `bytes_per_point` and took `times`, the copy `copy`.
+    pub(super) fn timed(
+        self,
+        bytes_per_point: Option<usize>,
+        times: &Times,
+        copy: CopyReport,
+    ) -> Self {
+        let ns_per_point = Spread::ns(times, self.points.iter().product());
+        Self {
+            bytes_per_point,
+            ns_per_point,
+            gb_per_s: bytes_per_point.map(|bytes| rate(bytes, ns_per_point)),
+            time_over_copy: ns_per_point.min / copy.ns_per_point.min,
+            copy_gb_per_s: copy.gb_per_s,
+            ..self
+        }
+    }
+}
+
+/// Points along x, y, z as they are typed.
+pub(super) fn shape([x, y, z]: [usize; 3]) -> String {
+    format!("{x}x{y}x{z}")
+}
+
+/// Four significant figures: a time may be picoseconds or minutes.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 8")]
+fn figure(x: f64) -> String {
+    let before = if x > 0.0 { x.log10().floor() } else { 0.0 };
+    let decimals = (3.0 - before).clamp(0.0, 8.0) as usize;
+    format!("{x:.decimals$}")
+}
+
+/// Bytes a nanosecond: GB/s.
+#[allow(clippy::cast_precision_loss, reason = "a few hundred bytes")]
+fn rate(bytes: usize, ns: Spread) -> f64 {
+    bytes as f64 / ns.min
+}
+
+impl CopyReport {
+    /// A copy of `len` numbers of `size` bytes.
+    pub(super) fn new(times: &Times, len: usize, size: usize) -> Self {
+        let (bytes_per_point, ns_per_point) = (2 * size, Spread::ns(times, len));
+        Self { gb_per_s: rate(bytes_per_point, ns_per_point), bytes_per_point, ns_per_point }
+    }
+}
+
+impl Report {
+    pub(super) fn new(machine: Machine, device: Option<&DeviceInfo>) -> Self {
+        let device = device.map(DeviceReport::of);
+        let machine = MachineReport { version: env!("CARGO_PKG_VERSION"), machine, device };
+        let mut notes = Vec::new();
+        if let Some(device) = machine.device.as_ref().filter(|device| !device.is_gpu) {
+            let name = &device.name;
+            notes.push(format!("{name} is a CPU behind OpenCL: its times say nothing of a GPU"));
+        }
+        let (copy, results, failures) = (CopyReport::default(), Vec::new(), Vec::new());
+        Self { machine, copy, results, notes, failures }
+    }
+
+    /// Keep results, which must not be further than `tolerance` from the reference.
+    pub(super) fn add(&mut self, copy: CopyReport, tolerance: f64, rows: Vec<Row>) {
+        self.copy = copy;
+        for row in &rows {
+            if let Some(error) = row.error.filter(|error| *error > tolerance || error.is_nan()) {
+                let what = row.what();
+                self.failures.push(format!(
+                    "{what}: {error:.1e} from the reference, at most {tolerance:.0e} is right"
+                ));
+            }
+        }
+        self.results.extend(rows);
+    }
+
+    /// Say something that the figures do not.
+    pub(super) fn note(&mut self, sentence: String) {
+        if !self.notes.contains(&sentence) {
+            self.notes.push(sentence);
+        }
+    }
+
+    /// Go on after `what` although it failed, unless it was a mistake of the user.
+    pub(super) fn attempt(&mut self, what: &str, result: Result<()>) -> Result<()> {
+        match result {
+            Err(error @ Error::Config(_)) => Err(error),
+            Err(error) => {
+                self.failures.push(format!("{what}: {error}"));
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// Whether every part ran and gave the right answer.
+    pub fn sound(&self) -> bool {
+        self.failures.is_empty()
+    }
+
+    /// What went wrong, a line each.
+    pub fn failures(&self) -> String {
+        self.failures.join("\n")
+    }
+
+    /// As JSON, indented.
+    pub fn json(&self) -> String {
+        // Names and numbers only: nothing that JSON could refuse.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+}
+
+impl Row {
+    /// Which part this is.
+    fn what(&self) -> String {
+        let words = [Some(self.name), self.axis, self.order, Some(self.method)];
+        let words: Vec<&str> = words.into_iter().flatten().collect();
+        format!("{} on {}", words.join(" "), shape(self.points))
+    }
+}
+
+impl std::fmt::Display for Report {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Machine { cpu, cores, threads, simd, .. } = &self.machine.machine;
+        match &self.machine.device {
+            Some(device) => {
+                writeln!(f, "{} {}: {} ({})", device.api, device.index, device.name, device.driver)?
+            }
+            None => writeln!(f, "cpu: {cpu}, {cores} cores, {threads} threads, {simd}")?,
+        }
+        if let Some(row) = self.results.first() {
+            let scheme = row.scheme.map_or(String::new(), |scheme| format!("{scheme}, "));
+            writeln!(
+                f,
+                "{scheme}{}, {} repeats; GB/s of the bytes stated, from the minimum",
+                row.precision, row.repeats
+            )?;
+        }
+        let head = [
+            "part",
+            "points",
+            "method",
+            "bytes",
+            "ns/point",
+            "median",
+            "ms",
+            "GB/s",
+            "copy GB/s",
+            "of copy",
+            "time/copy",
+            "error",
+        ];
+        let mut table = vec![head.map(str::to_string)];
+        table.extend(self.results.iter().map(Row::cells));
+        let width: [usize; 12] = std::array::from_fn(|column| {
+            table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+        });
+        for row in &table {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(width).enumerate() {
+                // Words to the left, numbers to the right.
+                let _ = match column {
+                    0 | 2 => write!(line, "{cell:width$}  "),
+                    _ => write!(line, "{cell:>width$}  "),
+                };
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        for row in &self.results {
+            if let (Some(stage), Some(phases)) = (row.ns_per_point_stage, &row.phases) {
+                writeln!(
+                    f,
+                    "{:.4} ns per point and stage, median {:.4}; seconds of all repeats:",
+                    stage.min, stage.median
+                )?;
+                phases
+                    .iter()
+                    .try_for_each(|(name, seconds)| writeln!(f, "  {seconds:9.4}  {name}"))?;
+            }
+        }
+        self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
+    }
+}
+
+impl Row {
+    #[allow(clippy::cast_precision_loss, reason = "for a table")]
+    fn cells(&self) -> [String; 12] {
+        let points: usize = self.points.iter().product();
+        let words = [Some(self.name), self.axis, self.order];
+        let part: Vec<&str> = words.into_iter().flatten().collect();
+        let none = || "-".to_string();
+        let Spread { min, median } = self.ns_per_point;
+        [
+            part.join(" "),
+            shape(self.points),
+            self.method.to_string(),
+            self.bytes_per_point.map_or_else(none, |bytes| bytes.to_string()),
+            figure(min),
+            figure(median),
+            figure(1e-6 * min * points as f64),
+            self.gb_per_s.map_or_else(none, figure),
+            figure(self.copy_gb_per_s),
+            format!("{:.1} %", 100.0 / self.time_over_copy),
+            figure(self.time_over_copy),
+            self.error.map_or_else(none, |error| format!("{error:.1e}")),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_answer_or_none_makes_a_report_unsound_and_a_right_one_does_not() {
+        let row = |error| Row { name: "derivative", axis: Some("y"), error, ..Row::default() };
+        for (error, sound) in [
+            (None, true),
+            (Some(1e-12), true),
+            (Some(2e-12), false),
+            (Some(f64::INFINITY), false),
+            (Some(f64::NAN), false),
+        ] {
+            let mut report = Report::new(Machine::here(1, "none", None), None);
+            report.add(CopyReport::default(), 1e-12, vec![row(None), row(error)]);
+            assert_eq!(report.sound(), sound, "{error:?}");
+            assert_eq!(report.failures().contains("derivative y"), !sound);
+        }
+    }
+
+    #[test]
+    fn a_part_that_fails_is_told_and_a_mistake_of_the_user_ends_it() {
+        let mut report = Report::new(Machine::here(1, "none", None), None);
+        let device = Err(Error::Device("out of memory".into()));
+        assert!(report.attempt("lines cr on 8x8x8", device).is_ok());
+        assert_eq!(report.failures(), "lines cr on 8x8x8: out of memory");
+        assert!(report.attempt("", Err(Error::Config(Vec::new()))).is_err());
+    }
+
+    #[test]
+    fn figures_have_four_digits_from_picoseconds_to_seconds() {
+        assert_eq!(
+            [3.72e-3, 0.5, 12.345, 6543.2, 0.0].map(figure).join(" "),
+            "0.003720 0.5000 12.35 6543 0.000"
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! Permutations of the axes of a field: what a code pays that turns every line into one along x.
+
+use std::cell::RefCell;
+
+use rayon::prelude::*;
+
+use super::arguments::PermuteOptions;
+use super::check::difference;
+use super::measure::{interleaved, rotating};
+use super::output::{CopyReport, Report, Row, shape};
+use super::place::{Place, Setup};
+use super::pool::{FEWEST, Pool, fitting};
+use crate::error::Result;
+use crate::real::Real;
+
+/// The axes of the source that become x, y, z.
+const ORDERS: [(&str, [usize; 3]); 6] = [
+    ("xyz", [0, 1, 2]),
+    ("xzy", [0, 2, 1]),
+    ("yxz", [1, 0, 2]),
+    ("yzx", [1, 2, 0]),
+    ("zxy", [2, 0, 1]),
+    ("zyx", [2, 1, 0]),
+];
+
+pub(super) fn run<P: Place>(
+    options: &PermuteOptions,
+    setup: &Setup,
+    report: &mut Report,
+) -> Result<()> {
+    for points in fitting::<P>(setup, options.common.sizes(256), &mut report.notes)? {
+        let result = size::<P>(options, setup, report, points);
+        report.attempt(&format!("permute on {}", shape(points)), result)?;
+    }
+    Ok(())
+}
+
+fn size<P: Place>(
+    options: &PermuteOptions,
+    setup: &Setup,
+    report: &mut Report,
+    points: [usize; 3],
+) -> Result<()> {
+    let common = &options.common;
+    let (len, bytes) = (points.iter().product(), size_of::<P::Real>());
+    let place = P::at(setup, len, None)?;
+    let copier = place.copier()?;
+    let pool = RefCell::new(Pool::new(&place, len, FEWEST)?);
+    let wanted = |(name, _): &&(&str, [usize; 3])| match options.order.as_str() {
+        "all" => *name != "xyz",
+        one => *name == one,
+    };
+    let orders: Vec<_> = ORDERS.iter().filter(wanted).collect();
+    let permuters = orders.iter().map(|(_, order)| place.permuter(points, *order));
+    let permuters: Vec<P::Permuter> = permuters.collect::<Result<_>>()?;
+    let subjects = permuters.iter().map(|by| {
+        let place = &place;
+        rotating(place, &pool, move |from, to| place.permute(by, from, to))
+    });
+    let copy = rotating(&place, &pool, |from, to| place.negated(&copier, from, to));
+    let (copy, times) = interleaved(common.repeats, copy, subjects.collect())?;
+
+    let copy = CopyReport::new(&copy, len, bytes);
+    let mut pool = pool.into_inner();
+    let mut rows = Vec::new();
+    for (((name, order), by), times) in orders.into_iter().zip(&permuters).zip(&times) {
+        let (given, found) = pool.checked(&place, |from, to| place.permute(by, from, to))?;
+        let error = Some(error(points, *order, &given, &found));
+        let (order, method) = (Some(*name), "auto");
+        let row = Row { name: "permute", order, method, error, ..common.row(&place, points) };
+        rows.push(row.timed(Some(2 * bytes), times, copy));
+    }
+    report.add(copy, 0.0, rows);
+    Ok(())
+}
+
+/// How far apart points that are neighbours along axis a of the result lie in the source, and the result's points.
+fn geometry(points: [usize; 3], order: [usize; 3]) -> ([usize; 3], [usize; 3]) {
+    let strides = [1, points[0], points[0] * points[1]];
+    (order.map(|axis| strides[axis]), order.map(|axis| points[axis]))
+}
+
+/// The largest difference of `found` from `given` in another order.
+fn error<T: Real>(points: [usize; 3], order: [usize; 3], given: &[T], found: &[T]) -> f64 {
+    let (strides, [nx, ny, _]) = geometry(points, order);
+    let off = |(at, found): (usize, &T)| {
+        let index = [at % nx, at / nx % ny, at / (nx * ny)];
+        let source: usize = index.iter().zip(strides).map(|(i, stride)| i * stride).sum();
+        difference(found.f64(), given[source].f64())
+    };
+    found.iter().enumerate().map(off).fold(0.0, f64::max)
+}
+
+/// Points of a side of a block, whose lines of the source and of the result stay in the first cache.
+const SIDE: usize = 16;
+
+/// A permutation on the host, block by block.
+pub(super) struct HostPermutation {
+    strides: [usize; 3],
+    points: [usize; 3],
+}
+
+impl HostPermutation {
+    pub(super) fn new(points: [usize; 3], order: [usize; 3]) -> Self {
+        let (strides, points) = geometry(points, order);
+        Self { strides, points }
+    }
+
+    pub(super) fn apply<T: Real>(&self, from: &[T], to: &mut [T]) {
+        let ([sx, sy, sz], [nx, ny, _]) = (self.strides, self.points);
+        let layer = nx * ny;
+        // The axis along which the source is contiguous must be within a block.
+        let (wide, deep) = (if sx == 1 { nx } else { SIDE }, if sz == 1 { SIDE } else { 1 });
+        let slab = |(number, to): (usize, &mut [T])| {
+            let from = &from[number * deep * sz..];
+            for (y, x) in
+                blocks(ny, SIDE).flat_map(|y| blocks(nx, wide).map(move |x| (y.clone(), x)))
+            {
+                for k in 0..to.len() / layer {
+                    for j in y.clone() {
+                        let to = &mut to[layer * k + nx * j..][x.clone()];
+                        let first = sz * k + sy * j + sx * x.start;
+                        for (i, to) in to.iter_mut().enumerate() {
+                            *to = from[first + sx * i];
+                        }
+                    }
+                }
+            }
+        };
+        to.par_chunks_mut(deep * layer).enumerate().for_each(slab);
+    }
+}
+
+/// 0..n in parts of `side`.
+fn blocks(n: usize, side: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    (0..n).step_by(side).map(move |start| start..n.min(start + side))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_puts_every_point_where_the_plain_loop_finds_it() {
+        for points in [[5, 7, 3], [33, 17, 40], [1, 31, 16], [64, 1, 1]] {
+            let len: usize = points.iter().product();
+            let given: Vec<f64> = (0..len).map(|at| at as f64).collect();
+            for (name, order) in ORDERS {
+                let mut found = vec![f64::NAN; len];
+                HostPermutation::new(points, order).apply(&given, &mut found);
+                assert_eq!(error(points, order, &given, &found), 0.0, "{name} {points:?}");
+                let moved = found != given;
+                assert_eq!(moved, moves(points, order), "{name} {points:?}");
+            }
+        }
+    }
+
+    /// Whether the axes with more than one point change places.
+    fn moves(points: [usize; 3], order: [usize; 3]) -> bool {
+        let long =
+            |axes: [usize; 3]| axes.into_iter().filter(|&a| points[a] > 1).collect::<Vec<_>>();
+        long(order) != long([0, 1, 2])
+    }
+}

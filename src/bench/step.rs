@@ -1,0 +1,171 @@
+//! Whole steps of the Taylor-Green vortex.
+
+use std::cell::RefCell;
+
+use super::arguments::StepOptions;
+use super::check::difference;
+use super::measure::{WARM_UPS, interleaved, rotating};
+use super::output::{CopyReport, Report, Row, Spread, shape};
+use super::place::{Place, Setup};
+use super::pool::Pool;
+use super::refusal;
+use crate::backend::cpu::Cpu;
+use crate::config::{Config, Precision, parse};
+use crate::engine::LineOperators;
+use crate::error::{Error, Result};
+use crate::grid::Grid;
+use crate::real::Real;
+use crate::scheme::Form;
+use crate::time::{Phases, Simulation, check_device_memory, check_memory};
+
+/// Words that a right-hand side of the compressible equations with its Runge-Kutta update must move at a point, in 2N
+/// storage, one sweep an axis and at most five stored gradients: 6 before, 23 along x, 19 along y, 26 along z.
+const WORDS: usize = 74;
+/// Most points times steps that the host repeats for a check.
+const CHECKED: usize = 1 << 24;
+
+pub(super) fn run<P: Place>(
+    options: &StepOptions,
+    setup: &Setup,
+    report: &mut Report,
+) -> Result<()> {
+    let sizes = options.common.sizes(64);
+    let alone = sizes.len() == 1;
+    for points in sizes {
+        let config = config(options, points)?;
+        let room = match &setup.device {
+            Some(device) => check_device_memory(&config, device),
+            None => check_memory(&config),
+        };
+        match room {
+            Err(Error::Config(lines)) if !alone => {
+                let sentence = lines.first().map_or("", |line| line.trim_start_matches("error: "));
+                report.note(format!("left out: {sentence}"));
+                continue;
+            }
+            room => room?,
+        }
+        let result = size::<P>(options, setup, report, &config);
+        report.attempt(&format!("step on {}", shape(points)), result)?;
+    }
+    Ok(())
+}
+
+/// The vortex on these points, with the user's changes.
+fn config(options: &StepOptions, points: [usize; 3]) -> Result<Config> {
+    if let Some(key) = options.set.iter().find(|key| key.trim_start().starts_with("compute")) {
+        let advice = "where it is computed is said by options such as --backend and --precision";
+        return Err(refusal(&format!("`--set {key}` has no meaning here"), advice));
+    }
+    let precision = &options.common.precision;
+    let input = format!(
+        "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n\
+         [compute]\nprecision = '{precision}'\n"
+    );
+    parse(&input, "kolmo bench step", &options.set)
+}
+
+fn size<P: Place>(
+    options: &StepOptions,
+    setup: &Setup,
+    report: &mut Report,
+    config: &Config,
+) -> Result<()> {
+    let (common, points) = (&options.common, config.grid.points);
+    let (len, bytes) = (points.iter().product(), size_of::<P::Real>());
+    let solver = options.method.list()[0];
+    let grid = Grid::periodic(points, &config.grid.domain);
+    let operators = LineOperators::new(&config.scheme.derivative, None, &grid);
+    let obstacle = |axis| P::obstacle(setup, solver?, &operators, axis);
+    if let Some(sentence) = grid.active_axes().find_map(obstacle) {
+        return Err(refusal(&sentence, "use another method"));
+    }
+    let place = P::at(setup, len, solver)?;
+    // The state leaves little room on a large grid.
+    let pool = RefCell::new(Pool::new(&place, len, 1)?);
+    let copier = place.copier()?;
+    let mut simulation = Simulation::on(P::at(setup, len, solver)?, config)?;
+    let copy = rotating(&place, &pool, |from, to| place.negated(&copier, from, to));
+    let mut rounds = 0;
+    let step = Box::new(|| {
+        if rounds == WARM_UPS {
+            simulation.phases = Phases::default();
+        }
+        rounds += 1;
+        let mut result = Ok(0.0);
+        let seconds = place.clock().seconds(|| result = simulation.step(None))?;
+        result.map(|_| seconds)
+    });
+    let (copy, times) = interleaved(common.repeats, copy, vec![step])?;
+
+    let copy = CopyReport::new(&copy, len, bytes);
+    let stages = config.time.integrator.stages();
+    let stage = Spread::ns(&times[0], len * stages);
+    let row = Row {
+        name: "step",
+        scheme: Some(config.scheme.derivative.name),
+        method: options.method.name(),
+        pencils: setup.pencils(),
+        ns_per_point_stage: Some(stage),
+        phases: Some(simulation.phases.0.clone()),
+        ..common.row(&place, points)
+    };
+    let mut row = row.timed(words(config).map(|words| words * bytes * stages), &times[0], copy);
+    row.time_over_copy = stage.min / copy.ns_per_point.min;
+    row.error = error_of_steps(&mut simulation, setup, config, report)?;
+    if setup.device.is_some() {
+        report.note(
+            "phases are of the host's clock, which sees the device where it waits for it".into(),
+        );
+    }
+    let tolerance = if setup.compute.precision == Precision::F64 { 1e-9 } else { 1e-3 };
+    report.add(copy, tolerance, vec![row]);
+    Ok(())
+}
+
+/// [`WORDS`], where they were counted for such a configuration.
+fn words(config: &Config) -> Option<usize> {
+    let low_storage = matches!(config.time.integrator.form, Form::LowStorage { .. });
+    let counted = low_storage
+        && config.case.flow().is_some()
+        && config.scheme.filter.is_none()
+        && config.grid.points.iter().all(|&n| n > 1);
+    counted.then_some(WORDS)
+}
+
+/// The largest difference of a field from the same steps on the host in f64, as a fraction of the field's largest value.
+fn error_of_steps<P: Place>(
+    simulation: &mut Simulation<P>,
+    setup: &Setup,
+    config: &Config,
+    report: &mut Report,
+) -> Result<Option<f64>> {
+    let steps = usize::try_from(simulation.steps()).unwrap_or(usize::MAX);
+    let points = simulation.grid().len();
+    if setup.device.is_none() && setup.compute.precision == Precision::F64 {
+        report.note("no error of a step: the cpu in f64 is itself the reference".into());
+        return Ok(None);
+    }
+    if points.saturating_mul(steps) > CHECKED {
+        let shape = shape(config.grid.points);
+        report
+            .note(format!("no error of a step on {shape} points: too many to repeat on the host"));
+        return Ok(None);
+    }
+    let mut host = Simulation::<Cpu<f64>>::on(Cpu::new(None)?, config)?;
+    for _ in 0..steps {
+        host.step(None)?;
+    }
+    let expected_offset = host.system_and_state().0.reference();
+    let offset = simulation.system_and_state().0.reference();
+    let mut worst = 0.0_f64;
+    for (k, expected) in host.state().iter().enumerate() {
+        let found = simulation.backend().values(&simulation.state()[k])?;
+        let whole = |expected: &f64| expected + expected_offset[k];
+        let size = expected.iter().map(|e| whole(e).abs()).fold(f64::MIN_POSITIVE, f64::max);
+        let pairs = found.iter().zip(expected.iter());
+        let off = pairs.map(|(found, e)| difference(found.f64() + offset[k], whole(e)));
+        worst = worst.max(off.fold(0.0, f64::max) / size);
+    }
+    Ok(Some(worst))
+}

@@ -1,0 +1,232 @@
+//! `kolmo bench`: what it prints is whole, consistent and right. How fast anything is stays out of the tests.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The keys that every result has.
+const KEYS: [&str; 15] = [
+    "name",
+    "axis",
+    "points",
+    "scheme",
+    "method",
+    "backend",
+    "threads",
+    "precision",
+    "bytes_per_point",
+    "ns_per_point",
+    "gb_per_s",
+    "time_over_copy",
+    "error",
+    "repeats",
+    "copy_gb_per_s",
+];
+
+/// Exit code, standard output, standard error of `kolmo bench`.
+fn bench(arguments: &str) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    let output = command.arg("bench").args(arguments.split_whitespace()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// The JSON of a bench that must be content, checked as far as it must be the same for all.
+fn report(arguments: &str) -> Value {
+    let (code, out, err) = bench(&format!("{arguments} --repeats 3 --json"));
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{arguments}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    for key in ["version", "cpu", "cores", "threads", "simd", "device"] {
+        assert!(report["machine"].get(key).is_some(), "{arguments}: no {key}");
+    }
+    assert!(report["failures"].as_array().unwrap().is_empty());
+    let size = if arguments.contains("f32") { 4.0 } else { 8.0 };
+    let copy = &report["copy"];
+    assert_eq!(copy["bytes_per_point"], 2.0 * size);
+    assert_close(number(&copy["gb_per_s"]), 2.0 * size / number(&copy["ns_per_point"]["min"]));
+    for row in rows(&report) {
+        for key in KEYS {
+            assert!(row.get(key).is_some(), "{arguments}: no {key}");
+        }
+        let (ns, copy) = (&row["ns_per_point"], number(&row["copy_gb_per_s"]));
+        assert!(0.0 < number(&ns["min"]) && number(&ns["min"]) <= number(&ns["median"]));
+        let bytes = number(&row["bytes_per_point"]);
+        assert_close(number(&row["gb_per_s"]), bytes / number(&ns["min"]));
+        let timed = row.get("ns_per_point_stage").unwrap_or(ns);
+        assert_close(number(&row["time_over_copy"]), number(&timed["min"]) * copy / (2.0 * size));
+        assert_eq!(row["repeats"], 3);
+        let right = match size {
+            8.0 => 1e-12,
+            _ => 1e-5,
+        };
+        if !row["error"].is_null() {
+            assert!(number(&row["error"]) < right, "{arguments}: {row}");
+        }
+    }
+    report
+}
+
+fn rows(report: &Value) -> &Vec<Value> {
+    report["results"].as_array().unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+fn assert_close(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-12 * b.abs(), "{a} and {b} differ");
+}
+
+/// One value of every result, as text.
+fn column<'a>(report: &'a Value, key: &str) -> Vec<&'a str> {
+    rows(report).iter().map(|row| row[key].as_str().unwrap_or("none")).collect()
+}
+
+#[test]
+fn the_copies_are_exact_on_the_host_and_on_a_device() {
+    let host = report("copy --points 16 --backend cpu --threads 2");
+    assert_eq!(column(&host, "method"), ["ordinary-stores", "copy_from_slice"]);
+    assert_eq!((&rows(&host)[0]["threads"], &rows(&host)[0]["error"]), (&2.into(), &0.0.into()));
+    let device = report("copy --points 17x5x3 --backend opencl --precision f32");
+    assert_eq!(column(&device, "method"), ["kernel", "driver"]);
+    assert_eq!(column(&device, "backend"), ["opencl"; 2]);
+    assert!(device["machine"]["device"]["name"].is_string());
+    // What the tests run on is no GPU, and the report must not pass for one.
+    let cpu = device["machine"]["device"]["is_gpu"] == false;
+    let told = device["notes"].to_string().contains("say nothing of a GPU");
+    assert_eq!(cpu, told);
+}
+
+#[test]
+fn derivatives_are_right_along_every_axis_of_every_backend() {
+    for backend in ["cpu", "opencl"] {
+        let cube = report(&format!("derivative --points 16 --backend {backend}"));
+        assert_eq!(column(&cube, "axis"), ["x", "y", "z"]);
+        assert_eq!(column(&cube, "scheme"), ["compact6"; 3]);
+        let closed = "--ends closed --scheme compact10-penta";
+        let flat = report(&format!("derivative --points 17x19x1 {closed} --backend {backend}"));
+        assert_eq!(column(&flat, "axis"), ["x", "y"]);
+        assert_eq!(column(&flat, "ends"), ["closed"; 2]);
+        let single = format!("derivative --points 16 --axis z --precision f32 --backend {backend}");
+        let single = report(&single);
+        assert_eq!(
+            (column(&single, "axis"), column(&single, "precision")),
+            (vec!["z"], vec!["f32"])
+        );
+    }
+    let permuted = report("derivative --points 16 --axis y --pencils permuted --backend opencl");
+    assert_eq!(column(&permuted, "pencils"), ["permuted"]);
+}
+
+#[test]
+fn all_line_solvers_that_can_are_measured_and_the_others_say_why_not() {
+    use kolmo::backend::device::LineSolver;
+    for ends in ["periodic", "closed"] {
+        let report = report(&format!("lines --points 32x8x1 --backend opencl --ends {ends}"));
+        let measured = column(&report, "method");
+        assert!(measured.contains(&"thomas") && measured.contains(&"chunked"), "{measured:?}");
+        let notes = report["notes"].to_string();
+        for solver in LineSolver::ALL.map(LineSolver::name) {
+            let left_out = notes.contains("left out:") && notes.contains(solver);
+            assert!(measured.contains(&solver) || left_out, "{solver} is lost: {notes}");
+        }
+    }
+    let host = report("lines --points 32,31x3x1 --backend cpu");
+    assert_eq!(column(&host, "method"), ["thomas"; 2]);
+    assert!(host["notes"].to_string().contains("the cpu solves lines by thomas only"));
+    assert_eq!(rows(&host)[1]["points"], serde_json::json!([31, 3, 1]));
+    let one = report("lines --points 16 --backend opencl --method chunked");
+    assert_eq!(column(&one, "method"), ["chunked"]);
+}
+
+#[test]
+fn every_order_of_the_axes_is_exact() {
+    for backend in ["cpu", "opencl"] {
+        let all = report(&format!("permute --points 17x16x5 --backend {backend}"));
+        assert_eq!(column(&all, "order"), ["xzy", "yxz", "yzx", "zxy", "zyx"]);
+        assert!(rows(&all).iter().all(|row| row["error"] == 0.0));
+    }
+    let one = report("permute --points 16 --order zyx --backend cpu");
+    assert_eq!(column(&one, "order"), ["zyx"]);
+}
+
+#[test]
+fn steps_on_a_device_give_the_hosts_answer_and_say_where_the_time_went() {
+    let device = report("step --points 16 --backend opencl");
+    let row = &rows(&device)[0];
+    // 74 words a point and stage, six stages.
+    assert_eq!(number(&row["bytes_per_point"]), 74.0 * 8.0 * 6.0);
+    let stage = number(&row["ns_per_point_stage"]["min"]);
+    assert_close(6.0 * stage, number(&row["ns_per_point"]["min"]));
+    assert!(row["error"].is_number(), "{row}");
+    let host = report("step --points 16 --backend cpu --set scheme.convection=feiereisen");
+    let row = &rows(&host)[0];
+    assert!(row["error"].is_null());
+    assert!(host["notes"].to_string().contains("itself the reference"));
+    assert!(number(&row["phases"]["right-hand sides and updates"]) > 0.0);
+}
+
+#[test]
+fn the_table_for_people_has_the_same_figures() {
+    let (code, out, err) = bench("derivative --points 16 --repeats 2 --backend cpu");
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(
+        lines[0].starts_with("cpu: ") && lines[1].contains("compact6, f64, 2 repeats"),
+        "{out}"
+    );
+    assert!(lines[2].contains("GB/s") && lines[3].starts_with("derivative x"), "{out}");
+    assert_eq!(lines.len(), 6, "{out}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_with_a_sentence() {
+    for (arguments, sentence) in [
+        ("", "Usage"),
+        ("rhs", "unrecognized subcommand"),
+        ("copy --points 0", "points are N or NXxNYxNZ"),
+        ("copy --points 16x16", "points are N or NXxNYxNZ"),
+        ("copy --points many", "points are N or NXxNYxNZ"),
+        ("copy --points 1", "more than 1 point"),
+        ("copy --points 60000", "GiB"),
+        ("copy --repeats 0", "1..="),
+        ("copy --axis x", "unexpected argument"),
+        ("copy --precision f16", "possible values"),
+        ("copy --threads 0", "1..="),
+        ("copy --backend tpu", "possible values"),
+        ("copy --backend opencl --device 77", "77"),
+        ("derivative --axis w", "possible values"),
+        ("derivative --scheme compact7", "the schemes are"),
+        ("derivative --points 4", "compact6 needs 5"),
+        ("derivative --points 16x1x1 --axis y", "16x1x1 points have 1 along y"),
+        ("derivative --method crout", "the methods are auto, all, thomas"),
+        ("derivative --method pcr --backend cpu --points 16", "thomas only"),
+        ("derivative --pencils permuted --backend cpu", "permuted"),
+        ("lines --table4.1 --points 16", "cannot be used with"),
+        ("permute --order xxy", "possible values"),
+        ("step --method all", "one method"),
+        ("step --set scheme.order=7", "unknown key `order`"),
+        ("step --set compute.precision=f32", "has no meaning here"),
+        ("step --points 3", "3 points along x"),
+        ("step --points 40000 --backend cpu", "GiB"),
+    ] {
+        let (code, out, err) = bench(arguments);
+        assert_eq!(code, Some(2), "{arguments}: {err}");
+        assert!(err.contains(sentence), "{arguments}: {err}");
+        assert!(out.is_empty() && !err.contains("panicked"), "{arguments}: {out}{err}");
+    }
+}
+
+#[test]
+fn the_page_on_benchmarks_names_every_bench_and_every_key() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for bench in ["copy", "derivative", "lines", "permute", "step"] {
+        assert!(page.contains(&format!("kolmo bench {bench}")), "{bench}");
+    }
+    for key in KEYS {
+        assert!(page.contains(&format!("`{key}`")), "{key}");
+    }
+}
