@@ -1,22 +1,23 @@
-// What lets one text be CUDA C and OpenCL C. The host puts the precision (REAL_IS_DOUBLE, WIDE_IS_DOUBLE) above; the
-// specialisation (sizes, coefficients) and one kernel file below.
-//   REAL        the format of fields              WIDE         f64 where the device has it: for sums over fields
-//   KERNEL      an entry point                    DEVICE       a function called by kernels
+// What lets one text be CUDA C and OpenCL C. The host puts the precision (REAL_IS_DOUBLE) above; the specialisation
+// (sizes, coefficients) and one kernel file below.
+//   REAL        the format of fields
+//   KERNEL_OF(threads)  an entry point launched with blocks of so many threads, so that it gets registers enough
+//   DEVICE      a function called by kernels
 //   GLOBAL      a pointer into device memory      CONSTANT     a table of coefficients, at file scope
-//   ON_CHIP     the block's on-chip array: ON_CHIP(name, words) declares `words` REALs, once a kernel
-//   ON_CHIP_PTR a pointer into it, as a parameter  ON_CHIP_WIDE the same of WIDEs
+//   ON_CHIP     the block's on-chip array: ON_CHIP(name, words) declares `words` REALs, once a kernel; ON_CHIP_OF(type,
+//               name, words) of another type
+//   ON_CHIP_PTR a pointer into it, as a parameter
 //   threads of a block: threadIdx, blockDim; blocks: blockIdx; all wait: __syncthreads(), in uniform control flow only
 
 #ifdef __OPENCL_VERSION__
-#if defined(REAL_IS_DOUBLE) || defined(WIDE_IS_DOUBLE)
+#ifdef REAL_IS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 typedef long int64;
-#define KERNEL __kernel
+#define KERNEL_OF(threads) __kernel
 #define GLOBAL __global
 #define CONSTANT __constant
-#define ON_CHIP(name, words) __local REAL name[words]
-#define ON_CHIP_WIDE(name, words) __local WIDE name[words]
+#define ON_CHIP_OF(type, name, words) __local type name[words]
 #define ON_CHIP_PTR __local
 #define DEVICE
 #define threadIdx ((int3)(get_local_id(0), get_local_id(1), get_local_id(2)))
@@ -24,11 +25,10 @@ typedef long int64;
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #else
 typedef long long int64;
-#define KERNEL extern "C" __global__
+#define KERNEL_OF(threads) extern "C" __global__ __launch_bounds__(threads)
 #define GLOBAL
 #define CONSTANT static __device__ __constant__
-#define ON_CHIP(name, words) extern __shared__ REAL name[]
-#define ON_CHIP_WIDE(name, words) extern __shared__ WIDE name[]
+#define ON_CHIP_OF(type, name, words) extern __shared__ type name[]
 #define ON_CHIP_PTR
 #define DEVICE static __device__ __forceinline__
 #define restrict __restrict__
@@ -39,8 +39,4 @@ typedef long long int64;
 #else
 #define REAL float
 #endif
-#ifdef WIDE_IS_DOUBLE
-#define WIDE double
-#else
-#define WIDE float
-#endif
+#define ON_CHIP(name, words) ON_CHIP_OF(REAL, name, words)

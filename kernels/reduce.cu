@@ -1,11 +1,20 @@
 // Sums and maxima over all points, in an order that is always the same: every thread goes through the points
 // thread, thread + BLOCKS THREADS, ..., a block adds up its threads in pairs, and one block does the same with the blocks'
-// results. Computed in WIDE, whatever the fields are.
+// results. Computed in WIDE, f64 where the device has it, whatever the fields are.
 //   FIELDS      the parameters: fields that are read
 //   RESULTS     how many quantities
 //   POINT(at)   makes r0, r1, ... of the fields at a point
 //   GATHER      a0 = COMBINE(a0, r0); ... with COMBINE a sum or the larger one
 //   traffic: each field once; on chip THREADS WIDE words; 1 + log2 THREADS barriers a quantity
+
+#if WIDE_IS_DOUBLE
+#ifdef __OPENCL_VERSION__
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#define WIDE double
+#else
+#define WIDE float
+#endif
 
 #if MAXIMUM
 // Not a number counts as infinitely large.
@@ -31,9 +40,9 @@ DEVICE WIDE over_block(ON_CHIP_PTR WIDE *values, WIDE value)
     return values[0];
 }
 
-KERNEL void over_points(FIELDS, GLOBAL WIDE *restrict partials, GLOBAL const REAL *restrict scalars, int first)
+KERNEL_OF(THREADS) void over_points(FIELDS, GLOBAL WIDE *restrict partials, GLOBAL const REAL *restrict scalars, int first)
 {
-    ON_CHIP_WIDE(values, THREADS);
+    ON_CHIP_OF(WIDE, values, THREADS);
     WIDE a[RESULTS];
     for (int k = 0; k < RESULTS; k++)
         a[k] = IDENTITY;
@@ -50,9 +59,9 @@ KERNEL void over_points(FIELDS, GLOBAL WIDE *restrict partials, GLOBAL const REA
     }
 }
 
-KERNEL void over_blocks(GLOBAL const WIDE *restrict partials, GLOBAL WIDE *restrict results)
+KERNEL_OF(THREADS) void over_blocks(GLOBAL const WIDE *restrict partials, GLOBAL WIDE *restrict results)
 {
-    ON_CHIP_WIDE(values, THREADS);
+    ON_CHIP_OF(WIDE, values, THREADS);
     for (int k = 0; k < RESULTS; k++) {
         WIDE a = IDENTITY;
         for (int block = threadIdx.x; block < BLOCKS; block += THREADS)

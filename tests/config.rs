@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use kolmo::Error;
 use kolmo::cases::{Case, Domain, NAMES, Start, TaylorGreen, input};
 use kolmo::config::{
-    Backend, Config, Convection, EnergyForm, FilterConfig, LINE_SOLVERS, Pencils, Precision,
-    Schedule, StepSize, Variable, ViscousForm, parse,
+    Backend, Config, Convection, EnergyForm, FilterConfig, Pencils, Precision, Schedule, StepSize,
+    Variable, ViscousForm, parse,
 };
+use kolmo::lines::LineSolver;
 use kolmo::physics::Viscosity;
 
 const LEAST: &str = "case.name = \"taylor-green\"\ngrid.points = [16, 16, 16]\ntime.end = 1\n";
@@ -44,11 +45,12 @@ fn three_keys_are_enough_and_the_rest_has_the_documented_defaults() {
 
 #[test]
 fn every_line_solver_can_be_asked_of_a_device_and_only_thomas_of_the_cpu() {
-    for name in LINE_SOLVERS {
+    for solver in LineSolver::ALL {
+        let name = solver.name();
         let set = format!("compute.line_solver={name}");
         for backend in ["auto", "cuda", "opencl"] {
             let config = read(LEAST, &[&set, &format!("compute.backend={backend}")]);
-            assert_eq!(config.compute.line_solver, Some(name));
+            assert_eq!(config.compute.line_solver, Some(solver));
         }
         let on_cpu = parse(LEAST, "in.toml", &[set, "compute.backend=cpu".into()]);
         assert_eq!(on_cpu.is_ok(), name == "thomas", "{name}");

@@ -14,8 +14,6 @@ mod config;
 mod conservation;
 mod convergence;
 mod device;
-mod device_nvrtc;
-mod device_runtime;
 mod forms;
 mod invariance;
 mod io;

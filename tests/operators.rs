@@ -142,7 +142,7 @@ pub(crate) fn field<T: Real>(
 }
 
 /// A field that must not be read.
-pub(crate) fn poisoned<T: Real>(grid: &Grid) -> Field<T> {
+fn poisoned<T: Real>(grid: &Grid) -> Field<T> {
     let mut field = Field::zeros(grid.len());
     field.fill(T::of(f64::NAN));
     field
@@ -166,7 +166,7 @@ pub(crate) fn apply<T: Real>(
 }
 
 /// Largest |a − b| of two fields, or not-a-number where there is one.
-pub(crate) fn distance<T: Real>(a: &[T], b: &[T]) -> f64 {
+fn distance<T: Real>(a: &[T], b: &[T]) -> f64 {
     assert_eq!(a.len(), b.len());
     let differences = a.iter().zip(b).map(|(a, b)| (a.f64() - b.f64()).abs());
     differences.fold(0.0, |worst: f64, d| if d.is_nan() { d } else { worst.max(d) })

@@ -5,13 +5,14 @@
 // Lines along x (INNER = 1) go through on-chip memory both ways, so that threads of a warp access neighbouring points;
 // rows of 128 bytes are followed by one word that is left out, so that chunks of 4, 8 or 16 points do not meet in a bank.
 // Other lines are loaded and stored directly: TX neighbours in x are TX neighbours in memory.
-//   FIELDS   operands                                                              read
+//   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   blocks of the reduction where chunks differ: per level and chunk the 2 P*P of the rows before and after, and
 //            then the inverse diagonal, P*P                                        read
-//   CLASS_TABLE[]   of every class of chunks and point: inv l1 l2 | u1 u2 | left | right; then own, next: WORDS numbers
-//   traffic: every field once, out once = 16 bytes a point in f64 and one field (halos come from the caches)
-//   on-chip  ON_CHIP_WORDS: the larger of TX staged lines and 2 P numbers a thread; barriers: LEVELS + 3, along x 3 more
+//   CLASS_TABLE[]   of every class of chunks and point: inv l1 l2 | u1 u2 | left | right; then own, next: CLASS_WORDS
+//            numbers; read
+//   traffic: f once, out once = 16 bytes a point in f64 (halos come from the caches)
+//   on-chip  ON_CHIP_WORDS: the larger of TX staged lines and 2 P numbers a thread; barriers: LEVELS + 2, along x 4 more
 #define SPAN (N + LOW + HIGH + 1) // of a staged line: points -LOW .. N + HIGH
 #define PADDED(m) ((m) + (m) / BANK_ROW)
 #define STAGED(lane, m) chip[(lane) * (PADDED(SPAN - 1) + 1) + PADDED((m) + LOW)]
@@ -41,7 +42,7 @@
 #define THREAD_OF(lane, chunk) ((chunk) * TX + (lane))
 #endif
 
-KERNEL void chunked(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
+KERNEL_OF(THREADS) void chunked(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     ON_CHIP(chip, ON_CHIP_WORDS);
     const int thread = threadIdx.x;
@@ -62,23 +63,23 @@ KERNEL void chunked(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restri
     for (int at = thread; at < TX * SPAN; at += THREADS) {
         const int q = at / SPAN, m = at % SPAN - LOW;
         const int64 from = START(line0 + q < LINES ? line0 + q : LINES - 1);
-        STAGED(q, m) = VALUE(from + on_line(m));
+        STAGED(q, m) = f[from + on_line(m)];
     }
     __syncthreads();
 #define LOAD(m) STAGED(lane, m)
 #define FETCH(m) STAGED(lane, m)
 #else
-#define LOAD(m) VALUE(start + (int64)(m) * INNER)
+#define LOAD(m) f[start + (int64)(m) * INNER]
 #define FETCH(m) LOAD(on_line(m))
 #endif
     REAL b[LENGTH];
     {
-        REAL f[LENGTH + LOW + HIGH]; // [LOW + j]: point j of the chunk
+        REAL near[LENGTH + LOW + HIGH]; // [LOW + j]: point j of the chunk
 #pragma unroll
-        for (int j = 0; j < LENGTH + LOW + HIGH; ++j) f[j] = FETCH(first + j - LOW);
+        for (int j = 0; j < LENGTH + LOW + HIGH; ++j) near[j] = FETCH(first + j - LOW);
 #pragma unroll
         for (int j = 0; j < LENGTH; ++j) {
-#define BESIDE(d) f[LOW + j + (d)]
+#define BESIDE(d) near[LOW + j + (d)]
             b[j] = INNER_ROW(BESIDE);
         }
     }

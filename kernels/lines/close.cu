@@ -3,7 +3,7 @@
 //   close_rows       y becomes x in the HEAD first rows and from row TAIL on, one thread a row
 //   traffic: a few numbers a line, and 16 bytes a coupled row in f64; no on-chip memory, no barrier
 #if PERIODIC
-KERNEL void close_unknowns(GLOBAL REAL *restrict out)
+KERNEL_OF(THREADS) void close_unknowns(GLOBAL REAL *restrict out)
 {
     const int64 line = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (line >= LINES) return;
@@ -19,7 +19,7 @@ KERNEL void close_unknowns(GLOBAL REAL *restrict out)
     for (int r = 0; r < P; ++r) Y(CORE + r) = last[r];
 }
 
-KERNEL void close_rows(GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
+KERNEL_OF(THREADS) void close_rows(GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     const int64 at = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (at >= (int64)LINES * (HEAD + CORE - TAIL)) return;

@@ -4,22 +4,22 @@
 //   a[i] <- -a[i-s] k1,  b[i] <- b[i] - c[i-s] k1 - a[i+s] k2,  c[i] <- -c[i+s] k2,  d[i] <- d[i] - d[i-s] k1 - d[i+s] k2
 // until one is left; then back, x[i] = (d[i] - a[i] x[i-s] - c[i] x[i+s]) / b[i]. Rows beyond the last count as
 // x = 0, so any number will do; a cyclic matrix is solved through its core (border.cu).
-//   FIELDS   operands                                                              read
+//   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   [a, b, c] of every row of the core, then the border                   read
-//   traffic: every field once, out once = 16 bytes a point in f64 and one field, tables from the caches
+//   traffic: f once, out once = 16 bytes a point in f64, tables from the caches
 //   on-chip  4 SPAN words a line, SPAN = N; barriers: 2 a level + 2. Strides of powers of two meet in banks.
 #define A(m) CHIP(0, m)
 #define B(m) CHIP(1, m)
 #define C(m) CHIP(2, m)
 #define D(m) CHIP(3, m)
 
-KERNEL void cr(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
+KERNEL_OF(TEAM * TX) void cr(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     ON_CHIP(chip, 4 * SPAN * TX);
     JOIN_TEAM
     for (int m = member; m < N; m += TEAM) {
-        D(m) = right_hand_side(FIELD_NAMES, start, m);
+        D(m) = right_hand_side(f, start, m);
         if (m < CORE) {
             A(m) = tables[3 * m];
             B(m) = tables[3 * m + 1];

@@ -9,8 +9,8 @@
 //             `out` and `next`; the way back merges
 // A cyclic matrix is solved through its core (close.cu).
 //   tables    [k1, k2] of every level and odd row; [1/b, a/b, c/b] of every level and even row      read
-//   traffic   in f64, without tables: direct 16 bytes a point to sort, at most 64 forward, 64 back, 16 to unsort; stepwise
-//             32 forward, 32 back, each times 2 for all levels together. No on-chip memory, no barrier.
+//   traffic   in f64, all levels together, tables from the caches: direct 16 bytes a point to sort, 24 forward, 24 back,
+//             16 to unsort; stepwise 16 for b, 32 forward, 32 back. No on-chip memory, no barrier.
 #define PLACE(array, m) array[start + (int64)(m) * INNER]
 #define EVENS_BEFORE(level) (CORE - (CORE >> (level)))
 
@@ -31,23 +31,23 @@ DEVICE int sorted_place(int i)
     const int64 start = START(LINE_OF(at, count));
 
 // b = B f into its place; that of the border rows into `out`.
-KERNEL void sort_rows(FIELDS, GLOBAL REAL *restrict out, GLOBAL REAL *restrict sorted)
+KERNEL_OF(THREADS) void sort_rows(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL REAL *restrict sorted)
 {
     TAKE_ROW(N)
-    const REAL b = right_hand_side(FIELD_NAMES, start, row);
+    const REAL b = right_hand_side(f, start, row);
     if (row < CORE)
         SORTED(row) = b;
     else
         PLACE(out, row) = b;
 }
 
-KERNEL void unsort_rows(GLOBAL const REAL *restrict sorted, GLOBAL REAL *restrict out)
+KERNEL_OF(THREADS) void unsort_rows(GLOBAL const REAL *restrict sorted, GLOBAL REAL *restrict out)
 {
     TAKE_ROW(CORE)
     PLACE(out, row) = SORTED(row);
 }
 
-KERNEL void direct_forward(GLOBAL REAL *restrict sorted, GLOBAL const REAL *restrict tables, int level, int forward_at)
+KERNEL_OF(THREADS) void direct_forward(GLOBAL REAL *restrict sorted, GLOBAL const REAL *restrict tables, int level, int forward_at)
 {
     const int rows = CORE >> level;
     TAKE_ROW(rows / 2)
@@ -59,7 +59,7 @@ KERNEL void direct_forward(GLOBAL REAL *restrict sorted, GLOBAL const REAL *rest
     PLACE(sorted, place) = d;
 }
 
-KERNEL void direct_backward(GLOBAL REAL *restrict sorted, GLOBAL const REAL *restrict tables, int level, int backward_at)
+KERNEL_OF(THREADS) void direct_backward(GLOBAL REAL *restrict sorted, GLOBAL const REAL *restrict tables, int level, int backward_at)
 {
     const int rows = CORE >> level;
     TAKE_ROW((rows + 1) / 2)
@@ -71,7 +71,7 @@ KERNEL void direct_backward(GLOBAL REAL *restrict sorted, GLOBAL const REAL *res
     PLACE(sorted, place) = x;
 }
 
-KERNEL void stepwise_forward(GLOBAL const REAL *restrict from, GLOBAL REAL *restrict even, GLOBAL REAL *restrict to,
+KERNEL_OF(THREADS) void stepwise_forward(GLOBAL const REAL *restrict from, GLOBAL REAL *restrict even, GLOBAL REAL *restrict to,
                              GLOBAL const REAL *restrict tables, int level, int forward_at)
 {
     const int rows = CORE >> level;
@@ -86,7 +86,7 @@ KERNEL void stepwise_forward(GLOBAL const REAL *restrict from, GLOBAL REAL *rest
     }
 }
 
-KERNEL void stepwise_backward(GLOBAL const REAL *restrict from, GLOBAL const REAL *restrict even,
+KERNEL_OF(THREADS) void stepwise_backward(GLOBAL const REAL *restrict from, GLOBAL const REAL *restrict even,
                               GLOBAL REAL *restrict to, GLOBAL const REAL *restrict tables, int level, int backward_at)
 {
     const int rows = CORE >> level;
@@ -103,7 +103,7 @@ KERNEL void stepwise_backward(GLOBAL const REAL *restrict from, GLOBAL const REA
 }
 
 // The row that is left, at `place` of every line.
-KERNEL void last_row(GLOBAL REAL *restrict array, int place)
+KERNEL_OF(THREADS) void last_row(GLOBAL REAL *restrict array, int place)
 {
     TAKE_ROW(1)
     PLACE(array, place + row) *= LAST;

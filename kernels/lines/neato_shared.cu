@@ -3,17 +3,17 @@
 // of it goes on chip; even rows wait in registers, and follow while the line is stored:
 //   v[j] = b[2j+1] - k1 b[2j] - k2 b[2j+2];   reduction of v on chip;   x[2j] = b[2j]/beta - a/beta v[j-1] - c/beta v[j]
 // Any number of rows; a cyclic matrix is solved through its core (border.cu).
-//   FIELDS   operands                                                              read
+//   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   the border                                                            read
-//   traffic: every field once, out once = 16 bytes a point in f64 and one field (right-hand sides of even rows are formed
+//   traffic: f once, out once = 16 bytes a point in f64 (right-hand sides of even rows are formed
 //            twice, from the caches)
-//   on-chip  SPAN = CORE/2 + 3 words a line; barriers: 2 a level + 1. Strides of powers of two meet in banks.
+//   on-chip  SPAN = CORE/2 + 3 words a line; barriers: 2 a level, and 1 for the border. Strides of powers of two meet in banks.
 #define V(j) CHIP(0, j)
 #define HALF (CORE / 2)
 #define EVEN ((CORE + 1) / 2)
 
-KERNEL void neato_shared(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
+KERNEL_OF(TEAM * TX) void neato_shared(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     ON_CHIP(chip, SPAN * TX);
     JOIN_TEAM
@@ -22,11 +22,11 @@ KERNEL void neato_shared(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *r
     for (int q = 0; q < SHARE; ++q) {
         const int j = member + q * TEAM;
         even[q] = 0;
-        if (j < EVEN) even[q] = right_hand_side(FIELD_NAMES, start, 2 * j);
+        if (j < EVEN) even[q] = right_hand_side(f, start, 2 * j);
         if (j < HALF) {
-            REAL v = right_hand_side(FIELD_NAMES, start, 2 * j + 1) - K(0, 2 * j + 1, 0) * even[q];
+            REAL v = right_hand_side(f, start, 2 * j + 1) - K(0, 2 * j + 1, 0) * even[q];
             if (2 * j + 2 < CORE)
-                v -= K(0, 2 * j + 1, 1) * right_hand_side(FIELD_NAMES, start, 2 * j + 2);
+                v -= K(0, 2 * j + 1, 1) * right_hand_side(f, start, 2 * j + 2);
             V(j) = v;
         }
     }
@@ -67,7 +67,7 @@ KERNEL void neato_shared(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *r
     // y[0], y[CORE - 1] and b', for all of the team.
     if (member == 0) {
         V(HALF) = even[0];
-        V(HALF + 2) = right_hand_side(FIELD_NAMES, start, CORE);
+        V(HALF + 2) = right_hand_side(f, start, CORE);
     }
 #pragma unroll
     for (int q = 0; q < SHARE; ++q) {

@@ -1,10 +1,10 @@
 // pcr: A f' = B f, A tridiagonal, by parallel cyclic reduction on chip (Srinath 2015, section 1.4.3), one team a line.
 // Every row i loses its neighbours at distance s = 1, 2, 4, ... as in cr.cu until it stands alone: x[i] = d[i] / b[i].
 // Any number of rows; a cyclic matrix is solved through its core (border.cu).
-//   FIELDS   operands                                                              read
+//   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   [a, b, c] of every row of the core, then the border                   read
-//   traffic: every field once, out once = 16 bytes a point in f64 and one field, tables from the caches
+//   traffic: f once, out once = 16 bytes a point in f64, tables from the caches
 //   on-chip  4 SPAN words a line, SPAN = N; the new values of the SHARE rows of a thread wait in registers for the others
 //   barriers: 2 a level + 2
 #define A(m) CHIP(0, m)
@@ -12,12 +12,12 @@
 #define C(m) CHIP(2, m)
 #define D(m) CHIP(3, m)
 
-KERNEL void pcr(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
+KERNEL_OF(TEAM * TX) void pcr(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     ON_CHIP(chip, 4 * SPAN * TX);
     JOIN_TEAM
     for (int m = member; m < N; m += TEAM) {
-        D(m) = right_hand_side(FIELD_NAMES, start, m);
+        D(m) = right_hand_side(f, start, m);
         if (m < CORE) {
             A(m) = tables[3 * m];
             B(m) = tables[3 * m + 1];

@@ -2,20 +2,20 @@
 // beforehand (Song et al. 2022, eq. 3 to 6; src/lines/pcr.rs), one team a line. At s = 1, 2, 4, ..., LEVELS times,
 //   d[i] <- d[i] - sum_j k_j[i] d[i + j s],  j = -P ... P without 0
 // and then x[i] = d[i] / diagonal[i]. A cyclic matrix is solved through its core (border.cu).
-//   FIELDS   operands                                                              read
+//   f        operand                                                               read
 //   out      f'                                                                    written
 //   tables   k of every level, j and row of the core; 1 / diagonal; the border     read
-//   traffic: every field once, out once = 16 bytes a point in f64 and one field; 16 P bytes a row and level of tables,
+//   traffic: f once, out once = 16 bytes a point in f64; 16 P bytes a row and level of tables,
 //            the same for all lines: from the caches
 //   on-chip  SPAN words a line, SPAN = N; the new values of the SHARE rows of a thread wait in registers for the others
 //   barriers: 2 a level + 2
 #define D(m) CHIP(0, m)
 
-KERNEL void pcr_banded(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
+KERNEL_OF(TEAM * TX) void pcr_banded(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     ON_CHIP(chip, SPAN * TX);
     JOIN_TEAM
-    for (int m = member; m < N; m += TEAM) D(m) = right_hand_side(FIELD_NAMES, start, m);
+    for (int m = member; m < N; m += TEAM) D(m) = right_hand_side(f, start, m);
     __syncthreads();
     for (int level = 0; level < LEVELS; ++level) {
         REAL d[SHARE];

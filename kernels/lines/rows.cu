@@ -1,7 +1,6 @@
 // What all line solvers share: where lines lie, the operand, and the right-hand side B f. The host writes above:
 //   N LINES INNER   points of a line, number of lines, distance of neighbouring points; point m of line q lies at
 //                   START(q) + m*INNER
-//   FIELDS FIELD_NAMES VALUE(at)   the fields as parameters, as arguments, and the operand formed of them
 //   INNER_ROW(F)    row of B at an inner point, F(d) the operand d points on; it reads d = -LOW .. HIGH
 //   LEFT_ROWS LEFT_WIDTH LEFT_END[]   rows of B at points 0, 1, ... of a line with ends, read from point 0 on
 //   RIGHT_ROWS RIGHT_WIDTH RIGHT_END[]   rows of B at the last points, read up to the last point
@@ -36,10 +35,10 @@ DEVICE int on_line(int m)
 #define ADD_RIGHT_END(sum, m, LOAD) \
     for (int k = 0; k < RIGHT_WIDTH; ++k) sum += RIGHT_END[(m) * RIGHT_WIDTH + k] * LOAD(N - RIGHT_WIDTH + k)
 
-// B f at point m of the line that begins at `start`, all operands from device memory.
-DEVICE REAL right_hand_side(FIELDS, int64 start, int m)
+// B f at point m of the line that begins at `start`, f from device memory.
+DEVICE REAL right_hand_side(GLOBAL const REAL *restrict f, int64 start, int m)
 {
-#define OPERAND_AT(k) VALUE(start + (int64)(k) * INNER)
+#define OPERAND_AT(k) f[start + (int64)(k) * INNER]
 #define OPERAND_BESIDE(d) OPERAND_AT(on_line(m + (d)))
 #if LEFT_ROWS > 0
     if (m < LEFT_ROWS) {

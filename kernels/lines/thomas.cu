@@ -1,25 +1,25 @@
 // thomas: A f' = B f by LU, one thread a line.
-//   down  d[m] = inv[m] b[m] - l1[m] d[m-1] - l2[m] d[m-2],  b = B f from a window of operands that slides along
+//   down  d[m] = inv[m] b[m] - l1[m] d[m-1] - l2[m] d[m-2],  b = B f from a window of f that slides along
 //   up    x[m] = d[m] - u1[m] x[m+1] - u2[m] x[m+2]
 // A cyclic line has its last P unknowns bordered off: full rows of L, full columns of U, which matter in the first HEAD
 // and from row TAIL on (src/lines/thomas.rs).
-//   FIELDS   operands                                                              read
+//   f        operand                                                               read
 //   out      f'                                                                    written, written, read
 //   tables   [inv, l1, l2, u1, u2] (P = 1: [inv, l1, u1]) of every row; behind them [rows of L, columns of U] of the
 //            coupled rows, 2 P numbers each                                        read, the same by all threads
-//   traffic: every field once, out twice written and once read = 32 bytes a point in f64 and one field
+//   traffic: f once, out twice written and once read = 32 bytes a point in f64
 //   no on-chip memory, no barrier. Neighbouring threads are neighbouring lines: along x their accesses lie N apart.
 #define WIDTH (LOW + HIGH + 1)
 #define ROW (1 + 2 * P)
 #define COUPLED(m) (PERIODIC && ((m) < HEAD || (m) >= TAIL))
 #define BORDER_AT(m) (CORE * ROW + 2 * P * ((m) < HEAD ? (m) : (m) - TAIL + HEAD))
 #if PERIODIC
-#define FETCH(m) VALUE(start + (int64)on_line(m) * INNER)
+#define FETCH(m) f[start + (int64)on_line(m) * INNER]
 #else
-#define FETCH(m) ((m) >= 0 && (m) < N ? VALUE(start + (int64)(m) * INNER) : (REAL)0)
+#define FETCH(m) ((m) >= 0 && (m) < N ? f[start + (int64)(m) * INNER] : (REAL)0)
 #endif
 
-KERNEL void thomas(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
+KERNEL_OF(THREADS) void thomas(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     const int64 line = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (line >= LINES) return;
@@ -37,7 +37,7 @@ KERNEL void thomas(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restric
 #define BESIDE(d) window[LOW + (d)]
         REAL b = INNER_ROW(BESIDE);
 #if LEFT_ROWS > 0
-        if (m < LEFT_ROWS || m >= N - RIGHT_ROWS) b = right_hand_side(FIELD_NAMES, start, m);
+        if (m < LEFT_ROWS || m >= N - RIGHT_ROWS) b = right_hand_side(f, start, m);
 #endif
         GLOBAL const REAL *restrict row = tables + m * ROW;
         REAL d = b * row[0] - row[1] * d1;
@@ -55,7 +55,7 @@ KERNEL void thomas(FIELDS, GLOBAL REAL *restrict out, GLOBAL const REAL *restric
 
 #if PERIODIC
 #pragma unroll
-    for (int q = 0; q < P; ++q) last[q] = right_hand_side(FIELD_NAMES, start, CORE + q);
+    for (int q = 0; q < P; ++q) last[q] = right_hand_side(f, start, CORE + q);
     last[0] = (last[0] - gathered[0]) * CORNER[0];
 #if P > 1
     last[1] = (last[1] - gathered[1] - CORNER[2] * last[0]) * CORNER[1];

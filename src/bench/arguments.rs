@@ -2,11 +2,11 @@
 
 use clap::{ArgAction, Args, Subcommand};
 
-use crate::backend::device::LineSolver;
 use crate::config::{self, ComputeConfig, Pencils, Precision};
 use crate::engine::closed_min_points;
 use crate::error::Result;
 use crate::grid::Axis;
+use crate::lines::LineSolver;
 use crate::scheme::{SchemeFamily, default_closure, families, family};
 
 use super::output::{Row, shape};

@@ -9,12 +9,15 @@ use super::pool::Pool;
 use crate::backend::device::Device;
 use crate::error::Result;
 
-/// Rounds before anything is counted: the first compiles, touches memory and starts threads.
-pub(super) const WARM_UPS: usize = 2;
-/// Seconds that one repeat should take at least, so that clocks and events resolve it.
-const LONG_ENOUGH: f64 = 2e-4;
+/// Rounds before anything is counted: the first compiles, touches memory and starts threads; after [`CALIBRATIONS`] of
+/// them a device sees the list of launches that it will see again, and makes a graph of it the second time.
+pub(super) const WARM_UPS: usize = CALIBRATIONS + 2;
+/// Rounds that find out how long one call takes.
+const CALIBRATIONS: usize = 2;
+/// Seconds that one repeat should take at least: a clock or an event adds microseconds.
+const LONG_ENOUGH: f64 = 2e-3;
 /// Most calls of one repeat.
-const MOST_CALLS: f64 = 100.0;
+const MOST_CALLS: f64 = 200.0;
 
 /// Something that can be timed: does it once, returns the seconds of one call.
 pub(super) type Repeat<'a> = Box<dyn FnMut() -> Result<f64> + 'a>;
@@ -101,17 +104,20 @@ pub(super) fn rotating<'a, P: Place>(
         let seconds = clock.seconds(|| place.within(all))? / f64::from(calls);
         turn += calls as usize;
         rounds += 1;
-        if rounds <= WARM_UPS {
-            calls = calls_for(seconds);
+        if rounds <= CALIBRATIONS {
+            calls = calls_for(seconds, count);
         }
         Ok(seconds)
     })
 }
 
-/// Calls of work that takes `seconds` in one repeat.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 100")]
-fn calls_for(seconds: f64) -> u32 {
-    (LONG_ENOUGH / seconds).ceil().clamp(1.0, MOST_CALLS) as u32
+/// Calls in one repeat of work that takes `seconds`: one, or as often all of `count` fields, so that every repeat is the
+/// same list of launches.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 200")]
+fn calls_for(seconds: f64, count: usize) -> u32 {
+    let calls = (LONG_ENOUGH / seconds).ceil().clamp(1.0, MOST_CALLS) as u32;
+    let count = u32::try_from(count).unwrap_or(1);
+    if calls == 1 { 1 } else { calls.next_multiple_of(count) }
 }
 
 #[cfg(test)]
@@ -130,9 +136,10 @@ mod tests {
         };
         let (copy, times) = interleaved(3, subject('c'), vec![subject('x'), subject('y')]).unwrap();
         assert_eq!(*log.borrow(), "cxcy".repeat(WARM_UPS + 3));
-        assert_eq!((copy.min(), copy.0.len()), (9.0, 6));
-        assert_eq!((times[0].min(), times[0].median()), (10.0, 14.0));
-        assert_eq!((times[1].min(), times[1].median()), (12.0, 16.0));
+        let before = (4 * WARM_UPS) as f64;
+        assert_eq!((copy.min() - before, copy.0.len()), (1.0, 6));
+        assert_eq!([times[0].min(), times[0].median()].map(|t| t - before), [2.0, 6.0]);
+        assert_eq!([times[1].min(), times[1].median()].map(|t| t - before), [4.0, 8.0]);
     }
 
     #[test]
@@ -142,6 +149,6 @@ mod tests {
 
     #[test]
     fn short_work_is_called_until_a_clock_resolves_it() {
-        assert_eq!([1.0, 1e-4, 0.0].map(calls_for), [1, 2, 100]);
+        assert_eq!([1.0, 1e-3, 0.0].map(|seconds| calls_for(seconds, 3)), [1, 3, 201]);
     }
 }

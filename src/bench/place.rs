@@ -6,13 +6,12 @@ use super::measure::Clock;
 use super::permute::HostPermutation;
 use crate::backend::Backend;
 use crate::backend::cpu::{Cpu, Field, Program};
-use crate::backend::device::{
-    Buffer, Device, DeviceOperator, Gpu, LineSolver, Permutation, choose, obstacle,
-};
+use crate::backend::device::{Buffer, Device, DeviceOperator, Gpu, Permutation, choose, obstacle};
 use crate::config::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperators, Number, Op, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
+use crate::lines::LineSolver;
 use crate::real::Real;
 
 /// What the user chose.
@@ -216,7 +215,7 @@ impl<T: Real> Place for Gpu<T> {
     }
 
     fn differentiate(&self, by: &DeviceOperator<T>, from: &Buffer<T>, to: &mut Buffer<T>) {
-        by.apply(&[from], to);
+        by.apply(from, to);
     }
 
     fn permuter(&self, points: [usize; 3], order: [usize; 3]) -> Result<Permutation<T>> {

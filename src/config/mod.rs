@@ -17,6 +17,7 @@ pub use read::{load, parse};
 use std::path::PathBuf;
 
 use crate::cases::{Case, Domain};
+use crate::lines::LineSolver;
 use crate::physics::Gas;
 use crate::scheme::{SchemeFamily, Tableau};
 
@@ -142,25 +143,11 @@ pub struct ComputeConfig {
     pub threads: Option<usize>,
     /// Precision of the fields.
     pub precision: Precision,
-    /// How a device solves line systems, one of [`LINE_SOLVERS`]; `None` is the best for each operator.
-    pub line_solver: Option<&'static str>,
+    /// How a device solves line systems; `None` is the best for each operator.
+    pub line_solver: Option<LineSolver>,
     /// How a device solves lines along y and z.
     pub pencils: Pencils,
 }
-
-/// What the user types for the line solvers, other than "auto". The CPU has `thomas` only.
-pub const LINE_SOLVERS: [&str; 10] = [
-    "thomas",
-    "cr",
-    "cr-sorted-direct",
-    "cr-sorted-stepwise",
-    "pcr",
-    "neato-global",
-    "neato-shared",
-    "pcr-banded",
-    "chunked",
-    "cusparse",
-];
 
 /// Where fields live and loops run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

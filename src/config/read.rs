@@ -6,11 +6,12 @@ use super::problems::Problems;
 use super::section::{FILTER_ALPHA, POSITIVE, Section, WordOrTable};
 use super::value::{Place, Table};
 use super::{
-    Backend, ComputeConfig, Config, Convection, EnergyForm, FilterConfig, GridConfig, LINE_SOLVERS,
-    Pencils, Precision, SchemeConfig, StepSize, TimeConfig, ViscousForm, case, document, output,
+    Backend, ComputeConfig, Config, Convection, EnergyForm, FilterConfig, GridConfig, Pencils,
+    Precision, SchemeConfig, StepSize, TimeConfig, ViscousForm, case, document, output,
 };
 use crate::Result;
 use crate::cases::{Case, Domain};
+use crate::lines::LineSolver;
 use crate::physics::{Gas, Viscosity};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
 
@@ -271,8 +272,8 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
     let threads = section.integer_or_auto("threads", 1, MOST_THREADS);
     let precisions = [("f64", Precision::F64), ("f32", Precision::F32)];
     let precision = section.choice("precision", &precisions).unwrap_or(Precision::F64);
-    let solvers: Vec<(&str, Option<&'static str>)> = std::iter::once(("auto", None))
-        .chain(LINE_SOLVERS.map(|name| (name, Some(name))))
+    let solvers: Vec<(&str, Option<LineSolver>)> = std::iter::once(("auto", None))
+        .chain(LineSolver::ALL.map(|solver| (solver.name(), Some(solver))))
         .collect();
     let line_solver = section.choice("line_solver", &solvers).flatten();
     let pencils = section.choice("pencils", &PENCILS).unwrap_or(Pencils::Strided);
@@ -284,7 +285,7 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
         if device != 0 {
             refuse("device", "the CPU is one device, number 0");
         }
-        if line_solver.is_some_and(|name| name != "thomas") {
+        if line_solver.is_some_and(|solver| solver != LineSolver::Thomas) {
             refuse("line_solver", "the CPU has `thomas` only");
         }
         if pencils == Pencils::Permuted {

@@ -7,6 +7,7 @@ use super::read::{BACKENDS, CONVECTIONS, ENERGIES, PENCILS, VISCOUS};
 use super::value::number;
 use super::{Config, FilterConfig, Precision, Schedule, SchemeConfig, StepSize};
 use crate::cases::Case;
+use crate::lines::LineSolver;
 use crate::physics::Viscosity;
 
 impl Config {
@@ -134,7 +135,7 @@ impl Config {
             Some(threads) => text.key("threads", threads),
         }
         text.word("precision", self.compute.precision.name());
-        text.word("line_solver", self.compute.line_solver.unwrap_or("auto"));
+        text.word("line_solver", self.compute.line_solver.map_or("auto", LineSolver::name));
         text.word("pencils", name(&PENCILS, self.compute.pencils));
         for key in ["distributed", "ranks"] {
             text.word(key, "auto");

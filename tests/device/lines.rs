@@ -4,16 +4,17 @@ use std::f64::consts::PI;
 use std::sync::Arc;
 
 use kolmo::Real;
-use kolmo::backend::cpu::Cpu;
+use kolmo::backend::cpu::{Cpu, Field};
 use kolmo::backend::device::*;
 use kolmo::config::Pencils;
 use kolmo::engine::{LineOperators, Op};
 use kolmo::grid::{Axis, Grid};
+use kolmo::lines::LineSolver;
 use kolmo::scheme::*;
 
 use super::device;
 use crate::common::noise;
-use crate::operators::{apply, field, grid};
+use crate::operators::{apply, grid};
 
 const SIZES: [usize; 11] = [8, 9, 31, 32, 33, 63, 64, 65, 127, 128, 257];
 
@@ -52,43 +53,29 @@ impl Problem {
     }
 }
 
-/// max |device − host| / max |host| of `solver` on noise, NaN where a value is not written. The operand is
-/// `body` of as many fields, and `formed` says the same on the host.
+/// max |device − host| / max |host| of `solver` on noise, NaN where a value is not written.
 fn error_of<T: Real>(
     device: &Arc<Device>,
     problem: &Problem,
     solver: LineSolver,
     pencils: Pencils,
-    operand: &Operand,
-    formed: impl Fn(&[f64]) -> f64,
 ) -> f64 {
     let grid = problem.grid();
     let mut random = noise(problem.n as u64);
-    let fields: Vec<Vec<T>> =
-        (0..operand.fields).map(|_| (0..grid.len()).map(|_| T::of(random())).collect()).collect();
-    let value = |at: usize| formed(&fields.iter().map(|f| f[at].f64()).collect::<Vec<_>>());
-    let mut host = field::<T>(&grid, problem.axis, |_, _| 0.0);
-    (0..grid.len()).for_each(|at| host[at] = T::of(value(at)));
+    let mut host = Field::<T>::zeros(grid.len());
+    host.iter_mut().for_each(|to| *to = T::of(random()));
     let operators = problem.operators::<T>();
     let cpu = Cpu::new(Some(1)).unwrap();
     let expected = apply(&cpu, &operators, &grid, problem.axis, problem.op, &host);
 
     let scratch = Scratch::new(device);
     let operator = operators.get(problem.axis, problem.op);
-    let operator = DeviceOperator::new(
-        device,
-        operator,
-        grid.points,
-        problem.axis,
-        solver,
-        pencils,
-        operand,
-        &scratch,
-    );
+    let operator =
+        DeviceOperator::new(device, operator, grid.points, problem.axis, solver, pencils, &scratch);
     let operator = operator.unwrap_or_else(|e| panic!("{}: {e}", problem.label(solver, pencils)));
-    let fields: Vec<_> = fields.iter().map(|f| Buffer::from_host(device, f).unwrap()).collect();
+    let from = Buffer::from_host(device, &host).unwrap();
     let out = Buffer::from_host(device, &vec![T::of(f64::NAN); grid.len()]).unwrap();
-    operator.apply(&fields.iter().collect::<Vec<_>>(), &out);
+    operator.apply(&from, &out);
     let found = out.download().unwrap();
 
     let largest = expected.iter().map(|x| x.f64().abs()).fold(0.0, f64::max);
@@ -112,7 +99,7 @@ fn limit<T: Real>(problem: &Problem) -> f64 {
 
 /// Panics unless `solver` and the host agree to [`limit`].
 fn assert_agrees<T: Real>(device: &Arc<Device>, p: &Problem, solver: LineSolver, pencils: Pencils) {
-    let error = error_of::<T>(device, p, solver, pencils, &Operand::field(), |f| f[0]);
+    let error = error_of::<T>(device, p, solver, pencils);
     assert!(error <= limit::<T>(p), "{}: {error:.2e}", p.label(solver, pencils));
 }
 
@@ -260,18 +247,6 @@ fn lines_of_4096_points_agree_with_the_host() {
 }
 
 #[test]
-fn an_operand_of_several_fields_is_formed_while_lines_are_loaded() {
-    let device = device();
-    let product = Operand { fields: 3, body: "return f0[at] * f1[at] + (REAL)2 * f2[at];".into() };
-    for (at, solver) in ALL.into_iter().enumerate() {
-        let p = Problem::first(Axis::ALL[at % 3], 37, [5, 3], at % 2 == 0);
-        let formed = |f: &[f64]| f[0] * f[1] + 2.0 * f[2];
-        let error = error_of::<f64>(&device, &p, solver, Pencils::Strided, &product, formed);
-        assert!(error <= 1e-13, "{}: {error:.2e}", p.label(solver, Pencils::Strided));
-    }
-}
-
-#[test]
 fn permuted_pencils_agree_with_the_host() {
     let device = device();
     for (at, solver) in ALL.into_iter().enumerate() {
@@ -315,7 +290,6 @@ fn what_a_solver_cannot_do_is_said_in_a_sentence_that_names_those_that_can() {
         Axis::X,
         LineSolver::Cr,
         Pencils::Strided,
-        &Operand::field(),
         &scratch,
     );
     assert!(refused.err().unwrap().to_string().contains("pentadiagonal"));

@@ -37,6 +37,7 @@ fn assert_permutes<T: Real + From<f32>>(points: [usize; 3], order: [usize; 3]) {
 fn every_order_of_axes_moves_every_point_to_its_place() {
     for order in ORDERS {
         assert_permutes::<f64>([33, 7, 65], order);
+        assert_permutes::<f64>([5, 3, 40], order);
         assert_permutes::<f64>([5, 64, 3], order);
     }
     assert_permutes::<f32>([31, 33, 2], [1, 0, 2]);

@@ -3,6 +3,7 @@
 use super::{Api, DeviceInfo, devices};
 use crate::config::{Backend, ComputeConfig, Pencils, Precision};
 use crate::error::{Error, Result};
+use crate::lines::LineSolver;
 
 /// The device that `compute` asks for; `None` is the CPU. `auto` takes CUDA where it can be used, else a GPU of OpenCL,
 /// else the CPU.
@@ -95,9 +96,9 @@ fn check_precision(device: &DeviceInfo, precision: Precision) -> Result<()> {
 
 /// What only devices do was asked for, and there is none.
 fn check_cpu(compute: &ComputeConfig) -> Result<()> {
-    let solver = compute.line_solver.filter(|&name| name != "thomas");
+    let solver = compute.line_solver.filter(|&solver| solver != LineSolver::Thomas);
     let what = match (solver, compute.pencils) {
-        (Some(solver), _) => format!("compute.line_solver = \"{solver}\""),
+        (Some(solver), _) => format!("compute.line_solver = \"{}\"", solver.name()),
         (None, Pencils::Permuted) => "compute.pencils = \"permuted\"".to_string(),
         (None, Pencils::Strided) => return Ok(()),
     };

@@ -3,14 +3,14 @@
 use std::marker::PhantomData;
 
 use super::program::THREADS;
-use super::text::{formula, is_double, multiline, parameters, source};
+use super::text::{Text, formula, parameters};
 use super::{Arg, Buffer, Device, Gpu, Kernel};
 use crate::engine::{Formula, trace};
 use crate::error::Result;
 use crate::real::Real;
 
-/// Blocks of a reduction. Fixed, so that its order is.
-const BLOCKS: u32 = 256;
+/// Most blocks of a reduction. How many there are depends on the length of the fields alone, and with it the order.
+const MOST_BLOCKS: u32 = 1024;
 /// Most arguments of a formula's kernel.
 const MAX_ARGUMENTS: usize = 40;
 
@@ -22,7 +22,7 @@ pub struct Prepared<F> {
 
 enum Kind {
     Map { kernel: Kernel, blocks: u32 },
-    Reduction { points: Kernel, blocks: Kernel, partials: Wide, results: Wide },
+    Reduction { points: Kernel, count: u32, blocks: Kernel, partials: Wide, results: Wide },
 }
 
 /// Numbers in f64 where the device has it.
@@ -63,7 +63,7 @@ impl<T: Real> Gpu<T> {
         F: Formula<R, W, P>,
     {
         let (nodes, results) = trace(of);
-        let mut lines = formula(&nodes, &results, "REAL", is_double::<T>(), |at, result| {
+        let mut lines = formula::<T>(&nodes, &results, "REAL", |at, result| {
             format!("const REAL r{at} = {result};")
         });
         lines.extend((0..W).map(|at| format!("w{at}[at] = r{at};")));
@@ -82,25 +82,30 @@ impl<T: Real> Gpu<T> {
     {
         let info = self.device.info();
         let (nodes, results) = trace(of);
-        let lines = formula(&nodes, &results, "WIDE", info.has_f64, |at, result| {
-            format!("r[{at}] = {result};")
-        });
-        let specialisation = format!(
-            "#define FIELDS {}\n#define THREADS {THREADS}\n#define BLOCKS {BLOCKS}\n#define LENGTH {}\n\
-             #define RESULTS {W}\n#define MAXIMUM {}\n{}",
-            parameters(R, 0),
-            self.len,
-            u8::from(maximum),
-            multiline("POINT(at)", &lines)
-        );
-        let text = include_str!("../../../kernels/reduce.cu");
-        let source = source::<T>(info, std::any::type_name::<F>(), &specialisation, text);
+        let store = |at, result: &str| format!("r[{at}] = {result};");
+        let lines = match info.has_f64 {
+            true => formula::<f64>(&nodes, &results, "WIDE", store),
+            false => formula::<f32>(&nodes, &results, "WIDE", store),
+        };
+        let mut text = Text::new::<T>();
+        text.define("FIELDS", parameters(R, 0));
+        text.define("WIDE_IS_DOUBLE", u8::from(info.has_f64));
+        text.define("THREADS", THREADS);
+        let count = self.blocks().min(MOST_BLOCKS);
+        text.define("BLOCKS", count);
+        text.define("LENGTH", self.len);
+        text.define("RESULTS", W);
+        text.define("MAXIMUM", u8::from(maximum));
+        text.define_lines("POINT(at)", &lines);
+        text.push(include_str!("../../../kernels/reduce.cu"));
+        let source = text.source(std::any::type_name::<F>());
         let on_chip = THREADS as usize * if info.has_f64 { 8 } else { 4 };
         let kernel = |entry| self.device.kernel(&source, entry, [THREADS, 1, 1], on_chip);
         let kind = Kind::Reduction {
             points: kernel("over_points")?,
+            count,
             blocks: kernel("over_blocks")?,
-            partials: Wide::new(&self.device, W * BLOCKS as usize)?,
+            partials: Wide::new(&self.device, W * count as usize)?,
             results: Wide::new(&self.device, W)?,
         };
         Ok(Prepared { kind, formula: PhantomData })
@@ -127,11 +132,11 @@ impl<F> Prepared<F> {
         read: [&Buffer<T>; R],
         parameters: &[f64],
     ) -> Result<[f64; W]> {
-        let Kind::Reduction { points, blocks, partials, results } = &self.kind else {
+        let Kind::Reduction { points, count, blocks, partials, results } = &self.kind else {
             unreachable!("made for a sum or a maximum")
         };
         let fields = read.iter().map(|field| field.arg());
-        launch::<T>(device, points, BLOCKS, fields.chain([partials.arg()]), parameters);
+        launch::<T>(device, points, *count, fields.chain([partials.arg()]), parameters);
         device.launch::<T>(blocks, [1, 1, 1], &[partials.arg(), results.arg()]);
         let values = results.download()?;
         Ok(std::array::from_fn(|k| values[k]))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::formula::Prepared;
-use super::lines::{DeviceOperator, LineSolver, Operand};
+use super::lines::DeviceOperator;
 use super::program::Program;
 use super::{Api, Buffer, Device, Scratch, choose};
 use crate::backend::Backend;
@@ -12,6 +12,7 @@ use crate::config::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, Sweep};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
+use crate::lines::LineSolver;
 use crate::real::Real;
 
 /// Fields of one length in the memory of a device.
@@ -71,8 +72,7 @@ impl<T: Real> Gpu<T> {
     /// # Errors
     /// What the driver or the compiler says.
     pub fn configured(device: Arc<Device>, len: usize, compute: &ComputeConfig) -> Result<Self> {
-        let solver = compute.line_solver.and_then(LineSolver::from_name);
-        Self::new(device, len, solver, compute.pencils)
+        Self::new(device, len, compute.line_solver, compute.pencils)
     }
 
     /// The device.
@@ -92,8 +92,7 @@ impl<T: Real> Gpu<T> {
     ) -> Result<DeviceOperator<T>> {
         let solver = self.solver.unwrap_or_else(|| self.best_solver(operator));
         let (device, scratch) = (&self.device, &self.scratch);
-        let operand = Operand::field();
-        DeviceOperator::new(device, operator, points, axis, solver, self.pencils, &operand, scratch)
+        DeviceOperator::new(device, operator, points, axis, solver, self.pencils, scratch)
     }
 
     fn best_solver(&self, operator: &LineOperator<T>) -> LineSolver {

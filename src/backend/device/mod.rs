@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 pub use choice::{check_memory, choose};
 pub use gpu::Gpu;
-pub use lines::{DeviceOperator, LineSolver, Operand, obstacle};
+pub use lines::{DeviceOperator, obstacle};
 pub use permute::Permutation;
 pub use queue::{Arg, Device, Kernel, Traffic};
 pub use recording::{RecordedKernel, Recording};

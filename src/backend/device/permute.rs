@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::lines::{Operand, Text};
+use super::text::Text;
 use super::{Arg, Buffer, Device, Kernel};
 use crate::error::{Error, Result};
 use crate::real::Real;
@@ -38,7 +38,7 @@ impl<T: Real> Permutation<T> {
     /// # Panics
     /// Where `order` does not name every axis once.
     pub fn new(device: &Arc<Device>, points: [usize; 3], order: [usize; 3]) -> Result<Self> {
-        let launch = Launch::new::<T>(device, points, order, &Operand::field())?;
+        let launch = Launch::new::<T>(device, points, order)?;
         let len = points.iter().product();
         Ok(Self { device: device.clone(), launch, len, kind: std::marker::PhantomData })
     }
@@ -46,21 +46,21 @@ impl<T: Real> Permutation<T> {
     /// `to` = `from` in the new order, put on the list of the device. The two are not the same.
     ///
     /// # Panics
-    /// Where a length is not that of the grid.
+    /// Where one is shorter than the grid.
     pub fn apply(&self, from: &Buffer<T>, to: &Buffer<T>) {
-        assert!(from.len() == self.len && to.len() == self.len, "a field differs in length");
+        let shortest = from.len().min(to.len());
+        assert!(shortest >= self.len, "a field is shorter than the grid");
         let arguments: [Arg<'_>; 2] = [from.arg(), to.arg()];
         self.device.launch::<T>(&self.launch.kernel, self.launch.blocks, &arguments);
     }
 }
 
 impl Launch {
-    /// The permutation of an operand; its parameters are the fields of the operand and the result.
+    /// Its parameters are the source and the result.
     pub(super) fn new<T: Real>(
         device: &Device,
         points: [usize; 3],
         order: [usize; 3],
-        operand: &Operand,
     ) -> Result<Self> {
         assert!((0..3).all(|axis| order.contains(&axis)), "{order:?} is no order of three axes");
         let stride = |axis: usize| points[..axis].iter().product::<usize>();
@@ -68,7 +68,6 @@ impl Launch {
         let tiled = order[0] != 0;
 
         let mut text = Text::new::<T>();
-        text.push(&operand.text());
         text.define("TILED", u8::from(tiled));
         for axis in 0..3 {
             text.define(&format!("M{axis}"), result[axis]);

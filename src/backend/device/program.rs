@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::lines::DeviceOperator;
-use super::text::{Forming, Place, is_double, multiline, parameters, source};
+use super::text::{Forming, Place, Text, parameters};
 use super::{Arg, Buffer, Gpu, Kernel};
 use crate::engine::{Expr, LineOperators, Operation, Sweep, Value};
 use crate::error::Result;
@@ -71,7 +71,7 @@ impl<T: Real> Program<T> {
                 })
                 .collect();
             let results = places.results.clone();
-            let mut forming = Forming::new(operations, &results, is_double::<T>(), vec![]);
+            let mut forming = Forming::<T>::new(operations, &results, vec![]);
             let mut formed = Vec::new();
             let mut stores = Vec::new();
             let mut from = Vec::new();
@@ -137,7 +137,7 @@ impl<T: Real> Program<T> {
         for Stage { products, applications } in &self.stages {
             products.iter().for_each(launch);
             for Application { operator, from, to } in applications {
-                operator.apply(&[field(from)], field(to));
+                operator.apply(field(from), field(to));
             }
         }
         self.last.iter().for_each(launch);
@@ -214,7 +214,7 @@ fn last<T: Real>(
         return Ok(None);
     }
     let slots: Vec<usize> = written.keys().copied().collect();
-    let mut forming = Forming::new(operations, results, is_double::<T>(), slots.clone());
+    let mut forming = Forming::<T>::new(operations, results, slots.clone());
     let mut stores = Vec::new();
     for (at, (slot, terms)) in written.into_iter().enumerate() {
         let sum: Vec<String> = terms.iter().map(|expr| forming.expression(expr)).collect();
@@ -256,14 +256,13 @@ impl<T: Real> Gpu<T> {
         written: usize,
         lines: &[String],
     ) -> Result<Kernel> {
-        let specialisation = format!(
-            "#define FIELDS {}\n#define THREADS {THREADS}\n#define LENGTH {}\n{}",
-            parameters(read, written),
-            self.len,
-            multiline("POINT(at)", lines)
-        );
-        let text = include_str!("../../../kernels/pointwise.cu");
-        let source = source::<T>(self.device.info(), name, &specialisation, text);
+        let mut text = Text::new::<T>();
+        text.define("FIELDS", parameters(read, written));
+        text.define("THREADS", THREADS);
+        text.define("LENGTH", self.len);
+        text.define_lines("POINT(at)", lines);
+        text.push(include_str!("../../../kernels/pointwise.cu"));
+        let source = text.source(name);
         self.device.kernel(&source, "pointwise", [THREADS, 1, 1], 0)
     }
 

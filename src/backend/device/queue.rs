@@ -94,8 +94,8 @@ impl Device {
     /// Where there is no such device, or its driver refuses.
     pub fn open(api: Api, index: usize) -> Result<Arc<Self>> {
         let runtime = super::open(api, index)?;
-        let mut queue = Queue::default();
-        queue.scalar_buffer = Some(runtime.allocate(8 * SCALARS)?);
+        let scalar_buffer = Some(runtime.allocate(8 * SCALARS)?);
+        let queue = Queue { scalar_buffer, ..Queue::default() };
         Ok(Arc::new(Self { runtime, queue: Mutex::new(queue) }))
     }
 
@@ -230,10 +230,7 @@ impl Device {
     /// Solve `batches` tridiagonal systems of `rows` unknowns by the maker's own library (cuSPARSE), after all work
     /// queued before. Number b begins `b * stride` numbers after the start of each buffer; `matrix` is the lower diagonal
     /// (its first number 0), the main and the upper one (its last number 0); `x` holds the right-hand sides before and
-    /// the solutions after.
-    ///
-    /// # Errors
-    /// Where there is no such library, and what it says.
+    /// the solutions after. What goes wrong is told by the next call that returns a result.
     ///
     /// # Panics
     /// Where a buffer is too short.
@@ -242,7 +239,7 @@ impl Device {
         [rows, batches, stride]: [usize; 3],
         matrix: [&Buffer<T>; 3],
         x: &Buffer<T>,
-    ) -> Result<()> {
+    ) {
         let needed = batches.saturating_sub(1) * stride + rows;
         assert!(matrix.iter().all(|m| m.len >= needed) && x.len >= needed, "a buffer is too short");
         let whole = |n: usize| {
@@ -250,17 +247,21 @@ impl Device {
                 Error::Device(format!("cuSPARSE counts to {}; {n} are too many", i32::MAX))
             })
         };
-        let systems = Tridiagonal {
-            is_f64: size_of::<T>() == 8,
-            rows: whole(rows)?,
-            batches: whole(batches)?,
-            stride: whole(stride)?,
-            matrix: matrix.map(|m| m.handle),
-            x: x.handle,
-        };
         let mut queue = self.queue();
-        self.hand_over(&mut queue)?;
-        self.runtime.solve_tridiagonal(&systems)
+        let solve = |queue: &mut Queue| {
+            let systems = Tridiagonal {
+                is_f64: size_of::<T>() == 8,
+                rows: whole(rows)?,
+                batches: whole(batches)?,
+                stride: whole(stride)?,
+                matrix: matrix.map(|m| m.handle),
+                x: x.handle,
+            };
+            self.hand_over(queue)?;
+            self.runtime.solve_tridiagonal(&systems)
+        };
+        let result = solve(&mut queue);
+        queue.note(result);
     }
 
     /// Hand over what is on the list and wait until all is done.

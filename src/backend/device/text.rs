@@ -1,36 +1,65 @@
 //! The parts of a kernel's text that the host writes: numbers, parameters, and what is done at a point.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
+use std::marker::PhantomData;
 
-use super::{DeviceInfo, PRELUDE, Source};
+use super::{PRELUDE, Source};
 use crate::engine::{Expr, Node, Operation, Symbol, Value};
 use crate::real::Real;
 
-/// The whole text of a kernel: precision, prelude, specialisation, file.
-pub(super) fn source<T: Real>(
-    info: &DeviceInfo,
-    name: &str,
-    specialisation: &str,
-    file: &str,
-) -> Source {
-    let real = if is_double::<T>() { "#define REAL_IS_DOUBLE\n" } else { "" };
-    let wide = if info.has_f64 { "#define WIDE_IS_DOUBLE\n" } else { "" };
-    let text = format!("{real}{wide}{PRELUDE}\n{specialisation}\n{file}");
-    Source { name: name.to_string(), text }
+/// The text of a kernel as it grows.
+pub(super) struct Text(String);
+
+impl Text {
+    /// The precision and the prelude.
+    pub(super) fn new<T: Real>() -> Self {
+        let define = if is_double::<T>() { "#define REAL_IS_DOUBLE\n" } else { "" };
+        Self(format!("{define}{PRELUDE}\n"))
+    }
+
+    /// `#define name value`
+    pub(super) fn define(&mut self, name: &str, value: impl Display) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.0, "#define {name} {value}");
+    }
+
+    /// A macro of several lines.
+    pub(super) fn define_lines(&mut self, head: &str, lines: &[String]) {
+        let _ = writeln!(self.0, "#define {head} \\\n{}", lines.join(" \\\n"));
+    }
+
+    /// A table in constant memory; none where there are no values.
+    pub(super) fn constants<T: Real>(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
+        let values: Vec<_> = values.into_iter().map(literal::<T>).collect();
+        if !values.is_empty() {
+            let (count, list) = (values.len(), values.join(", "));
+            let _ = writeln!(self.0, "CONSTANT REAL {name}[{count}] = {{{list}}};");
+        }
+    }
+
+    /// More text.
+    pub(super) fn push(&mut self, text: &str) {
+        self.0.push_str(text);
+    }
+
+    /// The whole, to be compiled; `name` is for the compiler's messages.
+    pub(super) fn source(self, name: &str) -> Source {
+        Source { name: name.into(), text: self.0 }
+    }
 }
 
-pub(super) fn is_double<T: Real>() -> bool {
+fn is_double<T: Real>() -> bool {
     size_of::<T>() == size_of::<f64>()
 }
 
-/// A number as C reads it, in the precision of the fields or, where `wide`, in f64.
-pub(super) fn literal(x: f64, double: bool) -> String {
-    match double {
-        true => format!("{x:e}"),
-        #[allow(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
-        false => format!("{:e}f", x as f32),
-    }
+/// A number as C writes it, rounded to the precision.
+pub(super) fn literal<T: Real>(value: f64) -> String {
+    assert!(value.is_finite(), "a kernel has no text for {value}");
+    let value = T::of(value).f64();
+    // 1e0 is a C literal of type double, and with the suffix of type float.
+    let suffix = if is_double::<T>() { "" } else { "f" };
+    if value < 0.0 { format!("({value:e}{suffix})") } else { format!("{value:e}{suffix}") }
 }
 
 /// Parameters of a kernel: `read` fields f0, f1, ... and `written` fields w0, w1, ...
@@ -40,17 +69,12 @@ pub(super) fn parameters(read: usize, written: usize) -> String {
     read.chain(written).collect::<Vec<_>>().join(", ")
 }
 
-/// A macro of several lines.
-pub(super) fn multiline(head: &str, lines: &[String]) -> String {
-    format!("#define {head} \\\n{}\n", lines.join(" \\\n"))
-}
-
-/// Statements that compute a traced formula at point `at`, each result handed to `result`.
-pub(super) fn formula(
+/// Statements that compute a traced formula at point `at` in the C type `number`, the literals of which are those of `T`;
+/// each result is handed to `result`.
+pub(super) fn formula<T: Real>(
     nodes: &[Node],
     results: &[Symbol],
     number: &str,
-    double: bool,
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
     let mut used = vec![false; nodes.len()];
@@ -61,7 +85,7 @@ pub(super) fn formula(
         }
     }
     let name = |symbol: &Symbol| match nodes[symbol.0] {
-        Node::Constant(x) => literal(x, double),
+        Node::Constant(x) => literal::<T>(x),
         _ => format!("t{}", symbol.0),
     };
     let mut lines = Vec::new();
@@ -78,7 +102,7 @@ pub(super) fn formula(
             Node::Neg(a) => format!("-({})", name(a)),
             Node::Sqrt(a) => format!("sqrt(({number}){})", name(a)),
             Node::Abs(a) => format!("fabs(({number}){})", name(a)),
-            Node::Pow(a, x) => format!("pow(({number}){}, {})", name(a), literal(*x, double)),
+            Node::Pow(a, x) => format!("pow(({number}){}, {})", name(a), literal::<T>(*x)),
         };
         lines.push(format!("const {number} t{at} = {expression};"));
     }
@@ -106,7 +130,7 @@ pub(super) enum Place {
 }
 
 /// Statements that form expressions of a sweep at a point, and the fields that they need.
-pub(super) struct Forming<'a> {
+pub(super) struct Forming<'a, T> {
     operations: &'a [Operation],
     /// Where the results of the operators lie.
     made: &'a BTreeMap<Value, usize>,
@@ -114,20 +138,19 @@ pub(super) struct Forming<'a> {
     pub(super) places: Vec<Place>,
     pub(super) lines: Vec<String>,
     known: Vec<Value>,
-    double: bool,
     /// Slots of fields that the kernel writes and so finds under another name.
     written: Vec<usize>,
+    precision: PhantomData<T>,
 }
 
-impl<'a> Forming<'a> {
+impl<'a, T: Real> Forming<'a, T> {
     pub(super) fn new(
         operations: &'a [Operation],
         made: &'a BTreeMap<Value, usize>,
-        double: bool,
         written: Vec<usize>,
     ) -> Self {
         let (places, lines, known) = (Vec::new(), Vec::new(), Vec::new());
-        Self { operations, made, places, lines, known, double, written }
+        Self { operations, made, places, lines, known, written, precision: PhantomData }
     }
 
     /// The text of an expression, once everything that it is made of has been formed.
@@ -137,7 +160,7 @@ impl<'a> Forming<'a> {
             let mut factors: Vec<String> = Vec::new();
             let coefficient = monomial.coefficient;
             if coefficient.abs() != 1.0 || monomial.factors.is_empty() {
-                factors.push(literal(coefficient.abs(), self.double));
+                factors.push(literal::<T>(coefficient.abs()));
             }
             factors.extend(monomial.factors.iter().map(|&value| self.value(value)));
             let sign = match (coefficient < 0.0, text.is_empty()) {
@@ -147,7 +170,7 @@ impl<'a> Forming<'a> {
             };
             let _ = write!(text, "{sign}{} ", factors.join(" * "));
         }
-        if text.is_empty() { literal(0.0, self.double) } else { text.trim_end().to_string() }
+        if text.is_empty() { literal::<T>(0.0) } else { text.trim_end().to_string() }
     }
 
     fn value(&mut self, value: Value) -> String {

@@ -1,6 +1,6 @@
 //! `chunked`: a thread eliminates a chunk of a line in registers.
 
-use super::plan::{Plan, Step};
+use super::plan::{Plan, Slot, Step};
 use crate::error::Result;
 use crate::lines::{Chunk, Chunks};
 use crate::real::Real;
@@ -88,7 +88,7 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
 
     let source = text.source("chunked.cu");
     let blocks = plan.lines.div_ceil(lanes);
-    let arguments = plan.arguments([plan.table(table)?]);
+    let arguments = plan.arguments([Slot::Buffer(plan.table(table)?)]);
     Ok(vec![plan.step(&source, "chunked", blocks, threads, on_chip, arguments)?])
 }
 

@@ -1,4 +1,4 @@
-//! Line solvers on a device: A f' = B (operand) along one axis, A tri- or pentadiagonal, for all lines of a grid.
+//! Line solvers on a device: A f' = B f along one axis, A tri- or pentadiagonal, for all lines of a grid.
 //!
 //! | solver | what | from |
 //! |---|---|---|
@@ -28,83 +28,17 @@ use crate::config::Pencils;
 use crate::engine::LineOperator;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
-use crate::lines::{Border, CyclicReduction, NearToeplitz};
+use crate::lines::{Border, CyclicReduction, LineSolver, NearToeplitz};
 use crate::real::Real;
 use plan::{Plan, Slot, Step};
 
-pub use plan::Operand;
-pub(super) use plan::Text;
-
 /// Arguments of a launch at most.
-const MOST_ARGUMENTS: usize = 32;
-
-/// How the line systems are solved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LineSolver {
-    /// LU, one thread a line.
-    Thomas,
-    /// Cyclic reduction on chip.
-    Cr,
-    /// Cyclic reduction in device memory, rows sorted once.
-    CrSortedDirect,
-    /// Cyclic reduction in device memory, rows sorted level by level.
-    CrSortedStepwise,
-    /// Parallel cyclic reduction on chip.
-    Pcr,
-    /// Near-Toeplitz cyclic reduction in device memory.
-    NeatoGlobal,
-    /// Near-Toeplitz cyclic reduction on chip.
-    NeatoShared,
-    /// Parallel cyclic reduction of tri- and pentadiagonal systems on chip, coefficients worked out beforehand.
-    PcrBanded,
-    /// Chunks in registers.
-    Chunked,
-    /// NVIDIA's `gtsv2StridedBatch`.
-    Cusparse,
-}
-
-impl LineSolver {
-    /// All of them.
-    pub const ALL: [LineSolver; 10] = [
-        LineSolver::Thomas,
-        LineSolver::Cr,
-        LineSolver::CrSortedDirect,
-        LineSolver::CrSortedStepwise,
-        LineSolver::Pcr,
-        LineSolver::NeatoGlobal,
-        LineSolver::NeatoShared,
-        LineSolver::PcrBanded,
-        LineSolver::Chunked,
-        LineSolver::Cusparse,
-    ];
-
-    /// What a user types.
-    pub fn name(self) -> &'static str {
-        match self {
-            LineSolver::Thomas => "thomas",
-            LineSolver::Cr => "cr",
-            LineSolver::CrSortedDirect => "cr-sorted-direct",
-            LineSolver::CrSortedStepwise => "cr-sorted-stepwise",
-            LineSolver::Pcr => "pcr",
-            LineSolver::NeatoGlobal => "neato-global",
-            LineSolver::NeatoShared => "neato-shared",
-            LineSolver::PcrBanded => "pcr-banded",
-            LineSolver::Chunked => "chunked",
-            LineSolver::Cusparse => "cusparse",
-        }
-    }
-
-    /// The solver of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|solver| solver.name() == name)
-    }
-}
+const MOST_ARGUMENTS: usize = 8;
 
 /// An operator along one axis of one grid, ready to be applied by one solver.
 pub struct DeviceOperator<T> {
     device: Arc<Device>,
     steps: Vec<Step<T>>,
-    fields: usize,
     len: usize,
 }
 
@@ -125,7 +59,6 @@ impl<T: Real> DeviceOperator<T> {
         axis: Axis,
         solver: LineSolver,
         pencils: Pencils,
-        operand: &Operand,
         scratch: &Scratch<T>,
     ) -> Result<Self> {
         assert_eq!(operator.len(), points[axis.index()], "operator and grid differ in length");
@@ -133,52 +66,61 @@ impl<T: Real> DeviceOperator<T> {
             return Err(Error::Device(sentence));
         }
         let solver = if operator.matrix.half_band() == 0 { None } else { Some(solver) };
-        let plan = Plan::strided(device, operator, points, axis, operand, scratch);
+        if solver == Some(LineSolver::Cusparse) && axis != Axis::X && pencils == Pencils::Strided {
+            let what = "the line solver `cusparse` takes lines whose points lie side by side; along y and z \
+                 use it with `compute.pencils = \"permuted\"`";
+            return Err(Error::Device(what.into()));
+        }
+        let plan = Plan::strided(device, operator, points, axis, scratch);
         let steps = if pencils == Pencils::Permuted && axis != Axis::X && solver.is_some() {
             permuted(plan, points, axis, solver)?
         } else {
             steps(&plan, solver)?
         };
-        Ok(Self {
-            device: device.clone(),
-            steps,
-            fields: operand.fields,
-            len: points.iter().product(),
-        })
+        Ok(Self { device: device.clone(), steps, len: points.iter().product() })
     }
 
-    /// out = A⁻¹ B (operand of `fields`), put on the list of the device. `out` is none of the fields.
+    /// out = A⁻¹ B `from`, put on the list of the device. The two are not the same; what `out` held before is not read.
+    /// Numbers a point that go through device memory: two; `thomas` two more, `neato-global` six more, `cr-sorted` eight
+    /// more, permuted pencils four more.
     ///
     /// # Panics
-    /// Where there are not as many fields as the operand has, or a length is not that of the grid.
-    pub fn apply(&self, fields: &[&Buffer<T>], out: &Buffer<T>) {
-        assert_eq!(fields.len(), self.fields, "fields and operand differ in number");
-        let fits = |buffer: &Buffer<T>| buffer.len() == self.len;
-        assert!(fields.iter().all(|f| fits(f)) && fits(out), "a field differs in length");
+    /// Where one is shorter than the grid.
+    pub fn apply(&self, from: &Buffer<T>, out: &Buffer<T>) {
+        let shortest = from.len().min(out.len());
+        assert!(shortest >= self.len, "a field is shorter than the grid");
         for step in &self.steps {
+            let (kernel, blocks, slots) = match step {
+                Step::Launch { kernel, blocks, arguments } => (kernel, *blocks, arguments),
+                Step::Library { systems, matrix, x } => {
+                    let matrix = matrix.each_ref().map(|diagonal| &**diagonal);
+                    let x = if let Slot::Buffer(lent) = x { lent } else { out };
+                    self.device.solve_tridiagonal(*systems, matrix, x);
+                    continue;
+                }
+            };
             let mut arguments = [Arg::Int(0); MOST_ARGUMENTS];
-            for (argument, slot) in arguments.iter_mut().zip(&step.arguments) {
+            for (argument, slot) in arguments.iter_mut().zip(slots) {
                 *argument = match slot {
-                    Slot::Field(index) => fields[*index].arg(),
+                    Slot::From => from.arg(),
                     Slot::Out => out.arg(),
                     Slot::Buffer(buffer) => buffer.arg(),
                     Slot::Int(value) => Arg::Int(*value),
                 };
             }
-            let arguments = &arguments[..step.arguments.len()];
-            self.device.launch::<T>(&step.kernel, step.blocks, arguments);
+            self.device.launch::<T>(kernel, blocks, &arguments[..slots.len()]);
         }
     }
 }
 
 /// The launches of `solver`, or of an operator that is explicit.
 fn steps<T: Real>(plan: &Plan<T>, solver: Option<LineSolver>) -> Result<Vec<Step<T>>> {
-    use LineSolver::{CrSortedDirect, CrSortedStepwise, NeatoGlobal};
+    use LineSolver::{CrSortedDirect, CrSortedStepwise, Cusparse, NeatoGlobal};
     match solver {
         None => stencil::steps(plan),
         Some(LineSolver::Thomas) => thomas::steps(plan),
         Some(LineSolver::Chunked) => chunked::steps(plan),
-        Some(solver @ (NeatoGlobal | CrSortedDirect | CrSortedStepwise)) => {
+        Some(solver @ (NeatoGlobal | CrSortedDirect | CrSortedStepwise | Cusparse)) => {
             reductions::steps(plan, solver)
         }
         Some(solver) => on_chip::steps(plan, solver),
@@ -197,20 +139,19 @@ fn permuted<T: Real>(
         _ => ([1, 0, 2], [1, 0, 2]),
     };
     let lent = plan.lent(2)?;
-    let there = Launch::new::<T>(plan.device, points, order, &plan.operand)?;
+    let there = Launch::new::<T>(plan.device, points, order)?;
     let moved = order.map(|axis| points[axis]);
-    let and_back = Launch::new::<T>(plan.device, moved, back, &Operand::field())?;
-    let step = |launch: Launch, from: &[Slot<T>], to: &Slot<T>| Step {
+    let and_back = Launch::new::<T>(plan.device, moved, back)?;
+    let step = |launch: Launch, from: &Slot<T>, to: &Slot<T>| Step::Launch {
         kernel: launch.kernel,
         blocks: launch.blocks,
-        arguments: from.iter().chain([to]).cloned().collect(),
+        arguments: vec![from.clone(), to.clone()],
     };
     let first = step(there, &plan.input, &lent[0]);
-    let last = step(and_back, &lent[1..], &plan.output);
+    let last = step(and_back, &lent[1], &plan.output);
     plan.taken += 2;
     plan.inner = 1;
-    plan.operand = Operand::field();
-    plan.input = vec![lent[0].clone()];
+    plan.input = lent[0].clone();
     plan.output = lent[1].clone();
     let inner = steps(&plan, solver)?;
     Ok(std::iter::once(first).chain(inner).chain([last]).collect())
@@ -235,9 +176,8 @@ fn reason<T: Real>(
     info: &DeviceInfo,
 ) -> Option<String> {
     use LineSolver::{Chunked, Cusparse, NeatoGlobal, NeatoShared, PcrBanded, Thomas};
-    if solver == Cusparse {
-        let what = if info.api == Api::Cuda { "is not built in" } else { "needs CUDA" };
-        return Some(what.into());
+    if solver == Cusparse && info.api != Api::Cuda {
+        return Some("needs CUDA".into());
     }
     let (n, p) = (operator.len(), operator.matrix.half_band());
     if p == 0 {

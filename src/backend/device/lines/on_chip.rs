@@ -1,9 +1,10 @@
 //! `cr`, `pcr`, `pcr-banded` and `neato-shared`: a team of threads solves a line through on-chip memory.
 
-use super::plan::{Plan, Step, Text};
-use super::{LineSolver, reductions};
+use super::plan::{Plan, Slot, Step};
+use super::reductions;
+use crate::backend::device::text::Text;
 use crate::error::Result;
-use crate::lines::{BandedPcr, Border};
+use crate::lines::{BandedPcr, Border, LineSolver};
 use crate::real::Real;
 
 const BORDER: &str = include_str!("../../../../kernels/lines/border.cu");
@@ -110,7 +111,7 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>, solver: LineSolver) -> Result<Vec<S
 
     let source = text.source(&format!("{entry}.cu"));
     let blocks = plan.lines.div_ceil(lanes);
-    let arguments = plan.arguments([plan.table(tables)?]);
+    let arguments = plan.arguments([Slot::Buffer(plan.table(tables)?)]);
     Ok(vec![plan.step(&source, entry, blocks, team * lanes, count * span * lanes, arguments)?])
 }
 

@@ -1,10 +1,9 @@
 //! What a kernel of a line solver is specialised to, as text, and how it is launched.
 
-use std::fmt::{Display, Write};
 use std::sync::Arc;
 
-use super::super::{Buffer, Device, Kernel, PRELUDE, Scratch, Source};
-use super::MOST_ARGUMENTS;
+use super::super::text::{Text, literal};
+use super::super::{Buffer, Device, Kernel, Scratch, Source};
 use crate::engine::{EndRow, LineOperator};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
@@ -13,41 +12,11 @@ use crate::real::Real;
 /// The text that all line solvers share.
 const ROWS: &str = include_str!("../../../../kernels/lines/rows.cu");
 
-/// What an operator is applied to: one field, or an expression of several formed while a line is loaded.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Operand {
-    /// Number of fields.
-    pub fields: usize,
-    /// C statements of a function of (f0, f1, ..., int64 at) that end in `return ...;`.
-    pub body: String,
-}
-
-impl Operand {
-    /// One field as it is.
-    pub fn field() -> Self {
-        Self { fields: 1, body: "return f0[at];".into() }
-    }
-
-    /// FIELDS, FIELD_NAMES and VALUE(at) of this operand.
-    pub(crate) fn text(&self) -> String {
-        let list = |item: &dyn Fn(usize) -> String| {
-            (0..self.fields).map(item).collect::<Vec<_>>().join(", ")
-        };
-        format!(
-            "#define FIELDS {}\n#define FIELD_NAMES {}\n#define VALUE(at) operand(FIELD_NAMES, at)\n\
-             DEVICE REAL operand(FIELDS, int64 at)\n{{\n    {}\n}}\n",
-            list(&|f| format!("GLOBAL const REAL *restrict f{f}")),
-            list(&|f| format!("f{f}")),
-            self.body
-        )
-    }
-}
-
 /// An argument of a step.
 #[derive(Clone)]
 pub(super) enum Slot<T> {
-    /// A field of the operand.
-    Field(usize),
+    /// The operand.
+    From,
     /// The result.
     Out,
     /// Memory of the operator's own, or lent.
@@ -56,11 +25,12 @@ pub(super) enum Slot<T> {
     Int(i32),
 }
 
-/// One launch.
-pub(super) struct Step<T> {
-    pub(super) kernel: Kernel,
-    pub(super) blocks: [u32; 3],
-    pub(super) arguments: Vec<Slot<T>>,
+/// One thing that is done.
+pub(super) enum Step<T> {
+    /// A launch.
+    Launch { kernel: Kernel, blocks: [u32; 3], arguments: Vec<Slot<T>> },
+    /// The maker's solver of tridiagonal systems: see [`Device::solve_tridiagonal`].
+    Library { systems: [usize; 3], matrix: [Arc<Buffer<T>>; 3], x: Slot<T> },
 }
 
 /// Lines of a grid and what is to be done with them.
@@ -71,9 +41,8 @@ pub(super) struct Plan<'a, T> {
     pub(super) lines: usize,
     /// Distance of neighbouring points of a line.
     pub(super) inner: usize,
-    pub(super) operand: Operand,
-    /// Where the fields of the operand are.
-    pub(super) input: Vec<Slot<T>>,
+    /// Where the operand is.
+    pub(super) input: Slot<T>,
     /// Where the result goes.
     pub(super) output: Slot<T>,
     pub(super) scratch: &'a Scratch<T>,
@@ -88,7 +57,6 @@ impl<'a, T: Real> Plan<'a, T> {
         operator: &'a LineOperator<T>,
         points: [usize; 3],
         axis: Axis,
-        operand: &Operand,
         scratch: &'a Scratch<T>,
     ) -> Self {
         Self {
@@ -96,8 +64,7 @@ impl<'a, T: Real> Plan<'a, T> {
             operator,
             lines: points.iter().product::<usize>() / operator.len(),
             inner: points[..axis.index()].iter().product(),
-            operand: operand.clone(),
-            input: (0..operand.fields).map(Slot::Field).collect(),
+            input: Slot::From,
             output: Slot::Out,
             scratch,
             taken: 0,
@@ -121,12 +88,12 @@ impl<'a, T: Real> Plan<'a, T> {
     }
 
     /// A table in device memory.
-    pub(super) fn table(&self, values: impl IntoIterator<Item = f64>) -> Result<Slot<T>> {
+    pub(super) fn table(&self, values: impl IntoIterator<Item = f64>) -> Result<Arc<Buffer<T>>> {
         let mut values: Vec<T> = values.into_iter().map(T::of).collect();
         if values.is_empty() {
             values.push(T::ZERO);
         }
-        Ok(Slot::Buffer(Arc::new(Buffer::from_host(self.device, &values)?)))
+        Ok(Arc::new(Buffer::from_host(self.device, &values)?))
     }
 
     /// A text that begins with what `rows.cu` needs; `rows` is the number of those of the open matrix.
@@ -165,13 +132,11 @@ impl<'a, T: Real> Plan<'a, T> {
                 );
             }
         }
-        text.push(&self.operand.text());
         text.push(ROWS);
         text
     }
 
-    /// The launch of `entry` of a text with `threads` threads a block, the fields of the operand first among its
-    /// arguments.
+    /// The launch of `entry` of a text with `threads` threads a block.
     pub(super) fn step(
         &self,
         source: &Source,
@@ -181,22 +146,18 @@ impl<'a, T: Real> Plan<'a, T> {
         on_chip: usize,
         arguments: Vec<Slot<T>>,
     ) -> Result<Step<T>> {
-        if arguments.len() > MOST_ARGUMENTS {
-            let most = MOST_ARGUMENTS - 4;
-            return Err(Error::Device(format!("an operand has more than {most} fields")));
-        }
         let count = |n: usize| {
             u32::try_from(n)
                 .map_err(|_| Error::Device(format!("a launch of {n} blocks or threads")))
         };
         let kernel =
             self.device.kernel(source, entry, [count(threads)?, 1, 1], on_chip * size_of::<T>())?;
-        Ok(Step { kernel, blocks: [count(blocks)?, 1, 1], arguments })
+        Ok(Step::Launch { kernel, blocks: [count(blocks)?, 1, 1], arguments })
     }
 
-    /// The fields of the operand, the result, and what follows.
+    /// The operand, the result, and what follows.
     pub(super) fn arguments(&self, more: impl IntoIterator<Item = Slot<T>>) -> Vec<Slot<T>> {
-        self.input.iter().cloned().chain([self.output.clone()]).chain(more).collect()
+        [self.input.clone(), self.output.clone()].into_iter().chain(more).collect()
     }
 }
 
@@ -207,49 +168,4 @@ fn end_row<T: Real>(row: &EndRow<T>, from: usize, width: usize) -> Vec<f64> {
         weights[at] = weight.f64();
     }
     weights
-}
-
-/// The text of a kernel as it grows.
-pub(crate) struct Text(String);
-
-impl Text {
-    /// The precision and the prelude.
-    pub(crate) fn new<T: Real>() -> Self {
-        let define = if T::EPSILON < 1e-10 { "#define REAL_IS_DOUBLE\n" } else { "" };
-        Self(format!("{define}{PRELUDE}\n"))
-    }
-
-    /// `#define name value`
-    pub(crate) fn define(&mut self, name: &str, value: impl Display) {
-        // Writing to a string cannot fail.
-        let _ = writeln!(self.0, "#define {name} {value}");
-    }
-
-    /// A table in constant memory; none where there are no values.
-    pub(crate) fn constants<T: Real>(&mut self, name: &str, values: impl IntoIterator<Item = f64>) {
-        let values: Vec<_> = values.into_iter().map(literal::<T>).collect();
-        if !values.is_empty() {
-            let (count, list) = (values.len(), values.join(", "));
-            let _ = writeln!(self.0, "CONSTANT REAL {name}[{count}] = {{{list}}};");
-        }
-    }
-
-    /// More text.
-    pub(crate) fn push(&mut self, text: &str) {
-        self.0.push_str(text);
-    }
-
-    /// The whole, to be compiled; `name` is for the compiler's messages.
-    pub(crate) fn source(self, name: &str) -> Source {
-        Source { name: name.into(), text: self.0 }
-    }
-}
-
-/// A number as C writes it, rounded to the precision.
-pub(super) fn literal<T: Real>(value: f64) -> String {
-    let value = T::of(value).f64();
-    let text = format!("{value:e}");
-    let suffix = if T::EPSILON < 1e-10 { "" } else { "f" };
-    // 1e0 is a C literal of type double, and with the suffix of type float.
-    if value < 0.0 { format!("({text}{suffix})") } else { format!("{text}{suffix}") }
 }

@@ -1,10 +1,11 @@
-//! `neato-global` and `cr-sorted`: cyclic reduction in device memory, a launch a level and way.
+//! `neato-global` and `cr-sorted`: cyclic reduction in device memory, a launch a level and way; and `cusparse`, which
+//! shares the stencil before and the border after.
 
-use super::LineSolver;
 use super::on_chip::border_text;
-use super::plan::{Plan, Slot, Step, Text};
+use super::plan::{Plan, Slot, Step};
+use crate::backend::device::text::{Text, literal};
 use crate::error::Result;
-use crate::lines::{Border, CyclicReduction, NearToeplitz};
+use crate::lines::{Border, CyclicReduction, LineSolver, NearToeplitz};
 use crate::real::Real;
 
 const STENCIL: &str = include_str!("../../../../kernels/lines/stencil.cu");
@@ -27,7 +28,7 @@ pub(super) fn near_toeplitz<T: Real>(text: &mut Text, border: &Border) {
     text.define("LEVELS", classes.rows.len());
     text.constants::<T>("FORWARD", classes.forward.concat().into_flattened());
     text.constants::<T>("BACKWARD", classes.backward.concat().into_flattened());
-    text.define("LAST", super::plan::literal::<T>(classes.last));
+    text.define("LAST", literal::<T>(classes.last));
 }
 
 /// The launches of `solver`.
@@ -44,7 +45,7 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>, solver: LineSolver) -> Result<Vec<S
     if solver == LineSolver::NeatoGlobal {
         near_toeplitz::<T>(&mut text, &border);
     } else {
-        text.define("LAST", super::plan::literal::<T>(reduction.last));
+        text.define("LAST", literal::<T>(reduction.last));
         for level in &reduction.levels {
             forward_at.push(int(tables.len()));
             tables.extend(level.forward.as_flattened());
@@ -57,17 +58,19 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>, solver: LineSolver) -> Result<Vec<S
     border_text::<T>(&mut text, &border, &mut tables);
     text.push(STENCIL);
     text.push(CLOSE);
-    if solver == LineSolver::NeatoGlobal {
-        text.push(CLASSES);
-        text.push(NEATO_GLOBAL);
-    } else {
-        text.push(CR_SORTED);
+    match solver {
+        LineSolver::Cusparse => {}
+        LineSolver::NeatoGlobal => {
+            text.push(CLASSES);
+            text.push(NEATO_GLOBAL);
+        }
+        _ => text.push(CR_SORTED),
     }
     let source = text.source(&format!("{}.cu", solver.name()));
     let step = |entry: &str, rows: usize, arguments: Vec<Slot<T>>| {
         plan.step(&source, entry, (plan.lines * rows).div_ceil(THREADS), THREADS, 0, arguments)
     };
-    let tables = plan.table(tables)?;
+    let tables = Slot::Buffer(plan.table(tables)?);
     let out = || plan.output.clone();
     let half = |level: usize| (core >> level) / 2;
     let even = |level: usize| (core >> level).div_ceil(2);
@@ -102,11 +105,23 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>, solver: LineSolver) -> Result<Vec<S
             }
             steps.push(step("unsort_rows", core, vec![sorted.clone(), out()])?);
         }
+        LineSolver::Cusparse => {
+            steps.push(step("stencil", plan.len(), plan.arguments([]))?);
+            // The library takes a matrix for every line.
+            let diagonal = |d: isize| {
+                let entry = |m: usize| if m < core { border.core.entry(m, d) } else { 0.0 };
+                let line: Vec<f64> = (0..plan.len()).map(entry).collect();
+                plan.table(line.repeat(plan.lines))
+            };
+            let matrix = [diagonal(-1)?, diagonal(0)?, diagonal(1)?];
+            let systems = [core, plan.lines, plan.len()];
+            steps.push(Step::Library { systems, matrix, x: out() });
+        }
         _ => {
             let lent = plan.lent(2)?;
             let evens = &lent[0];
             // The rows of even levels lie in `out`, those of odd levels in the other array.
-            let rows = |level: usize| if level % 2 == 0 { out() } else { lent[1].clone() };
+            let rows = |level: usize| if level.is_multiple_of(2) { out() } else { lent[1].clone() };
             let arguments = |from: usize, to: usize, level: usize, at: i32| {
                 let more = [tables.clone(), Slot::Int(int(level)), Slot::Int(at)];
                 [rows(from), evens.clone(), rows(to)].into_iter().chain(more).collect()

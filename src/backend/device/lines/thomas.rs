@@ -1,6 +1,6 @@
 //! `thomas`: LU, one thread a line.
 
-use super::plan::{Plan, Step};
+use super::plan::{Plan, Slot, Step};
 use crate::error::Result;
 use crate::real::Real;
 
@@ -27,5 +27,12 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
 
     let blocks = plan.lines.div_ceil(THREADS);
     let source = text.source("thomas.cu");
-    Ok(vec![plan.step(&source, "thomas", blocks, THREADS, 0, plan.arguments([tables]))?])
+    Ok(vec![plan.step(
+        &source,
+        "thomas",
+        blocks,
+        THREADS,
+        0,
+        plan.arguments([Slot::Buffer(tables)]),
+    )?])
 }

@@ -4,19 +4,117 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use kolmo::backend::device::cuda::{Code, Nvrtc};
-use kolmo::backend::device::{Api, Device, DeviceInfo, RecordedKernel, Source};
+use kolmo::backend::device::{
+    Api, Device, DeviceInfo, DeviceOperator, Gpu, RecordedKernel, Scratch, Source, obstacle,
+};
+use kolmo::config::Pencils;
+use kolmo::engine::{LineOperators, Op};
+use kolmo::grid::Axis;
+use kolmo::lines::LineSolver;
+use kolmo::scheme::family;
+use kolmo::time::{Simulation, Stepper};
+use kolmo::{Error, Real};
 
-use crate::device_runtime::{ask_for_saxpy, saxpy_source};
+use super::on_two_threads;
+use super::runtime::{ask_for_saxpy, saxpy_source};
+use crate::common::config;
+use crate::operators::grid;
 
-/// A computation whose kernels are compiled: its name, and what asks a device for them.
-type Specialisation = (&'static str, fn(&Arc<Device>));
+/// Asks a device for the kernels of a computation.
+type Ask = Box<dyn Fn(&Arc<Device>)>;
+/// A computation whose kernels are compiled, by name.
+type Specialisation = (&'static str, Ask);
 
 /// The computations whose kernels are compiled; one line adds another.
 fn specialisations() -> Vec<Specialisation> {
-    vec![("saxpy f64", ask_for_saxpy::<f64>), ("saxpy f32", ask_for_saxpy::<f32>)]
+    let mut all: Vec<Specialisation> = vec![
+        ("saxpy f64", Box::new(ask_for_saxpy::<f64>)),
+        ("saxpy f32", Box::new(ask_for_saxpy::<f32>)),
+        ("navier-stokes", run::<f64>("taylor-green", &[])),
+        ("navier-stokes f32", run::<f32>("taylor-green", &[])),
+        (
+            "divergence",
+            run::<f64>(
+                "taylor-green",
+                &["scheme.convection=divergence", "scheme.energy=divergence"],
+            ),
+        ),
+        (
+            "feiereisen",
+            run::<f64>(
+                "taylor-green",
+                &["scheme.convection=feiereisen", "scheme.energy=split-enthalpy"],
+            ),
+        ),
+        (
+            "staggered, sutherland",
+            run::<f64>(
+                "taylor-green",
+                &["scheme.convection=staggered", "gas.viscosity=sutherland"],
+            ),
+        ),
+        (
+            "conservative, power law, filtered",
+            run::<f64>(
+                "taylor-green",
+                &[
+                    "scheme.viscous=conservative",
+                    "gas.viscosity=power",
+                    "scheme.filter={ order = 8 }",
+                ],
+            ),
+        ),
+        ("compact10-penta", run::<f64>("taylor-green", &["scheme.derivative=compact10-penta"])),
+        ("scalar", run::<f64>("scalar-advection", &[])),
+    ];
+    let solvers = LineSolver::ALL.into_iter().filter(|solver| *solver != LineSolver::Cusparse);
+    all.extend(solvers.map(|solver| (solver.name(), line_solver(solver))));
+    all
+}
+
+/// What asks for all that a run of `case` takes.
+fn run<T: Real>(case: &'static str, set: &'static [&'static str]) -> Ask {
+    Box::new(move |device| {
+        let config = config(case, [64, 63, 62], set);
+        let len = config.grid.points.iter().product();
+        let gpu = || Gpu::<T>::configured(device.clone(), len, &config.compute).unwrap();
+        Stepper::new(&gpu(), config.time.integrator, 1, len).unwrap();
+        // A device that computes nothing gives no state that makes sense; by then everything has been asked for.
+        let refused = Simulation::on(gpu(), &config).err();
+        assert!(matches!(refused, None | Some(Error::Diverged { .. })), "{refused:?}");
+    })
+}
+
+/// What asks for the kernels of one line solver: both precisions, axes and ends, long and short lines, where it can.
+fn line_solver(solver: LineSolver) -> Ask {
+    fn ask<T: Real>(
+        device: &Arc<Device>,
+        solver: LineSolver,
+        axis: Axis,
+        n: usize,
+        periodic: bool,
+    ) {
+        let grid = grid(axis, n, [5, 3], periodic);
+        let operators = LineOperators::<T>::new(family("compact6").unwrap(), None, &grid);
+        let (operator, scratch) = (operators.get(axis, Op::D1), Scratch::new(device));
+        for pencils in [Pencils::Strided, Pencils::Permuted] {
+            if obstacle(solver, operator, device.info()).is_none() {
+                let points = grid.points;
+                let made =
+                    DeviceOperator::new(device, operator, points, axis, solver, pencils, &scratch);
+                drop(made.unwrap());
+            }
+        }
+    }
+    Box::new(move |device| {
+        ask::<f64>(device, solver, Axis::X, 256, true);
+        ask::<f64>(device, solver, Axis::Y, 512, true);
+        ask::<f32>(device, solver, Axis::Z, 255, true);
+        ask::<f64>(device, solver, Axis::Z, 65, false);
+    })
 }
 
 /// (architecture, bytes of on-chip memory that a block may take, CUDA whose compiler and assembler are used)
@@ -48,52 +146,65 @@ struct Usage {
 fn every_kernel_compiles_for_every_architecture_and_spills_no_register() {
     let compilers = BTreeMap::from([13, 12].map(|major| (major, compiler(major))));
     let mut work = Vec::new();
-    for (architecture, on_chip, cuda) in ARCHITECTURES {
-        for (name, kernels) in recorded(on_chip) {
-            work.extend(kernels.into_iter().map(|kernel| (architecture, cuda, name, kernel)));
+    for architecture in ARCHITECTURES {
+        work.extend(recorded(architecture.1).into_iter().map(|text| (architecture, text)));
+    }
+    let results = on_two_threads(work, |((architecture, on_chip, cuda), (source, kernels))| {
+        match compiled(&compilers[cuda], *architecture, source) {
+            Ok(usages) => judged(*architecture, *on_chip, kernels, &usages),
+            Err(message) => (Vec::new(), vec![format!("{}: {message}", kernels[0].0)]),
+        }
+    });
+    let (rows, wrong): (Vec<_>, Vec<_>) = results.into_iter().unzip();
+    let (rows, mut wrong) = (rows.concat(), wrong.concat());
+    let lines: Vec<&str> = rows.iter().map(|(_, line)| line.as_str()).collect();
+    let table =
+        format!("architecture  registers  on chip  spilled  kernel\n{}\n", lines.join("\n"));
+    println!("{table}");
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels.txt"), table).unwrap();
+    for &(kernel, architecture, bytes, _) in SPILLS {
+        let spill = (kernel.to_string(), architecture, bytes);
+        if !rows.iter().any(|(found, _)| *found == spill) {
+            wrong.push(format!("{spill:?} is allowed and does not happen"));
         }
     }
-    let rows = on_two_threads(work, |(architecture, cuda, name, kernel)| {
-        let usage = compiled(&compilers[cuda], *cuda, *architecture, &kernel.source);
-        let usage = usage.map(|mut all| all.remove(&kernel.entry).unwrap_or_default());
-        (format!("{name}: {}", kernel.entry), *architecture, kernel.clone(), usage)
-    });
-    let mut table = String::from("architecture  registers  on chip  spilled  kernel\n");
-    let mut wrong = Vec::new();
-    let mut allowed: HashSet<_> = SPILLS.iter().map(|row| (row.0, row.1, row.2)).collect();
-    for (name, architecture, kernel, usage) in &rows {
-        let usage = match usage {
-            Ok(usage) => usage,
-            Err(message) => {
-                wrong.push(format!("{name} for sm_{architecture}: {message}"));
-                continue;
-            }
-        };
-        let on_chip = kernel.on_chip + usage.on_chip as usize;
-        table += &format!(
-            "sm_{architecture:<9} {:10} {on_chip:8} {:8}  {name}\n",
-            usage.registers, usage.spilled
-        );
-        let spilled = (name.as_str(), *architecture, usage.spilled);
-        if usage.spilled > 0 && !allowed.remove(&spilled) {
-            wrong.push(format!("{name} spills {} bytes on sm_{architecture}", usage.spilled));
-        }
-        if usage.registers == 0 {
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// (kernel, architecture, bytes spilled), and the line of the table.
+type Row = ((String, u32, u32), String);
+
+/// The rows of the table for the kernels of one text, and what is wrong with them.
+fn judged(
+    architecture: u32,
+    limit: usize,
+    kernels: &[(String, RecordedKernel)],
+    usages: &BTreeMap<String, Usage>,
+) -> (Vec<Row>, Vec<String>) {
+    let (mut rows, mut wrong) = (Vec::new(), Vec::new());
+    for (name, kernel) in kernels {
+        let Some(&Usage { registers, on_chip, spilled }) = usages.get(&kernel.entry) else {
             wrong.push(format!("{name}: the assembler does not speak of it"));
+            continue;
+        };
+        let on_chip = kernel.on_chip + on_chip as usize;
+        let line = format!("sm_{architecture:<9} {registers:10} {on_chip:8} {spilled:8}  {name}");
+        rows.push(((name.clone(), architecture, spilled), line));
+        let mut refuse = |what: String| wrong.push(format!("{name} on sm_{architecture}: {what}"));
+        let this = (name.as_str(), architecture, spilled);
+        if spilled > 0 && !SPILLS.iter().any(|spill| (spill.0, spill.1, spill.2) == this) {
+            refuse(format!("{spilled} bytes are spilled"));
+        }
+        if on_chip > limit {
+            refuse(format!("{on_chip} bytes on chip a block; there are {limit}"));
         }
         let threads: u32 = kernel.threads.iter().product();
         // A warp takes registers by 256, so a thread by 8.
-        if usage.registers.next_multiple_of(8) * threads.next_multiple_of(32) > REGISTERS {
-            let taken = format!("{} registers a thread", usage.registers);
-            wrong.push(format!(
-                "{name} cannot start on sm_{architecture}: {threads} threads, {taken}"
-            ));
+        if registers.next_multiple_of(8) * threads.next_multiple_of(32) > REGISTERS {
+            refuse(format!("{threads} threads of {registers} registers cannot start"));
         }
     }
-    println!("{table}");
-    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels.txt"), table).unwrap();
-    wrong.extend(allowed.iter().map(|spill| format!("{spill:?} is allowed and does not happen")));
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    (rows, wrong)
 }
 
 #[test]
@@ -106,7 +217,7 @@ fn a_spill_is_seen() {
         name: "greedy".into(),
         text: format!("extern \"C\" __global__ void greedy(double *x, int n) {{\n{body}}}\n"),
     };
-    let usage = compiled(&compiler(13), 13, 90, &source).unwrap().remove("greedy").unwrap();
+    let usage = compiled(&compiler(13), 90, &source).unwrap().remove("greedy").unwrap();
     assert!(usage.spilled > 0 && usage.registers == 255, "{usage:?}");
 }
 
@@ -177,10 +288,12 @@ fn what_does_not_compile_is_refused_with_the_lines_it_speaks_of() {
     }
 }
 
-/// The kernels of every specialisation on a GPU with this much on-chip memory a block, each text once.
-fn recorded(on_chip: usize) -> Vec<(&'static str, Vec<RecordedKernel>)> {
+/// Every text of the specialisations on a GPU with this much on-chip memory a block, with the kernels in it, each named
+/// for the specialisation that asks for it first.
+fn recorded(on_chip: usize) -> Vec<(Source, Vec<(String, RecordedKernel)>)> {
+    let mut texts: Vec<(Source, Vec<(String, RecordedKernel)>)> = Vec::new();
     let mut seen = HashSet::new();
-    let of = |(name, ask): Specialisation| {
+    for (name, ask) in specialisations() {
         let (device, recording) = Device::recording(DeviceInfo {
             api: Api::Cuda,
             index: 0,
@@ -194,25 +307,31 @@ fn recorded(on_chip: usize) -> Vec<(&'static str, Vec<RecordedKernel>)> {
             has_f64: true,
         });
         ask(&device);
-        let mut kernels = recording.kernels();
-        assert!(!kernels.is_empty(), "{name} asks for no kernel");
-        kernels.retain(|kernel| seen.insert(kernel.clone()));
-        (name, kernels)
-    };
-    specialisations().into_iter().map(of).collect()
+        assert!(!recording.kernels().is_empty(), "{name} asks for no kernel");
+        for kernel in recording.kernels() {
+            if !seen.insert(kernel.clone()) {
+                continue;
+            }
+            let named = (format!("{name}: {}", kernel.entry), kernel.clone());
+            match texts.iter_mut().find(|(source, _)| *source == kernel.source) {
+                Some((_, kernels)) => kernels.push(named),
+                None => texts.push((kernel.source, vec![named])),
+            }
+        }
+    }
+    texts
 }
 
 /// What the assembler says of each kernel of a text, by entry.
 fn compiled(
     nvrtc: &Nvrtc,
-    cuda: u32,
     architecture: u32,
     source: &Source,
 ) -> Result<BTreeMap<String, Usage>, String> {
     let ptx = nvrtc.compile(source, Code::Ptx(architecture)).map_err(|error| error.to_string())?;
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), ptx.strip_suffix(b"\0").unwrap_or(&ptx)).unwrap();
-    let assembler = tool(match cuda {
+    let assembler = tool(match nvrtc.version().0 {
         13 => "nvidia/cu13/bin/ptxas",
         _ => "nvidia/cuda_nvcc/bin/ptxas",
     });
@@ -251,25 +370,6 @@ fn usages(said: &str) -> BTreeMap<String, Usage> {
         }
     }
     all
-}
-
-/// Two at a time: what takes long here is the compiler, and machines that run these tests have two cores or more.
-fn on_two_threads<A: Send, B: Send>(work: Vec<A>, task: impl Fn(&A) -> B + Sync) -> Vec<B> {
-    let queue = Mutex::new(work.into_iter().enumerate().collect::<Vec<_>>().into_iter());
-    let next = || queue.lock().unwrap().next();
-    let mut results: Vec<(usize, B)> = std::thread::scope(|scope| {
-        let thread = || {
-            let mut done = Vec::new();
-            while let Some((at, item)) = next() {
-                done.push((at, task(&item)));
-            }
-            done
-        };
-        let threads = [scope.spawn(thread), scope.spawn(thread)];
-        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
-    });
-    results.sort_by_key(|(at, _)| *at);
-    results.into_iter().map(|(_, result)| result).collect()
 }
 
 /// NVRTC of this major version, which `./test` installs.

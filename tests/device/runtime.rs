@@ -7,11 +7,13 @@ use kolmo::backend::device::cuda::ImageCache;
 use kolmo::backend::device::{Api, Arg, Buffer, Device, DeviceInfo, Source, check_memory, devices};
 use kolmo::{Error, Real};
 
-const PRELUDE: &str = include_str!("../kernels/prelude.cu");
+use super::device;
+
+const PRELUDE: &str = include_str!("../../kernels/prelude.cu");
 
 /// out = a x + y, a block of 8 threads by way of on-chip memory.
 const SAXPY: &str = "
-KERNEL void saxpy(GLOBAL const REAL *restrict x, GLOBAL const REAL *restrict y, GLOBAL REAL *restrict out,
+KERNEL_OF(8) void saxpy(GLOBAL const REAL *restrict x, GLOBAL const REAL *restrict y, GLOBAL REAL *restrict out,
                   GLOBAL const REAL *restrict scalars, int first, int n) {
     ON_CHIP(shifted, 8);
     int t = threadIdx.x;
@@ -29,21 +31,17 @@ fn source<T: Real>(text: &str) -> Source {
 }
 
 /// The whole text of [`SAXPY`].
-pub(crate) fn saxpy_source<T: Real>() -> Source {
+pub(super) fn saxpy_source<T: Real>() -> Source {
     source::<T>(SAXPY)
 }
 
 /// What a computation with [`SAXPY`] does first.
-pub(crate) fn ask_for_saxpy<T: Real>(device: &Arc<Device>) {
+pub(super) fn ask_for_saxpy<T: Real>(device: &Arc<Device>) {
     device.kernel(&saxpy_source::<T>(), "saxpy", [8, 1, 1], 64).unwrap();
 }
 
-/// The first OpenCL device; `./test` installs PoCL.
-fn open() -> Arc<Device> {
-    Device::open(Api::OpenCl, 0).unwrap_or_else(|error| panic!("{error}; run ./test"))
-}
-
-fn saxpy(
+/// out = a x + y, queued.
+pub(super) fn saxpy(
     device: &Arc<Device>,
     a: f64,
     x: &Buffer<f64>,
@@ -60,7 +58,7 @@ fn saxpy(
 
 #[test]
 fn a_small_list_of_launches_gives_the_same_with_new_scalars_each_time() {
-    let device = open();
+    let device = device();
     for n in [1, 7, 8, 9, 16, 31] {
         let values: Vec<f64> = (0..n).map(|i| f64::from(i) + 0.5).collect();
         let nan = vec![f64::NAN; values.len()];
@@ -113,9 +111,10 @@ fn blocks_that_the_device_cannot_hold_are_refused_with_both_numbers() {
 
 #[test]
 fn the_makers_tridiagonal_solver_is_refused_on_all_but_cuda() {
-    let device = open();
+    let device = device();
     let buffer = Buffer::from_host(&device, &[1.0; 8]).unwrap();
-    let refusal = device.solve_tridiagonal([4, 2, 4], [&buffer; 3], &buffer).unwrap_err();
+    device.solve_tridiagonal([4, 2, 4], [&buffer; 3], &buffer);
+    let refusal = device.finish().unwrap_err();
     assert!(refusal.to_string().contains("`cusparse` needs a CUDA device"), "{refusal}");
 }
 
@@ -123,7 +122,7 @@ fn the_makers_tridiagonal_solver_is_refused_on_all_but_cuda() {
 fn a_text_that_does_not_compile_is_refused_with_the_compilers_words() {
     let text = format!("{SAXPY}\nint wrong(void) {{ return undeclared; }}\n");
     let refusal =
-        open().kernel(&source::<f64>(&text), "saxpy", [8, 1, 1], 64).unwrap_err().to_string();
+        device().kernel(&source::<f64>(&text), "saxpy", [8, 1, 1], 64).unwrap_err().to_string();
     assert!(refusal.contains("`saxpy`") && refusal.contains("undeclared"), "{refusal}");
 }
 

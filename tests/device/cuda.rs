@@ -1,0 +1,174 @@
+//! CUDA without a GPU: the real calls to a driver that is not one (tests/data/cuda_driver.c), which is strict and computes
+//! one kernel; and what users are told of drivers that cannot be used. The tests of the device are ignored unless a
+//! driver is there: run with that driver here, and with `--ignored` on a machine with a GPU.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use kolmo::backend::device::{Api, Buffer, Device, devices};
+
+use super::runtime::{saxpy, saxpy_source};
+
+const KOLMO: &str = env!("CARGO_BIN_EXE_kolmo");
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+#[test]
+fn all_that_a_device_does_goes_through_a_strict_driver_and_nothing_is_left() {
+    let driver = tempfile::tempdir().unwrap();
+    build(driver.path());
+    let run = || {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--ignored", "--test-threads=1", "--nocapture", "device::cuda::"]);
+        with(driver.path(), &mut command).output().unwrap()
+    };
+    let (said, told) = words(&run());
+    assert!(said.contains("5 passed; 0 failed"), "{said}\n{told}");
+    assert!(told.contains("graph of 2 launches") && !told.contains("left over"), "{told}");
+    let kept = || {
+        let files = std::fs::read_dir(driver.path().join("kolmo")).unwrap();
+        let times = files.map(|file| file.unwrap().metadata().unwrap().modified().unwrap());
+        times.collect::<Vec<_>>()
+    };
+    let before = kept();
+    assert_eq!(before.len(), 1, "one text was compiled");
+    let (said, _) = words(&run());
+    assert!(said.contains("5 passed; 0 failed"), "{said}");
+    assert_eq!(kept(), before, "what was compiled before is compiled again");
+}
+
+#[test]
+fn a_driver_that_cannot_be_used_is_refused_with_its_cause_and_the_way_out() {
+    let driver = tempfile::tempdir().unwrap();
+    build(driver.path());
+    let info = |set: &[(&str, &str)]| {
+        let mut command = Command::new(KOLMO);
+        let output = with(driver.path(), command.arg("info")).envs(set.iter().copied()).output();
+        let (said, told) = words(&output.unwrap());
+        assert_eq!(told, "");
+        said
+    };
+    for (name, value, cause, way_out) in [
+        ("KOLMO_CUDA_VERSION", "12040", "is of CUDA 12.4; 12.8 or newer is needed", "release 570"),
+        ("KOLMO_CUDA_INIT", "100", "finds no GPU", "nvidia-smi"),
+        ("KOLMO_CUDA_INIT", "34", "is the stub of a toolkit", "LD_LIBRARY_PATH"),
+        ("KOLMO_CUDA_INIT", "999", "CUDA could not start the driver: driver error 999", ""),
+        ("KOLMO_CUDA_CAPABILITY", "35", "does not fit the driver", "pip install"),
+    ] {
+        let said = info(&[(name, value)]);
+        assert!(said.contains(cause) && said.contains(way_out), "{said}");
+    }
+    let said = info(&[]);
+    assert!(said.contains("cuda     0: Strict 0\n"), "{said}");
+    assert!(
+        said.contains("CUDA 13.0, compute capability 9.0; 1.0 GiB of memory, 227 KiB"),
+        "{said}"
+    );
+    assert!(said.contains("nvrtc    13.0, "), "{said}");
+    // The compiler that fits an older driver, and an older GPU.
+    assert!(info(&[("KOLMO_CUDA_VERSION", "12090")]).contains("nvrtc    12.9, "));
+    assert!(info(&[("KOLMO_CUDA_CAPABILITY", "70")]).contains("nvrtc    12.9, "));
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn a_list_of_launches_gives_the_same_with_new_scalars_each_time_also_as_a_graph() {
+    let device = Device::open(Api::Cuda, 0).unwrap();
+    for n in [1, 7, 8, 9, 16, 31] {
+        let values: Vec<f64> = (0..n).map(|i| f64::from(i) + 0.5).collect();
+        let nan = vec![f64::NAN; values.len()];
+        let x = Buffer::from_host(&device, &values).unwrap();
+        let mut y = Buffer::from_host(&device, &nan).unwrap();
+        device.copy(&x, &mut y);
+        let [mid, out] = [&nan; 2].map(|nan| Buffer::from_host(&device, nan).unwrap());
+        for a in [2.0, -1.0, 0.25, 7.0] {
+            saxpy(&device, a, &x, &y, &mid).unwrap();
+            saxpy(&device, a + 1.0, &mid, &y, &out).unwrap();
+            let expected: Vec<f64> = values.iter().map(|x| (a + 1.0) * (a * x + x) + x).collect();
+            assert_eq!(out.download().unwrap(), expected, "{n} {a}");
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn more_on_chip_memory_than_is_free_is_asked_for_and_another_thread_may_launch() {
+    let device = Device::open(Api::Cuda, 0).unwrap();
+    let x = Buffer::from_host(&device, &[1.0; 8]).unwrap();
+    let out = Buffer::from_host(&device, &[f64::NAN; 8]).unwrap();
+    let kernel = device.kernel(&saxpy_source::<f64>(), "saxpy", [8, 1, 1], 60_000).unwrap();
+    let seconds = std::thread::scope(|scope| {
+        let work = || {
+            use kolmo::backend::device::Arg;
+            let arguments = [x.arg(), x.arg(), out.arg(), Arg::Scalars(&[2.0]), Arg::Int(8)];
+            device.time(|| device.launch::<f64>(&kernel, [1, 1, 1], &arguments)).unwrap()
+        };
+        scope.spawn(work).join().unwrap()
+    });
+    assert!(seconds > 0.0);
+    assert_eq!(out.download().unwrap(), [3.0; 8]);
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn more_memory_than_there_is_is_refused_with_both_numbers() {
+    let device = Device::open(Api::Cuda, 0).unwrap();
+    let free = device.free_memory().unwrap();
+    let values = usize::try_from(device.info().memory / 8 + 1).unwrap();
+    let refusal = Buffer::<f64>::new(&device, values).err().unwrap().to_string();
+    assert!(refusal.contains(&format!("{} bytes", 8 * values)), "{refusal}");
+    assert!(refusal.contains(&format!("where {free} are free")), "{refusal}");
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn a_device_that_is_not_there_is_refused_with_how_many_there_are() {
+    let count = devices(Api::Cuda).unwrap().len();
+    let refusal = Device::open(Api::Cuda, count).err().unwrap().to_string();
+    assert!(refusal.contains(&format!("no CUDA device {count}")), "{refusal}");
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn the_makers_solver_solves_every_system_of_a_batch() {
+    let device = Device::open(Api::Cuda, 0).unwrap();
+    // u'' by 1, -3, 1 of u = m, with what is beyond the ends zero; two systems, 8 numbers apart.
+    let (n, stride) = (5, 8);
+    let line = |values: [f64; 5]| [&values[..], &[f64::NAN; 3]].concat().repeat(2);
+    let buffer = |values: [f64; 5]| Buffer::from_host(&device, &line(values)).unwrap();
+    let lower = buffer([0.0, 1.0, 1.0, 1.0, 1.0]);
+    let (diagonal, upper) = (buffer([-3.0; 5]), buffer([1.0, 1.0, 1.0, 1.0, 0.0]));
+    let x = buffer([-1.0, -2.0, -3.0, -4.0, -11.0]);
+    device.solve_tridiagonal([n, 2, stride], [&lower, &diagonal, &upper], &x);
+    let found = x.download().unwrap();
+    for (m, value) in found.iter().enumerate().filter(|(m, _)| m % stride < n) {
+        let expected = 1.0 + f64::from(u32::try_from(m % stride).unwrap());
+        assert!((value - expected).abs() < 1e-13, "{found:?}");
+    }
+}
+
+/// The driver of this test as the libraries that are looked for.
+fn build(folder: &Path) {
+    let source = Path::new(ROOT).join("tests/data/cuda_driver.c");
+    for name in ["libcuda.so", "libcusparse.so"] {
+        let cc = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
+            .args([&folder.join(name), &source])
+            .output()
+            .unwrap_or_else(|error| panic!("cc, which Rust links with: {error}"));
+        assert!(cc.status.success(), "{}", words(&cc).1);
+    }
+}
+
+/// Let a command find that driver before any other, the compilers of `./test`, and an empty cache.
+fn with<'a>(folder: &Path, command: &'a mut Command) -> &'a mut Command {
+    for name in ["CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "CUDA_VISIBLE_DEVICES"] {
+        command.env_remove(name);
+    }
+    command.env("LD_LIBRARY_PATH", folder).env("XDG_CACHE_HOME", folder);
+    command.env("VIRTUAL_ENV", Path::new(ROOT).join(".venv"))
+}
+
+fn words(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}

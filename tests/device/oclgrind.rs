@@ -1,0 +1,135 @@
+//! Kernels under Oclgrind, an interpreter that sees what a GPU does not tell: reads and writes out of bounds, races,
+//! values that were never written, barriers that not all threads reach. The tests of the device layer with `small` in
+//! their names are run under it, by this test program anew; a diagnosis fails.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use kolmo::backend::device::{Api, Buffer, Device, Source};
+
+use super::on_two_threads;
+
+const PRELUDE: &str = include_str!("../../kernels/prelude.cu");
+
+/// The part of Oclgrind that the OpenCL loader takes for a driver.
+const DRIVER: [&str; 3] = [
+    "/usr/lib/oclgrind/liboclgrind-rt-icd.so",
+    "/usr/lib64/oclgrind/liboclgrind-rt-icd.so",
+    "/usr/local/lib/oclgrind/liboclgrind-rt-icd.so",
+];
+
+/// The variable that tells [`planted`] which kernel to run.
+const PLANTED: &str = "KOLMO_PLANTED";
+
+/// (name, body of a kernel of two blocks of 8 threads, x of 16 numbers, out of 16; what Oclgrind must say)
+const PLANTS: [(&str, &str, Option<&str>); 6] = [
+    ("sound", "s[t] = x[i]; __syncthreads(); out[i] = s[7 - t];", None),
+    (
+        "race on chip",
+        "s[t] = x[i]; out[i] = s[7 - t];",
+        Some("Read-write data race at local memory"),
+    ),
+    (
+        "race of blocks",
+        "out[i] = x[i]; out[t] = (REAL)i; s[t] = 0;",
+        Some("Write-write data race at global memory"),
+    ),
+    ("read beyond the end", "s[t] = x[i + 1]; out[i] = s[t];", Some("Invalid read of size 8")),
+    (
+        "unwritten value",
+        "if (t < 7) s[t] = x[i]; out[i] = s[t] > (REAL)0 ? (REAL)1 : (REAL)2;",
+        Some("Uninitialized value"),
+    ),
+    (
+        "divergent barrier",
+        "s[t] = x[i]; if (t < 4) { __syncthreads(); } out[i] = s[t];",
+        Some("divergence detected"),
+    ),
+];
+
+#[test]
+fn oclgrind_finds_nothing_wrong_in_the_device_layer() {
+    let list = Command::new(std::env::current_exe().unwrap()).arg("--list").output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    let tests: Vec<&str> = (list.lines().filter_map(|line| line.strip_suffix(": test")))
+        .filter(|name| name.starts_with("device::") && name.contains("small"))
+        .collect();
+    assert!(!tests.is_empty(), "no test of the device layer has `small` in its name");
+    let start = Instant::now();
+    // A test a process: Oclgrind keeps what it knows of memory by thread, and each test has a thread of its own.
+    let found = on_two_threads(tests, |test| (under_oclgrind(test, ""), *test));
+    println!("{} tests in {:.0} s", found.len(), start.elapsed().as_secs_f64());
+    for ((passed, log), test) in found {
+        assert_eq!(log, "", "Oclgrind's diagnosis of {test}");
+        assert!(passed, "{test} fails under Oclgrind");
+    }
+}
+
+#[test]
+fn a_planted_mistake_is_seen_and_named() {
+    for (name, _, diagnosis) in PLANTS {
+        let (passed, log) = under_oclgrind("device::oclgrind::planted", name);
+        match diagnosis {
+            None => assert!(passed && log.is_empty(), "{name}: {log}"),
+            Some(diagnosis) => assert!(log.contains(diagnosis), "{name}: {log}"),
+        }
+    }
+}
+
+#[test]
+#[ignore = "run under Oclgrind by a_planted_mistake_is_seen_and_named"]
+fn planted() {
+    let name = std::env::var(PLANTED).unwrap();
+    let (_, body, _) = PLANTS.iter().find(|(plant, ..)| *plant == name).unwrap();
+    let text = format!(
+        "#define REAL_IS_DOUBLE\n#define WIDE_IS_DOUBLE\n{PRELUDE}
+KERNEL_OF(8) void plant(GLOBAL const REAL *x, GLOBAL REAL *out) {{
+    ON_CHIP(s, 8);
+    int t = threadIdx.x;
+    int i = 8 * blockIdx.x + t;
+    {body}
+}}
+"
+    );
+    let device = Device::open(Api::OpenCl, 0).unwrap();
+    let kernel = device.kernel(&Source { name, text }, "plant", [8, 1, 1], 64).unwrap();
+    let x = Buffer::from_host(&device, &[1.0; 16]).unwrap();
+    let out = Buffer::from_host(&device, &[f64::NAN; 16]).unwrap();
+    device.launch::<f64>(&kernel, [2, 1, 1], &[x.arg(), out.arg()]);
+    assert!(out.download().unwrap().iter().all(|value| value.is_finite()));
+}
+
+/// Run a test of this program with Oclgrind for the only OpenCL device: whether it passed, and what Oclgrind found.
+fn under_oclgrind(test: &str, plant: &str) -> (bool, String) {
+    let driver = DRIVER.iter().find(|path| Path::new(path).exists());
+    let driver = driver.unwrap_or_else(|| panic!("Oclgrind is in none of {DRIVER:?}; run ./test"));
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("oclgrind.icd"), format!("{driver}\n")).unwrap();
+    let log: PathBuf = dir.path().join("log");
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--include-ignored", "--exact", test])
+        .env(PLANTED, plant)
+        .env("OCL_ICD_VENDORS", dir.path())
+        .env("OCLGRIND_LOG", &log)
+        .envs([
+            ("OCLGRIND_CHECK_API", "1"),
+            ("OCLGRIND_DATA_RACES", "1"),
+            ("OCLGRIND_UNIFORM_WRITES", "1"),
+            ("OCLGRIND_UNINITIALIZED", "1"),
+            ("OCLGRIND_MAX_ERRORS", "20"),
+            // Optimised code has an instruction that the search for unwritten values does not know.
+            ("OCLGRIND_BUILD_OPTIONS", "-cl-opt-disable"),
+            // Bytes: what the smallest GPU has on chip, and enough for small tests.
+            ("OCLGRIND_LOCAL_MEM_SIZE", "49152"),
+            ("OCLGRIND_GLOBAL_MEM_SIZE", "1073741824"),
+        ])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("running 1 test"), "{test} was not run:\n{said}");
+    if !output.status.success() {
+        println!("{said}");
+    }
+    (output.status.success(), std::fs::read_to_string(log).unwrap_or_default())
+}
