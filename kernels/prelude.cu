@@ -25,7 +25,7 @@ typedef long int64;
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #else
 typedef long long int64;
-#define KERNEL_OF(threads) extern "C" __global__ __launch_bounds__(threads)
+#define KERNEL_OF(threads) extern "C" __global__ __launch_bounds__(threads, 1)
 #define GLOBAL
 #define CONSTANT static __device__ __constant__
 #define ON_CHIP_OF(type, name, words) extern __shared__ type name[]
