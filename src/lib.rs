@@ -33,7 +33,7 @@
 //! | [`time`] | Runge-Kutta stepping, step size, the run loop |
 //! | [`io`] | series, VTK, pictures, report |
 //! | [`config`] | what the user typed, checked |
-//! | [`bench`] | how fast the parts are |
+//! | [`mod@bench`] | how fast the parts are |
 //!
 //! Start with `physics/navier_stokes.rs`.
 

@@ -15,9 +15,17 @@ use kolmo::backend::device::{Api, Device};
 
 /// The first OpenCL device, the same for all tests, so that a kernel that several of them need is compiled once. A machine
 /// that builds this program has one, PoCL at least.
-static DEVICE: LazyLock<Arc<Device>> = LazyLock::new(|| {
-    Device::open(Api::OpenCl, 0).unwrap_or_else(|error| panic!("{error}; run ./test"))
-});
+static DEVICE: LazyLock<Arc<Device>> = LazyLock::new(open);
+
+/// OpenCL, or what the variable KOLMO_TEST_DEVICE says: `cuda` on a machine with an NVIDIA GPU.
+fn open() -> Arc<Device> {
+    let api = match std::env::var("KOLMO_TEST_DEVICE").as_deref() {
+        Ok("cuda") => Api::Cuda,
+        Ok(other) if other != "opencl" => panic!("KOLMO_TEST_DEVICE={other}: cuda or opencl"),
+        _ => Api::OpenCl,
+    };
+    Device::open(api, 0).unwrap_or_else(|error| panic!("{error}; run ./test"))
+}
 
 fn device() -> Arc<Device> {
     DEVICE.clone()

@@ -16,6 +16,7 @@ use kolmo::engine::{LineOperators, Op, Shift, SweepBuilder};
 use kolmo::grid::{Axis, Grid};
 use kolmo::scheme::*;
 use nalgebra::DMatrix;
+pub(crate) use sweeps::check_random;
 
 const OPS: [Op; 6] = [
     Op::D1,

@@ -148,6 +148,19 @@ pub(crate) enum Operation {
     Store { slot: usize, expr: Expr },
 }
 
+impl Operation {
+    /// The value that it makes.
+    pub(crate) fn result(&self) -> Option<Value> {
+        match self {
+            Operation::Read { result, .. }
+            | Operation::Previous { result, .. }
+            | Operation::Apply { result, .. }
+            | Operation::Let { result, .. } => Some(*result),
+            Operation::Add { .. } | Operation::Store { .. } => None,
+        }
+    }
+}
+
 /// The operations along one axis, in order.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Sweep {
@@ -166,8 +179,14 @@ impl Sweep {
     /// Fields that it takes to keep what every operator makes, and the products that operators are applied to: what a
     /// backend needs that runs the sweep operation by operation.
     pub fn room(&self) -> usize {
+        let is_field = |value: Value| {
+            let origin = self.operations.iter().find(|operation| operation.result() == Some(value));
+            !matches!(origin, Some(Operation::Let { .. }))
+        };
         let kept = |operation: &Operation| match operation {
-            Operation::Apply { operand, .. } => 1 + usize::from(operand.as_value().is_none()),
+            Operation::Apply { operand, .. } => {
+                1 + usize::from(!operand.as_value().is_some_and(is_field))
+            }
             _ => 0,
         };
         self.operations.iter().map(kept).sum()

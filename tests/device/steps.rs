@@ -2,14 +2,15 @@
 
 use kolmo::backend::Backend;
 use kolmo::backend::cpu::{Cpu, Field};
-use kolmo::backend::device::{Api, Device, Gpu};
+use kolmo::backend::device::Gpu;
 use kolmo::config::{Config, Pencils, Variable, load};
 use kolmo::engine::{Formula, Number};
 use kolmo::time::Simulation;
 use kolmo::{Error, Real};
 
-use super::device;
+use super::{device, open};
 use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, noise};
+use crate::operators::check_random;
 
 const STEPS: usize = 20;
 
@@ -146,7 +147,7 @@ fn every_shipped_input_gives_the_answer_of_the_host() {
 #[test]
 fn a_step_moves_no_field_to_the_host_and_allocates_nothing() {
     let config = config("taylor-green", [16, 16, 16], &["scheme.filter={ order = 6 }"]);
-    let device = Device::open(Api::OpenCl, 0).unwrap();
+    let device = open();
     let gpu = Gpu::<f64>::new(device.clone(), 16 * 16 * 16, None, Pencils::Strided).unwrap();
     let mut simulation = Simulation::on(gpu, &config).unwrap();
     simulation.step(None).unwrap();
@@ -339,4 +340,10 @@ impl Formula<1, 1, 1> for Scaled {
     fn at<N: Number>(&self, [u]: [N; 1], _: [N; 1], [s]: [N; 1]) -> [N; 1] {
         [s * u]
     }
+}
+
+#[test]
+fn random_sweeps_do_what_they_say() {
+    let gpu = |len| Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
+    (0..12).for_each(|seed| check_random(gpu, seed, 1e-12));
 }

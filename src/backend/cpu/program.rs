@@ -91,7 +91,7 @@ impl<T: Real> Program<T> {
 fn last_uses(operations: &[Operation]) -> HashMap<Value, usize> {
     let mut last = HashMap::new();
     for (at, operation) in operations.iter().enumerate() {
-        for value in used(operation).chain(made(operation)) {
+        for value in used(operation).chain(operation.result()) {
             last.insert(value, at);
         }
     }
@@ -108,17 +108,6 @@ fn used(operation: &Operation) -> impl Iterator<Item = Value> + '_ {
         | Operation::Store { expr, .. } => Some(expr),
     };
     expr.into_iter().flat_map(|expr| &expr.0).flat_map(|monomial| &monomial.factors).copied()
-}
-
-/// The value an operation makes.
-fn made(operation: &Operation) -> Option<Value> {
-    match operation {
-        Operation::Read { result, .. }
-        | Operation::Previous { result, .. }
-        | Operation::Apply { result, .. }
-        | Operation::Let { result, .. } => Some(*result),
-        Operation::Add { .. } | Operation::Store { .. } => None,
-    }
 }
 
 struct Compiler<'a, T> {
@@ -241,7 +230,7 @@ impl<T: Real> Compiler<'_, T> {
         operations: &[Operation],
     ) {
         let mut dead: Vec<Value> =
-            used(operation).chain(made(operation)).filter(|value| last[value] == at).collect();
+            used(operation).chain(operation.result()).filter(|value| last[value] == at).collect();
         dead.sort_unstable();
         dead.dedup();
         for value in dead {

@@ -98,9 +98,15 @@ impl<T: Real> Program<T> {
             let mut applications = Vec::new();
             for ((op, _, result), from) in applied.into_iter().zip(from) {
                 let operator = gpu.operator(operators.get(axis, op), points, axis)?;
-                let to = places.take();
-                places.results.insert(result, to);
-                applications.push(Application { operator, from, to: Place::Made(to) });
+                let to = match stored_alone(operations, result) {
+                    Some(slot) => Place::Written(slot),
+                    None => {
+                        let at = places.take();
+                        places.results.insert(result, at);
+                        Place::Made(at)
+                    }
+                };
+                applications.push(Application { operator, from, to });
             }
             stages.push(Stage { products, applications });
             places.release(formed);
@@ -169,6 +175,25 @@ impl Places {
     }
 }
 
+/// The field that `result` of an operator is stored to, where that is all that is done with it and nobody asks for what was
+/// in that field before: the operator can then write there at once.
+fn stored_alone(operations: &[Operation], result: Value) -> Option<usize> {
+    let uses = |expr: &Expr| expr.0.iter().any(|monomial| monomial.factors.contains(&result));
+    let mut users = operations.iter().filter(|operation| match operation {
+        Operation::Read { .. } | Operation::Previous { .. } => false,
+        Operation::Apply { operand: expr, .. }
+        | Operation::Let { expr, .. }
+        | Operation::Add { expr, .. }
+        | Operation::Store { expr, .. } => uses(expr),
+    });
+    let (Some(Operation::Store { slot, expr }), None) = (users.next(), users.next()) else {
+        return None;
+    };
+    let read_before = |operation: &Operation| matches!(operation, Operation::Previous { slot: other, .. } if other == slot);
+    let alone = expr.as_value() == Some(result) && !operations.iter().any(read_before);
+    alone.then_some(*slot)
+}
+
 /// How many operators stand one behind the other before a value is known.
 fn depths(operations: &[Operation]) -> BTreeMap<Value, usize> {
     let mut depths = BTreeMap::new();
@@ -193,6 +218,12 @@ fn depths(operations: &[Operation]) -> BTreeMap<Value, usize> {
     depths
 }
 
+/// Whether an operator writes its result where it is stored.
+fn is_direct(value: Value, operations: &[Operation], results: &BTreeMap<Value, usize>) -> bool {
+    let applied = |operation: &Operation| matches!(operation, Operation::Apply { result, .. } if *result == value);
+    operations.iter().any(applied) && !results.contains_key(&value)
+}
+
 fn last<T: Real>(
     gpu: &Gpu<T>,
     operations: &[Operation],
@@ -202,6 +233,9 @@ fn last<T: Real>(
     let mut stored = Vec::new();
     for operation in operations {
         match operation {
+            // An operator has put it there already.
+            Operation::Store { expr, .. }
+                if expr.as_value().is_some_and(|value| is_direct(value, operations, results)) => {}
             Operation::Store { slot, expr } => {
                 stored.push(*slot);
                 written.entry(*slot).or_default().push(expr);

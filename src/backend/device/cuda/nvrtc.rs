@@ -1,6 +1,6 @@
 //! NVRTC, NVIDIA's compiler for kernels: finding the one that fits, and compiling. Needs neither a GPU nor its driver.
 
-use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::ptr;
 
@@ -315,8 +315,10 @@ fn as_c(text: &str) -> Result<CString> {
         .map_err(|_| Error::Device("a kernel's text has a zero byte in it".to_string()))
 }
 
-/// The file that holds the code at `address`.
+/// The file that holds the code at `address`, where the system tells.
+#[cfg(unix)]
 fn file_of(address: *const c_void) -> Option<PathBuf> {
+    use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     // SAFETY: all zero is a Dl_info of null pointers.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -325,6 +327,11 @@ fn file_of(address: *const c_void) -> Option<PathBuf> {
     // SAFETY: the loader's own text, which lives as long as the library.
     let name = found.then(|| unsafe { CStr::from_ptr(info.dli_fname) })?;
     std::fs::canonicalize(OsStr::from_bytes(name.to_bytes())).ok()
+}
+
+#[cfg(not(unix))]
+fn file_of(_: *const c_void) -> Option<PathBuf> {
+    None
 }
 
 /// No NVRTC fits: what there is instead, and the command that installs one that does.
