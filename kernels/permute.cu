@@ -11,7 +11,7 @@
 //   ACROSS   distance in the result of neighbours along source axis 0
 //   OTHER, FROM_OTHER, TO_OTHER   points of the third axis, and its distances in source and result
 #if TILED
-KERNEL_OF(TILE * ROWS) void permute(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict to)
+KERNEL_OF_TILE(TILE, ROWS) void permute(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict to)
 {
     ON_CHIP(tile, TILE * (TILE + 1));
     const int i0 = (int)blockIdx.x * TILE, j0 = (int)blockIdx.y * TILE;

@@ -1,7 +1,8 @@
 // What lets one text be CUDA C and OpenCL C. The host puts the precision (REAL_IS_DOUBLE) above; the specialisation
 // (sizes, coefficients) and one kernel file below.
 //   REAL        the format of fields
-//   KERNEL_OF(threads)  an entry point launched with blocks of so many threads, so that it gets registers enough
+//   KERNEL_OF(threads)  an entry point launched with blocks of so many threads, so that it gets registers enough;
+//               KERNEL_OF_TILE(x, y) with blocks of x by y
 //   DEVICE      a function called by kernels
 //   GLOBAL      a pointer into device memory      CONSTANT     a table of coefficients, at file scope
 //   ON_CHIP     the block's on-chip array: ON_CHIP(name, words) declares `words` REALs, once a kernel; ON_CHIP_OF(type,
@@ -14,7 +15,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 typedef long int64;
-#define KERNEL_OF(threads) __kernel
+#define KERNEL_OF_TILE(x, y) __kernel __attribute__((reqd_work_group_size(x, y, 1)))
 #define GLOBAL __global
 #define CONSTANT __constant
 #define ON_CHIP_OF(type, name, words) __local type name[words]
@@ -25,7 +26,7 @@ typedef long int64;
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #else
 typedef long long int64;
-#define KERNEL_OF(threads) extern "C" __global__ __launch_bounds__(threads, 1)
+#define KERNEL_OF_TILE(x, y) extern "C" __global__ __launch_bounds__((x) * (y), 1)
 #define GLOBAL
 #define CONSTANT static __device__ __constant__
 #define ON_CHIP_OF(type, name, words) extern __shared__ type name[]
@@ -40,3 +41,4 @@ typedef long long int64;
 #define REAL float
 #endif
 #define ON_CHIP(name, words) ON_CHIP_OF(REAL, name, words)
+#define KERNEL_OF(threads) KERNEL_OF_TILE(threads, 1)

@@ -318,7 +318,8 @@ impl Row {
             figure(1e-6 * min * points as f64),
             self.gb_per_s.map_or_else(none, figure),
             figure(self.copy_gb_per_s),
-            format!("{:.1} %", 100.0 / self.time_over_copy),
+            self.gb_per_s
+                .map_or_else(none, |rate| format!("{:.1} %", 100.0 * rate / self.copy_gb_per_s)),
             figure(self.time_over_copy),
             self.error.map_or_else(none, |error| format!("{error:.1e}")),
         ]

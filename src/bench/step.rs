@@ -10,10 +10,11 @@ use super::place::{Place, Setup};
 use super::pool::Pool;
 use super::refusal;
 use crate::backend::cpu::Cpu;
-use crate::config::{Config, Precision, parse};
+use crate::config::{Config, Convection, Precision, parse};
 use crate::engine::LineOperators;
 use crate::error::{Error, Result};
 use crate::grid::Grid;
+use crate::physics::Viscosity;
 use crate::real::Real;
 use crate::scheme::Form;
 use crate::time::{Phases, Simulation, check_device_memory, check_memory};
@@ -129,6 +130,9 @@ fn words(config: &Config) -> Option<usize> {
     let counted = low_storage
         && config.case.flow().is_some()
         && config.scheme.filter.is_none()
+        && config.scheme.convection != Convection::Staggered
+        && config.gas.viscosity == Viscosity::Constant
+        && !config.gas.is_inviscid()
         && config.grid.points.iter().all(|&n| n > 1);
     counted.then_some(WORDS)
 }

@@ -34,6 +34,20 @@ pub enum Op {
     Filter,
 }
 
+impl Op {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::D1 => "the first derivative",
+            Op::D2 => "the second derivative",
+            Op::DerivativeToMidpoints => "the derivative at midpoints",
+            Op::DerivativeToPoints => "the derivative back at the points",
+            Op::InterpolateToMidpoints => "the interpolation to midpoints",
+            Op::Filter => "the filter",
+        }
+    }
+}
+
 /// A quantity on the lines of a sweep: a field, or what an operation made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value(pub(crate) usize);

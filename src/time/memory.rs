@@ -1,8 +1,9 @@
 //! Whether a run fits into memory.
 
 use crate::backend::device::{self, Device};
-use crate::config::{Config, Precision};
+use crate::config::{Config, Pencils, Precision};
 use crate::error::{Error, Result};
+use crate::lines::LineSolver;
 use crate::physics::{Viscosity, composed_room};
 use crate::scheme::Form;
 
@@ -45,8 +46,18 @@ pub(crate) fn check_device_memory(config: &Config, on: &Device) -> Result<()> {
         Some(_) => 2,
         None => composed_room(&config.scheme, &config.gas),
     };
-    let needed = bytes(config, fields(config) + room);
+    let needed = bytes(config, fields(config) + room + lent(config));
     device::check_memory(on.info(), on.free_memory(), needed, config.grid.points)
+}
+
+/// Fields that the line solvers need while they run. What `cusparse` keeps, a matrix for every line, is not counted.
+fn lent(config: &Config) -> usize {
+    let solver = match config.compute.line_solver {
+        Some(LineSolver::CrSortedDirect) => 1,
+        Some(LineSolver::CrSortedStepwise) => 2,
+        _ => 0,
+    };
+    solver + if config.compute.pencils == Pencils::Permuted { 2 } else { 0 }
 }
 
 /// Bytes of so many fields.

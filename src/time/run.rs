@@ -12,9 +12,10 @@ use super::plan::reached;
 use super::{Plan, Simulation};
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
-use crate::backend::device::{Device, Gpu, choose};
-use crate::config::{Config, Precision, Variable};
+use crate::backend::device::{Api, Device, Gpu, choose, why_not_cuda};
+use crate::config::{self, Config, Precision, Variable};
 use crate::error::{Error, Result};
+use crate::io::progress::tell;
 use crate::io::summary::{self, Machine, SchemeSummary, Verdict};
 use crate::io::{
     FieldData, FieldValues, FieldWriter, ImageGrid, Plane, Progress, Reference, RunDirectory,
@@ -47,7 +48,14 @@ pub fn run(
     stop: &Arc<AtomicBool>,
 ) -> Result<Ending> {
     let compute = &config.compute;
-    let Some((api, index)) = choose(compute)? else {
+    let chosen = choose(compute)?;
+    if compute.backend == config::Backend::Auto
+        && !matches!(chosen, Some((Api::Cuda, _)))
+        && let Some(reason) = why_not_cuda()
+    {
+        tell(&format!("note: {reason}"));
+    }
+    let Some((api, index)) = chosen else {
         check_memory(config)?;
         return match compute.precision {
             Precision::F64 => on(Cpu::<f64>::new(compute.threads)?, config, directory, log, stop),
@@ -56,6 +64,7 @@ pub fn run(
     };
     let device = Device::open(api, index)?;
     check_device_memory(config, &device)?;
+    tell(&format!("on {}; its kernels are compiled first", device.info().name));
     let len = config.grid.points.iter().product();
     match compute.precision {
         Precision::F64 => {
@@ -129,7 +138,9 @@ impl<'a, B: Backend<Real: Values>> Run<'a, B> {
         log: impl Fn(&Path) -> Result<()>,
     ) -> Result<Self> {
         let start = Instant::now();
-        let simulation = Simulation::on(backend, config).map_err(impossible_start)?;
+        let mut simulation = Simulation::on(backend, config).map_err(impossible_start)?;
+        let preparation = start.elapsed().as_secs_f64();
+        simulation.phases.0.insert("kernels and initial state", preparation);
         let directory = RunDirectory::create(directory)?;
         log(&directory.join("log.jsonl"))?;
         let write = |name: &str, text: &str| {

@@ -146,6 +146,37 @@ fn the_makers_solver_solves_every_system_of_a_batch() {
     }
 }
 
+#[test]
+fn auto_goes_on_without_a_cuda_that_cannot_be_used_and_says_why() {
+    let driver = tempfile::tempdir().unwrap();
+    build(driver.path());
+    let vortex =
+        ["run", "taylor-green", "--set", "grid.points=[8, 8, 8]", "--set", "time.max_steps=1"];
+    for (name, value, why) in [
+        ("KOLMO_CUDA_VERSION", "12040", "is of CUDA 12.4; 12.8 or newer is needed"),
+        (
+            "KOLMO_CUDA_CAPABILITY",
+            "35",
+            "CUDA's compiler NVRTC (libnvrtc.so) does not fit the driver",
+        ),
+    ] {
+        let run = |backend: &str| {
+            let mut command = Command::new(KOLMO);
+            command.args(vortex).args(["--overwrite", "--backend", backend]);
+            let command = with(driver.path(), command.current_dir(driver.path()));
+            command.env(name, value).env("OCL_ICD_VENDORS", "none").output().unwrap()
+        };
+        let auto = run("auto");
+        let told = words(&auto).1;
+        assert!(auto.status.success() && told.contains("note: ") && told.contains(why), "{told}");
+        let summary = driver.path().join("runs/taylor-green/summary.json");
+        assert!(std::fs::read_to_string(summary).unwrap().contains("\"backend\": \"cpu\""));
+        let asked = run("cuda");
+        let told = words(&asked).1;
+        assert!(asked.status.code() == Some(2) && told.contains(why), "{told}");
+    }
+}
+
 /// The driver of this test as the libraries that are looked for.
 fn build(folder: &Path) {
     let source = Path::new(ROOT).join("tests/data/cuda_driver.c");

@@ -5,6 +5,7 @@ use kolmo::backend::cpu::{Cpu, Field};
 use kolmo::backend::device::Gpu;
 use kolmo::config::{Config, Pencils, Variable, load};
 use kolmo::engine::{Formula, Number};
+use kolmo::lines::LineSolver;
 use kolmo::time::Simulation;
 use kolmo::{Error, Real};
 
@@ -181,6 +182,31 @@ fn a_state_without_meaning_is_told_as_on_the_host() {
         other => panic!("{other}"),
     });
     assert_eq!((a.0, a.1), (b.0, b.1), "step and field");
+}
+
+/// 1/Re of such a Reynolds number is infinite: the kernels have to say what the host says.
+#[test]
+fn parameters_beyond_all_numbers_are_refused_as_on_the_host() {
+    for (what, set) in [("time step", "case.reynolds=1e-310"), ("pressure", "case.mach=1e-160")] {
+        let config = config("taylor-green", [8, 8, 8], &[set]);
+        let gpu = Gpu::<f64>::new(device(), 512, None, Pencils::Strided).unwrap();
+        match Simulation::on(gpu, &config).err() {
+            Some(Error::Diverged { field, .. }) => assert_eq!(field, what),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_solver_that_cannot_is_refused_with_the_operator_that_it_cannot_do() {
+    let config = config("taylor-green", [16, 16, 16], &["scheme.derivative=compact10-penta"]);
+    let gpu = Gpu::<f64>::new(device(), 4096, Some(LineSolver::Cr), Pencils::Strided).unwrap();
+    let refusal = Simulation::on(gpu, &config).err().unwrap();
+    let told = refusal.to_string();
+    assert!(
+        told.contains("that is the first derivative along x") && refusal.exit_code() == 2,
+        "{told}"
+    );
 }
 
 #[test]

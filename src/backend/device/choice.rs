@@ -1,6 +1,6 @@
 //! Which device a run takes, and whether the run fits on it.
 
-use super::{Api, DeviceInfo, devices};
+use super::{Api, DeviceInfo, cuda, devices};
 use crate::config::{Backend, ComputeConfig, Pencils, Precision};
 use crate::error::{Error, Result};
 use crate::lines::LineSolver;
@@ -15,7 +15,11 @@ pub fn choose(compute: &ComputeConfig) -> Result<Option<(Api, usize)>> {
     let of = |api| devices(api).unwrap_or_default();
     let chosen = match compute.backend {
         Backend::Cpu => None,
-        Backend::Cuda => Some(pick(Api::Cuda, devices(Api::Cuda).map_err(refusal)?, index)?),
+        Backend::Cuda => {
+            let device = pick(Api::Cuda, devices(Api::Cuda).map_err(refusal)?, index)?;
+            cuda::compiler(index).map_err(refusal)?;
+            Some(device)
+        }
         Backend::OpenCl => Some(pick(Api::OpenCl, of(Api::OpenCl), index)?),
         Backend::Auto => best(of(Api::Cuda), || of(Api::OpenCl), compute)?,
     };
@@ -26,6 +30,15 @@ pub fn choose(compute: &ComputeConfig) -> Result<Option<(Api, usize)>> {
         }
         None => check_cpu(compute).map(|()| None),
     }
+}
+
+/// Why `auto` does not take CUDA on a machine that has NVIDIA's driver; `None` where it does, or where there is no driver.
+pub fn why_not_cuda() -> Option<String> {
+    if !cuda::has_driver() {
+        return None;
+    }
+    let reason = devices(Api::Cuda).err().or_else(|| cuda::compiler(0).err());
+    reason.map(|reason| reason.to_string())
 }
 
 /// Asked for what cannot be had is a mistake of the input: nothing was run.
@@ -39,7 +52,7 @@ fn best(
     open_cl: impl FnOnce() -> Vec<DeviceInfo>,
     compute: &ComputeConfig,
 ) -> Result<Option<DeviceInfo>> {
-    if !cuda.is_empty() {
+    if !cuda.is_empty() && cuda::compiler(0).is_ok() {
         return pick(Api::Cuda, cuda, compute.device).map(Some);
     }
     let fits = |device: &DeviceInfo| device.is_gpu && precision_fits(device, compute.precision);
@@ -121,6 +134,7 @@ pub fn check_memory(
 ) -> Result<()> {
     const GIB: f64 = (1_u64 << 30) as f64;
     let available = free.unwrap_or(device.memory) as f64;
+    let has = if free.is_some() { "are free on" } else { "is all that there is on" };
     if needed <= available {
         return Ok(());
     }
@@ -128,7 +142,7 @@ pub fn check_memory(
     let [x, y, z] = points;
     Err(Error::Config(vec![
         format!(
-            "error: {x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free on {}",
+            "error: {x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB {has} {}",
             needed / GIB,
             available / GIB,
             device.name

@@ -17,7 +17,7 @@ use cudarc::driver::sys;
 
 pub use cache::ImageCache;
 pub use machine::compiler;
-pub(super) use machine::list;
+pub(super) use machine::{has_driver, list};
 pub use nvrtc::{Code, Nvrtc, Version};
 
 use super::runtime::{Argument, DeviceInfo, Handle, Launch, Runtime, Source, Tridiagonal};
@@ -310,6 +310,14 @@ impl Runtime for Cuda {
         let &graph = self.objects().graphs.get(&graph).ok_or_else(nothing)?;
         // SAFETY: a graph of this device, and alive; its buffers are, or its list of launches could not come again.
         unsafe { cu::graph::launch(graph, self.stream) }.map_err(failed("start a graph"))
+    }
+
+    fn forget(&self, graph: Handle) {
+        let graph = self.objects().graphs.remove(&graph);
+        if let (Some(graph), Ok(())) = (graph, self.enter()) {
+            // SAFETY: made here and not used again; what is running of it goes on (CUDA Driver API, cuGraphExecDestroy).
+            let _ = unsafe { cu::graph::exec_destroy(graph) };
+        }
     }
 
     fn finish(&self) -> Result<()> {

@@ -22,7 +22,7 @@ mod text;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-pub use choice::{check_memory, choose};
+pub use choice::{check_memory, choose, why_not_cuda};
 pub use gpu::Gpu;
 pub use lines::{DeviceOperator, obstacle};
 pub use permute::Permutation;

@@ -237,6 +237,8 @@ impl Runtime for OpenCl {
         Err(nothing())
     }
 
+    fn forget(&self, _: Handle) {}
+
     fn finish(&self) -> Result<()> {
         self.queue.finish().map_err(failed("finish its work"))
     }

@@ -1,14 +1,14 @@
 //! A sweep on a device, operation by operation: products are formed at every point, operators applied to them line by
 //! line, and one kernel adds up all terms in the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::lines::DeviceOperator;
 use super::text::{Forming, Place, Text, parameters};
 use super::{Arg, Buffer, Gpu, Kernel};
-use crate::engine::{Expr, LineOperators, Operation, Sweep, Value};
-use crate::error::Result;
+use crate::engine::{Expr, LineOperators, Op, Operation, Sweep, Value};
+use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::real::Real;
 
@@ -35,7 +35,7 @@ struct Stage<T> {
 
 /// An operator from one place to another.
 struct Application<T> {
-    operator: DeviceOperator<T>,
+    operator: Arc<DeviceOperator<T>>,
     from: Place,
     to: Place,
 }
@@ -59,6 +59,7 @@ impl<T: Real> Program<T> {
         let operations = &sweep.operations;
         let depths = depths(operations);
         let mut places = Places::default();
+        let mut made: HashMap<Op, Arc<DeviceOperator<T>>> = HashMap::new();
         let mut stages = Vec::new();
         for depth in 0..depths.values().copied().max().unwrap_or(0) {
             let applied: Vec<_> = operations
@@ -97,7 +98,15 @@ impl<T: Real> Program<T> {
             };
             let mut applications = Vec::new();
             for ((op, _, result), from) in applied.into_iter().zip(from) {
-                let operator = gpu.operator(operators.get(axis, op), points, axis)?;
+                let operator = match made.get(&op) {
+                    Some(known) => Arc::clone(known),
+                    None => {
+                        let new = gpu.operator(operators.get(axis, op), points, axis);
+                        let new = Arc::new(new.map_err(|error| told(error, op, axis))?);
+                        made.insert(op, new.clone());
+                        new
+                    }
+                };
                 let to = match stored_alone(operations, result) {
                     Some(slot) => Place::Written(slot),
                     None => {
@@ -147,6 +156,19 @@ impl<T: Real> Program<T> {
             }
         }
         self.last.iter().for_each(launch);
+    }
+}
+
+/// A refusal with the operator that it is about.
+fn told(error: Error, op: Op, axis: Axis) -> Error {
+    match error {
+        Error::Config(mut lines) => {
+            let along = format!("{axis:?}").to_lowercase();
+            lines.push(format!("       that is {} along {along}", op.name()));
+            lines.push("1 error; nothing was run".into());
+            Error::Config(lines)
+        }
+        other => other,
     }
 }
 

@@ -13,6 +13,9 @@ use crate::real::Real;
 const SCALARS: usize = 4096;
 /// Launches after which a list is handed over even if nobody asks for a result.
 const LONGEST: usize = 2048;
+/// Blocks along y and z that every device has (CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability").
+const MOST_BLOCKS_ACROSS: u32 = 65535;
 /// Different lists that are kept as graphs.
 const GRAPHS: usize = 16;
 
@@ -65,6 +68,15 @@ pub struct Traffic {
     pub launches: u64,
 }
 
+/// A list that was handed over before.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// From the second time on, where the driver has such a thing.
+    graph: Option<Handle>,
+    /// When it was last handed over.
+    last: u64,
+}
+
 #[derive(Default)]
 struct Queue {
     /// The first `length` are to be done; the others are kept for their memory.
@@ -73,8 +85,10 @@ struct Queue {
     scalars: Vec<u8>,
     /// The buffer that scalars are read from.
     scalar_buffer: Option<Handle>,
-    /// Lists handed over before, with their graph from the second time on.
-    known: HashMap<Vec<Launch>, Option<Handle>>,
+    /// Lists handed over before.
+    known: HashMap<Vec<Launch>, Known>,
+    /// Lists handed over so far.
+    count: u64,
     kernels: HashMap<(Source, String, [u32; 3], usize), Handle>,
     traffic: Traffic,
     /// The first refusal since the last time that somebody could be told.
@@ -134,6 +148,9 @@ impl Device {
         let mut queue = self.queue();
         let result = self.hand_over(&mut queue).and_then(|()| self.runtime.finish());
         queue.note(result);
+        let used = Argument::Buffer(buffer);
+        let uses = |list: &[Launch]| list.iter().any(|launch| launch.arguments.contains(&used));
+        self.forget(&mut queue.known, |list, _| uses(list));
         self.runtime.release(buffer);
     }
 
@@ -206,6 +223,11 @@ impl Device {
     /// Put a kernel with this many blocks on the list. What goes wrong is told by the next call that returns a result.
     pub fn launch<T: Real>(&self, kernel: &Kernel, blocks: [u32; 3], arguments: &[Arg<'_>]) {
         let mut queue = self.queue();
+        if blocks[1].max(blocks[2]) > MOST_BLOCKS_ACROSS {
+            let [_, y, z] = blocks;
+            let sentence = format!("{y} x {z} rows of blocks; {MOST_BLOCKS_ACROSS} can be");
+            return queue.note(Err(Error::Device(sentence)));
+        }
         let numbers: usize = arguments.iter().map(|arg| arg.scalars().len()).sum();
         if queue.length >= LONGEST || queue.scalars.len() + 8 * (numbers + 1) > 8 * SCALARS {
             let result = self.hand_over(&mut queue);
@@ -311,25 +333,41 @@ impl Device {
         result
     }
 
+    /// Forget the lists that `which` is true of.
+    fn forget(
+        &self,
+        known: &mut HashMap<Vec<Launch>, Known>,
+        which: impl Fn(&[Launch], &Known) -> bool,
+    ) {
+        for (_, Known { graph, .. }) in known.extract_if(|list, known| which(list, known)) {
+            if let Some(graph) = graph {
+                self.runtime.forget(graph);
+            }
+        }
+    }
+
     fn start(&self, queue: &mut Queue) -> Result<()> {
         if let (Some(buffer), false) = (queue.scalar_buffer, queue.scalars.is_empty()) {
             self.runtime.upload(&queue.scalars, buffer, 0)?;
             queue.traffic.to_device += queue.scalars.len() as u64;
         }
+        queue.count += 1;
         let launches = &queue.launches[..queue.length];
-        let room = queue.known.len() < GRAPHS;
-        match queue.known.get_mut(launches) {
-            Some(Some(graph)) => return self.runtime.replay(*graph),
-            Some(graph) => {
-                *graph = self.runtime.graph(launches)?;
-                if let Some(graph) = graph {
-                    return self.runtime.replay(*graph);
-                }
+        if let Some(known) = queue.known.get_mut(launches) {
+            known.last = queue.count;
+            if known.graph.is_none() {
+                known.graph = self.runtime.graph(launches)?;
             }
-            None if room => {
-                queue.known.insert(launches.to_vec(), None);
+            if let Some(graph) = known.graph {
+                return self.runtime.replay(graph);
             }
-            None => {}
+        } else {
+            while queue.known.len() >= GRAPHS {
+                let oldest = queue.known.values().map(|known| known.last).min();
+                self.forget(&mut queue.known, |_, known| Some(known.last) == oldest);
+            }
+            let known = Known { graph: None, last: queue.count };
+            queue.known.insert(launches.to_vec(), known);
         }
         launches.iter().try_for_each(|launch| self.runtime.launch(launch))
     }

@@ -100,8 +100,8 @@ pub(super) struct Tridiagonal {
     pub x: Handle,
 }
 
-/// A device with its one queue of work: what is launched, copied and recorded is done in that order. Nothing here waits
-/// for the device but [`Runtime::download`], [`Runtime::finish`] and [`Runtime::seconds`].
+/// A device with its one queue of work: what is launched, copied and recorded is done in that order. Only
+/// [`Runtime::download`], [`Runtime::finish`] and [`Runtime::seconds`] have to wait for the device.
 pub(super) trait Runtime: Send + Sync {
     /// The device.
     fn info(&self) -> &DeviceInfo;
@@ -166,6 +166,9 @@ pub(super) trait Runtime: Send + Sync {
     /// # Errors
     /// What the driver says.
     fn replay(&self, graph: Handle) -> Result<()>;
+
+    /// Give a graph back.
+    fn forget(&self, graph: Handle);
 
     /// Wait until all queued work is done.
     ///

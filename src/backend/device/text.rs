@@ -53,10 +53,20 @@ fn is_double<T: Real>() -> bool {
     size_of::<T>() == size_of::<f64>()
 }
 
-/// A number as C writes it, rounded to the precision.
+/// A number as C writes it, rounded to the precision. What is no number any more, as 1/Re of a tiny Re, is written so that
+/// the kernel finds it too: the state that it makes is then refused, as on the host.
 pub(super) fn literal<T: Real>(value: f64) -> String {
-    assert!(value.is_finite(), "a kernel has no text for {value}");
     let value = T::of(value).f64();
+    if !value.is_finite() {
+        let above = if value.is_nan() {
+            "0"
+        } else if value > 0.0 {
+            "1"
+        } else {
+            "-1"
+        };
+        return format!("((REAL){above} / (REAL)0)");
+    }
     // 1e0 is a C literal of type double, and with the suffix of type float.
     let suffix = if is_double::<T>() { "" } else { "f" };
     if value < 0.0 { format!("({value:e}{suffix})") } else { format!("{value:e}{suffix}") }

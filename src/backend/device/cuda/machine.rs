@@ -31,10 +31,15 @@ pub fn compiler(index: usize) -> Result<Nvrtc> {
     Nvrtc::find(version, describe(index, device(index)?, version)?.1)
 }
 
+/// True where NVIDIA's driver is installed, of whatever version.
+pub(in super::super) fn has_driver() -> bool {
+    // SAFETY: loading runs the library's initialisers, those of NVIDIA's driver.
+    unsafe { sys::is_culib_present() }
+}
+
 /// The version of the driver, which is usable.
 pub(super) fn driver() -> Result<Version> {
-    // SAFETY: loading runs the library's initialisers, those of NVIDIA's driver.
-    if !unsafe { sys::is_culib_present() } {
+    if !has_driver() {
         return refuse(
             "NVIDIA's driver (libcuda.so.1) was not found",
             "install it where there is an NVIDIA GPU",

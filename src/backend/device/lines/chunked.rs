@@ -46,6 +46,11 @@ pub(super) fn least_bytes<T>(n: usize, p: usize, half_width: usize) -> usize {
     staged::<T>(n, half_width, 1).max(2 * p * n.div_ceil(LENGTHS[0])) * size_of::<T>()
 }
 
+/// Threads that a block of one line takes at least.
+pub(super) fn least_threads(n: usize) -> usize {
+    n.div_ceil(LENGTHS[LENGTHS.len() - 1])
+}
+
 /// One launch, a thread a chunk.
 pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
     let n = plan.len();

@@ -63,13 +63,13 @@ impl<T: Real> DeviceOperator<T> {
     ) -> Result<Self> {
         assert_eq!(operator.len(), points[axis.index()], "operator and grid differ in length");
         if let Some(sentence) = obstacle(solver, operator, device.info()) {
-            return Err(Error::Device(sentence));
+            return Err(refusal(&sentence));
         }
         let solver = if operator.matrix.half_band() == 0 { None } else { Some(solver) };
         if solver == Some(LineSolver::Cusparse) && axis != Axis::X && pencils == Pencils::Strided {
             let what = "the line solver `cusparse` takes lines whose points lie side by side; along y and z \
                  use it with `compute.pencils = \"permuted\"`";
-            return Err(Error::Device(what.into()));
+            return Err(refusal(what));
         }
         let plan = Plan::strided(device, operator, points, axis, scratch);
         let steps = if pencils == Pencils::Permuted && axis != Axis::X && solver.is_some() {
@@ -111,6 +111,11 @@ impl<T: Real> DeviceOperator<T> {
             self.device.launch::<T>(kernel, blocks, &arguments[..slots.len()]);
         }
     }
+}
+
+/// A solver that cannot do what it is asked for is a mistake of the input.
+fn refusal(sentence: &str) -> Error {
+    Error::Config(vec![format!("error: {sentence}")])
 }
 
 /// The launches of `solver`, or of an operator that is explicit.
@@ -187,6 +192,12 @@ fn reason<T: Real>(
         return Some("is for tridiagonal operators, and this one is pentadiagonal".into());
     }
     let border = if operator.matrix.is_cyclic() { p } else { 0 };
+    if solver == Chunked && chunked::least_threads(n) > info.block_threads {
+        let (needs, has) = (chunked::least_threads(n), info.block_threads);
+        return Some(format!(
+            "needs blocks of {needs} threads for {n} points, and this device has {has}"
+        ));
+    }
     let bytes = match solver {
         Chunked => chunked::least_bytes::<T>(n, p, operator.stencil.half_width),
         _ => on_chip::bytes_a_line::<T>(solver, n, border),
