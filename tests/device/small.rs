@@ -4,7 +4,7 @@
 use kolmo::Real;
 use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
-use kolmo::backend::device::{Buffer, DeviceOperator, Gpu, Scratch, obstacle};
+use kolmo::backend::device::{Buffer, DeviceOperator, Gpu, Permutation, Scratch, obstacle};
 use kolmo::config::Pencils;
 use kolmo::engine::{Formula, LineOperators, Number, Op};
 use kolmo::grid::Axis;
@@ -82,6 +82,30 @@ fn small_lines_with_ends() {
 #[ignore = "run under Oclgrind"]
 fn small_lines_of_a_pentadiagonal_scheme() {
     check::<f64>("compact10-penta", Op::D1, Axis::X, 13, true, 1e-13);
+}
+
+#[test]
+#[ignore = "run under Oclgrind"]
+fn small_permutations() {
+    let (device, points) = (device(), [5, 3, 4]);
+    let values: Vec<f64> = (0..60_u8).map(f64::from).collect();
+    let mut kept = Vec::new();
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let permutation = Permutation::<f64>::new(&device, points, order).unwrap();
+        let from = Buffer::from_host(&device, &values).unwrap();
+        let to = Buffer::from_host(&device, &[f64::NAN; 60]).unwrap();
+        permutation.apply(&from, &to);
+        // Axis a of the result is axis order[a] of the source.
+        let moved = order.map(|axis| points[axis]);
+        let found = to.download().unwrap();
+        for (at, found) in found.iter().enumerate() {
+            let index = [at % moved[0], at / moved[0] % moved[1], at / (moved[0] * moved[1])];
+            let mut source = [0; 3];
+            (0..3).for_each(|axis| source[order[axis]] = index[axis]);
+            assert_eq!(*found, values[source[0] + 5 * (source[1] + 3 * source[2])], "{order:?}");
+        }
+        kept.push((permutation, from, to));
+    }
 }
 
 /// u v in place of w, u.
