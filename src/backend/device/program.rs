@@ -58,68 +58,27 @@ impl<T: Real> Program<T> {
     ) -> Result<Self> {
         let operations = &sweep.operations;
         let depths = depths(operations);
-        let mut places = Places::default();
-        let mut made: HashMap<Op, Arc<DeviceOperator<T>>> = HashMap::new();
-        let mut stages = Vec::new();
-        for depth in 0..depths.values().copied().max().unwrap_or(0) {
-            let applied: Vec<_> = operations
-                .iter()
-                .filter_map(|operation| match operation {
-                    Operation::Apply { op, operand, result } if depths[result] == depth + 1 => {
-                        Some((*op, operand, *result))
-                    }
-                    _ => None,
-                })
-                .collect();
-            let results = places.results.clone();
-            let mut forming = Forming::<T>::new(operations, &results, vec![]);
-            let mut formed = Vec::new();
-            let mut stores = Vec::new();
-            let mut from = Vec::new();
-            for (_, operand, _) in &applied {
-                from.push(match operand.as_value().and_then(|value| forming.place(value)) {
-                    Some(place) => place,
-                    None => {
-                        let text = forming.expression(operand);
-                        stores.push(format!("w{}[at] = {text};", formed.len()));
-                        let place = Place::Made(places.take());
-                        formed.push(place);
-                        place
-                    }
-                });
-            }
-            let Forming { places: read, mut lines, .. } = forming;
-            let products = match formed.is_empty() {
-                true => None,
-                false => {
-                    lines.extend(stores);
-                    Some(Pointwise::new(gpu, "products", read, formed.clone(), &lines)?)
+        let mut builder = Builder {
+            gpu,
+            operations,
+            axis,
+            points,
+            operators,
+            known: HashMap::new(),
+            places: Places::default(),
+        };
+        let deepest = depths.values().copied().max().unwrap_or(0);
+        let stages = (1..=deepest).map(|depth| {
+            let applied = operations.iter().filter_map(|operation| match operation {
+                Operation::Apply { op, operand, result } if depths[result] == depth => {
+                    Some((*op, operand, *result))
                 }
-            };
-            let mut applications = Vec::new();
-            for ((op, _, result), from) in applied.into_iter().zip(from) {
-                let operator = match made.get(&op) {
-                    Some(known) => Arc::clone(known),
-                    None => {
-                        let new = gpu.operator(operators.get(axis, op), points, axis);
-                        let new = Arc::new(new.map_err(|error| told(error, op, axis))?);
-                        made.insert(op, new.clone());
-                        new
-                    }
-                };
-                let to = match stored_alone(operations, result) {
-                    Some(slot) => Place::Written(slot),
-                    None => {
-                        let at = places.take();
-                        places.results.insert(result, at);
-                        Place::Made(at)
-                    }
-                };
-                applications.push(Application { operator, from, to });
-            }
-            stages.push(Stage { products, applications });
-            places.release(formed);
-        }
+                _ => None,
+            });
+            builder.stage(&applied.collect::<Vec<_>>())
+        });
+        let stages = stages.collect::<Result<_>>()?;
+        let places = builder.places;
         let room = gpu.values.take(places.count, points.iter().product())?;
         Ok(Self { stages, last: last(gpu, operations, &places.results)?, room })
     }
@@ -156,6 +115,70 @@ impl<T: Real> Program<T> {
             }
         }
         self.last.iter().for_each(launch);
+    }
+}
+
+/// What the stages of a sweep are made from.
+struct Builder<'a, T> {
+    gpu: &'a Gpu<T>,
+    operations: &'a [Operation],
+    axis: Axis,
+    points: [usize; 3],
+    operators: &'a LineOperators<T>,
+    /// The operators that are ready.
+    known: HashMap<Op, Arc<DeviceOperator<T>>>,
+    places: Places,
+}
+
+impl<T: Real> Builder<'_, T> {
+    /// The products that operators are applied to, and then the operators: (operator, operand, result).
+    fn stage(&mut self, applied: &[(Op, &Expr, Value)]) -> Result<Stage<T>> {
+        let results = self.places.results.clone();
+        let mut forming = Forming::<T>::new(self.operations, &results, vec![]);
+        let (mut from, mut formed, mut stores) = (Vec::new(), Vec::new(), Vec::new());
+        for (_, operand, _) in applied {
+            let field = operand.as_value().and_then(|value| forming.place(value));
+            from.push(field.unwrap_or_else(|| {
+                let text = forming.expression(operand);
+                stores.push(format!("w{}[at] = {text};", formed.len()));
+                formed.push(Place::Made(self.places.take()));
+                formed[formed.len() - 1]
+            }));
+        }
+        let Forming { places: read, mut lines, .. } = forming;
+        lines.extend(stores);
+        let products = match formed.is_empty() {
+            true => None,
+            false => Some(Pointwise::new(self.gpu, "products", read, formed.clone(), &lines)?),
+        };
+        let mut applications = Vec::new();
+        for (&(op, _, result), from) in applied.iter().zip(from) {
+            let operator = self.operator(op)?;
+            applications.push(Application { operator, from, to: self.home(result) });
+        }
+        self.places.release(formed);
+        Ok(Stage { products, applications })
+    }
+
+    fn operator(&mut self, op: Op) -> Result<Arc<DeviceOperator<T>>> {
+        if let Some(known) = self.known.get(&op) {
+            return Ok(Arc::clone(known));
+        }
+        let operator = self.operators.get(self.axis, op);
+        let made = self.gpu.operator(operator, self.points, self.axis);
+        let made = Arc::new(made.map_err(|error| told(error, op, self.axis))?);
+        self.known.insert(op, made.clone());
+        Ok(made)
+    }
+
+    /// Where the result of an operator goes.
+    fn home(&mut self, result: Value) -> Place {
+        if let Some(slot) = stored_alone(self.operations, result) {
+            return Place::Written(slot);
+        }
+        let at = self.places.take();
+        self.places.results.insert(result, at);
+        Place::Made(at)
     }
 }
 
