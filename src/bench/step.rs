@@ -54,9 +54,14 @@ pub(super) fn run<P: Place>(
 
 /// The vortex on these points, with the user's changes.
 fn config(options: &StepOptions, points: [usize; 3]) -> Result<Config> {
-    if let Some(key) = options.set.iter().find(|key| key.trim_start().starts_with("compute")) {
-        let advice = "where it is computed is said by options such as --backend and --precision";
-        return Err(refusal(&format!("`--set {key}` has no meaning here"), advice));
+    for (start, advice) in [
+        ("compute", "where it is computed is said by options such as --backend and --precision"),
+        ("case.name", "the Taylor-Green vortex is what is measured"),
+        ("grid.points", "the size is said by --points"),
+    ] {
+        if let Some(key) = options.set.iter().find(|key| key.trim_start().starts_with(start)) {
+            return Err(refusal(&format!("`--set {key}` has no meaning here"), advice));
+        }
     }
     let precision = &options.common.precision;
     let input = format!(

@@ -115,8 +115,12 @@ fn check_cpu(compute: &ComputeConfig) -> Result<()> {
         (None, Pencils::Permuted) => "compute.pencils = \"permuted\"".to_string(),
         (None, Pencils::Strided) => return Ok(()),
     };
+    let why = match compute.backend {
+        Backend::Cpu => "is for devices, and the CPU was asked for",
+        _ => "needs a GPU, and none was found: `kolmo info` says why",
+    };
     Err(Error::Config(vec![
-        format!("error: {what} needs a GPU, and none was found: `kolmo info` says why"),
+        format!("error: {what} {why}"),
         "       take it out, or use `--backend opencl` where OpenCL runs on the CPU".to_string(),
     ]))
 }
