@@ -9,24 +9,11 @@
 //   tables   [a, b, c] of every row of the core, then the border                   read
 //   traffic: f once, out once = 16 bytes a point in f64, tables from the caches
 //   on-chip  4 SPAN words a line, SPAN = N; barriers: 2 a level + 2. Strides of powers of two meet in banks.
-#define A(m) CHIP(0, m)
-#define B(m) CHIP(1, m)
-#define C(m) CHIP(2, m)
-#define D(m) CHIP(3, m)
-
 KERNEL_OF(TEAM * TX) void cr(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     ON_CHIP(chip, 4 * SPAN * TX);
     JOIN_TEAM
-    for (int m = member; m < N; m += TEAM) {
-        D(m) = right_hand_side(f, start, m);
-        if (m < CORE) {
-            A(m) = tables[3 * m];
-            B(m) = tables[3 * m + 1];
-            C(m) = tables[3 * m + 2];
-        }
-    }
-    __syncthreads();
+    LOAD_SYSTEM
     int s = 1;
     for (; 2 * s <= CORE; s *= 2) {
         for (int i = (member + 1) * 2 * s - 1; i < CORE; i += TEAM * 2 * s) {

@@ -7,24 +7,11 @@
 //   traffic: f once, out once = 16 bytes a point in f64, tables from the caches
 //   on-chip  4 SPAN words a line, SPAN = N; the new values of the SHARE rows of a thread wait in registers for the others
 //   barriers: 2 a level + 2
-#define A(m) CHIP(0, m)
-#define B(m) CHIP(1, m)
-#define C(m) CHIP(2, m)
-#define D(m) CHIP(3, m)
-
 KERNEL_OF(TEAM * TX) void pcr(GLOBAL const REAL *restrict f, GLOBAL REAL *restrict out, GLOBAL const REAL *restrict tables)
 {
     ON_CHIP(chip, 4 * SPAN * TX);
     JOIN_TEAM
-    for (int m = member; m < N; m += TEAM) {
-        D(m) = right_hand_side(f, start, m);
-        if (m < CORE) {
-            A(m) = tables[3 * m];
-            B(m) = tables[3 * m + 1];
-            C(m) = tables[3 * m + 2];
-        }
-    }
-    __syncthreads();
+    LOAD_SYSTEM
     for (int s = 1; s < CORE; s *= 2) {
         REAL a[SHARE], b[SHARE], c[SHARE], d[SHARE];
 #pragma unroll

@@ -1,10 +1,11 @@
 //! Formulas on a device: maps, and sums and maxima as trees of fixed shape.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
-use super::program::THREADS;
+use super::program::{THREADS, blocks, pointwise};
 use super::text::{Text, formula, parameters};
-use super::{Arg, Buffer, Device, Gpu, Kernel};
+use super::{Arg, Buffer, Device, Kernel};
 use crate::engine::{Formula, trace};
 use crate::error::Result;
 use crate::real::Real;
@@ -32,7 +33,7 @@ enum Wide {
 }
 
 impl Wide {
-    fn new(device: &std::sync::Arc<Device>, len: usize) -> Result<Self> {
+    fn new(device: &Arc<Device>, len: usize) -> Result<Self> {
         Ok(match device.info().has_f64 {
             true => Wide::Double(Buffer::new(device, len)?),
             false => Wide::Single(Buffer::new(device, len)?),
@@ -54,11 +55,13 @@ impl Wide {
     }
 }
 
-impl<T: Real> Gpu<T> {
-    pub(super) fn map_kernel<F, const R: usize, const W: usize, const P: usize>(
-        &self,
+impl<F> Prepared<F> {
+    /// A map of fields of `len` values.
+    pub(super) fn map_of<T: Real, const R: usize, const W: usize, const P: usize>(
+        device: &Device,
+        len: usize,
         of: &F,
-    ) -> Result<Prepared<F>>
+    ) -> Result<Self>
     where
         F: Formula<R, W, P>,
     {
@@ -68,19 +71,21 @@ impl<T: Real> Gpu<T> {
         });
         lines.extend((0..W).map(|at| format!("w{at}[at] = r{at};")));
         let name = std::any::type_name::<F>();
-        let kernel = self.pointwise(name, R, W, &lines)?;
-        Ok(Prepared { kind: Kind::Map { kernel, blocks: self.blocks() }, formula: PhantomData })
+        let kernel = pointwise::<T>(device, len, name, [R, W], &lines)?;
+        Ok(Self { kind: Kind::Map { kernel, blocks: blocks(len) }, formula: PhantomData })
     }
 
-    pub(super) fn reduction<F, const R: usize, const W: usize, const P: usize>(
-        &self,
+    /// A sum, or the maximum, over fields of `len` values.
+    pub(super) fn reduction_of<T: Real, const R: usize, const W: usize, const P: usize>(
+        device: &Arc<Device>,
+        len: usize,
         of: &F,
         maximum: bool,
-    ) -> Result<Prepared<F>>
+    ) -> Result<Self>
     where
         F: Formula<R, W, P>,
     {
-        let info = self.device.info();
+        let info = device.info();
         let (nodes, results) = trace(of);
         let store = |at, result: &str| format!("r[{at}] = {result};");
         let lines = match info.has_f64 {
@@ -91,28 +96,26 @@ impl<T: Real> Gpu<T> {
         text.define("FIELDS", parameters(R, 0));
         text.define("WIDE_IS_DOUBLE", u8::from(info.has_f64));
         text.define("THREADS", THREADS);
-        let count = self.blocks().min(MOST_BLOCKS);
+        let count = blocks(len).min(MOST_BLOCKS);
         text.define("BLOCKS", count);
-        text.define("LENGTH", self.len);
+        text.define("LENGTH", len);
         text.define("RESULTS", W);
         text.define("MAXIMUM", u8::from(maximum));
         text.define_lines("POINT(at)", &lines);
         text.push(include_str!("../../../kernels/reduce.cu"));
         let source = text.source(std::any::type_name::<F>());
         let on_chip = THREADS as usize * if info.has_f64 { 8 } else { 4 };
-        let kernel = |entry| self.device.kernel(&source, entry, [THREADS, 1, 1], on_chip);
+        let kernel = |entry| device.kernel(&source, entry, [THREADS, 1, 1], on_chip);
         let kind = Kind::Reduction {
             points: kernel("over_points")?,
             count,
             blocks: kernel("over_blocks")?,
-            partials: Wide::new(&self.device, W * count as usize)?,
-            results: Wide::new(&self.device, W)?,
+            partials: Wide::new(device, W * count as usize)?,
+            results: Wide::new(device, W)?,
         };
-        Ok(Prepared { kind, formula: PhantomData })
+        Ok(Self { kind, formula: PhantomData })
     }
-}
 
-impl<F> Prepared<F> {
     pub(super) fn map<T: Real, const R: usize, const W: usize>(
         &self,
         device: &Device,

@@ -26,8 +26,8 @@ pub struct Gpu<T> {
     pub(super) values: Scratch<T>,
     solver: Option<LineSolver>,
     pencils: Pencils,
-    same: Option<Prepared<Same>>,
-    zero: Option<Prepared<Zero>>,
+    same: Prepared<Same>,
+    zero: Prepared<Zero>,
 }
 
 /// A copy.
@@ -59,12 +59,16 @@ impl<T: Real> Gpu<T> {
         solver: Option<LineSolver>,
         pencils: Pencils,
     ) -> Result<Self> {
-        let (scratch, values) = (Scratch::new(&device), Scratch::new(&device));
-        let mut gpu =
-            Self { device, len, scratch, values, solver, pencils, same: None, zero: None };
-        gpu.same = Some(gpu.map_kernel(&Same)?);
-        gpu.zero = Some(gpu.map_kernel(&Zero)?);
-        Ok(gpu)
+        Ok(Self {
+            scratch: Scratch::new(&device),
+            values: Scratch::new(&device),
+            same: Prepared::map_of::<T, 1, 1, 0>(&device, len, &Same)?,
+            zero: Prepared::map_of::<T, 0, 1, 0>(&device, len, &Zero)?,
+            device,
+            len,
+            solver,
+            pencils,
+        })
     }
 
     /// Fields of `len` values on `device`, lines solved as `compute` says.
@@ -156,15 +160,11 @@ impl<T: Real> Backend for Gpu<T> {
     }
 
     fn copy(&self, from: &Buffer<T>, to: &mut Buffer<T>) {
-        if let Some(same) = &self.same {
-            same.map(&self.device, [from], [to], &[]);
-        }
+        self.same.map(&self.device, [from], [to], &[]);
     }
 
     fn clear(&self, field: &mut Buffer<T>) {
-        if let Some(zero) = &self.zero {
-            zero.map(&self.device, [], [field], &[]);
-        }
+        self.zero.map(&self.device, [], [field], &[]);
     }
 
     fn program(
@@ -192,21 +192,21 @@ impl<T: Real> Backend for Gpu<T> {
         &self,
         formula: F,
     ) -> Result<Prepared<F>> {
-        self.map_kernel(&formula)
+        Prepared::map_of::<T, R, W, P>(&self.device, self.len, &formula)
     }
 
     fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
         formula: F,
     ) -> Result<Prepared<F>> {
-        self.reduction(&formula, false)
+        Prepared::reduction_of::<T, R, W, P>(&self.device, self.len, &formula, false)
     }
 
     fn maximising<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
         formula: F,
     ) -> Result<Prepared<F>> {
-        self.reduction(&formula, true)
+        Prepared::reduction_of::<T, R, W, P>(&self.device, self.len, &formula, true)
     }
 
     fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::lines::DeviceOperator;
 use super::text::{Forming, Place, Text, parameters};
-use super::{Arg, Buffer, Gpu, Kernel};
+use super::{Arg, Buffer, Device, Gpu, Kernel};
 use crate::engine::{Expr, LineOperators, Op, Operation, Sweep, Value};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
@@ -321,32 +321,30 @@ impl Pointwise {
         written: Vec<Place>,
         lines: &[String],
     ) -> Result<Self> {
-        let kernel = gpu.pointwise(name, read.len(), written.len(), lines)?;
-        Ok(Self { kernel, blocks: gpu.blocks(), read, written })
+        let fields = [read.len(), written.len()];
+        let kernel = pointwise::<T>(&gpu.device, gpu.len, name, fields, lines)?;
+        Ok(Self { kernel, blocks: blocks(gpu.len), read, written })
     }
 }
 
-impl<T: Real> Gpu<T> {
-    /// A kernel that does `lines` at every point.
-    pub(super) fn pointwise(
-        &self,
-        name: &str,
-        read: usize,
-        written: usize,
-        lines: &[String],
-    ) -> Result<Kernel> {
-        let mut text = Text::new::<T>();
-        text.define("FIELDS", parameters(read, written));
-        text.define("THREADS", THREADS);
-        text.define("LENGTH", self.len);
-        text.define_lines("POINT(at)", lines);
-        text.push(include_str!("../../../kernels/pointwise.cu"));
-        let source = text.source(name);
-        self.device.kernel(&source, "pointwise", [THREADS, 1, 1], 0)
-    }
+/// A kernel that does `lines` at every point of fields of `len` values: so many that are read, so many that are written.
+pub(super) fn pointwise<T: Real>(
+    device: &Device,
+    len: usize,
+    name: &str,
+    [read, written]: [usize; 2],
+    lines: &[String],
+) -> Result<Kernel> {
+    let mut text = Text::new::<T>();
+    text.define("FIELDS", parameters(read, written));
+    text.define("THREADS", THREADS);
+    text.define("LENGTH", len);
+    text.define_lines("POINT(at)", lines);
+    text.push(include_str!("../../../kernels/pointwise.cu"));
+    device.kernel(&text.source(name), "pointwise", [THREADS, 1, 1], 0)
+}
 
-    /// Blocks of a pointwise kernel.
-    pub(super) fn blocks(&self) -> u32 {
-        u32::try_from(self.len.div_ceil(THREADS as usize)).unwrap_or(u32::MAX)
-    }
+/// Blocks of a pointwise kernel.
+pub(super) fn blocks(len: usize) -> u32 {
+    u32::try_from(len.div_ceil(THREADS as usize)).unwrap_or(u32::MAX)
 }

@@ -9,6 +9,7 @@ use crate::real::Real;
 
 const BORDER: &str = include_str!("../../../../kernels/lines/border.cu");
 const TEAM: &str = include_str!("../../../../kernels/lines/team.cu");
+const SYSTEM: &str = include_str!("../../../../kernels/lines/system.cu");
 const CR: &str = include_str!("../../../../kernels/lines/cr.cu");
 const PCR: &str = include_str!("../../../../kernels/lines/pcr.cu");
 const PCR_BANDED: &str = include_str!("../../../../kernels/lines/pcr_banded.cu");
@@ -102,6 +103,7 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>, solver: LineSolver) -> Result<Vec<S
         _ => {
             let entries = |m| [-1, 0, 1].map(|d| border.core.entry(m, d));
             tables.extend((0..core).flat_map(entries));
+            text.push(SYSTEM);
             if solver == LineSolver::Cr { ("cr", CR) } else { ("pcr", PCR) }
         }
     };
