@@ -26,6 +26,7 @@
 //! | [`scheme`] | coefficients, closures, filters, Runge-Kutta tableaux, and theory about them |
 //! | [`lines`] | banded line systems: factor once, solve many |
 //! | [`grid`] | points, spacing, axes |
+//! | [`comm`] | ranks and the messages between them |
 //! | [`engine`] | operators along an axis, and sweeps: the equations along one axis as a list of operations |
 //! | [`backend`] | where fields live and sweeps run |
 //! | [`physics`] | the gas, the Navier-Stokes equations, scalar advection, diagnostics |
@@ -40,6 +41,7 @@
 pub mod backend;
 pub mod bench;
 pub mod cases;
+pub mod comm;
 pub mod config;
 pub mod engine;
 mod error;

@@ -5,10 +5,11 @@ pub mod device;
 
 use std::borrow::Cow;
 
+use crate::comm::{Communicator, Solo};
 use crate::config::ComputeConfig;
 use crate::engine::{Formula, LineOperators, Sweep};
 use crate::error::Result;
-use crate::grid::Axis;
+use crate::grid::{Axis, Block};
 use crate::real::Real;
 
 /// A place where fields live. What is asked of it is done in the order in which it is asked for. Where a call returns
@@ -40,6 +41,17 @@ pub trait Backend: Sized + Send + Sync + 'static {
 
     /// Name of the device that fields live on; `None` is the host.
     fn device_name(&self) -> Option<String>;
+
+    /// The ranks that a grid is spread over. Fields hold the points of [`Backend::block`]; [`Backend::sum`] and
+    /// [`Backend::max`] go over all ranks, and all ranks must ask for them.
+    fn comm(&self) -> &dyn Communicator {
+        &Solo
+    }
+
+    /// The part of a grid of `points` that this rank holds.
+    fn block(&self, points: [usize; 3]) -> Block {
+        Block { start: [0; 3], points }
+    }
 
     /// Wait until all that was asked for is done.
     ///
@@ -93,6 +105,21 @@ pub trait Backend: Sized + Send + Sync + 'static {
         beta: f64,
         scale: f64,
     );
+
+    /// Run programs along several axes, none of which reads what another writes, one after another: `beta` is for the
+    /// first, the others add to what it made.
+    fn run_all(
+        &self,
+        programs: &[Self::Program],
+        read: &[&Self::Field],
+        write: &mut [&mut Self::Field],
+        beta: f64,
+        scale: f64,
+    ) {
+        for (at, program) in programs.iter().enumerate() {
+            self.run(program, read, write, if at == 0 { beta } else { 1.0 }, scale);
+        }
+    }
 
     /// A formula that makes fields of fields, in their precision: for [`Backend::map`].
     ///

@@ -3,6 +3,7 @@
 //! [`SweepBuilder`] writes the equations along one axis, [`LineOperators`] holds the factored operators of a grid, and a
 //! backend runs the one with the other.
 
+pub mod distributed;
 mod formula;
 mod operator;
 mod operators;

@@ -1,5 +1,9 @@
 //! The uniform Cartesian grid.
 
+mod decomposition;
+
+pub use decomposition::{Block, Decomposition};
+
 use crate::cases::Domain;
 
 /// A direction of the grid.

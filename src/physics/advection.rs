@@ -103,10 +103,7 @@ impl<B: Backend> System<B> for Advection<B> {
     }
 
     fn rhs(&mut self, u: &[B::Field], rate: &mut [B::Field], beta: f64, scale: f64) {
-        for (at, sweep) in self.sweeps.iter().enumerate() {
-            let beta = if at == 0 { beta } else { 1.0 };
-            self.backend.run(sweep, &[&u[0]], &mut [&mut rate[0]], beta, scale);
-        }
+        self.backend.run_all(&self.sweeps, &[&u[0]], &mut [&mut rate[0]], beta, scale);
     }
 
     fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64> {

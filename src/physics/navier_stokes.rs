@@ -159,11 +159,7 @@ impl<B: Backend> NavierStokes<B> {
         }
         let fields = self.read_fields(u);
         let mut rate: [&mut B::Field; conserved::COUNT] = exactly(rate.iter_mut());
-        for (at, sweep) in self.sweeps[part as usize].iter().enumerate() {
-            // The first sweep over a field takes in what was there, the others add to that.
-            let beta = if at == 0 { beta } else { 1.0 };
-            self.backend.run(sweep, &fields, &mut rate, beta, scale);
-        }
+        self.backend.run_all(&self.sweeps[part as usize], &fields, &mut rate, beta, scale);
     }
 
     /// (u, v, w, p, T), and μ and dμ/dT where they vary, from U.
@@ -181,9 +177,7 @@ impl<B: Backend> NavierStokes<B> {
     pub(super) fn update_gradients(&mut self) {
         let velocity = [&self.primitives[0], &self.primitives[1], &self.primitives[2]];
         let mut gradients: [&mut B::Field; 9] = exactly(self.gradients.iter_mut());
-        for sweep in &self.gradient_sweeps {
-            self.backend.run(sweep, &velocity, &mut gradients, 0.0, 1.0);
-        }
+        self.backend.run_all(&self.gradient_sweeps, &velocity, &mut gradients, 0.0, 1.0);
     }
 
     pub(super) fn filter_state(&self, u: &mut [B::Field]) {

