@@ -2,6 +2,7 @@
 
 pub mod cpu;
 pub mod device;
+pub mod ranks;
 
 use std::borrow::Cow;
 

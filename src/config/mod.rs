@@ -17,6 +17,7 @@ pub use read::{load, parse};
 use std::path::PathBuf;
 
 use crate::cases::{Case, Domain};
+use crate::engine::distributed::Method;
 use crate::lines::LineSolver;
 use crate::physics::Gas;
 use crate::scheme::{SchemeFamily, Tableau};
@@ -145,6 +146,12 @@ pub struct ComputeConfig {
     pub precision: Precision,
     /// How a device solves line systems; `None` is the best for each operator.
     pub line_solver: Option<LineSolver>,
+    /// How lines that are spread over ranks are solved; `None` is the best for each sweep.
+    pub distributed: Option<Method>,
+    /// Ranks.
+    pub ranks: Option<[usize; 3]>,
+    /// Whether messages go from device to device.
+    pub device_aware: DeviceAware,
     /// How a device solves lines along y and z.
     pub pencils: Pencils,
 }
@@ -160,6 +167,17 @@ pub enum Backend {
     Cuda,
     /// A GPU of any maker, or a CPU through PoCL.
     OpenCl,
+}
+
+/// Whether MPI is given addresses in the memory of CUDA devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceAware {
+    /// Where the library says that it takes them, and a first message arrives.
+    Auto,
+    /// Whatever the library says. One that does not take them crashes.
+    Force,
+    /// Never: messages go through the memory of the host.
+    Off,
 }
 
 /// How lines along y and z, whose points lie far apart, are solved on a device.

@@ -303,6 +303,9 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
     }
     section.finish();
     ComputeConfig {
+        distributed: None,
+        ranks: None,
+        device_aware: crate::config::DeviceAware::Auto,
         backend,
         device: usize::try_from(device).unwrap_or(0),
         threads: threads.and_then(|threads| usize::try_from(threads).ok()),

@@ -1,5 +1,6 @@
 //! One operator along one axis: A f' = B f for every line of the grid, factored once.
 
+use super::distributed::Ends;
 use crate::lines::{BandedMatrix, Factors};
 use crate::real::Real;
 use crate::scheme::{Closure, Kind, MAX_WIDTH, Scheme};
@@ -46,6 +47,8 @@ pub struct LineOperator<T> {
     pub(crate) left: Vec<EndRow<T>>,
     /// B at points n − left.len(), ..., n − 1.
     pub(crate) right: Vec<EndRow<T>>,
+    /// How this operator is joined to its neighbours, where its lines are blocks of longer ones.
+    pub(crate) ends: Option<Ends<T>>,
 }
 
 impl<T: Real> LineOperator<T> {
@@ -63,6 +66,7 @@ impl<T: Real> LineOperator<T> {
             periodic: true,
             left: Vec::new(),
             right: Vec::new(),
+            ends: None,
         }
     }
 
@@ -102,6 +106,7 @@ impl<T: Real> LineOperator<T> {
             periodic: false,
             left,
             right,
+            ends: None,
         }
     }
 

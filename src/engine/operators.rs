@@ -25,6 +25,16 @@ impl<T: Real> LineOperators<T> {
         Self { axes: Axis::ALL.map(|axis| axis_operators(family, filter, grid, axis)) }
     }
 
+    /// These operators along one axis, and none along the others.
+    pub(crate) fn along(axis: Axis, operators: Vec<(Op, LineOperator<T>)>) -> Self {
+        let none = || AxisOperators { operators: [const { None }; 6] };
+        let mut axes = [none(), none(), none()];
+        for (op, operator) in operators {
+            axes[axis.index()].operators[op as usize] = Some(operator);
+        }
+        Self { axes }
+    }
+
     /// The operator `op` along `axis`.
     ///
     /// # Panics

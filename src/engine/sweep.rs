@@ -15,6 +15,7 @@
 //! ```
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ops::{Add, Mul, Neg, Sub};
 
 /// What an operator of a sweep computes.
@@ -173,6 +174,18 @@ impl Operation {
             Operation::Add { .. } | Operation::Store { .. } => None,
         }
     }
+
+    /// The values that it reads.
+    pub(crate) fn used(&self) -> impl Iterator<Item = Value> + '_ {
+        let expr = match self {
+            Operation::Read { .. } | Operation::Previous { .. } => None,
+            Operation::Apply { operand: expr, .. }
+            | Operation::Let { expr, .. }
+            | Operation::Add { expr, .. }
+            | Operation::Store { expr, .. } => Some(expr),
+        };
+        expr.into_iter().flat_map(|expr| &expr.0).flat_map(|monomial| &monomial.factors).copied()
+    }
 }
 
 /// The operations along one axis, in order.
@@ -204,6 +217,34 @@ impl Sweep {
             _ => 0,
         };
         self.operations.iter().map(kept).sum()
+    }
+
+    /// How many operators stand one behind the other before a value is known.
+    pub(crate) fn depths(&self) -> BTreeMap<Value, usize> {
+        let mut depths = BTreeMap::new();
+        for operation in &self.operations {
+            let deepest = operation.used().map(|value| depths[&value]).max().unwrap_or(0);
+            if let Some(result) = operation.result() {
+                let applied = matches!(operation, Operation::Apply { .. });
+                depths.insert(result, deepest + usize::from(applied));
+            }
+        }
+        depths
+    }
+
+    /// The operators, by stage: those of one stage do not depend on each other, but on what earlier stages made.
+    /// For each (operator, operand, result), in the order in which they were written.
+    pub(crate) fn stages(&self) -> Vec<Vec<(Op, &Expr, Value)>> {
+        let depths = self.depths();
+        let mut stages: Vec<Vec<_>> = Vec::new();
+        for operation in &self.operations {
+            if let Operation::Apply { op, operand, result } = operation {
+                let stage = depths[result] - 1;
+                stages.resize_with(stages.len().max(stage + 1), Vec::new);
+                stages[stage].push((*op, operand, *result));
+            }
+        }
+        stages
     }
 
     /// True where the sweep does nothing.

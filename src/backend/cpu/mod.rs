@@ -4,6 +4,8 @@
 //! the number of threads.
 
 mod backend;
+mod blocks;
+mod ends;
 mod field;
 mod kernels;
 mod pointwise;
@@ -14,6 +16,7 @@ mod transpose;
 
 use std::sync::Mutex;
 
+pub use blocks::Combination;
 pub use field::Field;
 pub use program::Program;
 

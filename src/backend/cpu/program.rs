@@ -1,7 +1,8 @@
 //! A sweep made ready to run: values assigned to registers (tiles of lines), coefficients in the fields' precision.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::engine::distributed::{Layout, Starts};
 use crate::engine::{Expr, LineOperator, LineOperators, Monomial, Op, Operation, Sweep, Value};
 use crate::grid::Axis;
 use crate::real::Real;
@@ -30,13 +31,33 @@ pub(super) enum Instruction<T> {
     /// β times a field that is written; zero, without reading it, where β = 0.
     Begin { slot: usize, to: Register },
     /// Apply an operator to a register.
-    Apply { operator: usize, from: Register, to: Register },
+    Apply { operator: usize, from: Register, to: Register, coupling: Option<Coupling> },
+    /// What the neighbours have to know of a register that an operator will be applied to.
+    Pack { operator: usize, from: Register, coupling: Coupling },
     /// Evaluate a polynomial.
     Let { polynomial: Polynomial<T>, to: Register },
     /// Add the scale of the run times a polynomial to a register.
     Add { polynomial: Polynomial<T>, to: Register },
     /// Store a register to a field that is written.
     Store { slot: usize, from: Register },
+}
+
+/// Where the planes lie by which an operator is joined to the neighbours' blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coupling {
+    /// Operators before it whose inflow it depends on, counted one behind the other.
+    pub(super) stage: usize,
+    /// First plane of every slot.
+    pub(super) starts: Starts,
+}
+
+/// What is done to a tile.
+#[derive(Clone, Debug)]
+pub(super) struct Code<T> {
+    pub(super) instructions: Vec<Instruction<T>>,
+    pub(super) registers: usize,
+    pub(super) reads: Vec<usize>,
+    pub(super) writes: Vec<usize>,
 }
 
 /// A sweep along one axis, ready to run on the host.
@@ -47,11 +68,11 @@ pub struct Program<T> {
     pub(super) grid: [usize; 3],
     /// Points of a line.
     pub(super) points: usize,
-    pub(super) instructions: Vec<Instruction<T>>,
     pub(super) operators: Vec<LineOperator<T>>,
-    pub(super) registers: usize,
-    pub(super) reads: Vec<usize>,
-    pub(super) writes: Vec<usize>,
+    /// The whole sweep.
+    pub(super) whole: Code<T>,
+    /// Where lines are blocks of longer ones: for every stage, what leads to the operands of its operators.
+    pub(super) packs: Vec<Code<T>>,
 }
 
 impl<T: Real> Program<T> {
@@ -60,61 +81,113 @@ impl<T: Real> Program<T> {
     /// # Panics
     /// Where the sweep asks for an operator that does not exist along this axis, or is one of another grid.
     pub fn new(sweep: &Sweep, axis: Axis, grid: [usize; 3], operators: &LineOperators<T>) -> Self {
-        let mut compiler = Compiler {
+        let points = grid[axis.index()];
+        let mut program = Self {
             axis,
-            source: operators,
-            known: Vec::new(),
-            program: Self {
-                axis,
-                grid,
-                points: grid[axis.index()],
-                instructions: Vec::new(),
-                operators: Vec::new(),
-                registers: 0,
-                reads: Vec::new(),
-                writes: Vec::new(),
-            },
-            free: Vec::new(),
-            homes: HashMap::new(),
-            targets: HashMap::new(),
+            grid,
+            points,
+            operators: Vec::new(),
+            whole: Code::new(),
+            packs: Vec::new(),
         };
-        let last = last_uses(&sweep.operations);
-        for (at, operation) in sweep.operations.iter().enumerate() {
-            compiler.operation(operation);
-            compiler.finish(at, operation, &last, &sweep.operations);
+        let stages = sweep.stages();
+        let mut known = Vec::new();
+        for (op, ..) in stages.iter().flatten() {
+            if !known.contains(op) {
+                known.push(*op);
+                let operator = operators.get(axis, *op);
+                assert_eq!(operator.len(), points, "operators of another grid");
+                program.operators.push(operator.clone());
+            }
         }
-        compiler.program
+        let couplings = couplings(&stages, axis, operators);
+        let coupled = !couplings.is_empty();
+        let compile = |operations: &[Operation], stage| {
+            let mut compiler = Compiler {
+                known: &known,
+                couplings: &couplings,
+                packed: stage,
+                code: Code::new(),
+                free: Vec::new(),
+                homes: HashMap::new(),
+                targets: HashMap::new(),
+            };
+            let last = last_uses(operations);
+            for (at, operation) in operations.iter().enumerate() {
+                compiler.operation(operation);
+                compiler.finish(at, operation, &last, operations);
+            }
+            compiler.code
+        };
+        program.whole = compile(&sweep.operations, None);
+        if coupled {
+            let pack = |stage: usize| compile(&leading_to(sweep, &stages[stage]), Some(stage));
+            program.packs = (0..stages.len()).map(pack).collect();
+        }
+        program
     }
+
+    /// Number of lines.
+    pub(super) fn lines(&self) -> usize {
+        self.grid.iter().product::<usize>() / self.points
+    }
+}
+
+impl<T> Code<T> {
+    fn new() -> Self {
+        Self { instructions: Vec::new(), registers: 0, reads: Vec::new(), writes: Vec::new() }
+    }
+}
+
+/// How the result of every operator is joined to the neighbours' blocks; empty where lines are whole.
+fn couplings<T: Real>(
+    stages: &[Vec<(Op, &Expr, Value)>],
+    axis: Axis,
+    operators: &LineOperators<T>,
+) -> HashMap<Value, Coupling> {
+    let mut couplings = HashMap::new();
+    for (stage, applied) in stages.iter().enumerate() {
+        let ends = applied.iter().filter_map(|(op, ..)| operators.get(axis, *op).ends.as_ref());
+        let layout = Layout::of_ends(ends);
+        for ((.., result), starts) in applied.iter().zip(layout.starts) {
+            let starts = std::array::from_fn(|slot| starts[slot]);
+            couplings.insert(*result, Coupling { stage, starts });
+        }
+    }
+    couplings
+}
+
+/// The operations that lead to the operands of `applied`, and those operators themselves.
+fn leading_to(sweep: &Sweep, applied: &[(Op, &Expr, Value)]) -> Vec<Operation> {
+    let results: HashSet<Value> = applied.iter().map(|(.., result)| *result).collect();
+    let mut needed = results.clone();
+    for operation in sweep.operations.iter().rev() {
+        if operation.result().is_some_and(|result| needed.contains(&result)) {
+            needed.extend(operation.used());
+        }
+    }
+    let leads = |operation: &&Operation| operation.result().is_some_and(|r| needed.contains(&r));
+    sweep.operations.iter().filter(leads).cloned().collect()
 }
 
 /// The last operation that uses each value.
 fn last_uses(operations: &[Operation]) -> HashMap<Value, usize> {
     let mut last = HashMap::new();
     for (at, operation) in operations.iter().enumerate() {
-        for value in used(operation).chain(operation.result()) {
+        for value in operation.used().chain(operation.result()) {
             last.insert(value, at);
         }
     }
     last
 }
 
-/// The values an operation reads.
-fn used(operation: &Operation) -> impl Iterator<Item = Value> + '_ {
-    let expr = match operation {
-        Operation::Read { .. } | Operation::Previous { .. } => None,
-        Operation::Apply { operand: expr, .. }
-        | Operation::Let { expr, .. }
-        | Operation::Add { expr, .. }
-        | Operation::Store { expr, .. } => Some(expr),
-    };
-    expr.into_iter().flat_map(|expr| &expr.0).flat_map(|monomial| &monomial.factors).copied()
-}
-
 struct Compiler<'a, T> {
-    axis: Axis,
-    source: &'a LineOperators<T>,
-    known: Vec<Op>,
-    program: Program<T>,
+    /// The operators, in the order of the program.
+    known: &'a [Op],
+    couplings: &'a HashMap<Value, Coupling>,
+    /// The stage whose operators are not applied: their operands are packed.
+    packed: Option<usize>,
+    code: Code<T>,
     free: Vec<Register>,
     homes: HashMap<Value, Register>,
     targets: HashMap<usize, Register>,
@@ -123,8 +196,8 @@ struct Compiler<'a, T> {
 impl<T: Real> Compiler<'_, T> {
     fn take(&mut self) -> Register {
         self.free.pop().unwrap_or_else(|| {
-            self.program.registers += 1;
-            self.program.registers - 1
+            self.code.registers += 1;
+            self.code.registers - 1
         })
     }
 
@@ -142,49 +215,54 @@ impl<T: Real> Compiler<'_, T> {
         Polynomial(expr.0.iter().map(term).collect())
     }
 
-    fn operator(&mut self, op: Op) -> usize {
-        self.known.iter().position(|&known| known == op).unwrap_or_else(|| {
-            self.known.push(op);
-            let operator = self.source.get(self.axis, op);
-            assert_eq!(operator.len(), self.program.points, "operators of another grid");
-            self.program.operators.push(operator.clone());
-            self.known.len() - 1
-        })
+    fn operator(&self, op: Op) -> usize {
+        let at = self.known.iter().position(|&known| known == op);
+        at.unwrap_or_else(|| unreachable!("collected from the same sweep"))
+    }
+
+    fn apply(&mut self, operator: usize, from: Register, result: Value) {
+        let coupling = self.couplings.get(&result).copied();
+        match coupling {
+            Some(coupling) if self.packed == Some(coupling.stage) => {
+                self.emit(Instruction::Pack { operator, from, coupling });
+            }
+            _ => {
+                let to = self.home(result);
+                self.emit(Instruction::Apply { operator, from, to, coupling });
+            }
+        }
     }
 
     fn emit(&mut self, instruction: Instruction<T>) {
-        self.program.instructions.push(instruction);
+        self.code.instructions.push(instruction);
     }
 
     fn operation(&mut self, operation: &Operation) {
         match operation {
             Operation::Read { slot, result } => {
-                self.program.reads.push(*slot);
+                self.code.reads.push(*slot);
                 let to = self.home(*result);
                 self.emit(Instruction::Read { slot: *slot, to });
             }
             Operation::Previous { slot, result } => {
-                self.program.writes.push(*slot);
+                self.code.writes.push(*slot);
                 let to = self.home(*result);
                 self.emit(Instruction::Previous { slot: *slot, to });
             }
             Operation::Apply { op, operand, result } => {
-                let operator = self.operator(*op);
-                match operand.as_value() {
-                    Some(value) => {
-                        let from = self.homes[&value];
-                        let to = self.home(*result);
-                        self.emit(Instruction::Apply { operator, from, to });
-                    }
+                let formed = match operand.as_value() {
+                    Some(_) => None,
                     None => {
                         let polynomial = self.polynomial(operand);
-                        let from = self.take();
-                        self.emit(Instruction::Let { polynomial, to: from });
-                        let to = self.home(*result);
-                        self.emit(Instruction::Apply { operator, from, to });
-                        self.free.push(from);
+                        let to = self.take();
+                        self.emit(Instruction::Let { polynomial, to });
+                        Some(to)
                     }
-                }
+                };
+                let from = formed.or_else(|| self.homes.get(&operand.as_value()?).copied());
+                let from = from.unwrap_or_else(|| unreachable!("an operand without origin"));
+                self.apply(self.operator(*op), from, *result);
+                self.free.extend(formed);
             }
             Operation::Let { expr, result } => {
                 let polynomial = self.polynomial(expr);
@@ -196,7 +274,7 @@ impl<T: Real> Compiler<'_, T> {
                 let to = match self.targets.get(slot) {
                     Some(&register) => register,
                     None => {
-                        self.program.writes.push(*slot);
+                        self.code.writes.push(*slot);
                         let register = self.take();
                         self.targets.insert(*slot, register);
                         self.emit(Instruction::Begin { slot: *slot, to: register });
@@ -206,7 +284,7 @@ impl<T: Real> Compiler<'_, T> {
                 self.emit(Instruction::Add { polynomial, to });
             }
             Operation::Store { slot, expr } => {
-                self.program.writes.push(*slot);
+                self.code.writes.push(*slot);
                 if let Some(value) = expr.as_value() {
                     let from = self.homes[&value];
                     self.emit(Instruction::Store { slot: *slot, from });
@@ -230,7 +308,7 @@ impl<T: Real> Compiler<'_, T> {
         operations: &[Operation],
     ) {
         let mut dead: Vec<Value> =
-            used(operation).chain(operation.result()).filter(|value| last[value] == at).collect();
+            operation.used().chain(operation.result()).filter(|value| last[value] == at).collect();
         dead.sort_unstable();
         dead.dedup();
         for value in dead {

@@ -3,10 +3,12 @@
 use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
 
+use super::ends::{Correct, Pack};
 use super::kernels::{Apply, Evaluate, HALO, wrap};
-use super::program::{Instruction, Polynomial, Program};
+use super::program::{Code, Instruction, Polynomial, Program};
 use super::tile::{Group, Load, SharedField, Source, Store, Tiling};
 use super::{Cpu, Field, LANES, Row};
+use crate::engine::distributed::slot;
 use crate::grid::Axis;
 use crate::real::Real;
 
@@ -47,6 +49,27 @@ impl<T: Real> Scratch<T> {
     }
 }
 
+/// What a group of tiles is worked on with.
+struct Job<'a, T> {
+    program: &'a Program<T>,
+    code: &'a Code<T>,
+    read: &'a [&'a Field<T>],
+    write: [Option<SharedField<T>>; MAX_FIELDS],
+    /// Planes of the stages whose inflow is known.
+    inflow: &'a [Field<T>],
+    /// Planes of the stage that is packed.
+    packed: Option<SharedField<T>>,
+    beta: f64,
+    scale: f64,
+}
+
+/// Which end of a line is packed.
+#[derive(Clone, Copy)]
+enum End {
+    First,
+    Last,
+}
+
 impl<T: Real> Cpu<T> {
     /// Run `program`: what it adds to a field is multiplied by `scale`, what was in that field before by `beta` (where
     /// `beta` is 0 the old content is not read).
@@ -61,16 +84,66 @@ impl<T: Real> Cpu<T> {
         beta: f64,
         scale: f64,
     ) {
-        assert!(write.len() <= MAX_FIELDS, "at most {MAX_FIELDS} fields can be written");
-        let len = program.grid.iter().product::<usize>();
-        assert!(program.reads.iter().all(|&slot| read[slot].len() == len), "field to read");
-        assert!(program.writes.iter().all(|&slot| write[slot].len() == len), "field to write");
+        self.complete(program, read, write, &[], (beta, scale));
+    }
 
-        let mut shared = [const { None }; MAX_FIELDS];
-        for (to, field) in shared.iter_mut().zip(write.iter_mut()) {
-            *to = Some(SharedField::new(field));
-        }
-        let tiles = tiles_together::<T>(program);
+    /// [`Cpu::run`] where lines may be blocks of longer ones: `inflow` holds for every stage the planes from the
+    /// neighbours; (beta, scale).
+    pub(super) fn complete(
+        &self,
+        program: &Program<T>,
+        read: &[&Field<T>],
+        write: &mut [&mut Field<T>],
+        inflow: &[Field<T>],
+        (beta, scale): (f64, f64),
+    ) {
+        let code = &program.whole;
+        assert!(inflow.len() >= program.packs.len(), "planes of every stage");
+        let write = shared(program, code, read, write);
+        let job = Job { program, code, read, write, inflow, packed: None, beta, scale };
+        self.for_each_group(&job, |job, group, scratch| {
+            for instruction in &job.code.instructions {
+                self.step(job, instruction, group, None, scratch);
+            }
+        });
+    }
+
+    /// Fill the slots of `planes[stage]` that are made from the operands of that stage. The planes of earlier stages
+    /// hold their inflow.
+    pub(super) fn pack(
+        &self,
+        program: &Program<T>,
+        stage: usize,
+        read: &[&Field<T>],
+        write: &mut [&mut Field<T>],
+        planes: &mut [Field<T>],
+    ) {
+        let code = &program.packs[stage];
+        let write = shared(program, code, read, write);
+        let (inflow, rest) = planes.split_at_mut(stage);
+        let packed = Some(SharedField::new(&mut rest[0]));
+        let job = Job { program, code, read, write, inflow, packed, beta: 0.0, scale: 1.0 };
+        // Where no operator comes before, only the points at the ends are needed.
+        let ends = program.operators.iter().filter_map(|operator| operator.ends.as_ref());
+        let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();
+        let window = if stage == 0 { reach.unwrap_or(0) } else { program.points };
+        self.for_each_group(&job, |job, group, scratch| {
+            for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
+                let group = group.window(first, window);
+                for instruction in &job.code.instructions {
+                    self.step(job, instruction, group, Some(end), scratch);
+                }
+            }
+        });
+    }
+
+    fn for_each_group(
+        &self,
+        job: &Job<'_, T>,
+        work: impl Fn(&Job<'_, T>, Group, &mut Scratch<T>) + Sync,
+    ) {
+        let Job { program, code, .. } = job;
+        let tiles = tiles_together::<T>(program, code);
         let tiling = Tiling::new(program.grid, program.axis, tiles);
         let rows = tiles * (program.points + 2 * HALO);
         let task = |index: usize| {
@@ -79,31 +152,27 @@ impl<T: Real> Cpu<T> {
                 Ok(scratch) => scratch,
                 Err(poisoned) => poisoned.into_inner(),
             };
-            scratch.prepare(program.registers, rows);
-            let group = tiling.group(index);
-            for instruction in &program.instructions {
-                self.step(program, instruction, group, read, &shared, &mut scratch, (beta, scale));
-            }
+            scratch.prepare(code.registers, rows);
+            work(job, tiling.group(index), &mut scratch);
         };
         self.pool.install(|| (0..tiling.len()).into_par_iter().for_each(task));
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the state of one group, passed on as it is")]
+    /// Carry out one instruction on one group. While packing, `end` says which end of the lines.
     fn step(
         &self,
-        program: &Program<T>,
+        job: &Job<'_, T>,
         instruction: &Instruction<T>,
         group: Group,
-        read: &[&Field<T>],
-        write: &[Option<SharedField<T>>; MAX_FIELDS],
+        end: Option<End>,
         scratch: &mut Scratch<T>,
-        (beta, scale): (f64, f64),
     ) {
         let used = group.tiles() * group.rows();
-        let target = |slot: usize| write[slot].unwrap_or_else(|| unreachable!("checked by `run`"));
+        let program = job.program;
+        let target = |slot: usize| job.write[slot].unwrap_or_else(|| unreachable!("as counted"));
         match instruction {
             Instruction::Read { slot, to } => {
-                let field = Source::Read(read[*slot]);
+                let field = Source::Read(job.read[*slot]);
                 self.arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
             }
             Instruction::Previous { slot, to } => {
@@ -112,19 +181,19 @@ impl<T: Real> Cpu<T> {
             }
             Instruction::Begin { slot, to } => {
                 let register = &mut scratch.registers[*to];
-                if beta == 0.0 {
+                if job.beta == 0.0 {
                     register[..used].fill([T::ZERO; LANES]);
                     return;
                 }
                 let field = Source::Written(target(*slot));
                 self.arch.dispatch(Load { group, field, to: &mut *register });
-                if beta != 1.0 {
-                    let beta = T::of(beta);
+                if job.beta != 1.0 {
+                    let beta = T::of(job.beta);
                     let points = register[..used].as_flattened_mut();
                     points.iter_mut().for_each(|x| *x = *x * beta);
                 }
             }
-            Instruction::Apply { operator, from, to } => {
+            Instruction::Apply { operator, from, to, coupling } => {
                 let operator = &program.operators[*operator];
                 if operator.periodic {
                     for tile in scratch.registers[*from][..used].chunks_mut(group.rows()) {
@@ -133,16 +202,54 @@ impl<T: Real> Cpu<T> {
                 }
                 scratch.with(*to, |to, registers| {
                     let from = registers[*from][..used].chunks(group.rows());
-                    for (from, to) in from.zip(to.chunks_mut(group.rows())) {
+                    for (tile, (from, to)) in from.zip(to.chunks_mut(group.rows())).enumerate() {
                         self.arch.dispatch(Apply { operator, from, to });
+                        if let (Some(coupling), Some(ends)) = (coupling, &operator.ends) {
+                            let planes = &job.inflow[coupling.stage];
+                            let lines = group.tile_lines(tile);
+                            let starts = coupling.starts;
+                            let total = program.lines();
+                            self.arch.dispatch(Correct { ends, planes, starts, total, lines, to });
+                        }
                     }
                 });
+            }
+            Instruction::Pack { operator, from, coupling } => {
+                let (Some(planes), Some(end), Some(ends)) =
+                    (job.packed, end, &program.operators[*operator].ends)
+                else {
+                    unreachable!("the code of a stage is run to pack it");
+                };
+                let slots = match end {
+                    End::First => [slot::TO_LEFT, slot::HEAD],
+                    End::Last => [slot::TO_RIGHT, slot::TAIL],
+                };
+                let total = program.lines();
+                for (tile, from) in
+                    scratch.registers[*from][..used].chunks(group.rows()).enumerate()
+                {
+                    let lines = group.tile_lines(tile);
+                    for at in slots {
+                        let first = coupling.starts[at];
+                        let (weights, from_end) = (&ends.sources[at], matches!(end, End::Last));
+                        self.arch.dispatch(Pack {
+                            weights,
+                            from_end,
+                            points: group.points(),
+                            from,
+                            planes,
+                            first,
+                            total,
+                            lines: lines.clone(),
+                        });
+                    }
+                }
             }
             Instruction::Let { polynomial, to } => {
                 self.evaluate(scratch, polynomial, T::of(1.0), false, *to, group);
             }
             Instruction::Add { polynomial, to } => {
-                self.evaluate(scratch, polynomial, T::of(scale), true, *to, group);
+                self.evaluate(scratch, polynomial, T::of(job.scale), true, *to, group);
             }
             Instruction::Store { slot, from } => {
                 let field = target(*slot);
@@ -178,12 +285,30 @@ impl<T: Real> Cpu<T> {
     }
 }
 
+/// The fields that are written, to be used by all threads at once.
+fn shared<T: Real>(
+    program: &Program<T>,
+    code: &Code<T>,
+    read: &[&Field<T>],
+    write: &mut [&mut Field<T>],
+) -> [Option<SharedField<T>>; MAX_FIELDS] {
+    assert!(write.len() <= MAX_FIELDS, "at most {MAX_FIELDS} fields can be written");
+    let len = program.grid.iter().product::<usize>();
+    assert!(code.reads.iter().all(|&slot| read[slot].len() == len), "field to read");
+    assert!(code.writes.iter().all(|&slot| write[slot].len() == len), "field to write");
+    let mut shared = [const { None }; MAX_FIELDS];
+    for (to, field) in shared.iter_mut().zip(write.iter_mut()) {
+        *to = Some(SharedField::new(field));
+    }
+    shared
+}
+
 /// How many neighbouring tiles a thread works on together. Several, since memory gives long rows faster than short ones
 /// when lines lie across it; no more than the second cache holds with all registers.
-fn tiles_together<T>(program: &Program<T>) -> usize {
+fn tiles_together<T>(program: &Program<T>, code: &Code<T>) -> usize {
     let tile = (program.points + 2 * HALO) * LANES * size_of::<T>();
     match program.axis {
         Axis::X => 1,
-        Axis::Y | Axis::Z => (CACHE / (tile * program.registers.max(1))).clamp(1, MOST_TILES),
+        Axis::Y | Axis::Z => (CACHE / (tile * code.registers.max(1))).clamp(1, MOST_TILES),
     }
 }

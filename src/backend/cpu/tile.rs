@@ -1,5 +1,7 @@
 //! Where the lines of a tile lie in a field, and moving them in and out of registers.
 
+use std::ops::Range;
+
 use pulp::{Simd, WithSimd};
 
 use super::kernels::HALO;
@@ -30,6 +32,8 @@ pub(super) struct Tiling {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     start: usize,
+    /// Number of the first line, counted over the whole grid with x before y before z.
+    line: usize,
     lines: usize,
     n: usize,
     stride: usize,
@@ -57,8 +61,10 @@ impl Tiling {
 
     pub(super) fn group(&self, index: usize) -> Group {
         let first = index % self.groups_a_row * self.width;
+        let row = index / self.groups_a_row;
         Group {
-            start: index / self.groups_a_row * self.outer_stride + first * self.line_stride,
+            start: row * self.outer_stride + first * self.line_stride,
+            line: row * self.lines + first,
             lines: self.width.min(self.lines - first),
             n: self.n,
             stride: self.stride,
@@ -71,6 +77,22 @@ impl Group {
     /// Tiles in this group.
     pub(super) fn tiles(&self) -> usize {
         self.lines.div_ceil(LANES)
+    }
+
+    /// Numbers of the lines of one tile.
+    pub(super) fn tile_lines(&self, tile: usize) -> Range<usize> {
+        let first = self.line + tile * LANES;
+        first..(first + LANES).min(self.line + self.lines)
+    }
+
+    /// The same lines, but only `points` points of each from point `first` on.
+    pub(super) fn window(&self, first: usize, points: usize) -> Self {
+        Self { start: self.start + first * self.stride, n: points, ..*self }
+    }
+
+    /// Points of a line.
+    pub(super) fn points(&self) -> usize {
+        self.n
     }
 
     /// Rows of a register that hold one tile.
@@ -101,7 +123,7 @@ impl<T: Real> SharedField<T> {
     /// # Safety
     /// Nobody may write any of them while the reference lives.
     #[inline(always)]
-    unsafe fn slice<'a>(self, start: usize, len: usize) -> &'a [T] {
+    pub(super) unsafe fn slice<'a>(self, start: usize, len: usize) -> &'a [T] {
         assert!(start + len <= self.len, "a tile lies outside its field");
         // SAFETY: in bounds as just checked, not written as the caller promises.
         unsafe { std::slice::from_raw_parts(self.start.add(start), len) }

@@ -234,6 +234,11 @@ impl Runtime for Cuda {
         self.finish()
     }
 
+    fn address(&self, buffer: Handle) -> Option<*mut u8> {
+        let address = self.objects().buffer(buffer).ok()?;
+        Some(std::ptr::without_provenance_mut(usize::try_from(address).ok()?))
+    }
+
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()> {
         self.enter()?;
         let objects = self.objects();

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::program::{THREADS, blocks, pointwise};
+use super::program::{THREADS, Visit, blocks, pointwise};
 use super::text::{Text, formula, parameters};
 use super::{Arg, Buffer, Device, Kernel};
 use crate::engine::{Formula, trace};
@@ -71,7 +71,8 @@ impl<F> Prepared<F> {
         });
         lines.extend((0..W).map(|at| format!("w{at}[at] = r{at};")));
         let name = std::any::type_name::<F>();
-        let kernel = pointwise::<T>(device, len, name, [R, W], &lines)?;
+        let visit = Visit::all(len);
+        let kernel = pointwise::<T>(device, &visit, name, [R, W], &lines)?;
         Ok(Self { kind: Kind::Map { kernel, blocks: blocks(len) }, formula: PhantomData })
     }
 

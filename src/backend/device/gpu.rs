@@ -185,7 +185,7 @@ impl<T: Real> Backend for Gpu<T> {
         beta: f64,
         scale: f64,
     ) {
-        program.run(self, read, write, beta, scale);
+        program.run(self, read, write, &[], [beta, scale]);
     }
 
     fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(

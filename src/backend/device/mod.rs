@@ -5,8 +5,10 @@
 //! such a thing. Numbers that change from run to run (dt) lie in device memory, not among the arguments of a kernel, so
 //! that the lists of two steps are the same.
 
+mod blocks;
 mod choice;
 pub mod cuda;
+mod ends;
 mod formula;
 mod gpu;
 mod lines;
@@ -22,6 +24,7 @@ mod text;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+pub use blocks::Combination;
 pub use choice::{check_memory, choose, why_not_cuda};
 pub use gpu::Gpu;
 pub use lines::{DeviceOperator, obstacle};
@@ -107,7 +110,7 @@ impl<T: Real> Buffer<T> {
     /// Where the lengths differ.
     pub fn upload(&mut self, values: &[T]) -> Result<()> {
         assert_eq!(values.len(), self.len, "values and buffer differ in length");
-        self.device.upload(bytes_of(values), self.handle)
+        self.device.upload(bytes_of(values), self.handle, 0)
     }
 
     /// The content, after all work queued before.
@@ -116,7 +119,7 @@ impl<T: Real> Buffer<T> {
     /// What the driver says, also of that work.
     pub fn download(&self) -> Result<Vec<T>> {
         let mut values = vec![T::ZERO; self.len];
-        self.device.download(self.handle, bytes_of_mut(&mut values))?;
+        self.device.download(self.handle, 0, bytes_of_mut(&mut values))?;
         Ok(values)
     }
 }

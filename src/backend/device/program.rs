@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use super::ends::{Joints, Lines};
 use super::lines::DeviceOperator;
 use super::text::{Forming, Place, Text, parameters};
 use super::{Arg, Buffer, Device, Gpu, Kernel};
+use crate::engine::distributed::Layout;
 use crate::engine::{Expr, LineOperators, Op, Operation, Sweep, Value};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
@@ -30,6 +32,9 @@ pub struct Program<T> {
 /// Operators whose operands do not depend on each other, after the products that they are applied to.
 struct Stage<T> {
     products: Option<Pointwise>,
+    /// The same products near the ends of the lines only, where these are blocks of longer ones and no operator comes
+    /// before.
+    at_ends: Option<Pointwise>,
     applications: Vec<Application<T>>,
 }
 
@@ -38,6 +43,8 @@ struct Application<T> {
     operator: Arc<DeviceOperator<T>>,
     from: Place,
     to: Place,
+    /// Where lines are blocks of longer ones.
+    joints: Option<Joints<T>>,
 }
 
 /// A kernel that looks at one point at a time.
@@ -57,7 +64,6 @@ impl<T: Real> Program<T> {
         operators: &LineOperators<T>,
     ) -> Result<Self> {
         let operations = &sweep.operations;
-        let depths = depths(operations);
         let mut builder = Builder {
             gpu,
             operations,
@@ -67,54 +73,95 @@ impl<T: Real> Program<T> {
             known: HashMap::new(),
             places: Places::default(),
         };
-        let deepest = depths.values().copied().max().unwrap_or(0);
-        let stages = (1..=deepest).map(|depth| {
-            let applied = operations.iter().filter_map(|operation| match operation {
-                Operation::Apply { op, operand, result } if depths[result] == depth => {
-                    Some((*op, operand, *result))
-                }
-                _ => None,
-            });
-            builder.stage(&applied.collect::<Vec<_>>())
-        });
-        let stages = stages.collect::<Result<_>>()?;
+        let stages = sweep.stages();
+        let number = |(at, applied): (usize, &Vec<_>)| builder.stage(at, applied);
+        let stages = stages.iter().enumerate().map(number).collect::<Result<_>>()?;
         let places = builder.places;
         let room = gpu.values.take(places.count, points.iter().product())?;
         Ok(Self { stages, last: last(gpu, operations, &places.results)?, room })
     }
 
+    /// All stages, and what is stored in the end. `planes` of every stage hold its inflow; there are none where lines
+    /// are whole.
     pub(super) fn run(
         &self,
         gpu: &Gpu<T>,
         read: &[&Buffer<T>],
         write: &[&mut Buffer<T>],
-        beta: f64,
-        scale: f64,
+        planes: &[Buffer<T>],
+        scalars: [f64; 2],
     ) {
-        let field = |place: &Place| match *place {
-            Place::Read(slot) => read[slot],
-            Place::Written(slot) => &*write[slot],
-            Place::Made(at) => &*self.room[at],
-        };
-        let scalars = [beta, scale];
-        let launch = |pointwise: &Pointwise| {
-            let fields = pointwise.read.iter().chain(&pointwise.written).map(|at| field(at).arg());
-            let mut arguments = [Arg::Int(0); MAX_ARGUMENTS];
-            let mut count = 0;
-            for (to, from) in arguments.iter_mut().zip(fields.chain([Arg::Scalars(&scalars)])) {
-                *to = from;
-                count += 1;
-            }
-            let blocks = [pointwise.blocks, 1, 1];
-            gpu.device.launch::<T>(&pointwise.kernel, blocks, &arguments[..count]);
-        };
-        for Stage { products, applications } in &self.stages {
-            products.iter().for_each(launch);
-            for Application { operator, from, to } in applications {
-                operator.apply(field(from), field(to));
+        let fields = Fields { program: self, gpu, read, write, scalars };
+        for (at, stage) in self.stages.iter().enumerate() {
+            stage.products.iter().for_each(|products| fields.launch(products));
+            fields.apply(stage, planes.get(at));
+        }
+        self.last.iter().for_each(|last| fields.launch(last));
+    }
+
+    /// Fill `planes[stage]` from the operands of that stage; `planes` of earlier ones hold their inflow. Products are
+    /// formed again later: other sweeps use the same memory in between.
+    pub(super) fn pack(
+        &self,
+        gpu: &Gpu<T>,
+        stage: usize,
+        read: &[&Buffer<T>],
+        write: &[&mut Buffer<T>],
+        planes: &[Buffer<T>],
+    ) {
+        let fields = Fields { program: self, gpu, read, write, scalars: [0.0, 1.0] };
+        for (at, before) in self.stages[..stage].iter().enumerate() {
+            before.products.iter().for_each(|products| fields.launch(products));
+            fields.apply(before, planes.get(at));
+        }
+        let Stage { products, at_ends, applications } = &self.stages[stage];
+        at_ends.as_ref().or(products.as_ref()).iter().for_each(|products| fields.launch(products));
+        for Application { from, joints, .. } in applications {
+            if let Some(joints) = joints {
+                joints.pack(fields.at(from), &planes[stage]);
             }
         }
-        self.last.iter().for_each(launch);
+    }
+}
+
+/// Where the places of a program are in one run.
+struct Fields<'a, T> {
+    program: &'a Program<T>,
+    gpu: &'a Gpu<T>,
+    read: &'a [&'a Buffer<T>],
+    write: &'a [&'a mut Buffer<T>],
+    /// β and the scale.
+    scalars: [f64; 2],
+}
+
+impl<T: Real> Fields<'_, T> {
+    fn at(&self, place: &Place) -> &Buffer<T> {
+        match *place {
+            Place::Read(slot) => self.read[slot],
+            Place::Written(slot) => &*self.write[slot],
+            Place::Made(at) => &*self.program.room[at],
+        }
+    }
+
+    fn launch(&self, pointwise: &Pointwise) {
+        let fields = pointwise.read.iter().chain(&pointwise.written).map(|at| self.at(at).arg());
+        let mut arguments = [Arg::Int(0); MAX_ARGUMENTS];
+        let mut count = 0;
+        for (to, from) in arguments.iter_mut().zip(fields.chain([Arg::Scalars(&self.scalars)])) {
+            *to = from;
+            count += 1;
+        }
+        let blocks = [pointwise.blocks, 1, 1];
+        self.gpu.device.launch::<T>(&pointwise.kernel, blocks, &arguments[..count]);
+    }
+
+    fn apply(&self, stage: &Stage<T>, planes: Option<&Buffer<T>>) {
+        for Application { operator, from, to, joints } in &stage.applications {
+            operator.apply(self.at(from), self.at(to));
+            if let (Some(joints), Some(planes)) = (joints, planes) {
+                joints.add_inflow(self.at(to), planes);
+            }
+        }
     }
 }
 
@@ -132,7 +179,7 @@ struct Builder<'a, T> {
 
 impl<T: Real> Builder<'_, T> {
     /// The products that operators are applied to, and then the operators: (operator, operand, result).
-    fn stage(&mut self, applied: &[(Op, &Expr, Value)]) -> Result<Stage<T>> {
+    fn stage(&mut self, number: usize, applied: &[(Op, &Expr, Value)]) -> Result<Stage<T>> {
         let results = self.places.results.clone();
         let mut forming = Forming::<T>::new(self.operations, &results, vec![]);
         let (mut from, mut formed, mut stores) = (Vec::new(), Vec::new(), Vec::new());
@@ -147,17 +194,48 @@ impl<T: Real> Builder<'_, T> {
         }
         let Forming { places: read, mut lines, .. } = forming;
         lines.extend(stores);
-        let products = match formed.is_empty() {
-            true => None,
-            false => Some(Pointwise::new(self.gpu, "products", read, formed.clone(), &lines)?),
+        let ends: Vec<_> = applied
+            .iter()
+            .filter_map(|(op, ..)| self.operators.get(self.axis, *op).ends.as_ref())
+            .collect();
+        let products = |visit: &Visit| {
+            Pointwise::new(self.gpu, "products", read.clone(), formed.clone(), &lines, visit)
         };
+        let (whole, at_ends) = match formed.is_empty() {
+            true => (None, None),
+            false => {
+                let reach =
+                    ends.iter().flat_map(|ends| ends.sources.iter().flatten().map(Vec::len));
+                let near = match (number, reach.max()) {
+                    (0, Some(reach)) => self.lines().near_ends(reach),
+                    _ => None,
+                };
+                let at_ends = near.map(|near| products(&near)).transpose()?;
+                (Some(products(&Visit::all(self.gpu.len))?), at_ends)
+            }
+        };
+        let layout = Layout::of_ends(ends.iter().copied());
         let mut applications = Vec::new();
-        for (&(op, _, result), from) in applied.iter().zip(from) {
+        for (at, (&(op, _, result), from)) in applied.iter().zip(from).enumerate() {
+            let joints = ends.get(at).map(|ends| {
+                let starts = std::array::from_fn(|slot| layout.starts[at][slot]);
+                Joints::new(&self.gpu.device, ends, self.lines(), starts)
+            });
             let operator = self.operator(op)?;
-            applications.push(Application { operator, from, to: self.home(result) });
+            let (to, joints) = (self.home(result), joints.transpose()?);
+            applications.push(Application { operator, from, to, joints });
         }
         self.places.release(formed);
-        Ok(Stage { products, applications })
+        Ok(Stage { products: whole, at_ends, applications })
+    }
+
+    fn lines(&self) -> Lines {
+        let (points, axis) = (self.points, self.axis.index());
+        Lines {
+            points: points[axis],
+            count: points.iter().product::<usize>() / points[axis],
+            inner: points[..axis].iter().product(),
+        }
     }
 
     fn operator(&mut self, op: Op) -> Result<Arc<DeviceOperator<T>>> {
@@ -239,30 +317,6 @@ fn stored_alone(operations: &[Operation], result: Value) -> Option<usize> {
     alone.then_some(*slot)
 }
 
-/// How many operators stand one behind the other before a value is known.
-fn depths(operations: &[Operation]) -> BTreeMap<Value, usize> {
-    let mut depths = BTreeMap::new();
-    for operation in operations {
-        let deepest = |expr: &Expr, depths: &BTreeMap<Value, usize>| {
-            let factors = expr.0.iter().flat_map(|monomial| &monomial.factors);
-            factors.map(|value| depths[value]).max().unwrap_or(0)
-        };
-        match operation {
-            Operation::Read { result, .. } | Operation::Previous { result, .. } => {
-                depths.insert(*result, 0);
-            }
-            Operation::Apply { operand, result, .. } => {
-                depths.insert(*result, deepest(operand, &depths) + 1);
-            }
-            Operation::Let { expr, result } => {
-                depths.insert(*result, deepest(expr, &depths));
-            }
-            Operation::Add { .. } | Operation::Store { .. } => {}
-        }
-    }
-    depths
-}
-
 /// Whether an operator writes its result where it is stored.
 fn is_direct(value: Value, operations: &[Operation], results: &BTreeMap<Value, usize>) -> bool {
     let applied = |operation: &Operation| matches!(operation, Operation::Apply { result, .. } if *result == value);
@@ -310,7 +364,8 @@ fn last<T: Real>(
     let Forming { places, mut lines, .. } = forming;
     lines.extend(stores);
     let written = slots.into_iter().map(Place::Written).collect();
-    Pointwise::new(gpu, "sum of all terms", places, written, &lines).map(Some)
+    let visit = Visit::all(gpu.len);
+    Pointwise::new(gpu, "sum of all terms", places, written, &lines, &visit).map(Some)
 }
 
 impl Pointwise {
@@ -320,17 +375,52 @@ impl Pointwise {
         read: Vec<Place>,
         written: Vec<Place>,
         lines: &[String],
+        visit: &Visit,
     ) -> Result<Self> {
         let fields = [read.len(), written.len()];
-        let kernel = pointwise::<T>(&gpu.device, gpu.len, name, fields, lines)?;
-        Ok(Self { kernel, blocks: blocks(gpu.len), read, written })
+        let kernel = pointwise::<T>(&gpu.device, visit, name, fields, lines)?;
+        Ok(Self { kernel, blocks: blocks(visit.count), read, written })
     }
 }
 
-/// A kernel that does `lines` at every point of fields of `len` values: so many that are read, so many that are written.
+/// Which points a pointwise kernel visits.
+pub(super) struct Visit {
+    pub(super) count: usize,
+    /// The point that item `item` is, as C.
+    place: String,
+}
+
+impl Visit {
+    /// All of a field of `len` points.
+    pub(super) fn all(len: usize) -> Self {
+        Self { count: len, place: "item".into() }
+    }
+}
+
+impl Lines {
+    /// The first and the last `reach` points of every line; `None` where that is all of them.
+    fn near_ends(&self, reach: usize) -> Option<Visit> {
+        let Self { points, count, inner } = *self;
+        let both = 2 * reach;
+        if both >= points {
+            return None;
+        }
+        // Neighbouring items lie side by side in memory.
+        let (line, row) = match inner {
+            1 => (format!("(item / {both})"), format!("(item % {both})")),
+            _ => (format!("(item % {count})"), format!("(item / {count})")),
+        };
+        let start = format!("({line} / {inner} * ((int64){inner} * {points}) + {line} % {inner})");
+        let skipped = points - both;
+        let place = format!("{start} + ({row} + ({row} < {reach} ? 0 : {skipped})) * {inner}");
+        Some(Visit { count: count * both, place })
+    }
+}
+
+/// A kernel that does `lines` at every point that is visited: so many fields that are read, so many that are written.
 pub(super) fn pointwise<T: Real>(
     device: &Device,
-    len: usize,
+    visit: &Visit,
     name: &str,
     [read, written]: [usize; 2],
     lines: &[String],
@@ -338,7 +428,8 @@ pub(super) fn pointwise<T: Real>(
     let mut text = Text::new::<T>();
     text.define("FIELDS", parameters(read, written));
     text.define("THREADS", THREADS);
-    text.define("LENGTH", len);
+    text.define("LENGTH", visit.count);
+    text.define("PLACE(item)", format!("({})", visit.place));
     text.define_lines("POINT(at)", lines);
     text.push(include_str!("../../../kernels/pointwise.cu"));
     device.kernel(&text.source(name), "pointwise", [THREADS, 1, 1], 0)

@@ -154,18 +154,30 @@ impl Device {
         self.runtime.release(buffer);
     }
 
-    pub(super) fn upload(&self, data: &[u8], to: Handle) -> Result<()> {
+    /// Write to a buffer, `offset` bytes from its start, after all work queued before.
+    pub(super) fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
         let mut queue = self.queue();
         self.hand_over(&mut queue)?;
         queue.traffic.to_device += data.len() as u64;
-        self.runtime.upload(data, to, 0)
+        self.runtime.upload(data, to, offset)
     }
 
-    pub(super) fn download(&self, from: Handle, to: &mut [u8]) -> Result<()> {
+    /// Read from a buffer, `offset` bytes from its start, after all work queued before.
+    pub(super) fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
         let mut queue = self.queue();
         self.hand_over(&mut queue)?;
         queue.traffic.to_host += to.len() as u64;
-        self.runtime.download(from, 0, to)
+        self.runtime.download(from, offset, to)
+    }
+
+    /// Where a buffer lies in the memory of the device, where the driver tells.
+    pub(super) fn address(&self, buffer: Handle) -> Option<*mut u8> {
+        self.runtime.address(buffer)
+    }
+
+    /// Keep a refusal for the next call that returns a result.
+    pub(super) fn note(&self, result: Result<()>) {
+        self.queue().note(result);
     }
 
     /// The kernel `entry` of `source`, for blocks of `threads` threads and `on_chip` bytes. The same text is compiled

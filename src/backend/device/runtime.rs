@@ -130,6 +130,11 @@ pub(super) trait Runtime: Send + Sync {
     /// What the driver says, also of that work.
     fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()>;
 
+    /// Where a buffer lies in the memory of the device, where the driver tells.
+    fn address(&self, _: Handle) -> Option<*mut u8> {
+        None
+    }
+
     /// Copy the first `bytes` of one buffer to the start of another.
     ///
     /// # Errors

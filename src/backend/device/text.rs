@@ -38,6 +38,19 @@ impl Text {
         }
     }
 
+    /// A table of whole numbers in constant memory; none where there are none.
+    pub(super) fn integers(&mut self, name: &str, values: &[usize]) {
+        if !values.is_empty() {
+            let list: Vec<_> = values.iter().map(usize::to_string).collect();
+            let _ = writeln!(
+                self.0,
+                "CONSTANT int {name}[{}] = {{{}}};",
+                values.len(),
+                list.join(", ")
+            );
+        }
+    }
+
     /// More text.
     pub(super) fn push(&mut self, text: &str) {
         self.0.push_str(text);

@@ -10,9 +10,17 @@
 //! blocks send each other; all of that is linear and the same on every line, so that a method is a [`Plan`]: a list of
 //! small constant matrices applied to planes (one value a line), and of messages.
 
-mod plan;
+use super::LineOperator;
+use crate::real::Real;
 
+mod layout;
+mod plan;
+mod pointwise;
+
+pub use layout::Layout;
+pub(crate) use layout::Starts;
 pub use plan::{Ends, Message, Plan, Step, slot};
+pub(crate) use pointwise::{Parts, Source};
 
 /// How lines that are spread over ranks are solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,4 +57,19 @@ impl Method {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
+}
+
+/// Stub.
+pub(crate) fn distribute<T: Real>(
+    _: &LineOperator<T>,
+    _: &[usize],
+    _: usize,
+    _: Method,
+) -> Result<(LineOperator<T>, Plan), String> {
+    Err("not yet".into())
+}
+
+/// Stub.
+pub(crate) fn choose<T: Real>(_: &[&LineOperator<T>], _: &[usize]) -> Method {
+    Method::Transpose
 }

@@ -1,0 +1,39 @@
+// inflow: what comes in from the neighbours is added to the ends of the lines, out += C z.
+//   out      result of the block alone                                                    read and written
+//   columns  LEFT columns of LEFT_REACH values for the first points, then RIGHT columns of RIGHT_REACH for the last ones
+//   planes   z: plane LEFT_PLANE and on from the left, RIGHT_PLANE and on from the right            read
+//   traffic: the ends of `out` twice, the planes once (again from the caches)
+//   no on-chip memory, no barrier
+#define START(line) ((line) / INNER * ((int64)INNER * N) + (line) % INNER)
+// The points that change, side by side in memory for neighbouring threads.
+#define COUNT (LEFT_REACH + RIGHT_REACH < N ? LEFT_REACH + RIGHT_REACH : N)
+#if INNER == 1
+#define LINE_OF(at) ((at) / COUNT)
+#define ROW_OF(at) ((int)((at) % COUNT))
+#else
+#define LINE_OF(at) ((at) % LINES)
+#define ROW_OF(at) ((int)((at) / LINES))
+#endif
+
+KERNEL_OF(THREADS) void inflow(
+    GLOBAL REAL *restrict out, GLOBAL const REAL *restrict columns, GLOBAL const REAL *restrict planes)
+{
+    const int64 at = (int64)blockIdx.x * THREADS + threadIdx.x;
+    if (at >= (int64)LINES * COUNT) return;
+    const int64 line = LINE_OF(at);
+    const int row = ROW_OF(at);
+    const int m = row < LEFT_REACH || COUNT == N ? row : N - COUNT + row;
+    const int64 to = START(line) + (int64)m * INNER;
+    REAL sum = out[to];
+    if (m < LEFT_REACH) {
+        for (int c = 0; c < LEFT; ++c)
+            sum += columns[c * LEFT_REACH + m] * planes[(int64)(LEFT_PLANE + c) * LINES + line];
+    }
+    const int back = m - (N - RIGHT_REACH);
+    if (back >= 0) {
+        for (int c = 0; c < RIGHT; ++c)
+            sum += columns[LEFT * LEFT_REACH + c * RIGHT_REACH + back]
+                * planes[(int64)(RIGHT_PLANE + c) * LINES + line];
+    }
+    out[to] = sum;
+}

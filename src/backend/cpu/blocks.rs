@@ -1,0 +1,146 @@
+//! The host's part in lines that are spread over ranks.
+
+use rayon::prelude::*;
+
+use super::tile::SharedField;
+use super::{Cpu, Field, Program};
+use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
+use crate::error::Result;
+use crate::grid::Axis;
+use crate::real::Real;
+
+/// Lines whose sums are taken together, in the first cache.
+const BLOCK: usize = 512;
+
+/// Sums of planes, coefficients in the fields' precision.
+pub struct Combination<T> {
+    lines: usize,
+    sums: Vec<(usize, Vec<(usize, T)>)>,
+}
+
+impl<T: Real> Blocks for Cpu<T> {
+    type Combination = Combination<T>;
+
+    fn planes(&self, len: usize) -> Result<Field<T>> {
+        Ok(Field::zeros(len))
+    }
+
+    fn pack(
+        &self,
+        program: &Program<T>,
+        stage: usize,
+        read: &[&Field<T>],
+        write: &mut [&mut Field<T>],
+        planes: &mut [Field<T>],
+    ) {
+        self.pack(program, stage, read, write, planes);
+    }
+
+    fn complete(
+        &self,
+        program: &Program<T>,
+        read: &[&Field<T>],
+        write: &mut [&mut Field<T>],
+        planes: &[Field<T>],
+        beta: f64,
+        scale: f64,
+    ) {
+        self.complete(program, read, write, planes, (beta, scale));
+    }
+
+    fn combination(&self, lines: usize, sums: Sums) -> Result<Combination<T>> {
+        let rounded = |terms: Vec<(usize, f64)>| {
+            terms.into_iter().map(|(plane, coefficient)| (plane, T::of(coefficient))).collect()
+        };
+        let sums = sums.into_iter().map(|(to, terms)| (to, rounded(terms))).collect();
+        Ok(Combination { lines, sums })
+    }
+
+    fn combine(&self, combination: &Combination<T>, planes: &mut Field<T>) {
+        let Combination { lines, sums } = combination;
+        let planes = SharedField::new(planes);
+        let block = |index: usize| {
+            let first = index * BLOCK;
+            let count = BLOCK.min(lines - first);
+            for (to, terms) in sums {
+                // SAFETY: no two blocks share a value, and what is made is not read.
+                let to = unsafe { planes.slice_mut(to * lines + first, count) };
+                to.fill(T::ZERO);
+                for (plane, coefficient) in terms {
+                    // SAFETY: as above.
+                    let from = unsafe { planes.slice(plane * lines + first, count) };
+                    for (to, from) in to.iter_mut().zip(from) {
+                        *to += *coefficient * *from;
+                    }
+                }
+            }
+        };
+        self.within(|| (0..lines.div_ceil(BLOCK)).into_par_iter().for_each(block));
+    }
+
+    fn deal(&self, deal: &Deal, at: usize, field: &Field<T>, parts: &mut Field<T>) {
+        let parts = SharedField::new(parts);
+        self.for_each_share(deal, |part, m| {
+            let lines = deal.share(part);
+            let to = start(deal, part, m, at);
+            // SAFETY: one value a point and line, each of one share.
+            let to = unsafe { parts.slice_mut(to, lines.len()) };
+            for (line, to) in lines.zip(to) {
+                *to = field[position(deal, line, m)];
+            }
+        });
+    }
+
+    fn collect(&self, deal: &Deal, at: usize, parts: &Field<T>, field: &mut Field<T>) {
+        let field = SharedField::new(field);
+        self.for_each_share(deal, |part, m| {
+            let lines = deal.share(part);
+            let from = start(deal, part, m, at);
+            let from = &parts[from..from + lines.len()];
+            for (line, from) in lines.zip(from) {
+                // SAFETY: one value a point and line, each of one share.
+                unsafe { field.slice_mut(position(deal, line, m), 1)[0] = *from };
+            }
+        });
+    }
+
+    fn memory(&self, array: &mut Field<T>) -> Memory {
+        Memory::Host(array.as_mut_ptr().cast())
+    }
+
+    fn fetch(&self, array: &Field<T>, first: usize, to: &mut [T]) -> Result<()> {
+        to.copy_from_slice(&array[first..first + to.len()]);
+        Ok(())
+    }
+
+    fn put(&self, array: &mut Field<T>, first: usize, values: &[T]) -> Result<()> {
+        array[first..first + values.len()].copy_from_slice(values);
+        Ok(())
+    }
+}
+
+impl<T: Real> Cpu<T> {
+    /// Do `work` for every part and point of a line.
+    fn for_each_share(&self, deal: &Deal, work: impl Fn(usize, usize) + Sync + Send) {
+        let n = deal.points[deal.axis.index()];
+        let count = deal.parts * n;
+        self.within(|| (0..count).into_par_iter().for_each(|index| work(index / n, index % n)));
+    }
+}
+
+/// Where the lines of a part lie at point `m` for field `at`.
+fn start(deal: &Deal, part: usize, m: usize, at: usize) -> usize {
+    let lines = deal.share(part);
+    let n = deal.points[deal.axis.index()];
+    lines.start * n * deal.fields + (m * deal.fields + at) * lines.len()
+}
+
+/// Where point `m` of a line lies in the field.
+fn position(deal: &Deal, line: usize, m: usize) -> usize {
+    let [nx, ny, _] = deal.points;
+    match deal.axis {
+        Axis::X => line * nx + m,
+        Axis::Y => (line / nx * ny + m) * nx + line % nx,
+        Axis::Z => m * nx * ny + line,
+    }
+}

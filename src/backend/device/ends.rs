@@ -1,0 +1,137 @@
+//! The ends of lines that are blocks of longer ones: what is taken there for the neighbours, and what their inflow adds.
+
+use std::sync::Arc;
+
+use super::text::Text;
+use super::{Buffer, Device, Kernel};
+use crate::engine::distributed::{Ends, Starts, slot};
+use crate::error::Result;
+use crate::real::Real;
+
+const THREADS: usize = 128;
+
+/// Lines of a block along one axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lines {
+    /// Points of a line.
+    pub(super) points: usize,
+    /// Number of lines.
+    pub(super) count: usize,
+    /// Distance of neighbouring points of a line.
+    pub(super) inner: usize,
+}
+
+impl Lines {
+    /// What every kernel about lines is specialised to.
+    pub(super) fn define(&self, text: &mut Text) {
+        text.define("N", self.points);
+        text.define("LINES", self.count);
+        text.define("INNER", self.inner);
+        text.define("THREADS", THREADS);
+    }
+}
+
+/// The ends of the lines of one operand and of its result.
+pub(super) struct Joints<T> {
+    device: Arc<Device>,
+    pack: Kernel,
+    pack_blocks: [u32; 3],
+    weights: Buffer<T>,
+    inflow: Option<(Kernel, [u32; 3])>,
+    columns: Buffer<T>,
+}
+
+impl<T: Real> Joints<T> {
+    /// For planes that begin at `starts`.
+    ///
+    /// # Errors
+    /// What the driver or the compiler says.
+    pub(super) fn new(
+        device: &Arc<Device>,
+        ends: &Ends<T>,
+        lines: Lines,
+        starts: Starts,
+    ) -> Result<Self> {
+        let mut weights = Vec::new();
+        let [mut first, mut points, mut from_end, mut planes] = [const { Vec::new() }; 4];
+        for (at, rows) in ends.sources.iter().enumerate() {
+            for (plane, row) in rows.iter().enumerate() {
+                first.push(weights.len());
+                points.push(row.len());
+                from_end.push(usize::from(at == slot::TO_RIGHT || at == slot::TAIL));
+                planes.push(starts[at] + plane);
+                weights.extend_from_slice(row);
+            }
+        }
+        let rows = planes.len();
+        let mut text = Text::new::<T>();
+        lines.define(&mut text);
+        for (name, values) in
+            [("FIRST_WEIGHT", first), ("POINTS", points), ("FROM_END", from_end), ("PLANE", planes)]
+        {
+            text.integers(name, &values);
+        }
+        text.push(include_str!("../../../kernels/ranks/pack.cu"));
+        let block = [blocks(THREADS)?, 1, 1];
+        let pack = device.kernel(&text.source("pack.cu"), "pack", block, 0)?;
+        let pack_blocks = [blocks(lines.count.div_ceil(THREADS))?, blocks(rows)?, 1];
+        let longest = |columns: &[Vec<T>]| columns.iter().map(Vec::len).max().unwrap_or(0);
+        let reach = [longest(&ends.left), longest(&ends.right)];
+        let mut columns = Vec::new();
+        for column in &ends.left {
+            columns.extend_from_slice(column);
+            columns.resize(columns.len() + reach[0] - column.len(), T::ZERO);
+        }
+        for column in &ends.right {
+            columns.resize(columns.len() + reach[1] - column.len(), T::ZERO);
+            columns.extend_from_slice(column);
+        }
+        let count = (reach[0] + reach[1]).min(lines.points);
+        let inflow = if count == 0 {
+            None
+        } else {
+            let mut text = Text::new::<T>();
+            lines.define(&mut text);
+            let widths = [ends.left.len(), ends.right.len()];
+            let planes = [starts[slot::LEFT], starts[slot::RIGHT]];
+            for (side, name) in ["LEFT", "RIGHT"].into_iter().enumerate() {
+                text.define(name, widths[side]);
+                text.define(&format!("{name}_REACH"), reach[side]);
+                text.define(&format!("{name}_PLANE"), planes[side]);
+            }
+            text.push(include_str!("../../../kernels/ranks/inflow.cu"));
+            let kernel = device.kernel(&text.source("inflow.cu"), "inflow", block, 0)?;
+            Some((kernel, [blocks((lines.count * count).div_ceil(THREADS))?, 1, 1]))
+        };
+        Ok(Self {
+            pack,
+            pack_blocks,
+            weights: Buffer::from_host(device, &weights)?,
+            inflow,
+            columns: Buffer::from_host(device, &columns)?,
+            device: device.clone(),
+        })
+    }
+
+    /// Fill the planes that are made from the operand.
+    pub(super) fn pack(&self, operand: &Buffer<T>, planes: &Buffer<T>) {
+        if self.pack_blocks[1] > 0 {
+            let arguments = [operand.arg(), self.weights.arg(), planes.arg()];
+            self.device.launch::<T>(&self.pack, self.pack_blocks, &arguments);
+        }
+    }
+
+    /// Add what the inflow does to the result.
+    pub(super) fn add_inflow(&self, result: &Buffer<T>, planes: &Buffer<T>) {
+        if let Some((kernel, blocks)) = &self.inflow {
+            let arguments = [result.arg(), self.columns.arg(), planes.arg()];
+            self.device.launch::<T>(kernel, *blocks, &arguments);
+        }
+    }
+}
+
+/// A number of blocks or threads as a launch takes it.
+pub(super) fn blocks(count: usize) -> Result<u32> {
+    u32::try_from(count)
+        .map_err(|_| crate::Error::Device(format!("a launch of {count} blocks along one axis")))
+}

@@ -1,0 +1,241 @@
+//! A sweep along a split axis: blocks of lines, joined by what their ends tell each other.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::messages::{Part, Round, Staging, Underway};
+use super::{Blocks, Phase, Ranks, Sums};
+use crate::engine::distributed::{self, Layout, Method, Plan, Step};
+use crate::engine::{LineOperators, Op, Sweep};
+use crate::error::{Error, Result};
+use crate::grid::Axis;
+
+/// Which lines, and how they are solved.
+pub(super) struct Place {
+    pub(super) axis: Axis,
+    /// Points of this rank's block.
+    pub(super) block: [usize; 3],
+    /// Points of every block along the axis.
+    pub(super) lengths: Vec<usize>,
+    pub(super) method: Method,
+}
+
+/// A sweep ready to run on blocks of lines.
+pub struct Coupled<B: Blocks> {
+    axis: usize,
+    program: B::Program,
+    stages: Vec<Stage<B>>,
+    state: Mutex<State<B>>,
+}
+
+/// From the planes that one stage packs to its inflow.
+struct Stage<B: Blocks> {
+    steps: Vec<Ready<B>>,
+}
+
+enum Ready<B: Blocks> {
+    Combine(B::Combination),
+    Exchange(Round),
+}
+
+/// What changes while the sweep runs.
+struct State<B: Blocks> {
+    /// Of every stage.
+    planes: Vec<B::Field>,
+    staging: Vec<Staging<B::Real>>,
+}
+
+/// A sweep whose first messages are under way.
+pub(super) struct Begun<'a, B: Blocks> {
+    state: MutexGuard<'a, State<B>>,
+    waiting: Option<(usize, Underway)>,
+}
+
+impl<B: Blocks> Coupled<B> {
+    pub(super) fn new(
+        ranks: &Ranks<B>,
+        sweep: &Sweep,
+        place: Place,
+        ops: &[Op],
+        operators: &LineOperators<B::Real>,
+    ) -> Result<Self> {
+        let Place { axis, block, lengths, method } = place;
+        let position = ranks.decomposition.position(ranks.comm.rank())[axis.index()];
+        let mut plans = Vec::new();
+        let mut blocks = Vec::new();
+        for &op in ops {
+            let operator = operators.get(axis, op);
+            let (local, plan) = distributed::distribute(operator, &lengths, position, method)
+                .map_err(|sentence| refusal(&sentence, op, axis))?;
+            blocks.push((op, local));
+            plans.push((op, plan));
+        }
+        let blocks = LineOperators::along(axis, blocks);
+        let lines = block.iter().product::<usize>() / block[axis.index()];
+        let mut state = State { planes: Vec::new(), staging: Vec::new() };
+        let mut stages = Vec::new();
+        for applied in sweep.stages() {
+            let plan_of = |op: &Op| {
+                let found = plans.iter().find(|(known, _)| known == op);
+                found.map_or_else(|| unreachable!("collected from this sweep"), |(_, plan)| plan)
+            };
+            let plans: Vec<&Plan> = applied.iter().map(|(op, ..)| plan_of(op)).collect();
+            let widths: Vec<_> = plans.iter().map(|plan| plan.widths.clone()).collect();
+            let layout = Layout::new(&widths);
+            let len = (layout.planes() * lines).max(1);
+            state.planes.push(ranks.inner.planes(len)?);
+            state.staging.push(ranks.staging(len));
+            let steps = (0..plans[0].steps.len())
+                .map(|at| ready(ranks, &plans, &layout, at, lines))
+                .collect::<Result<_>>()?;
+            stages.push(Stage { steps });
+        }
+        let program = ranks.inner.program(sweep, axis, block, &blocks)?;
+        Ok(Self { axis: axis.index(), program, stages, state: Mutex::new(state) })
+    }
+
+    /// Pack the first stage and send what can be sent at once.
+    pub(super) fn begin(
+        &self,
+        ranks: &Ranks<B>,
+        read: &[&B::Field],
+        write: &mut [&mut B::Field],
+    ) -> Begun<'_, B> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        ranks.timed(Phase::Pack, || {
+            ranks.inner.pack(&self.program, 0, read, write, &mut state.planes);
+        });
+        let waiting = self.go_on(ranks, &mut state, 0, 0);
+        Begun { state, waiting }
+    }
+
+    /// Everything else.
+    pub(super) fn finish(
+        &self,
+        ranks: &Ranks<B>,
+        begun: Begun<'_, B>,
+        read: &[&B::Field],
+        write: &mut [&mut B::Field],
+        beta: f64,
+        scale: f64,
+    ) {
+        let Begun { mut state, mut waiting } = begun;
+        for (at, stage) in self.stages.iter().enumerate() {
+            if at > 0 {
+                ranks.timed(Phase::Pack, || {
+                    ranks.inner.pack(&self.program, at, read, write, &mut state.planes);
+                });
+                waiting = self.go_on(ranks, &mut state, at, 0);
+            }
+            while let Some((step, underway)) = waiting {
+                if let Ready::Exchange(round) = &stage.steps[step] {
+                    let State { planes, staging } = &mut *state;
+                    let (planes, staging) = (&mut planes[at], &staging[at]);
+                    ranks.await_round(self.axis, underway, round, planes, staging);
+                }
+                waiting = self.go_on(ranks, &mut state, at, step + 1);
+            }
+        }
+        ranks.timed(Phase::Local, || {
+            ranks.inner.complete(&self.program, read, write, &state.planes, beta, scale);
+        });
+    }
+
+    /// Carry out the steps of stage `at` from step `from` on, until messages are under way or all is done.
+    fn go_on(
+        &self,
+        ranks: &Ranks<B>,
+        state: &mut State<B>,
+        at: usize,
+        from: usize,
+    ) -> Option<(usize, Underway)> {
+        let State { planes, staging } = state;
+        let (planes, staging) = (&mut planes[at], &mut staging[at]);
+        for (step, ready) in self.stages[at].steps.iter().enumerate().skip(from) {
+            match ready {
+                Ready::Combine(sums) => {
+                    ranks.timed(Phase::Reduced, || ranks.inner.combine(sums, planes));
+                }
+                Ready::Exchange(round) => {
+                    return Some((step, ranks.post(self.axis, round, planes, staging)));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Step `at` of the plans of all operands.
+fn ready<B: Blocks>(
+    ranks: &Ranks<B>,
+    plans: &[&Plan],
+    layout: &Layout,
+    at: usize,
+    lines: usize,
+) -> Result<Ready<B>> {
+    if let Step::Exchange { send, receive } = &plans[0].steps[at] {
+        let part = |message: &distributed::Message| Part {
+            peer: message.peer,
+            values: layout.slots[message.slots.start] * lines
+                ..layout.slots[message.slots.end] * lines,
+        };
+        let parts = |messages: &[distributed::Message]| -> Vec<Part> {
+            messages.iter().map(part).filter(|part| !part.values.is_empty()).collect()
+        };
+        return Ok(Ready::Exchange(Round { send: parts(send), receive: parts(receive) }));
+    }
+    let mut sums = Sums::new();
+    for (operand, plan) in plans.iter().enumerate() {
+        let Step::Combine { to, terms } = &plan.steps[at] else {
+            unreachable!("plans of one method have the same steps");
+        };
+        for row in 0..plan.widths[*to] {
+            let mut sum = Vec::new();
+            for (slot, matrix) in terms {
+                let first = layout.starts[operand][*slot];
+                let entries = matrix[row].iter().enumerate().filter(|(_, entry)| **entry != 0.0);
+                sum.extend(entries.map(|(column, entry)| (first + column, *entry)));
+            }
+            sums.push((layout.starts[operand][*to] + row, sum));
+        }
+    }
+    Ok(Ready::Combine(ranks.inner.combination(lines, sums)?))
+}
+
+/// A method that cannot do what it is asked for is a mistake of the input.
+fn refusal(sentence: &str, op: Op, axis: Axis) -> Error {
+    let along = format!("{axis:?}").to_lowercase();
+    Error::Config(vec![
+        format!("error: {sentence}"),
+        format!("       that is {} along {along}", op.name()),
+        "1 error; nothing was run".into(),
+    ])
+}
+
+impl<B: Blocks> Ranks<B> {
+    /// How lines of `lengths` points a rank are solved for all of `ops` together: as was asked for, else by
+    /// [`distributed::choose`].
+    pub(super) fn method_for(
+        &self,
+        axis: Axis,
+        ops: &[Op],
+        operators: &LineOperators<B::Real>,
+        lengths: &[usize],
+    ) -> Result<Method> {
+        let operators: Vec<_> = ops.iter().map(|op| operators.get(axis, *op)).collect();
+        let names: Vec<_> = ops.iter().map(|op| op.name()).collect();
+        let along = format!("{axis:?}").to_lowercase();
+        let auto = distributed::choose(&operators, lengths);
+        // A filter reaches farther than the derivatives beside it: asking for a fast method means the latter.
+        let falls_back = ops == [Op::Filter] && self.method == Some(Method::Neighbour);
+        let (method, why) = match self.method {
+            Some(_) if falls_back && auto != Method::Neighbour => {
+                (auto, "its reach is longer than the blocks")
+            }
+            Some(method) => (method, "as asked"),
+            None if auto == Method::Neighbour => (auto, "blocks are longer than the reach"),
+            None => (auto, "blocks are shorter than the reach of `neighbour`"),
+        };
+        self.choose(format!("{} along {along}: `{}`, {why}", names.join(", "), method.name()));
+        Ok(method)
+    }
+}

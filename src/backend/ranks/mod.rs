@@ -1,0 +1,343 @@
+//! Many ranks as one backend: each holds a block of every field on a backend of its own.
+//!
+//! Along an axis that is not split a sweep runs on the block as it would on a whole grid. Along a split axis its lines
+//! are blocks of longer ones: what the operators need of the neighbours goes through the steps of a
+//! [`Plan`](crate::engine::distributed::Plan), or whole lines travel (`transpose`).
+
+mod blocks;
+mod coupled;
+mod messages;
+mod phases;
+mod transposed;
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use blocks::{Blocks, Deal, Memory, Sums};
+pub use messages::Route;
+pub use phases::{Phase, PhaseTimes};
+
+use crate::backend::Backend;
+use crate::comm::{Communicator, Sent, Solo};
+use crate::config::ComputeConfig;
+use crate::engine::distributed::Method;
+use crate::engine::{Formula, LineOperators, Op, Sweep};
+use crate::error::{Error, Result};
+use crate::grid::{Axis, Block, Decomposition};
+use coupled::Coupled;
+use phases::Clock;
+use transposed::Transposed;
+
+/// A grid spread over ranks, each block on a backend `B`.
+pub struct Ranks<B: Blocks> {
+    inner: B,
+    comm: Arc<dyn Communicator>,
+    decomposition: Decomposition,
+    /// The ranks along the lines of each axis that go through this one.
+    lines: [Box<dyn Communicator>; 3],
+    method: Option<Method>,
+    route: Route,
+    clock: Clock,
+    choices: Mutex<Vec<String>>,
+    trouble: Mutex<Option<Error>>,
+}
+
+/// A sweep ready to run on a block.
+pub enum Program<B: Blocks> {
+    /// Its lines are whole, or it has no operators.
+    Local(B::Program),
+    /// Its lines are blocks of longer ones.
+    Coupled(Coupled<B>),
+    /// Its lines are made whole.
+    Transposed(Transposed<B>),
+}
+
+impl<B: Blocks> Ranks<B> {
+    /// A grid spread over the ranks of `comm`; `inner` is open for fields of this rank's block. Collective.
+    ///
+    /// # Errors
+    /// Where the backend has no memory left, and where a library says that it takes addresses of a device and does not.
+    ///
+    /// # Panics
+    /// Where the decomposition is one for another number of ranks.
+    pub fn new(
+        inner: B,
+        comm: Arc<dyn Communicator>,
+        decomposition: Decomposition,
+        compute: &ComputeConfig,
+    ) -> Result<Self> {
+        assert_eq!(decomposition.size(), comm.size(), "ranks and blocks");
+        let [i, j, k] = decomposition.position(comm.rank());
+        let [px, py, _] = decomposition.ranks;
+        let lines =
+            [comm.split(j + py * k, i), comm.split(i + px * k, j), comm.split(i + px * j, k)];
+        let route = Route::find(&inner, &*comm, compute.device_aware)?;
+        Ok(Self {
+            inner,
+            comm,
+            decomposition,
+            lines,
+            method: compute.distributed,
+            route,
+            clock: Clock::default(),
+            choices: Mutex::default(),
+            trouble: Mutex::default(),
+        })
+    }
+
+    /// The backend of this rank's block.
+    pub fn inner(&self) -> &B {
+        &self.inner
+    }
+
+    /// How the grid is cut.
+    pub fn decomposition(&self) -> Decomposition {
+        self.decomposition
+    }
+
+    /// How messages travel.
+    pub fn route(&self) -> Route {
+        self.route
+    }
+
+    /// Which method was chosen for which operators, a sentence each, in the order in which programs were made.
+    pub fn choices(&self) -> Vec<String> {
+        self.choices.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What this rank sent along the axes so far.
+    pub fn sent(&self) -> Sent {
+        let along = self.lines.iter().map(|line| line.sent());
+        along.fold(Sent::default(), |all, line| Sent {
+            messages: all.messages + line.messages,
+            bytes: all.bytes + line.bytes,
+        })
+    }
+
+    /// Seconds spent in the phases of sweeps along split axes so far. On a device they are those of the host, unless
+    /// [`Ranks::wait_for_phases`].
+    pub fn phases(&self) -> PhaseTimes {
+        self.clock.times()
+    }
+
+    /// Let every phase end when its work is done, so that its time is its own. It hides nothing behind anything then.
+    pub fn wait_for_phases(&self, wait: bool) {
+        self.clock.wait(wait);
+    }
+
+    /// Keep what went wrong for the next who can be told.
+    fn note(&self, result: Result<()>) {
+        if let Err(error) = result {
+            let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+            trouble.get_or_insert(error);
+        }
+    }
+
+    fn told(&self) -> Result<()> {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).take();
+        trouble.map_or(Ok(()), Err)
+    }
+
+    fn choose(&self, sentence: String) {
+        let mut choices = self.choices.lock().unwrap_or_else(PoisonError::into_inner);
+        if !choices.contains(&sentence) {
+            tracing::info!("{sentence}");
+            choices.push(sentence);
+        }
+    }
+}
+
+impl<B: Blocks> Backend for Ranks<B> {
+    type Real = B::Real;
+    type Field = B::Field;
+    type Program = Program<B>;
+    type Prepared<F: Send + Sync + 'static> = B::Prepared<F>;
+
+    /// One rank.
+    fn open(compute: &ComputeConfig, len: usize) -> Result<Self> {
+        Self::new(B::open(compute, len)?, Arc::new(Solo), Decomposition::ONE, compute)
+    }
+
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn threads(&self) -> usize {
+        self.inner.threads()
+    }
+
+    fn simd(&self) -> &'static str {
+        self.inner.simd()
+    }
+
+    fn device_name(&self) -> Option<String> {
+        self.inner.device_name()
+    }
+
+    fn comm(&self) -> &dyn Communicator {
+        &*self.comm
+    }
+
+    fn block(&self, points: [usize; 3]) -> Block {
+        self.decomposition.block(self.comm.rank(), points)
+    }
+
+    fn finish(&self) -> Result<()> {
+        self.told()?;
+        self.inner.finish()
+    }
+
+    fn field(&self, values: Vec<B::Real>) -> Result<B::Field> {
+        self.inner.field(values)
+    }
+
+    fn zeros(&self, len: usize) -> Result<B::Field> {
+        self.inner.zeros(len)
+    }
+
+    fn values<'a>(&self, field: &'a B::Field) -> Result<Cow<'a, [B::Real]>> {
+        self.told()?;
+        self.inner.values(field)
+    }
+
+    fn copy(&self, from: &B::Field, to: &mut B::Field) {
+        self.inner.copy(from, to);
+    }
+
+    fn clear(&self, field: &mut B::Field) {
+        self.inner.clear(field);
+    }
+
+    fn program(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators<B::Real>,
+    ) -> Result<Program<B>> {
+        let block = self.block(points).points;
+        let a = axis.index();
+        if self.decomposition.ranks[a] == 1 || sweep.stages().is_empty() {
+            return Ok(Program::Local(self.inner.program(sweep, axis, block, operators)?));
+        }
+        let mut ops: Vec<Op> = sweep.stages().iter().flatten().map(|(op, ..)| *op).collect();
+        ops.sort_unstable_by_key(|op| *op as usize);
+        ops.dedup();
+        let lengths = self.decomposition.lengths(a, points[a]);
+        let method = self.method_for(axis, &ops, operators, &lengths)?;
+        if method == Method::Transpose {
+            let place = transposed::Place { axis, block, lengths };
+            return Ok(Program::Transposed(Transposed::new(self, sweep, place, operators)?));
+        }
+        let place = coupled::Place { axis, block, lengths, method };
+        Ok(Program::Coupled(Coupled::new(self, sweep, place, &ops, operators)?))
+    }
+
+    fn run(
+        &self,
+        program: &Program<B>,
+        read: &[&B::Field],
+        write: &mut [&mut B::Field],
+        beta: f64,
+        scale: f64,
+    ) {
+        self.run_all(std::slice::from_ref(program), read, write, beta, scale);
+    }
+
+    /// Along all axes the messages of the first stage are under way before the first sweep begins, and sweeps that need
+    /// none come first.
+    fn run_all(
+        &self,
+        programs: &[Program<B>],
+        read: &[&B::Field],
+        write: &mut [&mut B::Field],
+        beta: f64,
+        scale: f64,
+    ) {
+        let mut begun: Vec<_> = programs
+            .iter()
+            .map(|program| match program {
+                Program::Coupled(coupled) => Some(coupled.begin(self, read, write)),
+                _ => None,
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..programs.len()).collect();
+        order.sort_by_key(|&at| !matches!(programs[at], Program::Local(_)));
+        for (place, at) in order.into_iter().enumerate() {
+            let beta = if place == 0 { beta } else { 1.0 };
+            match (&programs[at], begun[at].take()) {
+                (Program::Coupled(coupled), Some(begun)) => {
+                    coupled.finish(self, begun, read, write, beta, scale);
+                }
+                (Program::Transposed(transposed), _) => {
+                    transposed.run(self, read, write, beta, scale);
+                }
+                (Program::Local(program), _) => {
+                    self.timed(Phase::Local, || {
+                        self.inner.run(program, read, write, beta, scale);
+                    });
+                }
+                (Program::Coupled(_), None) => unreachable!("every coupled program was begun"),
+            }
+        }
+    }
+
+    fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<B::Prepared<F>> {
+        self.inner.mapping(formula)
+    }
+
+    fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<B::Prepared<F>> {
+        self.inner.summing(formula)
+    }
+
+    fn maximising<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: F,
+    ) -> Result<B::Prepared<F>> {
+        self.inner.maximising(formula)
+    }
+
+    fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &B::Prepared<F>,
+        read: [&B::Field; R],
+        write: [&mut B::Field; W],
+        parameters: [f64; P],
+    ) {
+        self.inner.map(formula, read, write, parameters);
+    }
+
+    fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &B::Prepared<F>,
+        read: [&B::Field; R],
+        parameters: [f64; P],
+    ) -> Result<[f64; W]> {
+        self.told()?;
+        let mut sums = self.inner.sum(formula, read, parameters)?;
+        self.comm.sum(&mut sums);
+        Ok(sums)
+    }
+
+    fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &B::Prepared<F>,
+        read: [&B::Field; R],
+        parameters: [f64; P],
+    ) -> Result<[f64; W]> {
+        self.told()?;
+        let mut largest = self.inner.max(formula, read, parameters)?;
+        self.comm.max(&mut largest);
+        Ok(largest)
+    }
+
+    fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {
+        self.inner.within(work)
+    }
+}

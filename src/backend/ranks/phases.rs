@@ -1,0 +1,82 @@
+//! Where the time of sweeps along split axes goes.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::{Blocks, Ranks};
+
+/// A part of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Sweeps over whole lines, products, and the local solves of blocks with what the inflow adds.
+    Local,
+    /// Making of fields what is sent.
+    Pack,
+    /// Posting messages and waiting for them, copies between device and host included.
+    Communicate,
+    /// The matrices between the messages: the reduced systems.
+    Reduced,
+}
+
+impl Phase {
+    /// All, in the order of the variants.
+    pub const ALL: [Phase; 4] = [Phase::Local, Phase::Pack, Phase::Communicate, Phase::Reduced];
+
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Local => "local",
+            Phase::Pack => "pack",
+            Phase::Communicate => "communicate",
+            Phase::Reduced => "reduced",
+        }
+    }
+}
+
+/// Seconds of every [`Phase`], in the order of its variants.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PhaseTimes(pub [f64; 4]);
+
+impl PhaseTimes {
+    /// Seconds of one phase.
+    pub fn of(&self, phase: Phase) -> f64 {
+        self.0[phase as usize]
+    }
+
+    /// What was spent since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self(std::array::from_fn(|at| self.0[at] - before.0[at]))
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Clock {
+    times: Mutex<PhaseTimes>,
+    waits: AtomicBool,
+}
+
+impl Clock {
+    pub(super) fn times(&self) -> PhaseTimes {
+        *self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn wait(&self, wait: bool) {
+        self.waits.store(wait, Ordering::Relaxed);
+    }
+}
+
+impl<B: Blocks> Ranks<B> {
+    /// Add the time that `work` takes to `phase`.
+    pub(super) fn timed<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> R {
+        let start = Instant::now();
+        let result = work();
+        if self.clock.waits.load(Ordering::Relaxed) {
+            self.note(self.inner.finish());
+        }
+        let mut times = self.clock.times.lock().unwrap_or_else(PoisonError::into_inner);
+        times.0[phase as usize] += start.elapsed().as_secs_f64();
+        result
+    }
+}

@@ -1,0 +1,159 @@
+//! A sweep taken apart into what is done point by point and the operators between.
+
+use std::collections::HashMap;
+
+use crate::engine::{Expr, Monomial, Op, Operation, Sweep, SweepBuilder, Value};
+
+/// Where an operand is found as a whole field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Among the fields that the sweep reads.
+    Read(usize),
+    /// Among those that it writes.
+    Written(usize),
+    /// Result of an operator, counted in the order of the stages.
+    Result(usize),
+    /// Product of this stage.
+    Product(usize),
+}
+
+/// Operators that do not depend on each other, after the products that they are applied to.
+pub(crate) struct Stage {
+    /// Stores product j to field j of those it writes. It reads, one after another, the fields that the sweep reads, those
+    /// that it writes, and the results of the operators of earlier stages.
+    pub(crate) products: Sweep,
+    /// Number of products.
+    pub(crate) count: usize,
+    /// (operator, operand), in the order of their results.
+    pub(crate) applied: Vec<(Op, Source)>,
+}
+
+/// A sweep in parts. It has `read` fields to read and `written` to write, and `results` fields that operators make.
+pub(crate) struct Parts {
+    pub(crate) stages: Vec<Stage>,
+    /// What is stored and added in the end. It reads the fields that the sweep reads, and then all results; it writes what
+    /// the sweep writes.
+    pub(crate) last: Sweep,
+    pub(crate) read: usize,
+    pub(crate) written: usize,
+    pub(crate) results: usize,
+}
+
+impl Parts {
+    pub(crate) fn of(sweep: &Sweep) -> Self {
+        let after = |slot: Option<usize>| slot.map_or(0, |slot| slot + 1);
+        let operations = &sweep.operations;
+        let read = after(operations.iter().filter_map(read_slot).max());
+        let written = after(operations.iter().filter_map(written_slot).max());
+        let mut results = HashMap::new();
+        let mut stages = Vec::new();
+        for applied in sweep.stages() {
+            let builder = SweepBuilder::new();
+            let part = Part { sweep, builder: &builder, results: &results, read };
+            let mut count = 0;
+            let mut operands = Vec::new();
+            for (op, operand, _) in &applied {
+                let field = operand.as_value().and_then(|value| part.field(value));
+                let source = field.unwrap_or_else(|| {
+                    builder.store(count, part.expression(operand, Some(written)));
+                    count += 1;
+                    Source::Product(count - 1)
+                });
+                operands.push((*op, source));
+            }
+            for (.., result) in &applied {
+                let next = results.len();
+                results.insert(*result, next);
+            }
+            stages.push(Stage { products: builder.build(), count, applied: operands });
+        }
+        let builder = SweepBuilder::new();
+        let part = Part { sweep, builder: &builder, results: &results, read };
+        // What is read of a field that is written is asked for before anything is written to it.
+        for operation in operations {
+            if let Operation::Add { expr, .. } | Operation::Store { expr, .. } = operation {
+                part.expression(expr, None);
+            }
+        }
+        for operation in operations {
+            match operation {
+                Operation::Add { slot, expr } => builder.add(*slot, part.expression(expr, None)),
+                Operation::Store { slot, expr } => {
+                    builder.store(*slot, part.expression(expr, None));
+                }
+                _ => {}
+            }
+        }
+        Self { stages, last: builder.build(), read, written, results: results.len() }
+    }
+}
+
+fn read_slot(operation: &Operation) -> Option<usize> {
+    match operation {
+        Operation::Read { slot, .. } => Some(*slot),
+        _ => None,
+    }
+}
+
+fn written_slot(operation: &Operation) -> Option<usize> {
+    match operation {
+        Operation::Previous { slot, .. }
+        | Operation::Add { slot, .. }
+        | Operation::Store { slot, .. } => Some(*slot),
+        _ => None,
+    }
+}
+
+/// One of the pointwise sweeps, while it is written.
+struct Part<'a> {
+    sweep: &'a Sweep,
+    builder: &'a SweepBuilder,
+    results: &'a HashMap<Value, usize>,
+    read: usize,
+}
+
+impl Part<'_> {
+    fn origin(&self, value: Value) -> &Operation {
+        let made = |operation: &&Operation| operation.result() == Some(value);
+        let found = self.sweep.operations.iter().find(made);
+        found.unwrap_or_else(|| unreachable!("a value without origin"))
+    }
+
+    /// The field that a value is.
+    fn field(&self, value: Value) -> Option<Source> {
+        match self.origin(value) {
+            Operation::Read { slot, .. } => Some(Source::Read(*slot)),
+            Operation::Previous { slot, .. } => Some(Source::Written(*slot)),
+            Operation::Apply { .. } => Some(Source::Result(self.results[&value])),
+            _ => None,
+        }
+    }
+
+    /// An expression in this sweep's own values. `written`: number of fields that the whole sweep writes, where this one
+    /// finds them among those it reads.
+    fn expression(&self, expr: &Expr, written: Option<usize>) -> Expr {
+        let term = |monomial: &Monomial| Monomial {
+            coefficient: monomial.coefficient,
+            factors: monomial.factors.iter().map(|&value| self.value(value, written)).collect(),
+        };
+        Expr(expr.0.iter().map(term).collect())
+    }
+
+    fn value(&self, value: Value, written: Option<usize>) -> Value {
+        match self.origin(value) {
+            Operation::Read { slot, .. } => self.builder.read(*slot),
+            Operation::Previous { slot, .. } => match written {
+                Some(_) => self.builder.read(self.read + slot),
+                None => self.builder.previous(*slot),
+            },
+            Operation::Apply { .. } => {
+                let first = self.read + written.unwrap_or(0);
+                self.builder.read(first + self.results[&value])
+            }
+            Operation::Let { expr, .. } => self.builder.define(self.expression(expr, written)),
+            Operation::Add { .. } | Operation::Store { .. } => {
+                unreachable!("these make no value")
+            }
+        }
+    }
+}
