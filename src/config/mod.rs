@@ -17,6 +17,7 @@ pub use read::{load, parse};
 use std::path::PathBuf;
 
 use crate::cases::{Case, Domain};
+use crate::engine::distributed::Method;
 use crate::lines::LineSolver;
 use crate::physics::Gas;
 use crate::scheme::{SchemeFamily, Tableau};
@@ -137,8 +138,8 @@ pub enum StepSize {
 pub struct ComputeConfig {
     /// Where fields live.
     pub backend: Backend,
-    /// Number of the device among those of its interface.
-    pub device: usize,
+    /// Number of the device among those of its interface; `None` gives each rank of a host the next.
+    pub device: Option<usize>,
     /// Threads; `None` is one per core.
     pub threads: Option<usize>,
     /// Precision of the fields.
@@ -147,6 +148,12 @@ pub struct ComputeConfig {
     pub line_solver: Option<LineSolver>,
     /// How a device solves lines along y and z.
     pub pencils: Pencils,
+    /// How lines that are spread over ranks are solved; `None` is the best for each operator.
+    pub distributed: Option<Method>,
+    /// Ranks along x, y and z; `None` is the best for their number.
+    pub ranks: Option<[usize; 3]>,
+    /// Whether messages go from device to device.
+    pub device_aware: DeviceAware,
 }
 
 /// Where fields live and loops run.
@@ -160,6 +167,17 @@ pub enum Backend {
     Cuda,
     /// A GPU of any maker, or a CPU through PoCL.
     OpenCl,
+}
+
+/// Whether MPI is given addresses in the memory of CUDA devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceAware {
+    /// Where the library says that it takes them, and a first message arrives.
+    Auto,
+    /// Whatever the library says. One that does not take them crashes.
+    Force,
+    /// Never: messages go through the memory of the host.
+    Off,
 }
 
 /// How lines along y and z, whose points lie far apart, are solved on a device.
