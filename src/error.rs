@@ -44,6 +44,14 @@ pub enum Error {
     /// A GPU, its driver or its compiler refused.
     #[error("{0}")]
     Device(String),
+    /// What went wrong on one of many ranks, and all of them know of.
+    #[error("{message}")]
+    Elsewhere {
+        /// What `main` prints there.
+        message: String,
+        /// The exit code there.
+        exit_code: u8,
+    },
     /// A file could not be read or written.
     #[error("{}: {source}", .path.display())]
     Io {
@@ -69,10 +77,24 @@ impl Error {
         move |source| Error::Io { path, source }
     }
 
+    /// What is printed: lines that begin with "error".
+    pub fn report(&self) -> String {
+        match self {
+            Error::Config(_) | Error::Elsewhere { .. } => self.to_string(),
+            other => format!("error: {other}"),
+        }
+    }
+
+    /// Whether all ranks have this error. Where they have not, the rank that has it must end the others.
+    pub fn is_everywhere(&self) -> bool {
+        matches!(self, Error::Elsewhere { .. } | Error::Diverged { .. })
+    }
+
     /// The exit code of the program: 1 a run failed, 2 usage or configuration.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Config(_) | Error::RunExists { .. } => 2,
+            Error::Elsewhere { exit_code, .. } => *exit_code,
             Error::Diverged { .. } | Error::Device(_) | Error::Io { .. } | Error::Format { .. } => {
                 1
             }

@@ -1,5 +1,6 @@
 //! The command line: arguments to configuration to run. The only place that prints an error and sets an exit code.
 
+use std::collections::BTreeSet;
 use std::convert::identity;
 use std::fs::File;
 use std::io::Write;
@@ -7,11 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread::sleep;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use kolmo::backend::device::{Api, DeviceInfo, cuda, devices};
 use kolmo::bench::Bench;
 use kolmo::cases::{Case, NAMES, input};
+use kolmo::comm::{self, Communicator};
 use kolmo::config::{self, Config};
 use kolmo::io::progress::tell;
 use kolmo::io::{RunDirectory, write_report};
@@ -82,38 +86,74 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match execute(Arguments::parse().command) {
-        Ok(code) => code,
-        Err(error @ Error::Config(_)) => {
-            tell(&error.to_string());
-            ExitCode::from(error.exit_code())
-        }
-        Err(error) => {
-            tell(&format!("error: {error}"));
-            ExitCode::from(error.exit_code())
-        }
-    }
+    let command = match Arguments::try_parse() {
+        Ok(arguments) => arguments.command,
+        Err(usage) if comm::is_first() => usage.exit(),
+        Err(usage) => return silent(u8::try_from(usage.exit_code()).unwrap_or(2)),
+    };
+    let comm = match comm::world() {
+        Ok(comm) => comm,
+        Err(error) => return refuse(&error),
+    };
+    // Dropped after all else: the end of MPI, where ranks wait for each other.
+    execute(command, &comm).unwrap_or_else(|error| end(&error, &*comm))
 }
 
-fn execute(command: Command) -> Result<ExitCode> {
+/// What every process finds for itself, and one tells.
+fn refuse(error: &Error) -> ExitCode {
+    if !comm::is_first() {
+        return silent(error.exit_code());
+    }
+    tell(&error.report());
+    ExitCode::from(error.exit_code())
+}
+
+/// End while the first process speaks: a launcher ends the others as soon as one has failed.
+fn silent(code: u8) -> ExitCode {
+    sleep(Duration::from_millis(500));
+    ExitCode::from(code)
+}
+
+/// Tell an error, once; where other ranks do not know of it, end them.
+fn end(error: &Error, comm: &dyn Communicator) -> ExitCode {
+    if comm.size() > 1 && !error.is_everywhere() {
+        tell(&format!("{}: {}", comm::speaker(comm), error.report()));
+        comm.abort(error.exit_code());
+    }
+    if comm.rank() == 0 {
+        tell(&error.report());
+    }
+    // All ranks have told before one ends: a launcher ends the others then.
+    comm.barrier();
+    ExitCode::from(error.exit_code())
+}
+
+fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     match command {
         Command::Run { input, set, out, backend, device, overwrite } => {
-            start(&Typed { input, set, backend, device, out }, overwrite)
+            return start(&Typed { input, set, backend, device, out }, overwrite, comm);
         }
-        Command::Init { case } => say(built_in(&case)?),
+        Command::Info => return info(&**comm),
+        _ => {}
+    }
+    // The rest needs one rank.
+    if comm.rank() > 0 {
+        return comm::agree(&**comm, Ok(ExitCode::SUCCESS));
+    }
+    let done = match command {
+        Command::Init { case } => built_in(&case).and_then(say),
         Command::Cases => {
             let cases = NAMES.iter().filter_map(|name| Case::default_for(name));
             say(&cases
                 .map(|case| format!("{:18} {}\n", case.name(), case.summary()))
                 .collect::<String>())
         }
-        Command::Info => info(),
         Command::Bench { what } => measure(&what),
-        Command::Plot { run_dir } => {
-            write_report(&run_dir)?;
-            say(&format!("{}\n", run_dir.join("report.html").display()))
-        }
-    }
+        Command::Plot { run_dir } => write_report(&run_dir)
+            .and_then(|()| say(&format!("{}\n", run_dir.join("report.html").display()))),
+        Command::Run { .. } | Command::Info => Ok(ExitCode::SUCCESS),
+    };
+    comm::agree(&**comm, done)
 }
 
 /// The built-in input of a case.
@@ -165,7 +205,30 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn start(typed: &Typed, overwrite: bool) -> Result<ExitCode> {
+fn start(typed: &Typed, overwrite: bool, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+    let config = comm::agree(&**comm, prepared(typed, overwrite, comm.rank()))?;
+    let path = config.output.directory.clone();
+    let stop = Arc::new(AtomicBool::new(false));
+    comm::agree(&**comm, watch_signals(&stop))?;
+    match run(&config, &path, log_to, &stop, comm.clone())? {
+        Ending::Finished => Ok(ExitCode::SUCCESS),
+        Ending::Stopped => {
+            if comm.rank() == 0 {
+                tell(&format!(
+                    "stopped early, as asked; what was computed is in {}\n\
+                     this version writes no checkpoints; from the beginning: {}",
+                    path.display(),
+                    typed.again()
+                ));
+            }
+            comm.barrier();
+            Ok(ExitCode::from(3))
+        }
+    }
+}
+
+/// The configuration, of a run that may go where it is to go: rank 0 looks there.
+fn prepared(typed: &Typed, overwrite: bool, rank: usize) -> Result<Config> {
     let mut set = typed.set.clone();
     set.extend(typed.backend.iter().map(|name| format!("compute.backend={name}")));
     set.extend(typed.device.iter().map(|index| format!("compute.device={index}")));
@@ -173,27 +236,20 @@ fn start(typed: &Typed, overwrite: bool) -> Result<ExitCode> {
     if let Some(out) = &typed.out {
         config.output.directory = out.clone();
     }
-    let path = config.output.directory.clone();
-    check_directory(&path, overwrite, typed)?;
-    let stop = Arc::new(AtomicBool::new(false));
+    if rank == 0 {
+        check_directory(&config.output.directory, overwrite, typed)?;
+    }
+    Ok(config)
+}
+
+/// A signal sets `stop`; the second ends the program at once.
+fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
     for signal in [SIGINT, SIGTERM] {
-        // The second signal ends the program at once.
         let watch = signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
             .and_then(|_| signal_hook::flag::register(signal, stop.clone()));
         watch.map_err(Error::io("signal handler"))?;
     }
-    match run(&config, &path, log_to, &stop)? {
-        Ending::Finished => Ok(ExitCode::SUCCESS),
-        Ending::Stopped => {
-            tell(&format!(
-                "stopped early, as asked; what was computed is in {}\n\
-                 this version writes no checkpoints; from the beginning: {}",
-                path.display(),
-                typed.again()
-            ));
-            Ok(ExitCode::from(3))
-        }
-    }
+    Ok(())
 }
 
 /// Refuse a path that is no directory, or that holds a run which may not be replaced.
@@ -252,17 +308,25 @@ fn log_to(path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn info() -> Result<ExitCode> {
+fn info(comm: &dyn Communicator) -> Result<ExitCode> {
+    let ranks = ranks(comm);
+    if comm.rank() > 0 {
+        return comm::agree(comm, Ok(ExitCode::SUCCESS));
+    }
+    comm::agree(comm, machine().and_then(|machine| say(&(machine + &ranks))))
+}
+
+/// What this host has.
+fn machine() -> Result<String> {
     let cpu = kolmo::backend::cpu::Cpu::<f64>::new(None)?;
     let machine = kolmo::io::summary::Machine::here(cpu.threads(), cpu.simd(), None);
-    say(&format!(
+    Ok(format!(
         "kolmo    {}\n\
          cpu      {}\n\
          cores    {}\n\
          threads  {}\n\
          simd     {}\n\
-         {}{}{}\
-         mpi      not used by this version; one rank\n",
+         {}{}{}",
         env!("CARGO_PKG_VERSION"),
         machine.cpu,
         machine.cores,
@@ -272,6 +336,28 @@ fn info() -> Result<ExitCode> {
         compiler(),
         listed("opencl", &devices(Api::OpenCl)),
     ))
+}
+
+/// The library that ranks talk by, and the ranks. Collective.
+fn ranks(comm: &dyn Communicator) -> String {
+    let Some(library) = comm::library() else {
+        return "mpi      not built in: `cargo install --path . --features mpi`; one rank\n".into();
+    };
+    let hosts = comm.gather(comm::host().as_bytes()).unwrap_or_default();
+    let hosts = hosts.iter().collect::<BTreeSet<_>>().len();
+    let aware = match comm.says_device_aware() {
+        _ if comm.size() == 1 => "",
+        Some(true) => "         says that it takes addresses in the memory of CUDA devices\n",
+        Some(false) => "         says that it takes no addresses in the memory of devices\n",
+        None => "         does not say whether it takes addresses in the memory of devices\n",
+    };
+    let many =
+        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    format!(
+        "mpi      {library}\n         {} on {}\n{aware}",
+        many(comm.size(), "rank"),
+        many(hosts, "host")
+    )
 }
 
 /// The devices of an interface, a line or more for each, or why there are none.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use kolmo::Error;
 use kolmo::cases::{Case, Domain, NAMES, Start, TaylorGreen, input};
 use kolmo::config::{
-    Backend, Config, Convection, EnergyForm, FilterConfig, Pencils, Precision, Schedule, StepSize,
-    Variable, ViscousForm, parse,
+    Backend, Config, Convection, DeviceAware, EnergyForm, FilterConfig, Pencils, Precision,
+    Schedule, StepSize, Variable, ViscousForm, parse,
 };
 use kolmo::lines::LineSolver;
 use kolmo::physics::Viscosity;
@@ -35,7 +35,9 @@ fn three_keys_are_enough_and_the_rest_has_the_documented_defaults() {
     assert_eq!(config.time.integrator.name, "hale64");
     assert_eq!(config.time.step, StepSize::Cfl(0.8));
     assert_eq!((config.time.end, config.time.max_steps), (Some(1.0), None));
-    assert_eq!((config.compute.backend, config.compute.device), (Backend::Auto, 0));
+    assert_eq!((config.compute.backend, config.compute.device), (Backend::Auto, None));
+    assert_eq!((config.compute.distributed, config.compute.ranks), (None, None));
+    assert_eq!(config.compute.device_aware, DeviceAware::Auto);
     assert_eq!((config.compute.line_solver, config.compute.pencils), (None, Pencils::Strided));
     assert_eq!((config.compute.threads, config.compute.precision), (None, Precision::F64));
     assert_eq!(config.output.directory, PathBuf::from("runs/taylor-green"));
@@ -78,7 +80,7 @@ fn every_energy_form_goes_with_every_convective_form() {
 
 #[test]
 fn a_resolved_configuration_reads_back_as_the_same() {
-    let sets: [&[&str]; 11] = [
+    let sets: [&[&str]; 13] = [
         &[],
         &[
             "case.reynolds=inf",
@@ -97,6 +99,8 @@ fn a_resolved_configuration_reads_back_as_the_same() {
         ],
         &["compute.backend=cuda", "compute.device=3", "compute.line_solver=chunked"],
         &["compute.backend=opencl", "compute.pencils=permuted"],
+        &["compute.distributed=transpose", "compute.ranks=[2, 3, 1]", "compute.device_aware=off"],
+        &["compute.ranks=auto", "compute.device=auto", "compute.device_aware=force"],
         &["output.fields.every_wall=3600", "output.fields.variables=[\"vorticity\", \"density\"]"],
     ];
     for set in sets {

@@ -21,6 +21,8 @@ mod lines;
 mod lines_tables;
 mod mms;
 mod operators;
+#[cfg(feature = "mpi")]
+mod ranks;
 mod scheme;
 mod tgv;
 mod waves;

@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, Args, Subcommand};
 
-use crate::config::{self, ComputeConfig, Pencils, Precision};
+use crate::config::{self, ComputeConfig, DeviceAware, Pencils, Precision};
 use crate::engine::closed_min_points;
 use crate::error::Result;
 use crate::grid::Axis;
@@ -209,11 +209,14 @@ impl Bench {
                 "opencl" => config::Backend::OpenCl,
                 _ => config::Backend::Auto,
             },
-            device: common.device,
+            device: Some(common.device),
             threads: common.threads.map(usize::from),
             precision: if common.precision == "f32" { Precision::F32 } else { Precision::F64 },
             line_solver: None,
             pencils: if pencils == "permuted" { Pencils::Permuted } else { Pencils::Strided },
+            distributed: None,
+            ranks: None,
+            device_aware: DeviceAware::Auto,
         }
     }
 }

@@ -23,7 +23,8 @@ pub(super) struct Setup {
 
 impl Setup {
     pub(super) fn new(compute: ComputeConfig) -> Result<Self> {
-        let device = choose(&compute)?.map(|(api, index)| Device::open(api, index)).transpose()?;
+        let device =
+            choose(&compute, 0)?.map(|(api, index)| Device::open(api, index)).transpose()?;
         Ok(Self { device, compute })
     }
 

@@ -3,35 +3,44 @@
 //! Messages are bytes at an address, which may lie in host memory or, where the library takes such addresses, in the
 //! memory of a device. What they mean is known to the callers only.
 
+mod launcher;
+#[cfg(feature = "mpi")]
+mod mpi;
+pub mod placement;
 mod solo;
+mod world;
 
+#[cfg(feature = "mpi")]
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 pub use solo::Solo;
+pub use world::{is_first, library, speaker, world};
 
 /// A message on its way. Its memory must stay where it is, unread and unwritten, until [`Communicator::wait`] returns.
 #[derive(Debug)]
 #[must_use = "a message is complete when it was waited for"]
-pub struct Request(pub(crate) u64);
+pub struct Request(#[cfg_attr(not(feature = "mpi"), expect(dead_code))] pub(crate) u64);
 
 /// What a rank sent so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Messages to other ranks; one for each other rank in an all-to-all.
+    /// Messages to other ranks; in an all-to-all one for each that is sent something.
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
 /// Counts what is sent.
+#[cfg(feature = "mpi")]
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
     messages: AtomicU64,
     bytes: AtomicU64,
 }
 
+#[cfg(feature = "mpi")]
 impl Counter {
     /// One message of `bytes` bytes.
     pub(crate) fn add(&self, bytes: usize) {
@@ -60,7 +69,7 @@ pub trait Communicator: Send + Sync {
     fn local(&self) -> (usize, usize);
 
     /// Begin to send `bytes` bytes at `data` to rank `to`. Messages between the same two ranks with the same `tag`
-    /// arrive in the order in which they were sent. Nothing is sent where `bytes` is 0, and nothing may be received.
+    /// (0 to 32766) arrive in the order in which they were sent. Nothing is sent where `bytes` is 0, and nothing may be received.
     ///
     /// # Safety
     /// The memory must be readable, and not be written or freed before [`Communicator::wait`] was called with the result.
@@ -119,8 +128,41 @@ pub trait Communicator: Send + Sync {
 /// The first error that any rank has, on all of them; else what this rank has. Collective.
 ///
 /// # Errors
-/// That error. On other ranks than the one it happened on it is [`crate::Error::Elsewhere`].
+/// That error: [`Error::Elsewhere`] on all ranks, where there is more than one.
+#[allow(clippy::cast_precision_loss, reason = "ranks are few")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a rank")]
 pub fn agree<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> {
-    let _ = comm;
-    result
+    if comm.size() == 1 {
+        return result;
+    }
+    let mut first = [if result.is_err() { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
+    comm.max(&mut first);
+    if first[0] == f64::NEG_INFINITY {
+        return result;
+    }
+    let told = result.err().map_or(Vec::new(), |error| {
+        let (report, code) = (error.report(), error.exit_code());
+        let whose = if comm.rank() == 0 { String::new() } else { speaker(comm) + ": " };
+        [&[code], whose.as_bytes(), report.as_bytes()].concat()
+    });
+    let told = comm.broadcast(-first[0] as usize, told);
+    let (code, message) = told.split_first().unwrap_or((&1, &[]));
+    Err(Error::Elsewhere {
+        exit_code: *code,
+        message: String::from_utf8_lossy(message).into_owned(),
+    })
+}
+
+/// The name of this host.
+pub fn host() -> String {
+    #[cfg(unix)]
+    {
+        let mut name = [0_u8; 256];
+        // SAFETY: that many bytes are there; the last one stays zero.
+        unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+        let length = name.iter().position(|&byte| byte == 0).unwrap_or(0);
+        String::from_utf8_lossy(&name[..length]).into_owned()
+    }
+    #[cfg(not(unix))]
+    std::env::var("COMPUTERNAME").unwrap_or_default()
 }

@@ -138,8 +138,8 @@ pub enum StepSize {
 pub struct ComputeConfig {
     /// Where fields live.
     pub backend: Backend,
-    /// Number of the device among those of its interface.
-    pub device: usize,
+    /// Number of the device among those of its interface; `None` gives each rank of a host the next.
+    pub device: Option<usize>,
     /// Threads; `None` is one per core.
     pub threads: Option<usize>,
     /// Precision of the fields.
@@ -154,6 +154,12 @@ pub struct ComputeConfig {
     pub device_aware: DeviceAware,
     /// How a device solves lines along y and z.
     pub pencils: Pencils,
+    /// How lines that are spread over ranks are solved; `None` is the best for each operator.
+    pub distributed: Option<Method>,
+    /// Ranks along x, y and z; `None` is the best for their number.
+    pub ranks: Option<[usize; 3]>,
+    /// Whether messages go from device to device.
+    pub device_aware: DeviceAware,
 }
 
 /// Where fields live and loops run.

@@ -6,11 +6,12 @@ use super::problems::Problems;
 use super::section::{FILTER_ALPHA, POSITIVE, Section, WordOrTable};
 use super::value::{Place, Table};
 use super::{
-    Backend, ComputeConfig, Config, Convection, EnergyForm, FilterConfig, GridConfig, Pencils,
-    Precision, SchemeConfig, StepSize, TimeConfig, ViscousForm, case, document, output,
+    Backend, ComputeConfig, Config, Convection, DeviceAware, EnergyForm, FilterConfig, GridConfig,
+    Pencils, Precision, SchemeConfig, StepSize, TimeConfig, ViscousForm, case, document, output,
 };
 use crate::Result;
 use crate::cases::{Case, Domain};
+use crate::engine::distributed::Method;
 use crate::lines::LineSolver;
 use crate::physics::{Gas, Viscosity};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
@@ -21,6 +22,8 @@ pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
 const MOST_POINTS: i32 = 65536;
 /// Most threads that a user may ask for.
 const MOST_THREADS: u64 = 4096;
+/// Most ranks along an axis that a user may ask for.
+const MOST_RANKS: i32 = MOST_POINTS;
 /// Largest number of a device that a user may ask for.
 const LAST_DEVICE: u64 = 1023;
 /// `time.cfl` where the user gives neither it nor `dt`.
@@ -50,6 +53,8 @@ pub(super) const BACKENDS: [(&str, Backend); 4] = [
 ];
 pub(super) const PENCILS: [(&str, Pencils); 2] =
     [("strided", Pencils::Strided), ("permuted", Pencils::Permuted)];
+pub(super) const DEVICE_AWARE: [(&str, DeviceAware); 3] =
+    [("auto", DeviceAware::Auto), ("force", DeviceAware::Force), ("off", DeviceAware::Off)];
 
 /// Read the input file at `path`, changed by `overrides`, the `key.path=value` of each `--set`.
 ///
@@ -268,7 +273,7 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
 /// `[compute]`
 fn compute(section: &Section<'_>) -> ComputeConfig {
     let backend = section.choice("backend", &BACKENDS).unwrap_or(Backend::Auto);
-    let device = section.integer("device", 0, LAST_DEVICE).unwrap_or(0);
+    let device = section.integer_or_auto("device", 0, LAST_DEVICE);
     let threads = section.integer_or_auto("threads", 1, MOST_THREADS);
     let precisions = [("f64", Precision::F64), ("f32", Precision::F32)];
     let precision = section.choice("precision", &precisions).unwrap_or(Precision::F64);
@@ -282,7 +287,7 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
             let advice = "use `--backend cuda` or `--backend opencl`, or take this out";
             section.reject_value(key, why, advice);
         };
-        if device != 0 {
+        if device.is_some_and(|device| device != 0) {
             refuse("device", "the CPU is one device, number 0");
         }
         if line_solver.is_some_and(|solver| solver != LineSolver::Thomas) {
@@ -292,14 +297,16 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
             refuse("pencils", "the CPU solves lines where they lie");
         }
     }
-    let one_rank = "this version of kolmo runs on one rank";
-    let distributed =
-        ["auto", "neighbour", "pcr", "gather", "transpose", "chain"].map(|name| (name, name));
-    if section.choice("distributed", &distributed).is_some_and(|name| name != "auto") {
-        section.reject_value("distributed", one_rank, "use `auto`, or take this out");
-    }
-    if section.get("ranks").is_some_and(|item| item.value.to_string() != "\"auto\"") {
-        section.reject_value("ranks", one_rank, "use `auto`, or take this out");
+    let methods: Vec<(&str, Option<Method>)> = std::iter::once(("auto", None))
+        .chain(Method::ALL.map(|method| (method.name(), Some(method))))
+        .collect();
+    let distributed = section.choice("distributed", &methods).flatten();
+    let ranks = section.integers_or_auto("ranks", 1, MOST_RANKS);
+    let device_aware = section.choice("device_aware", &DEVICE_AWARE);
+    if device_aware == Some(DeviceAware::Force) && matches!(backend, Backend::Cpu | Backend::OpenCl)
+    {
+        let why = "only messages of `--backend cuda` can go from device to device";
+        section.reject_value("device_aware", why, "use `auto`, or take this out");
     }
     section.finish();
     ComputeConfig {
@@ -307,10 +314,13 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
         ranks: None,
         device_aware: crate::config::DeviceAware::Auto,
         backend,
-        device: usize::try_from(device).unwrap_or(0),
+        device: device.and_then(|device| usize::try_from(device).ok()),
         threads: threads.and_then(|threads| usize::try_from(threads).ok()),
         precision,
         line_solver,
         pencils,
+        distributed,
+        ranks: ranks.map(|ranks| ranks.map(|along| usize::try_from(along).unwrap_or(1))),
+        device_aware: device_aware.unwrap_or(DeviceAware::Auto),
     }
 }

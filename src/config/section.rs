@@ -258,6 +258,26 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// `N` whole numbers from `least` to `most`, one per axis; `None` for "auto" too.
+    pub(super) fn integers_or_auto<const N: usize>(
+        &self,
+        key: &'static str,
+        least: i32,
+        most: i32,
+    ) -> Option<[i32; N]> {
+        match self.get(key)?.value {
+            Value::String(word) if word == "auto" => None,
+            Value::Array(_) => self.integers(key, least, most),
+            _ => {
+                let allowed = format!(
+                    "must be \"auto\" or an array of {N} whole numbers from {least} to {most}"
+                );
+                self.reject_value(key, &allowed, "");
+                None
+            }
+        }
+    }
+
     /// Any text but the empty one.
     pub(super) fn text(&self, key: &'static str) -> Option<&'a str> {
         let item = self.get(key)?;

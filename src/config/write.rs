@@ -3,10 +3,11 @@
 use std::fmt::{Display, Write};
 
 use super::case::{MODES, SHAPES, STARTS};
-use super::read::{BACKENDS, CONVECTIONS, ENERGIES, PENCILS, VISCOUS};
+use super::read::{BACKENDS, CONVECTIONS, DEVICE_AWARE, ENERGIES, PENCILS, VISCOUS};
 use super::value::number;
 use super::{Config, FilterConfig, Precision, Schedule, SchemeConfig, StepSize};
 use crate::cases::Case;
+use crate::engine::distributed::Method;
 use crate::lines::LineSolver;
 use crate::physics::Viscosity;
 
@@ -129,7 +130,10 @@ impl Config {
     fn write_compute(&self, text: &mut Text) {
         text.section("compute");
         text.word("backend", name(&BACKENDS, self.compute.backend));
-        text.key("device", self.compute.device);
+        match self.compute.device {
+            None => text.word("device", "auto"),
+            Some(device) => text.key("device", device),
+        }
         match self.compute.threads {
             None => text.word("threads", "auto"),
             Some(threads) => text.key("threads", threads),
@@ -137,9 +141,12 @@ impl Config {
         text.word("precision", self.compute.precision.name());
         text.word("line_solver", self.compute.line_solver.map_or("auto", LineSolver::name));
         text.word("pencils", name(&PENCILS, self.compute.pencils));
-        for key in ["distributed", "ranks"] {
-            text.word(key, "auto");
+        text.word("distributed", self.compute.distributed.map_or("auto", Method::name));
+        match self.compute.ranks {
+            None => text.word("ranks", "auto"),
+            Some(ranks) => text.key("ranks", format!("{ranks:?}")),
         }
+        text.word("device_aware", name(&DEVICE_AWARE, self.compute.device_aware));
     }
 
     fn write_output(&self, text: &mut Text) {

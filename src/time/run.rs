@@ -46,9 +46,10 @@ pub fn run(
     directory: &Path,
     log: impl Fn(&Path) -> Result<()>,
     stop: &Arc<AtomicBool>,
+    _comm: Arc<dyn crate::comm::Communicator>,
 ) -> Result<Ending> {
     let compute = &config.compute;
-    let chosen = choose(compute)?;
+    let chosen = choose(compute, 0)?;
     if compute.backend == config::Backend::Auto
         && !matches!(chosen, Some((Api::Cuda, _)))
         && let Some(reason) = why_not_cuda()

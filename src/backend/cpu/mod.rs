@@ -20,6 +20,7 @@ pub use blocks::Combination;
 pub use field::Field;
 pub use program::Program;
 
+use crate::comm::placement;
 use crate::error::{Error, Result};
 use crate::real::Real;
 use run::Scratch;
@@ -43,8 +44,21 @@ impl<T: Real> Cpu<T> {
     /// # Errors
     /// Where the system does not give the threads.
     pub fn new(threads: Option<usize>) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads.unwrap_or(0))
+        Self::with(rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)))
+    }
+
+    /// A backend with one thread on each of `cores`, by the system's numbers, where it stays.
+    ///
+    /// # Errors
+    /// Where the system does not give the threads.
+    pub fn pinned(cores: &[usize]) -> Result<Self> {
+        let threads = rayon::ThreadPoolBuilder::new().num_threads(cores.len());
+        let cores = cores.to_vec();
+        Self::with(threads.start_handler(move |i| placement::pin(cores[i])))
+    }
+
+    fn with(threads: rayon::ThreadPoolBuilder) -> Result<Self> {
+        let pool = threads
             .thread_name(|i| format!("kolmo-{i}"))
             .build()
             .map_err(|e| Error::Config(vec![format!("error: cannot start the threads: {e}")]))?;

@@ -6,22 +6,23 @@ use crate::error::{Error, Result};
 use crate::lines::LineSolver;
 
 /// The device that `compute` asks for; `None` is the CPU. `auto` takes CUDA where it can be used, else a GPU of OpenCL,
-/// else the CPU.
+/// else the CPU. Where no number is asked for, the ranks of a host take its devices in turn: `local_rank` is this one's
+/// place among them.
 ///
 /// # Errors
 /// Where there is no such device, or it cannot do what is asked of it: what there is, and the way out.
-pub fn choose(compute: &ComputeConfig) -> Result<Option<(Api, usize)>> {
-    let index = compute.device;
+pub fn choose(compute: &ComputeConfig, local_rank: usize) -> Result<Option<(Api, usize)>> {
+    let wanted = Wanted { index: compute.device, local_rank };
     let of = |api| devices(api).unwrap_or_default();
     let chosen = match compute.backend {
         Backend::Cpu => None,
         Backend::Cuda => {
-            let device = pick(Api::Cuda, devices(Api::Cuda).map_err(refusal)?, index)?;
-            cuda::compiler(index).map_err(refusal)?;
+            let device = pick(Api::Cuda, devices(Api::Cuda).map_err(refusal)?, wanted)?;
+            cuda::compiler(device.index).map_err(refusal)?;
             Some(device)
         }
-        Backend::OpenCl => Some(pick(Api::OpenCl, of(Api::OpenCl), index)?),
-        Backend::Auto => best(of(Api::Cuda), || of(Api::OpenCl), compute)?,
+        Backend::OpenCl => Some(pick(Api::OpenCl, of(Api::OpenCl), wanted)?),
+        Backend::Auto => best(of(Api::Cuda), || of(Api::OpenCl), compute, wanted)?,
     };
     match chosen {
         Some(device) => {
@@ -46,33 +47,46 @@ fn refusal(why: Error) -> Error {
     Error::Config(vec![format!("error: {why}")])
 }
 
+/// Which of several devices.
+#[derive(Clone, Copy)]
+struct Wanted {
+    index: Option<usize>,
+    local_rank: usize,
+}
+
 /// The device of `auto`; `None` is the CPU.
 fn best(
     cuda: Vec<DeviceInfo>,
     open_cl: impl FnOnce() -> Vec<DeviceInfo>,
     compute: &ComputeConfig,
+    wanted: Wanted,
 ) -> Result<Option<DeviceInfo>> {
     if !cuda.is_empty() && cuda::compiler(0).is_ok() {
-        return pick(Api::Cuda, cuda, compute.device).map(Some);
+        return pick(Api::Cuda, cuda, wanted).map(Some);
     }
     let fits = |device: &DeviceInfo| device.is_gpu && precision_fits(device, compute.precision);
     let gpus: Vec<DeviceInfo> = open_cl().into_iter().filter(fits).collect();
-    if gpus.is_empty() && compute.device == 0 {
-        return Ok(None);
-    }
-    match gpus.iter().find(|gpu| gpu.index == compute.device).or(gpus.first()) {
-        Some(gpu) if compute.device == 0 || gpu.index == compute.device => Ok(Some(gpu.clone())),
-        _ => Err(Error::Config(vec![
-            format!("error: compute.device = {}: there is no such GPU on this machine", compute.device),
+    let found = match (wanted.index, gpus.len()) {
+        (None | Some(0), 0) => return Ok(None),
+        (None, count) => gpus.get(wanted.local_rank % count),
+        // The first that fits may not be the first there is.
+        (Some(0), _) => gpus.first(),
+        (Some(index), _) => gpus.iter().find(|gpu| gpu.index == index),
+    };
+    found.cloned().map(Some).ok_or_else(|| {
+        let index = wanted.index.unwrap_or(0);
+        Error::Config(vec![
+            format!("error: compute.device = {index}: there is no such GPU on this machine"),
             "       `kolmo info` lists the devices; name the interface too, as in `--backend opencl`"
                 .to_string(),
-        ])),
-    }
+        ])
+    })
 }
 
-/// Number `index` of `devices`.
-fn pick(api: Api, devices: Vec<DeviceInfo>, index: usize) -> Result<DeviceInfo> {
+/// The one of `devices` that is wanted.
+fn pick(api: Api, devices: Vec<DeviceInfo>, wanted: Wanted) -> Result<DeviceInfo> {
     let count = devices.len();
+    let index = wanted.index.unwrap_or(wanted.local_rank % count.max(1));
     devices.into_iter().find(|device| device.index == index).ok_or_else(|| {
         let name = api.name();
         let what = match count {

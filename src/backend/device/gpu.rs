@@ -114,7 +114,7 @@ impl<T: Real> Backend for Gpu<T> {
     type Prepared<F: Send + Sync + 'static> = Prepared<F>;
 
     fn open(compute: &ComputeConfig, len: usize) -> Result<Self> {
-        let Some((api, index)) = choose(compute)? else {
+        let Some((api, index)) = choose(compute, 0)? else {
             return Err(Error::Device("no GPU was found; `kolmo info` says why".into()));
         };
         Self::configured(Device::open(api, index)?, len, compute)

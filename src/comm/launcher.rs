@@ -1,0 +1,71 @@
+//! What started this process: a launcher of parallel programs says so in the environment.
+
+use std::env;
+
+/// (rank, number of ranks) as launchers name them: Open MPI; MPICH, Intel MPI and others with its launcher; MVAPICH2;
+/// Flux; Slurm, which sets the second in job steps only, not in the script of a job; any with PMIx.
+const NAMES: [(&str, &str); 6] = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
+    ("PMIX_RANK", ""),
+];
+
+/// This process among those that were started together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Launched {
+    /// Its number.
+    pub(super) rank: usize,
+    /// How many there are, where the launcher tells.
+    pub(super) size: Option<usize>,
+}
+
+impl Launched {
+    /// `None` where this process was started alone.
+    pub(super) fn here() -> Option<Self> {
+        Self::from(|name| env::var(name).ok()?.parse().ok())
+    }
+
+    fn from(variable: impl Fn(&str) -> Option<usize>) -> Option<Self> {
+        let found = NAMES.iter().find_map(|(rank, size)| {
+            let (rank, counts) = (variable(rank)?, !size.is_empty());
+            match variable(size) {
+                None if counts => None,
+                size => Some(Self { rank, size }),
+            }
+        })?;
+        // One process needs no library, and in an interactive job step it may not even start.
+        (found.size != Some(1)).then_some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(set: &[(&str, usize)]) -> Option<Launched> {
+        Launched::from(|name| set.iter().find(|(known, _)| *known == name).map(|(_, value)| *value))
+    }
+
+    #[test]
+    fn every_launcher_is_recognised() {
+        for (rank, size) in &NAMES[..5] {
+            let three_of_four = Launched { rank: 3, size: Some(4) };
+            assert_eq!(seen(&[(rank, 3), (size, 4)]), Some(three_of_four), "{rank}");
+        }
+        assert_eq!(seen(&[("PMIX_RANK", 3)]), Some(Launched { rank: 3, size: None }));
+    }
+
+    #[test]
+    fn a_process_that_is_alone_is_not_launched() {
+        assert_eq!(seen(&[]), None);
+        assert_eq!(seen(&[("OMPI_COMM_WORLD_RANK", 0), ("OMPI_COMM_WORLD_SIZE", 1)]), None);
+        // The script of a job of four tasks.
+        assert_eq!(seen(&[("SLURM_PROCID", 0), ("SLURM_NTASKS", 4)]), None);
+        // An interactive step, which its library is told of too.
+        let step = [("SLURM_PROCID", 0), ("SLURM_STEP_NUM_TASKS", 1), ("PMIX_RANK", 0)];
+        assert_eq!(seen(&step), None);
+    }
+}

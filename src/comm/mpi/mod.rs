@@ -1,0 +1,411 @@
+//! Ranks by MPI. Its errors are left fatal: the library ends the program on all ranks.
+
+mod bytes;
+
+use std::ffi::{c_char, c_int};
+use std::mem::size_of;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mpi::Threading;
+use mpi::environment::{Universe, initialize_with_threading};
+use mpi::ffi::{self, MPI_Comm, MPI_Request};
+
+use super::world::refusal;
+use super::{Communicator, Counter, Request, Sent};
+use crate::error::Result;
+use bytes::Bytes;
+
+/// Tags of messages are below it; it is the largest that every library has.
+const GATHER: c_int = 32767;
+/// Seconds after which a program that cannot even be ended is killed.
+const PATIENCE: u32 = 10;
+
+/// MPI is asked for calls from any thread, but one at a time: this is held by the thread that calls. A thread that
+/// waits for messages thus keeps the others from calling; what it waits for must have been sent.
+static CALLS: Mutex<()> = Mutex::new(());
+
+fn calling() -> MutexGuard<'static, ()> {
+    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A group of ranks of MPI.
+pub(super) struct Mpi {
+    group: MPI_Comm,
+    rank: usize,
+    size: usize,
+    local: (usize, usize),
+    sent: Counter,
+    /// Of the world only: ends MPI when it is dropped.
+    universe: Option<Universe>,
+}
+
+// SAFETY: the handle is a name of something in the library, and all calls with it are made one at a time.
+unsafe impl Send for Mpi {}
+// SAFETY: as above.
+unsafe impl Sync for Mpi {}
+
+impl Mpi {
+    /// Start MPI: all ranks.
+    pub(super) fn start() -> Result<Self> {
+        let Some((universe, granted)) = initialize_with_threading(Threading::Serialized) else {
+            return Err(refusal("MPI was started twice", ""));
+        };
+        if granted < Threading::Serialized {
+            let what = format!("{} takes calls from one thread only", library());
+            return Err(refusal(&what, "Kolmo needs a library that was built with threads"));
+        }
+        // SAFETY: a constant of the library.
+        let mut world = Self::of(unsafe { ffi::RSMPI_COMM_WORLD });
+        world.universe = Some(universe);
+        Ok(world)
+    }
+
+    /// Collective.
+    fn of(group: MPI_Comm) -> Self {
+        let _calling = calling();
+        let (rank, size) = place(group);
+        // SAFETY: pointers to values that outlive the calls; the group of this host is freed once.
+        let local = unsafe {
+            let mut host = ffi::RSMPI_COMM_NULL;
+            let (kind, info) = (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL);
+            ffi::MPI_Comm_split_type(group, kind, 0, info, &raw mut host);
+            let local = place(host);
+            ffi::MPI_Comm_free(&raw mut host);
+            local
+        };
+        Self { group, rank, size, local, sent: Counter::default(), universe: None }
+    }
+
+    fn count(&self, bytes: usize, to: usize) {
+        if to != self.rank && bytes > 0 {
+            self.sent.add(bytes);
+        }
+    }
+
+    /// `send`, without counting.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn begin_send(&self, data: *const u8, bytes: usize, to: usize, tag: c_int) -> Request {
+        let _calling = calling();
+        let bytes = Bytes::new(bytes);
+        // SAFETY: the caller keeps the memory until the request was waited for.
+        packed(unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            let (count, datatype) = (bytes.count, bytes.datatype);
+            let request_at = &raw mut request;
+            ffi::MPI_Isend(data.cast(), count, datatype, int(to), tag, self.group, request_at);
+            request
+        })
+    }
+
+    /// `receive`.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn begin_receive(
+        &self,
+        data: *mut u8,
+        bytes: usize,
+        from: usize,
+        tag: c_int,
+    ) -> Request {
+        let _calling = calling();
+        let bytes = Bytes::new(bytes);
+        // SAFETY: the caller keeps the memory until the request was waited for.
+        packed(unsafe {
+            let mut request = ffi::RSMPI_REQUEST_NULL;
+            let (count, datatype) = (bytes.count, bytes.datatype);
+            let request_at = &raw mut request;
+            ffi::MPI_Irecv(data.cast(), count, datatype, int(from), tag, self.group, request_at);
+            request
+        })
+    }
+
+    fn reduce(&self, values: &mut [f64], operation: ffi::MPI_Op) {
+        let _calling = calling();
+        for part in values.chunks_mut(1 << 30) {
+            let mut result = part.to_vec();
+            // SAFETY: both are of that many values. MPI requires that all ranks receive identical results (MPI 3.1,
+            // §5.9.6).
+            unsafe {
+                ffi::MPI_Allreduce(
+                    part.as_ptr().cast(),
+                    result.as_mut_ptr().cast(),
+                    int(part.len()),
+                    ffi::RSMPI_DOUBLE,
+                    operation,
+                    self.group,
+                );
+            }
+            part.copy_from_slice(&result);
+        }
+    }
+
+    /// Make `data` on all ranks what it is on `root`; it is of one length on all.
+    fn spread(&self, root: usize, data: &mut [u8]) {
+        // Where an empty list points to has a meaning for some libraries.
+        if data.is_empty() {
+            return;
+        }
+        let _calling = calling();
+        let bytes = Bytes::new(data.len());
+        // SAFETY: that many bytes are there.
+        unsafe {
+            let data = data.as_mut_ptr().cast();
+            ffi::MPI_Bcast(data, bytes.count, bytes.datatype, int(root), self.group);
+        }
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        let _calling = calling();
+        if self.universe.is_none() && !mpi::environment::is_finalized() {
+            // SAFETY: the group was made by `split` and is freed once.
+            unsafe { ffi::MPI_Comm_free(&raw mut self.group) };
+        }
+    }
+}
+
+impl Communicator for Mpi {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn local(&self) -> (usize, usize) {
+        self.local
+    }
+
+    unsafe fn send(&self, data: *const u8, bytes: usize, to: usize, tag: i32) -> Request {
+        debug_assert!((0..GATHER).contains(&tag));
+        if bytes == 0 {
+            return nothing();
+        }
+        self.count(bytes, to);
+        // SAFETY: as the caller promises.
+        unsafe { self.begin_send(data, bytes, to, tag) }
+    }
+
+    unsafe fn receive(&self, data: *mut u8, bytes: usize, from: usize, tag: i32) -> Request {
+        debug_assert!((0..GATHER).contains(&tag));
+        if bytes == 0 {
+            return nothing();
+        }
+        // SAFETY: as the caller promises.
+        unsafe { self.begin_receive(data, bytes, from, tag) }
+    }
+
+    fn wait(&self, requests: Vec<Request>) {
+        let _calling = calling();
+        let mut requests: Vec<MPI_Request> = requests.into_iter().map(unpacked).collect();
+        // SAFETY: that many requests are there, each from a call above.
+        unsafe {
+            ffi::MPI_Waitall(
+                int(requests.len()),
+                requests.as_mut_ptr(),
+                ffi::RSMPI_STATUSES_IGNORE,
+            );
+        }
+    }
+
+    // Not MPI_Alltoallv, whose distances have 32 bits and which every rank would have to leave at once where one of
+    // them is longer: here each rank describes its long blocks by datatypes of its own.
+    unsafe fn all_to_all(
+        &self,
+        from: *const u8,
+        send: &[(usize, usize)],
+        to: *mut u8,
+        receive: &[(usize, usize)],
+    ) {
+        send.iter().enumerate().for_each(|(rank, &(_, bytes))| self.count(bytes, rank));
+        let _calling = calling();
+        // Where an empty list points to has a meaning for some libraries.
+        let mut nothing = 0_u8;
+        let is_empty = |blocks: &[(usize, usize)]| blocks.iter().all(|&(_, bytes)| bytes == 0);
+        let from = if is_empty(send) { &raw const nothing } else { from };
+        let to = if is_empty(receive) { &raw mut nothing } else { to };
+        let described = |blocks: &[(usize, usize)]| -> Vec<Bytes> {
+            blocks.iter().map(|&(start, bytes)| Bytes::at(start, bytes)).collect()
+        };
+        let (send, receive) = (described(send), described(receive));
+        let counts = |blocks: &[Bytes]| blocks.iter().map(|b| b.count).collect::<Vec<_>>();
+        let starts = |blocks: &[Bytes]| blocks.iter().map(|b| b.start).collect::<Vec<_>>();
+        let types = |blocks: &[Bytes]| blocks.iter().map(|b| b.datatype).collect::<Vec<_>>();
+        // SAFETY: the memory is there, as the caller promises; the lists are as long as there are ranks.
+        unsafe {
+            ffi::MPI_Alltoallw(
+                from.cast(),
+                counts(&send).as_ptr(),
+                starts(&send).as_ptr(),
+                types(&send).as_ptr(),
+                to.cast(),
+                counts(&receive).as_ptr(),
+                starts(&receive).as_ptr(),
+                types(&receive).as_ptr(),
+                self.group,
+            );
+        }
+    }
+
+    fn sum(&self, values: &mut [f64]) {
+        // SAFETY: a constant of the library.
+        self.reduce(values, unsafe { ffi::RSMPI_SUM });
+    }
+
+    fn max(&self, values: &mut [f64]) {
+        // SAFETY: a constant of the library.
+        self.reduce(values, unsafe { ffi::RSMPI_MAX });
+    }
+
+    fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+        let length = bytes.len() as u64;
+        let mut lengths = vec![0_u64; if self.rank == 0 { self.size } else { 0 }];
+        {
+            let _calling = calling();
+            let (one, all) = ((&raw const length).cast(), lengths.as_mut_ptr().cast());
+            // SAFETY: one value is there, and on rank 0 room for that of every rank.
+            unsafe {
+                let kind = ffi::RSMPI_UINT64_T;
+                ffi::MPI_Gather(one, 1, kind, all, 1, kind, 0, self.group);
+            }
+        }
+        if self.rank > 0 {
+            if !bytes.is_empty() {
+                // SAFETY: the memory is there until it was waited for.
+                let sent = unsafe { self.begin_send(bytes.as_ptr(), bytes.len(), 0, GATHER) };
+                self.wait(vec![sent]);
+            }
+            return None;
+        }
+        let length = |&length| usize::try_from(length).expect("what is sent fits into memory");
+        let mut gathered: Vec<Vec<u8>> =
+            lengths.iter().map(|bytes| vec![0; length(bytes)]).collect();
+        let (own, others) = gathered.split_first_mut().expect("there is a rank 0");
+        own.copy_from_slice(bytes);
+        let receive = |(at, part): (usize, &mut Vec<u8>)| {
+            // SAFETY: the memory is there until it was waited for.
+            unsafe { self.begin_receive(part.as_mut_ptr(), part.len(), at + 1, GATHER) }
+        };
+        let full = others.iter_mut().enumerate().filter(|(_, part)| !part.is_empty());
+        self.wait(full.map(receive).collect());
+        Some(gathered)
+    }
+
+    fn broadcast(&self, root: usize, mut bytes: Vec<u8>) -> Vec<u8> {
+        let mut length = (bytes.len() as u64).to_ne_bytes();
+        self.spread(root, &mut length);
+        let length = u64::from_ne_bytes(length);
+        bytes.resize(usize::try_from(length).expect("what is sent fits into memory"), 0);
+        self.spread(root, &mut bytes);
+        bytes
+    }
+
+    fn barrier(&self) {
+        let _calling = calling();
+        // SAFETY: the group is a group.
+        unsafe { ffi::MPI_Barrier(self.group) };
+    }
+
+    fn split(&self, color: usize, key: usize) -> Box<dyn Communicator> {
+        let group = {
+            let _calling = calling();
+            // SAFETY: a pointer to a value that outlives the call.
+            unsafe {
+                let mut group = ffi::RSMPI_COMM_NULL;
+                ffi::MPI_Comm_split(self.group, int(color), int(key), &raw mut group);
+                group
+            }
+        };
+        Box::new(Self::of(group))
+    }
+
+    fn sent(&self) -> Sent {
+        self.sent.sent()
+    }
+
+    fn says_device_aware(&self) -> Option<bool> {
+        // Not in every library, and nothing else is to be linked for it.
+        #[cfg(unix)]
+        {
+            let program = libloading::os::unix::Library::this();
+            // SAFETY: the function takes nothing and returns an int, in every library that has it.
+            let aware = unsafe {
+                let query = program.get::<extern "C" fn() -> c_int>(c"MPIX_Query_cuda_support");
+                query.ok()?()
+            };
+            Some(aware == 1)
+        }
+        #[cfg(not(unix))]
+        None
+    }
+
+    fn abort(&self, code: u8) -> ! {
+        // Not `calling()`: another thread may wait in it for ever.
+        #[cfg(unix)]
+        // SAFETY: takes no memory.
+        unsafe {
+            libc::alarm(PATIENCE);
+        }
+        // SAFETY: a constant of the library.
+        unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code.into()) };
+        std::process::exit(code.into())
+    }
+}
+
+/// Name and version of the library, which need not have been started.
+pub(super) fn library() -> String {
+    // SAFETY: the text has the length that the library asks for, and the library ends it with a zero.
+    let text = unsafe {
+        let most = usize::try_from(ffi::RSMPI_MAX_LIBRARY_VERSION_STRING).unwrap_or(0);
+        let mut text = vec![0_u8; most + 1];
+        let mut length: c_int = 0;
+        ffi::MPI_Get_library_version(text.as_mut_ptr().cast::<c_char>(), &raw mut length);
+        text.truncate(usize::try_from(length).unwrap_or(0));
+        text
+    };
+    let text = String::from_utf8_lossy(&text);
+    let line = text.trim_matches(['\0', '\n', ' ']).lines().next().unwrap_or("");
+    line.split(", package").next().unwrap_or(line).replace('\t', " ").replace(":  ", " ")
+}
+
+/// (rank in, size of) a group.
+fn place(group: MPI_Comm) -> (usize, usize) {
+    let (mut rank, mut size): (c_int, c_int) = (0, 1);
+    // SAFETY: pointers to values that outlive the calls.
+    unsafe {
+        ffi::MPI_Comm_rank(group, &raw mut rank);
+        ffi::MPI_Comm_size(group, &raw mut size);
+    }
+    (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1))
+}
+
+/// Ranks, counts and colours are given to MPI in 32 bits.
+fn int(number: usize) -> c_int {
+    c_int::try_from(number).expect("MPI counts in 32 bits")
+}
+
+/// A handle is a pointer or an int, as the library likes it.
+const _: () = assert!(size_of::<MPI_Request>() <= size_of::<u64>());
+
+fn packed(request: MPI_Request) -> Request {
+    let mut bits = 0_u64;
+    // SAFETY: a handle is plain bytes and fits.
+    unsafe { (&raw mut bits).cast::<MPI_Request>().write_unaligned(request) };
+    Request(bits)
+}
+
+fn unpacked(request: Request) -> MPI_Request {
+    // SAFETY: the bits are those of a handle.
+    unsafe { (&raw const request.0).cast::<MPI_Request>().read_unaligned() }
+}
+
+/// A message that is not sent.
+fn nothing() -> Request {
+    // SAFETY: a constant of the library.
+    packed(unsafe { ffi::RSMPI_REQUEST_NULL })
+}

@@ -1,0 +1,100 @@
+//! Cores as the system numbers them; what is known of them on Linux.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Cores that this thread may use.
+pub(super) fn allowed() -> Vec<usize> {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let cores = list.map(|list| parsed(list.trim())).unwrap_or_default();
+    if cores.is_empty() {
+        return (0..std::thread::available_parallelism().map_or(1, usize::from)).collect();
+    }
+    cores
+}
+
+/// `cores` by physical core, those of one package together.
+pub(super) fn physical(cores: &[usize]) -> Vec<Vec<usize>> {
+    let read = |core: usize, what: &str| {
+        let path = format!("/sys/devices/system/cpu/cpu{core}/topology/{what}");
+        parsed(fs::read_to_string(path).unwrap_or_default().trim()).first().copied()
+    };
+    let mut physical = BTreeMap::<_, Vec<usize>>::new();
+    for &core in cores {
+        let package = read(core, "physical_package_id").unwrap_or(0);
+        let first = read(core, "thread_siblings_list").unwrap_or(core);
+        physical.entry((package, first)).or_default().push(core);
+    }
+    physical.into_values().collect()
+}
+
+/// "0-3,8" as numbers.
+pub(super) fn parsed(list: &str) -> Vec<usize> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
+    };
+    list.split(',').filter_map(range).flatten().collect()
+}
+
+/// Numbers as "0-3,8", in their order.
+pub(super) fn listed(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        _ => run[0].to_string(),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
+/// Keep this thread on `core`. Where the system will not, the thread runs where it likes.
+pub(crate) fn pin(core: usize) {
+    #[cfg(target_os = "linux")]
+    {
+        let bits = libc::c_ulong::BITS as usize;
+        let mut mask: Vec<libc::c_ulong> = vec![0; core / bits + 1];
+        mask[core / bits] = 1 << (core % bits);
+        // SAFETY: the mask has that many bytes, and the system takes masks of any length.
+        unsafe { libc::sched_setaffinity(0, size_of_val(&*mask), mask.as_ptr().cast()) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = core;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cores_read_back_as_they_were_written() {
+        for (cores, text) in [
+            (vec![0], "0"),
+            (vec![0, 1, 2, 3, 8], "0-3,8"),
+            (vec![0, 4, 1, 5], "0,4,1,5"),
+            (vec![2, 3, 127], "2-3,127"),
+        ] {
+            assert_eq!(listed(&cores), text);
+            assert_eq!(parsed(text), cores);
+        }
+        assert!(parsed("").is_empty());
+    }
+
+    #[test]
+    fn every_allowed_core_belongs_to_one_physical_core() {
+        let allowed = allowed();
+        let mut found = physical(&allowed).concat();
+        found.sort_unstable();
+        assert_eq!(found, allowed);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_pinned_thread_may_use_that_core_only() {
+        let last = *allowed().last().unwrap();
+        let seen = std::thread::spawn(move || {
+            pin(last);
+            super::allowed()
+        });
+        assert_eq!(seen.join().unwrap(), [last]);
+    }
+}

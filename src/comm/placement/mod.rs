@@ -1,0 +1,200 @@
+//! Which cores the threads of a rank run on, and what is said of it.
+
+mod cores;
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::{Communicator, host};
+use cores::{allowed, listed, parsed, physical};
+
+pub(crate) use cores::pin;
+
+/// Most ranks that have a line each; of more the first and the last few have.
+const MOST_LINES: usize = 16;
+
+/// Where a rank runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Name of the host.
+    pub host: String,
+    /// Cores of this rank, by the system's numbers; of another as well where there are more ranks than cores.
+    pub cores: Vec<usize>,
+    /// Threads of this rank.
+    pub threads: usize,
+    /// Whether every thread stays on a core of its own.
+    pub is_pinned: bool,
+    /// Ranks, threads and cores of all ranks of the host.
+    crowd: [usize; 3],
+}
+
+impl Placement {
+    /// The share of this rank: the cores that the launcher bound it to, else as many of the host's as every other rank
+    /// there gets. `threads` is what the user asked for instead of one a core. Collective.
+    pub fn find(comm: &dyn Communicator, threads: Option<usize>) -> Self {
+        let (allowed, host) = (allowed(), host());
+        if comm.size() == 1 {
+            let most = std::thread::available_parallelism().map_or(1, usize::from);
+            let threads = threads.unwrap_or(most);
+            let crowd = [1, threads, allowed.len()];
+            return Self { host, cores: allowed, threads, is_pinned: false, crowd };
+        }
+        let neighbours = comm.split(color(&host), comm.rank());
+        let everyone = exchanged(&*neighbours, &allowed);
+        let cores = share(&everyone, neighbours.rank(), &physical(&allowed));
+        let threads = threads.unwrap_or(cores.len());
+        let of_all = exchanged(&*neighbours, &[threads]).concat().iter().sum();
+        let union: BTreeSet<usize> = everyone.concat().into_iter().collect();
+        // Where threads have to share cores the system can move them, and does better.
+        let is_pinned = threads <= cores.len() && of_all <= union.len();
+        Self { host, cores, threads, is_pinned, crowd: [neighbours.size(), of_all, union.len()] }
+    }
+
+    /// The core of each thread, for `Cpu::pinned`; `None` where the system is to choose.
+    pub fn pins(&self) -> Option<&[usize]> {
+        self.is_pinned.then(|| &self.cores[..self.threads])
+    }
+
+    /// What is said before a run, on rank 0: where each rank is, and a warning where there are more threads than cores.
+    /// `device` is the one that this rank's fields live on. Collective.
+    pub fn described(&self, comm: &dyn Communicator, device: Option<&str>) -> Option<String> {
+        let device = device.map_or(String::new(), |device| format!("{device}, "));
+        let place = format!("{}: {device}{}", self.host, self.threads());
+        let places = comm.gather(place.as_bytes());
+        let warnings = comm.gather(self.warning().as_bytes());
+        let mut lines = shortened(&texts(places?));
+        let warnings: BTreeSet<String> = texts(warnings?).into_iter().collect();
+        lines.extend(warnings.into_iter().filter(|text| !text.is_empty()));
+        Some(lines.join("\n"))
+    }
+
+    /// "2 threads on cores 0-1".
+    fn threads(&self) -> String {
+        let (threads, cores) = (self.threads, self.cores.len());
+        let many = |count, what| format!("{what}{}", if count == 1 { "" } else { "s" });
+        let (thread, core) = (many(threads, "thread"), many(cores, "core"));
+        let free = if self.is_pinned { "" } else { ", not pinned" };
+        format!("{threads} {thread} on {core} {}{free}", listed(&self.cores))
+    }
+
+    fn warning(&self) -> String {
+        let [ranks, threads, cores] = self.crowd;
+        if threads <= cores {
+            return String::new();
+        }
+        format!(
+            "warning: {ranks} ranks on {} have {threads} threads and {cores} cores; use fewer ranks a host, \
+             or a smaller `compute.threads`",
+            self.host
+        )
+    }
+}
+
+/// A number that ranks of one host have in common. That of another host may be the same: their cores are then counted
+/// as if they were of one, which at worst leaves some of them without work.
+#[allow(clippy::cast_possible_truncation, reason = "31 bits of a hash do")]
+fn color(host: &str) -> usize {
+    let mut hasher = DefaultHasher::new();
+    host.hash(&mut hasher);
+    hasher.finish() as usize & 0x7fff_ffff
+}
+
+/// The numbers of all ranks. Collective.
+fn exchanged(comm: &dyn Communicator, own: &[usize]) -> Vec<Vec<usize>> {
+    let gathered = comm.gather(listed(own).as_bytes()).map(|all| texts(all).join("\n"));
+    let all = comm.broadcast(0, gathered.unwrap_or_default().into_bytes());
+    String::from_utf8_lossy(&all).split('\n').map(parsed).collect()
+}
+
+fn texts(gathered: Vec<Vec<u8>>) -> Vec<String> {
+    gathered.into_iter().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
+}
+
+/// The cores of rank `who` of those that are allowed the cores of `everyone`: its own where nobody else is allowed just
+/// these, else as many as everybody who is. `physical` are the cores that `who` is allowed, by physical core: these are
+/// not divided as long as there are enough, and hyperthreads come last.
+fn share(everyone: &[Vec<usize>], who: usize, physical: &[Vec<usize>]) -> Vec<usize> {
+    let same = |rank: &usize| everyone[*rank] == everyone[who];
+    let ranks = (0..everyone.len()).filter(same).count();
+    let before = (0..who).filter(same).count();
+    let part = |of: usize| before * (of / ranks)..(before + 1) * (of / ranks);
+    if physical.len() >= ranks {
+        let own = &physical[part(physical.len())];
+        let most = own.iter().map(Vec::len).max().unwrap_or(0);
+        return (0..most)
+            .flat_map(|at| own.iter().filter_map(move |core| core.get(at)))
+            .copied()
+            .collect();
+    }
+    let all = physical.concat();
+    if all.len() >= ranks { all[part(all.len())].to_vec() } else { vec![all[before % all.len()]] }
+}
+
+/// A line a rank, without those in the middle where they are many.
+fn shortened(places: &[String]) -> Vec<String> {
+    let line = |rank: usize| format!("rank {rank} on {}", places[rank]);
+    let (count, few) = (places.len(), MOST_LINES / 4);
+    if count <= MOST_LINES {
+        return (0..count).map(line).collect();
+    }
+    let left_out = [format!("... {} ranks ...", count - 2 * few)];
+    let (first, last) = ((0..few).map(line), (count - few..count).map(line));
+    first.chain(left_out).chain(last).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `cores` cores of `threads` hyperthreads, numbered as Linux does on most machines.
+    fn machine(cores: usize, threads: usize) -> Vec<Vec<usize>> {
+        (0..cores).map(|core| (0..threads).map(|t| core + t * cores).collect()).collect()
+    }
+
+    fn shares(ranks: usize, physical: &[Vec<usize>]) -> Vec<Vec<usize>> {
+        let everyone = vec![physical.concat(); ranks];
+        (0..ranks).map(|who| share(&everyone, who, physical)).collect()
+    }
+
+    #[test]
+    fn ranks_that_nobody_bound_get_equal_parts_of_whole_cores() {
+        assert_eq!(shares(2, &machine(4, 1)), [[0, 1], [2, 3]]);
+        assert_eq!(shares(2, &machine(4, 2)), [[0, 1, 4, 5], [2, 3, 6, 7]]);
+        assert_eq!(shares(3, &machine(7, 1)), [[0, 1], [2, 3], [4, 5]]);
+        // More ranks than cores, then more than hyperthreads.
+        assert_eq!(shares(4, &machine(2, 2)), [[0], [2], [1], [3]]);
+        assert_eq!(shares(3, &machine(2, 1)), [[0], [1], [0]]);
+    }
+
+    #[test]
+    fn ranks_that_were_bound_keep_what_they_were_bound_to() {
+        let bound = [vec![0, 1], vec![2, 3], vec![2, 3]];
+        assert_eq!(share(&bound, 0, &machine(2, 1)), [0, 1]);
+        // Two were bound to one socket.
+        assert_eq!(share(&bound, 1, &[vec![2], vec![3]]), [2]);
+        assert_eq!(share(&bound, 2, &[vec![2], vec![3]]), [3]);
+    }
+
+    #[test]
+    fn of_many_ranks_the_first_and_the_last_few_are_told() {
+        let places: Vec<String> = (0..17).map(|rank| format!("host{rank}")).collect();
+        assert_eq!(shortened(&places[..16]).len(), 16);
+        let lines = shortened(&places);
+        assert_eq!(lines.len(), 9);
+        assert_eq!(lines[3..6], ["rank 3 on host3", "... 9 ranks ...", "rank 13 on host13"]);
+    }
+
+    #[test]
+    fn more_threads_than_cores_are_warned_of() {
+        let placed = |crowd| Placement {
+            host: "here".into(),
+            cores: vec![0],
+            threads: 1,
+            is_pinned: false,
+            crowd,
+        };
+        assert_eq!(placed([2, 2, 2]).warning(), "");
+        let warning = placed([3, 6, 4]).warning();
+        assert!(warning.contains("3 ranks on here have 6 threads and 4 cores"), "{warning}");
+    }
+}

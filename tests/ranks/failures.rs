@@ -1,0 +1,89 @@
+//! What goes wrong on one rank ends all of them, with a message and without waiting.
+
+use super::{mpirun, work};
+
+#[test]
+fn the_first_error_is_known_to_all_ranks_before_a_run() {
+    [2, 5].into_iter().for_each(|ranks| mpirun(ranks, "ranks::failures::worker::agreed"));
+}
+
+#[test]
+fn a_panic_on_one_rank_ends_all() {
+    let job = work(3, "ranks::failures::worker::panics");
+    assert_eq!(job.code, Some(101), "{}", job.err);
+    assert!(job.err.contains("rank 1 on ") && job.err.contains("on purpose"), "{}", job.err);
+}
+
+#[test]
+fn an_abort_of_one_rank_ends_all_with_its_code() {
+    let job = work(3, "ranks::failures::worker::aborts");
+    assert_eq!(job.code, Some(7), "{}", job.err);
+}
+
+#[test]
+fn a_killed_rank_ends_all() {
+    let job = work(3, "ranks::failures::worker::is_killed");
+    assert_ne!(job.code, Some(0), "{}", job.out);
+}
+
+mod worker {
+    use kolmo::Error;
+    use kolmo::comm::agree;
+
+    use crate::ranks::world;
+
+    #[test]
+    #[ignore = "run by mpirun, by the tests of this module"]
+    fn agreed() {
+        let comm = world();
+        let me = comm.rank();
+        assert_eq!(agree(&*comm, Ok(me)).unwrap(), me);
+        let last = comm.size() - 1;
+        // Two ranks fail, in different ways.
+        let result = match me {
+            0 => Ok(()),
+            1 => Err(Error::Device("no memory".into())),
+            _ => Err(Error::Config(vec!["error: not this".into()])),
+        };
+        let error = agree(&*comm, result).unwrap_err();
+        assert!(error.is_everywhere());
+        assert_eq!(error.exit_code(), 1);
+        let report = error.report();
+        assert!(report.starts_with("rank 1 on ") && report.ends_with(": error: no memory"));
+        let result =
+            if me == last { Err(Error::Config(vec!["error: a key".into()])) } else { Ok(()) };
+        assert_eq!(agree(&*comm, result).unwrap_err().exit_code(), 2);
+        // What all find is told as by one.
+        let result = Err::<(), _>(Error::Config(vec!["error: a key".into()]));
+        assert_eq!(agree(&*comm, result).unwrap_err().report(), "error: a key");
+    }
+
+    #[test]
+    #[ignore = "run by mpirun, by the tests of this module"]
+    fn panics() {
+        let comm = world();
+        assert_ne!(comm.rank(), 1, "on purpose");
+        comm.barrier();
+    }
+
+    #[test]
+    #[ignore = "run by mpirun, by the tests of this module"]
+    fn aborts() {
+        let comm = world();
+        if comm.rank() == 2 {
+            comm.abort(7);
+        }
+        comm.barrier();
+    }
+
+    #[test]
+    #[ignore = "run by mpirun, by the tests of this module"]
+    fn is_killed() {
+        let comm = world();
+        if comm.rank() == 1 {
+            // SAFETY: ends this process.
+            unsafe { libc::raise(libc::SIGKILL) };
+        }
+        comm.barrier();
+    }
+}
