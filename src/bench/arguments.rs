@@ -200,9 +200,6 @@ impl Bench {
             Bench::Copy(_) | Bench::Permute(_) => "strided",
         };
         ComputeConfig {
-            distributed: None,
-            ranks: None,
-            device_aware: crate::config::DeviceAware::Auto,
             backend: match common.backend.as_str() {
                 "cpu" => config::Backend::Cpu,
                 "cuda" => config::Backend::Cuda,

@@ -146,12 +146,6 @@ pub struct ComputeConfig {
     pub precision: Precision,
     /// How a device solves line systems; `None` is the best for each operator.
     pub line_solver: Option<LineSolver>,
-    /// How lines that are spread over ranks are solved; `None` is the best for each sweep.
-    pub distributed: Option<Method>,
-    /// Ranks.
-    pub ranks: Option<[usize; 3]>,
-    /// Whether messages go from device to device.
-    pub device_aware: DeviceAware,
     /// How a device solves lines along y and z.
     pub pencils: Pencils,
     /// How lines that are spread over ranks are solved; `None` is the best for each operator.

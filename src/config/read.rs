@@ -310,9 +310,6 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
     }
     section.finish();
     ComputeConfig {
-        distributed: None,
-        ranks: None,
-        device_aware: crate::config::DeviceAware::Auto,
         backend,
         device: device.and_then(|device| usize::try_from(device).ok()),
         threads: threads.and_then(|threads| usize::try_from(threads).ok()),
