@@ -14,6 +14,7 @@ mod config;
 mod conservation;
 mod convergence;
 mod device;
+mod distributed;
 mod forms;
 mod invariance;
 mod io;

@@ -119,6 +119,43 @@ impl<T: Real> LineOperator<T> {
     pub fn is_empty(&self) -> bool {
         self.factors.is_empty()
     }
+
+    /// A.
+    pub fn matrix(&self) -> &BandedMatrix {
+        &self.matrix
+    }
+
+    /// The factors of A.
+    pub fn factors(&self) -> &Factors<T> {
+        &self.factors
+    }
+
+    /// How it is joined to its neighbours where it is a block of a longer line.
+    pub fn ends(&self) -> Option<&Ends<T>> {
+        self.ends.as_ref()
+    }
+
+    /// Row m of B: the operand's points counted from m, and their weights. On a periodic line they may lie beyond its
+    /// ends.
+    pub fn row(&self, m: usize) -> Vec<(isize, T)> {
+        let (left, first_right) = (self.left.len(), self.len() - self.right.len());
+        if m < left || m >= first_right {
+            let row = if m < left { &self.left[m] } else { &self.right[m - first_right] };
+            let first = row.first.cast_signed() - m.cast_signed();
+            return (first..).zip(row.weights.iter().copied()).collect();
+        }
+        let Stencil { half_width, center, weights, up, down, odd } = self.stencil;
+        let mut row = Vec::new();
+        for (s, weight) in (1_isize..).zip(&weights[..half_width]) {
+            row.push((s + up, *weight));
+            row.push((down - s, if odd { -*weight } else { *weight }));
+        }
+        if center != T::ZERO {
+            row.push((0, center));
+        }
+        row.sort_by_key(|(offset, _)| *offset);
+        row
+    }
 }
 
 /// The fewest points of a line with two ends: both closures and one inner point, every row within the line, and no more

@@ -73,6 +73,18 @@ impl BandedMatrix {
         self.rows[m][slot(d)]
     }
 
+    /// Aᵀ, of a matrix that is not cyclic.
+    pub(crate) fn transposed(&self) -> Self {
+        let mut transposed = self.clone();
+        for (m, row) in transposed.rows.iter_mut().enumerate() {
+            for d in -2_isize..=2 {
+                let across = m.checked_add_signed(d).filter(|column| *column < self.len());
+                row[slot(d)] = across.map_or(0.0, |column| self.entry(column, -d));
+            }
+        }
+        transposed
+    }
+
     /// A x.
     pub fn apply(&self, x: &[f64]) -> Vec<f64> {
         let n = self.len();

@@ -46,6 +46,12 @@ impl<T: Real> Factors<T> {
     /// Where a pivot is zero, which a few closures lead to: `c5-pade4`, `second-c4`, `second-c4-pade4` and
     /// `second-c4-pade4-compact6`.
     pub fn new(matrix: &BandedMatrix) -> Self {
+        Self::checked(matrix)
+            .unwrap_or_else(|row| panic!("row {row} has no pivot: this closure needs pivoting"))
+    }
+
+    /// As [`Factors::new`], but where a pivot is zero, its row.
+    pub(crate) fn checked(matrix: &BandedMatrix) -> Result<Self, usize> {
         let n = matrix.len();
         let p = matrix.half_band();
         let border = if matrix.is_cyclic() { p } else { 0 };
@@ -76,7 +82,9 @@ impl<T: Real> Factors<T> {
         let mut lower = vec![[0.0; 3]; core];
         for k in 0..core {
             let pivot = band[k][2];
-            assert!(pivot.abs() > 1e-10, "row {k} has no pivot: this closure needs pivoting");
+            if pivot.abs() <= 1e-10 {
+                return Err(k);
+            }
             let inverse = 1.0 / pivot;
             lower[k][0] = inverse;
             band[k][3] *= inverse;
@@ -123,7 +131,7 @@ impl<T: Real> Factors<T> {
             }
         };
         let pairs = |v: &[[f64; 2]]| v.iter().map(|a| a.map(T::of)).collect();
-        Self {
+        Ok(Self {
             n,
             half_band: p,
             core,
@@ -134,7 +142,7 @@ impl<T: Real> Factors<T> {
             rows: (0..core).map(|m| [T::of(bottom[0][m]), T::of(bottom[1][m])]).collect(),
             columns: pairs(&right),
             corner: [inv0, inv1, l10, u01].map(T::of),
-        }
+        })
     }
 
     /// Number of rows.

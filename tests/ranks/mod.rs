@@ -3,6 +3,7 @@
 
 mod calls;
 mod failures;
+mod operators;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

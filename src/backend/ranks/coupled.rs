@@ -213,29 +213,27 @@ fn refusal(sentence: &str, op: Op, axis: Axis) -> Error {
 
 impl<B: Blocks> Ranks<B> {
     /// How lines of `lengths` points a rank are solved for all of `ops` together: as was asked for, else by
-    /// [`distributed::choose`].
+    /// [`distributed::choose`], and by whole lines where blocks are too short for anything else.
     pub(super) fn method_for(
         &self,
         axis: Axis,
         ops: &[Op],
         operators: &LineOperators<B::Real>,
         lengths: &[usize],
-    ) -> Result<Method> {
-        let operators: Vec<_> = ops.iter().map(|op| operators.get(axis, *op)).collect();
-        let names: Vec<_> = ops.iter().map(|op| op.name()).collect();
-        let along = format!("{axis:?}").to_lowercase();
-        let auto = distributed::choose(&operators, lengths);
-        // A filter reaches farther than the derivatives beside it: asking for a fast method means the latter.
-        let falls_back = ops == [Op::Filter] && self.method == Some(Method::Neighbour);
-        let (method, why) = match self.method {
-            Some(_) if falls_back && auto != Method::Neighbour => {
-                (auto, "its reach is longer than the blocks")
-            }
-            Some(method) => (method, "as asked"),
-            None if auto == Method::Neighbour => (auto, "blocks are longer than the reach"),
-            None => (auto, "blocks are shorter than the reach of `neighbour`"),
+    ) -> Method {
+        let operators = ops.iter().map(|op| operators.get(axis, *op));
+        let auto = distributed::choose(operators, lengths).unwrap_or(Method::Transpose);
+        // A filter reaches farther than the derivatives beside it: who asks for `neighbour` means those.
+        let too_far = ops == [Op::Filter] && auto != Method::Neighbour;
+        let (method, why) = match (self.method, auto) {
+            (Some(Method::Neighbour), _) if too_far => (auto, "it reaches farther than a block"),
+            (Some(method), _) => (method, "as asked"),
+            (None, Method::Neighbour) => (auto, "it reaches less far than a block"),
+            (None, _) => (auto, "it reaches farther than a block"),
         };
-        self.choose(format!("{} along {along}: `{}`, {why}", names.join(", "), method.name()));
-        Ok(method)
+        let names: Vec<_> = ops.iter().map(|op| op.name()).collect();
+        let (names, along) = (names.join(", "), format!("{axis:?}").to_lowercase());
+        self.choose(format!("{names} along {along}: `{}`, {why}", method.name()));
+        method
     }
 }

@@ -224,7 +224,7 @@ impl<B: Blocks> Backend for Ranks<B> {
         ops.sort_unstable_by_key(|op| *op as usize);
         ops.dedup();
         let lengths = self.decomposition.lengths(a, points[a]);
-        let method = self.method_for(axis, &ops, operators, &lengths)?;
+        let method = self.method_for(axis, &ops, operators, &lengths);
         if method == Method::Transpose {
             let place = transposed::Place { axis, block, lengths };
             return Ok(Program::Transposed(Transposed::new(self, sweep, place, operators)?));

@@ -10,17 +10,74 @@
 //! blocks send each other; all of that is linear and the same on every line, so that a method is a [`Plan`]: a list of
 //! small constant matrices applied to planes (one value a line), and of messages.
 
-use super::LineOperator;
-use crate::real::Real;
-
+mod block;
+mod functional;
 mod layout;
+mod matrix;
+mod neighbour;
 mod plan;
 mod pointwise;
+mod two_port;
 
 pub use layout::Layout;
 pub(crate) use layout::Starts;
 pub use plan::{Ends, Message, Plan, Step, slot};
 pub(crate) use pointwise::{Parts, Source};
+
+use crate::engine::LineOperator;
+use crate::real::Real;
+use block::{Line, Shape};
+
+/// The block at `position` of a line that is cut into blocks of `lengths` points, and what its rank does to find the
+/// inflow of the block.
+///
+/// # Errors
+/// A sentence where blocks are too short for the method, naming methods that will do.
+///
+/// # Panics
+/// Where `lengths` is not a line of the operator in two or more blocks, and for [`Method::Transpose`], which cuts no
+/// lines.
+pub fn distribute<T: Real>(
+    operator: &LineOperator<T>,
+    lengths: &[usize],
+    position: usize,
+    method: Method,
+) -> Result<(LineOperator<T>, Plan), String> {
+    let line = Line::new(operator, lengths)?;
+    match method {
+        Method::Neighbour => neighbour::distribute(&line, position),
+        Method::Pcr | Method::Gather | Method::Chain | Method::Transpose => {
+            panic!("transpose moves whole lines: there are no blocks")
+        }
+    }
+}
+
+/// The fewest points of an inner block that `method` takes.
+pub fn shortest<T: Real>(operator: &LineOperator<T>, method: Method) -> usize {
+    match method {
+        Method::Neighbour => neighbour::reach(operator),
+        Method::Transpose => 1,
+        _ => block::fewest(operator, Shape { points: 0, first: false, last: false }),
+    }
+}
+
+/// The method for lines of `operators` cut into blocks of `lengths` points: [`Method::Neighbour`] where it is exact to
+/// round-off for all of them, else [`Method::Pcr`].
+///
+/// # Errors
+/// A sentence where blocks are too short for either.
+pub fn choose<'a, T: Real>(
+    operators: impl IntoIterator<Item = &'a LineOperator<T>>,
+    lengths: &[usize],
+) -> Result<Method, String> {
+    let mut method = Method::Neighbour;
+    for operator in operators {
+        if !neighbour::reaches_no_further(&Line::new(operator, lengths)?) {
+            method = Method::Pcr;
+        }
+    }
+    Ok(method)
+}
 
 /// How lines that are spread over ranks are solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,19 +114,4 @@ impl Method {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|method| method.name() == name)
     }
-}
-
-/// Stub.
-pub(crate) fn distribute<T: Real>(
-    _: &LineOperator<T>,
-    _: &[usize],
-    _: usize,
-    _: Method,
-) -> Result<(LineOperator<T>, Plan), String> {
-    Err("not yet".into())
-}
-
-/// Stub.
-pub(crate) fn choose<T: Real>(_: &[&LineOperator<T>], _: &[usize]) -> Method {
-    Method::Transpose
 }

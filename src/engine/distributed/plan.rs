@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+use super::matrix::Matrix;
+use super::neighbour::{FROM_LEFT, FROM_RIGHT};
+
 /// Slots with a fixed meaning: groups of planes (one value a line) of one operand.
 pub mod slot {
     /// Made by [`Ends`](super::Ends) from the first points of the operand: sent to the left at once.
@@ -78,4 +81,56 @@ pub struct Plan {
     pub widths: Vec<usize>,
     /// In order.
     pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// Nothing yet, with the slots of a fixed meaning.
+    pub(super) fn new<T>(ends: &Ends<T>) -> Self {
+        Self { widths: ends.widths().to_vec(), steps: Vec::new() }
+    }
+
+    /// A new slot of `width` planes.
+    pub(super) fn slot(&mut self, width: usize) -> usize {
+        self.widths.push(width);
+        self.widths.len() - 1
+    }
+
+    /// Slot `to` = Σ matrix × slot; slots without planes are left out.
+    pub(super) fn combine(&mut self, to: usize, terms: &[(usize, Matrix)]) {
+        for (from, matrix) in terms {
+            let shape = [matrix.rows(), matrix.columns()];
+            assert_eq!(shape, [self.widths[to], self.widths[*from]], "a term of slot {to}");
+        }
+        let terms = terms.iter().filter(|(from, _)| self.widths[*from] > 0);
+        let terms = terms.map(|(from, matrix)| (*from, matrix.nested())).collect();
+        self.steps.push(Step::Combine { to, terms });
+    }
+
+    /// Send slots to a block, and receive slots from one.
+    pub(super) fn exchange(
+        &mut self,
+        send: Vec<(usize, Range<usize>)>,
+        receive: Vec<(usize, Range<usize>)>,
+    ) {
+        let messages = |list: Vec<(usize, Range<usize>)>| {
+            list.into_iter().map(|(peer, slots)| Message { peer, slots }).collect()
+        };
+        self.steps.push(Step::Exchange { send: messages(send), receive: messages(receive) });
+    }
+
+    /// Exchange with the neighbours what was made for them: one message to each, and one in all where both are the same
+    /// block.
+    pub(super) fn meet(&mut self, left: Option<usize>, right: Option<usize>) {
+        if let (Some(left), Some(right)) = (left, right)
+            && left == right
+        {
+            let send = vec![(left, slot::TO_LEFT..slot::TO_RIGHT + 1)];
+            return self.exchange(send, vec![(right, FROM_RIGHT..FROM_LEFT + 1)]);
+        }
+        let both = |to_left: usize, to_right: usize| {
+            let one = |peer: Option<usize>, at: usize| peer.map(|peer| (peer, at..at + 1));
+            one(left, to_left).into_iter().chain(one(right, to_right)).collect()
+        };
+        self.exchange(both(slot::TO_LEFT, slot::TO_RIGHT), both(FROM_LEFT, FROM_RIGHT));
+    }
 }

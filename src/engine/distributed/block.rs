@@ -1,0 +1,223 @@
+//! A line cut into blocks, and the operator of one block.
+//!
+//! Row j of A f' = B f, j counted from the start of a block, with what lies outside it on the right-hand side:
+//! ```text
+//! Σ A[j,m] f'[m] = Σ B[j,m] f[m] + z[j]      sums over the points m of the block
+//! z = H f_halo − N f'_beyond                 zero but for the first rows, and likewise for the last
+//! ```
+//! f_halo are the neighbour's points that B reads, f'_beyond the p results that A couples to, p half the bandwidth.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::two_port::TwoPort;
+use crate::engine::{EndRow, LineOperator};
+use crate::lines::{BandedMatrix, Factors};
+use crate::real::Real;
+
+/// A line cut into blocks.
+pub(super) struct Line<'a, T> {
+    pub(super) operator: &'a LineOperator<T>,
+    pub(super) cyclic: bool,
+    shapes: Vec<Shape>,
+    ports: Vec<Rc<TwoPort>>,
+}
+
+/// All that the equations of a block depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Shape {
+    pub(super) points: usize,
+    /// It begins with the end of a line that is not periodic.
+    pub(super) first: bool,
+    /// It ends with one.
+    pub(super) last: bool,
+}
+
+impl<'a, T: Real> Line<'a, T> {
+    /// # Errors
+    /// A sentence where a block is too short for any method.
+    pub(super) fn new(operator: &'a LineOperator<T>, lengths: &[usize]) -> Result<Self, String> {
+        assert_eq!(lengths.iter().sum::<usize>(), operator.len(), "the blocks are the line");
+        assert!(lengths.len() > 1, "one block is no distribution");
+        let cyclic = operator.periodic;
+        let last = lengths.len() - 1;
+        let shape = |(k, &points): (usize, &usize)| Shape {
+            points,
+            first: !cyclic && k == 0,
+            last: !cyclic && k == last,
+        };
+        let shapes: Vec<Shape> = lengths.iter().enumerate().map(shape).collect();
+        let mut known = HashMap::new();
+        let mut ports = Vec::with_capacity(shapes.len());
+        for shape in &shapes {
+            let fewest = fewest(operator, *shape);
+            if shape.points < fewest {
+                return Err(format!(
+                    "a block of {} points is too short: an operator along this axis needs {fewest} \
+                     there; use fewer ranks along it, or `transpose`",
+                    shape.points
+                ));
+            }
+            if !known.contains_key(shape) {
+                known.insert(*shape, Rc::new(TwoPort::new(operator, *shape)?));
+            }
+            ports.push(Rc::clone(&known[shape]));
+        }
+        Ok(Self { operator, cyclic, shapes, ports })
+    }
+
+    /// Number of blocks.
+    pub(super) fn blocks(&self) -> usize {
+        self.shapes.len()
+    }
+
+    /// Half-bandwidth p of A.
+    pub(super) fn half_band(&self) -> usize {
+        self.operator.matrix.half_band()
+    }
+
+    /// Shape of block k.
+    pub(super) fn shape(&self, k: usize) -> Shape {
+        self.shapes[k]
+    }
+
+    /// What block k does to its neighbours.
+    pub(super) fn port(&self, k: usize) -> &TwoPort {
+        &self.ports[k]
+    }
+
+    /// The block to the left of block k.
+    pub(super) fn left_of(&self, k: usize) -> Option<usize> {
+        let blocks = self.blocks();
+        (self.cyclic || k > 0).then(|| (k + blocks - 1) % blocks)
+    }
+
+    /// The block to the right of block k.
+    pub(super) fn right_of(&self, k: usize) -> Option<usize> {
+        let blocks = self.blocks();
+        (self.cyclic || k + 1 < blocks).then(|| (k + 1) % blocks)
+    }
+}
+
+/// How far B reads to the left and to the right of an inner point.
+pub(super) fn halo<T>(operator: &LineOperator<T>) -> [usize; 2] {
+    let stencil = &operator.stencil;
+    let low = stencil.half_width.saturating_add_signed(-stencil.down);
+    [low, stencil.half_width.saturating_add_signed(stencil.up)]
+}
+
+/// Rows of a block whose equations may reach out of it on the left and on the right: none at the end of a line.
+pub(super) fn inflow<T: Real>(operator: &LineOperator<T>, shape: Shape) -> [usize; 2] {
+    let p = operator.matrix.half_band();
+    let [low, high] = halo(operator);
+    [if shape.first { 0 } else { p.max(low) }, if shape.last { 0 } else { p.max(high) }]
+}
+
+/// The fewest points of a block: what reaches out of its neighbours ends in it, and closures lie in it, with all they
+/// read.
+pub(super) fn fewest<T: Real>(operator: &LineOperator<T>, shape: Shape) -> usize {
+    let [low, high] = halo(operator);
+    let inner = operator.matrix.half_band().max(low).max(high).max(1);
+    let closed = |rows: &[EndRow<T>], read: &dyn Fn(&EndRow<T>) -> usize| {
+        rows.iter().map(read).max().unwrap_or(0).max(rows.len())
+    };
+    let mut fewest = inner;
+    if shape.first {
+        fewest = fewest.max(closed(&operator.left, &|row| row.first + row.weights.len()));
+    }
+    if shape.last {
+        fewest = fewest.max(closed(&operator.right, &|row| operator.len() - row.first));
+    }
+    fewest
+}
+
+impl Shape {
+    /// The row of the whole line that holds the equation of point m of the block.
+    fn row<T: Real>(self, operator: &LineOperator<T>, m: usize) -> usize {
+        match (self.first, self.last) {
+            (true, _) => m,
+            (_, true) => operator.len() - self.points + m,
+            _ => operator.len() / 2,
+        }
+    }
+
+    /// A at row m of the block, d columns to the right of the diagonal, inside the block or outside.
+    pub(super) fn a<T: Real>(self, operator: &LineOperator<T>, m: usize, d: isize) -> f64 {
+        if d.abs() > 2 { 0.0 } else { operator.matrix.entry(self.row(operator, m), d) }
+    }
+
+    /// B at row m of the block: offsets and weights, inside the block or outside.
+    pub(super) fn b<T: Real>(self, operator: &LineOperator<T>, m: usize) -> Vec<(isize, f64)> {
+        let row = operator.row(self.row(operator, m)).into_iter();
+        row.map(|(offset, weight)| (offset, weight.f64())).collect()
+    }
+
+    /// B at row m and the operand's point `column`, both counted from the start of the block.
+    pub(super) fn weight<T: Real>(
+        self,
+        operator: &LineOperator<T>,
+        m: usize,
+        column: isize,
+    ) -> f64 {
+        let there = |(offset, _): &(isize, f64)| m.cast_signed() + offset == column;
+        self.b(operator, m).into_iter().filter(there).map(|(_, weight)| weight).sum()
+    }
+
+    /// A inside the block.
+    pub(super) fn matrix<T: Real>(self, operator: &LineOperator<T>) -> BandedMatrix {
+        let mut matrix = BandedMatrix::toeplitz(self.points, 0.0, 0.0, false);
+        for m in 0..self.points {
+            let inside =
+                |d: &isize| *d != 0 && m.checked_add_signed(*d).is_some_and(|c| c < self.points);
+            let entries = (-2..=2).filter(inside).map(|d| (d, self.a(operator, m, d)));
+            let entries: Vec<_> = entries.filter(|(_, a)| *a != 0.0).collect();
+            matrix.set_row(m, &entries);
+        }
+        matrix
+    }
+
+    /// A and B inside the block; rows that reach out have what is left of them.
+    ///
+    /// # Errors
+    /// A sentence where A has no pivot there.
+    pub(super) fn operator<T: Real>(
+        self,
+        operator: &LineOperator<T>,
+    ) -> Result<LineOperator<T>, String> {
+        let n = self.points;
+        let [low, high] = halo(operator);
+        let left = if self.first { operator.left.len() } else { low }.min(n);
+        let right = if self.last { operator.right.len() } else { high }.min(n - left);
+        let end_row = |m: usize| -> EndRow<T> {
+            let column = |offset: isize| m.checked_add_signed(offset).filter(|c| *c < n);
+            let row = operator.row(self.row(operator, m)).into_iter();
+            let inside: Vec<(usize, T)> =
+                row.filter_map(|(offset, weight)| Some((column(offset)?, weight))).collect();
+            let first = inside.first().map_or(0, |(c, _)| *c);
+            let mut weights = vec![T::ZERO; inside.last().map_or(1, |(c, _)| c + 1 - first)];
+            for (column, weight) in inside {
+                weights[column - first] = weight;
+            }
+            EndRow { first, weights }
+        };
+        let matrix = self.matrix(operator);
+        Ok(LineOperator {
+            factors: Factors::checked(&matrix).map_err(|row| no_pivot(self, row))?,
+            matrix,
+            stencil: operator.stencil,
+            periodic: false,
+            left: (0..left).map(end_row).collect(),
+            right: (n - right..n).map(end_row).collect(),
+            ends: None,
+        })
+    }
+}
+
+/// The sentence for a block that cannot be factored.
+pub(super) fn no_pivot(shape: Shape, row: usize) -> String {
+    format!(
+        "row {row} of a block of {} points has no pivot with this closure: use another number of \
+         ranks along this axis, or `transpose`",
+        shape.points
+    )
+}

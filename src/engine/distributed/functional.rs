@@ -1,0 +1,78 @@
+//! What is taken from the operand of a block, and what inflow does to its result, as weights of points.
+//!
+//! Both decay like A_k⁻¹ away from the ends, so that weights below round-off are left out.
+
+use super::block::{Shape, inflow, no_pivot};
+use super::two_port::inverse_columns;
+use crate::engine::LineOperator;
+use crate::real::Real;
+
+/// Weights smaller than this, relative to the largest, are not noticed.
+fn negligible<T: Real>() -> f64 {
+    T::EPSILON / 8.0
+}
+
+/// Rows of A_k⁻¹ B_k of a block: w B_k, with Aᵀ_k w = e.
+///
+/// # Errors
+/// A sentence where A has no pivot in the block.
+pub(super) fn result_rows<T: Real>(
+    operator: &LineOperator<T>,
+    shape: Shape,
+    points: impl Iterator<Item = usize>,
+) -> Result<Vec<Vec<f64>>, String> {
+    let n = shape.points;
+    let of_rows = inverse_columns(&shape.matrix(operator).transposed(), points);
+    let of_rows = of_rows.map_err(|row| no_pivot(shape, row))?;
+    let rows: Vec<Vec<(isize, f64)>> = (0..n).map(|m| shape.b(operator, m)).collect();
+    let product = |weights: &Vec<f64>| {
+        let mut sums = vec![0.0; n];
+        for (m, (weight, row)) in weights.iter().zip(&rows).enumerate() {
+            for (offset, b) in row {
+                if let Some(column) = m.checked_add_signed(*offset).filter(|c| *c < n) {
+                    sums[column] += weight * b;
+                }
+            }
+        }
+        sums
+    };
+    Ok(of_rows.iter().map(product).collect())
+}
+
+/// What units of inflow add to the result at the first points, and at the last.
+///
+/// # Errors
+/// A sentence where A has no pivot in the block.
+pub(super) fn corrections<T: Real>(
+    operator: &LineOperator<T>,
+    shape: Shape,
+) -> Result<[Vec<Vec<T>>; 2], String> {
+    let n = shape.points;
+    let [left, right] = inflow(operator, shape);
+    let matrix = shape.matrix(operator);
+    let columns = inverse_columns(&matrix, (0..left).chain(n - right..n));
+    let columns = columns.map_err(|row| no_pivot(shape, row))?;
+    Ok([leading(&columns[..left]), trailing(&columns[left..])])
+}
+
+/// The weights of the first points, as many as any of the planes notices.
+pub(super) fn leading<T: Real>(planes: &[Vec<f64>]) -> Vec<Vec<T>> {
+    let noticed = |plane: &Vec<f64>| {
+        let least = negligible::<T>() * largest(plane);
+        plane.iter().rposition(|w| w.abs() > least).map_or(0, |last| last + 1)
+    };
+    let kept = planes.iter().map(noticed).max().unwrap_or(0);
+    planes.iter().map(|plane| plane[..kept].iter().map(|w| T::of(*w)).collect()).collect()
+}
+
+/// The weights of the last points, as many as any of the planes notices.
+pub(super) fn trailing<T: Real>(planes: &[Vec<f64>]) -> Vec<Vec<T>> {
+    let backwards = |plane: &Vec<f64>| plane.iter().rev().copied().collect();
+    let mut kept = leading(&planes.iter().map(backwards).collect::<Vec<_>>());
+    kept.iter_mut().for_each(|plane| plane.reverse());
+    kept
+}
+
+fn largest(plane: &[f64]) -> f64 {
+    plane.iter().fold(0.0, |largest, w| largest.max(w.abs()))
+}

@@ -1,0 +1,149 @@
+//! One message to each neighbour.
+//!
+//! At an interface the left block receives z_right and the right block z_left. Each is what the other block sends out
+//! without inflow, s, and what it reflects of its own inflow there (matrices of `TwoPort`, primes: the other block):
+//! ```text
+//! z_left = s' + ρ z_right'        ρ = − beyond_left tail_right'
+//! z_right' = s + σ z_left         σ = − beyond_right' head_left
+//! z_left = (1 − ρ σ)⁻¹ (s' + ρ s),   z_right' = (1 − σ ρ)⁻¹ (s + σ s')
+//! ```
+//! with s' and s functionals of the points next to the interface. What goes through a block from one interface to the
+//! other is left out, which is exact to round-off where A⁻¹ decays within the block: the parallel diagonal dominant
+//! algorithm (Sun 1995), with interfaces solved exactly.
+
+use super::block::{Line, Shape, halo};
+use super::functional::{corrections, leading, result_rows, trailing};
+use super::matrix::Matrix;
+use super::plan::{Ends, Plan, slot};
+use super::two_port::inverse_columns;
+use crate::engine::LineOperator;
+use crate::lines::BandedMatrix;
+use crate::real::Real;
+
+/// What comes from the right neighbour, and from the left: side by side as one neighbour on both sides sends them.
+pub(super) const FROM_RIGHT: usize = slot::FREE;
+pub(super) const FROM_LEFT: usize = slot::FREE + 1;
+
+/// What goes through a block may be this large, relative to what goes in.
+fn tolerance<T: Real>() -> f64 {
+    T::EPSILON / 4.0
+}
+
+/// # Errors
+/// A sentence where blocks are shorter than A⁻¹ reaches.
+pub(super) fn distribute<T: Real>(
+    line: &Line<T>,
+    k: usize,
+) -> Result<(LineOperator<T>, Plan), String> {
+    if !reaches_no_further(line) {
+        let points = (0..line.blocks()).map(|k| line.shape(k).points).min().unwrap_or(0);
+        return Err(format!(
+            "`neighbour` needs blocks of {} points for an operator along this axis, the shortest \
+             has {points}: use fewer ranks along it, or `pcr`, `chain`, `gather` or `transpose`",
+            reach(line.operator)
+        ));
+    }
+    let mut operator = line.shape(k).operator(line.operator)?;
+    let [left, right] = corrections(line.operator, line.shape(k))?;
+    let sources = outflow(line, k)?;
+    let ends = Ends { sources, left, right };
+
+    let mut plan = Plan::new(&ends);
+    plan.slot(ends.right.len());
+    plan.slot(ends.left.len());
+    plan.meet(line.left_of(k), line.right_of(k));
+    let one = |matrix: &Matrix| Matrix::identity(matrix.rows());
+    if let Some(other) = line.left_of(k) {
+        let (own, other) = (line.port(k), line.port(other));
+        let rho = own.beyond_left.times(&other.tail_right).negated();
+        let sigma = other.beyond_right.times(&own.head_left).negated();
+        let inverse = one(&rho).minus(&rho.times(&sigma)).inverse()?;
+        let terms = [(slot::TO_LEFT, inverse.times(&rho)), (FROM_LEFT, inverse)];
+        plan.combine(slot::LEFT, &terms);
+    }
+    if let Some(other) = line.right_of(k) {
+        let (own, other) = (line.port(k), line.port(other));
+        let rho = other.beyond_left.times(&own.tail_right).negated();
+        let sigma = own.beyond_right.times(&other.head_left).negated();
+        let inverse = one(&sigma).minus(&sigma.times(&rho)).inverse()?;
+        let terms = [(slot::TO_RIGHT, inverse.times(&sigma)), (FROM_RIGHT, inverse)];
+        plan.combine(slot::RIGHT, &terms);
+    }
+    operator.ends = Some(ends);
+    Ok((operator, plan))
+}
+
+/// True where nothing goes through a block that round-off would not hide.
+pub(super) fn reaches_no_further<T: Real>(line: &Line<T>) -> bool {
+    let through = |k: usize| {
+        let (Some(left), Some(right)) = (line.left_of(k), line.right_of(k)) else { return 0.0 };
+        let block = line.port(k);
+        let to_right = line.port(right).beyond_left.times(&block.tail_left).norm();
+        to_right.max(line.port(left).beyond_right.times(&block.head_right).norm())
+    };
+    (0..line.blocks()).all(|k| through(k) <= tolerance::<T>())
+}
+
+/// The fewest points of an inner block that lets nothing through but round-off.
+pub(super) fn reach<T: Real>(operator: &LineOperator<T>) -> usize {
+    let inner = Shape { points: 0, first: false, last: false };
+    let [alpha, beta] = [1, 2].map(|d| inner.a(operator, 0, d));
+    let p = operator.matrix.half_band();
+    let [low, high] = halo(operator);
+    let fewest = (2 * p + 1).max(low).max(high);
+    if p == 0 {
+        return low.max(high);
+    }
+    let through = |n: usize| {
+        let matrix = BandedMatrix::toeplitz(n, alpha, beta, false);
+        let columns = inverse_columns(&matrix, 0..p.max(low).max(high)).unwrap_or_default();
+        let tail = Matrix::from_fn(p, columns.len(), |i, j| columns[j][n - p + i]);
+        let beyond = Matrix::from_fn(p, p, |j, c| [1.0, alpha, beta, 0.0][p + j - c]);
+        beyond.times(&tail).norm() <= tolerance::<T>()
+    };
+    let mut enough = fewest;
+    while !through(enough) {
+        enough *= 2;
+    }
+    let mut short = fewest;
+    while short < enough {
+        let middle = usize::midpoint(short, enough);
+        if through(middle) { enough = middle } else { short = middle + 1 }
+    }
+    enough
+}
+
+/// What a block without inflow sends out: rows of H − N A_k⁻¹ B_k.
+fn outflow<T: Real>(line: &Line<T>, k: usize) -> Result<[Vec<Vec<T>>; 4], String> {
+    let shape = line.shape(k);
+    let (n, p) = (shape.points, line.half_band());
+    let of_result = result_rows(line.operator, shape, (0..p).chain(n - p..n))?;
+    let rows = |own: &Matrix, first: usize, beyond: &Matrix, of_result: &[Vec<f64>]| {
+        let row = |j: usize| {
+            let mut row = vec![0.0; n];
+            for c in 0..own.columns() {
+                row[first + c] = own.at(j, c);
+            }
+            for (c, of_point) in of_result.iter().enumerate() {
+                for (sum, weight) in row.iter_mut().zip(of_point) {
+                    *sum -= beyond.at(j, c) * weight;
+                }
+            }
+            row
+        };
+        (0..own.rows()).map(row).collect::<Vec<_>>()
+    };
+    let mut sources = [const { Vec::new() }; 4];
+    if let Some(other) = line.left_of(k) {
+        let other = line.port(other);
+        let planes = rows(&other.halo_right, 0, &other.beyond_right, &of_result[..p]);
+        sources[slot::TO_LEFT] = leading(&planes);
+    }
+    if let Some(other) = line.right_of(k) {
+        let other = line.port(other);
+        let first = n - other.halo_left.columns();
+        let planes = rows(&other.halo_left, first, &other.beyond_left, &of_result[p..]);
+        sources[slot::TO_RIGHT] = trailing(&planes);
+    }
+    Ok(sources)
+}

@@ -1,0 +1,110 @@
+//! What a block does to its neighbours: how inflow shows at its ends.
+//!
+//! With y = A_k⁻¹ B_k f the result without inflow, z_left and z_right the inflow of the first and last rows, and
+//! *head* and *tail* the first and last p points,
+//! ```text
+//! x_head = y_head + head_left z_left + head_right z_right        head_left = A_k⁻¹[head, first rows], ...
+//! x_tail = y_tail + tail_left z_left + tail_right z_right
+//! z_left = halo_left f(left neighbour's last points) − beyond_left x_tail(left neighbour)
+//! z_right = halo_right f(right neighbour's first points) − beyond_right x_head(right neighbour)
+//! ```
+
+use super::block::{Shape, halo, inflow, no_pivot};
+use super::matrix::Matrix;
+use crate::engine::LineOperator;
+use crate::lines::{BandedMatrix, Factors, solve};
+use crate::real::Real;
+
+/// See the module. Matrices of an end without neighbour have no columns (or no rows).
+#[derive(Clone, Debug)]
+pub(super) struct TwoPort {
+    pub(super) head_left: Matrix,
+    pub(super) head_right: Matrix,
+    pub(super) tail_left: Matrix,
+    pub(super) tail_right: Matrix,
+    pub(super) halo_left: Matrix,
+    pub(super) halo_right: Matrix,
+    pub(super) beyond_left: Matrix,
+    pub(super) beyond_right: Matrix,
+}
+
+/// A block as its reduced equations see it (Mattor et al. 1995, written for p unknowns an end):
+/// ```text
+/// x_head = u − a x_tail(left neighbour) − b x_head(right neighbour)
+/// x_tail = v − c x_tail(left neighbour) − d x_head(right neighbour)
+/// ```
+/// with u and v the ends of the result for the block's own operand and halo.
+#[derive(Clone, Debug)]
+pub(super) struct Coupling {
+    pub(super) a: Matrix,
+    pub(super) b: Matrix,
+    pub(super) c: Matrix,
+    pub(super) d: Matrix,
+}
+
+impl Coupling {
+    /// The same with left and right exchanged, head and tail too.
+    pub(super) fn mirrored(&self) -> Self {
+        let Self { a, b, c, d } = self.clone();
+        Self { a: d, b: c, c: b, d: a }
+    }
+}
+
+impl TwoPort {
+    /// # Errors
+    /// A sentence where A has no pivot in the block.
+    pub(super) fn new<T: Real>(operator: &LineOperator<T>, shape: Shape) -> Result<Self, String> {
+        let n = shape.points;
+        let p = operator.matrix.half_band();
+        let [low, high] = halo(operator);
+        let [left, right] = inflow(operator, shape);
+        let matrix = shape.matrix(operator);
+        let columns = inverse_columns(&matrix, (0..left).chain(n - right..n));
+        let columns = columns.map_err(|row| no_pivot(shape, row))?;
+        let response = |first: usize, from: usize, count: usize| {
+            Matrix::from_fn(p, count, |i, j| columns[from + j][first + i])
+        };
+        // Offsets from the rows of the inflow to the points beyond the end.
+        let before = |j: usize, column: usize, width: usize| {
+            column.cast_signed() - width.cast_signed() - j.cast_signed()
+        };
+        let after = |j: usize, column: usize| (right - j + column).cast_signed();
+        let row = |j: usize| n - right + j;
+        let outside = |m: usize, d: isize| shape.weight(operator, m, m.cast_signed() + d);
+        Ok(Self {
+            head_left: response(0, 0, left),
+            head_right: response(0, left, right),
+            tail_left: response(n - p, 0, left),
+            tail_right: response(n - p, left, right),
+            halo_left: Matrix::from_fn(left, low, |j, c| outside(j, before(j, c, low))),
+            halo_right: Matrix::from_fn(right, high, |j, c| outside(row(j), after(j, c))),
+            beyond_left: Matrix::from_fn(left, p, |j, c| shape.a(operator, j, before(j, c, p))),
+            beyond_right: Matrix::from_fn(right, p, |j, c| shape.a(operator, row(j), after(j, c))),
+        })
+    }
+
+    /// The reduced equations.
+    pub(super) fn coupling(&self) -> Coupling {
+        Coupling {
+            a: self.head_left.times(&self.beyond_left),
+            b: self.head_right.times(&self.beyond_right),
+            c: self.tail_left.times(&self.beyond_left),
+            d: self.tail_right.times(&self.beyond_right),
+        }
+    }
+}
+
+/// Columns of the inverse of a matrix, or the row that has no pivot.
+pub(super) fn inverse_columns(
+    matrix: &BandedMatrix,
+    columns: impl Iterator<Item = usize>,
+) -> Result<Vec<Vec<f64>>, usize> {
+    let factors = Factors::<f64>::checked(matrix)?;
+    let column = |j: usize| {
+        let mut column = vec![0.0; matrix.len()];
+        column[j] = 1.0;
+        solve(&factors, &mut column);
+        column
+    };
+    Ok(columns.map(column).collect())
+}
