@@ -9,7 +9,7 @@ use kolmo::backend::ranks::{Blocks, Ranks};
 use kolmo::comm::Communicator;
 use kolmo::config::{ComputeConfig, Pencils};
 use kolmo::engine::distributed::Method;
-use kolmo::engine::{LineOperators, Op, Sweep, SweepBuilder};
+use kolmo::engine::{LineOperators, Number, Op, Sweep, SweepBuilder};
 use kolmo::grid::{Axis, Block, Decomposition, Grid};
 use kolmo::cases::Domain;
 use kolmo::scheme::{Scheme, SchemeFamily, compact_filter, family};
