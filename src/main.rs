@@ -12,6 +12,7 @@ use clap::{Parser, Subcommand};
 use kolmo::backend::device::{Api, DeviceInfo, cuda, devices};
 use kolmo::bench::Bench;
 use kolmo::cases::{Case, NAMES, input};
+use kolmo::comm::Solo;
 use kolmo::config::{self, Config};
 use kolmo::io::progress::tell;
 use kolmo::io::{RunDirectory, write_report};
@@ -182,7 +183,7 @@ fn start(typed: &Typed, overwrite: bool) -> Result<ExitCode> {
             .and_then(|_| signal_hook::flag::register(signal, stop.clone()));
         watch.map_err(Error::io("signal handler"))?;
     }
-    match run(&config, &path, log_to, &stop)? {
+    match run(&config, &path, log_to, &stop, Arc::new(Solo))? {
         Ending::Finished => Ok(ExitCode::SUCCESS),
         Ending::Stopped => {
             tell(&format!(

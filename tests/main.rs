@@ -22,5 +22,6 @@ mod lines_tables;
 mod mms;
 mod operators;
 mod scheme;
+mod spread;
 mod tgv;
 mod waves;
