@@ -16,7 +16,7 @@ use kolmo::io::{
 };
 
 /// Python with vtk and pandas: `KOLMO_PYTHON`, else the project's environment, else the system's.
-fn python() -> PathBuf {
+pub(crate) fn python() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python");
     match std::env::var_os("KOLMO_PYTHON") {
         Some(python) => python.into(),
@@ -26,7 +26,7 @@ fn python() -> PathBuf {
 }
 
 /// Run `tests/readback.py`; its output, and whether it was content.
-fn readback(run: &Path) -> (bool, String) {
+pub(crate) fn readback(run: &Path) -> (bool, String) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readback.py");
     let output = Command::new(python()).arg(script).arg(run).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
@@ -112,6 +112,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         backend: "cpu".into(),
         precision: "f64".into(),
         machine: Machine::here(2, "avx2", None),
+        ranks: None,
         steps: 100,
         end_time: 10.0,
         finished: true,

@@ -25,5 +25,6 @@ mod operators;
 #[cfg(feature = "mpi")]
 mod ranks;
 mod scheme;
+mod spread;
 mod tgv;
 mod waves;

@@ -49,12 +49,12 @@ def check_series(path):
 
 
 def read_image(path):
-    """Dimensions of a .vti file and its arrays by name."""
+    """Dimensions of a .vti or .pvti file and its arrays by name."""
     import vtk
     from vtk.util.numpy_support import vtk_to_numpy
 
     check(path.is_file(), f"{path} is missing")
-    reader = vtk.vtkXMLImageDataReader()
+    reader = vtk.vtkXMLPImageDataReader() if path.suffix == ".pvti" else vtk.vtkXMLImageDataReader()
     check(reader.CanReadFile(str(path)), f"{path}: VTK does not take it for image data")
     reader.SetFileName(str(path))
     reader.Update()
@@ -115,6 +115,8 @@ def main():
         summary = check_summary(run / "summary.json")
         rows = check_series(run / "series.csv")
         index = run / "fields" / "fields.vti.series"
+        if not index.exists() and "ranks" in summary:
+            index = run / "fields" / "fields.pvti.series"
         fields = check_fields(index, summary["points"]) if index.parent.exists() else 0
         check_report(run / "report.html")
     except Wrong as wrong:

@@ -13,7 +13,7 @@ use crate::backend::cpu::Cpu;
 use crate::config::{Config, Convection, Precision, parse};
 use crate::engine::LineOperators;
 use crate::error::{Error, Result};
-use crate::grid::Grid;
+use crate::grid::{Block, Grid};
 use crate::physics::Viscosity;
 use crate::real::Real;
 use crate::scheme::Form;
@@ -34,9 +34,10 @@ pub(super) fn run<P: Place>(
     let alone = sizes.len() == 1;
     for points in sizes {
         let config = config(options, points)?;
+        let block = Block { start: [0; 3], points };
         let room = match &setup.device {
-            Some(device) => check_device_memory(&config, device),
-            None => check_memory(&config),
+            Some(device) => check_device_memory(&config, &block, device),
+            None => check_memory(&config, &block, 1),
         };
         match room {
             Err(Error::Config(lines)) if !alone => {

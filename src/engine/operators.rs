@@ -35,6 +35,11 @@ impl<T: Real> LineOperators<T> {
         Self { axes }
     }
 
+    /// All operators along `axis`.
+    pub fn all(&self, axis: Axis) -> impl Iterator<Item = &LineOperator<T>> {
+        self.axes[axis.index()].operators.iter().flatten()
+    }
+
     /// The operator `op` along `axis`.
     ///
     /// # Panics

@@ -13,7 +13,7 @@ const FILES: [&str; 6] =
 
 /// The folders, and what the names of a run's files in them end with.
 const FOLDERS: [(&str, &[&str]); 3] = [
-    ("fields", &[".vti", ".series", ".part"]),
+    ("fields", &[".vti", ".pvti", ".series", ".part"]),
     ("slices", &[".png", ".json", ".part"]),
     ("plots", &[".svg", ".part"]),
 ];
@@ -80,18 +80,29 @@ fn remove(path: &Path, how: impl Fn(&Path) -> std::io::Result<()>) -> Result<()>
     }
 }
 
-/// Remove the files of a run from one of its folders, and the folder where nothing else is in it.
-fn remove_run_files(folder: &Path, endings: &[&str]) -> Result<()> {
-    let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
-    let mut others = false;
+/// Remove the files of a run from one of its folders and from the folders of steps in it, and each folder where nothing
+/// else is in it. True where it is gone.
+fn remove_run_files(folder: &Path, endings: &[&str]) -> Result<bool> {
+    let Ok(entries) = fs::read_dir(folder) else { return Ok(true) };
+    let mut empty = true;
     for entry in entries {
-        let file = entry.map_err(Error::io(folder))?.path();
-        let name = file.to_string_lossy();
-        if endings.iter().any(|ending| name.ends_with(ending)) && !file.is_dir() {
+        let entry = entry.map_err(Error::io(folder))?;
+        let (file, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        // A link to a folder is somebody else's.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let gone = if is_folder && name.starts_with("step_") {
+            remove_run_files(&file, endings)?
+        } else if !file.is_dir() && endings.iter().any(|ending| name.ends_with(ending)) {
             remove(&file, |file| fs::remove_file(file))?;
+            true
         } else {
-            others = true;
-        }
+            false
+        };
+        empty &= gone;
     }
-    if others { Ok(()) } else { remove(folder, |folder| fs::remove_dir(folder)) }
+    if empty {
+        remove(folder, |folder| fs::remove_dir(folder))?;
+    }
+    Ok(empty)
 }

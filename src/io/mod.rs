@@ -1,7 +1,7 @@
 //! What a run leaves behind, and how it is read again.
 //!
-//! Each part takes plain numbers and knows nothing of the solver: [`series`] (`series.csv`), [`vtk`] (`fields/`),
-//! [`slices`] (`slices/`), [`summary`] (`summary.json`), [`mod@reference`] (`reference.csv`), [`report`]
+//! Each part takes plain numbers and knows nothing of the solver: [`series`] (`series.csv`), [`vtk`] and [`pieces`]
+//! (`fields/`), [`slices`] (`slices/`), [`summary`] (`summary.json`), [`mod@reference`] (`reference.csv`), [`report`]
 //! (`report.html` and `plots/`, drawn from the others), [`progress`] (the line on the terminal), [`directory`] (the
 //! directory that they lie in).
 //!
@@ -17,6 +17,7 @@ use crate::{Error, Result};
 pub mod directory;
 mod figures;
 mod palette;
+pub mod pieces;
 mod plot;
 pub mod progress;
 pub mod reference;

@@ -239,6 +239,11 @@ impl Page {
             self.row("device", &escape(device));
         }
         self.row("backend", &escape(&summary.backend));
+        if let Some(ranks) = &summary.ranks {
+            let [x, y, z] = ranks.decomposition;
+            self.row("ranks", &format!("{} ({x} × {y} × {z})", ranks.count));
+            self.row("solves over ranks", &escape(&ranks.method));
+        }
         self.row("steps", &summary.steps.to_string());
         self.row("wall time", &duration(summary.wall_seconds));
         if let Some(ns) = summary.ns_per_point_stage {

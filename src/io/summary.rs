@@ -48,6 +48,9 @@ pub struct Summary {
     pub precision: String,
     /// What it ran on.
     pub machine: Machine,
+    /// How it was spread over ranks; `None` for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RanksSummary>,
     /// Steps taken.
     pub steps: u64,
     /// Time reached.
@@ -60,7 +63,7 @@ pub struct Summary {
     pub wall_seconds: f64,
     /// Nanoseconds per point and Runge-Kutta stage, outputs not included; `None` where no step was taken.
     pub ns_per_point_stage: Option<f64>,
-    /// Seconds by phase.
+    /// Seconds by phase: of the slowest rank in each.
     pub phases: BTreeMap<String, f64>,
     /// Where kmax η was smallest; `None` without viscosity or dissipation.
     pub resolution: Option<Resolution>,
@@ -85,6 +88,19 @@ pub struct SchemeSummary {
     pub filter: String,
     /// Runge-Kutta tableau.
     pub integrator: String,
+}
+
+/// How a run was spread over ranks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RanksSummary {
+    /// Number of ranks.
+    pub count: usize,
+    /// Ranks along x, y, z.
+    pub decomposition: [usize; 3],
+    /// How lines over several ranks were solved.
+    pub method: String,
+    /// Seconds by phase, the mean of all ranks.
+    pub phases_mean: BTreeMap<String, f64>,
 }
 
 /// A machine, as far as speed depends on it.

@@ -1,8 +1,12 @@
 //! Fields as VTK XML image data, which ParaView, VisIt and PyVista open.
 //!
+//! A run on one rank writes a file for every time. On several, each rank writes a piece (see [`super::pieces`]), which a
+//! `.pvti` puts together.
+//!
 //! `vtkio` holds origin and spacing as f32, so coordinates carry seven digits; the values keep their precision.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -11,6 +15,7 @@ use vtkio::model::{
     Attribute, Attributes, ByteOrder, DataSet, Extent, ImageDataPiece, Piece, Version, Vtk,
 };
 
+use crate::grid::Block;
 use crate::io::{make_directory, write_json, write_whole};
 use crate::{Error, Result};
 
@@ -45,10 +50,49 @@ pub enum FieldValues {
     F64(Vec<f64>),
 }
 
+impl From<Vec<f32>> for FieldValues {
+    fn from(values: Vec<f32>) -> Self {
+        Self::F32(values)
+    }
+}
+
+impl From<Vec<f64>> for FieldValues {
+    fn from(values: Vec<f64>) -> Self {
+        Self::F64(values)
+    }
+}
+
+/// What a `.pvti` says of an array.
+pub(super) struct Array {
+    name: String,
+    kind: &'static str,
+    components: u32,
+}
+
+impl FieldData {
+    pub(super) fn array(&self) -> Array {
+        let kind = match self.values {
+            FieldValues::F32(_) => "Float32",
+            FieldValues::F64(_) => "Float64",
+        };
+        Array { name: self.name.clone(), kind, components: self.components }
+    }
+}
+
 /// Write one `.vti` file, whole or not at all. Takes the fields, since a second copy of them may not fit into memory.
 pub fn write_vti(path: &Path, grid: &ImageGrid, fields: Vec<FieldData>) -> Result<()> {
-    let points: usize = grid.points.iter().product();
-    let extent = extent(grid.points).map_err(Error::io(path))?;
+    write_part(path, grid, &Block { start: [0; 3], points: grid.points }, fields)
+}
+
+/// The same with the points of `part` alone.
+pub(super) fn write_part(
+    path: &Path,
+    grid: &ImageGrid,
+    part: &Block,
+    fields: Vec<FieldData>,
+) -> Result<()> {
+    let points = part.len();
+    let extent = Extent::Ranges(extent(part).map_err(Error::io(path))?.map(|[a, b]| a..=b));
     let mut data = Attributes::new();
     for FieldData { name, components, values } in fields {
         let (length, buffer) = match values {
@@ -58,8 +102,6 @@ pub fn write_vti(path: &Path, grid: &ImageGrid, fields: Vec<FieldData>) -> Resul
         assert_eq!(length, points * components as usize, "field `{name}` does not fit its grid");
         data.point.push(Attribute::generic(name, components).with_data(buffer));
     }
-    #[expect(clippy::cast_possible_truncation, reason = "vtkio stores coordinates as f32")]
-    let single = |v: [f64; 3]| v.map(|x| x as f32);
     let vtk = Vtk {
         version: Version::new_xml(1, 0),
         title: String::new(),
@@ -78,20 +120,61 @@ pub fn write_vti(path: &Path, grid: &ImageGrid, fields: Vec<FieldData>) -> Resul
     })
 }
 
-/// Inclusive ranges of point indices.
-fn extent(points: [usize; 3]) -> std::io::Result<Extent> {
-    let mut last = [0_i32; 3];
-    for (last, n) in last.iter_mut().zip(points) {
-        *last = i32::try_from(n.saturating_sub(1)).map_err(|_| {
-            std::io::Error::other(format!(
-                "VTK numbers points with 31 bits; {n} points are too many"
-            ))
-        })?;
-    }
-    Ok(Extent::Ranges(last.map(|last| 0..=last)))
+/// `vtkio` stores coordinates as f32.
+#[expect(clippy::cast_possible_truncation, reason = "so it is said")]
+fn single(v: [f64; 3]) -> [f32; 3] {
+    v.map(|x| x as f32)
 }
 
-/// Writes the `fields/` of a run: one `.vti` per time, and `fields.vti.series`, which ParaView opens as one film.
+/// First and last index of the points along each axis.
+fn extent(part: &Block) -> std::io::Result<[[i32; 2]; 3]> {
+    let index = |at: usize| {
+        i32::try_from(at).map_err(|_| {
+            std::io::Error::other(format!("VTK numbers points with 31 bits; {at} is too large"))
+        })
+    };
+    let mut ends = [[0; 2]; 3];
+    for (ends, (start, n)) in ends.iter_mut().zip(part.start.into_iter().zip(part.points)) {
+        *ends = [index(start)?, index((start + n).saturating_sub(1))?];
+    }
+    Ok(ends)
+}
+
+/// Write the `.pvti` that puts together pieces: where each lies, and which points it has.
+pub(super) fn pvti(
+    to: &mut impl Write,
+    grid: &ImageGrid,
+    arrays: &[Array],
+    pieces: &[(String, Block)],
+) -> std::io::Result<()> {
+    let ends = |part: &Block| -> std::io::Result<String> {
+        let ends = extent(part)?.map(|[first, last]| format!("{first} {last}"));
+        Ok(ends.join(" "))
+    };
+    let coordinates = |v: [f64; 3]| single(v).map(|x| x.to_string()).join(" ");
+    writeln!(
+        to,
+        "<?xml version=\"1.0\"?>\n<VTKFile type=\"PImageData\" version=\"1.0\" byte_order=\"LittleEndian\">\n\
+         <PImageData WholeExtent=\"{}\" GhostLevel=\"0\" Origin=\"{}\" Spacing=\"{}\">\n<PPointData>",
+        ends(&Block { start: [0; 3], points: grid.points })?,
+        coordinates(grid.origin),
+        coordinates(grid.spacing),
+    )?;
+    for Array { name, kind, components } in arrays {
+        writeln!(
+            to,
+            "<PDataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\"/>"
+        )?;
+    }
+    writeln!(to, "</PPointData>")?;
+    for (source, part) in pieces {
+        writeln!(to, "<Piece Extent=\"{}\" Source=\"{source}\"/>", ends(part)?)?;
+    }
+    writeln!(to, "</PImageData>\n</VTKFile>")
+}
+
+/// Writes the `fields/` of a run: one `.vti` per time, and `fields.vti.series`, which ParaView opens as one film; or the
+/// same in pieces.
 #[derive(Debug)]
 pub struct FieldWriter {
     directory: PathBuf,
@@ -130,9 +213,19 @@ impl FieldWriter {
         let name = format!("step_{step:08}.vti");
         let path = self.directory.join(&name);
         write_vti(&path, grid, fields)?;
+        self.list(name, time, "fields.vti.series")?;
+        fs::metadata(&path).map(|m| m.len()).map_err(Error::io(&path))
+    }
+
+    /// Where the files lie.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// List a file in the index of that name.
+    pub(super) fn list(&mut self, name: String, time: f64, index: &str) -> Result<()> {
         self.index.files.retain(|entry| entry.name != name);
         self.index.files.push(FieldEntry { name, time });
-        write_json(&self.directory.join("fields.vti.series"), &self.index)?;
-        fs::metadata(&path).map(|m| m.len()).map_err(Error::io(&path))
+        write_json(&self.directory.join(index), &self.index)
     }
 }

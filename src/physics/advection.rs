@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::collective::{Broken, lowest, norms};
 use super::discretisation::Discretisation;
 use super::stability::Limits;
 use super::system::{Moment, System};
@@ -10,7 +11,7 @@ use crate::cases::{Domain, ScalarAdvection};
 use crate::config::{Config, Variable};
 use crate::engine::{Formula, Number, Sweep, SweepBuilder};
 use crate::error::{Error, Result};
-use crate::grid::{Axis, Grid};
+use crate::grid::{Axis, Block, Grid};
 use crate::io::series::SCALAR_COLUMNS;
 use crate::real::Real;
 
@@ -18,6 +19,8 @@ use crate::real::Real;
 pub struct Advection<B: Backend> {
     backend: Arc<B>,
     grid: Grid,
+    /// The points that the fields hold.
+    block: Block,
     case: ScalarAdvection,
     domain: Domain,
     limits: Limits,
@@ -62,6 +65,7 @@ impl<B: Backend> Advection<B> {
             filter_sweeps: discretisation.filter_programs(&*backend, 1)?,
             moments: backend.summing(Moments)?,
             extrema: backend.maximising(Extrema)?,
+            block: backend.block(grid.points),
             backend,
             grid,
             domain: config.grid.domain,
@@ -92,10 +96,10 @@ impl<B: Backend> System<B> for Advection<B> {
 
     fn initial(&self) -> Result<Vec<B::Field>> {
         let phi = |at| {
-            let x = self.grid.coordinates(self.grid.index(at));
+            let x = self.grid.coordinates(self.block.index(at));
             B::Real::of(self.case.initial(&self.domain, self.grid.active(), x))
         };
-        Ok(vec![self.backend.field((0..self.grid.len()).map(phi).collect())?])
+        Ok(vec![self.backend.field((0..self.block.len()).map(phi).collect())?])
     }
 
     fn reference(&self) -> Vec<f64> {
@@ -112,14 +116,14 @@ impl<B: Backend> System<B> for Advection<B> {
             return Ok(self.limits.rate(self.case.velocity, 0.0, self.case.diffusivity));
         }
         let values = self.backend.values(&u[0])?;
-        let broken = values.iter().position(|phi| !phi.f64().is_finite()).unwrap_or(0);
-        Err(Error::Diverged {
-            step: at.step,
-            time: at.time,
-            field: "scalar",
-            value: values[broken].f64(),
-            index: self.grid.index(broken),
-        })
+        let broken = |(point, phi): (usize, &B::Real)| {
+            let (value, index) = (phi.f64(), self.block.index(point));
+            (!value.is_finite()).then_some(Broken { field: "scalar", value, index })
+        };
+        let found = values.iter().enumerate().find_map(broken);
+        let unknown = Broken { field: "scalar", value: f64::INFINITY, index: [0; 3] };
+        let Broken { field, value, index } = lowest(self.backend.comm(), found).unwrap_or(unknown);
+        Err(Error::Diverged { step: at.step, time: at.time, field, value, index })
     }
 
     fn filter(&mut self, u: &mut [B::Field]) {
@@ -155,17 +159,13 @@ impl<B: Backend> System<B> for Advection<B> {
         if !self.has_exact() {
             return Ok(None);
         }
-        let (mut square, mut largest) = (0.0, 0.0_f64);
-        for (at, phi) in self.backend.values(&u[0])?.iter().enumerate() {
-            let x = self.grid.coordinates(self.grid.index(at));
-            let Some(exact) = self.case.exact(&self.domain, self.grid.active(), x, time) else {
-                return Ok(None);
-            };
-            let error = phi.f64() - exact;
-            square += error * error;
-            largest = largest.max(error.abs());
-        }
-        Ok(Some([(square * self.grid.per_point()).sqrt(), largest]))
+        let values = self.backend.values(&u[0])?;
+        let errors = values.iter().enumerate().filter_map(|(at, phi)| {
+            let x = self.grid.coordinates(self.block.index(at));
+            let exact = self.case.exact(&self.domain, self.grid.active(), x, time)?;
+            Some(phi.f64() - exact)
+        });
+        Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
     }
 
     fn output(&mut self, u: &[B::Field], _: Variable) -> Result<Vec<B::Real>> {

@@ -1,5 +1,6 @@
 //! What the series, the report and the output files say of a flow.
 
+use super::collective::{Broken, lowest, norms};
 use super::formulas::pressure;
 use super::navier_stokes::{NavierStokes, Part, exactly};
 use super::slots::conserved;
@@ -23,9 +24,9 @@ impl<B: Backend> System<B> for NavierStokes<B> {
 
     fn initial(&self) -> Result<Vec<B::Field>> {
         let reference = System::reference(self);
-        let mut state = vec![vec![B::Real::ZERO; self.grid.len()]; conserved::COUNT];
-        for at in 0..self.grid.len() {
-            let x = self.grid.coordinates(self.grid.index(at));
+        let mut state = vec![vec![B::Real::ZERO; self.block.len()]; conserved::COUNT];
+        for at in 0..self.block.len() {
+            let x = self.grid.coordinates(self.block.index(at));
             let point = self.flow().initial(&self.gas, &self.domain, self.grid.active(), x);
             let values = conserved_variables(&point, self.gas.gamma);
             for ((field, value), at_rest) in state.iter_mut().zip(values).zip(&reference) {
@@ -102,18 +103,13 @@ impl<B: Backend> System<B> for NavierStokes<B> {
             return Ok(None);
         }
         let density = self.backend.values(&u[conserved::MASS])?;
-        let (mut square, mut largest) = (0.0, 0.0_f64);
-        for (at, rho) in density.iter().enumerate() {
-            let x = self.grid.coordinates(self.grid.index(at));
-            let active = self.grid.active();
-            let Some(exact) = self.flow().exact(&self.gas, &self.domain, active, x, time) else {
-                return Ok(None);
-            };
-            let error = rho.f64() - (exact.density - self.reference.density);
-            square += error * error;
-            largest = largest.max(error.abs());
-        }
-        Ok(Some([(square * self.grid.per_point()).sqrt(), largest]))
+        let active = self.grid.active();
+        let errors = density.iter().enumerate().filter_map(|(at, rho)| {
+            let x = self.grid.coordinates(self.block.index(at));
+            let exact = self.flow().exact(&self.gas, &self.domain, active, x, time)?;
+            Some(rho.f64() - (exact.density - self.reference.density))
+        });
+        Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
     }
 
     fn output(&mut self, u: &[B::Field], variable: Variable) -> Result<Vec<B::Real>> {
@@ -132,7 +128,7 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         Ok(match variable {
             Variable::Velocity | Variable::Vorticity => {
                 let [x, y, z] = [values(0)?, values(1)?, values(2)?];
-                (0..self.grid.len()).flat_map(|at| [x[at], y[at], z[at]]).collect()
+                (0..self.block.len()).flat_map(|at| [x[at], y[at], z[at]]).collect()
             }
             Variable::QCriterion => values(1)?.into_owned(),
             Variable::Dilatation => values(2)?.into_owned(),
@@ -213,31 +209,28 @@ impl<B: Backend> NavierStokes<B> {
     }
 
     fn first_broken_point(&self, u: &[B::Field], at: Moment) -> Result<Error> {
-        let diverged = |field, value, point| Error::Diverged {
-            step: at.step,
-            time: at.time,
-            field,
-            value,
-            index: self.grid.index(point),
-        };
         let reference = self.reference.conserved(self.gas.gamma);
         let fields =
             u.iter().map(|field| self.backend.values(field)).collect::<Result<Vec<_>>>()?;
-        for point in 0..self.grid.len() {
+        let broken = |point: usize| {
             let state: [f64; 5] = std::array::from_fn(|k| fields[k][point].f64() + reference[k]);
             let [rho, m0, m1, m2, _] = state;
             let p = pressure(&self.gas, state);
-            if !(rho.is_finite() && rho > 0.0) {
-                return Ok(diverged("density", rho, point));
-            }
-            if let Some(m) = [m0, m1, m2].into_iter().find(|m| !m.is_finite()) {
-                return Ok(diverged("momentum", m, point));
-            }
-            if !(p.is_finite() && p > 0.0) {
-                return Ok(diverged("pressure", p, point));
-            }
-        }
-        Ok(diverged("time step", f64::INFINITY, 0))
+            let (field, value) = if !(rho.is_finite() && rho > 0.0) {
+                ("density", rho)
+            } else if let Some(m) = [m0, m1, m2].into_iter().find(|m| !m.is_finite()) {
+                ("momentum", m)
+            } else if !(p.is_finite() && p > 0.0) {
+                ("pressure", p)
+            } else {
+                return None;
+            };
+            Some(Broken { field, value, index: self.block.index(point) })
+        };
+        let found = (0..self.block.len()).find_map(broken);
+        let unknown = Broken { field: "time step", value: f64::INFINITY, index: [0; 3] };
+        let Broken { field, value, index } = lowest(self.backend.comm(), found).unwrap_or(unknown);
+        Ok(Error::Diverged { step: at.step, time: at.time, field, value, index })
     }
 }
 

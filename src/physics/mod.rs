@@ -1,6 +1,7 @@
 //! The equations: what is solved, composed of operators along the axes.
 
 mod advection;
+mod collective;
 mod convection;
 mod diagnostics;
 mod discretisation;

@@ -25,7 +25,7 @@ use crate::cases::{Case, Domain};
 use crate::config::{Config, SchemeConfig};
 use crate::engine::{Op, Sweep, SweepBuilder};
 use crate::error::Result;
-use crate::grid::{Axis, Grid};
+use crate::grid::{Axis, Block, Grid};
 
 /// The terms of the right-hand side, together or one kind alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,8 @@ impl Part {
 pub struct NavierStokes<B: Backend> {
     pub(super) backend: Arc<B>,
     pub(super) grid: Grid,
+    /// The points that the fields hold.
+    pub(super) block: Block,
     pub(super) gas: Gas,
     pub(super) case: Case,
     pub(super) domain: Domain,
@@ -89,11 +91,12 @@ impl<B: Backend> NavierStokes<B> {
     pub fn new(config: &Config, backend: Arc<B>) -> Result<Self> {
         let discretisation = Discretisation::new(config);
         let grid = discretisation.grid;
+        let block = backend.block(grid.points);
         let (scheme, gas) = (&config.scheme, config.gas);
         let reference = Reference::of::<B::Real>(&gas);
         let variable_mu = gas.viscosity != Viscosity::Constant;
         let fields = |count: usize| {
-            (0..count).map(|_| backend.zeros(grid.len())).collect::<Result<Vec<_>>>()
+            (0..count).map(|_| backend.zeros(block.len())).collect::<Result<Vec<_>>>()
         };
         let rhs = |part| {
             discretisation
@@ -129,6 +132,7 @@ impl<B: Backend> NavierStokes<B> {
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
             backend,
             grid,
+            block,
             gas,
             reference,
             case: config.case.clone(),

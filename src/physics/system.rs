@@ -13,7 +13,8 @@ pub struct Moment {
     pub time: f64,
 }
 
-/// A set of equations dU/dt = R(U) on a grid.
+/// A set of equations dU/dt = R(U) on a grid. Fields hold the block of it that is this rank's; sums, averages and extremes
+/// go over all ranks, and all of them must ask for them.
 pub trait System<B: Backend> {
     /// The backend the fields live on.
     fn backend(&self) -> &B;
@@ -34,7 +35,7 @@ pub trait System<B: Backend> {
     fn rhs(&mut self, u: &[B::Field], rate: &mut [B::Field], beta: f64, scale: f64);
 
     /// The largest 1/dt that the stability limit asks for anywhere. Also looks at every point: a state that the
-    /// equations have no meaning for is an error.
+    /// equations have no meaning for is an error, the same on all ranks.
     fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64>;
 
     /// Filter U once along every axis. Does nothing where there is no filter.
@@ -62,9 +63,9 @@ pub trait System<B: Backend> {
     /// has to see that field for it.
     fn error(&self, u: &[B::Field], time: f64) -> Result<Option<[f64; 2]>>;
 
-    /// A field to be written: its components at every point, one after another.
+    /// A field to be written: its components at every point of the block, one after another.
     fn output(&mut self, u: &[B::Field], variable: Variable) -> Result<Vec<B::Real>>;
 
-    /// |ω| (or the scalar) at the points, for the pictures of the report, with its name.
+    /// |ω| (or the scalar) at the points of the block, for the pictures of the report, with its name.
     fn picture(&mut self, u: &[B::Field]) -> Result<(&'static str, Vec<f64>)>;
 }

@@ -3,26 +3,28 @@
 use crate::backend::device::{self, Device};
 use crate::config::{Config, Pencils, Precision};
 use crate::error::{Error, Result};
+use crate::grid::Block;
 use crate::lines::LineSolver;
 use crate::physics::{Viscosity, composed_room};
 use crate::scheme::Form;
 
 /// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system ends the
-/// program for it.
+/// program for it. Each of `ranks` ranks on this machine holds about as many points as `block`.
 ///
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
 #[allow(clippy::cast_precision_loss, reason = "for a message")]
-pub(crate) fn check_memory(config: &Config) -> Result<()> {
+pub(crate) fn check_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
     const GIB: f64 = (1_u64 << 30) as f64;
-    let needed = bytes(config, fields(config));
+    let needed = bytes(config, block, fields(config)) * ranks as f64;
     match available_memory() {
         Some(available) if needed > available => {
             let fits = (available / needed).cbrt();
-            let [x, y, z] = config.grid.points;
+            let [x, y, z] = block.points;
+            let times = if ranks > 1 { format!("{ranks} times ") } else { String::new() };
             Err(Error::Config(vec![
                 format!(
-                    "error: {x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free",
+                    "error: {times}{x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free",
                     needed / GIB,
                     available / GIB
                 ),
@@ -41,13 +43,13 @@ pub(crate) fn check_memory(config: &Config) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
-pub(crate) fn check_device_memory(config: &Config, on: &Device) -> Result<()> {
+pub(crate) fn check_device_memory(config: &Config, block: &Block, on: &Device) -> Result<()> {
     let room = match config.case.scalar() {
         Some(_) => 2,
         None => composed_room(&config.scheme, &config.gas),
     };
-    let needed = bytes(config, fields(config) + room + lent(config));
-    device::check_memory(on.info(), on.free_memory(), needed, config.grid.points)
+    let needed = bytes(config, block, fields(config) + room + lent(config));
+    device::check_memory(on.info(), on.free_memory(), needed, block.points)
 }
 
 /// Fields that the line solvers need while they run. What `cusparse` keeps, a matrix for every line, is not counted.
@@ -60,14 +62,14 @@ fn lent(config: &Config) -> usize {
     solver + if config.compute.pencils == Pencils::Permuted { 2 } else { 0 }
 }
 
-/// Bytes of so many fields.
+/// Bytes of so many fields of the points of `block`.
 #[allow(clippy::cast_precision_loss, reason = "for a comparison")]
-fn bytes(config: &Config, fields: usize) -> f64 {
+fn bytes(config: &Config, block: &Block, fields: usize) -> f64 {
     let bytes = match config.compute.precision {
         Precision::F64 => 8.0,
         Precision::F32 => 4.0,
     };
-    config.grid.points.iter().map(|&n| n as f64).product::<f64>() * fields as f64 * bytes
+    block.points.iter().map(|&n| n as f64).product::<f64>() * fields as f64 * bytes
 }
 
 /// Fields that a run holds all the time.

@@ -32,15 +32,22 @@ impl Plan {
         self.schedule.every_time.map(|interval| (self.done + 1) as f64 * interval)
     }
 
-    /// True where something is due after step `step` at time `time`; it then counts as done.
-    pub fn due(&mut self, step: u64, time: f64) -> bool {
+    /// Whether so much wall time has passed that something is due. Clocks of ranks differ: what one says must hold for all.
+    pub fn late(&self) -> bool {
+        self.schedule
+            .every_wall
+            .is_some_and(|every| self.last_wall.elapsed().as_secs_f64() >= every)
+    }
+
+    /// True where something is due after step `step` at time `time`, or because it is [`Plan::late`]; it then counts as
+    /// done.
+    pub fn due(&mut self, step: u64, time: f64, late: bool) -> bool {
         let mut due = self.schedule.every_steps.is_some_and(|every| step.is_multiple_of(every));
         while self.next_time().is_some_and(|next| reached(time, next)) {
             self.done += 1;
             due = true;
         }
-        let late = |every: f64| self.last_wall.elapsed().as_secs_f64() >= every;
-        if self.schedule.every_wall.is_some_and(late) {
+        if late {
             self.last_wall = Instant::now();
             due = true;
         }

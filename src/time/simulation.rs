@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use super::Stepper;
 use crate::backend::Backend;
+use crate::comm::{Communicator, agree};
 use crate::config::{Config, StepSize};
 use crate::error::{Error, Result};
-use crate::grid::Grid;
+use crate::grid::{Block, Grid};
 use crate::io::series::ERROR_COLUMNS;
 use crate::physics::{Advection, Moment, NavierStokes, System};
 
@@ -23,6 +24,17 @@ impl Phases {
         let result = work();
         *self.0.entry(phase).or_default() += start.elapsed().as_secs_f64();
         result
+    }
+
+    /// (those of the slowest rank in each phase, their mean over all ranks). Collective.
+    #[allow(clippy::cast_precision_loss, reason = "a number of ranks")]
+    pub fn over_ranks(&self, comm: &dyn Communicator) -> [Self; 2] {
+        let mut most: Vec<f64> = self.0.values().copied().collect();
+        let mut sum = most.clone();
+        comm.max(&mut most);
+        comm.sum(&mut sum);
+        let mean = sum.into_iter().map(|seconds| seconds / comm.size() as f64).collect();
+        [most, mean].map(|values| Self(self.0.keys().copied().zip(values).collect()))
     }
 }
 
@@ -69,15 +81,23 @@ impl<B: Backend> Simulation<B> {
     /// The initial state of `config` on a backend that is open already.
     ///
     /// # Errors
-    /// Where the backend refuses, or the initial state makes no sense.
+    /// Where the backend refuses, or the initial state makes no sense: on all ranks where it does on one.
     pub fn on(backend: B, config: &Config) -> Result<Self> {
         let grid = Grid::periodic(config.grid.points, &config.grid.domain);
         let backend = Arc::new(backend);
-        let system: Box<dyn System<B> + Send> = match config.case.scalar() {
-            Some(scalar) => Box::new(Advection::new(config, *scalar, backend.clone())?),
-            None => Box::new(NavierStokes::new(config, backend.clone())?),
+        let len = backend.block(grid.points).len();
+        let prepare = || {
+            let system: Box<dyn System<B> + Send> = match config.case.scalar() {
+                Some(scalar) => Box::new(Advection::new(config, *scalar, backend.clone())?),
+                None => Box::new(NavierStokes::new(config, backend.clone())?),
+            };
+            let state = system.initial()?;
+            let integrator = config.time.integrator;
+            let stepper = Stepper::new(&*backend, integrator, system.fields(), len)?;
+            Ok((system, state, stepper))
         };
-        let state = system.initial()?;
+        // Before the first thing that all ranks do together, which one that failed would leave the others waiting in.
+        let (system, state, stepper) = agree(backend.comm(), prepare())?;
         let moment = Moment::default();
         let mut columns = vec!["step", "time", "dt"];
         columns.extend(system.columns());
@@ -87,7 +107,7 @@ impl<B: Backend> Simulation<B> {
         Ok(Self {
             columns,
             rate: Some(system.inspect(&state, moment)?),
-            stepper: Stepper::new(&*backend, config.time.integrator, system.fields(), grid.len())?,
+            stepper,
             system,
             backend,
             grid,
@@ -226,17 +246,22 @@ impl<B: Backend> Simulation<B> {
         &self.backend
     }
 
-    /// The grid.
+    /// The points that the fields hold.
+    pub fn block(&self) -> Block {
+        self.backend.block(self.grid.points)
+    }
+
+    /// The whole grid.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// U.
+    /// U, at the points of [`Simulation::block`].
     pub fn state(&self) -> &[B::Field] {
         &self.state
     }
 
-    /// U, to be changed: a start of one's own.
+    /// U, to be changed: a start of one's own. To be asked for by all ranks, also where they leave theirs alone.
     pub fn state_mut(&mut self) -> &mut [B::Field] {
         self.rate = None;
         &mut self.state

@@ -6,12 +6,12 @@ use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
 use kolmo::backend::device::{Api, Device, Gpu};
 use kolmo::backend::ranks::{Blocks, Ranks};
+use kolmo::cases::Domain;
 use kolmo::comm::Communicator;
 use kolmo::config::{ComputeConfig, Pencils};
 use kolmo::engine::distributed::Method;
 use kolmo::engine::{LineOperators, Number, Op, Sweep, SweepBuilder};
 use kolmo::grid::{Axis, Block, Decomposition, Grid};
-use kolmo::cases::Domain;
 use kolmo::scheme::{Scheme, SchemeFamily, compact_filter, family};
 use kolmo::{Real, Result};
 
@@ -206,7 +206,8 @@ fn agree_along_an_axis<B: Blocks>(
                                 );
                                 let error = difference(&problem, inner, &comm, split, &compute)
                                     .unwrap_or_else(|why| panic!("{what}: {why}"));
-                                let exact = if method == Method::Transpose { 0.0 } else { tolerance };
+                                let exact =
+                                    if method == Method::Transpose { 0.0 } else { tolerance };
                                 assert!(error <= exact, "{what}: off by {error:e}");
                             }
                         }

@@ -1,0 +1,75 @@
+//! What the points of all ranks say together. All ranks must call these.
+
+use crate::comm::Communicator;
+
+/// What a broken point may be found by.
+const FIELDS: [&str; 4] = ["density", "momentum", "pressure", "scalar"];
+
+/// A point whose state the equations have no meaning for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Broken {
+    /// One of [`FIELDS`].
+    pub(super) field: &'static str,
+    /// Its value there.
+    pub(super) value: f64,
+    /// (i, j, k) in the whole grid.
+    pub(super) index: [usize; 3],
+}
+
+impl Broken {
+    fn to_bytes(self) -> Vec<u8> {
+        let [i, j, k] = self.index;
+        let field = FIELDS.iter().position(|&name| name == self.field).unwrap_or(0);
+        let words = [field, i, j, k].map(usize::to_le_bytes);
+        [words.as_flattened(), &self.value.to_le_bytes()].concat()
+    }
+
+    /// `None` for no bytes.
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (words, value) = bytes.split_last_chunk()?;
+        let (words, _) = words.as_chunks();
+        let word = |at: usize| words.get(at).copied().map(usize::from_le_bytes);
+        let field = FIELDS.get(word(0)?)?;
+        let index = [word(1)?, word(2)?, word(3)?];
+        Some(Self { field, value: f64::from_le_bytes(*value), index })
+    }
+}
+
+/// The broken point of the lowest rank that has one, on all ranks.
+pub(super) fn lowest(comm: &dyn Communicator, found: Option<Broken>) -> Option<Broken> {
+    let mine = found.map(Broken::to_bytes).unwrap_or_default();
+    let told = comm.gather(&mine).unwrap_or_default();
+    let first = told.into_iter().find(|bytes| !bytes.is_empty()).unwrap_or_default();
+    Broken::from_bytes(&comm.broadcast(0, first))
+}
+
+/// (root mean square, maximum) of the errors at the points of all ranks; `per_point` is one over their number.
+pub(super) fn norms(
+    comm: &dyn Communicator,
+    per_point: f64,
+    errors: impl Iterator<Item = f64>,
+) -> [f64; 2] {
+    let (mut square, mut largest) = ([0.0], [0.0_f64]);
+    for error in errors {
+        square[0] += error * error;
+        largest[0] = largest[0].max(error.abs());
+    }
+    comm.sum(&mut square);
+    comm.max(&mut largest);
+    [(square[0] * per_point).sqrt(), largest[0]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Solo;
+
+    #[test]
+    fn a_broken_point_arrives_as_it_was_sent_and_none_as_none() {
+        let sent = Broken { field: "pressure", value: -3.5e-7, index: [17, 0, 1 << 33] };
+        assert_eq!(lowest(&Solo, Some(sent)), Some(sent));
+        let unknown = Broken { value: f64::NAN, field: "scalar", ..sent };
+        assert!(lowest(&Solo, Some(unknown)).is_some_and(|b| b.value.is_nan()));
+        assert_eq!(lowest(&Solo, None), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! What a run says of itself at its end.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::course::Run;
+use super::{Phases, Simulation};
+use crate::backend::Backend;
+use crate::config::Config;
+use crate::error::Result;
+use crate::io::summary::{self, Machine, RanksSummary, SchemeSummary, Verdict};
+use crate::io::{FieldValues, Reference, Series, Summary, write_report};
+
+impl<B: Backend> Run<'_, B>
+where
+    FieldValues: From<Vec<B::Real>>,
+{
+    /// Summary and report, also of a run that broke off. `slowest` and `mean` are the phases of all ranks.
+    pub(super) fn close(
+        &mut self,
+        sound: bool,
+        finished: bool,
+        reason: &str,
+        [slowest, mean]: [Phases; 2],
+    ) -> Result<()> {
+        let Some(files) = &mut self.files else { return Ok(()) };
+        let config = self.config;
+        let flow = config.case.flow().is_some();
+        let series = Series::read(&files.directory.join("series.csv"))?;
+        let length = config.grid.domain.length;
+        let spacing = summary::largest_spacing(config.grid.points, length);
+        let reynolds = (flow && !config.gas.is_inviscid()).then_some(config.gas.reynolds);
+        let resolution = reynolds.and_then(|re| summary::resolution(&series, spacing, re));
+        let reference = files.directory.join("reference.csv");
+        let reference = match reference.exists() {
+            true => Some(Reference::read(&reference)?),
+            false => None,
+        };
+        let comparison = reference.as_ref().and_then(|reference| reference.compare(&series));
+        let reaches_peak = reference.is_some_and(|r| self.simulation.time() >= r.peak_time());
+        let scheme = &config.scheme;
+        let [convection, energy, viscous] = scheme.form_names().map(str::to_string);
+        let steps = self.simulation.steps();
+        let backend = self.simulation.backend();
+        let named = |phases: Phases| -> BTreeMap<String, f64> {
+            phases.0.into_iter().map(|(name, seconds)| (name.to_string(), seconds)).collect()
+        };
+        let ns = ns_per_point_stage(&self.simulation, config, &slowest);
+        let result = Summary {
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            case: config.case.name().to_string(),
+            title: config.case.title().to_string(),
+            mach: flow.then_some(config.gas.mach),
+            reynolds,
+            points: config.grid.points,
+            length,
+            scheme: SchemeSummary {
+                derivative: scheme.derivative.name.to_string(),
+                convection,
+                energy,
+                viscous,
+                filter: scheme.filter.map_or("none".to_string(), |filter| filter.to_string()),
+                integrator: config.time.integrator.name.to_string(),
+            },
+            backend: backend.name().to_string(),
+            precision: config.compute.precision.name().to_string(),
+            machine: Machine::here(backend.threads(), backend.simd(), backend.device_name()),
+            ranks: (backend.comm().size() > 1).then(|| RanksSummary {
+                count: backend.comm().size(),
+                decomposition: self.decomposition.ranks,
+                method: method(config).to_string(),
+                phases_mean: named(mean),
+            }),
+            steps,
+            end_time: self.simulation.time(),
+            finished,
+            stop_reason: reason.to_string(),
+            wall_seconds: self.start.elapsed().as_secs_f64(),
+            ns_per_point_stage: (steps > 0).then_some(ns),
+            phases: named(slowest),
+            resolution,
+            verdict: match summary::verdict(resolution, comparison.as_ref()) {
+                // Close to the reference until it broke off is not good enough.
+                Verdict::Passed if !sound => Verdict::Deviates,
+                // Nor is a start on the curve: the peak of the dissipation has to be passed.
+                Verdict::Passed if !(finished && reaches_peak) => Verdict::NoReference,
+                verdict => verdict,
+            },
+            reference: comparison,
+        };
+        result.write(&files.directory.join("summary.json"))?;
+        write_report(files.directory.path())?;
+        let report = files.directory.join("report.html");
+        let closing = match sound {
+            true => format!("{}: {}\n{}", result.verdict, result.stop_reason, report.display()),
+            false => String::new(),
+        };
+        files.progress.finish(&closing);
+        Ok(())
+    }
+}
+
+/// How lines that are spread over ranks are solved.
+fn method(_config: &Config) -> &'static str {
+    // STUB: `compute.distributed`.
+    "auto"
+}
+
+/// Nanoseconds per point of the whole grid and stage; not a number before the first step.
+#[allow(clippy::cast_precision_loss, reason = "for a rate")]
+pub(super) fn ns_per_point_stage<B: Backend>(
+    simulation: &Simulation<B>,
+    config: &Config,
+    phases: &Phases,
+) -> f64 {
+    let seconds = phases.0.get("right-hand sides and updates");
+    let stages = config.time.integrator.stages() as u64 * simulation.steps();
+    seconds.map_or(f64::NAN, |seconds| {
+        1e9 * seconds / (stages as f64 * simulation.grid().len() as f64)
+    })
+}
+
+/// The reference history of a case as a table: what `reference.csv` holds.
+pub(super) fn reference_csv<B: Backend>(
+    config: &Config,
+    simulation: &Simulation<B>,
+) -> Option<String> {
+    let active = simulation.grid().active();
+    let reference = config.case.reference(&config.gas, &config.grid.domain, active)?;
+    let mut text = format!("# {}: {}\n", reference.flow, reference.source);
+    text.push_str("time,kinetic_energy,dissipation\n");
+    for (row, time) in reference.time.iter().enumerate() {
+        let (energy, dissipation) = (reference.kinetic_energy[row], reference.dissipation[row]);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{time},{energy},{dissipation}");
+    }
+    Some(text)
+}

@@ -1,0 +1,436 @@
+//! Flows, runs and files spread over ranks agree with those of one rank, whatever solves the lines.
+
+mod blocks;
+mod threads;
+
+use std::f64::consts::TAU;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use blocks::Blocks;
+use kolmo::backend::cpu::Cpu;
+use kolmo::comm::Communicator;
+use kolmo::config::Config;
+use kolmo::grid::Decomposition;
+use kolmo::io::pieces::{joined, piece, plane};
+use kolmo::io::{FieldData, FieldValues, FieldWriter, ImageGrid, Series, Summary};
+use kolmo::time::{Ending, Simulation, run_on};
+use kolmo::{Error, Real, Result};
+use threads::on_ranks;
+
+use super::common::config;
+use super::io::{python, readback};
+
+/// Uneven and even, along one axis, two and all.
+const DECOMPOSITIONS: [[usize; 3]; 6] =
+    [[1, 1, 1], [2, 1, 1], [1, 3, 1], [1, 1, 5], [2, 3, 1], [3, 2, 2]];
+
+fn ranks(decomposition: [usize; 3]) -> usize {
+    decomposition.iter().product()
+}
+
+/// (series row, whole fields) after three steps with a filter.
+fn after_three_steps(
+    comm: Arc<dyn Communicator>,
+    decomposition: [usize; 3],
+    config: &Config,
+) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let backend = Blocks::<f64>::new(comm, decomposition);
+    let mut simulation = Simulation::on(backend, config).unwrap();
+    assert_eq!(simulation.state()[0].len(), simulation.block().len());
+    for _ in 0..3 {
+        simulation.step(None).unwrap();
+    }
+    let points = config.grid.points;
+    let whole = |field| simulation.backend().whole(points, field);
+    let fields = simulation.state().iter().map(|field| whole(field)).collect();
+    (simulation.row().unwrap(), fields)
+}
+
+#[test]
+fn state_diagnostics_and_errors_do_not_depend_on_the_blocks() {
+    let filter = "scheme.filter={ order = 8, alpha = 0.495 }";
+    for (case, points) in [
+        ("taylor-green", [13, 12, 11]),
+        ("entropy-wave", [16, 12, 13]),
+        ("scalar-advection", [17, 16, 12]),
+    ] {
+        let config = config(case, points, &[filter]);
+        let mut one = Simulation::<Cpu<f64>>::new(&config).unwrap();
+        for _ in 0..3 {
+            one.step(None).unwrap();
+        }
+        let row = one.row().unwrap();
+        for decomposition in DECOMPOSITIONS {
+            let what = format!("{case} on {decomposition:?}");
+            let found = on_ranks(ranks(decomposition), |comm| {
+                after_three_steps(comm, decomposition, &config)
+            });
+            for (found_row, fields) in found {
+                for (name, (a, b)) in one.columns().iter().zip(row.iter().zip(&found_row)) {
+                    assert!(
+                        (a - b).abs() <= 1e-13 * a.abs().max(1.0),
+                        "{what}, {name}: {a:e} {b:e}"
+                    );
+                }
+                for (a, b) in one.state().iter().zip(&fields) {
+                    let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+                    let off = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                    assert!(off <= 1e-14 * size, "{what}: {off:e} of {size:e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_lowest_rank_with_a_broken_point_tells_all_where_it_is() {
+    let [nx, ny, nz] = [12, 13, 14];
+    let broken = [[2, 12, 13], [9, 4, 8], [11, 12, 13]];
+    for (case, name) in [("taylor-green", "density"), ("scalar-advection", "scalar")] {
+        let config = config(case, [nx, ny, nz], &[]);
+        // Ranks along x hold i < 6 and the others, those along z k < 7: the ranks that are hit are 2, 3 and 3.
+        let errors = on_ranks(4, |comm| {
+            let mut simulation =
+                Simulation::on(Blocks::<f64>::new(comm, [2, 1, 2]), &config).unwrap();
+            let block = simulation.block();
+            let field = &mut simulation.state_mut()[0];
+            for at in 0..block.len() {
+                if broken.contains(&block.index(at)) {
+                    field[at] = f64::NAN;
+                }
+            }
+            simulation.step(None).unwrap_err()
+        });
+        for error in errors {
+            let Error::Diverged { step: 0, field, value, index, .. } = error else {
+                panic!("{error}")
+            };
+            assert!(field == name && value.is_nan() && index == broken[0], "{field} {index:?}");
+        }
+    }
+}
+
+/// A number for every point of the whole grid and every component.
+fn mark(index: [usize; 3], component: usize) -> f64 {
+    let [i, j, k] = index;
+    (((k * 100 + j) * 100 + i) * 3 + component) as f64
+}
+
+fn marks<T: Real>(block: &kolmo::grid::Block, components: usize) -> Vec<T> {
+    let point = |at| (0..components).map(move |c| T::of(mark(block.index(at), c)));
+    (0..block.len()).flat_map(point).collect()
+}
+
+#[test]
+fn a_piece_has_the_points_of_its_block_and_the_first_of_the_next_with_edges_and_corners() {
+    let points = [11, 7, 5];
+    for ranks_along in DECOMPOSITIONS {
+        let decomposition = Decomposition { ranks: ranks_along };
+        on_ranks(decomposition.size(), |comm| {
+            let block = decomposition.block(comm.rank(), points);
+            let part = piece(&decomposition, comm.rank(), points);
+            for a in 0..3 {
+                let end = block.start[a] + block.points[a];
+                let last = (end + 1).min(points[a]);
+                assert_eq!(part.start[a] + part.points[a], last, "{ranks_along:?} axis {a}");
+            }
+            for components in [1, 3] {
+                let values = marks::<f64>(&block, components);
+                let found = joined(&*comm, &decomposition, points, components, &values);
+                assert_eq!(found, marks::<f64>(&part, components), "{ranks_along:?}");
+                let values = marks::<f32>(&block, components);
+                let found = joined(&*comm, &decomposition, points, components, &values);
+                assert_eq!(found, marks::<f32>(&part, components), "{ranks_along:?}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_plane_is_put_together_on_rank_0() {
+    let points = [11, 7, 5];
+    for ranks_along in DECOMPOSITIONS {
+        let decomposition = Decomposition { ranks: ranks_along };
+        on_ranks(decomposition.size(), |comm| {
+            let values = marks::<f64>(&decomposition.block(comm.rank(), points), 1);
+            for (a, n) in points.into_iter().enumerate() {
+                for at in [0, n / 2, n - 1] {
+                    let found = plane(&*comm, &decomposition, points, (a, at), &values);
+                    let all = kolmo::grid::Block { start: [0; 3], points };
+                    let inside = |p: &usize| all.index(*p)[a] == at;
+                    let expected: Vec<f64> =
+                        (0..all.len()).filter(inside).map(|p| mark(all.index(p), 0)).collect();
+                    assert_eq!(found, (comm.rank() == 0).then_some(expected));
+                }
+            }
+        });
+    }
+}
+
+/// Run Python, which must be content.
+fn python_script(script: &str, arguments: &[&Path]) {
+    let output = Command::new(python()).args(["-c", script]).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
+    let (points, ranks_along) = ([11, 7, 5], [3, 2, 2]);
+    let decomposition = Decomposition { ranks: ranks_along };
+    let grid = ImageGrid {
+        points,
+        origin: [0.1, -0.2, 0.3],
+        spacing: points.map(|n| TAU / f64::from(u32::try_from(n).unwrap())),
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let values = |components| {
+        let block = kolmo::grid::Block { start: [0; 3], points };
+        FieldData {
+            name: "whole".into(),
+            components,
+            values: marks::<f64>(&block, components as usize).into(),
+        }
+    };
+    let whole = vec![values(1)];
+    FieldWriter::create(dir.path()).unwrap().write(7, 0.5, &grid, whole).unwrap();
+    let bytes = on_ranks(decomposition.size(), |comm| {
+        let block = decomposition.block(comm.rank(), points);
+        let field = |name: &str, components, values: FieldValues| FieldData {
+            name: name.into(),
+            components,
+            values,
+        };
+        let fields = vec![
+            field("density", 1, marks::<f64>(&block, 1).into()),
+            field("velocity", 3, marks::<f64>(&block, 3).into()),
+            field("pressure", 1, marks::<f32>(&block, 1).into()),
+        ];
+        let mut writer = FieldWriter::create(dir.path()).unwrap();
+        writer.write_pieces(&*comm, &decomposition, (7, 0.5), &grid, fields).unwrap()
+    });
+    let pieces = fs::read_dir(dir.path().join("step_00000007")).unwrap();
+    let sizes: Vec<u64> = pieces.map(|file| file.unwrap().metadata().unwrap().len()).collect();
+    assert_eq!(sizes.len(), 12);
+    assert_eq!(sizes.iter().sum::<u64>(), bytes[0]);
+    let index = fs::read_to_string(dir.path().join("fields.pvti.series")).unwrap();
+    assert!(index.contains("\"step_00000007.pvti\"") && index.contains("0.5"), "{index}");
+    let script = r#"
+import sys, vtk
+from pathlib import Path
+
+def read(reader, path):
+    reader.SetFileName(str(path))
+    reader.Update()
+    assert reader.GetErrorCode() == 0, path
+    return reader.GetOutput()
+
+def check(image, path):
+    """Every value tells its index in the whole grid."""
+    i0, i1, j0, j1, k0, k1 = image.GetExtent()
+    data = image.GetPointData()
+    for k in range(k0, k1 + 1):
+        for j in range(j0, j1 + 1):
+            for i in range(i0, i1 + 1):
+                point = image.ComputePointId((i, j, k))
+                mark = 3.0 * ((100 * k + j) * 100 + i)
+                assert data.GetArray("density").GetTuple(point) == (mark,), (path, i, j, k)
+                assert data.GetArray("velocity").GetTuple(point) == (mark, mark + 1, mark + 2), (path, i, j, k)
+                assert data.GetArray("pressure").GetTuple(point) == (mark,), (path, i, j, k)
+    return (i1 - i0) * (j1 - j0) * (k1 - k0)
+
+fields = Path(sys.argv[1])
+whole = read(vtk.vtkXMLPImageDataReader(), fields / "step_00000007.pvti")
+single = read(vtk.vtkXMLImageDataReader(), fields / "step_00000007.vti")
+assert whole.GetExtent() == single.GetExtent() == (0, 10, 0, 6, 0, 4), whole.GetExtent()
+assert whole.GetOrigin() == single.GetOrigin(), (whole.GetOrigin(), single.GetOrigin())
+assert whole.GetSpacing() == single.GetSpacing(), (whole.GetSpacing(), single.GetSpacing())
+assert whole.GetPointData().GetArray("pressure").GetDataTypeAsString() == "float"
+cells = check(whole, "whole")
+pieces = sorted((fields / "step_00000007").iterdir())
+found = 0
+for path in pieces:
+    image = read(vtk.vtkXMLImageDataReader(), path)
+    assert image.GetOrigin() == single.GetOrigin() and image.GetSpacing() == single.GetSpacing()
+    found += check(image, path)
+# No gap and no cell twice.
+assert found == cells == 10 * 6 * 4, (found, cells)
+"#;
+    python_script(script, &[dir.path()]);
+}
+
+/// A run of a vortex on blocks, or on one rank where that is all there is.
+fn spread_run<T: Real>(
+    config: &Config,
+    decomposition: [usize; 3],
+    directory: &Path,
+    stop: impl Fn(usize) -> Arc<AtomicBool> + Sync,
+) -> Vec<Result<Ending>>
+where
+    FieldValues: From<Vec<T>>,
+{
+    on_ranks(ranks(decomposition), |comm| {
+        let stop = stop(comm.rank());
+        let log = |path: &Path| {
+            fs::write(path, "").unwrap();
+            Ok(())
+        };
+        let backend = Blocks::<T>::new(comm, decomposition);
+        let decomposition = Decomposition { ranks: decomposition };
+        run_on(backend, decomposition, config, directory, log, &stop)
+    })
+}
+
+fn going(_: usize) -> Arc<AtomicBool> {
+    Arc::default()
+}
+
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_run_over_ranks_leaves_the_files_of_one_rank_but_for_pieces() {
+    let set = [
+        "time.end=0.2",
+        "output.series.every_steps=1",
+        "output.fields={ every_time = 0.1, variables = ['velocity', 'pressure', 'q_criterion'] }",
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    for (name, further) in [("f64", "compute.precision=f64"), ("f32", "compute.precision=f32")] {
+        let set = [&set[..], &[further]].concat();
+        let config = config("taylor-green", [12, 11, 13], &set);
+        let [one, many] = ["one", "many"].map(|count| dir.path().join(format!("{name}-{count}")));
+        for (directory, decomposition) in [(&one, [1, 1, 1]), (&many, [2, 1, 3])] {
+            let endings = match name {
+                "f64" => spread_run::<f64>(&config, decomposition, directory, going),
+                _ => spread_run::<f32>(&config, decomposition, directory, going),
+            };
+            for ending in endings {
+                assert_eq!(ending.unwrap(), Ending::Finished);
+            }
+            let (content, text) = readback(directory);
+            assert!(content && text.contains("3 fields of 12 x 11 x 13 points"), "{text}");
+        }
+        assert_eq!(names(&one), names(&many));
+        assert_eq!(names(&one.join("slices")), names(&many.join("slices")));
+        let fields = names(&many.join("fields"));
+        assert_eq!(fields.len(), 2 * 3 + 1, "{fields:?}");
+        assert_eq!(names(&many.join("fields/step_00000000")).len(), 6);
+        for picture in names(&one.join("slices")).iter().filter(|name| name.contains("00000000")) {
+            let [a, b] = [&one, &many].map(|run| fs::read(run.join("slices").join(picture)));
+            assert!(a.unwrap() == b.unwrap(), "{picture} differs");
+        }
+
+        let [a, b] = [&one, &many].map(|run| Series::read(&run.join("series.csv")).unwrap());
+        let tolerance = if name == "f64" { 1e-13 } else { 1e-6 };
+        for column in kolmo::io::FLOW_COLUMNS {
+            let [a, b] = [&a, &b].map(|series| series.column(column).unwrap());
+            assert_eq!(a.len(), b.len());
+            let size = a.iter().copied().map(f64::abs).fold(1.0, f64::max);
+            for (a, b) in a.iter().zip(b) {
+                assert!((a - b).abs() <= tolerance * size, "{name} {column}: {a:e} {b:e}");
+            }
+        }
+        let [alone, spread] =
+            [&one, &many].map(|run| Summary::read(&run.join("summary.json")).unwrap());
+        assert!(alone.ranks.is_none());
+        let ranks = spread.ranks.unwrap();
+        assert_eq!((ranks.count, ranks.decomposition), (6, [2, 1, 3]));
+        assert_eq!(spread.steps, alone.steps);
+        for (phase, slowest) in &spread.phases {
+            let mean = ranks.phases_mean[phase];
+            assert!(*slowest >= mean && mean > 0.0, "{phase}: {slowest} {mean}");
+        }
+        let report = fs::read_to_string(many.join("report.html")).unwrap();
+        assert!(report.contains("6 (2 × 1 × 3)"));
+
+        let last = fields.iter().rfind(|name| name.ends_with(".pvti")).unwrap();
+        let single = last.replace(".pvti", ".vti");
+        let script = r#"
+import sys, numpy, vtk
+from vtk.util.numpy_support import vtk_to_numpy as array
+readers = vtk.vtkXMLImageDataReader(), vtk.vtkXMLPImageDataReader()
+images = []
+for reader, path in zip(readers, sys.argv[1:]):
+    reader.SetFileName(path)
+    reader.Update()
+    images.append(reader.GetOutput())
+one, many = images
+for found in ("GetExtent", "GetOrigin", "GetSpacing"):
+    assert getattr(one, found)() == getattr(many, found)(), found
+for name in ("velocity", "pressure", "q_criterion"):
+    a, b = (array(image.GetPointData().GetArray(name)) for image in images)
+    assert a.dtype == b.dtype and a.shape == b.shape, name
+    assert abs(a - b).max() <= 100 * numpy.finfo(a.dtype).eps * max(abs(a).max(), 1), (name, abs(a - b).max())
+"#;
+        python_script(script, &[&one.join("fields").join(single), &many.join("fields").join(last)]);
+
+        // Another run in its place leaves nothing of the pieces.
+        let foreign = many.join("fields/step_00000000/notes.txt");
+        fs::write(&foreign, "mine").unwrap();
+        kolmo::io::RunDirectory::create(&many).unwrap();
+        assert_eq!(names(&many.join("fields")), ["step_00000000"]);
+        assert_eq!(names(&many.join("fields/step_00000000")), ["notes.txt"]);
+    }
+}
+
+#[test]
+fn what_one_rank_is_told_stops_all_after_the_same_step() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["output.series.every_steps=1", "output.fields={ every_wall = 0.001 }"];
+    let config = config("taylor-green", [8, 9, 8], &set);
+    let series = dir.path().join("series.csv");
+    let rows = || fs::read_to_string(&series).map_or(0, |text| text.lines().count());
+    let told = Arc::new(AtomicBool::new(false));
+    let endings = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while rows() < 5 {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            told.store(true, Ordering::Relaxed);
+        });
+        spread_run::<f64>(&config, [3, 1, 1], dir.path(), |rank| {
+            if rank == 1 { told.clone() } else { going(rank) }
+        })
+    });
+    for ending in endings {
+        assert_eq!(ending.unwrap(), Ending::Stopped);
+    }
+    let summary = Summary::read(&dir.path().join("summary.json")).unwrap();
+    assert!(!summary.finished && summary.steps >= 3);
+    let (content, text) = readback(dir.path());
+    assert!(content, "{text}");
+}
+
+#[test]
+fn a_run_that_diverges_ends_all_ranks_with_the_same_error_and_a_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["scheme.convection=divergence", "time.dt=0.2", "output.series.every_steps=1"];
+    let config = config("taylor-green", [12, 12, 12], &set);
+    let endings = spread_run::<f64>(&config, [1, 2, 2], dir.path(), going);
+    let told: Vec<String> = endings.into_iter().map(|e| e.unwrap_err().to_string()).collect();
+    assert!(told[0].contains("diverged") && told.iter().all(|text| *text == told[0]), "{told:?}");
+    let summary = Summary::read(&dir.path().join("summary.json")).unwrap();
+    assert!(!summary.finished && told[0].starts_with(&summary.stop_reason));
+    assert!(fs::read_to_string(dir.path().join("report.html")).unwrap().contains("Not finished"));
+}
+
+#[test]
+fn a_start_without_a_meaning_is_refused_on_all_ranks_and_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let config = config("taylor-green", [12, 12, 12], &["case.mach=2"]);
+    for ending in spread_run::<f64>(&config, [2, 1, 2], &run, going) {
+        let Err(Error::Config(lines)) = ending else { panic!("not refused") };
+        assert!(lines[0].contains("the initial state has pressure = -"), "{lines:?}");
+    }
+    assert!(!run.exists());
+}
