@@ -21,7 +21,7 @@ pub use world::{is_first, library, speaker, world};
 /// A message on its way. Its memory must stay where it is, unread and unwritten, until [`Communicator::wait`] returns.
 #[derive(Debug)]
 #[must_use = "a message is complete when it was waited for"]
-pub struct Request(#[cfg_attr(not(feature = "mpi"), expect(dead_code))] pub(crate) u64);
+pub struct Request(pub u64);
 
 /// What a rank sent so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
