@@ -3,6 +3,7 @@
 #![allow(clippy::cast_precision_loss, reason = "lines of tests are short")]
 
 mod answers;
+mod messages;
 mod refusals;
 
 use std::collections::{HashMap, VecDeque};
@@ -100,7 +101,8 @@ fn carry_out<T: Real>(ranks: &mut [Rank<T>]) -> Vec<usize> {
                             assert_eq!(matrix.len(), sums.len());
                             for (sum, row) in sums.iter_mut().zip(matrix) {
                                 assert_eq!(row.len(), rank.slots[*from].len());
-                                let products = row.iter().zip(&rank.slots[*from]).map(|(m, p)| m * p);
+                                let products =
+                                    row.iter().zip(&rank.slots[*from]).map(|(m, p)| m * p);
                                 *sum += products.sum::<f64>();
                             }
                         }
@@ -118,7 +120,8 @@ fn carry_out<T: Real>(ranks: &mut [Rank<T>]) -> Vec<usize> {
                             posted[me] = true;
                             progress = true;
                         }
-                        let there = |peer: usize| mail.get(&(peer, me)).is_some_and(|m| !m.is_empty());
+                        let there =
+                            |peer: usize| mail.get(&(peer, me)).is_some_and(|m| !m.is_empty());
                         if !receive.iter().all(|message| there(message.peer)) {
                             break;
                         }
@@ -230,8 +233,8 @@ impl Formula {
     fn condition(&self) -> f64 {
         let w = (0..=64).map(|i| f64::from(i) * std::f64::consts::PI / 64.0);
         let symbols = w.map(|w| self.scheme.left_symbol(w));
-        let (least, most) = symbols
-            .fold((f64::INFINITY, 0.0_f64), |(least, most), s| (least.min(s), most.max(s)));
+        let (least, most) =
+            symbols.fold((f64::INFINITY, 0.0_f64), |(least, most), s| (least.min(s), most.max(s)));
         most / least
     }
 }
