@@ -3,6 +3,7 @@
 #![allow(clippy::cast_precision_loss, reason = "lines of tests are short")]
 
 mod answers;
+mod messages;
 mod refusals;
 
 use std::collections::{HashMap, VecDeque};

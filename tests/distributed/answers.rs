@@ -54,3 +54,31 @@ fn neighbour_is_exact_to_round_off_where_blocks_are_as_long_as_the_inverse_reach
     };
     check::<f32>(Method::Neighbour, [2, 3, 5].into_iter(), cut);
 }
+
+/// Every number of blocks along a line that the messages of a method differ for.
+const BLOCKS: [usize; 16] = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 24];
+
+#[test]
+fn pcr_chain_and_gather_are_exact_for_the_shortest_blocks_that_hold_what_is_read() {
+    for method in [Method::Pcr, Method::Chain, Method::Gather] {
+        let cut = |formula: &Formula, periodic: bool, blocks: usize| {
+            Some(uneven(blocks, formula.shortest(periodic)))
+        };
+        check::<f64>(method, BLOCKS.into_iter(), cut);
+        check::<f32>(method, [2, 3, 7].into_iter(), cut);
+    }
+}
+
+#[test]
+fn pcr_chain_and_gather_are_exact_for_equal_and_for_long_blocks() {
+    for method in [Method::Pcr, Method::Chain, Method::Gather] {
+        let equal = |formula: &Formula, periodic: bool, blocks: usize| {
+            Some(vec![formula.shortest(periodic) + 3; blocks])
+        };
+        check::<f64>(method, BLOCKS.into_iter(), equal);
+        let long = |formula: &Formula, periodic: bool, blocks: usize| {
+            Some(uneven(blocks, formula.shortest(periodic) + 61))
+        };
+        check::<f64>(method, [2, 3, 5].into_iter(), long);
+    }
+}

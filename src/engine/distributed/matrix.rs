@@ -48,17 +48,22 @@ impl Matrix {
     }
 
     pub(super) fn times(&self, other: &Self) -> Self {
-        assert_eq!(self.columns, other.rows, "shapes differ");
         let mut product = Self::zeros(self.rows, other.columns);
-        for i in 0..self.rows {
-            for k in 0..self.columns {
-                let a = self.at(i, k);
-                for j in 0..other.columns {
-                    product.entries[i * other.columns + j] += a * other.at(k, j);
+        product.add_product(self, other);
+        product
+    }
+
+    /// self + a b, in place.
+    pub(super) fn add_product(&mut self, a: &Self, b: &Self) {
+        assert_eq!([a.rows, a.columns, b.columns], [self.rows, b.rows, self.columns]);
+        for i in 0..a.rows {
+            for k in 0..a.columns {
+                let factor = a.at(i, k);
+                for j in 0..b.columns {
+                    self.entries[i * b.columns + j] += factor * b.at(k, j);
                 }
             }
         }
-        product
     }
 
     pub(super) fn plus(&self, other: &Self) -> Self {
@@ -95,7 +100,7 @@ impl Matrix {
                 |a: &usize, b: &usize| work.at(*a, k).abs().total_cmp(&work.at(*b, k).abs());
             let pivot = (k..n).max_by(largest).unwrap_or(k);
             let value = work.at(pivot, k);
-            if !(value.abs() > f64::MIN_POSITIVE) || !value.is_finite() {
+            if !value.is_normal() {
                 return Err("the system that joins the blocks of this operator is singular".into());
             }
             for j in 0..width {

@@ -11,10 +11,14 @@
 //! small constant matrices applied to planes (one value a line), and of messages.
 
 mod block;
+mod chain;
 mod functional;
+mod gather;
+mod halo;
 mod layout;
 mod matrix;
 mod neighbour;
+pub mod pcr;
 mod plan;
 mod pointwise;
 mod two_port;
@@ -46,9 +50,10 @@ pub fn distribute<T: Real>(
     let line = Line::new(operator, lengths)?;
     match method {
         Method::Neighbour => neighbour::distribute(&line, position),
-        Method::Pcr | Method::Gather | Method::Chain | Method::Transpose => {
-            panic!("transpose moves whole lines: there are no blocks")
-        }
+        Method::Pcr => pcr::distribute(&line, position),
+        Method::Gather => gather::distribute(&line, position),
+        Method::Chain => chain::distribute(&line, position),
+        Method::Transpose => panic!("transpose moves whole lines: there are no blocks"),
     }
 }
 

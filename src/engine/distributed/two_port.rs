@@ -50,6 +50,37 @@ impl Coupling {
     }
 }
 
+/// All blocks to the left of an interface as the right one sees them, x_tail = g + G x_head, taken on by one more block:
+/// ```text
+/// x_head' = J (u − a g) − J b x_head(right)       J = (1 + a G)⁻¹, primes: of this block
+/// g' = v − K u + (K a − c) g                      K = c G J
+/// G' = K b − d
+/// ```
+/// The blocks to the right of an interface are the same with the mirrored coupling.
+pub(super) struct Taken {
+    /// J.
+    pub(super) head: Matrix,
+    /// K.
+    pub(super) of_head: Matrix,
+    /// K a − c.
+    pub(super) through: Matrix,
+    /// G'.
+    pub(super) reflected: Matrix,
+}
+
+impl Taken {
+    /// # Errors
+    /// A sentence where the block has no solution behind the others.
+    pub(super) fn new(block: &Coupling, reflected: &Matrix) -> Result<Self, String> {
+        let Coupling { a, b, c, d } = block;
+        let head = Matrix::identity(a.rows()).plus(&a.times(reflected)).inverse()?;
+        let of_head = c.times(reflected).times(&head);
+        let through = of_head.times(a).minus(c);
+        let reflected = of_head.times(b).minus(d);
+        Ok(Self { head, of_head, through, reflected })
+    }
+}
+
 impl TwoPort {
     /// # Errors
     /// A sentence where A has no pivot in the block.

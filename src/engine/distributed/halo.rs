@@ -1,0 +1,92 @@
+//! How `pcr`, `gather` and `chain` begin and end: they are exact for blocks of any length.
+//!
+//! First the neighbours exchange the points that B reads beyond a block. With them each rank knows the ends of the result
+//! of its block alone, u (head) and v (tail): functionals of its own points, and little matrices times the halo. In the
+//! end the inflow follows from the results that A couples to (`TwoPort`).
+
+use super::block::{Line, halo};
+use super::functional::{corrections, leading, result_rows, trailing};
+use super::matrix::Matrix;
+use super::neighbour::{FROM_LEFT, FROM_RIGHT};
+use super::plan::{Ends, Plan, slot};
+use crate::engine::LineOperator;
+use crate::real::Real;
+
+/// u and v.
+pub(super) const HEAD: usize = slot::FREE + 2;
+pub(super) const TAIL: usize = slot::FREE + 3;
+
+/// The block and a plan that ends with u and v.
+///
+/// # Errors
+/// A sentence where A has no pivot in the block.
+pub(super) fn begin<T: Real>(line: &Line<T>, k: usize) -> Result<(LineOperator<T>, Plan), String> {
+    let shape = line.shape(k);
+    let mut operator = shape.operator(line.operator)?;
+    let (n, p) = (shape.points, line.half_band());
+    let [low, high] = halo(line.operator);
+    let [left, right] = corrections(line.operator, shape)?;
+    let of_result = result_rows(line.operator, shape, (0..p).chain(n - p..n))?;
+    let unit = |at: usize, count: usize| -> Vec<T> {
+        (0..count).map(|i| T::of(f64::from(u8::from(i == at)))).collect()
+    };
+    let units = |wanted: bool, count: usize| -> Vec<Vec<T>> {
+        (0..if wanted { count } else { 0 }).map(|at| unit(at, count)).collect()
+    };
+    let ends = Ends {
+        sources: [
+            units(line.left_of(k).is_some(), high),
+            units(line.right_of(k).is_some(), low),
+            leading(&of_result[..p]),
+            trailing(&of_result[p..]),
+        ],
+        left,
+        right,
+    };
+
+    let mut plan = Plan::new(&ends);
+    plan.slot(if line.right_of(k).is_some() { high } else { 0 });
+    plan.slot(if line.left_of(k).is_some() { low } else { 0 });
+    plan.slot(p);
+    plan.slot(p);
+    plan.meet(line.left_of(k), line.right_of(k));
+    let port = line.port(k);
+    let one = Matrix::identity(p);
+    let mut end = |to: usize, own: usize, of_left: &Matrix, of_right: &Matrix| {
+        let mut terms = vec![(own, one.clone())];
+        if line.left_of(k).is_some() {
+            terms.push((FROM_LEFT, of_left.times(&port.halo_left)));
+        }
+        if line.right_of(k).is_some() {
+            terms.push((FROM_RIGHT, of_right.times(&port.halo_right)));
+        }
+        plan.combine(to, &terms);
+    };
+    end(HEAD, slot::HEAD, &port.head_left, &port.head_right);
+    end(TAIL, slot::TAIL, &port.tail_left, &port.tail_right);
+    operator.ends = Some(ends);
+    Ok((operator, plan))
+}
+
+/// The inflow from the left: that of the halo, and in the first p rows Σ matrix × slot.
+pub(super) fn inflow_from_left<T: Real>(
+    line: &Line<T>,
+    k: usize,
+    plan: &mut Plan,
+    terms: &[(usize, Matrix)],
+) {
+    let halo = &line.port(k).halo_left;
+    let padded = |(slot, matrix): &(usize, Matrix)| {
+        let entry = |i, j| if i < matrix.rows() { matrix.at(i, j) } else { 0.0 };
+        (*slot, Matrix::from_fn(halo.rows(), matrix.columns(), entry))
+    };
+    let terms: Vec<_> = terms.iter().map(padded).chain([(FROM_LEFT, halo.clone())]).collect();
+    plan.combine(slot::LEFT, &terms);
+}
+
+/// The inflow from the right where slot `head` is the neighbour's x_head.
+pub(super) fn inflow_from_right<T: Real>(line: &Line<T>, k: usize, plan: &mut Plan, head: usize) {
+    let port = line.port(k);
+    let terms = [(head, port.beyond_right.negated()), (FROM_RIGHT, port.halo_right.clone())];
+    plan.combine(slot::RIGHT, &terms);
+}

@@ -1,0 +1,137 @@
+//! How many messages a method takes.
+
+use std::time::Instant;
+
+use kolmo::engine::distributed::pcr::{Round, schedule};
+
+use super::*;
+
+/// Ranks, rounds, most messages that a rank sends for a solve after the halo: Algorithms 1 to 4 of Song et al. (2022) carried
+/// out for every number of ranks, two partners that are the same rank counted once.
+#[rustfmt::skip]
+const SONG: [(usize, usize, usize); 35] = [
+    (2, 3, 3), (3, 5, 4), (4, 4, 5), (5, 6, 6), (6, 6, 6), (7, 8, 7), (8, 5, 7), (11, 9, 9), (12, 7, 8), (15, 11, 10),
+    (16, 6, 9), (24, 8, 10), (31, 14, 13), (32, 7, 11), (48, 9, 12), (63, 17, 16), (64, 8, 13), (96, 10, 14),
+    (127, 20, 19), (128, 9, 15), (192, 11, 16), (255, 23, 22), (256, 10, 17), (384, 12, 18), (511, 26, 25),
+    (512, 11, 19), (768, 13, 20), (1023, 29, 28), (1024, 12, 21), (1536, 14, 22), (2047, 32, 31), (2048, 13, 23),
+    (3072, 15, 24), (4095, 35, 34), (4096, 14, 25),
+];
+
+fn compact6() -> Formula {
+    Formula { scheme: COMPACT6, shift: Shift::None }
+}
+
+/// Messages of an exchange.
+fn sent(step: &Step) -> Option<usize> {
+    match step {
+        Step::Exchange { send, .. } => Some(send.len()),
+        Step::Combine { .. } => None,
+    }
+}
+
+/// Messages of every exchange but the first.
+fn messages(plan: &Plan) -> usize {
+    plan.steps.iter().filter_map(sent).skip(1).sum()
+}
+
+#[test]
+fn pcr_sends_as_many_messages_in_as_many_rounds_as_the_algorithms_of_song_et_al() {
+    for (ranks, rounds, most) in SONG {
+        let all: Vec<_> = (0..ranks).map(|rank| schedule(ranks, rank, true)).collect();
+        assert!(all.iter().all(|of_rank| of_rank.len() == rounds), "{ranks} ranks");
+        let sent = |rounds: &Vec<Round>| rounds.iter().map(|round| round.sends.len()).sum();
+        let sent: Vec<usize> = all.iter().map(sent).collect();
+        assert_eq!(sent.iter().max(), Some(&most), "{ranks} ranks");
+        for (rank, of_rank) in all.iter().enumerate() {
+            for (at, round) in of_rank.iter().enumerate() {
+                for peer in &round.sends {
+                    assert!(
+                        all[*peer][at].receives.contains(&rank),
+                        "{ranks} ranks: {rank} to {peer}"
+                    );
+                }
+                for peer in &round.receives {
+                    assert!(
+                        all[*peer][at].sends.contains(&rank),
+                        "{ranks} ranks: {peer} to {rank}"
+                    );
+                }
+            }
+        }
+        if ranks <= 16 {
+            let lengths = vec![8; ranks];
+            let operator = compact6().operator::<f64>(8 * ranks, true);
+            let (_, counted) =
+                distributed(&operator, &lengths, Method::Pcr, &operand(8 * ranks)).unwrap();
+            assert_eq!(counted, sent, "{ranks} ranks");
+        }
+    }
+}
+
+#[test]
+fn a_line_with_ends_sends_less_and_never_round_the_corner() {
+    for ranks in 2..=33 {
+        let count = |cyclic: bool, rank: usize| {
+            let rounds = schedule(ranks, rank, cyclic);
+            rounds.iter().map(|round| round.sends.len()).sum::<usize>()
+        };
+        for rank in 0..ranks {
+            assert!(count(false, rank) <= count(true, rank), "rank {rank} of {ranks}");
+        }
+        assert_eq!(schedule(ranks, 0, false)[0].receives, []);
+        assert_eq!(schedule(ranks, ranks - 1, false)[0].sends, []);
+    }
+}
+
+#[test]
+fn neighbour_sends_one_message_to_each_neighbour() {
+    for periodic in [true, false] {
+        for ranks in [2, 3, 5, 8] {
+            let operator = compact6().operator::<f64>(48 * ranks, periodic);
+            for rank in 0..ranks {
+                let (_, plan) =
+                    distribute(&operator, &vec![48; ranks], rank, Method::Neighbour).unwrap();
+                let exchanges: Vec<usize> = plan.steps.iter().filter_map(sent).collect();
+                let neighbours = match (periodic, ranks) {
+                    (true, 2) => 1,
+                    (true, _) => 2,
+                    (false, _) => usize::from(rank > 0) + usize::from(rank + 1 < ranks),
+                };
+                assert_eq!(exchanges, [neighbours]);
+            }
+        }
+    }
+}
+
+#[test]
+fn chain_goes_there_and_back_and_gather_asks_the_first_rank() {
+    for ranks in [2, 3, 7] {
+        let operator = compact6().operator::<f64>(8 * ranks, true);
+        let lengths = vec![8; ranks];
+        for rank in 0..ranks {
+            let sent = |method| messages(&distribute(&operator, &lengths, rank, method).unwrap().1);
+            assert_eq!(sent(Method::Chain), if rank == 0 || rank == ranks - 1 { 1 } else { 2 });
+            assert_eq!(sent(Method::Gather), if rank == 0 { ranks - 1 } else { 1 });
+        }
+    }
+}
+
+#[test]
+fn plans_for_thousands_of_ranks_are_made_within_a_second() {
+    for (scheme, points) in [(COMPACT6, 8), (COMPACT10_PENTA, 8), (compact_filter(8, 0.49), 16)] {
+        let formula = Formula { scheme, shift: Shift::None };
+        for ranks in [4095, 4096] {
+            let operator = formula.operator::<f64>(points * ranks, true);
+            let lengths = vec![points; ranks];
+            for method in [Method::Pcr, Method::Chain, Method::Gather] {
+                for rank in [0, ranks / 2, ranks - 1] {
+                    let start = Instant::now();
+                    distribute(&operator, &lengths, rank, method).unwrap();
+                    let seconds = start.elapsed().as_secs_f64();
+                    println!("{} {method:?} rank {rank} of {ranks}: {seconds:.3} s", scheme.name);
+                    assert!(seconds < 1.0, "{} {method:?} rank {rank}: {seconds} s", scheme.name);
+                }
+            }
+        }
+    }
+}
