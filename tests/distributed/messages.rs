@@ -78,8 +78,8 @@ fn a_line_with_ends_sends_less_and_never_round_the_corner() {
         for rank in 0..ranks {
             assert!(count(false, rank) <= count(true, rank), "rank {rank} of {ranks}");
         }
-        assert_eq!(schedule(ranks, 0, false)[0].receives, []);
-        assert_eq!(schedule(ranks, ranks - 1, false)[0].sends, []);
+        assert!(schedule(ranks, 0, false)[0].receives.is_empty());
+        assert!(schedule(ranks, ranks - 1, false)[0].sends.is_empty());
     }
 }
 
