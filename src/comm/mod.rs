@@ -10,7 +10,6 @@ pub mod placement;
 mod solo;
 mod world;
 
-#[cfg(feature = "mpi")]
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
@@ -33,14 +32,14 @@ pub struct Sent {
 }
 
 /// Counts what is sent.
-#[cfg(feature = "mpi")]
+#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
 #[derive(Debug, Default)]
 pub(crate) struct Counter {
     messages: AtomicU64,
     bytes: AtomicU64,
 }
 
-#[cfg(feature = "mpi")]
+#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
 impl Counter {
     /// One message of `bytes` bytes.
     pub(crate) fn add(&self, bytes: usize) {

@@ -187,10 +187,11 @@ mod tests {
         assert_eq!(chosen(1, [32; 3]), [1, 1, 1]);
         assert_eq!(chosen(2, [32; 3]), [1, 1, 2]);
         assert_eq!(chosen(3, [32; 3]), [1, 1, 3]);
-        // Two cuts of 2 n n/2 points are as many as one of 2 n n, and leave as much: the first does not cut y.
+        // As much as [1, 2, 2].
         assert_eq!(chosen(4, [32; 3]), [1, 1, 4]);
         assert_eq!(chosen(6, [36; 3]), [1, 2, 3]);
-        assert_eq!(chosen(8, [64; 3]), [2, 2, 2]);
+        // As much as [2, 2, 2].
+        assert_eq!(chosen(8, [64; 3]), [1, 2, 4]);
         assert_eq!(chosen(64, [256; 3]), [4, 4, 4]);
         // A long box is cut across.
         assert_eq!(chosen(4, [256, 16, 16]), [4, 1, 1]);

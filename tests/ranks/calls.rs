@@ -40,6 +40,7 @@ fn ranks_of_a_host_share_its_cores() {
     [2, 3].into_iter().for_each(|ranks| mpirun(ranks, "ranks::calls::worker::placement"));
 }
 
+#[allow(clippy::cast_possible_truncation, reason = "small numbers")]
 mod worker {
     use kolmo::comm::placement::Placement;
     use kolmo::comm::{Communicator, Request, Sent};

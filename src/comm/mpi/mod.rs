@@ -370,7 +370,7 @@ pub(super) fn library() -> String {
     };
     let text = String::from_utf8_lossy(&text);
     let line = text.trim_matches(['\0', '\n', ' ']).lines().next().unwrap_or("");
-    line.split(", package").next().unwrap_or(line).replace('\t', " ").replace(":  ", " ")
+    line.split(", package").next().unwrap_or(line).replace('\t', " ")
 }
 
 /// (rank in, size of) a group.
