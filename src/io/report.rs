@@ -233,7 +233,8 @@ impl Page {
         self.push("</table>\n</div>\n<div>\n<h2>Machine and speed</h2>\n<table>");
         let machine = &summary.machine;
         self.row("processor", &escape(&machine.cpu));
-        self.row("threads", &format!("{} of {}", machine.threads, machine.cores));
+        let threads = if summary.ranks.is_some() { "threads a rank" } else { "threads" };
+        self.row(threads, &format!("{} of {}", machine.threads, machine.cores));
         self.row("vector instructions", &escape(&machine.simd));
         if let Some(device) = &machine.device {
             self.row("device", &escape(device));
@@ -268,9 +269,11 @@ impl Page {
         self.push("<h3>Where the time went</h3>\n<table class=\"phases\">");
         for (name, seconds) in phases {
             let share = 100.0 * seconds / total;
+            let mean = summary.ranks.as_ref().and_then(|ranks| ranks.phases_mean.get(name));
+            let mean = mean.map_or(String::new(), |mean| format!(" (mean {mean:.1} s)"));
             let _ = writeln!(
                 self.html,
-                "<tr><th scope=\"row\">{}</th><td>{seconds:.1} s</td><td>{share:.0} %</td>\
+                "<tr><th scope=\"row\">{}</th><td>{seconds:.1} s{mean}</td><td>{share:.0} %</td>\
                  <td class=\"share\"><span style=\"width: {share:.1}%\"></span></td></tr>",
                 escape(name)
             );

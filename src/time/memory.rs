@@ -92,3 +92,26 @@ pub(crate) fn available_memory() -> Option<f64> {
     let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_counted_for_all_ranks_of_a_machine() {
+        let points = [1 << 14, 1 << 14, 1 << 10];
+        let input = format!("[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n");
+        let Ok(config) = crate::config::parse(&input, "test", &[]) else { unreachable!("valid") };
+        let block = Block { start: [0; 3], points };
+        let told = |ranks| check_memory(&config, &block, ranks).err().map(|e| e.to_string());
+        let one = told(1).unwrap_or_default();
+        assert!(one.starts_with("error: 16384 x 16384 x 1024 points need "), "{one}");
+        let four = told(4).unwrap_or_default();
+        assert!(four.starts_with("error: 4 times 16384 x 16384 x 1024 points need "), "{four}");
+        let gib = |text: &str| -> f64 {
+            let number = text.split(" need ").nth(1).and_then(|rest| rest.split(' ').next());
+            number.and_then(|number| number.parse().ok()).unwrap_or(0.0)
+        };
+        assert!((gib(&four) / gib(&one) - 4.0).abs() < 1e-3, "{one} {four}");
+    }
+}

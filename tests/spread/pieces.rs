@@ -1,0 +1,154 @@
+//! Pieces and planes hold the values of the whole field, each at its point.
+
+use std::f64::consts::TAU;
+use std::fs;
+
+use kolmo::Real;
+use kolmo::grid::{Block, Decomposition};
+use kolmo::io::pieces::{joined, piece, plane};
+use kolmo::io::{FieldData, FieldValues, FieldWriter, ImageGrid};
+
+use super::threads::on_ranks;
+use super::{DECOMPOSITIONS, python_script};
+
+/// A number for every point of the whole grid and every component.
+fn mark(index: [usize; 3], component: usize) -> f64 {
+    let [i, j, k] = index;
+    (((k * 100 + j) * 100 + i) * 3 + component) as f64
+}
+
+fn marks<T: Real>(block: &Block, components: usize) -> Vec<T> {
+    let point = |at| (0..components).map(move |c| T::of(mark(block.index(at), c)));
+    (0..block.len()).flat_map(point).collect()
+}
+
+#[test]
+fn a_piece_has_the_points_of_its_block_and_the_first_of_the_next_with_edges_and_corners() {
+    let points = [11, 7, 5];
+    for ranks_along in DECOMPOSITIONS {
+        let decomposition = Decomposition { ranks: ranks_along };
+        on_ranks(decomposition.size(), |comm| {
+            let block = decomposition.block(comm.rank(), points);
+            let part = piece(&decomposition, comm.rank(), points);
+            for a in 0..3 {
+                let end = block.start[a] + block.points[a];
+                let last = (end + 1).min(points[a]);
+                assert_eq!(part.start[a] + part.points[a], last, "{ranks_along:?} axis {a}");
+            }
+            for components in [1, 3] {
+                let values = marks::<f64>(&block, components);
+                let found = joined(&*comm, &decomposition, points, components, &values);
+                assert_eq!(found, marks::<f64>(&part, components), "{ranks_along:?}");
+                let values = marks::<f32>(&block, components);
+                let found = joined(&*comm, &decomposition, points, components, &values);
+                assert_eq!(found, marks::<f32>(&part, components), "{ranks_along:?}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_plane_is_put_together_on_rank_0() {
+    let points = [11, 7, 5];
+    for ranks_along in DECOMPOSITIONS {
+        let decomposition = Decomposition { ranks: ranks_along };
+        on_ranks(decomposition.size(), |comm| {
+            let values = marks::<f64>(&decomposition.block(comm.rank(), points), 1);
+            for (a, n) in points.into_iter().enumerate() {
+                for at in [0, n / 2, n - 1] {
+                    let found = plane(&*comm, &decomposition, points, (a, at), &values);
+                    let all = Block { start: [0; 3], points };
+                    let inside = |p: &usize| all.index(*p)[a] == at;
+                    let expected: Vec<f64> =
+                        (0..all.len()).filter(inside).map(|p| mark(all.index(p), 0)).collect();
+                    assert_eq!(found, (comm.rank() == 0).then_some(expected));
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
+    let (points, ranks_along) = ([11, 7, 5], [3, 2, 2]);
+    let decomposition = Decomposition { ranks: ranks_along };
+    let grid = ImageGrid {
+        points,
+        origin: [0.1, -0.2, 0.3],
+        spacing: points.map(|n| TAU / f64::from(u32::try_from(n).unwrap())),
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let values = |components| {
+        let block = Block { start: [0; 3], points };
+        FieldData {
+            name: "whole".into(),
+            components,
+            values: marks::<f64>(&block, components as usize).into(),
+        }
+    };
+    let whole = vec![values(1)];
+    FieldWriter::create(dir.path()).unwrap().write(7, 0.5, &grid, whole).unwrap();
+    let bytes = on_ranks(decomposition.size(), |comm| {
+        let block = decomposition.block(comm.rank(), points);
+        let field = |name: &str, components, values: FieldValues| FieldData {
+            name: name.into(),
+            components,
+            values,
+        };
+        let fields = vec![
+            field("density", 1, marks::<f64>(&block, 1).into()),
+            field("velocity", 3, marks::<f64>(&block, 3).into()),
+            field("pressure", 1, marks::<f32>(&block, 1).into()),
+        ];
+        let mut writer = FieldWriter::create(dir.path()).unwrap();
+        writer.write_pieces(&*comm, &decomposition, (7, 0.5), &grid, fields).unwrap()
+    });
+    let pieces = fs::read_dir(dir.path().join("step_00000007")).unwrap();
+    let sizes: Vec<u64> = pieces.map(|file| file.unwrap().metadata().unwrap().len()).collect();
+    assert_eq!(sizes.len(), 12);
+    assert_eq!(sizes.iter().sum::<u64>(), bytes[0]);
+    let index = fs::read_to_string(dir.path().join("fields.pvti.series")).unwrap();
+    assert!(index.contains("\"step_00000007.pvti\"") && index.contains("0.5"), "{index}");
+    let script = r#"
+import sys, vtk
+from pathlib import Path
+
+def read(reader, path):
+    reader.SetFileName(str(path))
+    reader.Update()
+    assert reader.GetErrorCode() == 0, path
+    return reader.GetOutput()
+
+def check(image, path):
+    """Every value tells its index in the whole grid."""
+    i0, i1, j0, j1, k0, k1 = image.GetExtent()
+    data = image.GetPointData()
+    for k in range(k0, k1 + 1):
+        for j in range(j0, j1 + 1):
+            for i in range(i0, i1 + 1):
+                point = image.ComputePointId((i, j, k))
+                mark = 3.0 * ((100 * k + j) * 100 + i)
+                assert data.GetArray("density").GetTuple(point) == (mark,), (path, i, j, k)
+                assert data.GetArray("velocity").GetTuple(point) == (mark, mark + 1, mark + 2), (path, i, j, k)
+                assert data.GetArray("pressure").GetTuple(point) == (mark,), (path, i, j, k)
+    return (i1 - i0) * (j1 - j0) * (k1 - k0)
+
+fields = Path(sys.argv[1])
+whole = read(vtk.vtkXMLPImageDataReader(), fields / "step_00000007.pvti")
+single = read(vtk.vtkXMLImageDataReader(), fields / "step_00000007.vti")
+assert whole.GetExtent() == single.GetExtent() == (0, 10, 0, 6, 0, 4), whole.GetExtent()
+assert whole.GetOrigin() == single.GetOrigin(), (whole.GetOrigin(), single.GetOrigin())
+assert whole.GetSpacing() == single.GetSpacing(), (whole.GetSpacing(), single.GetSpacing())
+assert whole.GetPointData().GetArray("pressure").GetDataTypeAsString() == "float"
+cells = check(whole, "whole")
+pieces = sorted((fields / "step_00000007").iterdir())
+found = 0
+for path in pieces:
+    image = read(vtk.vtkXMLImageDataReader(), path)
+    assert image.GetOrigin() == single.GetOrigin() and image.GetSpacing() == single.GetSpacing()
+    found += check(image, path)
+# No gap and no cell twice.
+assert found == cells == 10 * 6 * 4, (found, cells)
+"#;
+    python_script(script, &[dir.path()]);
+}
