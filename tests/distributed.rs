@@ -5,6 +5,7 @@
 mod answers;
 mod messages;
 mod refusals;
+mod rows;
 
 use std::collections::{HashMap, VecDeque};
 

@@ -82,7 +82,7 @@ impl<T: Real> Factors<T> {
         let mut lower = vec![[0.0; 3]; core];
         for k in 0..core {
             let pivot = band[k][2];
-            if pivot.abs() <= 1e-10 {
+            if pivot.is_nan() || pivot.abs() <= 1e-10 {
                 return Err(k);
             }
             let inverse = 1.0 / pivot;

@@ -24,9 +24,9 @@ use crate::real::Real;
 pub(super) const FROM_RIGHT: usize = slot::FREE;
 pub(super) const FROM_LEFT: usize = slot::FREE + 1;
 
-/// What goes through a block may be this large, relative to what goes in.
+/// What goes through a block may be this large, relative to what goes in: no more than its rounding.
 fn tolerance<T: Real>() -> f64 {
-    T::EPSILON / 4.0
+    T::EPSILON
 }
 
 /// # Errors

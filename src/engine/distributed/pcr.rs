@@ -1,14 +1,14 @@
 //! Parallel cyclic reduction of one separator a rank (Song et al. 2022, §3 and §4, Algorithms 1 to 4).
 //!
-//! The separators are the first p results of every block, x. With the reduced equations of block k (`Coupling`), its
-//! inflow z from the left eliminated from them (A⁻¹ = head_left without the rows that only B makes reach out), the tail
-//! of block k is
+//! The separators are the first p results of every block, x. The reduced equations of a block (`Coupling`) are those of its
+//! x and x_tail; eliminating what comes from the left between the two of them leaves
 //! ```text
-//! x_tail = w + E x − F x(right)     w = v − T u,  T = tail_left head_left⁻¹,  E = T,  F = d − T b
+//! x_tail = w + T x − F x(right)     w = v − T u,  T = tail_left head_left⁻¹,  F = d − T b
 //! ```
-//! (T = 0 in the first block of a line that is not periodic), and with that of the left neighbour (primes)
+//! with head_left and tail_left for the first p rows only (T = 0 in the first block of a line that is not periodic). With
+//! that of the left neighbour (primes) the first p rows of every block are
 //! ```text
-//! a E' x(left) + (1 − a F') x + b x(right) = u − a w'
+//! a T' x(left) + (1 − a F') x + b x(right) = u − a w'
 //! ```
 //! a cyclic block tridiagonal system of one row a rank. A reduction step eliminates the neighbours of every row from it;
 //! where a subsystem has an odd number of rows its last row is detached first and reattached in the end. A line that is
@@ -131,7 +131,7 @@ struct Row {
     upper: Matrix,
 }
 
-/// T (= E) and F of a block.
+/// T and F of a block.
 struct Tails {
     of_head: Matrix,
     of_right: Matrix,
