@@ -54,6 +54,11 @@ pub trait Backend: Sized + Send + Sync + 'static {
         Block { start: [0; 3], points }
     }
 
+    /// How it goes about its work, where there are choices that a user should know of: sentences.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Wait until all that was asked for is done.
     ///
     /// # Errors

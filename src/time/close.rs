@@ -68,7 +68,7 @@ where
             ranks: (backend.comm().size() > 1).then(|| RanksSummary {
                 count: backend.comm().size(),
                 decomposition: self.decomposition.ranks,
-                method: method(config).to_string(),
+                method: self.simulation.backend().notes().join("; "),
                 phases_mean: named(mean),
             }),
             steps,
@@ -98,12 +98,6 @@ where
         files.progress.finish(&closing);
         Ok(())
     }
-}
-
-/// How lines that are spread over ranks are solved.
-fn method(_config: &Config) -> &'static str {
-    // STUB: `compute.distributed`.
-    "auto"
 }
 
 /// Nanoseconds per point of the whole grid and stage; not a number before the first step.

@@ -13,6 +13,7 @@ use crate::comm::agree;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::Decomposition;
+use crate::io::progress::tell;
 use crate::io::{FieldValues, FieldWriter, Progress, RunDirectory, SeriesWriter, SliceWriter};
 
 /// Pictures of a run that writes no fields: at the start and after every such part of it.
@@ -138,6 +139,9 @@ where
         let fields = config.output.fields.as_ref();
         let writer = fields.map(|_| FieldWriter::create(&directory.join("fields"))).transpose();
         let writer = agree(comm, writer)?;
+        if comm.rank() == 0 {
+            simulation.backend().notes().iter().for_each(|note| tell(note));
+        }
         tracing::info!(
             case = config.case.name(),
             points = ?config.grid.points,

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::choices::Choice;
 use super::messages::{Part, Round, Staging, Underway};
 use super::{Blocks, Phase, Ranks, Sums};
 use crate::engine::distributed::{self, Layout, Method, Plan, Step};
@@ -226,14 +227,14 @@ impl<B: Blocks> Ranks<B> {
         // A filter reaches farther than the derivatives beside it: who asks for `neighbour` means those.
         let too_far = ops == [Op::Filter] && auto != Method::Neighbour;
         let (method, why) = match (self.method, auto) {
-            (Some(Method::Neighbour), _) if too_far => (auto, "it reaches farther than a block"),
+            (Some(Method::Neighbour), _) if too_far => (auto, "they reach farther than a block"),
             (Some(method), _) => (method, "as asked"),
-            (None, Method::Neighbour) => (auto, "it reaches less far than a block"),
-            (None, _) => (auto, "it reaches farther than a block"),
+            (None, Method::Neighbour) => (auto, "they reach less far than a block"),
+            (None, _) => (auto, "they reach farther than a block"),
         };
-        let names: Vec<_> = ops.iter().map(|op| op.name()).collect();
-        let (names, along) = (names.join(", "), format!("{axis:?}").to_lowercase());
-        self.choose(format!("{names} along {along}: `{}`, {why}", method.name()));
+        for &op in ops {
+            self.choices().add(Choice { op, axis, method, why });
+        }
         method
     }
 }

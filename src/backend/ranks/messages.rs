@@ -24,9 +24,11 @@ impl Route {
     /// In words.
     pub fn name(self) -> &'static str {
         match self {
-            Route::Host => "host memory",
-            Route::Device => "device memory (tested)",
-            Route::Staged => "through host memory",
+            Route::Host => "from host memory to host memory",
+            Route::Device => "from device to device: tested",
+            Route::Staged => {
+                "through host memory: no MPI library that takes device memory was seen to work"
+            }
         }
     }
 

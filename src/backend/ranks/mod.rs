@@ -5,13 +5,14 @@
 //! [`Plan`](crate::engine::distributed::Plan), or whole lines travel (`transpose`).
 
 mod blocks;
+mod choices;
 mod coupled;
 mod messages;
 mod phases;
 mod transposed;
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use blocks::{Blocks, Deal, Memory, Sums};
 pub use messages::Route;
@@ -24,6 +25,7 @@ use crate::engine::distributed::Method;
 use crate::engine::{Formula, LineOperators, Op, Sweep};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition};
+use choices::Choices;
 use coupled::Coupled;
 use phases::Clock;
 use transposed::Transposed;
@@ -38,7 +40,7 @@ pub struct Ranks<B: Blocks> {
     method: Option<Method>,
     route: Route,
     clock: Clock,
-    choices: Mutex<Vec<String>>,
+    choices: Mutex<Choices>,
     trouble: Mutex<Option<Error>>,
 }
 
@@ -100,11 +102,6 @@ impl<B: Blocks> Ranks<B> {
         self.route
     }
 
-    /// Which method was chosen for which operators, a sentence each, in the order in which programs were made.
-    pub fn choices(&self) -> Vec<String> {
-        self.choices.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// What this rank sent along the axes so far.
     pub fn sent(&self) -> Sent {
         let along = self.lines.iter().map(|line| line.sent());
@@ -138,12 +135,8 @@ impl<B: Blocks> Ranks<B> {
         trouble.map_or(Ok(()), Err)
     }
 
-    fn choose(&self, sentence: String) {
-        let mut choices = self.choices.lock().unwrap_or_else(PoisonError::into_inner);
-        if !choices.contains(&sentence) {
-            tracing::info!("{sentence}");
-            choices.push(sentence);
-        }
+    fn choices(&self) -> MutexGuard<'_, Choices> {
+        self.choices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -180,6 +173,12 @@ impl<B: Blocks> Backend for Ranks<B> {
 
     fn block(&self, points: [usize; 3]) -> Block {
         self.decomposition.block(self.comm.rank(), points)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.choices().told();
+        notes.push(format!("messages go {}", self.route.name()));
+        notes
     }
 
     fn finish(&self) -> Result<()> {

@@ -1,0 +1,48 @@
+//! Which method solves which lines, and why: what a user is told.
+
+use std::collections::BTreeMap;
+
+use crate::engine::Op;
+use crate::engine::distributed::Method;
+use crate::grid::Axis;
+
+/// Which method was chosen for which operator along which axis.
+#[derive(Debug, Default)]
+pub(super) struct Choices(Vec<Choice>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) op: Op,
+    pub(super) axis: Axis,
+    pub(super) method: Method,
+    pub(super) why: &'static str,
+}
+
+impl Choices {
+    pub(super) fn add(&mut self, choice: Choice) {
+        if !self.0.contains(&choice) {
+            self.0.push(choice);
+        }
+    }
+
+    /// A sentence for each method: "`neighbour` along y and z for the first derivative, as asked".
+    pub(super) fn told(&self) -> Vec<String> {
+        let mut axes: BTreeMap<_, String> = BTreeMap::new();
+        for Choice { op, axis, method, why } in &self.0 {
+            let names = axes.entry((method.name(), *why, op.name())).or_default();
+            let name = format!("{axis:?}").to_lowercase();
+            if !names.contains(&name) {
+                names.push_str(if names.is_empty() { "" } else { ", " });
+                names.push_str(&name);
+            }
+        }
+        let mut ops: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+        for ((method, why, op), axes) in axes {
+            ops.entry((method, why, axes)).or_default().push(op);
+        }
+        let sentence = |((method, why, axes), ops): (_, Vec<&str>)| {
+            format!("`{method}` along {axes} for {}: {why}", ops.join(", "))
+        };
+        ops.into_iter().map(sentence).collect()
+    }
+}
