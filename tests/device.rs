@@ -1,5 +1,6 @@
 //! Kernels on a device: PoCL where there is no GPU.
 
+mod blocks;
 mod cuda;
 mod lines;
 mod nvrtc;

@@ -2,7 +2,7 @@
 
 mod blocks;
 mod pieces;
-mod threads;
+pub(crate) mod threads;
 
 use std::fs;
 use std::path::Path;

@@ -83,7 +83,7 @@ KERNEL_OF(THREADS) void chunked(GLOBAL const REAL *restrict f, GLOBAL REAL *rest
             b[j] = INNER_ROW(BESIDE);
         }
     }
-#if LEFT_ROWS > 0
+#if LEFT_ROWS + RIGHT_ROWS > 0
     if (first < LEFT_ROWS || first + LENGTH > N - RIGHT_ROWS) {
 #pragma unroll
         for (int j = 0; j < LENGTH; ++j) {

@@ -40,7 +40,7 @@ DEVICE REAL right_hand_side(GLOBAL const REAL *restrict f, int64 start, int m)
 {
 #define OPERAND_AT(k) f[start + (int64)(k) * INNER]
 #define OPERAND_BESIDE(d) OPERAND_AT(on_line(m + (d)))
-#if LEFT_ROWS > 0
+#if LEFT_ROWS + RIGHT_ROWS > 0
     if (m < LEFT_ROWS) {
         REAL sum = 0;
         ADD_LEFT_END(sum, m, OPERAND_AT);

@@ -36,7 +36,7 @@ KERNEL_OF(THREADS) void thomas(GLOBAL const REAL *restrict f, GLOBAL REAL *restr
         window[WIDTH - 1] = FETCH(m + HIGH);
 #define BESIDE(d) window[LOW + (d)]
         REAL b = INNER_ROW(BESIDE);
-#if LEFT_ROWS > 0
+#if LEFT_ROWS + RIGHT_ROWS > 0
         if (m < LEFT_ROWS || m >= N - RIGHT_ROWS) b = right_hand_side(f, start, m);
 #endif
         GLOBAL const REAL *restrict row = tables + m * ROW;

@@ -3,7 +3,8 @@
 use super::*;
 
 /// Commands that no test runs: `./test` runs the tests, and installs the program itself.
-const NOT_HERE: [&str; 2] = ["./test", "cargo install --path ."];
+const NOT_HERE: [&str; 3] =
+    ["./test", "cargo install --path .", "cargo install --path . --features mpi"];
 
 /// The commands in the code blocks of a text: lines that begin with a program of ours.
 fn commands(text: &str) -> Vec<String> {
@@ -17,7 +18,9 @@ fn commands(text: &str) -> Vec<String> {
         // Blocks that are no shell's are outputs and inputs.
         let shell =
             fenced.as_deref() == Some("sh") || (fenced.is_none() && line.starts_with("    "));
-        let ours = ["kolmo ", "cargo ", "./", ".venv/"].iter().any(|p| line.trim().starts_with(p));
+        let ours = ["kolmo ", "mpirun ", "cargo ", "./", ".venv/"]
+            .iter()
+            .any(|p| line.trim().starts_with(p));
         match (shell, ours) {
             (true, true) => commands.push(line.split(" #").next().unwrap().trim().to_string()),
             (true, false) if fenced.is_some() => panic!("`{line}` is run by no test"),
@@ -30,15 +33,31 @@ fn commands(text: &str) -> Vec<String> {
 /// The command on few points and for few steps.
 fn reduced(command: &str) -> String {
     let command = command.replace("cargo run --release --", "kolmo");
-    if command.starts_with("kolmo bench ") {
+    if command.contains("kolmo bench ") {
         return format!("{} --points 16 --repeats 1", command.replace("--table4.1", ""));
     }
-    if !command.starts_with("kolmo run ") {
+    if !command.contains("kolmo run ") {
         return command;
     }
     let flat = ["vortex", "wave", "scalar"].iter().any(|word| command.contains(word));
     let points = if flat { "[16, 16, 1]" } else { "[16, 16, 16]" };
     format!("{command} --set 'grid.points={points}' --set time.max_steps=2")
+}
+
+/// A command for many ranks as it has to be typed for the library that this program was built for; ranks are started by
+/// the tests of a build that has them.
+fn launched(command: &str) -> String {
+    #[cfg(feature = "mpi")]
+    if command.starts_with("mpirun ") {
+        let set = crate::ranks::ENVIRONMENT.map(|(name, value)| format!("export {name}={value}; "));
+        let launcher = crate::ranks::launcher();
+        return set.concat() + &command.replacen("mpirun", &launcher.display().to_string(), 1);
+    }
+    #[cfg(not(feature = "mpi"))]
+    if command.starts_with("mpirun ") {
+        return "true".into();
+    }
+    command.into()
 }
 
 /// Type every command of `text`, in order, in a directory with the shipped inputs and scripts; returns them.
@@ -51,10 +70,10 @@ fn type_all(name: &str, text: &str, alternatives: bool) -> Vec<String> {
     let commands = commands(text);
     for command in commands.iter().filter(|command| !NOT_HERE.contains(&command.as_str())) {
         let mut line = reduced(command);
-        if alternatives && line.starts_with("kolmo run") {
+        if alternatives && line.contains("kolmo run") {
             line += " --overwrite";
         }
-        let outcome = shell(dir.path(), &format!("PATH={program}:$PATH; {line}"));
+        let outcome = shell(dir.path(), &format!("PATH={program}:$PATH; {}", launched(&line)));
         assert_eq!(outcome.code, Some(0), "{name}: {line}\n{}", outcome.err);
     }
     commands

@@ -18,6 +18,7 @@ use kolmo::scheme::family;
 use kolmo::time::{Simulation, Stepper};
 use kolmo::{Error, Real};
 
+use super::blocks::ask as ask_for_blocks;
 use super::on_two_threads;
 use super::runtime::{ask_for_saxpy, saxpy_source};
 use crate::common::config;
@@ -69,6 +70,7 @@ fn specialisations() -> Vec<Specialisation> {
         ),
         ("compact10-penta", run::<f64>("taylor-green", &["scheme.derivative=compact10-penta"])),
         ("scalar", run::<f64>("scalar-advection", &[])),
+        ("blocks of lines", Box::new(ask_for_blocks)),
     ];
     let solvers = LineSolver::ALL.into_iter().filter(|solver| *solver != LineSolver::Cusparse);
     all.extend(solvers.map(|solver| (solver.name(), line_solver(solver))));

@@ -80,7 +80,7 @@ pub(crate) fn world() -> Arc<dyn Communicator> {
 }
 
 /// What Open MPI wants to hear before it starts more ranks than there are cores, as root; others do not mind.
-const ENVIRONMENT: [(&str, &str); 7] = [
+pub(crate) const ENVIRONMENT: [(&str, &str); 7] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
@@ -92,7 +92,7 @@ const ENVIRONMENT: [(&str, &str); 7] = [
 ];
 
 /// The launcher of the library that this binary was built for. Where both are installed Debian tells them apart by name.
-fn launcher() -> PathBuf {
+pub(crate) fn launcher() -> PathBuf {
     if let Some(launcher) = std::env::var_os("KOLMO_MPIRUN") {
         return launcher.into();
     }

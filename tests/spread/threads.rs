@@ -1,6 +1,7 @@
 //! Ranks that are threads of one process: for tests of what ranks do, not of how they talk.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -11,42 +12,87 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What the collective calls send under; no other caller has it.
 const COLLECTIVE: i32 = i32::MIN;
 
+/// What an all-to-all is sent under.
+const ALL_TO_ALL: i32 = i32::MIN + 1;
+
 /// (from, to, tag).
 type Way = (usize, usize, i32);
+
+/// One rank computes at a time, the others wait for messages or for their turn: no more than that can be asked of some
+/// tools.
+#[derive(Default)]
+struct Turn {
+    taken: Mutex<bool>,
+    free: Condvar,
+}
+
+impl Turn {
+    fn take(&self) {
+        let taken = self.taken.lock().unwrap();
+        *self.free.wait_while(taken, |taken| *taken).unwrap() = true;
+    }
+
+    fn pass(&self) {
+        *self.taken.lock().unwrap() = false;
+        self.free.notify_one();
+    }
+}
 
 #[derive(Default)]
 struct Mail {
     messages: Mutex<HashMap<Way, VecDeque<Vec<u8>>>>,
     arrived: Condvar,
+    /// The mail of the groups that were split off, by the number of the split and the color.
+    groups: Mutex<HashMap<(usize, usize), Arc<Mail>>>,
 }
 
 /// One rank.
-pub(super) struct Threads {
+pub(crate) struct Threads {
     rank: usize,
     size: usize,
     mail: Arc<Mail>,
+    turn: Arc<Turn>,
     /// What is to be received: address, length, from whom, with which tag.
     pending: Mutex<Vec<(usize, usize, usize, i32)>>,
+    splits: AtomicUsize,
+    sent: Mutex<Sent>,
 }
 
 /// What `work` gives on each of `size` ranks, in their order.
-pub(super) fn on_ranks<A: Send>(
+pub(crate) fn on_ranks<A: Send>(
     size: usize,
     work: impl Fn(Arc<dyn Communicator>) -> A + Sync,
 ) -> Vec<A> {
-    let mail = Arc::new(Mail::default());
+    let (mail, turn) = (Arc::new(Mail::default()), Arc::new(Turn::default()));
     std::thread::scope(|scope| {
         let start = |rank| {
-            let comm = Threads { rank, size, mail: mail.clone(), pending: Mutex::new(Vec::new()) };
-            let work = &work;
-            scope.spawn(move || work(Arc::new(comm)))
+            let comm = Threads::new(rank, size, mail.clone(), turn.clone());
+            let (work, turn) = (&work, Passed(turn.clone()));
+            scope.spawn(move || {
+                turn.0.take();
+                work(Arc::new(comm))
+            })
         };
         let threads: Vec<_> = (0..size).map(start).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
 }
 
+/// Passes the turn on when its rank has ended, whatever way.
+struct Passed(Arc<Turn>);
+
+impl Drop for Passed {
+    fn drop(&mut self) {
+        self.0.pass();
+    }
+}
+
 impl Threads {
+    fn new(rank: usize, size: usize, mail: Arc<Mail>, turn: Arc<Turn>) -> Self {
+        let (pending, splits, sent) = Default::default();
+        Self { rank, size, mail, turn, pending, splits, sent }
+    }
+
     fn post(&self, bytes: Vec<u8>, to: usize, tag: i32) {
         let mut messages = self.mail.messages.lock().unwrap();
         messages.entry((self.rank, to, tag)).or_default().push_back(bytes);
@@ -55,6 +101,7 @@ impl Threads {
 
     fn take(&self, from: usize, tag: i32) -> Vec<u8> {
         let way = (from, self.rank, tag);
+        self.turn.pass();
         let messages = self.mail.messages.lock().unwrap();
         let absent = |messages: &mut HashMap<Way, VecDeque<Vec<u8>>>| {
             messages.get(&way).is_none_or(VecDeque::is_empty)
@@ -62,7 +109,10 @@ impl Threads {
         let (mut messages, late) =
             self.mail.arrived.wait_timeout_while(messages, PATIENCE, absent).unwrap();
         assert!(!late.timed_out(), "rank {} waits for rank {from}, tag {tag}", self.rank);
-        messages.get_mut(&way).and_then(VecDeque::pop_front).unwrap()
+        let message = messages.get_mut(&way).and_then(VecDeque::pop_front).unwrap();
+        drop(messages);
+        self.turn.take();
+        message
     }
 
     fn everybody(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
@@ -98,6 +148,9 @@ impl Communicator for Threads {
         assert!(to != self.rank && to < self.size);
         // SAFETY: the caller promises that so many bytes can be read.
         self.post(unsafe { std::slice::from_raw_parts(data, bytes) }.to_vec(), to, tag);
+        let mut sent = self.sent.lock().unwrap();
+        sent.messages += 1;
+        sent.bytes += bytes as u64;
         Request(0)
     }
 
@@ -123,12 +176,27 @@ impl Communicator for Threads {
 
     unsafe fn all_to_all(
         &self,
-        _: *const u8,
-        _: &[(usize, usize)],
-        _: *mut u8,
-        _: &[(usize, usize)],
+        from: *const u8,
+        send: &[(usize, usize)],
+        to: *mut u8,
+        receive: &[(usize, usize)],
     ) {
-        unreachable!("nothing here transposes")
+        for (rank, &(first, bytes)) in send.iter().enumerate() {
+            // SAFETY: the caller promises that these ranges can be read.
+            let part = unsafe { std::slice::from_raw_parts(from.add(first), bytes) };
+            self.post(part.to_vec(), rank, ALL_TO_ALL);
+        }
+        for (rank, &(first, bytes)) in receive.iter().enumerate() {
+            let part = self.take(rank, ALL_TO_ALL);
+            assert_eq!(part.len(), bytes, "from {rank} to {}", self.rank);
+            // SAFETY: the caller promises that these ranges can be written.
+            unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), to.add(first), bytes) };
+        }
+        let mut sent = self.sent.lock().unwrap();
+        for (rank, (_, bytes)) in send.iter().enumerate() {
+            sent.messages += u64::from(rank != self.rank && *bytes > 0);
+            sent.bytes += if rank == self.rank { 0 } else { *bytes as u64 };
+        }
     }
 
     fn sum(&self, values: &mut [f64]) {
@@ -152,12 +220,21 @@ impl Communicator for Threads {
         self.everybody(&[]);
     }
 
-    fn split(&self, _: usize, _: usize) -> Box<dyn Communicator> {
-        unreachable!("nothing here splits")
+    fn split(&self, color: usize, key: usize) -> Box<dyn Communicator> {
+        let own: Vec<u8> = [color, key].iter().flat_map(|number| number.to_ne_bytes()).collect();
+        let all = self.everybody(&own);
+        let number = |bytes: &[u8]| usize::from_ne_bytes(bytes.try_into().unwrap());
+        let group = all.iter().enumerate().filter(|(_, bytes)| number(&bytes[..8]) == color);
+        let mut group: Vec<_> = group.map(|(rank, bytes)| (number(&bytes[8..]), rank)).collect();
+        group.sort_unstable();
+        let split = self.splits.fetch_add(1, Ordering::Relaxed);
+        let mail = self.mail.groups.lock().unwrap().entry((split, color)).or_default().clone();
+        let rank = group.iter().position(|(_, rank)| *rank == self.rank).unwrap();
+        Box::new(Threads::new(rank, group.len(), mail, self.turn.clone()))
     }
 
     fn sent(&self) -> Sent {
-        Sent::default()
+        *self.sent.lock().unwrap()
     }
 
     fn says_device_aware(&self) -> Option<bool> {

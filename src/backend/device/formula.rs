@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::program::{THREADS, Visit, blocks, pointwise};
+use super::pointwise::{THREADS, Visit, blocks, pointwise};
 use super::text::{Text, formula, parameters};
 use super::{Arg, Buffer, Device, Kernel};
 use crate::engine::{Formula, trace};

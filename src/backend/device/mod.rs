@@ -14,6 +14,7 @@ mod gpu;
 mod lines;
 mod opencl;
 mod permute;
+mod pointwise;
 mod program;
 mod queue;
 mod recording;

@@ -6,16 +6,15 @@ use std::sync::Arc;
 
 use super::ends::{Joints, Lines};
 use super::lines::DeviceOperator;
-use super::text::{Forming, Place, Text, parameters};
-use super::{Arg, Buffer, Device, Gpu, Kernel};
+use super::pointwise::{Pointwise, Visit};
+use super::text::{Forming, Place};
+use super::{Arg, Buffer, Gpu};
 use crate::engine::distributed::Layout;
 use crate::engine::{Expr, LineOperators, Op, Operation, Sweep, Value};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::real::Real;
 
-/// Threads of a block of a pointwise kernel.
-pub(super) const THREADS: u32 = 256;
 /// Most fields that a kernel of a sweep takes.
 const MAX_ARGUMENTS: usize = 96;
 
@@ -45,14 +44,6 @@ struct Application<T> {
     to: Place,
     /// Where lines are blocks of longer ones.
     joints: Option<Joints<T>>,
-}
-
-/// A kernel that looks at one point at a time.
-struct Pointwise {
-    kernel: Kernel,
-    blocks: u32,
-    read: Vec<Place>,
-    written: Vec<Place>,
 }
 
 impl<T: Real> Program<T> {
@@ -366,76 +357,4 @@ fn last<T: Real>(
     let written = slots.into_iter().map(Place::Written).collect();
     let visit = Visit::all(gpu.len);
     Pointwise::new(gpu, "sum of all terms", places, written, &lines, &visit).map(Some)
-}
-
-impl Pointwise {
-    fn new<T: Real>(
-        gpu: &Gpu<T>,
-        name: &str,
-        read: Vec<Place>,
-        written: Vec<Place>,
-        lines: &[String],
-        visit: &Visit,
-    ) -> Result<Self> {
-        let fields = [read.len(), written.len()];
-        let kernel = pointwise::<T>(&gpu.device, visit, name, fields, lines)?;
-        Ok(Self { kernel, blocks: blocks(visit.count), read, written })
-    }
-}
-
-/// Which points a pointwise kernel visits.
-pub(super) struct Visit {
-    pub(super) count: usize,
-    /// The point that item `item` is, as C.
-    place: String,
-}
-
-impl Visit {
-    /// All of a field of `len` points.
-    pub(super) fn all(len: usize) -> Self {
-        Self { count: len, place: "item".into() }
-    }
-}
-
-impl Lines {
-    /// The first and the last `reach` points of every line; `None` where that is all of them.
-    fn near_ends(&self, reach: usize) -> Option<Visit> {
-        let Self { points, count, inner } = *self;
-        let both = 2 * reach;
-        if both >= points {
-            return None;
-        }
-        // Neighbouring items lie side by side in memory.
-        let (line, row) = match inner {
-            1 => (format!("(item / {both})"), format!("(item % {both})")),
-            _ => (format!("(item % {count})"), format!("(item / {count})")),
-        };
-        let start = format!("({line} / {inner} * ((int64){inner} * {points}) + {line} % {inner})");
-        let skipped = points - both;
-        let place = format!("{start} + ({row} + ({row} < {reach} ? 0 : {skipped})) * {inner}");
-        Some(Visit { count: count * both, place })
-    }
-}
-
-/// A kernel that does `lines` at every point that is visited: so many fields that are read, so many that are written.
-pub(super) fn pointwise<T: Real>(
-    device: &Device,
-    visit: &Visit,
-    name: &str,
-    [read, written]: [usize; 2],
-    lines: &[String],
-) -> Result<Kernel> {
-    let mut text = Text::new::<T>();
-    text.define("FIELDS", parameters(read, written));
-    text.define("THREADS", THREADS);
-    text.define("LENGTH", visit.count);
-    text.define("PLACE(item)", format!("({})", visit.place));
-    text.define_lines("POINT(at)", lines);
-    text.push(include_str!("../../../kernels/pointwise.cu"));
-    device.kernel(&text.source(name), "pointwise", [THREADS, 1, 1], 0)
-}
-
-/// Blocks of a pointwise kernel.
-pub(super) fn blocks(len: usize) -> u32 {
-    u32::try_from(len.div_ceil(THREADS as usize)).unwrap_or(u32::MAX)
 }

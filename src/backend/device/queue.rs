@@ -17,7 +17,7 @@ const LONGEST: usize = 2048;
 /// Capability").
 const MOST_BLOCKS_ACROSS: u32 = 65535;
 /// Different lists that are kept as graphs.
-const GRAPHS: usize = 16;
+const GRAPHS: usize = 64;
 
 /// A compiled kernel and how it is launched.
 #[derive(Clone, Debug)]

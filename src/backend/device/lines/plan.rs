@@ -120,16 +120,19 @@ impl<'a, T: Real> Plan<'a, T> {
             row.push(format!("{weight} * (F({}) {sign} F({}))", s + stencil.up, stencil.down - s));
         }
         text.define("INNER_ROW(F)", format!("({})", row.join(" + ")));
-        for (name, rows) in [("LEFT", left), ("RIGHT", right)] {
-            let width = rows.iter().map(|row| row.weights.len()).max().unwrap_or(0);
+        // How far the rows read from their end.
+        let n = self.len();
+        let left_width = left.iter().map(|row| row.first + row.weights.len()).max().unwrap_or(0);
+        let right_width = right.iter().map(|row| n - row.first).max().unwrap_or(0);
+        for (name, rows, from, width) in
+            [("LEFT", left, 0, left_width), ("RIGHT", right, n - right_width, right_width)]
+        {
             text.define(&format!("{name}_ROWS"), rows.len());
             text.define(&format!("{name}_WIDTH"), width);
-            if width > 0 {
-                let from = if name == "LEFT" { 0 } else { self.len() - width };
-                text.constants::<T>(
-                    &format!("{name}_END"),
-                    rows.iter().flat_map(|row| end_row(row, from, width)),
-                );
+            if left_width + right_width > 0 {
+                // A table needs a value even where there are no rows.
+                let weights = rows.iter().flat_map(|row| end_row(row, from, width)).chain([0.0]);
+                text.constants::<T>(&format!("{name}_END"), weights);
             }
         }
         text.push(ROWS);
