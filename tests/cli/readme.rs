@@ -127,3 +127,15 @@ fn the_readme_leads_only_to_files_that_are_there_and_names_every_case() {
         assert!(readme.contains(&format!("[`{case}`](cases/{case}/README.md)")), "{case}");
     }
 }
+
+#[cfg(feature = "mpi")]
+mod ranks {
+    use super::*;
+
+    #[test]
+    fn every_command_of_the_chapter_on_ranks_works() {
+        let text = read(Path::new(ROOT).join("docs/ranks.md"));
+        let commands = type_all("docs/ranks.md", &text, true);
+        assert!(commands.iter().any(|command| command.starts_with("mpirun ")), "{commands:?}");
+    }
+}
