@@ -6,6 +6,7 @@
 
 mod blocks;
 mod coupled;
+mod joined;
 mod messages;
 mod phases;
 mod transposed;
@@ -14,6 +15,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub use blocks::{Blocks, Deal, Memory, Sums};
+pub(crate) use joined::Joined;
+pub(crate) use messages::Part;
 pub use messages::Route;
 pub use phases::{Phase, PhaseTimes};
 
