@@ -35,6 +35,7 @@
 //! | [`io`] | series, VTK, pictures, report |
 //! | [`config`] | what the user typed, checked |
 //! | [`mod@bench`] | how fast the parts are |
+//! | [`model`] | how fast a run on many ranks would be |
 //!
 //! Start with `physics/navier_stokes.rs`.
 
@@ -48,6 +49,7 @@ mod error;
 pub mod grid;
 pub mod io;
 pub mod lines;
+pub mod model;
 pub mod physics;
 mod real;
 pub mod scheme;

@@ -19,6 +19,7 @@ use kolmo::comm::{self, Communicator};
 use kolmo::config::{self, Config};
 use kolmo::io::progress::tell;
 use kolmo::io::{RunDirectory, write_report};
+use kolmo::model::ModelOptions;
 use kolmo::time::{Ending, run};
 use kolmo::{Error, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -77,6 +78,12 @@ enum Command {
         #[command(subcommand)]
         what: Bench,
     },
+    /// Predict what a step takes on many ranks: all methods, to 131072 ranks, on several networks.
+    #[command(
+        args_override_self = true,
+        after_help = "Examples:\n  kolmo model --method neighbour --network torus\n  kolmo model --points 1024 --ranks 8,64,512,4096 --network fat-tree --plot strong.svg"
+    )]
+    Model(ModelOptions),
     /// Draw the report and the plots of a run again.
     #[command(after_help = "Example:\n  kolmo plot runs/taylor-green")]
     Plot {
@@ -149,6 +156,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
                 .collect::<String>())
         }
         Command::Bench { what } => measure(&what),
+        Command::Model(options) => predicted(&options),
         Command::Plot { run_dir } => write_report(&run_dir)
             .and_then(|()| say(&format!("{}\n", run_dir.join("report.html").display()))),
         Command::Run { .. } | Command::Info => Ok(ExitCode::SUCCESS),
@@ -298,6 +306,16 @@ fn measure(bench: &Bench) -> Result<ExitCode> {
     }
     tell(&format!("error: {}", report.failures()));
     Ok(ExitCode::from(1))
+}
+
+/// Print what the model says.
+fn predicted(options: &ModelOptions) -> Result<ExitCode> {
+    let config = configuration(&options.input, &options.set)?;
+    let study = kolmo::model::run(options, &config)?;
+    if let Some(path) = &options.plot {
+        study.draw(path)?;
+    }
+    say(&if options.json { study.json() } else { study.to_string() })
 }
 
 fn log_to(path: &Path) -> Result<()> {

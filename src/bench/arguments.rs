@@ -264,7 +264,8 @@ impl OperatorOptions {
     }
 }
 
-fn points(text: &str) -> std::result::Result<[usize; 3], String> {
+/// N, or NXxNYxNZ.
+pub(crate) fn points(text: &str) -> std::result::Result<[usize; 3], String> {
     let advice = || {
         format!(
             "points are N or NXxNYxNZ, such as 256 or 256x256x128, each from 1 to {MOST_POINTS}"

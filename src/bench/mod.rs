@@ -19,6 +19,7 @@ mod pool;
 mod step;
 
 pub use arguments::Bench;
+pub(crate) use arguments::points;
 pub use output::Report;
 
 use crate::backend::cpu::Cpu;

@@ -40,13 +40,18 @@ impl<T: Real> LineOperators<T> {
         self.axes[axis.index()].operators.iter().flatten()
     }
 
+    /// The operator `op` along `axis`, where it exists on this grid.
+    pub fn find(&self, axis: Axis, op: Op) -> Option<&LineOperator<T>> {
+        self.axes[axis.index()].operators[op as usize].as_ref()
+    }
+
     /// The operator `op` along `axis`.
     ///
     /// # Panics
     /// Where it does not exist on this grid.
     pub fn get(&self, axis: Axis, op: Op) -> &LineOperator<T> {
-        let operator = self.axes[axis.index()].operators[op as usize].as_ref();
-        operator.unwrap_or_else(|| panic!("{op:?} does not exist along {axis:?} of this grid"))
+        self.find(axis, op)
+            .unwrap_or_else(|| panic!("{op:?} does not exist along {axis:?} of this grid"))
     }
 }
 

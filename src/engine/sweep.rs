@@ -196,11 +196,17 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// How many times `op` is applied: line solves a sweep.
+    /// How many times `op` is applied.
     pub fn count(&self, op: Op) -> usize {
         let matches =
             |o: &&Operation| matches!(o, Operation::Apply { op: applied, .. } if *applied == op);
         self.operations.iter().filter(matches).count()
+    }
+
+    /// How many operators are applied: line solves a sweep.
+    pub fn solves(&self) -> usize {
+        let applied = |o: &&Operation| matches!(o, Operation::Apply { .. });
+        self.operations.iter().filter(applied).count()
     }
 
     /// Fields that it takes to keep what every operator makes, and the products that operators are applied to: what a

@@ -21,6 +21,11 @@ impl Axis {
     /// x, y, z.
     pub const ALL: [Axis; 3] = [Axis::X, Axis::Y, Axis::Z];
 
+    /// Its letter.
+    pub fn name(self) -> &'static str {
+        ["x", "y", "z"][self.index()]
+    }
+
     /// 0, 1, 2.
     pub fn index(self) -> usize {
         self as usize

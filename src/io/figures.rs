@@ -65,6 +65,7 @@ impl Over<'_> {
 
 fn plot(title: &str, y_label: &str, curves: Vec<Curve>) -> Plot {
     Plot {
+        x_label: "time t",
         title: title.to_string(),
         y_label: y_label.to_string(),
         curves,

@@ -18,7 +18,7 @@ pub mod directory;
 mod figures;
 mod palette;
 pub mod pieces;
-mod plot;
+pub(crate) mod plot;
 pub mod progress;
 pub mod reference;
 pub mod report;

@@ -79,10 +79,12 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// A plot over time.
+/// A plot, most of them over time.
 pub(crate) struct Plot {
     /// Over the plot.
     pub(crate) title: String,
+    /// What is drawn to the right: `time t`.
+    pub(crate) x_label: &'static str,
     /// What is drawn upwards.
     pub(crate) y_label: String,
     /// At least one.
@@ -135,7 +137,7 @@ impl Plot {
             .axis_style(ShapeStyle { stroke_width: UNITS, ..INK.into() })
             .label_style(text.clone())
             .axis_desc_style(text)
-            .x_desc("time t")
+            .x_desc(self.x_label)
             .y_desc(y_label)
             .set_all_tick_mark_size(5 * PX)
             .x_labels(8)
@@ -381,6 +383,7 @@ mod tests {
         let curve = Curve { label: "a".into(), line: Line::Dashed, points };
         let plot = Plot {
             title: "title".into(),
+            x_label: "time t",
             y_label: "y".into(),
             curves: vec![curve],
             mark: None,

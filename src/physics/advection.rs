@@ -75,7 +75,7 @@ impl<B: Backend> Advection<B> {
 }
 
 /// − c ∂φ + ν ∂²φ along `axis`.
-fn rhs_sweep(axis: Axis, case: &ScalarAdvection) -> Sweep {
+pub(super) fn rhs_sweep(axis: Axis, case: &ScalarAdvection) -> Sweep {
     let s = SweepBuilder::new();
     let phi = s.read(0);
     s.subtract(0, case.velocity[axis.index()] * s.d1(phi));

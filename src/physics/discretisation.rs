@@ -1,7 +1,7 @@
 //! The sweeps of a set of equations, ready to run on the grid of a configuration.
 
 use crate::backend::Backend;
-use crate::config::Config;
+use crate::config::{Config, SchemeConfig};
 use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
@@ -18,9 +18,8 @@ pub(super) struct Discretisation<T> {
 impl<T: Real> Discretisation<T> {
     pub(super) fn new(config: &Config) -> Self {
         let grid = Grid::periodic(config.grid.points, &config.grid.domain);
-        let filter = config.scheme.filter.map(|filter| compact_filter(filter.order, filter.alpha));
-        let operators = LineOperators::new(&config.scheme.derivative, filter.as_ref(), &grid);
-        Self { grid, operators, filtered: filter.is_some() }
+        let operators = operators(&config.scheme, &grid);
+        Self { grid, operators, filtered: config.scheme.filter.is_some() }
     }
 
     /// One program for every active axis.
@@ -40,13 +39,22 @@ impl<T: Real> Discretisation<T> {
         backend: &B,
         fields: usize,
     ) -> Result<Vec<B::Program>> {
-        let sweep = |_| {
-            let s = SweepBuilder::new();
-            for slot in 0..fields {
-                s.store(slot, s.apply(Op::Filter, s.previous(slot)));
-            }
-            s.build()
-        };
+        let sweep = |_| filter_sweep(fields);
         if self.filtered { self.programs(backend, sweep) } else { Ok(Vec::new()) }
     }
+}
+
+/// The operators of a scheme on a grid.
+pub(super) fn operators<T: Real>(scheme: &SchemeConfig, grid: &Grid) -> LineOperators<T> {
+    let filter = scheme.filter.map(|filter| compact_filter(filter.order, filter.alpha));
+    LineOperators::new(&scheme.derivative, filter.as_ref(), grid)
+}
+
+/// Every one of `fields` fields that are written replaced by its filtered self.
+pub(super) fn filter_sweep(fields: usize) -> Sweep {
+    let s = SweepBuilder::new();
+    for slot in 0..fields {
+        s.store(slot, s.apply(Op::Filter, s.previous(slot)));
+    }
+    s.build()
 }

@@ -11,6 +11,7 @@ mod navier_stokes;
 mod reference;
 mod slots;
 mod stability;
+mod step;
 mod system;
 mod viscosity;
 
@@ -19,4 +20,5 @@ pub use gas::{Gas, Viscosity};
 pub use navier_stokes::{NavierStokes, Part, composed_room, line_solves};
 pub use reference::Reference;
 pub use stability::Limits;
+pub(crate) use step::StepParts;
 pub use system::{Moment, System};

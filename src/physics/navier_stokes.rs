@@ -23,7 +23,7 @@ use super::{Gas, Viscosity};
 use crate::backend::Backend;
 use crate::cases::{Case, Domain};
 use crate::config::{Config, SchemeConfig};
-use crate::engine::{Op, Sweep, SweepBuilder};
+use crate::engine::{Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Grid};
 
@@ -235,18 +235,18 @@ fn gradient_sweep(axis: Axis) -> Sweep {
     s.build()
 }
 
+/// The sweeps of a right-hand side along `axes`, in the order in which they run, those of one list together.
+pub(super) fn sweeps(scheme: &SchemeConfig, gas: &Gas, axes: &[Axis]) -> Vec<Vec<(Axis, Sweep)>> {
+    let reference = Reference::of::<f64>(gas);
+    let gradients = || axes.iter().map(|&axis| (axis, gradient_sweep(axis))).collect();
+    let rhs = |axis| rhs_sweep(axis, Part::All, scheme, gas, reference);
+    let rhs = axes.iter().map(|&axis| (axis, rhs(axis))).collect();
+    if gas.is_inviscid() { vec![rhs] } else { vec![gradients(), rhs] }
+}
+
 /// Line solves of a right-hand side with all axes active, gradients included.
 pub fn line_solves(scheme: &SchemeConfig, gas: &Gas) -> usize {
-    let solves = |sweep: &Sweep| {
-        use Op::{D1, D2, DerivativeToMidpoints, DerivativeToPoints, InterpolateToMidpoints};
-        [D1, D2, DerivativeToMidpoints, DerivativeToPoints, InterpolateToMidpoints]
-            .map(|op| sweep.count(op))
-            .iter()
-            .sum::<usize>()
-    };
-    let rhs = |axis| solves(&rhs_sweep(axis, Part::All, scheme, gas, Reference::default()));
-    let gradients = |axis| if gas.is_inviscid() { 0 } else { solves(&gradient_sweep(axis)) };
-    Axis::ALL.into_iter().map(|axis| rhs(axis) + gradients(axis)).sum()
+    sweeps(scheme, gas, &Axis::ALL).iter().flatten().map(|(_, sweep)| sweep.solves()).sum()
 }
 
 /// Fields, beside those of the equations themselves, that a right-hand side takes which runs operation by operation.

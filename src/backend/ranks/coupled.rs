@@ -3,9 +3,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::choices::Choice;
-use super::messages::{Part, Round, Staging, Underway};
-use super::{Blocks, Phase, Ranks, Sums};
-use crate::engine::distributed::{self, Layout, Method, Plan, Step};
+use super::joined::Joined;
+use super::messages::{Round, Staging, Underway};
+use super::{Blocks, Phase, Ranks};
+use crate::engine::distributed::{self, Layout, Method, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
@@ -86,7 +87,7 @@ impl<B: Blocks> Coupled<B> {
             state.planes.push(ranks.inner.planes(len)?);
             state.staging.push(ranks.staging(len));
             let steps = (0..plans[0].steps.len())
-                .map(|at| ready(ranks, &plans, &layout, at, lines))
+                .map(|at| ready(ranks, Joined::new(&plans, &layout, at), lines))
                 .collect::<Result<_>>()?;
             stages.push(Stage { steps });
         }
@@ -165,41 +166,16 @@ impl<B: Blocks> Coupled<B> {
     }
 }
 
-/// Step `at` of the plans of all operands.
-fn ready<B: Blocks>(
-    ranks: &Ranks<B>,
-    plans: &[&Plan],
-    layout: &Layout,
-    at: usize,
-    lines: usize,
-) -> Result<Ready<B>> {
-    if let Step::Exchange { send, receive } = &plans[0].steps[at] {
-        let part = |message: &distributed::Message| Part {
-            peer: message.peer,
-            values: layout.slots[message.slots.start] * lines
-                ..layout.slots[message.slots.end] * lines,
-        };
-        let parts = |messages: &[distributed::Message]| -> Vec<Part> {
-            messages.iter().map(part).filter(|part| !part.values.is_empty()).collect()
-        };
-        return Ok(Ready::Exchange(Round { send: parts(send), receive: parts(receive) }));
-    }
-    let mut sums = Sums::new();
-    for (operand, plan) in plans.iter().enumerate() {
-        let Step::Combine { to, terms } = &plan.steps[at] else {
-            unreachable!("plans of one method have the same steps");
-        };
-        for row in 0..plan.widths[*to] {
-            let mut sum = Vec::new();
-            for (slot, matrix) in terms {
-                let first = layout.starts[operand][*slot];
-                let entries = matrix[row].iter().enumerate().filter(|(_, entry)| **entry != 0.0);
-                sum.extend(entries.map(|(column, entry)| (first + column, *entry)));
+fn ready<B: Blocks>(ranks: &Ranks<B>, joined: Joined, lines: usize) -> Result<Ready<B>> {
+    Ok(match joined {
+        Joined::Combine(sums) => Ready::Combine(ranks.inner.combination(lines, sums)?),
+        Joined::Exchange(mut round) => {
+            for part in round.send.iter_mut().chain(&mut round.receive) {
+                part.values = part.values.start * lines..part.values.end * lines;
             }
-            sums.push((layout.starts[operand][*to] + row, sum));
+            Ready::Exchange(round)
         }
-    }
-    Ok(Ready::Combine(ranks.inner.combination(lines, sums)?))
+    })
 }
 
 /// A method that cannot do what it is asked for is a mistake of the input.
@@ -213,8 +189,7 @@ fn refusal(sentence: &str, op: Op, axis: Axis) -> Error {
 }
 
 impl<B: Blocks> Ranks<B> {
-    /// How lines of `lengths` points a rank are solved for all of `ops` together: as was asked for, else by
-    /// [`distributed::choose`], and by whole lines where blocks are too short for anything else.
+    /// How lines of `lengths` points a rank are solved for all of `ops` together; notes it.
     pub(super) fn method_for(
         &self,
         axis: Axis,
@@ -222,16 +197,7 @@ impl<B: Blocks> Ranks<B> {
         operators: &LineOperators<B::Real>,
         lengths: &[usize],
     ) -> Method {
-        let operators = ops.iter().map(|op| operators.get(axis, *op));
-        let auto = distributed::choose(operators, lengths).unwrap_or(Method::Transpose);
-        // A filter reaches farther than the derivatives beside it: who asks for `neighbour` means those.
-        let too_far = ops == [Op::Filter] && auto != Method::Neighbour;
-        let (method, why) = match (self.method, auto) {
-            (Some(Method::Neighbour), _) if too_far => (auto, "they reach farther than a block"),
-            (Some(method), _) => (method, "as asked"),
-            (None, Method::Neighbour) => (auto, "they reach less far than a block"),
-            (None, _) => (auto, "they reach farther than a block"),
-        };
+        let (method, why) = distributed::settle(self.method, axis, ops, operators, lengths);
         for &op in ops {
             self.choices().add(Choice { op, axis, method, why });
         }

@@ -107,16 +107,16 @@ fn round_trip<B: Blocks>(
 
 /// One message: the rank along the axis, and the values of the array that go or come.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub(super) peer: usize,
-    pub(super) values: Range<usize>,
+pub(crate) struct Part {
+    pub(crate) peer: usize,
+    pub(crate) values: Range<usize>,
 }
 
 /// Messages of one round, between planes of one array.
 #[derive(Clone, Debug)]
-pub(super) struct Round {
-    pub(super) send: Vec<Part>,
-    pub(super) receive: Vec<Part>,
+pub(crate) struct Round {
+    pub(crate) send: Vec<Part>,
+    pub(crate) receive: Vec<Part>,
 }
 
 /// Messages under way. The arrays must stay where they are until they were waited for.

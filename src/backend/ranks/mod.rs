@@ -7,6 +7,7 @@
 mod blocks;
 mod choices;
 mod coupled;
+mod joined;
 mod messages;
 mod phases;
 mod transposed;
@@ -15,6 +16,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use blocks::{Blocks, Deal, Memory, Sums};
+pub(crate) use joined::Joined;
+pub(crate) use messages::Part;
 pub use messages::Route;
 pub use phases::{Phase, PhaseTimes};
 

@@ -28,7 +28,8 @@ pub(crate) use layout::Starts;
 pub use plan::{Ends, Message, Plan, Step, slot};
 pub(crate) use pointwise::{Parts, Source};
 
-use crate::engine::LineOperator;
+use crate::engine::{LineOperator, LineOperators, Op};
+use crate::grid::Axis;
 use crate::real::Real;
 use block::{Line, Shape};
 
@@ -82,6 +83,27 @@ pub fn choose<'a, T: Real>(
         }
     }
     Ok(method)
+}
+
+/// How lines of `lengths` points a rank are solved for all of `ops` together, and why: as was asked for, else by [`choose`],
+/// and by whole lines where blocks are too short for anything else.
+pub(crate) fn settle<T: Real>(
+    asked: Option<Method>,
+    axis: Axis,
+    ops: &[Op],
+    operators: &LineOperators<T>,
+    lengths: &[usize],
+) -> (Method, &'static str) {
+    let own = ops.iter().map(|op| operators.get(axis, *op));
+    let auto = choose(own, lengths).unwrap_or(Method::Transpose);
+    // A filter reaches farther than the derivatives beside it: who asks for `neighbour` means those.
+    let too_far = ops == [Op::Filter] && auto != Method::Neighbour;
+    match (asked, auto) {
+        (Some(Method::Neighbour), _) if too_far => (auto, "they reach farther than a block"),
+        (Some(method), _) => (method, "as asked"),
+        (None, Method::Neighbour) => (auto, "they reach less far than a block"),
+        (None, _) => (auto, "they reach farther than a block"),
+    }
 }
 
 /// How lines that are spread over ranks are solved.

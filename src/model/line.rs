@@ -1,0 +1,233 @@
+//! The ranks on one line, each going through its steps and waiting for messages of others.
+//!
+//! A message costs as LogGP says (Alexandrov, Ionescu, Schauser and Scheiman 1995): o on the rank for every message sent or
+//! received, L on its way, and its bytes over the bandwidth, which all messages that leave a rank share, and all that come
+//! to it.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::Rates;
+use super::network::Paths;
+use super::sweeping::{Stage, Step};
+
+/// Seconds of one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Spent {
+    pub(super) local: f64,
+    pub(super) pack: f64,
+    pub(super) reduced: f64,
+}
+
+/// The ranks on a line, while they work.
+pub(super) struct Line<'a> {
+    rates: &'a Rates,
+    paths: Paths,
+    /// Points of a rank's block across the axis: values of a plane.
+    across: f64,
+    value: f64,
+    lengths: &'a [usize],
+    positions: &'a [Vec<Stage>],
+    ranks: Vec<Rank>,
+    /// On their way: (at the receiver's link, seconds on it), by sender and receiver.
+    underway: HashMap<(usize, usize), VecDeque<(f64, f64)>>,
+}
+
+#[derive(Clone, Debug)]
+struct Rank {
+    clock: f64,
+    /// When its link is free again, outwards and inwards.
+    out: f64,
+    inwards: f64,
+    stage: usize,
+    step: usize,
+    /// True where the messages of this step were posted and not waited for.
+    posted: bool,
+    /// When what it posted had left.
+    left: f64,
+    done: bool,
+    spent: Spent,
+}
+
+#[allow(clippy::cast_precision_loss, reason = "points and bytes of one rank")]
+impl<'a> Line<'a> {
+    /// All ranks at `start`, their links free from `link` on.
+    pub(super) fn new(
+        rates: &'a Rates,
+        paths: Paths,
+        [across, value]: [usize; 2],
+        lengths: &'a [usize],
+        positions: &'a [Vec<Stage>],
+        [start, link]: [f64; 2],
+    ) -> Self {
+        let rank = Rank {
+            clock: start,
+            out: link,
+            inwards: link,
+            stage: 0,
+            step: 0,
+            posted: false,
+            left: 0.0,
+            done: false,
+            spent: Spent::default(),
+        };
+        Self {
+            rates,
+            paths,
+            across: across as f64,
+            value: value as f64,
+            lengths,
+            positions,
+            ranks: vec![rank; lengths.len()],
+            underway: HashMap::new(),
+        }
+    }
+
+    /// Up to the first messages, which are posted. Returns when the last rank has done so, and when the last link is free.
+    pub(super) fn begin(&mut self) -> [f64; 2] {
+        for at in 0..self.ranks.len() {
+            self.pack(at);
+            self.compute(at, &mut VecDeque::new());
+        }
+        let links = self.ranks.iter().map(|rank| rank.out);
+        [self.last(), links.fold(0.0, f64::max)]
+    }
+
+    /// To the end, where no rank goes on before `start`. Returns when the last one ends, and what that one spent.
+    pub(super) fn finish(&mut self, start: f64) -> (f64, Spent) {
+        for rank in &mut self.ranks {
+            rank.clock = rank.clock.max(start);
+        }
+        let mut able: VecDeque<usize> = (0..self.ranks.len()).collect();
+        while let Some(at) = able.pop_front() {
+            while !self.ranks[at].done && self.receive(at) {
+                self.compute(at, &mut able);
+            }
+        }
+        assert!(self.ranks.iter().all(|rank| rank.done), "every message that is awaited is sent");
+        let last = self.ranks.iter().max_by(|a, b| a.clock.total_cmp(&b.clock));
+        last.map_or((start, Spent::default()), |rank| (rank.clock, rank.spent))
+    }
+
+    fn last(&self) -> f64 {
+        self.ranks.iter().map(|rank| rank.clock).fold(0.0, f64::max)
+    }
+
+    fn spend(&mut self, at: usize, seconds: f64, on: impl Fn(&mut Spent) -> &mut f64) {
+        let rank = &mut self.ranks[at];
+        rank.clock += seconds;
+        *on(&mut rank.spent) += seconds;
+    }
+
+    /// Of a sweep over this rank's block as far as `stages` of it.
+    fn sweep(&self, at: usize, stages: &[Stage]) -> f64 {
+        let rates = self.rates;
+        let operands: usize = stages.iter().map(|stage| stage.operands).sum();
+        let corrected: usize = stages.iter().map(|stage| stage.corrected).sum();
+        let each = rates.sweep * self.lengths[at] as f64 * self.across + rates.launch;
+        operands as f64 * each + corrected as f64 * self.across * rates.correct
+    }
+
+    /// Pack the present stage. Operands behind other operators are found by applying these.
+    fn pack(&mut self, at: usize) {
+        let number = self.ranks[at].stage;
+        let Stage { operands, packed, .. } = self.positions[at][number];
+        let bytes = packed as f64 * self.across * self.value;
+        let before = self.sweep(at, &self.positions[at][..number]);
+        let seconds = before + bytes / self.rates.pack + operands as f64 * self.rates.launch;
+        self.spend(at, seconds, |spent| &mut spent.pack);
+    }
+
+    /// All that comes before the next messages to wait for, and the end.
+    fn compute(&mut self, at: usize, able: &mut VecDeque<usize>) {
+        let positions = self.positions;
+        loop {
+            let Rank { stage, step, .. } = self.ranks[at];
+            match positions[at][stage].steps.get(step) {
+                Some(Step::Combine(planes)) => {
+                    let bytes = *planes as f64 * self.across * self.value;
+                    let seconds = if *planes == 0 { 0.0 } else { self.rates.launch };
+                    let seconds = seconds + bytes / self.rates.combine;
+                    self.spend(at, seconds, |spent| &mut spent.reduced);
+                    self.ranks[at].step += 1;
+                }
+                Some(Step::Exchange { send, receive }) => {
+                    self.post(at, send, receive.len());
+                    able.extend(send.iter().map(|(peer, _)| *peer));
+                    return;
+                }
+                None if stage + 1 < positions[at].len() => {
+                    (self.ranks[at].stage, self.ranks[at].step) = (stage + 1, 0);
+                    self.pack(at);
+                }
+                None => {
+                    let seconds = self.sweep(at, &positions[at]);
+                    self.spend(at, seconds, |spent| &mut spent.local);
+                    self.ranks[at].done = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn bytes(&self, planes: usize) -> f64 {
+        planes as f64 * self.across * self.value
+    }
+
+    fn staged(&self, bytes: f64) -> f64 {
+        self.rates.staging.map_or(0.0, |rate| bytes / rate)
+    }
+
+    fn post(&mut self, at: usize, send: &[(usize, usize)], receives: usize) {
+        let Rates { latency, overhead, bandwidth, progress, .. } = *self.rates;
+        let all: f64 = send.iter().map(|(_, planes)| self.bytes(*planes)).sum();
+        let busy = overhead * (send.len() + receives) as f64 + self.staged(all);
+        self.ranks[at].clock += busy;
+        for &(peer, planes) in send {
+            let seconds = progress * self.bytes(planes) / bandwidth;
+            let rank = &mut self.ranks[at];
+            let start = rank.out.max(rank.clock);
+            rank.out = start + seconds;
+            // What the busiest link on the way takes longer than this rank's does not hold up its other messages.
+            let way = latency + self.paths.delay(at, peer);
+            let crowded = seconds * (self.paths.shifted(at, peer) - 1.0);
+            let arrival = (start + way + crowded, seconds);
+            self.underway.entry((at, peer)).or_default().push_back(arrival);
+        }
+        let rank = &mut self.ranks[at];
+        (rank.left, rank.posted) = (rank.out, true);
+    }
+
+    /// Wait for what was posted; false where a message is not sent yet.
+    fn receive(&mut self, at: usize) -> bool {
+        let Rank { stage, step, posted, .. } = self.ranks[at];
+        if !posted {
+            return true;
+        }
+        let Some(Step::Exchange { send, receive }) = self.positions[at][stage].steps.get(step)
+        else {
+            unreachable!("only exchanges are posted");
+        };
+        let there = |from: &usize| self.underway.get(&(*from, at)).is_some_and(|q| !q.is_empty());
+        if !receive.iter().all(|(from, _)| there(from)) {
+            return false;
+        }
+        for (from, _) in receive {
+            let message = self.underway.get_mut(&(*from, at)).and_then(VecDeque::pop_front);
+            let Some((arrival, seconds)) = message else { unreachable!("seen above") };
+            let rank = &mut self.ranks[at];
+            rank.inwards = rank.inwards.max(arrival) + seconds;
+            rank.clock = rank.clock.max(rank.inwards);
+        }
+        let bytes = |list: &[(usize, usize)]| list.iter().map(|(_, n)| self.bytes(*n)).sum::<f64>();
+        let (out, inwards) = (bytes(send), bytes(receive));
+        let waited = (1.0 - self.rates.progress) * out.max(inwards) / self.rates.bandwidth;
+        let waited = waited + self.staged(inwards);
+        let rank = &mut self.ranks[at];
+        if !send.is_empty() {
+            rank.clock = rank.clock.max(rank.left);
+        }
+        rank.clock += waited;
+        (rank.posted, rank.step) = (false, step + 1);
+        true
+    }
+}

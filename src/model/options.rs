@@ -1,0 +1,160 @@
+//! What `kolmo model` takes on the command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+use super::{Network, Rates};
+use crate::bench::points;
+use crate::engine::distributed::Method;
+use crate::error::{Error, Result};
+
+/// Most ranks: more than any machine has.
+const MOST_RANKS: usize = 1 << 24;
+
+/// What is predicted.
+#[derive(Args, Debug)]
+pub struct ModelOptions {
+    /// An input file, or the name of a case for its built-in input: its equations, schemes and integrator.
+    #[arg(default_value = "taylor-green")]
+    pub input: String,
+    /// Change a key of the input: `--set scheme.convection=feiereisen`.
+    #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append)]
+    pub set: Vec<String>,
+    /// Points of every rank, however many there are: N for N x N x N, or NXxNYxNZ.
+    #[arg(long, value_name = "POINTS", value_parser = points, default_value = "256", conflicts_with = "points")]
+    pub(super) points_per_rank: [usize; 3],
+    /// Points of the whole grid, for strong scaling.
+    #[arg(long, value_name = "POINTS", value_parser = points, conflicts_with = "weak")]
+    pub(super) points: Option<[usize; 3]>,
+    /// As many points a rank on any number of ranks. This is the default.
+    #[arg(long, conflicts_with = "strong")]
+    weak: bool,
+    /// The same grid on any number of ranks: `--points`, else what eight ranks have with `--points-per-rank`.
+    #[arg(long)]
+    pub(super) strong: bool,
+    /// Numbers of ranks.
+    #[arg(long, value_name = "N", value_delimiter = ',', action = ArgAction::Set, value_parser = ranks, default_value = "1,8,64,512,4096,32768,131072")]
+    pub(super) ranks: Vec<usize>,
+    /// How lines that are spread over ranks are solved: all, auto, or a name such as neighbour.
+    #[arg(long, default_value = "all", value_parser = methods)]
+    pub(super) method: Methods,
+    /// torus, fat-tree, dragonfly, flat (every rank beside every other), or all of the first three.
+    #[arg(long, default_value = "all", value_parser = networks)]
+    pub(super) network: Networks,
+    /// How much slower the upper links of a fat tree, or those between groups of a dragonfly, are than those below.
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = taper)]
+    pub(super) taper: f64,
+    /// A file with the rates of a machine, as `kolmo bench comm --json` prints it; without it a cluster of H200 is assumed.
+    #[arg(long, value_name = "FILE")]
+    rates: Option<PathBuf>,
+    /// Change one rate: `--rate bandwidth=25e9`.
+    #[arg(long, value_name = "NAME=VALUE", action = ArgAction::Append, value_parser = rate)]
+    rate: Vec<(String, f64)>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Draw the efficiencies.
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+}
+
+/// Methods that are asked for; `None` is the choice of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Methods(pub(super) Vec<Option<Method>>);
+
+/// Networks that are asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Networks(pub(super) Vec<Network>);
+
+impl ModelOptions {
+    /// The rates with the changes asked for.
+    pub(super) fn rates(&self) -> Result<Rates> {
+        let mut rates = match &self.rates {
+            Some(path) => Rates::load(path)?,
+            None => Rates::h200(),
+        };
+        for (name, value) in &self.rate {
+            if name == "staging" {
+                rates.staging = Some(*value);
+                continue;
+            }
+            let mut named = rates.named();
+            let Some((_, rate)) = named.iter_mut().find(|(known, _)| known == name) else {
+                return Err(Error::Config(vec![
+                    format!("error: there is no rate `{name}`"),
+                    format!(
+                        "       the rates are {}, staging",
+                        named.map(|(name, _)| name).join(", ")
+                    ),
+                ]));
+            };
+            **rate = *value;
+        }
+        if !self.rate.is_empty() {
+            let changes: Vec<_> =
+                self.rate.iter().map(|(name, value)| format!("{name} = {value:e}")).collect();
+            rates.source += &format!("; given: {}", changes.join(", "));
+        }
+        rates.check().map_err(|what| Error::Config(vec![format!("error: {what}")]))?;
+        Ok(rates)
+    }
+
+    /// The networks with the taper asked for.
+    pub(super) fn networks(&self) -> Vec<Network> {
+        let tapered = |network: &Network| match network {
+            Network::FatTree(_) => Network::FatTree(self.taper),
+            Network::Dragonfly(_) => Network::Dragonfly(self.taper),
+            other => *other,
+        };
+        self.network.0.iter().map(tapered).collect()
+    }
+
+    /// Points of the whole grid where that is the same on any number of ranks.
+    pub(super) fn whole(&self) -> Option<[usize; 3]> {
+        let doubled = self.points_per_rank.map(|n| if n > 1 { 2 * n } else { 1 });
+        self.points.or(self.strong.then_some(doubled))
+    }
+}
+
+fn ranks(text: &str) -> std::result::Result<usize, String> {
+    let number = text.trim().parse().ok().filter(|n| (1..=MOST_RANKS).contains(n));
+    number.ok_or_else(|| format!("a number of ranks is 1 to {MOST_RANKS}"))
+}
+
+fn taper(text: &str) -> std::result::Result<f64, String> {
+    let number = text.parse().ok().filter(|factor: &f64| (1.0..=1e3).contains(factor));
+    number.ok_or_else(|| "a taper is 1 to 1000".into())
+}
+
+fn rate(text: &str) -> std::result::Result<(String, f64), String> {
+    let parts = text.split_once('=');
+    let parsed = parts.and_then(|(name, value)| Some((name.trim(), value.trim().parse().ok()?)));
+    let (name, value) = parsed.ok_or("a rate is NAME=VALUE, such as bandwidth=25e9")?;
+    Ok((name.to_string(), value))
+}
+
+fn methods(name: &str) -> std::result::Result<Methods, String> {
+    match name {
+        "all" => Ok(Methods(Method::ALL.map(Some).to_vec())),
+        "auto" => Ok(Methods(vec![None])),
+        _ => Method::from_name(name).map(|method| Methods(vec![Some(method)])).ok_or_else(|| {
+            format!("the methods are auto, all, {}", Method::ALL.map(Method::name).join(", "))
+        }),
+    }
+}
+
+fn networks(name: &str) -> std::result::Result<Networks, String> {
+    let all = Network::ALL.into_iter().chain([Network::Flat]);
+    match name {
+        "all" => Ok(Networks(Network::ALL.to_vec())),
+        _ => all
+            .clone()
+            .find(|network| network.name() == name)
+            .map(|network| Networks(vec![network]))
+            .ok_or_else(|| {
+                let names: Vec<_> = all.map(Network::name).collect();
+                format!("the networks are all, {}", names.join(", "))
+            }),
+    }
+}
