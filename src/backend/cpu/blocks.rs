@@ -20,6 +20,11 @@ pub struct Combination<T> {
 
 impl<T: Real> Blocks for Cpu<T> {
     type Combination = Combination<T>;
+    type Staging = Vec<T>;
+
+    fn staging(&self, len: usize) -> Vec<T> {
+        vec![T::ZERO; len]
+    }
 
     fn planes(&self, len: usize) -> Result<Field<T>> {
         Ok(Field::zeros(len))

@@ -1,9 +1,11 @@
 //! A device's part in lines that are spread over ranks.
 
+use std::sync::Arc;
+
 use super::ends::{Lines, blocks};
 use super::program::Program;
 use super::text::Text;
-use super::{Api, Arg, Buffer, Gpu, Kernel, bytes_of, bytes_of_mut};
+use super::{Api, Arg, Buffer, Device, Gpu, Kernel, bytes_of, bytes_of_mut};
 use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
 use crate::error::Result;
 use crate::real::Real;
@@ -18,8 +20,43 @@ pub struct Combination<T> {
     terms: Buffer<T>,
 }
 
+/// Host memory beside that of a device, locked to its place where the driver can.
+pub struct Pinned<T> {
+    values: Vec<T>,
+    is_pinned: bool,
+    device: Arc<Device>,
+}
+
+impl<T> AsRef<[T]> for Pinned<T> {
+    fn as_ref(&self) -> &[T] {
+        &self.values
+    }
+}
+
+impl<T> AsMut<[T]> for Pinned<T> {
+    fn as_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+}
+
+impl<T> Drop for Pinned<T> {
+    fn drop(&mut self) {
+        if self.is_pinned {
+            self.device.unpin(self.values.as_mut_ptr().cast());
+        }
+    }
+}
+
 impl<T: Real> Blocks for Gpu<T> {
     type Combination = Combination<T>;
+    type Staging = Pinned<T>;
+
+    fn staging(&self, len: usize) -> Pinned<T> {
+        let mut values = vec![T::ZERO; len];
+        let bytes = size_of_val(values.as_slice());
+        let is_pinned = len > 0 && self.device.pin(values.as_mut_ptr().cast(), bytes);
+        Pinned { values, is_pinned, device: self.device.clone() }
+    }
 
     fn planes(&self, len: usize) -> Result<Buffer<T>> {
         Buffer::from_host(&self.device, &vec![T::ZERO; len])

@@ -216,11 +216,22 @@ impl Runtime for Cuda {
         }
     }
 
+    fn pin(&self, memory: *mut u8, bytes: usize) -> bool {
+        // SAFETY: the memory is the caller's until it is unpinned; the driver checks the range.
+        let pin = || unsafe { sys::cuMemHostRegister_v2(memory.cast(), bytes, 0) };
+        self.enter().is_ok() && pin().result().is_ok()
+    }
+
+    fn unpin(&self, memory: *mut u8) {
+        // SAFETY: as above. What a driver that is going away says is of no use to anybody.
+        let _ = unsafe { sys::cuMemHostUnregister(memory.cast()) }.result();
+    }
+
     fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
         self.enter()?;
         let to = self.objects().buffer(to)? + offset as u64;
         // SAFETY: memory of the host that is not pinned is staged before this returns (CUDA Driver API, "API
-        // synchronization behavior"); the driver checks the range.
+        // synchronization behavior"), and callers leave alone what they pinned; the driver checks the range.
         unsafe { cu::memcpy_htod_async(to, data, self.stream) }
             .map_err(failed("copy to the device"))
     }

@@ -25,7 +25,7 @@ mod text;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-pub use blocks::Combination;
+pub use blocks::{Combination, Pinned};
 pub use choice::{check_memory, choose, why_not_cuda};
 pub use gpu::Gpu;
 pub use lines::{DeviceOperator, obstacle};

@@ -175,6 +175,18 @@ impl Device {
         self.runtime.address(buffer)
     }
 
+    /// Lock host memory to its place where the driver can: see [`Runtime::pin`].
+    pub(super) fn pin(&self, memory: *mut u8, bytes: usize) -> bool {
+        self.runtime.pin(memory, bytes)
+    }
+
+    /// Wait for all copies and give memory that was pinned back.
+    pub(super) fn unpin(&self, memory: *mut u8) {
+        let result = self.finish();
+        self.note(result);
+        self.runtime.unpin(memory);
+    }
+
     /// Keep a refusal for the next call that returns a result.
     pub(super) fn note(&self, result: Result<()>) {
         self.queue().note(result);

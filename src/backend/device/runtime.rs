@@ -118,7 +118,17 @@ pub(super) trait Runtime: Send + Sync {
     /// Give a buffer back.
     fn release(&self, buffer: Handle);
 
-    /// Write `data` to a buffer, `offset` bytes from its start. `data` may be reused on return.
+    /// Lock `bytes` bytes of host memory to their place, so that copies run at full speed; false where the driver has no
+    /// such thing, or refuses.
+    fn pin(&self, _: *mut u8, _bytes: usize) -> bool {
+        false
+    }
+
+    /// Give memory that was pinned back to the system's care. No copy may be under way.
+    fn unpin(&self, _: *mut u8) {}
+
+    /// Write `data` to a buffer, `offset` bytes from its start. `data` may be reused on return; where it was pinned, after
+    /// the next call that waits.
     ///
     /// # Errors
     /// What the driver says.

@@ -53,6 +53,11 @@ impl Deal {
 pub trait Blocks: Backend {
     /// [`Sums`] made ready to be taken.
     type Combination: Send;
+    /// Host memory that what is copied from and to a device goes through.
+    type Staging: AsRef<[Self::Real]> + AsMut<[Self::Real]> + Send;
+
+    /// `len` zeros in host memory, locked to their place where that makes copies faster.
+    fn staging(&self, len: usize) -> Self::Staging;
 
     /// `len` zeros that messages are made of.
     ///
@@ -107,7 +112,8 @@ pub trait Blocks: Backend {
     /// What the device says of the work so far.
     fn fetch(&self, array: &Self::Field, first: usize, to: &mut [Self::Real]) -> Result<()>;
 
-    /// Write values to an array from `first` on.
+    /// Write values to an array from `first` on. Those of a [`Blocks::Staging`] may be reused after the next
+    /// [`Blocks::fetch`].
     ///
     /// # Errors
     /// What the device says.

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::choices::Choice;
 use super::joined::Joined;
-use super::messages::{Round, Staging, Underway};
+use super::messages::{Round, Underway};
 use super::{Blocks, Phase, Ranks};
 use crate::engine::distributed::{self, Layout, Method, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
@@ -43,7 +43,7 @@ enum Ready<B: Blocks> {
 struct State<B: Blocks> {
     /// Of every stage.
     planes: Vec<B::Field>,
-    staging: Vec<Staging<B::Real>>,
+    staging: Vec<B::Staging>,
 }
 
 /// A sweep whose first messages are under way.

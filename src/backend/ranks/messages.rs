@@ -123,16 +123,10 @@ pub(crate) struct Round {
 #[must_use = "messages under way have to be waited for"]
 pub(super) struct Underway(Vec<Request>);
 
-/// Host memory beside an array of a device; empty where messages need none.
-pub(super) type Staging<T> = Vec<T>;
-
 impl<B: Blocks> Ranks<B> {
-    /// Host memory for messages from and to an array of `len` values.
-    pub(super) fn staging(&self, len: usize) -> Staging<B::Real> {
-        match self.route {
-            super::Route::Staged => vec![B::Real::ZERO; len],
-            _ => Vec::new(),
-        }
+    /// Host memory for messages from and to an array of `len` values, where they go through it; else none.
+    pub(super) fn staging(&self, len: usize) -> B::Staging {
+        self.inner.staging(if self.route == Route::Staged { len } else { 0 })
     }
 
     /// Begin one round of messages along `axis`.
@@ -141,7 +135,7 @@ impl<B: Blocks> Ranks<B> {
         axis: usize,
         round: &Round,
         planes: &mut B::Field,
-        staging: &mut Staging<B::Real>,
+        staging: &mut B::Staging,
     ) -> Underway {
         self.timed(Phase::Communicate, || {
             let start = self.ready(&round.send, planes, staging);
@@ -171,25 +165,24 @@ impl<B: Blocks> Ranks<B> {
         Underway(requests): Underway,
         round: &Round,
         planes: &mut B::Field,
-        staging: &Staging<B::Real>,
+        staging: &B::Staging,
     ) {
         self.timed(Phase::Communicate, || {
             self.lines[axis].wait(requests);
-            if !staging.is_empty() {
+            if self.route == Route::Staged {
                 for Part { values, .. } in &round.receive {
-                    self.note(self.inner.put(planes, values.start, &staging[values.clone()]));
+                    self.note(self.inner.put(
+                        planes,
+                        values.start,
+                        &staging.as_ref()[values.clone()],
+                    ));
                 }
             }
         });
     }
 
     /// Where messages are to be sent from, with everything that is to be sent in place.
-    fn ready(
-        &self,
-        send: &[Part],
-        planes: &mut B::Field,
-        staging: &mut Staging<B::Real>,
-    ) -> *mut u8 {
+    fn ready(&self, send: &[Part], planes: &mut B::Field, staging: &mut B::Staging) -> *mut u8 {
         match self.inner.memory(planes) {
             Memory::Host(start) => start,
             Memory::Device(start) if self.route == Route::Device => {
@@ -198,9 +191,10 @@ impl<B: Blocks> Ranks<B> {
             }
             _ => {
                 for Part { values, .. } in send {
-                    self.note(self.inner.fetch(planes, values.start, &mut staging[values.clone()]));
+                    let to = &mut staging.as_mut()[values.clone()];
+                    self.note(self.inner.fetch(planes, values.start, to));
                 }
-                staging.as_mut_ptr().cast()
+                staging.as_mut().as_mut_ptr().cast()
             }
         }
     }
@@ -213,6 +207,7 @@ impl<B: Blocks> Ranks<B> {
         send: &[(usize, usize)],
         to: &mut B::Field,
         receive: &[(usize, usize)],
+        [outgoing, incoming]: [&mut B::Staging; 2],
     ) {
         let size = size_of::<B::Real>();
         let in_bytes = |ranges: &[(usize, usize)]| -> Vec<(usize, usize)> {
@@ -221,19 +216,17 @@ impl<B: Blocks> Ranks<B> {
         let len = |ranges: &[(usize, usize)]| ranges.iter().map(|(_, count)| count).sum();
         let (bytes_out, bytes_in) = (in_bytes(send), in_bytes(receive));
         self.timed(Phase::Communicate, || {
-            let mut outgoing = self.staging(len(send));
-            let mut incoming = self.staging(len(receive));
             let everything = [Part { peer: 0, values: 0..len(send) }];
-            let start = self.ready(&everything, from, &mut outgoing);
+            let start = self.ready(&everything, from, outgoing);
             let target = match self.inner.memory(to) {
                 Memory::Host(start) => start,
                 Memory::Device(start) if self.route == Route::Device => start,
-                _ => incoming.as_mut_ptr().cast(),
+                _ => incoming.as_mut().as_mut_ptr().cast(),
             };
             // SAFETY: the ranges lie within the arrays, which are two.
             unsafe { self.lines[axis].all_to_all(start, &bytes_out, target, &bytes_in) };
-            if !incoming.is_empty() {
-                self.note(self.inner.put(to, 0, &incoming));
+            if self.route == Route::Staged {
+                self.note(self.inner.put(to, 0, &incoming.as_ref()[..len(receive)]));
             }
         });
     }

@@ -48,8 +48,17 @@ struct Transfer<B: Blocks> {
 struct State<B: Blocks> {
     products: Vec<B::Field>,
     results: Vec<B::Field>,
-    /// Of every transfer, one after another: shares of this block, whole lines, their results.
-    buffers: Vec<[B::Field; 3]>,
+    /// Of every transfer, one after another.
+    buffers: Vec<Buffers<B>>,
+}
+
+struct Buffers<B: Blocks> {
+    /// Shares of this block's lines.
+    shares: B::Field,
+    /// This rank's lines, and their results.
+    lines: [B::Field; 2],
+    /// Host memory for both kinds.
+    staging: [B::Staging; 2],
 }
 
 impl<B: Blocks> Transposed<B> {
@@ -76,11 +85,15 @@ impl<B: Blocks> Transposed<B> {
                 let of_op = stage.applied.iter().enumerate().filter(|(_, (other, _))| *other == op);
                 let operands = of_op.map(|(at, (_, source))| (*source, first + at)).collect();
                 let transfer = Transfer::new(ranks, &place, op, operands, operators)?;
-                let made = |ranges: &[(usize, usize)]| {
-                    inner.planes(ranges.iter().map(|(_, count)| count).sum::<usize>().max(1))
+                let len = |ranges: &[(usize, usize)]| {
+                    ranges.iter().map(|(_, count)| count).sum::<usize>().max(1)
                 };
-                let (shares, lines) = (&transfer.shares, &transfer.lines);
-                buffers.push([made(shares)?, made(lines)?, made(lines)?]);
+                let [shares, lines] = [len(&transfer.shares), len(&transfer.lines)];
+                buffers.push(Buffers {
+                    shares: inner.planes(shares)?,
+                    lines: [inner.planes(lines)?, inner.planes(lines)?],
+                    staging: [shares, lines].map(|len| ranks.staging(len)),
+                });
                 transfers.push(transfer);
             }
             first += stage.applied.len();
@@ -187,20 +200,22 @@ impl<B: Blocks> Transfer<B> {
         axis: usize,
         deal: impl Fn(Source, &[B::Field], usize, &mut B::Field),
         results: &mut [B::Field],
-        [shares, lines, solved]: &mut [B::Field; 3],
+        Buffers { shares, lines: [lines, solved], staging: [of_shares, of_lines] }: &mut Buffers<B>,
     ) {
         ranks.timed(Phase::Pack, || {
             for (at, (source, _)) in self.operands.iter().enumerate() {
                 deal(*source, results, at, shares);
             }
         });
-        ranks.all_to_all(axis, shares, &self.shares, lines, &self.lines);
+        let staging = [&mut *of_shares, &mut *of_lines];
+        ranks.all_to_all(axis, shares, &self.shares, lines, &self.lines, staging);
         if let Some(program) = &self.solve {
             ranks.timed(Phase::Local, || {
                 ranks.inner.run(program, &[lines], &mut [solved], 0.0, 1.0);
             });
         }
-        ranks.all_to_all(axis, solved, &self.lines, shares, &self.shares);
+        let staging = [of_lines, of_shares];
+        ranks.all_to_all(axis, solved, &self.lines, shares, &self.shares, staging);
         ranks.timed(Phase::Pack, || {
             for (at, (_, result)) in self.operands.iter().enumerate() {
                 ranks.inner.collect(&self.deal, at, shares, &mut results[*result]);
