@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use kolmo::backend::device::{Api, DeviceInfo, cuda, devices};
+use kolmo::backend::ranks::Route;
 use kolmo::bench::Bench;
 use kolmo::cases::{Case, NAMES, input};
 use kolmo::comm::{self, Communicator};
@@ -369,10 +370,16 @@ fn ranks(comm: &dyn Communicator) -> String {
         Some(false) => "         says that it takes no addresses in the memory of devices\n",
         None => "         does not say whether it takes addresses in the memory of devices\n",
     };
+    let tested = match (comm.size() > 1).then(|| Route::between_devices(comm)) {
+        None => String::new(),
+        Some(Ok(Some(route))) => format!("         messages of CUDA devices go {}\n", route.name()),
+        Some(Ok(None)) => "         no CUDA device on some rank: nothing to test with one\n".into(),
+        Some(Err(why)) => format!("         {}\n", why.to_string().replace('\n', "\n         ")),
+    };
     let many =
         |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     format!(
-        "mpi      {library}\n         {} on {}\n{aware}",
+        "mpi      {library}\n         {} on {}\n{aware}{tested}",
         many(comm.size(), "rank"),
         many(hosts, "host")
     )

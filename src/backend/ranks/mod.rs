@@ -10,6 +10,7 @@ mod coupled;
 mod joined;
 mod messages;
 mod phases;
+mod route;
 mod transposed;
 
 use std::borrow::Cow;
@@ -18,8 +19,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use blocks::{Blocks, Deal, Memory, Sums};
 pub(crate) use joined::Joined;
 pub(crate) use messages::Part;
-pub use messages::Route;
 pub use phases::{Phase, PhaseTimes};
+pub use route::Route;
 
 use crate::backend::Backend;
 use crate::comm::{Communicator, Sent, Solo};
