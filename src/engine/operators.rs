@@ -35,11 +35,6 @@ impl<T: Real> LineOperators<T> {
         Self { axes }
     }
 
-    /// All operators along `axis`.
-    pub fn all(&self, axis: Axis) -> impl Iterator<Item = &LineOperator<T>> {
-        self.axes[axis.index()].operators.iter().flatten()
-    }
-
     /// The operator `op` along `axis`, where it exists on this grid.
     pub fn find(&self, axis: Axis, op: Op) -> Option<&LineOperator<T>> {
         self.axes[axis.index()].operators[op as usize].as_ref()

@@ -80,6 +80,12 @@ impl Decomposition {
     }
 
     fn best(size: usize, points: [usize; 3], fewest: usize) -> Option<Self> {
+        Self::all(size, points, fewest).first().copied()
+    }
+
+    /// All of `size` ranks whose blocks have at least `fewest` points along an axis that is cut, in the order of
+    /// [`Decomposition::choose`].
+    pub fn all(size: usize, points: [usize; 3], fewest: usize) -> Vec<Self> {
         let fits = |p: usize, a: usize| p == 1 || points[a] / p >= fewest.max(1);
         let divisors = |n: usize| (1..=n).filter(move |p| n.is_multiple_of(*p));
         let along_x = divisors(size).filter(|&px| fits(px, 0));
@@ -87,7 +93,9 @@ impl Decomposition {
             let along_y = divisors(size / px).filter(|&py| fits(py, 1));
             along_y.map(move |py| Self { ranks: [px, py, size / px / py] })
         });
-        all.filter(|one| fits(one.ranks[2], 2)).min_by_key(|one| (one.surface(points), one.ranks))
+        let mut all: Vec<Self> = all.filter(|one| fits(one.ranks[2], 2)).collect();
+        all.sort_by_key(|one| (one.surface(points), one.ranks));
+        all
     }
 
     /// Points of the faces of the largest block where the grid is cut.

@@ -3,6 +3,7 @@
 //! The work is counted from the plans that ranks carry out ([`Work`]), so that messages and bytes are those of a run; what it
 //! takes follows from a dozen [`Rates`] and a [`Network`]. `docs/model.md` has the formulas, and what they leave out.
 
+mod choice;
 mod line;
 mod network;
 mod options;
@@ -13,6 +14,7 @@ mod sweeping;
 mod table;
 mod work;
 
+pub use choice::fastest;
 pub use network::Network;
 pub use options::ModelOptions;
 pub use predict::{Prediction, predict};

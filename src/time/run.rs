@@ -12,12 +12,11 @@ use crate::backend::ranks::{Blocks, Ranks};
 use crate::comm::placement::Placement;
 use crate::comm::{Communicator, agree};
 use crate::config::{self, Config, Precision};
-use crate::engine::LineOperators;
-use crate::engine::distributed::{Method, shortest};
 use crate::error::Result;
-use crate::grid::{Block, Decomposition, Grid};
+use crate::grid::{Block, Decomposition};
 use crate::io::FieldValues;
 use crate::io::progress::tell;
+use crate::model::{Rates, fastest};
 use crate::real::Real;
 
 /// Run `config` on the ranks of `comm` and write everything into `directory`, which is made, or freed of an older run, once
@@ -35,16 +34,17 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     comm: Arc<dyn Communicator>,
 ) -> Result<Ending> {
-    let decomposition = decomposition(config, comm.size())?;
+    let chosen = agree(&*comm, choose(&config.compute, comm.local().0))?;
+    let cut = decomposition(config, comm.size(), chosen.is_some());
+    let (decomposition, told) = agree(&*comm, cut)?;
     let block = decomposition.block(comm.rank(), config.grid.points);
-    let device = agree(&*comm, device(config, &block, &*comm))?;
+    let device = agree(&*comm, device(config, &block, &*comm, chosen))?;
     let (compute, len) = (&config.compute, block.len());
     let placement = Placement::find(&*comm, compute.threads);
     if comm.size() > 1 {
         let name = device.as_ref().map(|device| device.info().name.as_str());
         if let Some(text) = placement.described(&*comm, name) {
-            let [px, py, pz] = decomposition.ranks;
-            tell(&format!("{text}\n{} ranks, {px} x {py} x {pz} along x, y, z", comm.size()));
+            tell(&format!("{text}\n{told}"));
         }
     }
     let job = Job { config, directory, log, stop, comm, decomposition };
@@ -64,36 +64,40 @@ fn host<T: Real>(placement: &Placement) -> Result<Cpu<T>> {
     }
 }
 
-/// How the grid is spread over `ranks` ranks: as asked, else with the least surface, the blocks long enough for one message
-/// to each neighbour where there is such a way, for the other methods where there is not.
-fn decomposition(config: &Config, ranks: usize) -> Result<Decomposition> {
+/// How the grid is spread over `ranks` ranks: as asked, else as the model finds fastest. With what is said of it.
+fn decomposition(config: &Config, ranks: usize, device: bool) -> Result<(Decomposition, String)> {
     let points = config.grid.points;
-    let Some(asked) = config.compute.ranks else {
-        let fewest = [Method::Neighbour, Method::Pcr].map(|method| shortest_block(config, method));
-        let best = fewest.map(|fewest| Decomposition::choose(ranks, points, fewest).ok());
-        let best = best.into_iter().flatten().next();
-        return best.map_or_else(|| Decomposition::choose(ranks, points, 1), Ok);
+    let told = |one: Decomposition, why: &str| {
+        let [px, py, pz] = one.ranks;
+        (one, format!("{ranks} ranks, {px} x {py} x {pz} along x, y, z: {why}"))
     };
-    Decomposition::asked(asked, ranks, points, 1)
-}
-
-/// The fewest points of a block for every operator of the right-hand side by `method`.
-fn shortest_block(config: &Config, method: Method) -> usize {
-    let grid = Grid::periodic(config.grid.points, &config.grid.domain);
-    let operators = LineOperators::<f64>::new(&config.scheme.derivative, None, &grid);
-    let of_axis = |axis| operators.all(axis).map(|operator| shortest(operator, method)).max();
-    grid.active_axes().filter_map(of_axis).max().unwrap_or(1)
+    if ranks == 1 {
+        return Ok(told(Decomposition::ONE, "all"));
+    }
+    if let Some(asked) = config.compute.ranks {
+        return Decomposition::asked(asked, ranks, points, 1).map(|one| told(one, "as asked"));
+    }
+    let rates = if device { Rates::h200() } else { Rates::core() };
+    let (best, seconds) = fastest(config, ranks, &rates)?;
+    Ok(told(
+        best,
+        &format!("the fastest by `kolmo model`, {seconds:.1e} s a step ({})", rates.source),
+    ))
 }
 
 /// The device of this rank, on which its block has room; `None` is the host.
-fn device(config: &Config, block: &Block, comm: &dyn Communicator) -> Result<Option<Arc<Device>>> {
+fn device(
+    config: &Config,
+    block: &Block,
+    comm: &dyn Communicator,
+    chosen: Option<(Api, usize)>,
+) -> Result<Option<Arc<Device>>> {
     let compute = &config.compute;
     let say = |text: &str| {
         if comm.rank() == 0 {
             tell(text);
         }
     };
-    let chosen = choose(compute, comm.local().0)?;
     if compute.backend == config::Backend::Auto
         && !matches!(chosen, Some((Api::Cuda, _)))
         && let Some(reason) = why_not_cuda()
