@@ -21,6 +21,7 @@ mod io;
 mod lines;
 mod lines_tables;
 mod mms;
+mod model;
 mod operators;
 #[cfg(feature = "mpi")]
 mod ranks;

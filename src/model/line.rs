@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use super::Rates;
 use super::network::Paths;
 use super::sweeping::{Stage, Step};
+use crate::engine::distributed::Method;
 
 /// Seconds of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,6 +28,8 @@ pub(super) struct Line<'a> {
     value: f64,
     lengths: &'a [usize],
     positions: &'a [Vec<Stage>],
+    /// Whether all ranks send at the same time in every round, not just the first.
+    all_at_once: bool,
     ranks: Vec<Rank>,
     /// On their way: (at the receiver's link, seconds on it), by sender and receiver.
     underway: HashMap<(usize, usize), VecDeque<(f64, f64)>>,
@@ -56,7 +59,7 @@ impl<'a> Line<'a> {
         paths: Paths,
         [across, value]: [usize; 2],
         lengths: &'a [usize],
-        positions: &'a [Vec<Stage>],
+        (method, positions): (Method, &'a [Vec<Stage>]),
         [start, link]: [f64; 2],
     ) -> Self {
         let rank = Rank {
@@ -77,6 +80,7 @@ impl<'a> Line<'a> {
             value: value as f64,
             lengths,
             positions,
+            all_at_once: matches!(method, Method::Neighbour | Method::Pcr),
             ranks: vec![rank; lengths.len()],
             underway: HashMap::new(),
         }
@@ -177,7 +181,13 @@ impl<'a> Line<'a> {
         self.rates.staging.map_or(0.0, |rate| bytes / rate)
     }
 
+    /// Post the messages of the present step.
     fn post(&mut self, at: usize, send: &[(usize, usize)], receives: usize) {
+        let Rank { stage, step, .. } = self.ranks[at];
+        let before = &self.positions[at][stage].steps[..step];
+        let first = !before.iter().any(|step| matches!(step, Step::Exchange { .. }));
+        // In later rounds of `gather` and `chain` few ranks send at the same time.
+        let together = first || self.all_at_once;
         let Rates { latency, overhead, bandwidth, progress, .. } = *self.rates;
         let all: f64 = send.iter().map(|(_, planes)| self.bytes(*planes)).sum();
         let busy = overhead * (send.len() + receives) as f64 + self.staged(all);
@@ -188,10 +198,9 @@ impl<'a> Line<'a> {
             let start = rank.out.max(rank.clock);
             rank.out = start + seconds;
             // What the busiest link on the way takes longer than this rank's does not hold up its other messages.
-            let way = latency + self.paths.delay(at, peer);
-            let crowded = seconds * (self.paths.shifted(at, peer) - 1.0);
-            let arrival = (start + way + crowded, seconds);
-            self.underway.entry((at, peer)).or_default().push_back(arrival);
+            let crowd = if together { self.paths.shifted(at, peer) } else { 1.0 };
+            let way = latency + self.paths.delay(at, peer) + (crowd - 1.0) * all / bandwidth;
+            self.underway.entry((at, peer)).or_default().push_back((start + way, seconds));
         }
         let rank = &mut self.ranks[at];
         (rank.left, rank.posted) = (rank.out, true);
@@ -211,9 +220,13 @@ impl<'a> Line<'a> {
         if !receive.iter().all(|(from, _)| there(from)) {
             return false;
         }
-        for (from, _) in receive {
+        let next = |(from, _): &(usize, usize)| {
             let message = self.underway.get_mut(&(*from, at)).and_then(VecDeque::pop_front);
-            let Some((arrival, seconds)) = message else { unreachable!("seen above") };
+            message.unwrap_or_else(|| unreachable!("seen above"))
+        };
+        let mut messages: Vec<(f64, f64)> = receive.iter().map(next).collect();
+        messages.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (arrival, seconds) in messages {
             let rank = &mut self.ranks[at];
             rank.inwards = rank.inwards.max(arrival) + seconds;
             rank.clock = rank.clock.max(rank.inwards);

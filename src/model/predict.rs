@@ -129,13 +129,13 @@ impl Together<'_> {
         let mut link = 0.0;
         let mut begun = Vec::new();
         for sweeping in list {
-            if let Lines::Blocks { positions, .. } = &sweeping.lines {
+            if let Lines::Blocks { method, positions } = &sweeping.lines {
                 let a = sweeping.axis.index();
                 let sizes = [self.across(a), self.work.value];
                 let start = [total.all, link];
+                let plans = (*method, &positions[..]);
                 let paths = self.paths(sweeping);
-                let mut line =
-                    Line::new(self.rates, paths, sizes, &sweeping.lengths, positions, start);
+                let mut line = Line::new(self.rates, paths, sizes, &sweeping.lengths, plans, start);
                 [total.all, link] = line.begin();
                 if self.hidden {
                     begun.push(line);

@@ -3,6 +3,7 @@
 
 mod calls;
 mod failures;
+mod model;
 mod operators;
 
 use std::path::{Path, PathBuf};

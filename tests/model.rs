@@ -1,0 +1,174 @@
+//! What the model says of many ranks follows from its rates as it should.
+
+use kolmo::comm::Sent;
+use kolmo::config::{Config, parse};
+use kolmo::engine::distributed::Method;
+use kolmo::grid::Decomposition;
+use kolmo::model::{Network, Prediction, Rates, Work, predict};
+
+fn config() -> Config {
+    let text =
+        "[case]\nname = 'taylor-green'\n[grid]\npoints = [64, 64, 64]\n[time]\nmax_steps = 1\n";
+    parse(text, "test", &[]).unwrap()
+}
+
+fn work(ranks: [usize; 3], points: [usize; 3], method: Method) -> Work {
+    Work::new(&config(), points, Decomposition { ranks }, Some(method)).unwrap()
+}
+
+/// Rates at which nothing takes time.
+fn free() -> Rates {
+    Rates {
+        source: "a test".into(),
+        latency: 0.0,
+        overhead: 0.0,
+        bandwidth: f64::MAX,
+        staging: None,
+        copy: f64::MAX,
+        sweep: 0.0,
+        correct: 0.0,
+        pack: f64::MAX,
+        combine: f64::MAX,
+        deal: f64::MAX,
+        launch: 0.0,
+        reduction: 0.0,
+        progress: 1.0,
+    }
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found:e}, not {expected:e}");
+}
+
+#[test]
+fn one_rank_sweeps_and_does_nothing_else() {
+    let work = work([1; 3], [64; 3], Method::Pcr);
+    let rates = Rates { sweep: 1e-9, ..free() };
+    let found = predict(&work, &rates, Network::Flat);
+    // 63 line solves of the default forms, five stages.
+    let expected = 1e-9 * 63.0 * work.stages as f64 * 64.0_f64.powi(3);
+    close(found.step_seconds, expected);
+    close(found.local, expected);
+    assert_eq!(work.sent(0), (Sent::default(), 0));
+}
+
+#[test]
+fn a_round_with_the_neighbours_takes_its_latency_and_its_bytes() {
+    let work = work([1, 1, 4], [16, 16, 256], Method::Neighbour);
+    let stages = work.stages as f64;
+    let latency = predict(&work, &Rates { latency: 1e-3, ..free() }, Network::Flat);
+    // One round for the gradients, one for the rest.
+    close(latency.step_seconds, 2.0 * stages * 1e-3);
+    let (sent, planes) = work.sent(1);
+    assert_eq!(sent.messages, 4);
+    assert_eq!(sent.bytes, (planes * 16 * 16 * 8) as u64);
+    let overhead = predict(&work, &Rates { overhead: 1e-3, ..free() }, Network::Flat);
+    close(overhead.step_seconds, 8.0 * stages * 1e-3);
+    let bandwidth = predict(&work, &Rates { bandwidth: 1e6, ..free() }, Network::Flat);
+    close(bandwidth.step_seconds, stages * sent.bytes as f64 / 1e6);
+    // Whether hardware carries the bytes or the rank itself: there is nothing to hide them behind.
+    let waiting = Rates { bandwidth: 1e6, progress: 0.0, ..free() };
+    close(predict(&work, &waiting, Network::Flat).step_seconds, bandwidth.step_seconds);
+}
+
+#[test]
+fn messages_of_one_axis_hide_behind_sweeps_along_another_but_not_where_the_rank_carries_them() {
+    let work = work([1, 1, 4], [64, 64, 256], Method::Neighbour);
+    let rates = Rates { sweep: 1e-9, latency: 1e-5, bandwidth: 1e10, ..free() };
+    let found = predict(&work, &rates, Network::Flat);
+    assert!(found.communicate > 1e-3, "{found:?}");
+    assert_eq!(found.exposed, 0.0, "{found:?}");
+    let carried = predict(&work, &Rates { progress: 0.0, ..rates }, Network::Flat);
+    assert!(carried.exposed > 0.9 * carried.communicate - 2e-4, "{carried:?}");
+}
+
+#[test]
+fn a_chain_waits_for_every_rank_and_back() {
+    for ranks in [2, 5, 8] {
+        let n = 12 * ranks;
+        let work = work([1, 1, ranks], [12, 12, n], Method::Chain);
+        let found = predict(&work, &Rates { latency: 1e-3, ..free() }, Network::Flat);
+        // The halo, there and back, for the gradients and for the rest.
+        let rounds = 2.0 * (1.0 + 2.0 * (ranks - 1) as f64);
+        close(found.step_seconds, work.stages as f64 * rounds * 1e-3);
+    }
+}
+
+#[test]
+fn cyclic_reduction_takes_a_round_for_every_doubling_of_the_ranks() {
+    for (ranks, doublings) in [(2, 1.0), (4, 2.0), (16, 4.0)] {
+        let work = work([1, 1, ranks], [12, 12, 12 * ranks], Method::Pcr);
+        let found = predict(&work, &Rates { latency: 1e-3, ..free() }, Network::Flat);
+        let rounds = 2.0 * (1.0 + doublings + 2.0);
+        close(found.step_seconds, work.stages as f64 * rounds * 1e-3);
+    }
+}
+
+#[test]
+fn every_rank_of_an_all_to_all_sends_to_every_other() {
+    let work = work([1, 1, 5], [12, 12, 61], Method::Transpose);
+    for rank in 0..5 {
+        let (sent, _) = work.sent(rank);
+        // There and back to four others: the gradients, then first and second derivatives.
+        assert_eq!(sent.messages, 3 * 2 * 4);
+    }
+}
+
+#[test]
+fn no_network_is_faster_than_one_where_all_are_neighbours_and_a_taper_costs() {
+    for method in Method::ALL {
+        let work = work([8, 8, 8], [512; 3], method);
+        let step = |network| predict(&work, &Rates::h200(), network).step_seconds;
+        for network in Network::ALL {
+            assert!(step(network) >= step(Network::Flat), "{method:?} on {network:?}");
+        }
+        for [plain, tapered] in [
+            [Network::FatTree(1.0), Network::FatTree(4.0)],
+            [Network::Dragonfly(1.0), Network::Dragonfly(8.0)],
+        ] {
+            assert!(step(tapered) >= step(plain), "{method:?}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_a_step_add_up() {
+    for method in Method::ALL {
+        let work = work([4, 2, 3], [220, 120, 150], method);
+        let Prediction {
+            step_seconds, local, pack, exposed, reduced, pointwise, reductions, ..
+        } = predict(&work, &Rates::h200(), Network::Torus);
+        close(local + pack + exposed + reduced + pointwise + reductions, step_seconds);
+    }
+}
+
+#[test]
+fn blocks_that_are_too_short_are_refused_in_a_sentence() {
+    let split = Decomposition { ranks: [1, 1, 8] };
+    let refused = Work::new(&config(), [64; 3], split, Some(Method::Neighbour)).unwrap_err();
+    assert!(refused.contains("`neighbour` needs blocks of"), "{refused}");
+    let refused = Work::new(&config(), [64, 64, 4], split, None).unwrap_err();
+    assert!(refused.contains("4 points along z are fewer than 8 ranks"), "{refused}");
+}
+
+#[test]
+fn rates_are_read_from_a_file_as_they_were_written_and_refused_where_they_are_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("rates.json");
+    let rates = Rates::h200();
+    let text = serde_json::to_string(&rates).unwrap();
+    for text in [text.clone(), format!("{{\"rates\": {text}, \"results\": []}}")] {
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(Rates::load(&path).unwrap(), rates);
+    }
+    for (from, to, sentence) in [
+        ("\"latency\"", "\"latencies\"", "latencies"),
+        ("\"bandwidth\":50000000000.0", "\"bandwidth\":0.0", "`bandwidth` is 0; it must be more"),
+        ("\"progress\":1.0", "\"progress\":2.0", "`progress` is 2; it must be 0 to 1"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        std::fs::write(&path, text.replace(from, to)).unwrap();
+        let refused = Rates::load(&path).unwrap_err().to_string();
+        assert!(refused.contains(sentence), "{refused}");
+    }
+}
