@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use blocks::Blocks;
+use blocks::{blocks, whole};
+use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
 use kolmo::comm::Communicator;
 use kolmo::config::Config;
@@ -38,14 +39,14 @@ fn after_three_steps(
     decomposition: [usize; 3],
     config: &Config,
 ) -> (Vec<f64>, Vec<Vec<f64>>) {
-    let backend = Blocks::<f64>::new(comm, decomposition);
+    let backend = blocks::<f64>(comm, decomposition, config);
     let mut simulation = Simulation::on(backend, config).unwrap();
     assert_eq!(simulation.state()[0].len(), simulation.block().len());
     for _ in 0..3 {
         simulation.step(None).unwrap();
     }
-    let points = config.grid.points;
-    let whole = |field| simulation.backend().whole(points, field);
+    let backend = simulation.backend();
+    let whole = |field| whole(backend.comm(), backend.decomposition(), config.grid.points, field);
     let fields = simulation.state().iter().map(|field| whole(field)).collect();
     (simulation.row().unwrap(), fields)
 }
@@ -79,7 +80,8 @@ fn state_diagnostics_and_errors_do_not_depend_on_the_blocks() {
                 for (a, b) in one.state().iter().zip(&fields) {
                     let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
                     let off = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                    assert!(off <= 1e-14 * size, "{what}: {off:e} of {size:e}");
+                    // Terms are added in another order; p/(γ − 1) is 180 where |ρu| is 1.
+                    assert!(off <= 1e-12 * size, "{what}: {off:e} of {size:e}");
                 }
             }
         }
@@ -95,7 +97,7 @@ fn the_lowest_rank_with_a_broken_point_tells_all_where_it_is() {
         // Ranks along x hold i < 6 and the others, those along z k < 7: the ranks that are hit are 2, 3 and 3.
         let errors = on_ranks(4, |comm| {
             let mut simulation =
-                Simulation::on(Blocks::<f64>::new(comm, [2, 1, 2]), &config).unwrap();
+                Simulation::on(blocks::<f64>(comm, [2, 1, 2], &config), &config).unwrap();
             let block = simulation.block();
             let field = &mut simulation.state_mut()[0];
             for at in 0..block.len() {
@@ -136,7 +138,7 @@ where
             fs::write(path, "").unwrap();
             Ok(())
         };
-        let backend = Blocks::<T>::new(comm, decomposition);
+        let backend = blocks::<T>(comm, decomposition, config);
         let decomposition = Decomposition { ranks: decomposition };
         run_on(backend, decomposition, config, directory, log, &stop)
     })
