@@ -35,7 +35,7 @@ pub fn run(
     stop: &Arc<AtomicBool>,
     comm: Arc<dyn Communicator>,
 ) -> Result<Ending> {
-    let decomposition = decomposition(config, comm.size())?;
+    let decomposition = agree(&*comm, decomposition(config, comm.size()))?;
     let block = decomposition.block(comm.rank(), config.grid.points);
     let device = agree(&*comm, device(config, &block, &*comm))?;
     let (compute, len) = (&config.compute, block.len());
