@@ -7,6 +7,9 @@ mod messages;
 mod refusals;
 mod rows;
 
+#[cfg(feature = "mpi")]
+pub(crate) use messages::SONG;
+
 use std::collections::{HashMap, VecDeque};
 
 use kolmo::Real;

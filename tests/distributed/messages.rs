@@ -8,7 +8,7 @@ use super::*;
 /// Ranks, rounds, most messages that a rank sends for a solve after the halo: Algorithms 1 to 4 of Song et al. (2022) carried
 /// out for every number of ranks, two partners that are the same rank counted once.
 #[rustfmt::skip]
-const SONG: [(usize, usize, usize); 35] = [
+pub(crate) const SONG: [(usize, usize, usize); 35] = [
     (2, 3, 3), (3, 5, 4), (4, 4, 5), (5, 6, 6), (6, 6, 6), (7, 8, 7), (8, 5, 7), (11, 9, 9), (12, 7, 8), (15, 11, 10),
     (16, 6, 9), (24, 8, 10), (31, 14, 13), (32, 7, 11), (48, 9, 12), (63, 17, 16), (64, 8, 13), (96, 10, 14),
     (127, 20, 19), (128, 9, 15), (192, 11, 16), (255, 23, 22), (256, 10, 17), (384, 12, 18), (511, 26, 25),

@@ -3,13 +3,16 @@
 
 mod calls;
 mod failures;
+mod messages;
 mod model;
 mod operators;
+mod programs;
+mod runs;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::channel;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -37,6 +40,11 @@ pub(crate) fn mpirun(ranks: usize, worker: &str) {
 
 /// Run a worker on `ranks` ranks.
 pub(crate) fn work(ranks: usize, worker: &str) -> Job {
+    job(ranks, &command(worker))
+}
+
+/// The command that each rank runs for a worker.
+pub(crate) fn command(worker: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([worker, "--exact", "--ignored"]);
     // No test of that name would be as good as one that passes.
@@ -44,35 +52,59 @@ pub(crate) fn work(ranks: usize, worker: &str) -> Job {
     assert!(String::from_utf8(list.stdout).unwrap().contains("1 test,"), "no worker {worker}");
     let mut command = Command::new(command.get_program());
     command.args([worker, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
-    job(ranks, &command)
+    command
 }
 
 /// Run a program on `ranks` ranks.
 pub(crate) fn job(ranks: usize, program: &Command) -> Job {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let launcher = launcher();
-    let mut command = Command::new(&launcher);
-    command.args(["-n", &ranks.to_string()]).arg(program.get_program()).args(program.get_args());
-    command.envs(ENVIRONMENT);
-    command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    program.get_current_dir().map(|directory| command.current_dir(directory));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = command.spawn().unwrap_or_else(|error| {
-        panic!("{}: {error}; ./test installs it, KOLMO_MPIRUN names another", launcher.display())
-    });
-    let id = child.id();
-    let (ended, end) = channel();
-    thread::spawn(move || ended.send(child.wait_with_output()));
-    let Output { status, stdout, stderr } = end.recv_timeout(LIMIT).map_or_else(
-        |_| {
-            terminate(id);
-            let said = end.recv_timeout(Duration::from_secs(10)).map(Result::unwrap);
-            panic!("{program:?} on {ranks} ranks did not end within {LIMIT:?}: {said:?}")
-        },
-        Result::unwrap,
-    );
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Job { code: status.code(), out: text(stdout), err: text(stderr) }
+    Running::start(ranks, program).end(LIMIT)
+}
+
+/// A job that goes on.
+pub(crate) struct Running {
+    /// The process of the launcher.
+    pub(crate) id: u32,
+    end: Receiver<std::io::Result<Output>>,
+    what: String,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Running {
+    /// Start a program on `ranks` ranks.
+    pub(crate) fn start(ranks: usize, program: &Command) -> Self {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let launcher = launcher();
+        let mut command = Command::new(&launcher);
+        command.args(["-n", &ranks.to_string()]).arg(program.get_program());
+        command.args(program.get_args()).envs(ENVIRONMENT);
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        program.get_current_dir().map(|directory| command.current_dir(directory));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap_or_else(|error| {
+            panic!(
+                "{}: {error}; ./test installs it, KOLMO_MPIRUN names another",
+                launcher.display()
+            )
+        });
+        let id = child.id();
+        let (ended, end) = channel();
+        thread::spawn(move || ended.send(child.wait_with_output()));
+        Self { id, end, what: format!("{program:?} on {ranks} ranks"), _turn: turn }
+    }
+
+    /// How it ends; within `limit`, or the test has failed.
+    pub(crate) fn end(self, limit: Duration) -> Job {
+        let Output { status, stdout, stderr } = self.end.recv_timeout(limit).map_or_else(
+            |_| {
+                terminate(self.id);
+                let said = self.end.recv_timeout(Duration::from_secs(10)).map(Result::unwrap);
+                panic!("{} did not end within {limit:?}: {said:?}", self.what)
+            },
+            Result::unwrap,
+        );
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Job { code: status.code(), out: text(stdout), err: text(stderr) }
+    }
 }
 
 /// The ranks of this job, for a worker.

@@ -15,7 +15,7 @@ use kolmo::grid::{Axis, Block, Decomposition, Grid};
 use kolmo::scheme::{Scheme, SchemeFamily, compact_filter, family};
 use kolmo::{Real, Result};
 
-use super::mpirun;
+use super::{mpirun, world};
 
 /// Numbers without any order, between −1 and 1: the same on every rank.
 pub(crate) fn random(len: usize, seed: u64) -> Vec<f64> {
@@ -46,34 +46,37 @@ pub(crate) struct Problem<'a> {
     pub(crate) fields: [usize; 2],
 }
 
-/// The answer of one rank, on every rank.
-fn alone<T: Real>(problem: &Problem<'_>) -> (Vec<Vec<f64>>, Vec<Vec<T>>) {
-    let Problem { grid, family, filter, axis, sweep, fields } = problem;
-    let cpu = Cpu::<T>::new(Some(1)).unwrap();
-    let operators = LineOperators::new(family, *filter, grid);
-    let program = Backend::program(&cpu, sweep, *axis, grid.points, &operators).unwrap();
-    let operands: Vec<_> = (0..fields[0]).map(|f| random(grid.len(), 17 + f as u64)).collect();
-    let read: Vec<_> = operands
-        .iter()
-        .map(|values| cpu.field(values.iter().map(|x| T::of(*x)).collect()).unwrap())
-        .collect();
-    let mut write: Vec<_> = (0..fields[1]).map(|_| cpu.zeros(grid.len()).unwrap()).collect();
-    let read: Vec<_> = read.iter().collect();
-    Backend::run(&cpu, &program, &read, &mut write.iter_mut().collect::<Vec<_>>(), 0.0, 1.0);
-    let answer = write.iter().map(|field| cpu.values(field).unwrap().into_owned()).collect();
-    (operands, answer)
+impl Problem<'_> {
+    fn operands(&self) -> Vec<Vec<f64>> {
+        (0..self.fields[0]).map(|f| random(self.grid.len(), 17 + f as u64)).collect()
+    }
 }
 
-/// The largest difference from the answer of one rank, in units of its largest value; `None` where the method refuses.
+/// The answer of one rank, on every rank.
+fn alone<B: Backend>(problem: &Problem<'_>, backend: &B) -> Vec<Vec<B::Real>> {
+    let Problem { grid, family, filter, axis, sweep, fields } = problem;
+    let operators = LineOperators::new(family, *filter, grid);
+    let program = backend.program(sweep, *axis, grid.points, &operators).unwrap();
+    let field =
+        |values: Vec<f64>| backend.field(values.into_iter().map(B::Real::of).collect()).unwrap();
+    let read: Vec<_> = problem.operands().into_iter().map(field).collect();
+    let mut write: Vec<_> = (0..fields[1]).map(|_| backend.zeros(grid.len()).unwrap()).collect();
+    let read: Vec<_> = read.iter().collect();
+    backend.run(&program, &read, &mut write.iter_mut().collect::<Vec<_>>(), 0.0, 1.0);
+    write.iter().map(|field| backend.values(field).unwrap().into_owned()).collect()
+}
+
+/// The largest difference from what is `expected`, in units of its largest value.
 fn difference<B: Blocks>(
     problem: &Problem<'_>,
+    expected: &[Vec<B::Real>],
     inner: B,
     comm: &Arc<dyn Communicator>,
     decomposition: Decomposition,
     compute: &ComputeConfig,
 ) -> Result<f64> {
     let Problem { grid, family, filter, axis, sweep, .. } = problem;
-    let (operands, expected) = alone::<B::Real>(problem);
+    let operands = problem.operands();
     let ranks = Ranks::new(inner, comm.clone(), decomposition, compute)?;
     let block = ranks.block(grid.points);
     let operators = LineOperators::new(family, *filter, grid);
@@ -94,7 +97,7 @@ fn difference<B: Blocks>(
     ranks.finish()?;
     assert!(comm.size() == 1 || ranks.sent() != before, "nothing was sent");
     let mut worst = 0.0_f64;
-    for (field, expected) in write.iter().zip(&expected) {
+    for (field, expected) in write.iter().zip(expected) {
         let largest = expected.iter().fold(0.0_f64, |a, x| a.max(x.f64().abs()));
         let expected = part(expected, grid.points, block);
         for (value, expected) in ranks.values(field)?.iter().zip(&expected) {
@@ -157,59 +160,65 @@ fn lengths(ranks: usize, method: Method, family: &SchemeFamily) -> Vec<usize> {
     }
 }
 
-/// Along one axis, on as many ranks as there are.
-fn agree_along_an_axis<B: Blocks>(
-    families: &[&str],
-    axes: &[Axis],
+/// The ranks, and what a block is computed on.
+struct Bench<F> {
+    comm: Arc<dyn Communicator>,
     tolerance: f64,
-    open: impl Fn(usize) -> B,
-) {
-    let comm = super::world();
-    let ranks = comm.size();
-    // The last one decays slowly: `neighbour` cannot, and is not asked.
-    let filters = [compact_filter(6, 0.3), compact_filter(8, 0.49)];
-    for name in families {
-        let family = family(name).unwrap();
-        for method in Method::ALL {
-            for (case, n) in lengths(ranks, method, family).into_iter().enumerate() {
-                for &axis in axes {
-                    for op in OPS {
-                        for periodic in [true, false] {
-                            let staggered = !matches!(op, Op::D1 | Op::D2 | Op::Filter);
-                            if staggered && !periodic {
-                                continue;
-                            }
-                            let slow = case == 1 && op == Op::Filter;
-                            for (sweep, fields) in sweeps(op) {
-                                let mut points = [5, 3, 4];
-                                points[axis.index()] = n;
-                                let mut ends = [true; 3];
-                                ends[axis.index()] = periodic;
-                                let grid = Grid::new(points, &Domain::cube(1.0), ends);
-                                let filter = &filters[usize::from(slow)];
-                                let problem = Problem {
-                                    grid,
-                                    family,
-                                    filter: Some(filter),
-                                    axis,
-                                    sweep,
-                                    fields,
-                                };
-                                let mut split = [1; 3];
-                                split[axis.index()] = ranks;
-                                let split = Decomposition { ranks: split };
-                                let inner = open(split.block(comm.rank(), points).len());
-                                let compute = compute(method);
-                                let what = format!(
-                                    "{name} {op:?} along {axis:?}, {} on {ranks} ranks of {n} points, periodic: {periodic}",
-                                    method.name()
-                                );
-                                let error = difference(&problem, inner, &comm, split, &compute)
-                                    .unwrap_or_else(|why| panic!("{what}: {why}"));
-                                let exact =
-                                    if method == Method::Transpose { 0.0 } else { tolerance };
-                                assert!(error <= exact, "{what}: off by {error:e}");
-                            }
+    open: F,
+}
+
+impl<B: Blocks, F: Fn(usize) -> B> Bench<F> {
+    fn new(tolerance: f64, open: F) -> Self {
+        Self { comm: world(), tolerance, open }
+    }
+
+    /// One problem by one method. Whole lines are solved as by the same backend alone, bit for bit, all else as by the host.
+    fn agree(&self, problem: &Problem<'_>, method: Method, ranks: [usize; 3]) {
+        let Self { comm, tolerance, open } = self;
+        let grid = &problem.grid;
+        let what = format!(
+            "{} along {:?} of {:?} points, {} on {ranks:?}, periodic: {:?}",
+            problem.family.name,
+            problem.axis,
+            grid.points,
+            method.name(),
+            grid.periodic
+        );
+        let (expected, tolerance) = match method {
+            Method::Transpose => (alone(problem, &open(grid.len())), 0.0),
+            _ => (alone(problem, &Cpu::<B::Real>::new(Some(1)).unwrap()), *tolerance),
+        };
+        let cut = Decomposition { ranks };
+        let inner = open(cut.block(comm.rank(), grid.points).len());
+        let error = difference(problem, &expected, inner, comm, cut, &compute(method))
+            .unwrap_or_else(|why| panic!("{what}: {why}"));
+        assert!(error <= tolerance, "{what}: off by {error:e}");
+    }
+
+    /// Every operator along an axis, on as many ranks as there are.
+    fn agree_along(&self, families: &[&str], axes: &[Axis]) {
+        let ranks = self.comm.size();
+        // The last one decays slowly: `neighbour` cannot, and is not asked.
+        let filters = [compact_filter(6, 0.3), compact_filter(8, 0.49)];
+        for name in families {
+            let family = family(name).unwrap();
+            for (method, &axis) in
+                Method::ALL.iter().flat_map(|m| axes.iter().map(move |a| (*m, a)))
+            {
+                for (case, n) in lengths(ranks, method, family).into_iter().enumerate() {
+                    let (mut points, mut split) = ([5, 3, 4], [1; 3]);
+                    points[axis.index()] = n;
+                    split[axis.index()] = ranks;
+                    for (op, periodic) in OPS.into_iter().flat_map(|op| [(op, true), (op, false)]) {
+                        if is_staggered(op) && !periodic {
+                            continue;
+                        }
+                        let filter = &filters[usize::from(case == 1 && op == Op::Filter)];
+                        for (sweep, fields) in sweeps(op) {
+                            let grid = grid(points, axis, periodic);
+                            let filter = Some(filter);
+                            let problem = Problem { grid, family, filter, axis, sweep, fields };
+                            self.agree(&problem, method, split);
                         }
                     }
                 }
@@ -218,16 +227,41 @@ fn agree_along_an_axis<B: Blocks>(
     }
 }
 
+/// A cube whose lines along `axis` have ends or not.
+fn grid(points: [usize; 3], axis: Axis, periodic: bool) -> Grid {
+    let mut ends = [true; 3];
+    ends[axis.index()] = periodic;
+    Grid::new(points, &Domain::cube(1.0), ends)
+}
+
+fn is_staggered(op: Op) -> bool {
+    !matches!(op, Op::D1 | Op::D2 | Op::Filter)
+}
+
+/// Two axes split, and three, for so many ranks.
+fn blocks(ranks: usize) -> &'static [[usize; 3]] {
+    match ranks {
+        4 => &[[2, 2, 1], [1, 2, 2]],
+        6 => &[[2, 3, 1], [3, 1, 2]],
+        8 => &[[2, 2, 2], [4, 1, 2]],
+        12 => &[[3, 2, 2], [2, 2, 3], [1, 3, 4]],
+        _ => panic!("no blocks for {ranks} ranks"),
+    }
+}
+
 mod worker {
     use super::*;
+
+    fn cpu<T: Real>(_: usize) -> Cpu<T> {
+        Cpu::new(Some(1)).unwrap()
+    }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn agree_on_the_host() {
-        let families = ["compact6", "compact10-penta", "explicit4"];
-        agree_along_an_axis(&families, &[Axis::X, Axis::Z], 1e-13, |_| {
-            Cpu::<f64>::new(Some(1)).unwrap()
-        });
+        let bench = Bench::new(1e-13, cpu::<f64>);
+        let axis = if bench.comm.size() % 2 == 0 { Axis::Z } else { Axis::X };
+        bench.agree_along(&["compact6", "compact10-penta", "explicit4"], &[axis]);
     }
 
     #[test]
@@ -235,22 +269,69 @@ mod worker {
     fn agree_for_all_families() {
         let families =
             ["compact4", "compact6", "compact8", "compact8-penta", "spectral-like", "explicit8"];
-        agree_along_an_axis(&families, &[Axis::Y], 1e-13, |_| Cpu::<f64>::new(Some(1)).unwrap());
+        Bench::new(1e-13, cpu::<f64>).agree_along(&families, &[Axis::Y]);
     }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn agree_in_single_precision() {
-        agree_along_an_axis(&["compact6"], &[Axis::X], 2e-6, |_| Cpu::<f32>::new(Some(1)).unwrap());
+        Bench::new(2e-6, cpu::<f32>).agree_along(&["compact6"], &[Axis::X]);
     }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
+    fn agree_on_blocks() {
+        let bench = Bench::new(1e-13, cpu::<f64>);
+        let (family, filter) = (family("compact6").unwrap(), compact_filter(6, 0.3));
+        for &split in blocks(bench.comm.size()) {
+            for axis in Axis::ALL.into_iter().filter(|axis| split[axis.index()] > 1) {
+                for method in Method::ALL {
+                    for op in [Op::D1, Op::InterpolateToMidpoints, Op::Filter] {
+                        let mut points = [7, 5, 6];
+                        let ranks = split[axis.index()];
+                        points[axis.index()] = *lengths(ranks, method, family).last().unwrap();
+                        let grid = grid(points, axis, is_staggered(op));
+                        let (sweep, fields) = sweeps(op).pop().unwrap();
+                        let filter = Some(&filter);
+                        let problem = Problem { grid, family, filter, axis, sweep, fields };
+                        bench.agree(&problem, method, split);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Kernels are compiled for every problem on every rank, so there are few: every axis, method and kind of end.
+    #[test]
+    #[ignore = "run by mpirun, by the tests of this module"]
     fn agree_on_a_device() {
-        agree_along_an_axis(&["compact6"], &Axis::ALL, 1e-13, |len| {
+        let bench = Bench::new(1e-13, |len| {
             let device = Device::open(Api::OpenCl, 0).unwrap();
             Gpu::<f64>::new(device, len, None, Pencils::Strided).unwrap()
         });
+        let ranks = bench.comm.size();
+        let cases = match ranks {
+            2 => [
+                (Method::Neighbour, Axis::X, true),
+                (Method::Pcr, Axis::Y, false),
+                (Method::Transpose, Axis::Z, false),
+            ],
+            _ => [
+                (Method::Neighbour, Axis::Z, false),
+                (Method::Gather, Axis::X, true),
+                (Method::Transpose, Axis::Y, true),
+            ],
+        };
+        let family = family("compact6").unwrap();
+        for (method, axis, periodic) in cases {
+            let (mut points, mut split) = ([5, 3, 4], [1; 3]);
+            points[axis.index()] = lengths(ranks, method, family)[0];
+            split[axis.index()] = ranks;
+            let (sweep, fields) = sweeps(Op::D1).pop().unwrap();
+            let grid = grid(points, axis, periodic);
+            let problem = Problem { grid, family, filter: None, axis, sweep, fields };
+            bench.agree(&problem, method, split);
+        }
     }
 }
 
@@ -265,6 +346,13 @@ fn every_method_gives_the_answer_of_one_rank_on_any_number_of_ranks() {
 fn every_family_gives_the_answer_of_one_rank() {
     for ranks in [2, 3, 5] {
         mpirun(ranks, "ranks::operators::worker::agree_for_all_families");
+    }
+}
+
+#[test]
+fn blocks_of_two_and_three_split_axes_give_the_answer_of_one_rank() {
+    for ranks in [4, 6, 8, 12] {
+        mpirun(ranks, "ranks::operators::worker::agree_on_blocks");
     }
 }
 

@@ -1,9 +1,9 @@
 //! Ranks by MPI. Its errors are left fatal: the library ends the program on all ranks.
 
 mod bytes;
+mod waiting;
 
 use std::ffi::{c_char, c_int};
-use std::mem::size_of;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mpi::Threading;
@@ -14,6 +14,7 @@ use super::world::refusal;
 use super::{Communicator, Counter, Request, Sent};
 use crate::error::Result;
 use bytes::Bytes;
+use waiting::{Waiting, packed, unpacked};
 
 /// Tags of messages are below it; it is the largest that every library has.
 const GATHER: c_int = 32767;
@@ -34,6 +35,7 @@ pub(super) struct Mpi {
     rank: usize,
     size: usize,
     local: (usize, usize),
+    waiting: Waiting,
     sent: Counter,
     /// Of the world only: ends MPI when it is dropped.
     universe: Option<Universe>,
@@ -73,7 +75,8 @@ impl Mpi {
             ffi::MPI_Comm_free(&raw mut host);
             local
         };
-        Self { group, rank, size, local, sent: Counter::default(), universe: None }
+        let waiting = Waiting::among(local.1);
+        Self { group, rank, size, local, waiting, sent: Counter::default(), universe: None }
     }
 
     fn count(&self, bytes: usize, to: usize) {
@@ -128,16 +131,17 @@ impl Mpi {
             let mut result = part.to_vec();
             // SAFETY: both are of that many values. MPI requires that all ranks receive identical results (MPI 3.1,
             // §5.9.6).
-            unsafe {
-                ffi::MPI_Allreduce(
+            self.waiting.until_done(|request| unsafe {
+                ffi::MPI_Iallreduce(
                     part.as_ptr().cast(),
                     result.as_mut_ptr().cast(),
                     int(part.len()),
                     ffi::RSMPI_DOUBLE,
                     operation,
                     self.group,
+                    request,
                 );
-            }
+            });
             part.copy_from_slice(&result);
         }
     }
@@ -151,10 +155,10 @@ impl Mpi {
         let _calling = calling();
         let bytes = Bytes::new(data.len());
         // SAFETY: that many bytes are there.
-        unsafe {
-            let data = data.as_mut_ptr().cast();
-            ffi::MPI_Bcast(data, bytes.count, bytes.datatype, int(root), self.group);
-        }
+        self.waiting.until_done(|request| unsafe {
+            let (data, count) = (data.as_mut_ptr().cast(), bytes.count);
+            ffi::MPI_Ibcast(data, count, bytes.datatype, int(root), self.group, request);
+        });
     }
 }
 
@@ -203,14 +207,7 @@ impl Communicator for Mpi {
     fn wait(&self, requests: Vec<Request>) {
         let _calling = calling();
         let mut requests: Vec<MPI_Request> = requests.into_iter().map(unpacked).collect();
-        // SAFETY: that many requests are there, each from a call above.
-        unsafe {
-            ffi::MPI_Waitall(
-                int(requests.len()),
-                requests.as_mut_ptr(),
-                ffi::RSMPI_STATUSES_IGNORE,
-            );
-        }
+        self.waiting.until_all_done(&mut requests);
     }
 
     // Not MPI_Alltoallv, whose distances have 32 bits and which every rank would have to leave at once where one of
@@ -233,23 +230,30 @@ impl Communicator for Mpi {
             blocks.iter().map(|&(start, bytes)| Bytes::at(start, bytes)).collect()
         };
         let (send, receive) = (described(send), described(receive));
-        let counts = |blocks: &[Bytes]| blocks.iter().map(|b| b.count).collect::<Vec<_>>();
-        let starts = |blocks: &[Bytes]| blocks.iter().map(|b| b.start).collect::<Vec<_>>();
-        let types = |blocks: &[Bytes]| blocks.iter().map(|b| b.datatype).collect::<Vec<_>>();
-        // SAFETY: the memory is there, as the caller promises; the lists are as long as there are ranks.
-        unsafe {
-            ffi::MPI_Alltoallw(
+        let lists = |blocks: &[Bytes]| {
+            let counts: Vec<_> = blocks.iter().map(|b| b.count).collect();
+            let starts: Vec<_> = blocks.iter().map(|b| b.start).collect();
+            let types: Vec<_> = blocks.iter().map(|b| b.datatype).collect();
+            (counts, starts, types)
+        };
+        let ((counts, starts, types), (counts_in, starts_in, types_in)) =
+            (lists(&send), lists(&receive));
+        // SAFETY: the memory is there, as the caller promises; the lists are as long as there are ranks, and stay until
+        // all is done.
+        self.waiting.until_done(|request| unsafe {
+            ffi::MPI_Ialltoallw(
                 from.cast(),
-                counts(&send).as_ptr(),
-                starts(&send).as_ptr(),
-                types(&send).as_ptr(),
+                counts.as_ptr(),
+                starts.as_ptr(),
+                types.as_ptr(),
                 to.cast(),
-                counts(&receive).as_ptr(),
-                starts(&receive).as_ptr(),
-                types(&receive).as_ptr(),
+                counts_in.as_ptr(),
+                starts_in.as_ptr(),
+                types_in.as_ptr(),
                 self.group,
+                request,
             );
-        }
+        });
     }
 
     fn sum(&self, values: &mut [f64]) {
@@ -269,10 +273,10 @@ impl Communicator for Mpi {
             let _calling = calling();
             let (one, all) = ((&raw const length).cast(), lengths.as_mut_ptr().cast());
             // SAFETY: one value is there, and on rank 0 room for that of every rank.
-            unsafe {
+            self.waiting.until_done(|request| unsafe {
                 let kind = ffi::RSMPI_UINT64_T;
-                ffi::MPI_Gather(one, 1, kind, all, 1, kind, 0, self.group);
-            }
+                ffi::MPI_Igather(one, 1, kind, all, 1, kind, 0, self.group, request);
+            });
         }
         if self.rank > 0 {
             if !bytes.is_empty() {
@@ -308,7 +312,9 @@ impl Communicator for Mpi {
     fn barrier(&self) {
         let _calling = calling();
         // SAFETY: the group is a group.
-        unsafe { ffi::MPI_Barrier(self.group) };
+        self.waiting.until_done(|request| unsafe {
+            ffi::MPI_Ibarrier(self.group, request);
+        });
     }
 
     fn split(&self, color: usize, key: usize) -> Box<dyn Communicator> {
@@ -321,7 +327,10 @@ impl Communicator for Mpi {
                 group
             }
         };
-        Box::new(Self::of(group))
+        // Of a part of the ranks a host may seem to have few.
+        let mut group = Self::of(group);
+        group.waiting = self.waiting;
+        Box::new(group)
     }
 
     fn sent(&self) -> Sent {
@@ -387,21 +396,6 @@ fn place(group: MPI_Comm) -> (usize, usize) {
 /// Ranks, counts and colours are given to MPI in 32 bits.
 fn int(number: usize) -> c_int {
     c_int::try_from(number).expect("MPI counts in 32 bits")
-}
-
-/// A handle is a pointer or an int, as the library likes it.
-const _: () = assert!(size_of::<MPI_Request>() <= size_of::<u64>());
-
-fn packed(request: MPI_Request) -> Request {
-    let mut bits = 0_u64;
-    // SAFETY: a handle is plain bytes and fits.
-    unsafe { (&raw mut bits).cast::<MPI_Request>().write_unaligned(request) };
-    Request(bits)
-}
-
-fn unpacked(request: Request) -> MPI_Request {
-    // SAFETY: the bits are those of a handle.
-    unsafe { (&raw const request.0).cast::<MPI_Request>().read_unaligned() }
 }
 
 /// A message that is not sent.

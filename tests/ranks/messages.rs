@@ -1,0 +1,138 @@
+//! How many messages are really sent.
+
+use std::sync::Arc;
+
+use kolmo::backend::Backend;
+use kolmo::backend::cpu::Cpu;
+use kolmo::backend::ranks::Ranks;
+use kolmo::cases::Domain;
+use kolmo::comm::{Communicator, Sent};
+use kolmo::engine::distributed::Method;
+use kolmo::engine::{LineOperators, Sweep, SweepBuilder};
+use kolmo::grid::{Axis, Decomposition, Grid};
+use kolmo::scheme::family;
+
+use super::operators::compute;
+use super::{mpirun, world};
+use crate::distributed::SONG;
+
+/// What one rank sends for a sweep along x, split over all ranks, `points` a rank.
+fn sent(
+    comm: &Arc<dyn Communicator>,
+    method: Method,
+    sweep: &Sweep,
+    fields: usize,
+    points: usize,
+    periodic: bool,
+) -> Sent {
+    let ranks = comm.size();
+    let grid = Grid::new([points * ranks, 3, 2], &Domain::cube(1.0), [periodic, true, true]);
+    let cut = Decomposition { ranks: [ranks, 1, 1] };
+    let cpu = Cpu::<f64>::new(Some(1)).unwrap();
+    let spread = Ranks::new(cpu, comm.clone(), cut, &compute(method)).unwrap();
+    let operators = LineOperators::new(family("compact6").unwrap(), None, &grid);
+    let program = spread.program(sweep, Axis::X, grid.points, &operators).unwrap();
+    let len = spread.block(grid.points).len();
+    let read: Vec<_> = (0..fields).map(|_| spread.zeros(len).unwrap()).collect();
+    let mut write: Vec<_> = (0..fields).map(|_| spread.zeros(len).unwrap()).collect();
+    let (read, mut write): (Vec<_>, Vec<_>) = (read.iter().collect(), write.iter_mut().collect());
+    let before = spread.sent();
+    spread.run(&program, &read, &mut write, 0.0, 1.0);
+    let after = spread.sent();
+    Sent { messages: after.messages - before.messages, bytes: after.bytes - before.bytes }
+}
+
+/// The first derivative of so many fields.
+fn derivatives(fields: usize) -> Sweep {
+    let s = SweepBuilder::new();
+    for at in 0..fields {
+        s.store(at, s.d1(s.read(at)));
+    }
+    s.build()
+}
+
+/// Both derivatives of a product, and a derivative of a derivative: two rounds.
+fn two_stages() -> Sweep {
+    let s = SweepBuilder::new();
+    let (a, b) = (s.read(0), s.read(1));
+    s.store(0, s.d1(a * b) + s.d2(a * b));
+    s.add(1, s.d1(s.d1(a) * b));
+    s.build()
+}
+
+/// Rank 0 gets the numbers of all ranks.
+fn all(comm: &dyn Communicator, number: u64) -> Option<Vec<u64>> {
+    let all = comm.gather(&number.to_ne_bytes())?;
+    Some(all.into_iter().map(|bytes| u64::from_ne_bytes(bytes.try_into().unwrap())).collect())
+}
+
+#[test]
+fn neighbour_sends_one_message_to_each_neighbour_and_round_however_many_fields() {
+    [2, 3, 5].into_iter().for_each(|ranks| mpirun(ranks, "ranks::messages::worker::neighbour"));
+}
+
+#[test]
+fn pcr_sends_as_many_messages_as_the_algorithms_of_song_et_al() {
+    mpirun(16, "ranks::messages::worker::pcr");
+}
+
+mod worker {
+    use super::*;
+
+    #[test]
+    #[ignore = "run by mpirun, by the tests of this module"]
+    fn neighbour() {
+        let comm = world();
+        let (me, ranks) = (comm.rank(), comm.size());
+        for periodic in [true, false] {
+            let neighbours = match (periodic, ranks) {
+                (true, 2) => 1,
+                (true, _) => 2,
+                (false, _) => u64::from(me > 0) + u64::from(me + 1 < ranks),
+            };
+            let of =
+                |sweep: &Sweep, fields| sent(&comm, Method::Neighbour, sweep, fields, 64, periodic);
+            let one = of(&derivatives(1), 1);
+            assert_eq!(one.messages, neighbours);
+            // Of the six lines at least one plane of numbers.
+            assert!(one.bytes >= neighbours * 6 * 8);
+            for fields in [3, 8] {
+                let many = of(&derivatives(fields), fields);
+                assert_eq!(many.messages, neighbours, "{fields} fields");
+                assert_eq!(many.bytes, fields as u64 * one.bytes, "{fields} fields");
+            }
+            assert_eq!(of(&two_stages(), 2).messages, 2 * neighbours);
+        }
+    }
+
+    /// Every number of ranks from 2 to 16, two of them at a time.
+    #[test]
+    #[ignore = "run by mpirun, by the tests of this module"]
+    fn pcr() {
+        let world = world();
+        for ranks in world.size() / 2..=world.size() {
+            let is_first = world.rank() < ranks;
+            let group: Arc<dyn Communicator> =
+                world.split(usize::from(is_first), world.rank()).into();
+            if group.size() < 2 {
+                continue;
+            }
+            let ranks = group.size();
+            for fields in [1, 3] {
+                let sent = sent(&group, Method::Pcr, &derivatives(fields), fields, 8, true);
+                // A first round brings the points beyond the ends.
+                let halo = if ranks == 2 { 1 } else { 2 };
+                let Some(all) = all(&*group, sent.messages - halo) else { continue };
+                let of_rank = |rank| {
+                    let rounds = kolmo::engine::distributed::pcr::schedule(ranks, rank, true);
+                    rounds.iter().map(|round| round.sends.len() as u64).sum::<u64>()
+                };
+                let expected: Vec<u64> = (0..ranks).map(of_rank).collect();
+                assert_eq!(all, expected, "{fields} fields");
+                if let Some((.., most)) = SONG.iter().find(|(known, ..)| *known == ranks) {
+                    assert_eq!(all.iter().max(), Some(&(*most as u64)), "{ranks} ranks");
+                }
+            }
+        }
+    }
+}
