@@ -143,6 +143,18 @@ fn parts_of_a_step_add_up() {
 }
 
 #[test]
+fn the_chapter_shows_what_the_command_prints() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let chapter = std::fs::read_to_string(root.join("docs/model.md")).unwrap();
+    let arguments = ["model", "--ranks", "8,131072", "--network", "fat-tree"];
+    assert!(chapter.contains(&format!("kolmo {}\n", arguments.join(" "))));
+    let printed =
+        std::process::Command::new(env!("CARGO_BIN_EXE_kolmo")).args(arguments).output().unwrap();
+    let printed = String::from_utf8(printed.stdout).unwrap();
+    assert!(chapter.contains(&format!("```text\n{printed}```")), "it prints\n{printed}");
+}
+
+#[test]
 fn blocks_that_are_too_short_are_refused_in_a_sentence() {
     let split = Decomposition { ranks: [1, 1, 8] };
     let refused = Work::new(&config(), [64; 3], split, Some(Method::Neighbour)).unwrap_err();
@@ -155,7 +167,8 @@ fn blocks_that_are_too_short_are_refused_in_a_sentence() {
 fn rates_are_read_from_a_file_as_they_were_written_and_refused_where_they_are_none() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("rates.json");
-    let rates = Rates::h200();
+    // Numbers that are read as they were written.
+    let rates = Rates { sweep: 9e-12, correct: 2e-12, ..Rates::h200() };
     let text = serde_json::to_string(&rates).unwrap();
     for text in [text.clone(), format!("{{\"rates\": {text}, \"results\": []}}")] {
         std::fs::write(&path, text).unwrap();

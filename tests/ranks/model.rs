@@ -1,8 +1,10 @@
 //! What the model counts is what ranks send.
 
+use std::sync::Arc;
+
 use kolmo::backend::cpu::Cpu;
 use kolmo::backend::ranks::Ranks;
-use kolmo::comm::Sent;
+use kolmo::comm::{Communicator, Sent};
 use kolmo::config::{Config, parse};
 use kolmo::engine::distributed::Method;
 use kolmo::grid::Decomposition;
@@ -21,8 +23,12 @@ fn config(points: [usize; 3], set: &[&str]) -> Config {
 }
 
 /// What this rank sends in two steps, counted while it does and counted beforehand.
-fn sent(config: &Config, split: [usize; 3], method: Option<Method>) -> [Sent; 2] {
-    let comm = super::world();
+fn sent(
+    comm: &Arc<dyn Communicator>,
+    config: &Config,
+    split: [usize; 3],
+    method: Option<Method>,
+) -> [Sent; 2] {
     let split = Decomposition { ranks: split };
     let mut compute = config.compute.clone();
     compute.distributed = method;
@@ -53,7 +59,8 @@ mod worker {
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn send_as_counted() {
-        let n = super::super::world().size();
+        let comm = super::super::world();
+        let n = comm.size();
         let filtered = ["scheme.filter={ order = 6, alpha = 0.4, every = 2 }"];
         let staged = ["scheme.viscous='midpoint'", "gas.viscosity='power'"];
         for (set, methods) in [(&filtered[..], &Method::ALL[..]), (&staged[..], &Method::ALL[..])] {
@@ -64,7 +71,7 @@ mod worker {
                 for axis in 0..3 {
                     let (mut points, mut split) = ([12, 13, 14], [1; 3]);
                     (points[axis], split[axis]) = (length, n);
-                    let [found, counted] = sent(&config(points, set), split, Some(method));
+                    let [found, counted] = sent(&comm, &config(points, set), split, Some(method));
                     let what = format!("{} along {axis} of {n} ranks", method.name());
                     assert_eq!(found, counted, "{what}");
                     assert!(found.messages > 0 && found.bytes > 0, "{what}: nothing was sent");
@@ -74,7 +81,7 @@ mod worker {
         for (split, points) in [([2, 2, 2], [25, 27, 29]), ([2, 2, 1], [25, 27, 12])] {
             if split.iter().product::<usize>() == n {
                 for method in [None, Some(Method::Pcr), Some(Method::Transpose)] {
-                    let [found, counted] = sent(&config(points, &filtered), split, method);
+                    let [found, counted] = sent(&comm, &config(points, &filtered), split, method);
                     assert_eq!(found, counted, "{method:?} on {split:?}");
                 }
             }
