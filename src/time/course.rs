@@ -46,15 +46,17 @@ where
     Run::start(backend, decomposition, config, directory, log)?.go(stop)
 }
 
-/// An initial state that the equations have no meaning for is a mistake of the input.
-fn impossible_start(error: Error) -> Error {
-    match error {
-        Error::Diverged { field, value, index: [i, j, k], .. } => Error::Config(vec![
-            format!("error: the initial state has {field} = {value} at point ({i}, {j}, {k})"),
-            "       change the parameters in [case], [gas] or the box".to_string(),
-            "1 error; nothing was run".to_string(),
-        ]),
-        other => other,
+/// An initial state that the equations have no meaning for is a mistake of the input. All `ranks` ranks know of it.
+fn impossible_start(error: Error, ranks: usize) -> Error {
+    let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return error };
+    let refusal = Error::Config(vec![
+        format!("error: the initial state has {field} = {value} at point ({i}, {j}, {k})"),
+        "       change the parameters in [case], [gas] or the box".to_string(),
+        "1 error; nothing was run".to_string(),
+    ]);
+    match ranks {
+        1 => refusal,
+        _ => Error::Elsewhere { message: refusal.to_string(), exit_code: refusal.exit_code() },
     }
 }
 
@@ -126,7 +128,9 @@ where
         log: impl Fn(&Path) -> Result<()>,
     ) -> Result<Self> {
         let start = Instant::now();
-        let mut simulation = Simulation::on(backend, config).map_err(impossible_start)?;
+        let ranks = backend.comm().size();
+        let simulation = Simulation::on(backend, config);
+        let mut simulation = simulation.map_err(|error| impossible_start(error, ranks))?;
         let preparation = start.elapsed().as_secs_f64();
         simulation.phases.0.insert("kernels and initial state", preparation);
         let comm = simulation.backend().comm();
