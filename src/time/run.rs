@@ -26,7 +26,7 @@ use crate::real::Real;
 /// # Errors
 /// Where the initial state makes no sense; nothing is written then. Where the run diverges or a file cannot be written:
 /// what was written before stays, and the report says what happened. All ranks return an error of the time before the
-/// first step, and [`Error::Diverged`]; any other is of the one rank that returns it, and the others wait for that rank.
+/// first step, and [`crate::Error::Diverged`]; any other is of the one rank that returns it, and the others wait for that rank.
 pub fn run(
     config: &Config,
     directory: &Path,

@@ -130,7 +130,7 @@ impl<T: Real> Fields<'_, T> {
         match *place {
             Place::Read(slot) => self.read[slot],
             Place::Written(slot) => &*self.write[slot],
-            Place::Made(at) => &*self.program.room[at],
+            Place::Made(at) => &self.program.room[at],
         }
     }
 
