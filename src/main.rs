@@ -16,7 +16,7 @@ use kolmo::backend::device::{Api, DeviceInfo, cuda, devices};
 use kolmo::backend::ranks::Route;
 use kolmo::bench::Bench;
 use kolmo::cases::{Case, NAMES, input};
-use kolmo::comm::{self, Communicator};
+use kolmo::comm::{self, Communicator, Solo};
 use kolmo::config::{self, Config};
 use kolmo::io::progress::tell;
 use kolmo::io::{RunDirectory, write_report};
@@ -142,6 +142,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             return start(&Typed { input, set, backend, device, out }, overwrite, comm);
         }
         Command::Info => return info(&**comm),
+        Command::Bench { what } if what.is_collective() => return measure(&what, comm),
         _ => {}
     }
     // The rest needs one rank.
@@ -156,7 +157,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
                 .map(|case| format!("{:18} {}\n", case.name(), case.summary()))
                 .collect::<String>())
         }
-        Command::Bench { what } => measure(&what),
+        Command::Bench { what } => measure(&what, &(Arc::new(Solo) as Arc<dyn Communicator>)),
         Command::Model(options) => predicted(&options),
         Command::Plot { run_dir } => write_report(&run_dir)
             .and_then(|()| say(&format!("{}\n", run_dir.join("report.html").display()))),
@@ -299,14 +300,19 @@ fn configuration(input: &str, set: &[String]) -> Result<Config> {
 }
 
 /// Print what `bench` finds. A wrong answer or a part that failed is a failure, told after all that was found.
-fn measure(bench: &Bench) -> Result<ExitCode> {
-    let report = kolmo::bench::run(bench)?;
-    let code = say(&if bench.json() { report.json() } else { report.to_string() })?;
-    if report.sound() {
-        return Ok(code);
+fn measure(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+    let report = kolmo::bench::run(bench, comm)?;
+    let mut code = ExitCode::SUCCESS;
+    if comm.rank() == 0 {
+        say(&if bench.json() { report.json() } else { report.to_string() })?;
+        if !report.sound() {
+            tell(&format!("error: {}", report.failures()));
+            code = ExitCode::from(1);
+        }
     }
-    tell(&format!("error: {}", report.failures()));
-    Ok(ExitCode::from(1))
+    // A launcher ends the others as soon as one has failed.
+    comm.barrier();
+    Ok(code)
 }
 
 /// Print what the model says.

@@ -169,6 +169,51 @@ fn steps_on_a_device_give_the_hosts_answer_and_say_where_the_time_went() {
 }
 
 #[test]
+fn one_rank_says_what_it_can_of_many() {
+    let comm = report("comm --points 16x12x20 --operands 2 --backend cpu");
+    assert_eq!(column(&comm, "axis"), ["x", "y", "z"]);
+    assert_eq!(column(&comm, "method"), ["whole"; 3]);
+    assert!(comm.get("rates").is_none() && comm.get("messages").is_none());
+    assert!(comm["notes"].to_string().contains("one rank sends no messages"));
+    for row in rows(&comm) {
+        assert_eq!(
+            (&row["ranks"], &row["operands"], &row["bytes"]),
+            (&1.into(), &2.into(), &0.into())
+        );
+        assert!(row["error"].is_number());
+    }
+    for kind in ["--weak", "--strong"] {
+        let step = report(&format!("step {kind} --points 16 --backend opencl"));
+        assert_eq!(rows(&step).len(), 1);
+        let row = &rows(&step)[0];
+        assert_eq!((&row["messages"], number(&row["efficiency"])), (&0.into(), 1.0));
+        assert!(row.get("efficiency_exchanging").is_none());
+        assert!(number(&row["phase_seconds"]["local"]["min"]) > 0.0);
+        assert!(number(&row["predicted_seconds"]["all"]) > 0.0);
+    }
+}
+
+#[test]
+fn job_scripts_are_bash() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/cluster");
+    let scripts = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let scripts: Vec<_> =
+        scripts.filter(|path| path.extension().is_some_and(|end| end == "slurm")).collect();
+    assert_eq!(scripts.len(), 3);
+    let page = std::fs::read_to_string(folder.join("README.md")).unwrap();
+    for script in scripts {
+        let output = Command::new("bash").arg("-n").arg(&script).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(page.contains(script.file_name().unwrap().to_str().unwrap()), "{script:?}");
+        // What Slurm reads ends at the first command, and a folder named in it must be there.
+        let text = std::fs::read_to_string(&script).unwrap();
+        let (head, body) = text.split_once("set -euo pipefail").unwrap();
+        assert!(head.contains("#SBATCH") && !body.contains("#SBATCH"), "{script:?}");
+        assert!(text.contains("srun --mpi=pmix"), "{script:?}");
+    }
+}
+
+#[test]
 fn the_table_for_people_has_the_same_figures() {
     let (code, out, err) = bench("derivative --points 16 --repeats 2 --backend cpu");
     assert_eq!((code, err.as_str()), (Some(0), ""));
@@ -213,6 +258,14 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
         ("step --set grid.points=[8,8,8]", "--points"),
         ("step --points 3", "3 points along x"),
         ("step --points 40000 --backend cpu", "GiB"),
+        ("step --weak --strong", "cannot be used with"),
+        ("step --weak --points 40000 --backend cpu", "GiB"),
+        ("step --weak --points 3", "3 points along x"),
+        ("step --weak --rates no-such-file", "no-such-file"),
+        ("comm --method crout", "the methods are all, neighbour"),
+        ("comm --operands 17", "1..=16"),
+        ("comm --points 4", "compact6 needs 5"),
+        ("comm --points 40000 --backend cpu", "GiB"),
     ] {
         let (code, out, err) = bench(arguments);
         assert_eq!(code, Some(2), "{arguments}: {err}");
@@ -225,7 +278,7 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
 fn the_page_on_benchmarks_names_every_bench_and_every_key() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for bench in ["copy", "derivative", "lines", "permute", "step"] {
+    for bench in ["copy", "derivative", "lines", "permute", "step", "comm"] {
         assert!(page.contains(&format!("kolmo bench {bench}")), "{bench}");
     }
     for key in KEYS {

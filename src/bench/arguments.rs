@@ -1,9 +1,12 @@
 //! What `kolmo bench` takes on the command line.
 
+use std::path::PathBuf;
+
 use clap::{ArgAction, Args, Subcommand};
 
 use crate::config::{self, ComputeConfig, DeviceAware, Pencils, Precision};
 use crate::engine::closed_min_points;
+use crate::engine::distributed::Method;
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::lines::LineSolver;
@@ -49,12 +52,19 @@ pub enum Bench {
         after_help = "Example:\n  kolmo bench step --points 64 --set scheme.convection=feiereisen"
     )]
     Step(StepOptions),
+    /// Messages between ranks, and one derivative along lines that are spread over all ranks, by every method.
+    #[command(
+        args_override_self = true,
+        after_help = "Example:\n  mpirun -n 4 kolmo bench comm --points 64 --json > rates.json"
+    )]
+    Comm(CommOptions),
 }
 
 /// What every bench takes.
 #[derive(Args, Debug)]
 pub struct Common {
-    /// Points: N for N x N x N, or NXxNYxNZ; several with commas. Default 256, for `step` 64.
+    /// Points: N for N x N x N, or NXxNYxNZ; several with commas. Default 256, for `step` and `comm` 64. For `comm` and
+    /// `step --weak` those of one rank.
     #[arg(long, value_name = "POINTS", value_delimiter = ',', value_parser = points, action = ArgAction::Set)]
     pub(super) points: Vec<[usize; 3]>,
     /// Format of the fields.
@@ -69,9 +79,9 @@ pub struct Common {
     /// Where to compute. `auto` takes a GPU where there is one.
     #[arg(long, default_value = "auto", value_parser = ["auto", "cpu", "cuda", "opencl"])]
     pub(super) backend: String,
-    /// Number of the device among those of its interface.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub(super) device: usize,
+    /// Number of the device among those of its interface; the first, or one after another for the ranks of a host.
+    #[arg(long, value_name = "N")]
+    pub(super) device: Option<usize>,
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
@@ -145,6 +155,50 @@ pub struct StepOptions {
     /// How a device solves lines along y and z: where they lie, or permuted to x and back.
     #[arg(long, default_value = "strided", value_parser = ["strided", "permuted"])]
     pub(super) pencils: String,
+    /// On 1, 2, 4, ... and all ranks, each with as many points.
+    #[arg(long, conflicts_with = "strong")]
+    pub(super) weak: bool,
+    /// On 1, 2, 4, ... and all ranks, all together with these points.
+    #[arg(long)]
+    pub(super) strong: bool,
+    /// Predict with these rates, from `kolmo bench comm --json`, instead of such as are measured beside.
+    #[arg(long, value_name = "FILE")]
+    pub(super) rates: Option<PathBuf>,
+}
+
+/// Options of `comm`.
+#[derive(Args, Debug)]
+pub struct CommOptions {
+    #[command(flatten)]
+    pub(super) common: Common,
+    /// Axis of the lines that are spread over the ranks: x, y, z or all, one after another.
+    #[arg(long, default_value = "all", value_parser = ["x", "y", "z", "all"])]
+    pub(super) axis: String,
+    /// Family of formulas, as `scheme.derivative` of an input.
+    #[arg(long, default_value = "compact6", value_parser = scheme)]
+    pub(super) scheme: &'static SchemeFamily,
+    /// How lines are solved that are spread over ranks: all, or a name such as neighbour or pcr.
+    #[arg(long, default_value = "all", value_parser = distributed)]
+    pub(super) method: Distributed,
+    /// Fields that are differentiated together.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(super) operands: u8,
+}
+
+/// Methods for lines that are spread over ranks.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Distributed {
+    All,
+    One(Method),
+}
+
+impl Distributed {
+    pub(super) fn list(self) -> Vec<Method> {
+        match self {
+            Distributed::All => Method::ALL.to_vec(),
+            Distributed::One(method) => vec![method],
+        }
+    }
 }
 
 /// Line solvers that are asked for.
@@ -182,6 +236,16 @@ impl Bench {
             Bench::Lines(options) => &options.common,
             Bench::Permute(options) => &options.common,
             Bench::Step(options) => &options.common,
+            Bench::Comm(options) => &options.common,
+        }
+    }
+
+    /// Whether all ranks take part; else it is for rank 0 alone.
+    pub fn is_collective(&self) -> bool {
+        match self {
+            Bench::Comm(_) => true,
+            Bench::Step(options) => options.weak || options.strong,
+            _ => false,
         }
     }
 
@@ -197,7 +261,7 @@ impl Bench {
             Bench::Derivative(options) => &options.operator.pencils,
             Bench::Lines(options) => &options.operator.pencils,
             Bench::Step(options) => &options.pencils,
-            Bench::Copy(_) | Bench::Permute(_) => "strided",
+            Bench::Copy(_) | Bench::Permute(_) | Bench::Comm(_) => "strided",
         };
         ComputeConfig {
             backend: match common.backend.as_str() {
@@ -206,7 +270,7 @@ impl Bench {
                 "opencl" => config::Backend::OpenCl,
                 _ => config::Backend::Auto,
             },
-            device: Some(common.device),
+            device: common.device,
             threads: common.threads.map(usize::from),
             precision: if common.precision == "f32" { Precision::F32 } else { Precision::F64 },
             line_solver: None,
@@ -300,6 +364,16 @@ fn methods(name: &str) -> std::result::Result<Methods, String> {
         _ => LineSolver::from_name(name)
             .map(Methods::One)
             .ok_or_else(|| format!("the methods are auto, all, {}", names())),
+    }
+}
+
+fn distributed(name: &str) -> std::result::Result<Distributed, String> {
+    let names = || Method::ALL.map(Method::name).join(", ");
+    match name {
+        "all" => Ok(Distributed::All),
+        _ => Method::from_name(name)
+            .map(Distributed::One)
+            .ok_or_else(|| format!("the methods are all, {}", names())),
     }
 }
 

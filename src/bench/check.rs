@@ -21,8 +21,7 @@ pub(super) fn operator_error<T: Real>(
     let line = |q: usize| {
         let at = |m: usize| q / inner * inner * n + q % inner + m * inner;
         let f: Vec<f64> = (0..n).map(|m| given[at(m)].f64()).collect();
-        let mut expected: Vec<f64> = (0..n).map(|m| right_hand_side(operator, &f, m)).collect();
-        lines::solve(&operator.factors, &mut expected);
+        let expected = applied(operator, &f);
         let off = |m: usize| difference(found[at(m)].f64(), expected[m]);
         let size = expected.iter().fold(0.0, |size: f64, x| size.max(x.abs()));
         ((0..n).map(off).fold(0.0, f64::max), size)
@@ -32,6 +31,13 @@ pub(super) fn operator_error<T: Real>(
         .map(line)
         .reduce(|| (0.0, 0.0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
     worst.0 / worst.1
+}
+
+/// `operator` applied to one line.
+pub(super) fn applied(operator: &LineOperator<f64>, f: &[f64]) -> Vec<f64> {
+    let mut line: Vec<f64> = (0..f.len()).map(|m| right_hand_side(operator, f, m)).collect();
+    lines::solve(&operator.factors, &mut line);
+    line
 }
 
 /// |a − b|, infinite where either is not a number.

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use super::place::Place;
 use super::pool::Pool;
+use crate::backend::Backend;
 use crate::backend::device::Device;
+use crate::comm::Communicator;
 use crate::error::Result;
 
 /// Rounds before anything is counted: the first compiles, touches memory and starts threads; after [`CALIBRATIONS`] of
@@ -111,10 +113,34 @@ pub(super) fn rotating<'a, P: Place>(
     })
 }
 
+/// `work` that all ranks do together, from a barrier on: the time of the slowest, which all are told. Short work is done
+/// several times a repeat.
+pub(super) fn together<'a, B: Backend>(
+    backend: &'a B,
+    comm: &'a dyn Communicator,
+    mut work: impl FnMut() + Send + 'a,
+) -> Repeat<'a> {
+    let (mut calls, mut rounds) = (1_u32, 0);
+    Box::new(move || {
+        backend.finish()?;
+        comm.barrier();
+        let start = Instant::now();
+        backend.within(|| (0..calls).for_each(|_| work()));
+        backend.finish()?;
+        let mut seconds = [start.elapsed().as_secs_f64() / f64::from(calls)];
+        comm.max(&mut seconds);
+        rounds += 1;
+        if rounds <= CALIBRATIONS {
+            calls = calls_for(seconds[0], 1);
+        }
+        Ok(seconds[0])
+    })
+}
+
 /// Calls in one repeat of work that takes `seconds`: one, or as often all of `count` fields, so that every repeat is the
 /// same list of launches.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 1 to 200")]
-fn calls_for(seconds: f64, count: usize) -> u32 {
+pub(super) fn calls_for(seconds: f64, count: usize) -> u32 {
     let calls = (LONG_ENOUGH / seconds).ceil().clamp(1.0, MOST_CALLS) as u32;
     let count = u32::try_from(count).unwrap_or(1);
     if calls == 1 { 1 } else { calls.next_multiple_of(count) }

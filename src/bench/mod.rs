@@ -16,37 +16,44 @@ mod output;
 mod permute;
 mod place;
 mod pool;
+mod ranks;
 mod step;
+mod table;
 
 pub use arguments::Bench;
 pub(crate) use arguments::points;
 pub use output::Report;
 
+use std::sync::Arc;
+
 use crate::backend::cpu::Cpu;
 use crate::backend::device::Gpu;
+use crate::comm::{Communicator, Solo, agree};
 use crate::config::Precision;
 use crate::error::{Error, Result};
 use crate::io::summary::Machine;
 use place::{Place, Setup};
 
-/// Measure what `bench` asks for.
+/// Measure what `bench` asks for, on this rank alone, or on all ranks of `comm` where [`Bench::is_collective`]; what was
+/// found is then known to rank 0.
 ///
 /// # Errors
 /// [`Error::Config`] where it asks for what cannot be; what a device says. A part among many that fails is told in the
 /// report.
-pub fn run(bench: &Bench) -> Result<Report> {
-    let setup = Setup::new(bench.compute())?;
+pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
+    let comm = if bench.is_collective() { comm.clone() } else { Arc::new(Solo) };
+    let setup = Setup::new(bench.compute(), &*comm)?;
     match (&setup.device, setup.compute.precision) {
-        (None, Precision::F64) => on::<Cpu<f64>>(bench, &setup),
-        (None, Precision::F32) => on::<Cpu<f32>>(bench, &setup),
-        (Some(_), Precision::F64) => on::<Gpu<f64>>(bench, &setup),
-        (Some(_), Precision::F32) => on::<Gpu<f32>>(bench, &setup),
+        (None, Precision::F64) => on::<Cpu<f64>>(bench, &setup, &comm),
+        (None, Precision::F32) => on::<Cpu<f32>>(bench, &setup, &comm),
+        (Some(_), Precision::F64) => on::<Gpu<f64>>(bench, &setup, &comm),
+        (Some(_), Precision::F32) => on::<Gpu<f32>>(bench, &setup, &comm),
     }
 }
 
-fn on<P: Place>(bench: &Bench, setup: &Setup) -> Result<Report> {
+fn on<P: Place>(bench: &Bench, setup: &Setup, comm: &Arc<dyn Communicator>) -> Result<Report> {
     // The host's part also where a device does the work.
-    let host = Cpu::<P::Real>::new(setup.compute.threads)?;
+    let host = agree(&**comm, Cpu::<P::Real>::new(setup.compute.threads))?;
     let machine = Machine::here(host.threads(), host.simd(), None);
     let mut report = Report::new(machine, setup.device.as_ref().map(|device| device.info()));
     match bench {
@@ -54,9 +61,14 @@ fn on<P: Place>(bench: &Bench, setup: &Setup) -> Result<Report> {
         Bench::Derivative(options) => derivative::run::<P>(options, setup, &mut report),
         Bench::Lines(options) => lines::run::<P>(options, setup, &mut report),
         Bench::Permute(options) => permute::run::<P>(options, setup, &mut report),
+        Bench::Step(options) if bench.is_collective() => {
+            ranks::scaling::run::<P>(options, setup, comm, &mut report)
+        }
         Bench::Step(options) => step::run::<P>(options, setup, &mut report),
+        Bench::Comm(options) => ranks::comm::run::<P>(options, setup, comm, &mut report),
     }?;
-    if report.results.is_empty() && report.failures.is_empty() {
+    // Of several ranks only the first knows of all that was measured.
+    if comm.rank() == 0 && report.results.is_empty() && report.failures.is_empty() {
         return Err(refusal(&report.notes.join("\n       "), "nothing was measured"));
     }
     Ok(report)

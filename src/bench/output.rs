@@ -1,14 +1,16 @@
 //! What a bench found: a table for people, JSON for programs.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde::Serialize;
 
 use super::measure::Times;
+use super::ranks::report::{MessageRow, Spreading};
+use super::table::{Table, figure, write_aligned};
 use crate::backend::device::{Api, DeviceInfo};
 use crate::error::{Error, Result};
 use crate::io::summary::Machine;
+use crate::model::Rates;
 
 /// Everything that one command measured. Its [`Display`](std::fmt::Display) is a table.
 #[derive(Debug, Serialize)]
@@ -16,6 +18,15 @@ pub struct Report {
     machine: MachineReport,
     copy: CopyReport,
     pub(super) results: Vec<Row>,
+    /// Of messages between ranks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) messages: Vec<MessageRow>,
+    /// For `kolmo model`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) rates: Option<Rates>,
+    /// For people: what does not fit the table of results.
+    #[serde(skip)]
+    pub(super) tables: Vec<Table>,
     /// What was left out, and what a figure does not say, as sentences.
     pub(super) notes: Vec<String>,
     /// What went wrong, as sentences: wrong answers, and parts that a device refused.
@@ -116,6 +127,9 @@ pub(super) struct Row {
     /// Seconds of the host's clock, over all repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) phases: Option<BTreeMap<&'static str, f64>>,
+    /// Where several ranks did it.
+    #[serde(flatten)]
+    pub(super) spread: Option<Spreading>,
 }
 
 impl Row {
@@ -143,14 +157,6 @@ pub(super) fn shape([x, y, z]: [usize; 3]) -> String {
     format!("{x}x{y}x{z}")
 }
 
-/// Four significant figures: a time may be picoseconds or minutes.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 8")]
-fn figure(x: f64) -> String {
-    let before = if x > 0.0 { x.log10().floor() } else { 0.0 };
-    let decimals = (3.0 - before).clamp(0.0, 8.0) as usize;
-    format!("{x:.decimals$}")
-}
-
 /// Bytes a nanosecond: GB/s.
 #[allow(clippy::cast_precision_loss, reason = "a few hundred bytes")]
 fn rate(bytes: usize, ns: Spread) -> f64 {
@@ -175,7 +181,8 @@ impl Report {
             notes.push(format!("{name} is a CPU behind OpenCL: its times say nothing of a GPU"));
         }
         let (copy, results, failures) = (CopyReport::default(), Vec::new(), Vec::new());
-        Self { machine, copy, results, notes, failures }
+        let (messages, rates, tables) = (Vec::new(), None, Vec::new());
+        Self { machine, copy, results, messages, rates, tables, notes, failures }
     }
 
     /// Keep results, which must not be further than `tolerance` from the reference.
@@ -270,20 +277,7 @@ impl std::fmt::Display for Report {
         ];
         let mut table = vec![head.map(str::to_string)];
         table.extend(self.results.iter().map(Row::cells));
-        let width: [usize; 12] = std::array::from_fn(|column| {
-            table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
-        });
-        for row in &table {
-            let mut line = String::new();
-            for (column, (cell, width)) in row.iter().zip(width).enumerate() {
-                // Words to the left, numbers to the right.
-                let _ = match column {
-                    0 | 2 => write!(line, "{cell:width$}  "),
-                    _ => write!(line, "{cell:>width$}  "),
-                };
-            }
-            writeln!(f, "{}", line.trim_end())?;
-        }
+        write_aligned(f, &table, &[0, 2])?;
         for row in &self.results {
             if let (Some(stage), Some(phases)) = (row.ns_per_point_stage, &row.phases) {
                 writeln!(
@@ -296,6 +290,7 @@ impl std::fmt::Display for Report {
                     .try_for_each(|(name, seconds)| writeln!(f, "  {seconds:9.4}  {name}"))?;
             }
         }
+        self.tables.iter().try_for_each(|table| write!(f, "\n{table}"))?;
         self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
     }
 }
@@ -354,13 +349,5 @@ mod tests {
         assert!(report.attempt("lines cr on 8x8x8", device).is_ok());
         assert_eq!(report.failures(), "lines cr on 8x8x8: out of memory");
         assert!(report.attempt("", Err(Error::Config(Vec::new()))).is_err());
-    }
-
-    #[test]
-    fn figures_have_four_digits_from_picoseconds_to_seconds() {
-        assert_eq!(
-            [3.72e-3, 0.5, 12.345, 6543.2, 0.0].map(figure).join(" "),
-            "0.003720 0.5000 12.35 6543 0.000"
-        );
     }
 }

@@ -7,6 +7,9 @@ use super::permute::HostPermutation;
 use crate::backend::Backend;
 use crate::backend::cpu::{Cpu, Field, Program};
 use crate::backend::device::{Buffer, Device, DeviceOperator, Gpu, Permutation, choose, obstacle};
+use crate::backend::ranks::Blocks;
+use crate::comm::placement::Placement;
+use crate::comm::{Communicator, agree};
 use crate::config::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperators, Number, Op, SweepBuilder};
 use crate::error::Result;
@@ -19,13 +22,27 @@ pub(super) struct Setup {
     /// `None` is the host.
     pub(super) device: Option<Arc<Device>>,
     pub(super) compute: ComputeConfig,
+    /// The core of each thread, where this rank has some of the host's to itself.
+    cores: Option<Vec<usize>>,
+    /// Where the ranks are, on rank 0 of several.
+    pub(super) placement: Option<String>,
 }
 
 impl Setup {
-    pub(super) fn new(compute: ComputeConfig) -> Result<Self> {
-        let device =
-            choose(&compute, 0)?.map(|(api, index)| Device::open(api, index)).transpose()?;
-        Ok(Self { device, compute })
+    /// Each rank of a host has its share of the cores, and the next device. Collective.
+    pub(super) fn new(mut compute: ComputeConfig, comm: &dyn Communicator) -> Result<Self> {
+        let open = |(api, index)| Device::open(api, index);
+        let chosen = choose(&compute, comm.local().0);
+        let device = agree(comm, chosen.and_then(|chosen| chosen.map(open).transpose()))?;
+        let (mut cores, mut places) = (None, None);
+        if comm.size() > 1 {
+            let placement = Placement::find(comm, compute.threads);
+            let name = device.as_ref().map(|device| device.info().name.as_str());
+            places = placement.described(comm, name);
+            cores = placement.pins().map(<[usize]>::to_vec);
+            compute.threads = Some(placement.threads);
+        }
+        Ok(Self { device, compute, cores, placement: places })
     }
 
     /// Whether device memory, or what stands for it, is the host's.
@@ -66,7 +83,7 @@ impl Formula<1, 1> for Negated {
 }
 
 /// A backend that can be measured. Everything it makes may be used from any thread.
-pub(super) trait Place: Backend<Field: Sync> {
+pub(super) trait Place: Blocks<Field: Sync, Program: Sync, Combination: Sync> {
     /// −f of f: as much traffic as a copy.
     type Copier: Sync;
     /// A derivative along lines.
@@ -117,7 +134,10 @@ impl<T: Real> Place for Cpu<T> {
     const COPIES: [&'static str; 2] = ["ordinary-stores", "copy_from_slice"];
 
     fn at(setup: &Setup, _: usize, _: Option<LineSolver>) -> Result<Self> {
-        Cpu::new(setup.compute.threads)
+        match &setup.cores {
+            Some(cores) => Cpu::pinned(cores),
+            None => Cpu::new(setup.compute.threads),
+        }
     }
 
     fn clock(&self) -> Clock {

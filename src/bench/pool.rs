@@ -105,7 +105,7 @@ pub(super) fn fitting<P: Place>(
 /// Noise in [-1/2, 1/2) that no branch or cache can learn, another for every `seed` (the linear
 /// congruential generator of MMIX: Knuth 1997, The Art of Computer Programming 2, section 3.3.4).
 #[allow(clippy::cast_precision_loss, reason = "noise")]
-fn noise<T: Real>(len: usize, seed: usize) -> Vec<T> {
+pub(super) fn noise<T: Real>(len: usize, seed: usize) -> Vec<T> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed as u64 + 1);
     let mut next = || {
         state =

@@ -54,7 +54,7 @@ pub(super) fn run<P: Place>(
 }
 
 /// The vortex on these points, with the user's changes.
-fn config(options: &StepOptions, points: [usize; 3]) -> Result<Config> {
+pub(super) fn config(options: &StepOptions, points: [usize; 3]) -> Result<Config> {
     for (start, advice) in [
         ("compute", "where it is computed is said by options such as --backend and --precision"),
         ("case.name", "the Taylor-Green vortex is what is measured"),
@@ -64,12 +64,16 @@ fn config(options: &StepOptions, points: [usize; 3]) -> Result<Config> {
             return Err(refusal(&format!("`--set {key}` has no meaning here"), advice));
         }
     }
-    let precision = &options.common.precision;
+    vortex(points, &options.common.precision, &options.set)
+}
+
+/// The vortex on these points.
+pub(super) fn vortex(points: [usize; 3], precision: &str, set: &[String]) -> Result<Config> {
     let input = format!(
         "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n\
          [compute]\nprecision = '{precision}'\n"
     );
-    parse(&input, "kolmo bench step", &options.set)
+    parse(&input, "kolmo bench", set)
 }
 
 fn size<P: Place>(

@@ -83,6 +83,11 @@ pub trait Communicator: Send + Sync {
     /// Wait until all `requests` are complete.
     fn wait(&self, requests: Vec<Request>);
 
+    /// [`Communicator::wait`] on a rank that is to leave its core to others meanwhile: it looks every few milliseconds.
+    fn wait_asleep(&self, requests: Vec<Request>) {
+        self.wait(requests);
+    }
+
     /// Exchange blocks with every rank of the group: rank r gets `send[r].1` bytes from offset `send[r].0` of `from`, and
     /// what it has for us comes to offset `receive[r].0` of `to`, `receive[r].1` bytes. Collective.
     ///

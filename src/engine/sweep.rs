@@ -209,6 +209,26 @@ impl Sweep {
         self.operations.iter().filter(applied).count()
     }
 
+    /// Fields that it reads.
+    pub fn fields_read(&self) -> usize {
+        let read = |operation: &Operation| match operation {
+            Operation::Read { slot, .. } => slot + 1,
+            _ => 0,
+        };
+        self.operations.iter().map(read).max().unwrap_or(0)
+    }
+
+    /// Fields that it writes.
+    pub fn fields_written(&self) -> usize {
+        let written = |operation: &Operation| match operation {
+            Operation::Previous { slot, .. }
+            | Operation::Add { slot, .. }
+            | Operation::Store { slot, .. } => slot + 1,
+            _ => 0,
+        };
+        self.operations.iter().map(written).max().unwrap_or(0)
+    }
+
     /// Fields that it takes to keep what every operator makes, and the products that operators are applied to: what a
     /// backend needs that runs the sweep operation by operation.
     pub fn room(&self) -> usize {

@@ -66,7 +66,7 @@ pub enum Step {
 impl Sweeping {
     /// # Errors
     /// A sentence where the method that was asked for cannot.
-    pub(super) fn new<T: Real>(
+    pub(crate) fn new<T: Real>(
         (axis, sweep): &(Axis, Sweep),
         decomposition: Decomposition,
         points: [usize; 3],

@@ -12,6 +12,7 @@ mod stepper;
 pub use course::{Ending, run_on};
 pub(crate) use memory::{available_memory, check_device_memory, check_memory};
 pub use plan::Plan;
+pub(crate) use run::decomposition;
 pub use run::run;
 pub use simulation::{Phases, Simulation};
 pub use stepper::Stepper;

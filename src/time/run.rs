@@ -65,7 +65,11 @@ fn host<T: Real>(placement: &Placement) -> Result<Cpu<T>> {
 }
 
 /// How the grid is spread over `ranks` ranks: as asked, else as the model finds fastest. With what is said of it.
-fn decomposition(config: &Config, ranks: usize, device: bool) -> Result<(Decomposition, String)> {
+pub(crate) fn decomposition(
+    config: &Config,
+    ranks: usize,
+    device: bool,
+) -> Result<(Decomposition, String)> {
     let points = config.grid.points;
     let told = |one: Decomposition, why: &str| {
         let [px, py, pz] = one.ranks;

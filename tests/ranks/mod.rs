@@ -1,6 +1,7 @@
 //! Many ranks: each test starts this binary under `mpirun` again, and every rank of it runs one *worker*, a test that is
 //! ignored otherwise and that asserts on what its rank sees.
 
+mod bench;
 mod calls;
 mod failures;
 mod messages;

@@ -106,6 +106,7 @@ impl<B: Blocks> Coupled<B> {
         ranks.timed(Phase::Pack, || {
             ranks.inner.pack(&self.program, 0, read, write, &mut state.planes);
         });
+        ranks.assemble(self.axis);
         let waiting = self.go_on(ranks, &mut state, 0, 0);
         Begun { state, waiting }
     }
@@ -126,6 +127,7 @@ impl<B: Blocks> Coupled<B> {
                 ranks.timed(Phase::Pack, || {
                     ranks.inner.pack(&self.program, at, read, write, &mut state.planes);
                 });
+                ranks.assemble(self.axis);
                 waiting = self.go_on(ranks, &mut state, at, 0);
             }
             while let Some((step, underway)) = waiting {

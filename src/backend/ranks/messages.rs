@@ -115,6 +115,7 @@ impl<B: Blocks> Ranks<B> {
         };
         let len = |ranges: &[(usize, usize)]| ranges.iter().map(|(_, count)| count).sum();
         let (bytes_out, bytes_in) = (in_bytes(send), in_bytes(receive));
+        self.assemble(axis);
         self.timed(Phase::Communicate, || {
             let everything = [Part { peer: 0, values: 0..len(send) }];
             let start = self.ready(&everything, from, outgoing);

@@ -121,7 +121,8 @@ impl<B: Blocks> Ranks<B> {
         self.clock.times()
     }
 
-    /// Let every phase end when its work is done, so that its time is its own. It hides nothing behind anything then.
+    /// Let every phase end when its work is done, and messages begin when all ranks have packed theirs, so that the time of a
+    /// phase is its own. It hides nothing behind anything then. To be asked for by all ranks.
     pub fn wait_for_phases(&self, wait: bool) {
         self.clock.wait(wait);
     }

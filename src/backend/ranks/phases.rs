@@ -68,6 +68,14 @@ impl Clock {
 }
 
 impl<B: Blocks> Ranks<B> {
+    /// Where phases are waited for: until all ranks along `axis` are here, so that what one is late for is no time of the
+    /// messages. That time belongs to no phase. Collective.
+    pub(super) fn assemble(&self, axis: usize) {
+        if self.clock.waits.load(Ordering::Relaxed) {
+            self.lines[axis].barrier();
+        }
+    }
+
     /// Add the time that `work` takes to `phase`.
     pub(super) fn timed<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> R {
         let start = Instant::now();

@@ -5,6 +5,8 @@ mod waiting;
 
 use std::ffi::{c_char, c_int};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::Duration;
 
 use mpi::Threading;
 use mpi::environment::{Universe, initialize_with_threading};
@@ -20,6 +22,8 @@ use waiting::{Waiting, packed, unpacked};
 const GATHER: c_int = 32767;
 /// Seconds after which a program that cannot even be ended is killed.
 const PATIENCE: u32 = 10;
+/// How long a rank sleeps that waits asleep.
+const NAP: Duration = Duration::from_millis(5);
 
 /// MPI is asked for calls from any thread, but one at a time: this is held by the thread that calls. A thread that
 /// waits for messages thus keeps the others from calling; what it waits for must have been sent.
@@ -208,6 +212,23 @@ impl Communicator for Mpi {
         let _calling = calling();
         let mut requests: Vec<MPI_Request> = requests.into_iter().map(unpacked).collect();
         self.waiting.until_all_done(&mut requests);
+    }
+
+    fn wait_asleep(&self, requests: Vec<Request>) {
+        let mut requests: Vec<MPI_Request> = requests.into_iter().map(unpacked).collect();
+        let all_complete = |requests: &mut [MPI_Request]| {
+            let _calling = calling();
+            let mut complete: c_int = 0;
+            let (count, list) = (int(requests.len()), requests.as_mut_ptr());
+            // SAFETY: that many requests are there, each from a call above; those that are complete are made null.
+            unsafe {
+                ffi::MPI_Testall(count, list, &raw mut complete, ffi::RSMPI_STATUSES_IGNORE);
+            }
+            complete != 0
+        };
+        while !all_complete(&mut requests) {
+            sleep(NAP);
+        }
     }
 
     // Not MPI_Alltoallv, whose distances have 32 bits and which every rank would have to leave at once where one of

@@ -1,0 +1,270 @@
+//! How messages travel between two ranks, and around all of them.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use super::parts::{Bench, Parts};
+use super::report::MessageRow;
+use crate::backend::ranks::{Memory, Route};
+use crate::bench::measure::{Times, interleaved, together};
+use crate::bench::output::Spread;
+use crate::bench::place::Place;
+use crate::comm::{Communicator, Request};
+use crate::error::Result;
+
+/// Bytes of one message: from next to nothing to what leaves the caches.
+const SIZES: [usize; 8] = [8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 2 << 20, 16 << 20];
+/// Short messages more in a round, to see what one costs.
+const MORE: usize = 16;
+/// Bytes of a short message.
+const SHORT: usize = 8;
+/// Bytes of a message where blocks are too short for any method that has one to each neighbour.
+const UNKNOWN: usize = 256 << 10;
+/// Times of a round that a rank computes while messages travel.
+const MEANWHILE: f64 = 2.0;
+
+/// What messages take, as [`Rates`](crate::model::Rates) has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Messages {
+    pub(super) latency: f64,
+    pub(super) overhead: f64,
+    pub(super) bandwidth: f64,
+    pub(super) staging: Option<f64>,
+    pub(super) reduction: f64,
+    pub(super) progress: f64,
+}
+
+/// Memory that messages leave and come to.
+pub(super) struct Ends<P: Place> {
+    arrays: [P::Field; 2],
+    host: [Vec<u8>; 2],
+}
+
+/// Addresses of both, for closures that other threads run.
+#[derive(Clone, Copy)]
+pub(super) struct Addresses {
+    from: *mut u8,
+    to: *mut u8,
+}
+
+// SAFETY: the memory is lent to one closure at a time, which runs on one thread.
+unsafe impl Send for Addresses {}
+
+impl<P: Place> Ends<P> {
+    pub(super) fn new(place: &P, bytes: usize) -> Result<Self> {
+        let len = bytes.div_ceil(size_of::<P::Real>()).max(1);
+        let host = || vec![1_u8; bytes];
+        Ok(Self { arrays: [place.planes(len)?, place.planes(len)?], host: [host(), host()] })
+    }
+
+    /// Write the first bytes of what is sent on the host, as packing does.
+    pub(super) fn fill(&mut self, bytes: usize) {
+        self.host[0][..bytes].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+    }
+
+    pub(super) fn addresses(&mut self, place: &P, route: Route) -> Addresses {
+        let Self { arrays: [a, b], host: [x, y] } = self;
+        match (route, place.memory(a), place.memory(b)) {
+            (Route::Device, Memory::Device(from), Memory::Device(to)) => Addresses { from, to },
+            _ => Addresses { from: x.as_mut_ptr(), to: y.as_mut_ptr() },
+        }
+    }
+}
+
+/// One round: `bytes` to the rank before and to the one after, as one message where both are the same rank, and `more` short
+/// messages to the one after.
+pub(super) fn round(
+    comm: &dyn Communicator,
+    at: Addresses,
+    bytes: usize,
+    more: usize,
+) -> Vec<Request> {
+    let (rank, size) = (comm.rank(), comm.size());
+    let (before, after) = ((rank + size - 1) % size, (rank + 1) % size);
+    let mut requests = Vec::new();
+    let messages = if before == after {
+        vec![(after, before, 0, 2 * bytes)]
+    } else {
+        vec![(before, after, 0, bytes), (after, before, bytes, bytes)]
+    };
+    for &(_, from, start, bytes) in &messages {
+        // SAFETY: both memories hold two messages, and stay until these were waited for.
+        requests.push(unsafe { comm.receive(at.to.add(start), bytes, from, 1) });
+    }
+    for &(to, _, start, bytes) in &messages {
+        // SAFETY: as above.
+        requests.push(unsafe { comm.send(at.from.add(start), bytes, to, 1) });
+    }
+    for _ in 0..more {
+        // SAFETY: as above; what comes twice to one place is not read.
+        requests.push(unsafe { comm.receive(at.to, SHORT, before, 2) });
+    }
+    for _ in 0..more {
+        // SAFETY: as above.
+        requests.push(unsafe { comm.send(at.from, SHORT, after, 2) });
+    }
+    requests
+}
+
+impl<P: Place> Bench<'_, P> {
+    /// What messages take, where long ones were exchanged as `parts` say, by `route`; nothing for one rank. Collective.
+    #[allow(clippy::cast_precision_loss, reason = "bytes of messages and a number of ranks")]
+    pub(super) fn messages(&self, parts: &Parts, route: Route) -> Result<Option<Messages>> {
+        let Self { place, comm, .. } = *self;
+        let size = comm.size();
+        if size == 1 {
+            return Ok(None);
+        }
+        let message = match parts.exchanges {
+            0 => UNKNOWN,
+            count => parts.message / count,
+        };
+        let mut ends = Ends::<P>::new(place, 2 * message.max(SHORT))?;
+        let at = ends.addresses(place, route);
+        let exchange = |bytes: usize, more: usize| {
+            together(place, comm, move || comm.wait(round(comm, at, bytes, more)))
+        };
+        let reduce = together(place, comm, || comm.max(&mut [1.0, 2.0, 3.0, 4.0]));
+        let subjects =
+            vec![exchange(SHORT, 0), exchange(SHORT, MORE), exchange(message, 0), reduce];
+        let times = interleaved(self.repeats, Box::new(|| Ok(0.0)), subjects)?.1;
+        let [short, many, alone, reduction] = [0, 1, 2, 3].map(|at: usize| times[at].min());
+        // One more message is one sent and one received.
+        let overhead = (many - short).max(0.0) / (2 * MORE) as f64;
+        let one_way = self.ping_pong(SHORT, at)?.min();
+        let latency = (one_way - 2.0 * overhead).max(0.0);
+        let (bytes, long, count) = match parts.exchanges {
+            0 => (message, alone, 1),
+            count => (parts.message, parts.exchange, count),
+        };
+        let sent = if size == 2 { 1.0 } else { 2.0 };
+        let travelling = long - count as f64 * (latency + 2.0 * sent * overhead);
+        let progress = self.progress(message, at, alone)?;
+        Ok(Some(Messages {
+            latency,
+            overhead,
+            bandwidth: 2.0 * bytes as f64 / travelling.max(0.25 * long),
+            staging: if route == Route::Staged { Some(self.staging(&mut ends)?) } else { None },
+            reduction: reduction / (size as f64).log2(),
+            progress,
+        }))
+    }
+
+    /// Messages of growing size: there and back between the first two ranks, and rounds of all ranks. Collective.
+    #[allow(clippy::cast_precision_loss, reason = "bytes of a message")]
+    pub(super) fn growing(&self, route: Route) -> Result<Vec<MessageRow>> {
+        let Self { place, comm, .. } = *self;
+        let mut rows = Vec::new();
+        if comm.size() == 1 {
+            return Ok(rows);
+        }
+        let most = SIZES.iter().copied().max().unwrap_or(SHORT);
+        let mut ends = Ends::<P>::new(place, 2 * most)?;
+        let at = ends.addresses(place, route);
+        let mut row = |name, bytes: usize, leaving: usize, times: &Times| {
+            let seconds = Spread { min: times.min(), median: times.median() };
+            let gb_per_s = 1e-9 * leaving as f64 / seconds.min;
+            rows.push(MessageRow { name, bytes, seconds, gb_per_s });
+        };
+        for bytes in SIZES {
+            row("ping-pong", bytes, bytes, &self.ping_pong(bytes, at)?);
+        }
+        for bytes in SIZES {
+            let subject = together(place, comm, move || comm.wait(round(comm, at, bytes, 0)));
+            let times = interleaved(self.repeats, Box::new(|| Ok(0.0)), vec![subject])?.1;
+            row("exchange", bytes, 2 * bytes, &times[0]);
+        }
+        Ok(rows)
+    }
+
+    /// One way between ranks 0 and 1, while the others sleep. Collective.
+    fn ping_pong(&self, bytes: usize, at: Addresses) -> Result<Times> {
+        let comm = self.comm;
+        let (rank, size) = (comm.rank(), comm.size());
+        let calls = (4_000_000 / (bytes + 20_000)).clamp(2, 100);
+        let mut times = vec![0.0; self.repeats as usize];
+        if rank < 2 {
+            for repeat in 0..=self.repeats as usize {
+                let start = Instant::now();
+                for _ in 0..calls {
+                    for sender in [0, 1] {
+                        // SAFETY: the memory stays until the message was waited for.
+                        comm.wait(vec![unsafe {
+                            match rank == sender {
+                                true => comm.send(at.from, bytes, 1 - rank, 3),
+                                false => comm.receive(at.to, bytes, 1 - rank, 3),
+                            }
+                        }]);
+                    }
+                }
+                let each = start.elapsed().as_secs_f64()
+                    / f64::from(u32::try_from(2 * calls).unwrap_or(1));
+                // The first does not count.
+                if let Some(repeat) = repeat.checked_sub(1) {
+                    times[repeat] = each;
+                }
+            }
+        }
+        rest(comm, 2.min(size));
+        comm.max(&mut times);
+        Ok(Times::new(times))
+    }
+
+    /// The part of a long round that is hidden behind work.
+    fn progress(&self, bytes: usize, at: Addresses, alone: f64) -> Result<f64> {
+        let comm = self.comm;
+        let mut waited = Vec::new();
+        for _ in 0..self.repeats {
+            comm.barrier();
+            let requests = round(comm, at, bytes, 0);
+            let start = Instant::now();
+            let mut spun = 0_u64;
+            while start.elapsed().as_secs_f64() < MEANWHILE * alone {
+                spun = black_box(spun + 1);
+            }
+            let start = Instant::now();
+            comm.wait(requests);
+            let mut seconds = [start.elapsed().as_secs_f64()];
+            comm.max(&mut seconds);
+            waited.push(seconds[0]);
+        }
+        Ok((1.0 - Times::new(waited).min() / alone).clamp(0.0, 1.0))
+    }
+
+    /// Bytes a second between the memories of device and host.
+    #[allow(clippy::cast_precision_loss, reason = "bytes of a message")]
+    fn staging(&self, ends: &mut Ends<P>) -> Result<f64> {
+        let Self { place, comm, .. } = *self;
+        let [array, _] = &mut ends.arrays;
+        let len = ends.host[0].len() / size_of::<P::Real>();
+        let mut host = place.staging(len.max(1));
+        let mut times = Vec::new();
+        for _ in 0..self.repeats {
+            comm.barrier();
+            let start = Instant::now();
+            place.fetch(array, 0, host.as_mut())?;
+            place.put(array, 0, host.as_ref())?;
+            place.finish()?;
+            let mut seconds = [start.elapsed().as_secs_f64()];
+            comm.max(&mut seconds);
+            times.push(seconds[0]);
+        }
+        let bytes = 2 * len.max(1) * size_of::<P::Real>();
+        Ok(bytes as f64 / Times::new(times).min())
+    }
+}
+
+/// Let the ranks from `first` on sleep until rank 0 comes here. Collective.
+pub(super) fn rest(comm: &dyn Communicator, first: usize) {
+    const TAG: i32 = 4;
+    let mut word = [0_u8];
+    if comm.rank() == 0 {
+        // SAFETY: the byte stays until the messages were waited for.
+        let sent = (first..comm.size()).map(|to| unsafe { comm.send(word.as_ptr(), 1, to, TAG) });
+        comm.wait(sent.collect());
+    } else if comm.rank() >= first {
+        // SAFETY: as above.
+        let word = unsafe { comm.receive(word.as_mut_ptr(), 1, 0, TAG) };
+        comm.wait_asleep(vec![word]);
+    }
+}

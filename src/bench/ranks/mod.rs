@@ -1,0 +1,73 @@
+//! What takes many ranks: messages, lines that are spread over ranks, steps on more and more of them.
+//!
+//! All ranks begin together, behind a barrier; the time is that of the slowest, and all are told it, so that all do the
+//! same. What a model needs to know of the machine ([`Rates`](crate::model::Rates)) is measured beside what it is to
+//! predict.
+
+pub(super) mod comm;
+mod joined;
+mod messages;
+mod parts;
+mod rates;
+pub(super) mod report;
+pub(super) mod scaling;
+
+use super::measure::{Repeat, Times, together};
+use super::place::Place;
+use super::pool::Pool;
+use crate::backend::ranks::{Phase, PhaseTimes};
+use crate::comm::{Communicator, Sent};
+use crate::error::Result;
+
+/// Rounds that do not count where repeats are not calibrated.
+const WARM_UPS: u32 = 2;
+
+/// Times of every phase, in the order of [`Phase::ALL`].
+pub(super) type PhaseSpread = [Times; 4];
+
+/// Seconds of each phase on the rank that is slowest in it, and of all of it. `work` does it once and says what its phases
+/// took. Collective.
+fn by_phase(
+    comm: &dyn Communicator,
+    repeats: u32,
+    mut work: impl FnMut() -> Result<(PhaseTimes, f64)>,
+) -> Result<(PhaseSpread, Times)> {
+    let mut phases = Phase::ALL.map(|_| Vec::new());
+    let mut whole = Vec::new();
+    for round in 0..WARM_UPS + repeats {
+        comm.barrier();
+        let (PhaseTimes([a, b, c, d]), all) = work()?;
+        let mut seconds = [a, b, c, d, all];
+        comm.max(&mut seconds);
+        if round >= WARM_UPS {
+            phases.iter_mut().zip(seconds).for_each(|(times, seconds)| times.push(seconds));
+            whole.push(seconds[4]);
+        }
+    }
+    Ok((phases.map(Times::new), Times::new(whole)))
+}
+
+/// A copy on all ranks at once, over fields in turn.
+fn copies<'a, P: Place>(
+    place: &'a P,
+    comm: &'a dyn Communicator,
+    copier: &'a P::Copier,
+    pool: &'a mut Pool<P>,
+) -> Repeat<'a> {
+    let mut turn = 0;
+    let Pool { sources, results, .. } = pool;
+    together(place, comm, move || {
+        turn = (turn + 1) % sources.len();
+        place.negated(copier, &sources[turn], &mut results[turn]);
+    })
+}
+
+/// The most that any rank sent between two counts. Collective.
+#[allow(clippy::cast_precision_loss, reason = "far below 2^53 bytes a repeat")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a count")]
+fn busiest(comm: &dyn Communicator, before: Sent, after: Sent) -> Sent {
+    let mut counts =
+        [(after.messages - before.messages) as f64, (after.bytes - before.bytes) as f64];
+    comm.max(&mut counts);
+    Sent { messages: counts[0] as u64, bytes: counts[1] as u64 }
+}

@@ -1,0 +1,270 @@
+//! Whole steps on 1, 2, 4, ... and all ranks, one after another, the ranks that have no part in it asleep.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::messages::rest;
+use super::parts::{Bench, Problem};
+use super::report::{self, Spreading, spread};
+use super::{busiest, by_phase, copies};
+use crate::backend::ranks::Ranks;
+use crate::bench::arguments::StepOptions;
+use crate::bench::measure::Times;
+use crate::bench::output::{CopyReport, Report, Row, Spread, shape};
+use crate::bench::place::{Place, Setup};
+use crate::bench::pool::{FEWEST, Pool};
+use crate::bench::step::config;
+use crate::comm::{Communicator, agree};
+use crate::config::Config;
+use crate::error::Result;
+use crate::grid::{Axis, Decomposition, Grid};
+use crate::model::{Network, Rates, Work, predict};
+use crate::physics::StepParts;
+use crate::time::{Simulation, check_device_memory, check_memory, decomposition};
+
+pub(in crate::bench) fn run<P: Place>(
+    options: &StepOptions,
+    setup: &Setup,
+    comm: &Arc<dyn Communicator>,
+    report: &mut Report,
+) -> Result<()> {
+    if let Some(text) = &setup.placement {
+        text.lines().for_each(|line| report.note(line.into()));
+    }
+    let given = options.rates.as_deref().map(Rates::load).transpose();
+    let given = agree(&**comm, given)?;
+    for points in options.common.sizes(64) {
+        let mut rows: Vec<Row> = Vec::new();
+        for ranks in groups(comm.size()) {
+            let group: Arc<dyn Communicator> =
+                comm.split(usize::from(comm.rank() >= ranks), comm.rank()).into();
+            if comm.rank() < ranks {
+                let group = Group { options, setup, comm: &group, given: given.as_ref() };
+                rows.extend(group.run::<P>(points, report)?);
+            }
+            rest(&**comm, ranks);
+        }
+        efficiencies(options.weak, &mut rows);
+        let kind = if options.weak { "a rank" } else { "in all" };
+        let heading = format!("Weak scaling, {} points a rank", shape(points));
+        let heading = if options.weak {
+            heading
+        } else {
+            format!("Strong scaling, {} points {kind}", shape(points))
+        };
+        report.tables.push(report::scaling(&heading, &rows));
+        let heading =
+            "Microseconds a step on the slowest rank; each phase ends before the next begins";
+        report.tables.push(report::phases(heading, &rows));
+        report.tables.push(report::sent(&rows, "each step"));
+        report.results.extend(rows);
+    }
+    Ok(())
+}
+
+/// 1, 2, 4, ... and all.
+fn groups(most: usize) -> Vec<usize> {
+    let powers = std::iter::successors(Some(1), |ranks| Some(2 * ranks));
+    let mut groups: Vec<usize> = powers.take_while(|&ranks| ranks < most).collect();
+    groups.push(most);
+    groups
+}
+
+/// As many ranks along each axis as can be, more along z than along y than along x.
+fn balanced(ranks: usize) -> Decomposition {
+    let mut cut = [1; 3];
+    let mut left = ranks;
+    let mut factors = Vec::new();
+    let mut factor = 2;
+    while left > 1 {
+        while left.is_multiple_of(factor) {
+            factors.push(factor);
+            left /= factor;
+        }
+        factor += 1;
+    }
+    for factor in factors.into_iter().rev() {
+        let least = (0..3).rev().min_by_key(|&a| cut[a]).unwrap_or(2);
+        cut[least] *= factor;
+    }
+    cut.sort_unstable();
+    Decomposition { ranks: cut }
+}
+
+/// Relative to one rank, and to the fewest that exchange along all axes.
+#[allow(clippy::cast_precision_loss, reason = "numbers of ranks")]
+fn efficiencies(weak: bool, rows: &mut [Row]) {
+    // Seconds that as much work takes on a rank.
+    let cost = |row: &Row| {
+        let spread = row.spread.as_ref()?;
+        let seconds = spread.seconds.min;
+        Some(if weak { seconds } else { seconds * spread.ranks as f64 })
+    };
+    let all_axes = |row: &&Row| {
+        row.spread.as_ref().is_some_and(|spread| spread.decomposition.iter().all(|&p| p > 1))
+    };
+    let one = rows.first().filter(|row| row.spread.as_ref().is_some_and(|s| s.ranks == 1));
+    let one = one.and_then(cost);
+    let exchanging = rows.iter().find(all_axes).and_then(cost);
+    for row in rows {
+        let own = cost(row);
+        let has_all = all_axes(&&*row);
+        let Some((spread, own)) = row.spread.as_mut().zip(own) else { continue };
+        spread.efficiency = one.map(|one| one / own);
+        spread.efficiency_exchanging = exchanging.filter(|_| has_all).map(|base| base / own);
+    }
+}
+
+/// Ranks that take steps together.
+struct Group<'a> {
+    options: &'a StepOptions,
+    setup: &'a Setup,
+    comm: &'a Arc<dyn Communicator>,
+    given: Option<&'a Rates>,
+}
+
+impl Group<'_> {
+    /// The result; none where so many ranks cannot.
+    fn run<P: Place>(&self, points: [usize; 3], report: &mut Report) -> Result<Option<Row>> {
+        let ranks = self.comm.size();
+        match agree(&**self.comm, self.prepared(points)) {
+            Ok((config, decomposition)) => {
+                self.measure::<P>(&config, decomposition, report).map(Some)
+            }
+            Err(why) if ranks > 1 => {
+                let why = why.to_string();
+                let why = why.lines().next().unwrap_or_default().trim_start_matches("error: ");
+                report.note(format!("left out: {ranks} ranks: {why}"));
+                Ok(None)
+            }
+            Err(why) => Err(why),
+        }
+    }
+
+    /// What these ranks do, which they have room for.
+    fn prepared(&self, points: [usize; 3]) -> Result<(Config, Decomposition)> {
+        let (weak, ranks) = (self.options.weak, self.comm.size());
+        let (config, decomposition) = if weak {
+            let decomposition = balanced(ranks);
+            let points = std::array::from_fn(|a| points[a] * decomposition.ranks[a]);
+            (config(self.options, points)?, decomposition)
+        } else {
+            let config = config(self.options, points)?;
+            let (decomposition, _) = decomposition(&config, ranks, self.setup.device.is_some())?;
+            (config, decomposition)
+        };
+        let block = decomposition.block(self.comm.rank(), config.grid.points);
+        match &self.setup.device {
+            Some(device) => check_device_memory(&config, &block, device)?,
+            None => check_memory(&config, &block, self.comm.local().1)?,
+        }
+        Ok((config, decomposition))
+    }
+
+    fn measure<P: Place>(
+        &self,
+        config: &Config,
+        decomposition: Decomposition,
+        report: &mut Report,
+    ) -> Result<Row> {
+        let Self { options, setup, comm, .. } = self;
+        let (common, solver) = (&options.common, options.method.list()[0]);
+        let block = decomposition.block(comm.rank(), config.grid.points);
+        let (len, size) = (block.len(), size_of::<P::Real>());
+        let place = P::at(setup, len, solver)?;
+        let own = P::at(setup, len, solver)?;
+        let backend = Ranks::new(own, (*comm).clone(), decomposition, &setup.compute)?;
+        let route = backend.route();
+        let mut simulation = Simulation::on(backend, config)?;
+        let (copier, mut beside) = (place.copier()?, Vec::new());
+        let mut pool = Pool::new(&place, len, FEWEST)?;
+        let mut copy = copies(&place, &***comm, &copier, &mut pool);
+        let before = simulation.backend().sent();
+        let mut sent = None;
+        let mut steps = |simulation: &mut Simulation<Ranks<P>>| {
+            by_phase(&***comm, common.repeats, || {
+                beside.push(copy()?);
+                comm.barrier();
+                let spent = simulation.backend().phases();
+                let start = Instant::now();
+                simulation.step(None)?;
+                let seconds = start.elapsed().as_secs_f64();
+                sent.get_or_insert(simulation.backend().sent());
+                Ok((simulation.backend().phases().since(&spent), seconds))
+            })
+        };
+        let (_, whole) = steps(&mut simulation)?;
+        simulation.backend().wait_for_phases(true);
+        let (phases, _) = steps(&mut simulation)?;
+        drop(copy);
+        let sent = busiest(&***comm, before, sent.unwrap_or(before));
+        drop(simulation);
+        let copy = Times::new(beside);
+        let copy = CopyReport::new(&copy, len, size);
+
+        let mut result = Spreading::new(decomposition.ranks, &whole, &phases, sent);
+        let rates = match self.given {
+            Some(rates) => rates.clone(),
+            None => {
+                let bench = Bench {
+                    place: &place,
+                    comm: &***comm,
+                    points: block.points,
+                    repeats: common.repeats,
+                };
+                let grid = Grid::periodic(block.points, &config.grid.domain);
+                let step = StepParts::<P::Real>::new(config, &grid);
+                let sweeps = step.right_hand_side.into_iter().flatten().collect();
+                let problem = Problem {
+                    family: &config.scheme.derivative,
+                    domain: &config.grid.domain,
+                    sweeps,
+                };
+                let cut = |axis: &Axis| decomposition.ranks[axis.index()] > 1;
+                let axes: Vec<Axis> = Axis::ALL.into_iter().filter(cut).collect();
+                bench.rates(&problem, &axes, route, report)?
+            }
+        };
+        match Work::new(config, config.grid.points, decomposition, None) {
+            Ok(work) => result.predict(&predict(&work, &rates, Network::Flat)),
+            Err(why) => report.note(format!("no prediction for {} ranks: {why}", comm.size())),
+        }
+        report.rates = Some(rates).filter(|_| comm.size() > 1);
+        let stages = config.time.integrator.stages();
+        let seconds = spread(&whole);
+        #[allow(clippy::cast_precision_loss, reason = "points of one rank")]
+        let each = 1e9 / (len * stages) as f64;
+        let stage = Spread { min: each * seconds.min, median: each * seconds.median };
+        let row = Row {
+            name: "step",
+            scheme: Some(config.scheme.derivative.name),
+            method: options.method.name(),
+            ns_per_point_stage: Some(stage),
+            spread: Some(result),
+            ..common.row(&place, block.points)
+        };
+        let mut row = row.timed(None, &whole, copy);
+        row.time_over_copy = stage.min / copy.ns_per_point.min;
+        Ok(row)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_double_up_to_all_of_them() {
+        assert_eq!(groups(1), [1]);
+        assert_eq!(groups(2), [1, 2]);
+        assert_eq!(groups(8), [1, 2, 4, 8]);
+        assert_eq!(groups(12), [1, 2, 4, 8, 12]);
+    }
+
+    #[test]
+    fn weak_scaling_exchanges_along_all_axes_from_eight_ranks_on() {
+        let cut = |ranks| balanced(ranks).ranks;
+        assert_eq!([1, 2, 4, 8].map(cut), [[1, 1, 1], [1, 1, 2], [1, 2, 2], [2, 2, 2]]);
+        assert_eq!([7, 12, 60].map(cut), [[1, 1, 7], [2, 2, 3], [3, 4, 5]]);
+    }
+}

@@ -1,0 +1,99 @@
+//! `kolmo bench` on several ranks: what it prints is whole and right. How fast anything is stays out of the tests.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{Job, job};
+
+/// The JSON of a bench on some ranks, which must be content.
+fn report(ranks: usize, arguments: &str) -> Value {
+    let Job { code, out, err } =
+        bench(ranks, &format!("{arguments} --repeats 2 --threads 1 --json"));
+    assert_eq!(code, Some(0), "{arguments}: {err}");
+    let report: Value = serde_json::from_str(&out).unwrap_or_else(|why| panic!("{why}: {out}"));
+    assert!(report["failures"].as_array().unwrap().is_empty());
+    report
+}
+
+fn bench(ranks: usize, arguments: &str) -> Job {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    command.arg("bench").args(arguments.split_whitespace());
+    job(ranks, &command)
+}
+
+fn rows(report: &Value) -> &Vec<Value> {
+    report["results"].as_array().unwrap()
+}
+
+#[test]
+fn every_method_is_measured_checked_and_counted() {
+    for ranks in [2, 3] {
+        let report = report(ranks, "comm --points 48x6x5 --axis x --operands 3 --backend cpu");
+        let methods: Vec<_> =
+            rows(&report).iter().map(|row| row["method"].as_str().unwrap()).collect();
+        assert_eq!(methods, ["neighbour", "pcr", "gather", "transpose", "chain"]);
+        for row in rows(&report) {
+            assert!(row["error"].as_f64().unwrap() < 1e-12, "{row}");
+            assert_eq!(row["decomposition"], serde_json::json!([ranks, 1, 1]));
+            let phases = &row["phase_seconds"];
+            for phase in ["local", "communicate"] {
+                assert!(phases[phase]["min"].as_f64().unwrap() > 0.0, "{row}");
+            }
+            let predicted = row["predicted_seconds"]["all"].as_f64().unwrap();
+            assert!(predicted > 0.0 && predicted.is_finite(), "{row}");
+        }
+        // One message to each neighbour, whatever the number of operands; both neighbours of two ranks are one.
+        assert_eq!(rows(&report)[0]["messages"], if ranks == 2 { 1 } else { 2 });
+        let messages = report["messages"].as_array().unwrap();
+        for name in ["ping-pong", "exchange"] {
+            let of_name = messages.iter().filter(|row| row["name"] == name);
+            let bytes: Vec<_> = of_name.map(|row| row["bytes"].as_u64().unwrap()).collect();
+            assert!(bytes.len() > 3 && bytes.is_sorted(), "{bytes:?}");
+        }
+        // What a model can be told.
+        let rates: kolmo::model::Rates = serde_json::from_value(report["rates"].clone()).unwrap();
+        assert_eq!(rates.check(), Ok(()));
+        assert!(rates.bandwidth > 0.0 && rates.staging.is_none());
+    }
+}
+
+#[test]
+fn a_method_that_cannot_is_left_out_with_a_sentence() {
+    let report = report(2, "comm --points 16x6x5 --axis x --backend cpu");
+    let methods: Vec<_> = rows(&report).iter().map(|row| row["method"].as_str().unwrap()).collect();
+    assert_eq!(methods, ["pcr", "gather", "transpose", "chain"]);
+    assert!(report["notes"].to_string().contains("left out: neighbour along x"), "{report}");
+}
+
+#[test]
+fn one_job_measures_steps_on_more_and_more_ranks() {
+    let weak = report(3, "step --weak --points 16 --backend cpu");
+    let of = |report: &Value, key: &str| -> Vec<Value> {
+        rows(report).iter().map(|row| row[key].clone()).collect()
+    };
+    assert_eq!(of(&weak, "ranks"), [1, 2, 3]);
+    assert_eq!(of(&weak, "points"), vec![serde_json::json!([16, 16, 16]); 3]);
+    assert_eq!(rows(&weak)[0]["messages"], 0);
+    for row in &rows(&weak)[1..] {
+        assert!(row["messages"].as_u64().unwrap() > 0 && row["efficiency"].is_number(), "{row}");
+        assert!(row["predicted_seconds"]["communicate"].is_number(), "{row}");
+    }
+    let strong = report(2, "step --strong --points 17x16x20 --backend opencl");
+    assert_eq!(of(&strong, "ranks"), [1, 2]);
+    assert_eq!(rows(&strong)[1]["points"], serde_json::json!([17, 16, 10]));
+}
+
+#[test]
+fn a_mistake_is_told_once_and_ends_all_ranks() {
+    for (arguments, sentence) in [
+        ("comm --points 4", "compact6 needs 5"),
+        ("step --weak --rates no-such-file", "no-such-file"),
+        ("comm --method crout", "the methods are all"),
+    ] {
+        let Job { code, out, err } = bench(2, arguments);
+        assert_ne!(code, Some(0), "{arguments}");
+        assert_eq!(err.matches(sentence).count(), 1, "{arguments}: {err}");
+        assert!(out.is_empty(), "{arguments}: {out}");
+    }
+}
