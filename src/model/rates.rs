@@ -84,7 +84,9 @@ impl Rates {
     /// # Errors
     /// Where the file cannot be read, lacks a rate, or has one that is not positive.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(Error::io(path))?;
+        let text = std::fs::read_to_string(path).map_err(|why| {
+            Error::Config(vec![format!("error: cannot read rates from {}: {why}", path.display())])
+        })?;
         let wrong = |what: String| Error::Format { path: path.to_path_buf(), what };
         let advice = "`kolmo bench comm --json` writes such a file";
         let value: serde_json::Value =

@@ -85,7 +85,8 @@ fn a_run_on_opencl_leaves_the_same_files_and_the_same_numbers() {
 fn every_shipped_input_runs() {
     let dir = tempfile::tempdir().unwrap();
     let configs = Path::new(ROOT).join("configs");
-    let inputs = names(&configs);
+    let inputs: Vec<String> =
+        names(&configs).into_iter().filter(|name| name.ends_with(".toml")).collect();
     assert!(inputs.len() >= 13, "{inputs:?}");
     for name in inputs {
         let input = configs.join(&name).display().to_string();
