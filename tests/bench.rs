@@ -261,7 +261,6 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
         ("step --weak --strong", "cannot be used with"),
         ("step --weak --points 40000 --backend cpu", "GiB"),
         ("step --weak --points 3", "3 points along x"),
-        ("step --weak --rates no-such-file", "no-such-file"),
         ("comm --method crout", "the methods are all, neighbour"),
         ("comm --operands 17", "1..=16"),
         ("comm --points 4", "compact6 needs 5"),

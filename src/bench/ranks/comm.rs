@@ -95,8 +95,13 @@ impl Size<'_> {
         let Self { setup, comm, points, config, axes, .. } = self;
         let len = points.iter().product();
         let place = P::at(setup, len, None)?;
-        let bench =
-            Bench { place: &place, comm: &***comm, points: *points, repeats: self.repeats() };
+        let bench = Bench {
+            setup,
+            place: &place,
+            comm: &***comm,
+            points: *points,
+            repeats: self.repeats(),
+        };
         let probe = P::at(setup, len, None)?;
         let along = Decomposition { ranks: [1, 1, comm.size()] };
         let route = Ranks::new(probe, (*comm).clone(), along, &setup.compute)?.route();

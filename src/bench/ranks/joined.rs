@@ -1,5 +1,7 @@
 //! The block of a sweep on a rank between two others, without the others.
 
+use std::ops::Range;
+
 use crate::backend::ranks::Joined;
 use crate::bench::place::Place;
 use crate::engine::distributed::{self, Layout, Method, Plan};
@@ -18,6 +20,8 @@ pub(super) struct Block<P: Place> {
     pub(super) planes: Vec<P::Field>,
     /// (stage, sums) in order.
     pub(super) combinations: Vec<(usize, P::Combination)>,
+    /// (stage, values) that come in messages.
+    pub(super) incoming: Vec<(usize, Range<usize>)>,
     /// Operators.
     pub(super) operands: usize,
     /// Values at the ends of operands that planes are made of.
@@ -65,7 +69,7 @@ impl<P: Place> Block<P> {
             of_ops.push((op, local, plan));
         }
         let lines: usize = points.iter().product::<usize>() / points[a];
-        let (mut planes, mut combinations) = (Vec::new(), Vec::new());
+        let (mut planes, mut combinations, mut incoming) = (Vec::new(), Vec::new(), Vec::new());
         for (number, stage) in applied.iter().enumerate() {
             let plan = |op: Op| of_ops.iter().filter(move |of| of.0 == op).map(|of| &of.2);
             let plans: Vec<&Plan> = stage.iter().flat_map(|(op, ..)| plan(*op)).collect();
@@ -73,8 +77,15 @@ impl<P: Place> Block<P> {
             let layout = Layout::new(&widths);
             planes.push(place.planes((layout.planes() * lines).max(1))?);
             for at in 0..plans[0].steps.len() {
-                if let Joined::Combine(sums) = Joined::new(&plans, &layout, at) {
-                    combinations.push((number, place.combination(lines, sums)?));
+                match Joined::new(&plans, &layout, at) {
+                    Joined::Combine(sums) => {
+                        combinations.push((number, place.combination(lines, sums)?));
+                    }
+                    Joined::Exchange(round) => {
+                        incoming.extend(round.receive.iter().map(|part| {
+                            (number, part.values.start * lines..part.values.end * lines)
+                        }))
+                    }
                 }
             }
         }
@@ -84,6 +95,7 @@ impl<P: Place> Block<P> {
             program,
             planes,
             combinations,
+            incoming,
             operands: applied.iter().map(Vec::len).sum(),
             packed: 0,
             corrected: 0,

@@ -7,11 +7,11 @@ use super::joined::{Block, line_of_blocks};
 use super::messages::{Ends, round as round_of};
 use crate::backend::ranks::{Deal, Route};
 use crate::bench::measure::{Times, interleaved, together};
-use crate::bench::place::Place;
+use crate::bench::place::{Place, Setup};
 use crate::bench::pool::{FEWEST, Pool, noise};
 use crate::cases::Domain;
 use crate::comm::Communicator;
-use crate::engine::{LineOperators, Sweep};
+use crate::engine::{LineOperators, Number, Sweep};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Grid};
 use crate::real::Real;
@@ -57,6 +57,7 @@ impl Problem<'_> {
 
 /// Where and how often it is measured.
 pub(super) struct Bench<'a, P: Place> {
+    pub(super) setup: &'a Setup,
     pub(super) place: &'a P,
     pub(super) comm: &'a dyn Communicator,
     /// Points of a rank.
@@ -212,7 +213,8 @@ impl<P: Place> Bench<'_, P> {
             let spent = place.within(|| {
                 let mut spent = [0.0; 5];
                 for (block, program) in blocks.iter_mut().zip(&programs) {
-                    let Block { program: joined, planes, combinations, message, .. } = block;
+                    let Block { program: joined, planes, combinations, incoming, message, .. } =
+                        block;
                     comm.barrier();
                     spent[0] += self.seconds(|| {
                         (0..planes.len())
@@ -225,6 +227,12 @@ impl<P: Place> Bench<'_, P> {
                         spent[1] +=
                             self.seconds(|| comm.wait(round_of(comm, at, *message * size, 0)))?;
                     }
+                    // As they come in a message, which leaves them in the caches.
+                    for (stage, values) in incoming {
+                        let came = vec![P::Real::of(1.0); values.len()];
+                        place.put(&mut planes[*stage], values.start, &came)?;
+                    }
+                    place.finish()?;
                     spent[2] += self.seconds(|| {
                         combinations
                             .iter()
@@ -284,10 +292,10 @@ impl<P: Place> Bench<'_, P> {
     /// Seconds an operand of packing next to nothing.
     #[allow(clippy::cast_precision_loss, reason = "a number of operands")]
     fn launch(&self, problem: &Problem<'_>, axes: &[Axis]) -> Result<f64> {
-        let place = self.place;
         let axis = axes.first().copied().unwrap_or(Axis::Z);
         let mut points = [1; 3];
         points[axis.index()] = self.points[axis.index()];
+        let place = &P::at(self.setup, points[axis.index()], None)?;
         let operators = problem.operators(line_of_blocks(points, axis));
         let (mut blocks, mut all) = (Vec::new(), Vec::new());
         for sweep in problem.along(axis) {
@@ -298,13 +306,16 @@ impl<P: Place> Bench<'_, P> {
         let operands: usize = blocks.iter().map(|block| block.operands).sum();
         let mut work = Work::new(place, points.iter().product(), &all)?;
         let (read, mut write) = work.fields();
-        let seconds = self.min(|| {
+        let tiny = || {
             for Block { program, planes, .. } in &mut blocks {
                 for stage in 0..planes.len() {
                     place.pack(program, stage, &read, &mut write, planes);
                 }
             }
-        })?;
-        Ok(seconds / operands as f64)
+        };
+        let nothing = Box::new(|| Ok(0.0));
+        let parts = vec![together(place, self.comm, tiny)];
+        let times = interleaved(self.repeats, nothing, parts)?.1;
+        Ok(times[0].min() / operands as f64)
     }
 }

@@ -207,6 +207,7 @@ impl Group<'_> {
             Some(rates) => rates.clone(),
             None => {
                 let bench = Bench {
+                    setup,
                     place: &place,
                     comm: &***comm,
                     points: block.points,
