@@ -46,16 +46,18 @@ where
     Run::start(backend, decomposition, config, directory, log)?.go(stop)
 }
 
-/// An initial state that the equations have no meaning for is a mistake of the input.
-fn impossible_start(error: Error) -> Error {
-    match error {
-        Error::Diverged { field, value, index: [i, j, k], .. } => Error::Config(vec![
-            format!("error: the initial state has {field} = {value} at point ({i}, {j}, {k})"),
-            "       change the parameters in [case], [gas] or the box".to_string(),
-            "1 error; nothing was run".to_string(),
-        ]),
-        other => other,
+/// An initial state that the equations have no meaning for is a mistake of the input, which all of `ranks` ranks know of.
+fn impossible_start(error: Error, ranks: usize) -> Error {
+    let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return error };
+    let mistake = Error::Config(vec![
+        format!("error: the initial state has {field} = {value} at point ({i}, {j}, {k})"),
+        "       change the parameters in [case], [gas] or the box".to_string(),
+        "1 error; nothing was run".to_string(),
+    ]);
+    if ranks == 1 {
+        return mistake;
     }
+    Error::Elsewhere { message: mistake.report(), exit_code: mistake.exit_code() }
 }
 
 pub(super) struct Run<'a, B: Backend> {
@@ -126,7 +128,9 @@ where
         log: impl Fn(&Path) -> Result<()>,
     ) -> Result<Self> {
         let start = Instant::now();
-        let mut simulation = Simulation::on(backend, config).map_err(impossible_start)?;
+        let ranks = backend.comm().size();
+        let mut simulation =
+            Simulation::on(backend, config).map_err(|error| impossible_start(error, ranks))?;
         let preparation = start.elapsed().as_secs_f64();
         simulation.phases.0.insert("kernels and initial state", preparation);
         let comm = simulation.backend().comm();
