@@ -290,9 +290,10 @@ fn a_start_without_a_meaning_is_refused_on_all_ranks_and_writes_nothing() {
     let run = dir.path().join("run");
     let config = config("taylor-green", [12, 12, 12], &["case.mach=2"]);
     for ending in spread_run::<f64>(&config, [2, 1, 2], &run, going) {
-        let told = ending.unwrap_err();
-        assert!(told.exit_code() == 2 && told.is_everywhere(), "{told:?}");
-        assert!(told.to_string().contains("the initial state has pressure = -"), "{told}");
+        let error = ending.unwrap_err();
+        assert!(error.is_everywhere() && error.exit_code() == 2);
+        let text = error.report();
+        assert!(text.starts_with("error: the initial state has pressure = -"), "{text}");
     }
     assert!(!run.exists());
 }

@@ -46,18 +46,18 @@ where
     Run::start(backend, decomposition, config, directory, log)?.go(stop)
 }
 
-/// An initial state that the equations have no meaning for is a mistake of the input. All `ranks` ranks know of it.
+/// An initial state that the equations have no meaning for is a mistake of the input, which all of `ranks` ranks know of.
 fn impossible_start(error: Error, ranks: usize) -> Error {
     let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return error };
-    let refusal = Error::Config(vec![
+    let mistake = Error::Config(vec![
         format!("error: the initial state has {field} = {value} at point ({i}, {j}, {k})"),
         "       change the parameters in [case], [gas] or the box".to_string(),
         "1 error; nothing was run".to_string(),
     ]);
-    match ranks {
-        1 => refusal,
-        _ => Error::Elsewhere { message: refusal.to_string(), exit_code: refusal.exit_code() },
+    if ranks == 1 {
+        return mistake;
     }
+    Error::Elsewhere { message: mistake.report(), exit_code: mistake.exit_code() }
 }
 
 pub(super) struct Run<'a, B: Backend> {
@@ -129,8 +129,8 @@ where
     ) -> Result<Self> {
         let start = Instant::now();
         let ranks = backend.comm().size();
-        let simulation = Simulation::on(backend, config);
-        let mut simulation = simulation.map_err(|error| impossible_start(error, ranks))?;
+        let mut simulation =
+            Simulation::on(backend, config).map_err(|error| impossible_start(error, ranks))?;
         let preparation = start.elapsed().as_secs_f64();
         simulation.phases.0.insert("kernels and initial state", preparation);
         let comm = simulation.backend().comm();

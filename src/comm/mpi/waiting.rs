@@ -9,8 +9,9 @@ use mpi::ffi::{self, MPI_Request};
 
 use crate::comm::Request;
 
-/// Between two looks of a rank that naps.
-const NAP: Duration = Duration::from_micros(20);
+/// First and longest nap between two looks. Each is twice the one before: a rank waits little longer than it must, and many
+/// that wait long leave the cores alone.
+const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
 
 /// Libraries look without end whether something has come. Where ranks are more than cores, that takes the time of the rank
 /// that is to send it, and a message takes as long as the system lets a process run: milliseconds.
@@ -35,13 +36,15 @@ impl Waiting {
             return;
         }
         let mut done: c_int = 0;
+        let [mut nap, longest] = NAPS;
         loop {
             // SAFETY: as above.
             unsafe { ffi::MPI_Testall(count, all, &raw mut done, ffi::RSMPI_STATUSES_IGNORE) };
             if done != 0 {
                 return;
             }
-            thread::sleep(NAP);
+            thread::sleep(nap);
+            nap = longest.min(2 * nap);
         }
     }
 
