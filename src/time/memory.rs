@@ -100,8 +100,10 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_counted_for_all_ranks_of_a_machine() {
         let points = [1 << 14, 1 << 14, 1 << 10];
-        let input = format!("[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n");
-        let Ok(config) = crate::config::parse(&input, "test", &[]) else { unreachable!("valid") };
+        let input = format!(
+            "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
+        );
+        let config = crate::config::parse(&input, "test", &[]).unwrap();
         let block = Block { start: [0; 3], points };
         let told = |ranks| check_memory(&config, &block, ranks).err().map(|e| e.to_string());
         let one = told(1).unwrap_or_default();
