@@ -16,7 +16,7 @@ use crate::model::Rates;
 #[derive(Debug, Serialize)]
 pub struct Report {
     machine: MachineReport,
-    copy: CopyReport,
+    pub(super) copy: CopyReport,
     pub(super) results: Vec<Row>,
     /// Of messages between ranks.
     #[serde(skip_serializing_if = "Vec::is_empty")]

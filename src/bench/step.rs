@@ -135,7 +135,7 @@ fn size<P: Place>(
 }
 
 /// [`WORDS`], where they were counted for such a configuration.
-fn words(config: &Config) -> Option<usize> {
+pub(super) fn words(config: &Config) -> Option<usize> {
     let low_storage = matches!(config.time.integrator.form, Form::LowStorage { .. });
     let counted = low_storage
         && config.case.flow().is_some()

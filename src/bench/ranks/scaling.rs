@@ -13,7 +13,7 @@ use crate::bench::measure::Times;
 use crate::bench::output::{CopyReport, Report, Row, Spread, shape};
 use crate::bench::place::{Place, Setup};
 use crate::bench::pool::{FEWEST, Pool};
-use crate::bench::step::config;
+use crate::bench::step::{config, words};
 use crate::comm::{Communicator, agree};
 use crate::config::Config;
 use crate::error::Result;
@@ -244,7 +244,9 @@ impl Group<'_> {
             spread: Some(result),
             ..common.row(&place, block.points)
         };
-        let mut row = row.timed(None, &whole, copy);
+        let bytes = words(config).map(|words| words * size * stages);
+        let mut row = row.timed(bytes, &whole, copy);
+        report.copy = copy;
         row.time_over_copy = stage.min / copy.ns_per_point.min;
         Ok(row)
     }
