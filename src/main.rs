@@ -255,6 +255,12 @@ fn prepared(typed: &Typed, overwrite: bool, rank: usize) -> Result<Config> {
 /// A signal sets `stop`; the second ends the program at once.
 fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
     for signal in [SIGINT, SIGTERM] {
+        // Network libraries of MPI leave handlers that end the process, and what is added is called beside them.
+        #[cfg(unix)]
+        // SAFETY: no handler is called any more that was there before, and none of ours was.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+        }
         let watch = signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
             .and_then(|_| signal_hook::flag::register(signal, stop.clone()));
         watch.map_err(Error::io("signal handler"))?;

@@ -284,7 +284,10 @@ fn a_signal_to_the_launcher_stops_all() {
     wait_for_rows(&run, 3);
     signal(running.id.try_into().unwrap(), libc::SIGINT);
     let job = running.end(LIMIT);
-    assert_ne!(job.code, Some(0), "{}", job.err);
+    // MPICH's passes it on, waits, and tells of no code; Open MPI's gives the ranks little time.
+    if job.code == Some(0) {
+        stopped(&run);
+    }
     assert!(rows(&run) >= 3);
     assert!(fs::read_to_string(run.join("series.csv")).unwrap().ends_with('\n'));
 }

@@ -40,7 +40,7 @@ pub struct Ranks<B: Blocks> {
     comm: Arc<dyn Communicator>,
     decomposition: Decomposition,
     /// The ranks along the lines of each axis that go through this one.
-    lines: [Box<dyn Communicator>; 3],
+    lines: [Arc<dyn Communicator>; 3],
     method: Option<Method>,
     route: Route,
     clock: Clock,
@@ -75,8 +75,15 @@ impl<B: Blocks> Ranks<B> {
         assert_eq!(decomposition.size(), comm.size(), "ranks and blocks");
         let [i, j, k] = decomposition.position(comm.rank());
         let [px, py, _] = decomposition.ranks;
-        let lines =
-            [comm.split(j + py * k, i), comm.split(i + px * k, j), comm.split(i + px * j, k)];
+        // Axes that are not split, and the only one that is, need no group of their own.
+        let group = |axis: usize, color: usize, key: usize| -> Arc<dyn Communicator> {
+            match decomposition.ranks[axis] {
+                1 => Arc::new(Solo),
+                ranks if ranks == comm.size() => comm.clone(),
+                _ => comm.split(color, key).into(),
+            }
+        };
+        let lines = [group(0, j + py * k, i), group(1, i + px * k, j), group(2, i + px * j, k)];
         let route = Route::find(&inner, &*comm, compute.device_aware)?;
         Ok(Self {
             inner,
@@ -106,7 +113,7 @@ impl<B: Blocks> Ranks<B> {
         self.route
     }
 
-    /// What this rank sent along the axes so far.
+    /// What this rank sent along the axes so far; where one axis alone is split, all that it sent in the group.
     pub fn sent(&self) -> Sent {
         let along = self.lines.iter().map(|line| line.sent());
         along.fold(Sent::default(), |all, line| Sent {

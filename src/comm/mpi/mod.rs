@@ -38,6 +38,8 @@ pub(super) struct Mpi {
     group: MPI_Comm,
     rank: usize,
     size: usize,
+    /// The same for all ranks of a host, and for no others.
+    host: u64,
     local: (usize, usize),
     waiting: Waiting,
     sent: Counter,
@@ -60,27 +62,30 @@ impl Mpi {
             let what = format!("{} takes calls from one thread only", library());
             return Err(refusal(&what, "Kolmo needs a library that was built with threads"));
         }
+        let _calling = calling();
         // SAFETY: a constant of the library.
-        let mut world = Self::of(unsafe { ffi::RSMPI_COMM_WORLD });
-        world.universe = Some(universe);
-        Ok(world)
+        let group = unsafe { ffi::RSMPI_COMM_WORLD };
+        let (rank, size) = place(group);
+        let (host, local) = neighbours(group, rank);
+        let (waiting, sent) = (Waiting::among(local.1), Counter::default());
+        Ok(Self { group, rank, size, host, local, waiting, sent, universe: Some(universe) })
     }
 
-    /// Collective.
-    fn of(group: MPI_Comm) -> Self {
-        let _calling = calling();
+    /// The new group of some ranks of this one. Collective in the new one.
+    fn part(&self, group: MPI_Comm) -> Self {
         let (rank, size) = place(group);
-        // SAFETY: pointers to values that outlive the calls; the group of this host is freed once.
-        let local = unsafe {
-            let mut host = ffi::RSMPI_COMM_NULL;
-            let (kind, info) = (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL);
-            ffi::MPI_Comm_split_type(group, kind, 0, info, &raw mut host);
-            let local = place(host);
-            ffi::MPI_Comm_free(&raw mut host);
-            local
-        };
-        let waiting = Waiting::among(local.1);
-        Self { group, rank, size, local, waiting, sent: Counter::default(), universe: None }
+        let mut hosts = vec![0_u64; size];
+        // SAFETY: one value is there, and room for that of every rank.
+        self.waiting.until_done(|request| unsafe {
+            let (own, all) = ((&raw const self.host).cast(), hosts.as_mut_ptr().cast());
+            let kind = ffi::RSMPI_UINT64_T;
+            ffi::MPI_Iallgather(own, 1, kind, all, 1, kind, group, request);
+        });
+        let here = |ranks: &[u64]| ranks.iter().filter(|&&host| host == self.host).count();
+        let local = (here(&hosts[..rank]), here(&hosts));
+        // Of a part of the ranks a host may seem to have few.
+        let (host, waiting, sent) = (self.host, self.waiting, Counter::default());
+        Self { group, rank, size, host, local, waiting, sent, universe: None }
     }
 
     fn count(&self, bytes: usize, to: usize) {
@@ -339,19 +344,14 @@ impl Communicator for Mpi {
     }
 
     fn split(&self, color: usize, key: usize) -> Box<dyn Communicator> {
-        let group = {
-            let _calling = calling();
-            // SAFETY: a pointer to a value that outlives the call.
-            unsafe {
-                let mut group = ffi::RSMPI_COMM_NULL;
-                ffi::MPI_Comm_split(self.group, int(color), int(key), &raw mut group);
-                group
-            }
+        let _calling = calling();
+        // SAFETY: a pointer to a value that outlives the call.
+        let group = unsafe {
+            let mut group = ffi::RSMPI_COMM_NULL;
+            ffi::MPI_Comm_split(self.group, int(color), int(key), &raw mut group);
+            group
         };
-        // Of a part of the ranks a host may seem to have few.
-        let mut group = Self::of(group);
-        group.waiting = self.waiting;
-        Box::new(group)
+        Box::new(self.part(group))
     }
 
     fn sent(&self) -> Sent {
@@ -412,6 +412,22 @@ fn place(group: MPI_Comm) -> (usize, usize) {
         ffi::MPI_Comm_size(group, &raw mut size);
     }
     (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1))
+}
+
+/// What tells the host of rank `rank` of the world from others, and (this rank among, number of) the ranks there.
+fn neighbours(world: MPI_Comm, rank: usize) -> (u64, (usize, usize)) {
+    let mut host = rank as u64;
+    // SAFETY: pointers to values that outlive the calls; the group of this host is freed once.
+    let local = unsafe {
+        let mut group = ffi::RSMPI_COMM_NULL;
+        let (kind, info) = (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL);
+        ffi::MPI_Comm_split_type(world, kind, 0, info, &raw mut group);
+        ffi::MPI_Bcast((&raw mut host).cast(), 1, ffi::RSMPI_UINT64_T, 0, group);
+        let local = place(group);
+        ffi::MPI_Comm_free(&raw mut group);
+        local
+    };
+    (host, local)
 }
 
 /// Ranks, counts and colours are given to MPI in 32 bits.
