@@ -15,7 +15,7 @@
 //! ```
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Add, Mul, Neg, Sub};
 
 /// What an operator of a sweep computes.
@@ -227,6 +227,22 @@ impl Sweep {
             _ => 0,
         };
         self.operations.iter().map(written).max().unwrap_or(0)
+    }
+
+    /// Values a point that it reads and writes, operators apart: each field that it reads once, each that it writes once, and
+    /// once more where it adds to what is there.
+    pub fn words(&self) -> usize {
+        let mut touched = BTreeSet::new();
+        for operation in &self.operations {
+            match operation {
+                Operation::Read { slot, .. } => drop(touched.insert((0, *slot))),
+                Operation::Previous { slot, .. } => drop(touched.insert((1, *slot))),
+                Operation::Add { slot, .. } => touched.extend([(1, *slot), (2, *slot)]),
+                Operation::Store { slot, .. } => drop(touched.insert((2, *slot))),
+                Operation::Apply { .. } | Operation::Let { .. } => {}
+            }
+        }
+        touched.len()
     }
 
     /// Fields that it takes to keep what every operator makes, and the products that operators are applied to: what a

@@ -2,7 +2,7 @@
 //!
 //! A message costs as LogGP says (Alexandrov, Ionescu, Schauser and Scheiman 1995): o on the rank for every message sent or
 //! received, L on its way, and its bytes over the bandwidth, which all messages that leave a rank share, and all that come
-//! to it.
+//! to it; a rank that sends only, or receives only, has a bandwidth of its own.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -19,6 +19,45 @@ pub(super) struct Spent {
     pub(super) reduced: f64,
 }
 
+impl Spent {
+    pub(super) fn plus(self, other: Self) -> Self {
+        self.with(other, |a, b| a + b)
+    }
+
+    pub(super) fn times(self, factor: f64) -> Self {
+        self.with(self, |a, _| factor * a)
+    }
+
+    fn most(self, other: Self) -> Self {
+        self.with(other, f64::max)
+    }
+
+    fn with(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
+        Self {
+            local: of(self.local, other.local),
+            pack: of(self.pack, other.pack),
+            reduced: of(self.reduced, other.reduced),
+        }
+    }
+
+    pub(super) fn all(self) -> f64 {
+        self.local + self.pack + self.reduced
+    }
+}
+
+/// How the ranks of a line end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ended {
+    /// When the last one does.
+    pub(super) at: f64,
+    /// What that one spent.
+    pub(super) last: Spent,
+    /// The most that any rank spent on each.
+    pub(super) most: Spent,
+    /// The longest time, from the start of the line, that a rank did nothing of that.
+    pub(super) waited: f64,
+}
+
 /// The ranks on a line, while they work.
 pub(super) struct Line<'a> {
     rates: &'a Rates,
@@ -30,6 +69,7 @@ pub(super) struct Line<'a> {
     positions: &'a [Vec<Stage>],
     /// Whether all ranks send at the same time in every round, not just the first.
     all_at_once: bool,
+    start: f64,
     ranks: Vec<Rank>,
     /// On their way: (at the receiver's link, seconds on it), by sender and receiver.
     underway: HashMap<(usize, usize), VecDeque<(f64, f64)>>,
@@ -81,6 +121,7 @@ impl<'a> Line<'a> {
             lengths,
             positions,
             all_at_once: matches!(method, Method::Neighbour | Method::Pcr),
+            start,
             ranks: vec![rank; lengths.len()],
             underway: HashMap::new(),
         }
@@ -96,8 +137,8 @@ impl<'a> Line<'a> {
         [self.last(), links.fold(0.0, f64::max)]
     }
 
-    /// To the end, where no rank goes on before `start`. Returns when the last one ends, and what that one spent.
-    pub(super) fn finish(&mut self, start: f64) -> (f64, Spent) {
+    /// To the end, where no rank goes on before `start`.
+    pub(super) fn finish(&mut self, start: f64) -> Ended {
         for rank in &mut self.ranks {
             rank.clock = rank.clock.max(start);
         }
@@ -109,7 +150,13 @@ impl<'a> Line<'a> {
         }
         assert!(self.ranks.iter().all(|rank| rank.done), "every message that is awaited is sent");
         let last = self.ranks.iter().max_by(|a, b| a.clock.total_cmp(&b.clock));
-        last.map_or((start, Spent::default()), |rank| (rank.clock, rank.spent))
+        let waited = |rank: &Rank| rank.clock - self.start - rank.spent.all();
+        Ended {
+            at: self.last(),
+            last: last.map(|rank| rank.spent).unwrap_or_default(),
+            most: self.ranks.iter().fold(Spent::default(), |most, rank| most.most(rank.spent)),
+            waited: self.ranks.iter().map(waited).fold(0.0, f64::max),
+        }
     }
 
     fn last(&self) -> f64 {
@@ -177,18 +224,33 @@ impl<'a> Line<'a> {
         planes as f64 * self.across * self.value
     }
 
+    /// Of a rank that sends and receives so many messages at once, in the first round of a stage or later.
+    fn bandwidth(&self, first: bool, sends: usize, receives: usize) -> f64 {
+        match (first, sends > 0 && receives > 0) {
+            (true, _) => self.rates.bandwidth,
+            (false, true) => self.rates.again,
+            (false, false) => self.rates.one_way,
+        }
+    }
+
+    /// Whether the present step of a rank is the first round of messages of its stage.
+    fn is_first(&self, at: usize) -> bool {
+        let Rank { stage, step, .. } = self.ranks[at];
+        let before = &self.positions[at][stage].steps[..step];
+        !before.iter().any(|step| matches!(step, Step::Exchange { .. }))
+    }
+
     fn staged(&self, bytes: f64) -> f64 {
         self.rates.staging.map_or(0.0, |rate| bytes / rate)
     }
 
     /// Post the messages of the present step.
     fn post(&mut self, at: usize, send: &[(usize, usize)], receives: usize) {
-        let Rank { stage, step, .. } = self.ranks[at];
-        let before = &self.positions[at][stage].steps[..step];
-        let first = !before.iter().any(|step| matches!(step, Step::Exchange { .. }));
+        let first = self.is_first(at);
         // In later rounds of `gather` and `chain` few ranks send at the same time.
         let together = first || self.all_at_once;
-        let Rates { latency, overhead, bandwidth, progress, .. } = *self.rates;
+        let Rates { latency, overhead, progress, .. } = *self.rates;
+        let bandwidth = self.bandwidth(first, send.len(), receives);
         let all: f64 = send.iter().map(|(_, planes)| self.bytes(*planes)).sum();
         let busy = overhead * (send.len() + receives) as f64 + self.staged(all);
         self.ranks[at].clock += busy;
@@ -233,7 +295,8 @@ impl<'a> Line<'a> {
         }
         let bytes = |list: &[(usize, usize)]| list.iter().map(|(_, n)| self.bytes(*n)).sum::<f64>();
         let (out, inwards) = (bytes(send), bytes(receive));
-        let waited = (1.0 - self.rates.progress) * out.max(inwards) / self.rates.bandwidth;
+        let bandwidth = self.bandwidth(self.is_first(at), send.len(), receive.len());
+        let waited = (1.0 - self.rates.progress) * out.max(inwards) / bandwidth;
         let waited = waited + self.staged(inwards);
         let rank = &mut self.ranks[at];
         if !send.is_empty() {

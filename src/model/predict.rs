@@ -1,9 +1,10 @@
 //! From counted work and rates to seconds.
 
-use super::line::{Line, Spent};
+use super::line::{Ended, Line, Spent};
 use super::network::{Network, Paths};
 use super::sweeping::Lines;
 use super::{Rates, Sweeping, Work};
+use crate::backend::ranks::PhaseTimes;
 
 /// A step on the rank that ends last, in seconds unless said otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
@@ -20,6 +21,9 @@ pub struct Prediction {
     pub exposed: f64,
     /// Matrices between messages: `Phase::Reduced`.
     pub reduced: f64,
+    /// All phases, each on the rank that takes longest in it, with nothing else to do while messages are under way.
+    #[serde(skip)]
+    pub slowest: PhaseTimes,
     /// Work point by point outside of sweeps.
     pub pointwise: f64,
     /// Reductions over all ranks.
@@ -62,11 +66,9 @@ pub fn predict(work: &Work, rates: &Rates, network: Network) -> Prediction {
     let pointwise = (work.words * work.value * block.len()) as f64 / rates.copy;
     // A tree of messages up and down: log₂ P of them.
     let reductions = work.reductions as f64 * rates.reduction * (ranks as f64).log2();
-    let Spent { local, pack, reduced } = seconds.spent;
-    let waited = |seconds: &Seconds| {
-        let Spent { local, pack, reduced } = seconds.spent;
-        (seconds.all - local - pack - reduced).max(0.0)
-    };
+    let Spent { local, pack, reduced } = seconds.last;
+    let waited = |seconds: &Seconds| (seconds.all - seconds.last.all()).max(0.0);
+    let most = alone.most;
     Prediction {
         step_seconds: seconds.all + pointwise + reductions,
         local,
@@ -74,6 +76,7 @@ pub fn predict(work: &Work, rates: &Rates, network: Network) -> Prediction {
         communicate: waited(&alone),
         exposed: waited(&seconds),
         reduced,
+        slowest: PhaseTimes([most.local, most.pack, alone.waited, most.reduced]),
         pointwise,
         reductions,
         bytes,
@@ -87,28 +90,38 @@ fn busiest(work: &Work) -> usize {
     work.decomposition.rank(work.decomposition.ranks.map(|ranks| ranks / 2))
 }
 
-/// Elapsed, and what it was spent on.
+/// Elapsed, and what it was spent on: by the ranks that end last, and by those that spend most.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seconds {
     all: f64,
-    spent: Spent,
+    last: Spent,
+    most: Spent,
+    /// The longest waits, where nothing is hidden.
+    waited: f64,
 }
 
 impl Seconds {
+    /// Of all ranks alike.
+    fn alike(spent: Spent, waited: f64) -> Self {
+        Self { all: spent.all() + waited, last: spent, most: spent, waited }
+    }
+
     fn plus(self, other: Self) -> Self {
-        let [a, b] = [self.spent, other.spent];
-        let spent = Spent {
-            local: a.local + b.local,
-            pack: a.pack + b.pack,
-            reduced: a.reduced + b.reduced,
-        };
-        Self { all: self.all + other.all, spent }
+        Self {
+            all: self.all + other.all,
+            last: self.last.plus(other.last),
+            most: self.most.plus(other.most),
+            waited: self.waited + other.waited,
+        }
     }
 
     fn times(self, factor: f64) -> Self {
-        let Spent { local, pack, reduced } = self.spent;
-        let spent = Spent { local: factor * local, pack: factor * pack, reduced: factor * reduced };
-        Self { all: factor * self.all, spent }
+        Self {
+            all: factor * self.all,
+            last: self.last.times(factor),
+            most: self.most.times(factor),
+            waited: factor * self.waited,
+        }
     }
 }
 
@@ -146,15 +159,14 @@ impl Together<'_> {
         }
         for sweeping in list {
             if matches!(sweeping.lines, Lines::Whole) {
-                let seconds = self.sweep(sweeping);
-                total.all += seconds;
-                total.spent.local += seconds;
+                let spent = Spent { local: self.sweep(sweeping), ..Spent::default() };
+                total = total.plus(Seconds::alike(spent, 0.0));
             }
         }
         for sweeping in list {
             match &sweeping.lines {
-                Lines::Transposed(transfers) => {
-                    total = total.plus(self.transposed(sweeping, transfers));
+                Lines::Transposed { transfers, words } => {
+                    total = total.plus(self.transposed(sweeping, transfers, *words));
                 }
                 Lines::Blocks { .. } if self.hidden => self.end(begun.remove(0), &mut total),
                 _ => {}
@@ -164,8 +176,8 @@ impl Together<'_> {
     }
 
     fn end(&self, mut line: Line, total: &mut Seconds) {
-        let (end, spent) = line.finish(total.all);
-        *total = total.plus(Seconds { all: end - total.all, spent });
+        let Ended { at, last, most, waited } = line.finish(total.all);
+        *total = total.plus(Seconds { all: at - total.all, last, most, waited });
     }
 
     fn paths(&self, sweeping: &Sweeping) -> Paths {
@@ -184,8 +196,8 @@ impl Together<'_> {
         sweeping.operands as f64 * (self.rates.sweep * points + self.rates.launch)
     }
 
-    fn transposed(&self, sweeping: &Sweeping, transfers: &[usize]) -> Seconds {
-        let Rates { latency, overhead, bandwidth, deal, launch, staging, .. } = *self.rates;
+    fn transposed(&self, sweeping: &Sweeping, transfers: &[usize], words: usize) -> Seconds {
+        let Rates { latency, overhead, all_to_all, deal, launch, staging, .. } = *self.rates;
         let block = self.work.decomposition.block(0, self.work.points);
         let paths = self.paths(sweeping);
         let parts = sweeping.lengths.len() as f64;
@@ -201,12 +213,11 @@ impl Together<'_> {
             let one = 2.0 * (parts - 1.0) * overhead
                 + latency
                 + paths.farthest()
-                + leaving / bandwidth * paths.all_to_all()
+                + leaving / all_to_all * paths.all_to_all()
                 + staged;
             waited += 2.0 * one;
         }
-        let local = self.sweep(sweeping);
-        let spent = Spent { local, pack, reduced: 0.0 };
-        Seconds { all: local + pack + waited, spent }
+        let local = self.sweep(sweeping) + words as f64 * field / self.rates.copy;
+        Seconds::alike(Spent { local, pack, reduced: 0.0 }, waited)
     }
 }

@@ -22,11 +22,18 @@ pub struct Rates {
     /// Bytes a second that leave a rank, and at the same time enter it, in long messages to two neighbours, all ranks
     /// exchanging at once. 1/G of LogGP.
     pub bandwidth: f64,
+    /// The same in rounds right behind another one: more where cores copy messages, which finds them in the caches then.
+    pub again: f64,
+    /// Bytes a second of long messages, in such rounds, that leave a rank to which none comes meanwhile: more where cores
+    /// copy what is sent and what comes, the same where links carry both ways at once.
+    pub one_way: f64,
+    /// Bytes a second that leave a rank in an all-to-all of its block.
+    pub all_to_all: f64,
     /// Bytes a second between the memory of a device and that of its host, where messages go through the latter; nothing
     /// where they do not.
     #[serde(default)]
     pub staging: Option<f64>,
-    /// Bytes a second, read plus written, of a copy of large arrays: formulas point by point run at this rate.
+    /// Bytes a second, read plus written, of fields copied to others: formulas point by point run at this rate.
     pub copy: f64,
     /// Seconds a point and operand of a sweep over whole lines: the time of all sweeps of a right-hand side, gradients
     /// included, on one rank (fields read and written, operands formed, lines solved, terms added), over its points and its
@@ -37,7 +44,7 @@ pub struct Rates {
     pub correct: f64,
     /// Bytes a second of the points at the ends of operands, each counted once: 2 x reach x lines x operands values.
     pub pack: f64,
-    /// Bytes a second of the planes that the matrices between messages read and write: (terms + 1) values a sum and line.
+    /// Bytes a second of the planes that the matrices between messages read and make, each once between two rounds.
     pub combine: f64,
     /// Bytes a second, read plus written, of lines dealt out and collected (`transpose` only).
     pub deal: f64,
@@ -64,6 +71,9 @@ impl Rates {
             latency: 4e-6,
             overhead: 1e-6,
             bandwidth: 50e9,
+            again: 50e9,
+            one_way: 50e9,
+            all_to_all: 50e9,
             staging: None,
             copy: 4.3e12,
             // 312 words a point for the 63 operands of a right-hand side (`docs/performance.md`).
@@ -99,11 +109,14 @@ impl Rates {
     }
 
     /// Every rate with its name, in the order of the documentation.
-    pub fn named(&mut self) -> [(&'static str, &mut f64); 12] {
+    pub fn named(&mut self) -> [(&'static str, &mut f64); 15] {
         [
             ("latency", &mut self.latency),
             ("overhead", &mut self.overhead),
             ("bandwidth", &mut self.bandwidth),
+            ("again", &mut self.again),
+            ("one_way", &mut self.one_way),
+            ("all_to_all", &mut self.all_to_all),
             ("copy", &mut self.copy),
             ("sweep", &mut self.sweep),
             ("correct", &mut self.correct),
@@ -124,7 +137,8 @@ impl Rates {
         let all = rates.named().into_iter().chain([("staging", &mut staging)]);
         for (name, value) in all {
             let divides =
-                ["bandwidth", "copy", "pack", "combine", "deal", "staging"].contains(&name);
+                !["latency", "overhead", "sweep", "correct", "launch", "reduction", "progress"]
+                    .contains(&name);
             if !value.is_finite() || *value < 0.0 || (divides && *value == 0.0) {
                 let allowed = if divides { "more than 0" } else { "0 or more" };
                 return Err(format!("`{name}` is {value}; it must be {allowed}"));

@@ -1,6 +1,8 @@
 //! One sweep along one axis, in numbers: of the very plans that ranks carry out.
 
-use crate::backend::ranks::{Deal, Joined, Part};
+use std::collections::BTreeSet;
+
+use crate::backend::ranks::{Deal, Joined, Part, Sum};
 use crate::comm::Sent;
 use crate::engine::distributed::{self, Ends, Layout, Method, Parts, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
@@ -32,8 +34,13 @@ pub enum Lines {
         /// What the rank at each position along the axis does: its stages, one after another.
         positions: Vec<Vec<Stage>>,
     },
-    /// They are made whole: for every transfer there and back, the operands that travel together.
-    Transposed(Vec<usize>),
+    /// They are made whole.
+    Transposed {
+        /// For every transfer there and back, the operands that travel together.
+        transfers: Vec<usize>,
+        /// Fields read and written point by point: where products are made, and results go where they belong.
+        words: usize,
+    },
 }
 
 /// Operators that do not depend on each other, on one rank, counted for one line.
@@ -52,7 +59,7 @@ pub struct Stage {
 /// A step from the planes packed to the inflow.
 #[derive(Clone, Debug)]
 pub enum Step {
-    /// Sums of planes, which read and write so many.
+    /// Sums of planes, which read and write so many in memory.
     Combine(usize),
     /// One round of messages.
     Exchange {
@@ -89,12 +96,20 @@ impl Sweeping {
         }
         let (method, _) = distributed::settle(asked, axis, &ops, operators, &lengths);
         if method == Method::Transpose {
+            let parts = Parts::of(sweep);
             let mut transfers = Vec::new();
-            for stage in &Parts::of(sweep).stages {
+            let mut words = parts.last.words();
+            for stage in &parts.stages {
+                words += stage.products.words();
                 let count = |op: &Op| stage.applied.iter().filter(|(other, _)| other == op).count();
                 transfers.extend(ops.iter().map(count).filter(|count| *count > 0));
             }
-            return Ok(Self { axis, lengths, operands, lines: Lines::Transposed(transfers) });
+            return Ok(Self {
+                axis,
+                lengths,
+                operands,
+                lines: Lines::Transposed { transfers, words },
+            });
         }
         let stages: Vec<Vec<Op>> =
             applied.iter().map(|stage| stage.iter().map(|(op, ..)| *op).collect()).collect();
@@ -133,7 +148,7 @@ impl Sweeping {
                     }
                 }
             }
-            Lines::Transposed(transfers) => {
+            Lines::Transposed { transfers, .. } => {
                 for &fields in transfers {
                     let (points, parts) = (block.points, self.lengths.len());
                     let deal = Deal { points, axis: self.axis, parts, fields };
@@ -178,10 +193,8 @@ impl Stage {
         let plans: Vec<&Plan> = ops.iter().map(|op| &of(op).2).collect();
         let widths: Vec<_> = plans.iter().map(|plan| plan.widths.clone()).collect();
         let layout = Layout::new(&widths);
-        let step = |at: usize| match Joined::new(&plans, &layout, at) {
-            Joined::Combine(sums) => {
-                Step::Combine(sums.iter().map(|(_, terms)| 1 + terms.len()).sum())
-            }
+        let step = |step| match step {
+            Joined::Combine(sums) => Step::Combine(sums.iter().map(|list| touched(list)).sum()),
             Joined::Exchange(round) => {
                 let planes = |parts: &[Part]| {
                     parts.iter().map(|part| (part.peer, part.values.len())).collect()
@@ -193,7 +206,18 @@ impl Stage {
             operands: ops.len(),
             packed: ops.iter().map(|op| of(op).1.packed).sum(),
             corrected: ops.iter().map(|op| of(op).1.corrected).sum(),
-            steps: (0..plans[0].steps.len()).map(step).collect(),
+            steps: Joined::steps(&plans, &layout).into_iter().map(step).collect(),
         }
     }
+}
+
+/// Planes that sums, taken one after another, read from memory or write there.
+fn touched(sums: &[Sum]) -> usize {
+    let (mut made, mut read) = (BTreeSet::new(), BTreeSet::new());
+    for (to, terms) in sums {
+        let planes = terms.iter().map(|(plane, _)| *plane);
+        read.extend(planes.filter(|plane| !made.contains(plane)));
+        made.insert(*to);
+    }
+    made.len() + read.len()
 }

@@ -4,18 +4,18 @@ use rayon::prelude::*;
 
 use super::tile::SharedField;
 use super::{Cpu, Field, Program};
-use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
+use crate::backend::ranks::{Blocks, Deal, Memory, Sum, Sums};
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::Real;
 
-/// Lines whose sums are taken together, in the first cache.
+/// Lines whose sums are taken together: their planes stay in the first cache.
 const BLOCK: usize = 512;
 
 /// Sums of planes, coefficients in the fields' precision.
 pub struct Combination<T> {
     lines: usize,
-    sums: Vec<(usize, Vec<(usize, T)>)>,
+    lists: Vec<Vec<Sum<T>>>,
 }
 
 impl<T: Real> Blocks for Cpu<T> {
@@ -57,18 +57,20 @@ impl<T: Real> Blocks for Cpu<T> {
         let rounded = |terms: Vec<(usize, f64)>| {
             terms.into_iter().map(|(plane, coefficient)| (plane, T::of(coefficient))).collect()
         };
-        let sums = sums.into_iter().map(|(to, terms)| (to, rounded(terms))).collect();
-        Ok(Combination { lines, sums })
+        let rounded_list = |list: Vec<Sum>| {
+            list.into_iter().map(|(to, terms)| (to, rounded(terms))).collect::<Vec<_>>()
+        };
+        Ok(Combination { lines, lists: sums.into_iter().map(rounded_list).collect() })
     }
 
     fn combine(&self, combination: &Combination<T>, planes: &mut Field<T>) {
-        let Combination { lines, sums } = combination;
+        let Combination { lines, lists } = combination;
         let planes = SharedField::new(planes);
         let block = |index: usize| {
             let first = index * BLOCK;
             let count = BLOCK.min(lines - first);
-            for (to, terms) in sums {
-                // SAFETY: no two blocks share a value, and what is made is not read.
+            for (to, terms) in lists.iter().flatten() {
+                // SAFETY: no two blocks share a value, and no sum is a term of itself.
                 let to = unsafe { planes.slice_mut(to * lines + first, count) };
                 to.fill(T::ZERO);
                 for (plane, coefficient) in terms {

@@ -16,6 +16,7 @@ const THREADS: usize = 128;
 pub struct Combination<T> {
     kernel: Kernel,
     blocks: [u32; 3],
+    lists: Buffer<T>,
     rows: Buffer<T>,
     terms: Buffer<T>,
 }
@@ -87,12 +88,15 @@ impl<T: Real> Blocks for Gpu<T> {
 
     #[allow(clippy::cast_precision_loss, reason = "far fewer planes than numbers that are exact")]
     fn combination(&self, lines: usize, sums: Sums) -> Result<Combination<T>> {
-        let (mut rows, mut terms) = (Vec::new(), Vec::new());
+        let (mut lists, mut rows, mut terms) = (Vec::new(), Vec::new(), Vec::new());
         let whole = |n: usize| T::of(n as f64);
-        for (to, sum) in &sums {
-            rows.extend([whole(*to), whole(terms.len() / 2), whole(sum.len())]);
-            for (plane, coefficient) in sum {
-                terms.extend([whole(*plane), T::of(*coefficient)]);
+        for list in &sums {
+            lists.extend([whole(rows.len() / 3), whole(list.len())]);
+            for (to, sum) in list {
+                rows.extend([whole(*to), whole(terms.len() / 2), whole(sum.len())]);
+                for (plane, coefficient) in sum {
+                    terms.extend([whole(*plane), T::of(*coefficient)]);
+                }
             }
         }
         let mut text = Text::new::<T>();
@@ -103,16 +107,16 @@ impl<T: Real> Blocks for Gpu<T> {
         Ok(Combination {
             kernel: self.device.kernel(&source, "combine", [blocks(THREADS)?, 1, 1], 0)?,
             blocks: [blocks(lines.div_ceil(THREADS))?, blocks(sums.len())?, 1],
+            lists: Buffer::from_host(&self.device, &lists)?,
             rows: Buffer::from_host(&self.device, &rows)?,
             terms: Buffer::from_host(&self.device, &terms)?,
         })
     }
 
     fn combine(&self, combination: &Combination<T>, planes: &mut Buffer<T>) {
-        let Combination { kernel, blocks, rows, terms } = combination;
-        if blocks[1] > 0 {
-            self.device.launch::<T>(kernel, *blocks, &[rows.arg(), terms.arg(), planes.arg()]);
-        }
+        let Combination { kernel, blocks, lists, rows, terms } = combination;
+        let arguments = [lists.arg(), rows.arg(), terms.arg(), planes.arg()];
+        self.device.launch::<T>(kernel, *blocks, &arguments);
     }
 
     fn deal(&self, deal: &Deal, at: usize, field: &Buffer<T>, parts: &mut Buffer<T>) {

@@ -17,9 +17,12 @@ pub enum Memory {
     Opaque,
 }
 
-/// Sums of planes: every plane that is made, with (plane, coefficient) for each that it is made of. No plane that is made is
-/// read.
-pub type Sums = Vec<(usize, Vec<(usize, f64)>)>;
+/// A plane that is made, with (plane, coefficient) for each that it is made of, itself not among them.
+pub type Sum<T = f64> = (usize, Vec<(usize, T)>);
+
+/// Lists of sums, one for every operand. Those of a list are taken in order: a plane that one makes others after it may read.
+/// No list touches a plane that another makes.
+pub type Sums = Vec<Vec<Sum>>;
 
 /// Lines of a block dealt out: `parts` ranks get neighbouring lines each, those that the number of lines is not divisible
 /// into one each to the first.

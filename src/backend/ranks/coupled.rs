@@ -86,9 +86,8 @@ impl<B: Blocks> Coupled<B> {
             let len = (layout.planes() * lines).max(1);
             state.planes.push(ranks.inner.planes(len)?);
             state.staging.push(ranks.staging(len));
-            let steps = (0..plans[0].steps.len())
-                .map(|at| ready(ranks, Joined::new(&plans, &layout, at), lines))
-                .collect::<Result<_>>()?;
+            let steps = Joined::steps(&plans, &layout).into_iter();
+            let steps = steps.map(|step| ready(ranks, step, lines)).collect::<Result<_>>()?;
             stages.push(Stage { steps });
         }
         let program = ranks.inner.program(sweep, axis, block, &blocks)?;
@@ -122,6 +121,8 @@ impl<B: Blocks> Coupled<B> {
         scale: f64,
     ) {
         let Begun { mut state, mut waiting } = begun;
+        // Sweeps along other axes came between.
+        ranks.assemble(self.axis);
         for (at, stage) in self.stages.iter().enumerate() {
             if at > 0 {
                 ranks.timed(Phase::Pack, || {

@@ -1,10 +1,10 @@
 //! The plans of several operands carried out together: all planes for a rank in one message.
 
-use super::Sums;
 use super::messages::{Part, Round};
+use super::{Sum, Sums};
 use crate::engine::distributed::{Layout, Message, Plan, Step};
 
-/// One step of the plans of all operands of a stage.
+/// What is done between two waits for messages, or one round of these, for the plans of all operands of a stage.
 pub(crate) enum Joined {
     /// Sums of planes.
     Combine(Sums),
@@ -13,34 +13,48 @@ pub(crate) enum Joined {
 }
 
 impl Joined {
-    /// Step `at` of `plans`, whose planes lie as `layout` says.
-    pub(crate) fn new(plans: &[&Plan], layout: &Layout, at: usize) -> Self {
-        if let Step::Exchange { send, receive } = &plans[0].steps[at] {
-            let part = |message: &Message| Part {
-                peer: message.peer,
-                values: layout.slots[message.slots.start]..layout.slots[message.slots.end],
-            };
-            let parts = |messages: &[Message]| -> Vec<Part> {
-                messages.iter().map(part).filter(|part| !part.values.is_empty()).collect()
-            };
-            return Self::Exchange(Round { send: parts(send), receive: parts(receive) });
-        }
-        let mut sums = Sums::new();
-        for (operand, plan) in plans.iter().enumerate() {
-            let Step::Combine { to, terms } = &plan.steps[at] else {
-                unreachable!("plans of one method have the same steps");
-            };
-            for row in 0..plan.widths[*to] {
-                let mut sum = Vec::new();
-                for (slot, matrix) in terms {
-                    let first = layout.starts[operand][*slot];
-                    let entries =
-                        matrix[row].iter().enumerate().filter(|(_, entry)| **entry != 0.0);
-                    sum.extend(entries.map(|(column, entry)| (first + column, *entry)));
-                }
-                sums.push((layout.starts[operand][*to] + row, sum));
+    /// The steps of `plans`, whose planes lie as `layout` says: sums that no message parts are taken together.
+    pub(crate) fn steps(plans: &[&Plan], layout: &Layout) -> Vec<Self> {
+        let mut joined = Vec::new();
+        for at in 0..plans[0].steps.len() {
+            if let Step::Exchange { send, receive } = &plans[0].steps[at] {
+                joined.push(Self::Exchange(round(send, receive, layout)));
+                continue;
+            }
+            if !matches!(joined.last(), Some(Self::Combine(_))) {
+                joined.push(Self::Combine(vec![Vec::new(); plans.len()]));
+            }
+            let Some(Self::Combine(lists)) = joined.last_mut() else { unreachable!("pushed") };
+            for (operand, (plan, list)) in plans.iter().zip(lists).enumerate() {
+                list.extend(sums(plan, at, &layout.starts[operand]));
             }
         }
-        Self::Combine(sums)
+        joined
     }
+}
+
+fn round(send: &[Message], receive: &[Message], layout: &Layout) -> Round {
+    let part = |message: &Message| Part {
+        peer: message.peer,
+        values: layout.slots[message.slots.start]..layout.slots[message.slots.end],
+    };
+    let parts = |messages: &[Message]| -> Vec<Part> {
+        messages.iter().map(part).filter(|part| !part.values.is_empty()).collect()
+    };
+    Round { send: parts(send), receive: parts(receive) }
+}
+
+/// Those of step `at`, in planes: `starts` is where each slot begins.
+fn sums<'a>(plan: &'a Plan, at: usize, starts: &'a [usize]) -> impl Iterator<Item = Sum> + 'a {
+    let Step::Combine { to, terms } = &plan.steps[at] else {
+        unreachable!("plans of one method have the same steps");
+    };
+    (0..plan.widths[*to]).map(move |row| {
+        let mut sum = Vec::new();
+        for (slot, matrix) in terms {
+            let entries = matrix[row].iter().enumerate().filter(|(_, entry)| **entry != 0.0);
+            sum.extend(entries.map(|(column, entry)| (starts[*slot] + column, *entry)));
+        }
+        (starts[*to] + row, sum)
+    })
 }

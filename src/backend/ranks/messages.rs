@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Blocks, Memory, Phase, Ranks, Route};
-use crate::comm::Request;
+use crate::comm::{Communicator, Request};
 
 /// One message: the rank along the axis, and the values of the array that go or come.
 #[derive(Clone, Debug)]
@@ -17,6 +17,34 @@ pub(crate) struct Part {
 pub(crate) struct Round {
     pub(crate) send: Vec<Part>,
     pub(crate) receive: Vec<Part>,
+}
+
+impl Round {
+    /// Begin it among the ranks of `line`, between values of `size` bytes each that begin at `start`.
+    ///
+    /// # Safety
+    /// All values of the round must lie there, and stay untouched until the messages were waited for.
+    pub(crate) unsafe fn begin(
+        &self,
+        line: &dyn Communicator,
+        start: *mut u8,
+        size: usize,
+    ) -> Vec<Request> {
+        let mut requests = Vec::with_capacity(self.send.len() + self.receive.len());
+        for Part { peer, values } in &self.receive {
+            // SAFETY: as the caller promises.
+            requests.push(unsafe {
+                line.receive(start.add(values.start * size), values.len() * size, *peer, 0)
+            });
+        }
+        for Part { peer, values } in &self.send {
+            // SAFETY: as the caller promises.
+            requests.push(unsafe {
+                line.send(start.add(values.start * size), values.len() * size, *peer, 0)
+            });
+        }
+        requests
+    }
 }
 
 /// Messages under way. The arrays must stay where they are until they were waited for.
@@ -39,22 +67,9 @@ impl<B: Blocks> Ranks<B> {
     ) -> Underway {
         self.timed(Phase::Communicate, || {
             let start = self.ready(&round.send, planes, staging);
-            let line = &self.lines[axis];
-            let size = size_of::<B::Real>();
-            let mut requests = Vec::with_capacity(round.send.len() + round.receive.len());
-            for Part { peer, values } in &round.receive {
-                // SAFETY: values of this array, which stays where it is until the messages were waited for.
-                requests.push(unsafe {
-                    line.receive(start.add(values.start * size), values.len() * size, *peer, 0)
-                });
-            }
-            for Part { peer, values } in &round.send {
-                // SAFETY: as above.
-                requests.push(unsafe {
-                    line.send(start.add(values.start * size), values.len() * size, *peer, 0)
-                });
-            }
-            Underway(requests)
+            let (line, size) = (&*self.lines[axis], size_of::<B::Real>());
+            // SAFETY: values of this array, which stays where it is until the messages were waited for.
+            Underway(unsafe { round.begin(line, start, size) })
         })
     }
 

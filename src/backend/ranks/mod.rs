@@ -16,9 +16,9 @@ mod transposed;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use blocks::{Blocks, Deal, Memory, Sums};
+pub use blocks::{Blocks, Deal, Memory, Sum, Sums};
 pub(crate) use joined::Joined;
-pub(crate) use messages::Part;
+pub(crate) use messages::{Part, Round};
 pub use phases::{Phase, PhaseTimes};
 pub use route::Route;
 

@@ -22,7 +22,6 @@ use crate::engine::{LineOperators, Number, Op, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Decomposition, Grid};
 use crate::model::{Network, Rates, Sweeping, Work, predict};
-use crate::physics::StepParts;
 use crate::real::Real;
 use crate::time::{check_device_memory, check_memory};
 
@@ -106,12 +105,8 @@ impl Size<'_> {
         let along = Decomposition { ranks: [1, 1, comm.size()] };
         let route = Ranks::new(probe, (*comm).clone(), along, &setup.compute)?.route();
         report.note(format!("messages go {}", route.name()));
-        let grid = Grid::periodic(*points, &config.grid.domain);
-        let step = StepParts::<P::Real>::new(config, &grid);
-        let sweeps = step.right_hand_side.into_iter().flatten().collect();
-        let problem =
-            Problem { family: &config.scheme.derivative, domain: &config.grid.domain, sweeps };
-        let rates = bench.rates(&problem, axes, route, report)?;
+        let problem = Problem::right_hand_side::<P::Real>(config, *points);
+        let rates = bench.rates(&problem, axes, route)?;
         report.tables.push(report::rates(&rates));
         match comm.size() {
             1 => {
@@ -130,13 +125,15 @@ impl Size<'_> {
                 family: self.options.scheme,
                 domain: &config.grid.domain,
                 sweeps: vec![(axis, self.sweep())],
+                beta: 0.0,
             };
-            let rates = bench.rates(&problem, &[axis], route, report)?;
             let methods = match comm.size() {
                 1 => vec![Method::Neighbour],
                 _ => self.options.method.list(),
             };
             for method in methods {
+                // As fast as the machine is now.
+                let rates = bench.rates(&problem, &[axis], route)?;
                 rows.extend(self.method(&bench, axis, method, &rates, report)?);
             }
         }

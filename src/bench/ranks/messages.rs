@@ -29,15 +29,19 @@ pub(super) struct Messages {
     pub(super) latency: f64,
     pub(super) overhead: f64,
     pub(super) bandwidth: f64,
+    pub(super) again: f64,
+    pub(super) one_way: f64,
+    pub(super) all_to_all: f64,
     pub(super) staging: Option<f64>,
     pub(super) reduction: f64,
     pub(super) progress: f64,
 }
 
-/// Memory that messages leave and come to.
+/// Memory that messages leave and come to: each has one half.
 pub(super) struct Ends<P: Place> {
-    arrays: [P::Field; 2],
-    host: [Vec<u8>; 2],
+    array: P::Field,
+    staging: P::Staging,
+    half: usize,
 }
 
 /// Addresses of both, for closures that other threads run.
@@ -50,24 +54,31 @@ pub(super) struct Addresses {
 // SAFETY: the memory is lent to one closure at a time, which runs on one thread.
 unsafe impl Send for Addresses {}
 
-impl<P: Place> Ends<P> {
-    pub(super) fn new(place: &P, bytes: usize) -> Result<Self> {
-        let len = bytes.div_ceil(size_of::<P::Real>()).max(1);
-        let host = || vec![1_u8; bytes];
-        Ok(Self { arrays: [place.planes(len)?, place.planes(len)?], host: [host(), host()] })
+/// Where messages from and to an array begin that take `route`.
+pub(super) fn address<P: Place>(
+    place: &P,
+    route: Route,
+    array: &mut P::Field,
+    staging: &mut P::Staging,
+) -> *mut u8 {
+    match place.memory(array) {
+        Memory::Host(start) => start,
+        Memory::Device(start) if route == Route::Device => start,
+        _ => staging.as_mut().as_mut_ptr().cast(),
     }
+}
 
-    /// Write the first bytes of what is sent on the host, as packing does.
-    pub(super) fn fill(&mut self, bytes: usize) {
-        self.host[0][..bytes].iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
+impl<P: Place> Ends<P> {
+    /// Of `bytes` each.
+    pub(super) fn new(place: &P, bytes: usize) -> Result<Self> {
+        let half = bytes.div_ceil(size_of::<P::Real>()).max(1);
+        Ok(Self { array: place.planes(2 * half)?, staging: place.staging(2 * half), half })
     }
 
     pub(super) fn addresses(&mut self, place: &P, route: Route) -> Addresses {
-        let Self { arrays: [a, b], host: [x, y] } = self;
-        match (route, place.memory(a), place.memory(b)) {
-            (Route::Device, Memory::Device(from), Memory::Device(to)) => Addresses { from, to },
-            _ => Addresses { from: x.as_mut_ptr(), to: y.as_mut_ptr() },
-        }
+        let from = address(place, route, &mut self.array, &mut self.staging);
+        // SAFETY: both halves lie in one memory.
+        Addresses { from, to: unsafe { from.add(self.half * size_of::<P::Real>()) } }
     }
 }
 
@@ -115,10 +126,12 @@ impl<P: Place> Bench<'_, P> {
         if size == 1 {
             return Ok(None);
         }
-        let message = match parts.exchanges {
+        let message = match parts.rounds {
             0 => UNKNOWN,
-            count => parts.message / count,
+            count => parts.leaving / (2 * count),
         };
+        // A round has one message to each neighbour.
+        let neighbours = if size == 2 { 1 } else { 2 };
         let mut ends = Ends::<P>::new(place, 2 * message.max(SHORT))?;
         let at = ends.addresses(place, route);
         let exchange = |bytes: usize, more: usize| {
@@ -128,22 +141,38 @@ impl<P: Place> Bench<'_, P> {
         let subjects =
             vec![exchange(SHORT, 0), exchange(SHORT, MORE), exchange(message, 0), reduce];
         let times = interleaved(self.repeats, Box::new(|| Ok(0.0)), subjects)?.1;
-        let [short, many, alone, reduction] = [0, 1, 2, 3].map(|at: usize| times[at].min());
+        let [short, many, alone, reduction] = [0, 1, 2, 3].map(|at: usize| times[at].median());
         // One more message is one sent and one received.
         let overhead = (many - short).max(0.0) / (2 * MORE) as f64;
-        let one_way = self.ping_pong(SHORT, at)?.min();
+        let one_way = self.ping_pong(SHORT, at)?.median();
         let latency = (one_way - 2.0 * overhead).max(0.0);
-        let (bytes, long, count) = match parts.exchanges {
-            0 => (message, alone, 1),
-            count => (parts.message, parts.exchange, count),
+        let (leaving, long) = match parts.rounds {
+            0 => (2 * message, alone),
+            _ => (parts.leaving, parts.exchange),
         };
-        let sent = if size == 2 { 1.0 } else { 2.0 };
-        let travelling = long - count as f64 * (latency + 2.0 * sent * overhead);
+        let rate = |bytes: usize, seconds: f64, calls: usize, rounds: usize| {
+            let travelling = seconds - rounds as f64 * latency - calls as f64 * overhead;
+            bytes as f64 / travelling.max(0.25 * seconds)
+        };
+        let rounds = parts.rounds.max(1);
+        let bandwidth = rate(leaving, long, 2 * neighbours * rounds, rounds);
+        let [again, one_way] = match parts.rounds {
+            0 => [bandwidth; 2],
+            count => [
+                rate(leaving, parts.again, 2 * neighbours * rounds, rounds),
+                rate(parts.leaving / neighbours, parts.one_way, count, count),
+            ],
+        };
+        let calls = 2 * (size - 1) * parts.transfers;
+        let all_to_all = rate(parts.travelling, parts.all_to_all, calls, parts.transfers);
         let progress = self.progress(message, at, alone)?;
         Ok(Some(Messages {
             latency,
             overhead,
-            bandwidth: 2.0 * bytes as f64 / travelling.max(0.25 * long),
+            bandwidth,
+            again,
+            one_way,
+            all_to_all,
             staging: if route == Route::Staged { Some(self.staging(&mut ends)?) } else { None },
             reduction: reduction / (size as f64).log2(),
             progress,
@@ -228,29 +257,27 @@ impl<P: Place> Bench<'_, P> {
             comm.max(&mut seconds);
             waited.push(seconds[0]);
         }
-        Ok((1.0 - Times::new(waited).min() / alone).clamp(0.0, 1.0))
+        Ok((1.0 - Times::new(waited).median() / alone).clamp(0.0, 1.0))
     }
 
     /// Bytes a second between the memories of device and host.
     #[allow(clippy::cast_precision_loss, reason = "bytes of a message")]
     fn staging(&self, ends: &mut Ends<P>) -> Result<f64> {
         let Self { place, comm, .. } = *self;
-        let [array, _] = &mut ends.arrays;
-        let len = ends.host[0].len() / size_of::<P::Real>();
-        let mut host = place.staging(len.max(1));
+        let Ends { array, staging, half } = ends;
         let mut times = Vec::new();
         for _ in 0..self.repeats {
             comm.barrier();
             let start = Instant::now();
-            place.fetch(array, 0, host.as_mut())?;
-            place.put(array, 0, host.as_ref())?;
+            place.fetch(array, 0, staging.as_mut())?;
+            place.put(array, 0, staging.as_ref())?;
             place.finish()?;
             let mut seconds = [start.elapsed().as_secs_f64()];
             comm.max(&mut seconds);
             times.push(seconds[0]);
         }
-        let bytes = 2 * len.max(1) * size_of::<P::Real>();
-        Ok(bytes as f64 / Times::new(times).min())
+        let bytes = 4 * *half * size_of::<P::Real>();
+        Ok(bytes as f64 / Times::new(times).median())
     }
 }
 

@@ -4,6 +4,7 @@
 //! same. What a model needs to know of the machine ([`Rates`](crate::model::Rates)) is measured beside what it is to
 //! predict.
 
+mod blocks;
 pub(super) mod comm;
 mod joined;
 mod messages;
@@ -11,6 +12,7 @@ mod parts;
 mod rates;
 pub(super) mod report;
 pub(super) mod scaling;
+mod transfers;
 
 use super::measure::{Repeat, Times, together};
 use super::place::Place;

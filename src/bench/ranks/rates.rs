@@ -3,7 +3,6 @@
 use super::messages::Messages;
 use super::parts::{Bench, Parts, Problem};
 use crate::backend::ranks::Route;
-use crate::bench::output::Report;
 use crate::bench::place::Place;
 use crate::comm::host;
 use crate::error::Result;
@@ -17,39 +16,51 @@ impl<P: Place> Bench<'_, P> {
         problem: &Problem<'_>,
         axes: &[Axis],
         route: Route,
-        report: &mut Report,
     ) -> Result<Rates> {
         let parts = self.parts(problem, axes, route)?;
-        if !parts.joined && self.comm.size() > 1 {
-            report.note(
-                "blocks are too short for any method but `transpose`: `correct`, `pack` and `combine` are those of a copy"
-                    .into(),
-            );
-        }
         let messages = self.messages(&parts, route)?;
         let Parts { copy, sweep, correct, pack, combine, deal, launch, .. } = parts;
         let none = Messages {
             latency: 0.0,
             overhead: 0.0,
             bandwidth: copy,
+            again: copy,
+            one_way: copy,
+            all_to_all: copy,
             staging: None,
             reduction: 0.0,
             progress: 0.0,
         };
-        let Messages { latency, overhead, bandwidth, staging, reduction, progress } =
-            messages.unwrap_or(none);
+        let Messages {
+            latency,
+            overhead,
+            bandwidth,
+            again,
+            one_way,
+            all_to_all,
+            staging,
+            reduction,
+            progress,
+        } = messages.unwrap_or(none);
         let [x, y, z] = self.points;
         let ranks = self.comm.size();
         let here =
             self.place.device_name().unwrap_or_else(|| format!("{} threads", self.place.threads()));
+        let mut source = format!(
+            "measured with {ranks} ranks, {here} each, {x} x {y} x {z} points a rank, rank 0 on {}",
+            host()
+        );
+        if !parts.joined && ranks > 1 {
+            source += "; blocks are too short for any method but `transpose`: `correct`, `pack` and `combine` are those of a copy";
+        }
         Ok(Rates {
-            source: format!(
-                "measured with {ranks} ranks, {here} each, {x} x {y} x {z} points a rank, rank 0 on {}",
-                host()
-            ),
+            source,
             latency,
             overhead,
             bandwidth,
+            again,
+            one_way,
+            all_to_all,
             staging,
             copy,
             sweep,

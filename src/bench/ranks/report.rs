@@ -78,18 +78,16 @@ impl Spreading {
     }
 
     pub(super) fn predict(&mut self, prediction: &Prediction) {
-        let Prediction { local, pack, communicate, reduced, step_seconds, .. } = *prediction;
-        let names = Phase::ALL.map(Phase::name);
-        self.predicted_seconds =
-            names.into_iter().zip([local, pack, communicate, reduced]).collect();
-        self.predicted_seconds.insert(ALL, step_seconds);
+        let of = |phase: Phase| (phase.name(), prediction.slowest.of(phase));
+        self.predicted_seconds = Phase::ALL.map(of).into();
+        self.predicted_seconds.insert(ALL, prediction.step_seconds);
     }
 }
 
 /// The key of what is not one phase but everything.
 const ALL: &str = "all";
 
-/// Times by phase, smallest and middle, predicted ones and the difference.
+/// Times by phase, smallest and median, predicted ones and how far these are from the medians.
 pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
     let columns = ["", "ranks", "phase", "us", "median", "predicted", "off"];
     let mut table = Table::new(heading, &columns);
@@ -102,9 +100,9 @@ pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
                 continue;
             }
             let predicted = spread.predicted_seconds.get(name);
-            let off = predicted.map(|predicted| match seconds.min {
-                min if min < NOISE => "noise".to_string(),
-                min => format!("{:+.0} %", 100.0 * (predicted / min - 1.0)),
+            let off = predicted.map(|predicted| match seconds.median {
+                median if median < NOISE => "noise".to_string(),
+                median => format!("{:+.0} %", 100.0 * (predicted / median - 1.0)),
             });
             let none = || "-".to_string();
             table.rows.push(vec![

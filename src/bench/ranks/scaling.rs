@@ -17,9 +17,8 @@ use crate::bench::step::{config, words};
 use crate::comm::{Communicator, agree};
 use crate::config::Config;
 use crate::error::Result;
-use crate::grid::{Axis, Decomposition, Grid};
+use crate::grid::{Axis, Decomposition};
 use crate::model::{Network, Rates, Work, predict};
-use crate::physics::StepParts;
 use crate::time::{Simulation, check_device_memory, check_memory, decomposition};
 
 pub(in crate::bench) fn run<P: Place>(
@@ -213,17 +212,10 @@ impl Group<'_> {
                     points: block.points,
                     repeats: common.repeats,
                 };
-                let grid = Grid::periodic(block.points, &config.grid.domain);
-                let step = StepParts::<P::Real>::new(config, &grid);
-                let sweeps = step.right_hand_side.into_iter().flatten().collect();
-                let problem = Problem {
-                    family: &config.scheme.derivative,
-                    domain: &config.grid.domain,
-                    sweeps,
-                };
+                let problem = Problem::right_hand_side::<P::Real>(config, block.points);
                 let cut = |axis: &Axis| decomposition.ranks[axis.index()] > 1;
                 let axes: Vec<Axis> = Axis::ALL.into_iter().filter(cut).collect();
-                bench.rates(&problem, &axes, route, report)?
+                bench.rates(&problem, &axes, route)?
             }
         };
         match Work::new(config, config.grid.points, decomposition, None) {

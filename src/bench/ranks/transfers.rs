@@ -1,0 +1,116 @@
+//! What it takes to make lines whole that are cut, and to copy fields.
+
+use super::WARM_UPS;
+use super::messages::address;
+use super::parts::Bench;
+use crate::backend::ranks::{Deal, Route};
+use crate::bench::measure::Times;
+use crate::bench::place::Place;
+use crate::bench::pool::noise;
+use crate::engine::{LineOperators, SweepBuilder};
+use crate::error::Result;
+use crate::grid::Axis;
+
+/// Fields that travel and are copied together: as many as the flow has.
+const FIELDS: usize = 5;
+
+/// Bytes a second of lines dealt out and collected, and of fields copied; bytes that leave a rank in all-to-alls, and seconds
+/// of these.
+pub(super) struct Transfers {
+    pub(super) deal: f64,
+    pub(super) copy: f64,
+    pub(super) travelling: usize,
+    pub(super) all_to_all: f64,
+}
+
+impl<P: Place> Bench<'_, P> {
+    /// Lines along `axes` dealt out, exchanged, collected and then copied. Collective.
+    #[allow(clippy::cast_precision_loss, reason = "bytes of a few fields")]
+    pub(super) fn transfers(&self, axes: &[Axis], route: Route) -> Result<Transfers> {
+        let Self { place, points, comm, .. } = *self;
+        let len: usize = points.iter().product();
+        let (ranks, size) = (comm.size(), size_of::<P::Real>());
+        let deal = |axis: &Axis| Deal { points, axis: *axis, parts: ranks.max(2), fields: FIELDS };
+        let deals: Vec<Deal> = axes.iter().map(deal).collect();
+        let mut fields =
+            (0..FIELDS).map(|seed| place.field(noise(len, seed))).collect::<Result<Vec<_>>>()?;
+        let values = |deal: &Deal| FIELDS * deal.points[deal.axis.index()];
+        let most = deals.iter().map(|deal| ranks * deal.share(0).len() * values(deal)).max();
+        let mut arrays = [place.planes(FIELDS * len)?, place.planes(most.unwrap_or(1))?];
+        let s = SweepBuilder::new();
+        (0..FIELDS).for_each(|slot| s.store(slot, s.read(slot)));
+        let copy = s.build();
+        let none = LineOperators::along(Axis::X, Vec::new());
+        let program = place.program(&copy, Axis::X, points, &none)?;
+        let mut copies = (0..FIELDS).map(|_| place.zeros(len)).collect::<Result<Vec<_>>>()?;
+        let staged = |array: usize| if route == Route::Staged { array } else { 0 };
+        let mut staging = [FIELDS * len, most.unwrap_or(1)].map(|len| place.staging(staged(len)));
+        let mut leaving = 0;
+        let mut times = [const { Vec::new() }; 3];
+        for round in 0..WARM_UPS + self.repeats {
+            let mut spent = [0.0; 3];
+            leaving = 0;
+            for deal in &deals {
+                let [shares, lines] = &mut arrays;
+                comm.barrier();
+                spent[0] += self.seconds(|| {
+                    for (at, field) in fields.iter().enumerate() {
+                        place.deal(deal, at, field, shares);
+                    }
+                })?;
+                if ranks > 1 {
+                    let [out, inwards] = &mut staging;
+                    let from = address(place, route, shares, out);
+                    let to = address(place, route, lines, inwards);
+                    // SAFETY: shares of a whole block, and as much room as they take.
+                    let (bytes, seconds) = unsafe { self.all_to_all(deal, from, to)? };
+                    leaving += bytes;
+                    spent[1] += seconds;
+                }
+                spent[0] += self.seconds(|| {
+                    for (at, field) in fields.iter_mut().enumerate() {
+                        place.collect(deal, at, shares, field);
+                    }
+                })?;
+            }
+            let read: Vec<_> = fields.iter().collect();
+            let mut write: Vec<_> = copies.iter_mut().collect();
+            comm.barrier();
+            spent[2] += self.seconds(|| place.run(&program, &read, &mut write, 0.0, 1.0))?;
+            comm.max(&mut spent);
+            if round >= WARM_UPS {
+                times.iter_mut().zip(spent).for_each(|(times, seconds)| times.push(seconds));
+            }
+        }
+        let [dealt, sent, copied] = times.map(|times| Times::new(times).median());
+        let copy = (copy.words() * len * size) as f64 / copied;
+        Ok(Transfers {
+            deal: match deals.len() {
+                0 => copy,
+                count => (4 * FIELDS * len * count * size) as f64 / dealt,
+            },
+            copy,
+            travelling: leaving,
+            all_to_all: sent,
+        })
+    }
+
+    /// Bytes that leave this rank in an all-to-all of shares as `deal` deals them, and its seconds. Collective.
+    ///
+    /// # Safety
+    /// As many values as the block has fields of must lie at `from`, and as many as come must have room at `to`.
+    unsafe fn all_to_all(&self, deal: &Deal, from: *mut u8, to: *mut u8) -> Result<(usize, f64)> {
+        let comm = self.comm;
+        let a_line = deal.points[deal.axis.index()] * deal.fields * size_of::<P::Real>();
+        let share = |part| deal.share(part);
+        let send = (0..comm.size()).map(|to| (share(to).start * a_line, share(to).len() * a_line));
+        let send: Vec<_> = send.collect();
+        let mine = send[comm.rank()].1;
+        let receive: Vec<_> = (0..comm.size()).map(|from| (from * mine, mine)).collect();
+        let all: usize = send.iter().map(|(_, bytes)| bytes).sum();
+        comm.barrier();
+        // SAFETY: as the caller promises.
+        let seconds = self.seconds(|| unsafe { comm.all_to_all(from, &send, to, &receive) })?;
+        Ok((all - mine, seconds))
+    }
+}
