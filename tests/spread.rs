@@ -1,6 +1,7 @@
 //! Flows, runs and files spread over ranks agree with those of one rank, whatever solves the lines.
 
 mod blocks;
+mod checkpoints;
 mod pieces;
 pub(crate) mod threads;
 

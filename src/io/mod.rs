@@ -14,6 +14,7 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
+pub mod checkpoint;
 pub mod directory;
 mod figures;
 mod palette;

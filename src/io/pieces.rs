@@ -173,17 +173,23 @@ pub fn plane(
 
 /// A box of points in an array.
 #[derive(Clone, Copy)]
-struct Place {
+pub(super) struct Place {
     /// Points of the whole array along x, y, z.
-    points: [usize; 3],
+    pub(super) points: [usize; 3],
     /// First point of the box.
-    at: [usize; 3],
+    pub(super) at: [usize; 3],
     /// Values a point.
-    components: usize,
+    pub(super) components: usize,
 }
 
 /// Copy a box of `size` points.
-fn copy_box<T: Copy>(size: [usize; 3], from: &[T], out_of: &Place, to: &mut [T], into: &Place) {
+pub(super) fn copy_box<T: Copy>(
+    size: [usize; 3],
+    from: &[T],
+    out_of: &Place,
+    to: &mut [T],
+    into: &Place,
+) {
     let length = size[0] * into.components;
     for k in 0..size[2] {
         for j in 0..size[1] {

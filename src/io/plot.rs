@@ -122,6 +122,7 @@ impl Plot {
         let y = scale.padded(range(y_values()));
 
         let mut chart = ChartBuilder::on(&area)
+            .margin_left(4 * PX)
             .margin_right(24 * PX)
             .margin_top(8 * PX)
             .margin_bottom(4 * PX)

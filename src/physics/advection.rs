@@ -90,8 +90,8 @@ impl<B: Backend> System<B> for Advection<B> {
         &self.backend
     }
 
-    fn fields(&self) -> usize {
-        1
+    fn names(&self) -> &'static [&'static str] {
+        &["scalar"]
     }
 
     fn initial(&self) -> Result<Vec<B::Field>> {

@@ -18,8 +18,8 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         &self.backend
     }
 
-    fn fields(&self) -> usize {
-        conserved::COUNT
+    fn names(&self) -> &'static [&'static str] {
+        &conserved::NAMES
     }
 
     fn initial(&self) -> Result<Vec<B::Field>> {

@@ -30,6 +30,9 @@ pub(super) mod conserved {
     pub(in crate::physics) const MOMENTUM: usize = 1;
     /// ρE.
     pub(in crate::physics) const ENERGY: usize = 4;
+    /// What files call them.
+    pub(in crate::physics) const NAMES: [&str; COUNT] =
+        ["density", "momentum_x", "momentum_y", "momentum_z", "total_energy"];
     /// How many there are.
     pub(in crate::physics) const COUNT: usize = 5;
 }

@@ -19,8 +19,13 @@ pub trait System<B: Backend> {
     /// The backend the fields live on.
     fn backend(&self) -> &B;
 
+    /// Names of the fields in U, as files have them.
+    fn names(&self) -> &'static [&'static str];
+
     /// Number of fields in U.
-    fn fields(&self) -> usize;
+    fn fields(&self) -> usize {
+        self.names().len()
+    }
 
     /// U at t = 0.
     ///

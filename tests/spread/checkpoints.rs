@@ -1,0 +1,227 @@
+//! A simulation that was saved goes on as if nothing had happened, on any ranks; what was damaged since is not used.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kolmo::Real;
+use kolmo::backend::Backend;
+use kolmo::backend::cpu::Cpu;
+use kolmo::comm::{Communicator, Solo};
+use kolmo::config::Config;
+use kolmo::grid::Decomposition;
+use kolmo::io::checkpoint::{self, Checkpoint};
+use kolmo::time::Simulation;
+
+use super::blocks::{blocks, whole};
+use super::threads::on_ranks;
+use super::{DECOMPOSITIONS, config, ranks};
+
+const POINTS: [usize; 3] = [13, 12, 11];
+
+/// A vortex with a filter that is due between checkpoints.
+fn vortex(precision: &str) -> Config {
+    let filter = "scheme.filter={ order = 8, alpha = 0.495, every = 2 }";
+    config("taylor-green", POINTS, &[filter, &format!("compute.precision={precision}")])
+}
+
+/// Whole fields and a row of the series.
+type Found = (Vec<Vec<f64>>, Vec<f64>);
+
+/// What `work` makes of the ranks of a decomposition, as rank 0 has it.
+fn on(ranks_along: [usize; 3], work: impl Fn(Arc<dyn Communicator>) -> Found + Sync) -> Found {
+    on_ranks(ranks(ranks_along), work).swap_remove(0)
+}
+
+/// Three steps, saved to `path`, and three more.
+fn saved(ranks_along: [usize; 3], config: &Config, path: &Path) -> Found {
+    on(ranks_along, |comm| {
+        let is_first = comm.rank() == 0;
+        let backend = blocks::<f64>(comm, ranks_along, config);
+        let mut simulation = Simulation::on(backend, config).unwrap();
+        three_steps(&mut simulation);
+        let decomposition = simulation.backend().decomposition();
+        let bytes = simulation.save(&decomposition, path, config).unwrap();
+        assert_eq!(bytes > 5 * 8 * 13 * 12 * 11, is_first);
+        three_more(&mut simulation)
+    })
+}
+
+/// The last three steps on other ranks.
+fn resumed(ranks_along: [usize; 3], config: &Config, path: &Path) -> Found {
+    on(ranks_along, |comm| {
+        let saved = Checkpoint::open(&*comm, path).unwrap();
+        let backend = blocks::<f64>(comm, ranks_along, config);
+        let mut simulation = Simulation::resume(backend, config, &saved).unwrap();
+        assert_eq!(simulation.steps(), 3);
+        three_more(&mut simulation)
+    })
+}
+
+fn three_steps<B: Backend>(simulation: &mut Simulation<B>) {
+    (0..3).for_each(|_| assert!(simulation.step(None).unwrap() > 0.0));
+}
+
+fn three_more(simulation: &mut Simulation<kolmo::backend::ranks::Ranks<Cpu<f64>>>) -> Found {
+    three_steps(simulation);
+    let backend = simulation.backend();
+    let whole = |field| whole(backend.comm(), backend.decomposition(), POINTS, field);
+    let fields = simulation.state().iter().map(|field| whole(field)).collect();
+    (fields, simulation.row().unwrap())
+}
+
+#[test]
+fn a_simulation_goes_on_bit_for_bit_on_the_same_ranks_and_to_round_off_on_others() {
+    let config = vortex("f64");
+    let dir = tempfile::tempdir().unwrap();
+    for from in DECOMPOSITIONS {
+        let path = dir.path().join("saved.zarr");
+        let (fields, row) = saved(from, &config, &path);
+        for to in DECOMPOSITIONS {
+            let (found, again) = resumed(to, &config, &path);
+            if from == to {
+                assert!(found == fields && again == row, "{from:?}");
+                continue;
+            }
+            for (found, field) in found.iter().zip(&fields) {
+                let largest = field.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+                let errors = found.iter().zip(field).map(|(a, b)| (a - b).abs());
+                let worst = errors.fold(0.0, f64::max);
+                assert!(worst <= 1e-12 * largest, "{from:?} to {to:?}: {worst:e}");
+            }
+        }
+    }
+}
+
+/// One rank after three steps, saved to `path`.
+fn save_one<T: Real>(path: &Path) -> Simulation<Cpu<T>> {
+    let config = vortex(if size_of::<T>() == 8 { "f64" } else { "f32" });
+    let mut simulation = Simulation::<Cpu<T>>::new(&config).unwrap();
+    three_steps(&mut simulation);
+    simulation.save(&Decomposition::ONE, path, &config).unwrap();
+    simulation
+}
+
+#[test]
+fn the_precision_may_be_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("saved.zarr");
+    let narrow = save_one::<f32>(&path);
+    let saved = Checkpoint::open(&Solo, &path).unwrap();
+    // Single precision holds deviations from the state at rest, which double precision does not.
+    let references = saved.head.references.clone();
+    assert!(references[0] == 1.0 && references[1] == 0.0 && references[4] > 100.0);
+    let cpu = Cpu::<f64>::new(Some(1)).unwrap();
+    let wide = Simulation::resume(cpu, &vortex("f64"), &saved).unwrap();
+    for ((wide, narrow), reference) in wide.state().iter().zip(narrow.state()).zip(&references) {
+        assert!(wide.iter().zip(narrow.iter()).all(|(a, b)| *a == b.f64() + reference));
+    }
+    let wide = save_one::<f64>(&path);
+    let saved = Checkpoint::open(&Solo, &path).unwrap();
+    assert_eq!(saved.head.references, [0.0; 5]);
+    let cpu = Cpu::<f32>::new(Some(1)).unwrap();
+    let narrow = Simulation::resume(cpu, &vortex("f32"), &saved).unwrap();
+    for ((wide, narrow), reference) in wide.state().iter().zip(narrow.state()).zip(&references) {
+        let rounded = |(a, b): (&f64, &f32)| {
+            let deviation = a - reference;
+            (deviation - b.f64()).abs() <= f64::from(f32::EPSILON) * deviation.abs()
+        };
+        assert!(wide.iter().zip(narrow.iter()).all(rounded));
+    }
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    for file in files(from) {
+        let target = to.join(file.strip_prefix(from).unwrap());
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::copy(file, target).unwrap();
+    }
+}
+
+#[test]
+fn what_was_damaged_is_named_and_the_one_before_is_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new) = (checkpoint::path(dir.path(), 2), checkpoint::path(dir.path(), 3));
+    save_one::<f64>(&old);
+    copy_all(&old, &new);
+    let all = files(&new);
+    // Five fields, each with its description and its values, and the group.
+    assert_eq!(all.len(), 11);
+    let (newest, damaged) = Checkpoint::newest(&Solo, dir.path());
+    assert!(newest.is_some() && damaged.is_empty());
+    let mut harm = 0;
+    for file in &all {
+        let sound = fs::read(file).unwrap();
+        let mut tried: Vec<Option<Vec<u8>>> = vec![None, Some(vec![]), Some(sound[1..].to_vec())];
+        tried.push(Some(sound[..sound.len() - 1].to_vec()));
+        for at in (0..sound.len()).step_by((sound.len() / 40).max(1)) {
+            let mut flipped = sound.clone();
+            flipped[at] ^= 1 << (at % 8);
+            tried.push(Some(flipped));
+        }
+        for bytes in tried {
+            match &bytes {
+                Some(bytes) => fs::write(file, bytes).unwrap(),
+                None => fs::remove_file(file).unwrap(),
+            }
+            let (newest, damaged) = Checkpoint::newest(&Solo, dir.path());
+            assert!(newest.is_some(), "the one before is used");
+            assert_eq!(damaged.len(), 1, "{}: {bytes:?}", file.display());
+            let told = damaged[0].report();
+            assert!(told.contains(file.to_str().unwrap()), "{told}");
+            harm += 1;
+        }
+        fs::write(file, &sound).unwrap();
+    }
+    assert!(harm > 11 * 40, "{harm}");
+    assert!(Checkpoint::open(&Solo, &new).is_ok());
+}
+
+#[test]
+fn what_a_newer_version_wrote_is_refused_in_a_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("saved.zarr");
+    save_one::<f64>(&path);
+    let file = path.join("zarr.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("\"format\": 1", "\"format\": 7")).unwrap();
+    let told = Checkpoint::open(&Solo, &path).unwrap_err().report();
+    assert!(
+        told.contains("it has format 7; this version of Kolmo reads formats up to 1"),
+        "{told}"
+    );
+}
+
+#[test]
+fn another_grid_and_another_case_are_refused_in_a_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("saved.zarr");
+    save_one::<f64>(&path);
+    let saved = Checkpoint::open(&Solo, &path).unwrap();
+    let resume = |config: &Config| {
+        let cpu = Cpu::<f64>::new(Some(1)).unwrap();
+        Simulation::resume(cpu, config, &saved).err().unwrap().report()
+    };
+    let told = resume(&config("taylor-green", [13, 12, 12], &[]));
+    assert!(told.contains("has 13 x 12 x 11 points; grid.points asks for 13 x 12 x 12"), "{told}");
+    let told = resume(&config("scalar-advection", POINTS, &[]));
+    assert!(told.contains("has the fields density, momentum_x"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_written_leaves_what_was_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("saved.zarr");
+    let simulation = save_one::<f64>(&path);
+    // A file where the folder would go while it is written.
+    fs::write(dir.path().join("saved.zarr.part"), "").unwrap();
+    let told = simulation.save(&Decomposition::ONE, &path, &vortex("f64")).unwrap_err().report();
+    assert!(told.contains("saved.zarr.part"), "{told}");
+    assert!(Checkpoint::open(&Solo, &path).is_ok());
+}
