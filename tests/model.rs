@@ -167,6 +167,15 @@ fn blocks_that_are_too_short_are_refused_in_a_sentence() {
 }
 
 #[test]
+fn grids_longer_than_a_run_may_have_are_refused_at_once() {
+    let program = || std::process::Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    let model = ["model", "--network", "flat", "--method", "pcr", "--ranks", "104729"];
+    let printed = String::from_utf8(program().args(model).output().unwrap().stdout).unwrap();
+    let refusal = "26810624 points along z are more than the 65536 of a run";
+    assert!(printed.contains(refusal), "{printed}");
+}
+
+#[test]
 fn rates_are_read_from_a_file_as_they_were_written_and_refused_where_they_are_none() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("rates.json");
@@ -181,6 +190,8 @@ fn rates_are_read_from_a_file_as_they_were_written_and_refused_where_they_are_no
         ("\"latency\"", "\"latencies\"", "latencies"),
         ("\"bandwidth\":50000000000.0", "\"bandwidth\":0.0", "`bandwidth` is 0; it must be more"),
         ("\"progress\":1.0", "\"progress\":2.0", "`progress` is 2; it must be 0 to 1"),
+        ("{", "[{", "has no rates"),
+        ("{", "{\"machine\":{},", "one rank alone can say nothing of messages"),
     ] {
         assert!(text.contains(from), "{text}");
         std::fs::write(&path, text.replace(from, to)).unwrap();

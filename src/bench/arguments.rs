@@ -15,9 +15,7 @@ use crate::scheme::{SchemeFamily, default_closure, families, family};
 use super::output::{Row, shape};
 use super::place::Place;
 use super::refusal;
-
-/// Most points along an axis.
-const MOST_POINTS: usize = 65536;
+use crate::grid::MOST_POINTS;
 
 /// What is measured.
 #[derive(Debug, Subcommand)]

@@ -69,7 +69,9 @@ fn on<P: Place>(bench: &Bench, setup: &Setup, comm: &Arc<dyn Communicator>) -> R
     }?;
     // Of several ranks only the first knows of all that was measured.
     if comm.rank() == 0 && report.results.is_empty() && report.failures.is_empty() {
-        return Err(refusal(&report.notes.join("\n       "), "nothing was measured"));
+        let why = report.notes.iter().filter(|note| note.starts_with("left out"));
+        let why: Vec<&str> = why.map(String::as_str).collect();
+        return Err(refusal("nothing was measured", &why.join("\n       ")));
     }
     Ok(report)
 }

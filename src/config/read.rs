@@ -12,6 +12,7 @@ use super::{
 use crate::Result;
 use crate::cases::{Case, Domain};
 use crate::engine::distributed::Method;
+use crate::grid;
 use crate::lines::LineSolver;
 use crate::physics::{Gas, Viscosity};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
@@ -19,7 +20,8 @@ use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, fam
 /// What the user calls the axes.
 pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
 /// Most points along an axis.
-const MOST_POINTS: i32 = 65536;
+#[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "a small number")]
+const MOST_POINTS: i32 = grid::MOST_POINTS as i32;
 /// Most threads that a user may ask for.
 const MOST_THREADS: u64 = 4096;
 /// Most ranks along an axis that a user may ask for.

@@ -6,6 +6,9 @@ pub use decomposition::{Block, Decomposition};
 
 use crate::cases::Domain;
 
+/// Most points along an axis.
+pub(crate) const MOST_POINTS: usize = 65536;
+
 /// A direction of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Axis {

@@ -97,13 +97,21 @@ impl Rates {
         let text = std::fs::read_to_string(path).map_err(|why| {
             Error::Config(vec![format!("error: cannot read rates from {}: {why}", path.display())])
         })?;
-        let wrong = |what: String| Error::Format { path: path.to_path_buf(), what };
-        let advice = "`kolmo bench comm --json` writes such a file";
+        let wrong = |what: String| {
+            let advice = "`mpirun -n 2 kolmo bench comm --json` writes such a file";
+            let found = format!("error: {} has no rates: {what}", path.display());
+            Error::Config(vec![found, format!("       {advice}")])
+        };
         let value: serde_json::Value =
-            serde_json::from_str(&text).map_err(|why| wrong(format!("{why}; {advice}")))?;
+            serde_json::from_str(&text).map_err(|why| wrong(why.to_string()))?;
+        if value.get("machine").is_some() && value.get("rates").is_none() {
+            return Err(wrong("one rank alone can say nothing of messages".into()));
+        }
+        if !value.is_object() {
+            return Err(wrong("it is no object".into()));
+        }
         let value = value.get("rates").cloned().unwrap_or(value);
-        let rates: Self =
-            serde_json::from_value(value).map_err(|why| wrong(format!("{why}; {advice}")))?;
+        let rates: Self = serde_json::from_value(value).map_err(|why| wrong(why.to_string()))?;
         rates.check().map_err(wrong)?;
         Ok(rates)
     }

@@ -7,7 +7,7 @@ use super::{Network, Prediction, Rates, Work, predict};
 use crate::config::Config;
 use crate::engine::distributed::Method;
 use crate::error::Result;
-use crate::grid::Decomposition;
+use crate::grid::{Axis, Decomposition, MOST_POINTS};
 
 /// Ranks of the smallest run that exchanges along all three axes, which efficiencies are relative to.
 pub(super) const BASE: usize = 8;
@@ -115,7 +115,15 @@ impl Counted {
         let points = options
             .whole()
             .unwrap_or_else(|| std::array::from_fn(|a| each[a] * decomposition.ranks[a]));
-        Self { decomposition, points, work: Work::new(config, points, decomposition, method) }
+        let work = match (0..3).find(|&a| points[a] > MOST_POINTS) {
+            Some(a) => Err(format!(
+                "{} points along {} are more than the {MOST_POINTS} of a run",
+                points[a],
+                Axis::ALL[a].name()
+            )),
+            None => Work::new(config, points, decomposition, method),
+        };
+        Self { decomposition, points, work }
     }
 
     fn predict(&self, rates: &Rates, network: Network) -> Option<Prediction> {

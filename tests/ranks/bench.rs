@@ -79,6 +79,12 @@ fn one_job_measures_steps_on_more_and_more_ranks() {
         assert!(row["messages"].as_u64().unwrap() > 0 && row["efficiency"].is_number(), "{row}");
         assert!(row["predicted_seconds"]["communicate"].is_number(), "{row}");
     }
+    // Blocks that differ, and blocks too short for lines of their own.
+    for (points, predicted) in [("9x8x17", true), ("8x8x8", false)] {
+        let strong = report(2, &format!("step --strong --points {points} --backend cpu"));
+        assert_eq!(rows(&strong)[1]["predicted_seconds"]["all"].is_number(), predicted, "{points}");
+        assert_eq!(strong["notes"].to_string().contains("no prediction for 2 ranks"), !predicted);
+    }
     let strong = report(2, "step --strong --points 17x16x20 --backend opencl");
     assert_eq!(of(&strong, "ranks"), [1, 2]);
     assert_eq!(rows(&strong)[1]["points"], serde_json::json!([17, 16, 10]));
@@ -90,6 +96,7 @@ fn a_mistake_is_told_once_and_ends_all_ranks() {
         ("comm --points 4", "compact6 needs 5"),
         ("step --weak --rates no-such-file", "no-such-file"),
         ("comm --method crout", "the methods are all"),
+        ("comm --points 8 --method neighbour", "error: nothing was measured"),
     ] {
         let Job { code, out, err } = bench(2, arguments);
         assert_ne!(code, Some(0), "{arguments}");

@@ -67,6 +67,15 @@ impl<'a> Problem<'a> {
         LineOperators::new(self.family, None, &Grid::periodic(points, self.domain))
     }
 
+    /// Whether whole lines of as many points have all operators.
+    pub(super) fn fits<T: Real>(&self, points: [usize; 3]) -> bool {
+        let operators = self.operators::<T>(points);
+        let mut applied = self.sweeps.iter().flat_map(|(axis, sweep)| {
+            sweep.stages().into_iter().flatten().map(move |(op, ..)| (*axis, op))
+        });
+        applied.all(|(axis, op)| operators.find(axis, op).is_some())
+    }
+
     fn along(&self, axis: Axis) -> impl Iterator<Item = &(Axis, Sweep)> {
         self.sweeps.iter().filter(move |(along, _)| *along == axis)
     }

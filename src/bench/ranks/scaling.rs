@@ -170,7 +170,9 @@ impl Group<'_> {
         let (common, solver) = (&options.common, options.method.list()[0]);
         let block = decomposition.block(comm.rank(), config.grid.points);
         let (len, size) = (block.len(), size_of::<P::Real>());
-        let place = P::at(setup, len, solver)?;
+        // Rates are measured with blocks that are the same on all ranks.
+        let largest = decomposition.block(0, config.grid.points);
+        let place = P::at(setup, largest.len(), solver)?;
         let own = P::at(setup, len, solver)?;
         let backend = Ranks::new(own, (*comm).clone(), decomposition, &setup.compute)?;
         let route = backend.route();
@@ -202,27 +204,34 @@ impl Group<'_> {
         let copy = CopyReport::new(&copy, len, size);
 
         let mut result = Spreading::new(decomposition.ranks, &whole, &phases, sent);
+        let bench = Bench {
+            setup,
+            place: &place,
+            comm: &***comm,
+            points: largest.points,
+            repeats: common.repeats,
+        };
+        let problem = Problem::right_hand_side::<P::Real>(config, largest.points);
         let rates = match self.given {
-            Some(rates) => rates.clone(),
-            None => {
-                let bench = Bench {
-                    setup,
-                    place: &place,
-                    comm: &***comm,
-                    points: block.points,
-                    repeats: common.repeats,
-                };
-                let problem = Problem::right_hand_side::<P::Real>(config, block.points);
+            Some(rates) => Ok(rates.clone()),
+            None if problem.fits::<P::Real>(largest.points) => {
                 let cut = |axis: &Axis| decomposition.ranks[axis.index()] > 1;
                 let axes: Vec<Axis> = Axis::ALL.into_iter().filter(cut).collect();
-                bench.rates(&problem, &axes, route)?
+                Ok(bench.rates(&problem, &axes, route)?)
             }
+            None => Err(format!(
+                "blocks of {} points are too short for whole lines",
+                shape(largest.points)
+            )),
         };
-        match Work::new(config, config.grid.points, decomposition, None) {
-            Ok(work) => result.predict(&predict(&work, &rates, Network::Flat)),
+        let work = Work::new(config, config.grid.points, decomposition, None);
+        match work.and_then(|work| {
+            Ok(predict(&work, rates.as_ref().map_err(String::clone)?, Network::Flat))
+        }) {
+            Ok(prediction) => result.predict(&prediction),
             Err(why) => report.note(format!("no prediction for {} ranks: {why}", comm.size())),
         }
-        report.rates = Some(rates).filter(|_| comm.size() > 1);
+        report.rates = rates.ok().filter(|_| comm.size() > 1);
         let stages = config.time.integrator.stages();
         let seconds = spread(&whole);
         #[allow(clippy::cast_precision_loss, reason = "points of one rank")]
