@@ -144,29 +144,31 @@ pub fn write<T: Real>(
         Ok(prints)
     };
     let prints = agree(comm, if comm.rank() == 0 { begin() } else { Ok(BTreeMap::new()) })?;
-    let own = |prints: BTreeMap<String, Print>| {
-        let mut prints = prints;
-        for ((array, name), values) in arrays()?.iter().zip(&head.fields).zip(fields) {
-            // All ranks exchange parts, also those that have no chunk.
-            let values = chunks.gathered(comm, values);
-            if let Some(at) = chunks.index(comm.rank()) {
-                let stored = match size_of::<T>() {
-                    8 => array.store_chunk(&at, values.iter().map(|x| x.f64()).collect::<Vec<_>>()),
-                    #[allow(clippy::cast_possible_truncation, reason = "was an f32")]
-                    _ => array.store_chunk(
-                        &at,
-                        values.iter().map(|x| x.f64() as f32).collect::<Vec<_>>(),
-                    ),
-                };
-                stored.map_err(|why| refused(part, &why))?;
-                let [k, j, i] = at;
-                let file = format!("{name}/c/{k}/{j}/{i}");
-                prints.insert(file.clone(), files::flush(&part.join(&file))?);
-            }
-        }
-        Ok(prints)
+    let arrays = agree(comm, arrays())?;
+    let store = |array: &Array<FilesystemStore>, name: &str, values: Vec<T>| {
+        let Some(at) = chunks.index(comm.rank()) else { return Ok(None) };
+        let stored = match size_of::<T>() {
+            8 => array.store_chunk(&at, values.iter().map(|x| x.f64()).collect::<Vec<_>>()),
+            #[allow(clippy::cast_possible_truncation, reason = "was an f32")]
+            _ => array.store_chunk(&at, values.iter().map(|x| x.f64() as f32).collect::<Vec<_>>()),
+        };
+        stored.map_err(|why| refused(part, &why))?;
+        let [k, j, i] = at;
+        let file = format!("{name}/c/{k}/{j}/{i}");
+        let print = files::flush(&part.join(&file))?;
+        Ok(Some((file, print)))
     };
-    let prints = agree(comm, own(prints))?;
+    let mut written: Vec<Result<_>> = Vec::new();
+    for ((array, name), values) in arrays.iter().zip(&head.fields).zip(fields) {
+        // All ranks exchange parts, also one that has no chunk, or whose disk is full.
+        let values = chunks.gathered(comm, values);
+        if written.last().is_none_or(Result::is_ok) {
+            written.push(store(array, name, values));
+        }
+    }
+    let own: BTreeMap<String, Print> =
+        agree(comm, written.into_iter().filter_map(Result::transpose).collect())?;
+    let prints: BTreeMap<_, _> = prints.into_iter().chain(own).collect();
     let told = comm.gather(&serde_json::to_vec(&prints).unwrap_or_default());
     let end = |told: Vec<Vec<u8>>| {
         let mut all = BTreeMap::new();
