@@ -18,7 +18,6 @@ impl<P: Place> Bench<'_, P> {
         route: Route,
     ) -> Result<Rates> {
         let parts = self.parts(problem, axes, route)?;
-        let messages = self.messages(&parts, route)?;
         let Parts { copy, sweep, correct, pack, combine, deal, launch, .. } = parts;
         let none = Messages {
             latency: 0.0,
@@ -31,17 +30,7 @@ impl<P: Place> Bench<'_, P> {
             reduction: 0.0,
             progress: 0.0,
         };
-        let Messages {
-            latency,
-            overhead,
-            bandwidth,
-            again,
-            one_way,
-            all_to_all,
-            staging,
-            reduction,
-            progress,
-        } = messages.unwrap_or(none);
+        let messages = self.messages(&parts, route)?.unwrap_or(none);
         let [x, y, z] = self.points;
         let ranks = self.comm.size();
         let here =
@@ -55,13 +44,13 @@ impl<P: Place> Bench<'_, P> {
         }
         Ok(Rates {
             source,
-            latency,
-            overhead,
-            bandwidth,
-            again,
-            one_way,
-            all_to_all,
-            staging,
+            latency: messages.latency,
+            overhead: messages.overhead,
+            bandwidth: messages.bandwidth,
+            again: messages.again,
+            one_way: messages.one_way,
+            all_to_all: messages.all_to_all,
+            staging: messages.staging,
             copy,
             sweep,
             correct,
@@ -69,8 +58,8 @@ impl<P: Place> Bench<'_, P> {
             combine,
             deal,
             launch,
-            reduction,
-            progress,
+            reduction: messages.reduction,
+            progress: messages.progress,
         })
     }
 }
