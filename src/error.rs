@@ -13,12 +13,14 @@ pub enum Error {
     Config(Vec<String>),
     /// A run directory is there already.
     #[error(
-        "{directory} already holds a run\n       in another directory: {elsewhere}\n       in its place:         {again}",
+        "{directory} already holds a run\n       to go on with it:     {onwards}\n       in another directory: {elsewhere}\n       in its place:         {again}",
         directory = .directory.display()
     )]
     RunExists {
         /// The directory that was to be written.
         directory: PathBuf,
+        /// The command that goes on with it.
+        onwards: String,
         /// The command that runs the same in a directory that is free.
         elsewhere: String,
         /// The command that replaces what is there.

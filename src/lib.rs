@@ -32,8 +32,12 @@
 //! | [`physics`] | the gas, the Navier-Stokes equations, scalar advection, diagnostics |
 //! | [`cases`] | initial states and exact solutions |
 //! | [`time`] | Runge-Kutta stepping, step size, the run loop |
+//! | [`fourier`] | transforms of periodic fields, and such fields on other grids |
+//! | [`statistics`] | moments, spectra, increments and gradients of turbulence |
 //! | [`io`] | series, VTK, pictures, report |
 //! | [`config`] | what the user typed, checked |
+//! | [`mod@compare`] | several runs beside each other |
+//! | [`converge`] | how an error falls as points are added |
 //! | [`mod@bench`] | how fast the parts are |
 //! | [`model`] | how fast a run on many ranks would be |
 //!
@@ -43,9 +47,12 @@ pub mod backend;
 pub mod bench;
 pub mod cases;
 pub mod comm;
+pub mod compare;
 pub mod config;
+pub mod converge;
 pub mod engine;
 mod error;
+pub mod fourier;
 pub mod grid;
 pub mod io;
 pub mod lines;
@@ -53,7 +60,8 @@ pub mod model;
 pub mod physics;
 mod real;
 pub mod scheme;
+pub mod statistics;
 pub mod time;
 
 pub use error::{Error, Result};
-pub use real::Real;
+pub use real::{Plain, Real};

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::convert::identity;
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -17,13 +15,17 @@ use kolmo::backend::ranks::Route;
 use kolmo::bench::Bench;
 use kolmo::cases::{Case, NAMES, input};
 use kolmo::comm::{self, Communicator, Solo};
+use kolmo::compare::{CompareOptions, compare};
 use kolmo::config::{self, Config};
+use kolmo::converge::{ConvergeOptions, converge};
 use kolmo::io::progress::tell;
-use kolmo::io::{RunDirectory, write_report};
+use kolmo::io::{RunDirectory, append_to, write_report};
 use kolmo::model::ModelOptions;
-use kolmo::time::{Ending, run};
+use kolmo::time::restart::{self, Restart, Wish};
+use kolmo::time::{Ending, Origin, Requests, run};
 use kolmo::{Error, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::{register, register_conditional_shutdown};
 
 /// Direct numerical simulation of the compressible Navier-Stokes equations with compact finite differences.
 #[derive(Parser)]
@@ -57,6 +59,32 @@ enum Command {
         /// Replace a run that is in the directory already.
         #[arg(long)]
         overwrite: bool,
+        /// Start from a checkpoint of another flow all the same.
+        #[arg(long)]
+        allow_physics_change: bool,
+    },
+    /// Go on with a run from its newest sound checkpoint, on any number of ranks.
+    #[command(
+        after_help = "Examples:\n  kolmo restart runs/taylor-green\n  kolmo restart runs/taylor-green --set time.end=20\n  mpirun -n 4 kolmo restart runs/taylor-green --from 100"
+    )]
+    Restart {
+        /// The directory of the run.
+        run_dir: PathBuf,
+        /// Change a key of its input: `--set time.end=20`.
+        #[arg(long, value_name = "KEY.PATH=VALUE")]
+        set: Vec<String>,
+        /// The step of the checkpoint to go on from, if not the newest; later ones are set aside.
+        #[arg(long, value_name = "STEP")]
+        from: Option<u64>,
+        /// Where to compute: auto, cpu, cuda or opencl.
+        #[arg(long)]
+        backend: Option<String>,
+        /// Which of the backend's devices, by its number in `kolmo info`.
+        #[arg(long, value_name = "N")]
+        device: Option<usize>,
+        /// Go on with another case, gas or box all the same.
+        #[arg(long)]
+        allow_physics_change: bool,
     },
     /// Print a commented input for a case.
     #[command(after_help = "Example:\n  kolmo init taylor-green > my.toml")]
@@ -85,6 +113,17 @@ enum Command {
         after_help = "Examples:\n  kolmo model --method neighbour --network torus\n  kolmo model --points 1024 --ranks 8,64,512,4096 --network fat-tree --plot strong.svg"
     )]
     Model(ModelOptions),
+    /// Put several runs into one table and one page of pictures.
+    #[command(
+        after_help = "Examples:\n  kolmo compare runs/coarse runs/fine\n  kolmo compare runs/* --time 9 --out tgv.html"
+    )]
+    Compare(CompareOptions),
+    /// Run a case on grid after grid, and say how its error falls.
+    #[command(
+        args_override_self = true,
+        after_help = "Examples:\n  kolmo converge acoustic-wave --points 16,32,64\n  kolmo converge isentropic-vortex --points 48,64,96 --set 'time={ end = 0.25, cfl = 0.15 }' --out runs/order"
+    )]
+    Converge(ConvergeOptions),
     /// Draw the report and the plots of a run again.
     #[command(after_help = "Example:\n  kolmo plot runs/taylor-green")]
     Plot {
@@ -138,8 +177,13 @@ fn end(error: &Error, comm: &dyn Communicator) -> ExitCode {
 
 fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     match command {
-        Command::Run { input, set, out, backend, device, overwrite } => {
-            return start(&Typed { input, set, backend, device, out }, overwrite, comm);
+        Command::Run { input, set, out, backend, device, overwrite, allow_physics_change } => {
+            let typed = Typed { input, set, backend, device, out };
+            return start(&typed, overwrite, allow_physics_change, comm);
+        }
+        Command::Restart { run_dir, set, from, backend, device, allow_physics_change } => {
+            let set = with_device(set, backend.as_ref(), device);
+            return go_on(&run_dir, &Wish { set, from, allow_physics_change }, comm);
         }
         Command::Info => return info(&**comm),
         Command::Bench { what } if what.is_collective() => return measure(&what, comm),
@@ -159,9 +203,12 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         }
         Command::Bench { what } => measure(&what, &(Arc::new(Solo) as Arc<dyn Communicator>)),
         Command::Model(options) => predicted(&options),
+        Command::Compare(options) => compare(&options)
+            .and_then(|found| say(&if options.json { found.json() } else { found.to_string() })),
+        Command::Converge(options) => converged(&options, comm.size()),
         Command::Plot { run_dir } => write_report(&run_dir)
             .and_then(|()| say(&format!("{}\n", run_dir.join("report.html").display()))),
-        Command::Run { .. } | Command::Info => Ok(ExitCode::SUCCESS),
+        Command::Run { .. } | Command::Restart { .. } | Command::Info => Ok(ExitCode::SUCCESS),
     };
     comm::agree(&**comm, done)
 }
@@ -189,9 +236,7 @@ struct Typed {
 impl Typed {
     /// The command with `out` for its directory, as a shell takes it.
     fn command(&self, out: Option<&Path>) -> String {
-        // Not just `kolmo`, which need not be in the path.
-        let program = std::env::args().next().unwrap_or("kolmo".into());
-        let mut words = vec![program, "run".into(), self.input.clone()];
+        let mut words = vec![program(), "run".into(), self.input.clone()];
         let mut option = |name: &str, value: String| words.extend([name.into(), value]);
         self.set.iter().for_each(|set| option("--set", set.clone()));
         self.backend.iter().for_each(|backend| option("--backend", backend.clone()));
@@ -215,33 +260,74 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn start(typed: &Typed, overwrite: bool, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
-    let config = comm::agree(&**comm, prepared(typed, overwrite, comm.rank()))?;
-    let path = config.output.directory.clone();
-    let stop = Arc::new(AtomicBool::new(false));
-    comm::agree(&**comm, watch_signals(&stop))?;
-    match run(&config, &path, log_to, &stop, comm.clone())? {
-        Ending::Finished => Ok(ExitCode::SUCCESS),
-        Ending::Stopped => {
+fn start(
+    typed: &Typed,
+    overwrite: bool,
+    allow_physics_change: bool,
+    comm: &Arc<dyn Communicator>,
+) -> Result<ExitCode> {
+    let mut config = comm::agree(&**comm, prepared(typed, overwrite, comm.rank()))?;
+    let origin = restart::origin(&**comm, &config, allow_physics_change)?;
+    if let Origin::Other(checkpoint) = &origin {
+        // Not the newest of a run that may go on: what is resolved means the same tomorrow.
+        config.origin = Some(checkpoint.path().to_path_buf());
+    }
+    execute_run(&config, origin, comm)
+}
+
+/// Go on with the run in `directory`.
+fn go_on(directory: &Path, wish: &Wish, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+    match restart::restart(&**comm, directory, wish)? {
+        Restart::Run(what) => {
+            let (config, origin) = *what;
+            execute_run(&config, origin, comm)
+        }
+        Restart::Finished(sentence) => {
             if comm.rank() == 0 {
-                tell(&format!(
-                    "stopped early, as asked; what was computed is in {}\n\
-                     this version writes no checkpoints; from the beginning: {}",
-                    path.display(),
-                    typed.again()
-                ));
+                say(&(sentence + "\n"))?;
             }
             comm.barrier();
-            Ok(ExitCode::from(3))
+            Ok(ExitCode::SUCCESS)
         }
     }
 }
 
+fn execute_run(config: &Config, origin: Origin, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+    let path = config.output.directory.clone();
+    let requests = Requests { watch: Some(watch_signals), ..Requests::default() };
+    let ending = run(config, &path, origin, log_to, &requests, comm.clone())?;
+    let why = match ending {
+        Ending::Finished => return Ok(ExitCode::SUCCESS),
+        Ending::Stopped => "stopped early, as asked",
+        Ending::OutOfTime => "stopped early, since its wall time is nearly over",
+    };
+    if comm.rank() == 0 {
+        tell(&format!("{why}; to go on: {}", onwards(&path)));
+    }
+    comm.barrier();
+    Ok(ExitCode::from(3))
+}
+
+/// The command that goes on with the run in a directory.
+fn onwards(directory: &Path) -> String {
+    [&program(), "restart", &directory.to_string_lossy()].map(quoted).join(" ")
+}
+
+/// This program as it was called: not just `kolmo`, which need not be in the path.
+fn program() -> String {
+    std::env::args().next().unwrap_or("kolmo".into())
+}
+
+/// What `--backend` and `--device` stand for.
+fn with_device(set: Vec<String>, backend: Option<&String>, device: Option<usize>) -> Vec<String> {
+    let backend = backend.map(|name| format!("compute.backend={name}"));
+    let device = device.map(|index| format!("compute.device={index}"));
+    set.into_iter().chain(backend).chain(device).collect()
+}
+
 /// The configuration, of a run that may go where it is to go: rank 0 looks there.
 fn prepared(typed: &Typed, overwrite: bool, rank: usize) -> Result<Config> {
-    let mut set = typed.set.clone();
-    set.extend(typed.backend.iter().map(|name| format!("compute.backend={name}")));
-    set.extend(typed.device.iter().map(|index| format!("compute.device={index}")));
+    let set = with_device(typed.set.clone(), typed.backend.as_ref(), typed.device);
     let mut config = configuration(&typed.input, &set)?;
     if let Some(out) = &typed.out {
         config.output.directory = out.clone();
@@ -252,18 +338,27 @@ fn prepared(typed: &Typed, overwrite: bool, rank: usize) -> Result<Config> {
     Ok(config)
 }
 
-/// A signal sets `stop`; the second ends the program at once.
-fn watch_signals(stop: &Arc<AtomicBool>) -> Result<()> {
-    for signal in [SIGINT, SIGTERM] {
-        // Network libraries of MPI leave handlers that end the process, and what is added is called beside them.
+/// SIGINT and SIGTERM ask for the end, where the second ends the program at once; SIGUSR1 asks for a checkpoint.
+fn watch_signals(requests: &Requests) -> Result<()> {
+    let stop = &requests.stop;
+    let asked = [
+        (SIGINT, stop),
+        (SIGTERM, stop),
+        #[cfg(unix)]
+        (signal_hook::consts::SIGUSR1, &requests.checkpoint),
+    ];
+    for (signal, flag) in asked {
+        // What is added is called beside the handlers that libraries have left, some of which end the process.
         #[cfg(unix)]
         // SAFETY: no handler is called any more that was there before, and none of ours was.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);
         }
-        let watch = signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone())
-            .and_then(|_| signal_hook::flag::register(signal, stop.clone()));
-        watch.map_err(Error::io("signal handler"))?;
+        let watch = match Arc::ptr_eq(flag, stop) {
+            true => register_conditional_shutdown(signal, 130, stop.clone()).map(|_| ()),
+            false => Ok(()),
+        };
+        watch.and_then(|()| register(signal, flag.clone())).map_err(Error::io("signal handler"))?;
     }
     Ok(())
 }
@@ -288,6 +383,7 @@ fn check_directory(path: &Path, overwrite: bool, typed: &Typed) -> Result<()> {
     if RunDirectory::holds_run(path) && !overwrite {
         return Err(Error::RunExists {
             directory: path.to_path_buf(),
+            onwards: onwards(path),
             elsewhere: typed.command(Some(&RunDirectory::beside(path))),
             again: typed.again(),
         });
@@ -302,7 +398,7 @@ fn configuration(input: &str, set: &[String]) -> Result<Config> {
     {
         return config::parse(text, &format!("{input} (built in)"), set);
     }
-    config::load(Path::new(input), set)
+    config::load_on(Path::new(input), set, &restart::base)
 }
 
 /// Print what `bench` finds. A wrong answer or a part that failed is a failure, told after all that was found.
@@ -331,8 +427,17 @@ fn predicted(options: &ModelOptions) -> Result<ExitCode> {
     say(&if options.json { study.json() } else { study.to_string() })
 }
 
+/// Print how errors fall. The grids are small ones, so one rank runs them.
+fn converged(options: &ConvergeOptions, ranks: usize) -> Result<ExitCode> {
+    if ranks > 1 {
+        tell(&format!("note: converge runs on one rank; the other {} wait", ranks - 1));
+    }
+    let study = converge(options, |set| configuration(&options.input, set))?;
+    say(&if options.json { study.json() } else { study.to_string() })
+}
+
 fn log_to(path: &Path) -> Result<()> {
-    let file = File::create(path).map_err(Error::io(path))?;
+    let file = append_to(path)?;
     let subscriber = tracing_subscriber::fmt().json().with_writer(file).finish();
     // Fails only where a subscriber is set already, and there is none before this one.
     let _ = tracing::subscriber::set_global_default(subscriber);

@@ -3,11 +3,36 @@
 use std::fmt::{Debug, Display};
 use std::ops::{AddAssign, SubAssign};
 
+use num_complex::Complex;
+
 use crate::engine::Number;
+
+/// Values that may be sent to another rank as the bytes that they are.
+///
+/// # Safety
+/// Every byte of a value is set, none belongs to an address, and any bytes are a value.
+pub unsafe trait Plain: Copy {}
+
+// SAFETY: numbers are.
+unsafe impl Plain for f32 {}
+// SAFETY: as above.
+unsafe impl Plain for f64 {}
+// SAFETY: two numbers, one behind the other.
+unsafe impl Plain for Complex<f64> {}
 
 /// `f32` or `f64`.
 pub trait Real:
-    Number + Default + Debug + Display + PartialOrd + Send + Sync + 'static + AddAssign + SubAssign
+    Number
+    + Plain
+    + Default
+    + Debug
+    + Display
+    + PartialOrd
+    + Send
+    + Sync
+    + 'static
+    + AddAssign
+    + SubAssign
 {
     /// 0.
     const ZERO: Self;

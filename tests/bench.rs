@@ -199,7 +199,7 @@ fn job_scripts_are_bash() {
     let scripts = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let scripts: Vec<_> =
         scripts.filter(|path| path.extension().is_some_and(|end| end == "slurm")).collect();
-    assert_eq!(scripts.len(), 3);
+    assert_eq!(scripts.len(), 4);
     let page = std::fs::read_to_string(folder.join("README.md")).unwrap();
     for script in scripts {
         let output = Command::new("bash").arg("-n").arg(&script).output().unwrap();

@@ -1,10 +1,17 @@
 //! The program as users meet it: the real binary, in directories of its own.
 
+mod compare;
+mod converge;
+mod disks;
 mod endings;
+mod kills;
+mod postprocess;
 mod readme;
 mod refusals;
+mod restarts;
 mod runs;
 mod starts;
+mod statistics;
 
 use std::fs;
 use std::path::{Path, PathBuf};

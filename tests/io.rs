@@ -7,6 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use kolmo::comm::Solo;
+use kolmo::grid::Decomposition;
+use kolmo::io::fields::Layout;
+use kolmo::io::pieces::Selection;
 use kolmo::io::reference::Reference;
 use kolmo::io::series::{ERROR_COLUMNS, SCALAR_COLUMNS};
 use kolmo::io::summary::{self, Machine, SchemeSummary, Verdict};
@@ -58,7 +62,8 @@ fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
     let count: usize = points.iter().product();
     let ramp = |n: usize| (0..n).map(|i| i as f64).collect::<Vec<_>>();
     let single = |n: usize| (0..n).map(|i| i as f32 / 3.0).collect::<Vec<_>>();
-    let mut fields = FieldWriter::create(&dir.join("fields")).unwrap();
+    let layout = Layout { grid, selection: Selection::all(points), files: 1 };
+    let mut fields = FieldWriter::new(&dir.join("fields"), "fields", layout);
     let mut slices = SliceWriter::create(&dir.join("slices")).unwrap();
     for step in [0, 100] {
         let arrays = vec![
@@ -78,7 +83,8 @@ fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
                 values: FieldValues::F32(single(count)),
             },
         ];
-        fields.write(step, step as f64 / 10.0, &grid, arrays).unwrap();
+        let moment = (step, step as f64 / 10.0);
+        fields.write(&Solo, &Decomposition::ONE, moment, arrays).unwrap();
         let values = ramp(points[0] * points[1]);
         let slice = Slice {
             plane: Plane::Xy,
@@ -117,6 +123,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         end_time: 10.0,
         finished: true,
         stop_reason: "The end time was reached.".into(),
+        restarts: vec![40],
         wall_seconds: 12.5,
         ns_per_point_stage: Some(40.0),
         phases: BTreeMap::from([("derivatives".into(), 8.0), ("output".into(), 4.5)]),

@@ -13,6 +13,7 @@ mod common;
 mod config;
 mod conservation;
 mod convergence;
+mod corpus;
 mod device;
 mod distributed;
 mod forms;
@@ -26,6 +27,8 @@ mod operators;
 #[cfg(feature = "mpi")]
 mod ranks;
 mod scheme;
+mod spectra;
 mod spread;
+mod statistics;
 mod tgv;
 mod waves;

@@ -3,6 +3,7 @@
 mod blocks;
 mod checkpoints;
 mod pieces;
+mod restarts;
 pub(crate) mod threads;
 
 use std::fs;
@@ -19,7 +20,7 @@ use kolmo::comm::Communicator;
 use kolmo::config::Config;
 use kolmo::grid::Decomposition;
 use kolmo::io::{FieldValues, Series, Summary};
-use kolmo::time::{Ending, Simulation, run_on};
+use kolmo::time::{Ending, Origin, Requests, Simulation, Task, run_on};
 use kolmo::{Error, Real, Result};
 use threads::on_ranks;
 
@@ -141,7 +142,9 @@ where
         };
         let backend = blocks::<T>(comm, decomposition, config);
         let decomposition = Decomposition { ranks: decomposition };
-        run_on(backend, decomposition, config, directory, log, &stop)
+        let requests = &Requests { stop, ..Requests::default() };
+        let origin = Origin::Case;
+        run_on(backend, Task { config, directory, origin, decomposition, requests }, log)
     })
 }
 

@@ -10,6 +10,7 @@ mod reference;
 mod registry;
 mod scalar_advection;
 mod shear_wave;
+mod spectrum;
 mod taylor_green;
 
 pub use acoustic_wave::{AcousticWave, Mode};
@@ -19,6 +20,7 @@ pub use reference::Reference;
 pub use registry::{NAMES, input};
 pub use scalar_advection::{ScalarAdvection, Shape};
 pub use shear_wave::ShearWave;
+pub use spectrum::ReferenceSpectrum;
 pub use taylor_green::{Start, TaylorGreen};
 
 use std::f64::consts::TAU;

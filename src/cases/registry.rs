@@ -2,7 +2,7 @@
 
 use super::{
     AcousticWave, Case, Domain, EntropyWave, FlowCase, IsentropicVortex, Reference,
-    ScalarAdvection, ShearWave, TaylorGreen,
+    ReferenceSpectrum, ScalarAdvection, ShearWave, TaylorGreen,
 };
 use crate::physics::Gas;
 
@@ -168,6 +168,19 @@ impl Case {
     pub fn reference(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> Option<Reference> {
         match self {
             Case::TaylorGreen(case) => case.reference(gas, domain, active),
+            _ => None,
+        }
+    }
+
+    /// The spectrum to hold a run against, where there is one for this gas, box and grid.
+    pub fn reference_spectrum(
+        &self,
+        gas: &Gas,
+        domain: &Domain,
+        active: [bool; 3],
+    ) -> Option<ReferenceSpectrum> {
+        match self {
+            Case::TaylorGreen(case) => case.reference_spectrum(gas, domain, active),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use super::{Domain, FlowCase, FlowPoint, Reference};
+use super::{Domain, FlowCase, FlowPoint, Reference, ReferenceSpectrum};
 use crate::physics::Gas;
 
 /// What is uniform at t = 0.
@@ -36,9 +36,7 @@ impl TaylorGreen {
     ///
     /// The incompressible curves (Re = 100, 200, 1600) hold for Ma ≤ 0.1, where they are right to O(Ma²).
     pub fn reference(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> Option<Reference> {
-        let close = |value: f64, to: f64| (value - to).abs() <= 1e-9 * to;
-        let usual_box = domain.length.iter().all(|&length| close(length, TAU));
-        if active != [true; 3] || !usual_box || gas.mach > 0.1 + 1e-9 {
+        if !is_incompressible(gas, domain, active) {
             return None;
         }
         let same_gas = close(gas.mach, 0.1)
@@ -65,6 +63,30 @@ impl TaylorGreen {
         };
         Reference::parse(text)
     }
+
+    /// The spectrum that a run of this flow should have at its time, Re = 1600 at t = 9; `None` where there is none.
+    pub fn reference_spectrum(
+        &self,
+        gas: &Gas,
+        domain: &Domain,
+        active: [bool; 3],
+    ) -> Option<ReferenceSpectrum> {
+        if !is_incompressible(gas, domain, active) || !close(gas.reynolds, 1600.0) {
+            return None;
+        }
+        let text = include_str!("../../cases/taylor-green/reference/spectrum-re1600-t9.csv");
+        ReferenceSpectrum::parse(text)
+    }
+}
+
+/// Whether incompressible results in the usual box hold: to O(Ma²).
+fn is_incompressible(gas: &Gas, domain: &Domain, active: [bool; 3]) -> bool {
+    let usual_box = domain.length.iter().all(|&length| close(length, TAU));
+    active == [true; 3] && usual_box && gas.mach <= 0.1 + 1e-9
+}
+
+fn close(value: f64, to: f64) -> bool {
+    (value - to).abs() <= 1e-9 * to
 }
 
 impl FlowCase for TaylorGreen {

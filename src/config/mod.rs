@@ -5,6 +5,7 @@
 
 mod case;
 mod document;
+mod origin;
 mod output;
 mod problems;
 mod read;
@@ -12,7 +13,7 @@ mod section;
 mod value;
 mod write;
 
-pub use read::{load, parse};
+pub use read::{Base, load, load_on, parse, parse_on};
 
 use std::path::PathBuf;
 
@@ -25,6 +26,8 @@ use crate::scheme::{SchemeFamily, Tableau};
 /// A run, fully resolved.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
+    /// The checkpoint that it starts from, or the run whose newest one that is; `None` is the initial state of the case.
+    pub origin: Option<PathBuf>,
     /// The flow and its parameters.
     pub case: Case,
     /// Gas with the case's Mach and Reynolds numbers.
@@ -122,6 +125,17 @@ pub struct TimeConfig {
     pub end: Option<f64>,
     /// Stop after this many steps.
     pub max_steps: Option<u64>,
+    /// Stop with a checkpoint before so much wall time is over.
+    pub wall_limit: Option<WallLimit>,
+}
+
+/// Wall time that a run has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WallLimit {
+    /// Seconds from its start.
+    Seconds(f64),
+    /// Until the batch system ends it.
+    Auto,
 }
 
 /// How the step is chosen.
@@ -207,6 +221,14 @@ pub struct OutputConfig {
     pub series: Schedule,
     /// When fields are written and which; `None` is never.
     pub fields: Option<FieldsConfig>,
+    /// When planes of fields are written and which; `None` is never.
+    pub planes: Option<PlanesConfig>,
+    /// When statistics are taken and of what; `None` is never.
+    pub statistics: Option<StatisticsConfig>,
+    /// When checkpoints are written; `None` is only where a run is stopped.
+    pub checkpoint: Option<CheckpointConfig>,
+    /// What happens where a file cannot be written.
+    pub on_failure: OnFailure,
 }
 
 /// `fields = { every_time, variables }`
@@ -216,6 +238,82 @@ pub struct FieldsConfig {
     pub schedule: Schedule,
     /// Which.
     pub variables: Vec<Variable>,
+    /// Precision of the values in the files; `None` is that of the run.
+    pub precision: Option<Precision>,
+    /// The box that is written, by the coordinates of two of its corners; `None` is all.
+    pub region: Option<Region>,
+    /// Every how-manieth point of it is written along each axis.
+    pub stride: usize,
+    /// Into how many files the ranks write each time; `None` is one a rank.
+    pub pieces: Option<usize>,
+}
+
+/// `region = { from, to }`: points within are those from the one next to `from` to the one next to `to`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Region {
+    /// Smallest coordinates.
+    pub from: [f64; 3],
+    /// Largest coordinates.
+    pub to: [f64; 3],
+}
+
+/// `planes = { every_time, z = [0.0], variables }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanesConfig {
+    /// When.
+    pub schedule: Schedule,
+    /// Where: coordinates along x, y and z that planes across them have; each takes the points next to it.
+    pub at: [Vec<f64>; 3],
+    /// Which fields.
+    pub variables: Vec<Variable>,
+    /// Precision of the values in the files; `None` is that of the run.
+    pub precision: Option<Precision>,
+}
+
+/// `statistics = { every_time, from, quantities }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatisticsConfig {
+    /// When.
+    pub schedule: Schedule,
+    /// The time at which averages over time begin.
+    pub from: f64,
+    /// Of what.
+    pub quantities: Vec<Statistic>,
+}
+
+/// What statistics can be taken of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Statistic {
+    /// Means and second moments, of Reynolds and of Favre.
+    Moments,
+    /// Spectra of energy and dissipation.
+    Spectra,
+    /// Structure functions of the velocity.
+    Increments,
+    /// Probability densities of the velocity gradients.
+    Gradients,
+}
+
+/// `checkpoint = { every_time, keep }`
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckpointConfig {
+    /// When; besides, at step 0 and at the end.
+    pub schedule: Schedule,
+    /// How many there are at most; older ones are removed.
+    pub keep: usize,
+    /// Whether steps go on while one is written.
+    pub asynchronous: bool,
+    /// Whether the values are compressed (Zstandard).
+    pub compress: bool,
+}
+
+/// What happens where a file cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The run stops.
+    Stop,
+    /// It is told, and the run goes on without that file.
+    Continue,
 }
 
 /// When something is done: any of these that is set; the first and the last step always.

@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::problems::{hint, listed, shorten};
-use super::section::{POSITIVE, Section, WordOrTable};
-use super::value::Value;
-use super::{FieldsConfig, OutputConfig, Schedule, Variable};
+use super::read::{AXES, PRECISIONS};
+use super::section::{FINITE, NOT_NEGATIVE, POSITIVE, Section, WordOrTable};
+use super::{
+    CheckpointConfig, FieldsConfig, OnFailure, OutputConfig, PlanesConfig, Region, Schedule,
+    Statistic, StatisticsConfig, Variable,
+};
 use crate::cases::Case;
+use crate::grid::MOST_POINTS;
 
 /// What the user types among `output.fields.variables`, but for `scalar`.
 const OF_A_FLOW: [(&str, Variable); 7] = [
@@ -31,6 +34,23 @@ impl Variable {
     }
 }
 
+/// What the user types among `output.statistics.quantities`.
+pub(super) const STATISTICS: [(&str, Statistic); 4] = [
+    ("moments", Statistic::Moments),
+    ("spectra", Statistic::Spectra),
+    ("increments", Statistic::Increments),
+    ("gradients", Statistic::Gradients),
+];
+/// Those of them that a scalar has.
+const OF_A_SCALAR_FIELD: [(&str, Statistic); 2] = [STATISTICS[0], STATISTICS[1]];
+/// What the user types as `output.on_failure`.
+pub(super) const ON_FAILURE: [(&str, OnFailure); 2] =
+    [("stop", OnFailure::Stop), ("continue", OnFailure::Continue)];
+/// Most files that fields of one time may be written into, and most checkpoints that may be kept.
+const MOST_FILES: u64 = 1 << 20;
+/// Checkpoints that are kept where the user does not say: should one be damaged there is one before.
+const KEEP: u64 = 2;
+
 /// `[output]`, whose defaults depend on the case.
 pub(super) fn output(section: &Section<'_>, case: Option<&Case>) -> Option<OutputConfig> {
     let directory = match section.text("directory") {
@@ -47,25 +67,113 @@ pub(super) fn output(section: &Section<'_>, case: Option<&Case>) -> Option<Outpu
         Some(Schedule { every_steps: Some(10), ..Schedule::default() })
     };
     let fields = fields(section, case);
-    if section.has("checkpoint") {
-        let advice = "take this out; a run that was stopped starts again from the beginning";
-        section.reject_value("checkpoint", "this version of kolmo writes no checkpoints", advice);
-    }
+    let planes = planes(section, case);
+    let statistics = statistics(section, case);
+    let checkpoint = checkpoint(section);
+    let on_failure = section.choice("on_failure", &ON_FAILURE).unwrap_or(OnFailure::Stop);
     section.finish();
-    Some(OutputConfig { directory, series: series?, fields })
+    Some(OutputConfig {
+        directory,
+        series: series?,
+        fields,
+        planes,
+        statistics,
+        checkpoint,
+        on_failure,
+    })
+}
+
+/// The table at `key`, which may be the word "none".
+fn table<'a>(section: &Section<'a>, key: &'static str, example: &str) -> Option<Section<'a>> {
+    match section.word_or_table(key, &[("none", ())], example)? {
+        WordOrTable::Table(table) => Some(table),
+        WordOrTable::Word(()) => None,
+    }
 }
 
 /// `output.fields`
 fn fields(section: &Section<'_>, case: Option<&Case>) -> Option<FieldsConfig> {
     let example = "{ every_time = 1.0, variables = [\"velocity\"] }";
-    let WordOrTable::Table(table) = section.word_or_table("fields", &[("none", ())], example)?
-    else {
-        return None;
-    };
+    let table = table(section, "fields", example)?;
     let schedule = schedule(&table);
     let variables = variables(&table, case);
+    let precision = table.choice("precision", &PRECISIONS);
+    let region = region(&table);
+    let size = |key, most| table.integer(key, 1, most).and_then(|value| value.try_into().ok());
+    let (stride, pieces) = (size("stride", MOST_POINTS as u64), size("pieces", MOST_FILES));
     table.finish();
-    Some(FieldsConfig { schedule: schedule?, variables: variables? })
+    Some(FieldsConfig {
+        schedule: schedule?,
+        variables: variables?,
+        precision,
+        region,
+        stride: stride.unwrap_or(1),
+        pieces,
+    })
+}
+
+/// `output.fields.region`
+fn region(section: &Section<'_>) -> Option<Region> {
+    if !section.has("region") {
+        return None;
+    }
+    let table = section.table("region", "{ from = [0.0, 0.0, 0.0], to = [1.0, 1.0, 1.0] }")?;
+    let missing = ["from", "to"].into_iter().filter(|key| !table.has(key)).collect::<Vec<_>>();
+    if !missing.is_empty() {
+        table.missing(&missing, "each has the coordinates of a corner: [x, y, z]");
+    }
+    let (from, to) = (table.numbers("from", FINITE), table.numbers("to", FINITE));
+    table.finish();
+    let region = Region { from: from?, to: to? };
+    if (0..3).any(|a| region.from[a] > region.to[a]) {
+        table.reject_value("to", "must not be less than `from` along any axis", "");
+    }
+    Some(region)
+}
+
+/// `output.planes`
+fn planes(section: &Section<'_>, case: Option<&Case>) -> Option<PlanesConfig> {
+    let table = table(section, "planes", "{ every_time = 0.1, z = [0.0] }")?;
+    let schedule = schedule(&table);
+    let variables = variables(&table, case);
+    let precision = table.choice("precision", &PRECISIONS);
+    if !AXES.iter().any(|axis| table.has(axis)) {
+        table.missing(
+            &AXES,
+            "each has coordinates, such as z = [0.0, 3.14]; several may stand together",
+        );
+    }
+    let at = AXES.map(|axis| table.any_numbers(axis, FINITE).unwrap_or_default());
+    table.finish();
+    Some(PlanesConfig { schedule: schedule?, at, variables: variables?, precision })
+}
+
+/// `output.statistics`
+fn statistics(section: &Section<'_>, case: Option<&Case>) -> Option<StatisticsConfig> {
+    let example = "{ every_time = 0.5, quantities = [\"spectra\"] }";
+    let table = table(section, "statistics", example)?;
+    let schedule = schedule(&table);
+    let from = table.number("from", NOT_NEGATIVE).unwrap_or(0.0);
+    let is_scalar = case.is_some_and(|case| case.flow().is_none());
+    let known = if is_scalar { &OF_A_SCALAR_FIELD[..] } else { &STATISTICS };
+    let quantities = match table.has("quantities") {
+        true => table.choices("quantities", known, "quantity"),
+        false => Some(known.iter().map(|(_, quantity)| *quantity).collect()),
+    };
+    table.finish();
+    Some(StatisticsConfig { schedule: schedule?, from, quantities: quantities? })
+}
+
+/// `output.checkpoint`
+fn checkpoint(section: &Section<'_>) -> Option<CheckpointConfig> {
+    let table = table(section, "checkpoint", "{ every_time = 1.0, keep = 2 }")?;
+    let schedule = schedule(&table);
+    let keep = table.integer("keep", 1, MOST_FILES).unwrap_or(KEEP);
+    let asynchronous = table.boolean("asynchronous").unwrap_or(false);
+    let compress = table.boolean("compress").unwrap_or(false);
+    table.finish();
+    let keep = keep.try_into().ok()?;
+    Some(CheckpointConfig { schedule: schedule?, keep, asynchronous, compress })
 }
 
 /// The keys of a schedule, one of them at least.
@@ -83,9 +191,8 @@ fn schedule(section: &Section<'_>) -> Option<Schedule> {
     Some(schedule)
 }
 
-/// `output.fields.variables`
+/// The `variables` of a table of fields.
 fn variables(section: &Section<'_>, case: Option<&Case>) -> Option<Vec<Variable>> {
-    let item = section.get("variables");
     let is_scalar = case.is_some_and(|case| case.flow().is_none());
     let known = match case {
         // Whether the scalar is there cannot be said of a case that is not known.
@@ -93,42 +200,8 @@ fn variables(section: &Section<'_>, case: Option<&Case>) -> Option<Vec<Variable>
         Some(_) if is_scalar => OF_A_SCALAR.to_vec(),
         Some(_) => OF_A_FLOW.to_vec(),
     };
-    let Some(item) = item else {
+    if !section.has("variables") {
         return Some(if is_scalar { vec![Variable::Scalar] } else { DEFAULT.to_vec() });
-    };
-    let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
-    let Value::Array(values) = item.value else {
-        item.wrong_type("an array of names, such as [\"velocity\"]");
-        return None;
-    };
-    if values.is_empty() {
-        item.reject("must name at least one field", &listed("allowed: ", &names));
-        return None;
     }
-    let mut variables = Vec::new();
-    for value in values {
-        let word = match value {
-            Value::String(word) => word.as_str(),
-            _ => {
-                item.reject(
-                    format!("found {}, each must be a string", value.kind()),
-                    &listed("allowed: ", &names),
-                );
-                return None;
-            }
-        };
-        let Some((_, variable)) = known.iter().find(|(name, _)| *name == word) else {
-            item.reject(
-                format!("no such field as `{}`{}", shorten(word), hint(word, &names)),
-                &listed("allowed: ", &names),
-            );
-            return None;
-        };
-        if variables.contains(variable) {
-            item.reject(format!("`{word}` stands twice"), "");
-            return None;
-        }
-        variables.push(*variable);
-    }
-    Some(variables)
+    section.choices("variables", &known, "field")
 }

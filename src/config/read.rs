@@ -4,14 +4,15 @@ use std::path::Path;
 
 use super::problems::Problems;
 use super::section::{FILTER_ALPHA, POSITIVE, Section, WordOrTable};
-use super::value::{Place, Table};
+use super::value::{Place, Table, Value};
 use super::{
     Backend, ComputeConfig, Config, Convection, DeviceAware, EnergyForm, FilterConfig, GridConfig,
-    Pencils, Precision, SchemeConfig, StepSize, TimeConfig, ViscousForm, case, document, output,
+    Pencils, Precision, SchemeConfig, StepSize, TimeConfig, ViscousForm, WallLimit, case, document,
+    origin, output,
 };
-use crate::Result;
 use crate::cases::{Case, Domain};
 use crate::engine::distributed::Method;
+use crate::error::{Error, Result};
 use crate::grid;
 use crate::lines::LineSolver;
 use crate::physics::{Gas, Viscosity};
@@ -53,10 +54,21 @@ pub(super) const BACKENDS: [(&str, Backend); 4] = [
     ("cuda", Backend::Cuda),
     ("opencl", Backend::OpenCl),
 ];
+pub(super) const PRECISIONS: [(&str, Precision); 2] =
+    [("f64", Precision::F64), ("f32", Precision::F32)];
 pub(super) const PENCILS: [(&str, Pencils); 2] =
     [("strided", Pencils::Strided), ("permuted", Pencils::Permuted)];
 pub(super) const DEVICE_AWARE: [(&str, DeviceAware); 3] =
     [("auto", DeviceAware::Auto), ("force", DeviceAware::Force), ("off", DeviceAware::Off)];
+
+/// What gives the resolved input of the checkpoint at a path, or of the newest of a run's.
+pub type Base<'a> = &'a dyn Fn(&Path) -> Result<String>;
+
+/// For an input that starts from the initial state of its case.
+fn no_base(path: &Path) -> Result<String> {
+    let what = "a checkpoint to start from has no meaning here".to_string();
+    Err(Error::Format { path: path.to_path_buf(), what })
+}
 
 /// Read the input file at `path`, changed by `overrides`, the `key.path=value` of each `--set`.
 ///
@@ -64,6 +76,14 @@ pub(super) const DEVICE_AWARE: [(&str, DeviceAware); 3] =
 /// [`Error::Config`](crate::Error::Config) with everything that is wrong, as [`parse`]; also where the file
 /// cannot be read.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Config> {
+    load_on(path, overrides, &no_base)
+}
+
+/// The same, also where `case.name` is "from-checkpoint": keys that the input does not have are those of its checkpoint then.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_on(path: &Path, overrides: &[String], base: Base<'_>) -> Result<Config> {
     let name = path.display().to_string();
     let refuse = |place, found: &str, advice: &str| {
         let problems = Problems::new(&name, overrides);
@@ -83,7 +103,7 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Config> {
         Err(error) => return refuse(Place::Input, &format!("cannot be read: {error}"), ""),
     };
     match std::str::from_utf8(&bytes) {
-        Ok(text) => parse(text, &name, overrides),
+        Ok(text) => parse_on(text, &name, overrides, base),
         Err(error) => {
             let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
             refuse(Place::Line(line), "not UTF-8 text", "save the file in the encoding UTF-8")
@@ -97,13 +117,24 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Config> {
 /// [`Error::Config`](crate::Error::Config): one full message for each problem, in the order of the lines, and a
 /// last line that counts them.
 pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config> {
+    parse_on(text, name, overrides, &no_base)
+}
+
+/// The same as [`load_on`] does it.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_on(text: &str, name: &str, overrides: &[String], base: Base<'_>) -> Result<Config> {
     let problems = Problems::new(name, overrides);
     let Some(mut table) = document::parse(text, &problems) else {
         return problems.finish(None);
     };
     document::set(&mut table, overrides, &problems);
+    let Ok(origin) = origin::resolve(&mut table, base, &problems) else {
+        return problems.finish(None);
+    };
     let config = config(&table, &problems);
-    problems.finish(config)
+    problems.finish(config.map(|config| Config { origin, ..config }))
 }
 
 /// The configuration in `table`; `None` only where a problem was told.
@@ -139,7 +170,8 @@ fn config(table: &Table, problems: &Problems) -> Option<Config> {
         case_keys.reject_key(key, &sentence);
     }
     let grid = GridConfig { points: points?, domain };
-    Some(Config { case, gas, grid, scheme: scheme?, time: time?, compute, output: output? })
+    let origin = None;
+    Some(Config { origin, case, gas, grid, scheme: scheme?, time: time?, compute, output: output? })
 }
 
 /// `grid.points`.
@@ -268,8 +300,25 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
     }
     let end = section.number("end", POSITIVE);
     let max_steps = section.integer("max_steps", 1, u64::MAX);
+    let wall_limit = wall_limit(section);
     section.finish();
-    Some(TimeConfig { integrator: integrator?, step, end, max_steps })
+    Some(TimeConfig { integrator: integrator?, step, end, max_steps, wall_limit })
+}
+
+/// `time.wall_limit`
+fn wall_limit(section: &Section<'_>) -> Option<WallLimit> {
+    let Value::String(text) = section.get("wall_limit")?.value else {
+        return section.number("wall_limit", POSITIVE).map(WallLimit::Seconds);
+    };
+    if text == "auto" {
+        return Some(WallLimit::Auto);
+    }
+    let limit = humantime::parse_duration(text).ok().filter(|limit| !limit.is_zero());
+    if limit.is_none() {
+        let allowed = "allowed: a duration such as \"11h50m\", seconds, or \"auto\", which asks the batch system";
+        section.reject_value("wall_limit", "is no duration", allowed);
+    }
+    limit.map(|limit| WallLimit::Seconds(limit.as_secs_f64()))
 }
 
 /// `[compute]`
@@ -277,8 +326,7 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
     let backend = section.choice("backend", &BACKENDS).unwrap_or(Backend::Auto);
     let device = section.integer_or_auto("device", 0, LAST_DEVICE);
     let threads = section.integer_or_auto("threads", 1, MOST_THREADS);
-    let precisions = [("f64", Precision::F64), ("f32", Precision::F32)];
-    let precision = section.choice("precision", &precisions).unwrap_or(Precision::F64);
+    let precision = section.choice("precision", &PRECISIONS).unwrap_or(Precision::F64);
     let solvers: Vec<(&str, Option<LineSolver>)> = std::iter::once(("auto", None))
         .chain(LineSolver::ALL.map(|solver| (solver.name(), Some(solver))))
         .collect();

@@ -182,6 +182,12 @@ impl<'a> Section<'a> {
         self.array(key, range.words, inside)
     }
 
+    /// Numbers in `range`, at least one.
+    pub(super) fn any_numbers(&self, key: &'static str, range: Range) -> Option<Vec<f64>> {
+        let inside = |value: &Value| value.as_number().filter(|&number| (range.contains)(number));
+        self.list(key, None, range.words, inside)
+    }
+
     /// `N` whole numbers from `least` to `most`, one per axis.
     pub(super) fn integers<const N: usize>(
         &self,
@@ -205,16 +211,32 @@ impl<'a> Section<'a> {
         words: &str,
         take: impl Fn(&Value) -> Option<T>,
     ) -> Option<[T; N]> {
+        self.list(key, Some(N), words, take)?.try_into().ok()
+    }
+
+    /// The same, `length` values or at least one.
+    fn list<T>(
+        &self,
+        key: &'static str,
+        length: Option<usize>,
+        words: &str,
+        take: impl Fn(&Value) -> Option<T>,
+    ) -> Option<Vec<T>> {
         let item = self.get(key)?;
+        let entries = length.map_or("entries".to_owned(), |n| format!("{n} entries"));
         let Value::Array(values) = item.value else {
-            item.wrong_type(format!("an array of {N} entries, each {words}"));
+            item.wrong_type(format!("an array of {entries}, each {words}"));
             return None;
         };
-        if values.len() != N {
-            item.reject(format!("found {} entries, must be {N}", values.len()), "");
+        if let Some(length) = length.filter(|&length| values.len() != length) {
+            item.reject(format!("found {} entries, must be {length}", values.len()), "");
             return None;
         }
-        let mut taken = Vec::with_capacity(N);
+        if values.is_empty() {
+            item.reject("must have at least one entry", "");
+            return None;
+        }
+        let mut taken = Vec::with_capacity(values.len());
         for value in values {
             let Some(inside) = take(value) else {
                 let value = shorten(&value.to_string());
@@ -223,7 +245,7 @@ impl<'a> Section<'a> {
             };
             taken.push(inside);
         }
-        taken.try_into().ok()
+        Some(taken)
     }
 
     /// A whole number from `least` to `most`.
@@ -308,6 +330,54 @@ impl<'a> Section<'a> {
             item.reject(format!("unknown{}", hint(word, &names)), &listed("allowed: ", &names));
         }
         chosen
+    }
+
+    /// Some of the words that stand for something, each once; `what` one of them is.
+    pub(super) fn choices<T: Clone>(
+        &self,
+        key: &'static str,
+        choices: &[(&str, T)],
+        what: &str,
+    ) -> Option<Vec<T>> {
+        let item = self.get(key)?;
+        let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+        let allowed = listed("allowed: ", &names);
+        let Value::Array(values) = item.value else {
+            item.wrong_type(format!("an array of names, such as [{:?}]", names[0]));
+            return None;
+        };
+        if values.is_empty() {
+            item.reject(format!("must name at least one {what}"), &allowed);
+            return None;
+        }
+        let mut chosen: Vec<usize> = Vec::new();
+        for value in values {
+            let Value::String(word) = value else {
+                item.reject(format!("found {}, each must be a string", value.kind()), &allowed);
+                return None;
+            };
+            let Some(at) = names.iter().position(|name| name == word) else {
+                let hint = hint(word, &names);
+                item.reject(format!("no such {what} as `{}`{hint}", shorten(word)), &allowed);
+                return None;
+            };
+            if chosen.contains(&at) {
+                item.reject(format!("`{word}` stands twice"), "");
+                return None;
+            }
+            chosen.push(at);
+        }
+        Some(chosen.into_iter().map(|at| choices[at].1.clone()).collect())
+    }
+
+    /// true or false.
+    pub(super) fn boolean(&self, key: &'static str) -> Option<bool> {
+        let item = self.get(key)?;
+        let Value::Boolean(value) = item.value else {
+            item.wrong_type("true or false");
+            return None;
+        };
+        Some(*value)
     }
 
     /// One of `words`, or a table such as `example`.

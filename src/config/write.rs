@@ -3,13 +3,22 @@
 use std::fmt::{Display, Write};
 
 use super::case::{MODES, SHAPES, STARTS};
-use super::read::{BACKENDS, CONVECTIONS, DEVICE_AWARE, ENERGIES, PENCILS, VISCOUS};
+use super::output::{ON_FAILURE, STATISTICS};
+use super::read::{
+    AXES, BACKENDS, CONVECTIONS, DEVICE_AWARE, ENERGIES, PENCILS, PRECISIONS, VISCOUS,
+};
 use super::value::number;
-use super::{Config, FilterConfig, Precision, Schedule, SchemeConfig, StepSize};
+use super::{
+    CheckpointConfig, Config, FilterConfig, Precision, Region, Schedule, SchemeConfig, StepSize,
+    Variable, WallLimit,
+};
 use crate::cases::Case;
 use crate::engine::distributed::Method;
 use crate::lines::LineSolver;
 use crate::physics::Viscosity;
+
+/// What stands for the name of the case where a run starts from a checkpoint, which knows it.
+pub(super) const FROM_CHECKPOINT: &str = "from-checkpoint";
 
 impl Config {
     /// Everything resolved, as an input file; [`parse`](super::parse) makes an equal configuration of it.
@@ -31,7 +40,13 @@ impl Config {
 
     fn write_case(&self, text: &mut Text) {
         text.section("case");
-        text.word("name", self.case.name());
+        match &self.origin {
+            None => text.word("name", self.case.name()),
+            Some(path) => {
+                text.word("name", FROM_CHECKPOINT);
+                text.word("path", &path.to_string_lossy());
+            }
+        }
         if self.case.flow().is_some() {
             text.key("mach", number(self.gas.mach));
             text.key("reynolds", number(self.gas.reynolds));
@@ -125,6 +140,11 @@ impl Config {
         if let Some(steps) = self.time.max_steps {
             text.key("max_steps", steps);
         }
+        match self.time.wall_limit {
+            None => {}
+            Some(WallLimit::Auto) => text.word("wall_limit", "auto"),
+            Some(WallLimit::Seconds(seconds)) => text.key("wall_limit", number(seconds)),
+        }
     }
 
     fn write_compute(&self, text: &mut Text) {
@@ -154,17 +174,38 @@ impl Config {
         text.word("directory", &self.output.directory.to_string_lossy());
         text.key("series", format!("{{ {} }}", schedule(&self.output.series)));
         if let Some(fields) = &self.output.fields {
-            let variables: Vec<String> =
-                fields.variables.iter().map(|variable| format!("{:?}", variable.name())).collect();
-            text.key(
-                "fields",
-                format!(
-                    "{{ {}, variables = [{}] }}",
-                    schedule(&fields.schedule),
-                    variables.join(", ")
-                ),
-            );
+            let mut keys = vec![schedule(&fields.schedule), variables(&fields.variables)];
+            keys.extend(fields.precision.map(precision));
+            keys.extend(fields.region.map(|Region { from, to }| {
+                format!("region = {{ from = {}, to = {} }}", numbers(&from), numbers(&to))
+            }));
+            keys.extend((fields.stride != 1).then(|| format!("stride = {}", fields.stride)));
+            keys.extend(fields.pieces.map(|pieces| format!("pieces = {pieces}")));
+            text.table("fields", &keys);
         }
+        if let Some(planes) = &self.output.planes {
+            let mut keys = vec![schedule(&planes.schedule)];
+            let at = AXES.iter().zip(&planes.at).filter(|(_, at)| !at.is_empty());
+            keys.extend(at.map(|(axis, at)| format!("{axis} = {}", numbers(at))));
+            keys.push(variables(&planes.variables));
+            keys.extend(planes.precision.map(precision));
+            text.table("planes", &keys);
+        }
+        if let Some(statistics) = &self.output.statistics {
+            let mut keys = vec![schedule(&statistics.schedule)];
+            keys.push(format!("from = {}", number(statistics.from)));
+            let names = statistics.quantities.iter().map(|&what| name(&STATISTICS, what));
+            keys.push(format!("quantities = {:?}", names.collect::<Vec<_>>()));
+            text.table("statistics", &keys);
+        }
+        if let Some(checkpoint) = &self.output.checkpoint {
+            let CheckpointConfig { schedule: when, keep, asynchronous, compress } = checkpoint;
+            let mut keys = vec![schedule(when), format!("keep = {keep}")];
+            keys.push(format!("asynchronous = {asynchronous}"));
+            keys.push(format!("compress = {compress}"));
+            text.table("checkpoint", &keys);
+        }
+        text.word("on_failure", name(&ON_FAILURE, self.output.on_failure));
     }
 }
 
@@ -189,10 +230,7 @@ impl Display for FilterConfig {
 impl Precision {
     /// What the user types.
     pub fn name(self) -> &'static str {
-        match self {
-            Precision::F64 => "f64",
-            Precision::F32 => "f32",
-        }
+        name(&PRECISIONS, self)
     }
 }
 
@@ -208,6 +246,10 @@ impl Text {
         let _ = writeln!(self.0, "{key} = {value}");
     }
 
+    fn table(&mut self, key: &str, keys: &[String]) {
+        self.key(key, format!("{{ {} }}", keys.join(", ")));
+    }
+
     fn word(&mut self, key: &str, word: &str) {
         self.key(key, toml::Value::from(word));
     }
@@ -221,6 +263,15 @@ fn name<T: PartialEq>(names: &[(&'static str, T)], value: T) -> &'static str {
 fn numbers(values: &[f64]) -> String {
     let values: Vec<String> = values.iter().map(|&value| number(value)).collect();
     format!("[{}]", values.join(", "))
+}
+
+fn variables(variables: &[Variable]) -> String {
+    let names: Vec<&str> = variables.iter().map(|variable| variable.name()).collect();
+    format!("variables = {names:?}")
+}
+
+fn precision(precision: Precision) -> String {
+    format!("precision = {:?}", precision.name())
 }
 
 /// The keys of a schedule, as inside an inline table.

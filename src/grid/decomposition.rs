@@ -140,6 +140,14 @@ impl Decomposition {
 }
 
 impl Block {
+    /// No points.
+    pub const NONE: Self = Self { start: [0; 3], points: [0; 3] };
+
+    /// All points of a grid.
+    pub fn whole(points: [usize; 3]) -> Self {
+        Self { start: [0; 3], points }
+    }
+
     /// Number of points.
     pub fn len(&self) -> usize {
         self.points.iter().product()
@@ -148,6 +156,15 @@ impl Block {
     /// True for a block without points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The points that are in both; none where that is nothing.
+    pub fn common(&self, other: &Self) -> Self {
+        let start: [usize; 3] = std::array::from_fn(|a| self.start[a].max(other.start[a]));
+        let end = |block: &Self, a: usize| block.start[a] + block.points[a];
+        let points: [usize; 3] =
+            std::array::from_fn(|a| end(self, a).min(end(other, a)).saturating_sub(start[a]));
+        if points.contains(&0) { Self::NONE } else { Self { start, points } }
     }
 
     /// (i, j, k) in the whole grid of the point at position `at` of a field of this block.

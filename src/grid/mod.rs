@@ -1,8 +1,10 @@
 //! The uniform Cartesian grid.
 
 mod decomposition;
+mod redistribute;
 
 pub use decomposition::{Block, Decomposition};
+pub use redistribute::redistribute;
 
 use crate::cases::Domain;
 

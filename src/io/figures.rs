@@ -1,6 +1,6 @@
 //! Which curves a report shows, and what can be said of them in numbers.
 
-use super::report::escape;
+use super::page::escape;
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::reference::{Reference, energy_loss};
 use crate::io::series::Series;
@@ -63,9 +63,11 @@ impl Over<'_> {
     }
 }
 
-fn plot(title: &str, y_label: &str, curves: Vec<Curve>) -> Plot {
+/// Curves over time.
+pub(crate) fn plot(title: &str, y_label: &str, curves: Vec<Curve>) -> Plot {
     Plot {
         x_label: "time t",
+        logarithmic_x: false,
         title: title.to_string(),
         y_label: y_label.to_string(),
         curves,

@@ -1,9 +1,10 @@
 //! What a run leaves behind, and how it is read again.
 //!
-//! Each part takes plain numbers and knows nothing of the solver: [`series`] (`series.csv`), [`vtk`] and [`pieces`]
-//! (`fields/`), [`slices`] (`slices/`), [`summary`] (`summary.json`), [`mod@reference`] (`reference.csv`), [`report`]
-//! (`report.html` and `plots/`, drawn from the others), [`progress`] (the line on the terminal), [`directory`] (the
-//! directory that they lie in).
+//! Each part takes plain numbers and knows nothing of the solver: [`series`] (`series.csv`), [`vtk`], [`pieces`] and
+//! [`fields`] (`fields/`, `planes/`), [`checkpoint`] (`checkpoints/`), [`slices`] (`slices/`), [`summary`]
+//! (`summary.json`), [`mod@reference`] (`reference.csv`), [`spectra`] (`statistics/spectra.csv` and
+//! `reference_spectrum.csv`), [`report`] (`report.html` and `plots/`, drawn from the others), [`progress`] (the line on
+//! the terminal), [`directory`] (the directory that they lie in).
 //!
 //! A file is written under a temporary name and renamed, so that it is there whole or not at all; the series alone
 //! grows, by whole rows.
@@ -16,26 +17,33 @@ use crate::{Error, Result};
 
 pub mod checkpoint;
 pub mod directory;
-mod figures;
+pub mod fields;
+pub(crate) mod figures;
+pub(crate) mod page;
 mod palette;
 pub mod pieces;
 pub(crate) mod plot;
 pub mod progress;
 pub mod reference;
 pub mod report;
+mod scale;
 pub mod series;
 pub mod slices;
+pub mod spectra;
+pub(crate) mod statistics;
 pub mod summary;
+mod tidy;
 pub mod vtk;
 
 pub use directory::RunDirectory;
+pub use fields::FieldWriter;
 pub use progress::Progress;
 pub use reference::Reference;
 pub use report::write_report;
 pub use series::{FLOW_COLUMNS, Series, SeriesWriter};
 pub use slices::{Plane, Slice, SliceWriter};
 pub use summary::Summary;
-pub use vtk::{FieldData, FieldValues, FieldWriter, ImageGrid};
+pub use vtk::{FieldData, FieldValues, ImageGrid};
 
 /// Write `path` whole or not at all: `write` fills a file with `.part` added to its name, which then takes its place.
 pub(crate) fn write_whole(
@@ -67,6 +75,31 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 /// A directory, made with its parents where it is not there.
 pub(crate) fn make_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(Error::io(path))
+}
+
+/// Open a file of lines to append to, made where it is not there. A last line that was never finished is cut off.
+///
+/// # Errors
+/// What the system says.
+pub fn append_to(path: &Path) -> Result<File> {
+    let open = || {
+        let file = File::options().create(true).append(true).open(path)?;
+        let text = fs::read(path)?;
+        let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        if whole < text.len() {
+            file.set_len(whole as u64)?;
+        }
+        Ok(file)
+    };
+    open().map_err(Error::io(path))
+}
+
+/// Remove a file that need not be there.
+pub(crate) fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// JSON, indented for people, written whole.

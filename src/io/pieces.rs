@@ -1,135 +1,171 @@
-//! Fields that are spread over ranks: written in pieces, one file a rank; planes of them put together on rank 0.
+//! Which points of a field that is spread over ranks are written, and by whom.
 //!
-//! A piece of points ends where it knows the points of the next, or readers would show a gap between the two: each block
-//! is extended by the first layer of its upper neighbours, along x, then y, then z, so that edges and corners come too.
+//! A piece of points ends where it knows the points of the next, or readers would show a gap between the two: each box is
+//! extended by the first layer of its upper neighbours.
 
-use std::fs;
-use std::path::Path;
-
-use super::vtk::{FieldData, FieldValues, FieldWriter, ImageGrid, pvti, write_part};
-use super::{make_directory, write_whole};
+use super::vtk::{FieldData, FieldValues, ImageGrid};
 use crate::comm::Communicator;
-use crate::error::{Error, Result};
-use crate::grid::{Block, Decomposition};
-use crate::real::Real;
+use crate::grid::{Block, Decomposition, redistribute};
+use crate::real::Plain;
 
-impl FieldWriter {
-    /// Write the fields of one time in pieces: `step_…/rank_….vti` by every rank with the points of its block, then, when
-    /// all of them are there, `step_….pvti` and `fields.pvti.series` by rank 0. Returns on rank 0 the bytes of all
-    /// pieces, on others of theirs. Collective.
-    pub fn write_pieces(
-        &mut self,
-        comm: &dyn Communicator,
-        decomposition: &Decomposition,
-        (step, time): (u64, f64),
-        grid: &ImageGrid,
-        fields: Vec<FieldData>,
-    ) -> Result<u64> {
-        let name = format!("step_{step:08}");
-        let directory = self.directory().join(&name);
-        make_directory(&directory)?;
-        let file = |rank| format!("rank_{rank:05}.vti");
-        let arrays: Vec<_> = fields.iter().map(FieldData::array).collect();
-        let part = piece(decomposition, comm.rank(), grid.points);
-        let joined = |field: FieldData| {
-            let components = field.components as usize;
-            let values = match field.values {
-                FieldValues::F32(v) => {
-                    FieldValues::F32(joined(comm, decomposition, grid.points, components, &v))
-                }
-                FieldValues::F64(v) => {
-                    FieldValues::F64(joined(comm, decomposition, grid.points, components, &v))
-                }
-            };
-            FieldData { values, ..field }
+/// Points of a grid: every `stride`-th along each axis, from `first` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Selection {
+    /// The first one, in the grid.
+    pub first: [usize; 3],
+    /// How many along each axis.
+    pub points: [usize; 3],
+    /// Points of the grid from one to the next.
+    pub stride: usize,
+}
+
+impl Selection {
+    /// All points.
+    pub fn all(points: [usize; 3]) -> Self {
+        Self { first: [0; 3], points, stride: 1 }
+    }
+
+    /// Every `stride`-th of the points from that next to `from` to that next to `to`, by their coordinates.
+    pub fn between(grid: &ImageGrid, from: [f64; 3], to: [f64; 3], stride: usize) -> Self {
+        let first = nearest(grid, from);
+        let last = nearest(grid, to);
+        let points = std::array::from_fn(|a| (last[a].max(first[a]) - first[a]) / stride + 1);
+        Self { first, points, stride }
+    }
+
+    /// The same, but for the points across axis `a`, of which it takes those next to `coordinate`.
+    pub fn across(self, grid: &ImageGrid, a: usize, coordinate: f64) -> Self {
+        let Self { mut first, mut points, stride } = self;
+        first[a] = nearest(grid, [coordinate; 3])[a];
+        points[a] = 1;
+        Self { first, points, stride }
+    }
+
+    /// The points as a grid of their own.
+    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
+    pub fn image(&self, grid: &ImageGrid) -> ImageGrid {
+        let ImageGrid { origin, spacing, .. } = *grid;
+        ImageGrid {
+            points: self.points,
+            origin: std::array::from_fn(|a| origin[a] + self.first[a] as f64 * spacing[a]),
+            spacing: spacing.map(|h| h * self.stride as f64),
+        }
+    }
+
+    /// Those in a block of the grid, counted among the selected.
+    fn within(&self, block: &Block) -> Block {
+        let count = |at: usize, a: usize| {
+            let before = at.saturating_sub(self.first[a]).div_ceil(self.stride);
+            before.min(self.points[a])
         };
-        let path = directory.join(file(comm.rank()));
-        write_part(&path, grid, &part, fields.into_iter().map(joined).collect())?;
-        let bytes = size(&path)?;
-        // Rank 0 has heard from all only when all their pieces are there.
-        let Some(told) = comm.gather(&bytes.to_le_bytes()) else { return Ok(bytes) };
-        let pieces = (0..comm.size())
-            .map(|rank| {
-                let source = format!("{name}/{}", file(rank));
-                (source, piece(decomposition, rank, grid.points))
-            })
-            .collect::<Vec<_>>();
-        let name = format!("{name}.pvti");
-        let path = self.directory().join(&name);
-        write_whole(&path, |writer| pvti(writer, grid, &arrays, &pieces))?;
-        self.list(name, time, "fields.pvti.series")?;
-        let sizes = told.iter().filter_map(|bytes| bytes.first_chunk());
-        Ok(sizes.map(|bytes| u64::from_le_bytes(*bytes)).sum())
+        let start: [usize; 3] = std::array::from_fn(|a| count(block.start[a], a));
+        let end: [usize; 3] = std::array::from_fn(|a| count(block.start[a] + block.points[a], a));
+        let points: [usize; 3] = std::array::from_fn(|a| end[a] - start[a]);
+        if points.contains(&0) { Block::NONE } else { Block { start, points } }
+    }
+
+    /// The values of a field on `block` at the selected points.
+    pub fn of(&self, block: &Block, field: &FieldData) -> FieldData {
+        let components = field.components as usize;
+        let values = match &field.values {
+            FieldValues::F32(values) => FieldValues::F32(self.pick(block, components, values)),
+            FieldValues::F64(values) => FieldValues::F64(self.pick(block, components, values)),
+        };
+        FieldData { name: field.name.clone(), components: field.components, values }
+    }
+
+    fn pick<T: Copy>(&self, block: &Block, components: usize, values: &[T]) -> Vec<T> {
+        let selected = self.within(block);
+        let [nx, ny, _] = block.points;
+        let mut picked = Vec::with_capacity(selected.len() * components);
+        for n in 0..selected.len() {
+            let at = selected.index(n);
+            let at: [usize; 3] =
+                std::array::from_fn(|a| self.first[a] + at[a] * self.stride - block.start[a]);
+            let first = (at[0] + nx * (at[1] + ny * at[2])) * components;
+            picked.extend_from_slice(&values[first..first + components]);
+        }
+        picked
     }
 }
 
-/// Length of a file.
-fn size(path: &Path) -> Result<u64> {
-    fs::metadata(path).map(|file| file.len()).map_err(Error::io(path))
+/// The point next to some coordinates.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..n")]
+#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
+fn nearest(grid: &ImageGrid, coordinates: [f64; 3]) -> [usize; 3] {
+    std::array::from_fn(|a| {
+        let at = ((coordinates[a] - grid.origin[a]) / grid.spacing[a]).round();
+        at.clamp(0.0, (grid.points[a] - 1) as f64) as usize
+    })
 }
 
-/// The block of `rank` with the layer more that its piece has on every side where another block follows.
-pub fn piece(decomposition: &Decomposition, rank: usize, points: [usize; 3]) -> Block {
-    let Block { start, points } = decomposition.block(rank, points);
-    let position = decomposition.position(rank);
-    let more = |a: usize| usize::from(position[a] + 1 < decomposition.ranks[a]);
+/// The box of selected points that each rank writes, of a grid of `points`: those of its block, or, where `files` are fewer
+/// than ranks, a slab of all. With the layer more on every side where another box follows.
+pub fn boxes(
+    decomposition: &Decomposition,
+    points: [usize; 3],
+    selection: &Selection,
+    files: usize,
+) -> Vec<Block> {
+    let ranks = decomposition.size();
+    let own = |rank| selection.within(&decomposition.block(rank, points));
+    let mut boxes: Vec<Block> = (0..ranks).map(own).collect();
+    if files < ranks {
+        boxes.fill(Block::NONE);
+        // The slowest axis, unless another has far more points: slabs are then written as they lie.
+        let [nx, ny, nz] = selection.points;
+        let a = if nz >= files {
+            2
+        } else if ny >= nx {
+            1
+        } else {
+            0
+        };
+        let mut along = [1; 3];
+        along[a] = files.min(selection.points[a]);
+        let slabs = Decomposition { ranks: along };
+        for slab in 0..slabs.size() {
+            boxes[slab * ranks / slabs.size()] = slabs.block(slab, selection.points);
+        }
+    }
+    boxes.into_iter().map(|block| extended(block, selection.points)).collect()
+}
+
+fn extended(block: Block, of: [usize; 3]) -> Block {
+    let Block { start, points } = block;
+    let more = |a: usize| usize::from(!block.is_empty() && start[a] + points[a] < of[a]);
     Block { start, points: std::array::from_fn(|a| points[a] + more(a)) }
 }
 
-/// The values of this rank's [`piece`] of a grid of `points`, `components` at each, from those of its block. Collective.
-pub fn joined<T: Real>(
+/// The field at the points of this rank's one of `boxes`, from what every rank has of the selection. Collective.
+pub fn joined(
     comm: &dyn Communicator,
     decomposition: &Decomposition,
     points: [usize; 3],
-    components: usize,
-    values: &[T],
-) -> Vec<T> {
-    let rank = comm.rank();
-    let position = decomposition.position(rank);
-    let own = decomposition.block(rank, points).points;
-    let whole = piece(decomposition, rank, points).points;
-    let len = |size: [usize; 3]| size.iter().product::<usize>() * components;
-    let mut all = vec![T::ZERO; len(whole)];
-    let within = Place { points: whole, at: [0; 3], components };
-    copy_box(own, values, &Place { points: own, ..within }, &mut all, &within);
-    // What is known so far: the layers along one axis take those along the axes before with them.
-    let mut known = own;
-    for (a, tag) in (0..3).zip(0_i32..) {
-        let other = |at: usize| {
-            let mut position = position;
-            position[a] = at;
-            decomposition.rank(position)
-        };
-        let lower = position[a].checked_sub(1).map(other);
-        let upper = (position[a] + 1 < decomposition.ranks[a]).then(|| other(position[a] + 1));
-        let mut layer = known;
-        layer[a] = 1;
-        let packed = Place { points: layer, ..within };
-        let mut first = vec![T::ZERO; if lower.is_some() { len(layer) } else { 0 }];
-        if lower.is_some() {
-            copy_box(layer, &all, &within, &mut first, &packed);
-        }
-        let mut next = vec![T::ZERO; if upper.is_some() { len(layer) } else { 0 }];
-        let mut requests = Vec::new();
-        if let Some(upper) = upper {
-            let (data, bytes) = (next.as_mut_ptr().cast(), size_of_val(&*next));
-            // SAFETY: `next` is neither moved nor used before the request is waited for below.
-            requests.push(unsafe { comm.receive(data, bytes, upper, tag) });
-        }
-        if let Some(lower) = lower {
-            let (data, bytes) = (first.as_ptr().cast(), size_of_val(&*first));
-            // SAFETY: `first` is neither moved nor changed before the request is waited for below.
-            requests.push(unsafe { comm.send(data, bytes, lower, tag) });
-        }
-        comm.wait(requests);
-        if upper.is_some() {
-            let mut at = [0; 3];
-            at[a] = own[a];
-            copy_box(layer, &next, &packed, &mut all, &Place { at, ..within });
-        }
-        known[a] = whole[a];
+    selection: &Selection,
+    boxes: &[Block],
+    field: FieldData,
+) -> FieldData {
+    let components = field.components as usize;
+    let have = |rank| selection.within(&decomposition.block(rank, points));
+    fn moved<T: Plain>(
+        comm: &dyn Communicator,
+        have: impl Fn(usize) -> Block,
+        boxes: &[Block],
+        components: usize,
+        (values, missing): (&[T], T),
+    ) -> Vec<T> {
+        redistribute(comm, have, |rank| boxes[rank], components, values, missing)
     }
-    all
+    let values = match &field.values {
+        FieldValues::F32(v) => {
+            FieldValues::F32(moved(comm, have, boxes, components, (v, f32::NAN)))
+        }
+        FieldValues::F64(v) => {
+            FieldValues::F64(moved(comm, have, boxes, components, (v, f64::NAN)))
+        }
+    };
+    FieldData { values, ..field }
 }
 
 /// The points with index `at` along axis `a` of a field on a grid of `points`, each rank giving the `values` of its block: on
@@ -141,65 +177,10 @@ pub fn plane(
     (a, at): (usize, usize),
     values: &[f64],
 ) -> Option<Vec<f64>> {
-    let flat = |mut size: [usize; 3]| {
-        size[a] = 1;
-        size
-    };
-    let block = decomposition.block(comm.rank(), points);
-    let mut mine = Vec::new();
-    if (block.start[a]..block.start[a] + block.points[a]).contains(&at) {
-        let size = flat(block.points);
-        mine = vec![0.0; size.iter().product()];
-        let mut from = [0; 3];
-        from[a] = at - block.start[a];
-        let from = Place { points: block.points, at: from, components: 1 };
-        copy_box(size, values, &from, &mut mine, &Place { points: size, at: [0; 3], ..from });
-    }
-    let bytes: Vec<u8> = mine.iter().flat_map(|value| value.to_ne_bytes()).collect();
-    let whole_plane = flat(points);
-    let mut whole = vec![f64::NAN; whole_plane.iter().product()];
-    for (rank, bytes) in comm.gather(&bytes)?.iter().enumerate().filter(|(_, b)| !b.is_empty()) {
-        let block = decomposition.block(rank, points);
-        let size = flat(block.points);
-        let mut to = block.start;
-        to[a] = 0;
-        let part: Vec<f64> =
-            bytes.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect();
-        let from = Place { points: size, at: [0; 3], components: 1 };
-        copy_box(size, &part, &from, &mut whole, &Place { points: whole_plane, at: to, ..from });
-    }
-    Some(whole)
-}
-
-/// A box of points in an array.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    /// Points of the whole array along x, y, z.
-    pub(super) points: [usize; 3],
-    /// First point of the box.
-    pub(super) at: [usize; 3],
-    /// Values a point.
-    pub(super) components: usize,
-}
-
-/// Copy a box of `size` points.
-pub(super) fn copy_box<T: Copy>(
-    size: [usize; 3],
-    from: &[T],
-    out_of: &Place,
-    to: &mut [T],
-    into: &Place,
-) {
-    let length = size[0] * into.components;
-    for k in 0..size[2] {
-        for j in 0..size[1] {
-            let first = |place: &Place| {
-                let [nx, ny, _] = place.points;
-                let [i0, j0, k0] = place.at;
-                (i0 + nx * (j0 + j + ny * (k0 + k))) * place.components
-            };
-            let (source, target) = (first(out_of), first(into));
-            to[target..target + length].copy_from_slice(&from[source..source + length]);
-        }
-    }
+    let mut whole = Block::whole(points);
+    (whole.start[a], whole.points[a]) = (at, 1);
+    let have = |rank| decomposition.block(rank, points);
+    let want = |rank| if rank == 0 { whole } else { Block::NONE };
+    let found = redistribute(comm, have, want, 1, values, f64::NAN);
+    (comm.rank() == 0).then_some(found)
 }

@@ -3,8 +3,12 @@
 use std::io;
 
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::Ranged;
+use plotters::coord::types::RangedCoordf64;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
+
+use crate::io::scale::{MOST_X_TICKS, Scale, Ticked, decimal, logarithmic_ticks, range, tick};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -40,11 +44,23 @@ pub(crate) enum Line {
     Long,
     /// Thin solid orange.
     Thin,
+    /// Short dashes of sky blue.
+    Sky,
+    /// Long dashes in the colour of text.
+    Ink,
+    /// Solid blue with a dot at every point: few points, each a number of its own.
+    Marked,
+    /// Long vermilion dashes with a dot at every point.
+    MarkedDashed,
     /// Open circles in the colour of text: data that someone else computed.
     Reference,
 }
 
 impl Line {
+    /// What curves that stand side by side are drawn with, in this order; more than these cannot be told apart.
+    pub(crate) const SIDE_BY_SIDE: [Line; 7] =
+        [Self::Solid, Self::Dashed, Self::Dotted, Self::Long, Self::Thin, Self::Sky, Self::Ink];
+
     /// The colours that Okabe and Ito (2008) chose to be told apart by everyone.
     fn stroke(self) -> ShapeStyle {
         let (colour, width) = match self {
@@ -53,6 +69,10 @@ impl Line {
             Self::Dotted => (RGBColor(0, 158, 115), 3),
             Self::Long => (RGBColor(204, 121, 167), 3),
             Self::Thin => (RGBColor(230, 159, 0), 2),
+            Self::Sky => (RGBColor(86, 180, 233), 3),
+            Self::Ink => (INK, 2),
+            Self::Marked => (RGBColor(0, 114, 178), 3),
+            Self::MarkedDashed => (RGBColor(213, 94, 0), 3),
             Self::Reference => (INK, 1),
         };
         ShapeStyle { color: colour.to_rgba(), filled: false, stroke_width: width * UNITS }
@@ -61,11 +81,17 @@ impl Line {
     /// Dash and gap; `None` is a solid line.
     fn dashes(self) -> Option<(i32, i32)> {
         match self {
-            Self::Dashed => Some((10 * PX, 5 * PX)),
+            Self::Dashed | Self::MarkedDashed => Some((10 * PX, 5 * PX)),
             Self::Dotted => Some((3 * PX, 4 * PX)),
             Self::Long => Some((22 * PX, 6 * PX)),
-            Self::Solid | Self::Thin | Self::Reference => None,
+            Self::Sky => Some((6 * PX, 4 * PX)),
+            Self::Ink => Some((16 * PX, 4 * PX)),
+            Self::Solid | Self::Thin | Self::Marked | Self::Reference => None,
         }
+    }
+
+    fn is_marked(self) -> bool {
+        matches!(self, Self::Marked | Self::MarkedDashed)
     }
 }
 
@@ -85,13 +111,16 @@ pub(crate) struct Plot {
     pub(crate) title: String,
     /// What is drawn to the right: `time t`.
     pub(crate) x_label: &'static str,
+    /// Whether to draw log₁₀ x; only positive values are drawn then.
+    pub(crate) logarithmic_x: bool,
     /// What is drawn upwards.
     pub(crate) y_label: String,
     /// At least one.
     pub(crate) curves: Vec<Curve>,
     /// A horizontal line to compare with, and what it means.
     pub(crate) mark: Option<(f64, String)>,
-    /// Whether to draw log₁₀ y where the values span more than two decades; only positive values are drawn then.
+    /// Whether to draw log₁₀ y where the values span more than two decades or x is logarithmic too; only positive values
+    /// are drawn then.
     pub(crate) logarithmic: bool,
 }
 
@@ -128,7 +157,7 @@ impl Plot {
             .margin_bottom(4 * PX)
             .x_label_area_size(54 * PX)
             .y_label_area_size(self.y_label_area(scale, y))
-            .build_cartesian_2d(x.0..x.1, y.0..y.1)?;
+            .build_cartesian_2d(Ticked::new(x, self.x_ticks(x)), y.0..y.1)?;
         let text = ("sans-serif", TEXT).into_font().color(&INK);
         let y_label = scale.label(&self.y_label);
         chart
@@ -141,9 +170,12 @@ impl Plot {
             .x_desc(self.x_label)
             .y_desc(y_label)
             .set_all_tick_mark_size(5 * PX)
-            .x_labels(8)
+            .x_labels(MOST_X_TICKS)
             .y_labels(7)
-            .x_label_formatter(&|v| tick(*v, x.1 - x.0))
+            .x_label_formatter(&|v| match self.logarithmic_x {
+                true => decimal(*v),
+                false => tick(*v, x.1 - x.0),
+            })
             .y_label_formatter(&|v| scale.tick(*v, y.1 - y.0))
             .draw()?;
         if let Some(mark) = mark {
@@ -166,19 +198,36 @@ impl Plot {
             }
             match (curve.line, curve.line.dashes()) {
                 (Line::Reference, _) => {
-                    let spaced = spaced(points, (x.1 - x.0) / 32.0);
+                    let spaced = spaced(points.clone(), (x.1 - x.0) / 32.0);
                     chart.draw_series(spaced.map(|at| Circle::new(at, 4 * PX, stroke)))?;
                 }
                 (_, Some((dash, gap))) => {
-                    chart.draw_series(DashedLineSeries::new(points, dash, gap, stroke))?;
+                    chart.draw_series(DashedLineSeries::new(points.clone(), dash, gap, stroke))?;
                 }
                 (_, None) => {
-                    chart.draw_series(LineSeries::new(points, stroke))?;
+                    chart.draw_series(LineSeries::new(points.clone(), stroke))?;
                 }
+            }
+            if curve.line.is_marked() {
+                let dot = ShapeStyle { filled: true, ..stroke };
+                chart.draw_series(points.map(|at| Circle::new(at, 4 * PX, dot)))?;
             }
         }
         root.present()?;
         Ok(())
+    }
+
+    /// Where x has numbers: round ones; of a logarithmic axis at the points that are marked where they are few, else at 1,
+    /// 2 and 5 times powers of ten, or these alone where the others would be too many. As log₁₀ x there.
+    fn x_ticks(&self, x: (f64, f64)) -> Vec<f64> {
+        if !self.logarithmic_x {
+            return RangedCoordf64::from(x.0..x.1).key_points(MOST_X_TICKS);
+        }
+        let marked = self.curves.iter().find(|curve| curve.line.is_marked());
+        if let Some(marked) = marked.filter(|curve| curve.points.len() <= MOST_X_TICKS) {
+            return marked.points.iter().map(|point| point.0.log10()).collect();
+        }
+        logarithmic_ticks(x)
     }
 
     /// Room for the label and the numbers at the ticks; the ends of the axis have as many digits as any tick.
@@ -198,11 +247,17 @@ impl Plot {
             .map(|curve| {
                 let points = curve.points.iter().copied();
                 let points = points.filter(|&(x, y)| sensible(x) && sensible(y));
-                thinned(points.map(|(x, y)| (x, flat(y))).collect())
+                let points = points.filter(|&(x, _)| !self.logarithmic_x || x > 0.0);
+                let along = |x: f64| if self.logarithmic_x { x.log10() } else { x };
+                thinned(points.map(|(x, y)| (along(x), flat(y))).collect())
             })
             .collect();
         let marked = self.mark.iter().map(|m| flat(m.0));
-        let scale = Scale::of(finite.iter().flatten().map(|p| p.1).chain(marked), self.logarithmic);
+        let scale = Scale::of(
+            finite.iter().flatten().map(|p| p.1).chain(marked),
+            self.logarithmic,
+            self.logarithmic_x,
+        );
         let scaled = finite
             .into_iter()
             .map(|points| {
@@ -241,6 +296,10 @@ impl Plot {
                     root.draw(&DashedPathElement::new([from, to], 2 * PX, 4 * PX, stroke))?;
                 }
             }
+            if let Some(line) = line.filter(|line| line.is_marked()) {
+                let dot = ShapeStyle { filled: true, ..line.stroke() };
+                root.draw(&Circle::new((x + 17 * PX, y), 4 * PX, dot))?;
+            }
             root.draw(&Text::new(label, (x + 42 * PX, y - 9 * PX), text.clone()))?;
             x += width;
         }
@@ -252,12 +311,6 @@ impl Plot {
 fn text_width(text: &str) -> i32 {
     let letters = i32::try_from(text.chars().count()).unwrap_or(i32::MAX / TEXT.cast_signed());
     letters * TEXT.cast_signed() * 45 / 100
-}
-
-fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    let (min, max) =
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
-    if min <= max { (min, max) } else { (0.0, 1.0) }
 }
 
 /// Every k-th point and the last.
@@ -287,130 +340,22 @@ fn spaced(
     })
 }
 
-/// From values to the numbers at an axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Scale {
-    /// y / 10ᵏ.
-    Power(i32),
-    /// log₁₀ y.
-    Logarithm,
-}
-
-impl Scale {
-    /// Powers of a thousand keep the numbers at the ticks short.
-    fn of(values: impl Iterator<Item = f64> + Clone, logarithmic: bool) -> Self {
-        let (low, high) = range(values.clone().filter(|&v| v > 0.0));
-        if logarithmic && high > 100.0 * low {
-            return Self::Logarithm;
-        }
-        let largest = values.fold(0.0, |max: f64, v| max.max(v.abs()));
-        if largest == 0.0 || (0.01..10_000.0).contains(&largest) {
-            return Self::Power(0);
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "a decimal exponent of an f64")]
-        let thousands = (largest.log10() / 3.0).floor() as i32;
-        Self::Power(3 * thousands)
-    }
-
-    /// `None` for what a logarithm does not have.
-    fn apply(self, y: f64) -> Option<f64> {
-        match self {
-            Self::Power(k) => Some(y / 10_f64.powi(k)),
-            Self::Logarithm => (y > 0.0).then(|| y.log10()),
-        }
-    }
-
-    /// Room above and below the values; from zero where they come near it; whole decades.
-    fn padded(self, (min, max): (f64, f64)) -> (f64, f64) {
-        if self == Self::Logarithm {
-            return (min.floor(), max.ceil().max(min.floor() + 1.0));
-        }
-        let span = max - min;
-        let magnitude = min.abs().max(max.abs());
-        if span <= 1e-9 * magnitude {
-            let room = if magnitude > 0.0 { 0.1 * magnitude } else { 1.0 };
-            return (min - room, max + room);
-        }
-        let low = if min >= 0.0 && min < 0.4 * max { 0.0 } else { min - 0.06 * span };
-        let high = if max <= 0.0 && max > 0.4 * min { 0.0 } else { max + 0.06 * span };
-        (low, high)
-    }
-
-    fn label(self, label: &str) -> String {
-        match self {
-            Self::Power(0) | Self::Logarithm => label.to_string(),
-            Self::Power(k) => format!("{label}  (×10{})", superscript(k)),
-        }
-    }
-
-    fn tick(self, y: f64, span: f64) -> String {
-        match self {
-            Self::Power(_) => tick(y, span),
-            #[expect(clippy::cast_possible_truncation, reason = "a decimal exponent")]
-            Self::Logarithm if (y - y.round()).abs() < 1e-6 => {
-                format!("10{}", superscript(y.round() as i32))
-            }
-            Self::Logarithm => String::new(),
-        }
-    }
-}
-
-/// A number at a tick: as many decimals as tell the ticks of an axis of this span apart, without trailing zeros.
-fn tick(value: f64, span: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "clamped to 0..=12"
-    )]
-    let decimals = (2.0 - span.log10()).ceil().clamp(0.0, 12.0) as usize;
-    let text = format!("{value:.decimals$}");
-    let text =
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
-    if text == "-0" { "0".to_string() } else { text.replace('-', "−") }
-}
-
-/// `-3` as ⁻³.
-fn superscript(number: i32) -> String {
-    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    let digit = |c: char| c.to_digit(10).map_or('⁻', |d| DIGITS[d as usize]);
-    number.to_string().chars().map(digit).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn plot(points: Vec<(f64, f64)>, logarithmic: bool) -> String {
-        let curve = Curve { label: "a".into(), line: Line::Dashed, points };
+    fn plot(points: Vec<(f64, f64)>, [logarithmic_x, logarithmic]: [bool; 2]) -> String {
+        let curve = Curve { label: "a".into(), line: Line::MarkedDashed, points };
         let plot = Plot {
             title: "title".into(),
             x_label: "time t",
+            logarithmic_x,
             y_label: "y".into(),
             curves: vec![curve],
             mark: None,
             logarithmic,
         };
         plot.svg().unwrap()
-    }
-
-    #[test]
-    fn ticks_are_short_numbers() {
-        assert_eq!(tick(0.1 + 0.2, 1.0), "0.3");
-        assert_eq!(tick(0.012_500_000_000_1, 0.02), "0.0125");
-        assert_eq!(tick(-5.0, 20.0), "−5");
-        assert_eq!(tick(100.0, 1000.0), "100");
-        assert_eq!(tick(-1e-17, 1.0), "0");
-        assert_eq!(superscript(-12), "⁻¹²");
-    }
-
-    #[test]
-    fn an_axis_gets_the_power_of_a_thousand_that_keeps_its_numbers_short() {
-        let scale = |values: &[f64]| Scale::of(values.iter().copied(), false);
-        assert_eq!(scale(&[0.0, 0.125]), Scale::Power(0));
-        assert_eq!(scale(&[4e-4, -1e-3]), Scale::Power(-3));
-        assert_eq!(scale(&[2.5e-17]), Scale::Power(-18));
-        assert_eq!(scale(&[3e7]), Scale::Power(6));
-        assert_eq!(scale(&[0.0]), Scale::Power(0));
     }
 
     #[test]
@@ -427,7 +372,7 @@ mod tests {
             broken,
         ];
         for points in cases {
-            for logarithmic in [false, true] {
+            for logarithmic in [[false, false], [false, true], [true, false], [true, true]] {
                 let svg = plot(points.clone(), logarithmic);
                 assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{points:?}: {svg}");

@@ -8,11 +8,13 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::io::figures::{Figure, closure, conservation, figures, number};
+use crate::io::page::{self, escape};
 use crate::io::palette::colour;
 use crate::io::progress::duration;
 use crate::io::reference::Reference;
 use crate::io::series::Series;
 use crate::io::slices::{Plane, SliceEntry};
+use crate::io::statistics;
 use crate::io::summary::{RESOLVED_KMAX_ETA, Summary, Verdict};
 use crate::io::{make_directory, read_json, read_text, write_whole};
 use crate::{Error, Result};
@@ -21,7 +23,7 @@ use crate::{Error, Result};
 const MOST_TIMES: usize = 6;
 
 /// Draw `plots/*.svg` and `report.html` from what lies in the run directory: `config.toml`, `series.csv`,
-/// `summary.json`, and `reference.csv` and `slices/` where they are there.
+/// `summary.json`, and `reference.csv`, `slices/`, `statistics/` and `reference_spectrum.csv` where they are there.
 pub fn write_report(run_dir: &Path) -> Result<()> {
     let config = needed(run_dir, "config.toml", read_text)?;
     let series = needed(run_dir, "series.csv", Series::read)?;
@@ -33,18 +35,14 @@ pub fn write_report(run_dir: &Path) -> Result<()> {
 
     let plots = run_dir.join("plots");
     make_directory(&plots)?;
-    let mut drawn = Vec::new();
-    for figure in figures(&series, reference.as_ref(), &summary) {
-        let path = plots.join(figure.name).with_extension("svg");
-        let svg = figure.plot.svg().map_err(Error::io(&path))?;
-        write_whole(&path, |writer| writer.write_all(svg.as_bytes()))?;
-        drawn.push((figure, svg));
-    }
-    let mut page = Page { html: String::new() };
-    page.head(&summary);
+    let place = |figure: &Figure| plots.join(figure.name).with_extension("svg");
+    let drawn = page::draw(figures(&series, reference.as_ref(), &summary), place)?;
+    let statistics = page::draw(statistics::figures(run_dir)?, place)?;
+    let mut page = Page { html: page::head(&summary.title, &parameters(&summary)) };
     page.verdict(&summary, &series);
     page.numbers(&summary, &series);
-    page.plots(&drawn);
+    page.push(&page::gallery("History", &drawn));
+    page.push(&page::gallery("Statistics", &statistics));
     page.slices(run_dir, slices)?;
     page.tables(&summary, &series);
     page.configuration(&config, &summary);
@@ -78,19 +76,6 @@ impl Page {
     fn push(&mut self, text: &str) {
         self.html.push_str(text);
         self.html.push('\n');
-    }
-
-    fn head(&mut self, summary: &Summary) {
-        let title = escape(&summary.title);
-        let what = parameters(summary);
-        let style = include_str!("report.css");
-        let _ = writeln!(
-            self.html,
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <title>{title}, {what}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n\
-             <h1>{title}</h1>\n<p class=\"what\">{what}</p>"
-        );
     }
 
     fn verdict(&mut self, summary: &Summary, series: &Series) {
@@ -142,19 +127,6 @@ impl Page {
             self.html,
             "<div><dt>{name}</dt><dd>{value} <small>{remark}</small></dd></div>"
         );
-    }
-
-    fn plots(&mut self, figures: &[(Figure, String)]) {
-        self.push("<h2>History</h2>\n<div class=\"plots\">");
-        for (figure, svg) in figures {
-            let _ = writeln!(
-                self.html,
-                "<figure role=\"group\" aria-label=\"{}\">\n{svg}<figcaption>{}</figcaption>\n</figure>",
-                escape(&figure.plot.title),
-                figure.caption
-            );
-        }
-        self.push("</div>");
     }
 
     fn slices(&mut self, run_dir: &Path, mut entries: Vec<SliceEntry>) -> Result<()> {
@@ -284,11 +256,12 @@ impl Page {
     fn configuration(&mut self, config: &str, summary: &Summary) {
         let _ = writeln!(
             self.html,
-            "<h2>Configuration</h2>\n<p><code>kolmo run config.toml</code> repeats this run.</p>\n<pre>{}</pre>\n\
-             </main>\n<footer>Kolmo {}. Everything is non-dimensional. Data: <code>series.csv</code>, \
-             <code>summary.json</code>, <code>fields/</code>, <code>plots/</code>.</footer>\n</body>\n</html>",
+            "<h2>Configuration</h2>\n<p><code>kolmo run config.toml</code> repeats this run.</p>\n<pre>{}</pre>\n{}",
             escape(config.trim_end()),
-            escape(&summary.version)
+            page::foot(
+                &summary.version,
+                "<code>series.csv</code>, <code>summary.json</code>, <code>fields/</code>, <code>plots/</code>"
+            )
         );
     }
 }
@@ -320,7 +293,8 @@ fn sentence(text: &str) -> String {
     format!("{first}{}.", letters.as_str())
 }
 
-fn grid([nx, ny, nz]: [usize; 3]) -> String {
+/// 64³, 64² or 64 × 32 × 16.
+pub(crate) fn grid([nx, ny, nz]: [usize; 3]) -> String {
     match (nx == ny && ny == nz, nx == ny && nz == 1) {
         (true, _) => format!("{nx}³"),
         (_, true) => format!("{nx}²"),
@@ -371,7 +345,7 @@ fn verdict_words(summary: &Summary, series: &Series) -> (&'static str, &'static 
 }
 
 /// Largest finite value of a column and its time.
-fn peak(series: &Series, column: &str) -> Option<(f64, f64)> {
+pub(crate) fn peak(series: &Series, column: &str) -> Option<(f64, f64)> {
     let rows = series.column(column)?.iter().zip(series.column("time")?);
     let finite = rows.filter(|(v, _)| v.is_finite());
     finite.max_by(|a, b| a.0.total_cmp(b.0)).map(|(v, t)| (*v, *t))
@@ -395,9 +369,4 @@ fn gradient() -> String {
         let _ = write!(stops, ", #{r:02x}{g:02x}{b:02x}");
         stops
     })
-}
-
-/// Text as HTML, also inside an attribute.
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

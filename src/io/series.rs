@@ -41,54 +41,136 @@ pub const SCALAR_COLUMNS: [&str; 7] =
 /// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
 
-/// Writes a series row by row. A run that is killed leaves whole rows.
+/// Writes a series row by row. A run that is killed leaves whole rows, and at most a part of one behind them.
 #[derive(Debug)]
 pub struct SeriesWriter {
     path: PathBuf,
     file: File,
     columns: usize,
+    /// Bytes of the rows that are written.
     length: u64,
-    row: String,
+    /// Rows that are not, since the disk was full.
+    pending: String,
 }
 
 impl SeriesWriter {
     /// Create `path` with a header line; the first column is `step`, an integer.
+    ///
+    /// # Errors
+    /// What the system says.
     pub fn create(path: &Path, columns: &[&str]) -> Result<Self> {
         assert_eq!(columns.first(), Some(&"step"), "a series begins with the column `step`");
         let file = File::create(path).map_err(Error::io(path))?;
-        let mut writer = Self {
-            path: path.to_path_buf(),
-            file,
-            columns: columns.len(),
-            length: 0,
-            row: columns.join(","),
-        };
-        writer.write_row()?;
+        let pending = columns.join(",") + "\n";
+        let path = path.to_path_buf();
+        let mut writer = Self { path, file, columns: columns.len(), length: 0, pending };
+        writer.flush()?;
         Ok(writer)
+    }
+
+    /// Go on with a series that is there, or begin one: rows of steps after `last`, all where there is none, and a last line
+    /// without its line end are cut off.
+    ///
+    /// # Errors
+    /// Where it has other columns; nothing is changed then.
+    pub fn resume(path: &Path, columns: &[&str], last: Option<u64>) -> Result<Self> {
+        if !path.exists() {
+            return Self::create(path, columns);
+        }
+        let (_, length) = kept(path, columns, last)?;
+        let file = File::options().append(true).open(path).map_err(Error::io(path))?;
+        file.set_len(length).map_err(Error::io(path))?;
+        let (path, columns) = (path.to_path_buf(), columns.len());
+        Ok(Self { path, file, columns, length, pending: String::new() })
+    }
+
+    /// Whether there is a series at `path` that can be gone on with behind its row of the step `last`.
+    ///
+    /// # Errors
+    /// Where it has other columns, no such row, or a row before it that is damaged.
+    pub fn check(path: &Path, columns: &[&str], last: u64) -> Result<()> {
+        let missing = |found: String| Error::Format {
+            path: path.to_path_buf(),
+            what: format!(
+                "the checkpoint counts on a row of step {last}, and {found}\n       `--from STEP` goes on from \
+                 an older checkpoint; a run with case.name = \"from-checkpoint\" needs no series"
+            ),
+        };
+        if !path.exists() {
+            return Err(missing("there is no such file".into()));
+        }
+        match kept(path, columns, Some(last))?.0 {
+            Some(newest) if newest == last => Ok(()),
+            Some(newest) => Err(missing(format!("the last before that is step {newest}"))),
+            None => Err(missing("there is no row before that".into())),
+        }
+    }
+
+    /// Whether [`SeriesWriter::resume`] would go on with what is at `path`, wherever it is cut.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check_rows(path: &Path, columns: &[&str]) -> Result<()> {
+        if path.exists() { kept(path, columns, Some(u64::MAX)).map(|_| ()) } else { Ok(()) }
+    }
+
+    /// The same as [`SeriesWriter::resume`] behind a row of the step `last`, which has to be there.
+    ///
+    /// # Errors
+    /// Where there is no such row, and as there; nothing is changed then.
+    pub fn resume_behind(path: &Path, columns: &[&str], last: u64) -> Result<Self> {
+        Self::check(path, columns, last)?;
+        Self::resume(path, columns, Some(last))
     }
 
     /// Append a row: `values` are those of the columns after `step`, each written with the fewest digits that read
     /// back to the same number.
+    ///
+    /// # Errors
+    /// What the system says. The row is kept, and written before the next one.
     pub fn append(&mut self, step: u64, values: &[f64]) -> Result<()> {
+        self.append_labelled(step, values, None)
+    }
+
+    /// Append a row one of whose columns may be text: `label` is (the position in `values` before which it stands, the text,
+    /// without a comma).
+    pub fn append_labelled(
+        &mut self,
+        step: u64,
+        values: &[f64],
+        label: Option<(usize, &str)>,
+    ) -> Result<()> {
         assert_eq!(
-            values.len() + 1,
+            values.len() + usize::from(label.is_some()) + 1,
             self.columns,
             "a row of the series has a value for every column"
         );
-        self.row.clear();
-        let _ = write!(self.row, "{step}");
-        for value in values {
-            let _ = write!(self.row, ",{value:?}");
+        let _ = write!(self.pending, "{step}");
+        for (at, value) in values.iter().enumerate() {
+            if let Some((_, text)) = label.filter(|(before, _)| *before == at) {
+                let _ = write!(self.pending, ",{text}");
+            }
+            let _ = write!(self.pending, ",{value:?}");
         }
-        self.write_row()
+        self.pending.push('\n');
+        self.flush()
     }
 
-    /// One write for the whole row; where it fails half-way (a full disk), the half is taken back.
-    fn write_row(&mut self) -> Result<()> {
-        self.row.push('\n');
-        match self.file.write_all(self.row.as_bytes()) {
+    /// Have all rows on disk.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sync(&mut self) -> Result<()> {
+        self.flush()?;
+        self.file.sync_all().map_err(Error::io(&self.path))
+    }
+
+    /// One write for whole rows; where it fails half-way (a full disk), the half is taken back.
+    fn flush(&mut self) -> Result<()> {
+        match self.file.write_all(self.pending.as_bytes()) {
             Ok(()) => {
-                self.length += self.row.len() as u64;
+                self.length += self.pending.len() as u64;
+                self.pending.clear();
                 Ok(())
             }
             Err(error) => {
@@ -97,6 +179,45 @@ impl SeriesWriter {
             }
         }
     }
+}
+
+/// Remove the rows of steps after `last` from the table at `path`, all where that is none, whatever its columns are.
+///
+/// # Errors
+/// What the system says.
+pub fn cut(path: &Path, last: Option<u64>) -> Result<()> {
+    let text = read_text(path)?;
+    let header = text.lines().next().unwrap_or_default();
+    let columns: Vec<&str> = header.split(',').collect();
+    let (_, length) = kept(path, &columns, last)?;
+    let file = File::options().write(true).open(path).map_err(Error::io(path))?;
+    file.set_len(length).map_err(Error::io(path))
+}
+
+/// (the step of the last row, the bytes) of what is not after the step `last` in the series at `path`.
+fn kept(path: &Path, columns: &[&str], last: Option<u64>) -> Result<(Option<u64>, u64)> {
+    let wrong = |what: String| Error::Format { path: path.to_path_buf(), what };
+    let text = read_text(path)?;
+    let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let header = lines.next().unwrap_or_default();
+    if header.trim_end() != columns.join(",") {
+        let columns = columns.join(",");
+        return Err(wrong(format!("its columns are `{}`, not `{columns}`", header.trim_end())));
+    }
+    let (mut newest, mut length) = (None, header.len() as u64);
+    for (number, line) in lines.enumerate() {
+        let mut cells = line.trim_end().split(',');
+        let step: Option<u64> = cells.next().and_then(|step| step.parse().ok());
+        if step.is_some() && step > last {
+            break;
+        }
+        if step.is_none() || cells.count() + 1 != columns.len() {
+            return Err(wrong(format!("line {} is damaged: {}", number + 2, line.trim_end())));
+        }
+        newest = step;
+        length += line.len() as u64;
+    }
+    Ok((newest, length))
 }
 
 /// A series read back, column by column.

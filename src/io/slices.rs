@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Result;
 use crate::io::palette::{BROKEN, COLOURS, colour};
-use crate::io::{make_directory, write_json, write_whole};
+use crate::io::{make_directory, read_json, remove_file, write_json, write_whole};
 
 /// The longer side of a picture has at least so many pixels.
 const SMALLEST_SIDE: usize = 384;
@@ -82,9 +82,32 @@ impl SliceWriter {
         Ok(Self { directory: directory.to_path_buf(), entries: Vec::new() })
     }
 
+    /// Go on with the pictures in `directory`, of which those of steps after `last` are removed; all, where that is none.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn resume(directory: &Path, last: Option<u64>) -> Result<Self> {
+        let mut writer = Self::create(directory)?;
+        // Pictures are drawn for people: where their list is lost the run goes on with a new one.
+        let entries: Vec<SliceEntry> =
+            read_json(&directory.join("slices.json")).unwrap_or_default();
+        // A list may have been changed: no file but a picture of ours is removed.
+        let own = entries.into_iter().filter(|entry| entry.file == file(entry.step, entry.plane));
+        let (kept, later): (Vec<_>, Vec<_>) =
+            own.partition(|entry| last.is_some_and(|last| entry.step <= last));
+        writer.entries = kept;
+        if !later.is_empty() {
+            write_json(&directory.join("slices.json"), &writer.entries)?;
+        }
+        for entry in later {
+            remove_file(&directory.join(&entry.file))?;
+        }
+        Ok(writer)
+    }
+
     /// Draw one slice and list it in `slices.json`.
     pub fn write(&mut self, step: u64, time: f64, slice: &Slice) -> Result<()> {
-        let file = format!("step_{step:08}_{}.png", slice.plane.name());
+        let file = file(step, slice.plane);
         write_slice(&self.directory.join(&file), slice)?;
         self.entries.retain(|entry| entry.file != file);
         let [min, max] = slice.range;
@@ -92,6 +115,11 @@ impl SliceWriter {
         self.entries.push(SliceEntry { file, plane: slice.plane, quantity, time, step, min, max });
         write_json(&self.directory.join("slices.json"), &self.entries)
     }
+}
+
+/// What the picture of a plane is called.
+fn file(step: u64, plane: Plane) -> String {
+    format!("step_{step:08}_{}.png", plane.name())
 }
 
 /// Draw one slice as a PNG with a palette. Small grids are enlarged by a whole factor with bilinear interpolation, so

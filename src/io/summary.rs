@@ -59,11 +59,14 @@ pub struct Summary {
     pub finished: bool,
     /// Why it stopped, as a sentence.
     pub stop_reason: String,
-    /// Seconds from the first step to the last, outputs included.
+    /// Steps that it went on from after it had been stopped or broken off, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub restarts: Vec<u64>,
+    /// Seconds from the first step to the last, outputs included; without what was lost before a restart.
     pub wall_seconds: f64,
-    /// Nanoseconds per point and Runge-Kutta stage, outputs not included; `None` where no step was taken.
+    /// Nanoseconds per point and Runge-Kutta stage since the last restart, outputs not included; `None` where no step was taken.
     pub ns_per_point_stage: Option<f64>,
-    /// Seconds by phase: of the slowest rank in each.
+    /// Seconds by phase since the last restart: of the slowest rank in each.
     pub phases: BTreeMap<String, f64>,
     /// Where kmax η was smallest; `None` without viscosity or dissipation.
     pub resolution: Option<Resolution>,

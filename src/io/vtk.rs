@@ -1,22 +1,20 @@
 //! Fields as VTK XML image data, which ParaView, VisIt and PyVista open.
 //!
-//! A run on one rank writes a file for every time. On several, each rank writes a piece (see [`super::pieces`]), which a
-//! `.pvti` puts together.
+//! One file for a time, or several pieces (see [`super::pieces`]), which a `.pvti` puts together; [`super::fields`] writes
+//! those of a run.
 //!
 //! `vtkio` holds origin and spacing as f32, so coordinates carry seven digits; the values keep their precision.
 
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use serde::Serialize;
 use vtkio::IOBuffer;
 use vtkio::model::{
     Attribute, Attributes, ByteOrder, DataSet, Extent, ImageDataPiece, Piece, Version, Vtk,
 };
 
 use crate::grid::Block;
-use crate::io::{make_directory, write_json, write_whole};
+use crate::io::write_whole;
 use crate::{Error, Result};
 
 /// A uniform grid.
@@ -50,6 +48,25 @@ pub enum FieldValues {
     F64(Vec<f64>),
 }
 
+impl FieldValues {
+    /// The same with 32 bits each.
+    #[expect(clippy::cast_possible_truncation, reason = "so it is asked")]
+    pub fn single(self) -> Self {
+        match self {
+            Self::F64(values) => Self::F32(values.into_iter().map(|x| x as f32).collect()),
+            Self::F32(_) => self,
+        }
+    }
+
+    /// The same with 64 bits each.
+    pub fn double(self) -> Self {
+        match self {
+            Self::F32(values) => Self::F64(values.into_iter().map(f64::from).collect()),
+            Self::F64(_) => self,
+        }
+    }
+}
+
 impl From<Vec<f32>> for FieldValues {
     fn from(values: Vec<f32>) -> Self {
         Self::F32(values)
@@ -81,7 +98,7 @@ impl FieldData {
 
 /// Write one `.vti` file, whole or not at all. Takes the fields, since a second copy of them may not fit into memory.
 pub fn write_vti(path: &Path, grid: &ImageGrid, fields: Vec<FieldData>) -> Result<()> {
-    write_part(path, grid, &Block { start: [0; 3], points: grid.points }, fields)
+    write_part(path, grid, &Block::whole(grid.points), fields)
 }
 
 /// The same with the points of `part` alone.
@@ -156,7 +173,7 @@ pub(super) fn pvti(
         to,
         "<?xml version=\"1.0\"?>\n<VTKFile type=\"PImageData\" version=\"1.0\" byte_order=\"LittleEndian\">\n\
          <PImageData WholeExtent=\"{}\" GhostLevel=\"0\" Origin=\"{}\" Spacing=\"{}\">\n<PPointData>",
-        ends(&Block { start: [0; 3], points: grid.points })?,
+        ends(&Block::whole(grid.points))?,
         coordinates(grid.origin),
         coordinates(grid.spacing),
     )?;
@@ -171,61 +188,4 @@ pub(super) fn pvti(
         writeln!(to, "<Piece Extent=\"{}\" Source=\"{source}\"/>", ends(part)?)?;
     }
     writeln!(to, "</PImageData>\n</VTKFile>")
-}
-
-/// Writes the `fields/` of a run: one `.vti` per time, and `fields.vti.series`, which ParaView opens as one film; or the
-/// same in pieces.
-#[derive(Debug)]
-pub struct FieldWriter {
-    directory: PathBuf,
-    index: FieldIndex,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-struct FieldIndex {
-    file_series_version: &'static str,
-    files: Vec<FieldEntry>,
-}
-
-#[derive(Debug, Serialize)]
-struct FieldEntry {
-    name: String,
-    time: f64,
-}
-
-impl FieldWriter {
-    /// Make `directory` (`RUN_DIR/fields`).
-    pub fn create(directory: &Path) -> Result<Self> {
-        make_directory(directory)?;
-        let index = FieldIndex { file_series_version: "1.0", files: Vec::new() };
-        Ok(Self { directory: directory.to_path_buf(), index })
-    }
-
-    /// Write the fields of one time and list them in `fields.vti.series`. Returns the bytes written to the `.vti`.
-    pub fn write(
-        &mut self,
-        step: u64,
-        time: f64,
-        grid: &ImageGrid,
-        fields: Vec<FieldData>,
-    ) -> Result<u64> {
-        let name = format!("step_{step:08}.vti");
-        let path = self.directory.join(&name);
-        write_vti(&path, grid, fields)?;
-        self.list(name, time, "fields.vti.series")?;
-        fs::metadata(&path).map(|m| m.len()).map_err(Error::io(&path))
-    }
-
-    /// Where the files lie.
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
-    }
-
-    /// List a file in the index of that name.
-    pub(super) fn list(&mut self, name: String, time: f64, index: &str) -> Result<()> {
-        self.index.files.retain(|entry| entry.name != name);
-        self.index.files.push(FieldEntry { name, time });
-        write_json(&self.directory.join(index), &self.index)
-    }
 }

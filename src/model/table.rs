@@ -100,6 +100,7 @@ impl Study {
         let plot = Plot {
             title: format!("{} scaling on a {network}", if self.weak { "Weak" } else { "Strong" }),
             x_label: "log₂ of the number of ranks",
+            logarithmic_x: false,
             y_label: "efficiency, %".into(),
             curves,
             mark: Some((80.0, "80 %".into())),

@@ -8,12 +8,14 @@ use super::stability::Limits;
 use super::system::{Moment, System};
 use crate::backend::Backend;
 use crate::cases::{Domain, ScalarAdvection};
+use crate::comm::agree;
 use crate::config::{Config, Variable};
 use crate::engine::{Formula, Number, Sweep, SweepBuilder};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Grid};
 use crate::io::series::SCALAR_COLUMNS;
 use crate::real::Real;
+use crate::statistics::Sample;
 
 /// The scalar equation on one grid.
 pub struct Advection<B: Backend> {
@@ -175,5 +177,10 @@ impl<B: Backend> System<B> for Advection<B> {
     fn picture(&mut self, u: &[B::Field]) -> Result<(&'static str, Vec<f64>)> {
         let values = self.backend.values(&u[0])?;
         Ok(("scalar", values.iter().map(|phi| phi.f64()).collect()))
+    }
+
+    fn sample(&mut self, u: &[B::Field], _: bool) -> Result<Sample> {
+        let values = agree(self.backend.comm(), self.backend.values(&u[0]))?;
+        Ok(Sample::Scalar(values.iter().map(|phi| phi.f64()).collect()))
     }
 }

@@ -7,11 +7,13 @@ use super::slots::conserved;
 use super::system::{Moment, System};
 use crate::backend::Backend;
 use crate::cases::{FlowCase, FlowPoint};
+use crate::comm::agree;
 use crate::config::Variable;
 use crate::engine::Number;
 use crate::error::{Error, Result};
 use crate::io::FLOW_COLUMNS;
 use crate::real::Real;
+use crate::statistics::{Flow, Sample};
 
 impl<B: Backend> System<B> for NavierStokes<B> {
     fn backend(&self) -> &B {
@@ -143,6 +145,19 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         let magnitude = self.backend.values(&self.primitives[0])?;
         Ok(("vorticity magnitude", magnitude.iter().map(|x| x.f64()).collect()))
     }
+
+    fn sample(&mut self, u: &[B::Field], gradients: bool) -> Result<Sample> {
+        self.update_primitives(u);
+        if gradients {
+            self.update_gradients();
+        }
+        let comm = self.backend.comm();
+        let mut flow = agree(comm, self.fields_of_sample(u, gradients))?;
+        let mut viscosity = [flow.viscosity];
+        comm.sum(&mut viscosity);
+        flow.viscosity = viscosity[0] * self.grid.per_point() / self.gas.reynolds;
+        Ok(Sample::Flow(Box::new(flow)))
+    }
 }
 
 /// Quantities to look at take the place of the primitive variables, which every right-hand side makes anew.
@@ -167,6 +182,30 @@ impl<B: Backend> NavierStokes<B> {
         let (from, to) = (&self.gradients, &mut self.primitives);
         let to = exactly(to.iter_mut().take(3));
         self.backend.map(&self.formulas.invariants, exactly(from.iter()), to, []);
+    }
+
+    /// What is at the points of this rank's block, and Σ μ there in the place of the viscosity.
+    fn fields_of_sample(&self, u: &[B::Field], gradients: bool) -> Result<Flow> {
+        let host = |field: &B::Field, at_rest: f64| {
+            let values = self.backend.values(field)?;
+            Ok::<_, Error>(values.iter().map(|value| value.f64() + at_rest).collect::<Vec<f64>>())
+        };
+        let [u_x, u_y, u_z, p, t] = exactly(self.primitives.iter().take(5));
+        let gradient = |_| {
+            let fields = self.gradients.iter().map(|field| host(field, 0.0));
+            Ok(Box::new(exactly(fields.collect::<Result<Vec<_>>>()?.into_iter())))
+        };
+        Ok(Flow {
+            density: host(&u[conserved::MASS], self.reference.density)?,
+            velocity: [host(u_x, 0.0)?, host(u_y, 0.0)?, host(u_z, 0.0)?],
+            pressure: host(p, self.reference.pressure)?,
+            temperature: host(t, self.reference.temperature)?,
+            gradient: gradients.then_some(()).map(gradient).transpose()?,
+            viscosity: match self.primitives.get(5) {
+                Some(mu) => host(mu, 0.0)?.iter().sum(),
+                None => self.block.len() as f64,
+            },
+        })
     }
 
     fn flow(&self) -> &dyn FlowCase {

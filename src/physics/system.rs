@@ -3,6 +3,7 @@
 use crate::backend::Backend;
 use crate::config::Variable;
 use crate::error::Result;
+use crate::statistics::Sample;
 
 /// Where the run is: what an error message about the state says.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -73,4 +74,10 @@ pub trait System<B: Backend> {
 
     /// |ω| (or the scalar) at the points of the block, for the pictures of the report, with its name.
     fn picture(&mut self, u: &[B::Field]) -> Result<(&'static str, Vec<f64>)>;
+
+    /// What statistics are taken of, with the velocity gradient where `gradients` is true. Collective.
+    ///
+    /// # Errors
+    /// What the device says: on all ranks where it says it on one.
+    fn sample(&mut self, u: &[B::Field], gradients: bool) -> Result<Sample>;
 }

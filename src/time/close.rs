@@ -8,6 +8,7 @@ use super::{Phases, Simulation};
 use crate::backend::Backend;
 use crate::config::Config;
 use crate::error::Result;
+use crate::grid::Grid;
 use crate::io::summary::{self, Machine, RanksSummary, SchemeSummary, Verdict};
 use crate::io::{FieldValues, Reference, Series, Summary, write_report};
 
@@ -23,6 +24,7 @@ where
         reason: &str,
         [slowest, mean]: [Phases; 2],
     ) -> Result<()> {
+        let wall_seconds = self.seconds();
         let Some(files) = &mut self.files else { return Ok(()) };
         let config = self.config;
         let flow = config.case.flow().is_some();
@@ -45,7 +47,8 @@ where
         let named = |phases: Phases| -> BTreeMap<String, f64> {
             phases.0.into_iter().map(|(name, seconds)| (name.to_string(), seconds)).collect()
         };
-        let ns = ns_per_point_stage(&self.simulation, config, &slowest);
+        let done = steps - self.first_step;
+        let ns = ns_per_point_stage(self.simulation.grid(), config, &slowest, done);
         let result = Summary {
             version: env!("CARGO_PKG_VERSION").to_string(),
             case: config.case.name().to_string(),
@@ -75,8 +78,9 @@ where
             end_time: self.simulation.time(),
             finished,
             stop_reason: reason.to_string(),
-            wall_seconds: self.start.elapsed().as_secs_f64(),
-            ns_per_point_stage: (steps > 0).then_some(ns),
+            restarts: self.restarts.clone(),
+            wall_seconds,
+            ns_per_point_stage: (done > 0).then_some(ns),
             phases: named(slowest),
             resolution,
             verdict: match summary::verdict(resolution, comparison.as_ref()) {
@@ -100,18 +104,12 @@ where
     }
 }
 
-/// Nanoseconds per point of the whole grid and stage; not a number before the first step.
+/// Nanoseconds per point of the whole grid and stage of `steps` steps; not a number before the first.
 #[allow(clippy::cast_precision_loss, reason = "for a rate")]
-pub(super) fn ns_per_point_stage<B: Backend>(
-    simulation: &Simulation<B>,
-    config: &Config,
-    phases: &Phases,
-) -> f64 {
+pub(super) fn ns_per_point_stage(grid: &Grid, config: &Config, phases: &Phases, steps: u64) -> f64 {
     let seconds = phases.0.get("right-hand sides and updates");
-    let stages = config.time.integrator.stages() as u64 * simulation.steps();
-    seconds.map_or(f64::NAN, |seconds| {
-        1e9 * seconds / (stages as f64 * simulation.grid().len() as f64)
-    })
+    let stages = config.time.integrator.stages() as u64 * steps;
+    seconds.map_or(f64::NAN, |seconds| 1e9 * seconds / (stages as f64 * grid.len() as f64))
 }
 
 /// The reference history of a case as a table: what `reference.csv` holds.

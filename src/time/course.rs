@@ -1,20 +1,26 @@
 //! A run from its first step to its last.
 
-use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::close::reference_csv;
+use super::Simulation;
+use super::agenda::{Agenda, Kind};
+use super::deadline::Deadline;
+use super::files::Files;
+use super::output::Volumes;
 use super::plan::reached;
-use super::{Plan, Simulation};
+use super::restart::set_newer_aside;
 use crate::backend::Backend;
-use crate::comm::agree;
+use crate::comm::{Communicator, agree};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::Decomposition;
+use crate::io::checkpoint::{Checkpoint, Course, Writing};
 use crate::io::progress::tell;
-use crate::io::{FieldValues, FieldWriter, Progress, RunDirectory, SeriesWriter, SliceWriter};
+use crate::io::{FieldValues, RunDirectory};
+use crate::statistics::{self, Statistics};
 
 /// Pictures of a run that writes no fields: at the start and after every such part of it.
 const PICTURES: u64 = 4;
@@ -24,26 +30,97 @@ const PICTURES: u64 = 4;
 pub enum Ending {
     /// It reached its end.
     Finished,
-    /// It was asked to stop.
+    /// It was asked to stop, and has written a checkpoint.
     Stopped,
+    /// Its wall time was nearly over, and it has written a checkpoint.
+    OutOfTime,
 }
 
-/// [`run`](super::run) on a backend that is open, whose ranks hold the blocks of `decomposition`. Collective.
+impl Ending {
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Finished => "reached its end",
+            Self::Stopped => "asked to stop",
+            Self::OutOfTime => "its wall time was nearly over",
+        }
+    }
+}
+
+/// What is asked of a run while it goes on, by signals for example.
+#[derive(Clone, Debug, Default)]
+pub struct Requests {
+    /// End after the present step, with a checkpoint.
+    pub stop: Arc<AtomicBool>,
+    /// Write a checkpoint after the present step, and go on.
+    pub checkpoint: Arc<AtomicBool>,
+    /// Called when the run is about to begin, to watch for signals: only now, since libraries of devices and of MPI put handlers
+    /// of their own in the place of others when they are loaded.
+    pub watch: Option<fn(&Requests) -> Result<()>>,
+}
+
+/// What a run begins from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// The initial state of its case.
+    Case,
+    /// A checkpoint of its own: the run in its directory goes on.
+    Own(Checkpoint),
+    /// A checkpoint of another run.
+    Other(Checkpoint),
+}
+
+impl Origin {
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        match self {
+            Self::Case => None,
+            Self::Own(checkpoint) | Self::Other(checkpoint) => Some(checkpoint),
+        }
+    }
+
+    /// How far the outputs are in the directory, where the run goes on in it.
+    pub(super) fn course(&self) -> Option<&Course> {
+        match self {
+            Self::Own(checkpoint) => Some(&checkpoint.head.course),
+            Self::Case | Self::Other(_) => None,
+        }
+    }
+}
+
+/// What a run needs to know beside its backend.
+pub struct Task<'a> {
+    /// What is run.
+    pub config: &'a Config,
+    /// Where it writes.
+    pub directory: &'a Path,
+    /// What it begins from.
+    pub origin: Origin,
+    /// How the grid is cut over ranks.
+    pub decomposition: Decomposition,
+    /// What is asked of it while it goes on.
+    pub requests: &'a Requests,
+}
+
+/// [`run`](super::run) on a backend that is open, whose ranks hold the blocks of the decomposition. Collective.
 ///
 /// # Errors
 /// As there.
 pub fn run_on<B: Backend>(
     backend: B,
-    decomposition: Decomposition,
-    config: &Config,
-    directory: &Path,
+    task: Task<'_>,
     log: impl Fn(&Path) -> Result<()>,
-    stop: &AtomicBool,
 ) -> Result<Ending>
 where
     FieldValues: From<Vec<B::Real>>,
 {
-    Run::start(backend, decomposition, config, directory, log)?.go(stop)
+    Run::start(backend, task, log)?.go()
+}
+
+/// Whoever restarts a run until it is done must not do so for ever.
+fn no_time() -> Error {
+    Error::Config(vec![
+        "error: time.wall_limit leaves no time for a single step and a checkpoint".into(),
+        "       give more".into(),
+    ])
 }
 
 /// An initial state that the equations have no meaning for is a mistake of the input, which all of `ranks` ranks know of.
@@ -62,122 +139,141 @@ fn impossible_start(error: Error, ranks: usize) -> Error {
 
 pub(super) struct Run<'a, B: Backend> {
     pub(super) config: &'a Config,
+    pub(super) directory: &'a Path,
     pub(super) simulation: Simulation<B>,
     pub(super) decomposition: Decomposition,
+    requests: &'a Requests,
     /// What rank 0 alone writes.
     pub(super) files: Option<Files>,
-    series_plan: Plan,
-    pub(super) fields: Option<FieldWriter>,
-    fields_plan: Option<Plan>,
-    /// The last step whose fields were written.
-    fields_of: Option<u64>,
+    pub(super) volumes: Volumes,
+    pub(super) statistics: Option<Statistics>,
+    pub(super) agenda: Agenda,
+    pub(super) deadline: Deadline,
+    /// A checkpoint that is being written.
+    pub(super) writing: Option<Writing>,
+    /// The step of the newest checkpoint.
+    pub(super) saved: Option<u64>,
     pub(super) pictures_taken: u64,
     pub(super) kinetic_energy: f64,
     pub(super) start: Instant,
-}
-
-pub(super) struct Files {
-    pub(super) directory: RunDirectory,
-    pub(super) series: SeriesWriter,
-    pub(super) slices: SliceWriter,
-    pub(super) progress: Progress,
-}
-
-impl Files {
-    fn create<B: Backend>(
-        config: &Config,
-        simulation: &Simulation<B>,
-        directory: &Path,
-        log: impl Fn(&Path) -> Result<()>,
-    ) -> Result<Self> {
-        let directory = RunDirectory::create(directory)?;
-        log(&directory.join("log.jsonl"))?;
-        let write = |name: &str, text: &str| {
-            let path = directory.join(name);
-            fs::write(&path, text).map_err(Error::io(&path))
-        };
-        write("config.toml", &config.to_toml())?;
-        if let Some(text) = reference_csv(config, simulation) {
-            write("reference.csv", &text)?;
-        }
-        Ok(Self {
-            series: SeriesWriter::create(&directory.join("series.csv"), simulation.columns())?,
-            slices: SliceWriter::create(&directory.join("slices"))?,
-            directory,
-            progress: Progress::new(config.time.end, config.time.max_steps),
-        })
-    }
+    /// Steps that the run went on from, this time the last.
+    pub(super) restarts: Vec<u64>,
+    /// Seconds that it took before.
+    pub(super) seconds_before: f64,
+    /// Steps that were done before this start.
+    pub(super) first_step: u64,
+    /// Whether what the run begins with is written already.
+    begun: bool,
 }
 
 /// What ranks have to agree on, since a clock or a signal says it to one of them.
 struct Now {
     stop: bool,
-    series_late: bool,
-    fields_late: bool,
+    out_of_time: bool,
+    checkpoint: bool,
+    /// Some rank is still writing the checkpoint that is under way.
+    writing: bool,
+    late: [bool; Kind::ALL.len()],
 }
 
 impl<'a, B: Backend> Run<'a, B>
 where
     FieldValues: From<Vec<B::Real>>,
 {
-    fn start(
-        backend: B,
-        decomposition: Decomposition,
-        config: &'a Config,
-        directory: &Path,
-        log: impl Fn(&Path) -> Result<()>,
-    ) -> Result<Self> {
+    fn start(backend: B, task: Task<'a>, log: impl Fn(&Path) -> Result<()>) -> Result<Self> {
+        let Task { config, directory, origin, decomposition, requests } = task;
         let start = Instant::now();
         let ranks = backend.comm().size();
-        let mut simulation =
-            Simulation::on(backend, config).map_err(|error| impossible_start(error, ranks))?;
+        let simulation = match origin.checkpoint() {
+            None => Simulation::on(backend, config),
+            Some(checkpoint) => Simulation::resume(backend, &decomposition, config, checkpoint),
+        };
+        let mut simulation = simulation.map_err(|error| impossible_start(error, ranks))?;
         let preparation = start.elapsed().as_secs_f64();
         simulation.phases.0.insert("kernels and initial state", preparation);
         let comm = simulation.backend().comm();
-        let files = match comm.rank() {
-            0 => Files::create(config, &simulation, directory, log).map(Some),
-            _ => Ok(None),
+        agree(comm, requests.watch.map_or(Ok(()), |watch| watch(requests)))?;
+        let bytes = simulation.state().len() * simulation.block().len() * size_of::<B::Real>();
+        let deadline = agree(comm, Deadline::new(config.time.wall_limit, start, bytes))?;
+        let open_files = || {
+            let files = match comm.rank() {
+                0 => Files::open(config, &simulation, directory, &origin, log).map(Some),
+                _ => Ok(None),
+            };
+            agree(comm, files)
         };
-        let files = agree(comm, files)?;
-        // The files of an older run are gone now; whoever has a piece to write needs the directory.
-        let fields = config.output.fields.as_ref();
-        let writer = fields.map(|_| FieldWriter::create(&directory.join("fields"))).transpose();
-        let writer = agree(comm, writer)?;
+        let course = origin.course();
+        let open_volumes = || Volumes::open(comm, config, simulation.grid(), directory, course);
+        let open_statistics = || statistics(comm, config, directory, course);
+        let (files, volumes, statistics) = match course {
+            // The files of an older run are gone first; whoever has a piece to write needs the directory.
+            None => (open_files()?, open_volumes()?, open_statistics()?),
+            // What may be refused comes before what is cut.
+            Some(course) => {
+                let check = || Files::check(&simulation, directory, course);
+                agree(comm, if comm.rank() == 0 { check() } else { Ok(()) })?;
+                let (statistics, volumes) = (open_statistics()?, open_volumes()?);
+                let files = open_files()?;
+                let aside = || set_newer_aside(directory, simulation.steps());
+                agree(comm, if comm.rank() == 0 { aside() } else { Ok(()) })?;
+                (files, volumes, statistics)
+            }
+        };
         if comm.rank() == 0 {
             simulation.backend().notes().iter().for_each(|note| tell(note));
         }
+        let first_step = simulation.steps();
         tracing::info!(
             case = config.case.name(),
             points = ?config.grid.points,
             ranks = ?decomposition.ranks,
             threads = simulation.backend().threads(),
+            step = first_step,
             "start"
         );
+        let course = origin.course().cloned().unwrap_or_default();
+        let mut restarts = course.restarts;
+        if matches!(origin, Origin::Own(_)) {
+            restarts.push(first_step);
+        }
         Ok(Self {
             config,
+            directory,
+            agenda: Agenda::new(&config.output, simulation.time(), &course.written),
             simulation,
             decomposition,
+            requests,
             files,
-            series_plan: Plan::new(config.output.series),
-            fields: writer,
-            fields_plan: fields.map(|fields| Plan::new(fields.schedule)),
-            fields_of: None,
-            pictures_taken: 0,
+            volumes,
+            statistics,
+            deadline,
+            writing: None,
+            saved: matches!(origin, Origin::Own(_)).then_some(first_step),
+            pictures_taken: course.pictures,
             kinetic_energy: f64::NAN,
             start,
+            restarts,
+            seconds_before: course.wall_seconds,
+            first_step,
+            begun: matches!(origin, Origin::Own(_)),
         })
     }
 
-    fn go(mut self, stop: &AtomicBool) -> Result<Ending> {
-        let result = self.steps(stop);
+    fn go(mut self) -> Result<Ending> {
+        let mut result = self.steps();
+        // Where one rank alone has failed the others are not where it could ask them anything.
+        let comm = self.simulation.backend().comm();
+        let together = comm.size() == 1 || result.as_ref().err().is_none_or(Error::is_everywhere);
+        if together {
+            // What is under way is sound, whatever came after it.
+            let written = self.finish_checkpoint();
+            result = result.and_then(|ending| written.map(|()| ending));
+        }
         let reason = match &result {
-            Ok(Ending::Finished) => "reached its end".to_string(),
-            Ok(Ending::Stopped) => "asked to stop".to_string(),
+            Ok(ending) => ending.reason().to_string(),
             Err(error) => error.to_string().lines().next().unwrap_or_default().to_string(),
         };
         tracing::info!(steps = self.simulation.steps(), time = self.simulation.time(), "{reason}");
-        // Where one rank alone has failed the others are not where it could ask them anything.
-        let together = matches!(result, Ok(_) | Err(Error::Diverged { .. }));
         let phases = match together {
             true => self.simulation.phases.over_ranks(self.simulation.backend().comm()),
             false => [self.simulation.phases.clone(), self.simulation.phases.clone()],
@@ -190,11 +286,11 @@ where
         Ok(ending)
     }
 
-    fn steps(&mut self, stop: &AtomicBool) -> Result<Ending> {
-        self.write_row()?;
-        self.write_fields_and_pictures(true, true)?;
-        let mut last_row = 0;
-        let mut now = self.agreed(stop);
+    fn steps(&mut self) -> Result<Ending> {
+        if !self.begun {
+            self.begin()?;
+        }
+        let mut now = self.agreed();
         let ending = loop {
             if self.is_over() {
                 break Ending::Finished;
@@ -202,63 +298,136 @@ where
             if now.stop {
                 break Ending::Stopped;
             }
-            self.simulation.step(self.next_landing())?;
-            now = self.agreed(stop);
-            let (step, time) = (self.simulation.steps(), self.simulation.time());
-            if self.series_plan.due(step, time, now.series_late) {
-                self.write_row()?;
-                last_row = step;
+            if now.out_of_time {
+                if self.simulation.steps() == self.first_step {
+                    return agree(self.simulation.backend().comm(), Err(no_time()));
+                }
+                break Ending::OutOfTime;
             }
-            let plan = self.fields_plan.as_mut();
-            let fields_due = plan.is_some_and(|plan| plan.due(step, time, now.fields_late));
-            let picture_due = self.pictures_due();
-            self.write_fields_and_pictures(fields_due, picture_due)?;
+            let start = Instant::now();
+            self.simulation.step(self.next_landing())?;
+            now = self.agreed();
+            self.write_what_is_due(&now)?;
+            let (step, time) = (self.simulation.steps(), self.simulation.time());
             let (dt, ns) = (self.simulation.last_dt(), self.ns_per_point_stage());
             if let Some(files) = &mut self.files {
                 files.progress.update(step, time, dt, self.kinetic_energy, ns);
             }
+            self.deadline.stepped(start.elapsed().as_secs_f64());
         };
-        let step = self.simulation.steps();
-        if last_row != step {
-            self.write_row()?;
-        }
-        let unwritten = self.fields.is_some() && self.fields_of != Some(step);
-        self.write_fields_and_pictures(unwritten, unwritten)?;
+        self.end(ending)?;
         Ok(ending)
     }
 
+    /// What a run writes before its first step.
+    fn begin(&mut self) -> Result<()> {
+        let step = self.simulation.steps();
+        for kind in Kind::ALL {
+            if self.agenda.has(kind) {
+                self.agenda.write(kind, step);
+            }
+        }
+        self.write_row()?;
+        self.write_fields_and_pictures(self.agenda.has(Kind::Fields), true)?;
+        self.write_planes()?;
+        self.write_statistics()?;
+        if self.agenda.has(Kind::Checkpoint) {
+            self.write_checkpoint()?;
+        }
+        Ok(())
+    }
+
+    fn write_what_is_due(&mut self, now: &Now) -> Result<()> {
+        if !now.writing {
+            self.finish_checkpoint()?;
+        }
+        let (step, time) = (self.simulation.steps(), self.simulation.time());
+        let due = Kind::ALL.map(|kind| self.agenda.due(kind, step, time, now.late[kind as usize]));
+        let due = |kind| due[kind as usize];
+        if due(Kind::Series) {
+            self.write_row()?;
+        }
+        self.write_fields_and_pictures(due(Kind::Fields), self.pictures_due())?;
+        if due(Kind::Planes) {
+            self.write_planes()?;
+        }
+        if due(Kind::Statistics) {
+            self.write_statistics()?;
+        }
+        // Behind all that a restart does not write again.
+        if due(Kind::Checkpoint) || now.checkpoint {
+            self.write_checkpoint()?;
+        }
+        Ok(())
+    }
+
+    /// What a run writes behind its last step: the checkpoint first, since what the others write now they would not have written
+    /// had the run gone on.
+    fn end(&mut self, ending: Ending) -> Result<()> {
+        let step = self.simulation.steps();
+        if ending != Ending::Finished || self.agenda.has(Kind::Checkpoint) {
+            if self.saved != Some(step) {
+                self.write_checkpoint()?;
+            }
+            self.finish_checkpoint()?;
+            if ending != Ending::Finished && self.saved != Some(step) {
+                let path = RunDirectory::checkpoints(self.directory);
+                let what = format!(
+                    "the run was to stop at step {step}, and no checkpoint could be written"
+                );
+                let comm = self.simulation.backend().comm();
+                return agree(comm, Err(Error::Format { path, what }));
+            }
+        }
+        let open =
+            |run: &Self, kind| run.agenda.has(kind) && run.agenda.written(kind) != Some(step);
+        if open(self, Kind::Series) {
+            self.write_row()?;
+        }
+        let fields = open(self, Kind::Fields);
+        self.write_fields_and_pictures(fields, fields)?;
+        if open(self, Kind::Planes) {
+            self.write_planes()?;
+        }
+        if open(self, Kind::Statistics) {
+            self.write_statistics()?;
+        }
+        Ok(())
+    }
+
     /// What holds on all ranks where it holds on one.
-    fn agreed(&self, stop: &AtomicBool) -> Now {
-        let late = |plan: &Plan| plan.late();
-        let fields_late = self.fields_plan.as_ref().is_some_and(late);
-        let mut flags = [stop.load(Ordering::Relaxed), late(&self.series_plan), fields_late];
+    fn agreed(&self) -> Now {
+        let asked = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        let mut flags = [false; 4 + Kind::ALL.len()];
+        flags[0] = asked(&self.requests.stop);
+        flags[1] = self.deadline.is_near();
+        flags[2] = self.requests.checkpoint.swap(false, Ordering::Relaxed);
+        flags[3] = self.writing.as_ref().is_some_and(|writing| !writing.is_done());
+        flags[4..].copy_from_slice(&self.agenda.late());
         let comm = self.simulation.backend().comm();
         if comm.size() > 1 {
             let mut numbers = flags.map(f64::from);
             comm.max(&mut numbers);
             flags = numbers.map(|number| number > 0.0);
         }
-        let [stop, series_late, fields_late] = flags;
-        Now { stop, series_late, fields_late }
+        let [stop, out_of_time, checkpoint, writing, late @ ..] = flags;
+        Now { stop, out_of_time, checkpoint, writing, late }
     }
 
     fn is_over(&self) -> bool {
-        let time = &self.config.time;
-        time.end.is_some_and(|end| reached(self.simulation.time(), end))
-            || time.max_steps.is_some_and(|steps| self.simulation.steps() >= steps)
+        is_over(self.config, self.simulation.steps(), self.simulation.time())
     }
 
     /// The next time that a step must not pass.
     fn next_landing(&self) -> Option<f64> {
-        let fields = self.fields_plan.as_ref().and_then(Plan::next_time);
-        let times = [self.config.time.end, self.series_plan.next_time(), fields];
+        let times = [self.config.time.end, self.agenda.next_time(self.simulation.time())];
         times.into_iter().flatten().reduce(f64::min)
     }
 
     /// Where no fields are written there are still pictures, whenever another quarter of the run is done.
     #[allow(clippy::cast_precision_loss, reason = "a few pictures")]
     fn pictures_due(&self) -> bool {
-        if self.fields.is_some() {
+        if self.agenda.has(Kind::Fields) {
             return false;
         }
         let time = &self.config.time;
@@ -270,20 +439,40 @@ where
     }
 
     fn ns_per_point_stage(&self) -> f64 {
-        super::close::ns_per_point_stage(&self.simulation, self.config, &self.simulation.phases)
+        let steps = self.simulation.steps() - self.first_step;
+        super::close::ns_per_point_stage(
+            self.simulation.grid(),
+            self.config,
+            &self.simulation.phases,
+            steps,
+        )
     }
+}
 
-    fn write_fields_and_pictures(&mut self, fields: bool, pictures: bool) -> Result<()> {
-        let start = Instant::now();
-        if fields && self.fields.is_some() {
-            self.write_fields()?;
-            self.fields_of = Some(self.simulation.steps());
-        }
-        if pictures || fields {
-            self.write_pictures()?;
-        }
-        *self.simulation.phases.0.entry("fields and pictures").or_default() +=
-            start.elapsed().as_secs_f64();
-        Ok(())
-    }
+/// The statistics of a run, which may go on from those of before. Collective.
+fn statistics(
+    comm: &dyn Communicator,
+    config: &Config,
+    directory: &Path,
+    course: Option<&Course>,
+) -> Result<Option<Statistics>> {
+    let Some(options) = &config.output.statistics else { return Ok(None) };
+    let kind = if config.case.flow().is_some() {
+        statistics::Kind::Flow
+    } else {
+        statistics::Kind::Scalar
+    };
+    let directory = directory.join("statistics");
+    let Some(course) = course else {
+        return Statistics::create(comm, &directory, options, kind).map(Some);
+    };
+    let last = course.written.get(Kind::Statistics.name()).copied();
+    let running = course.statistics.clone().unwrap_or_default();
+    Statistics::resume(comm, &directory, options, kind, last, running).map(Some)
+}
+
+/// Whether a run of `config` has reached its end.
+pub(super) fn is_over(config: &Config, step: u64, time: f64) -> bool {
+    config.time.end.is_some_and(|end| reached(time, end))
+        || config.time.max_steps.is_some_and(|steps| step >= steps)
 }

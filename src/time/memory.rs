@@ -1,7 +1,7 @@
 //! Whether a run fits into memory.
 
 use crate::backend::device::{self, Device};
-use crate::config::{Config, Pencils, Precision};
+use crate::config::{Config, Pencils, Precision, Statistic};
 use crate::error::{Error, Result};
 use crate::grid::Block;
 use crate::lines::LineSolver;
@@ -13,10 +13,22 @@ use crate::scheme::Form;
 ///
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
-#[allow(clippy::cast_precision_loss, reason = "for a message")]
 pub(crate) fn check_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
+    check(bytes(config, block, fields(config)) + for_outputs(config, block), block, ranks)
+}
+
+/// The same of what the host needs for the outputs of a run whose fields are elsewhere.
+///
+/// # Errors
+/// As there.
+pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
+    check(for_outputs(config, block), block, ranks)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "for a message")]
+fn check(needed: f64, block: &Block, ranks: usize) -> Result<()> {
     const GIB: f64 = (1_u64 << 30) as f64;
-    let needed = bytes(config, block, fields(config)) * ranks as f64;
+    let needed = needed * ranks as f64;
     match available_memory() {
         Some(available) if needed > available => {
             let fits = (available / needed).cbrt();
@@ -60,6 +72,20 @@ fn lent(config: &Config) -> usize {
         _ => 0,
     };
     solver + if config.compute.pencils == Pencils::Permuted { 2 } else { 0 }
+}
+
+/// Bytes that outputs need on the host while they are made.
+#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
+fn for_outputs(config: &Config, block: &Block) -> f64 {
+    let state = if config.case.scalar().is_some() { 1 } else { 5 };
+    let statistics = config.output.statistics.as_ref().map_or(0, |statistics| {
+        let gradients = statistics.quantities.contains(&Statistic::Gradients);
+        // Of a flow (rho, u, p, T), their gradients, and three components before, in and behind a transform.
+        if state == 1 { 5 } else { 6 + if gradients { 9 } else { 0 } + 9 }
+    });
+    let later = config.output.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.asynchronous);
+    let copies = if later { state } else { 0 };
+    8.0 * block.len() as f64 * (copies + statistics) as f64
 }
 
 /// Bytes of so many fields of the points of `block`.

@@ -1,15 +1,21 @@
 //! Time: Runge-Kutta steps, the size of a step, the run loop.
 
+mod agenda;
 mod close;
 mod course;
+mod deadline;
+mod files;
 mod memory;
 mod output;
 mod plan;
+pub mod restart;
 mod run;
+mod saved;
+mod saving;
 mod simulation;
 mod stepper;
 
-pub use course::{Ending, run_on};
+pub use course::{Ending, Origin, Requests, Task, run_on};
 pub(crate) use memory::{available_memory, check_device_memory, check_memory};
 pub use plan::Plan;
 pub(crate) use run::decomposition;

@@ -20,16 +20,32 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A schedule that starts now, at t = 0.
-    pub fn new(schedule: Schedule) -> Self {
-        Self { schedule, done: 0, last_wall: Instant::now() }
+    /// A schedule all of which is done that is due until `time`.
+    pub fn new(schedule: Schedule, time: f64) -> Self {
+        let mut plan = Self { schedule, done: 0, last_wall: Instant::now() };
+        plan.catch_up(time);
+        plan
+    }
+
+    /// Count as done what is due at `time`; true where that is more than was.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 outputs")]
+    fn catch_up(&mut self, time: f64) -> bool {
+        let Some(interval) = self.schedule.every_time else { return false };
+        let mut done = (time / interval).floor() as u64;
+        if reached(time, (done as f64 + 1.0) * interval) {
+            done = done.saturating_add(1);
+        }
+        let more = done > self.done;
+        self.done = self.done.max(done);
+        more
     }
 
     /// The next time that a step has to land on.
     #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 outputs")]
     pub fn next_time(&self) -> Option<f64> {
         // A product, not a sum of intervals: no drift.
-        self.schedule.every_time.map(|interval| (self.done + 1) as f64 * interval)
+        self.schedule.every_time.map(|interval| (self.done as f64 + 1.0) * interval)
     }
 
     /// Whether so much wall time has passed that something is due. Clocks of ranks differ: what one says must hold for all.
@@ -42,15 +58,11 @@ impl Plan {
     /// True where something is due after step `step` at time `time`, or because it is [`Plan::late`]; it then counts as
     /// done.
     pub fn due(&mut self, step: u64, time: f64, late: bool) -> bool {
-        let mut due = self.schedule.every_steps.is_some_and(|every| step.is_multiple_of(every));
-        while self.next_time().is_some_and(|next| reached(time, next)) {
-            self.done += 1;
-            due = true;
-        }
+        let by_step = self.schedule.every_steps.is_some_and(|every| step.is_multiple_of(every));
+        let by_time = self.catch_up(time);
         if late {
             self.last_wall = Instant::now();
-            due = true;
         }
-        due
+        by_step || by_time || late
     }
 }

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use super::course::{Ending, run_on};
-use super::memory::{check_device_memory, check_memory};
+use super::course::{Ending, Origin, Requests, Task, run_on};
+use super::memory::{check_device_memory, check_memory, check_output_memory};
 use crate::backend::cpu::Cpu;
 use crate::backend::device::{Api, Device, Gpu, choose, why_not_cuda};
 use crate::backend::ranks::{Blocks, Ranks};
@@ -19,9 +18,10 @@ use crate::io::progress::tell;
 use crate::model::{Rates, fastest};
 use crate::real::Real;
 
-/// Run `config` on the ranks of `comm` and write everything into `directory`, which is made, or freed of an older run, once
-/// the initial state has been found sound; `log` is then told where the log goes. `stop` set to true on any rank ends the
-/// run after the present step. Rank 0 alone writes and speaks, but for the pieces of fields. Collective.
+/// Run `config` from `origin` on the ranks of `comm` and write everything into `directory`, which is made, or freed of an older
+/// run, once the initial state has been found sound; where the run in it goes on, it goes on behind what is there. `log` is then
+/// told where the log goes. What is asked by `requests` on any rank holds for all. Rank 0 alone writes and speaks, but for the
+/// pieces of fields and checkpoints. Collective.
 ///
 /// # Errors
 /// Where the initial state makes no sense; nothing is written then. Where the run diverges or a file cannot be written:
@@ -30,8 +30,9 @@ use crate::real::Real;
 pub fn run(
     config: &Config,
     directory: &Path,
+    origin: Origin,
     log: impl Fn(&Path) -> Result<()>,
-    stop: &Arc<AtomicBool>,
+    requests: &Requests,
     comm: Arc<dyn Communicator>,
 ) -> Result<Ending> {
     let chosen = agree(&*comm, choose(&config.compute, comm.local().0))?;
@@ -47,7 +48,8 @@ pub fn run(
             tell(&format!("{text}\n{told}"));
         }
     }
-    let job = Job { config, directory, log, stop, comm, decomposition };
+    let task = Task { config, directory, origin, decomposition, requests };
+    let job = Job { task, log, comm };
     match (device, compute.precision) {
         (None, Precision::F64) => job.on(host::<f64>(&placement)),
         (None, Precision::F32) => job.on(host::<f32>(&placement)),
@@ -113,18 +115,16 @@ fn device(
     };
     let device = Device::open(api, index)?;
     check_device_memory(config, block, &device)?;
+    check_output_memory(config, block, comm.local().1)?;
     say(&format!("on {}; its kernels are compiled first", device.info().name));
     Ok(Some(device))
 }
 
 /// What is asked for, whatever it runs on.
 struct Job<'a, L> {
-    config: &'a Config,
-    directory: &'a Path,
+    task: Task<'a>,
     log: L,
-    stop: &'a AtomicBool,
     comm: Arc<dyn Communicator>,
-    decomposition: Decomposition,
 }
 
 impl<L: Fn(&Path) -> Result<()>> Job<'_, L> {
@@ -133,13 +133,13 @@ impl<L: Fn(&Path) -> Result<()>> Job<'_, L> {
     where
         FieldValues: From<Vec<B::Real>>,
     {
-        let Self { config, directory, log, stop, comm, decomposition } = self;
+        let Self { task, log, comm } = self;
         let own = agree(&*comm, opened)?;
         if comm.size() == 1 {
-            return run_on(own, decomposition, config, directory, log, stop);
+            return run_on(own, task, log);
         }
-        let ranks = Ranks::new(own, comm.clone(), decomposition, &config.compute);
-        let ranks = agree(&*comm, ranks)?;
-        run_on(ranks, decomposition, config, directory, log, stop)
+        let compute = &task.config.compute;
+        let ranks = agree(&*comm, Ranks::new(own, comm.clone(), task.decomposition, compute))?;
+        run_on(ranks, task, log)
     }
 }

@@ -1,7 +1,6 @@
 //! A flow in time, without any files.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,8 +9,7 @@ use crate::backend::Backend;
 use crate::comm::{Communicator, agree};
 use crate::config::{Config, StepSize};
 use crate::error::{Error, Result};
-use crate::grid::{Block, Decomposition, Grid};
-use crate::io::checkpoint::{self, Checkpoint, Head};
+use crate::grid::{Block, Grid};
 use crate::io::series::ERROR_COLUMNS;
 use crate::physics::{Advection, Moment, NavierStokes, System};
 
@@ -52,21 +50,21 @@ impl Phases {
 /// assert!(simulation.error().unwrap().unwrap()[1] < 1e-3);
 /// ```
 pub struct Simulation<B: Backend> {
-    system: Box<dyn System<B> + Send>,
-    backend: Arc<B>,
-    grid: Grid,
+    pub(super) system: Box<dyn System<B> + Send>,
+    pub(super) backend: Arc<B>,
+    pub(super) grid: Grid,
     columns: Vec<&'static str>,
-    state: Vec<B::Field>,
+    pub(super) state: Vec<B::Field>,
     stepper: Stepper<B>,
     size: StepSize,
     filter_every: Option<u64>,
-    moment: Moment,
+    pub(super) moment: Moment,
     /// Largest 1/dt at the present state; `None` where the state was changed from outside.
-    rate: Option<f64>,
-    last_dt: f64,
-    filter_rate: f64,
+    pub(super) rate: Option<f64>,
+    pub(super) last_dt: f64,
+    pub(super) filter_rate: f64,
     /// Time since the last filtering.
-    unfiltered: f64,
+    pub(super) unfiltered: f64,
     /// Seconds spent so far.
     pub phases: Phases,
 }
@@ -122,75 +120,6 @@ impl<B: Backend> Simulation<B> {
             unfiltered: 0.0,
             phases: Phases::default(),
         })
-    }
-
-    /// Write U and all that it takes to go on to `path`; `decomposition` is how the grid is cut. Returns the bytes of the
-    /// checkpoint. Collective.
-    ///
-    /// # Errors
-    /// On all ranks where one cannot write; what was there before is still there then.
-    pub fn save(&self, decomposition: &Decomposition, path: &Path, config: &Config) -> Result<u64> {
-        let head = Head {
-            version: env!("CARGO_PKG_VERSION").into(),
-            step: self.moment.step,
-            time: self.moment.time,
-            last_dt: self.last_dt,
-            unfiltered: self.unfiltered,
-            filter_rate: self.filter_rate,
-            points: self.grid.points,
-            fields: self.system.names().iter().map(|name| (*name).into()).collect(),
-            references: self.system.reference(),
-            config: config.to_toml(),
-        };
-        let comm = self.backend.comm();
-        let values = self.state.iter().map(|field| self.backend.values(field));
-        let values = agree(comm, values.collect::<Result<Vec<_>>>())?;
-        let values: Vec<&[B::Real]> = values.iter().map(|values| &**values).collect();
-        checkpoint::write(comm, decomposition, path, head, &values)
-    }
-
-    /// What was saved, on a backend that is open already, with any ranks, cut in any way. From here on every step is that of
-    /// the simulation that was saved, to the bit where backend, ranks and precision are the same. Collective.
-    ///
-    /// # Errors
-    /// On all ranks, where the checkpoint is one of other fields or another grid than those of `config`, or cannot be read.
-    pub fn resume(backend: B, config: &Config, saved: &Checkpoint) -> Result<Self> {
-        let mut resumed = Self::on(backend, config)?;
-        let head = &saved.head;
-        let comm = resumed.backend.comm();
-        let mismatch = |what: String| {
-            agree(
-                comm,
-                Err(Error::Config(vec![
-                    format!("error: {what}"),
-                    "1 error; nothing was run".into(),
-                ])),
-            )
-        };
-        if head.points != resumed.grid.points {
-            let ([x, y, z], [a, b, c]) = (head.points, resumed.grid.points);
-            mismatch(format!(
-                "the checkpoint has {x} x {y} x {z} points; grid.points asks for {a} x {b} x {c}"
-            ))?;
-        }
-        if head.fields != resumed.system.names() {
-            let found = head.fields.join(", ");
-            mismatch(format!(
-                "the checkpoint has the fields {found}, which are not those of this case"
-            ))?;
-        }
-        let block = resumed.block();
-        let load = || {
-            let fields = saved.fields::<B::Real>(block, &resumed.system.reference())?;
-            fields.into_iter().map(|values| resumed.backend.field(values)).collect::<Result<_>>()
-        };
-        resumed.state = agree(comm, load())?;
-        resumed.moment = Moment { step: head.step, time: head.time };
-        resumed.last_dt = head.last_dt;
-        resumed.unfiltered = head.unfiltered;
-        resumed.filter_rate = head.filter_rate;
-        resumed.rate = Some(resumed.system.inspect(&resumed.state, resumed.moment)?);
-        Ok(resumed)
     }
 
     /// The next dt, cut so that a step lands on `until`, or divided in two where that avoids a sliver after it.
@@ -315,6 +244,11 @@ impl<B: Backend> Simulation<B> {
     /// Where the fields live.
     pub fn backend(&self) -> &B {
         &self.backend
+    }
+
+    /// The same, to be kept while the simulation changes.
+    pub(super) fn shared_backend(&self) -> Arc<B> {
+        self.backend.clone()
     }
 
     /// The points that the fields hold.

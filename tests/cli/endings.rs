@@ -102,10 +102,72 @@ fn a_signal_ends_a_run_with_status_3_whole_files_and_a_way_to_go_on() {
         assert_whole(&run, steps + 1);
         assert!(run.join(format!("fields/step_{steps:08}.vti")).exists());
 
-        let line = outcome.err.lines().find_map(|line| line.split_once("from the beginning: "));
-        let command = format!("{} --set 'time={{ max_steps = 2 }}'", line.unwrap().1);
+        // What is told goes on from there.
+        let line = outcome.err.lines().find_map(|line| line.split_once("; to go on: "));
+        let command = format!("{} --set 'time={{ max_steps = {} }}'", line.unwrap().1, steps + 2);
         let again = shell(dir.path(), &command);
         assert_eq!(again.code, Some(0), "{}", again.err);
+        assert!(again.err.contains(&format!("goes on from step {steps}")), "{}", again.err);
+        assert_whole(&run, steps + 3);
+    }
+}
+
+#[test]
+fn a_signal_asks_for_a_checkpoint_and_the_run_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut child = long_run(dir.path());
+    let checkpoints = dir.path().join("runs/taylor-green/checkpoints");
+    for _ in 0..2 {
+        let before = kolmo::io::checkpoint::steps(&checkpoints);
+        send("-USR1", &child);
+        let start = Instant::now();
+        while kolmo::io::checkpoint::steps(&checkpoints) == before {
+            assert!(start.elapsed() < Duration::from_secs(60));
+            assert!(child.try_wait().unwrap().is_none());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    send("-TERM", &child);
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+}
+
+#[test]
+fn a_run_stops_with_a_checkpoint_before_its_wall_time_is_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = |value| ["--set", value];
+    let further = [
+        set("time={ end = 1e6, wall_limit = \"3s\" }"),
+        set("output.series={ every_steps = 100 }"),
+        set("output.fields=none"),
+    ];
+    let start = Instant::now();
+    let outcome = kolmo(dir.path(), small(&further.concat()));
+    assert_eq!(outcome.code, Some(3), "{}", outcome.err);
+    // Speed is not asked for here: a machine that is asleep for minutes is not what this is about.
+    assert!(start.elapsed() < Duration::from_secs(60));
+    assert!(outcome.err.contains("its wall time is nearly over; to go on: "), "{}", outcome.err);
+    let run = dir.path().join("runs/taylor-green");
+    let steps = summary(&run)["steps"].as_u64().unwrap();
+    assert!(steps > 1);
+    assert_eq!(kolmo::io::checkpoint::steps(&run.join("checkpoints")), [steps]);
+
+    // A start that makes no step must not be one of endless many.
+    let short = ["restart", "runs/taylor-green", "--set", "time.wall_limit=1e-9"];
+    let outcome = kolmo(dir.path(), short);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    assert!(outcome.err.contains("leaves no time for a single step"), "{}", outcome.err);
+
+    // The batch system says when; without one there is nobody to ask.
+    let auto = [&["restart", "runs/taylor-green"][..], &set("time.wall_limit=auto")].concat();
+    let outcome = kolmo(dir.path(), &auto);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    assert!(outcome.err.contains("no batch system says when this job ends"), "{}", outcome.err);
+    let since_1970 = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    for (name, value) in [("SLURM_JOB_END_TIME", since_1970 + 3), ("PBS_WALLTIME", 3)] {
+        let mut command = Command::new(KOLMO);
+        command.args(&auto).current_dir(dir.path()).env(name, value.to_string());
+        let outcome = Outcome::from(command.env("CUDA_VISIBLE_DEVICES", "").output().unwrap());
+        assert_eq!(outcome.code, Some(3), "{}", outcome.err);
     }
 }
 

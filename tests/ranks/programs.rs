@@ -100,6 +100,49 @@ fn temporary() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
+fn a_run_goes_on_on_any_number_of_ranks_to_the_series_of_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let outputs = [
+        "output.fields={ every_steps = 3, variables = ['velocity'] }",
+        "output.statistics={ every_steps = 3 }",
+        "output.checkpoint={ every_steps = 3, asynchronous = true }",
+    ];
+    let steps = |steps: u32| format!("time={{ max_steps = {steps}, cfl = 0.8 }}");
+    let set = |n| [&[&*steps(n)], &outputs[..]].concat().iter().map(|s| s.to_string()).collect();
+    let vortex = |out: &Path, n: u32| {
+        let set: Vec<String> = set(n);
+        vortex(out, &set.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let one = dir.path().join("one");
+    assert!(vortex(&one, 12).output().unwrap().status.success());
+    let expected = Series::read(&one.join("series.csv")).unwrap();
+    let run = dir.path().join("many");
+    let first = Running::start(3, &vortex(&run, 4)).end(2 * LIMIT);
+    assert_eq!(first.code, Some(0), "{}", first.err);
+    for (ranks, steps) in [(4, 7), (1, 9), (2, 12)] {
+        let mut command = Command::new(KOLMO);
+        command.arg("restart").arg(&run).env("CUDA_VISIBLE_DEVICES", "");
+        command.args(["--set", &format!("time.max_steps={steps}")]);
+        let job = Running::start(ranks, &command).end(2 * LIMIT);
+        assert_eq!(job.code, Some(0), "{}", job.err);
+        assert_eq!(job.err.matches("goes on from step").count(), 1, "{}", job.err);
+        assert!(errors(&job).is_empty(), "{}", job.err);
+    }
+    let found = Series::read(&run.join("series.csv")).unwrap();
+    assert_eq!(found.names(), expected.names());
+    for name in expected.names() {
+        let (a, b) = (found.column(name).unwrap(), expected.column(name).unwrap());
+        assert_eq!(a.len(), b.len(), "{name}");
+        let size = b.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+        let off = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(off <= 1e-12 * size, "{name}: {off:e} of {size:e}");
+    }
+    let (content, text) = readback(&run);
+    assert!(content, "{text}");
+    assert_eq!(Summary::read(&run.join("summary.json")).unwrap().restarts, [4, 7, 9]);
+}
+
+#[test]
 fn the_files_of_a_run_are_those_of_one_rank_in_pieces() {
     let dir = tempfile::tempdir().unwrap();
     let fields = "output.fields={ every_steps = 2, variables = ['velocity', 'q_criterion'] }";

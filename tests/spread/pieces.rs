@@ -4,8 +4,10 @@ use std::f64::consts::TAU;
 use std::fs;
 
 use kolmo::Real;
-use kolmo::grid::{Block, Decomposition};
-use kolmo::io::pieces::{joined, piece, plane};
+use kolmo::comm::Solo;
+use kolmo::grid::{Block, Decomposition, redistribute};
+use kolmo::io::fields::Layout;
+use kolmo::io::pieces::{Selection, boxes, joined, plane};
 use kolmo::io::{FieldData, FieldValues, FieldWriter, ImageGrid};
 
 use super::threads::on_ranks;
@@ -22,28 +24,58 @@ fn marks<T: Real>(block: &Block, components: usize) -> Vec<T> {
     (0..block.len()).flat_map(point).collect()
 }
 
+/// Points of a grid and what is written of it: all, every second of a box, and a plane.
+fn selections(points: [usize; 3]) -> [Selection; 3] {
+    [
+        Selection::all(points),
+        Selection { first: [2, 1, 0], points: [4, 3, 3], stride: 2 },
+        Selection { first: [0, 4, 0], points: [points[0], 1, points[2]], stride: 1 },
+    ]
+}
+
 #[test]
-fn a_piece_has_the_points_of_its_block_and_the_first_of_the_next_with_edges_and_corners() {
+fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_selected() {
     let points = [11, 7, 5];
     for ranks_along in DECOMPOSITIONS {
         let decomposition = Decomposition { ranks: ranks_along };
-        on_ranks(decomposition.size(), |comm| {
-            let block = decomposition.block(comm.rank(), points);
-            let part = piece(&decomposition, comm.rank(), points);
-            for a in 0..3 {
-                let end = block.start[a] + block.points[a];
-                let last = (end + 1).min(points[a]);
-                assert_eq!(part.start[a] + part.points[a], last, "{ranks_along:?} axis {a}");
+        let size = decomposition.size();
+        for selection in selections(points) {
+            for files in [1, 2, 3, size] {
+                let boxes = boxes(&decomposition, points, &selection, files);
+                let writers = boxes.iter().filter(|part| !part.is_empty()).count();
+                assert!(writers <= files.min(size) || files == size, "{ranks_along:?} {files}");
+                // Cells of the selected points, each in one box.
+                let along = |part: &Block, a: usize| match selection.points[a] {
+                    1 => 1,
+                    _ => part.points[a] - 1,
+                };
+                let cells = |part: &Block| (0..3).map(|a| along(part, a)).product::<usize>();
+                let found: usize = boxes.iter().filter(|part| !part.is_empty()).map(cells).sum();
+                assert_eq!(
+                    found,
+                    cells(&Block::whole(selection.points)),
+                    "{ranks_along:?} {files}"
+                );
+                on_ranks(size, |comm| {
+                    let block = decomposition.block(comm.rank(), points);
+                    for components in [1, 3] {
+                        let values = FieldValues::F64(marks(&block, components as usize));
+                        let field = FieldData { name: "mark".into(), components, values };
+                        let mine = selection.of(&block, &field);
+                        let found =
+                            joined(&*comm, &decomposition, points, &selection, &boxes, mine);
+                        let part = boxes[comm.rank()];
+                        let at = |n: usize| {
+                            let at = part.index(n / components as usize);
+                            std::array::from_fn(|a| selection.first[a] + at[a] * selection.stride)
+                        };
+                        let expected = (0..part.len() * components as usize)
+                            .map(|n| mark(at(n), n % components as usize));
+                        assert_eq!(found.values, FieldValues::F64(expected.collect()));
+                    }
+                });
             }
-            for components in [1, 3] {
-                let values = marks::<f64>(&block, components);
-                let found = joined(&*comm, &decomposition, points, components, &values);
-                assert_eq!(found, marks::<f64>(&part, components), "{ranks_along:?}");
-                let values = marks::<f32>(&block, components);
-                let found = joined(&*comm, &decomposition, points, components, &values);
-                assert_eq!(found, marks::<f32>(&part, components), "{ranks_along:?}");
-            }
-        });
+        }
     }
 }
 
@@ -87,7 +119,9 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
         }
     };
     let whole = vec![values(1)];
-    FieldWriter::create(dir.path()).unwrap().write(7, 0.5, &grid, whole).unwrap();
+    let layout = |files| Layout { grid, selection: Selection::all(points), files };
+    let mut writer = FieldWriter::new(dir.path(), "fields", layout(1));
+    writer.write(&Solo, &Decomposition::ONE, (7, 0.5), whole).unwrap();
     let bytes = on_ranks(decomposition.size(), |comm| {
         let block = decomposition.block(comm.rank(), points);
         let field = |name: &str, components, values: FieldValues| FieldData {
@@ -100,8 +134,8 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
             field("velocity", 3, marks::<f64>(&block, 3).into()),
             field("pressure", 1, marks::<f32>(&block, 1).into()),
         ];
-        let mut writer = FieldWriter::create(dir.path()).unwrap();
-        writer.write_pieces(&*comm, &decomposition, (7, 0.5), &grid, fields).unwrap()
+        let mut writer = FieldWriter::new(dir.path(), "fields", layout(comm.size()));
+        writer.write(&*comm, &decomposition, (7, 0.5), fields).unwrap()
     });
     let pieces = fs::read_dir(dir.path().join("step_00000007")).unwrap();
     let sizes: Vec<u64> = pieces.map(|file| file.unwrap().metadata().unwrap().len()).collect();
@@ -151,4 +185,32 @@ for path in pieces:
 assert found == cells == 10 * 6 * 4, (found, cells)
 "#;
     python_script(script, &[dir.path()]);
+}
+
+#[test]
+fn boxes_of_any_kind_are_filled_with_what_others_hold() {
+    let points = [11, 7, 5];
+    for ranks_along in DECOMPOSITIONS {
+        let decomposition = Decomposition { ranks: ranks_along };
+        on_ranks(decomposition.size(), |comm| {
+            let have = |rank| decomposition.block(rank, points);
+            // Overlapping, beyond the grid, and without points.
+            let want = |rank: usize| match rank % 3 {
+                0 => Block { start: [rank % 5, 2, 1], points: [9, 4, 3] },
+                1 => Block { start: [6, rank % 7, 4], points: [7, 3, 4] },
+                _ => Block::NONE,
+            };
+            for components in [1, 2] {
+                let values = marks::<f64>(&have(comm.rank()), components);
+                let found = redistribute(&*comm, have, want, components, &values, -1.0);
+                let block = want(comm.rank());
+                let inside = |at: [usize; 3]| (0..3).all(|a| at[a] < points[a]);
+                let expected = (0..block.len() * components).map(|n| {
+                    let at = block.index(n / components);
+                    if inside(at) { mark(at, n % components) } else { -1.0 }
+                });
+                assert_eq!(found, expected.collect::<Vec<_>>(), "{ranks_along:?}");
+            }
+        });
+    }
 }

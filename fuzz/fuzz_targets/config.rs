@@ -1,0 +1,15 @@
+#![no_main]
+
+use kolmo::config::parse;
+use libfuzzer_sys::fuzz_target;
+
+// An input is refused, or means the same once it is resolved.
+fuzz_target!(|text: &str| {
+    if let Ok(config) = parse(text, "input", &[]) {
+        let resolved = config.to_toml();
+        match parse(&resolved, "resolved", &[]) {
+            Ok(again) => assert!(again == config, "{resolved}"),
+            Err(why) => panic!("{why}\n{resolved}"),
+        }
+    }
+});

@@ -1,0 +1,49 @@
+//! What `kolmo compare` takes on the command line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::error::{Error, Result};
+use crate::io::plot::Line;
+
+/// What is compared.
+#[derive(Args, Debug)]
+pub struct CompareOptions {
+    /// Directories of runs; what differs is told relative to the first.
+    #[arg(required = true, value_name = "RUN_DIR")]
+    pub runs: Vec<PathBuf>,
+    /// The page to write; its pictures go beside it.
+    #[arg(long, value_name = "PAGE.html", default_value = "compare.html")]
+    pub out: PathBuf,
+    /// Draw the spectra nearest to this time, not those of the last time that all runs have.
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub time: Option<f64>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl CompareOptions {
+    /// Where the page goes.
+    pub(super) fn page(&self) -> Result<PathBuf> {
+        let most = Line::SIDE_BY_SIDE.len();
+        if self.runs.len() > most {
+            return Err(Error::Config(vec![
+                format!("error: {} runs are more than a picture can tell apart", self.runs.len()),
+                format!("       compare at most {most} at a time"),
+            ]));
+        }
+        let shown = self.out.display();
+        let advice = "       give the file that is to be written: `--out compare.html`";
+        if self.out.extension().is_none_or(|ending| ending != "html") {
+            let what = format!("error: --out {shown} does not end in .html");
+            return Err(Error::Config(vec![what, advice.into()]));
+        }
+        if self.out.is_dir() {
+            let what = format!("error: --out {shown} is a directory");
+            return Err(Error::Config(vec![what, advice.into()]));
+        }
+        Ok(self.out.clone())
+    }
+}

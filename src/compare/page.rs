@@ -1,0 +1,118 @@
+//! A comparison as a page.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use super::Comparison;
+use super::runs::Run;
+use crate::error::Result;
+use crate::io::figures::{Figure, plot};
+use crate::io::page::{self, escape};
+use crate::io::plot::{Curve, Line, Plot};
+use crate::io::statistics::spectrum_plot;
+use crate::io::{make_directory, write_whole};
+
+/// The histories: column, title, label, caption, whether y is logarithmic.
+const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
+    ("kinetic_energy", "Kinetic energy", "kinetic energy E", "E = ⟨ρ u·u⟩ / 2.", false),
+    ("dissipation", "Dissipation", "dissipation ε", "From gradients: ε = ⟨τ : ∇u⟩.", false),
+    ("enstrophy", "Enstrophy", "enstrophy Ω", "Ω = ⟨ρ ω·ω⟩ / 2.", false),
+    ("scalar_variance", "Variance of the scalar", "⟨φ²⟩ − ⟨φ⟩²", "", false),
+    (
+        "error_l2",
+        "Error",
+        "error",
+        "Root mean square of the distance from the exact solution.",
+        true,
+    ),
+    ("error_max", "Largest error", "error", "Largest distance from the exact solution.", true),
+];
+
+/// The pictures of runs, with what could not be drawn. `time` is that of the spectra.
+pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
+    let mut figures: Vec<Figure> = HISTORIES
+        .into_iter()
+        .filter_map(|(column, title, label, caption, logarithmic)| {
+            let curves: Vec<Curve> = runs
+                .iter()
+                .zip(Line::SIDE_BY_SIDE)
+                // Of an inviscid flow there is only round-off to see.
+                .filter(|(run, _)| column != "dissipation" || run.summary.reynolds.is_some())
+                .filter_map(|(run, line)| {
+                    let (time, values) = run.curve(column)?;
+                    let points = time.iter().copied().zip(values.iter().copied()).collect();
+                    Some(Curve { label: run.name.clone(), line, points })
+                })
+                .collect();
+            (!curves.is_empty()).then(|| Figure {
+                name: column,
+                plot: Plot { logarithmic, ..plot(title, label, curves) },
+                caption: caption.to_string(),
+            })
+        })
+        .collect();
+    let (spectra, notes) = spectra(runs, time);
+    figures.extend(spectra);
+    (figures, notes)
+}
+
+/// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have.
+fn spectra(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
+    let last = |run: &Run| Some(run.spectra.as_ref()?.times.last()?.time);
+    let common = runs.iter().filter_map(last).reduce(f64::min);
+    let Some(time) = common.map(|common| time.unwrap_or(common)) else {
+        let asked = time.map(|_| "no run has spectra, so --time draws nothing".to_string());
+        return (Vec::new(), asked.into_iter().collect());
+    };
+    let (mut of_flow, mut of_scalar, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    for (run, line) in runs.iter().zip(Line::SIDE_BY_SIDE) {
+        let Some(nearest) = run.spectra.as_ref().and_then(|spectra| spectra.nearest(time)) else {
+            notes.push(format!("{} has no spectra", run.name));
+            continue;
+        };
+        let label = format!("{}, t = {:.2}", run.name, nearest.time);
+        let curve = Curve { label, line, points: nearest.points() };
+        if run.is_scalar() { of_scalar.push(curve) } else { of_flow.push(curve) }
+    }
+    let figure = |name, title, is_scalar, curves: Vec<Curve>| {
+        (!curves.is_empty()).then(|| Figure {
+            name,
+            plot: spectrum_plot(title, is_scalar, curves),
+            caption: format!("Those nearest to t = {time:.2}."),
+        })
+    };
+    let figures = [
+        figure("spectra", "Spectra", false, of_flow),
+        figure("scalar_spectra", "Spectra of the scalar", true, of_scalar),
+    ];
+    (figures.into_iter().flatten().collect(), notes)
+}
+
+impl Comparison {
+    /// Write the pictures beside the page, `compare-kinetic_energy.svg`, and the page.
+    pub(super) fn write(&mut self, figures: Vec<Figure>) -> Result<()> {
+        if let Some(folder) = self.page.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            make_directory(folder)?;
+        }
+        let stem = self.page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let place = |figure: &Figure| -> PathBuf {
+            self.page.with_file_name(format!("{stem}-{}.svg", figure.name))
+        };
+        self.pictures = figures.iter().map(place).collect();
+        let drawn = page::draw(figures, place)?;
+        let (header, rows) = self.cells();
+        let names = self.rows.iter().map(|row| row.run.as_str()).collect::<Vec<_>>().join(", ");
+        let mut html = page::head("Comparison", &names);
+        html += &page::table(&header, &rows);
+        html += "<p>The energy is that of the last time which all runs have. Differences are the largest from the first \
+                 run, over the times that both cover: at the rows of the series that has fewer there, the other \
+                 interpolated on straight lines.</p>\n";
+        for note in &self.notes {
+            html += &format!("<p>Note: {}.</p>\n", escape(note));
+        }
+        html += &page::gallery("Pictures", &drawn);
+        let data = "<code>series.csv</code>, <code>statistics/spectra.csv</code> and <code>summary.json</code> of the runs";
+        html += &page::foot(env!("CARGO_PKG_VERSION"), data);
+        write_whole(&self.page, |writer| writer.write_all(html.as_bytes()))
+    }
+}

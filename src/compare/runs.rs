@@ -1,0 +1,126 @@
+//! What runs left, read back.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::io::spectra::Spectra;
+use crate::io::{Series, Summary};
+
+/// One run.
+pub(super) struct Run {
+    /// The directory as it was typed.
+    pub(super) name: String,
+    pub(super) summary: Summary,
+    pub(super) series: Series,
+    /// Those that were written, if any were.
+    pub(super) spectra: Option<Spectra>,
+}
+
+impl Run {
+    /// The times of the series.
+    pub(super) fn time(&self) -> &[f64] {
+        self.series.column("time").unwrap_or_default()
+    }
+
+    /// The last time of the series.
+    pub(super) fn end(&self) -> f64 {
+        self.time().last().copied().unwrap_or(f64::NAN)
+    }
+
+    /// A column over time.
+    pub(super) fn curve(&self, column: &str) -> Option<(&[f64], &[f64])> {
+        self.series.column(column).map(|values| (self.time(), values))
+    }
+
+    pub(super) fn is_scalar(&self) -> bool {
+        self.series.column("scalar_variance").is_some()
+    }
+}
+
+/// Read the runs in `directories`; all that are none are told at once.
+pub(super) fn read(directories: &[PathBuf]) -> Result<Vec<Run>> {
+    let mut problems: Vec<String> =
+        directories.iter().filter_map(|path| why_no_run(path)).collect();
+    if !problems.is_empty() {
+        problems.push(
+            "       a run directory is what `kolmo run` wrote: `kolmo run taylor-green`".into(),
+        );
+        return Err(Error::Config(problems));
+    }
+    directories.iter().map(|path| read_one(path)).collect()
+}
+
+/// Why nothing in `path` can be compared; `None` where something may be.
+fn why_no_run(path: &Path) -> Option<String> {
+    let shown = path.display();
+    if !path.is_dir() {
+        return Some(match path.exists() {
+            true => format!("error: {shown} is a file, not the directory of a run"),
+            false => format!("error: there is no directory {shown}"),
+        });
+    }
+    let missing =
+        ["series.csv", "summary.json"].into_iter().find(|name| !path.join(name).exists())?;
+    // The summary is what a run writes last.
+    let why = match missing {
+        "summary.json" => "the run goes on still, or was killed",
+        _ => "it holds no run",
+    };
+    Some(format!("error: {shown} has no {missing}: {why}"))
+}
+
+fn read_one(path: &Path) -> Result<Run> {
+    let file = path.join("series.csv");
+    let series = Series::read(&file)?;
+    let time = series.required("time", &file)?;
+    let wrong = |what: &str| Error::Format { path: file.clone(), what: what.into() };
+    if time.is_empty() {
+        return Err(wrong("there are no rows: the run stopped before its first output"));
+    }
+    if !time.iter().all(|t| t.is_finite()) || !time.is_sorted() {
+        return Err(wrong("the times do not increase from row to row"));
+    }
+    let spectra = path.join("statistics/spectra.csv");
+    Ok(Run {
+        name: path.display().to_string(),
+        summary: Summary::read(&path.join("summary.json"))?,
+        spectra: spectra.exists().then(|| Spectra::read(&spectra)).transpose()?,
+        series,
+    })
+}
+
+/// What has to be known of the runs: other cases or parameters, ends that were not reached, times not shared.
+pub(super) fn notes(runs: &[Run]) -> Vec<String> {
+    let first = &runs[0];
+    let flow = |run: &Run| {
+        let Summary { case, mach, reynolds, .. } = &run.summary;
+        let number = |name: &str, value: &Option<f64>| match value {
+            Some(value) => format!(", {name} = {value}"),
+            None => String::new(),
+        };
+        format!("{case}{}{}", number("Re", reynolds), number("Ma", mach))
+    };
+    let mut notes = Vec::new();
+    for run in &runs[1..] {
+        if flow(run) != flow(first) {
+            notes.push(format!(
+                "{} is another flow ({}) than {} ({})",
+                run.name,
+                flow(run),
+                first.name,
+                flow(first)
+            ));
+        } else if run.summary.length != first.summary.length {
+            notes.push(format!("{} has another box than {}", run.name, first.name));
+        }
+        let (from, to) = (run.time()[0].max(first.time()[0]), run.end().min(first.end()));
+        if from > to {
+            notes.push(format!("{} shares no time with {}", run.name, first.name));
+        }
+    }
+    let unfinished = runs.iter().filter(|run| !run.summary.finished);
+    notes.extend(
+        unfinished.map(|run| format!("{} did not finish: {}", run.name, run.summary.stop_reason)),
+    );
+    notes
+}

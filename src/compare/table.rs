@@ -1,0 +1,173 @@
+//! A comparison as a table and as JSON.
+
+use std::fmt::{self, Display, Formatter};
+
+use serde::Serialize;
+
+use super::Comparison;
+use super::difference::{difference, value_at};
+use super::runs::Run;
+use crate::io::page::text_table;
+use crate::io::report::{grid, peak};
+use crate::io::summary::Verdict;
+
+/// What the table says of a run. `None` where the run has no such number.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// The directory, as it was typed.
+    pub run: String,
+    /// Name of the case.
+    pub case: String,
+    /// Points along x, y, z.
+    pub points: [usize; 3],
+    /// First derivative.
+    pub scheme: String,
+    /// Where it ran.
+    pub backend: String,
+    /// Steps taken.
+    pub steps: u64,
+    /// Time reached.
+    pub end_time: f64,
+    /// At the last time that all runs have.
+    pub kinetic_energy: Option<f64>,
+    /// The largest of the series.
+    pub peak_dissipation: Option<f64>,
+    /// When that was.
+    pub peak_time: Option<f64>,
+    /// Largest distance from the first run over the times that both cover; infinite, null in JSON, where it diverged.
+    pub kinetic_energy_difference: Option<f64>,
+    /// The same of the dissipation.
+    pub dissipation_difference: Option<f64>,
+    /// Of a scalar, at the last time that all runs have.
+    pub scalar_variance: Option<f64>,
+    /// Largest distance from the first run.
+    pub scalar_variance_difference: Option<f64>,
+    /// Root mean square of the error at the end, where the solution is known.
+    pub error_l2: Option<f64>,
+    /// Largest error at the end.
+    pub error_max: Option<f64>,
+    /// Of the whole run.
+    pub smallest_kmax_eta: Option<f64>,
+    /// Nanoseconds per point and Runge-Kutta stage.
+    pub ns_per_point_stage: Option<f64>,
+    /// What the run says of itself.
+    pub verdict: Verdict,
+}
+
+impl Row {
+    pub(super) fn new(run: &Run, first: &Run, common_time: f64) -> Self {
+        let summary = &run.summary;
+        let at_common = |column: &str| {
+            let (time, values) = run.curve(column)?;
+            value_at(time, values, common_time)
+        };
+        let from_first = |column: &str| difference(run.curve(column)?, first.curve(column)?);
+        let last = |column: &str| run.series.column(column)?.last().copied();
+        // An inviscid flow has none, but for round-off.
+        let peak = summary.reynolds.and_then(|_| peak(&run.series, "dissipation"));
+        Self {
+            run: run.name.clone(),
+            case: summary.case.clone(),
+            points: summary.points,
+            scheme: summary.scheme.derivative.clone(),
+            backend: summary.backend.clone(),
+            steps: summary.steps,
+            end_time: summary.end_time,
+            kinetic_energy: at_common("kinetic_energy"),
+            peak_dissipation: peak.map(|peak| peak.0),
+            peak_time: peak.map(|peak| peak.1),
+            kinetic_energy_difference: from_first("kinetic_energy"),
+            dissipation_difference: peak.and_then(|_| from_first("dissipation")),
+            scalar_variance: at_common("scalar_variance"),
+            scalar_variance_difference: from_first("scalar_variance"),
+            error_l2: last("error_l2"),
+            error_max: last("error_max"),
+            smallest_kmax_eta: summary.resolution.map(|worst| worst.kmax_eta_min),
+            ns_per_point_stage: summary.ns_per_point_stage,
+            verdict: summary.verdict,
+        }
+    }
+}
+
+/// A column that some runs have a number for: its name, the number, how it is written.
+type Column = (String, fn(&Row) -> Option<f64>, fn(f64) -> String);
+
+impl Comparison {
+    /// Column names and cells. Columns in which no run has anything are left out.
+    pub(super) fn cells(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let at = format!("t = {}", number(self.common_time));
+        let columns: [Column; 11] = [
+            (format!("energy at {at}"), |row| row.kinetic_energy, number),
+            ("peak dissip.".into(), |row| row.peak_dissipation, number),
+            ("at t".into(), |row| row.peak_time, fixed),
+            ("energy differs".into(), |row| row.kinetic_energy_difference, short),
+            ("dissip. differs".into(), |row| row.dissipation_difference, short),
+            (format!("variance at {at}"), |row| row.scalar_variance, number),
+            ("variance differs".into(), |row| row.scalar_variance_difference, short),
+            ("error rms".into(), |row| row.error_l2, short),
+            ("error max".into(), |row| row.error_max, short),
+            ("kmax eta".into(), |row| row.smallest_kmax_eta, fixed),
+            ("ns/pt/stage".into(), |row| row.ns_per_point_stage, fixed),
+        ];
+        let columns: Vec<Column> = columns
+            .into_iter()
+            .filter(|(_, of, _)| self.rows.iter().any(|row| of(row).is_some()))
+            .collect();
+        let mut header: Vec<String> =
+            ["run", "case", "points", "scheme", "backend", "steps", "end"]
+                .map(String::from)
+                .to_vec();
+        header.extend(columns.iter().map(|(name, ..)| name.clone()));
+        header.push("verdict".into());
+        let cells = self.rows.iter().map(|row| {
+            let mut cells = vec![
+                row.run.clone(),
+                row.case.clone(),
+                grid(row.points),
+                row.scheme.clone(),
+                row.backend.clone(),
+                row.steps.to_string(),
+                number(row.end_time),
+            ];
+            cells.extend(columns.iter().map(|(_, of, write)| of(row).map_or("-".into(), write)));
+            cells.push(row.verdict.to_string());
+            cells
+        });
+        (header, cells.collect())
+    }
+
+    /// As JSON.
+    pub fn json(&self) -> String {
+        let text = serde_json::to_string_pretty(self);
+        text.unwrap_or_else(|_| unreachable!("numbers and words have a JSON")) + "\n"
+    }
+}
+
+impl Display for Comparison {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        let (header, rows) = self.cells();
+        to.write_str(&text_table(&header, &rows))?;
+        for note in &self.notes {
+            writeln!(to, "note: {note}")?;
+        }
+        writeln!(to, "{}", self.page.display())
+    }
+}
+
+/// Six digits, as a power of ten where it is far from one.
+fn number(value: f64) -> String {
+    if value != 0.0 && !(1e-3..1e6).contains(&value.abs()) {
+        return format!("{value:.5e}");
+    }
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// Two digits.
+fn short(value: f64) -> String {
+    if value == 0.0 { "0".into() } else { format!("{value:.1e}") }
+}
+
+fn fixed(value: f64) -> String {
+    format!("{value:.2}")
+}

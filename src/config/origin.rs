@@ -1,0 +1,74 @@
+//! An input that starts from a checkpoint.
+
+use std::path::{Path, PathBuf};
+
+use super::problems::Problems;
+use super::read::Base;
+use super::value::{Entry, Table, Value};
+use super::{document, write::FROM_CHECKPOINT};
+
+/// What such an input takes over from its checkpoint where it does not say it itself. Where it is computed and what is written
+/// are a matter of the new run.
+const TAKEN_OVER: [&str; 5] = ["case", "grid", "gas", "scheme", "time"];
+/// Keys that stand for one another: where the input has one of them none is taken over.
+const ALTERNATIVES: [[&str; 2]; 2] = [["cfl", "dt"], ["end", "max_steps"]];
+
+/// Where the input in `table` starts from a checkpoint: put what it takes over in its place, and return the path. The error
+/// is a problem that was told.
+pub(super) fn resolve(
+    table: &mut Table,
+    base: Base<'_>,
+    problems: &Problems,
+) -> Result<Option<PathBuf>, ()> {
+    let Some(Entry { value: Value::Table(case), .. }) = table.get_mut("case") else {
+        return Ok(None);
+    };
+    let name = match case.get("name") {
+        Some(entry) if matches!(&entry.value, Value::String(name) if name == FROM_CHECKPOINT) => {
+            entry.place
+        }
+        _ => return Ok(None),
+    };
+    let advice = "path = \"runs/a\" takes the newest checkpoint of a run, \
+                  path = \"runs/a/checkpoints/step_00000100.zarr\" one of them";
+    let path = match case.remove("path") {
+        Some(Entry { value: Value::String(path), .. }) => PathBuf::from(path),
+        Some(Entry { place, value }) => {
+            let found = format!("path = {value}: found {}, must be a string", value.kind());
+            problems.add(place, &found, advice);
+            return Err(());
+        }
+        None => {
+            problems.add(name, "`case.path` is missing", advice);
+            return Err(());
+        }
+    };
+    case.remove("name");
+    let text = base(&path).map_err(|why| problems.add(name, &format!("path = {why}"), advice))?;
+    let below = document::parse(&text, problems).ok_or(())?;
+    for (section, entry) in below {
+        let Value::Table(keys) = entry.value else { continue };
+        if !TAKEN_OVER.contains(&section.as_str()) {
+            continue;
+        }
+        let empty = Entry { place: name, value: Value::Table(Table::new()) };
+        let above = table.entry(section).or_insert(empty);
+        // What is no table is told where the section is read.
+        let Value::Table(above) = &mut above.value else { continue };
+        let said = |key: &str| {
+            let other = ALTERNATIVES.iter().find(|both| both.contains(&key));
+            other.is_some_and(|both| both.iter().any(|key| above.contains_key(*key)))
+        };
+        let taken: Vec<_> =
+            keys.into_iter().filter(|(key, _)| key != "wall_limit" && !said(key)).collect();
+        for (key, Entry { value, .. }) in taken {
+            above.entry(key).or_insert(Entry { place: name, value });
+        }
+    }
+    Ok(Some(absolute(path)))
+}
+
+/// The path as it is from anywhere, so that the resolved input works there too.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or_else(|_| Path::new(&path).to_path_buf())
+}

@@ -1,0 +1,300 @@
+//! How an error falls as points are added: `kolmo converge`.
+//!
+//! [`converge`] runs a case on grid after grid to the same time; [`Study`] is the table of errors and orders, and writes it
+//! as CSV, as a picture and as a page.
+
+mod options;
+mod output;
+mod solve;
+
+pub use options::ConvergeOptions;
+
+use serde::Serialize;
+
+use crate::config::{Config, Convection, StepSize, ViscousForm};
+use crate::error::{Error, Result};
+use crate::io::progress::tell;
+use crate::io::report::grid;
+use options::refused;
+use solve::{Solved, distance, solve};
+
+/// Orders that lie less than so much below the formal one are not worth a remark.
+const REMARKABLE: f64 = 0.5;
+
+/// Errors on several grids.
+#[derive(Clone, Debug, Serialize)]
+pub struct Study {
+    /// Name of the case.
+    pub case: String,
+    /// First derivative.
+    pub scheme: String,
+    /// Formal order in space: the lowest of the formulas in use.
+    pub formal_order: u32,
+    /// Runge-Kutta tableau.
+    pub integrator: String,
+    /// Its order.
+    pub integrator_order: u32,
+    /// The time at which errors are taken.
+    pub time: f64,
+    /// What is an error here.
+    pub error: String,
+    /// What sets the time step, and what that does to the orders.
+    pub step: String,
+    /// From the coarsest grid to the finest.
+    pub rows: Vec<Row>,
+    /// What has to be known to read them, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// One grid.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Points along the axes that have more than one.
+    pub points: usize,
+    /// Points along x, y, z.
+    pub grid: [usize; 3],
+    /// Steps to the end.
+    pub steps: u64,
+    /// Mean time step.
+    pub dt: f64,
+    /// Root mean square of the error; `None` for the grid that the others are held against.
+    pub error_l2: Option<f64>,
+    /// Largest error.
+    pub error_max: Option<f64>,
+    /// Order of the root mean square from the grid before: ln(e₁/e₂) / ln(n₂/n₁).
+    pub order_l2: Option<f64>,
+    /// Order of the largest error.
+    pub order_max: Option<f64>,
+    /// Seconds from the first step to the last.
+    pub wall_seconds: f64,
+}
+
+/// Run the case of `options` on each of its grids and write what it came to. `load` reads the input with what is set.
+///
+/// # Errors
+/// Where the input is wrong, the grids cannot be compared, or the directory is in use: nothing was run then. Where a run
+/// diverges or a file cannot be written.
+pub fn converge(
+    options: &ConvergeOptions,
+    load: impl Fn(&[String]) -> Result<Config>,
+) -> Result<Study> {
+    let points = options.ascending()?;
+    let base = load(&options.set(None))?;
+    if let Some(path) = &base.origin {
+        return Err(Error::Config(vec![
+            format!(
+                "error: case.name = \"from-checkpoint\": {} is on one grid only",
+                path.display()
+            ),
+            "       give the case itself: its initial state is known on every grid".into(),
+        ]));
+    }
+    let active = base.grid.points.map(|n| n > 1);
+    let grids = points.iter().map(|&n| load(&options.set(Some((n, active)))));
+    let mut grids: Vec<Config> = grids.collect::<Result<_>>()?;
+    if !options.keep_cfl {
+        match_step(&points, &mut grids);
+    }
+    let end = end(&base)?;
+    let directory = options.directory(&base)?;
+    let exact = has_exact(&base);
+    if !exact {
+        check_common_points(&points, base.case.name())?;
+    }
+    let mut solved = Vec::new();
+    for config in &grids {
+        let one = solve(config, end)?;
+        let (shown, steps, wall) = (grid(config.grid.points), one.steps, one.wall_seconds);
+        tell(&format!("{shown} points: {steps} steps in {wall:.2} s"));
+        solved.push(one);
+    }
+    let rows = rows(&points, &grids, &solved, end);
+    let study = Study::new(&base, end, (exact, options.keep_cfl), rows);
+    study.write(&directory)?;
+    Ok(study)
+}
+
+/// Let the error of the time step fall as that of the scheme in space does. With dt = c h and an integrator of order q it
+/// falls with h^q; with c ~ h^(p/q − 1) it falls with h^p.
+#[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+fn match_step(points: &[usize], grids: &mut [Config]) {
+    for (n, config) in points.iter().zip(grids) {
+        let power = lag(config);
+        if let StepSize::Cfl(cfl) = &mut config.time.step {
+            *cfl *= (points[0] as f64 / *n as f64).powf(power);
+        }
+    }
+}
+
+/// p/q − 1 where the order p in space is higher than q in time, else 0.
+fn lag(config: &Config) -> f64 {
+    (f64::from(formal_order(config)) / f64::from(config.time.integrator.order) - 1.0).max(0.0)
+}
+
+/// The time to which every grid is run.
+fn end(config: &Config) -> Result<f64> {
+    let way_out = "give it alone: `--set 'time={ end = 1.0, cfl = 0.8 }'`";
+    match (config.time.end, config.time.max_steps) {
+        (Some(end), None) => Ok(end),
+        (None, _) => Err(refused(
+            "errors are compared at one time, and there is no time.end".into(),
+            way_out,
+        )),
+        (_, Some(steps)) => {
+            let what = format!("time.max_steps = {steps} would end each grid at another time");
+            Err(refused(what, way_out))
+        }
+    }
+}
+
+/// Whether the case knows its solution at any time.
+fn has_exact(config: &Config) -> bool {
+    let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
+    let middle = domain.middle();
+    let flow = config.case.flow();
+    flow.is_none_or(|flow| flow.exact(&config.gas, domain, active, middle, 0.0).is_some())
+}
+
+/// Every point of every grid has to be one of the finest.
+fn check_common_points(points: &[usize], case: &str) -> Result<()> {
+    let Some((&finest, coarser)) = points.split_last() else { return Ok(()) };
+    if let Some(n) = coarser.iter().find(|&&n| finest % n != 0) {
+        return Err(refused(
+            format!(
+                "{case} has no exact solution, so errors are taken against {finest} points, which is no whole multiple \
+                 of {n}"
+            ),
+            "give numbers that all divide the largest: `--points 16,32,64`, `--points 12,24,36,72`",
+        ));
+    }
+    if coarser.len() < 2 {
+        return Err(refused(
+            format!(
+                "{case} has no exact solution: of two grids one is the reference, and an order needs two more errors"
+            ),
+            "give three numbers or more: `--points 16,32,64`",
+        ));
+    }
+    Ok(())
+}
+
+#[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+fn rows(points: &[usize], grids: &[Config], solved: &[Solved], end: f64) -> Vec<Row> {
+    let last = solved.len() - 1;
+    let finest = (grids[last].grid.points, &*solved[last].values);
+    let mut rows: Vec<Row> = Vec::new();
+    for (at, (one, config)) in solved.iter().zip(grids).enumerate() {
+        let own = config.grid.points;
+        let error = one.error.or_else(|| (at < last).then(|| distance((own, &one.values), finest)));
+        let order = |of: fn(&Row) -> Option<f64>, error: Option<f64>| {
+            let before = rows.last()?;
+            let order =
+                (of(before)? / error?).ln() / (points[at] as f64 / before.points as f64).ln();
+            Some(order).filter(|order| order.is_finite())
+        };
+        let [error_l2, error_max] = [0, 1].map(|norm| error.map(|error| error[norm]));
+        rows.push(Row {
+            points: points[at],
+            grid: own,
+            steps: one.steps,
+            dt: end / one.steps as f64,
+            order_l2: order(|row| row.error_l2, error_l2),
+            order_max: order(|row| row.error_max, error_max),
+            error_l2,
+            error_max,
+            wall_seconds: one.wall_seconds,
+        });
+    }
+    rows
+}
+
+impl Study {
+    fn new(config: &Config, time: f64, (exact, keep_cfl): (bool, bool), rows: Vec<Row>) -> Self {
+        let integrator = config.time.integrator;
+        let formal_order = formal_order(config);
+        let what = if config.case.flow().is_some() { "density" } else { "scalar" };
+        let error = match (exact, rows.last()) {
+            (false, Some(finest)) => {
+                let what = if what == "scalar" { what } else { "velocity" };
+                format!(
+                    "of the {what}, against {} points at the points that the grids share",
+                    grid(finest.grid)
+                )
+            }
+            _ => format!("of the {what}, against the exact solution"),
+        };
+        let (name, order) = (integrator.name, integrator.order);
+        let step = match config.time.step {
+            StepSize::Cfl(cfl) if !keep_cfl && lag(config) > 0.0 => format!(
+                "time.cfl = {cfl} on the coarsest grid, less by (n0/n)^{:.2} on the others, so that the error of {name} (order \
+                 {order}) falls with h^{formal_order} like that of the scheme",
+                lag(config)
+            ),
+            StepSize::Cfl(cfl) => format!(
+                "time.cfl = {cfl}: dt falls with h, with h² where viscosity limits it, and the error of {name} (order \
+                 {order}) falls with dt^{order}"
+            ),
+            StepSize::Fixed(dt) => format!(
+                "time.dt = {dt} on every grid: the error of {name} (order {order}) is the same on all of them, and \
+                 where orders fall to 0 it is what is left"
+            ),
+        };
+        let mut study = Self {
+            case: config.case.name().into(),
+            scheme: config.scheme.derivative.name.into(),
+            formal_order,
+            integrator: name.into(),
+            integrator_order: order,
+            time,
+            error,
+            step,
+            rows,
+            notes: Vec::new(),
+        };
+        study.notes = study.remarks(config);
+        study
+    }
+
+    /// Why the last order is not the formal one, as far as that can be told.
+    fn remarks(&self, config: &Config) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(filter) = config.scheme.filter {
+            notes.push(format!("a filter of order {} adds an error of its own", filter.order));
+        }
+        let last = self.rows.iter().rev().find_map(|row| row.order_l2);
+        let short = last.is_some_and(|last| last < f64::from(self.formal_order) - REMARKABLE);
+        let (Some(last), Some(finest)) = (last, self.rows.last()) else { return notes };
+        if short {
+            let smaller = match config.time.step {
+                StepSize::Cfl(_) => 0.25 * finest.dt,
+                StepSize::Fixed(dt) => 0.5 * dt,
+            };
+            notes.push(format!(
+                "the last order, {last:.2}, lies below the formal {}: where that is the error of the time step, a \
+                 smaller one shows it: --set 'time={{ end = {}, dt = {smaller:.1e}, integrator = \"{}\" }}'; or the case is \
+                 not smooth, not yet resolved, exact to first order only, or down to round-off",
+                self.formal_order, self.time, self.integrator
+            ));
+        }
+        notes
+    }
+}
+
+/// The lowest order of the formulas that the equations use.
+fn formal_order(config: &Config) -> u32 {
+    let scheme = &config.scheme;
+    let family = &scheme.derivative;
+    let midpoints = family.midpoint_derivative.order.min(family.midpoint_interpolation.order);
+    let Some(_) = config.case.flow() else { return family.first.order.min(family.second.order) };
+    let convection = match scheme.convection {
+        Convection::Staggered => midpoints,
+        _ => family.first.order,
+    };
+    let viscous = match scheme.viscous {
+        _ if config.gas.is_inviscid() => convection,
+        ViscousForm::Laplacian => family.second.order.min(family.first.order),
+        ViscousForm::Midpoint => midpoints.min(family.first.order),
+        ViscousForm::Conservative => family.first.order,
+    };
+    convection.min(viscous)
+}

@@ -1,0 +1,98 @@
+//! What `kolmo converge` takes on the command line.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::grid::MOST_POINTS;
+
+/// What is refined.
+#[derive(Args, Debug)]
+pub struct ConvergeOptions {
+    /// An input file, or the name of a case for its built-in input.
+    pub input: String,
+    /// Numbers of points along every axis that has more than one in the input.
+    #[arg(long, value_name = "N,N,..", value_delimiter = ',', action = ArgAction::Set, required = true, value_parser = count)]
+    pub points: Vec<usize>,
+    /// Take the same cfl on every grid: without this, it falls on finer ones where the integrator's order is the lower one.
+    #[arg(long)]
+    pub keep_cfl: bool,
+    /// Change a key of the input: `--set scheme.derivative=compact4`.
+    #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append)]
+    pub set: Vec<String>,
+    /// Where to compute: auto, cpu, cuda or opencl.
+    #[arg(long)]
+    pub backend: Option<String>,
+    /// Where the table and the picture go, instead of runs/converge-CASE.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace a table that is there already.
+    #[arg(long)]
+    pub overwrite: bool,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl ConvergeOptions {
+    /// What is set on the command line, for `points` points along the axes that `active` names.
+    pub(super) fn set(&self, points: Option<(usize, [bool; 3])>) -> Vec<String> {
+        let mut set = self.set.clone();
+        set.extend(self.backend.iter().map(|name| format!("compute.backend={name}")));
+        set.extend(points.map(|(n, active)| {
+            let [x, y, z] = active.map(|active| if active { n } else { 1 });
+            format!("grid.points=[{x}, {y}, {z}]")
+        }));
+        set
+    }
+
+    /// The numbers of points, from the coarsest grid to the finest.
+    pub(super) fn ascending(&self) -> Result<Vec<usize>> {
+        let mut points = self.points.clone();
+        points.sort_unstable();
+        points.dedup();
+        if points.len() < 2 {
+            return Err(refused(
+                format!("--points {} is one grid, and an order needs two or more", points[0]),
+                "for example `--points 16,32,64`",
+            ));
+        }
+        Ok(points)
+    }
+
+    /// Where the files go; a directory that holds a table already is refused, unless it is to be replaced.
+    pub(super) fn directory(&self, config: &Config) -> Result<PathBuf> {
+        let usual = || PathBuf::from(format!("runs/converge-{}", config.case.name()));
+        let directory = self.out.clone().unwrap_or_else(usual);
+        let shown = directory.display();
+        if directory.exists() && !directory.is_dir() {
+            return Err(refused(
+                format!("{shown} is a file; the table and the picture need a directory"),
+                "choose another with `--out`",
+            ));
+        }
+        if directory.join("converge.csv").exists() && !self.overwrite {
+            return Err(refused(
+                format!("{shown} already holds a table"),
+                "choose another directory with `--out`, or replace it with `--overwrite`",
+            ));
+        }
+        Ok(directory)
+    }
+}
+
+/// A mistake of the user, with the way out of it.
+pub(super) fn refused(what: String, way_out: &str) -> Error {
+    Error::Config(vec![
+        format!("error: {what}"),
+        format!("       {way_out}"),
+        "1 error; nothing was run".into(),
+    ])
+}
+
+fn count(text: &str) -> std::result::Result<usize, String> {
+    let number = text.trim().parse().ok().filter(|n| (2..=MOST_POINTS).contains(n));
+    number.ok_or_else(|| format!("a number of points is whole and from 2 to {MOST_POINTS}"))
+}

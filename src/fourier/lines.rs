@@ -1,0 +1,118 @@
+//! Something done to every line of a box.
+
+use num_complex::Complex;
+use rayon::prelude::*;
+
+use crate::grid::Axis;
+
+/// Lines that are taken up together where they are not contiguous: those that share cache lines.
+const TOGETHER: usize = 8;
+
+/// Room that the work on one line may use as it likes, kept from line to line.
+pub(crate) type Room = [Vec<Complex<f64>>; 2];
+
+/// Map every line along `axis` of a box of `points` (`values`, i fastest) to `to` values: those of one line after those of
+/// another, lines in the order of their first points.
+pub(crate) fn map_to_rows<A, B>(
+    points: [usize; 3],
+    axis: Axis,
+    values: &[A],
+    to: usize,
+    map: impl Fn(&[A], &mut [B], &mut Room) + Sync,
+) -> Vec<B>
+where
+    A: Copy + Default + Send + Sync,
+    B: Copy + Default + Send + Sync,
+{
+    let n = points[axis.index()];
+    let stride: usize = points[..axis.index()].iter().product();
+    let count = points.iter().product::<usize>() / n.max(1);
+    if count == 0 || to == 0 {
+        return Vec::new();
+    }
+    // Point l of line q lies at start(q) + l × stride.
+    let start = |q: usize| q / stride * n * stride + q % stride;
+    let mut rows = vec![B::default(); count * to];
+    let room = || (Vec::new(), Room::default());
+    rows.par_chunks_mut(TOGETHER * to).enumerate().for_each_init(
+        room,
+        |(tile, room), (at, out)| {
+            let first = at * TOGETHER;
+            let together = out.len() / to;
+            tile.resize(together * n, A::default());
+            for l in 0..n {
+                for q in 0..together {
+                    tile[q * n + l] = values[start(first + q) + l * stride];
+                }
+            }
+            for (line, out) in tile.chunks(n).zip(out.chunks_mut(to)) {
+                map(line, out, room);
+            }
+        },
+    );
+    rows
+}
+
+/// Map every line along `axis` of a box of `points` to a line of `to` values. The result is the box with `to` points along
+/// `axis`. Takes room for one more such box while it works.
+pub(crate) fn map_lines<A, B>(
+    points: [usize; 3],
+    axis: Axis,
+    values: &[A],
+    to: usize,
+    map: impl Fn(&[A], &mut [B], &mut Room) + Sync,
+) -> Vec<B>
+where
+    A: Copy + Default + Send + Sync,
+    B: Copy + Default + Send + Sync,
+{
+    let lines = map_to_rows(points, axis, values, to, map);
+    let stride: usize = points[..axis.index()].iter().product();
+    if stride == 1 || lines.is_empty() {
+        return lines;
+    }
+    let mut result = vec![B::default(); lines.len()];
+    result.par_chunks_mut(to * stride).enumerate().for_each(|(slab, result)| {
+        let lines = &lines[slab * stride * to..];
+        result.par_chunks_mut(TOGETHER * stride).enumerate().for_each(|(at, rows)| {
+            for q in 0..stride {
+                for l in 0..rows.len() / stride {
+                    rows[l * stride + q] = lines[q * to + at * TOGETHER + l];
+                }
+            }
+        });
+    });
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_seen_once_and_comes_back_where_it_was() {
+        for points in [[5, 7, 3], [1, 9, 4], [17, 1, 11], [2, 3, 1]] {
+            let values: Vec<usize> = (0..points.iter().product()).collect();
+            for axis in Axis::ALL {
+                let n = points[axis.index()];
+                // The last point is taken off, the first one put behind the rest twice.
+                let to = n + 1;
+                let found = map_lines(points, axis, &values, to, |line: &[usize], out, _| {
+                    out[..n - 1].copy_from_slice(&line[..n - 1]);
+                    out[n - 1..].fill(line[0]);
+                });
+                let mut larger = points;
+                larger[axis.index()] = to;
+                let [mx, my, _] = larger;
+                for (at, &value) in found.iter().enumerate() {
+                    let mut index = [at % mx, at / mx % my, at / (mx * my)];
+                    let l = index[axis.index()];
+                    index[axis.index()] = if l < n - 1 { l } else { 0 };
+                    let [i, j, k] = index;
+                    assert_eq!(value, i + points[0] * (j + points[1] * k), "{points:?} {axis:?}");
+                }
+                assert_eq!(found.len(), larger.iter().product::<usize>());
+            }
+        }
+    }
+}

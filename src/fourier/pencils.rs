@@ -1,0 +1,92 @@
+//! Boxes of whole lines.
+
+use crate::comm::Communicator;
+use crate::grid::{Axis, Block, Decomposition, redistribute};
+use crate::real::Plain;
+
+/// A box of points cut into boxes of whole lines along one axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pencils {
+    points: [usize; 3],
+    cut: Decomposition,
+}
+
+impl Pencils {
+    /// The cut among at most `ranks` ranks whose largest part is smallest; among equals the other axis that is faster in
+    /// memory is cut least. Where there are more lines along z than ranks, lines along x and y lie in the same slabs, and
+    /// nothing travels from one to the other.
+    pub(crate) fn new(axis: Axis, points: [usize; 3], ranks: usize) -> Self {
+        let [b, c] = [[1, 2], [0, 2], [0, 1]][axis.index()];
+        let along = |parts: usize| {
+            let mut cut = [1; 3];
+            cut[b] = parts;
+            cut[c] = (ranks / parts).min(points[c]);
+            cut
+        };
+        let largest = |cut: &[usize; 3]| points[b].div_ceil(cut[b]) * points[c].div_ceil(cut[c]);
+        let cuts = (1..=ranks.min(points[b])).map(along);
+        let cut = cuts.min_by_key(largest).unwrap_or([1; 3]);
+        Self { points, cut: Decomposition { ranks: cut } }
+    }
+
+    /// The lines of `rank`; none where there are not enough.
+    pub(crate) fn block(&self, rank: usize) -> Block {
+        if rank < self.cut.size() { self.cut.block(rank, self.points) } else { Block::NONE }
+    }
+
+    /// The same lines with `points` points along `axis`.
+    pub(crate) fn stretched(mut self, axis: Axis, points: usize) -> Self {
+        self.points[axis.index()] = points;
+        self
+    }
+}
+
+/// The values at the points of this rank's box `want(rank)` of the same grid as `have`. On one rank nothing is copied.
+/// Collective.
+pub(crate) fn carry<T: Plain>(
+    comm: &dyn Communicator,
+    have: impl Fn(usize) -> Block,
+    want: impl Fn(usize) -> Block,
+    values: Vec<T>,
+    zero: T,
+) -> Vec<T> {
+    if comm.size() == 1 { values } else { redistribute(comm, have, want, 1, &values, zero) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pencils_hold_every_point_once_and_whole_lines_on_any_number_of_ranks() {
+        for points in [[8, 6, 5], [7, 1, 1], [1, 13, 2], [3, 3, 3], [1, 1, 1]] {
+            for ranks in [1, 2, 3, 4, 6, 7, 12, 50] {
+                for axis in Axis::ALL {
+                    let pencils = Pencils::new(axis, points, ranks);
+                    let mut seen = vec![0; points.iter().product()];
+                    for block in (0..ranks).map(|rank| pencils.block(rank)) {
+                        assert!(
+                            block.is_empty() || block.points[axis.index()] == points[axis.index()]
+                        );
+                        for [i, j, k] in (0..block.len()).map(|at| block.index(at)) {
+                            seen[i + points[0] * (j + points[1] * k)] += 1;
+                        }
+                    }
+                    assert!(seen.iter().all(|&times| times == 1), "{points:?} {ranks} {axis:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_cut_leaves_a_smaller_largest_part() {
+        // 12 ranks: 2 x 6 of 4 x 6 lines leave 2 lines each; 12 slabs would be too many for either axis.
+        let pencils = Pencils::new(Axis::X, [8, 4, 6], 12);
+        assert_eq!((0..12).map(|rank| pencils.block(rank).len()).max(), Some(16));
+        // As many slabs as ranks: lines along x and y lie in the same ones.
+        for rank in 0..4 {
+            let blocks = [Axis::X, Axis::Y].map(|axis| Pencils::new(axis, [8; 3], 4).block(rank));
+            assert_eq!(blocks[0], blocks[1]);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The transform of a real field in three dimensions.
+
+use std::sync::Arc;
+
+use num_complex::Complex;
+use rustfft::{Fft, FftPlanner};
+
+use super::lines::{Room, map_lines};
+use super::pencils::{Pencils, carry};
+use crate::comm::Communicator;
+use crate::grid::{Axis, Block, Decomposition};
+
+/// Transforms between fields of one grid and their modes, planned. A field takes 8 bytes a point, its modes as much; a
+/// transform takes 24 at a time at most, what it is given and what it returns included.
+pub struct Fourier {
+    decomposition: Decomposition,
+    points: [usize; 3],
+    /// Whole lines along x of the field.
+    lines: Pencils,
+    /// Whole lines of the modes along x, and along y and z where something varies: what is gone through, in order.
+    stages: Vec<(Axis, Pencils)>,
+    /// (forwards, backwards) along every axis.
+    plans: [[Arc<dyn Fft<f64>>; 2]; 3],
+}
+
+/// The modes that a rank holds.
+#[derive(Clone, Debug)]
+pub struct Modes {
+    /// Points of the field.
+    points: [usize; 3],
+    /// The modes, by the position of their coefficients among nx/2 + 1, ny and nz of them.
+    pub block: Block,
+    /// û of every mode of the block, x fastest.
+    pub values: Vec<Complex<f64>>,
+}
+
+/// Which mode a coefficient belongs to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mode {
+    /// mₓ, m_y, m_z: periods in the box; n/2, not −n/2, for the shortest wave of an even number of points.
+    pub periods: [f64; 3],
+    /// True along an axis where the mode is that shortest wave, which has both signs at once.
+    pub shortest: [bool; 3],
+    /// Modes that this coefficient stands for: 2 where that of −m is not held, else 1.
+    pub count: f64,
+}
+
+impl Fourier {
+    /// For fields of `points` points, spread over `ranks` ranks by `decomposition`.
+    pub fn new(decomposition: Decomposition, points: [usize; 3], ranks: usize) -> Self {
+        let mut planner = FftPlanner::new();
+        let half = [points[0] / 2 + 1, points[1], points[2]];
+        let stages =
+            Axis::ALL.into_iter().filter(|axis| axis.index() == 0 || points[axis.index()] > 1);
+        Self {
+            decomposition,
+            points,
+            lines: Pencils::new(Axis::X, points, ranks),
+            stages: stages.map(|axis| (axis, Pencils::new(axis, half, ranks))).collect(),
+            plans: points.map(|n| [planner.plan_fft_forward(n), planner.plan_fft_inverse(n)]),
+        }
+    }
+
+    /// Points of the fields.
+    pub fn points(&self) -> [usize; 3] {
+        self.points
+    }
+
+    /// The modes of a field, from its values at the points of this rank's block. Collective.
+    pub fn forward(&self, comm: &dyn Communicator, values: Vec<f64>) -> Modes {
+        let rank = comm.rank();
+        let have = |rank| self.decomposition.block(rank, self.points);
+        let values = carry(comm, have, |rank| self.lines.block(rank), values, 0.0);
+        let per_point = 1.0 / self.points.iter().product::<usize>() as f64;
+        let plan = &self.plans[0][0];
+        let kept = self.points[0] / 2 + 1;
+        let lines = self.lines.block(rank).points;
+        let mut modes =
+            map_lines(lines, Axis::X, &values, kept, |line: &[f64], out, room: &mut Room| {
+                let [whole, scratch] = room;
+                whole.clear();
+                whole.extend(line.iter().map(|value| Complex::from(value * per_point)));
+                process(&**plan, whole, scratch);
+                out.copy_from_slice(&whole[..kept]);
+            });
+        drop(values);
+        for pair in self.stages.windows(2) {
+            let (axis, pencils) = pair[1];
+            modes = carry(
+                comm,
+                |rank| pair[0].1.block(rank),
+                |rank| pencils.block(rank),
+                modes,
+                Complex::ZERO,
+            );
+            modes = along(axis, pencils.block(rank), &modes, &*self.plans[axis.index()][0]);
+        }
+        Modes { points: self.points, block: self.last().block(rank), values: modes }
+    }
+
+    /// The values of the field at the points of this rank's block, from its modes. Collective.
+    pub fn inverse(&self, comm: &dyn Communicator, modes: Modes) -> Vec<f64> {
+        let rank = comm.rank();
+        let mut modes = modes.values;
+        for pair in self.stages.windows(2).rev() {
+            let (axis, pencils) = pair[1];
+            modes = along(axis, pencils.block(rank), &modes, &*self.plans[axis.index()][1]);
+            modes = carry(
+                comm,
+                |rank| pencils.block(rank),
+                |rank| pair[0].1.block(rank),
+                modes,
+                Complex::ZERO,
+            );
+        }
+        let (n, plan) = (self.points[0], &self.plans[0][1]);
+        let lines = self.stages[0].1.block(rank).points;
+        let values =
+            map_lines(lines, Axis::X, &modes, n, |line: &[Complex<f64>], out, room: &mut Room| {
+                let [whole, scratch] = room;
+                whole.clear();
+                whole.extend_from_slice(line);
+                whole.extend((line.len()..n).map(|m| line[n - m].conj()));
+                process(&**plan, whole, scratch);
+                for (value, from) in out.iter_mut().zip(whole) {
+                    *value = from.re;
+                }
+            });
+        drop(modes);
+        let want = |rank| self.decomposition.block(rank, self.points);
+        carry(comm, |rank| self.lines.block(rank), want, values, 0.0)
+    }
+
+    /// How the modes lie when all axes are done.
+    fn last(&self) -> Pencils {
+        self.stages[self.stages.len() - 1].1
+    }
+}
+
+/// Transform every line of modes along `axis`.
+fn along(
+    axis: Axis,
+    block: Block,
+    modes: &[Complex<f64>],
+    plan: &dyn Fft<f64>,
+) -> Vec<Complex<f64>> {
+    let n = block.points[axis.index()];
+    map_lines(block.points, axis, modes, n, |line: &[Complex<f64>], out, room: &mut Room| {
+        out.copy_from_slice(line);
+        process(plan, out, &mut room[0]);
+    })
+}
+
+/// Transform one line in place.
+pub(super) fn process(
+    plan: &dyn Fft<f64>,
+    line: &mut [Complex<f64>],
+    scratch: &mut Vec<Complex<f64>>,
+) {
+    scratch.resize(plan.get_inplace_scratch_len(), Complex::ZERO);
+    plan.process_with_scratch(line, scratch);
+}
+
+impl Modes {
+    /// The mode of `values[at]`.
+    pub fn mode(&self, at: usize) -> Mode {
+        let index = self.block.index(at);
+        let signed = |a: usize| match index[a] {
+            m if m <= self.points[a] / 2 => m as f64,
+            m => m as f64 - self.points[a] as f64,
+        };
+        let shortest = std::array::from_fn(|a| index[a] > 0 && 2 * index[a] == self.points[a]);
+        let alone = index[0] == 0 || shortest[0];
+        let count = if alone { 1.0 } else { 2.0 };
+        Mode { periods: std::array::from_fn(signed), shortest, count }
+    }
+}

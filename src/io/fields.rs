@@ -1,0 +1,221 @@
+//! The fields that a run writes: one `.vti` for every time, or a `.pvti` and its pieces, and a `.series` file, which ParaView
+//! opens as one film.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::pieces::{Selection, boxes, joined};
+use super::vtk::{FieldData, ImageGrid, pvti, write_part};
+use super::{make_directory, read_json, remove_file, write_json, write_whole};
+use crate::comm::{Communicator, agree};
+use crate::error::{Error, Result};
+use crate::grid::Decomposition;
+
+/// What is written each time, and into how many files.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// The grid of the run.
+    pub grid: ImageGrid,
+    /// The points of it that are written.
+    pub selection: Selection,
+    /// Files at most, each written by one rank.
+    pub files: usize,
+}
+
+/// Writes one kind of fields into a directory of their own.
+#[derive(Debug)]
+pub struct FieldWriter {
+    directory: PathBuf,
+    /// What the `.series` file is called: `fields` for `fields.vti.series`.
+    stem: &'static str,
+    layout: Layout,
+    /// Whether pieces are written, even if there is one.
+    in_pieces: bool,
+    index: FieldIndex,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct FieldIndex {
+    file_series_version: String,
+    files: Vec<FieldEntry>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct FieldEntry {
+    name: String,
+    time: f64,
+}
+
+impl FieldWriter {
+    /// For a directory that holds none yet.
+    pub fn new(directory: &Path, stem: &'static str, layout: Layout) -> Self {
+        let index = FieldIndex { file_series_version: "1.0".into(), files: Vec::new() };
+        let directory = directory.to_path_buf();
+        Self { directory, stem, layout, in_pieces: layout.files > 1, index }
+    }
+
+    /// Go on with what is in the directory: later times than that of the step `last` are removed, all where that is none.
+    /// What began in single files goes on in single files and what began in pieces in pieces, since a `.series` file must not
+    /// mix them. To be called on rank 0 before [`FieldWriter::meet`].
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn resume(&mut self, last: Option<u64>) -> Result<()> {
+        let kept =
+            |name: &str| step(name).is_some_and(|step| last.is_some_and(|last| step <= last));
+        for in_pieces in [true, false] {
+            let path = self.series(in_pieces);
+            if !path.exists() {
+                continue;
+            }
+            let index: FieldIndex = read_json(&path)?;
+            let before = index.files.len();
+            let files: Vec<_> = index.files.into_iter().filter(|file| kept(&file.name)).collect();
+            if files.is_empty() {
+                remove_file(&path)?;
+                continue;
+            }
+            let changed = files.len() < before;
+            (self.in_pieces, self.index.files) = (in_pieces, files);
+            if changed {
+                write_json(&path, &self.index)?;
+            }
+        }
+        // Also what was written and not listed any more, and halves of files.
+        let Ok(entries) = fs::read_dir(&self.directory) else { return Ok(()) };
+        for entry in entries.flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            if step(&name).is_none() || (kept(&name) && !name.ends_with(".part")) {
+                continue;
+            }
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                remove_file(&path)?;
+                continue;
+            }
+            let pieces = fs::read_dir(&path).map_err(Error::io(&path))?.flatten();
+            for piece in pieces.filter(|piece| is_piece(&piece.file_name().to_string_lossy())) {
+                remove_file(&piece.path())?;
+            }
+            // Not where somebody else has put something.
+            let _ = fs::remove_dir(&path);
+        }
+        Ok(())
+    }
+
+    /// Remove what is in `directory` of steps after `last`, all where that is none, for a run that writes no more there.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn cut(
+        directory: &Path,
+        stem: &'static str,
+        layout: Layout,
+        last: Option<u64>,
+    ) -> Result<()> {
+        Self::new(directory, stem, layout).resume(last)
+    }
+
+    /// Have all ranks write what rank 0 says: single files or pieces. Collective.
+    pub fn meet(&mut self, comm: &dyn Communicator) {
+        self.in_pieces = comm.broadcast(0, vec![u8::from(self.in_pieces)]) == [1];
+        if !self.in_pieces {
+            self.layout.files = 1;
+        }
+    }
+
+    /// The points that are written.
+    pub fn selection(&self) -> &Selection {
+        &self.layout.selection
+    }
+
+    /// Write the fields of one time, given at the selected points of this rank's block, and list them in the `.series` file.
+    /// Returns the bytes of all files. Collective.
+    ///
+    /// # Errors
+    /// On all ranks, where one cannot write.
+    pub fn write(
+        &mut self,
+        comm: &dyn Communicator,
+        decomposition: &Decomposition,
+        (step, time): (u64, f64),
+        fields: Vec<FieldData>,
+    ) -> Result<u64> {
+        let Layout { grid, selection, files } = self.layout;
+        let boxes = boxes(decomposition, grid.points, &selection, files);
+        let arrays: Vec<_> = fields.iter().map(FieldData::array).collect();
+        let join = |field| joined(comm, decomposition, grid.points, &selection, &boxes, field);
+        let fields: Vec<_> = fields.into_iter().map(join).collect();
+        let (part, image) = (boxes[comm.rank()], selection.image(&grid));
+        let name = format!("step_{step:08}");
+        let directory = match self.in_pieces {
+            true => self.directory.join(&name),
+            false => self.directory.clone(),
+        };
+        let file = |rank| match self.in_pieces {
+            true => format!("rank_{rank:05}.vti"),
+            false => format!("{name}.vti"),
+        };
+        let own = || {
+            if part.is_empty() {
+                return Ok(0);
+            }
+            make_directory(&directory)?;
+            let path = directory.join(file(comm.rank()));
+            write_part(&path, &image, &part, fields)?;
+            fs::metadata(&path).map(|file| file.len()).map_err(Error::io(&path))
+        };
+        // All pieces are there before a file speaks of them.
+        let bytes = agree(comm, own())?;
+        let listed = if comm.rank() > 0 {
+            Ok(())
+        } else if self.in_pieces {
+            let pieces = boxes.iter().enumerate().filter(|(_, part)| !part.is_empty());
+            let pieces: Vec<_> =
+                pieces.map(|(rank, part)| (format!("{name}/{}", file(rank)), *part)).collect();
+            let whole = format!("{name}.pvti");
+            let path = self.directory.join(&whole);
+            write_whole(&path, |writer| pvti(writer, &image, &arrays, &pieces))
+                .and_then(|()| self.list(whole, time))
+        } else {
+            self.list(file(0), time)
+        };
+        agree(comm, listed)?;
+        Ok(total(comm, bytes))
+    }
+
+    fn series(&self, in_pieces: bool) -> PathBuf {
+        let kind = if in_pieces { "pvti" } else { "vti" };
+        self.directory.join(format!("{}.{kind}.series", self.stem))
+    }
+
+    fn list(&mut self, name: String, time: f64) -> Result<()> {
+        self.index.files.retain(|entry| entry.name != name);
+        self.index.files.push(FieldEntry { name, time });
+        write_json(&self.series(self.in_pieces), &self.index)
+    }
+}
+
+/// The step that `step_00000100.vti` and `step_00000100` are of; `None` of what is called otherwise.
+fn step(name: &str) -> Option<u64> {
+    let name = name.strip_suffix(".part").unwrap_or(name);
+    let bare = name.strip_suffix(".vti").or(name.strip_suffix(".pvti")).unwrap_or(name);
+    let step = bare.strip_prefix("step_")?.parse().ok()?;
+    (bare == format!("step_{step:08}")).then_some(step)
+}
+
+fn is_piece(name: &str) -> bool {
+    name.starts_with("rank_") && (name.ends_with(".vti") || name.ends_with(".vti.part"))
+}
+
+/// The sum over all ranks.
+#[allow(clippy::cast_precision_loss, reason = "exact to 9e15 bytes")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a whole number")]
+fn total(comm: &dyn Communicator, bytes: u64) -> u64 {
+    let mut sum = [bytes as f64];
+    comm.sum(&mut sum);
+    sum[0] as u64
+}

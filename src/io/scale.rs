@@ -1,0 +1,202 @@
+//! The numbers at the axes of a plot.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use plotters::coord::types::RangedCoordf64;
+
+/// More numbers than these along x touch each other.
+pub(crate) const MOST_X_TICKS: usize = 8;
+
+/// From values to the numbers at an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scale {
+    /// y / 10ᵏ.
+    Power(i32),
+    /// log₁₀ y.
+    Logarithm,
+}
+
+impl Scale {
+    /// Powers of a thousand keep the numbers at the ticks short. Beside a logarithmic x a logarithmic y stays one however
+    /// little the values span: slopes are read off the two.
+    pub(crate) fn of(
+        values: impl Iterator<Item = f64> + Clone,
+        logarithmic: bool,
+        beside_one: bool,
+    ) -> Self {
+        let (low, high) = range(values.clone().filter(|&v| v > 0.0));
+        if logarithmic && (beside_one || high > 100.0 * low) {
+            return Self::Logarithm;
+        }
+        let largest = values.fold(0.0, |max: f64, v| max.max(v.abs()));
+        if largest == 0.0 || (0.01..10_000.0).contains(&largest) {
+            return Self::Power(0);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "a decimal exponent of an f64")]
+        let thousands = (largest.log10() / 3.0).floor() as i32;
+        Self::Power(3 * thousands)
+    }
+
+    /// `None` for what a logarithm does not have.
+    pub(crate) fn apply(self, y: f64) -> Option<f64> {
+        match self {
+            Self::Power(k) => Some(y / 10_f64.powi(k)),
+            Self::Logarithm => (y > 0.0).then(|| y.log10()),
+        }
+    }
+
+    /// Room above and below the values; from zero where they come near it; whole decades.
+    pub(crate) fn padded(self, (min, max): (f64, f64)) -> (f64, f64) {
+        if self == Self::Logarithm {
+            return (min.floor(), max.ceil().max(min.floor() + 1.0));
+        }
+        let span = max - min;
+        let magnitude = min.abs().max(max.abs());
+        if span <= 1e-9 * magnitude {
+            let room = if magnitude > 0.0 { 0.1 * magnitude } else { 1.0 };
+            return (min - room, max + room);
+        }
+        let low = if min >= 0.0 && min < 0.4 * max { 0.0 } else { min - 0.06 * span };
+        let high = if max <= 0.0 && max > 0.4 * min { 0.0 } else { max + 0.06 * span };
+        (low, high)
+    }
+
+    pub(crate) fn label(self, label: &str) -> String {
+        match self {
+            Self::Power(0) | Self::Logarithm => label.to_string(),
+            Self::Power(k) => format!("{label}  (×10{})", superscript(k)),
+        }
+    }
+
+    pub(crate) fn tick(self, y: f64, span: f64) -> String {
+        match self {
+            Self::Power(_) => tick(y, span),
+            #[expect(clippy::cast_possible_truncation, reason = "a decimal exponent")]
+            Self::Logarithm if (y - y.round()).abs() < 1e-6 => {
+                format!("10{}", superscript(y.round() as i32))
+            }
+            Self::Logarithm => String::new(),
+        }
+    }
+}
+
+/// A number at a tick: as many decimals as tell the ticks of an axis of this span apart, without trailing zeros.
+pub(crate) fn tick(value: f64, span: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "clamped to 0..=12"
+    )]
+    let decimals = (2.0 - span.log10()).ceil().clamp(0.0, 12.0) as usize;
+    let text = format!("{value:.decimals$}");
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    if text == "-0" { "0".to_string() } else { text.replace('-', "−") }
+}
+
+/// 10 to the power of `exponent`, a tick of a logarithmic axis: 20, 0.05, 10⁻⁶.
+pub(crate) fn decimal(exponent: f64) -> String {
+    if (-2.5..4.5).contains(&exponent) {
+        return tick((10_f64.powf(exponent) * 1e4).round() / 1e4, 10_f64.powf(exponent));
+    }
+    let power = exponent.floor();
+    let mantissa = 10_f64.powf(exponent - power).round();
+    #[expect(clippy::cast_possible_truncation, reason = "a decimal exponent of an f64")]
+    let power = superscript(power as i32);
+    if mantissa > 1.0 { format!("{mantissa}·10{power}") } else { format!("10{power}") }
+}
+
+/// `-3` as ⁻³.
+fn superscript(number: i32) -> String {
+    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    let digit = |c: char| c.to_digit(10).map_or('⁻', |d| DIGITS[d as usize]);
+    number.to_string().chars().map(digit).collect()
+}
+
+/// log₁₀ of the numbers at a logarithmic axis from `x.0` to `x.1`: 1, 2 and 5 times powers of ten, or these alone where the
+/// others would be too many.
+pub(crate) fn logarithmic_ticks(x: (f64, f64)) -> Vec<f64> {
+    #[expect(clippy::cast_possible_truncation, reason = "decimal exponents of an f64")]
+    let decades = x.0.floor() as i32..=x.1.ceil() as i32;
+    let ticks = |mantissas: &[f64]| -> Vec<f64> {
+        let tick = |k: i32, mantissa: &f64| mantissa.log10() + f64::from(k);
+        let all = decades.clone().flat_map(|k| mantissas.iter().map(move |m| tick(k, m)));
+        all.filter(|tick| (x.0 - 1e-9..=x.1 + 1e-9).contains(tick)).collect()
+    };
+    let fine = ticks(&[1.0, 2.0, 5.0]);
+    if fine.len() <= MOST_X_TICKS { fine } else { ticks(&[1.0]) }
+}
+
+/// (smallest, largest); (0, 1) where there is nothing.
+pub(crate) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let (min, max) =
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
+    if min <= max { (min, max) } else { (0.0, 1.0) }
+}
+
+/// An axis with ticks of our own.
+pub(crate) struct Ticked {
+    range: RangedCoordf64,
+    ticks: Vec<f64>,
+}
+
+impl Ticked {
+    pub(crate) fn new((from, to): (f64, f64), ticks: Vec<f64>) -> Self {
+        Self { range: (from..to).into(), ticks }
+    }
+}
+
+impl Ranged for Ticked {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        self.range.map(value, limit)
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
+        self.ticks.clone()
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.range()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_short_numbers() {
+        assert_eq!(tick(0.1 + 0.2, 1.0), "0.3");
+        assert_eq!(tick(0.012_500_000_000_1, 0.02), "0.0125");
+        assert_eq!(tick(-5.0, 20.0), "−5");
+        assert_eq!(tick(100.0, 1000.0), "100");
+        assert_eq!(tick(-1e-17, 1.0), "0");
+        assert_eq!(superscript(-12), "⁻¹²");
+        let decimals = [0.0, 0.698_97, 1.698_97, 3.0, -1.301_03, 5.0, -6.0, 6.698_97].map(decimal);
+        assert_eq!(decimals, ["1", "5", "50", "1000", "0.05", "10⁵", "10⁻⁶", "5·10⁶"]);
+    }
+
+    #[test]
+    fn an_axis_gets_the_power_of_a_thousand_that_keeps_its_numbers_short() {
+        let scale = |values: &[f64]| Scale::of(values.iter().copied(), false, false);
+        assert_eq!(scale(&[0.0, 0.125]), Scale::Power(0));
+        assert_eq!(scale(&[4e-4, -1e-3]), Scale::Power(-3));
+        assert_eq!(scale(&[2.5e-17]), Scale::Power(-18));
+        assert_eq!(scale(&[3e7]), Scale::Power(6));
+        assert_eq!(scale(&[0.0]), Scale::Power(0));
+    }
+
+    #[test]
+    fn a_logarithmic_axis_has_numbers_at_1_2_and_5_or_at_powers_of_ten() {
+        let ticks = |from: f64, to: f64| -> Vec<String> {
+            let ticks = logarithmic_ticks((from.log10(), to.log10()));
+            ticks.into_iter().map(decimal).collect()
+        };
+        assert_eq!(ticks(1.0, 32.0), ["1", "2", "5", "10", "20"]);
+        assert_eq!(ticks(0.5, 10_000.0), ["1", "10", "100", "1000", "10000"]);
+    }
+}

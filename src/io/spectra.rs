@@ -1,0 +1,95 @@
+//! `statistics/spectra.csv`: spectra of a run, a row for every shell of every time; and `reference_spectrum.csv`, what one
+//! of them should look like.
+
+use std::path::Path;
+
+use crate::io::read_text;
+use crate::io::series::Series;
+use crate::{Error, Result};
+
+/// The spectrum at one time. Shell k holds the wavenumbers that round to k, in units of the smallest of the box.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectrum {
+    /// Non-dimensional.
+    pub time: f64,
+    /// Number of each shell, ascending.
+    pub k: Vec<f64>,
+    /// Of each shell: the kinetic energy, or the variance of the scalar. They add up to that of the box.
+    pub energy: Vec<f64>,
+}
+
+impl Spectrum {
+    /// (k, E) of the shells that a logarithmic plot can show. Shells that symmetry keeps empty hold round-off, which
+    /// would have most of the plot to itself.
+    pub(crate) fn points(&self) -> Vec<(f64, f64)> {
+        let floor = 1e-12 * self.energy.iter().copied().fold(0.0, f64::max);
+        let shells = self.k.iter().copied().zip(self.energy.iter().copied());
+        shells.filter(|&(k, energy)| k > 0.0 && energy > floor).collect()
+    }
+}
+
+/// The spectra of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectra {
+    /// Whether they are of an advected scalar and not of a flow.
+    pub of_scalar: bool,
+    /// In the order of the file, which is that of time.
+    pub times: Vec<Spectrum>,
+}
+
+impl Spectra {
+    /// Read a table with the columns `time`, `k`, and `energy` or `scalar`.
+    pub fn read(path: &Path) -> Result<Self> {
+        let table = Series::read(path)?;
+        let of_scalar = table.column("energy").is_none() && table.column("scalar").is_some();
+        let values = table.required(if of_scalar { "scalar" } else { "energy" }, path)?;
+        let (time, k) = (table.required("time", path)?, table.required("k", path)?);
+        let mut times: Vec<Spectrum> = Vec::new();
+        for row in 0..table.rows() {
+            if times.last().is_none_or(|last| last.time != time[row]) {
+                times.push(Spectrum { time: time[row], k: Vec::new(), energy: Vec::new() });
+            }
+            if let Some(last) = times.last_mut() {
+                last.k.push(k[row]);
+                last.energy.push(values[row]);
+            }
+        }
+        Ok(Self { of_scalar, times })
+    }
+
+    /// The one whose time is nearest to `time`; `None` where there is none at all.
+    pub fn nearest(&self, time: f64) -> Option<&Spectrum> {
+        let distance = |spectrum: &Spectrum| (spectrum.time - time).abs();
+        self.times.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    }
+}
+
+/// A spectrum to hold a run against.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReferenceSpectrum {
+    /// Where it comes from, in words.
+    pub source: String,
+    /// The spectrum, at its time.
+    pub spectrum: Spectrum,
+}
+
+impl ReferenceSpectrum {
+    /// Read `reference_spectrum.csv`: `# source`, `# time: 9`, then columns k, energy.
+    pub fn read(path: &Path) -> Result<Self> {
+        let table = Series::read(path)?;
+        let text = read_text(path)?;
+        let mut comments = text.lines().filter_map(|line| line.strip_prefix('#')).map(str::trim);
+        let source = comments.next().unwrap_or_default().to_string();
+        let time = comments.find_map(|line| {
+            let number = line.strip_prefix("time")?.trim_start_matches([':', '=', ' ']);
+            number.trim().parse().ok()
+        });
+        let Some(time) = time else {
+            let what = "a line `# time: ` with a number is missing".to_string();
+            return Err(Error::Format { path: path.to_path_buf(), what });
+        };
+        let column = |name| table.required(name, path).map(<[f64]>::to_vec);
+        let spectrum = Spectrum { time, k: column("k")?, energy: column("energy")? };
+        Ok(Self { source, spectrum })
+    }
+}

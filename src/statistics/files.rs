@@ -1,0 +1,167 @@
+//! The files of the statistics: one row for every instant and whatever else the first columns say.
+
+use std::path::Path;
+
+use super::gradients::{Density, centre};
+use super::increments::{Increments, ORDERS};
+use super::moments::{self, Moments, Running};
+use super::sample::Kind;
+use super::spectrum::{self, Spectra};
+use crate::config::Statistic;
+use crate::error::Result;
+use crate::grid::Axis;
+use crate::io::{SeriesWriter, make_directory};
+
+/// Those that a run asks for.
+pub(super) struct Files {
+    moments: Option<SeriesWriter>,
+    spectra: Option<SeriesWriter>,
+    structure: Option<SeriesWriter>,
+    densities: Option<SeriesWriter>,
+    gradient_moments: Option<SeriesWriter>,
+}
+
+impl Files {
+    /// Begin them.
+    pub(super) fn create(directory: &Path, quantities: &[Statistic], kind: Kind) -> Result<Self> {
+        make_directory(directory)?;
+        tables(directory, quantities, kind, SeriesWriter::create).map(Self::from)
+    }
+
+    /// Go on with them behind the rows of `last_step`.
+    pub(super) fn resume(
+        directory: &Path,
+        quantities: &[Statistic],
+        kind: Kind,
+        last_step: Option<u64>,
+    ) -> Result<Self> {
+        make_directory(directory)?;
+        // All are looked at before any is cut.
+        let check = |path: &Path, columns: &[&str]| SeriesWriter::check_rows(path, columns);
+        tables(directory, quantities, kind, check)?;
+        let resume = |path: &Path, columns: &[&str]| SeriesWriter::resume(path, columns, last_step);
+        tables(directory, quantities, kind, resume).map(Self::from)
+    }
+
+    /// The moments of an instant and the averages over time, not a number before these begin.
+    pub(super) fn moments(
+        &mut self,
+        step: u64,
+        time: f64,
+        now: &Moments,
+        running: &Running,
+    ) -> Result<()> {
+        let Some(file) = &mut self.moments else { return Ok(()) };
+        let now = now.values();
+        let averages = running.values().unwrap_or_else(|| vec![f64::NAN; now.len()]);
+        file.append(step, &[&[time, running.duration()], &now[..], &averages].concat())
+    }
+
+    /// A row a shell.
+    pub(super) fn spectra(&mut self, step: u64, time: f64, spectra: &Spectra) -> Result<()> {
+        let Some(file) = &mut self.spectra else { return Ok(()) };
+        for (shell, &k) in spectra.wavenumbers.iter().enumerate() {
+            let mut row = vec![time, k, spectra.modes[shell]];
+            row.extend(spectra.values.iter().map(|quantity| quantity[shell]));
+            file.append(step, &row)?;
+        }
+        Ok(())
+    }
+
+    /// A row an axis and separation.
+    pub(super) fn structure(&mut self, step: u64, time: f64, found: &[Increments]) -> Result<()> {
+        let Some(file) = &mut self.structure else { return Ok(()) };
+        for one in found {
+            let row = [&[time, one.separation], &one.longitudinal[..], &one.transverse].concat();
+            let axis = one.axis.map_or("all", Axis::name);
+            file.append_labelled(step, &row, Some((1, axis)))?;
+        }
+        Ok(())
+    }
+
+    /// A row a quantity and bin, and one a quantity.
+    pub(super) fn gradients(&mut self, step: u64, time: f64, found: &[Density]) -> Result<()> {
+        let Some(file) = &mut self.densities else { return Ok(()) };
+        for one in found {
+            for (bin, &density) in one.density.iter().enumerate() {
+                let row = [time, centre(bin), density];
+                file.append_labelled(step, &row, Some((1, one.quantity)))?;
+            }
+        }
+        let Some(file) = &mut self.gradient_moments else { return Ok(()) };
+        for one in found {
+            let row = [time, one.mean_square, one.skewness, one.flatness];
+            file.append_labelled(step, &row, Some((1, one.quantity)))?;
+        }
+        Ok(())
+    }
+
+    /// Return when all rows are on disk.
+    pub(super) fn sync(&mut self) -> Result<()> {
+        let all = [
+            &mut self.moments,
+            &mut self.spectra,
+            &mut self.structure,
+            &mut self.densities,
+            &mut self.gradient_moments,
+        ];
+        all.into_iter().flatten().try_for_each(SeriesWriter::sync)
+    }
+}
+
+impl From<[Option<SeriesWriter>; 5]> for Files {
+    fn from(files: [Option<SeriesWriter>; 5]) -> Self {
+        let [moments, spectra, structure, densities, gradient_moments] = files;
+        Self { moments, spectra, structure, densities, gradient_moments }
+    }
+}
+
+/// What `open` makes of the path and the columns of each file that is asked for.
+fn tables<T>(
+    directory: &Path,
+    quantities: &[Statistic],
+    kind: Kind,
+    open: impl Fn(&Path, &[&str]) -> Result<T>,
+) -> Result<[Option<T>; 5]> {
+    let file = |of: Statistic, name: &str, columns: Vec<String>| {
+        let there = kind == Kind::Flow || matches!(of, Statistic::Moments | Statistic::Spectra);
+        let asked = there && quantities.contains(&of);
+        let columns: Vec<&str> =
+            ["step", "time"].into_iter().chain(columns.iter().map(String::as_str)).collect();
+        asked.then(|| open(&directory.join(name), &columns)).transpose()
+    };
+    let named = |columns: &[&str]| columns.iter().map(ToString::to_string).collect();
+    let moments = named(&["quantity", "mean_square", "skewness", "flatness"]);
+    Ok([
+        file(Statistic::Moments, "moments.csv", moment_columns(kind))?,
+        file(Statistic::Spectra, "spectra.csv", spectrum_columns(kind))?,
+        file(Statistic::Increments, "structure.csv", structure_columns())?,
+        file(Statistic::Gradients, "gradients.csv", named(&["quantity", "value", "density"]))?,
+        file(Statistic::Gradients, "gradient_moments.csv", moments)?,
+    ])
+}
+
+/// `weight`, the time that averages are over; the moments; `average_` and the same.
+fn moment_columns(kind: Kind) -> Vec<String> {
+    let names = match kind {
+        Kind::Flow => &moments::FLOW[..],
+        Kind::Scalar => &moments::SCALAR,
+    };
+    let now = names.iter().map(ToString::to_string);
+    let averages = names.iter().map(|name| format!("average_{name}"));
+    std::iter::once("weight".into()).chain(now).chain(averages).collect()
+}
+
+fn spectrum_columns(kind: Kind) -> Vec<String> {
+    let names = match kind {
+        Kind::Flow => &spectrum::FLOW[..],
+        Kind::Scalar => &spectrum::SCALAR,
+    };
+    ["k", "modes"].iter().chain(names).map(ToString::to_string).collect()
+}
+
+fn structure_columns() -> Vec<String> {
+    let of = |direction: &'static str| ORDERS.map(|order| format!("{direction}_{order}"));
+    let all = of("longitudinal").into_iter().chain(of("transverse"));
+    ["axis".into(), "r".into()].into_iter().chain(all).collect()
+}

@@ -1,0 +1,164 @@
+//! Structure functions of the velocity.
+//!
+//! With δuᵢ = uᵢ(x + r eₐ) − uᵢ(x) along axis a, periodic: the longitudinal ones ⟨(δuₐ)ⁿ⟩ and the transverse ones, the mean
+//! of ⟨(δuᵢ)ⁿ⟩ over the other components i (Monin and Yaglom 1975), n = 2, 3, 4 and 6. Odd powers keep their
+//! sign: the longitudinal third one is that of Kolmogorov's 4/5 law. Components along an axis with one point are no
+//! transverse ones, unless there are no others.
+
+use crate::comm::Communicator;
+use crate::fourier::{Pencils, carry, map_to_rows};
+use crate::grid::{Axis, Decomposition, Grid};
+use crate::statistics::sums::sums;
+
+/// The orders n.
+pub const ORDERS: [i32; 4] = [2, 3, 4, 6];
+
+/// Most separations along an axis.
+const MOST: usize = 32;
+
+/// Structure functions at one separation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Increments {
+    /// The axis that r lies along; `None` is the mean over all of them.
+    pub axis: Option<Axis>,
+    /// r, in units of the box.
+    pub separation: f64,
+    /// Of every order in [`ORDERS`].
+    pub longitudinal: [f64; 4],
+    /// Of every order in [`ORDERS`].
+    pub transverse: [f64; 4],
+}
+
+/// Those of a velocity field along every axis along which something varies, then, where these have equal numbers of points
+/// and equal spacings, the mean over them. Takes room for three more components. Collective.
+pub fn structure_functions(
+    comm: &dyn Communicator,
+    decomposition: &Decomposition,
+    grid: &Grid,
+    velocity: &[Vec<f64>; 3],
+) -> Vec<Increments> {
+    let mut all = Vec::new();
+    for axis in grid.active_axes() {
+        let pencils = Pencils::new(axis, grid.points, comm.size());
+        let have = |rank| decomposition.block(rank, grid.points);
+        let (n, points) = (grid.points[axis.index()], pencils.block(comm.rank()).points);
+        let separations = separations(n);
+        // By component, separation and order.
+        let mut found: Vec<f64> = Vec::new();
+        for component in velocity {
+            let values = carry(comm, have, |rank| pencils.block(rank), component.clone(), 0.0);
+            let wide = separations.len() * ORDERS.len();
+            let rows = map_to_rows(points, axis, &values, wide, |line: &[f64], out, _| {
+                for (out, &s) in out.as_chunks_mut().0.iter_mut().zip(&separations) {
+                    *out = powers(line, s);
+                }
+            });
+            let lines = rows.len() / wide;
+            found.extend(sums(lines, wide, |line, sums| {
+                let row = &rows[line * wide..(line + 1) * wide];
+                sums.iter_mut().zip(row).for_each(|(sum, power)| *sum += power);
+            }));
+        }
+        comm.sum(&mut found);
+        let of = |component: usize, at: usize| {
+            let first = (component * separations.len() + at) * ORDERS.len();
+            std::array::from_fn::<f64, 4, _>(|q| found[first + q] * grid.per_point())
+        };
+        let others = others(grid, axis);
+        for (at, &separation) in separations.iter().enumerate() {
+            let mut transverse = [0.0; 4];
+            for &component in &others {
+                for (mean, power) in transverse.iter_mut().zip(of(component, at)) {
+                    *mean += power / others.len() as f64;
+                }
+            }
+            all.push(Increments {
+                axis: Some(axis),
+                separation: separation as f64 * grid.spacing[axis.index()],
+                longitudinal: of(axis.index(), at),
+                transverse,
+            });
+        }
+    }
+    let pooled = pooled(grid, &all);
+    all.extend(pooled);
+    all
+}
+
+/// Separations in points: from 1 to half a period, in steps that grow by one factor where they are more than a point.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to n/2")]
+fn separations(n: usize) -> Vec<usize> {
+    let growth = |step: usize| ((n / 2) as f64).powf(step as f64 / (MOST - 1) as f64);
+    let mut found: Vec<usize> = (0..MOST).map(|step| growth(step).round() as usize).collect();
+    found.dedup();
+    found
+}
+
+/// Σ δⁿ over the points of a periodic line, of every order.
+fn powers(line: &[f64], separation: usize) -> [f64; 4] {
+    let mut sums = [0.0; 4];
+    let (first, rest) = line.split_at(separation);
+    let mut add = |from: &[f64], to: &[f64]| {
+        for (from, to) in from.iter().zip(to) {
+            let off = to - from;
+            let square = off * off;
+            sums[0] += square;
+            sums[1] += square * off;
+            sums[2] += square * square;
+            sums[3] += square * square * square;
+        }
+    };
+    add(line, rest);
+    add(&line[line.len() - separation..], first);
+    sums
+}
+
+/// Components that are transverse to `axis`.
+pub(super) fn others(grid: &Grid, axis: Axis) -> Vec<usize> {
+    let all = || Axis::ALL.into_iter().filter(|&other| other != axis);
+    let mut found: Vec<usize> = all().filter(|&a| grid.is_active(a)).map(Axis::index).collect();
+    if found.is_empty() {
+        found = all().map(Axis::index).collect();
+    }
+    found
+}
+
+/// The mean over axes, where they are alike.
+fn pooled(grid: &Grid, all: &[Increments]) -> Vec<Increments> {
+    let axes: Vec<usize> = grid.active_axes().map(Axis::index).collect();
+    let Some((&first, rest)) = axes.split_first() else { return Vec::new() };
+    let alike = |&a: &usize| {
+        let off = (grid.spacing[a] - grid.spacing[first]).abs();
+        grid.points[a] == grid.points[first] && off <= 1e-12 * grid.spacing[first]
+    };
+    if rest.is_empty() || !rest.iter().all(alike) {
+        return Vec::new();
+    }
+    let each = all.len() / axes.len();
+    let mean = |at: usize, of: fn(&Increments) -> [f64; 4]| {
+        let sum = |q: usize| all.iter().skip(at).step_by(each).map(|one| of(one)[q]).sum::<f64>();
+        std::array::from_fn(|q| sum(q) / axes.len() as f64)
+    };
+    let at_separation = |at: usize| Increments {
+        axis: None,
+        separation: all[at].separation,
+        longitudinal: mean(at, |one| one.longitudinal),
+        transverse: mean(at, |one| one.transverse),
+    };
+    (0..each).map(at_separation).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separations_begin_with_1_2_3_end_at_half_a_period_and_are_few() {
+        for n in [2, 3, 6, 7, 16, 64, 65, 101, 1024, 65536] {
+            let found = separations(n);
+            assert!(found.len() <= MOST && found.is_sorted(), "{n}: {found:?}");
+            let begin: Vec<usize> = (1..=3.min(n / 2)).collect();
+            assert!(found.starts_with(&begin) && found.ends_with(&[n / 2]), "{n}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Means and second moments over the box, and their averages over time.
+//!
+//! ⟨ρ⟩, ⟨p⟩, ⟨T⟩; Reynolds means ⟨uᵢ⟩ and Favre means {uᵢ} = ⟨ρuᵢ⟩/⟨ρ⟩ (Favre 1965); with uᵢ' = uᵢ − ⟨uᵢ⟩ and
+//! uᵢ'' = uᵢ − {uᵢ} the Reynolds stresses ⟨uᵢ'uⱼ'⟩ and the Favre stresses {uᵢ''uⱼ''} = ⟨ρuᵢ''uⱼ''⟩/⟨ρ⟩; the variances of ρ,
+//! p and T. Of a scalar ⟨φ⟩ and ⟨φ'²⟩.
+//!
+//! Averages over time are over the box and over time at once: deviations are from the mean of all of it. Time counts by the
+//! trapezoidal rule: of the time between two samples each gets one half. Means and second moments of two parts are put
+//! together by those of the parts and the difference of the means (Chan, Golub and LeVeque 1983), so that a small variance
+//! does not drown in the square of a large mean, as that of p does where the Mach number is small.
+
+use serde::{Deserialize, Serialize};
+
+use super::sample::Sample;
+use super::sums::sums;
+use crate::comm::Communicator;
+use crate::grid::Grid;
+
+/// Columns of the moments of a flow.
+pub const FLOW: [&str; 24] = [
+    "density",
+    "pressure",
+    "temperature",
+    "velocity_x",
+    "velocity_y",
+    "velocity_z",
+    "density_variance",
+    "pressure_variance",
+    "temperature_variance",
+    "reynolds_stress_xx",
+    "reynolds_stress_yy",
+    "reynolds_stress_zz",
+    "reynolds_stress_xy",
+    "reynolds_stress_xz",
+    "reynolds_stress_yz",
+    "favre_velocity_x",
+    "favre_velocity_y",
+    "favre_velocity_z",
+    "favre_stress_xx",
+    "favre_stress_yy",
+    "favre_stress_zz",
+    "favre_stress_xy",
+    "favre_stress_xz",
+    "favre_stress_yz",
+];
+
+/// Columns of the moments of a scalar.
+pub const SCALAR: [&str; 2] = ["scalar", "scalar_variance"];
+
+/// Second moments of (ρ, p, T, u, v, w) that are taken.
+const OF_ALL: [[usize; 2]; 9] =
+    [[0, 0], [1, 1], [2, 2], [3, 3], [4, 4], [5, 5], [3, 4], [3, 5], [4, 5]];
+/// Second moments of (u, v, w) that are taken.
+const OF_VELOCITY: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
+
+/// Means of some quantities and second moments of their deviations, all with one weight.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Average {
+    /// What the average is over: 1 or ⟨ρ⟩ for the box, the integral of that over time for some time.
+    weight: f64,
+    means: Vec<f64>,
+    /// Which two quantities each of `products` is of.
+    pairs: Vec<[usize; 2]>,
+    products: Vec<f64>,
+}
+
+/// The moments of one instant: one [`Average`] with the weight 1 and, of a flow, one with ρ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moments(Vec<Average>);
+
+/// Averages over time so far, to be carried by a checkpoint: as JSON it keeps every bit.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Running {
+    /// Time they are over.
+    duration: f64,
+    averages: Option<Moments>,
+    /// The last sample and its time: one half of the time to the next one will be its.
+    last: Option<(f64, Moments)>,
+}
+
+impl Average {
+    /// Over the box, of fields with the weight of a field, or 1. Collective.
+    fn over_box(
+        comm: &dyn Communicator,
+        grid: &Grid,
+        fields: &[&[f64]],
+        weight: Option<&[f64]>,
+        pairs: &[[usize; 2]],
+    ) -> Self {
+        let points = fields[0].len();
+        let weight_at = |at: usize| weight.map_or(1.0, |weight| weight[at]);
+        let mut first = sums(points, fields.len() + 1, |at, sums| {
+            let weight = weight_at(at);
+            for (sum, field) in sums.iter_mut().zip(fields) {
+                *sum += weight * field[at];
+            }
+            sums[fields.len()] += weight;
+        });
+        comm.sum(&mut first);
+        let total = first.pop().unwrap_or(0.0);
+        let means: Vec<f64> = first.into_iter().map(|sum| sum / total).collect();
+        let mut products = sums(points, pairs.len(), |at, sums| {
+            let weight = weight_at(at);
+            for (sum, &[a, b]) in sums.iter_mut().zip(pairs) {
+                *sum += weight * (fields[a][at] - means[a]) * (fields[b][at] - means[b]);
+            }
+        });
+        comm.sum(&mut products);
+        products.iter_mut().for_each(|sum| *sum /= total);
+        Self { weight: total * grid.per_point(), means, pairs: pairs.to_vec(), products }
+    }
+
+    /// Take in `other`, whose weight counts `times`.
+    fn merge(&mut self, other: &Self, times: f64) {
+        let weight = self.weight + times * other.weight;
+        if weight <= 0.0 {
+            return;
+        }
+        let part = times * other.weight / weight;
+        let off: Vec<f64> =
+            other.means.iter().zip(&self.means).map(|(new, old)| new - old).collect();
+        for ((product, &new), &[a, b]) in
+            self.products.iter_mut().zip(&other.products).zip(&self.pairs)
+        {
+            *product += part * (new - *product) + part * (1.0 - part) * off[a] * off[b];
+        }
+        for (mean, off) in self.means.iter_mut().zip(off) {
+            *mean += part * off;
+        }
+        self.weight = weight;
+    }
+}
+
+impl Moments {
+    /// In the order of [`FLOW`] or [`SCALAR`].
+    pub fn values(&self) -> Vec<f64> {
+        self.0.iter().flat_map(|part| part.means.iter().chain(&part.products)).copied().collect()
+    }
+}
+
+impl Running {
+    /// Take in the sample of `time`.
+    pub fn add(&mut self, time: f64, now: &Moments) {
+        if let Some((before, last)) = &self.last {
+            let half = 0.5 * (time - before);
+            let empty = || {
+                let parts = last.0.iter().map(|part| Average { weight: 0.0, ..part.clone() });
+                Moments(parts.collect())
+            };
+            let averages = self.averages.get_or_insert_with(empty);
+            for sample in [last, now] {
+                for (average, part) in averages.0.iter_mut().zip(&sample.0) {
+                    average.merge(part, half);
+                }
+            }
+            self.duration += time - before;
+        }
+        self.last = Some((time, now.clone()));
+    }
+
+    /// The time that the averages are over.
+    pub fn duration(&self) -> f64 {
+        self.duration
+    }
+
+    /// The averages, in the order of [`FLOW`] or [`SCALAR`]: what the first sample says until there are two; `None` before
+    /// there is one.
+    pub fn values(&self) -> Option<Vec<f64>> {
+        let averages = self.averages.as_ref().filter(|_| self.duration > 0.0);
+        averages.or(self.last.as_ref().map(|(_, last)| last)).map(Moments::values)
+    }
+}
+
+/// The moments of one instant. Collective.
+pub fn moments(comm: &dyn Communicator, grid: &Grid, sample: &Sample) -> Moments {
+    match sample {
+        Sample::Scalar(phi) => {
+            Moments(vec![Average::over_box(comm, grid, &[phi], None, &[[0, 0]])])
+        }
+        Sample::Flow(flow) => {
+            let [u, v, w] = flow.velocity.each_ref().map(Vec::as_slice);
+            let all = [&flow.density[..], &flow.pressure, &flow.temperature, u, v, w];
+            let density = Some(&flow.density[..]);
+            Moments(vec![
+                Average::over_box(comm, grid, &all, None, &OF_ALL),
+                Average::over_box(comm, grid, &[u, v, w], density, &OF_VELOCITY),
+            ])
+        }
+    }
+}

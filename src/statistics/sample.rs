@@ -1,0 +1,46 @@
+//! What statistics are taken of.
+
+/// The fields of one instant at the points of a rank's block, i fastest.
+#[derive(Clone, Debug)]
+pub enum Sample {
+    /// Of a flow.
+    Flow(Box<Flow>),
+    /// Of an advected scalar: φ.
+    Scalar(Vec<f64>),
+}
+
+/// The fields of a flow.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// ρ.
+    pub density: Vec<f64>,
+    /// u, v, w.
+    pub velocity: [Vec<f64>; 3],
+    /// p.
+    pub pressure: Vec<f64>,
+    /// T.
+    pub temperature: Vec<f64>,
+    /// ∂uᵢ/∂xⱼ at 3 i + j, by the operators that the run uses; 0 along an axis with one point.
+    pub gradient: Option<Box<[Vec<f64>; 9]>>,
+    /// ⟨μ⟩/Re over the box; 0 where there is no viscosity.
+    pub viscosity: f64,
+}
+
+/// The two kinds of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// [`Sample::Flow`]
+    Flow,
+    /// [`Sample::Scalar`]
+    Scalar,
+}
+
+impl Sample {
+    /// Which kind it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Flow(_) => Kind::Flow,
+            Self::Scalar(_) => Kind::Scalar,
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Spectra over spherical shells of wavenumbers.
+//!
+//! A mode with m = (mₓ, m_y, m_z) periods in the box has the wavenumbers kₐ = 2π mₐ/Lₐ and lies in shell
+//! s = round(|k|/k₀), k₀ the smallest 2π/Lₐ of the axes along which something varies. A spectrum is the sum over all modes
+//! of a shell, of both signs (one-sided in |k|), not divided by the shell's width k₀: the sum over the shells is the volume
+//! average, to round-off (Parseval). The mean is shell 0 and nothing else is.
+//!
+//! ```text
+//! energy                  Σ ½ |û|²                     sums to ½⟨u·u⟩
+//! energy_dilatational     Σ ½ |k·û|²/k²                 the two parts of the Helmholtz decomposition; the mean flow
+//! energy_solenoidal       Σ ½ |k × û|²/k²               counts as solenoidal
+//! energy_density_weighted Σ ½ |ŵ|², w = √ρ u            sums to ½⟨ρ u·u⟩ (Kida and Orszag 1990)
+//! dissipation             Σ ν (|k × û|² + ⁴⁄₃ |k·û|²)    = 2ν k² E_s + (8/3) ν k² E_d, ν = ⟨μ⟩/Re
+//! density, pressure       Σ |f̂|² without the mean      sums to the variance
+//! scalar                  the same
+//! ```
+//! k in the dissipation is that of every mode, not of its shell; it sums to ⟨τᵢⱼ∂ⱼuᵢ⟩, the `dissipation` of the series, where
+//! μ is uniform. The shortest wave of an even number of points, mₐ = nₐ/2, stands for both signs of kₐ: it lies at
+//! |kₐ| = π/h, and what mixes kₐ with another component, which has either sign, is left out.
+
+use std::f64::consts::TAU;
+
+use num_complex::Complex;
+
+use super::sample::Flow;
+use super::sums::{long_sums, sums};
+use crate::comm::Communicator;
+use crate::fourier::{Fourier, Mode, Modes};
+use crate::grid::Grid;
+
+/// Spectra of a flow, in order.
+pub const FLOW: [&str; 7] = [
+    "energy",
+    "energy_solenoidal",
+    "energy_dilatational",
+    "energy_density_weighted",
+    "dissipation",
+    "density",
+    "pressure",
+];
+
+/// Spectra of a scalar.
+pub const SCALAR: [&str; 1] = ["scalar"];
+
+/// Spectra over the same shells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectra {
+    /// s k₀, from s = 0 on.
+    pub wavenumbers: Vec<f64>,
+    /// Modes in each shell, of both signs.
+    pub modes: Vec<f64>,
+    /// Of every quantity, in the order of [`FLOW`] or [`SCALAR`], one value a shell.
+    pub values: Vec<Vec<f64>>,
+}
+
+/// Those of a flow. Takes 40 bytes a point at most beside it. Collective.
+pub fn flow(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, flow: &Flow) -> Spectra {
+    let shells = Shells::new(grid);
+    let nu = flow.viscosity;
+    let velocity = flow.velocity.each_ref().map(|field| fourier.forward(comm, field.clone()));
+    // Modes, energy, solenoidal, dilatational, dissipation.
+    let mut found = shells.sum(&velocity[0], 5, |at, mode, sums| {
+        let u = velocity.each_ref().map(|modes| modes.values[at]);
+        let k = shells.wavenumber(mode);
+        let [along, across] = helmholtz(k, mode.shortest, u);
+        let half = 0.5 * mode.count;
+        let energy = half * (u[0].norm_sqr() + u[1].norm_sqr() + u[2].norm_sqr());
+        let square = k.iter().map(|k| k * k).sum::<f64>();
+        sums[0] += mode.count;
+        sums[1] += energy;
+        sums[2] += if square > 0.0 { half * across / square } else { energy };
+        sums[3] += if square > 0.0 { half * along / square } else { 0.0 };
+        sums[4] += mode.count * nu * (across + 4.0 / 3.0 * along);
+    });
+    drop(velocity);
+    let mut weighted = vec![vec![0.0; shells.count]];
+    for field in &flow.velocity {
+        let values = field.iter().zip(&flow.density).map(|(u, rho)| rho.sqrt() * u).collect();
+        let modes = fourier.forward(comm, values);
+        let energy = shells.sum(&modes, 1, |at, mode, sums| {
+            sums[0] += 0.5 * mode.count * modes.values[at].norm_sqr();
+        });
+        weighted[0].iter_mut().zip(&energy[0]).for_each(|(sum, energy)| *sum += energy);
+    }
+    found.splice(4..4, weighted);
+    for field in [&flow.density, &flow.pressure] {
+        let [_, variance] = shells.variance(comm, fourier, grid, field);
+        found.push(variance);
+    }
+    shells.over_ranks(comm, found)
+}
+
+/// That of a scalar. Collective.
+pub fn scalar(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, phi: &[f64]) -> Spectra {
+    let shells = Shells::new(grid);
+    let found = shells.variance(comm, fourier, grid, phi);
+    shells.over_ranks(comm, found.into())
+}
+
+/// (|k·û|², |k × û|²). A component of k that has both signs at once has no part in what mixes it with another.
+fn helmholtz(k: [f64; 3], both_signs: [bool; 3], u: [Complex<f64>; 3]) -> [f64; 2] {
+    let (mut along, mut across) = (0.0, 0.0);
+    let mut single = Complex::<f64>::ZERO;
+    for a in 0..3 {
+        if both_signs[a] {
+            along += (k[a] * u[a]).norm_sqr();
+        } else {
+            single += k[a] * u[a];
+        }
+        let b = (a + 1) % 3;
+        across += if both_signs[a] || both_signs[b] {
+            (k[a] * u[b]).norm_sqr() + (k[b] * u[a]).norm_sqr()
+        } else {
+            (k[a] * u[b] - k[b] * u[a]).norm_sqr()
+        };
+    }
+    [along + single.norm_sqr(), across]
+}
+
+/// The shells of a grid.
+struct Shells {
+    /// 2π/L.
+    unit: [f64; 3],
+    /// k₀.
+    smallest: f64,
+    count: usize,
+}
+
+impl Shells {
+    fn new(grid: &Grid) -> Self {
+        let unit = std::array::from_fn(|a| TAU / (grid.points[a] as f64 * grid.spacing[a]));
+        let active = grid.active_axes().map(|axis| unit[axis.index()]);
+        let smallest = active.fold(f64::INFINITY, f64::min);
+        let mut shells = Self { unit, smallest, count: 1 };
+        let corner = grid.points.map(|n| (n / 2) as f64);
+        shells.count += shells.shell(shells.wavenumber_of(corner));
+        shells
+    }
+
+    fn wavenumber(&self, mode: &Mode) -> [f64; 3] {
+        self.wavenumber_of(mode.periods)
+    }
+
+    fn wavenumber_of(&self, periods: [f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|a| self.unit[a] * periods[a])
+    }
+
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a few 10⁵")]
+    fn shell(&self, k: [f64; 3]) -> usize {
+        // Where there is one point k₀ is infinite and k is zero.
+        (k.iter().map(|k| k * k).sum::<f64>().sqrt() / self.smallest).round() as usize
+    }
+
+    /// `width` sums over each shell, of what `add` adds for a coefficient of `modes`.
+    fn sum(
+        &self,
+        modes: &Modes,
+        width: usize,
+        add: impl Fn(usize, &Mode, &mut [f64]) + Sync,
+    ) -> Vec<Vec<f64>> {
+        let found = long_sums(modes.values.len(), width * self.count, |at, sums| {
+            let mode = modes.mode(at);
+            let shell = self.shell(self.wavenumber(&mode));
+            add(at, &mode, &mut sums[shell * width..(shell + 1) * width]);
+        });
+        (0..width).map(|q| found.iter().skip(q).step_by(width).copied().collect()).collect()
+    }
+
+    /// (modes, Σ |f̂|²) of the fluctuations of a field.
+    fn variance(
+        &self,
+        comm: &dyn Communicator,
+        fourier: &Fourier,
+        grid: &Grid,
+        field: &[f64],
+    ) -> [Vec<f64>; 2] {
+        let mut mean = sums(field.len(), 1, |at, sums| sums[0] += field[at]);
+        comm.sum(&mut mean);
+        // A large mean would leave its round-off in every mode.
+        let mean = mean[0] * grid.per_point();
+        let modes = fourier.forward(comm, field.iter().map(|value| value - mean).collect());
+        let mut found = self.sum(&modes, 2, |at, mode, sums| {
+            sums[0] += mode.count;
+            sums[1] += mode.count * modes.values[at].norm_sqr();
+        });
+        found[1][0] = 0.0;
+        std::array::from_fn(|q| std::mem::take(&mut found[q]))
+    }
+
+    /// The sums of all ranks: of modes, and of every quantity.
+    fn over_ranks(&self, comm: &dyn Communicator, found: Vec<Vec<f64>>) -> Spectra {
+        let mut all = found.concat();
+        comm.sum(&mut all);
+        let mut columns = all.chunks(self.count).map(<[f64]>::to_vec);
+        let modes = columns.next().unwrap_or_default();
+        let wavenumbers = (0..self.count).map(|shell| shell as f64 * self.smallest).collect();
+        Spectra { wavenumbers, modes, values: columns.collect() }
+    }
+}

@@ -1,0 +1,39 @@
+//! Sums in a fixed order, whatever threads there are.
+
+use rayon::prelude::*;
+
+/// Items that are added up one after another; the sums of such parts are added then, which also keeps round-off small.
+const TOGETHER: usize = 4096;
+
+/// The sum of `count` contributions of `width` numbers: `add(at, sums)` adds that of number `at`.
+pub(super) fn sums(count: usize, width: usize, add: impl Fn(usize, &mut [f64]) + Sync) -> Vec<f64> {
+    sums_of_parts(count, TOGETHER, width, add)
+}
+
+/// The same where numbers are many: by few parts, each of which has sums of its own.
+pub(super) fn long_sums(
+    count: usize,
+    width: usize,
+    add: impl Fn(usize, &mut [f64]) + Sync,
+) -> Vec<f64> {
+    sums_of_parts(count, count.div_ceil(64).max(TOGETHER), width, add)
+}
+
+fn sums_of_parts(
+    count: usize,
+    together: usize,
+    width: usize,
+    add: impl Fn(usize, &mut [f64]) + Sync,
+) -> Vec<f64> {
+    let part = |part: usize| {
+        let mut sums = vec![0.0; width];
+        (part * together..count.min((part + 1) * together)).for_each(|at| add(at, &mut sums));
+        sums
+    };
+    let parts: Vec<Vec<f64>> = (0..count.div_ceil(together)).into_par_iter().map(part).collect();
+    let mut total = vec![0.0; width];
+    for part in parts {
+        total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
+    }
+    total
+}

@@ -1,0 +1,76 @@
+//! The end of the wall time that a run has.
+
+use std::env;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::config::WallLimit;
+use crate::error::{Error, Result};
+
+/// Bytes a second that a checkpoint is written with, as long as none was.
+const SLOW_DISK: f64 = 50e6;
+
+/// Knows when a run has to stop so that its checkpoint is written in time.
+#[derive(Debug)]
+pub(super) struct Deadline {
+    end: Option<Instant>,
+    slowest_step: f64,
+    slowest_checkpoint: Option<f64>,
+    /// What a checkpoint may take before one was written.
+    guess: f64,
+}
+
+impl Deadline {
+    /// For a run that began at `start`, and a state of `bytes` bytes.
+    ///
+    /// # Errors
+    /// Where the batch system is to be asked and says nothing.
+    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(super) fn new(limit: Option<WallLimit>, start: Instant, bytes: usize) -> Result<Self> {
+        let end = match limit {
+            None => None,
+            Some(WallLimit::Seconds(seconds)) => after(start, seconds),
+            Some(WallLimit::Auto) => after(Instant::now(), batch_seconds()?),
+        };
+        let guess = bytes as f64 / SLOW_DISK;
+        Ok(Self { end, slowest_step: 0.0, slowest_checkpoint: None, guess })
+    }
+
+    /// A step with all that was written behind it took so long.
+    pub(super) fn stepped(&mut self, seconds: f64) {
+        self.slowest_step = self.slowest_step.max(seconds);
+    }
+
+    /// A checkpoint took so long.
+    pub(super) fn saved(&mut self, seconds: f64) {
+        self.slowest_checkpoint =
+            Some(self.slowest_checkpoint.map_or(seconds, |slowest| slowest.max(seconds)));
+    }
+
+    /// Whether one more step would leave no time for the last outputs and a checkpoint, should they take twice as long as ever.
+    pub(super) fn is_near(&self) -> bool {
+        let checkpoint = self.slowest_checkpoint.unwrap_or(self.guess);
+        let reserve = 3.0 * self.slowest_step + 2.0 * checkpoint;
+        let left = |end: Instant| end.saturating_duration_since(Instant::now()).as_secs_f64();
+        self.end.is_some_and(|end| left(end) <= reserve)
+    }
+}
+
+/// `None` is farther than clocks go.
+fn after(start: Instant, seconds: f64) -> Option<Instant> {
+    start.checked_add(Duration::try_from_secs_f64(seconds).ok()?)
+}
+
+/// Seconds that the batch system leaves this job.
+fn batch_seconds() -> Result<f64> {
+    let number = |name: &str| env::var(name).ok()?.trim().parse::<f64>().ok();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64());
+    // Slurm gives the end as seconds since 1970; PBS the length of the job, which is about to begin.
+    let left = number("SLURM_JOB_END_TIME").map(|end| end - now).or(number("PBS_WALLTIME"));
+    left.map(|left| left.max(0.0)).ok_or_else(|| {
+        Error::Config(vec![
+            "error: time.wall_limit = \"auto\", and no batch system says when this job ends".into(),
+            "       neither SLURM_JOB_END_TIME nor PBS_WALLTIME is set; give the time, as in \"11h50m\"".into(),
+            "1 error; nothing was run".into(),
+        ])
+    })
+}

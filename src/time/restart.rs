@@ -1,0 +1,310 @@
+//! Going on from a checkpoint: which one, with what configuration, and whether that is the same flow.
+
+use std::path::{Path, PathBuf};
+
+use super::course::{Origin, is_over};
+use crate::comm::{Communicator, Solo, agree};
+use crate::config::{self, Config};
+use crate::error::{Error, Result};
+use crate::io::checkpoint::{self, Checkpoint, Head};
+use crate::io::progress::tell;
+use crate::io::{RunDirectory, Summary};
+
+/// What a user asks of a restart.
+#[derive(Clone, Debug, Default)]
+pub struct Wish {
+    /// The `key.path=value` of each `--set`.
+    pub set: Vec<String>,
+    /// The step to go on from; `None` is that of the newest sound checkpoint.
+    pub from: Option<u64>,
+    /// Whether case, gas and box may be others than those of the checkpoint.
+    pub allow_physics_change: bool,
+}
+
+/// What is to be done for it.
+#[derive(Debug)]
+pub enum Restart {
+    /// Nothing: a sentence that says so.
+    Finished(String),
+    /// Run this from there.
+    Run(Box<(Config, Origin)>),
+}
+
+/// Find out what it takes to go on with the run in `directory`. Collective.
+///
+/// # Errors
+/// On all ranks: where there is no run, no sound checkpoint of the step that is asked for, or another flow is asked for. Nothing is
+/// changed then but for remains of checkpoints that were never finished.
+pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result<Restart> {
+    let first = comm.rank() == 0;
+    let checkpoints = RunDirectory::checkpoints(directory);
+    let look = || {
+        if !RunDirectory::holds_run(directory) {
+            let directory = directory.display();
+            return Err(refusal(
+                format!("{directory} holds no run"),
+                "`kolmo restart` takes the directory of a run, which has a log.jsonl in it",
+            ));
+        }
+        if wish.set.iter().any(|set| set.trim_start().starts_with("output.directory")) {
+            return Err(refusal(
+                "a restart goes on in the directory of its run: output.directory cannot be set"
+                    .into(),
+                "in another: a run with case.name = \"from-checkpoint\"",
+            ));
+        }
+        let _alone = RunDirectory::lock(directory)?;
+        checkpoint::tidy(&checkpoints)
+    };
+    agree(comm, if first { look() } else { Ok(()) })?;
+    let found = chosen(comm, directory, wish.from)?;
+    let mut config = agree(comm, configuration(directory, &wish.set, found.as_ref()))?;
+    config.output.directory = directory.to_path_buf();
+    if wish.from.is_none()
+        && let Some(sentence) = agree(comm, finished(directory, &config, found.as_ref()))?
+    {
+        return Ok(Restart::Finished(sentence));
+    }
+    let Some(found) = found else {
+        let again = || {
+            let done = Summary::read(&directory.join("summary.json"));
+            if !done.is_ok_and(|summary| summary.finished) {
+                return Ok(());
+            }
+            Err(refusal(
+                format!("{} is finished, and has no checkpoint to go on from", directory.display()),
+                &format!(
+                    "from the beginning: kolmo run {} --overwrite",
+                    directory.join("config.toml").display()
+                ),
+            ))
+        };
+        agree(comm, again())?;
+        if first {
+            tell("there is no checkpoint: the run begins again");
+        }
+        let origin = origin(comm, &config, true)?;
+        return Ok(Restart::Run(Box::new((config, origin))));
+    };
+    let compared = compare(&found.head, &config, wish.allow_physics_change);
+    let changes = agree(comm, compared)?;
+    if first {
+        let Head { step, time, .. } = found.head;
+        tell(&format!("goes on from step {step}, t = {time}"));
+        changes.iter().for_each(|change| tell(change));
+    }
+    Ok(Restart::Run(Box::new((config, Origin::Own(found)))))
+}
+
+/// Give checkpoints that are newer than that of `step` names by which no run goes on from them: whoever goes on later must not find
+/// what the run that goes on from there has not computed.
+pub(super) fn set_newer_aside(directory: &Path, step: u64) -> Result<()> {
+    let checkpoints = RunDirectory::checkpoints(directory);
+    let newer = checkpoint::steps(&checkpoints).into_iter().take_while(|newer| *newer > step);
+    for step in newer {
+        let sound = Checkpoint::open(&Solo, &checkpoint::path(&checkpoints, step)).is_ok();
+        let why = if sound { "left" } else { "damaged" };
+        let path = checkpoint::set_aside(&checkpoints, step, why)?;
+        tell(&format!("the checkpoint of step {step} is now {}", path.display()));
+    }
+    Ok(())
+}
+
+/// What `config` begins from: the initial state of its case, or a checkpoint. Collective.
+///
+/// # Errors
+/// On all ranks, where the checkpoint is not sound, or one of another flow and that is not allowed.
+pub fn origin(
+    comm: &dyn Communicator,
+    config: &Config,
+    allow_physics_change: bool,
+) -> Result<Origin> {
+    let Some(path) = &config.origin else { return Ok(Origin::Case) };
+    let found = if path.join("zarr.json").exists() {
+        Checkpoint::open(comm, path)?
+    } else {
+        let (found, damaged) = Checkpoint::newest(comm, &RunDirectory::checkpoints(path));
+        tell_of(comm, &damaged);
+        agree(comm, found.ok_or_else(|| no_checkpoint(path)))?
+    };
+    let changes = agree(comm, compare(&found.head, config, allow_physics_change))?;
+    let sensible = || {
+        let Head { step, time, .. } = found.head;
+        let (own, output) = (found.path().canonicalize(), config.output.directory.canonicalize());
+        if let (Ok(own), Ok(output)) = (own, output)
+            && own.starts_with(&output)
+        {
+            return Err(refusal(
+                format!("{} would be replaced by the run that starts from it", path.display()),
+                "choose another directory with `--out`",
+            ));
+        }
+        if is_over(config, step, time) {
+            return Err(refusal(
+                format!(
+                    "the checkpoint is at step {step}, t = {time}, where this run is to be over"
+                ),
+                "choose a later time.end or time.max_steps; steps count from the start of the first run",
+            ));
+        }
+        Ok(())
+    };
+    agree(comm, sensible())?;
+    if comm.rank() == 0 {
+        let Head { step, time, .. } = found.head;
+        tell(&format!("starts from step {step}, t = {time} of {}", path.display()));
+        changes.iter().for_each(|change| tell(change));
+    }
+    Ok(Origin::Other(found))
+}
+
+/// The resolved input that the checkpoint at `path` carries, or the newest one of the run there.
+///
+/// # Errors
+/// Where there is none that can be read.
+pub fn base(path: &Path) -> Result<String> {
+    if path.join("zarr.json").exists() {
+        return Ok(Head::read(path)?.config);
+    }
+    let checkpoints = RunDirectory::checkpoints(path);
+    let steps = checkpoint::steps(&checkpoints);
+    let heads = steps.iter().map(|step| Head::read(&checkpoint::path(&checkpoints, *step)));
+    // One that is damaged is told of when it is opened.
+    heads.flatten().next().map(|head| head.config).ok_or_else(|| no_checkpoint(path))
+}
+
+fn no_checkpoint(path: &Path) -> Error {
+    let what = "no checkpoint, and no run that has a sound one".to_string();
+    Error::Format { path: path.to_path_buf(), what }
+}
+
+fn refusal(found: String, advice: &str) -> Error {
+    Error::Config(vec![format!("error: {found}"), format!("       {advice}")])
+}
+
+fn tell_of(comm: &dyn Communicator, damaged: &[Error]) {
+    if comm.rank() == 0 {
+        damaged.iter().for_each(|why| tell(&format!("warning: not used: {why}")));
+    }
+}
+
+/// The checkpoint of the step `from`, or the newest sound one. Collective.
+fn chosen(
+    comm: &dyn Communicator,
+    directory: &Path,
+    from: Option<u64>,
+) -> Result<Option<Checkpoint>> {
+    let checkpoints = RunDirectory::checkpoints(directory);
+    let steps = checkpoint::steps(&checkpoints);
+    let Some(from) = from else {
+        let (found, damaged) = Checkpoint::newest(comm, &checkpoints);
+        tell_of(comm, &damaged);
+        if found.is_none() && !damaged.is_empty() {
+            let input = directory.join("config.toml");
+            return agree(
+                comm,
+                Err(refusal(
+                    format!("{} has no checkpoint that is sound", directory.display()),
+                    &format!("from the beginning: kolmo run {} --overwrite", input.display()),
+                )),
+            );
+        }
+        return Ok(found);
+    };
+    if !steps.contains(&from) {
+        let steps: Vec<String> = steps.iter().rev().map(u64::to_string).collect();
+        let have = if steps.is_empty() { "none".into() } else { steps.join(", ") };
+        return agree(
+            comm,
+            Err(refusal(
+                format!("{} has no checkpoint of step {from}", directory.display()),
+                &format!("it has those of steps: {have}"),
+            )),
+        );
+    }
+    Checkpoint::open(comm, &checkpoint::path(&checkpoints, from)).map(Some)
+}
+
+/// What is to be run: `config.toml` of the run, which says what was asked for last, else what the checkpoint carries.
+fn configuration(directory: &Path, set: &[String], found: Option<&Checkpoint>) -> Result<Config> {
+    let input: PathBuf = directory.join("config.toml");
+    let Some(found) = found else { return config::load_on(&input, set, &base) };
+    let own = |_: &Path| Ok(found.head.config.clone());
+    if input.exists() {
+        return config::load_on(&input, set, &own);
+    }
+    config::parse(&found.head.config, "the input in the checkpoint", set)
+}
+
+/// A sentence where the run has nothing left to do.
+fn finished(
+    directory: &Path,
+    config: &Config,
+    found: Option<&Checkpoint>,
+) -> Result<Option<String>> {
+    let Ok(summary) = Summary::read(&directory.join("summary.json")) else { return Ok(None) };
+    // The last thing that a run writes.
+    let closed = directory.join("report.html").exists();
+    if !(summary.finished && closed && is_over(config, summary.steps, summary.end_time)) {
+        return Ok(None);
+    }
+    let (steps, time, directory) = (summary.steps, summary.end_time, directory.display());
+    let mut sentence = format!("{directory} is finished: step {steps}, t = {time}");
+    if found.is_some() {
+        let further = match config.time.end {
+            Some(end) => format!("--set time.end={}", 2.0 * end),
+            None => format!("--set time.max_steps={}", 2 * steps),
+        };
+        sentence += &format!("\nto go further: kolmo restart {directory} {further}");
+    }
+    Ok(Some(sentence))
+}
+
+/// What a run of `config` does otherwise than the one that wrote `head`: sentences for what the user should know.
+///
+/// # Errors
+/// Where the flow is another, and that is not allowed.
+fn compare(head: &Head, config: &Config, allow_physics_change: bool) -> Result<Vec<String>> {
+    let tables = |text: &str| text.parse::<toml::Table>().unwrap_or_default();
+    let (was, is) =
+        (tables(&head.config), tables(&Config { origin: None, ..config.clone() }.to_toml()));
+    let mut told = Vec::new();
+    let mut physics = Vec::new();
+    for section in ["case", "gas", "grid", "scheme", "compute"] {
+        let keys = |tables: &toml::Table| -> toml::Table {
+            tables.get(section).and_then(|table| table.as_table()).cloned().unwrap_or_default()
+        };
+        let (was, is) = (keys(&was), keys(&is));
+        let all: std::collections::BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+        for key in all.into_iter().filter(|key| was.get(*key) != is.get(*key)) {
+            let shown = |value: Option<&toml::Value>| {
+                value.map_or("that of the case".to_string(), toml::Value::to_string)
+            };
+            let (before, now) = (shown(was.get(key)), shown(is.get(key)));
+            let change = format!("{section}.{key} = {now}; the checkpoint has {before}");
+            match (section, key.as_str()) {
+                ("case" | "gas", _) | ("grid", "length") => physics.push(change),
+                // Nothing varies along such an axis any more, or did before.
+                ("grid", _)
+                    if (0..3).any(|a| (head.points[a] == 1) != (config.grid.points[a] == 1)) =>
+                {
+                    physics.push(change);
+                }
+                ("grid", _) => told.push(format!("note: {change}: the fields are interpolated")),
+                ("scheme", _) => told.push(format!("note: {change}")),
+                ("compute", "precision") => {
+                    told.push(format!("note: {change}: the fields are converted"));
+                }
+                _ => {}
+            }
+        }
+    }
+    if physics.is_empty() || allow_physics_change {
+        told.extend(physics.into_iter().map(|change| format!("warning: {change}")));
+        return Ok(told);
+    }
+    let mut lines: Vec<String> =
+        physics.into_iter().map(|change| format!("error: {change}")).collect();
+    lines.push("       to go on with another flow all the same: --allow-physics-change".into());
+    Err(Error::Config(lines))
+}

@@ -1,0 +1,111 @@
+//! A simulation saved, and gone on with.
+
+use std::path::Path;
+
+use super::Simulation;
+use crate::backend::Backend;
+use crate::comm::agree;
+use crate::config::Config;
+use crate::engine::Number;
+use crate::error::{Error, Result};
+use crate::fourier::resample;
+use crate::grid::Decomposition;
+use crate::io::checkpoint::{Checkpoint, Course, Head, Manner, Writing};
+use crate::physics::Moment;
+
+impl<B: Backend> Simulation<B> {
+    /// Write U and all that it takes to go on to `path`; `decomposition` is how the grid is cut. Returns the bytes of the
+    /// checkpoint. Collective.
+    ///
+    /// # Errors
+    /// On all ranks where one cannot write; what was there before is still there then.
+    pub fn save(&self, decomposition: &Decomposition, path: &Path, config: &Config) -> Result<u64> {
+        let writing =
+            self.begin_to_save(decomposition, path, config, Course::default(), Manner::default())?;
+        writing.finish(self.backend.comm())
+    }
+
+    /// Begin to write what [`Simulation::save`] writes, and how far the outputs are. Collective.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn begin_to_save(
+        &self,
+        decomposition: &Decomposition,
+        path: &Path,
+        config: &Config,
+        course: Course,
+        manner: Manner,
+    ) -> Result<Writing> {
+        let head = Head {
+            version: env!("CARGO_PKG_VERSION").into(),
+            step: self.moment.step,
+            time: self.moment.time,
+            last_dt: self.last_dt,
+            unfiltered: self.unfiltered,
+            filter_rate: self.filter_rate,
+            points: self.grid.points,
+            fields: self.system.names().iter().map(|name| (*name).into()).collect(),
+            references: self.system.reference(),
+            // What it was started from need not be there for what is started from this.
+            config: Config { origin: None, ..config.clone() }.to_toml(),
+            course,
+        };
+        let comm = self.backend.comm();
+        let values = self.state.iter().map(|field| self.backend.values(field));
+        let values = agree(comm, values.collect::<Result<Vec<_>>>())?;
+        let values: Vec<&[B::Real]> = values.iter().map(|values| &**values).collect();
+        Writing::begin(comm, decomposition, path, head, &values, manner)
+    }
+
+    /// What was saved, on a backend that is open already, with any ranks, cut by `decomposition` in any way. From here on every
+    /// step is that of the simulation that was saved, to the bit where backend, ranks and precision are the same. Where the grid
+    /// has other points the fields are interpolated by their Fourier series, which keeps their means. Collective.
+    ///
+    /// # Errors
+    /// On all ranks, where the checkpoint is one of other fields than those of `config`, or cannot be read.
+    pub fn resume(
+        backend: B,
+        decomposition: &Decomposition,
+        config: &Config,
+        saved: &Checkpoint,
+    ) -> Result<Self> {
+        let mut resumed = Self::on(backend, config)?;
+        let head = &saved.head;
+        let comm = resumed.backend.comm();
+        let mismatch = |what: String| {
+            agree(
+                comm,
+                Err(Error::Config(vec![
+                    format!("error: {what}"),
+                    "1 error; nothing was run".into(),
+                ])),
+            )
+        };
+        if head.fields != resumed.system.names() {
+            let found = head.fields.join(", ");
+            mismatch(format!(
+                "the checkpoint has the fields {found}, which are not those of this case"
+            ))?;
+        }
+        let block = decomposition.block(comm.rank(), head.points);
+        let points = resumed.grid.points;
+        let references = resumed.system.reference();
+        let fields = if head.points == points {
+            agree(comm, saved.fields::<B::Real>(block, &references))?
+        } else {
+            let fields = agree(comm, saved.fields::<f64>(block, &references))?;
+            let on_grid = |values| resample(comm, *decomposition, head.points, points, values);
+            let rounded = |values: Vec<f64>| values.into_iter().map(B::Real::of).collect();
+            fields.into_iter().map(on_grid).map(rounded).collect()
+        };
+        let fields = fields.into_iter().map(|values| resumed.backend.field(values));
+        resumed.state = agree(comm, fields.collect::<Result<_>>())?;
+        resumed.moment = Moment { step: head.step, time: head.time };
+        resumed.last_dt = head.last_dt;
+        resumed.unfiltered = head.unfiltered;
+        resumed.filter_rate = head.filter_rate;
+        resumed.rate = Some(resumed.system.inspect(&resumed.state, resumed.moment)?);
+        Ok(resumed)
+    }
+}

@@ -1,0 +1,169 @@
+//! `kolmo compare`: its numbers are those of the series, and what cannot be compared is told.
+
+use super::*;
+
+/// A run of [`SMALL`] to t = 0.3 with steps of 0.03, every one of them in the series.
+fn run(directory: &Path, name: &str, further: &[&str]) {
+    let set = [
+        "--set",
+        "time={ end = 0.3, dt = 0.03 }",
+        "--set",
+        "output.series={ every_steps = 1 }",
+        "--set",
+        "output.fields=none",
+        "--out",
+        name,
+    ];
+    let further: Vec<&str> = further.iter().flat_map(|set| ["--set", set]).collect();
+    done(directory, small(&[&set[..], &further].concat()));
+}
+
+fn compared(directory: &Path, arguments: &[&str]) -> serde_json::Value {
+    let arguments = [&["compare", "--json"], arguments].concat();
+    serde_json::from_str(&done(directory, arguments).out).unwrap()
+}
+
+fn series(directory: &Path, name: &str) -> Series {
+    Series::read(&directory.join(name).join("series.csv")).unwrap()
+}
+
+#[test]
+fn the_table_and_the_json_hold_the_numbers_of_the_series() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), "a", &[]);
+    run(dir.path(), "b", &["case.reynolds=50", "time={ end = 0.27, dt = 0.03 }"]);
+    let found = compared(dir.path(), &["a", "b"]);
+    let [a, b] = ["a", "b"].map(|name| series(dir.path(), name));
+    assert_eq!((a.rows(), b.rows()), (11, 10));
+    assert_eq!(found["common_time"], 0.27);
+    for (row, own) in found["rows"].as_array().unwrap().iter().zip([&a, &b]) {
+        let largest = |column: &str| {
+            // Both have taken the same steps.
+            let pairs = a.column(column).unwrap().iter().zip(own.column(column).unwrap()).take(10);
+            pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+        };
+        let number = |key: &str| row[key].as_f64().unwrap();
+        assert!(
+            (number("kinetic_energy") - own.column("kinetic_energy").unwrap()[9]).abs() < 1e-15
+        );
+        for (key, column) in [
+            ("kinetic_energy_difference", "kinetic_energy"),
+            ("dissipation_difference", "dissipation"),
+        ] {
+            assert!(
+                (number(key) - largest(column)).abs() < 1e-9 * largest(column).max(1e-9),
+                "{key}"
+            );
+        }
+        let dissipation = own.column("dissipation").unwrap();
+        assert_eq!(number("peak_dissipation"), dissipation.iter().copied().fold(0.0, f64::max));
+    }
+    let [first, second] = [&found["rows"][0], &found["rows"][1]];
+    assert_eq!(first["kinetic_energy_difference"], 0.0);
+    assert!(second["kinetic_energy_difference"].as_f64().unwrap() > 1e-3);
+    assert_eq!(second["points"], serde_json::json!([16, 16, 16]));
+    assert_eq!(second["scheme"], "compact6");
+    assert_eq!(
+        found["notes"][0],
+        "b is another flow (taylor-green, Re = 50, Ma = 0.1) than a (taylor-green, Re = 200, Ma = 0.1)"
+    );
+    let outcome = done(dir.path(), ["compare", "a", "b"]);
+    let lines: Vec<&str> = outcome.out.lines().collect();
+    assert!(lines[0].contains("energy at t = 0.27") && lines[0].ends_with("verdict"));
+    let energy = format!("{:.6}", second["kinetic_energy"].as_f64().unwrap());
+    assert!(lines[2].starts_with("b ") && lines[2].contains(energy.trim_end_matches('0')));
+    assert!(lines[3].starts_with("note: b is another flow"));
+    assert_eq!(lines[4], "compare.html");
+}
+
+#[test]
+fn the_page_needs_nothing_else_and_its_pictures_lie_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), "a", &[]);
+    run(dir.path(), "b", &["scheme.derivative=compact4"]);
+    run(dir.path(), "c", &["grid.points=[12, 12, 12]"]);
+    super::statistics::write_spectra(&dir.path().join("a"), &[0.0, 0.1, 0.2]);
+    super::statistics::write_spectra(&dir.path().join("b"), &[0.0, 0.12, 0.3]);
+    let found = compared(dir.path(), &["a", "b", "c", "--out", "out/three.html"]);
+    let pictures = ["kinetic_energy", "dissipation", "enstrophy", "spectra"];
+    let expected = pictures.map(|name| format!("out/three-{name}.svg"));
+    assert_eq!(found["pictures"], serde_json::json!(expected));
+    assert_eq!(found["notes"], serde_json::json!(["c has no spectra"]));
+    let page = read(dir.path().join("out/three.html"));
+    assert!(page.trim_end().ends_with("</html>") && page.matches("<svg").count() == 4);
+    assert!(!page.contains("<script") && !page.contains("src=") && !page.contains("href="));
+    for picture in &expected {
+        assert!(page.contains(read(dir.path().join(picture)).lines().nth(1).unwrap()), "{picture}");
+    }
+    // The last time that all runs with spectra have, and the time asked for.
+    let spectra = read(dir.path().join("out/three-spectra.svg"));
+    assert!(spectra.contains("a, t = 0.20") && spectra.contains("b, t = 0.12"), "nearest to 0.2");
+    compared(dir.path(), &["a", "b", "--time", "0"]);
+    let spectra = read(dir.path().join("compare-spectra.svg"));
+    assert!(spectra.contains("a, t = 0.00") && spectra.contains("b, t = 0.00"));
+}
+
+#[test]
+fn runs_of_a_scalar_have_variance_and_errors() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, points) in [("coarse", "[16, 16, 1]"), ("fine", "[24, 24, 1]")] {
+        let points = format!("grid.points={points}");
+        let arguments = ["run", "scalar-advection", "--set", &points, "--out", name];
+        done(dir.path(), arguments);
+    }
+    let found = compared(dir.path(), &["fine", "coarse"]);
+    let coarse = series(dir.path(), "coarse");
+    let row = &found["rows"][1];
+    assert_eq!(row["error_max"].as_f64(), coarse.column("error_max").unwrap().last().copied());
+    assert_eq!(
+        row["scalar_variance"].as_f64(),
+        coarse.column("scalar_variance").unwrap().last().copied()
+    );
+    assert!(row["kinetic_energy"].is_null());
+    let names = ["scalar_variance", "error_l2", "error_max"];
+    assert_eq!(
+        found["pictures"],
+        serde_json::json!(names.map(|name| format!("compare-{name}.svg")))
+    );
+    let table = done(dir.path(), ["compare", "coarse"]).out;
+    assert!(table.contains("error rms") && !table.contains("energy"), "{table}");
+}
+
+#[test]
+fn what_cannot_be_compared_is_a_sentence() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), "a", &[]);
+    fs::create_dir(dir.path().join("empty")).unwrap();
+    let refused = |arguments: &[&str], code: i32, what: &str| {
+        let outcome = kolmo(dir.path(), [&["compare"], arguments].concat());
+        assert_eq!(outcome.code, Some(code), "{arguments:?}: {}", outcome.err);
+        assert!(outcome.err.contains(what), "{arguments:?}: {}", outcome.err);
+        assert!(!dir.path().join("compare.html").exists());
+    };
+    refused(&[], 2, "<RUN_DIR>");
+    refused(&["a", "nowhere"], 2, "error: there is no directory nowhere\n");
+    refused(
+        &["empty", "nowhere"],
+        2,
+        "error: empty has no series.csv: it holds no run\nerror: there is",
+    );
+    refused(&["a/config.toml"], 2, "error: a/config.toml is a file, not the directory of a run");
+    refused(&["a", "--out", "picture.png"], 2, "error: --out picture.png does not end in .html");
+    refused(&["a"; 8], 2, "error: 8 runs are more than a picture can tell apart");
+    let file = dir.path().join("a/series.csv");
+    let text = read(&file);
+    let header = text.lines().next().unwrap().to_string() + "\n";
+    fs::write(&file, &header).unwrap();
+    refused(&["a"], 1, "error: a/series.csv: there are no rows");
+    fs::write(&file, text.replace("\n0,", "\n0,x")).unwrap();
+    refused(&["a"], 1, "error: a/series.csv: line 2: ");
+    fs::write(&file, "").unwrap();
+    refused(&["a"], 1, "error: a/series.csv: the file is empty");
+    fs::write(&file, text).unwrap();
+    let summary = dir.path().join("a/summary.json");
+    let text = read(&summary);
+    fs::write(&summary, &text[..40]).unwrap();
+    refused(&["a"], 1, "error: a/summary.json: ");
+    fs::remove_file(&summary).unwrap();
+    refused(&["a"], 2, "error: a has no summary.json: the run goes on still, or was killed");
+}

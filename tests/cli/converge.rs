@@ -1,0 +1,180 @@
+//! `kolmo converge`: the orders that it finds are those of the schemes, and its files hold what it says.
+
+use std::ops::Range;
+
+use super::*;
+
+fn study(directory: &Path, arguments: &[&str]) -> serde_json::Value {
+    let arguments =
+        [&["converge", "--json", "--overwrite", "--backend", "cpu"], arguments].concat();
+    serde_json::from_str(&done(directory, arguments).out).unwrap()
+}
+
+fn assert_orders(study: &serde_json::Value, key: &str, range: Range<f64>) {
+    let rows = study["rows"].as_array().unwrap();
+    let orders: Vec<f64> = rows.iter().filter_map(|row| row[key].as_f64()).collect();
+    assert!(!orders.is_empty() && orders.iter().all(|order| range.contains(order)), "{orders:?}");
+}
+
+#[test]
+fn a_wave_converges_at_the_order_of_the_scheme_where_the_step_is_small() {
+    let dir = tempfile::tempdir().unwrap();
+    let smooth = ["time={ end = 1.0, dt = 1e-3 }", "grid.points=[16, 1, 1]"];
+    // The sound wave is exact to first order: its amplitude squared, and round-off, are the least that can be seen.
+    let sound = ["time={ end = 1.0, dt = 2e-3 }", "case.amplitude=3e-8", "case.wavenumber=2"];
+    for (case, points, set, schemes) in [
+        (
+            "entropy-wave",
+            "32,12,16",
+            &smooth[..],
+            &[("compact4", 4.0), ("compact6", 6.0), ("explicit2", 2.0)][..],
+        ),
+        ("acoustic-wave", "36,20,28", &sound[..], &[("compact4", 4.0), ("compact6", 6.0)][..]),
+    ] {
+        for (scheme, order) in schemes {
+            let scheme = format!("scheme.derivative={scheme}");
+            let set = set.iter().copied().chain([&*scheme]).flat_map(|set| ["--set", set]);
+            let arguments: Vec<&str> = [case, "--points", points].into_iter().chain(set).collect();
+            let found = study(dir.path(), &arguments);
+            assert_eq!(found["formal_order"].as_f64(), Some(*order));
+            let points: Vec<u64> = found["rows"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|row| row["points"].as_u64().unwrap())
+                .collect();
+            assert!(
+                points.is_sorted()
+                    && found["rows"][0]["grid"] == serde_json::json!([points[0], 1, 1])
+            );
+            for norm in ["order_l2", "order_max"] {
+                assert_orders(&found, norm, order - 0.25..order + 0.25);
+            }
+            assert_eq!(found["notes"], serde_json::json!([]));
+        }
+    }
+}
+
+#[test]
+fn the_step_falls_with_the_grid_so_that_its_error_does_not_hide_the_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let wave = ["entropy-wave", "--points", "16,32,64", "--set", "grid.points=[16, 1, 1]"];
+    let matched = study(dir.path(), &wave);
+    assert_orders(&matched, "order_l2", 5.7..6.3);
+    assert!(
+        matched["step"].as_str().unwrap().contains("less by (n0/n)^0.50"),
+        "{}",
+        matched["step"]
+    );
+    // At the same cfl on every grid the integrator, which is of fourth order, has the last word, and that is told.
+    let kept = study(dir.path(), &[&wave[..], &["--keep-cfl"]].concat());
+    assert_orders(&kept, "order_l2", 3.9..4.3);
+    let note = kept["notes"][0].as_str().unwrap();
+    assert!(
+        note.contains("lies below the formal 6") && note.contains("--set 'time={ end = 1, dt = ")
+    );
+    let (first, last) = (&matched["rows"][0], &matched["rows"][2]);
+    assert_eq!(first["steps"], kept["rows"][0]["steps"]);
+    let ratio = last["steps"].as_f64().unwrap() / kept["rows"][2]["steps"].as_f64().unwrap();
+    assert!((ratio - 2.0).abs() < 0.1, "{ratio}");
+}
+
+#[test]
+fn a_case_without_a_solution_is_held_against_the_finest_grid() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = [
+        "grid.points=[16, 16, 1]",
+        "case.reynolds=50",
+        "case.mach=0.5",
+        "time={ end = 0.5, cfl = 0.4 }",
+    ];
+    let set = set.map(|set| ["--set", set]).concat();
+    let found = study(dir.path(), &[&["taylor-green", "--points", "12,24,48"], &set[..]].concat());
+    assert_eq!(
+        found["error"],
+        "of the velocity, against 48² points at the points that the grids share"
+    );
+    assert_orders(&found, "order_l2", 5.6..6.8);
+    assert!(found["rows"][2]["error_l2"].is_null());
+    assert!(dir.path().join("runs/converge-taylor-green/converge.csv").exists());
+    let scalar = [
+        "scalar-advection",
+        "--points",
+        "32,64",
+        "--set",
+        "case.shape=sine",
+        "--backend",
+        "opencl",
+    ];
+    let found = done(dir.path(), [&["converge", "--json"], &scalar[..]].concat()).out;
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["error"], "of the scalar, against the exact solution");
+    assert_orders(&found, "order_l2", 5.5..6.5);
+}
+
+#[test]
+fn table_csv_json_and_page_hold_the_same_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    let wave = ["converge", "acoustic-wave", "--points", "12,24", "--out", "study"];
+    let table = done(dir.path(), wave).out;
+    let found = dir.path().join("study");
+    assert_eq!(names(&found), ["converge.csv", "converge.html", "converge.svg"]);
+    let csv = Series::read(&found.join("converge.csv")).unwrap();
+    assert_eq!(csv.column("points").unwrap(), [12.0, 24.0]);
+    assert_eq!(csv.column("points_y").unwrap(), [1.0, 1.0]);
+    let (l2, order) = (csv.column("error_l2").unwrap(), csv.column("order_l2").unwrap());
+    assert!(order[0].is_nan() && (order[1] - (l2[0] / l2[1]).log2()).abs() < 1e-12);
+    let (page, drawing) = (read(found.join("converge.html")), read(found.join("converge.svg")));
+    assert!(page.contains(drawing.lines().nth(1).unwrap()) && drawing.contains("slope −6"));
+    for (row, line) in
+        table.lines().skip_while(|line| !line.starts_with("points ")).skip(1).take(2).enumerate()
+    {
+        let cells: Vec<&str> =
+            line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+        assert_eq!(cells[3], format!("{:.3e}", l2[row]), "{line}");
+        assert_eq!(cells[5], format!("{:.3e}", csv.column("error_max").unwrap()[row]));
+        assert_eq!(cells[1].parse::<f64>().unwrap(), csv.column("steps").unwrap()[row]);
+        assert!(cells.iter().all(|cell| page.contains(&format!("<td>{cell}</td>"))), "{line}");
+    }
+    let again = kolmo(dir.path(), wave);
+    assert_eq!(again.code, Some(2));
+    assert!(again.err.contains("error: study already holds a table"), "{}", again.err);
+    done(dir.path(), [&wave[..], &["--overwrite"]].concat());
+}
+
+#[test]
+fn what_cannot_be_refined_is_a_sentence_and_nothing_is_run() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("file"), "").unwrap();
+    for (arguments, what) in [
+        (&["acoustic-wave"][..], "--points"),
+        (&["acoustic-wave", "--points", "16"], "error: --points 16 is one grid"),
+        (&["acoustic-wave", "--points", "16,16"], "error: --points 16 is one grid"),
+        (
+            &["acoustic-wave", "--points", "16,ten"],
+            "a number of points is whole and from 2 to 65536",
+        ),
+        (&["acoustic-wave", "--points", "3,16"], "3 points along x; compact6 needs 5"),
+        (
+            &["acoustic-wave", "--points", "16,32", "--set", "time.max_steps=3"],
+            "time.max_steps = 3 would end",
+        ),
+        (
+            &["acoustic-wave", "--points", "16,32", "--set", "time={ max_steps = 3 }"],
+            "there is no time.end",
+        ),
+        (&["acoustic-wave", "--points", "16,32", "--out", "file"], "error: file is a file"),
+        (&["acoustic-wave", "--points", "16,32", "--backend", "abacus"], "abacus"),
+        (&["no-such-case", "--points", "16,32"], "no-such-case"),
+        (
+            &["taylor-green", "--points", "16,24,32"],
+            "against 32 points, which is no whole multiple of 24",
+        ),
+        (&["taylor-green", "--points", "16,32"], "an order needs two more errors"),
+    ] {
+        let outcome = kolmo(dir.path(), [&["converge"], arguments].concat());
+        assert!(matches!(outcome.code, Some(1 | 2)), "{arguments:?}: {}", outcome.err);
+        assert!(outcome.err.contains(what), "{arguments:?}: {}", outcome.err);
+        assert_eq!(names(dir.path()), ["file"], "{arguments:?}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Runs that are killed at any moment, as nodes fail, go on as if nothing had happened.
+
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::restarts::{assert_same, input};
+use super::*;
+
+/// How often a run is killed; half of these while it writes a checkpoint.
+const KILLS: usize = 200;
+
+/// Numbers that look random, the same each time (Marsaglia 2003, xorshift).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % n
+    }
+}
+
+fn start(dir: &Path, arguments: &[&str]) -> Child {
+    let mut command = Command::new(KOLMO);
+    command.args(arguments).current_dir(dir).env("CUDA_VISIBLE_DEVICES", "");
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Whether a checkpoint is being written.
+fn is_writing(run: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(run.join("checkpoints")) else { return false };
+    entries.flatten().any(|entry| entry.path().extension().is_some_and(|end| end == "part"))
+}
+
+#[test]
+fn a_run_killed_at_any_moment_goes_on_to_the_same_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("input.toml"), input(12, 60)).unwrap();
+    done(dir.path(), ["run", "input.toml", "--out", "whole"]);
+    let run = dir.path().join("run");
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let (mut kills, mut inside, mut runs) = (0, 0, 0);
+    while kills < KILLS || runs == 0 {
+        let has_checkpoint = !run_steps(&run).is_empty();
+        let mut child = match run.join("config.toml").exists() {
+            true => start(dir.path(), &["restart", "run"]),
+            false => start(dir.path(), &["run", "input.toml", "--out", "run", "--overwrite"]),
+        };
+        let began = Instant::now();
+        let in_checkpoint = 2 * inside <= kills;
+        if in_checkpoint {
+            while !is_writing(&run) && child.try_wait().unwrap().is_none() {
+                std::hint::spin_loop();
+            }
+            sleep(Duration::from_micros(random.below(3_000)));
+        } else {
+            sleep(Duration::from_millis(random.below(400)));
+        }
+        let was_writing = is_writing(&run);
+        child.kill().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        match output.status.code() {
+            // Killed.
+            None => {
+                kills += 1;
+                inside += usize::from(was_writing && is_writing(&run));
+            }
+            Some(0) => {
+                assert_same(&run, &dir.path().join("whole"));
+                script("tests/readback.py", &[&run]);
+                fs::remove_dir_all(&run).unwrap();
+                runs += 1;
+            }
+            code => panic!("{code:?} after {:?}: {told}", began.elapsed()),
+        }
+        // Nothing that is half written was ever taken for a checkpoint, and a checkpoint that was there was used.
+        assert!(!told.contains("warning") && !told.contains("error"), "{told}");
+        let again = told.contains("there is no checkpoint");
+        assert!(!(again && has_checkpoint), "{told}");
+    }
+    println!("{kills} kills, {inside} while a checkpoint was written, {runs} runs finished");
+    assert!(2 * inside >= KILLS, "{inside} of {kills} kills while a checkpoint was written");
+}
+
+/// Steps of the complete checkpoints of a run.
+fn run_steps(run: &Path) -> Vec<u64> {
+    kolmo::io::checkpoint::steps(&run.join("checkpoints"))
+}

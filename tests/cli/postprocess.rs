@@ -1,0 +1,164 @@
+//! The scripts of postprocess/ draw what runs leave: pictures of the right size with something on them.
+
+use kolmo::Real;
+use kolmo::backend::cpu::Cpu;
+use kolmo::comm::Solo;
+use kolmo::config::parse;
+use kolmo::grid::Decomposition;
+use kolmo::io::fields::Layout;
+use kolmo::io::pieces::Selection;
+use kolmo::io::{FieldData, FieldWriter, ImageGrid};
+use kolmo::time::Simulation;
+
+use super::*;
+
+/// A short run with all that the scripts need.
+fn drawn_run(directory: &Path) -> PathBuf {
+    let further = [
+        "--set",
+        "time={ end = 0.4, cfl = 0.8 }",
+        "--set",
+        "case.reynolds=1600",
+        "--set",
+        "output.series={ every_steps = 1 }",
+        "--set",
+        "output.fields={ every_time = 0.2, variables = ['vorticity', 'q_criterion', 'velocity'] }",
+        "--out",
+        "run",
+    ];
+    done(directory, small(&further));
+    directory.join("run")
+}
+
+/// Width, height, frames, colours of the emptiest frame, frames that differ from the one before.
+fn picture(path: &Path) -> [usize; 5] {
+    let said = script("tests/picture.py", &[path]);
+    let numbers: Vec<usize> = said.split_whitespace().map(|n| n.parse().unwrap()).collect();
+    numbers.try_into().unwrap()
+}
+
+/// Run a script that must refuse; returns its last words.
+fn refusal(name: &str, arguments: &[&Path]) -> String {
+    let script = Path::new(ROOT).join(name);
+    let outcome: Outcome =
+        Command::new(python()).arg(script).args(arguments).output().unwrap().into();
+    assert_eq!(outcome.code, Some(1), "{name}: {}", outcome.err);
+    outcome.err
+}
+
+#[test]
+fn the_scripts_draw_pictures_of_a_run_that_are_not_blank() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = drawn_run(dir.path());
+    super::statistics::write_spectra(&run, &[0.0, 0.2, 0.4]);
+    let reference = "# made up\n# time: 0.2\nk,energy\n1,1e-3\n2,2e-2\n4,1e-3\n";
+    fs::write(run.join("reference_spectrum.csv"), reference).unwrap();
+    // Measured: 32,700 colours of the surface and 230 without it, 890 and 1,200 of the curves and 256 of axes alone; of the
+    // film 190, and that its pictures differ.
+    for (name, size, frames, colours) in [
+        ("q_criterion", [1200, 1000], 1, 5000),
+        ("spectra", [700, 800], 1, 500),
+        ("dissipation", [700, 650], 1, 500),
+        ("slice_movie", [600, 540], 3, 100),
+    ] {
+        let ending = if frames > 1 { "gif" } else { "png" };
+        let path = dir.path().join(name).with_extension(ending);
+        script(&format!("postprocess/{name}.py"), &[&run, &path]);
+        let [width, height, found, shades, changes] = picture(&path);
+        assert_eq!(([width, height], found), (size, frames), "{name}");
+        assert!(shades > colours, "{name}: {shades} colours");
+        assert_eq!(changes, frames - 1, "{name}");
+    }
+    let film = dir.path().join("planes.gif");
+    for (field, plane) in [("velocity", "xz"), ("q_criterion", "yz")] {
+        let arguments = [run.as_path(), &film, Path::new(field), Path::new(plane)];
+        script("postprocess/slice_movie.py", &arguments);
+        assert_eq!(picture(&film)[2], 3, "{field}");
+    }
+}
+
+#[test]
+fn the_scripts_open_the_pieces_of_many_ranks() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = drawn_run(dir.path());
+    fs::remove_dir_all(run.join("fields")).unwrap();
+    let n = 16_usize;
+    let x = |at: usize| 0.39 * crate::common::float(at);
+    let image = ImageGrid { points: [n; 3], origin: [0.0; 3], spacing: [0.39; 3] };
+    let q: Vec<f64> = (0..n * n * n).map(|at| x(at % n).sin() * x(at / n % n).cos()).collect();
+    let omega: Vec<f64> = q.iter().flat_map(|q| [*q, 0.0, 1.0]).collect();
+    let field = |name: &str, components, values: Vec<f64>| FieldData {
+        name: name.into(),
+        components,
+        values: values.into(),
+    };
+    let data = vec![field("q_criterion", 1, q), field("vorticity", 3, omega)];
+    let layout = Layout { grid: image, selection: Selection::all(image.points), files: 2 };
+    let mut writer = FieldWriter::new(&run.join("fields"), "fields", layout);
+    writer.write(&Solo, &Decomposition::ONE, (3, 0.25), data).unwrap();
+    for name in ["q_criterion.png", "slice_movie.gif"] {
+        let path = dir.path().join(name);
+        let (script_name, _) = name.split_once('.').unwrap();
+        script(&format!("postprocess/{script_name}.py"), &[&run, &path]);
+        assert!(picture(&path)[3] > 100, "{name}");
+    }
+}
+
+/// Three steps, saved; what the script says of it, with its picture.
+fn checkpoint<T: Real>(directory: &Path, precision: &str) -> (String, [usize; 5]) {
+    let input = format!(
+        "[case]\nname = 'taylor-green'\n[grid]\npoints = [13, 12, 11]\n[time]\nmax_steps = 3\n\
+         [compute]\nthreads = 1\nprecision = '{precision}'\n"
+    );
+    let config = parse(&input, "test", &[]).unwrap();
+    let mut simulation = Simulation::<Cpu<T>>::new(&config).unwrap();
+    (0..3).for_each(|_| assert!(simulation.step(None).unwrap() > 0.0));
+    let path = directory.join("step_00000003.zarr");
+    simulation.save(&Decomposition::ONE, &path, &config).unwrap();
+    let drawn = directory.join("checkpoint.png");
+    let arguments = [path.as_path(), &drawn, Path::new("momentum_x")];
+    (script("postprocess/checkpoint.py", &arguments), picture(&drawn))
+}
+
+#[test]
+fn a_checkpoint_opens_in_xarray_and_zarr_in_both_precisions_and_with_the_same_means() {
+    let dir = tempfile::tempdir().unwrap();
+    let number = |said: &str, field: &str, name: &str| -> f64 {
+        let line = said.lines().find(|line| line.starts_with(field)).unwrap();
+        let mut words = line.split_whitespace().skip_while(|word| *word != name);
+        words.nth(1).unwrap().parse().unwrap()
+    };
+    let (wide, picture) = checkpoint::<f64>(dir.path(), "f64");
+    assert!(wide.starts_with("step 3, time "), "{wide}");
+    assert!(wide.contains("points {'z': 11, 'y': 12, 'x': 13}"), "{wide}");
+    assert_eq!(picture[..2], [600, 500]);
+    assert!(picture[3] > 100, "{picture:?}");
+    let (narrow, _) = checkpoint::<f32>(dir.path(), "f32");
+    for said in [&wide, &narrow] {
+        // Mass is 1; rho E is p / (gamma - 1) + 1/8 with p near 1 / (gamma Ma^2) = 71.43.
+        assert!((number(said, "density", "mean") - 1.0).abs() < 1e-6, "{said}");
+        assert!((number(said, "total_energy", "mean") - 178.70).abs() < 0.05, "{said}");
+        let largest = number(said, "momentum_x", "max");
+        assert!((0.9..1.001).contains(&largest), "{said}");
+        assert_eq!(said.lines().count(), 6);
+    }
+}
+
+#[test]
+fn the_scripts_say_in_a_sentence_what_they_miss() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run", "--set", "output.fields=none"]));
+    let (run, to) = (dir.path().join("run"), dir.path().join("picture.png"));
+    for (name, what) in [
+        ("q_criterion", "has no fields; set output.fields"),
+        ("slice_movie", "has no fields; set output.fields"),
+        ("spectra", "has no statistics/spectra.csv"),
+        ("checkpoint", "is no checkpoint"),
+    ] {
+        let name = format!("postprocess/{name}.py");
+        let told = refusal(&name, &[&run, &to]);
+        assert!(told.starts_with("error: ") && told.contains(what), "{name}: {told}");
+        assert!(refusal(&name, &[]).contains("usage: "), "{name}");
+        assert!(!to.exists());
+    }
+}
