@@ -10,7 +10,7 @@ const NOT_HERE: [&str; 3] =
 fn commands(text: &str) -> Vec<String> {
     let mut fenced = None;
     let mut commands = Vec::new();
-    for line in text.lines() {
+    for line in text.replace("\\\n", " ").lines() {
         if let Some(kind) = line.strip_prefix("```") {
             fenced = if fenced.is_some() { None } else { Some(kind.to_string()) };
             continue;
