@@ -5,7 +5,7 @@ use std::ops::{AddAssign, SubAssign};
 
 use num_complex::Complex;
 
-use crate::engine::Number;
+use crate::engine::{Number, OnRows};
 
 /// Values that may be sent to another rank as the bytes that they are.
 ///
@@ -44,10 +44,14 @@ pub trait Real:
 
     /// self * b + c, rounded once.
     fn fused(self, b: Self, c: Self) -> Self;
+
+    /// Run the code of a formula in this format.
+    #[doc(hidden)]
+    fn on_rows(code: &dyn OnRows, arch: pulp::Arch, from: &[&[Self]], to: &mut [&mut [Self]]);
 }
 
 macro_rules! real {
-    ($t:ty) => {
+    ($t:ident) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
             const EPSILON: f64 = <$t>::EPSILON as f64;
@@ -60,6 +64,10 @@ macro_rules! real {
             #[inline(always)]
             fn fused(self, b: Self, c: Self) -> Self {
                 self.mul_add(b, c)
+            }
+
+            fn on_rows(code: &dyn OnRows, arch: pulp::Arch, from: &[&[$t]], to: &mut [&mut [$t]]) {
+                code.$t(arch, from, to);
             }
         }
     };

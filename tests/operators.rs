@@ -10,6 +10,7 @@ mod threads;
 mod waves;
 
 use kolmo::Real;
+use kolmo::backend::Weights;
 use kolmo::backend::cpu::{Cpu, Field, Program};
 use kolmo::cases::Domain;
 use kolmo::engine::{LineOperators, Op, Shift, SweepBuilder};
@@ -162,7 +163,7 @@ pub(crate) fn apply<T: Real>(
     s.add(0, s.apply(op, s.read(0)));
     let program = Program::new(&s.build(), axis, grid.points, operators);
     let mut to = poisoned(grid);
-    cpu.run(&program, &[f], &mut [&mut to], 0.0, 1.0);
+    cpu.run(&program, &[f], &mut [&mut to], Weights::add(0.0, 1.0));
     to
 }
 

@@ -13,6 +13,24 @@ use crate::error::Result;
 use crate::grid::{Axis, Block};
 use crate::real::Real;
 
+/// What a run of a program multiplies by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    /// What is in a field before something is added to it. Where it is 0 the old content is not read.
+    pub beta: f64,
+    /// What is added to a field.
+    pub scale: f64,
+    /// The sum of a field, where it advances a value.
+    pub advance: f64,
+}
+
+impl Weights {
+    /// Fields become β times themselves plus the scale times what is added.
+    pub const fn add(beta: f64, scale: f64) -> Self {
+        Self { beta, scale, advance: 0.0 }
+    }
+}
+
 /// A place where fields live. What is asked of it is done in the order in which it is asked for. Where a call returns
 /// nothing, what goes wrong in it is told by the next call that returns a result.
 pub trait Backend: Sized + Send + Sync + 'static {
@@ -101,29 +119,27 @@ pub trait Backend: Sized + Send + Sync + 'static {
         operators: &LineOperators<Self::Real>,
     ) -> Result<Self::Program>;
 
-    /// Run `program`: what it adds to a field is multiplied by `scale`, what was in that field before by `beta` (where
-    /// `beta` is 0 the old content is not read).
+    /// Run `program`.
     fn run(
         &self,
         program: &Self::Program,
         read: &[&Self::Field],
         write: &mut [&mut Self::Field],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     );
 
-    /// Run programs along several axes, none of which reads what another writes, one after another: `beta` is for the
-    /// first, the others add to what it made.
+    /// Run programs one after another: β is for the first, the others add to what it made.
     fn run_all(
         &self,
         programs: &[Self::Program],
         read: &[&Self::Field],
         write: &mut [&mut Self::Field],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     ) {
-        for (at, program) in programs.iter().enumerate() {
-            self.run(program, read, write, if at == 0 { beta } else { 1.0 }, scale);
+        let mut weights = weights;
+        for program in programs {
+            self.run(program, read, write, weights);
+            weights.beta = 1.0;
         }
     }
 

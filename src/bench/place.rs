@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::measure::Clock;
 use super::permute::HostPermutation;
-use crate::backend::Backend;
 use crate::backend::cpu::{Cpu, Field, Program};
 use crate::backend::device::{Buffer, Device, DeviceOperator, Gpu, Permutation, choose, obstacle};
 use crate::backend::ranks::Blocks;
+use crate::backend::{Backend, Weights};
 use crate::comm::placement::Placement;
 use crate::comm::{Communicator, agree};
 use crate::config::{ComputeConfig, Pencils};
@@ -176,7 +176,7 @@ impl<T: Real> Place for Cpu<T> {
     }
 
     fn differentiate(&self, by: &Program<T>, from: &Field<T>, to: &mut Field<T>) {
-        self.run(by, &[from], &mut [to], 0.0, 1.0);
+        self.run(by, &[from], &mut [to], Weights::add(0.0, 1.0));
     }
 
     fn permuter(&self, points: [usize; 3], order: [usize; 3]) -> Result<HostPermutation> {

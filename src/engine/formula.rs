@@ -4,7 +4,11 @@
 //! writes itself down ([`trace`]) and becomes the text of a kernel.
 
 use std::cell::RefCell;
+use std::fmt;
 use std::ops::{Add, Div, Mul, Neg, Sub};
+use std::sync::Arc;
+
+use crate::real::Real;
 
 /// What formulas compute with.
 pub trait Number:
@@ -141,6 +145,114 @@ macro_rules! operation {
     )*};
 }
 operation!(Add add, Sub sub, Mul mul, Div div);
+
+/// A formula as an operation of a sweep: written down, and as code for the host.
+#[derive(Clone)]
+pub(crate) struct Map {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) results: Vec<Symbol>,
+    code: Arc<dyn OnRows>,
+}
+
+impl Map {
+    pub(crate) fn new<F: Formula<R, W>, const R: usize, const W: usize>(formula: F) -> Self {
+        let (nodes, results) = trace(&formula);
+        let code = Arc::new(Code::<F, R, W>(formula));
+        Self { nodes, results: results.to_vec(), code }
+    }
+
+    /// Evaluate it on rows of numbers: as many rows as it takes and gives, all of one length.
+    pub(crate) fn evaluate<T: Real>(&self, arch: pulp::Arch, from: &[&[T]], to: &mut [&mut [T]]) {
+        T::on_rows(&*self.code, arch, from, to);
+    }
+}
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        self.nodes == other.nodes && self.results == other.results
+    }
+}
+
+impl fmt::Debug for Map {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Map").field("nodes", &self.nodes).field("results", &self.results).finish()
+    }
+}
+
+/// The code of a formula, whichever it is.
+pub trait OnRows: Send + Sync {
+    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [&mut [f32]]);
+    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [&mut [f64]]);
+}
+
+struct Code<F, const R: usize, const W: usize>(F);
+
+/// Numbers that are loaded before any result is stored, so that the compiler need not ask whether rows overlap.
+const ABREAST: usize = 16;
+
+impl<F: Formula<R, W>, const R: usize, const W: usize> Code<F, R, W> {
+    fn evaluate<T: Real>(&self, arch: pulp::Arch, from: &[&[T]], to: &mut [&mut [T]]) {
+        let (Ok(from), Ok(to)) = (<&[&[T]; R]>::try_from(from), <&mut [&mut [T]; W]>::try_from(to))
+        else {
+            unreachable!("as many rows as the formula has fields")
+        };
+        arch.dispatch(
+            #[inline(always)]
+            || {
+                let len = to[0].len();
+                let whole = len / ABREAST * ABREAST;
+                for at in (0..whole).step_by(ABREAST) {
+                    abreast::<T, F, R, W, 0, ABREAST>(&self.0, from, to, [], at);
+                }
+                for at in whole..len {
+                    abreast::<T, F, R, W, 0, 1>(&self.0, from, to, [], at);
+                }
+            },
+        );
+    }
+}
+
+impl<F: Formula<R, W>, const R: usize, const W: usize> OnRows for Code<F, R, W> {
+    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [&mut [f32]]) {
+        self.evaluate(arch, from, to);
+    }
+    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [&mut [f64]]) {
+        self.evaluate(arch, from, to);
+    }
+}
+
+/// Evaluate a formula at L points from `at` on.
+#[inline(always)]
+pub(crate) fn abreast<T, F, const R: usize, const W: usize, const P: usize, const L: usize>(
+    formula: &F,
+    read: &[&[T]; R],
+    write: &mut [&mut [T]; W],
+    parameters: [T; P],
+    at: usize,
+) where
+    T: Real,
+    F: Formula<R, W, P>,
+{
+    let mut inputs = [[T::ZERO; L]; R];
+    let mut results = [[T::ZERO; L]; W];
+    for (input, field) in inputs.iter_mut().zip(read) {
+        input.copy_from_slice(&field[at..at + L]);
+    }
+    for (result, field) in results.iter_mut().zip(&*write) {
+        result.copy_from_slice(&field[at..at + L]);
+    }
+    for l in 0..L {
+        let read = std::array::from_fn(|r| inputs[r][l]);
+        let before = std::array::from_fn(|w| results[w][l]);
+        let after = formula.at(read, before, parameters);
+        for w in 0..W {
+            results[w][l] = after[w];
+        }
+    }
+    for (result, field) in results.iter().zip(write) {
+        field[at..at + L].copy_from_slice(result);
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,15 +4,18 @@
 //! backend runs the one with the other.
 
 pub mod distributed;
+mod expr;
 mod formula;
 mod operator;
 mod operators;
 mod sweep;
 
+pub(crate) use expr::Monomial;
+pub use expr::{Expr, Value};
 pub use formula::{Formula, Number};
-pub(crate) use formula::{Node, Symbol, trace};
+pub(crate) use formula::{Map, Node, OnRows, Symbol, abreast, trace};
 pub(crate) use operator::EndRow;
 pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;
-pub use sweep::{Expr, Op, Sweep, SweepBuilder, Value};
-pub(crate) use sweep::{Monomial, Operation};
+pub(crate) use sweep::Operation;
+pub use sweep::{Op, Sweep, SweepBuilder};

@@ -16,7 +16,9 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Add, Mul, Neg, Sub};
+
+use super::formula::{Formula, Map};
+use super::{Expr, Value};
 
 /// What an operator of a sweep computes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,103 +51,6 @@ impl Op {
     }
 }
 
-/// A quantity on the lines of a sweep: a field, or what an operation made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Value(pub(crate) usize);
-
-/// coefficient × product of values.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Monomial {
-    pub(crate) coefficient: f64,
-    pub(crate) factors: Vec<Value>,
-}
-
-/// A polynomial in values.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Expr(pub(crate) Vec<Monomial>);
-
-impl Expr {
-    /// The expression without terms: 0.
-    pub fn zero() -> Self {
-        Self(Vec::new())
-    }
-
-    /// The value this expression is, where it is nothing more.
-    pub(crate) fn as_value(&self) -> Option<Value> {
-        match self.0.as_slice() {
-            [Monomial { coefficient: 1.0, factors }] if factors.len() == 1 => Some(factors[0]),
-            _ => None,
-        }
-    }
-}
-
-impl From<Value> for Expr {
-    fn from(value: Value) -> Self {
-        Self(vec![Monomial { coefficient: 1.0, factors: vec![value] }])
-    }
-}
-
-impl From<f64> for Expr {
-    fn from(coefficient: f64) -> Self {
-        Self(vec![Monomial { coefficient, factors: Vec::new() }])
-    }
-}
-
-fn sum(mut a: Expr, b: Expr) -> Expr {
-    a.0.extend(b.0);
-    a
-}
-
-fn product(a: &Expr, b: &Expr) -> Expr {
-    let pair = |x: &Monomial, y: &Monomial| Monomial {
-        coefficient: x.coefficient * y.coefficient,
-        factors: x.factors.iter().chain(&y.factors).copied().collect(),
-    };
-    Expr(a.0.iter().flat_map(|x| b.0.iter().map(move |y| pair(x, y))).collect())
-}
-
-macro_rules! arithmetic {
-    ($($left:ty, $right:ty);* $(;)?) => {$(
-        impl Add<$right> for $left {
-            type Output = Expr;
-            fn add(self, other: $right) -> Expr {
-                sum(self.into(), other.into())
-            }
-        }
-        impl Sub<$right> for $left {
-            type Output = Expr;
-            fn sub(self, other: $right) -> Expr {
-                sum(self.into(), -Expr::from(other))
-            }
-        }
-        impl Mul<$right> for $left {
-            type Output = Expr;
-            fn mul(self, other: $right) -> Expr {
-                product(&self.into(), &other.into())
-            }
-        }
-    )*};
-}
-arithmetic! {
-    Value, Value; Value, Expr; Expr, Value; Expr, Expr;
-    f64, Value; f64, Expr;
-}
-
-impl Neg for Expr {
-    type Output = Expr;
-    fn neg(mut self) -> Expr {
-        self.0.iter_mut().for_each(|monomial| monomial.coefficient = -monomial.coefficient);
-        self
-    }
-}
-
-impl Neg for Value {
-    type Output = Expr;
-    fn neg(self) -> Expr {
-        -Expr::from(self)
-    }
-}
-
 /// One operation on the lines of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operation {
@@ -157,6 +62,10 @@ pub(crate) enum Operation {
     Apply { op: Op, operand: Expr, result: Value },
     /// `result` is an expression.
     Let { expr: Expr, result: Value },
+    /// `results` are what a formula makes of `operands`.
+    Map { map: Map, operands: Vec<Value>, results: Vec<Value> },
+    /// `result` is `value` + the advance of the run × what is added up in field `slot` of the fields that are written.
+    Advance { value: Value, slot: usize, result: Value },
     /// Field `slot` of those that are written, times β, plus the expression times the scale of the run.
     Add { slot: usize, expr: Expr },
     /// Field `slot` of those that are written becomes the expression.
@@ -164,27 +73,48 @@ pub(crate) enum Operation {
 }
 
 impl Operation {
-    /// The value that it makes.
-    pub(crate) fn result(&self) -> Option<Value> {
+    /// The values that it makes.
+    pub(crate) fn results(&self) -> &[Value] {
         match self {
             Operation::Read { result, .. }
             | Operation::Previous { result, .. }
             | Operation::Apply { result, .. }
-            | Operation::Let { result, .. } => Some(*result),
-            Operation::Add { .. } | Operation::Store { .. } => None,
+            | Operation::Let { result, .. }
+            | Operation::Advance { result, .. } => std::slice::from_ref(result),
+            Operation::Map { results, .. } => results,
+            Operation::Add { .. } | Operation::Store { .. } => &[],
         }
     }
 
-    /// The values that it reads.
+    /// The values that it reads, what is added up in a field apart.
     pub(crate) fn used(&self) -> impl Iterator<Item = Value> + '_ {
-        let expr = match self {
-            Operation::Read { .. } | Operation::Previous { .. } => None,
+        let (expr, values): (Option<&Expr>, &[Value]) = match self {
+            Operation::Read { .. } | Operation::Previous { .. } => (None, &[]),
             Operation::Apply { operand: expr, .. }
             | Operation::Let { expr, .. }
             | Operation::Add { expr, .. }
-            | Operation::Store { expr, .. } => Some(expr),
+            | Operation::Store { expr, .. } => (Some(expr), &[]),
+            Operation::Map { operands, .. } => (None, operands),
+            Operation::Advance { value, .. } => (None, std::slice::from_ref(value)),
         };
-        expr.into_iter().flat_map(|expr| &expr.0).flat_map(|monomial| &monomial.factors).copied()
+        let factors = expr.into_iter().flat_map(|expr| &expr.0).flat_map(|term| &term.factors);
+        factors.chain(values).copied()
+    }
+
+    /// The field whose sum it adds to.
+    pub(crate) fn adds_to(&self) -> Option<usize> {
+        match self {
+            Operation::Add { slot, .. } => Some(*slot),
+            _ => None,
+        }
+    }
+
+    /// The field whose sum it needs.
+    pub(crate) fn sum_used(&self) -> Option<usize> {
+        match self {
+            Operation::Advance { slot, .. } => Some(*slot),
+            _ => None,
+        }
     }
 }
 
@@ -239,7 +169,10 @@ impl Sweep {
                 Operation::Previous { slot, .. } => drop(touched.insert((1, *slot))),
                 Operation::Add { slot, .. } => touched.extend([(1, *slot), (2, *slot)]),
                 Operation::Store { slot, .. } => drop(touched.insert((2, *slot))),
-                Operation::Apply { .. } | Operation::Let { .. } => {}
+                Operation::Apply { .. }
+                | Operation::Let { .. }
+                | Operation::Map { .. }
+                | Operation::Advance { .. } => {}
             }
         }
         touched.len()
@@ -249,8 +182,11 @@ impl Sweep {
     /// backend needs that runs the sweep operation by operation.
     pub fn room(&self) -> usize {
         let is_field = |value: Value| {
-            let origin = self.operations.iter().find(|operation| operation.result() == Some(value));
-            !matches!(origin, Some(Operation::Let { .. }))
+            let origin = self.operations.iter().find(|o| o.results().contains(&value));
+            !matches!(
+                origin,
+                Some(Operation::Let { .. } | Operation::Map { .. } | Operation::Advance { .. })
+            )
         };
         let kept = |operation: &Operation| match operation {
             Operation::Apply { operand, .. } => {
@@ -264,11 +200,18 @@ impl Sweep {
     /// How many operators stand one behind the other before a value is known.
     pub(crate) fn depths(&self) -> BTreeMap<Value, usize> {
         let mut depths = BTreeMap::new();
+        let mut sums: BTreeMap<usize, usize> = BTreeMap::new();
         for operation in &self.operations {
-            let deepest = operation.used().map(|value| depths[&value]).max().unwrap_or(0);
-            if let Some(result) = operation.result() {
-                let applied = matches!(operation, Operation::Apply { .. });
-                depths.insert(result, deepest + usize::from(applied));
+            let of_sum = operation.sum_used().map(|slot| sums[&slot]);
+            let of_values = operation.used().map(|value| depths[&value]);
+            let deepest = of_values.chain(of_sum).max().unwrap_or(0);
+            if let Some(slot) = operation.adds_to() {
+                let sum = sums.entry(slot).or_default();
+                *sum = (*sum).max(deepest);
+            }
+            let applied = matches!(operation, Operation::Apply { .. });
+            for result in operation.results() {
+                depths.insert(*result, deepest + usize::from(applied));
             }
         }
         depths
@@ -352,14 +295,57 @@ impl SweepBuilder {
         }
     }
 
+    /// What `formula` makes of `values`.
+    pub fn map<F: Formula<R, W>, const R: usize, const W: usize>(
+        &self,
+        formula: F,
+        values: [Value; R],
+    ) -> [Value; W] {
+        let results = self.map_again(&Map::new(formula), values.to_vec());
+        std::array::from_fn(|at| results[at])
+    }
+
+    /// The values that `map` makes of `operands`.
+    pub(crate) fn map_again(&self, map: &Map, operands: Vec<Value>) -> Vec<Value> {
+        let mut sweep = self.sweep.borrow_mut();
+        let known = sweep.operations.iter().find_map(|old| match old {
+            Operation::Map { map: other, operands: of, results }
+                if other == map && *of == operands =>
+            {
+                Some(results.clone())
+            }
+            _ => None,
+        });
+        known.unwrap_or_else(|| {
+            let results: Vec<_> =
+                (0..map.results.len()).map(|at| Value(sweep.values + at)).collect();
+            sweep.values += results.len();
+            let (map, made) = (map.clone(), results.clone());
+            sweep.operations.push(Operation::Map { map, operands, results: made });
+            results
+        })
+    }
+
+    /// `value` + the advance of the run × what has been added up in the field at `slot` of the fields that the sweep
+    /// writes. To be asked for after everything was added.
+    ///
+    /// # Panics
+    /// Where nothing was added to that field.
+    pub fn advanced(&self, value: Value, slot: usize) -> Value {
+        assert!(self.adds(slot), "nothing is added to field {slot}");
+        self.value_of(|result| Operation::Advance { value, slot, result })
+    }
+
     /// Add `expr` to the field at `slot` of the fields that the sweep writes. An expression without terms leaves the field
     /// alone: β does not act on it either.
     ///
     /// # Panics
-    /// Where something was stored to that field.
+    /// Where something was stored to that field, or its sum was asked for.
     pub fn add(&self, slot: usize, expr: impl Into<Expr>) {
         let expr = expr.into();
         assert!(!self.stores(slot), "field {slot} is both stored and added to");
+        let asked = self.any(|o| o.sum_used() == Some(slot));
+        assert!(!asked, "the sum of field {slot} was asked for before it was complete");
         if !expr.0.is_empty() {
             self.sweep.borrow_mut().operations.push(Operation::Add { slot, expr });
         }
@@ -394,7 +380,7 @@ impl SweepBuilder {
     }
 
     fn adds(&self, slot: usize) -> bool {
-        self.any(|o| matches!(o, Operation::Add { slot: s, .. } if *s == slot))
+        self.any(|o| o.adds_to() == Some(slot))
     }
 
     /// The result of an operation that is there already, or of this one.

@@ -6,7 +6,7 @@ use super::collective::{Broken, lowest, norms};
 use super::discretisation::Discretisation;
 use super::stability::Limits;
 use super::system::{Moment, System};
-use crate::backend::Backend;
+use crate::backend::{Backend, Weights};
 use crate::cases::{Domain, ScalarAdvection};
 use crate::comm::agree;
 use crate::config::{Config, Variable};
@@ -109,7 +109,12 @@ impl<B: Backend> System<B> for Advection<B> {
     }
 
     fn rhs(&mut self, u: &[B::Field], rate: &mut [B::Field], beta: f64, scale: f64) {
-        self.backend.run_all(&self.sweeps, &[&u[0]], &mut [&mut rate[0]], beta, scale);
+        self.backend.run_all(
+            &self.sweeps,
+            &[&u[0]],
+            &mut [&mut rate[0]],
+            Weights::add(beta, scale),
+        );
     }
 
     fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64> {
@@ -130,7 +135,7 @@ impl<B: Backend> System<B> for Advection<B> {
 
     fn filter(&mut self, u: &mut [B::Field]) {
         for sweep in &self.filter_sweeps {
-            self.backend.run(sweep, &[], &mut [&mut u[0]], 1.0, 1.0);
+            self.backend.run(sweep, &[], &mut [&mut u[0]], Weights::add(1.0, 1.0));
         }
     }
 

@@ -20,7 +20,7 @@ use super::slots::{conserved, read};
 use super::stability::Limits;
 use super::viscosity::viscosity;
 use super::{Gas, Viscosity};
-use crate::backend::Backend;
+use crate::backend::{Backend, Weights};
 use crate::cases::{Case, Domain};
 use crate::config::{Config, SchemeConfig};
 use crate::engine::{Sweep, SweepBuilder};
@@ -163,7 +163,12 @@ impl<B: Backend> NavierStokes<B> {
         }
         let fields = self.read_fields(u);
         let mut rate: [&mut B::Field; conserved::COUNT] = exactly(rate.iter_mut());
-        self.backend.run_all(&self.sweeps[part as usize], &fields, &mut rate, beta, scale);
+        self.backend.run_all(
+            &self.sweeps[part as usize],
+            &fields,
+            &mut rate,
+            Weights::add(beta, scale),
+        );
     }
 
     /// (u, v, w, p, T), and μ and dμ/dT where they vary, from U.
@@ -181,13 +186,18 @@ impl<B: Backend> NavierStokes<B> {
     pub(super) fn update_gradients(&mut self) {
         let velocity = [&self.primitives[0], &self.primitives[1], &self.primitives[2]];
         let mut gradients: [&mut B::Field; 9] = exactly(self.gradients.iter_mut());
-        self.backend.run_all(&self.gradient_sweeps, &velocity, &mut gradients, 0.0, 1.0);
+        self.backend.run_all(
+            &self.gradient_sweeps,
+            &velocity,
+            &mut gradients,
+            Weights::add(0.0, 1.0),
+        );
     }
 
     pub(super) fn filter_state(&self, u: &mut [B::Field]) {
         let mut u: [&mut B::Field; conserved::COUNT] = exactly(u.iter_mut());
         for sweep in &self.filter_sweeps {
-            self.backend.run(sweep, &[], &mut u, 1.0, 1.0);
+            self.backend.run(sweep, &[], &mut u, Weights::add(1.0, 1.0));
         }
     }
 

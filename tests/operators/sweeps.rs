@@ -1,6 +1,6 @@
 //! Sweeps against a plain evaluation of what they say, and what running them promises.
 
-use kolmo::backend::Backend;
+use kolmo::backend::{Backend, Weights};
 use kolmo::engine::{Expr, Number, Sweep, Value};
 
 use super::*;
@@ -151,7 +151,7 @@ pub(crate) fn check_random<B: Backend>(open: impl Fn(usize) -> B, seed: usize, l
     let read = read.map(|field| backend.field(field.to_vec()).unwrap());
     let mut write = write.map(|field| backend.field(field.to_vec()).unwrap());
     let [a, b, c, d] = &mut write;
-    backend.run(&program, &read.each_ref(), &mut [a, b, c, d], beta, scale);
+    backend.run(&program, &read.each_ref(), &mut [a, b, c, d], Weights::add(beta, scale));
     let write = write
         .map(|field| backend.values(&field).unwrap().iter().map(|x| x.f64()).collect::<Vec<f64>>());
     for (slot, (found, expected)) in write.iter().zip(&expected).enumerate() {
@@ -200,7 +200,7 @@ fn run_sample(cpu: &Cpu<f64>, grid: &Grid, axis: Axis, spoilt: Option<usize>) ->
             u[at] = f64::NAN;
         }
     }
-    cpu.run(&program, &[&v], &mut [&mut u, &mut rate], 0.0, 0.5);
+    cpu.run(&program, &[&v], &mut [&mut u, &mut rate], Weights::add(0.0, 0.5));
     [u, rate]
 }
 
@@ -256,7 +256,7 @@ fn filtering_in_place_is_filtering_to_another_field_bit_for_bit() {
             let mut u = noisy(&grid, 3);
             let elsewhere = apply(&cpu, &operators, &grid, axis, Op::Filter, &u);
             let program = Program::new(&in_place, axis, grid.points, &operators);
-            cpu.run(&program, &[], &mut [&mut u], 1.0, 1.0);
+            cpu.run(&program, &[], &mut [&mut u], Weights::add(1.0, 1.0));
             assert!(same(&u, &elsewhere), "{axis:?}, periodic {periodic}");
         }
     }
@@ -301,7 +301,7 @@ fn a_constant_is_stored_where_no_field_is_read() {
     let operators = LineOperators::new(&families()[0], None, &grid);
     let program = Program::new(&s.build(), Axis::Y, grid.points, &operators);
     let [mut a, mut b, mut c] = [0, 1, 2].map(|_| poisoned(&grid));
-    cpu.run(&program, &[], &mut [&mut a, &mut b, &mut c], 0.0, 4.0);
+    cpu.run(&program, &[], &mut [&mut a, &mut b, &mut c], Weights::add(0.0, 4.0));
     assert!(
         a.iter().all(|x| *x == 2.5) && b.iter().all(|x| *x == -4.0) && c.iter().all(|x| *x == 0.0)
     );
@@ -339,7 +339,12 @@ fn run_wrongly(n: usize, read: usize, write: usize) {
         LineOperators::<f64>::new(&families()[0], None, &grid(Axis::Y, 8, [4, 3], true));
     let program = Program::new(&s.build(), Axis::Y, [4, n, 3], &operators);
     let cpu = Cpu::new(Some(1)).unwrap();
-    cpu.run(&program, &[&Field::zeros(read)], &mut [&mut Field::zeros(write)], 0.0, 1.0);
+    cpu.run(
+        &program,
+        &[&Field::zeros(read)],
+        &mut [&mut Field::zeros(write)],
+        Weights::add(0.0, 1.0),
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Cpu, Field, Program};
-use crate::backend::Backend;
+use crate::backend::{Backend, Weights};
 use crate::config::ComputeConfig;
 use crate::engine::{Formula, LineOperators, Sweep};
 use crate::error::Result;
@@ -77,10 +77,9 @@ impl<T: Real> Backend for Cpu<T> {
         program: &Program<T>,
         read: &[&Field<T>],
         write: &mut [&mut Field<T>],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     ) {
-        self.run(program, read, write, beta, scale);
+        self.run(program, read, write, weights);
     }
 
     fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(

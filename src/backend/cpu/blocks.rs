@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::tile::SharedField;
 use super::{Cpu, Field, Program};
+use crate::backend::Weights;
 use crate::backend::ranks::{Blocks, Deal, Memory, Sum, Sums};
 use crate::error::Result;
 use crate::grid::Axis;
@@ -47,10 +48,9 @@ impl<T: Real> Blocks for Cpu<T> {
         read: &[&Field<T>],
         write: &mut [&mut Field<T>],
         planes: &[Field<T>],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     ) {
-        self.complete(program, read, write, planes, (beta, scale));
+        self.complete(program, read, write, planes, weights);
     }
 
     fn combination(&self, lines: usize, sums: Sums) -> Result<Combination<T>> {

@@ -106,6 +106,27 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
     }
 }
 
+/// `to` = `from` + weight × `sum`.
+pub(super) struct Advance<'a, T> {
+    pub(super) weight: T,
+    pub(super) from: &'a [Row<T>],
+    pub(super) sum: &'a [Row<T>],
+    pub(super) to: &'a mut [Row<T>],
+}
+
+impl<T: Real> WithSimd for Advance<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        for ((to, from), sum) in self.to.iter_mut().zip(self.from).zip(self.sum) {
+            for l in 0..LANES {
+                to[l] = from[l] + self.weight * sum[l];
+            }
+        }
+    }
+}
+
 /// The factors of one term in one block of rows.
 struct Operands<'a, T> {
     registers: &'a [super::run::Register<T>],

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::tile::SharedField;
 use super::{Cpu, Field};
-use crate::engine::Formula;
+use crate::engine::{Formula, abreast};
 use crate::real::Real;
 
 /// Points that one task works on. Fixed, so that sums do not depend on the number of threads.
@@ -39,10 +39,12 @@ impl<T: Real> Cpu<T> {
                 || {
                     let whole = (end - start) / ABREAST * ABREAST;
                     for at in (0..whole).step_by(ABREAST) {
-                        rows::<T, F, R, W, P, ABREAST>(formula, &read, &mut write, parameters, at);
+                        abreast::<T, F, R, W, P, ABREAST>(
+                            formula, &read, &mut write, parameters, at,
+                        );
                     }
                     for at in whole..end - start {
-                        rows::<T, F, R, W, P, 1>(formula, &read, &mut write, parameters, at);
+                        abreast::<T, F, R, W, P, 1>(formula, &read, &mut write, parameters, at);
                     }
                 },
             );
@@ -145,38 +147,5 @@ impl<T: Real> Cpu<T> {
             *kept = partials;
         }
         total
-    }
-}
-
-/// L points from `at` on.
-#[inline(always)]
-fn rows<T, F, const R: usize, const W: usize, const P: usize, const L: usize>(
-    formula: &F,
-    read: &[&[T]; R],
-    write: &mut [&mut [T]; W],
-    parameters: [T; P],
-    at: usize,
-) where
-    T: Real,
-    F: Formula<R, W, P>,
-{
-    let mut inputs = [[T::ZERO; L]; R];
-    let mut results = [[T::ZERO; L]; W];
-    for (input, field) in inputs.iter_mut().zip(read) {
-        input.copy_from_slice(&field[at..at + L]);
-    }
-    for (result, field) in results.iter_mut().zip(&*write) {
-        result.copy_from_slice(&field[at..at + L]);
-    }
-    for l in 0..L {
-        let read = std::array::from_fn(|r| inputs[r][l]);
-        let before = std::array::from_fn(|w| results[w][l]);
-        let after = formula.at(read, before, parameters);
-        for w in 0..W {
-            results[w][l] = after[w];
-        }
-    }
-    for (result, field) in results.iter().zip(write) {
-        field[at..at + L].copy_from_slice(result);
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::engine::distributed::{Layout, Starts};
-use crate::engine::{Expr, LineOperator, LineOperators, Monomial, Op, Operation, Sweep, Value};
+use crate::engine::{
+    Expr, LineOperator, LineOperators, Map, Monomial, Op, Operation, Sweep, Value,
+};
 use crate::grid::Axis;
 use crate::real::Real;
 
@@ -34,6 +36,10 @@ pub(super) enum Instruction<T> {
     Apply { operator: usize, from: Register, to: Register, coupling: Option<Coupling> },
     /// What the neighbours have to know of a register that an operator will be applied to.
     Pack { operator: usize, from: Register, coupling: Coupling },
+    /// Evaluate a formula.
+    Map { map: Map, from: Vec<Register>, to: Vec<Register> },
+    /// A register plus the advance of the run times a sum that is complete.
+    Advance { from: Register, sum: Register, to: Register },
     /// Evaluate a polynomial.
     Let { polynomial: Polynomial<T>, to: Register },
     /// Add the scale of the run times a polynomial to a register.
@@ -161,12 +167,17 @@ fn couplings<T: Real>(
 fn leading_to(sweep: &Sweep, applied: &[(Op, &Expr, Value)]) -> Vec<Operation> {
     let results: HashSet<Value> = applied.iter().map(|(.., result)| *result).collect();
     let mut needed = results.clone();
+    let makes = |operation: &Operation, needed: &HashSet<Value>| {
+        operation.results().iter().any(|result| needed.contains(result))
+    };
     for operation in sweep.operations.iter().rev() {
-        if operation.result().is_some_and(|result| needed.contains(&result)) {
+        if makes(operation, &needed) {
+            // The sum would have to be packed with all that it is made of.
+            assert!(operation.sum_used().is_none(), "an operator on an advanced field of a block");
             needed.extend(operation.used());
         }
     }
-    let leads = |operation: &&Operation| operation.result().is_some_and(|r| needed.contains(&r));
+    let leads = |operation: &&Operation| makes(operation, &needed);
     sweep.operations.iter().filter(leads).cloned().collect()
 }
 
@@ -174,7 +185,7 @@ fn leading_to(sweep: &Sweep, applied: &[(Op, &Expr, Value)]) -> Vec<Operation> {
 fn last_uses(operations: &[Operation]) -> HashMap<Value, usize> {
     let mut last = HashMap::new();
     for (at, operation) in operations.iter().enumerate() {
-        for value in operation.used().chain(operation.result()) {
+        for value in operation.used().chain(operation.results().iter().copied()) {
             last.insert(value, at);
         }
     }
@@ -269,6 +280,16 @@ impl<T: Real> Compiler<'_, T> {
                 let to = self.home(*result);
                 self.emit(Instruction::Let { polynomial, to });
             }
+            Operation::Map { map, operands, results } => {
+                let from = operands.iter().map(|value| self.homes[value]).collect();
+                let to = results.iter().map(|value| self.home(*value)).collect();
+                self.emit(Instruction::Map { map: map.clone(), from, to });
+            }
+            Operation::Advance { value, slot, result } => {
+                let (from, sum) = (self.homes[value], self.targets[slot]);
+                let to = self.home(*result);
+                self.emit(Instruction::Advance { from, sum, to });
+            }
             Operation::Add { slot, expr } => {
                 let polynomial = self.polynomial(expr);
                 let to = match self.targets.get(slot) {
@@ -307,22 +328,29 @@ impl<T: Real> Compiler<'_, T> {
         last: &HashMap<Value, usize>,
         operations: &[Operation],
     ) {
-        let mut dead: Vec<Value> =
-            operation.used().chain(operation.result()).filter(|value| last[value] == at).collect();
+        let touched = operation.used().chain(operation.results().iter().copied());
+        let mut dead: Vec<Value> = touched.filter(|value| last[value] == at).collect();
         dead.sort_unstable();
         dead.dedup();
         for value in dead {
             let register = self.homes.remove(&value);
             self.free.extend(register);
         }
-        if let Operation::Add { slot, .. } = operation {
-            let again = |o: &Operation| matches!(o, Operation::Add { slot: s, .. } if s == slot);
-            if !operations[at + 1..].iter().any(again)
-                && let Some(from) = self.targets.remove(slot)
-            {
-                self.emit(Instruction::Store { slot: *slot, from });
-                self.free.push(from);
-            }
+        let later = |is: fn(&Operation) -> Option<usize>, slot| {
+            operations[at + 1..].iter().any(|o| is(o) == Some(slot))
+        };
+        if let Some(slot) = operation.adds_to()
+            && !later(Operation::adds_to, slot)
+        {
+            let from = self.targets[&slot];
+            self.emit(Instruction::Store { slot, from });
+        }
+        if let Some(slot) = operation.adds_to().or(operation.sum_used())
+            && !later(Operation::adds_to, slot)
+            && !later(Operation::sum_used, slot)
+        {
+            let complete = self.targets.remove(&slot);
+            self.free.extend(complete);
         }
     }
 }

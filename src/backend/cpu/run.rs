@@ -1,13 +1,17 @@
 //! Running a program: tile by tile, all instructions on one tile while it stays in cache.
 
+use std::ops::Range;
+
 use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
 
 use super::ends::{Correct, Pack};
-use super::kernels::{Apply, Evaluate, HALO, wrap};
+use super::kernels::{Advance, Apply, Evaluate, HALO, wrap};
 use super::program::{Code, Instruction, Polynomial, Program};
 use super::tile::{Group, Load, SharedField, Source, Store, Tiling};
 use super::{Cpu, Field, LANES, Row};
+use crate::backend::Weights;
+use crate::engine::Map;
 use crate::engine::distributed::slot;
 use crate::grid::Axis;
 use crate::real::Real;
@@ -41,6 +45,29 @@ impl<T: Real> Scratch<T> {
         }
     }
 
+    /// Evaluate a formula on these rows of the registers `from`; no register is both read and made.
+    fn map(
+        &mut self,
+        map: &Map,
+        from: &[usize],
+        to: &[usize],
+        rows: Range<usize>,
+        arch: pulp::Arch,
+    ) {
+        let mut made: Vec<Register<T>> = to
+            .iter()
+            .map(|&to| std::mem::replace(&mut self.registers[to], AVec::new(64)))
+            .collect();
+        let read = from.iter().map(|&from| self.registers[from][rows.clone()].as_flattened());
+        let read: Vec<&[T]> = read.collect();
+        let mut write: Vec<&mut [T]> =
+            made.iter_mut().map(|made| made[rows.clone()].as_flattened_mut()).collect();
+        map.evaluate(arch, &read, &mut write);
+        for (&to, made) in to.iter().zip(made) {
+            self.registers[to] = made;
+        }
+    }
+
     /// Run `work` on register `to` with all others in reach.
     fn with(&mut self, to: usize, work: impl FnOnce(&mut [Row<T>], &[Register<T>])) {
         let mut register = std::mem::replace(&mut self.registers[to], AVec::new(64));
@@ -59,8 +86,7 @@ struct Job<'a, T> {
     inflow: &'a [Field<T>],
     /// Planes of the stage that is packed.
     packed: Option<SharedField<T>>,
-    beta: f64,
-    scale: f64,
+    weights: Weights,
 }
 
 /// Which end of a line is packed.
@@ -71,8 +97,7 @@ enum End {
 }
 
 impl<T: Real> Cpu<T> {
-    /// Run `program`: what it adds to a field is multiplied by `scale`, what was in that field before by `beta` (where
-    /// `beta` is 0 the old content is not read).
+    /// Run `program`.
     ///
     /// # Panics
     /// Where the fields are fewer than the program uses or do not belong to this grid.
@@ -81,26 +106,25 @@ impl<T: Real> Cpu<T> {
         program: &Program<T>,
         read: &[&Field<T>],
         write: &mut [&mut Field<T>],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     ) {
-        self.complete(program, read, write, &[], (beta, scale));
+        self.complete(program, read, write, &[], weights);
     }
 
     /// [`Cpu::run`] where lines may be blocks of longer ones: `inflow` holds for every stage the planes from the
-    /// neighbours; (beta, scale).
+    /// neighbours.
     pub(super) fn complete(
         &self,
         program: &Program<T>,
         read: &[&Field<T>],
         write: &mut [&mut Field<T>],
         inflow: &[Field<T>],
-        (beta, scale): (f64, f64),
+        weights: Weights,
     ) {
         let code = &program.whole;
         assert!(inflow.len() >= program.packs.len(), "planes of every stage");
         let write = shared(program, code, read, write);
-        let job = Job { program, code, read, write, inflow, packed: None, beta, scale };
+        let job = Job { program, code, read, write, inflow, packed: None, weights };
         self.for_each_group(&job, |job, group, scratch| {
             for instruction in &job.code.instructions {
                 self.step(job, instruction, group, None, scratch);
@@ -122,7 +146,8 @@ impl<T: Real> Cpu<T> {
         let write = shared(program, code, read, write);
         let (inflow, rest) = planes.split_at_mut(stage);
         let packed = Some(SharedField::new(&mut rest[0]));
-        let job = Job { program, code, read, write, inflow, packed, beta: 0.0, scale: 1.0 };
+        let job =
+            Job { program, code, read, write, inflow, packed, weights: Weights::add(0.0, 1.0) };
         // Where no operator comes before, only the points at the ends are needed.
         let ends = program.operators.iter().filter_map(|operator| operator.ends.as_ref());
         let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();
@@ -181,14 +206,14 @@ impl<T: Real> Cpu<T> {
             }
             Instruction::Begin { slot, to } => {
                 let register = &mut scratch.registers[*to];
-                if job.beta == 0.0 {
+                if job.weights.beta == 0.0 {
                     register[..used].fill([T::ZERO; LANES]);
                     return;
                 }
                 let field = Source::Written(target(*slot));
                 self.arch.dispatch(Load { group, field, to: &mut *register });
-                if job.beta != 1.0 {
-                    let beta = T::of(job.beta);
+                if job.weights.beta != 1.0 {
+                    let beta = T::of(job.weights.beta);
                     let points = register[..used].as_flattened_mut();
                     points.iter_mut().for_each(|x| *x = *x * beta);
                 }
@@ -245,11 +270,24 @@ impl<T: Real> Cpu<T> {
                     }
                 }
             }
+            Instruction::Map { map, from, to } => {
+                for tile in 0..group.tiles() {
+                    let start = tile * group.rows() + HALO;
+                    scratch.map(map, from, to, start..start + group.points(), self.arch);
+                }
+            }
+            Instruction::Advance { from, sum, to } => {
+                let weight = T::of(job.weights.advance);
+                scratch.with(*to, |to, registers| {
+                    let (from, sum) = (&registers[*from][..used], &registers[*sum][..used]);
+                    self.arch.dispatch(Advance { weight, from, sum, to: &mut to[..used] });
+                });
+            }
             Instruction::Let { polynomial, to } => {
                 self.evaluate(scratch, polynomial, T::of(1.0), false, *to, group);
             }
             Instruction::Add { polynomial, to } => {
-                self.evaluate(scratch, polynomial, T::of(job.scale), true, *to, group);
+                self.evaluate(scratch, polynomial, T::of(job.weights.scale), true, *to, group);
             }
             Instruction::Store { slot, from } => {
                 let field = target(*slot);

@@ -6,6 +6,7 @@ use super::ends::{Lines, blocks};
 use super::program::Program;
 use super::text::Text;
 use super::{Api, Arg, Buffer, Device, Gpu, Kernel, bytes_of, bytes_of_mut};
+use crate::backend::Weights;
 use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
 use crate::error::Result;
 use crate::real::Real;
@@ -80,10 +81,9 @@ impl<T: Real> Blocks for Gpu<T> {
         read: &[&Buffer<T>],
         write: &mut [&mut Buffer<T>],
         planes: &[Buffer<T>],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     ) {
-        program.run(self, read, write, planes, [beta, scale]);
+        program.run(self, read, write, planes, weights);
     }
 
     #[allow(clippy::cast_precision_loss, reason = "far fewer planes than numbers that are exact")]

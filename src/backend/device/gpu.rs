@@ -7,7 +7,7 @@ use super::formula::Prepared;
 use super::lines::DeviceOperator;
 use super::program::Program;
 use super::{Api, Buffer, Device, Scratch, choose};
-use crate::backend::Backend;
+use crate::backend::{Backend, Weights};
 use crate::config::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, Sweep};
 use crate::error::{Error, Result};
@@ -182,10 +182,9 @@ impl<T: Real> Backend for Gpu<T> {
         program: &Program<T>,
         read: &[&Buffer<T>],
         write: &mut [&mut Buffer<T>],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     ) {
-        program.run(self, read, write, &[], [beta, scale]);
+        program.run(self, read, write, &[], weights);
     }
 
     fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(

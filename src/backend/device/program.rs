@@ -9,6 +9,7 @@ use super::lines::DeviceOperator;
 use super::pointwise::{Pointwise, Visit};
 use super::text::{Forming, Place};
 use super::{Arg, Buffer, Gpu};
+use crate::backend::Weights;
 use crate::engine::distributed::Layout;
 use crate::engine::{Expr, LineOperators, Op, Operation, Sweep, Value};
 use crate::error::{Error, Result};
@@ -80,8 +81,10 @@ impl<T: Real> Program<T> {
         read: &[&Buffer<T>],
         write: &[&mut Buffer<T>],
         planes: &[Buffer<T>],
-        scalars: [f64; 2],
+        weights: Weights,
     ) {
+        let Weights { beta, scale, advance } = weights;
+        let scalars = [beta, scale, advance];
         let fields = Fields { program: self, gpu, read, write, scalars };
         for (at, stage) in self.stages.iter().enumerate() {
             stage.products.iter().for_each(|products| fields.launch(products));
@@ -100,7 +103,7 @@ impl<T: Real> Program<T> {
         write: &[&mut Buffer<T>],
         planes: &[Buffer<T>],
     ) {
-        let fields = Fields { program: self, gpu, read, write, scalars: [0.0, 1.0] };
+        let fields = Fields { program: self, gpu, read, write, scalars: [0.0, 1.0, 0.0] };
         for (at, before) in self.stages[..stage].iter().enumerate() {
             before.products.iter().for_each(|products| fields.launch(products));
             fields.apply(before, planes.get(at));
@@ -121,8 +124,8 @@ struct Fields<'a, T> {
     gpu: &'a Gpu<T>,
     read: &'a [&'a Buffer<T>],
     write: &'a [&'a mut Buffer<T>],
-    /// β and the scale.
-    scalars: [f64; 2],
+    /// β, the scale and the advance.
+    scalars: [f64; 3],
 }
 
 impl<T: Real> Fields<'_, T> {
@@ -292,14 +295,7 @@ impl Places {
 /// The field that `result` of an operator is stored to, where that is all that is done with it and nobody asks for what was
 /// in that field before: the operator can then write there at once.
 fn stored_alone(operations: &[Operation], result: Value) -> Option<usize> {
-    let uses = |expr: &Expr| expr.0.iter().any(|monomial| monomial.factors.contains(&result));
-    let mut users = operations.iter().filter(|operation| match operation {
-        Operation::Read { .. } | Operation::Previous { .. } => false,
-        Operation::Apply { operand: expr, .. }
-        | Operation::Let { expr, .. }
-        | Operation::Add { expr, .. }
-        | Operation::Store { expr, .. } => uses(expr),
-    });
+    let mut users = operations.iter().filter(|o| o.used().any(|value| value == result));
     let (Some(Operation::Store { slot, expr }), None) = (users.next(), users.next()) else {
         return None;
     };
@@ -340,17 +336,20 @@ fn last<T: Real>(
     let slots: Vec<usize> = written.keys().copied().collect();
     let mut forming = Forming::<T>::new(operations, results, slots.clone());
     let mut stores = Vec::new();
-    for (at, (slot, terms)) in written.into_iter().enumerate() {
+    // Sums first: what is stored may be advanced by them.
+    for (at, (slot, terms)) in written.iter().enumerate().filter(|(_, (s, _))| !stored.contains(s))
+    {
         let sum: Vec<String> = terms.iter().map(|expr| forming.expression(expr)).collect();
-        let sum = sum.join(" + ");
-        stores.push(if stored.contains(&slot) {
-            format!("w{at}[at] = {sum};")
-        } else {
-            forming.lines.push(format!(
-                "const REAL b{at} = scalars[first] == 0 ? 0 : scalars[first] * w{at}[at];"
-            ));
-            format!("w{at}[at] = b{at} + scalars[first + 1] * ({sum});")
-        });
+        let before = format!("(scalars[first] == 0 ? 0 : scalars[first] * w{at}[at])");
+        let sum = format!("{before} + scalars[first + 1] * ({})", sum.join(" + "));
+        forming.lines.push(format!("const REAL s{at} = {sum};"));
+        forming.sums.insert(*slot, format!("s{at}"));
+        stores.push(format!("w{at}[at] = s{at};"));
+    }
+    for (at, (_, terms)) in written.iter().enumerate().filter(|(_, (s, _))| stored.contains(s)) {
+        let text = forming.expression(terms[0]);
+        forming.lines.push(format!("const REAL s{at} = {text};"));
+        stores.push(format!("w{at}[at] = s{at};"));
     }
     let Forming { places, mut lines, .. } = forming;
     lines.extend(stores);

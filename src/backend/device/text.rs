@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use std::marker::PhantomData;
 
 use super::{PRELUDE, Source};
-use crate::engine::{Expr, Node, Operation, Symbol, Value};
+use crate::engine::{Expr, Map, Node, Operation, Symbol, Value};
 use crate::real::Real;
 
 /// The text of a kernel as it grows.
@@ -100,6 +100,27 @@ pub(super) fn formula<T: Real>(
     number: &str,
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
+    let names = Names { read: &|field| format!("f{field}[at]"), made: "t" };
+    statements::<T>(nodes, results, number, &names, result)
+}
+
+/// What a traced formula finds and makes is called.
+pub(super) struct Names<'a> {
+    /// The name of what it reads.
+    pub(super) read: &'a dyn Fn(usize) -> String,
+    /// What the names of its operations begin with.
+    pub(super) made: &'a str,
+}
+
+/// [`formula`] with names of one's own.
+pub(super) fn statements<T: Real>(
+    nodes: &[Node],
+    results: &[Symbol],
+    number: &str,
+    names: &Names,
+    result: impl Fn(usize, &str) -> String,
+) -> Vec<String> {
+    let made = names.made;
     let mut used = vec![false; nodes.len()];
     results.iter().for_each(|symbol| used[symbol.0] = true);
     for at in (0..nodes.len()).rev() {
@@ -109,13 +130,13 @@ pub(super) fn formula<T: Real>(
     }
     let name = |symbol: &Symbol| match nodes[symbol.0] {
         Node::Constant(x) => literal::<T>(x),
-        _ => format!("t{}", symbol.0),
+        _ => format!("{made}{}", symbol.0),
     };
     let mut lines = Vec::new();
     for (at, node) in nodes.iter().enumerate().filter(|(at, _)| used[*at]) {
         let expression = match node {
             Node::Constant(_) => continue,
-            Node::Read(field) => format!("f{field}[at]"),
+            Node::Read(field) => (names.read)(*field),
             Node::Before(field) => format!("w{field}[at]"),
             Node::Parameter(index) => format!("scalars[first + {index}]"),
             Node::Add(a, b) => format!("{} + {}", name(a), name(b)),
@@ -127,7 +148,7 @@ pub(super) fn formula<T: Real>(
             Node::Abs(a) => format!("fabs(({number}){})", name(a)),
             Node::Pow(a, x) => format!("pow(({number}){}, {})", name(a), literal::<T>(*x)),
         };
-        lines.push(format!("const {number} t{at} = {expression};"));
+        lines.push(format!("const {number} {made}{at} = {expression};"));
     }
     lines.extend(results.iter().enumerate().map(|(at, symbol)| result(at, &name(symbol))));
     lines
@@ -161,6 +182,8 @@ pub(super) struct Forming<'a, T> {
     pub(super) places: Vec<Place>,
     pub(super) lines: Vec<String>,
     known: Vec<Value>,
+    /// Names of the sums that are complete, by the slots of their fields.
+    pub(super) sums: BTreeMap<usize, String>,
     /// Slots of fields that the kernel writes and so finds under another name.
     written: Vec<usize>,
     precision: PhantomData<T>,
@@ -173,7 +196,8 @@ impl<'a, T: Real> Forming<'a, T> {
         written: Vec<usize>,
     ) -> Self {
         let (places, lines, known) = (Vec::new(), Vec::new(), Vec::new());
-        Self { operations, made, places, lines, known, written, precision: PhantomData }
+        let sums = BTreeMap::new();
+        Self { operations, made, places, lines, known, sums, written, precision: PhantomData }
     }
 
     /// The text of an expression, once everything that it is made of has been formed.
@@ -204,17 +228,38 @@ impl<'a, T: Real> Forming<'a, T> {
         let text = match self.place(value) {
             Some(place) => format!("{}[at]", self.field(place)),
             None => {
-                let defined = self.operations.iter().find_map(|operation| match operation {
-                    Operation::Let { expr, result } if *result == value => Some(expr),
-                    _ => None,
-                });
-                let expr = defined.unwrap_or_else(|| unreachable!("a value without origin"));
-                self.expression(expr)
+                let made = |operation: &&Operation| operation.results().contains(&value);
+                match self.operations.iter().find(made) {
+                    Some(Operation::Let { expr, .. }) => self.expression(expr),
+                    Some(Operation::Map { map, operands, results }) => {
+                        self.map(map, operands, results);
+                        return name;
+                    }
+                    Some(Operation::Advance { value, slot, .. }) => {
+                        let sum = self.sums.get(slot).cloned();
+                        let sum =
+                            sum.unwrap_or_else(|| unreachable!("advanced before it is known"));
+                        format!("{} + scalars[first + 2] * {sum}", self.value(*value))
+                    }
+                    _ => unreachable!("a value without origin"),
+                }
             }
         };
         self.lines.push(format!("const REAL {name} = {text};"));
         self.known.push(value);
         name
+    }
+
+    /// Name what a formula makes.
+    fn map(&mut self, map: &Map, operands: &[Value], results: &[Value]) {
+        let operands: Vec<String> = operands.iter().map(|value| self.value(*value)).collect();
+        let prefix = format!("v{}_", results[0].0);
+        let names = Names { read: &|at| operands[at].clone(), made: &prefix };
+        let lines = statements::<T>(&map.nodes, &map.results, "REAL", &names, |at, result| {
+            format!("const REAL v{} = {result};", results[at].0)
+        });
+        self.lines.extend(lines);
+        self.known.extend(results);
     }
 
     /// Where a value lies as a whole field.

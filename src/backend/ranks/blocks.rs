@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Weights};
 use crate::error::Result;
 use crate::grid::Axis;
 
@@ -86,8 +86,7 @@ pub trait Blocks: Backend {
         read: &[&Self::Field],
         write: &mut [&mut Self::Field],
         planes: &[Self::Field],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     );
 
     /// `sums` of planes of `lines` values.

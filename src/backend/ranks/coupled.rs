@@ -6,6 +6,7 @@ use super::choices::Choice;
 use super::joined::Joined;
 use super::messages::{Round, Underway};
 use super::{Blocks, Phase, Ranks};
+use crate::backend::Weights;
 use crate::engine::distributed::{self, Layout, Method, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
 use crate::error::{Error, Result};
@@ -117,8 +118,7 @@ impl<B: Blocks> Coupled<B> {
         begun: Begun<'_, B>,
         read: &[&B::Field],
         write: &mut [&mut B::Field],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     ) {
         let Begun { mut state, mut waiting } = begun;
         // Sweeps along other axes came between.
@@ -141,7 +141,7 @@ impl<B: Blocks> Coupled<B> {
             }
         }
         ranks.timed(Phase::Local, || {
-            ranks.inner.complete(&self.program, read, write, &state.planes, beta, scale);
+            ranks.inner.complete(&self.program, read, write, &state.planes, weights);
         });
     }
 

@@ -22,7 +22,7 @@ pub(crate) use messages::{Part, Round};
 pub use phases::{Phase, PhaseTimes};
 pub use route::Route;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Weights};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::config::ComputeConfig;
 use crate::engine::distributed::Method;
@@ -249,10 +249,9 @@ impl<B: Blocks> Backend for Ranks<B> {
         program: &Program<B>,
         read: &[&B::Field],
         write: &mut [&mut B::Field],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     ) {
-        self.run_all(std::slice::from_ref(program), read, write, beta, scale);
+        self.run_all(std::slice::from_ref(program), read, write, weights);
     }
 
     /// Along all axes the messages of the first stage are under way before the first sweep begins, and sweeps that need
@@ -262,8 +261,7 @@ impl<B: Blocks> Backend for Ranks<B> {
         programs: &[Program<B>],
         read: &[&B::Field],
         write: &mut [&mut B::Field],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     ) {
         let mut begun: Vec<_> = programs
             .iter()
@@ -275,17 +273,18 @@ impl<B: Blocks> Backend for Ranks<B> {
         let mut order: Vec<usize> = (0..programs.len()).collect();
         order.sort_by_key(|&at| !matches!(programs[at], Program::Local(_)));
         for (place, at) in order.into_iter().enumerate() {
-            let beta = if place == 0 { beta } else { 1.0 };
+            let beta = if place == 0 { weights.beta } else { 1.0 };
+            let weights = Weights { beta, ..weights };
             match (&programs[at], begun[at].take()) {
                 (Program::Coupled(coupled), Some(begun)) => {
-                    coupled.finish(self, begun, read, write, beta, scale);
+                    coupled.finish(self, begun, read, write, weights);
                 }
                 (Program::Transposed(transposed), _) => {
-                    transposed.run(self, read, write, beta, scale);
+                    transposed.run(self, read, write, weights);
                 }
                 (Program::Local(program), _) => {
                     self.timed(Phase::Local, || {
-                        self.inner.run(program, read, write, beta, scale);
+                        self.inner.run(program, read, write, weights);
                     });
                 }
                 (Program::Coupled(_), None) => unreachable!("every coupled program was begun"),

@@ -4,6 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::{Blocks, Deal, Phase, Ranks};
+use crate::backend::Weights;
 use crate::engine::distributed::{Parts, Source};
 use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
 use crate::error::Result;
@@ -121,8 +122,7 @@ impl<B: Blocks> Transposed<B> {
         ranks: &Ranks<B>,
         read: &[&B::Field],
         write: &mut [&mut B::Field],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
     ) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { products, results, buffers } = &mut *state;
@@ -134,7 +134,9 @@ impl<B: Blocks> Transposed<B> {
                 let all: Vec<&B::Field> =
                     read.iter().copied().chain(written).chain(&*results).collect();
                 let mut to: Vec<&mut B::Field> = products.iter_mut().take(stage.count).collect();
-                ranks.timed(Phase::Local, || ranks.inner.run(program, &all, &mut to, 0.0, 1.0));
+                ranks.timed(Phase::Local, || {
+                    ranks.inner.run(program, &all, &mut to, Weights::add(0.0, 1.0))
+                });
             }
             for (transfer, buffers) in stage.transfers.iter().zip(buffers.by_ref()) {
                 let operand =
@@ -151,7 +153,7 @@ impl<B: Blocks> Transposed<B> {
             }
         }
         let all: Vec<&B::Field> = read.iter().copied().chain(&*results).collect();
-        ranks.timed(Phase::Local, || ranks.inner.run(&self.last, &all, write, beta, scale));
+        ranks.timed(Phase::Local, || ranks.inner.run(&self.last, &all, write, weights));
     }
 }
 
@@ -211,7 +213,7 @@ impl<B: Blocks> Transfer<B> {
         ranks.all_to_all(axis, shares, &self.shares, lines, &self.lines, staging);
         if let Some(program) = &self.solve {
             ranks.timed(Phase::Local, || {
-                ranks.inner.run(program, &[lines], &mut [solved], 0.0, 1.0);
+                ranks.inner.run(program, &[lines], &mut [solved], Weights::add(0.0, 1.0));
             });
         }
         let staging = [of_lines, of_shares];

@@ -4,6 +4,7 @@ use super::WARM_UPS;
 use super::joined::{Block, Cut, Done};
 use super::messages::address;
 use super::parts::{Bench, Problem, Work};
+use crate::backend::Weights;
 use crate::backend::ranks::{self, Round, Route};
 use crate::bench::measure::Times;
 use crate::bench::place::Place;
@@ -97,7 +98,9 @@ impl<P: Place> Bench<'_, P> {
                 if kind == Kind::Whole {
                     for (part, program) in &programs {
                         comm.barrier();
-                        let run = || place.run(program, &read, &mut write, problem.beta, 1.0);
+                        let run = || {
+                            place.run(program, &read, &mut write, Weights::add(problem.beta, 1.0))
+                        };
                         spent[*part as usize] += self.seconds(run)?;
                     }
                     return Ok(spent);
@@ -113,7 +116,13 @@ impl<P: Place> Bench<'_, P> {
                         self.step(step, kind, &mut planes[*stage], route, &mut spent)?;
                     }
                     spent[Part::Complete as usize] += self.seconds(|| {
-                        place.complete(program, &read, &mut write, planes, problem.beta, 1.0);
+                        place.complete(
+                            program,
+                            &read,
+                            &mut write,
+                            planes,
+                            Weights::add(problem.beta, 1.0),
+                        );
                     })?;
                 }
                 Ok::<_, Error>(spent)

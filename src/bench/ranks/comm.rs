@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::parts::{Bench, Problem};
 use super::report::{self, Spreading};
 use super::{busiest, by_phase, copies};
-use crate::backend::Backend;
 use crate::backend::ranks::Ranks;
+use crate::backend::{Backend, Weights};
 use crate::bench::arguments::CommOptions;
 use crate::bench::check::{applied, difference};
 use crate::bench::measure::{calls_for, interleaved, together};
@@ -202,7 +202,7 @@ impl Size<'_> {
             .collect::<Result<_>>()?;
         let before = ranks.sent();
         let mut write: Vec<&mut P::Field> = found.iter_mut().collect();
-        ranks.run(&program, &read, &mut write, 0.0, 1.0);
+        ranks.run(&program, &read, &mut write, Weights::add(0.0, 1.0));
         ranks.finish()?;
         let sent = busiest(&***comm, before, ranks.sent());
         let whole = LineOperators::<f64>::new(options.scheme, None, &grid);
@@ -220,7 +220,7 @@ impl Size<'_> {
         let copy = copies(place, &***comm, &copier, &mut pool);
         let mut write: Vec<&mut P::Field> = found.iter_mut().collect();
         let (copy, times) = {
-            let all = || ranks.run(&program, &read, &mut write, 0.0, 1.0);
+            let all = || ranks.run(&program, &read, &mut write, Weights::add(0.0, 1.0));
             interleaved(self.repeats(), copy, vec![together(&ranks, &***comm, all)])?
         };
         let calls = calls_for(times[0].min(), 1);
@@ -228,7 +228,8 @@ impl Size<'_> {
         let (phases, _) = by_phase(&***comm, self.repeats(), || {
             let before = ranks.phases();
             ranks.within(|| {
-                (0..calls).for_each(|_| ranks.run(&program, &read, &mut write, 0.0, 1.0));
+                (0..calls)
+                    .for_each(|_| ranks.run(&program, &read, &mut write, Weights::add(0.0, 1.0)));
             });
             ranks.finish()?;
             let mut spent = ranks.phases().since(&before);

@@ -3,6 +3,7 @@
 use super::WARM_UPS;
 use super::messages::address;
 use super::parts::Bench;
+use crate::backend::Weights;
 use crate::backend::ranks::{Deal, Route};
 use crate::bench::measure::Times;
 use crate::bench::place::Place;
@@ -76,7 +77,8 @@ impl<P: Place> Bench<'_, P> {
             let read: Vec<_> = fields.iter().collect();
             let mut write: Vec<_> = copies.iter_mut().collect();
             comm.barrier();
-            spent[2] += self.seconds(|| place.run(&program, &read, &mut write, 0.0, 1.0))?;
+            spent[2] +=
+                self.seconds(|| place.run(&program, &read, &mut write, Weights::add(0.0, 1.0)))?;
             comm.max(&mut spent);
             if round >= WARM_UPS {
                 times.iter_mut().zip(spent).for_each(|(times, seconds)| times.push(seconds));

@@ -71,8 +71,8 @@ impl Parts {
         let part = Part { sweep, builder: &builder, results: &results, read };
         // What is read of a field that is written is asked for before anything is written to it.
         for operation in operations {
-            if let Operation::Add { expr, .. } | Operation::Store { expr, .. } = operation {
-                part.expression(expr, None);
+            if let Operation::Previous { slot, .. } = operation {
+                builder.previous(*slot);
             }
         }
         for operation in operations {
@@ -114,7 +114,7 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn origin(&self, value: Value) -> &Operation {
-        let made = |operation: &&Operation| operation.result() == Some(value);
+        let made = |operation: &&Operation| operation.results().contains(&value);
         let found = self.sweep.operations.iter().find(made);
         found.unwrap_or_else(|| unreachable!("a value without origin"))
     }
@@ -151,6 +151,16 @@ impl Part<'_> {
                 self.builder.read(first + self.results[&value])
             }
             Operation::Let { expr, .. } => self.builder.define(self.expression(expr, written)),
+            Operation::Map { map, operands, results } => {
+                let operands = operands.iter().map(|&value| self.value(value, written)).collect();
+                let made = self.builder.map_again(map, operands);
+                let at = results.iter().position(|result| *result == value);
+                made[at.unwrap_or_else(|| unreachable!("among what it makes"))]
+            }
+            Operation::Advance { value, slot, .. } => {
+                assert!(written.is_none(), "an operator on a field that is advanced");
+                self.builder.advanced(self.value(*value, written), *slot)
+            }
             Operation::Add { .. } | Operation::Store { .. } => {
                 unreachable!("these make no value")
             }
