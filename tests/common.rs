@@ -77,10 +77,9 @@ pub(crate) fn steps<T: Real>(simulation: &mut Simulation<Cpu<T>>, steps: usize) 
 /// dU/dt of U as it is now. The memory it is written to holds NaN before.
 pub(crate) fn rate(simulation: &mut Simulation<Cpu<f64>>) -> Vec<Field<f64>> {
     let points = simulation.grid().len();
-    let (system, state) = simulation.system_and_state();
-    let mut rate = vec![Field::zeros(points); state.len()];
+    let mut rate = vec![Field::zeros(points); simulation.state().len()];
     rate.iter_mut().for_each(|field| field.fill(f64::NAN));
-    system.rhs(state, &mut rate, 0.0, 1.0);
+    simulation.rhs(&mut rate);
     rate
 }
 

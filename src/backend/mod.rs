@@ -128,14 +128,19 @@ pub trait Backend: Sized + Send + Sync + 'static {
         weights: Weights,
     );
 
+    /// True where a sweep can apply operators along `axis` to a field that it advances itself.
+    fn applies_to_advanced(&self, axis: Axis, points: [usize; 3]) -> bool;
+
     /// Run programs one after another: β is for the first, the others add to what it made.
-    fn run_all(
+    fn run_all<'a>(
         &self,
-        programs: &[Self::Program],
+        programs: impl Iterator<Item = &'a Self::Program>,
         read: &[&Self::Field],
         write: &mut [&mut Self::Field],
         weights: Weights,
-    ) {
+    ) where
+        Self::Program: 'a,
+    {
         let mut weights = weights;
         for program in programs {
             self.run(program, read, write, weights);

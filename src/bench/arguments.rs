@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
 
-use crate::config::{self, ComputeConfig, DeviceAware, Pencils, Precision};
+use crate::config::{self, ComputeConfig, DeviceAware, Pencils, Precision, RightHandSide};
 use crate::engine::closed_min_points;
 use crate::engine::distributed::Method;
 use crate::error::Result;
@@ -273,6 +273,7 @@ impl Bench {
             precision: if common.precision == "f32" { Precision::F32 } else { Precision::F64 },
             line_solver: None,
             pencils: if pencils == "permuted" { Pencils::Permuted } else { Pencils::Strided },
+            right_hand_side: RightHandSide::Fused,
             distributed: None,
             ranks: None,
             device_aware: DeviceAware::Auto,

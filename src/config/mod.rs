@@ -162,6 +162,8 @@ pub struct ComputeConfig {
     pub line_solver: Option<LineSolver>,
     /// How a device solves lines along y and z.
     pub pencils: Pencils,
+    /// How the right-hand side is computed.
+    pub right_hand_side: RightHandSide,
     /// How lines that are spread over ranks are solved; `None` is the best for each operator.
     pub distributed: Option<Method>,
     /// Ranks along x, y and z; `None` is the best for their number.
@@ -201,6 +203,15 @@ pub enum Pencils {
     Strided,
     /// After the field is permuted so that a line's points are neighbours; then it is permuted back.
     Permuted,
+}
+
+/// How the right-hand side is computed; the results differ by round-off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RightHandSide {
+    /// One sweep an axis forms everything from the state, and the last one advances it.
+    Fused,
+    /// Operation by operation from stored primitive variables and gradients: the reference to read.
+    Composed,
 }
 
 /// Floating-point format of the fields.

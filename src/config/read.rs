@@ -7,8 +7,8 @@ use super::section::{FILTER_ALPHA, POSITIVE, Section, WordOrTable};
 use super::value::{Place, Table, Value};
 use super::{
     Backend, ComputeConfig, Config, Convection, DeviceAware, EnergyForm, FilterConfig, GridConfig,
-    Pencils, Precision, SchemeConfig, StepSize, TimeConfig, ViscousForm, WallLimit, case, document,
-    origin, output,
+    Pencils, Precision, RightHandSide, SchemeConfig, StepSize, TimeConfig, ViscousForm, WallLimit,
+    case, document, origin, output,
 };
 use crate::cases::{Case, Domain};
 use crate::engine::distributed::Method;
@@ -58,6 +58,8 @@ pub(super) const PRECISIONS: [(&str, Precision); 2] =
     [("f64", Precision::F64), ("f32", Precision::F32)];
 pub(super) const PENCILS: [(&str, Pencils); 2] =
     [("strided", Pencils::Strided), ("permuted", Pencils::Permuted)];
+pub(super) const RIGHT_HAND_SIDES: [(&str, RightHandSide); 2] =
+    [("fused", RightHandSide::Fused), ("composed", RightHandSide::Composed)];
 pub(super) const DEVICE_AWARE: [(&str, DeviceAware); 3] =
     [("auto", DeviceAware::Auto), ("force", DeviceAware::Force), ("off", DeviceAware::Off)];
 
@@ -332,6 +334,7 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
         .collect();
     let line_solver = section.choice("line_solver", &solvers).flatten();
     let pencils = section.choice("pencils", &PENCILS).unwrap_or(Pencils::Strided);
+    let right_hand_side = section.choice("right_hand_side", &RIGHT_HAND_SIDES);
     if backend == Backend::Cpu {
         let refuse = |key, why: &str| {
             let advice = "use `--backend cuda` or `--backend opencl`, or take this out";
@@ -366,6 +369,7 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
         precision,
         line_solver,
         pencils,
+        right_hand_side: right_hand_side.unwrap_or(RightHandSide::Fused),
         distributed,
         ranks: ranks.map(|ranks| ranks.map(|along| usize::try_from(along).unwrap_or(1))),
         device_aware: device_aware.unwrap_or(DeviceAware::Auto),

@@ -5,7 +5,8 @@ use std::fmt::{Display, Write};
 use super::case::{MODES, SHAPES, STARTS};
 use super::output::{ON_FAILURE, STATISTICS};
 use super::read::{
-    AXES, BACKENDS, CONVECTIONS, DEVICE_AWARE, ENERGIES, PENCILS, PRECISIONS, VISCOUS,
+    AXES, BACKENDS, CONVECTIONS, DEVICE_AWARE, ENERGIES, PENCILS, PRECISIONS, RIGHT_HAND_SIDES,
+    VISCOUS,
 };
 use super::value::number;
 use super::{
@@ -161,6 +162,7 @@ impl Config {
         text.word("precision", self.compute.precision.name());
         text.word("line_solver", self.compute.line_solver.map_or("auto", LineSolver::name));
         text.word("pencils", name(&PENCILS, self.compute.pencils));
+        text.word("right_hand_side", name(&RIGHT_HAND_SIDES, self.compute.right_hand_side));
         text.word("distributed", self.compute.distributed.map_or("auto", Method::name));
         match self.compute.ranks {
             None => text.word("ranks", "auto"),

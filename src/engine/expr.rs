@@ -23,6 +23,11 @@ impl Expr {
         Self(Vec::new())
     }
 
+    /// True for the expression without terms.
+    pub(crate) fn is_zero(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The value this expression is, where it is nothing more.
     pub(crate) fn as_value(&self) -> Option<Value> {
         match self.0.as_slice() {

@@ -178,6 +178,38 @@ impl Sweep {
         touched.len()
     }
 
+    /// Which of the fields that it writes it needs and changes.
+    pub(crate) fn accesses(&self) -> Accesses {
+        let mut accesses = Accesses::default();
+        let depths = self.depths();
+        // What operands of the first stage are made of.
+        let mut early = BTreeSet::new();
+        for operation in self.operations.iter().rev() {
+            let first = |result: &Value| depths[result] == 1;
+            match operation {
+                Operation::Apply { result, .. } if first(result) => early.extend(operation.used()),
+                Operation::Apply { .. } => {}
+                other if other.results().iter().any(|result| early.contains(result)) => {
+                    early.extend(other.used());
+                }
+                _ => {}
+            }
+            match operation {
+                Operation::Previous { slot, result } => {
+                    accesses.reads.insert(*slot);
+                    if early.contains(result) {
+                        accesses.reads_early.insert(*slot);
+                    }
+                }
+                Operation::Advance { slot, .. } => drop(accesses.reads.insert(*slot)),
+                Operation::Add { slot, .. } => drop(accesses.adds.insert(*slot)),
+                Operation::Store { slot, .. } => drop(accesses.stores.insert(*slot)),
+                _ => {}
+            }
+        }
+        accesses
+    }
+
     /// Fields that it takes to keep what every operator makes, and the products that operators are applied to: what a
     /// backend needs that runs the sweep operation by operation.
     pub fn room(&self) -> usize {
@@ -235,6 +267,35 @@ impl Sweep {
     /// True where the sweep does nothing.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()
+    }
+}
+
+/// Slots of fields that a sweep writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Accesses {
+    /// Those of which it needs what was there, or the sum.
+    pub(crate) reads: BTreeSet<usize>,
+    /// Those which the operands are made of that depend on no other operator.
+    pub(crate) reads_early: BTreeSet<usize>,
+    pub(crate) adds: BTreeSet<usize>,
+    pub(crate) stores: BTreeSet<usize>,
+}
+
+impl Accesses {
+    /// True where the operands that depend on no other operator are the same before `earlier` has run.
+    pub(crate) fn can_begin_before(&self, earlier: &Self) -> bool {
+        self.reads_early.is_disjoint(&earlier.adds) && self.reads_early.is_disjoint(&earlier.stores)
+    }
+
+    /// True where both may run in either order.
+    pub(crate) fn commutes_with(&self, other: &Self) -> bool {
+        let one_way = |a: &Self, b: &Self| {
+            a.reads.is_disjoint(&b.adds)
+                && a.reads.is_disjoint(&b.stores)
+                && a.stores.is_disjoint(&b.adds)
+                && a.stores.is_disjoint(&b.stores)
+        };
+        one_way(self, other) && one_way(other, self)
     }
 }
 
@@ -346,7 +407,7 @@ impl SweepBuilder {
         assert!(!self.stores(slot), "field {slot} is both stored and added to");
         let asked = self.any(|o| o.sum_used() == Some(slot));
         assert!(!asked, "the sum of field {slot} was asked for before it was complete");
-        if !expr.0.is_empty() {
+        if !expr.is_zero() {
             self.sweep.borrow_mut().operations.push(Operation::Add { slot, expr });
         }
     }

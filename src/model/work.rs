@@ -2,7 +2,7 @@
 
 use super::Sweeping;
 use crate::comm::Sent;
-use crate::config::{Config, Precision};
+use crate::config::{Config, Precision, RightHandSide};
 use crate::engine::distributed::Method;
 use crate::grid::{Axis, Decomposition, Grid};
 use crate::physics::StepParts;
@@ -65,12 +65,14 @@ impl Work {
                 return Err(format!("{n} points along {along} are fewer than {ranks} ranks"));
             }
         }
-        let parts = StepParts::<T>::new(config, &grid);
+        let parts =
+            StepParts::<T>::new(config, &grid, |axis| decomposition.ranks[axis.index()] == 1);
         let counted = |lists: &[Vec<_>]| {
             let one = |sweep| Sweeping::new(sweep, decomposition, points, &parts.operators, method);
             lists.iter().map(|list| list.iter().map(one).collect()).collect::<Result<_, String>>()
         };
         let integrator = config.time.integrator;
+        let fused = config.compute.right_hand_side == RightHandSide::Fused;
         Ok(Self {
             decomposition,
             points,
@@ -79,7 +81,7 @@ impl Work {
             right_hand_side: counted(&parts.right_hand_side)?,
             filter: counted(&parts.filter)?,
             filterings: config.scheme.filter.map_or(0.0, |filter| 1.0 / filter.every as f64),
-            words: integrator.stages() * parts.words + words(integrator.form, parts.fields),
+            words: integrator.stages() * parts.words + words(integrator.form, parts.fields, fused),
             reductions: 2,
         })
     }
@@ -109,10 +111,12 @@ impl Work {
     }
 }
 
-/// Fields read and written in a step by the stages' updates, and by the check of the state.
-fn words(form: Form, fields: usize) -> usize {
+/// Fields read and written in a step by the stages' updates, where these are not part of a sweep, and by the check of the
+/// state.
+fn words(form: Form, fields: usize, fused: bool) -> usize {
     let (copy, add) = (2 * fields, 3 * fields);
     let updates = match form {
+        Form::LowStorage { .. } if fused => 0,
         Form::LowStorage { b, .. } => b.len() * add,
         Form::Butcher { a, b } => {
             let combine = |weights: &[f64]| {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::collective::{Broken, lowest, norms};
 use super::discretisation::Discretisation;
+use super::formulas::AddScaled;
 use super::stability::Limits;
-use super::system::{Moment, System};
+use super::system::{Moment, Stage, System, add_scaled};
 use crate::backend::{Backend, Weights};
 use crate::cases::{Domain, ScalarAdvection};
 use crate::comm::agree;
-use crate::config::{Config, Variable};
+use crate::config::{Config, RightHandSide, Variable};
 use crate::engine::{Formula, Number, Sweep, SweepBuilder};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Grid};
@@ -27,10 +28,17 @@ pub struct Advection<B: Backend> {
     domain: Domain,
     limits: Limits,
     sweeps: Vec<B::Program>,
+    /// The last sweep once more, which advances φ; none where the right-hand side is composed.
+    advancing: Option<B::Program>,
+    add_scaled: B::Prepared<AddScaled>,
     filter_sweeps: Vec<B::Program>,
     moments: B::Prepared<Moments>,
     extrema: B::Prepared<Extrema>,
 }
+
+/// Where the sweeps find φ, and its rate.
+const PHI: usize = 0;
+const RATE: usize = 1;
 
 /// (φ − φ₀, (φ − φ₀)²) for the parameter φ₀.
 struct Moments;
@@ -61,9 +69,15 @@ impl<B: Backend> Advection<B> {
     pub fn new(config: &Config, case: ScalarAdvection, backend: Arc<B>) -> Result<Self> {
         let discretisation = Discretisation::new(config);
         let grid = discretisation.grid;
+        let fused = config.compute.right_hand_side == RightHandSide::Fused;
+        let last = grid.active_axes().last();
+        let advancing =
+            |axis| discretisation.program(&*backend, axis, &rhs_sweep(axis, &case, true));
         Ok(Self {
             limits: Limits::scalar(&config.scheme, config.time.integrator, &grid),
-            sweeps: discretisation.programs(&*backend, |axis| rhs_sweep(axis, &case))?,
+            sweeps: discretisation.programs(&*backend, |axis| rhs_sweep(axis, &case, false))?,
+            advancing: last.filter(|_| fused).map(advancing).transpose()?,
+            add_scaled: backend.mapping(AddScaled)?,
             filter_sweeps: discretisation.filter_programs(&*backend, 1)?,
             moments: backend.summing(Moments)?,
             extrema: backend.maximising(Extrema)?,
@@ -76,13 +90,16 @@ impl<B: Backend> Advection<B> {
     }
 }
 
-/// − c ∂φ + ν ∂²φ along `axis`.
-pub(super) fn rhs_sweep(axis: Axis, case: &ScalarAdvection) -> Sweep {
+/// − c ∂φ + ν ∂²φ along `axis` added to the rate; φ advanced by it where `advances`.
+pub(super) fn rhs_sweep(axis: Axis, case: &ScalarAdvection, advances: bool) -> Sweep {
     let s = SweepBuilder::new();
-    let phi = s.read(0);
-    s.subtract(0, case.velocity[axis.index()] * s.d1(phi));
+    let phi = s.previous(PHI);
+    s.subtract(RATE, case.velocity[axis.index()] * s.d1(phi));
     if case.diffusivity != 0.0 {
-        s.add(0, case.diffusivity * s.d2(phi));
+        s.add(RATE, case.diffusivity * s.d2(phi));
+    }
+    if advances {
+        s.store(PHI, s.advanced(phi, RATE));
     }
     s.build()
 }
@@ -108,13 +125,20 @@ impl<B: Backend> System<B> for Advection<B> {
         vec![0.0]
     }
 
-    fn rhs(&mut self, u: &[B::Field], rate: &mut [B::Field], beta: f64, scale: f64) {
-        self.backend.run_all(
-            &self.sweeps,
-            &[&u[0]],
-            &mut [&mut rate[0]],
-            Weights::add(beta, scale),
-        );
+    fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) {
+        let fields = &mut [&mut u[0], &mut rate[0]];
+        self.backend.run_all(self.sweeps.iter(), &[], fields, Weights::add(0.0, 1.0));
+    }
+
+    fn advance(&mut self, u: &mut [B::Field], rate: &mut [B::Field], weights: Weights, _: Stage) {
+        let fields = &mut [&mut u[0], &mut rate[0]];
+        if let Some(advancing) = &self.advancing {
+            let others = self.sweeps.iter().take(self.sweeps.len() - 1);
+            self.backend.run_all(others.chain([advancing]), &[], fields, weights);
+        } else {
+            self.backend.run_all(self.sweeps.iter(), &[], fields, weights);
+            add_scaled(&*self.backend, &self.add_scaled, u, weights.advance, rate);
+        }
     }
 
     fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64> {

@@ -17,38 +17,77 @@ pub(super) struct Lines<'a> {
     pub(super) s: &'a SweepBuilder,
     /// j.
     pub(super) axis: Axis,
-    /// True where the velocity gradients are among the fields that are read.
-    pub(super) gradients_stored: bool,
+    /// Where the rate of the first conserved variable is among the fields that are written.
+    pub(super) rates: usize,
+    /// Where everything comes from.
+    pub(super) origin: Origin,
     /// What the fields are stored relative to.
     pub(super) reference: Reference,
 }
 
+/// Where a sweep finds the flow.
+pub(super) enum Origin {
+    /// In the fields that it reads; the velocity gradients too, where there are any.
+    Fields { gradients: bool },
+    /// Among values of its own.
+    Formed(Formed),
+}
+
+/// The flow, formed on chip.
+pub(super) struct Formed {
+    /// By the slots of [`read`]; those that nobody needs are missing.
+    pub(super) quantities: [Option<Value>; read::GRADIENT],
+    /// ∂uⱼ/∂xᵢ for the axes i other than j; none along an axis of one point.
+    pub(super) across: [Option<Value>; 3],
+    /// Σ ∂uᵢ/∂xᵢ over these axes; none where there are none.
+    pub(super) rest: Option<Value>,
+}
+
 impl Lines<'_> {
+    /// Add to the rate of conserved variable `k`.
+    pub(super) fn add(&self, k: usize, expr: impl Into<Expr>) {
+        self.s.add(self.rates + k, expr);
+    }
+
+    fn subtract(&self, k: usize, expr: impl Into<Expr>) {
+        self.s.subtract(self.rates + k, expr);
+    }
+
+    /// The quantity at `slot` of those before the gradients.
+    pub(super) fn quantity(&self, slot: usize) -> Value {
+        match &self.origin {
+            Origin::Fields { .. } => self.s.read(slot),
+            Origin::Formed(formed) => {
+                formed.quantities[slot].unwrap_or_else(|| unreachable!("quantity {slot} is formed"))
+            }
+        }
+    }
+
     pub(super) fn rho(&self) -> Value {
-        self.whole(self.reference.density, self.s.read(read::RHO))
+        self.whole(self.reference.density, self.quantity(read::RHO))
     }
 
     /// ∂ρ; of a deviation it is that of the whole, with less round-off.
     fn d_rho(&self) -> Value {
-        self.s.d1(self.s.read(read::RHO))
+        self.s.d1(self.quantity(read::RHO))
     }
 
     pub(super) fn u(&self, i: usize) -> Value {
-        self.s.read(read::U + i)
+        self.quantity(read::U + i)
     }
 
     pub(super) fn p(&self) -> Value {
-        self.whole(self.reference.pressure, self.s.read(read::P))
+        self.whole(self.reference.pressure, self.quantity(read::P))
     }
 
     /// ∂p.
     fn d_p(&self) -> Value {
-        self.s.d1(self.s.read(read::P))
+        self.s.d1(self.quantity(read::P))
     }
 
     /// T, less its reference: only for what does not change with a constant.
     pub(super) fn t_deviation(&self) -> Value {
-        self.s.read(read::T)
+        self.quantity(read::T)
     }
 
     /// A quantity from its deviation.
@@ -59,16 +98,46 @@ impl Lines<'_> {
         }
     }
 
-    /// ∂uᵢ/∂xⱼ for any i, j.
-    pub(super) fn gradient(&self, i: usize, j: usize) -> Value {
+    /// ∂uᵢ/∂xⱼ among the fields that are read, for any i, j.
+    fn gradient(&self, i: usize, j: usize) -> Value {
         self.s.read(read::GRADIENT + 3 * i + j)
     }
 
     /// ∂uᵢ along the axis of the sweep.
     pub(super) fn d_u(&self, i: usize) -> Value {
-        match self.gradients_stored {
-            true => self.gradient(i, self.axis.index()),
-            false => self.s.d1(self.u(i)),
+        match self.origin {
+            Origin::Fields { gradients: true } => self.gradient(i, self.axis.index()),
+            _ => self.s.d1(self.u(i)),
+        }
+    }
+
+    /// ∂uⱼ/∂xᵢ for another axis i.
+    pub(super) fn d_across(&self, i: usize) -> Expr {
+        match &self.origin {
+            Origin::Fields { .. } => self.gradient(self.axis.index(), i).into(),
+            Origin::Formed(formed) => formed.across[i].map_or_else(Expr::zero, Expr::from),
+        }
+    }
+
+    /// div u.
+    pub(super) fn divergence(&self) -> Value {
+        match &self.origin {
+            Origin::Fields { .. } => {
+                let [x, y, z] = [0, 1, 2].map(|i| self.gradient(i, i));
+                self.s.define(x + y + z)
+            }
+            Origin::Formed(_) => {
+                let along = self.d_u(self.axis.index());
+                self.s.define(along + self.divergence_across())
+            }
+        }
+    }
+
+    /// Σ ∂uᵢ/∂xᵢ over the other axes.
+    pub(super) fn divergence_across(&self) -> Expr {
+        match &self.origin {
+            Origin::Fields { .. } => self.divergence() - self.d_u(self.axis.index()),
+            Origin::Formed(formed) => formed.rest.map_or_else(Expr::zero, Expr::from),
         }
     }
 
@@ -89,12 +158,12 @@ impl Lines<'_> {
 
     /// ρ at the midpoints.
     fn rho_at_midpoints(&self) -> Value {
-        self.whole(self.reference.density, self.at_midpoints(self.s.read(read::RHO)))
+        self.whole(self.reference.density, self.at_midpoints(self.quantity(read::RHO)))
     }
 
     /// p at the midpoints.
     fn p_at_midpoints(&self) -> Value {
-        self.whole(self.reference.pressure, self.at_midpoints(self.s.read(read::P)))
+        self.whole(self.reference.pressure, self.at_midpoints(self.quantity(read::P)))
     }
 
     /// ∂ of a flux that is known at the midpoints.
@@ -107,12 +176,12 @@ impl Lines<'_> {
 pub(super) fn convection(q: &Lines, form: Convection, energy: Option<EnergyForm>, gas: &Gas) {
     let c_rho = q.s.define(mass(q, form));
     let c_u = [0, 1, 2].map(|i| q.s.define(momentum(q, form, c_rho, i)));
-    q.s.subtract(conserved::MASS, c_rho);
+    q.subtract(conserved::MASS, c_rho);
     for i in 0..3 {
-        q.s.subtract(conserved::MOMENTUM + i, c_u[i]);
+        q.subtract(conserved::MOMENTUM + i, c_u[i]);
     }
     if let Some(energy_form) = energy {
-        q.s.subtract(conserved::ENERGY, energy_terms(q, form, energy_form, gas, c_rho, c_u));
+        q.subtract(conserved::ENERGY, energy_terms(q, form, energy_form, gas, c_rho, c_u));
     }
 }
 
@@ -173,7 +242,7 @@ fn energy_terms(
             q.d_midpoints((internal + 1.0) * (p * u_j) + rho * u_j * kinetic).into()
         }
         EnergyForm::Divergence => {
-            let rho_e = q.whole(internal * q.reference.pressure, s.read(read::RHO_E));
+            let rho_e = q.whole(internal * q.reference.pressure, q.quantity(read::RHO_E));
             s.d1((rho_e + p) * u_j).into()
         }
         // Quadratic split with the total enthalpy H = c_p T + ½ u·u (Coppola et al. 2019).
@@ -197,8 +266,8 @@ fn energy_terms(
 /// − ∂p/∂xⱼ added to the rate of momentum.
 pub(super) fn pressure_gradient(q: &Lines, form: Convection) {
     let gradient = match form {
-        Convection::Staggered => q.d_midpoints(q.at_midpoints(q.s.read(read::P))),
+        Convection::Staggered => q.d_midpoints(q.at_midpoints(q.quantity(read::P))),
         _ => q.d_p(),
     };
-    q.s.subtract(conserved::MOMENTUM + q.axis.index(), gradient);
+    q.subtract(conserved::MOMENTUM + q.axis.index(), gradient);
 }

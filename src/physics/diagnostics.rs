@@ -4,8 +4,8 @@ use super::collective::{Broken, lowest, norms};
 use super::formulas::pressure;
 use super::navier_stokes::{NavierStokes, Part, exactly};
 use super::slots::conserved;
-use super::system::{Moment, System};
-use crate::backend::Backend;
+use super::system::{Moment, Stage, System, add_scaled};
+use crate::backend::{Backend, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::agree;
 use crate::config::Variable;
@@ -42,8 +42,22 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         self.reference.conserved(self.gas.gamma).to_vec()
     }
 
-    fn rhs(&mut self, u: &[B::Field], rate: &mut [B::Field], beta: f64, scale: f64) {
-        self.add_terms(Part::All, u, rate, beta, scale);
+    fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) {
+        let only = Stage { first: true, last: true };
+        self.stage(u, rate, Weights::add(0.0, 1.0), only);
+    }
+
+    fn advance(
+        &mut self,
+        u: &mut [B::Field],
+        rate: &mut [B::Field],
+        weights: Weights,
+        stage: Stage,
+    ) {
+        self.stage(u, rate, weights, stage);
+        if self.schedule.is_none() {
+            add_scaled(&*self.backend, &self.formulas.add_scaled, u, weights.advance, rate);
+        }
     }
 
     fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64> {

@@ -28,9 +28,18 @@ impl<T: Real> Discretisation<T> {
         backend: &B,
         sweep_along: impl Fn(Axis) -> Sweep,
     ) -> Result<Vec<B::Program>> {
-        let points = self.grid.points;
-        let program = |axis| backend.program(&sweep_along(axis), axis, points, &self.operators);
+        let program = |axis| self.program(backend, axis, &sweep_along(axis));
         self.grid.active_axes().map(program).collect()
+    }
+
+    /// One program.
+    pub(super) fn program<B: Backend<Real = T>>(
+        &self,
+        backend: &B,
+        axis: Axis,
+        sweep: &Sweep,
+    ) -> Result<B::Program> {
+        backend.program(sweep, axis, self.grid.points, &self.operators)
     }
 
     /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.

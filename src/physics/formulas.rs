@@ -30,6 +30,19 @@ impl Formula<5, 5> for Primitives {
     }
 }
 
+/// 1/ρ from ρ'.
+#[derive(Clone, Copy)]
+pub(super) struct Volume {
+    pub(super) reference: Reference,
+}
+
+impl Formula<1, 1> for Volume {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rho]: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        [N::of(1.0) / whole(rho, self.reference.density)]
+    }
+}
+
 /// (μ, dμ/dT) from T'.
 #[derive(Clone, Copy)]
 pub(super) struct ViscosityLaw {
@@ -42,6 +55,17 @@ impl Formula<1, 2> for ViscosityLaw {
     fn at<N: Number>(&self, [t]: [N; 1], _: [N; 2], _: [N; 0]) -> [N; 2] {
         let t = whole(t, self.reference.temperature);
         [self.gas.mu(t), self.gas.dmu_dt(t)]
+    }
+}
+
+/// U + s K for the parameter s.
+#[derive(Clone, Copy)]
+pub(crate) struct AddScaled;
+
+impl Formula<1, 1, 1> for AddScaled {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rate]: [N; 1], [u]: [N; 1], [scale]: [N; 1]) -> [N; 1] {
+        [u + scale * rate]
     }
 }
 

@@ -1,4 +1,4 @@
-//! The equations: what is solved, composed of operators along the axes.
+//! The equations: what is solved, composed of operators along the axes, and the same terms in fused sweeps.
 
 mod advection;
 mod collective;
@@ -6,9 +6,11 @@ mod convection;
 mod diagnostics;
 mod discretisation;
 mod formulas;
+mod fused;
 mod gas;
 mod navier_stokes;
 mod reference;
+mod schedule;
 mod slots;
 mod stability;
 mod step;
@@ -16,9 +18,11 @@ mod system;
 mod viscosity;
 
 pub use advection::Advection;
+pub(crate) use formulas::AddScaled;
 pub use gas::{Gas, Viscosity};
-pub use navier_stokes::{NavierStokes, Part, composed_room, line_solves};
+pub use navier_stokes::{NavierStokes, Part, composed_room};
 pub use reference::Reference;
 pub use stability::Limits;
 pub(crate) use step::StepParts;
-pub use system::{Moment, System};
+pub(crate) use system::add_scaled;
+pub use system::{Moment, Stage, System};

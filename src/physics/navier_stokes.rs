@@ -9,20 +9,23 @@
 
 use std::sync::Arc;
 
-use super::convection::{Lines, convection, pressure_gradient};
+use super::convection::{Lines, Origin, convection, pressure_gradient};
 use super::discretisation::Discretisation;
 use super::formulas::{
-    Averages, EnergyRate, Extrema, Invariants, KineticEnergy, Primitives, StepRate, ViscosityLaw,
-    Vorticity, Whole,
+    AddScaled, Averages, EnergyRate, Extrema, Invariants, KineticEnergy, Primitives, StepRate,
+    ViscosityLaw, Vorticity, Whole,
 };
+use super::fused::{Ending, Fused};
 use super::reference::Reference;
+use super::schedule::{Schedule, in_order};
 use super::slots::{conserved, read};
 use super::stability::Limits;
+use super::system::Stage;
 use super::viscosity::viscosity;
 use super::{Gas, Viscosity};
 use crate::backend::{Backend, Weights};
 use crate::cases::{Case, Domain};
-use crate::config::{Config, SchemeConfig};
+use crate::config::{Config, RightHandSide, SchemeConfig};
 use crate::engine::{Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Grid};
@@ -65,6 +68,8 @@ pub struct NavierStokes<B: Backend> {
     /// For every [`Part`], one sweep an active axis.
     sweeps: [Vec<B::Program>; 4],
     filter_sweeps: Vec<B::Program>,
+    /// The fused sweeps of the right-hand side; none where it is composed.
+    pub(super) schedule: Option<Schedule<B>>,
     viscous: bool,
 }
 
@@ -72,6 +77,7 @@ pub struct NavierStokes<B: Backend> {
 pub(super) struct Formulas<B: Backend> {
     primitives: B::Prepared<Primitives>,
     viscosity: B::Prepared<ViscosityLaw>,
+    pub(super) add_scaled: B::Prepared<AddScaled>,
     pub(super) step_rate: B::Prepared<StepRate>,
     pub(super) kinetic_energy: B::Prepared<KineticEnergy>,
     pub(super) energy_rate: B::Prepared<EnergyRate>,
@@ -102,12 +108,18 @@ impl<B: Backend> NavierStokes<B> {
             discretisation
                 .programs(&*backend, |axis| rhs_sweep(axis, part, scheme, &gas, reference))
         };
+        let schedule = (config.compute.right_hand_side == RightHandSide::Fused).then(|| {
+            let order = in_order(grid.active_axes(), |axis| is_whole(&block, &grid, axis));
+            let sweeps = Fused { axes: order, scheme, gas: &gas, reference };
+            Schedule::new(&*backend, &discretisation, &sweeps, config.time.integrator.form)
+        });
         let [all, convection, pressure, viscous] = Part::ALL.map(rhs);
         let whole = |of| backend.mapping(Whole(of));
         Ok(Self {
             formulas: Formulas {
                 primitives: backend.mapping(Primitives { gas, reference })?,
                 viscosity: backend.mapping(ViscosityLaw { gas, reference })?,
+                add_scaled: backend.mapping(AddScaled)?,
                 step_rate: backend.maximising(StepRate {
                     gas,
                     reference,
@@ -130,6 +142,7 @@ impl<B: Backend> NavierStokes<B> {
             gradient_sweeps: discretisation.programs(&*backend, gradient_sweep)?,
             sweeps: [all?, convection?, pressure?, viscous?],
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
+            schedule: schedule.transpose()?,
             backend,
             grid,
             block,
@@ -145,30 +158,36 @@ impl<B: Backend> NavierStokes<B> {
     pub fn rhs_part(&mut self, part: Part, u: &[B::Field], rate: &mut [B::Field]) {
         // Some terms leave some fields alone.
         rate.iter_mut().for_each(|field| self.backend.clear(field));
-        self.add_terms(part, u, rate, 1.0, 1.0);
+        self.add_terms(part, u, rate, Weights::add(1.0, 1.0));
     }
 
-    /// `rate` = beta × `rate` + scale × the terms `part` of dU/dt, in the fields that these terms have a part in.
-    pub(super) fn add_terms(
+    /// `rate` = β × `rate` + scale × dU/dt, and where sweeps are fused and advance it, `u` += advance × `rate`.
+    pub(super) fn stage(
         &mut self,
-        part: Part,
-        u: &[B::Field],
+        u: &mut [B::Field],
         rate: &mut [B::Field],
-        beta: f64,
-        scale: f64,
+        weights: Weights,
+        stage: Stage,
     ) {
+        match &self.schedule {
+            Some(schedule) => {
+                let fields = [u, rate, &mut self.gradients[..5]];
+                schedule.run(&*self.backend, fields, weights, [stage.first, stage.last]);
+            }
+            None => self.add_terms(Part::All, u, rate, weights),
+        }
+    }
+
+    /// `rate` = β × `rate` + scale × the terms `part` of dU/dt, in the fields that these terms have a part in.
+    fn add_terms(&mut self, part: Part, u: &[B::Field], rate: &mut [B::Field], weights: Weights) {
         self.update_primitives(u);
         if self.viscous {
             self.update_gradients();
         }
         let fields = self.read_fields(u);
         let mut rate: [&mut B::Field; conserved::COUNT] = exactly(rate.iter_mut());
-        self.backend.run_all(
-            &self.sweeps[part as usize],
-            &fields,
-            &mut rate,
-            Weights::add(beta, scale),
-        );
+        let sweeps = self.sweeps[part as usize].iter();
+        self.backend.run_all(sweeps, &fields, &mut rate, weights);
     }
 
     /// (u, v, w, p, T), and μ and dμ/dT where they vary, from U.
@@ -186,12 +205,8 @@ impl<B: Backend> NavierStokes<B> {
     pub(super) fn update_gradients(&mut self) {
         let velocity = [&self.primitives[0], &self.primitives[1], &self.primitives[2]];
         let mut gradients: [&mut B::Field; 9] = exactly(self.gradients.iter_mut());
-        self.backend.run_all(
-            &self.gradient_sweeps,
-            &velocity,
-            &mut gradients,
-            Weights::add(0.0, 1.0),
-        );
+        let sweeps = self.gradient_sweeps.iter();
+        self.backend.run_all(sweeps, &velocity, &mut gradients, Weights::add(0.0, 1.0));
     }
 
     pub(super) fn filter_state(&self, u: &mut [B::Field]) {
@@ -222,7 +237,8 @@ fn rhs_sweep(
 ) -> Sweep {
     let s = SweepBuilder::new();
     let viscous = !gas.is_inviscid();
-    let q = Lines { s: &s, axis, gradients_stored: viscous, reference };
+    let origin = Origin::Fields { gradients: viscous };
+    let q = Lines { s: &s, axis, rates: 0, origin, reference };
     let all = part == Part::All;
     if all || part == Part::Convection {
         convection(&q, scheme.convection, all.then_some(scheme.energy), gas);
@@ -245,24 +261,43 @@ fn gradient_sweep(axis: Axis) -> Sweep {
     s.build()
 }
 
-/// The sweeps of a right-hand side along `axes`, in the order in which they run, those of one list together.
-pub(super) fn sweeps(scheme: &SchemeConfig, gas: &Gas, axes: &[Axis]) -> Vec<Vec<(Axis, Sweep)>> {
+/// The sweeps of a right-hand side along `axes`, in the order in which they run, those of one list together: those of a
+/// stage in 2N storage that is not the first of its step. `whole`: whether lines along an axis are.
+pub(super) fn sweeps(
+    config: &Config,
+    axes: &[Axis],
+    whole: impl Fn(Axis) -> bool,
+) -> Vec<Vec<(Axis, Sweep)>> {
+    let (scheme, gas) = (&config.scheme, &config.gas);
     let reference = Reference::of::<f64>(gas);
-    let gradients = || axes.iter().map(|&axis| (axis, gradient_sweep(axis))).collect();
-    let rhs = |axis| rhs_sweep(axis, Part::All, scheme, gas, reference);
-    let rhs = axes.iter().map(|&axis| (axis, rhs(axis))).collect();
-    if gas.is_inviscid() { vec![rhs] } else { vec![gradients(), rhs] }
-}
-
-/// Line solves of a right-hand side with all axes active, gradients included.
-pub fn line_solves(scheme: &SchemeConfig, gas: &Gas) -> usize {
-    sweeps(scheme, gas, &Axis::ALL).iter().flatten().map(|(_, sweep)| sweep.solves()).sum()
+    if config.compute.right_hand_side == RightHandSide::Composed {
+        let gradients = || axes.iter().map(|&axis| (axis, gradient_sweep(axis))).collect();
+        let rhs = |axis| rhs_sweep(axis, Part::All, scheme, gas, reference);
+        let rhs = axes.iter().map(|&axis| (axis, rhs(axis))).collect();
+        return if gas.is_inviscid() { vec![rhs] } else { vec![gradients(), rhs] };
+    }
+    let axes = in_order(axes.iter().copied(), &whole);
+    let last = axes.len() - 1;
+    let chained = whole(axes[last]);
+    let ending = if chained { Ending::AdvanceAndGradients } else { Ending::Advance };
+    let fused = Fused { axes, scheme, gas, reference };
+    let before = fused.gradients_along_last().filter(|_| !chained).into_iter();
+    let before = before.chain(fused.gradients_between()).collect();
+    let sweep = |at: usize| (fused.axes[at], fused.sweep(at, ending));
+    vec![before, (0..=last).map(sweep).collect()]
 }
 
 /// Fields, beside those of the equations themselves, that a right-hand side takes which runs operation by operation.
-pub fn composed_room(scheme: &SchemeConfig, gas: &Gas) -> usize {
-    let room = |axis| rhs_sweep(axis, Part::All, scheme, gas, Reference::default()).room();
-    Axis::ALL.into_iter().map(room).fold(0, usize::max)
+pub fn composed_room(config: &Config) -> usize {
+    let (scheme, gas) = (&config.scheme, &config.gas);
+    let composed = |axis| rhs_sweep(axis, Part::All, scheme, gas, Reference::default()).room();
+    let fused = sweeps(config, &Axis::ALL, |_| false);
+    let fused = fused.iter().flatten().map(|(_, sweep)| sweep.room());
+    Axis::ALL.into_iter().map(composed).chain(fused).fold(0, usize::max)
+}
+
+fn is_whole(block: &Block, grid: &Grid, axis: Axis) -> bool {
+    block.points[axis.index()] == grid.points[axis.index()]
 }
 
 /// The items of an iterator of known length.

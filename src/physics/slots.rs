@@ -22,6 +22,26 @@ pub(super) mod read {
     pub(in crate::physics) const COUNT: usize = GRADIENT + 9;
 }
 
+/// Fields that fused sweeps read and write.
+pub(super) mod fused {
+    /// The conserved variables.
+    pub(in crate::physics) const STATE: usize = 0;
+    /// What is added up of their rates.
+    pub(in crate::physics) const RATE: usize = 5;
+    /// With the axes a, b, c in the order of the sweeps: ∂u_a/∂x_b, and after the first sweep ∂u_b/∂x_a.
+    pub(in crate::physics) const FIRST_AND_MIDDLE: usize = 10;
+    /// ∂u_a/∂x_c, and after the first sweep ∂u_c/∂x_a.
+    pub(in crate::physics) const FIRST_AND_LAST: usize = 11;
+    /// ∂u_b/∂x_c, and after the second sweep ∂u_c/∂x_b.
+    pub(in crate::physics) const MIDDLE_AND_LAST: usize = 12;
+    /// The divergence of the velocity without the part along a, and after the first sweep without that along b.
+    pub(in crate::physics) const OF_MIDDLE: usize = 13;
+    /// ∂u_c/∂x_c, and after the first sweep the divergence without it.
+    pub(in crate::physics) const OF_LAST: usize = 14;
+    /// How many there are.
+    pub(in crate::physics) const COUNT: usize = 15;
+}
+
 /// The conserved variables, in the order of the state.
 pub(super) mod conserved {
     /// ρ.

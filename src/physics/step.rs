@@ -3,7 +3,7 @@
 use super::discretisation::{filter_sweep, operators};
 use super::slots::conserved;
 use super::{advection, navier_stokes};
-use crate::config::Config;
+use crate::config::{Config, RightHandSide};
 use crate::engine::{LineOperators, Sweep};
 use crate::grid::{Axis, Grid};
 use crate::physics::Viscosity;
@@ -24,19 +24,22 @@ pub(crate) struct StepParts<T> {
 }
 
 impl<T: Real> StepParts<T> {
-    /// Those of the equations of `config` on `grid`.
-    pub(crate) fn new(config: &Config, grid: &Grid) -> Self {
+    /// Those of the equations of `config` on `grid`; `whole` says along which axes lines are.
+    pub(crate) fn new(config: &Config, grid: &Grid, whole: impl Fn(Axis) -> bool) -> Self {
         let axes: Vec<Axis> = grid.active_axes().collect();
+        let fused = config.compute.right_hand_side == RightHandSide::Fused;
         let (right_hand_side, fields, words) = match config.case.scalar() {
             Some(case) => {
-                let sweep = |axis: &Axis| (*axis, advection::rhs_sweep(*axis, case));
+                let advances = |axis: &Axis| fused && Some(axis) == axes.last();
+                let sweep =
+                    |axis: &Axis| (*axis, advection::rhs_sweep(*axis, case, advances(axis)));
                 (vec![axes.iter().map(sweep).collect()], 1, 0)
             }
-            // The primitive variables from the conserved ones, and (μ, dμ/dT) from T.
+            // Composed, the primitive variables from the conserved ones, and (μ, dμ/dT) from T.
             None => {
                 let law = if config.gas.viscosity == Viscosity::Constant { 0 } else { 3 };
-                let sweeps = navier_stokes::sweeps(&config.scheme, &config.gas, &axes);
-                (sweeps, conserved::COUNT, 2 * conserved::COUNT + law)
+                let words = if fused { 0 } else { 2 * conserved::COUNT + law };
+                (navier_stokes::sweeps(config, &axes, whole), conserved::COUNT, words)
             }
         };
         let filter = config.scheme.filter.iter().flat_map(|_| &axes);

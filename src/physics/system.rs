@@ -1,6 +1,7 @@
 //! What the time loop needs to know of a set of equations.
 
-use crate::backend::Backend;
+use super::formulas::AddScaled;
+use crate::backend::{Backend, Weights};
 use crate::config::Variable;
 use crate::error::Result;
 use crate::statistics::Sample;
@@ -12,6 +13,28 @@ pub struct Moment {
     pub step: u64,
     /// Non-dimensional time.
     pub time: f64,
+}
+
+/// `u` += scale × `rate`, field by field.
+pub(crate) fn add_scaled<B: Backend>(
+    backend: &B,
+    formula: &B::Prepared<AddScaled>,
+    u: &mut [B::Field],
+    scale: f64,
+    rate: &[B::Field],
+) {
+    for (u, rate) in u.iter_mut().zip(rate) {
+        backend.map(formula, [rate], [u], [scale]);
+    }
+}
+
+/// Where in a step a stage stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// No stage of this step came before it.
+    pub first: bool,
+    /// None follows.
+    pub last: bool,
 }
 
 /// A set of equations dU/dt = R(U) on a grid. Fields hold the block of it that is this rank's; sums, averages and extremes
@@ -37,8 +60,18 @@ pub trait System<B: Backend> {
     /// What the fields of U are stored relative to.
     fn reference(&self) -> Vec<f64>;
 
-    /// `rate` = beta × `rate` + scale × R(`u`). With beta = 0 the old content is not read.
-    fn rhs(&mut self, u: &[B::Field], rate: &mut [B::Field], beta: f64, scale: f64);
+    /// `rate` = R(`u`), with `u` left as it is.
+    fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]);
+
+    /// A stage in 2N storage: `rate` = β × `rate` + scale × R(`u`), then `u` += advance × `rate`. With β = 0 the old content
+    /// of `rate` is not read.
+    fn advance(
+        &mut self,
+        u: &mut [B::Field],
+        rate: &mut [B::Field],
+        weights: Weights,
+        stage: Stage,
+    );
 
     /// The largest 1/dt that the stability limit asks for anywhere. Also looks at every point: a state that the
     /// equations have no meaning for is an error, the same on all ranks.

@@ -23,21 +23,16 @@ impl Lines<'_> {
     fn mu(&self, gas: &Gas) -> Expr {
         match gas.viscosity {
             Viscosity::Constant => 1.0.into(),
-            _ => self.s.read(read::MU).into(),
+            _ => self.quantity(read::MU).into(),
         }
-    }
-
-    fn divergence(&self) -> Value {
-        self.s.define(self.gradient(0, 0) + self.gradient(1, 1) + self.gradient(2, 2))
     }
 
     /// Sᵢⱼ with j the axis of the sweep.
     fn strain(&self, i: usize) -> Value {
-        let j = self.axis.index();
-        if i == j {
-            self.s.define(2.0 * self.gradient(j, j) - (2.0 / 3.0) * self.divergence())
+        if i == self.axis.index() {
+            self.s.define(2.0 * self.d_u(i) - (2.0 / 3.0) * self.divergence())
         } else {
-            self.s.define(self.gradient(i, j) + self.gradient(j, i))
+            self.s.define(self.d_u(i) + self.d_across(i))
         }
     }
 
@@ -61,23 +56,23 @@ fn laplacian(q: &Lines, gas: &Gas, energy: bool) {
     let per_re = 1.0 / gas.reynolds;
     let mu = || q.mu(gas);
     for i in 0..3 {
-        s.add(conserved::MOMENTUM + i, per_re * (mu() * s.d2(q.u(i))));
+        q.add(conserved::MOMENTUM + i, per_re * (mu() * s.d2(q.u(i))));
     }
-    s.add(conserved::MOMENTUM + j, per_re / 3.0 * (mu() * s.d1(q.divergence())));
+    q.add(conserved::MOMENTUM + j, per_re / 3.0 * (mu() * s.d1(q.divergence())));
     let variable = gas.viscosity != Viscosity::Constant;
     if variable {
-        let d_mu = s.define(s.read(read::DMU_DT) * s.d1(q.t_deviation()));
+        let d_mu = s.define(q.quantity(read::DMU_DT) * s.d1(q.t_deviation()));
         for i in 0..3 {
-            s.add(conserved::MOMENTUM + i, per_re * (d_mu * q.strain(i)));
+            q.add(conserved::MOMENTUM + i, per_re * (d_mu * q.strain(i)));
         }
     }
     if energy {
         let k = conductivity(gas);
-        s.add(conserved::ENERGY, s.d1(q.work(gas)));
-        s.add(conserved::ENERGY, k * (mu() * s.d2(q.t_deviation())));
+        q.add(conserved::ENERGY, s.d1(q.work(gas)));
+        q.add(conserved::ENERGY, k * (mu() * s.d2(q.t_deviation())));
         if variable {
             let d_t = s.d1(q.t_deviation());
-            s.add(conserved::ENERGY, k * (s.read(read::DMU_DT) * d_t * d_t));
+            q.add(conserved::ENERGY, k * (q.quantity(read::DMU_DT) * d_t * d_t));
         }
     }
 }
@@ -87,11 +82,11 @@ fn conservative(q: &Lines, gas: &Gas, energy: bool) {
     let s = q.s;
     for i in 0..3 {
         let tau = (1.0 / gas.reynolds) * (q.mu(gas) * q.strain(i));
-        s.add(conserved::MOMENTUM + i, s.d1(tau));
+        q.add(conserved::MOMENTUM + i, s.d1(tau));
     }
     if energy {
         let heat = conductivity(gas) * (q.mu(gas) * s.d1(q.t_deviation()));
-        s.add(conserved::ENERGY, s.d1(q.work(gas) + heat));
+        q.add(conserved::ENERGY, s.d1(q.work(gas) + heat));
     }
 }
 
@@ -102,7 +97,7 @@ fn midpoint(q: &Lines, gas: &Gas, energy: bool) {
     let per_re = 1.0 / gas.reynolds;
     let mu_between: Expr = match gas.viscosity {
         Viscosity::Constant => 1.0.into(),
-        _ => s.apply(Op::InterpolateToMidpoints, s.read(read::MU)).into(),
+        _ => s.apply(Op::InterpolateToMidpoints, q.quantity(read::MU)).into(),
     };
     let diffusion = |value: Value| {
         let slope = s.apply(Op::DerivativeToMidpoints, value);
@@ -110,16 +105,14 @@ fn midpoint(q: &Lines, gas: &Gas, energy: bool) {
     };
     for i in 0..3 {
         let normal = if i == j { 4.0 / 3.0 } else { 1.0 };
-        let rest = if i == j {
-            (-2.0 / 3.0) * (q.divergence() - q.gradient(j, j))
-        } else {
-            q.gradient(j, i).into()
-        };
-        s.add(conserved::MOMENTUM + i, normal * per_re * diffusion(q.u(i)));
-        s.add(conserved::MOMENTUM + i, per_re * s.d1(q.mu(gas) * rest));
+        let rest = if i == j { (-2.0 / 3.0) * q.divergence_across() } else { q.d_across(i) };
+        q.add(conserved::MOMENTUM + i, normal * per_re * diffusion(q.u(i)));
+        if !rest.is_zero() {
+            q.add(conserved::MOMENTUM + i, per_re * s.d1(q.mu(gas) * rest));
+        }
     }
     if energy {
-        s.add(conserved::ENERGY, s.d1(q.work(gas)));
-        s.add(conserved::ENERGY, conductivity(gas) * diffusion(q.t_deviation()));
+        q.add(conserved::ENERGY, s.d1(q.work(gas)));
+        q.add(conserved::ENERGY, conductivity(gas) * diffusion(q.t_deviation()));
     }
 }

@@ -58,7 +58,7 @@ fn check(needed: f64, block: &Block, ranks: usize) -> Result<()> {
 pub(crate) fn check_device_memory(config: &Config, block: &Block, on: &Device) -> Result<()> {
     let room = match config.case.scalar() {
         Some(_) => 2,
-        None => composed_room(&config.scheme, &config.gas),
+        None => composed_room(config),
     };
     let needed = bytes(config, block, fields(config) + room + lent(config));
     device::check_memory(on.info(), on.free_memory(), needed, block.points)

@@ -272,6 +272,11 @@ impl<B: Backend> Simulation<B> {
         &mut self.state
     }
 
+    /// `rate` = dU/dt.
+    pub fn rhs(&mut self, rate: &mut [B::Field]) {
+        self.system.rhs(&mut self.state, rate);
+    }
+
     /// The equations and U.
     pub fn system_and_state(&mut self) -> (&mut dyn System<B>, &[B::Field]) {
         (self.system.as_mut(), &self.state)

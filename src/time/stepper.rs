@@ -1,9 +1,8 @@
 //! One Runge-Kutta step.
 
-use crate::backend::Backend;
-use crate::engine::{Formula, Number};
+use crate::backend::{Backend, Weights};
 use crate::error::Result;
-use crate::physics::System;
+use crate::physics::{AddScaled, Stage, System, add_scaled};
 use crate::scheme::{Form, Tableau};
 
 /// Steps a system with one tableau and owns the fields that this takes: one U for 2N storage, one U for the base and
@@ -13,16 +12,6 @@ pub struct Stepper<B: Backend> {
     rates: Vec<Vec<B::Field>>,
     base: Vec<B::Field>,
     add_scaled: B::Prepared<AddScaled>,
-}
-
-/// U + s K for the parameter s.
-struct AddScaled;
-
-impl Formula<1, 1, 1> for AddScaled {
-    #[inline(always)]
-    fn at<N: Number>(&self, [rate]: [N; 1], [u]: [N; 1], [scale]: [N; 1]) -> [N; 1] {
-        [u + scale * rate]
-    }
 }
 
 impl<B: Backend> Stepper<B> {
@@ -55,9 +44,10 @@ impl<B: Backend> Stepper<B> {
         match self.tableau.form {
             // Williamson 1980: G ← aₛ G + dt R(U), U ← U + bₛ G.
             Form::LowStorage { a, b } => {
-                for (a, b) in a.iter().zip(b) {
-                    system.rhs(u, &mut self.rates[0], *a, dt);
-                    self.add_scaled(system.backend(), u, *b, &self.rates[0]);
+                for stage in 0..b.len() {
+                    let weights = Weights { beta: a[stage], scale: dt, advance: b[stage] };
+                    let stage = Stage { first: stage == 0, last: stage + 1 == b.len() };
+                    system.advance(u, &mut self.rates[0], weights, stage);
                 }
             }
             Form::Butcher { a, b } => {
@@ -68,7 +58,7 @@ impl<B: Backend> Stepper<B> {
                     if stage > 0 {
                         self.combine(system.backend(), u, a[stage], dt);
                     }
-                    system.rhs(u, &mut self.rates[stage], 0.0, 1.0);
+                    system.rhs(u, &mut self.rates[stage]);
                 }
                 self.combine(system.backend(), u, b, dt);
             }
@@ -82,14 +72,8 @@ impl<B: Backend> Stepper<B> {
         }
         for (weight, rates) in weights.iter().zip(&self.rates) {
             if *weight != 0.0 {
-                self.add_scaled(backend, u, dt * weight, rates);
+                add_scaled(backend, &self.add_scaled, u, dt * weight, rates);
             }
-        }
-    }
-
-    fn add_scaled(&self, backend: &B, u: &mut [B::Field], scale: f64, rates: &[B::Field]) {
-        for (u, rate) in u.iter_mut().zip(rates) {
-            backend.map(&self.add_scaled, [rate], [u], [scale]);
         }
     }
 }

@@ -72,6 +72,10 @@ impl<T: Real> Backend for Cpu<T> {
         Ok(Program::new(sweep, axis, points, operators))
     }
 
+    fn applies_to_advanced(&self, _: Axis, _: [usize; 3]) -> bool {
+        true
+    }
+
     fn run(
         &self,
         program: &Program<T>,

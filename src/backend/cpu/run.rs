@@ -19,6 +19,9 @@ use crate::real::Real;
 /// Most fields that a program may write.
 const MAX_FIELDS: usize = 24;
 
+/// Most values that a formula takes or makes.
+const MOST_VALUES: usize = 8;
+
 /// Bytes of cache that the registers of a thread may take: half of a usual second-level cache.
 const CACHE: usize = 512 << 10;
 /// Most tiles that a thread works on together.
@@ -54,15 +57,19 @@ impl<T: Real> Scratch<T> {
         rows: Range<usize>,
         arch: pulp::Arch,
     ) {
-        let mut made: Vec<Register<T>> = to
-            .iter()
-            .map(|&to| std::mem::replace(&mut self.registers[to], AVec::new(64)))
-            .collect();
-        let read = from.iter().map(|&from| self.registers[from][rows.clone()].as_flattened());
-        let read: Vec<&[T]> = read.collect();
-        let mut write: Vec<&mut [T]> =
-            made.iter_mut().map(|made| made[rows.clone()].as_flattened_mut()).collect();
-        map.evaluate(arch, &read, &mut write);
+        let mut made: [Register<T>; MOST_VALUES] = std::array::from_fn(|at| match to.get(at) {
+            Some(&to) => std::mem::replace(&mut self.registers[to], AVec::new(64)),
+            None => AVec::new(64),
+        });
+        let read: [&[T]; MOST_VALUES] = std::array::from_fn(|at| match from.get(at) {
+            Some(&from) => self.registers[from][rows.clone()].as_flattened(),
+            None => &[],
+        });
+        let mut write = made.each_mut().map(|made| match made.is_empty() {
+            true => &mut [],
+            false => made[rows.clone()].as_flattened_mut(),
+        });
+        map.evaluate(arch, &read[..from.len()], &mut write[..to.len()]);
         for (&to, made) in to.iter().zip(made) {
             self.registers[to] = made;
         }

@@ -177,6 +177,11 @@ impl<T: Real> Backend for Gpu<T> {
         Program::new(self, sweep, axis, points, operators)
     }
 
+    /// An operator's operand is a field that is complete before the sweep ends.
+    fn applies_to_advanced(&self, _: Axis, _: [usize; 3]) -> bool {
+        false
+    }
+
     fn run(
         &self,
         program: &Program<T>,

@@ -23,7 +23,7 @@ pub(super) struct Place {
 }
 
 /// A sweep ready to run on blocks of lines.
-pub struct Coupled<B: Blocks> {
+pub(super) struct Coupled<B: Blocks> {
     axis: usize,
     program: B::Program,
     stages: Vec<Stage<B>>,

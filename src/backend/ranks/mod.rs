@@ -26,7 +26,7 @@ use crate::backend::{Backend, Weights};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::config::ComputeConfig;
 use crate::engine::distributed::Method;
-use crate::engine::{Formula, LineOperators, Op, Sweep};
+use crate::engine::{Accesses, Formula, LineOperators, Op, Sweep};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition};
 use choices::Choices;
@@ -49,7 +49,12 @@ pub struct Ranks<B: Blocks> {
 }
 
 /// A sweep ready to run on a block.
-pub enum Program<B: Blocks> {
+pub struct Program<B: Blocks> {
+    kind: Kind<B>,
+    accesses: Accesses,
+}
+
+enum Kind<B: Blocks> {
     /// Its lines are whole, or it has no operators.
     Local(B::Program),
     /// Its lines are blocks of longer ones.
@@ -228,8 +233,10 @@ impl<B: Blocks> Backend for Ranks<B> {
     ) -> Result<Program<B>> {
         let block = self.block(points).points;
         let a = axis.index();
+        let accesses = sweep.accesses();
         if self.decomposition.ranks[a] == 1 || sweep.stages().is_empty() {
-            return Ok(Program::Local(self.inner.program(sweep, axis, block, operators)?));
+            let program = self.inner.program(sweep, axis, block, operators)?;
+            return Ok(Program { kind: Kind::Local(program), accesses });
         }
         let mut ops: Vec<Op> = sweep.stages().iter().flatten().map(|(op, ..)| *op).collect();
         ops.sort_unstable_by_key(|op| *op as usize);
@@ -238,10 +245,12 @@ impl<B: Blocks> Backend for Ranks<B> {
         let method = self.method_for(axis, &ops, operators, &lengths);
         if method == Method::Transpose {
             let place = transposed::Place { axis, block, lengths };
-            return Ok(Program::Transposed(Transposed::new(self, sweep, place, operators)?));
+            let transposed = Transposed::new(self, sweep, place, operators)?;
+            return Ok(Program { kind: Kind::Transposed(transposed), accesses });
         }
         let place = coupled::Place { axis, block, lengths, method };
-        Ok(Program::Coupled(Coupled::new(self, sweep, place, &ops, operators)?))
+        let coupled = Coupled::new(self, sweep, place, &ops, operators)?;
+        Ok(Program { kind: Kind::Coupled(coupled), accesses })
     }
 
     fn run(
@@ -251,44 +260,57 @@ impl<B: Blocks> Backend for Ranks<B> {
         write: &mut [&mut B::Field],
         weights: Weights,
     ) {
-        self.run_all(std::slice::from_ref(program), read, write, weights);
+        self.run_all(std::iter::once(program), read, write, weights);
     }
 
-    /// Along all axes the messages of the first stage are under way before the first sweep begins, and sweeps that need
-    /// none come first.
-    fn run_all(
+    fn applies_to_advanced(&self, axis: Axis, points: [usize; 3]) -> bool {
+        self.decomposition.ranks[axis.index()] == 1
+            && self.inner.applies_to_advanced(axis, self.block(points).points)
+    }
+
+    /// Messages of the first stage are under way before the first sweep begins, where no sweep changes what they are made
+    /// of; and sweeps that need none come first, where the order does not matter.
+    fn run_all<'a>(
         &self,
-        programs: &[Program<B>],
+        programs: impl Iterator<Item = &'a Program<B>>,
         read: &[&B::Field],
         write: &mut [&mut B::Field],
         weights: Weights,
-    ) {
-        let mut begun: Vec<_> = programs
-            .iter()
-            .map(|program| match program {
-                Program::Coupled(coupled) => Some(coupled.begin(self, read, write)),
-                _ => None,
-            })
-            .collect();
-        let mut order: Vec<usize> = (0..programs.len()).collect();
-        order.sort_by_key(|&at| !matches!(programs[at], Program::Local(_)));
-        for (place, at) in order.into_iter().enumerate() {
-            let beta = if place == 0 { weights.beta } else { 1.0 };
-            let weights = Weights { beta, ..weights };
-            match (&programs[at], begun[at].take()) {
-                (Program::Coupled(coupled), Some(begun)) => {
+    ) where
+        Program<B>: 'a,
+    {
+        let mut programs: Vec<&Program<B>> = programs.collect();
+        let commute = |(at, program): (usize, &&Program<B>)| {
+            programs[..at].iter().all(|other| program.accesses.commutes_with(&other.accesses))
+        };
+        if programs.iter().enumerate().all(commute) {
+            programs.sort_by_key(|program| !matches!(program.kind, Kind::Local(_)));
+        }
+        let begin = |(at, program): (usize, &&'a Program<B>)| match &program.kind {
+            Kind::Coupled(coupled)
+                if programs[..at]
+                    .iter()
+                    .all(|b| program.accesses.can_begin_before(&b.accesses)) =>
+            {
+                Some(coupled.begin(self, read, write))
+            }
+            _ => None,
+        };
+        let mut begun: Vec<_> = programs.iter().enumerate().map(begin).collect();
+        let mut weights = weights;
+        for (at, program) in programs.into_iter().enumerate() {
+            match &program.kind {
+                Kind::Coupled(coupled) => {
+                    let begun =
+                        begun[at].take().unwrap_or_else(|| coupled.begin(self, read, write));
                     coupled.finish(self, begun, read, write, weights);
                 }
-                (Program::Transposed(transposed), _) => {
-                    transposed.run(self, read, write, weights);
+                Kind::Transposed(transposed) => transposed.run(self, read, write, weights),
+                Kind::Local(program) => {
+                    self.timed(Phase::Local, || self.inner.run(program, read, write, weights));
                 }
-                (Program::Local(program), _) => {
-                    self.timed(Phase::Local, || {
-                        self.inner.run(program, read, write, weights);
-                    });
-                }
-                (Program::Coupled(_), None) => unreachable!("every coupled program was begun"),
             }
+            weights.beta = 1.0;
         }
     }
 

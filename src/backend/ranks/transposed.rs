@@ -20,7 +20,7 @@ pub(super) struct Place {
 }
 
 /// A sweep ready to run with its lines made whole.
-pub struct Transposed<B: Blocks> {
+pub(super) struct Transposed<B: Blocks> {
     axis: usize,
     read: usize,
     written: usize,
