@@ -22,7 +22,7 @@ use kolmo::io::progress::tell;
 use kolmo::io::{RunDirectory, append_to, write_report};
 use kolmo::model::ModelOptions;
 use kolmo::time::restart::{self, Restart, Wish};
-use kolmo::time::{Ending, Origin, Requests, run};
+use kolmo::time::{Ending, Origin, Requests, budget, run};
 use kolmo::{Error, Result};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
@@ -96,8 +96,18 @@ enum Command {
     #[command(after_help = "Example:\n  kolmo cases")]
     Cases,
     /// Say what this machine has and what Kolmo uses of it.
-    #[command(after_help = "Example:\n  kolmo info")]
-    Info,
+    #[command(
+        after_help = "Examples:\n  kolmo info\n  kolmo info --plan taylor-green --set grid.points=[256,256,256]"
+    )]
+    Info {
+        /// Say what a run of this input would take: memory, the largest grid that fits, a step's time. Nothing of it is run but a
+        /// few steps on few points.
+        #[arg(long, value_name = "CONFIG")]
+        plan: Option<String>,
+        /// With `--plan`: set a key of the input, as for `run`.
+        #[arg(long, value_name = "KEY=VALUE", requires = "plan")]
+        set: Vec<String>,
+    },
     /// Measure how fast the parts are, beside a copy of the same memory.
     #[command(
         after_help = "Examples:\n  kolmo bench derivative --points 128\n  kolmo bench lines --points 256 --backend opencl --json"
@@ -185,7 +195,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             let set = with_device(set, backend.as_ref(), device);
             return go_on(&run_dir, &Wish { set, from, allow_physics_change }, comm);
         }
-        Command::Info => return info(&**comm),
+        Command::Info { plan: None, .. } => return info(&**comm),
         Command::Bench { what } if what.is_collective() => return measure(&what, comm),
         _ => {}
     }
@@ -208,7 +218,12 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         Command::Converge(options) => converged(&options, comm.size()),
         Command::Plot { run_dir } => write_report(&run_dir)
             .and_then(|()| say(&format!("{}\n", run_dir.join("report.html").display()))),
-        Command::Run { .. } | Command::Restart { .. } | Command::Info => Ok(ExitCode::SUCCESS),
+        Command::Info { plan: Some(input), set } => {
+            configuration(&input, &set).and_then(|config| say(&budget(&config)?))
+        }
+        Command::Run { .. } | Command::Restart { .. } | Command::Info { plan: None, .. } => {
+            Ok(ExitCode::SUCCESS)
+        }
     };
     comm::agree(&**comm, done)
 }

@@ -17,6 +17,7 @@ mod corpus;
 mod device;
 mod distributed;
 mod forms;
+mod fused;
 mod invariance;
 mod io;
 mod lines;

@@ -10,18 +10,15 @@ use super::place::{Place, Setup};
 use super::pool::Pool;
 use super::refusal;
 use crate::backend::cpu::Cpu;
-use crate::config::{Config, Convection, Precision, parse};
+use crate::config::{Config, Precision, parse};
 use crate::engine::LineOperators;
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
-use crate::physics::Viscosity;
+use crate::physics::words_of_stage;
 use crate::real::Real;
 use crate::scheme::Form;
 use crate::time::{Phases, Simulation, check_device_memory, check_memory};
 
-/// Words that a right-hand side of the compressible equations with its Runge-Kutta update must move at a point, in 2N
-/// storage, one sweep an axis and at most five stored gradients: 6 before, 23 along x, 19 along y, 26 along z.
-const WORDS: usize = 74;
 /// Most points times steps that the host repeats for a check.
 const CHECKED: usize = 1 << 24;
 
@@ -134,17 +131,13 @@ fn size<P: Place>(
     Ok(())
 }
 
-/// [`WORDS`], where they were counted for such a configuration.
+/// Words that a right-hand side with its update must move at a point in 2N storage, where no filter comes between.
 pub(super) fn words(config: &Config) -> Option<usize> {
     let low_storage = matches!(config.time.integrator.form, Form::LowStorage { .. });
-    let counted = low_storage
-        && config.case.flow().is_some()
-        && config.scheme.filter.is_none()
-        && config.scheme.convection != Convection::Staggered
-        && config.gas.viscosity == Viscosity::Constant
-        && !config.gas.is_inviscid()
-        && config.grid.points.iter().all(|&n| n > 1);
-    counted.then_some(WORDS)
+    let counted = low_storage && config.scheme.filter.is_none();
+    let axes: Vec<_> =
+        Grid::periodic(config.grid.points, &config.grid.domain).active_axes().collect();
+    counted.then(|| words_of_stage(config, &axes))
 }
 
 /// The largest difference of a field from the same steps on the host in f64, as a fraction of the field's largest value.

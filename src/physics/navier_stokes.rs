@@ -15,7 +15,7 @@ use super::formulas::{
     AddScaled, Averages, EnergyRate, Extrema, Invariants, KineticEnergy, Primitives, StepRate,
     ViscosityLaw, Vorticity, Whole,
 };
-use super::fused::{Ending, Fused};
+use super::fused::Fused;
 use super::reference::Reference;
 use super::schedule::{Schedule, in_order};
 use super::slots::{conserved, read};
@@ -261,39 +261,14 @@ fn gradient_sweep(axis: Axis) -> Sweep {
     s.build()
 }
 
-/// The sweeps of a right-hand side along `axes`, in the order in which they run, those of one list together: those of a
-/// stage in 2N storage that is not the first of its step. `whole`: whether lines along an axis are.
-pub(super) fn sweeps(
-    config: &Config,
-    axes: &[Axis],
-    whole: impl Fn(Axis) -> bool,
-) -> Vec<Vec<(Axis, Sweep)>> {
+/// The sweeps of a composed right-hand side along `axes`, in the order in which they run, those of one list together.
+pub(super) fn sweeps(config: &Config, axes: &[Axis]) -> Vec<Vec<(Axis, Sweep)>> {
     let (scheme, gas) = (&config.scheme, &config.gas);
     let reference = Reference::of::<f64>(gas);
-    if config.compute.right_hand_side == RightHandSide::Composed {
-        let gradients = || axes.iter().map(|&axis| (axis, gradient_sweep(axis))).collect();
-        let rhs = |axis| rhs_sweep(axis, Part::All, scheme, gas, reference);
-        let rhs = axes.iter().map(|&axis| (axis, rhs(axis))).collect();
-        return if gas.is_inviscid() { vec![rhs] } else { vec![gradients(), rhs] };
-    }
-    let axes = in_order(axes.iter().copied(), &whole);
-    let last = axes.len() - 1;
-    let chained = whole(axes[last]);
-    let ending = if chained { Ending::AdvanceAndGradients } else { Ending::Advance };
-    let fused = Fused { axes, scheme, gas, reference };
-    let before = fused.gradients_along_last().filter(|_| !chained).into_iter();
-    let before = before.chain(fused.gradients_between()).collect();
-    let sweep = |at: usize| (fused.axes[at], fused.sweep(at, ending));
-    vec![before, (0..=last).map(sweep).collect()]
-}
-
-/// Fields, beside those of the equations themselves, that a right-hand side takes which runs operation by operation.
-pub fn composed_room(config: &Config) -> usize {
-    let (scheme, gas) = (&config.scheme, &config.gas);
-    let composed = |axis| rhs_sweep(axis, Part::All, scheme, gas, Reference::default()).room();
-    let fused = sweeps(config, &Axis::ALL, |_| false);
-    let fused = fused.iter().flatten().map(|(_, sweep)| sweep.room());
-    Axis::ALL.into_iter().map(composed).chain(fused).fold(0, usize::max)
+    let gradients = || axes.iter().map(|&axis| (axis, gradient_sweep(axis))).collect();
+    let rhs = |axis| rhs_sweep(axis, Part::All, scheme, gas, reference);
+    let rhs = axes.iter().map(|&axis| (axis, rhs(axis))).collect();
+    if gas.is_inviscid() { vec![rhs] } else { vec![gradients(), rhs] }
 }
 
 fn is_whole(block: &Block, grid: &Grid, axis: Axis) -> bool {

@@ -3,8 +3,11 @@
 use super::discretisation::Discretisation;
 use super::fused::{Ending, Fused};
 use super::navier_stokes::exactly;
+use super::reference::Reference;
 use super::slots::fused;
 use crate::backend::{Backend, Weights};
+use crate::config::Config;
+use crate::engine::Sweep;
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::scheme::Form;
@@ -34,6 +37,25 @@ pub(super) fn in_order(
         axes.push(last);
     }
     axes
+}
+
+/// The sweeps along `axes` of a stage in 2N storage that is not the first of its step, in the order in which they run, those
+/// of one list together. `whole`: whether lines along an axis are.
+pub(super) fn sweeps(
+    config: &Config,
+    axes: &[Axis],
+    whole: impl Fn(Axis) -> bool,
+) -> Vec<Vec<(Axis, Sweep)>> {
+    let axes = in_order(axes.iter().copied(), &whole);
+    let last = axes.len() - 1;
+    let chained = whole(axes[last]);
+    let ending = if chained { Ending::AdvanceAndGradients } else { Ending::Advance };
+    let (scheme, gas) = (&config.scheme, &config.gas);
+    let fused = Fused { axes, scheme, gas, reference: Reference::of::<f64>(gas) };
+    let before = fused.gradients_along_last().filter(|_| !chained).into_iter();
+    let before = before.chain(fused.gradients_between()).collect();
+    let sweep = |at: usize| (fused.axes[at], fused.sweep(at, ending));
+    vec![before, (0..=last).map(sweep).collect()]
 }
 
 impl<B: Backend> Schedule<B> {

@@ -14,7 +14,7 @@ use crate::scheme::Form;
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
 pub(crate) fn check_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
-    check(bytes(config, block, fields(config)) + for_outputs(config, block), block, ranks)
+    check(Parts::of(config, false).bytes(block) + for_outputs(config, block), block, ranks)
 }
 
 /// The same of what the host needs for the outputs of a run whose fields are elsewhere.
@@ -56,11 +56,7 @@ fn check(needed: f64, block: &Block, ranks: usize) -> Result<()> {
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
 pub(crate) fn check_device_memory(config: &Config, block: &Block, on: &Device) -> Result<()> {
-    let room = match config.case.scalar() {
-        Some(_) => 2,
-        None => composed_room(config),
-    };
-    let needed = bytes(config, block, fields(config) + room + lent(config));
+    let needed = Parts::of(config, true).bytes(block);
     device::check_memory(on.info(), on.free_memory(), needed, block.points)
 }
 
@@ -88,26 +84,72 @@ fn for_outputs(config: &Config, block: &Block) -> f64 {
     8.0 * block.len() as f64 * (copies + statistics) as f64
 }
 
-/// Bytes of so many fields of the points of `block`.
-#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
-fn bytes(config: &Config, block: &Block, fields: usize) -> f64 {
-    let bytes = match config.compute.precision {
-        Precision::F64 => 8.0,
-        Precision::F32 => 4.0,
-    };
-    block.points.iter().map(|&n| n as f64).product::<f64>() * fields as f64 * bytes
+/// Fields of the points of a block that a run holds all the time, by what they are for.
+pub(crate) struct Parts {
+    /// U, and copies of it that an integrator keeps.
+    state: usize,
+    /// Sums of rates, or the rates of all stages.
+    rates: usize,
+    /// u, p, T, and μ, dμ/dT where they vary.
+    primitives: usize,
+    /// ∂uᵢ/∂xⱼ.
+    gradients: usize,
+    /// What operators and line solvers make on a device.
+    operators: usize,
+    /// Bytes of a value.
+    value: f64,
 }
 
-/// Fields that a run holds all the time.
-fn fields(config: &Config) -> usize {
-    let states = match config.time.integrator.form {
-        Form::LowStorage { .. } => 2,
-        Form::Butcher { b, .. } => b.len() + 2,
-    };
-    let constant_mu = config.gas.viscosity == Viscosity::Constant;
-    match config.case.scalar() {
-        Some(_) => states,
-        None => 5 * states + if constant_mu { 14 } else { 16 },
+impl Parts {
+    pub(crate) fn of(config: &Config, on_device: bool) -> Self {
+        let flow = config.case.flow().is_some();
+        let state = if flow { 5 } else { 1 };
+        let (copies, rates) = match config.time.integrator.form {
+            Form::LowStorage { .. } => (1, 1),
+            Form::Butcher { b, .. } => (2, b.len()),
+        };
+        let primitives = if config.gas.viscosity == Viscosity::Constant { 5 } else { 7 };
+        let operators = if flow { composed_room(config) } else { 2 };
+        Self {
+            state: copies * state,
+            rates: rates * state,
+            primitives: if flow { primitives } else { 0 },
+            gradients: if flow { 9 } else { 0 },
+            operators: if on_device { operators + lent(config) } else { 0 },
+            value: match config.compute.precision {
+                Precision::F64 => 8.0,
+                Precision::F32 => 4.0,
+            },
+        }
+    }
+
+    /// Bytes a point.
+    #[allow(clippy::cast_precision_loss, reason = "a few fields")]
+    pub(crate) fn bytes_a_point(&self) -> f64 {
+        let Self { state, rates, primitives, gradients, operators, value } = self;
+        (state + rates + primitives + gradients + operators) as f64 * value
+    }
+
+    /// Bytes of the points of `block`.
+    #[allow(clippy::cast_precision_loss, reason = "for a comparison")]
+    pub(crate) fn bytes(&self, block: &Block) -> f64 {
+        block.points.iter().map(|&n| n as f64).product::<f64>() * self.bytes_a_point()
+    }
+
+    /// In words.
+    pub(crate) fn described(&self) -> String {
+        let Self { state, rates, primitives, gradients, operators, .. } = *self;
+        let parts = [
+            ("state", state),
+            ("rates", rates),
+            ("primitive variables", primitives),
+            ("velocity gradients", gradients),
+            ("operators", operators),
+        ];
+        let present = parts.iter().filter(|(_, count)| *count > 0);
+        let named: Vec<_> = present.map(|(name, count)| format!("{count} {name}")).collect();
+        let all: usize = parts.iter().map(|(_, count)| count).sum();
+        format!("{all}: {}", named.join(", "))
     }
 }
 

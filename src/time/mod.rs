@@ -1,6 +1,7 @@
 //! Time: Runge-Kutta steps, the size of a step, the run loop.
 
 mod agenda;
+mod budget;
 mod close;
 mod course;
 mod deadline;
@@ -15,6 +16,7 @@ mod saving;
 mod simulation;
 mod stepper;
 
+pub use budget::budget;
 pub use course::{Ending, Origin, Requests, Task, run_on};
 pub(crate) use memory::{available_memory, check_device_memory, check_memory};
 pub use plan::Plan;
