@@ -125,8 +125,9 @@ impl Seconds {
     }
 }
 
-/// Sweeps that run together, in the order of `Ranks::run_all`: along every axis the first messages are posted, then come the
-/// sweeps that need none, then the others axis by axis. All ranks go on to the next axis when the last one has ended.
+/// Sweeps that run together, in the order of `Ranks::run_all`: along every axis the first messages are posted, then come, where
+/// the order does not matter, the sweeps that need none, then the others axis by axis. All ranks go on to the next axis when the
+/// last one has ended.
 struct Together<'a> {
     work: &'a Work,
     rates: &'a Rates,
@@ -157,19 +158,21 @@ impl Together<'_> {
                 }
             }
         }
-        for sweeping in list {
-            if matches!(sweeping.lines, Lines::Whole) {
-                let spent = Spent { local: self.sweep(sweeping), ..Spent::default() };
-                total = total.plus(Seconds::alike(spent, 0.0));
-            }
+        let mut order: Vec<&Sweeping> = list.iter().collect();
+        if !self.work.in_order {
+            order.sort_by_key(|sweeping| !matches!(sweeping.lines, Lines::Whole));
         }
-        for sweeping in list {
+        for sweeping in order {
             match &sweeping.lines {
+                Lines::Whole => {
+                    let spent = Spent { local: self.sweep(sweeping), ..Spent::default() };
+                    total = total.plus(Seconds::alike(spent, 0.0));
+                }
                 Lines::Transposed { transfers, words } => {
                     total = total.plus(self.transposed(sweeping, transfers, *words));
                 }
                 Lines::Blocks { .. } if self.hidden => self.end(begun.remove(0), &mut total),
-                _ => {}
+                Lines::Blocks { .. } => {}
             }
         }
         total

@@ -23,6 +23,8 @@ pub struct Work {
     /// Their sweeps in the order in which they run, those of one list together: while the messages of one are under way,
     /// others compute.
     pub right_hand_side: Vec<Vec<Sweeping>>,
+    /// Whether sweeps need what those before them in their list have done.
+    pub in_order: bool,
     /// The sweeps that filter the state once.
     pub filter: Vec<Vec<Sweeping>>,
     /// Filterings a step: less than 1 where not every step is filtered.
@@ -79,6 +81,7 @@ impl Work {
             value: size_of::<T>(),
             stages: integrator.stages(),
             right_hand_side: counted(&parts.right_hand_side)?,
+            in_order: fused,
             filter: counted(&parts.filter)?,
             filterings: config.scheme.filter.map_or(0.0, |filter| 1.0 / filter.every as f64),
             words: integrator.stages() * parts.words + words(integrator.form, parts.fields, fused),

@@ -6,7 +6,7 @@
 
 use super::Gas;
 use super::reference::Reference;
-use super::slots::{conserved, read};
+use super::slots::{conserved, fused, read};
 use crate::config::{Convection, EnergyForm};
 use crate::engine::{Expr, Op, SweepBuilder, Value};
 use crate::grid::Axis;
@@ -37,10 +37,20 @@ pub(super) enum Origin {
 pub(super) struct Formed {
     /// By the slots of [`read`]; those that nobody needs are missing.
     pub(super) quantities: [Option<Value>; read::GRADIENT],
-    /// ∂uⱼ/∂xᵢ for the axes i other than j; none along an axis of one point.
-    pub(super) across: [Option<Value>; 3],
-    /// Σ ∂uᵢ/∂xᵢ over these axes; none where there are none.
-    pub(super) rest: Option<Value>,
+    pub(super) gradients: Gradients,
+}
+
+/// Velocity gradients beside what is formed on chip.
+pub(super) enum Gradients {
+    /// All, in fields from [`fused::GRADIENT`] on.
+    Stored,
+    /// Those that other sweeps left.
+    Left {
+        /// ∂uⱼ/∂xᵢ for the axes i other than j; none along an axis of one point.
+        across: [Option<Value>; 3],
+        /// Σ ∂uᵢ/∂xᵢ over these axes; none where there are none.
+        rest: Option<Value>,
+    },
 }
 
 impl Lines<'_> {
@@ -98,47 +108,46 @@ impl Lines<'_> {
         }
     }
 
-    /// ∂uᵢ/∂xⱼ among the fields that are read, for any i, j.
-    fn gradient(&self, i: usize, j: usize) -> Value {
-        self.s.read(read::GRADIENT + 3 * i + j)
+    /// ∂uᵢ/∂xⱼ for any i, j, where a field has it.
+    fn stored(&self, i: usize, j: usize) -> Option<Value> {
+        match &self.origin {
+            Origin::Fields { gradients: true } => Some(self.s.read(read::GRADIENT + 3 * i + j)),
+            Origin::Formed(Formed { gradients: Gradients::Stored, .. }) => {
+                Some(self.s.previous(fused::GRADIENT + 3 * i + j))
+            }
+            _ => None,
+        }
     }
 
     /// ∂uᵢ along the axis of the sweep.
     pub(super) fn d_u(&self, i: usize) -> Value {
-        match self.origin {
-            Origin::Fields { gradients: true } => self.gradient(i, self.axis.index()),
-            _ => self.s.d1(self.u(i)),
-        }
+        self.stored(i, self.axis.index()).unwrap_or_else(|| self.s.d1(self.u(i)))
     }
 
     /// ∂uⱼ/∂xᵢ for another axis i.
     pub(super) fn d_across(&self, i: usize) -> Expr {
         match &self.origin {
-            Origin::Fields { .. } => self.gradient(self.axis.index(), i).into(),
-            Origin::Formed(formed) => formed.across[i].map_or_else(Expr::zero, Expr::from),
+            Origin::Formed(Formed { gradients: Gradients::Left { across, .. }, .. }) => {
+                across[i].map_or_else(Expr::zero, Expr::from)
+            }
+            _ => self.stored(self.axis.index(), i).map_or_else(Expr::zero, Expr::from),
         }
     }
 
     /// div u.
     pub(super) fn divergence(&self) -> Value {
-        match &self.origin {
-            Origin::Fields { .. } => {
-                let [x, y, z] = [0, 1, 2].map(|i| self.gradient(i, i));
-                self.s.define(x + y + z)
-            }
-            Origin::Formed(_) => {
-                let along = self.d_u(self.axis.index());
-                self.s.define(along + self.divergence_across())
-            }
-        }
+        self.s.define(self.d_u(self.axis.index()) + self.divergence_across())
     }
 
     /// Σ ∂uᵢ/∂xᵢ over the other axes.
     pub(super) fn divergence_across(&self) -> Expr {
-        match &self.origin {
-            Origin::Fields { .. } => self.divergence() - self.d_u(self.axis.index()),
-            Origin::Formed(formed) => formed.rest.map_or_else(Expr::zero, Expr::from),
+        if let Origin::Formed(Formed { gradients: Gradients::Left { rest, .. }, .. }) = &self.origin
+        {
+            return rest.map_or_else(Expr::zero, Expr::from);
         }
+        let others = (0..3).filter(|i| *i != self.axis.index());
+        let stored = others.filter_map(|i| self.stored(i, i));
+        stored.fold(Expr::zero(), |sum, value| sum + value)
     }
 
     fn u_along(&self) -> Value {

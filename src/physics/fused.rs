@@ -11,10 +11,13 @@
 //! | sweep along b | v_a, v_c, u_a + w_c | w_b |
 //! | sweep along c | w_a, w_b, u_a + v_b | the state advanced, and its u_c, v_c, w_c for the next stage |
 //!
-//! With 2N storage that is 74 words a point and stage, and 15 fields. Before the first stage of a step, and before each where
-//! lines along c are blocks of longer ones, u_c, v_c, w_c are computed by a pass of their own (7 words).
+//! With 2N storage that is 74 words a point and stage, and 15 fields. Before the first stage of a step u_c, v_c, w_c are computed
+//! by a pass of their own (7 words).
+//!
+//! Where lines are blocks of longer ones, a derivative of what a derivative was made of takes another round of messages. There
+//! passes along all axes store all nine gradients first, and no operator of a sweep depends on another: two rounds a stage.
 
-use super::convection::{Formed, Lines, Origin, convection, pressure_gradient};
+use super::convection::{Formed, Gradients, Lines, Origin, convection, pressure_gradient};
 use super::formulas::{Primitives, ViscosityLaw, Volume};
 use super::reference::Reference;
 use super::slots::{conserved, fused, read};
@@ -41,6 +44,8 @@ pub(super) struct Fused<'a> {
     pub(super) scheme: &'a SchemeConfig,
     pub(super) gas: &'a Gas,
     pub(super) reference: Reference,
+    /// Whether all velocity gradients are stored before the sweeps.
+    pub(super) stored: bool,
 }
 
 impl Fused<'_> {
@@ -51,8 +56,12 @@ impl Fused<'_> {
         let last = at + 1 == self.axes.len();
         let viscous = !self.gas.is_inviscid();
         let state = std::array::from_fn(|k| s.previous(fused::STATE + k));
-        let (across, rest) = if viscous { self.found(&s, at) } else { ([None; 3], None) };
-        let formed = Formed { quantities: self.quantities(&s, state), across, rest };
+        let gradients = match (viscous, self.stored) {
+            (true, true) => Gradients::Stored,
+            (true, false) => self.found(&s, at),
+            (false, _) => Gradients::Left { across: [None; 3], rest: None },
+        };
+        let formed = Formed { quantities: self.quantities(&s, state), gradients };
         let q = Lines {
             s: &s,
             axis,
@@ -64,7 +73,7 @@ impl Fused<'_> {
         pressure_gradient(&q, self.scheme.convection);
         if viscous {
             viscosity(&q, self.scheme.viscous, self.gas, true);
-            if !last {
+            if !last && !self.stored {
                 self.leave(&q, at);
             }
         }
@@ -78,24 +87,21 @@ impl Fused<'_> {
         s.build()
     }
 
-    /// The velocity gradient along the last axis that its own sweep did not leave; none where nobody needs it.
-    pub(super) fn gradients_along_last(&self) -> Option<(Axis, Sweep)> {
-        let last = self.axes.len() - 1;
-        self.gradients_along(last).filter(|_| last > 0)
-    }
-
-    /// The velocity gradient along the axis between the first and the last.
-    pub(super) fn gradients_between(&self) -> Option<(Axis, Sweep)> {
-        self.gradients_along(1).filter(|_| self.axes.len() == 3)
-    }
-
-    fn gradients_along(&self, at: usize) -> Option<(Axis, Sweep)> {
-        if self.gas.is_inviscid() || at >= self.axes.len() {
-            return None;
-        }
-        let s = SweepBuilder::new();
-        self.gradients(&s, at, |k| s.previous(fused::STATE + k));
-        Some((self.axes[at], s.build()))
+    /// Passes for velocity gradients before the sweeps, by the axes. That along the last one is not needed where the last sweep
+    /// of the stage before did the same.
+    pub(super) fn passes(&self) -> Vec<(Axis, Sweep)> {
+        let needed = |at: &usize| match self.axes.len() {
+            _ if self.gas.is_inviscid() => false,
+            _ if self.stored => true,
+            1 => false,
+            _ => *at > 0,
+        };
+        let pass = |at: usize| {
+            let s = SweepBuilder::new();
+            self.gradients(&s, at, |k| s.previous(fused::STATE + k));
+            (self.axes[at], s.build())
+        };
+        (0..self.axes.len()).filter(needed).map(pass).collect()
     }
 
     /// Everything that the terms are made of, from `state`.
@@ -123,7 +129,7 @@ impl Fused<'_> {
     }
 
     /// ∂uⱼ/∂xᵢ for the other axes i, and Σ ∂uᵢ/∂xᵢ over them, as earlier passes left them for sweep `at`.
-    fn found(&self, s: &SweepBuilder, at: usize) -> ([Option<Value>; 3], Option<Value>) {
+    fn found(&self, s: &SweepBuilder, at: usize) -> Gradients {
         let stored = |slot| Some(s.previous(slot));
         let mut across = [None; 3];
         let mut along = |axis: Axis, slot| across[axis.index()] = stored(slot);
@@ -154,7 +160,7 @@ impl Fused<'_> {
             }
             _ => unreachable!("one to three axes"),
         };
-        (across, rest)
+        Gradients::Left { across, rest }
     }
 
     /// What sweep `at` leaves for those that follow.
@@ -178,13 +184,20 @@ impl Fused<'_> {
         }
     }
 
-    /// The velocity of `state` differentiated along axis `at`, the last one or that between, and left for the sweeps.
+    /// The velocity of `state` differentiated along axis `at`, as sweeps need it: where not all is stored, along the last axis or
+    /// that between.
     fn gradients(&self, s: &SweepBuilder, at: usize, state: impl Fn(usize) -> Value) {
         let [volume] = s.map(Volume { reference: self.reference }, [state(conserved::MASS)]);
         let slope = |axis: Axis| {
             let velocity = s.define(volume * state(conserved::MOMENTUM + axis.index()));
             s.d1(velocity)
         };
+        if self.stored {
+            for i in Axis::ALL {
+                s.store(fused::GRADIENT + 3 * i.index() + self.axes[at].index(), slope(i));
+            }
+            return;
+        }
         match (&self.axes[..], at) {
             (&[a, b, _], 1) => {
                 s.store(fused::FIRST_AND_MIDDLE, slope(a));

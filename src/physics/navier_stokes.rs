@@ -15,9 +15,8 @@ use super::formulas::{
     AddScaled, Averages, EnergyRate, Extrema, Invariants, KineticEnergy, Primitives, StepRate,
     ViscosityLaw, Vorticity, Whole,
 };
-use super::fused::Fused;
 use super::reference::Reference;
-use super::schedule::{Schedule, in_order};
+use super::schedule::Schedule;
 use super::slots::{conserved, read};
 use super::stability::Limits;
 use super::system::Stage;
@@ -108,11 +107,8 @@ impl<B: Backend> NavierStokes<B> {
             discretisation
                 .programs(&*backend, |axis| rhs_sweep(axis, part, scheme, &gas, reference))
         };
-        let schedule = (config.compute.right_hand_side == RightHandSide::Fused).then(|| {
-            let order = in_order(grid.active_axes(), |axis| is_whole(&block, &grid, axis));
-            let sweeps = Fused { axes: order, scheme, gas: &gas, reference };
-            Schedule::new(&*backend, &discretisation, &sweeps, config.time.integrator.form)
-        });
+        let schedule = (config.compute.right_hand_side == RightHandSide::Fused)
+            .then(|| Schedule::new(&*backend, &discretisation, config, reference));
         let [all, convection, pressure, viscous] = Part::ALL.map(rhs);
         let whole = |of| backend.mapping(Whole(of));
         Ok(Self {
@@ -171,8 +167,8 @@ impl<B: Backend> NavierStokes<B> {
     ) {
         match &self.schedule {
             Some(schedule) => {
-                let fields = [u, rate, &mut self.gradients[..5]];
-                schedule.run(&*self.backend, fields, weights, [stage.first, stage.last]);
+                let fields = [u, rate, &mut self.gradients];
+                schedule.run(&*self.backend, fields, weights, stage);
             }
             None => self.add_terms(Part::All, u, rate, weights),
         }
@@ -269,10 +265,6 @@ pub(super) fn sweeps(config: &Config, axes: &[Axis]) -> Vec<Vec<(Axis, Sweep)>> 
     let rhs = |axis| rhs_sweep(axis, Part::All, scheme, gas, reference);
     let rhs = axes.iter().map(|&axis| (axis, rhs(axis))).collect();
     if gas.is_inviscid() { vec![rhs] } else { vec![gradients(), rhs] }
-}
-
-fn is_whole(block: &Block, grid: &Grid, axis: Axis) -> bool {
-    block.points[axis.index()] == grid.points[axis.index()]
 }
 
 /// The items of an iterator of known length.

@@ -4,7 +4,8 @@ use super::discretisation::Discretisation;
 use super::fused::{Ending, Fused};
 use super::navier_stokes::exactly;
 use super::reference::Reference;
-use super::slots::fused;
+use super::slots;
+use super::system::Stage;
 use crate::backend::{Backend, Weights};
 use crate::config::Config;
 use crate::engine::Sweep;
@@ -14,29 +15,25 @@ use crate::scheme::Form;
 
 /// Programs in the order in which they run.
 pub(super) struct Schedule<B: Backend> {
-    /// Along the last axis, where its own sweep did not leave the gradients.
-    gradients_along_last: Option<B::Program>,
-    gradients_between: Option<B::Program>,
+    /// For velocity gradients, those along the last axis last.
+    passes: Vec<B::Program>,
     /// All sweeps but the last.
     inner: Vec<B::Program>,
     /// The last, where no stage of the step follows.
     end: B::Program,
-    /// The last, which leaves gradients for the stage that follows; none where it cannot.
+    /// The last, which leaves gradients for the stage that follows in the place of the last pass; none where it cannot.
     link: Option<B::Program>,
 }
 
-/// The axes in the order of the sweeps: an axis whose lines are whole comes last where there is one, since its sweep can
-/// differentiate what it has just advanced.
-pub(super) fn in_order(
-    axes: impl Iterator<Item = Axis>,
+/// The equations of `config` swept along `axes`; `whole`: whether lines along an axis are.
+fn fused<'a>(
+    config: &'a Config,
+    axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
-) -> Vec<Axis> {
-    let mut axes: Vec<Axis> = axes.collect();
-    if let Some(at) = axes.iter().rposition(|&axis| whole(axis)) {
-        let last = axes.remove(at);
-        axes.push(last);
-    }
-    axes
+    reference: Reference,
+) -> Fused<'a> {
+    let stored = !axes.iter().all(|&axis| whole(axis));
+    Fused { axes: axes.to_vec(), scheme: &config.scheme, gas: &config.gas, reference, stored }
 }
 
 /// The sweeps along `axes` of a stage in 2N storage that is not the first of its step, in the order in which they run, those
@@ -46,59 +43,60 @@ pub(super) fn sweeps(
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
 ) -> Vec<Vec<(Axis, Sweep)>> {
-    let axes = in_order(axes.iter().copied(), &whole);
-    let last = axes.len() - 1;
-    let chained = whole(axes[last]);
-    let ending = if chained { Ending::AdvanceAndGradients } else { Ending::Advance };
-    let (scheme, gas) = (&config.scheme, &config.gas);
-    let fused = Fused { axes, scheme, gas, reference: Reference::of::<f64>(gas) };
-    let before = fused.gradients_along_last().filter(|_| !chained).into_iter();
-    let before = before.chain(fused.gradients_between()).collect();
-    let sweep = |at: usize| (fused.axes[at], fused.sweep(at, ending));
-    vec![before, (0..=last).map(sweep).collect()]
+    let fused = fused(config, axes, whole, Reference::of::<f64>(&config.gas));
+    let mut passes = fused.passes();
+    let mut ending = Ending::Advance;
+    if !fused.stored {
+        passes.pop();
+        ending = Ending::AdvanceAndGradients;
+    }
+    let sweep = |at: usize| (axes[at], fused.sweep(at, ending));
+    vec![passes, (0..axes.len()).map(sweep).collect()]
 }
 
 impl<B: Backend> Schedule<B> {
     pub(super) fn new(
         backend: &B,
         discretisation: &Discretisation<B::Real>,
-        sweeps: &Fused,
-        form: Form,
+        config: &Config,
+        reference: Reference,
     ) -> Result<Self> {
-        let points = discretisation.grid.points;
+        let grid = &discretisation.grid;
+        let axes: Vec<Axis> = grid.active_axes().collect();
+        let block = backend.block(grid.points).points;
+        let whole = |axis: Axis| block[axis.index()] == grid.points[axis.index()];
+        let fused = fused(config, &axes, whole, reference);
         let program = |(axis, sweep)| discretisation.program(backend, axis, &sweep);
-        let count = sweeps.axes.len();
-        let last_axis = sweeps.axes[count - 1];
-        let gradients_along_last = sweeps.gradients_along_last();
-        let low_storage = matches!(form, Form::LowStorage { .. });
+        let last = axes.len() - 1;
+        let sweep = |at: usize, ending| program((axes[at], fused.sweep(at, ending)));
+        let low_storage = matches!(config.time.integrator.form, Form::LowStorage { .. });
+        let passes = fused.passes();
         let chained = low_storage
-            && gradients_along_last.is_some()
-            && backend.applies_to_advanced(last_axis, points);
-        let last = |ending| program((last_axis, sweeps.sweep(count - 1, ending)));
-        let inner = |at: usize| program((sweeps.axes[at], sweeps.sweep(at, Ending::Rates)));
+            && !fused.stored
+            && !passes.is_empty()
+            && backend.applies_to_advanced(axes[last], grid.points);
         Ok(Self {
-            gradients_along_last: gradients_along_last.map(program).transpose()?,
-            gradients_between: sweeps.gradients_between().map(program).transpose()?,
-            inner: (0..count - 1).map(inner).collect::<Result<_>>()?,
-            end: last(if low_storage { Ending::Advance } else { Ending::Rates })?,
-            link: chained.then(|| last(Ending::AdvanceAndGradients)).transpose()?,
+            passes: passes.into_iter().map(program).collect::<Result<_>>()?,
+            inner: (0..last).map(|at| sweep(at, Ending::Rates)).collect::<Result<_>>()?,
+            end: sweep(last, if low_storage { Ending::Advance } else { Ending::Rates })?,
+            link: chained.then(|| sweep(last, Ending::AdvanceAndGradients)).transpose()?,
         })
     }
 
-    /// The rates, and the state advanced where `advances`. `first`: no stage of this step was before; `last`: none follows.
+    /// The rates, and the state advanced where the integrator has 2N storage.
     pub(super) fn run(
         &self,
         backend: &B,
         fields: [&mut [B::Field]; 3],
         weights: Weights,
-        [first, last]: [bool; 2],
+        stage: Stage,
     ) {
-        let mut fields: [&mut B::Field; fused::COUNT] =
+        let mut fields: [&mut B::Field; slots::fused::COUNT] =
             exactly(fields.into_iter().flat_map(|fields| fields.iter_mut()));
-        let along_last = self.gradients_along_last.iter().filter(|_| first || self.link.is_none());
-        let passes = along_last.chain(&self.gradients_between);
-        backend.run_all(passes, &[], &mut fields, weights);
-        let end = self.link.as_ref().filter(|_| !last).unwrap_or(&self.end);
+        let left = usize::from(self.link.is_some() && !stage.first);
+        let passes = &self.passes[..self.passes.len() - left];
+        backend.run_all(passes.iter(), &[], &mut fields, weights);
+        let end = self.link.as_ref().filter(|_| !stage.last).unwrap_or(&self.end);
         backend.run_all(self.inner.iter().chain([end]), &[], &mut fields, weights);
     }
 }

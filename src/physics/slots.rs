@@ -28,6 +28,8 @@ pub(super) mod fused {
     pub(in crate::physics) const STATE: usize = 0;
     /// What is added up of their rates.
     pub(in crate::physics) const RATE: usize = 5;
+    /// ∂u/∂x where all gradients are stored; ∂uᵢ/∂xⱼ lies 3 i + j further. Else the five that follow.
+    pub(in crate::physics) const GRADIENT: usize = 10;
     /// With the axes a, b, c in the order of the sweeps: ∂u_a/∂x_b, and after the first sweep ∂u_b/∂x_a.
     pub(in crate::physics) const FIRST_AND_MIDDLE: usize = 10;
     /// ∂u_a/∂x_c, and after the first sweep ∂u_c/∂x_a.
@@ -39,7 +41,7 @@ pub(super) mod fused {
     /// ∂u_c/∂x_c, and after the first sweep the divergence without it.
     pub(in crate::physics) const OF_LAST: usize = 14;
     /// How many there are.
-    pub(in crate::physics) const COUNT: usize = 15;
+    pub(in crate::physics) const COUNT: usize = GRADIENT + 9;
 }
 
 /// The conserved variables, in the order of the state.

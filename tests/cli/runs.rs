@@ -195,6 +195,31 @@ fn the_picture_of_the_readme_is_drawn_from_a_run() {
 }
 
 #[test]
+fn a_plan_says_what_a_run_takes_before_anything_is_allocated() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = |more: &str| shell(dir.path(), &format!("{KOLMO} info --plan {more}"));
+    let told = plan("taylor-green --set compute.backend=cpu --set grid.points=[32,32,32]");
+    assert_eq!(told.code, Some(0), "{}", told.err);
+    for line in [
+        "points   32 x 32 x 32, f64",
+        "fields   24: 5 state, 5 rates, 5 primitive variables, 9 velocity gradients",
+        "memory   192 bytes a point, 0.01 GiB",
+        "words    74 read and written a point and stage",
+        " ns a point and stage, as on 32 x 32 x 32 points",
+    ] {
+        assert!(told.out.contains(line), "no `{line}` in\n{}", told.out);
+    }
+    assert!(told.out.contains("on this host: it fits; at most "), "{}", told.out);
+    let large = "grid.points=[16384,16384,16384]";
+    let told = plan(&format!("taylor-green --set compute.backend=cpu --set {large}"));
+    assert_eq!(told.code, Some(0), "{}", told.err);
+    assert!(told.out.contains("it does not fit; at most "), "{}", told.out);
+    let refused = plan("taylor-green --set grid.points=[0,1,1]");
+    assert_eq!(refused.code, Some(2), "{}", refused.out);
+    assert!(names(dir.path()).is_empty(), "nothing is written");
+}
+
+#[test]
 fn info_says_what_the_machine_has_and_help_of_every_command_has_an_example() {
     let dir = tempfile::tempdir().unwrap();
     let info = done(dir.path(), ["info"]).out;
