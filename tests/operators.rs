@@ -3,6 +3,7 @@
 #![allow(clippy::cast_precision_loss, reason = "grids of tests are small")]
 #![allow(clippy::cast_possible_truncation, reason = "grids of tests are small")]
 
+mod direct;
 mod ends;
 mod orders;
 mod sweeps;

@@ -14,7 +14,7 @@ pub(crate) use expr::Monomial;
 pub use expr::{Expr, Value};
 pub use formula::{Formula, Number};
 pub(crate) use formula::{Map, Node, OnRows, Symbol, abreast, trace};
-pub(crate) use operator::EndRow;
+pub(crate) use operator::{EndRow, Stencil};
 pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;
 pub(crate) use sweep::{Accesses, Operation};

@@ -190,19 +190,19 @@ pub fn solve<T: Real>(factors: &Factors<T>, x: &mut [T]) {
         #[inline(always)]
         fn with_simd<S: Simd>(self, _: S) {
             let Self(factors, x) = self;
-            let b = Given(x.iter().map(|&b| [b]).collect());
+            let mut b = Given(x.iter().map(|&b| [b]).collect());
             let (lanes, _) = x.as_chunks_mut::<1>();
             match factors.half_band {
-                0 => solve_lanes::<S, T, 0, 1>(factors, &b, lanes),
-                1 => solve_lanes::<S, T, 1, 1>(factors, &b, lanes),
-                _ => solve_lanes::<S, T, 2, 1>(factors, &b, lanes),
+                0 => solve_lanes::<S, T, 0, 1>(factors, &mut b, lanes),
+                1 => solve_lanes::<S, T, 1, 1>(factors, &mut b, lanes),
+                _ => solve_lanes::<S, T, 2, 1>(factors, &mut b, lanes),
             }
         }
     }
     struct Given<T>(Vec<[T; 1]>);
     impl<T: Real> RightHandSide<T, 1> for Given<T> {
         #[inline(always)]
-        fn row<S: Simd>(&self, m: usize) -> [T; 1] {
+        fn row<S: Simd>(&mut self, m: usize) -> [T; 1] {
             self.0[m]
         }
     }
@@ -210,37 +210,41 @@ pub fn solve<T: Real>(factors: &Factors<T>, x: &mut [T]) {
     pulp::Arch::new().dispatch(OneLine(factors, x));
 }
 
-/// Right-hand sides b of L lines side by side.
+/// Right-hand sides b of L lines side by side, and where their solutions go.
 pub(crate) trait RightHandSide<T, const L: usize> {
-    /// b[m] of every line. Asked for once for every m in rising order.
-    fn row<S: Simd>(&self, m: usize) -> [T; L];
+    /// b[m] of every line. Asked for once for every m in rising order, before anything is solved.
+    fn row<S: Simd>(&mut self, m: usize) -> [T; L];
+
+    /// `x[m..]` is solved. Told once for every m in falling order.
+    #[inline(always)]
+    fn solved<S: Simd>(&mut self, m: usize, x: &[[T; L]]) {
+        let _ = (m, x);
+    }
 }
 
 /// Solve A x = b for L lines side by side. `P` is the half-bandwidth of the factors.
 #[inline(always)]
 pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
     factors: &Factors<T>,
-    b: &impl RightHandSide<T, L>,
+    b: &mut impl RightHandSide<T, L>,
     x: &mut [[T; L]],
 ) {
     let (core, head, tail) = (factors.core, factors.head, factors.tail);
     let x = &mut x[..factors.n];
     if P == 0 {
-        for (m, x) in x.iter_mut().enumerate() {
-            *x = b.row::<S>(m);
+        for m in 0..x.len() {
+            x[m] = b.row::<S>(m);
+        }
+        for m in (0..x.len()).rev() {
+            b.solved::<S>(m, x);
         }
         return;
     }
 
+    let coupled = |m: usize| m < head || m >= tail;
     let mut down = Forward::<T, P, L> { before: [[T::ZERO; L]; P], border: [[T::ZERO; L]; P] };
-    for m in 0..head {
-        x[m] = down.row::<S>(factors, m, b.row::<S>(m), true);
-    }
-    for m in head..tail {
-        x[m] = down.row::<S>(factors, m, b.row::<S>(m), false);
-    }
-    for m in tail..core {
-        x[m] = down.row::<S>(factors, m, b.row::<S>(m), true);
+    for m in 0..core {
+        x[m] = down.row::<S>(factors, m, b.row::<S>(m), coupled(m));
     }
 
     // The border unknowns: the last p of a cyclic line; without a border they stay zero.
@@ -259,17 +263,15 @@ pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
             }
         }
         x[core..].copy_from_slice(&last);
+        for m in (core..factors.n).rev() {
+            b.solved::<S>(m, x);
+        }
     }
 
     let mut up = Backward::<T, P, L> { after: [[T::ZERO; L]; P], last };
-    for m in (tail..core).rev() {
-        x[m] = up.row::<S>(factors, m, x[m], true);
-    }
-    for m in (head..tail).rev() {
-        x[m] = up.row::<S>(factors, m, x[m], false);
-    }
-    for m in (0..head).rev() {
-        x[m] = up.row::<S>(factors, m, x[m], true);
+    for m in (0..core).rev() {
+        x[m] = up.row::<S>(factors, m, x[m], coupled(m));
+        b.solved::<S>(m, x);
     }
 }
 

@@ -7,7 +7,7 @@ use pulp::{Simd, WithSimd};
 
 use super::program::{Polynomial, Term};
 use super::{LANES, Row};
-use crate::engine::{EndRow, LineOperator};
+use crate::engine::{EndRow, LineOperator, Stencil};
 use crate::lines::{RightHandSide, solve_lanes};
 use crate::real::{Real, fma};
 use crate::scheme::MAX_WIDTH;
@@ -188,14 +188,42 @@ fn add_products<S: Simd, T: Real>(
     }
 }
 
-/// `to` = A⁻¹ B `from` along the lines of a tile. The halo of `from` is filled where the lines are periodic.
-pub(super) struct Apply<'a, T> {
-    pub(super) operator: &'a LineOperator<T>,
-    pub(super) from: &'a [Row<T>],
-    pub(super) to: &'a mut [Row<T>],
+/// Where L lines side by side come from that an operator is applied to, and where the results go.
+pub(super) trait Lines<T, const L: usize> {
+    /// Point `i − HALO` of every line; beyond the ends of a periodic line its other end.
+    fn point(&self, i: usize) -> &[T; L];
+
+    /// B is taken at point m next. Told once for every m in rising order, before anything is solved.
+    #[inline(always)]
+    fn reach<S: Simd>(&mut self, m: usize) {
+        let _ = m;
+    }
+
+    /// The results from point m on are known, `x[m..]`. Told once for every m in falling order.
+    #[inline(always)]
+    fn solved<S: Simd>(&mut self, m: usize, x: &[[T; L]]) {
+        let _ = (m, x);
+    }
 }
 
-impl<T: Real> WithSimd for Apply<'_, T> {
+/// A tile in a register. Its halo is filled where the lines are periodic; the results stay where they are made.
+pub(super) struct Tile<'a, T>(pub(super) &'a [Row<T>]);
+
+impl<T: Real> Lines<T, LANES> for Tile<'_, T> {
+    #[inline(always)]
+    fn point(&self, i: usize) -> &Row<T> {
+        &self.0[i]
+    }
+}
+
+/// `x` = A⁻¹ B f along lines.
+pub(super) struct Apply<'a, T, F, const L: usize> {
+    pub(super) operator: &'a LineOperator<T>,
+    pub(super) lines: F,
+    pub(super) x: &'a mut [[T; L]],
+}
+
+impl<T: Real, F: Lines<T, L>, const L: usize> WithSimd for Apply<'_, T, F, L> {
     type Output = ();
 
     #[inline(always)]
@@ -212,7 +240,7 @@ impl<T: Real> WithSimd for Apply<'_, T> {
     }
 }
 
-impl<T: Real> Apply<'_, T> {
+impl<T: Real, F: Lines<T, L>, const L: usize> Apply<'_, T, F, L> {
     /// The half-width as a constant for the usual stencils; 0 stands for any.
     #[inline(always)]
     fn width<S: Simd, const P: usize, const ODD: bool>(self) {
@@ -225,73 +253,81 @@ impl<T: Real> Apply<'_, T> {
         }
     }
 
+    /// `ENDS` for lines that are not periodic.
     #[inline(always)]
-    fn solve<S: Simd, const P: usize, const ODD: bool, const W: usize, const ENDS: bool>(self) {
-        let Self { operator, from, to } = self;
-        let n = operator.len();
-        let stencil = &operator.stencil;
-        let half_width = if W == 0 { stencil.half_width } else { W };
-        let from = &from[..n + 2 * HALO];
-        let rows = Rows::<T, ODD, W, ENDS> {
+    pub(super) fn solve<
+        S: Simd,
+        const P: usize,
+        const ODD: bool,
+        const W: usize,
+        const ENDS: bool,
+    >(
+        self,
+    ) {
+        let Self { operator, lines, x } = self;
+        let mut rows = Rows::<T, F, L, ODD, W, ENDS> {
             operator,
-            from,
-            ahead: &from[HALO.wrapping_add_signed(stencil.up)..],
-            behind: &from[HALO - half_width + stencil.down.unsigned_abs()..],
-            weights: stencil.weights,
-            first_right: n - operator.right.len(),
+            lines,
+            stencil: operator.stencil,
+            first_right: operator.len() - operator.right.len(),
         };
-        solve_lanes::<S, T, P, LANES>(&operator.factors, &rows, &mut to[HALO..HALO + n]);
+        solve_lanes::<S, T, P, L>(&operator.factors, &mut rows, x);
     }
 }
 
-/// B f of the lines of a tile.
-struct Rows<'a, T, const ODD: bool, const W: usize, const ENDS: bool> {
+/// B f of lines.
+struct Rows<'a, T, F, const L: usize, const ODD: bool, const W: usize, const ENDS: bool> {
     operator: &'a LineOperator<T>,
-    from: &'a [Row<T>],
-    /// Row m + s of this is point m + s + up.
-    ahead: &'a [Row<T>],
-    /// Row m + half-width − s of this is point m − s + down.
-    behind: &'a [Row<T>],
-    weights: [T; MAX_WIDTH],
+    lines: F,
+    stencil: Stencil<T>,
     first_right: usize,
 }
 
-impl<T: Real, const ODD: bool, const W: usize, const ENDS: bool> RightHandSide<T, LANES>
-    for Rows<'_, T, ODD, W, ENDS>
+impl<T: Real, F: Lines<T, L>, const L: usize, const ODD: bool, const W: usize, const ENDS: bool>
+    RightHandSide<T, L> for Rows<'_, T, F, L, ODD, W, ENDS>
 {
     #[inline(always)]
-    fn row<S: Simd>(&self, m: usize) -> Row<T> {
+    fn row<S: Simd>(&mut self, m: usize) -> [T; L] {
+        self.lines.reach::<S>(m);
         if ENDS && m < self.operator.left.len() {
-            return end_row::<S, T>(&self.operator.left[m], self.from);
+            return end_row::<S, T, L>(&self.operator.left[m], &self.lines);
         }
         if ENDS && m >= self.first_right {
-            return end_row::<S, T>(&self.operator.right[m - self.first_right], self.from);
+            return end_row::<S, T, L>(&self.operator.right[m - self.first_right], &self.lines);
         }
-        let half_width = if W == 0 { self.operator.stencil.half_width } else { W };
-        let mut sum = [T::ZERO; LANES];
+        let Stencil { half_width, center, weights, up, down, .. } = self.stencil;
+        let half_width = if W == 0 { half_width } else { W };
+        let mut sum = [T::ZERO; L];
         if !ODD {
-            let (row, center) = (&self.from[HALO + m], self.operator.stencil.center);
-            for l in 0..LANES {
+            let row = self.lines.point(HALO + m);
+            for l in 0..L {
                 sum[l] = center * row[l];
             }
         }
         for s in 1..=half_width {
-            let (a, b) = (&self.ahead[m + s], &self.behind[m + half_width - s]);
-            let w = self.weights[s - 1];
-            for l in 0..LANES {
+            let a = self.lines.point((HALO + m + s).wrapping_add_signed(up));
+            let b = self.lines.point((HALO + m - s).wrapping_add_signed(down));
+            let w = weights[s - 1];
+            for l in 0..L {
                 let pair = if ODD { a[l] - b[l] } else { a[l] + b[l] };
                 sum[l] = fma::<S, T>(w, pair, sum[l]);
             }
         }
         sum
     }
+
+    #[inline(always)]
+    fn solved<S: Simd>(&mut self, m: usize, x: &[[T; L]]) {
+        self.lines.solved::<S>(m, x);
+    }
 }
 
 #[inline(always)]
-fn end_row<S: Simd, T: Real>(row: &EndRow<T>, from: &[Row<T>]) -> Row<T> {
-    let mut sum = [T::ZERO; LANES];
-    for (w, f) in row.weights.iter().zip(&from[HALO + row.first..]) {
-        for l in 0..LANES {
+fn end_row<S: Simd, T: Real, const L: usize>(row: &EndRow<T>, lines: &impl Lines<T, L>) -> [T; L] {
+    let mut sum = [T::ZERO; L];
+    for (n, w) in row.weights.iter().enumerate() {
+        let f = lines.point(HALO + row.first + n);
+        for l in 0..L {
             sum[l] = fma::<S, T>(*w, f[l], sum[l]);
         }
     }

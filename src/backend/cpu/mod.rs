@@ -5,9 +5,11 @@
 
 mod backend;
 mod blocks;
+mod direct;
 mod ends;
 mod field;
 mod kernels;
+mod memory;
 mod pointwise;
 mod program;
 mod run;

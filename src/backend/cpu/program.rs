@@ -46,6 +46,8 @@ pub(super) enum Instruction<T> {
     Add { polynomial: Polynomial<T>, to: Register },
     /// Store a register to a field that is written.
     Store { slot: usize, from: Register },
+    /// Load, apply and store, where nothing else uses what is between: lines may go straight from field to field.
+    Direct(Box<[Instruction<T>; 3]>),
 }
 
 /// Where the planes lie by which an operator is joined to the neighbours' blocks.
@@ -122,6 +124,7 @@ impl<T: Real> Program<T> {
             for (at, operation) in operations.iter().enumerate() {
                 compiler.operation(operation);
                 compiler.finish(at, operation, &last, operations);
+                compiler.shorten(&operations[..=at], &last);
             }
             compiler.code
         };
@@ -142,6 +145,12 @@ impl<T: Real> Program<T> {
 impl<T> Code<T> {
     fn new() -> Self {
         Self { instructions: Vec::new(), registers: 0, reads: Vec::new(), writes: Vec::new() }
+    }
+
+    /// Registers of which much is in use at once.
+    pub(super) fn busy_registers(&self) -> usize {
+        let direct = |instruction: &_| matches!(instruction, Instruction::Direct(_));
+        if self.instructions.iter().all(direct) { 1 } else { self.registers }
     }
 }
 
@@ -320,6 +329,28 @@ impl<T: Real> Compiler<'_, T> {
         }
     }
 
+    /// Make one instruction of the last three where they take a field to a field and nothing else uses what is between.
+    fn shorten(&mut self, operations: &[Operation], last: &HashMap<Value, usize>) {
+        use Operation::{Apply, Previous, Read, Store};
+        let [
+            ..,
+            Read { result: f, .. } | Previous { result: f, .. },
+            Apply { operand, result, .. },
+            Store { expr, .. },
+        ] = operations
+        else {
+            return;
+        };
+        let at = operations.len() - 1;
+        let alone = operand.as_value() == Some(*f) && last[f] == at - 1;
+        let stored = expr.as_value() == Some(*result) && last[result] == at;
+        if alone && stored && !self.couplings.contains_key(result) {
+            let steps = self.code.instructions.split_off(self.code.instructions.len() - 3);
+            let steps = Box::try_from(steps.into_boxed_slice());
+            self.code.instructions.extend(steps.map(Instruction::Direct));
+        }
+    }
+
     /// Free what is not used after operation `at`, and store a target that is complete.
     fn finish(
         &mut self,
@@ -352,5 +383,42 @@ impl<T: Real> Compiler<'_, T> {
             let complete = self.targets.remove(&slot);
             self.free.extend(complete);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cases::Domain;
+    use crate::engine::SweepBuilder;
+    use crate::grid::Grid;
+    use crate::scheme::families;
+
+    /// Instructions, and those of them that go straight from field to field.
+    fn count(write: impl Fn(&SweepBuilder)) -> (usize, usize) {
+        let grid = Grid::periodic([16, 8, 8], &Domain::cube(1.0));
+        let operators = LineOperators::<f64>::new(&families()[0], None, &grid);
+        let s = SweepBuilder::new();
+        write(&s);
+        let code = Program::new(&s.build(), Axis::X, grid.points, &operators).whole;
+        let direct = |instruction: &&_| matches!(instruction, Instruction::Direct(_));
+        (code.instructions.len(), code.instructions.iter().filter(direct).count())
+    }
+
+    #[test]
+    fn an_operator_goes_straight_from_field_to_field_where_nothing_else_needs_what_is_between() {
+        assert_eq!(count(|s| s.store(0, s.d1(s.read(0)))), (1, 1));
+        assert_eq!(count(|s| s.store(0, s.d2(s.previous(0)))), (1, 1));
+        let two = |s: &SweepBuilder| (0..2).for_each(|i| s.store(i, s.d1(s.read(i))));
+        assert_eq!(count(two), (2, 2));
+        let operand_twice = |s: &SweepBuilder| {
+            s.store(0, s.d1(s.read(0)));
+            s.store(1, s.d2(s.read(0)));
+        };
+        assert_eq!(count(operand_twice), (5, 0));
+        let result_twice = |s: &SweepBuilder| (0..2).for_each(|i| s.store(i, s.d1(s.read(0))));
+        assert_eq!(count(result_twice), (4, 0));
+        assert_eq!(count(|s| s.store(0, 2.0 * s.d1(s.read(0)))).1, 0);
+        assert_eq!(count(|s| s.store(0, s.d1(2.0 * s.read(0)))).1, 0);
     }
 }

@@ -5,8 +5,9 @@ use std::ops::Range;
 use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
 
+use super::direct::Direct;
 use super::ends::{Correct, Pack};
-use super::kernels::{Advance, Apply, Evaluate, HALO, wrap};
+use super::kernels::{Advance, Apply, Evaluate, HALO, Tile, wrap};
 use super::program::{Code, Instruction, Polynomial, Program};
 use super::tile::{Group, Load, SharedField, Source, Store, Tiling};
 use super::{Cpu, Field, LANES, Row};
@@ -235,7 +236,8 @@ impl<T: Real> Cpu<T> {
                 scratch.with(*to, |to, registers| {
                     let from = registers[*from][..used].chunks(group.rows());
                     for (tile, (from, to)) in from.zip(to.chunks_mut(group.rows())).enumerate() {
-                        self.arch.dispatch(Apply { operator, from, to });
+                        let x = &mut to[HALO..HALO + program.points];
+                        self.arch.dispatch(Apply { operator, lines: Tile(from), x });
                         if let (Some(coupling), Some(ends)) = (coupling, &operator.ends) {
                             let planes = &job.inflow[coupling.stage];
                             let lines = group.tile_lines(tile);
@@ -300,6 +302,26 @@ impl<T: Real> Cpu<T> {
                 let field = target(*slot);
                 self.arch.dispatch(Store { group, field, from: &scratch.registers[*from] });
             }
+            Instruction::Direct(steps) => {
+                let [
+                    load,
+                    Instruction::Apply { operator, to, .. },
+                    Instruction::Store { slot, .. },
+                ] = steps.as_ref()
+                else {
+                    unreachable!("as compiled")
+                };
+                let from = match load {
+                    Instruction::Read { slot, .. } => Source::Read(job.read[*slot]),
+                    _ => Source::Written(target(*slot)),
+                };
+                let operator = &program.operators[*operator];
+                let between = &mut scratch.registers[*to][..];
+                let to = target(*slot);
+                if !self.arch.dispatch(Direct { operator, group, from, to, between }) {
+                    steps.iter().for_each(|step| self.step(job, step, group, end, scratch));
+                }
+            }
         }
     }
 
@@ -354,6 +376,6 @@ fn tiles_together<T>(program: &Program<T>, code: &Code<T>) -> usize {
     let tile = (program.points + 2 * HALO) * LANES * size_of::<T>();
     match program.axis {
         Axis::X => 1,
-        Axis::Y | Axis::Z => (CACHE / (tile * code.registers.max(1))).clamp(1, MOST_TILES),
+        Axis::Y | Axis::Z => (CACHE / (tile * code.busy_registers().max(1))).clamp(1, MOST_TILES),
     }
 }

@@ -31,13 +31,13 @@ pub(super) struct Tiling {
 /// `start + l * line_stride`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
-    start: usize,
+    pub(super) start: usize,
     /// Number of the first line, counted over the whole grid with x before y before z.
     line: usize,
-    lines: usize,
-    n: usize,
-    stride: usize,
-    line_stride: usize,
+    pub(super) lines: usize,
+    pub(super) n: usize,
+    pub(super) stride: usize,
+    pub(super) line_stride: usize,
 }
 
 impl Tiling {
@@ -116,6 +116,11 @@ unsafe impl<T: Send> Sync for SharedField<T> {}
 impl<T: Real> SharedField<T> {
     pub(super) fn new(field: &mut [T]) -> Self {
         Self { start: field.as_mut_ptr(), len: field.len() }
+    }
+
+    /// Its first point, and how many there are.
+    pub(super) fn parts(self) -> (*mut T, usize) {
+        (self.start, self.len)
     }
 
     /// The points `start..start + len`, to be read.

@@ -1,0 +1,94 @@
+//! Lines that go straight from field to field against the same lines by way of registers, bit for bit.
+
+use super::*;
+
+/// `f` under `op` along `axis`, to another field and in place: results that nothing else is made of.
+fn directly<T: Real>(
+    cpu: &Cpu<T>,
+    operators: &LineOperators<T>,
+    grid: &Grid,
+    axis: Axis,
+    op: Op,
+    f: &Field<T>,
+) -> [Field<T>; 3] {
+    let s = SweepBuilder::new();
+    s.store(1, s.apply(op, s.read(0)));
+    s.store(0, s.apply(op, s.previous(0)));
+    s.store(2, s.apply(op, s.read(1)));
+    let program = Program::new(&s.build(), axis, grid.points, operators);
+    let (mut in_place, mut one, mut other) = (f.clone(), poisoned(grid), poisoned(grid));
+    let mut write = [&mut in_place, &mut one, &mut other];
+    cpu.run(&program, &[f, f], &mut write, Weights::add(0.5, 2.0));
+    [in_place, one, other]
+}
+
+/// Noise under every operator that the grid has, directly and through registers, which a sum goes through.
+fn compare<T: Real>(
+    cpu: &Cpu<T>,
+    family: &SchemeFamily,
+    grid: &Grid,
+    axis: Axis,
+    filter: &Scheme,
+) -> usize {
+    let operators = LineOperators::<T>::new(family, Some(filter), grid);
+    let noise = crate::lines::noise(grid.len(), 7);
+    let mut f = Field::zeros(grid.len());
+    f.iter_mut().zip(noise).for_each(|(to, x)| *to = T::of(x));
+    let mut count = 0;
+    for op in OPS.into_iter().filter(|op| operators.find(axis, *op).is_some()) {
+        let through = apply(cpu, &operators, grid, axis, op, &f);
+        assert!(distance(&through, &through) == 0.0, "not a number");
+        for found in directly(cpu, &operators, grid, axis, op, &f) {
+            let points = grid.points;
+            assert!(same(&found, &through), "{} {op:?} {axis:?} {points:?}", family.name);
+        }
+        count += 1;
+    }
+    count
+}
+
+/// All families along lines of `n` points, rows of lines that fill tiles and such that do not.
+fn all_families<T: Real>(threads: usize, sizes: &[usize]) {
+    let cpu = Cpu::<T>::new(Some(threads)).unwrap();
+    let mut count = 0;
+    for (at, family) in families().iter().enumerate() {
+        let filter = compact_filter(2 * (1 + at as u32 % 5), 0.4);
+        for (&n, axis) in sizes.iter().flat_map(|n| Axis::ALL.map(|axis| (n, axis))) {
+            for across in [[64, 3], [16, 2], [83, 2], [80, 1], [1, 5]] {
+                for periodic in [true, false] {
+                    let grid = grid(axis, n, across, periodic);
+                    count += compare(&cpu, family, &grid, axis, &filter);
+                }
+            }
+        }
+    }
+    assert!(count > 100 * families().len(), "{count}");
+}
+
+#[test]
+fn lines_from_field_to_field_are_lines_through_registers_bit_for_bit() {
+    all_families::<f64>(2, &[16, 17, 24, 37]);
+}
+
+#[test]
+fn lines_from_field_to_field_are_lines_through_registers_bit_for_bit_in_single_precision() {
+    all_families::<f32>(1, &[16, 23, 32]);
+}
+
+#[test]
+fn large_fields_are_written_past_the_caches_with_the_same_bits() {
+    fn large<T: Real>(points: [usize; 3], family: &SchemeFamily) {
+        let cpu = Cpu::<T>::new(Some(2)).unwrap();
+        let grid = Grid::periodic(points, &Domain::cube(1.0));
+        let filter = compact_filter(10, 0.45);
+        for axis in Axis::ALL {
+            assert!(compare(&cpu, family, &grid, axis, &filter) > 0);
+        }
+    }
+    for name in ["compact6", "compact10-penta"] {
+        let family = family(name).unwrap();
+        large::<f64>([128, 128, 64], family);
+        large::<f64>([136, 127, 65], family);
+        large::<f32>([144, 128, 128], family);
+    }
+}
