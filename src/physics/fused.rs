@@ -87,8 +87,8 @@ impl Fused<'_> {
         s.build()
     }
 
-    /// Passes for velocity gradients before the sweeps, by the axes. That along the last one is not needed where the last sweep
-    /// of the stage before did the same.
+    /// Passes for velocity gradients before the sweeps. The first, along the last axis, is not needed where the last sweep of the
+    /// stage before did the same.
     pub(super) fn passes(&self) -> Vec<(Axis, Sweep)> {
         let needed = |at: &usize| match self.axes.len() {
             _ if self.gas.is_inviscid() => false,
@@ -101,7 +101,7 @@ impl Fused<'_> {
             self.gradients(&s, at, |k| s.previous(fused::STATE + k));
             (self.axes[at], s.build())
         };
-        (0..self.axes.len()).filter(needed).map(pass).collect()
+        (0..self.axes.len()).rev().filter(needed).map(pass).collect()
     }
 
     /// Everything that the terms are made of, from `state`.

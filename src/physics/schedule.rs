@@ -15,13 +15,13 @@ use crate::scheme::Form;
 
 /// Programs in the order in which they run.
 pub(super) struct Schedule<B: Backend> {
-    /// For velocity gradients, those along the last axis last.
+    /// For velocity gradients, those along the last axis first.
     passes: Vec<B::Program>,
     /// All sweeps but the last.
     inner: Vec<B::Program>,
     /// The last, where no stage of the step follows.
     end: B::Program,
-    /// The last, which leaves gradients for the stage that follows in the place of the last pass; none where it cannot.
+    /// The last, which leaves gradients for the stage that follows in the place of the first pass; none where it cannot.
     link: Option<B::Program>,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn sweeps(
     let mut passes = fused.passes();
     let mut ending = Ending::Advance;
     if !fused.stored {
-        passes.pop();
+        passes = passes.split_off(passes.len().min(1));
         ending = Ending::AdvanceAndGradients;
     }
     let sweep = |at: usize| (axes[at], fused.sweep(at, ending));
@@ -94,7 +94,7 @@ impl<B: Backend> Schedule<B> {
         let mut fields: [&mut B::Field; slots::fused::COUNT] =
             exactly(fields.into_iter().flat_map(|fields| fields.iter_mut()));
         let left = usize::from(self.link.is_some() && !stage.first);
-        let passes = &self.passes[..self.passes.len() - left];
+        let passes = &self.passes[left..];
         backend.run_all(passes.iter(), &[], &mut fields, weights);
         let end = self.link.as_ref().filter(|_| !stage.last).unwrap_or(&self.end);
         backend.run_all(self.inner.iter().chain([end]), &[], &mut fields, weights);
