@@ -17,5 +17,5 @@ pub(crate) use formula::{Map, Node, OnRows, Symbol, abreast, trace};
 pub(crate) use operator::{EndRow, Stencil};
 pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;
-pub(crate) use sweep::{Accesses, Operation};
+pub(crate) use sweep::{Accesses, Operation, commute};
 pub use sweep::{Op, Sweep, SweepBuilder};

@@ -288,7 +288,7 @@ impl Accesses {
     }
 
     /// True where both may run in either order.
-    pub(crate) fn commutes_with(&self, other: &Self) -> bool {
+    fn commutes_with(&self, other: &Self) -> bool {
         let one_way = |a: &Self, b: &Self| {
             a.reads.is_disjoint(&b.adds)
                 && a.reads.is_disjoint(&b.stores)
@@ -297,6 +297,14 @@ impl Accesses {
         };
         one_way(self, other) && one_way(other, self)
     }
+}
+
+/// True where sweeps may run in any order.
+pub(crate) fn commute(accesses: impl Iterator<Item = Accesses>) -> bool {
+    let all: Vec<Accesses> = accesses.collect();
+    let with_earlier =
+        |(at, one): (usize, &Accesses)| all[..at].iter().all(|b| one.commutes_with(b));
+    all.iter().enumerate().all(with_earlier)
 }
 
 /// Writes a [`Sweep`]. Asking twice for the same field, or the same operator on the same operand, gives the same value:

@@ -125,9 +125,8 @@ impl Seconds {
     }
 }
 
-/// Sweeps that run together, in the order of `Ranks::run_all`: along every axis the first messages are posted, then come, where
-/// the order does not matter, the sweeps that need none, then the others axis by axis. All ranks go on to the next axis when the
-/// last one has ended.
+/// Sweeps that run together, in the order of `Ranks::run_all`: along every axis the first messages are posted, then come the
+/// sweeps. All ranks go on to the next axis when the last one has ended.
 struct Together<'a> {
     work: &'a Work,
     rates: &'a Rates,
@@ -158,11 +157,7 @@ impl Together<'_> {
                 }
             }
         }
-        let mut order: Vec<&Sweeping> = list.iter().collect();
-        if !self.work.in_order {
-            order.sort_by_key(|sweeping| !matches!(sweeping.lines, Lines::Whole));
-        }
-        for sweeping in order {
+        for sweeping in list {
             match &sweeping.lines {
                 Lines::Whole => {
                     let spent = Spent { local: self.sweep(sweeping), ..Spent::default() };

@@ -1,9 +1,11 @@
 //! What the ranks of a run do in a step, counted.
 
 use super::Sweeping;
+use super::sweeping::Lines;
 use crate::comm::Sent;
 use crate::config::{Config, Precision, RightHandSide};
 use crate::engine::distributed::Method;
+use crate::engine::{Sweep, commute};
 use crate::grid::{Axis, Decomposition, Grid};
 use crate::physics::StepParts;
 use crate::real::Real;
@@ -23,8 +25,6 @@ pub struct Work {
     /// Their sweeps in the order in which they run, those of one list together: while the messages of one are under way,
     /// others compute.
     pub right_hand_side: Vec<Vec<Sweeping>>,
-    /// Whether sweeps need what those before them in their list have done.
-    pub in_order: bool,
     /// The sweeps that filter the state once.
     pub filter: Vec<Vec<Sweeping>>,
     /// Filterings a step: less than 1 where not every step is filtered.
@@ -70,8 +70,16 @@ impl Work {
         let parts =
             StepParts::<T>::new(config, &grid, |axis| decomposition.ranks[axis.index()] == 1);
         let counted = |lists: &[Vec<_>]| {
-            let one = |sweep| Sweeping::new(sweep, decomposition, points, &parts.operators, method);
-            lists.iter().map(|list| list.iter().map(one).collect()).collect::<Result<_, String>>()
+            let one =
+                |sweep: &_| Sweeping::new(sweep, decomposition, points, &parts.operators, method);
+            let together = |list: &Vec<(Axis, Sweep)>| {
+                let mut counted: Vec<_> = list.iter().map(one).collect::<Result<_, String>>()?;
+                if commute(list.iter().map(|(_, sweep)| sweep.accesses())) {
+                    counted.sort_by_key(|sweeping| !matches!(sweeping.lines, Lines::Whole));
+                }
+                Ok(counted)
+            };
+            lists.iter().map(together).collect::<Result<_, String>>()
         };
         let integrator = config.time.integrator;
         let fused = config.compute.right_hand_side == RightHandSide::Fused;
@@ -81,7 +89,6 @@ impl Work {
             value: size_of::<T>(),
             stages: integrator.stages(),
             right_hand_side: counted(&parts.right_hand_side)?,
-            in_order: fused,
             filter: counted(&parts.filter)?,
             filterings: config.scheme.filter.map_or(0.0, |filter| 1.0 / filter.every as f64),
             words: integrator.stages() * parts.words + words(integrator.form, parts.fields, fused),

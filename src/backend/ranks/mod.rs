@@ -26,7 +26,7 @@ use crate::backend::{Backend, Weights};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::config::ComputeConfig;
 use crate::engine::distributed::Method;
-use crate::engine::{Accesses, Formula, LineOperators, Op, Sweep};
+use crate::engine::{Accesses, Formula, LineOperators, Op, Sweep, commute};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition};
 use choices::Choices;
@@ -280,10 +280,7 @@ impl<B: Blocks> Backend for Ranks<B> {
         Program<B>: 'a,
     {
         let mut programs: Vec<&Program<B>> = programs.collect();
-        let commute = |(at, program): (usize, &&Program<B>)| {
-            programs[..at].iter().all(|other| program.accesses.commutes_with(&other.accesses))
-        };
-        if programs.iter().enumerate().all(commute) {
+        if commute(programs.iter().map(|program| program.accesses.clone())) {
             programs.sort_by_key(|program| !matches!(program.kind, Kind::Local(_)));
         }
         let begin = |(at, program): (usize, &&'a Program<B>)| match &program.kind {

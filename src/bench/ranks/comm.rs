@@ -276,7 +276,6 @@ fn work<T: Real>(
         value: size_of::<T>(),
         stages: 1,
         right_hand_side: vec![vec![sweeping]],
-        in_order: false,
         filter: Vec::new(),
         filterings: 0.0,
         words: 0,
