@@ -8,6 +8,7 @@
 //   ON_CHIP     the block's on-chip array: ON_CHIP(name, words) declares `words` REALs, once a kernel; ON_CHIP_OF(type,
 //               name, words) of another type
 //   ON_CHIP_PTR a pointer into it, as a parameter
+//   UNROLL      before a loop that is to be unrolled, so that arrays become registers
 //   threads of a block: threadIdx, blockDim; blocks: blockIdx; all wait: __syncthreads(), in uniform control flow only
 
 #ifdef __OPENCL_VERSION__
@@ -39,6 +40,9 @@ typedef long long int64;
 #define REAL double
 #else
 #define REAL float
+#endif
+#ifndef UNROLL
+#define UNROLL _Pragma("unroll")
 #endif
 #define ON_CHIP(name, words) ON_CHIP_OF(REAL, name, words)
 #define KERNEL_OF(threads) KERNEL_OF_TILE(threads, 1)

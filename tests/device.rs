@@ -2,6 +2,7 @@
 
 mod blocks;
 mod cuda;
+mod fused;
 mod lines;
 mod nvrtc;
 mod oclgrind;

@@ -1,6 +1,6 @@
 // inflow: what comes in from the neighbours is added to the ends of the lines, out += C z.
 //   out      result of the block alone                                                    read and written
-//   columns  LEFT columns of LEFT_REACH values for the first points, then RIGHT columns of RIGHT_REACH for the last ones
+//   columns  INFLOW_LEFT columns of LEFT_REACH values for the first points, then INFLOW_RIGHT of RIGHT_REACH for the last
 //   planes   z: plane LEFT_PLANE and on from the left, RIGHT_PLANE and on from the right            read
 //   traffic: the ends of `out` twice, the planes once (again from the caches)
 //   no on-chip memory, no barrier
@@ -26,13 +26,13 @@ KERNEL_OF(THREADS) void inflow(
     const int64 to = START(line) + (int64)m * INNER;
     REAL sum = out[to];
     if (m < LEFT_REACH) {
-        for (int c = 0; c < LEFT; ++c)
+        for (int c = 0; c < INFLOW_LEFT; ++c)
             sum += columns[c * LEFT_REACH + m] * planes[(int64)(LEFT_PLANE + c) * LINES + line];
     }
     const int back = m - (N - RIGHT_REACH);
     if (back >= 0) {
-        for (int c = 0; c < RIGHT; ++c)
-            sum += columns[LEFT * LEFT_REACH + c * RIGHT_REACH + back]
+        for (int c = 0; c < INFLOW_RIGHT; ++c)
+            sum += columns[INFLOW_LEFT * LEFT_REACH + c * RIGHT_REACH + back]
                 * planes[(int64)(RIGHT_PLANE + c) * LINES + line];
     }
     out[to] = sum;

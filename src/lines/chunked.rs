@@ -64,8 +64,16 @@ impl Chunks {
     /// # Panics
     /// As [`Factors::new`].
     pub fn new(matrix: &BandedMatrix, length: usize, tolerance: f64) -> Self {
+        let most = matrix.len() / (2 * matrix.half_band());
+        Self::cut(matrix, matrix.len().div_ceil(length).min(most).max(1), tolerance)
+    }
+
+    /// Cut `matrix` into `count` chunks of 2 p points or more, or into one.
+    ///
+    /// # Panics
+    /// As [`Factors::new`].
+    pub fn cut(matrix: &BandedMatrix, count: usize, tolerance: f64) -> Self {
         let (n, p, cyclic) = (matrix.len(), matrix.half_band(), matrix.is_cyclic());
-        let count = n.div_ceil(length).min(n / (2 * p)).max(1);
         let length = n.div_ceil(count);
         let long = n - count * (length - 1);
         let first = |k: usize| k * length - k.saturating_sub(long);

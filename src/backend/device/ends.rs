@@ -75,30 +75,17 @@ impl<T: Real> Joints<T> {
         let block = [blocks(THREADS)?, 1, 1];
         let pack = device.kernel(&text.source("pack.cu"), "pack", block, 0)?;
         let pack_blocks = [blocks(lines.count.div_ceil(THREADS))?, blocks(rows)?, 1];
-        let longest = |columns: &[Vec<T>]| columns.iter().map(Vec::len).max().unwrap_or(0);
-        let reach = [longest(&ends.left), longest(&ends.right)];
-        let mut columns = Vec::new();
-        for column in &ends.left {
-            columns.extend_from_slice(column);
-            columns.resize(columns.len() + reach[0] - column.len(), T::ZERO);
-        }
-        for column in &ends.right {
-            columns.resize(columns.len() + reach[1] - column.len(), T::ZERO);
-            columns.extend_from_slice(column);
-        }
+        let columns = Columns::new(ends);
+        let reach = columns.reach;
         let count = (reach[0] + reach[1]).min(lines.points);
         let inflow = if count == 0 {
             None
         } else {
             let mut text = Text::new::<T>();
             lines.define(&mut text);
-            let widths = [ends.left.len(), ends.right.len()];
-            let planes = [starts[slot::LEFT], starts[slot::RIGHT]];
-            for (side, name) in ["LEFT", "RIGHT"].into_iter().enumerate() {
-                text.define(name, widths[side]);
-                text.define(&format!("{name}_REACH"), reach[side]);
-                text.define(&format!("{name}_PLANE"), planes[side]);
-            }
+            columns.define(&mut text);
+            text.define("LEFT_PLANE", starts[slot::LEFT]);
+            text.define("RIGHT_PLANE", starts[slot::RIGHT]);
             text.push(include_str!("../../../kernels/ranks/inflow.cu"));
             let kernel = device.kernel(&text.source("inflow.cu"), "inflow", block, 0)?;
             Some((kernel, [blocks((lines.count * count).div_ceil(THREADS))?, 1, 1]))
@@ -108,7 +95,7 @@ impl<T: Real> Joints<T> {
             pack_blocks,
             weights: Buffer::from_host(device, &weights)?,
             inflow,
-            columns: Buffer::from_host(device, &columns)?,
+            columns: Buffer::from_host(device, &columns.values)?,
             device: device.clone(),
         })
     }
@@ -126,6 +113,39 @@ impl<T: Real> Joints<T> {
         if let Some((kernel, blocks)) = &self.inflow {
             let arguments = [result.arg(), self.columns.arg(), planes.arg()];
             self.device.launch::<T>(kernel, *blocks, &arguments);
+        }
+    }
+}
+
+/// What the inflow does to the ends of lines.
+pub(super) struct Columns<T> {
+    /// Those for the first points, then those for the last, each as long as the longest of its side.
+    pub(super) values: Vec<T>,
+    widths: [usize; 2],
+    reach: [usize; 2],
+}
+
+impl<T: Real> Columns<T> {
+    pub(super) fn new(ends: &Ends<T>) -> Self {
+        let longest = |columns: &[Vec<T>]| columns.iter().map(Vec::len).max().unwrap_or(0);
+        let reach = [longest(&ends.left), longest(&ends.right)];
+        let mut values = Vec::new();
+        for column in &ends.left {
+            values.extend_from_slice(column);
+            values.resize(values.len() + reach[0] - column.len(), T::ZERO);
+        }
+        for column in &ends.right {
+            values.resize(values.len() + reach[1] - column.len(), T::ZERO);
+            values.extend_from_slice(column);
+        }
+        Self { values, widths: [ends.left.len(), ends.right.len()], reach }
+    }
+
+    /// How many there are, and how far they reach.
+    pub(super) fn define(&self, text: &mut Text) {
+        for (side, name) in ["LEFT", "RIGHT"].into_iter().enumerate() {
+            text.define(&format!("INFLOW_{name}"), self.widths[side]);
+            text.define(&format!("{name}_REACH"), self.reach[side]);
         }
     }
 }

@@ -26,6 +26,7 @@ pub struct Gpu<T> {
     pub(super) values: Scratch<T>,
     solver: Option<LineSolver>,
     pencils: Pencils,
+    fusing: bool,
     same: Prepared<Same>,
     zero: Prepared<Zero>,
 }
@@ -64,11 +65,24 @@ impl<T: Real> Gpu<T> {
             values: Scratch::new(&device),
             same: Prepared::map_of::<T, 1, 1, 0>(&device, len, &Same)?,
             zero: Prepared::map_of::<T, 0, 1, 0>(&device, len, &Zero)?,
+            fusing: device.info().is_gpu && solver.is_none() && pencils == Pencils::Strided,
             device,
             len,
             solver,
             pencils,
         })
+    }
+
+    /// The same, every sweep one kernel where that can be, or run operation by operation. What is not said is the first on
+    /// a GPU where nobody chose how lines are solved, since a CPU's compiler takes long over such a kernel.
+    #[must_use]
+    pub fn fusing(self, fusing: bool) -> Self {
+        Self { fusing, ..self }
+    }
+
+    /// Whether sweeps become one kernel.
+    pub(super) fn fuses(&self) -> bool {
+        self.fusing
     }
 
     /// Fields of `len` values on `device`, lines solved as `compute` says.

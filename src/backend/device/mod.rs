@@ -7,9 +7,11 @@
 
 mod blocks;
 mod choice;
+mod composed;
 pub mod cuda;
 mod ends;
 mod formula;
+mod fused;
 mod gpu;
 mod lines;
 mod opencl;

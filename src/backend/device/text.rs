@@ -1,11 +1,11 @@
 //! The parts of a kernel's text that the host writes: numbers, parameters, and what is done at a point.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write as _};
 use std::marker::PhantomData;
 
 use super::{PRELUDE, Source};
-use crate::engine::{Expr, Map, Node, Operation, Symbol, Value};
+use crate::engine::{Expr, Map, Monomial, Node, Operation, Symbol, Value};
 use crate::real::Real;
 
 /// The text of a kernel as it grows.
@@ -54,6 +54,29 @@ impl Text {
     /// More text.
     pub(super) fn push(&mut self, text: &str) {
         self.0.push_str(text);
+    }
+
+    /// What `write` adds, so that it can be added again for something else: `names` get the number `number`, and macros are
+    /// forgotten.
+    pub(super) fn scoped<R>(
+        &mut self,
+        number: usize,
+        names: &[&str],
+        write: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        let start = self.0.len();
+        for name in names {
+            self.define(name, format_args!("{name}_{number}"));
+        }
+        let result = write(self);
+        let is_part = |c: char| c.is_alphanumeric() || c == '_';
+        let defined = self.0[start..].lines().filter_map(|line| line.strip_prefix("#define "));
+        let macros: BTreeSet<String> =
+            defined.map(|rest| rest.chars().take_while(|c| is_part(*c)).collect()).collect();
+        for name in macros {
+            let _ = writeln!(self.0, "#undef {name}");
+        }
+        result
     }
 
     /// The whole, to be compiled; `name` is for the compiler's messages.
@@ -162,6 +185,28 @@ fn operands(node: &Node) -> [Option<Symbol>; 2] {
     }
 }
 
+/// A sum of products of values with these names.
+pub(super) fn polynomial<T: Real>(
+    terms: &[Monomial],
+    mut name: impl FnMut(Value) -> String,
+) -> String {
+    let mut text = String::new();
+    for Monomial { coefficient, factors: values } in terms {
+        let mut factors: Vec<String> = Vec::new();
+        if coefficient.abs() != 1.0 || values.is_empty() {
+            factors.push(literal::<T>(coefficient.abs()));
+        }
+        factors.extend(values.iter().map(|&value| name(value)));
+        let sign = match (*coefficient < 0.0, text.is_empty()) {
+            (true, _) => "- ",
+            (false, true) => "",
+            (false, false) => "+ ",
+        };
+        let _ = write!(text, "{sign}{} ", factors.join(" * "));
+    }
+    if text.is_empty() { literal::<T>(0.0) } else { text.trim_end().to_string() }
+}
+
 /// Where a value of a sweep is found by the kernels of this sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
@@ -202,22 +247,7 @@ impl<'a, T: Real> Forming<'a, T> {
 
     /// The text of an expression, once everything that it is made of has been formed.
     pub(super) fn expression(&mut self, expr: &Expr) -> String {
-        let mut text = String::new();
-        for monomial in &expr.0 {
-            let mut factors: Vec<String> = Vec::new();
-            let coefficient = monomial.coefficient;
-            if coefficient.abs() != 1.0 || monomial.factors.is_empty() {
-                factors.push(literal::<T>(coefficient.abs()));
-            }
-            factors.extend(monomial.factors.iter().map(|&value| self.value(value)));
-            let sign = match (coefficient < 0.0, text.is_empty()) {
-                (true, _) => "- ",
-                (false, true) => "",
-                (false, false) => "+ ",
-            };
-            let _ = write!(text, "{sign}{} ", factors.join(" * "));
-        }
-        if text.is_empty() { literal::<T>(0.0) } else { text.trim_end().to_string() }
+        polynomial::<T>(&expr.0, |value| self.value(value))
     }
 
     fn value(&mut self, value: Value) -> String {

@@ -1,10 +1,16 @@
 //! `chunked`: a thread eliminates a chunk of a line in registers.
 
-use super::plan::{Plan, Slot, Step};
+use super::super::text::Text;
+use super::plan::{Plan, Slot, Step, tolerance};
 use crate::error::Result;
 use crate::lines::{Chunk, Chunks};
 use crate::real::Real;
 
+/// What all kernels share that have a thread a chunk, and what one of them does.
+pub(in crate::backend::device) const CHUNKS: &str =
+    include_str!("../../../../kernels/lines/chunks.cu");
+pub(in crate::backend::device) const ELIMINATE: &str =
+    include_str!("../../../../kernels/lines/eliminate.cu");
 const KERNEL: &str = include_str!("../../../../kernels/lines/chunked.cu");
 /// Bytes of neighbouring points in memory that a tile of lines along y or z is wide.
 const TILE_BYTES: usize = 64;
@@ -37,7 +43,7 @@ fn staged<T>(n: usize, half_width: usize, lanes: usize) -> usize {
 }
 
 /// Words of a row of banks: 128 bytes.
-fn bank_row<T>() -> usize {
+pub(in crate::backend::device) fn bank_row<T>() -> usize {
     128 / size_of::<T>()
 }
 
@@ -55,7 +61,7 @@ pub(super) fn least_threads(n: usize) -> usize {
 pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
     let n = plan.len();
     let (length, lanes) = shape::<T>(n, plan.lines, plan.inner, plan.device.info().block_threads);
-    let chunks = Chunks::new(&plan.operator.matrix, length, Plan::<T>::tolerance());
+    let chunks = Chunks::new(&plan.operator.matrix, length, tolerance::<T>());
     let (p, count) = (chunks.half_band, chunks.count());
     let threads = count * lanes;
 
@@ -65,9 +71,27 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
     text.define("THREADS", threads);
     text.define("LENGTH", chunks.length);
     text.define("LONG", chunks.long);
+    text.define("BANK_ROW", bank_row::<T>());
+    let table = tables::<T>(&mut text, &chunks);
+    let width = plan.operator.stencil.half_width;
+    let staged = if plan.inner == 1 { staged::<T>(n, width, lanes) } else { 0 };
+    let on_chip = staged.max(2 * p * threads);
+    text.define("ON_CHIP_WORDS", on_chip);
+    text.push(CHUNKS);
+    text.push(ELIMINATE);
+    text.push(KERNEL);
+
+    let source = text.source("chunked.cu");
+    let blocks = plan.lines.div_ceil(lanes);
+    let arguments = plan.arguments([Slot::Buffer(plan.table(table)?)]);
+    Ok(vec![plan.step(&source, "chunked", blocks, threads, on_chip, arguments)?])
+}
+
+/// What `eliminate.cu` needs to know of the matrix; its table in device memory.
+pub(in crate::backend::device) fn tables<T: Real>(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
+    let (p, count) = (chunks.half_band, chunks.count());
     text.define("LEVELS", chunks.levels.len());
     text.define("UNIFORM", u8::from(chunks.is_uniform()));
-    text.define("BANK_ROW", bank_row::<T>());
     text.define("CLASS(k)", class_of(&chunks.class));
     text.define("CLASS_WORDS", words(&chunks.classes[0], p).len());
     text.constants::<T>("CLASS_TABLE", chunks.classes.iter().flat_map(|chunk| words(chunk, p)));
@@ -85,16 +109,7 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
     if chunks.is_uniform() {
         text.constants::<T>("BLOCKS", table.drain(..));
     }
-    let width = plan.operator.stencil.half_width;
-    let staged = if plan.inner == 1 { staged::<T>(n, width, lanes) } else { 0 };
-    let on_chip = staged.max(2 * p * threads);
-    text.define("ON_CHIP_WORDS", on_chip);
-    text.push(KERNEL);
-
-    let source = text.source("chunked.cu");
-    let blocks = plan.lines.div_ceil(lanes);
-    let arguments = plan.arguments([Slot::Buffer(plan.table(table)?)]);
-    Ok(vec![plan.step(&source, "chunked", blocks, threads, on_chip, arguments)?])
+    table
 }
 
 /// (side, i, j) of the entries of `sides` blocks.

@@ -30,6 +30,8 @@ use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::lines::{Border, CyclicReduction, LineSolver, NearToeplitz};
 use crate::real::Real;
+pub(super) use chunked::{CHUNKS, ELIMINATE, bank_row, tables};
+pub(super) use plan::{LINE, rows_of, tolerance};
 use plan::{Plan, Slot, Step};
 
 /// Arguments of a launch at most.
@@ -209,7 +211,7 @@ fn reason<T: Real>(
         ));
     }
     if matches!(solver, NeatoGlobal | NeatoShared) {
-        let core = Border::new(&operator.matrix, Plan::<T>::tolerance()).core;
+        let core = Border::new(&operator.matrix, tolerance::<T>()).core;
         if NearToeplitz::new(&CyclicReduction::new(&core)).is_none() {
             return Some(
                 "needs a near-Toeplitz matrix, and these closures have too many rows".into(),

@@ -1,6 +1,6 @@
 //! `cr`, `pcr`, `pcr-banded` and `neato-shared`: a team of threads solves a line through on-chip memory.
 
-use super::plan::{Plan, Slot, Step};
+use super::plan::{Plan, Slot, Step, tolerance};
 use super::reductions;
 use crate::backend::device::text::Text;
 use crate::error::Result;
@@ -71,7 +71,7 @@ impl Shape {
 
 /// One launch of `solver`, a block for every few lines.
 pub(super) fn steps<T: Real>(plan: &Plan<T>, solver: LineSolver) -> Result<Vec<Step<T>>> {
-    let border = Border::new(&plan.operator.matrix, Plan::<T>::tolerance());
+    let border = Border::new(&plan.operator.matrix, tolerance::<T>());
     let core = border.rows();
     let (count, span) = arrays(solver, plan.len(), border.width);
     let rows = if solver == LineSolver::NeatoShared { core.div_ceil(2) } else { core };
@@ -90,7 +90,7 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>, solver: LineSolver) -> Result<Vec<S
             ("neato_shared", NEATO_SHARED)
         }
         LineSolver::PcrBanded => {
-            let pcr = BandedPcr::new(&border.core, Plan::<T>::tolerance());
+            let pcr = BandedPcr::new(&border.core, tolerance::<T>());
             text.define("LEVELS", pcr.levels.len());
             for level in &pcr.levels {
                 for j in 0..2 * pcr.half_band {

@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::real::Real;
 
-/// The text that all line solvers share.
+/// The text that all kernels about lines share, and that of those that take the operand from device memory.
+pub(in crate::backend::device) const LINE: &str = include_str!("../../../../kernels/lines/line.cu");
 const ROWS: &str = include_str!("../../../../kernels/lines/rows.cu");
 
 /// An argument of a step.
@@ -76,11 +77,6 @@ impl<'a, T: Real> Plan<'a, T> {
         self.operator.len()
     }
 
-    /// Couplings below this are not used.
-    pub(super) fn tolerance() -> f64 {
-        1e-3 * T::EPSILON
-    }
-
     /// `count` fields of scratch memory that nothing else of this operator uses.
     pub(super) fn lent(&self, count: usize) -> Result<Vec<Slot<T>>> {
         let buffers = self.scratch.take(self.taken + count, self.lines * self.len())?;
@@ -98,43 +94,14 @@ impl<'a, T: Real> Plan<'a, T> {
 
     /// A text that begins with what `rows.cu` needs; `rows` is the number of those of the open matrix.
     pub(super) fn text(&self, rows: usize) -> Text {
-        let LineOperator { stencil, left, right, periodic, matrix, .. } = self.operator;
         let mut text = Text::new::<T>();
         text.define("N", self.len());
         text.define("LINES", self.lines);
         text.define("INNER", self.inner);
-        text.define("PERIODIC", u8::from(*periodic));
-        text.define("P", matrix.half_band());
+        text.define("PERIODIC", u8::from(self.operator.periodic));
         text.define("CORE", rows);
-        let width = stencil.half_width.cast_signed();
-        text.define("LOW", width - stencil.down);
-        text.define("HIGH", width + stencil.up);
-        let sign = if stencil.odd { '-' } else { '+' };
-        let center = stencil.center.f64();
-        let mut row = Vec::new();
-        if center != 0.0 {
-            row.push(format!("{} * F(0)", literal::<T>(center)));
-        }
-        for (s, weight) in (1..=width).zip(stencil.weights) {
-            let weight = literal::<T>(weight.f64());
-            row.push(format!("{weight} * (F({}) {sign} F({}))", s + stencil.up, stencil.down - s));
-        }
-        text.define("INNER_ROW(F)", format!("({})", row.join(" + ")));
-        // How far the rows read from their end.
-        let n = self.len();
-        let left_width = left.iter().map(|row| row.first + row.weights.len()).max().unwrap_or(0);
-        let right_width = right.iter().map(|row| n - row.first).max().unwrap_or(0);
-        for (name, rows, from, width) in
-            [("LEFT", left, 0, left_width), ("RIGHT", right, n - right_width, right_width)]
-        {
-            text.define(&format!("{name}_ROWS"), rows.len());
-            text.define(&format!("{name}_WIDTH"), width);
-            if left_width + right_width > 0 {
-                // A table needs a value even where there are no rows.
-                let weights = rows.iter().flat_map(|row| end_row(row, from, width)).chain([0.0]);
-                text.constants::<T>(&format!("{name}_END"), weights);
-            }
-        }
+        text.push(LINE);
+        rows_of(&mut text, self.operator);
         text.push(ROWS);
         text
     }
@@ -161,6 +128,46 @@ impl<'a, T: Real> Plan<'a, T> {
     /// The operand, the result, and what follows.
     pub(super) fn arguments(&self, more: impl IntoIterator<Item = Slot<T>>) -> Vec<Slot<T>> {
         [self.input.clone(), self.output.clone()].into_iter().chain(more).collect()
+    }
+}
+
+/// Couplings below this are not used.
+pub(in crate::backend::device) fn tolerance<T: Real>() -> f64 {
+    1e-3 * T::EPSILON
+}
+
+/// What a kernel needs to know of B and of the bandwidth of A.
+pub(in crate::backend::device) fn rows_of<T: Real>(text: &mut Text, operator: &LineOperator<T>) {
+    let LineOperator { stencil, left, right, matrix, .. } = operator;
+    text.define("P", matrix.half_band());
+    let width = stencil.half_width.cast_signed();
+    text.define("LOW", width - stencil.down);
+    text.define("HIGH", width + stencil.up);
+    let sign = if stencil.odd { '-' } else { '+' };
+    let center = stencil.center.f64();
+    let mut row = Vec::new();
+    if center != 0.0 {
+        row.push(format!("{} * F(0)", literal::<T>(center)));
+    }
+    for (s, weight) in (1..=width).zip(stencil.weights) {
+        let weight = literal::<T>(weight.f64());
+        row.push(format!("{weight} * (F({}) {sign} F({}))", s + stencil.up, stencil.down - s));
+    }
+    text.define("INNER_ROW(F)", format!("({})", row.join(" + ")));
+    // How far the rows read from their end.
+    let n = operator.len();
+    let left_width = left.iter().map(|row| row.first + row.weights.len()).max().unwrap_or(0);
+    let right_width = right.iter().map(|row| n - row.first).max().unwrap_or(0);
+    for (name, rows, from, width) in
+        [("LEFT", left, 0, left_width), ("RIGHT", right, n - right_width, right_width)]
+    {
+        text.define(&format!("{name}_ROWS"), rows.len());
+        text.define(&format!("{name}_WIDTH"), width);
+        if left_width + right_width > 0 {
+            // A table needs a value even where there are no rows.
+            let weights = rows.iter().flat_map(|row| end_row(row, from, width)).chain([0.0]);
+            text.constants::<T>(&format!("{name}_END"), weights);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! shares the stencil before and the border after.
 
 use super::on_chip::border_text;
-use super::plan::{Plan, Slot, Step};
+use super::plan::{Plan, Slot, Step, tolerance};
 use crate::backend::device::text::{Text, literal};
 use crate::error::Result;
 use crate::lines::{Border, CyclicReduction, LineSolver, NearToeplitz};
@@ -33,7 +33,7 @@ pub(super) fn near_toeplitz<T: Real>(text: &mut Text, border: &Border) {
 
 /// The launches of `solver`.
 pub(super) fn steps<T: Real>(plan: &Plan<T>, solver: LineSolver) -> Result<Vec<Step<T>>> {
-    let border = Border::new(&plan.operator.matrix, Plan::<T>::tolerance());
+    let border = Border::new(&plan.operator.matrix, tolerance::<T>());
     let core = border.rows();
     let mut text = plan.text(core);
     text.define("THREADS", THREADS);

@@ -1,0 +1,95 @@
+// What a block of a fused sweep holds: a tile of TX lines cut into chunks (chunks.cu), the points of a chunk in registers
+// of its thread, as in
+//   REAL v[LENGTH]; EACH(j) v[j] = 0;
+// One field of the tile fits on chip: SPOT(j, thread) is point j of a thread's chunk. Threads of a warp that take the same
+// point meet no bank twice; rows of STRIDE words are a few words longer than the threads need where lines along x are
+// gathered, so that neighbouring points of a line do not either.
+#define STRIDE \
+    ((THREADS + BANK_ROW - 1) / BANK_ROW * BANK_ROW + (INNER == 1 && LENGTH < BANK_ROW ? BANK_ROW / LENGTH : 0))
+#define SPOT(j, thread) chip[(j) * STRIDE + (thread)]
+#define EACH(j) UNROLL for (int j = 0; j < LENGTH; ++j)
+// True where a thread has a point j.
+#define HAS(j) (LONG == CHUNKS || (j) < tile.points)
+
+// The chunk that point m of a line lies in, and the point on chip.
+#if LONG == CHUNKS
+#define CHUNK_AT(m) ((m) / LENGTH)
+#else
+#define CHUNK_AT(m) ((m) < LONG * LENGTH ? (m) / LENGTH : LONG + ((m) - LONG * LENGTH) / (LENGTH - 1))
+#endif
+#define STAGED(lane, m) SPOT((m) - FIRST(CHUNK_AT(m)), THREAD_OF(lane, CHUNK_AT(m)))
+
+// A thread's place: the first of its `points` points and the place of that in fields; lines of the tile begin with line0.
+// Beyond the last line a thread works on the last one and stores nothing.
+typedef struct {
+    int thread, lane, chunk, first, points;
+    int64 line0, line, start;
+} Tile;
+
+DEVICE Tile tile_of(int block, int thread)
+{
+    Tile tile;
+    tile.thread = thread;
+    tile.lane = LANE_OF(thread);
+    tile.chunk = CHUNK_OF(thread);
+    tile.first = FIRST(tile.chunk);
+    tile.points = POINTS(tile.chunk);
+    tile.line0 = (int64)block * TX;
+    tile.line = tile.line0 + tile.lane;
+    tile.start = START(tile.line < LINES ? tile.line : LINES - 1) + (int64)tile.first * INNER;
+    return tile;
+}
+
+// Number `at` = thread + k THREADS of the points of the tile along x, in their order.
+#if LONG == CHUNKS && THREADS % LENGTH == 0
+#define GATHERED(k) SPOT(tile.thread % LENGTH, tile.thread / LENGTH + (k) * (THREADS / LENGTH))
+#else
+#define GATHERED(k) STAGED((tile.thread + (k) * THREADS) / N, (tile.thread + (k) * THREADS) % N)
+#endif
+
+// How many points of the tile's lines come from this thread's first on.
+DEVICE int points_left(Tile tile)
+{
+    const int64 left = ((int64)LINES - tile.line0) * N;
+    return (left < TX * N ? (int)left : TX * N) - tile.thread;
+}
+
+// v from field f; along x through `chip`, which nobody reads any more, with one barrier.
+DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
+{
+#if INNER == 1
+    GLOBAL const REAL *from = f + tile.line0 * N + tile.thread;
+    const int left = points_left(tile);
+    EACH(k)
+    {
+        if (tile.thread + k * THREADS < TX * N) GATHERED(k) = k * THREADS < left ? from[k * THREADS] : 0;
+    }
+    __syncthreads();
+    EACH(j) v[j] = HAS(j) ? SPOT(j, tile.thread) : 0;
+#else
+    EACH(j) v[j] = HAS(j) ? f[tile.start + (int64)j * INNER] : 0;
+#endif
+}
+
+// v to field w, as above.
+DEVICE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile tile)
+{
+#if INNER == 1
+    EACH(j)
+    {
+        if (HAS(j)) SPOT(j, tile.thread) = v[j];
+    }
+    __syncthreads();
+    GLOBAL REAL *to = w + tile.line0 * N + tile.thread;
+    const int left = points_left(tile);
+    EACH(k)
+    {
+        if (k * THREADS < left) to[k * THREADS] = GATHERED(k);
+    }
+#else
+    EACH(j)
+    {
+        if (HAS(j) && tile.line < LINES) w[tile.start + (int64)j * INNER] = v[j];
+    }
+#endif
+}

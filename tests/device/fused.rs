@@ -1,0 +1,153 @@
+//! Sweeps as one kernel against the host: every operator, map and advance, fields in place, any line.
+
+use kolmo::Real;
+use kolmo::backend::cpu::Cpu;
+use kolmo::backend::device::Gpu;
+use kolmo::backend::{Backend, Weights};
+use kolmo::config::Pencils;
+use kolmo::engine::{Formula, LineOperators, Number, Op, Sweep, SweepBuilder};
+use kolmo::grid::{Axis, Grid};
+use kolmo::scheme::{compact_filter, family};
+use kolmo::time::Simulation;
+
+use super::device;
+use crate::common::{config, noise};
+use crate::operators::{check_random, grid};
+
+fn fused<T: Real>(len: usize) -> Gpu<T> {
+    Gpu::new(device(), len, None, Pencils::Strided).unwrap().fusing(true)
+}
+
+/// a / √(3 + b²), a b + b.
+struct Ratio;
+
+impl Formula<2, 2> for Ratio {
+    fn at<N: Number>(&self, [a, b]: [N; 2], _: [N; 2], _: [N; 0]) -> [N; 2] {
+        [a / (N::of(3.0) + b * b).sqrt(), a * b + b]
+    }
+}
+
+/// Products, formulas before and behind operators, a field that is advanced and then differentiated, fields in place.
+fn sweep(periodic: bool) -> Sweep {
+    let s = SweepBuilder::new();
+    let (a, b, before) = (s.read(0), s.read(1), s.previous(1));
+    let [ratio, other] = s.map(Ratio, [a, b]);
+    s.add(0, s.d1(a * b) + 0.5 * s.d2(ratio));
+    let op = if periodic { Op::InterpolateToMidpoints } else { Op::D1 };
+    let behind = s.apply(op, other);
+    s.add(0, 0.25 * s.d1(behind * a) + 1.5 * other);
+    let new = s.advanced(s.previous(2), 0);
+    let [ratio, _] = s.map(Ratio, [new, behind]);
+    s.store(2, new);
+    s.store(3, s.d1(ratio + before));
+    s.store(1, s.apply(Op::Filter, before));
+    s.build()
+}
+
+/// What the sweep makes of the four fields that it writes.
+fn swept<B: Backend>(
+    backend: &B,
+    scheme: &str,
+    grid: &Grid,
+    axis: Axis,
+    beta: f64,
+) -> [Vec<f64>; 4] {
+    let filter = compact_filter(8, 0.3);
+    let operators = LineOperators::new(family(scheme).unwrap(), Some(&filter), grid);
+    let mut random = noise(3);
+    let mut field = |_| {
+        let values = (0..grid.len()).map(|_| B::Real::of(random())).collect();
+        backend.field(values).unwrap()
+    };
+    let (read, mut written) = ([0, 1].map(&mut field), [0, 1, 2, 3].map(&mut field));
+    let sweep = sweep(grid.periodic[axis.index()]);
+    let program = backend.program(&sweep, axis, grid.points, &operators).unwrap();
+    let [first, second, third, fourth] = &mut written;
+    let weights = Weights { beta, scale: 0.7, advance: 0.3 };
+    backend.run(&program, &read.each_ref(), &mut [first, second, third, fourth], weights);
+    written.map(|field| backend.values(&field).unwrap().iter().map(|x| x.f64()).collect())
+}
+
+/// The largest difference from the host, in units of the largest value of each field.
+fn off<T: Real>(scheme: &str, axis: Axis, n: usize, across: [usize; 2], periodic: bool) -> f64 {
+    let grid = grid(axis, n, across, periodic);
+    let beta = if n % 2 == 0 { 0.0 } else { 0.5 };
+    let expected = swept(&Cpu::<T>::new(Some(1)).unwrap(), scheme, &grid, axis, beta);
+    let found = swept(&fused::<T>(grid.len()), scheme, &grid, axis, beta);
+    let mut worst = 0.0_f64;
+    for (found, expected) in found.iter().zip(&expected) {
+        let largest = expected.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
+        for (found, expected) in found.iter().zip(expected) {
+            let off = (found - expected).abs() / largest;
+            worst = if off.is_nan() { f64::INFINITY } else { worst.max(off) };
+        }
+    }
+    worst
+}
+
+#[test]
+fn fused_sweeps_give_the_answer_of_the_host() {
+    for (scheme, axis, n, across, periodic) in [
+        ("compact6", Axis::X, 64, [5, 3], true),
+        ("compact10-penta", Axis::Y, 37, [17, 2], true),
+        ("spectral-like", Axis::X, 23, [3, 3], true),
+        ("compact4", Axis::Z, 13, [9, 1], true),
+        ("explicit4", Axis::Y, 29, [3, 5], true),
+        ("compact8-penta", Axis::Z, 32, [1, 7], true),
+        ("compact6", Axis::X, 39, [5, 1], false),
+        ("compact6", Axis::Z, 40, [5, 3], false),
+        ("explicit4", Axis::Y, 41, [2, 3], false),
+    ] {
+        let off = off::<f64>(scheme, axis, n, across, periodic);
+        assert!(off <= 1e-12, "{scheme} along {axis:?}, {n} points: {off:.1e}");
+    }
+    for (scheme, axis, n) in [("compact6", Axis::X, 37), ("compact10-penta", Axis::Y, 64)] {
+        let off = off::<f32>(scheme, axis, n, [5, 3], true);
+        assert!(off <= 1e-5, "{scheme} along {axis:?}, {n} points, f32: {off:.1e}");
+    }
+}
+
+#[test]
+fn random_fused_sweeps_do_what_they_say() {
+    (0..9).for_each(|seed| check_random(fused::<f64>, seed, 1e-12));
+}
+
+/// A step, fused, of the default vortex and of what has staggered operators and formulas of the temperature.
+#[test]
+fn fused_steps_give_the_answer_of_the_host() {
+    let staggered = ["scheme.convection=staggered", "gas.viscosity={ law = 'sutherland' }"];
+    for (points, set) in [([9, 16, 1], &[][..]), ([12, 1, 13], &staggered)] {
+        let config = config("taylor-green", points, set);
+        let gpu = fused::<f64>(config.grid.points.iter().product());
+        let mut device = Simulation::on(gpu, &config).unwrap();
+        let mut host = Simulation::<Cpu<f64>>::new(&config).unwrap();
+        device.step(None).unwrap();
+        host.step(None).unwrap();
+        let largest = |k: usize| host.state()[k].iter().fold(0.0_f64, |a, x| a.max(x.abs()));
+        let momentum = (1..4).map(largest).fold(0.0, f64::max);
+        for k in 0..5 {
+            let size = if (1..4).contains(&k) { momentum } else { largest(k) };
+            let found = device.backend().values(&device.state()[k]).unwrap();
+            for (found, expected) in found.iter().zip(host.state()[k].iter()) {
+                assert!(
+                    (found - expected).abs() <= 1e-12 * size,
+                    "{set:?}, field {k}: {found} and {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "run under Oclgrind"]
+fn small_fused_sweep_along_x() {
+    let off = off::<f64>("compact6", Axis::X, 13, [2, 1], true);
+    assert!(off <= 1e-12, "{off:.1e}");
+}
+
+#[test]
+#[ignore = "run under Oclgrind"]
+fn small_fused_sweep_with_ends() {
+    let off = off::<f64>("explicit4", Axis::Y, 20, [3, 1], false);
+    assert!(off <= 1e-12, "{off:.1e}");
+}
