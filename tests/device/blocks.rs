@@ -67,22 +67,23 @@ fn on_device(
     method: Method,
     axis: Axis,
     points: [usize; 3],
+    fusing: bool,
 ) -> Ranks<Gpu<f64>> {
     let mut ranks = [1; 3];
     ranks[axis.index()] = comm.size();
     let decomposition = Decomposition { ranks };
     let len = decomposition.block(comm.rank(), points).len();
-    let gpu = Gpu::new(device, len, None, Pencils::Strided).unwrap();
+    let gpu = Gpu::new(device, len, None, Pencils::Strided).unwrap().fusing(fusing);
     Ranks::new(gpu, comm, decomposition, &settings(method)).unwrap()
 }
 
 /// The largest difference from the host on one rank, in units of the largest value.
-fn off(method: Method, scheme: &str, axis: Axis, n: usize, ranks: usize) -> f64 {
+fn off(method: Method, scheme: &str, axis: Axis, n: usize, ranks: usize, fusing: bool) -> f64 {
     let grid = grid(axis, n, [5, 3], true);
     let expected = swept(&Cpu::<f64>::new(Some(1)).unwrap(), scheme, &grid, axis);
     let expected = expected.each_ref();
     let found = on_ranks(ranks, |comm| {
-        let backend = on_device(device(), comm, method, axis, grid.points);
+        let backend = on_device(device(), comm, method, axis, grid.points, fusing);
         let block = backend.block(grid.points);
         let found = swept(&backend, scheme, &grid, axis);
         let [nx, ny, _] = grid.points;
@@ -110,29 +111,32 @@ fn blocks_on_devices_give_the_answer_of_one_rank_on_the_host() {
         (Method::Transpose, "compact6", Axis::Y, 23, 2),
         (Method::Neighbour, "explicit4", Axis::Z, 25, 2),
     ] {
-        let off = off(method, scheme, axis, n, ranks);
-        assert!(off <= 1e-13, "{} {scheme} along {axis:?}: {off:.1e}", method.name());
+        for fusing in [false, true] {
+            let off = off(method, scheme, axis, n, ranks, fusing);
+            let name = method.name();
+            assert!(off <= 1e-13, "{name} {scheme} along {axis:?}, fused {fusing}: {off:.1e}");
+        }
     }
 }
 
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_blocks_that_are_coupled() {
-    let off = off(Method::Pcr, "compact4", Axis::X, 13, 2);
+    let off = off(Method::Pcr, "compact4", Axis::X, 13, 2, true);
     assert!(off <= 1e-13, "{off:.1e}");
 }
 
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_blocks_of_an_explicit_scheme() {
-    let off = off(Method::Neighbour, "explicit2", Axis::Y, 16, 2);
+    let off = off(Method::Neighbour, "explicit2", Axis::Y, 16, 2, false);
     assert!(off <= 1e-13, "{off:.1e}");
 }
 
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_blocks_whose_lines_travel() {
-    let off = off(Method::Transpose, "explicit2", Axis::Z, 7, 2);
+    let off = off(Method::Transpose, "explicit2", Axis::Z, 7, 2, false);
     assert!(off <= 1e-13, "{off:.1e}");
 }
 
@@ -143,7 +147,7 @@ pub(super) fn ask(device: &Arc<Device>) {
     {
         let grid = grid(axis, 256, [5, 3], true);
         on_ranks(2, |comm| {
-            let backend = on_device(device.clone(), comm, method, axis, grid.points);
+            let backend = on_device(device.clone(), comm, method, axis, grid.points, true);
             swept(&backend, "compact6", &grid, axis);
         });
     }

@@ -71,7 +71,7 @@ fn swept<B: Backend>(
 /// The largest difference from the host, in units of the largest value of each field.
 fn off<T: Real>(scheme: &str, axis: Axis, n: usize, across: [usize; 2], periodic: bool) -> f64 {
     let grid = grid(axis, n, across, periodic);
-    let beta = if n % 2 == 0 { 0.0 } else { 0.5 };
+    let beta = if n.is_multiple_of(2) { 0.0 } else { 0.5 };
     let expected = swept(&Cpu::<T>::new(Some(1)).unwrap(), scheme, &grid, axis, beta);
     let found = swept(&fused::<T>(grid.len()), scheme, &grid, axis, beta);
     let mut worst = 0.0_f64;

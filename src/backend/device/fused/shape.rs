@@ -1,7 +1,7 @@
 //! How many lines a block takes, and into how many chunks they are cut.
 
-/// Points of a chunk, from the least exchanged to the fewest registers.
-const LENGTHS: [usize; 3] = [8, 4, 2];
+/// Points of a chunk, what has spilled least first.
+const LENGTHS: [usize; 3] = [4, 8, 2];
 /// Registers of 32 bits of a multiprocessor and of a thread at most, and those that a thread needs beside the values of its
 /// points.
 const REGISTERS: usize = 65536;
@@ -25,7 +25,7 @@ pub(super) struct Shape {
 impl Shape {
     /// Values of a point that a thread has registers for where chunks are as long as they can be.
     pub(super) fn room<T>() -> usize {
-        (MOST_REGISTERS - OTHER_REGISTERS) * 4 / (LENGTHS[0] * size_of::<T>())
+        (MOST_REGISTERS - OTHER_REGISTERS) * 4 / (LENGTHS[1] * size_of::<T>())
     }
 
     /// For lines of `n` points, neighbours `inner` apart, half-bandwidths up to `p`, and `live` values of a point in
