@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kolmo::backend::cpu::Cpu;
-use kolmo::backend::device::{Device, Gpu};
+use kolmo::backend::device::{Device, Fusing, Gpu};
 use kolmo::backend::ranks::Ranks;
 use kolmo::backend::{Backend, Weights};
 use kolmo::comm::Communicator;
@@ -67,7 +67,7 @@ fn on_device(
     method: Method,
     axis: Axis,
     points: [usize; 3],
-    fusing: bool,
+    fusing: Fusing,
 ) -> Ranks<Gpu<f64>> {
     let mut ranks = [1; 3];
     ranks[axis.index()] = comm.size();
@@ -78,7 +78,7 @@ fn on_device(
 }
 
 /// The largest difference from the host on one rank, in units of the largest value.
-fn off(method: Method, scheme: &str, axis: Axis, n: usize, ranks: usize, fusing: bool) -> f64 {
+fn off(method: Method, scheme: &str, axis: Axis, n: usize, ranks: usize, fusing: Fusing) -> f64 {
     let grid = grid(axis, n, [5, 3], true);
     let expected = swept(&Cpu::<f64>::new(Some(1)).unwrap(), scheme, &grid, axis);
     let expected = expected.each_ref();
@@ -111,10 +111,10 @@ fn blocks_on_devices_give_the_answer_of_one_rank_on_the_host() {
         (Method::Transpose, "compact6", Axis::Y, 23, 2),
         (Method::Neighbour, "explicit4", Axis::Z, 25, 2),
     ] {
-        for fusing in [false, true] {
+        for fusing in [Fusing::Nothing, Fusing::All] {
             let off = off(method, scheme, axis, n, ranks, fusing);
             let name = method.name();
-            assert!(off <= 1e-13, "{name} {scheme} along {axis:?}, fused {fusing}: {off:.1e}");
+            assert!(off <= 1e-13, "{name} {scheme} along {axis:?}, {fusing:?} fused: {off:.1e}");
         }
     }
 }
@@ -122,21 +122,21 @@ fn blocks_on_devices_give_the_answer_of_one_rank_on_the_host() {
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_blocks_that_are_coupled() {
-    let off = off(Method::Pcr, "compact4", Axis::X, 13, 2, true);
+    let off = off(Method::Pcr, "compact4", Axis::X, 13, 2, Fusing::All);
     assert!(off <= 1e-13, "{off:.1e}");
 }
 
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_blocks_of_an_explicit_scheme() {
-    let off = off(Method::Neighbour, "explicit2", Axis::Y, 16, 2, false);
+    let off = off(Method::Neighbour, "explicit2", Axis::Y, 16, 2, Fusing::Nothing);
     assert!(off <= 1e-13, "{off:.1e}");
 }
 
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_blocks_whose_lines_travel() {
-    let off = off(Method::Transpose, "explicit2", Axis::Z, 7, 2, false);
+    let off = off(Method::Transpose, "explicit2", Axis::Z, 7, 2, Fusing::Nothing);
     assert!(off <= 1e-13, "{off:.1e}");
 }
 
@@ -147,7 +147,7 @@ pub(super) fn ask(device: &Arc<Device>) {
     {
         let grid = grid(axis, 256, [5, 3], true);
         on_ranks(2, |comm| {
-            let backend = on_device(device.clone(), comm, method, axis, grid.points, true);
+            let backend = on_device(device.clone(), comm, method, axis, grid.points, Fusing::Tried);
             swept(&backend, "compact6", &grid, axis);
         });
     }

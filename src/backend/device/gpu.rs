@@ -26,7 +26,7 @@ pub struct Gpu<T> {
     pub(super) values: Scratch<T>,
     solver: Option<LineSolver>,
     pencils: Pencils,
-    fusing: bool,
+    fusing: Fusing,
     same: Prepared<Same>,
     zero: Prepared<Zero>,
 }
@@ -49,6 +49,17 @@ impl Formula<0, 1> for Zero {
     }
 }
 
+/// Which sweeps become one kernel; all others are run operation by operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fusing {
+    /// None.
+    Nothing,
+    /// Those whose kernels were seen to keep their values in registers: at most tridiagonal, on lines that chunks divide evenly.
+    Tried,
+    /// All that a block can hold.
+    All,
+}
+
 impl<T: Real> Gpu<T> {
     /// Fields of `len` values on `device`, lines solved by `solver`, or the one that fits each operator best.
     ///
@@ -65,7 +76,10 @@ impl<T: Real> Gpu<T> {
             values: Scratch::new(&device),
             same: Prepared::map_of::<T, 1, 1, 0>(&device, len, &Same)?,
             zero: Prepared::map_of::<T, 0, 1, 0>(&device, len, &Zero)?,
-            fusing: device.info().is_gpu && solver.is_none() && pencils == Pencils::Strided,
+            fusing: match solver.is_none() && pencils == Pencils::Strided {
+                true if device.info().is_gpu => Fusing::Tried,
+                _ => Fusing::Nothing,
+            },
             device,
             len,
             solver,
@@ -73,15 +87,15 @@ impl<T: Real> Gpu<T> {
         })
     }
 
-    /// The same, every sweep one kernel where that can be, or run operation by operation. What is not said is the first on
-    /// a GPU where nobody chose how lines are solved, since a CPU's compiler takes long over such a kernel.
+    /// The same with other sweeps fused. Where nothing is said, those that were tried are on a GPU where nobody chose how
+    /// lines are solved; on a CPU none, whose compilers take long over such kernels.
     #[must_use]
-    pub fn fusing(self, fusing: bool) -> Self {
+    pub fn fusing(self, fusing: Fusing) -> Self {
         Self { fusing, ..self }
     }
 
-    /// Whether sweeps become one kernel.
-    pub(super) fn fuses(&self) -> bool {
+    /// Which sweeps become one kernel.
+    pub(super) fn fuses(&self) -> Fusing {
         self.fusing
     }
 

@@ -2,7 +2,7 @@
 
 use super::composed::Composed;
 use super::fused::Fused;
-use super::{Buffer, Gpu};
+use super::{Buffer, Fusing, Gpu};
 use crate::backend::Weights;
 use crate::engine::{LineOperators, Sweep};
 use crate::error::Result;
@@ -25,8 +25,8 @@ impl<T: Real> Program<T> {
         operators: &LineOperators<T>,
     ) -> Result<Self> {
         let fused = match gpu.fuses() {
-            true => Fused::new(gpu, sweep, axis, points, operators)?,
-            false => None,
+            Fusing::Nothing => None,
+            _ => Fused::new(gpu, sweep, axis, points, operators)?,
         };
         let packs = fused.as_ref().is_none_or(Fused::is_coupled);
         let composed = packs.then(|| Composed::new(gpu, sweep, axis, points, operators));

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::ends::{Columns, blocks};
 use super::lines::{CHUNKS, ELIMINATE, LINE, bank_row, rows_of, tables, tolerance};
 use super::text::Text;
-use super::{Arg, Buffer, Gpu, Kernel};
+use super::{Arg, Buffer, Fusing, Gpu, Kernel};
 use crate::backend::Weights;
 use crate::engine::distributed::{Layout, slot};
 use crate::engine::{LineOperator, LineOperators, Op, Operation, Sweep, Value};
@@ -82,6 +82,9 @@ impl<T: Real> Fused<T> {
             return Ok(None);
         };
         let (length, threads) = (n.div_ceil(chunks), chunks * lanes);
+        if gpu.fuses() == Fusing::Tried && (p > 1 || !n.is_multiple_of(length)) {
+            return Ok(None);
+        }
         let row = threads.next_multiple_of(bank_row::<T>());
         let row = if inner == 1 { row + bank_row::<T>() / length } else { row };
         let on_chip = length * row + 2 * p * threads;
