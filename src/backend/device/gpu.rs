@@ -54,7 +54,8 @@ impl Formula<0, 1> for Zero {
 pub enum Fusing {
     /// None.
     Nothing,
-    /// Those whose kernels were seen to keep their values in registers: at most tridiagonal, on lines that chunks divide evenly.
+    /// Those whose kernels were seen to keep their values in registers: at most tridiagonal, on lines that chunks divide evenly, few
+    /// values at a time.
     Tried,
     /// All that a block can hold.
     All,

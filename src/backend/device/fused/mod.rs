@@ -78,11 +78,12 @@ impl<T: Real> Fused<T> {
         let (body, live) =
             Body::<T>::write(&sweep.operations, room, inner == 1, &apply, &is_explicit);
         let shape = Shape::new::<T>([n, lines, inner], p, live, info.block_threads);
-        let Some(Shape { chunks, lanes }) = shape else {
+        let Some(Shape { chunks, lanes, has_registers }) = shape else {
             return Ok(None);
         };
         let (length, threads) = (n.div_ceil(chunks), chunks * lanes);
-        if gpu.fuses() == Fusing::Tried && (p > 1 || !n.is_multiple_of(length)) {
+        let tried = p <= 1 && n.is_multiple_of(length) && has_registers;
+        if gpu.fuses() == Fusing::Tried && !tried {
             return Ok(None);
         }
         let row = threads.next_multiple_of(bank_row::<T>());

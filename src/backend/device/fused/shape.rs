@@ -20,6 +20,8 @@ pub(super) struct Shape {
     pub(super) chunks: usize,
     /// Lines of a block.
     pub(super) lanes: usize,
+    /// Whether a multiprocessor has registers enough for a block, as far as that can be said beforehand.
+    pub(super) has_registers: bool,
 }
 
 impl Shape {
@@ -40,15 +42,14 @@ impl Shape {
         let shape = |length: usize, tile: usize| {
             let chunks = n.div_ceil(length).min(n / (2 * p).max(2)).max(1);
             let lanes = tile.max(THREADS / chunks / tile * tile).min(lines);
-            let registers = live * length * size_of::<T>() / 4 + OTHER_REGISTERS;
-            (Self { chunks, lanes }, registers)
+            let needed = live * length * size_of::<T>() / 4 + OTHER_REGISTERS;
+            let threads = chunks * lanes;
+            let lacking =
+                needed.saturating_sub((REGISTERS / threads).min(MOST_REGISTERS)) * threads;
+            (Self { chunks, lanes, has_registers: lacking == 0 }, lacking)
         };
         let all = LENGTHS.into_iter().flat_map(|length| tiles.map(|tile| shape(length, tile)));
-        let lacking = |(shape, registers): &(Self, usize)| {
-            let threads = shape.chunks * shape.lanes;
-            registers.saturating_sub((REGISTERS / threads).min(MOST_REGISTERS)) * threads
-        };
         let starts = |(shape, _): &(Self, usize)| n >= 2 && shape.chunks * shape.lanes <= most;
-        all.filter(starts).min_by_key(lacking).map(|(shape, _)| shape)
+        all.filter(starts).min_by_key(|(_, lacking)| *lacking).map(|(shape, _)| shape)
     }
 }
