@@ -8,7 +8,7 @@ use std::time::Duration;
 use kolmo::comm::{Communicator, Request, Sent};
 
 /// A rank that waits longer waits for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 /// What the collective calls send under; no other caller has it.
 const COLLECTIVE: i32 = i32::MIN;
 
