@@ -30,7 +30,7 @@ pub(super) enum Origin {
     /// In the fields that it reads; the velocity gradients too, where there are any.
     Fields { gradients: bool },
     /// Among values of its own.
-    Formed(Formed),
+    Formed(Box<Formed>),
 }
 
 /// The flow, formed on chip.
@@ -112,7 +112,7 @@ impl Lines<'_> {
     fn stored(&self, i: usize, j: usize) -> Option<Value> {
         match &self.origin {
             Origin::Fields { gradients: true } => Some(self.s.read(read::GRADIENT + 3 * i + j)),
-            Origin::Formed(Formed { gradients: Gradients::Stored, .. }) => {
+            Origin::Formed(formed) if matches!(formed.gradients, Gradients::Stored) => {
                 Some(self.s.previous(fused::GRADIENT + 3 * i + j))
             }
             _ => None,
@@ -124,14 +124,24 @@ impl Lines<'_> {
         self.stored(i, self.axis.index()).unwrap_or_else(|| self.s.d1(self.u(i)))
     }
 
+    /// What other sweeps left of the gradients: those across, and the divergence across.
+    fn left(&self) -> Option<(&[Option<Value>; 3], Option<Value>)> {
+        match &self.origin {
+            Origin::Formed(formed) => match &formed.gradients {
+                Gradients::Left { across, rest } => Some((across, *rest)),
+                Gradients::Stored => None,
+            },
+            Origin::Fields { .. } => None,
+        }
+    }
+
     /// ∂uⱼ/∂xᵢ for another axis i.
     pub(super) fn d_across(&self, i: usize) -> Expr {
-        match &self.origin {
-            Origin::Formed(Formed { gradients: Gradients::Left { across, .. }, .. }) => {
-                across[i].map_or_else(Expr::zero, Expr::from)
-            }
-            _ => self.stored(self.axis.index(), i).map_or_else(Expr::zero, Expr::from),
-        }
+        let value = match self.left() {
+            Some((across, _)) => across[i],
+            None => self.stored(self.axis.index(), i),
+        };
+        value.map_or_else(Expr::zero, Expr::from)
     }
 
     /// div u.
@@ -141,8 +151,7 @@ impl Lines<'_> {
 
     /// Σ ∂uᵢ/∂xᵢ over the other axes.
     pub(super) fn divergence_across(&self) -> Expr {
-        if let Origin::Formed(Formed { gradients: Gradients::Left { rest, .. }, .. }) = &self.origin
-        {
+        if let Some((_, rest)) = self.left() {
             return rest.map_or_else(Expr::zero, Expr::from);
         }
         let others = (0..3).filter(|i| *i != self.axis.index());

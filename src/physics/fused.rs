@@ -66,7 +66,7 @@ impl Fused<'_> {
             s: &s,
             axis,
             rates: fused::RATE,
-            origin: Origin::Formed(formed),
+            origin: Origin::Formed(Box::new(formed)),
             reference: self.reference,
         };
         convection(&q, self.scheme.convection, Some(self.scheme.energy), self.gas);
