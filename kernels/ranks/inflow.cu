@@ -5,8 +5,14 @@
 //   traffic: the ends of `out` twice, the planes once (again from the caches)
 //   no on-chip memory, no barrier
 #define START(line) ((line) / INNER * ((int64)INNER * N) + (line) % INNER)
-// The points that change, side by side in memory for neighbouring threads.
-#define COUNT (LEFT_REACH + RIGHT_REACH < N ? LEFT_REACH + RIGHT_REACH : N)
+// The points that change, side by side in memory for neighbouring threads: those at both ends, or all.
+#if LEFT_REACH + RIGHT_REACH < N
+#define COUNT (LEFT_REACH + RIGHT_REACH)
+#define POINT_OF(row) ((row) < LEFT_REACH ? (row) : N - COUNT + (row))
+#else
+#define COUNT N
+#define POINT_OF(row) (row)
+#endif
 #if INNER == 1
 #define LINE_OF(at) ((at) / COUNT)
 #define ROW_OF(at) ((int)((at) % COUNT))
@@ -21,8 +27,7 @@ KERNEL_OF(THREADS) void inflow(
     const int64 at = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (at >= (int64)LINES * COUNT) return;
     const int64 line = LINE_OF(at);
-    const int row = ROW_OF(at);
-    const int m = row < LEFT_REACH || COUNT == N ? row : N - COUNT + row;
+    const int m = POINT_OF(ROW_OF(at));
     const int64 to = START(line) + (int64)m * INNER;
     REAL sum = out[to];
     if (m < LEFT_REACH) {
