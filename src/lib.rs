@@ -60,6 +60,7 @@ pub mod model;
 pub mod physics;
 mod real;
 pub mod scheme;
+mod simd;
 pub mod statistics;
 pub mod time;
 

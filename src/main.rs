@@ -310,7 +310,7 @@ fn go_on(directory: &Path, wish: &Wish, comm: &Arc<dyn Communicator>) -> Result<
 fn execute_run(config: &Config, origin: Origin, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     let path = config.output.directory.clone();
     let requests = Requests { watch: Some(watch_signals), ..Requests::default() };
-    let ending = run(config, &path, origin, log_to, &requests, comm.clone())?;
+    let ending = run(config, &path, origin, &log_to, &requests, comm.clone())?;
     let why = match ending {
         Ending::Finished => return Ok(ExitCode::SUCCESS),
         Ending::Stopped => "stopped early, as asked",
@@ -447,7 +447,7 @@ fn converged(options: &ConvergeOptions, ranks: usize) -> Result<ExitCode> {
     if ranks > 1 {
         tell(&format!("note: converge runs on one rank; the other {} wait", ranks - 1));
     }
-    let study = converge(options, |set| configuration(&options.input, set))?;
+    let study = converge(options, &|set| configuration(&options.input, set))?;
     say(&if options.json { study.json() } else { study.to_string() })
 }
 

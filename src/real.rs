@@ -5,7 +5,9 @@ use std::ops::{AddAssign, SubAssign};
 
 use num_complex::Complex;
 
+use crate::backend::cpu::Work;
 use crate::engine::{Number, OnRows};
+use crate::simd::Vectors;
 
 /// Values that may be sent to another rank as the bytes that they are.
 ///
@@ -33,6 +35,7 @@ pub trait Real:
     + 'static
     + AddAssign
     + SubAssign
+    + Vectors
 {
     /// 0.
     const ZERO: Self;
@@ -48,6 +51,10 @@ pub trait Real:
     /// Run the code of a formula in this format.
     #[doc(hidden)]
     fn on_rows(code: &dyn OnRows, arch: pulp::Arch, from: &[&[Self]], to: &mut [&mut [Self]]);
+
+    /// Work on lines in this format. Not generic, so that it is compiled once and not where it is used.
+    #[doc(hidden)]
+    fn carry_out(work: Work<'_, Self>);
 }
 
 macro_rules! real {
@@ -69,14 +76,12 @@ macro_rules! real {
             fn on_rows(code: &dyn OnRows, arch: pulp::Arch, from: &[&[$t]], to: &mut [&mut [$t]]) {
                 code.$t(arch, from, to);
             }
+
+            fn carry_out(work: Work<'_, $t>) {
+                work.carry_out();
+            }
         }
     };
 }
 real!(f32);
 real!(f64);
-
-/// a b + c in the cheapest way the instruction set `S` has: fused where there is such an instruction.
-#[inline(always)]
-pub(crate) fn fma<S: pulp::Simd, T: Real>(a: T, b: T, c: T) -> T {
-    if S::IS_SCALAR { a * b + c } else { a.fused(b, c) }
-}

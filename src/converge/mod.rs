@@ -76,7 +76,7 @@ pub struct Row {
 /// diverges or a file cannot be written.
 pub fn converge(
     options: &ConvergeOptions,
-    load: impl Fn(&[String]) -> Result<Config>,
+    load: &dyn Fn(&[String]) -> Result<Config>,
 ) -> Result<Study> {
     let points = options.ascending()?;
     let base = load(&options.set(None))?;

@@ -8,7 +8,8 @@ use pulp::Simd;
 
 use super::BandedMatrix;
 use super::banded::wrapped;
-use crate::real::{Real, fma};
+use crate::real::Real;
+use crate::simd::{added, row, scaled};
 
 /// The factors of one matrix, ready for any number of right-hand sides.
 ///
@@ -188,21 +189,21 @@ pub fn solve<T: Real>(factors: &Factors<T>, x: &mut [T]) {
     impl<T: Real> pulp::WithSimd for OneLine<'_, T> {
         type Output = ();
         #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) {
+        fn with_simd<S: Simd>(self, simd: S) {
             let Self(factors, x) = self;
             let mut b = Given(x.iter().map(|&b| [b]).collect());
             let (lanes, _) = x.as_chunks_mut::<1>();
             match factors.half_band {
-                0 => solve_lanes::<S, T, 0, 1>(factors, &mut b, lanes),
-                1 => solve_lanes::<S, T, 1, 1>(factors, &mut b, lanes),
-                _ => solve_lanes::<S, T, 2, 1>(factors, &mut b, lanes),
+                0 => solve_lanes::<S, T, 0, 1>(simd, factors, &mut b, lanes),
+                1 => solve_lanes::<S, T, 1, 1>(simd, factors, &mut b, lanes),
+                _ => solve_lanes::<S, T, 2, 1>(simd, factors, &mut b, lanes),
             }
         }
     }
     struct Given<T>(Vec<[T; 1]>);
     impl<T: Real> RightHandSide<T, 1> for Given<T> {
         #[inline(always)]
-        fn row<S: Simd>(&mut self, m: usize) -> [T; 1] {
+        fn row<S: Simd>(&mut self, _: S, m: usize) -> [T; 1] {
             self.0[m]
         }
     }
@@ -213,7 +214,7 @@ pub fn solve<T: Real>(factors: &Factors<T>, x: &mut [T]) {
 /// Right-hand sides b of L lines side by side, and where their solutions go.
 pub(crate) trait RightHandSide<T, const L: usize> {
     /// b[m] of every line. Asked for once for every m in rising order, before anything is solved.
-    fn row<S: Simd>(&mut self, m: usize) -> [T; L];
+    fn row<S: Simd>(&mut self, simd: S, m: usize) -> [T; L];
 
     /// `x[m..]` is solved. Told once for every m in falling order.
     #[inline(always)]
@@ -225,6 +226,7 @@ pub(crate) trait RightHandSide<T, const L: usize> {
 /// Solve A x = b for L lines side by side. `P` is the half-bandwidth of the factors.
 #[inline(always)]
 pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
+    simd: S,
     factors: &Factors<T>,
     b: &mut impl RightHandSide<T, L>,
     x: &mut [[T; L]],
@@ -233,7 +235,7 @@ pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
     let x = &mut x[..factors.n];
     if P == 0 {
         for m in 0..x.len() {
-            x[m] = b.row::<S>(m);
+            x[m] = b.row(simd, m);
         }
         for m in (0..x.len()).rev() {
             b.solved::<S>(m, x);
@@ -244,7 +246,7 @@ pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
     let coupled = |m: usize| m < head || m >= tail;
     let mut down = Forward::<T, P, L> { before: [[T::ZERO; L]; P], border: [[T::ZERO; L]; P] };
     for m in 0..core {
-        x[m] = down.row::<S>(factors, m, b.row::<S>(m), coupled(m));
+        x[m] = down.row(simd, factors, m, b.row(simd, m), coupled(m));
     }
 
     // The border unknowns: the last p of a cyclic line; without a border they stay zero.
@@ -252,15 +254,13 @@ pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
     if core < factors.n {
         let [inv0, inv1, l10, u01] = factors.corner;
         for q in 0..P {
-            last[q] = b.row::<S>(core + q);
+            let (b, gathered) = (b.row(simd, core + q), &down.border[q]);
+            last[q] = row(simd, |part| T::minus(simd, part.of(&b), part.of(gathered)));
         }
-        for l in 0..L {
-            last[0][l] = (last[0][l] - down.border[0][l]) * inv0;
-            if P > 1 {
-                last[1][l] -= down.border[1][l];
-                last[1][l] = fma::<S, T>(-l10, last[0][l], last[1][l]) * inv1;
-                last[0][l] = fma::<S, T>(-u01, last[1][l], last[0][l]);
-            }
+        last[0] = scaled(simd, inv0, &last[0]);
+        if P > 1 {
+            last[1] = scaled(simd, inv1, &added(simd, -l10, &last[0], &last[1]));
+            last[0] = added(simd, -u01, &last[1], &last[0]);
         }
         x[core..].copy_from_slice(&last);
         for m in (core..factors.n).rev() {
@@ -270,7 +270,7 @@ pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
 
     let mut up = Backward::<T, P, L> { after: [[T::ZERO; L]; P], last };
     for m in (0..core).rev() {
-        x[m] = up.row::<S>(factors, m, x[m], coupled(m));
+        x[m] = up.row(simd, factors, m, x[m], coupled(m));
         b.solved::<S>(m, x);
     }
 }
@@ -283,21 +283,23 @@ struct Forward<T, const P: usize, const L: usize> {
 
 impl<T: Real, const P: usize, const L: usize> Forward<T, P, L> {
     #[inline(always)]
-    fn row<S: Simd>(&mut self, factors: &Factors<T>, m: usize, b: [T; L], coupled: bool) -> [T; L] {
+    fn row<S: Simd>(
+        &mut self,
+        simd: S,
+        factors: &Factors<T>,
+        m: usize,
+        b: [T; L],
+        coupled: bool,
+    ) -> [T; L] {
         let [inverse, l1, l2] = factors.lower[m];
-        let mut d = b;
-        for l in 0..L {
-            let mut a = d[l] * inverse;
-            if P > 1 {
-                a = fma::<S, T>(-l2, self.before[P - 1][l], a);
-            }
-            d[l] = fma::<S, T>(-l1, self.before[0][l], a);
+        let mut d = scaled(simd, inverse, &b);
+        if P > 1 {
+            d = added(simd, -l2, &self.before[P - 1], &d);
         }
+        d = added(simd, -l1, &self.before[0], &d);
         if coupled {
-            for q in 0..P {
-                for l in 0..L {
-                    self.border[q][l] = fma::<S, T>(factors.rows[m][q], d[l], self.border[q][l]);
-                }
+            for (border, c) in self.border.iter_mut().zip(factors.rows[m]) {
+                *border = added(simd, c, &d, border);
             }
         }
         if P > 1 {
@@ -316,21 +318,25 @@ struct Backward<T, const P: usize, const L: usize> {
 
 impl<T: Real, const P: usize, const L: usize> Backward<T, P, L> {
     #[inline(always)]
-    fn row<S: Simd>(&mut self, factors: &Factors<T>, m: usize, d: [T; L], coupled: bool) -> [T; L] {
+    fn row<S: Simd>(
+        &mut self,
+        simd: S,
+        factors: &Factors<T>,
+        m: usize,
+        d: [T; L],
+        coupled: bool,
+    ) -> [T; L] {
         let [u1, u2] = factors.upper[m];
         let mut x = d;
-        for l in 0..L {
-            let mut a = x[l];
-            if P > 1 {
-                a = fma::<S, T>(-u2, self.after[P - 1][l], a);
-            }
-            if coupled {
-                for q in 0..P {
-                    a = fma::<S, T>(-factors.columns[m][q], self.last[q][l], a);
-                }
-            }
-            x[l] = fma::<S, T>(-u1, self.after[0][l], a);
+        if P > 1 {
+            x = added(simd, -u2, &self.after[P - 1], &x);
         }
+        if coupled {
+            for (last, c) in self.last.iter().zip(factors.columns[m]) {
+                x = added(simd, -c, last, &x);
+            }
+        }
+        x = added(simd, -u1, &self.after[0], &x);
         if P > 1 {
             self.after[P - 1] = self.after[0];
         }

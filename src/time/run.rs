@@ -31,7 +31,7 @@ pub fn run(
     config: &Config,
     directory: &Path,
     origin: Origin,
-    log: impl Fn(&Path) -> Result<()>,
+    log: &dyn Fn(&Path) -> Result<()>,
     requests: &Requests,
     comm: Arc<dyn Communicator>,
 ) -> Result<Ending> {

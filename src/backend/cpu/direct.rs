@@ -37,7 +37,7 @@ impl<T: Real> WithSimd for Direct<'_, T> {
     type Output = bool;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> bool {
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
         if S::IS_SCALAR {
             return false;
         }
@@ -74,12 +74,12 @@ impl<T: Real> WithSimd for Direct<'_, T> {
         if across {
             let lines = Across { from, to, n, stride, past_caches };
             let x = &mut values.as_chunks_mut::<WIDE>().0[..n];
-            apply::<S, T, _, WIDE>(Apply { operator, lines, x });
+            apply(simd, Apply { operator, lines, x });
         } else {
             let ring = [[T::ZERO; LANES]; RING];
             let lines = Along { from, to, n, stride: line_stride, past_caches, ring };
             let x = &mut values.as_chunks_mut::<LANES>().0[..n];
-            apply::<S, T, _, LANES>(Apply { operator, lines, x });
+            apply(simd, Apply { operator, lines, x });
         }
         if past_caches {
             written();
@@ -90,15 +90,15 @@ impl<T: Real> WithSimd for Direct<'_, T> {
 
 /// [`Apply`] for the usual operators on periodic lines: every kind takes its time to compile.
 #[inline(always)]
-fn apply<S: Simd, T: Real, F: Lines<T, L>, const L: usize>(apply: Apply<'_, T, F, L>) {
+fn apply<S: Simd, T: Real, F: Lines<T, L>, const L: usize>(simd: S, apply: Apply<'_, T, F, L>) {
     let Stencil { half_width, odd, .. } = apply.operator.stencil;
     match (apply.operator.factors.half_band(), half_width, odd) {
-        (1, 2, true) => apply.solve::<S, 1, true, 2, false>(),
-        (1, 2, false) => apply.solve::<S, 1, false, 2, false>(),
-        (1, _, true) => apply.solve::<S, 1, true, 0, false>(),
-        (1, _, false) => apply.solve::<S, 1, false, 0, false>(),
-        (_, _, true) => apply.solve::<S, 2, true, 0, false>(),
-        (_, _, false) => apply.solve::<S, 2, false, 0, false>(),
+        (1, 2, true) => apply.solve::<S, 1, true, 2, false>(simd),
+        (1, 2, false) => apply.solve::<S, 1, false, 2, false>(simd),
+        (1, _, true) => apply.solve::<S, 1, true, 0, false>(simd),
+        (1, _, false) => apply.solve::<S, 1, false, 0, false>(simd),
+        (_, _, true) => apply.solve::<S, 2, true, 0, false>(simd),
+        (_, _, false) => apply.solve::<S, 2, false, 0, false>(simd),
     }
 }
 

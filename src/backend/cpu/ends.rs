@@ -8,7 +8,8 @@ use super::kernels::HALO;
 use super::tile::SharedField;
 use super::{LANES, Row};
 use crate::engine::distributed::{Ends, Starts, slot};
-use crate::real::{Real, fma};
+use crate::real::Real;
+use crate::simd::added;
 
 /// Weighted sums over the first or last points of the lines of a tile, one plane each.
 pub(super) struct Pack<'a, T> {
@@ -30,14 +31,12 @@ impl<T: Real> WithSimd for Pack<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         for (plane, weights) in self.weights.iter().enumerate() {
             let start = if self.from_end { self.points - weights.len() } else { 0 };
             let mut sum = [T::ZERO; LANES];
             for (w, f) in weights.iter().zip(&self.from[HALO + start..]) {
-                for l in 0..LANES {
-                    sum[l] = fma::<S, T>(*w, f[l], sum[l]);
-                }
+                sum = added(simd, *w, f, &sum);
             }
             let at = (self.first + plane) * self.total + self.lines.start;
             // SAFETY: numbers of the lines of this tile, which no other thread touches.
@@ -62,7 +61,7 @@ impl<T: Real> WithSimd for Correct<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let inflow = |plane: usize| {
             let mut row = [T::ZERO; LANES];
             let at = plane * self.total + self.lines.start;
@@ -71,21 +70,19 @@ impl<T: Real> WithSimd for Correct<'_, T> {
         };
         for (c, column) in self.ends.left.iter().enumerate() {
             let z = inflow(self.starts[slot::LEFT] + c);
-            add::<S, T>(column, z, &mut self.to[HALO..]);
+            add(simd, column, z, &mut self.to[HALO..]);
         }
         let n = self.to.len() - 2 * HALO;
         for (c, column) in self.ends.right.iter().enumerate() {
             let z = inflow(self.starts[slot::RIGHT] + c);
-            add::<S, T>(column, z, &mut self.to[HALO + n - column.len()..]);
+            add(simd, column, z, &mut self.to[HALO + n - column.len()..]);
         }
     }
 }
 
 #[inline(always)]
-fn add<S: Simd, T: Real>(column: &[T], z: Row<T>, rows: &mut [Row<T>]) {
+fn add<S: Simd, T: Real>(simd: S, column: &[T], z: Row<T>, rows: &mut [Row<T>]) {
     for (c, row) in column.iter().zip(rows) {
-        for l in 0..LANES {
-            row[l] = fma::<S, T>(*c, z[l], row[l]);
-        }
+        *row = added(simd, *c, &z, row);
     }
 }

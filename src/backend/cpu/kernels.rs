@@ -5,17 +5,19 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::program::{Polynomial, Term};
+use super::ahead::Ahead;
+use super::program::Polynomial;
 use super::{LANES, Row};
 use crate::engine::{EndRow, LineOperator, Stencil};
 use crate::lines::{RightHandSide, solve_lanes};
-use crate::real::{Real, fma};
+use crate::real::Real;
 use crate::scheme::MAX_WIDTH;
+use crate::simd::{added, row, scaled};
 
 /// Rows before and after the points of a line.
 pub(super) const HALO: usize = MAX_WIDTH;
 
-/// Rows evaluated together: 8 x 16 numbers, so that a term of a polynomial finds the rows of the last one in L1.
+/// Rows evaluated together: their sums stay in vector registers while the terms of a polynomial are added.
 const BLOCK: usize = 8;
 
 /// Fill the halo of a register of `n` points periodically.
@@ -41,68 +43,109 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let rows = self.to;
-        if self.polynomial.0.is_empty() && !self.accumulate {
-            rows.fill([T::ZERO; LANES]);
+    fn with_simd<S: Simd>(mut self, simd: S) {
+        let rows = std::mem::take(&mut self.to);
+        let (blocks, rest) = rows.as_chunks_mut::<BLOCK>();
+        for rows in blocks {
+            self.block(simd, rows);
         }
-        for (block, rows) in rows.chunks_mut(BLOCK).enumerate() {
-            let start = self.start + block * BLOCK;
-            for (at, term) in self.polynomial.0.iter().enumerate() {
-                let coefficient = term.coefficient * self.scale;
-                let operands =
-                    Operands { registers: self.registers, term, start, rows: rows.len() };
-                let add = self.accumulate || at > 0;
-                match term.factors.len() {
-                    0 => add_row_by_row(
-                        rows,
-                        add,
-                        #[inline(always)]
-                        |_| [coefficient; LANES],
-                    ),
-                    1 => {
-                        let a = operands.get(0);
-                        add_products::<S, T>(
-                            rows,
-                            add,
-                            coefficient,
-                            #[inline(always)]
-                            |r| a[r],
-                        );
+        for rows in rest.as_chunks_mut::<1>().0 {
+            self.block(simd, rows);
+        }
+    }
+}
+
+impl<T: Real> Evaluate<'_, T> {
+    /// The next R rows.
+    #[inline(always)]
+    fn block<S: Simd, const R: usize>(&mut self, simd: S, rows: &mut [Row<T>; R]) {
+        let mut sums = if self.accumulate { *rows } else { [[T::ZERO; LANES]; R] };
+        for (at, term) in self.polynomial.0.iter().enumerate() {
+            let coefficient = term.coefficient * self.scale;
+            let add = self.accumulate || at > 0;
+            let sum = Sum { simd, sums: &mut sums, add, coefficient };
+            let factor = |at: usize| self.factor(term.factors[at]);
+            match term.factors.len() {
+                0 => sum.constant(),
+                1 => sum.product([factor(0)]),
+                2 => sum.product([factor(0), factor(1)]),
+                3 => sum.product([factor(0), factor(1), factor(2)]),
+                factors => {
+                    let mut product = *factor(0);
+                    for at in 1..factors - 1 {
+                        multiply(simd, &mut product, factor(at));
                     }
-                    2 => {
-                        let (a, b) = (operands.get(0), operands.get(1));
-                        add_products::<S, T>(
-                            rows,
-                            add,
-                            coefficient,
-                            #[inline(always)]
-                            |r| times(a[r], &b[r]),
-                        );
-                    }
-                    3 => {
-                        let (a, b, c) = (operands.get(0), operands.get(1), operands.get(2));
-                        add_products::<S, T>(
-                            rows,
-                            add,
-                            coefficient,
-                            #[inline(always)]
-                            |r| times(times(a[r], &b[r]), &c[r]),
-                        );
-                    }
-                    factors => add_row_by_row(
-                        rows,
-                        add,
-                        #[inline(always)]
-                        |r| {
-                            let product = [coefficient; LANES];
-                            (0..factors)
-                                .fold(product, |product, f| times(product, &operands.get(f)[r]))
-                        },
-                    ),
+                    sum.product([&product, factor(factors - 1)]);
                 }
             }
         }
+        *rows = sums;
+        self.start += R;
+    }
+
+    /// The rows of a register that belong to the next R rows.
+    #[inline(always)]
+    fn factor<const R: usize>(&self, register: usize) -> &[Row<T>; R] {
+        let rows = self.registers[register][self.start..].first_chunk();
+        rows.unwrap_or_else(|| unreachable!("registers are of one length"))
+    }
+}
+
+/// A term to be added to `sums`, or to be what they are from now on.
+struct Sum<'a, S, T, const R: usize> {
+    simd: S,
+    sums: &'a mut [Row<T>; R],
+    add: bool,
+    coefficient: T,
+}
+
+impl<S: Simd, T: Real, const R: usize> Sum<'_, S, T, R> {
+    /// The coefficient.
+    #[inline(always)]
+    fn constant(self) {
+        let Self { simd, sums, add, coefficient } = self;
+        let coefficient = T::splat(simd, coefficient);
+        for sum in sums {
+            let before = if add { *sum } else { [T::ZERO; LANES] };
+            *sum = row(simd, |part| T::plus(simd, coefficient, part.of(&before)));
+        }
+    }
+
+    /// The coefficient × the product of `factors`.
+    #[inline(always)]
+    fn product<const K: usize>(self, factors: [&[Row<T>; R]; K]) {
+        let Self { simd, sums, add, coefficient } = self;
+        let coefficient = T::splat(simd, coefficient);
+        for (r, sum) in sums.iter_mut().enumerate() {
+            let before = *sum;
+            *sum = row(
+                simd,
+                #[inline(always)]
+                |part| {
+                    let mut product = part.of(&factors[0][r]);
+                    for factor in &factors[1..] {
+                        product = T::times(simd, product, part.of(&factor[r]));
+                    }
+                    if add {
+                        T::fma(simd, coefficient, product, part.of(&before))
+                    } else {
+                        T::times(simd, coefficient, product)
+                    }
+                },
+            );
+        }
+    }
+}
+
+/// `rows` × `factor`.
+#[inline(always)]
+fn multiply<S: Simd, T: Real, const R: usize>(
+    simd: S,
+    rows: &mut [Row<T>; R],
+    factor: &[Row<T>; R],
+) {
+    for (to, factor) in rows.iter_mut().zip(factor) {
+        *to = row(simd, |part| T::times(simd, part.of(to), part.of(factor)));
     }
 }
 
@@ -118,73 +161,13 @@ impl<T: Real> WithSimd for Advance<'_, T> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
+        let weight = T::splat(simd, self.weight);
         for ((to, from), sum) in self.to.iter_mut().zip(self.from).zip(self.sum) {
-            for l in 0..LANES {
-                to[l] = from[l] + self.weight * sum[l];
-            }
+            *to = row(simd, |part| {
+                T::plus(simd, part.of(from), T::times(simd, weight, part.of(sum)))
+            });
         }
-    }
-}
-
-/// The factors of one term in one block of rows.
-struct Operands<'a, T> {
-    registers: &'a [super::run::Register<T>],
-    term: &'a Term<T>,
-    start: usize,
-    rows: usize,
-}
-
-impl<'a, T: Real> Operands<'a, T> {
-    #[inline(always)]
-    fn get(&self, factor: usize) -> &'a [Row<T>] {
-        &self.registers[self.term.factors[factor]][self.start..self.start + self.rows]
-    }
-}
-
-#[inline(always)]
-fn times<T: Real>(mut a: Row<T>, b: &Row<T>) -> Row<T> {
-    for l in 0..LANES {
-        a[l] = a[l] * b[l];
-    }
-    a
-}
-
-/// `rows` = (themselves, where `add`) + `value`.
-#[inline(always)]
-fn add_row_by_row<T: Real>(rows: &mut [Row<T>], add: bool, value: impl Fn(usize) -> Row<T>) {
-    for (r, row) in rows.iter_mut().enumerate() {
-        let mut sum = value(r);
-        if add {
-            for l in 0..LANES {
-                sum[l] += row[l];
-            }
-        }
-        *row = sum;
-    }
-}
-
-/// `rows` = (themselves, where `add`) + `coefficient` × `product`.
-#[inline(always)]
-fn add_products<S: Simd, T: Real>(
-    rows: &mut [Row<T>],
-    add: bool,
-    coefficient: T,
-    product: impl Fn(usize) -> Row<T>,
-) {
-    for (r, row) in rows.iter_mut().enumerate() {
-        let mut sum = product(r);
-        if add {
-            let old = *row;
-            for l in 0..LANES {
-                sum[l] = fma::<S, T>(coefficient, sum[l], old[l]);
-            }
-        } else {
-            for l in 0..LANES {
-                sum[l] = coefficient * sum[l];
-            }
-        }
-        *row = sum;
     }
 }
 
@@ -207,12 +190,25 @@ pub(super) trait Lines<T, const L: usize> {
 }
 
 /// A tile in a register. Its halo is filled where the lines are periodic; the results stay where they are made.
-pub(super) struct Tile<'a, T>(pub(super) &'a [Row<T>]);
+pub(super) struct Tile<'a, 'b, T> {
+    pub(super) rows: &'a [Row<T>],
+    pub(super) ahead: &'a mut Ahead<'b, T>,
+}
 
-impl<T: Real> Lines<T, LANES> for Tile<'_, T> {
+impl<T: Real> Lines<T, LANES> for Tile<'_, '_, T> {
     #[inline(always)]
     fn point(&self, i: usize) -> &Row<T> {
-        &self.0[i]
+        &self.rows[i]
+    }
+
+    #[inline(always)]
+    fn reach<S: Simd>(&mut self, _: usize) {
+        self.ahead.go_on();
+    }
+
+    #[inline(always)]
+    fn solved<S: Simd>(&mut self, _: usize, _: &[Row<T>]) {
+        self.ahead.go_on();
     }
 }
 
@@ -227,15 +223,15 @@ impl<T: Real, F: Lines<T, L>, const L: usize> WithSimd for Apply<'_, T, F, L> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
+    fn with_simd<S: Simd>(self, simd: S) {
         let stencil = &self.operator.stencil;
         match (self.operator.factors.half_band(), stencil.odd) {
-            (0, true) => self.width::<S, 0, true>(),
-            (0, false) => self.width::<S, 0, false>(),
-            (1, true) => self.width::<S, 1, true>(),
-            (1, false) => self.width::<S, 1, false>(),
-            (_, true) => self.width::<S, 2, true>(),
-            (_, false) => self.width::<S, 2, false>(),
+            (0, true) => self.width::<S, 0, true>(simd),
+            (0, false) => self.width::<S, 0, false>(simd),
+            (1, true) => self.width::<S, 1, true>(simd),
+            (1, false) => self.width::<S, 1, false>(simd),
+            (_, true) => self.width::<S, 2, true>(simd),
+            (_, false) => self.width::<S, 2, false>(simd),
         }
     }
 }
@@ -243,13 +239,13 @@ impl<T: Real, F: Lines<T, L>, const L: usize> WithSimd for Apply<'_, T, F, L> {
 impl<T: Real, F: Lines<T, L>, const L: usize> Apply<'_, T, F, L> {
     /// The half-width as a constant for the usual stencils; 0 stands for any.
     #[inline(always)]
-    fn width<S: Simd, const P: usize, const ODD: bool>(self) {
+    fn width<S: Simd, const P: usize, const ODD: bool>(self, simd: S) {
         match (self.operator.stencil.half_width, self.operator.periodic) {
-            (1, true) => self.solve::<S, P, ODD, 1, false>(),
-            (2, true) => self.solve::<S, P, ODD, 2, false>(),
-            (3, true) => self.solve::<S, P, ODD, 3, false>(),
-            (_, true) => self.solve::<S, P, ODD, 0, false>(),
-            (_, false) => self.solve::<S, P, ODD, 0, true>(),
+            (1, true) => self.solve::<S, P, ODD, 1, false>(simd),
+            (2, true) => self.solve::<S, P, ODD, 2, false>(simd),
+            (3, true) => self.solve::<S, P, ODD, 3, false>(simd),
+            (_, true) => self.solve::<S, P, ODD, 0, false>(simd),
+            (_, false) => self.solve::<S, P, ODD, 0, true>(simd),
         }
     }
 
@@ -263,6 +259,7 @@ impl<T: Real, F: Lines<T, L>, const L: usize> Apply<'_, T, F, L> {
         const ENDS: bool,
     >(
         self,
+        simd: S,
     ) {
         let Self { operator, lines, x } = self;
         let mut rows = Rows::<T, F, L, ODD, W, ENDS> {
@@ -271,7 +268,7 @@ impl<T: Real, F: Lines<T, L>, const L: usize> Apply<'_, T, F, L> {
             stencil: operator.stencil,
             first_right: operator.len() - operator.right.len(),
         };
-        solve_lanes::<S, T, P, L>(&operator.factors, &mut rows, x);
+        solve_lanes::<S, T, P, L>(simd, &operator.factors, &mut rows, x);
     }
 }
 
@@ -287,31 +284,33 @@ impl<T: Real, F: Lines<T, L>, const L: usize, const ODD: bool, const W: usize, c
     RightHandSide<T, L> for Rows<'_, T, F, L, ODD, W, ENDS>
 {
     #[inline(always)]
-    fn row<S: Simd>(&mut self, m: usize) -> [T; L] {
+    fn row<S: Simd>(&mut self, simd: S, m: usize) -> [T; L] {
         self.lines.reach::<S>(m);
         if ENDS && m < self.operator.left.len() {
-            return end_row::<S, T, L>(&self.operator.left[m], &self.lines);
+            return end_row(simd, &self.operator.left[m], &self.lines);
         }
         if ENDS && m >= self.first_right {
-            return end_row::<S, T, L>(&self.operator.right[m - self.first_right], &self.lines);
+            return end_row(simd, &self.operator.right[m - self.first_right], &self.lines);
         }
         let Stencil { half_width, center, weights, up, down, .. } = self.stencil;
         let half_width = if W == 0 { half_width } else { W };
         let mut sum = [T::ZERO; L];
         if !ODD {
-            let row = self.lines.point(HALO + m);
-            for l in 0..L {
-                sum[l] = center * row[l];
-            }
+            sum = scaled(simd, center, self.lines.point(HALO + m));
         }
         for s in 1..=half_width {
             let a = self.lines.point((HALO + m + s).wrapping_add_signed(up));
             let b = self.lines.point((HALO + m - s).wrapping_add_signed(down));
-            let w = weights[s - 1];
-            for l in 0..L {
-                let pair = if ODD { a[l] - b[l] } else { a[l] + b[l] };
-                sum[l] = fma::<S, T>(w, pair, sum[l]);
-            }
+            let w = T::splat(simd, weights[s - 1]);
+            sum = row(
+                simd,
+                #[inline(always)]
+                |part| {
+                    let (a, b) = (part.of(a), part.of(b));
+                    let pair = if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
+                    T::fma(simd, w, pair, part.of(&sum))
+                },
+            );
         }
         sum
     }
@@ -323,13 +322,14 @@ impl<T: Real, F: Lines<T, L>, const L: usize, const ODD: bool, const W: usize, c
 }
 
 #[inline(always)]
-fn end_row<S: Simd, T: Real, const L: usize>(row: &EndRow<T>, lines: &impl Lines<T, L>) -> [T; L] {
+fn end_row<S: Simd, T: Real, const L: usize>(
+    simd: S,
+    row: &EndRow<T>,
+    lines: &impl Lines<T, L>,
+) -> [T; L] {
     let mut sum = [T::ZERO; L];
     for (n, w) in row.weights.iter().enumerate() {
-        let f = lines.point(HALO + row.first + n);
-        for l in 0..L {
-            sum[l] = fma::<S, T>(*w, f[l], sum[l]);
-        }
+        sum = added(simd, *w, lines.point(HALO + row.first + n), &sum);
     }
     sum
 }

@@ -3,6 +3,7 @@
 //! Work is cut the same way for any number of threads and sums are taken in a fixed order, so results do not depend on
 //! the number of threads.
 
+mod ahead;
 mod backend;
 mod blocks;
 mod direct;
@@ -21,6 +22,7 @@ use std::sync::Mutex;
 pub use blocks::Combination;
 pub use field::Field;
 pub use program::Program;
+pub use run::Work;
 
 use crate::comm::placement;
 use crate::error::{Error, Result};

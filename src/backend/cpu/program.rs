@@ -147,6 +147,12 @@ impl<T> Code<T> {
         Self { instructions: Vec::new(), registers: 0, reads: Vec::new(), writes: Vec::new() }
     }
 
+    /// Operators that are applied to registers.
+    pub(super) fn operators(&self) -> usize {
+        let applies = |instruction: &&_| matches!(instruction, Instruction::Apply { .. });
+        self.instructions.iter().filter(applies).count()
+    }
+
     /// Registers of which much is in use at once.
     pub(super) fn busy_registers(&self) -> usize {
         let direct = |instruction: &_| matches!(instruction, Instruction::Direct(_));

@@ -5,6 +5,7 @@ use std::ops::Range;
 use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
 
+use super::ahead::{Ahead, Touched};
 use super::direct::Direct;
 use super::ends::{Correct, Pack};
 use super::kernels::{Advance, Apply, Evaluate, HALO, Tile, wrap};
@@ -90,6 +91,7 @@ struct Job<'a, T> {
     code: &'a Code<T>,
     read: &'a [&'a Field<T>],
     write: [Option<SharedField<T>>; MAX_FIELDS],
+    touched: Touched<T>,
     /// Planes of the stages whose inflow is known.
     inflow: &'a [Field<T>],
     /// Planes of the stage that is packed.
@@ -132,11 +134,11 @@ impl<T: Real> Cpu<T> {
         let code = &program.whole;
         assert!(inflow.len() >= program.packs.len(), "planes of every stage");
         let write = shared(program, code, read, write);
-        let job = Job { program, code, read, write, inflow, packed: None, weights };
-        self.for_each_group(&job, |job, group, scratch| {
-            for instruction in &job.code.instructions {
-                self.step(job, instruction, group, None, scratch);
-            }
+        let touched = Touched::new(code, read, &write);
+        let job = Job { program, code, read, write, touched, inflow, packed: None, weights };
+        self.for_each_group(&job, |group, next, scratch| {
+            let ahead = Ahead::new(&job.touched, next, job.code.operators());
+            T::carry_out(Work { arch: self.arch, job: &job, group, end: None, scratch, ahead });
         });
     }
 
@@ -154,18 +156,18 @@ impl<T: Real> Cpu<T> {
         let write = shared(program, code, read, write);
         let (inflow, rest) = planes.split_at_mut(stage);
         let packed = Some(SharedField::new(&mut rest[0]));
-        let job =
-            Job { program, code, read, write, inflow, packed, weights: Weights::add(0.0, 1.0) };
+        let touched = Touched::new(code, read, &write);
+        let weights = Weights::add(0.0, 1.0);
+        let job = Job { program, code, read, write, touched, inflow, packed, weights };
         // Where no operator comes before, only the points at the ends are needed.
         let ends = program.operators.iter().filter_map(|operator| operator.ends.as_ref());
         let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();
         let window = if stage == 0 { reach.unwrap_or(0) } else { program.points };
-        self.for_each_group(&job, |job, group, scratch| {
+        self.for_each_group(&job, |group, _, scratch| {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
-                let group = group.window(first, window);
-                for instruction in &job.code.instructions {
-                    self.step(job, instruction, group, Some(end), scratch);
-                }
+                let ahead = Ahead::new(&job.touched, None, 0);
+                let (group, end) = (group.window(first, window), Some(end));
+                T::carry_out(Work { arch: self.arch, job: &job, group, end, scratch, ahead });
             }
         });
     }
@@ -173,7 +175,7 @@ impl<T: Real> Cpu<T> {
     fn for_each_group(
         &self,
         job: &Job<'_, T>,
-        work: impl Fn(&Job<'_, T>, Group, &mut Scratch<T>) + Sync,
+        work: impl Fn(Group, Option<Group>, &mut Scratch<T>) + Sync,
     ) {
         let Job { program, code, .. } = job;
         let tiles = tiles_together::<T>(program, code);
@@ -186,31 +188,46 @@ impl<T: Real> Cpu<T> {
                 Err(poisoned) => poisoned.into_inner(),
             };
             scratch.prepare(code.registers, rows);
-            work(job, tiling.group(index), &mut scratch);
+            let next = (index + 1 < tiling.len()).then(|| tiling.group(index + 1));
+            work(tiling.group(index), next, &mut scratch);
         };
         self.pool.install(|| (0..tiling.len()).into_par_iter().for_each(task));
     }
+}
 
-    /// Carry out one instruction on one group. While packing, `end` says which end of the lines.
-    fn step(
-        &self,
-        job: &Job<'_, T>,
-        instruction: &Instruction<T>,
-        group: Group,
-        end: Option<End>,
-        scratch: &mut Scratch<T>,
-    ) {
+/// What one thread does with one group of tiles.
+#[doc(hidden)]
+pub struct Work<'a, T> {
+    arch: pulp::Arch,
+    job: &'a Job<'a, T>,
+    group: Group,
+    /// While packing: which end of the lines.
+    end: Option<End>,
+    scratch: &'a mut Scratch<T>,
+    ahead: Ahead<'a, T>,
+}
+
+impl<T: Real> Work<'_, T> {
+    /// All instructions of the code.
+    pub(crate) fn carry_out(mut self) {
+        let code = self.job.code;
+        code.instructions.iter().for_each(|instruction| self.step(instruction));
+    }
+
+    fn step(&mut self, instruction: &Instruction<T>) {
+        let Self { arch, job, group, end, scratch, ahead } = self;
+        let (arch, job, group, end) = (*arch, *job, *group, *end);
         let used = group.tiles() * group.rows();
         let program = job.program;
         let target = |slot: usize| job.write[slot].unwrap_or_else(|| unreachable!("as counted"));
         match instruction {
             Instruction::Read { slot, to } => {
                 let field = Source::Read(job.read[*slot]);
-                self.arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
+                arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
             }
             Instruction::Previous { slot, to } => {
                 let field = Source::Written(target(*slot));
-                self.arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
+                arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
             }
             Instruction::Begin { slot, to } => {
                 let register = &mut scratch.registers[*to];
@@ -219,7 +236,7 @@ impl<T: Real> Cpu<T> {
                     return;
                 }
                 let field = Source::Written(target(*slot));
-                self.arch.dispatch(Load { group, field, to: &mut *register });
+                arch.dispatch(Load { group, field, to: &mut *register });
                 if job.weights.beta != 1.0 {
                     let beta = T::of(job.weights.beta);
                     let points = register[..used].as_flattened_mut();
@@ -237,13 +254,14 @@ impl<T: Real> Cpu<T> {
                     let from = registers[*from][..used].chunks(group.rows());
                     for (tile, (from, to)) in from.zip(to.chunks_mut(group.rows())).enumerate() {
                         let x = &mut to[HALO..HALO + program.points];
-                        self.arch.dispatch(Apply { operator, lines: Tile(from), x });
+                        let lines = Tile { rows: from, ahead };
+                        arch.dispatch(Apply { operator, lines, x });
                         if let (Some(coupling), Some(ends)) = (coupling, &operator.ends) {
                             let planes = &job.inflow[coupling.stage];
                             let lines = group.tile_lines(tile);
                             let starts = coupling.starts;
                             let total = program.lines();
-                            self.arch.dispatch(Correct { ends, planes, starts, total, lines, to });
+                            arch.dispatch(Correct { ends, planes, starts, total, lines, to });
                         }
                     }
                 });
@@ -266,7 +284,7 @@ impl<T: Real> Cpu<T> {
                     for at in slots {
                         let first = coupling.starts[at];
                         let (weights, from_end) = (&ends.sources[at], matches!(end, End::Last));
-                        self.arch.dispatch(Pack {
+                        arch.dispatch(Pack {
                             weights,
                             from_end,
                             points: group.points(),
@@ -282,25 +300,25 @@ impl<T: Real> Cpu<T> {
             Instruction::Map { map, from, to } => {
                 for tile in 0..group.tiles() {
                     let start = tile * group.rows() + HALO;
-                    scratch.map(map, from, to, start..start + group.points(), self.arch);
+                    scratch.map(map, from, to, start..start + group.points(), arch);
                 }
             }
             Instruction::Advance { from, sum, to } => {
                 let weight = T::of(job.weights.advance);
                 scratch.with(*to, |to, registers| {
                     let (from, sum) = (&registers[*from][..used], &registers[*sum][..used]);
-                    self.arch.dispatch(Advance { weight, from, sum, to: &mut to[..used] });
+                    arch.dispatch(Advance { weight, from, sum, to: &mut to[..used] });
                 });
             }
             Instruction::Let { polynomial, to } => {
-                self.evaluate(scratch, polynomial, T::of(1.0), false, *to, group);
+                self.evaluate(polynomial, None, *to);
             }
             Instruction::Add { polynomial, to } => {
-                self.evaluate(scratch, polynomial, T::of(job.weights.scale), true, *to, group);
+                self.evaluate(polynomial, Some(T::of(job.weights.scale)), *to);
             }
             Instruction::Store { slot, from } => {
                 let field = target(*slot);
-                self.arch.dispatch(Store { group, field, from: &scratch.registers[*from] });
+                arch.dispatch(Store { group, field, from: &scratch.registers[*from] });
             }
             Instruction::Direct(steps) => {
                 let [
@@ -318,35 +336,22 @@ impl<T: Real> Cpu<T> {
                 let operator = &program.operators[*operator];
                 let between = &mut scratch.registers[*to][..];
                 let to = target(*slot);
-                if !self.arch.dispatch(Direct { operator, group, from, to, between }) {
-                    steps.iter().for_each(|step| self.step(job, step, group, end, scratch));
+                if !arch.dispatch(Direct { operator, group, from, to, between }) {
+                    steps.iter().for_each(|step| self.step(step));
                 }
             }
         }
     }
 
-    fn evaluate(
-        &self,
-        scratch: &mut Scratch<T>,
-        polynomial: &Polynomial<T>,
-        scale: T,
-        accumulate: bool,
-        to: usize,
-        group: Group,
-    ) {
-        let points = group.rows() - 2 * HALO;
-        scratch.with(to, |to, registers| {
+    /// `to` = polynomial, or the polynomial times `scale` added to it.
+    fn evaluate(&mut self, polynomial: &Polynomial<T>, scale: Option<T>, to: usize) {
+        let (arch, group) = (self.arch, self.group);
+        let (accumulate, scale) = (scale.is_some(), scale.unwrap_or(T::of(1.0)));
+        self.scratch.with(to, |to, registers| {
             for tile in 0..group.tiles() {
                 let start = tile * group.rows() + HALO;
-                let to = &mut to[start..start + points];
-                self.arch.dispatch(Evaluate {
-                    polynomial,
-                    scale,
-                    accumulate,
-                    registers,
-                    to,
-                    start,
-                });
+                let to = &mut to[start..start + group.points()];
+                arch.dispatch(Evaluate { polynomial, scale, accumulate, registers, to, start });
             }
         });
     }
