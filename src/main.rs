@@ -56,6 +56,9 @@ enum Command {
         /// Which of the backend's devices, by its number in `kolmo info`.
         #[arg(long, value_name = "N")]
         device: Option<usize>,
+        /// Cut work in the usual way: neither measure how it is done fastest on this machine nor take what was measured before.
+        #[arg(long)]
+        no_tune: bool,
         /// Replace a run that is in the directory already.
         #[arg(long)]
         overwrite: bool,
@@ -82,6 +85,9 @@ enum Command {
         /// Which of the backend's devices, by its number in `kolmo info`.
         #[arg(long, value_name = "N")]
         device: Option<usize>,
+        /// Cut work in the usual way: neither measure how it is done fastest on this machine nor take what was measured before.
+        #[arg(long)]
+        no_tune: bool,
         /// Go on with another case, gas or box all the same.
         #[arg(long)]
         allow_physics_change: bool,
@@ -187,12 +193,22 @@ fn end(error: &Error, comm: &dyn Communicator) -> ExitCode {
 
 fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     match command {
-        Command::Run { input, set, out, backend, device, overwrite, allow_physics_change } => {
+        Command::Run {
+            input,
+            set,
+            out,
+            backend,
+            device,
+            no_tune,
+            overwrite,
+            allow_physics_change,
+        } => {
+            let set = with_tuning(set, !no_tune);
             let typed = Typed { input, set, backend, device, out };
             return start(&typed, overwrite, allow_physics_change, comm);
         }
-        Command::Restart { run_dir, set, from, backend, device, allow_physics_change } => {
-            let set = with_device(set, backend.as_ref(), device);
+        Command::Restart { run_dir, set, from, backend, device, no_tune, allow_physics_change } => {
+            let set = with_tuning(with_device(set, backend.as_ref(), device), !no_tune);
             return go_on(&run_dir, &Wish { set, from, allow_physics_change }, comm);
         }
         Command::Info { plan: None, .. } => return info(&**comm),
@@ -338,6 +354,12 @@ fn with_device(set: Vec<String>, backend: Option<&String>, device: Option<usize>
     let backend = backend.map(|name| format!("compute.backend={name}"));
     let device = device.map(|index| format!("compute.device={index}"));
     set.into_iter().chain(backend).chain(device).collect()
+}
+
+/// What `--no-tune` stands for.
+fn with_tuning(set: Vec<String>, tune: bool) -> Vec<String> {
+    let without = (!tune).then(|| "compute.tune=false".to_string());
+    set.into_iter().chain(without).collect()
 }
 
 /// The configuration, of a run that may go where it is to go: rank 0 looks there.

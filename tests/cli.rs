@@ -12,6 +12,7 @@ mod restarts;
 mod runs;
 mod starts;
 mod statistics;
+mod tuning;
 
 use std::fs;
 use std::path::{Path, PathBuf};

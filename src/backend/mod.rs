@@ -2,9 +2,12 @@
 
 pub mod cpu;
 pub mod device;
+mod kept;
 pub mod ranks;
 
 use std::borrow::Cow;
+
+pub use kept::Kept;
 
 use crate::comm::{Communicator, Solo};
 use crate::config::ComputeConfig;
@@ -75,6 +78,23 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// How it goes about its work, where there are choices that a user should know of: sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The shapes in which it can cut its work, by name, the usual one first; empty where there is no choice.
+    fn shapes(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// The same in one of its shapes, for programs that are prepared from now on.
+    #[must_use]
+    fn shaped(self, shape: &str) -> Self {
+        let _ = shape;
+        self
+    }
+
+    /// Its shape, where there is a choice.
+    fn shape(&self) -> Option<&'static str> {
+        None
     }
 
     /// Wait until all that was asked for is done.

@@ -271,6 +271,7 @@ impl Bench {
             device: common.device,
             threads: common.threads.map(usize::from),
             precision: if common.precision == "f32" { Precision::F32 } else { Precision::F64 },
+            tune: false,
             line_solver: None,
             pencils: if pencils == "permuted" { Pencils::Permuted } else { Pencils::Strided },
             right_hand_side: RightHandSide::Fused,

@@ -164,6 +164,8 @@ pub struct ComputeConfig {
     pub pencils: Pencils,
     /// How the right-hand side is computed.
     pub right_hand_side: RightHandSide,
+    /// Whether the backend measures how it cuts its work best, where that is not known of this machine.
+    pub tune: bool,
     /// How lines that are spread over ranks are solved; `None` is the best for each operator.
     pub distributed: Option<Method>,
     /// Ranks along x, y and z; `None` is the best for their number.

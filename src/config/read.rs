@@ -335,6 +335,7 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
     let line_solver = section.choice("line_solver", &solvers).flatten();
     let pencils = section.choice("pencils", &PENCILS).unwrap_or(Pencils::Strided);
     let right_hand_side = section.choice("right_hand_side", &RIGHT_HAND_SIDES);
+    let tune = section.boolean("tune").unwrap_or(true);
     if backend == Backend::Cpu {
         let refuse = |key, why: &str| {
             let advice = "use `--backend cuda` or `--backend opencl`, or take this out";
@@ -370,6 +371,7 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
         line_solver,
         pencils,
         right_hand_side: right_hand_side.unwrap_or(RightHandSide::Fused),
+        tune,
         distributed,
         ranks: ranks.map(|ranks| ranks.map(|along| usize::try_from(along).unwrap_or(1))),
         device_aware: device_aware.unwrap_or(DeviceAware::Auto),

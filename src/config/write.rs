@@ -163,6 +163,7 @@ impl Config {
         text.word("line_solver", self.compute.line_solver.map_or("auto", LineSolver::name));
         text.word("pencils", name(&PENCILS, self.compute.pencils));
         text.word("right_hand_side", name(&RIGHT_HAND_SIDES, self.compute.right_hand_side));
+        text.key("tune", self.compute.tune);
         text.word("distributed", self.compute.distributed.map_or("auto", Method::name));
         match self.compute.ranks {
             None => text.word("ranks", "auto"),

@@ -208,6 +208,9 @@ impl Page {
         let threads = if summary.ranks.is_some() { "threads a rank" } else { "threads" };
         self.row(threads, &format!("{} of {}", machine.threads, machine.cores));
         self.row("vector instructions", &escape(&machine.simd));
+        if let Some(shape) = &machine.shape {
+            self.row("work cut by", &escape(shape));
+        }
         if let Some(device) = &machine.device {
             self.row("device", &escape(device));
         }

@@ -120,13 +120,16 @@ pub struct Machine {
     /// The GPU that the fields lived on, where they did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
+    /// How work was cut, where that was a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
 }
 
 impl Machine {
     /// The machine that this runs on.
     pub fn here(threads: usize, simd: &str, device: Option<String>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { cpu: cpu_model(), cores, threads, simd: simd.to_string(), device }
+        Self { cpu: cpu_model(), cores, threads, simd: simd.to_string(), device, shape: None }
     }
 }
 

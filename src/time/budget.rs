@@ -15,7 +15,7 @@ use crate::physics::words_of_stage;
 use crate::scheme::Form;
 
 /// Most points along an axis of the grid that steps are timed on.
-const SAMPLE: usize = 64;
+pub(super) const SAMPLE: usize = 64;
 /// Steps that are timed, after one that is not.
 const STEPS: u32 = 3;
 
@@ -108,7 +108,7 @@ fn words(config: &Config) -> String {
 }
 
 /// The same run on few points.
-fn sample(config: &Config) -> Config {
+pub(super) fn sample(config: &Config) -> Config {
     let mut sample = config.clone();
     sample.grid.points = config.grid.points.map(|n| n.min(SAMPLE));
     sample

@@ -67,7 +67,10 @@ where
             },
             backend: backend.name().to_string(),
             precision: config.compute.precision.name().to_string(),
-            machine: Machine::here(backend.threads(), backend.simd(), backend.device_name()),
+            machine: Machine {
+                shape: backend.shape().map(str::to_string),
+                ..Machine::here(backend.threads(), backend.simd(), backend.device_name())
+            },
             ranks: (backend.comm().size() > 1).then(|| RanksSummary {
                 count: backend.comm().size(),
                 decomposition: self.decomposition.ranks,

@@ -15,6 +15,7 @@ mod saved;
 mod saving;
 mod simulation;
 mod stepper;
+mod tuning;
 
 pub use budget::budget;
 pub use course::{Ending, Origin, Requests, Task, run_on};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::course::{Ending, Origin, Requests, Task, run_on};
 use super::memory::{check_device_memory, check_memory, check_output_memory};
+use super::tuning::tuned;
 use crate::backend::cpu::Cpu;
 use crate::backend::device::{Api, Device, Gpu, choose, why_not_cuda};
 use crate::backend::ranks::{Blocks, Ranks};
@@ -40,7 +41,7 @@ pub fn run(
     let (decomposition, told) = agree(&*comm, cut)?;
     let block = decomposition.block(comm.rank(), config.grid.points);
     let device = agree(&*comm, device(config, &block, &*comm, chosen))?;
-    let (compute, len) = (&config.compute, block.len());
+    let compute = &config.compute;
     let placement = Placement::find(&*comm, compute.threads);
     if comm.size() > 1 {
         let name = device.as_ref().map(|device| device.info().name.as_str());
@@ -51,10 +52,14 @@ pub fn run(
     let task = Task { config, directory, origin, decomposition, requests };
     let job = Job { task, log, comm };
     match (device, compute.precision) {
-        (None, Precision::F64) => job.on(host::<f64>(&placement)),
-        (None, Precision::F32) => job.on(host::<f32>(&placement)),
-        (Some(device), Precision::F64) => job.on(Gpu::<f64>::configured(device, len, compute)),
-        (Some(device), Precision::F32) => job.on(Gpu::<f32>::configured(device, len, compute)),
+        (None, Precision::F64) => job.on(|_| host::<f64>(&placement)),
+        (None, Precision::F32) => job.on(|_| host::<f32>(&placement)),
+        (Some(device), Precision::F64) => {
+            job.on(|len| Gpu::<f64>::configured(device.clone(), len, compute))
+        }
+        (Some(device), Precision::F32) => {
+            job.on(|len| Gpu::<f32>::configured(device.clone(), len, compute))
+        }
     }
 }
 
@@ -128,13 +133,14 @@ struct Job<'a, L> {
 }
 
 impl<L: Fn(&Path) -> Result<()>> Job<'_, L> {
-    /// Run on a backend for the block of this rank.
-    fn on<B: Blocks>(self, opened: Result<B>) -> Result<Ending>
+    /// Run on a backend, as it is opened for fields of so many values, for the block of this rank.
+    fn on<B: Blocks>(self, open: impl Fn(usize) -> Result<B>) -> Result<Ending>
     where
         FieldValues: From<Vec<B::Real>>,
     {
         let Self { task, log, comm } = self;
-        let own = agree(&*comm, opened)?;
+        let block = task.decomposition.block(comm.rank(), task.config.grid.points);
+        let own = agree(&*comm, tuned(open, task.config, &block))?;
         if comm.size() == 1 {
             return run_on(own, task, log);
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Cpu, Field, Program};
+use super::{Cpu, Field, Program, SHAPES};
 use crate::backend::{Backend, Weights};
 use crate::config::ComputeConfig;
 use crate::engine::{Formula, LineOperators, Sweep};
@@ -34,6 +34,19 @@ impl<T: Real> Backend for Cpu<T> {
 
     fn device_name(&self) -> Option<String> {
         None
+    }
+
+    fn shapes(&self) -> Vec<&'static str> {
+        SHAPES.iter().map(|shape| shape.name).collect()
+    }
+
+    fn shaped(self, shape: &str) -> Self {
+        let known = SHAPES.iter().copied().find(|known| known.name == shape);
+        Self { shape: known.unwrap_or(self.shape), ..self }
+    }
+
+    fn shape(&self) -> Option<&'static str> {
+        Some(self.shape.name)
     }
 
     fn finish(&self) -> Result<()> {

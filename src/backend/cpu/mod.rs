@@ -34,12 +34,32 @@ pub(crate) const LANES: usize = 16;
 /// One point of every line of a tile.
 pub(crate) type Row<T> = [T; LANES];
 
+/// How a thread cuts its work along y and z.
+#[derive(Clone, Copy)]
+struct Shape {
+    name: &'static str,
+    /// Bytes of cache that what it works on together may take.
+    cache: usize,
+    /// Whether it fetches what comes next while it computes.
+    ahead: bool,
+}
+
+/// The usual one, for half of a usual second cache, and others.
+const SHAPES: [Shape; 5] = [
+    Shape { name: "512 KiB, fetched ahead", cache: 512 << 10, ahead: true },
+    Shape { name: "512 KiB", cache: 512 << 10, ahead: false },
+    Shape { name: "256 KiB, fetched ahead", cache: 256 << 10, ahead: true },
+    Shape { name: "1 MiB, fetched ahead", cache: 1 << 20, ahead: true },
+    Shape { name: "2 MiB, fetched ahead", cache: 2 << 20, ahead: true },
+];
+
 /// Threads, their scratch memory, and the instruction set.
 pub struct Cpu<T> {
     pool: rayon::ThreadPool,
     scratch: Vec<Mutex<Scratch<T>>>,
     partials: Mutex<Vec<f64>>,
     arch: pulp::Arch,
+    shape: Shape,
 }
 
 impl<T: Real> Cpu<T> {
@@ -67,7 +87,8 @@ impl<T: Real> Cpu<T> {
             .build()
             .map_err(|e| Error::Config(vec![format!("error: cannot start the threads: {e}")]))?;
         let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
-        Ok(Self { pool, scratch, partials: Mutex::default(), arch: pulp::Arch::new() })
+        let arch = pulp::Arch::new();
+        Ok(Self { pool, scratch, partials: Mutex::default(), arch, shape: SHAPES[0] })
     }
 
     /// Run `work`, many operations on fields, on one of the threads: handing over to them once is cheaper than at every

@@ -24,8 +24,6 @@ const MAX_FIELDS: usize = 24;
 /// Most values that a formula takes or makes.
 const MOST_VALUES: usize = 8;
 
-/// Bytes of cache that the registers of a thread may take: half of a usual second-level cache.
-const CACHE: usize = 512 << 10;
 /// Most tiles that a thread works on together.
 const MOST_TILES: usize = 4;
 
@@ -178,7 +176,7 @@ impl<T: Real> Cpu<T> {
         work: impl Fn(Group, Option<Group>, &mut Scratch<T>) + Sync,
     ) {
         let Job { program, code, .. } = job;
-        let tiles = tiles_together::<T>(program, code);
+        let tiles = tiles_together::<T>(program, code, self.shape.cache);
         let tiling = Tiling::new(program.grid, program.axis, tiles);
         let rows = tiles * (program.points + 2 * HALO);
         let task = |index: usize| {
@@ -188,7 +186,8 @@ impl<T: Real> Cpu<T> {
                 Err(poisoned) => poisoned.into_inner(),
             };
             scratch.prepare(code.registers, rows);
-            let next = (index + 1 < tiling.len()).then(|| tiling.group(index + 1));
+            let follows = self.shape.ahead && index + 1 < tiling.len();
+            let next = follows.then(|| tiling.group(index + 1));
             work(tiling.group(index), next, &mut scratch);
         };
         self.pool.install(|| (0..tiling.len()).into_par_iter().for_each(task));
@@ -376,11 +375,11 @@ fn shared<T: Real>(
 }
 
 /// How many neighbouring tiles a thread works on together. Several, since memory gives long rows faster than short ones
-/// when lines lie across it; no more than the second cache holds with all registers.
-fn tiles_together<T>(program: &Program<T>, code: &Code<T>) -> usize {
+/// when lines lie across it; no more than `cache` bytes hold with all registers.
+fn tiles_together<T>(program: &Program<T>, code: &Code<T>, cache: usize) -> usize {
     let tile = (program.points + 2 * HALO) * LANES * size_of::<T>();
     match program.axis {
         Axis::X => 1,
-        Axis::Y | Axis::Z => (CACHE / (tile * code.busy_registers().max(1))).clamp(1, MOST_TILES),
+        Axis::Y | Axis::Z => (cache / (tile * code.busy_registers().max(1))).clamp(1, MOST_TILES),
     }
 }

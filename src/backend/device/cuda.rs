@@ -1,7 +1,6 @@
 //! CUDA: NVIDIA's GPUs. With its folder, the only user of `cudarc`, which panics where a library or one of its functions
 //! is missing: nothing of it is called before `machine::driver` has found the driver new enough.
 
-mod cache;
 mod libraries;
 mod machine;
 mod nvrtc;
@@ -15,12 +14,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cudarc::driver::result::{self as cu, DriverError};
 use cudarc::driver::sys;
 
-pub use cache::ImageCache;
 pub use machine::compiler;
 pub(super) use machine::{has_driver, list};
 pub use nvrtc::{Code, Nvrtc, Version};
 
 use super::runtime::{Argument, DeviceInfo, Handle, Launch, Runtime, Source, Tridiagonal};
+use crate::backend::Kept;
 use crate::error::{Error, Result};
 use machine::{describe, device, driver, failed, words};
 use nvrtc::dotted;
@@ -39,7 +38,7 @@ pub(super) struct Cuda {
     stream: sys::CUstream,
     capability: u32,
     nvrtc: Nvrtc,
-    cache: ImageCache,
+    cache: Kept,
     objects: Mutex<Objects>,
 }
 
@@ -98,7 +97,7 @@ impl Cuda {
             stream: ptr::null_mut(),
             capability,
             nvrtc,
-            cache: ImageCache::of_user(),
+            cache: Kept::of_user(),
             objects: Mutex::default(),
         };
         cuda.enter()?;

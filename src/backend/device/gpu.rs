@@ -61,6 +61,10 @@ pub enum Fusing {
     All,
 }
 
+/// The usual shape of sweeps on a GPU, and the other. Their results differ by round-off.
+const SHAPES: [(&str, Fusing); 2] =
+    [("a kernel a sweep", Fusing::Tried), ("operator by operator", Fusing::Nothing)];
+
 impl<T: Real> Gpu<T> {
     /// Fields of `len` values on `device`, lines solved by `solver`, or the one that fits each operator best.
     ///
@@ -166,6 +170,23 @@ impl<T: Real> Backend for Gpu<T> {
 
     fn device_name(&self) -> Option<String> {
         Some(self.device.info().name.clone())
+    }
+
+    fn shapes(&self) -> Vec<&'static str> {
+        match self.fusing {
+            Fusing::Tried => SHAPES.map(|(name, _)| name).to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn shaped(self, shape: &str) -> Self {
+        let known = SHAPES.into_iter().find(|(name, _)| *name == shape);
+        let fusing = known.map_or(self.fusing, |(_, fusing)| fusing);
+        self.fusing(fusing)
+    }
+
+    fn shape(&self) -> Option<&'static str> {
+        SHAPES.into_iter().find(|(_, fusing)| *fusing == self.fusing).map(|(name, _)| name)
     }
 
     fn finish(&self) -> Result<()> {

@@ -176,6 +176,10 @@ impl<B: Blocks> Backend for Ranks<B> {
         self.inner.threads()
     }
 
+    fn shape(&self) -> Option<&'static str> {
+        self.inner.shape()
+    }
+
     fn simd(&self) -> &'static str {
         self.inner.simd()
     }

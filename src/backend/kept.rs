@@ -1,20 +1,20 @@
-//! Compiled kernels, kept from run to run in the user's cache directory.
+//! What takes long to find out, kept from run to run in the user's cache directory: compiled kernels, measurements.
 //!
 //! A file holds what it was made from beside what was made, and a sum over both, so that neither two keys with the same
-//! name of file nor a file that broke can give a wrong kernel. Nothing that goes wrong here stops a run: a kernel that
-//! is not found is compiled again.
+//! name of file nor a file that broke can give a wrong one. Nothing that goes wrong here stops a run: what is not found is
+//! made again.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Result, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A folder of compiled kernels, or none.
-pub struct ImageCache {
+/// A folder of such things, or none.
+pub struct Kept {
     folder: Option<PathBuf>,
 }
 
-impl ImageCache {
+impl Kept {
     /// `kolmo` in $XDG_CACHE_HOME or ~/.cache; without either, nothing is kept.
     pub fn of_user() -> Self {
         let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
@@ -31,31 +31,31 @@ impl ImageCache {
     /// What was kept for `key`.
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
         let mut bytes = std::fs::read(self.file(key)?).ok()?;
-        let image = bytes.strip_prefix(&*header(key))?;
-        let (image, sum) = image.split_last_chunk::<8>()?;
-        if u64::from_le_bytes(*sum) != hash(&(key, image)) {
+        let value = bytes.strip_prefix(&*header(key))?;
+        let (value, sum) = value.split_last_chunk::<8>()?;
+        if u64::from_le_bytes(*sum) != hash(&(key, value)) {
             return None;
         }
-        let (start, end) = (bytes.len() - 8 - image.len(), bytes.len() - 8);
+        let (start, end) = (bytes.len() - 8 - value.len(), bytes.len() - 8);
         bytes.truncate(end);
         Some(bytes.split_off(start))
     }
 
-    /// Keep `image` for `key`, in place of what was there.
-    pub fn put(&self, key: &str, image: &[u8]) {
+    /// Keep `value` for `key`, in place of what was there.
+    pub fn put(&self, key: &str, value: &[u8]) {
         let Some(path) = self.file(key) else { return };
-        if let Err(error) = write(&path, key, image) {
-            tracing::debug!("compiled kernel not kept in {}: {error}", path.display());
+        if let Err(error) = write(&path, key, value) {
+            tracing::debug!("not kept in {}: {error}", path.display());
         }
     }
 
     fn file(&self, key: &str) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{:016x}.kernel", hash(key))))
+        Some(self.folder.as_ref()?.join(format!("{:016x}.kept", hash(key))))
     }
 }
 
 /// Under another name first, so that a reader finds all of it or nothing, also where several runs write at once.
-fn write(path: &Path, key: &str, image: &[u8]) -> Result<()> {
+fn write(path: &Path, key: &str, value: &[u8]) -> Result<()> {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let temporary = path.with_extension(format!("{}-{number}", std::process::id()));
@@ -63,8 +63,8 @@ fn write(path: &Path, key: &str, image: &[u8]) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     let result = std::fs::File::create_new(&temporary).and_then(|mut file| {
         file.write_all(&header(key))?;
-        file.write_all(image)?;
-        file.write_all(&hash(&(key, image)).to_le_bytes())
+        file.write_all(value)?;
+        file.write_all(&hash(&(key, value)).to_le_bytes())
     });
     let result = result.and_then(|()| std::fs::rename(&temporary, path));
     if result.is_err() {
@@ -74,7 +74,7 @@ fn write(path: &Path, key: &str, image: &[u8]) -> Result<()> {
 }
 
 fn header(key: &str) -> Vec<u8> {
-    format!("kolmo kernel\n{}\n{key}\n", key.len()).into_bytes()
+    format!("kolmo kept\n{}\n{key}\n", key.len()).into_bytes()
 }
 
 /// May differ between versions of the standard library, which then compiles once more.

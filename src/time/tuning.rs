@@ -1,0 +1,96 @@
+//! The fastest of the ways in which a backend can cut its work, measured once on a machine and kept.
+
+use std::time::Instant;
+
+use super::Simulation;
+use super::budget::{SAMPLE, sample};
+use crate::backend::{Backend, Kept};
+use crate::config::Config;
+use crate::error::Result;
+use crate::grid::Block;
+use crate::io::progress::tell;
+use crate::io::summary::Machine;
+
+/// Steps of which the fastest counts, after one that does not.
+const STEPS: usize = 3;
+/// A way must take less than this part of the time of the usual one to be preferred to it.
+const CLEARLY: f64 = 0.97;
+
+/// A backend for `block`, as `open` makes it for fields of so many values, in the shape that is fastest on this machine: found by steps of the same equations
+/// on few points where it is not known yet, and kept in the user's cache directory. Where the run is no larger than that, or
+/// without `compute.tune`, the usual shape.
+///
+/// # Errors
+/// Where the backend cannot be opened.
+pub(super) fn tuned<B: Backend>(
+    open: impl Fn(usize) -> Result<B>,
+    config: &Config,
+    block: &Block,
+) -> Result<B> {
+    let backend = open(block.len())?;
+    let shapes = backend.shapes();
+    if !config.compute.tune || shapes.len() < 2 || block.len() <= SAMPLE.pow(3) {
+        return Ok(backend);
+    }
+    let (key, kept) = (key(&backend, config), Kept::of_user());
+    let known = kept
+        .get(&key)
+        .and_then(|name| shapes.iter().copied().find(|shape| shape.as_bytes() == name));
+    let shape = known.unwrap_or_else(|| {
+        tell("measuring once how work is cut best on this machine (`--no-tune` leaves it out)");
+        let fastest = fastest(&open, &shapes, config);
+        kept.put(&key, fastest.as_bytes());
+        fastest
+    });
+    Ok(backend.shaped(shape))
+}
+
+/// What a measurement holds for.
+fn key<B: Backend>(backend: &B, config: &Config) -> String {
+    let machine = Machine::here(backend.threads(), backend.simd(), backend.device_name());
+    let Machine { cpu, threads, simd, device, .. } = machine;
+    let place = device.unwrap_or(format!("{cpu}, {threads} threads, {simd}"));
+    let compute = &config.compute;
+    format!(
+        "kolmo {} shape on {} {place}, {}, {:?}, {}, viscous {}",
+        env!("CARGO_PKG_VERSION"),
+        backend.name(),
+        compute.precision.name(),
+        compute.right_hand_side,
+        config.scheme.derivative.name,
+        !config.gas.is_inviscid(),
+    )
+}
+
+/// The first of `shapes` where no other is clearly faster. One that fails is none.
+fn fastest<B: Backend>(
+    open: impl Fn(usize) -> Result<B>,
+    shapes: &[&'static str],
+    config: &Config,
+) -> &'static str {
+    let sample = sample(config);
+    let points = sample.grid.points.iter().product();
+    let seconds = |shape| -> Result<f64> {
+        let mut simulation = Simulation::on(open(points)?.shaped(shape), &sample)?;
+        simulation.step(None)?;
+        let mut least = f64::INFINITY;
+        for _ in 0..STEPS {
+            let start = Instant::now();
+            simulation.step(None)?;
+            simulation.backend().finish()?;
+            least = least.min(start.elapsed().as_secs_f64());
+        }
+        Ok(least)
+    };
+    let mut best = (shapes[0], f64::INFINITY);
+    for &shape in shapes {
+        let result = seconds(shape);
+        tracing::debug!("shape {shape}: {result:?} s a step");
+        if let Ok(seconds) = result
+            && seconds < CLEARLY * best.1
+        {
+            best = (shape, seconds);
+        }
+    }
+    best.0
+}
