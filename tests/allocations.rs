@@ -1,12 +1,21 @@
-//! The time loop allocates nothing.
+//! The time loop allocates nothing, and a run holds no more fields than it says.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 
 use kolmo::Real;
+use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
-use kolmo::time::Simulation;
+use kolmo::backend::ranks::Ranks;
+use kolmo::comm::Communicator;
+use kolmo::config::{Config, Variable};
+use kolmo::grid::Decomposition;
+use kolmo::time::{Parts, Simulation};
+
+use crate::common::{config, float};
+use crate::spread::threads::on_ranks;
 
 /// The system's allocator, which counts what watched threads ask for.
 struct Counting;
@@ -18,6 +27,18 @@ static ALLOCATOR: Counting = Counting;
 static WORKER: AtomicUsize = AtomicUsize::new(0);
 static CALLER: AtomicUsize = AtomicUsize::new(0);
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes of what is counted as a field, whoever asks for it, and how many there are, now and at most.
+static FIELD: AtomicUsize = AtomicUsize::new(usize::MAX);
+static FIELDS: AtomicIsize = AtomicIsize::new(0);
+static MOST_FIELDS: AtomicIsize = AtomicIsize::new(0);
+
+fn count_field(size: usize, change: isize) {
+    if size == FIELD.load(Ordering::Relaxed) {
+        let before = FIELDS.fetch_add(change, Ordering::Relaxed);
+        MOST_FIELDS.fetch_max(before + change, Ordering::Relaxed);
+    }
+}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
@@ -31,6 +52,7 @@ thread_local! {
 }
 
 fn count(size: usize) {
+    count_field(size, 1);
     match ROLE.get() {
         Role::Unwatched => {}
         Role::Worker => drop(WORKER.fetch_add(1, Ordering::Relaxed)),
@@ -57,11 +79,13 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
+        count_field(layout.size(), -1);
         // SAFETY: passed on.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count_field(layout.size(), -1);
         // SAFETY: passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -115,4 +139,59 @@ fn a_step_allocates_nothing_but_rarely_a_block_of_the_queue_of_jobs() {
         assert!(caller <= 1, "{caller} requests of the thread that calls in {STEPS} steps");
     }
     assert!(LARGEST.load(Ordering::Relaxed) <= 2048, "a request is larger than a block of jobs");
+}
+
+/// (fields that a run holds, those that it holds at most while it starts, steps, and makes rows and samples), all ranks
+/// together.
+fn fields<T: Real>(ranks: [usize; 3], config: &Config) -> [isize; 2] {
+    let points: usize = config.grid.points.iter().product();
+    FIELD.store(points / ranks.iter().product::<usize>() * size_of::<T>(), Ordering::Relaxed);
+    FIELDS.store(0, Ordering::Relaxed);
+    MOST_FIELDS.store(0, Ordering::Relaxed);
+    let of_rank = |comm: Arc<dyn Communicator>| {
+        let cpu = Cpu::<T>::new(Some(1)).unwrap();
+        let backend = Ranks::new(cpu, comm, Decomposition { ranks }, &config.compute).unwrap();
+        let mut simulation = Simulation::on(backend, config).unwrap();
+        for _ in 0..2 {
+            simulation.step(None).unwrap();
+            simulation.row().unwrap();
+        }
+        simulation.backend().comm().barrier();
+        let held = [&FIELDS, &MOST_FIELDS].map(|count| count.load(Ordering::Relaxed));
+        simulation.output(Variable::QCriterion).unwrap();
+        simulation.picture().unwrap();
+        simulation.backend().comm().barrier();
+        assert_eq!(FIELDS.load(Ordering::Relaxed), held[0], "outputs leave nothing");
+        simulation.backend().comm().barrier();
+        held
+    };
+    on_ranks(ranks.iter().product(), of_rank)[0]
+}
+
+#[test]
+fn a_run_holds_the_fields_that_it_says() {
+    // No other test has fields of so many bytes, and nothing else of a run is as long.
+    let points = [29, 37, 82];
+    let law = "gas.viscosity=sutherland";
+    // Whole lines would take as much as fields.
+    let split = "compute.distributed=pcr";
+    let composed = "compute.right_hand_side=composed";
+    for (ranks, set, expected) in [
+        ([1, 1, 1], &[][..], 15),
+        ([1, 1, 1], &[law], 15),
+        ([1, 1, 1], &["time.integrator=rk4"], 5 + 5 + 4 * 5 + 5),
+        ([1, 1, 2], &[law, split], 19),
+        ([1, 1, 1], &[composed], 24),
+        ([1, 1, 1], &[composed, law], 26),
+        ([1, 1, 2], &[composed, split], 24),
+    ] {
+        let config = config("taylor-green", points, set);
+        let count: usize = ranks.iter().product();
+        let [held, most] = fields::<f64>(ranks, &config);
+        assert_eq!(held, (expected * count).cast_signed(), "{ranks:?} {set:?}");
+        assert_eq!(most, held, "{ranks:?} {set:?}: the start and what is looked at take more");
+        let block = Decomposition { ranks }.block(0, points);
+        let told = Parts::of(&config, &block, None).bytes_a_point();
+        assert!((told - 8.0 * float(expected)).abs() < 1e-9, "{ranks:?} {set:?}: {told} bytes");
+    }
 }

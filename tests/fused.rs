@@ -1,12 +1,19 @@
 //! The fused right-hand side is the composed one to round-off, and moves as few words as it says.
 
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
 use kolmo::Real;
 use kolmo::backend::cpu::{Cpu, Field};
+use kolmo::config::{Config, Variable};
 use kolmo::grid::Axis;
-use kolmo::physics::words_of_stage;
+use kolmo::physics::{NavierStokes, Part, words_of_stage};
+use kolmo::statistics::Sample;
 use kolmo::time::Simulation;
 
-use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, steps};
+use crate::common::{
+    CONVECTION, ENERGY, LAWS, VISCOUS, config, float, max_difference, set_flow, steps,
+};
 
 /// U after 20 steps.
 fn after<T: Real>(case: &str, points: [usize; 3], set: &[&str], how: &str) -> Vec<Field<T>> {
@@ -103,5 +110,107 @@ fn every_scheme_integrator_and_shape_agrees_with_the_composed_equations() {
         let integrator = format!("time.integrator={}", tableau.name);
         agree::<f64>("taylor-green", [12, 13, 11], &[&integrator], 1e-12);
         agree::<f64>("acoustic-wave", [32, 12, 1], &[&integrator], 1e-12);
+    }
+}
+
+/// Grids with three, two and one axes, wherever the others stand.
+const SHAPES: [[usize; 3]; 4] = [[9, 12, 11], [12, 9, 1], [12, 1, 9], [16, 1, 1]];
+
+/// A flow with all components of the velocity, that varies along every axis.
+fn mixed(points: [usize; 3], set: &[&str]) -> Simulation<Cpu<f64>> {
+    let set = [set, &["case.mach=0.5", "case.reynolds=20"]].concat();
+    let mut run = Simulation::new(&config("acoustic-wave", points, &set)).unwrap();
+    set_flow(&mut run, 1.4, |index, _| {
+        let turns: f64 = (0..3).map(|axis| float(index[axis]) / float(points[axis])).sum();
+        let (sin, cos) = (TAU * turns).sin_cos();
+        [1.0 + 0.1 * cos, 0.3 * sin, 0.2 * cos, 0.1 * sin - 0.2 * cos, 2.9 + 0.2 * sin]
+    });
+    run
+}
+
+/// dU/dt of `part` alone, of `state`.
+fn terms(part: Part, config: &Config, state: &[Field<f64>]) -> Vec<Field<f64>> {
+    let mut equations = NavierStokes::new(config, Arc::new(Cpu::new(Some(1)).unwrap())).unwrap();
+    let mut rate = vec![Field::zeros(state[0].len()); 5];
+    rate.iter_mut().for_each(|field| field.fill(f64::NAN));
+    equations.rhs_part(part, state, &mut rate);
+    rate
+}
+
+#[test]
+fn every_kind_of_terms_alone_agrees_with_the_composed_ones() {
+    let composed = "compute.right_hand_side=composed";
+    for points in SHAPES {
+        for (at, convection) in CONVECTION.iter().enumerate() {
+            let set = [
+                format!("scheme.convection={convection}"),
+                format!("scheme.viscous={}", VISCOUS[at % 3]),
+                format!("gas.viscosity={}", LAWS[(at + at / 3) % 3]),
+                "case.reynolds=20".into(),
+                "case.mach=0.5".into(),
+            ];
+            let set = set.each_ref().map(String::as_str);
+            let run = mixed(points, &set);
+            for part in [Part::All, Part::Convection, Part::Pressure, Part::Viscous] {
+                let [fused, composed] = [&set[..], &[&set[..], &[composed]].concat()]
+                    .map(|set| terms(part, &config("acoustic-wave", points, set), run.state()));
+                let size = composed.iter().flat_map(|field| field.iter());
+                let size = size.fold(0.0_f64, |size, x| size.max(x.abs()));
+                let off = fused.iter().zip(&composed).map(|(a, b)| max_difference(a, b));
+                let off = off.fold(0.0, f64::max) / size;
+                assert!(
+                    off < 1e-12 && size > 1e-3,
+                    "{part:?} {points:?} {set:?}: {off:e} of {size}"
+                );
+            }
+        }
+    }
+}
+
+/// The fields that a right-hand side keeps between its sweeps are those that rows and outputs are made in.
+#[test]
+fn what_is_looked_at_between_steps_changes_no_step() {
+    for how in ["fused", "composed"] {
+        for integrator in ["hale64", "rk4"] {
+            for points in SHAPES {
+                let set = [
+                    format!("compute.right_hand_side={how}"),
+                    format!("time.integrator={integrator}"),
+                    "gas.viscosity=sutherland".into(),
+                ];
+                let set = set.each_ref().map(String::as_str);
+                let (mut plain, mut watched) = (mixed(points, &set), mixed(points, &set));
+                for _ in 0..4 {
+                    plain.step(None).unwrap();
+                    watched.step(None).unwrap();
+                    watched.output(Variable::Vorticity).unwrap();
+                    watched.picture().unwrap();
+                    watched.sample(true).unwrap();
+                    watched.row().unwrap();
+                }
+                for (a, b) in plain.state().iter().zip(watched.state()) {
+                    assert!(a[..] == b[..], "{how} {integrator} {points:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_of_a_flow_that_goes_on_are_zero_along_whichever_axis_has_one_point() {
+    for how in ["fused", "composed"] {
+        for points in &SHAPES[1..] {
+            let mut run = mixed(*points, &[&format!("compute.right_hand_side={how}")]);
+            for _ in 0..2 {
+                steps(&mut run, 2);
+                run.output(Variable::Vorticity).unwrap();
+            }
+            let Sample::Flow(flow) = run.sample(true).unwrap() else { panic!("this is a flow") };
+            for (at, field) in flow.gradient.unwrap().iter().enumerate() {
+                let largest = field.iter().fold(0.0_f64, |max, x| max.max(x.abs()));
+                let active = points[at % 3] > 1;
+                assert!(if active { largest > 1e-2 } else { largest == 0.0 }, "{at}: {largest:e}");
+            }
+        }
     }
 }

@@ -22,6 +22,7 @@ mod invariance;
 mod io;
 mod lines;
 mod lines_tables;
+mod memory;
 mod mms;
 mod model;
 mod operators;

@@ -56,8 +56,7 @@ fn advance<B: Backend>(backend: B, config: &Config, end: f64) -> Result<Solved> 
     let mut values = Vec::new();
     if error.is_none() {
         let variable = quantity(config);
-        let (system, state) = simulation.system_and_state();
-        values = system.output(state, variable)?.into_iter().map(Real::f64).collect();
+        values = simulation.output(variable)?.into_iter().map(Real::f64).collect();
     }
     Ok(Solved { steps, wall_seconds, error, values })
 }

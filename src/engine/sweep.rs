@@ -210,8 +210,8 @@ impl Sweep {
         accesses
     }
 
-    /// Fields that it takes to keep what every operator makes, and the products that operators are applied to: what a
-    /// backend needs that runs the sweep operation by operation.
+    /// Fields that it takes to keep what every operator makes, and as long as they are needed the products that the operators of
+    /// a stage are applied to: what a backend needs at most that runs the sweep operation by operation.
     pub fn room(&self) -> usize {
         let is_field = |value: Value| {
             let origin = self.operations.iter().find(|o| o.results().contains(&value));
@@ -220,13 +220,13 @@ impl Sweep {
                 Some(Operation::Let { .. } | Operation::Map { .. } | Operation::Advance { .. })
             )
         };
-        let kept = |operation: &Operation| match operation {
-            Operation::Apply { operand, .. } => {
-                1 + usize::from(!operand.as_value().is_some_and(is_field))
-            }
-            _ => 0,
-        };
-        self.operations.iter().map(kept).sum()
+        let mut made = 0;
+        let most = self.stages().into_iter().map(|applied| {
+            let is_product = |operand: &Expr| !operand.as_value().is_some_and(is_field);
+            made += applied.len();
+            made + applied.iter().filter(|(_, operand, _)| is_product(operand)).count()
+        });
+        most.max().unwrap_or(0)
     }
 
     /// How many operators stand one behind the other before a value is known.

@@ -199,16 +199,16 @@ impl<B: Backend> System<B> for Advection<B> {
         Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
     }
 
-    fn output(&mut self, u: &[B::Field], _: Variable) -> Result<Vec<B::Real>> {
+    fn output(&mut self, u: &[B::Field], _: &mut [B::Field], _: Variable) -> Result<Vec<B::Real>> {
         Ok(self.backend.values(&u[0])?.into_owned())
     }
 
-    fn picture(&mut self, u: &[B::Field]) -> Result<(&'static str, Vec<f64>)> {
+    fn picture(&mut self, u: &[B::Field], _: &mut [B::Field]) -> Result<(&'static str, Vec<f64>)> {
         let values = self.backend.values(&u[0])?;
         Ok(("scalar", values.iter().map(|phi| phi.f64()).collect()))
     }
 
-    fn sample(&mut self, u: &[B::Field], _: bool) -> Result<Sample> {
+    fn sample(&mut self, u: &[B::Field], _: &mut [B::Field], _: bool) -> Result<Sample> {
         let values = agree(self.backend.comm(), self.backend.values(&u[0]))?;
         Ok(Sample::Scalar(values.iter().map(|phi| phi.f64()).collect()))
     }

@@ -17,6 +17,8 @@ pub(super) struct Lines<'a> {
     pub(super) s: &'a SweepBuilder,
     /// j.
     pub(super) axis: Axis,
+    /// Those with more than one point: nothing varies along the others.
+    pub(super) axes: &'a [Axis],
     /// Where the rate of the first conserved variable is among the fields that are written.
     pub(super) rates: usize,
     /// Where everything comes from.
@@ -108,9 +110,10 @@ impl Lines<'_> {
         }
     }
 
-    /// ∂uᵢ/∂xⱼ for any i, j, where a field has it.
+    /// ∂uᵢ/∂xⱼ for any i, j, where a field has it and it is not zero.
     fn stored(&self, i: usize, j: usize) -> Option<Value> {
         match &self.origin {
+            _ if self.axes.iter().all(|axis| axis.index() != j) => None,
             Origin::Fields { gradients: true } => Some(self.s.read(read::GRADIENT + 3 * i + j)),
             Origin::Formed(formed) if matches!(formed.gradients, Gradients::Stored) => {
                 Some(self.s.previous(fused::GRADIENT + 3 * i + j))

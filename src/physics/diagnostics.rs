@@ -2,14 +2,15 @@
 
 use super::collective::{Broken, lowest, norms};
 use super::formulas::pressure;
-use super::navier_stokes::{NavierStokes, Part, exactly};
-use super::slots::conserved;
+use super::navier_stokes::NavierStokes;
+use super::part::Part;
+use super::slots::{conserved, exactly};
 use super::system::{Moment, Stage, System, add_scaled};
 use crate::backend::{Backend, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::agree;
 use crate::config::Variable;
-use crate::engine::Number;
+use crate::engine::{Formula, Number};
 use crate::error::{Error, Result};
 use crate::io::FLOW_COLUMNS;
 use crate::real::Real;
@@ -43,8 +44,7 @@ impl<B: Backend> System<B> for NavierStokes<B> {
     }
 
     fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) {
-        let only = Stage { first: true, last: true };
-        self.stage(u, rate, Weights::add(0.0, 1.0), only);
+        self.add_terms(Part::All, u, rate, Weights::add(0.0, 1.0));
     }
 
     fn advance(
@@ -54,8 +54,8 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         weights: Weights,
         stage: Stage,
     ) {
-        self.stage(u, rate, weights, stage);
-        if self.schedule.is_none() {
+        if !self.run_stage(u, rate, weights, stage) {
+            self.add_terms(Part::All, u, rate, weights);
             add_scaled(&*self.backend, &self.formulas.add_scaled, u, weights.advance, rate);
         }
     }
@@ -95,9 +95,7 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         {
             *rate = self.energy_rate(part, u, scratch)?;
         }
-        self.update_primitives(u);
-        self.update_gradients();
-        let averages = self.averages(u)?;
+        let averages = self.averages(u, scratch)?;
         let [max_mach, min_density, min_temperature] = self.extrema(u)?;
         let [kinetic, enstrophy, total, solenoidal, dilatational, p_div, conserved @ ..] = averages;
         let mut row = vec![kinetic, enstrophy, total, solenoidal, dilatational, p_div];
@@ -128,45 +126,50 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
     }
 
-    fn output(&mut self, u: &[B::Field], variable: Variable) -> Result<Vec<B::Real>> {
-        self.update_primitives(u);
-        self.update_gradients();
-        match variable {
-            Variable::Velocity => {}
-            Variable::Density => self.make_whole(0, u),
-            Variable::Pressure => self.make_whole(1, u),
-            Variable::Temperature => self.make_whole(2, u),
-            Variable::Vorticity => self.make_vorticity(),
-            Variable::Dilatation | Variable::QCriterion => self.make_invariants(),
-            Variable::Scalar => unreachable!("refused by the configuration"),
+    fn output(
+        &mut self,
+        u: &[B::Field],
+        scratch: &mut [B::Field],
+        variable: Variable,
+    ) -> Result<Vec<B::Real>> {
+        let (backend, len) = (self.backend.clone(), self.block.len());
+        let components = self.components(u, scratch, variable);
+        if let [only] = components[..] {
+            return Ok(backend.values(only)?.into_owned());
         }
-        let values = |slot: usize| self.backend.values(&self.primitives[slot]);
-        Ok(match variable {
-            Variable::Velocity | Variable::Vorticity => {
-                let [x, y, z] = [values(0)?, values(1)?, values(2)?];
-                (0..self.block.len()).flat_map(|at| [x[at], y[at], z[at]]).collect()
-            }
-            Variable::QCriterion => values(1)?.into_owned(),
-            Variable::Dilatation => values(2)?.into_owned(),
-            _ => values(0)?.into_owned(),
-        })
+        let values = components.iter().map(|field| backend.values(field));
+        let values = values.collect::<Result<Vec<_>>>()?;
+        Ok((0..len).flat_map(|at| values.iter().map(move |values| values[at])).collect())
     }
 
-    fn picture(&mut self, u: &[B::Field]) -> Result<(&'static str, Vec<f64>)> {
-        self.update_primitives(u);
-        self.update_gradients();
-        self.make_invariants();
-        let magnitude = self.backend.values(&self.primitives[0])?;
+    fn picture(
+        &mut self,
+        u: &[B::Field],
+        scratch: &mut [B::Field],
+    ) -> Result<(&'static str, Vec<f64>)> {
+        let backend = self.backend.clone();
+        let [magnitude, ..] = self.invariants(u, scratch);
+        let magnitude = backend.values(magnitude)?;
         Ok(("vorticity magnitude", magnitude.iter().map(|x| x.f64()).collect()))
     }
 
-    fn sample(&mut self, u: &[B::Field], gradients: bool) -> Result<Sample> {
-        self.update_primitives(u);
-        if gradients {
-            self.update_gradients();
-        }
-        let comm = self.backend.comm();
-        let mut flow = agree(comm, self.fields_of_sample(u, gradients))?;
+    fn sample(
+        &mut self,
+        u: &[B::Field],
+        scratch: &mut [B::Field],
+        gradients: bool,
+    ) -> Result<Sample> {
+        let backend = self.backend.clone();
+        let flow = self.quantities_of_sample(u, scratch);
+        // All ranks take part in this, whatever one of them could not copy.
+        let gradient = gradients.then(|| {
+            let fields = self.gradients.of(&backend, u, scratch);
+            let fields = fields.iter().map(|field| on_host(&*backend, field, 0.0));
+            Ok(Box::new(exactly(fields.collect::<Result<Vec<_>>>()?.into_iter())))
+        });
+        let comm = backend.comm();
+        let flow = flow.and_then(|flow| Ok(Flow { gradient: gradient.transpose()?, ..flow }));
+        let mut flow = agree(comm, flow)?;
         let mut viscosity = [flow.viscosity];
         comm.sum(&mut viscosity);
         flow.viscosity = viscosity[0] * self.grid.per_point() / self.gas.reynolds;
@@ -174,51 +177,95 @@ impl<B: Backend> System<B> for NavierStokes<B> {
     }
 }
 
-/// Quantities to look at take the place of the primitive variables, which every right-hand side makes anew.
-impl<B: Backend> NavierStokes<B> {
-    /// ρ, p or T.
-    fn make_whole(&mut self, which: usize, u: &[B::Field]) {
-        let (to, rest) = self.primitives.split_at_mut(1);
-        let from = [&u[conserved::MASS], &rest[2], &rest[3]][which];
-        let formula = &self.formulas.wholes[which];
-        self.backend.map(formula, [from], exactly(to.iter_mut()), []);
-    }
+/// The values of a field on the host, with what they are relative to.
+fn on_host<B: Backend>(backend: &B, field: &B::Field, at_rest: f64) -> Result<Vec<f64>> {
+    Ok(backend.values(field)?.iter().map(|value| value.f64() + at_rest).collect())
+}
 
-    /// ω.
-    fn make_vorticity(&mut self) {
-        let (from, to) = (&self.gradients, &mut self.primitives);
-        let to = exactly(to.iter_mut().take(3));
-        self.backend.map(&self.formulas.vorticity, exactly(from.iter()), to, []);
+/// What `formula` makes of the velocity gradients, in the place of ∂u/∂xⱼ.
+fn of_gradients<'a, B: Backend, F: Formula<6, 3>>(
+    backend: &B,
+    formula: &B::Prepared<F>,
+    gradients: [&'a mut B::Field; 9],
+) -> [&'a B::Field; 3] {
+    let [x, y, z, rest @ ..] = gradients;
+    backend.map(formula, rest.map(|field| &*field), [&mut *x, &mut *y, &mut *z], []);
+    [x, y, z]
+}
+
+impl<B: Backend> NavierStokes<B> {
+    /// (u, v, w, p', T'), which take the place of `scratch`.
+    fn primitives<'a>(&self, u: &[B::Field], scratch: &'a mut [B::Field]) -> [&'a mut B::Field; 5] {
+        let [x, y, z, p, t] = exactly(scratch.iter_mut());
+        let to = [&mut *x, &mut *y, &mut *z, &mut *p, &mut *t];
+        self.backend.map(&self.formulas.primitives, exactly(u.iter()), to, []);
+        [x, y, z, p, t]
     }
 
     /// |ω|, Q, div u.
-    fn make_invariants(&mut self) {
-        let (from, to) = (&self.gradients, &mut self.primitives);
-        let to = exactly(to.iter_mut().take(3));
-        self.backend.map(&self.formulas.invariants, exactly(from.iter()), to, []);
+    fn invariants<'a>(
+        &'a mut self,
+        u: &[B::Field],
+        scratch: &'a mut [B::Field],
+    ) -> [&'a B::Field; 3] {
+        let gradients = self.gradients.of(&self.backend, u, scratch);
+        of_gradients(&*self.backend, &self.formulas.invariants, gradients)
     }
 
-    /// What is at the points of this rank's block, and Σ μ there in the place of the viscosity.
-    fn fields_of_sample(&self, u: &[B::Field], gradients: bool) -> Result<Flow> {
-        let host = |field: &B::Field, at_rest: f64| {
-            let values = self.backend.values(field)?;
-            Ok::<_, Error>(values.iter().map(|value| value.f64() + at_rest).collect::<Vec<f64>>())
+    /// ω.
+    fn vorticity<'a>(
+        &'a mut self,
+        u: &[B::Field],
+        scratch: &'a mut [B::Field],
+    ) -> [&'a B::Field; 3] {
+        let gradients = self.gradients.of(&self.backend, u, scratch);
+        of_gradients(&*self.backend, &self.formulas.vorticity, gradients)
+    }
+
+    /// The components of what is to be written.
+    fn components<'a>(
+        &'a mut self,
+        u: &[B::Field],
+        scratch: &'a mut [B::Field],
+        variable: Variable,
+    ) -> Vec<&'a B::Field> {
+        let whole = |which: usize, from: &B::Field, to: &'a mut B::Field| {
+            self.backend.map(&self.formulas.wholes[which], [from], [&mut *to], []);
+            vec![&*to]
         };
-        let [u_x, u_y, u_z, p, t] = exactly(self.primitives.iter().take(5));
-        let gradient = |_| {
-            let fields = self.gradients.iter().map(|field| host(field, 0.0));
-            Ok(Box::new(exactly(fields.collect::<Result<Vec<_>>>()?.into_iter())))
-        };
+        match variable {
+            Variable::Velocity => {
+                let [x, y, z, ..] = self.primitives(u, scratch);
+                vec![x, y, z]
+            }
+            Variable::Density => whole(0, &u[conserved::MASS], &mut scratch[0]),
+            Variable::Pressure => {
+                let [to, _, _, p, _] = self.primitives(u, scratch);
+                whole(1, p, to)
+            }
+            Variable::Temperature => {
+                let [to, _, _, _, t] = self.primitives(u, scratch);
+                whole(2, t, to)
+            }
+            Variable::Vorticity => self.vorticity(u, scratch).to_vec(),
+            Variable::QCriterion => vec![self.invariants(u, scratch)[1]],
+            Variable::Dilatation => vec![self.invariants(u, scratch)[2]],
+            Variable::Scalar => unreachable!("refused by the configuration"),
+        }
+    }
+
+    /// What is at the points of this rank's block but for gradients, and Σ μ there in the place of the viscosity.
+    fn quantities_of_sample(&self, u: &[B::Field], scratch: &mut [B::Field]) -> Result<Flow> {
+        let host = |field: &B::Field, at_rest: f64| on_host(&*self.backend, field, at_rest);
+        let [x, y, z, p, t] = self.primitives(u, scratch);
+        let temperature = host(t, self.reference.temperature)?;
         Ok(Flow {
             density: host(&u[conserved::MASS], self.reference.density)?,
-            velocity: [host(u_x, 0.0)?, host(u_y, 0.0)?, host(u_z, 0.0)?],
+            velocity: [host(x, 0.0)?, host(y, 0.0)?, host(z, 0.0)?],
             pressure: host(p, self.reference.pressure)?,
-            temperature: host(t, self.reference.temperature)?,
-            gradient: gradients.then_some(()).map(gradient).transpose()?,
-            viscosity: match self.primitives.get(5) {
-                Some(mu) => host(mu, 0.0)?.iter().sum(),
-                None => self.block.len() as f64,
-            },
+            viscosity: temperature.iter().map(|&t| self.gas.mu(t)).sum(),
+            temperature,
+            gradient: None,
         })
     }
 
@@ -237,27 +284,23 @@ impl<B: Backend> NavierStokes<B> {
         scratch: &mut [B::Field],
     ) -> Result<f64> {
         self.rhs_part(part, u, scratch);
-        let velocity = self.primitives.iter().take(3);
-        let fields = exactly(velocity.chain(scratch.iter().take(4)));
+        let fields = exactly(u.iter().take(4).chain(scratch.iter().take(4)));
         let [sum] = self.backend.sum(&self.formulas.energy_rate, fields, [])?;
         Ok(sum * self.grid.per_point())
     }
 
     /// Volume averages: see [`super::formulas::Averages`].
-    fn averages(&self, u: &[B::Field]) -> Result<[f64; 11]> {
-        let velocity_and_pressure = self.primitives.iter().take(4);
-        // μ where it varies, and any field (unused) where it does not.
-        let mu = self.primitives.get(5).unwrap_or(&u[conserved::MASS]);
-        let fields = u.iter().chain(velocity_and_pressure).chain([mu]).chain(&self.gradients);
-        let sums = self.backend.sum(&self.formulas.averages, exactly(fields), [])?;
+    fn averages(&mut self, u: &[B::Field], scratch: &mut [B::Field]) -> Result<[f64; 11]> {
+        let gradients = self.gradients.of(&self.backend, u, scratch).map(|field| &*field);
+        let fields = exactly(u.iter().chain(gradients));
+        let sums = self.backend.sum(&self.formulas.averages, fields, [])?;
         Ok(sums.map(|sum| sum * self.grid.per_point()))
     }
 
     /// Largest local Mach number, smallest density and temperature.
     fn extrema(&self, u: &[B::Field]) -> Result<[f64; 3]> {
-        let fields = exactly(u.iter().take(1).chain(self.primitives.iter().take(5)));
         let [mach_squared, density, temperature] =
-            self.backend.max(&self.formulas.extrema, fields, [])?;
+            self.backend.max(&self.formulas.extrema, exactly(u.iter()), [])?;
         Ok([mach_squared.sqrt(), -density, -temperature])
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Primitives {
 impl Formula<5, 5> for Primitives {
     #[inline(always)]
     fn at<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5], _: [N; 5], _: [N; 0]) -> [N; 5] {
-        let volume = N::of(1.0) / whole(rho, self.reference.density);
+        let [volume] = Volume { reference: self.reference }.at([rho], [rho], []);
         let (u, v, w) = (m0 * volume, m1 * volume, m2 * volume);
         let p = N::of(self.gas.gamma - 1.0) * (e - N::of(0.5) * (u * m0 + v * m1 + w * m2));
         // T = γ Ma² p/ρ, and the same at rest: T' = (γ Ma² p' − T₀ ρ') / ρ.
@@ -109,36 +109,40 @@ impl Formula<4, 1> for KineticEnergy {
     }
 }
 
-/// u·d(ρu)/dt − ½ u·u dρ/dt from (u, v, w) and the rates of ρ, ρu, ρv, ρw.
+/// u·d(ρu)/dt − ½ u·u dρ/dt from (ρ', ρu, ρv, ρw) and their rates.
 #[derive(Clone, Copy)]
-pub(super) struct EnergyRate;
+pub(super) struct EnergyRate {
+    pub(super) reference: Reference,
+}
 
-impl Formula<7, 1> for EnergyRate {
+impl Formula<8, 1> for EnergyRate {
     #[inline(always)]
-    fn at<N: Number>(&self, fields: [N; 7], _: [N; 1], _: [N; 0]) -> [N; 1] {
-        let [u, v, w, rho, m0, m1, m2] = fields;
-        [u * m0 + v * m1 + w * m2 - N::of(0.5) * (u * u + v * v + w * w) * rho]
+    fn at<N: Number>(&self, fields: [N; 8], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        let [rho, m0, m1, m2, d_rho, d_m0, d_m1, d_m2] = fields;
+        let [volume] = Volume { reference: self.reference }.at([rho], [rho], []);
+        let (u, v, w) = (m0 * volume, m1 * volume, m2 * volume);
+        [u * d_m0 + v * d_m1 + w * d_m2 - N::of(0.5) * (u * u + v * v + w * w) * d_rho]
     }
 }
 
-/// ½ρu·u, ½ρω·ω, τ:∇u, μω·ω/Re, 4/3 μ(div u)²/Re, p div u, ρ, ρu, ρv, ρw, ρE from U, (u, v, w, p'), μ and ∂uᵢ/∂xⱼ.
+/// ½ρu·u, ½ρω·ω, τ:∇u, μω·ω/Re, 4/3 μ(div u)²/Re, p div u, ρ, ρu, ρv, ρw, ρE from U and ∂uᵢ/∂xⱼ.
 #[derive(Clone, Copy)]
 pub(super) struct Averages {
     pub(super) gas: Gas,
     pub(super) reference: Reference,
-    /// False where μ = 1 and the field given for it is another one.
-    pub(super) variable_mu: bool,
 }
 
-impl Formula<19, 11> for Averages {
+impl Formula<14, 11> for Averages {
     #[inline(always)]
-    fn at<N: Number>(&self, fields: [N; 19], _: [N; 11], _: [N; 0]) -> [N; 11] {
-        let [rho, m0, m1, m2, e, u, v, w, p, mu, g @ ..] = fields;
-        let [rho_0, .., e_0] = self.reference.conserved(self.gas.gamma);
+    fn at<N: Number>(&self, fields: [N; 14], _: [N; 11], _: [N; 0]) -> [N; 11] {
+        let [rho, m0, m1, m2, e, g @ ..] = fields;
+        let Self { gas, reference } = *self;
+        let state = [rho, m0, m1, m2, e];
+        let [u, v, w, p, t] = Primitives { gas, reference }.at(state, state, []);
+        let [rho_0, .., e_0] = reference.conserved(gas.gamma);
         let (rho, e) = (whole(rho, rho_0), whole(e, e_0));
-        let p = whole(p, self.reference.pressure);
-        let per_re = N::of(1.0 / self.gas.reynolds);
-        let viscosity = if self.variable_mu { mu * per_re } else { per_re };
+        let p = whole(p, reference.pressure);
+        let viscosity = gas.mu(whole(t, reference.temperature)) * N::of(1.0 / gas.reynolds);
         let omega = curl(&g);
         let omega_squared = omega[0] * omega[0] + omega[1] * omega[1] + omega[2] * omega[2];
         let div = dilatation(&g);
@@ -164,20 +168,22 @@ impl Formula<19, 11> for Averages {
     }
 }
 
-/// (square of the local Mach number, −ρ, −T) from (ρ', u, v, w, p', T'), to be maximised.
+/// (square of the local Mach number, −ρ, −T) from U, to be maximised.
 #[derive(Clone, Copy)]
 pub(super) struct Extrema {
     pub(super) gas: Gas,
     pub(super) reference: Reference,
 }
 
-impl Formula<6, 3> for Extrema {
+impl Formula<5, 3> for Extrema {
     #[inline(always)]
-    fn at<N: Number>(&self, [rho, u, v, w, p, t]: [N; 6], _: [N; 3], _: [N; 0]) -> [N; 3] {
-        let rho = whole(rho, self.reference.density);
-        let p = whole(p, self.reference.pressure);
-        let mach_squared = (u * u + v * v + w * w) * rho / (N::of(self.gas.gamma) * p);
-        [mach_squared, -rho, -whole(t, self.reference.temperature)]
+    fn at<N: Number>(&self, state: [N; 5], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        let Self { gas, reference } = *self;
+        let [u, v, w, p, t] = Primitives { gas, reference }.at(state, state, []);
+        let rho = whole(state[0], reference.density);
+        let p = whole(p, reference.pressure);
+        let mach_squared = (u * u + v * v + w * w) * rho / (N::of(gas.gamma) * p);
+        [mach_squared, -rho, -whole(t, reference.temperature)]
     }
 }
 
@@ -192,24 +198,25 @@ impl Formula<1, 1> for Whole {
     }
 }
 
-/// ω = curl u from ∂uᵢ/∂xⱼ.
+/// ω = curl u from ∂uᵢ/∂xⱼ, in the place of ∂u/∂xⱼ.
 #[derive(Clone, Copy)]
 pub(super) struct Vorticity;
 
-impl Formula<9, 3> for Vorticity {
+impl Formula<6, 3> for Vorticity {
     #[inline(always)]
-    fn at<N: Number>(&self, gradients: [N; 9], _: [N; 3], _: [N; 0]) -> [N; 3] {
-        curl(&gradients)
+    fn at<N: Number>(&self, of_v_and_w: [N; 6], of_u: [N; 3], _: [N; 0]) -> [N; 3] {
+        curl(&gradient(of_u, of_v_and_w))
     }
 }
 
-/// |ω|, Q and div u from ∂uᵢ/∂xⱼ, with Q = −½ ∂ᵢuⱼ ∂ⱼuᵢ (Hunt, Wray and Moin 1988, for any div u the part without it).
+/// |ω|, Q and div u from ∂uᵢ/∂xⱼ, in the place of ∂u/∂xⱼ, with Q = −½ ∂ᵢuⱼ ∂ⱼuᵢ (Hunt, Wray and Moin 1988, for any div u the part without it).
 #[derive(Clone, Copy)]
 pub(super) struct Invariants;
 
-impl Formula<9, 3> for Invariants {
+impl Formula<6, 3> for Invariants {
     #[inline(always)]
-    fn at<N: Number>(&self, g: [N; 9], _: [N; 3], _: [N; 0]) -> [N; 3] {
+    fn at<N: Number>(&self, of_v_and_w: [N; 6], of_u: [N; 3], _: [N; 0]) -> [N; 3] {
+        let g = gradient(of_u, of_v_and_w);
         let [x, y, z] = curl(&g);
         let diagonal = g[0] * g[0] + g[4] * g[4] + g[8] * g[8];
         let cross = g[1] * g[3] + g[2] * g[6] + g[5] * g[7];
@@ -227,6 +234,12 @@ fn whole<N: Number>(deviation: N, reference: f64) -> N {
 #[inline(always)]
 pub(super) fn pressure<N: Number>(gas: &Gas, [rho, m0, m1, m2, e]: [N; 5]) -> N {
     N::of(gas.gamma - 1.0) * (e - N::of(0.5) * (m0 * m0 + m1 * m1 + m2 * m2) / rho)
+}
+
+/// ∂uᵢ/∂xⱼ at 3 i + j.
+#[inline(always)]
+fn gradient<N: Number>(of_u: [N; 3], of_v_and_w: [N; 6]) -> [N; 9] {
+    std::array::from_fn(|at| if at < 3 { of_u[at] } else { of_v_and_w[at - 3] })
 }
 
 #[inline(always)]

@@ -12,31 +12,20 @@
 //! | sweep along c | w_a, w_b, u_a + v_b | the state advanced, and its u_c, v_c, w_c for the next stage |
 //!
 //! With 2N storage that is 74 words a point and stage, and 15 fields. Before the first stage of a step u_c, v_c, w_c are computed
-//! by a pass of their own (7 words).
+//! by a pass of their own (7 words). One kind of terms alone goes through the same sweeps without the others.
 //!
 //! Where lines are blocks of longer ones, a derivative of what a derivative was made of takes another round of messages. There
 //! passes along all axes store all nine gradients first, and no operator of a sweep depends on another: two rounds a stage.
 
-use super::convection::{Formed, Gradients, Lines, Origin, convection, pressure_gradient};
+use super::convection::{Formed, Gradients, Lines, Origin};
 use super::formulas::{Primitives, ViscosityLaw, Volume};
+use super::part::{Part, terms};
 use super::reference::Reference;
 use super::slots::{conserved, fused, read};
-use super::viscosity::viscosity;
 use super::{Gas, Viscosity};
 use crate::config::SchemeConfig;
 use crate::engine::{Sweep, SweepBuilder, Value};
 use crate::grid::Axis;
-
-/// What the last sweep does when the rates are complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// Nothing.
-    Rates,
-    /// It advances the state.
-    Advance,
-    /// It advances the state and computes the new velocity's gradient along its axis.
-    AdvanceAndGradients,
-}
 
 /// The equations that are swept, along which axes.
 pub(super) struct Fused<'a> {
@@ -46,16 +35,23 @@ pub(super) struct Fused<'a> {
     pub(super) reference: Reference,
     /// Whether all velocity gradients are stored before the sweeps.
     pub(super) stored: bool,
+    /// The terms that are added up.
+    pub(super) part: Part,
+    /// Whether the last sweep advances the state, which then is among the fields that are written: else it is what is read.
+    pub(super) advances: bool,
 }
 
 impl Fused<'_> {
-    /// All terms along axis number `at`. The last one ends as `ending` says.
-    pub(super) fn sweep(&self, at: usize, ending: Ending) -> Sweep {
+    /// All terms along axis number `at`. The last sweep that advances the state leaves the gradient of the new velocity along its
+    /// axis where it is `chained` to a stage that follows.
+    pub(super) fn sweep(&self, at: usize, chained: bool) -> Sweep {
         let s = SweepBuilder::new();
-        let axis = self.axes[at];
         let last = at + 1 == self.axes.len();
-        let viscous = !self.gas.is_inviscid();
-        let state = std::array::from_fn(|k| s.previous(fused::STATE + k));
+        let viscous = self.is_viscous();
+        if self.part == Part::Viscous && !viscous {
+            return s.build();
+        }
+        let state = std::array::from_fn(|k| self.state(&s, k));
         let gradients = match (viscous, self.stored) {
             (true, true) => Gradients::Stored,
             (true, false) => self.found(&s, at),
@@ -64,24 +60,24 @@ impl Fused<'_> {
         let formed = Formed { quantities: self.quantities(&s, state), gradients };
         let q = Lines {
             s: &s,
-            axis,
+            axis: self.axes[at],
+            axes: &self.axes,
             rates: fused::RATE,
             origin: Origin::Formed(Box::new(formed)),
             reference: self.reference,
         };
-        convection(&q, self.scheme.convection, Some(self.scheme.energy), self.gas);
-        pressure_gradient(&q, self.scheme.convection);
-        if viscous {
-            viscosity(&q, self.scheme.viscous, self.gas, true);
-            if !last && !self.stored {
-                self.leave(&q, at);
-            }
+        terms(&q, self.part, self.scheme, self.gas);
+        if viscous && !last && !self.stored {
+            self.leave(&q, at);
         }
-        if last && ending != Ending::Rates {
-            let advanced = |k| s.advanced(state[k], fused::RATE + k);
-            (0..conserved::COUNT).for_each(|k| s.store(fused::STATE + k, advanced(k)));
-            if viscous && ending == Ending::AdvanceAndGradients {
-                self.gradients(&s, at, advanced);
+        if last && self.advances {
+            let advanced: [Value; conserved::COUNT] =
+                std::array::from_fn(|k| s.advanced(state[k], fused::RATE + k));
+            for (k, value) in advanced.into_iter().enumerate() {
+                s.store(fused::state(self.stored) + k, value);
+            }
+            if viscous && chained {
+                self.gradients(&s, at, |k| advanced[k]);
             }
         }
         s.build()
@@ -91,17 +87,26 @@ impl Fused<'_> {
     /// stage before did the same.
     pub(super) fn passes(&self) -> Vec<(Axis, Sweep)> {
         let needed = |at: &usize| match self.axes.len() {
-            _ if self.gas.is_inviscid() => false,
+            _ if !self.is_viscous() => false,
             _ if self.stored => true,
             1 => false,
             _ => *at > 0,
         };
         let pass = |at: usize| {
             let s = SweepBuilder::new();
-            self.gradients(&s, at, |k| s.previous(fused::STATE + k));
+            self.gradients(&s, at, |k| self.state(&s, k));
             (self.axes[at], s.build())
         };
         (0..self.axes.len()).rev().filter(needed).map(pass).collect()
+    }
+
+    fn is_viscous(&self) -> bool {
+        self.part.is_viscous(self.gas)
+    }
+
+    /// Conserved variable `k` before the sweep.
+    fn state(&self, s: &SweepBuilder, k: usize) -> Value {
+        if self.advances { s.previous(fused::state(self.stored) + k) } else { s.read(k) }
     }
 
     /// Everything that the terms are made of, from `state`.
@@ -120,7 +125,7 @@ impl Fused<'_> {
         }
         quantities[read::P] = Some(p);
         quantities[read::T] = Some(t);
-        if gas.viscosity != Viscosity::Constant {
+        if gas.viscosity != Viscosity::Constant && self.is_viscous() {
             let [mu, dmu_dt] = s.map(ViscosityLaw { gas, reference }, [t]);
             quantities[read::MU] = Some(mu);
             quantities[read::DMU_DT] = Some(dmu_dt);
@@ -187,11 +192,7 @@ impl Fused<'_> {
     /// The velocity of `state` differentiated along axis `at`, as sweeps need it: where not all is stored, along the last axis or
     /// that between.
     fn gradients(&self, s: &SweepBuilder, at: usize, state: impl Fn(usize) -> Value) {
-        let [volume] = s.map(Volume { reference: self.reference }, [state(conserved::MASS)]);
-        let slope = |axis: Axis| {
-            let velocity = s.define(volume * state(conserved::MOMENTUM + axis.index()));
-            s.d1(velocity)
-        };
+        let slope = |i: Axis| slope(s, self.reference, &state, i);
         if self.stored {
             for i in Axis::ALL {
                 s.store(fused::GRADIENT + 3 * i.index() + self.axes[at].index(), slope(i));
@@ -215,4 +216,16 @@ impl Fused<'_> {
             _ => {}
         }
     }
+}
+
+/// The derivative along the lines of the velocity along axis `i`, from the conserved variables.
+pub(super) fn slope(
+    s: &SweepBuilder,
+    reference: Reference,
+    state: impl Fn(usize) -> Value,
+    i: Axis,
+) -> Value {
+    let [volume] = s.map(Volume { reference }, [state(conserved::MASS)]);
+    let velocity = s.define(volume * state(conserved::MOMENTUM + i.index()));
+    s.d1(velocity)
 }

@@ -1,10 +1,10 @@
 //! The fused sweeps of a right-hand side, ready to run.
 
 use super::discretisation::Discretisation;
-use super::fused::{Ending, Fused};
-use super::navier_stokes::exactly;
+use super::fused::Fused;
+use super::part::Part;
 use super::reference::Reference;
-use super::slots;
+use super::slots::{conserved, exactly, fused};
 use super::system::Stage;
 use crate::backend::{Backend, Weights};
 use crate::config::Config;
@@ -15,7 +15,17 @@ use crate::scheme::Form;
 
 /// Programs in the order in which they run.
 pub(super) struct Schedule<B: Backend> {
-    /// For velocity gradients, those along the last axis first.
+    /// For velocity gradients.
+    passes: Vec<B::Program>,
+    /// For every [`Part`], one sweep an active axis.
+    sweeps: [Vec<B::Program>; 4],
+    /// Where the integrator has 2N storage.
+    pub(super) stages: Option<Stages<B>>,
+}
+
+/// The same for stages that advance the state.
+pub(super) struct Stages<B: Backend> {
+    /// Those along the last axis first.
     passes: Vec<B::Program>,
     /// All sweeps but the last.
     inner: Vec<B::Program>,
@@ -25,33 +35,53 @@ pub(super) struct Schedule<B: Backend> {
     link: Option<B::Program>,
 }
 
-/// The equations of `config` swept along `axes`; `whole`: whether lines along an axis are.
-fn fused<'a>(
-    config: &'a Config,
-    axes: &[Axis],
-    whole: impl Fn(Axis) -> bool,
-    reference: Reference,
-) -> Fused<'a> {
-    let stored = !axes.iter().all(|&axis| whole(axis));
-    Fused { axes: axes.to_vec(), scheme: &config.scheme, gas: &config.gas, reference, stored }
+/// Whether all velocity gradients are stored before the sweeps along `axes`; `whole`: whether lines along an axis are.
+pub(super) fn is_stored(axes: &[Axis], whole: impl Fn(Axis) -> bool) -> bool {
+    !axes.iter().all(|&axis| whole(axis))
 }
 
-/// The sweeps along `axes` of a stage in 2N storage that is not the first of its step, in the order in which they run, those
-/// of one list together. `whole`: whether lines along an axis are.
+/// The passes and the sweeps along `axes` that leave the state alone, in the order in which they run, those of one list together.
 pub(super) fn sweeps(
     config: &Config,
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
 ) -> Vec<Vec<(Axis, Sweep)>> {
-    let fused = fused(config, axes, whole, Reference::of::<f64>(&config.gas));
+    let fused = of(config, axes, whole, Part::All, false);
+    vec![fused.passes(), (0..axes.len()).map(|at| (axes[at], fused.sweep(at, false))).collect()]
+}
+
+/// The same of a stage in 2N storage that is not the first of its step.
+pub(super) fn sweeps_of_stage(
+    config: &Config,
+    axes: &[Axis],
+    whole: impl Fn(Axis) -> bool,
+) -> Vec<Vec<(Axis, Sweep)>> {
+    let fused = of(config, axes, whole, Part::All, true);
     let mut passes = fused.passes();
-    let mut ending = Ending::Advance;
-    if !fused.stored {
+    let chained = !fused.stored;
+    if chained {
         passes = passes.split_off(passes.len().min(1));
-        ending = Ending::AdvanceAndGradients;
     }
-    let sweep = |at: usize| (axes[at], fused.sweep(at, ending));
-    vec![passes, (0..axes.len()).map(sweep).collect()]
+    vec![passes, (0..axes.len()).map(|at| (axes[at], fused.sweep(at, chained))).collect()]
+}
+
+/// The terms `part` of the equations of `config`, for those who count and do not compute.
+fn of<'a>(
+    config: &'a Config,
+    axes: &[Axis],
+    whole: impl Fn(Axis) -> bool,
+    part: Part,
+    advances: bool,
+) -> Fused<'a> {
+    Fused {
+        axes: axes.to_vec(),
+        scheme: &config.scheme,
+        gas: &config.gas,
+        reference: Reference::of::<f64>(&config.gas),
+        stored: is_stored(axes, whole),
+        part,
+        advances,
+    }
 }
 
 impl<B: Backend> Schedule<B> {
@@ -65,25 +95,60 @@ impl<B: Backend> Schedule<B> {
         let axes: Vec<Axis> = grid.active_axes().collect();
         let block = backend.block(grid.points).points;
         let whole = |axis: Axis| block[axis.index()] == grid.points[axis.index()];
-        let fused = fused(config, &axes, whole, reference);
+        let fused =
+            |part, advances| Fused { reference, ..of(config, &axes, whole, part, advances) };
         let program = |(axis, sweep)| discretisation.program(backend, axis, &sweep);
-        let last = axes.len() - 1;
-        let sweep = |at: usize, ending| program((axes[at], fused.sweep(at, ending)));
+        let sweeps = |part| -> Result<Vec<_>> {
+            let fused = fused(part, false);
+            (0..axes.len()).map(|at| program((axes[at], fused.sweep(at, false)))).collect()
+        };
+        let [all, convection, pressure, viscous] = Part::ALL.map(sweeps);
+        let passes =
+            |fused: &Fused| fused.passes().into_iter().map(program).collect::<Result<Vec<_>>>();
+        let stages = || {
+            let fused = fused(Part::All, true);
+            let last = axes.len() - 1;
+            let sweep = |at: usize, chained| program((axes[at], fused.sweep(at, chained)));
+            let passes = passes(&fused)?;
+            let chained = !fused.stored
+                && !passes.is_empty()
+                && backend.applies_to_advanced(axes[last], grid.points);
+            Ok(Stages {
+                passes,
+                inner: (0..last).map(|at| sweep(at, false)).collect::<Result<_>>()?,
+                end: sweep(last, false)?,
+                link: chained.then(|| sweep(last, true)).transpose()?,
+            })
+        };
         let low_storage = matches!(config.time.integrator.form, Form::LowStorage { .. });
-        let passes = fused.passes();
-        let chained = low_storage
-            && !fused.stored
-            && !passes.is_empty()
-            && backend.applies_to_advanced(axes[last], grid.points);
         Ok(Self {
-            passes: passes.into_iter().map(program).collect::<Result<_>>()?,
-            inner: (0..last).map(|at| sweep(at, Ending::Rates)).collect::<Result<_>>()?,
-            end: sweep(last, if low_storage { Ending::Advance } else { Ending::Rates })?,
-            link: chained.then(|| sweep(last, Ending::AdvanceAndGradients)).transpose()?,
+            passes: passes(&fused(Part::All, false))?,
+            sweeps: [all?, convection?, pressure?, viscous?],
+            stages: low_storage.then(stages).transpose()?,
         })
     }
 
-    /// The rates, and the state advanced where the integrator has 2N storage.
+    /// `rate` = β × `rate` + scale × the terms `part` of dU/dt, in the fields that these terms have a part in.
+    pub(super) fn add_terms(
+        &self,
+        backend: &B,
+        part: Part,
+        u: &[B::Field],
+        fields: [&mut [B::Field]; 2],
+        weights: Weights,
+    ) {
+        let u: [&B::Field; conserved::COUNT] = exactly(u.iter());
+        on_stack(fields, |fields| {
+            if part.has(Part::Viscous) {
+                backend.run_all(self.passes.iter(), &u, fields, weights);
+            }
+            backend.run_all(self.sweeps[part as usize].iter(), &u, fields, weights);
+        });
+    }
+}
+
+impl<B: Backend> Stages<B> {
+    /// The rates, and the state advanced; `fields` are the rates, the gradients and the state.
     pub(super) fn run(
         &self,
         backend: &B,
@@ -91,12 +156,26 @@ impl<B: Backend> Schedule<B> {
         weights: Weights,
         stage: Stage,
     ) {
-        let mut fields: [&mut B::Field; slots::fused::COUNT] =
-            exactly(fields.into_iter().flat_map(|fields| fields.iter_mut()));
         let left = usize::from(self.link.is_some() && !stage.first);
-        let passes = &self.passes[left..];
-        backend.run_all(passes.iter(), &[], &mut fields, weights);
         let end = self.link.as_ref().filter(|_| !stage.last).unwrap_or(&self.end);
-        backend.run_all(self.inner.iter().chain([end]), &[], &mut fields, weights);
+        on_stack(fields, |fields| {
+            backend.run_all(self.passes[left..].iter(), &[], fields, weights);
+            backend.run_all(self.inner.iter().chain([end]), &[], fields, weights);
+        });
+    }
+}
+
+/// `run` with all of `fields` in one list, which takes no memory: a step allocates nothing.
+fn on_stack<F, const N: usize>(fields: [&mut [F]; N], run: impl FnOnce(&mut [&mut F])) {
+    const LEFT: usize = fused::state(false);
+    const STORED: usize = fused::state(true);
+    const STATE: usize = conserved::COUNT;
+    let count: usize = fields.iter().map(|fields| fields.len()).sum();
+    let all = fields.into_iter().flatten();
+    match count {
+        LEFT => run(&mut exactly::<_, LEFT>(all)),
+        STORED => run(&mut exactly::<_, STORED>(all)),
+        _ if count == LEFT + STATE => run(&mut exactly::<_, { LEFT + STATE }>(all)),
+        _ => run(&mut exactly::<_, { STORED + STATE }>(all)),
     }
 }

@@ -22,26 +22,32 @@ pub(super) mod read {
     pub(in crate::physics) const COUNT: usize = GRADIENT + 9;
 }
 
-/// Fields that fused sweeps read and write.
+/// Fields that fused sweeps write: rates and gradients, and behind them the state where they advance it.
 pub(super) mod fused {
-    /// The conserved variables.
-    pub(in crate::physics) const STATE: usize = 0;
-    /// What is added up of their rates.
-    pub(in crate::physics) const RATE: usize = 5;
+    /// What is added up of the rates of the conserved variables.
+    pub(in crate::physics) const RATE: usize = 0;
     /// ∂u/∂x where all gradients are stored; ∂uᵢ/∂xⱼ lies 3 i + j further. Else the five that follow.
-    pub(in crate::physics) const GRADIENT: usize = 10;
+    pub(in crate::physics) const GRADIENT: usize = 5;
     /// With the axes a, b, c in the order of the sweeps: ∂u_a/∂x_b, and after the first sweep ∂u_b/∂x_a.
-    pub(in crate::physics) const FIRST_AND_MIDDLE: usize = 10;
+    pub(in crate::physics) const FIRST_AND_MIDDLE: usize = 5;
     /// ∂u_a/∂x_c, and after the first sweep ∂u_c/∂x_a.
-    pub(in crate::physics) const FIRST_AND_LAST: usize = 11;
+    pub(in crate::physics) const FIRST_AND_LAST: usize = 6;
     /// ∂u_b/∂x_c, and after the second sweep ∂u_c/∂x_b.
-    pub(in crate::physics) const MIDDLE_AND_LAST: usize = 12;
+    pub(in crate::physics) const MIDDLE_AND_LAST: usize = 7;
     /// The divergence of the velocity without the part along a, and after the first sweep without that along b.
-    pub(in crate::physics) const OF_MIDDLE: usize = 13;
+    pub(in crate::physics) const OF_MIDDLE: usize = 8;
     /// ∂u_c/∂x_c, and after the first sweep the divergence without it.
-    pub(in crate::physics) const OF_LAST: usize = 14;
-    /// How many there are.
-    pub(in crate::physics) const COUNT: usize = GRADIENT + 9;
+    pub(in crate::physics) const OF_LAST: usize = 9;
+
+    /// How many fields gradients take.
+    pub(in crate::physics) const fn gradients(stored: bool) -> usize {
+        if stored { 9 } else { 5 }
+    }
+
+    /// The first conserved variable.
+    pub(in crate::physics) const fn state(stored: bool) -> usize {
+        GRADIENT + gradients(stored)
+    }
 }
 
 /// The conserved variables, in the order of the state.
@@ -57,4 +63,11 @@ pub(super) mod conserved {
         ["density", "momentum_x", "momentum_y", "momentum_z", "total_energy"];
     /// How many there are.
     pub(in crate::physics) const COUNT: usize = 5;
+}
+
+/// The items of an iterator of known length, or the first of a longer one.
+pub(super) fn exactly<I, const N: usize>(mut items: impl Iterator<Item = I>) -> [I; N] {
+    std::array::from_fn(|at| {
+        items.next().unwrap_or_else(|| unreachable!("{N} items expected, found {at}"))
+    })
 }

@@ -1,11 +1,12 @@
 //! What a step consists of, for those who count and do not compute.
 
 use super::discretisation::{filter_sweep, operators};
-use super::slots::conserved;
-use super::{advection, navier_stokes, schedule};
+use super::reference::Reference;
+use super::slots::{conserved, fused};
+use super::{advection, composed, gradients, schedule};
 use crate::config::{Config, RightHandSide};
 use crate::engine::{LineOperators, Sweep};
-use crate::grid::{Axis, Grid};
+use crate::grid::{Axis, Block, Grid};
 use crate::physics::Viscosity;
 use crate::real::Real;
 
@@ -40,8 +41,8 @@ pub(super) fn sweeps(
 ) -> Vec<Vec<(Axis, Sweep)>> {
     let Some(case) = config.case.scalar() else {
         return match how {
-            RightHandSide::Fused => schedule::sweeps(config, axes, whole),
-            RightHandSide::Composed => navier_stokes::sweeps(config, axes),
+            RightHandSide::Fused => schedule::sweeps_of_stage(config, axes, whole),
+            RightHandSide::Composed => composed::sweeps(config, axes),
         };
     };
     let fused = how == RightHandSide::Fused;
@@ -50,11 +51,59 @@ pub(super) fn sweeps(
     vec![axes.iter().map(sweep).collect()]
 }
 
-/// Fields, beside those of the equations themselves, that a right-hand side takes which runs operation by operation.
-pub fn composed_room(config: &Config) -> usize {
-    let of = |how| sweeps(config, how, &Axis::ALL, |_| false).into_iter().flatten();
-    let all = of(RightHandSide::Fused).chain(of(RightHandSide::Composed));
-    all.map(|(_, sweep)| sweep.room()).max().unwrap_or(0)
+/// Fields that the equations of a flow hold beside the state and its rates.
+pub(crate) struct Held {
+    /// u, p, T, and μ, dμ/dT where they vary.
+    pub(crate) primitives: usize,
+    /// ∂uᵢ/∂xⱼ.
+    pub(crate) gradients: usize,
+}
+
+impl Held {
+    /// Those of `config` for the points of `block`.
+    pub(crate) fn of(config: &Config, block: &Block) -> Self {
+        match config.compute.right_hand_side {
+            RightHandSide::Fused => {
+                let stored = schedule::is_stored(&axes(config), whole(config, block));
+                Self { primitives: 0, gradients: fused::gradients(stored) }
+            }
+            RightHandSide::Composed => {
+                let constant = config.gas.viscosity == Viscosity::Constant;
+                Self { primitives: if constant { 5 } else { 7 }, gradients: 9 }
+            }
+        }
+    }
+}
+
+/// Fields, beside those of the equations themselves, that sweeps take for the points of `block` where they run operation by
+/// operation.
+pub(crate) fn composed_room(config: &Config, block: &Block) -> usize {
+    let (axes, whole) = (axes(config), whole(config, block));
+    let mut all = match (config.case.scalar(), config.compute.right_hand_side) {
+        (None, RightHandSide::Fused) => schedule::sweeps(config, &axes, whole),
+        (_, how) => sweeps(config, how, &axes, whole),
+    };
+    if config.case.flow().is_some() {
+        let reference = Reference::of::<f64>(&config.gas);
+        let gradients = axes.iter().map(|&axis| (axis, gradients::sweep(axis, reference)));
+        all.push(gradients.collect());
+    }
+    if config.scheme.filter.is_some() {
+        let fields = if config.case.flow().is_some() { conserved::COUNT } else { 1 };
+        all.push(axes.iter().map(|&axis| (axis, filter_sweep(fields))).collect());
+    }
+    all.iter().flatten().map(|(_, sweep)| sweep.room()).max().unwrap_or(0)
+}
+
+/// Those with more than one point.
+fn axes(config: &Config) -> Vec<Axis> {
+    Grid::periodic(config.grid.points, &config.grid.domain).active_axes().collect()
+}
+
+/// Whether lines of `block` along an axis are whole.
+fn whole(config: &Config, block: &Block) -> impl Fn(Axis) -> bool {
+    let (all, here) = (config.grid.points, block.points);
+    move |axis| all[axis.index()] == here[axis.index()]
 }
 
 impl<T: Real> StepParts<T> {

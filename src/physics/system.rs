@@ -102,15 +102,29 @@ pub trait System<B: Backend> {
     /// has to see that field for it.
     fn error(&self, u: &[B::Field], time: f64) -> Result<Option<[f64; 2]>>;
 
-    /// A field to be written: its components at every point of the block, one after another.
-    fn output(&mut self, u: &[B::Field], variable: Variable) -> Result<Vec<B::Real>>;
+    /// A field to be written: its components at every point of the block, one after another. `scratch` as above.
+    fn output(
+        &mut self,
+        u: &[B::Field],
+        scratch: &mut [B::Field],
+        variable: Variable,
+    ) -> Result<Vec<B::Real>>;
 
-    /// |ω| (or the scalar) at the points of the block, for the pictures of the report, with its name.
-    fn picture(&mut self, u: &[B::Field]) -> Result<(&'static str, Vec<f64>)>;
+    /// |ω| (or the scalar) at the points of the block, for the pictures of the report, with its name. `scratch` as above.
+    fn picture(
+        &mut self,
+        u: &[B::Field],
+        scratch: &mut [B::Field],
+    ) -> Result<(&'static str, Vec<f64>)>;
 
-    /// What statistics are taken of, with the velocity gradient where `gradients` is true. Collective.
+    /// What statistics are taken of, with the velocity gradient where `gradients` is true. `scratch` as above. Collective.
     ///
     /// # Errors
     /// What the device says: on all ranks where it says it on one.
-    fn sample(&mut self, u: &[B::Field], gradients: bool) -> Result<Sample>;
+    fn sample(
+        &mut self,
+        u: &[B::Field],
+        scratch: &mut [B::Field],
+        gradients: bool,
+    ) -> Result<Sample>;
 }

@@ -29,7 +29,7 @@ pub fn budget(config: &Config) -> Result<String> {
     let block = Block { start: [0; 3], points };
     let chosen = choose(&config.compute, 0)?;
     let device = chosen.map(|(api, index)| Device::open(api, index)).transpose()?;
-    let parts = Parts::of(config, device.is_some());
+    let parts = Parts::of(config, &block, device.as_ref().map(|device| device.info()));
     let mut text = String::new();
     let mut line = |label: &str, content: String| {
         // Writing to a string cannot fail.

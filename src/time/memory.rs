@@ -1,11 +1,11 @@
 //! Whether a run fits into memory.
 
-use crate::backend::device::{self, Device};
-use crate::config::{Config, Pencils, Precision, Statistic};
+use crate::backend::device::{self, Device, DeviceInfo};
+use crate::config::{Config, Pencils, Precision, RightHandSide, Statistic};
 use crate::error::{Error, Result};
 use crate::grid::Block;
 use crate::lines::LineSolver;
-use crate::physics::{Viscosity, composed_room};
+use crate::physics::{Held, composed_room};
 use crate::scheme::Form;
 
 /// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system ends the
@@ -14,7 +14,7 @@ use crate::scheme::Form;
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
 pub(crate) fn check_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
-    check(Parts::of(config, false).bytes(block) + for_outputs(config, block), block, ranks)
+    check(Parts::of(config, block, None).bytes(block) + for_outputs(config, block), block, ranks)
 }
 
 /// The same of what the host needs for the outputs of a run whose fields are elsewhere.
@@ -51,23 +51,52 @@ fn check(needed: f64, block: &Block, ranks: usize) -> Result<()> {
     }
 }
 
-/// The same for the memory of a device, where operators keep what they make.
+/// The same for the memory of a device, where operators keep what they make unless every sweep is one kernel.
 ///
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
 pub(crate) fn check_device_memory(config: &Config, block: &Block, on: &Device) -> Result<()> {
-    let needed = Parts::of(config, true).bytes(block);
+    let needed = Parts::of(config, block, Some(on.info())).bytes(block);
     device::check_memory(on.info(), on.free_memory(), needed, block.points)
 }
 
-/// Fields that the line solvers need while they run. What `cusparse` keeps, a matrix for every line, is not counted.
-fn lent(config: &Config) -> usize {
+/// Fields that operators need on `device` for the points of `block`: what they make, and what the line solvers need while they
+/// run. What `cusparse` keeps, a matrix for every line, is not counted.
+fn for_operators(config: &Config, block: &Block, device: &DeviceInfo) -> usize {
+    if is_one_kernel_a_sweep(config, block, device) {
+        return 0;
+    }
     let solver = match config.compute.line_solver {
         Some(LineSolver::CrSortedDirect) => 1,
         Some(LineSolver::CrSortedStepwise) => 2,
         _ => 0,
     };
-    solver + if config.compute.pencils == Pencils::Permuted { 2 } else { 0 }
+    let pencils = if config.compute.pencils == Pencils::Permuted { 2 } else { 0 };
+    composed_room(config, block) + solver + pencils
+}
+
+/// Points of a chunk of a line at most.
+const CHUNK: usize = 8;
+
+/// Whether `device` runs every sweep of fused right-hand sides as one kernel, as far as that is known before it is compiled: a
+/// GPU where nobody chose how lines are solved, systems that are tridiagonal at most, whole lines that chunks divide evenly.
+/// Where a block has not registers enough for a sweep in spite of that, its operators take memory that is not counted.
+fn is_one_kernel_a_sweep(config: &Config, block: &Block, device: &DeviceInfo) -> bool {
+    let (compute, scheme) = (&config.compute, &config.scheme);
+    let family = &scheme.derivative;
+    let formulas = [
+        &family.first,
+        &family.second,
+        &family.midpoint_derivative,
+        &family.midpoint_interpolation,
+    ];
+    let lines = block.points.iter().zip(&config.grid.points).filter(|(_, all)| **all > 1);
+    device.is_gpu
+        && compute.right_hand_side == RightHandSide::Fused
+        && compute.line_solver.is_none()
+        && compute.pencils == Pencils::Strided
+        && formulas.iter().all(|formula| formula.beta == 0.0)
+        && lines.clone().all(|(here, all)| here == all && here.is_multiple_of(CHUNK))
 }
 
 /// Bytes that outputs need on the host while they are made.
@@ -85,7 +114,7 @@ fn for_outputs(config: &Config, block: &Block) -> f64 {
 }
 
 /// Fields of the points of a block that a run holds all the time, by what they are for.
-pub(crate) struct Parts {
+pub struct Parts {
     /// U, and copies of it that an integrator keeps.
     state: usize,
     /// Sums of rates, or the rates of all stages.
@@ -101,21 +130,21 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) fn of(config: &Config, on_device: bool) -> Self {
+    /// Those of `config` for the points of `block`, on the host or on `device`.
+    pub fn of(config: &Config, block: &Block, device: Option<&DeviceInfo>) -> Self {
         let flow = config.case.flow().is_some();
         let state = if flow { 5 } else { 1 };
         let (copies, rates) = match config.time.integrator.form {
             Form::LowStorage { .. } => (1, 1),
             Form::Butcher { b, .. } => (2, b.len()),
         };
-        let primitives = if config.gas.viscosity == Viscosity::Constant { 5 } else { 7 };
-        let operators = if flow { composed_room(config) } else { 2 };
+        let held = flow.then(|| Held::of(config, block));
         Self {
             state: copies * state,
             rates: rates * state,
-            primitives: if flow { primitives } else { 0 },
-            gradients: if flow { 9 } else { 0 },
-            operators: if on_device { operators + lent(config) } else { 0 },
+            primitives: held.as_ref().map_or(0, |held| held.primitives),
+            gradients: held.as_ref().map_or(0, |held| held.gradients),
+            operators: device.map_or(0, |device| for_operators(config, block, device)),
             value: match config.compute.precision {
                 Precision::F64 => 8.0,
                 Precision::F32 => 4.0,
@@ -125,19 +154,19 @@ impl Parts {
 
     /// Bytes a point.
     #[allow(clippy::cast_precision_loss, reason = "a few fields")]
-    pub(crate) fn bytes_a_point(&self) -> f64 {
+    pub fn bytes_a_point(&self) -> f64 {
         let Self { state, rates, primitives, gradients, operators, value } = self;
         (state + rates + primitives + gradients + operators) as f64 * value
     }
 
     /// Bytes of the points of `block`.
     #[allow(clippy::cast_precision_loss, reason = "for a comparison")]
-    pub(crate) fn bytes(&self, block: &Block) -> f64 {
+    pub fn bytes(&self, block: &Block) -> f64 {
         block.points.iter().map(|&n| n as f64).product::<f64>() * self.bytes_a_point()
     }
 
     /// In words.
-    pub(crate) fn described(&self) -> String {
+    pub fn described(&self) -> String {
         let Self { state, rates, primitives, gradients, operators, .. } = *self;
         let parts = [
             ("state", state),

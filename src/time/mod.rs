@@ -19,6 +19,7 @@ mod tuning;
 
 pub use budget::budget;
 pub use course::{Ending, Origin, Requests, Task, run_on};
+pub use memory::Parts;
 pub(crate) use memory::{available_memory, check_device_memory, check_memory};
 pub use plan::Plan;
 pub(crate) use run::decomposition;

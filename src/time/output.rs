@@ -63,12 +63,11 @@ where
         let (step, time) = (self.simulation.steps(), self.simulation.time());
         let grid = *self.simulation.grid();
         let backend = self.simulation.shared_backend();
+        let sample = self.simulation.sample(statistics.needs_gradients())?;
         let written = backend.within(|| {
-            let (system, state) = self.simulation.system_and_state();
-            let sample = system.sample(state, statistics.needs_gradients())?;
             let (comm, cut) = (backend.comm(), &self.decomposition);
-            Ok(statistics.sample(comm, cut, &grid, step, time, &sample))
-        })?;
+            statistics.sample(comm, cut, &grid, step, time, &sample)
+        });
         self.spared(written)?;
         self.spent("statistics", start);
         Ok(())
@@ -79,10 +78,9 @@ where
         let moment = (self.simulation.steps(), self.simulation.time());
         let block = self.simulation.block();
         let Some(what) = self.volumes.of(kind) else { return Ok(()) };
-        let (system, state) = self.simulation.system_and_state();
         let mut picked: Vec<Vec<FieldData>> = what.writers.iter().map(|_| Vec::new()).collect();
         for &variable in &what.variables {
-            let values = FieldValues::from(system.output(state, variable)?);
+            let values = FieldValues::from(self.simulation.output(variable)?);
             let values = match what.precision {
                 Some(Precision::F32) => values.single(),
                 Some(Precision::F64) => values.double(),
@@ -112,8 +110,7 @@ where
         self.pictures_taken += 1;
         let (step, time) = (self.simulation.steps(), self.simulation.time());
         let points = self.simulation.grid().points;
-        let (system, state) = self.simulation.system_and_state();
-        let (quantity, values) = system.picture(state)?;
+        let (quantity, values) = self.simulation.picture()?;
         let comm = self.simulation.backend().comm();
         let mut written = Ok(());
         for (name, across, [right, up]) in

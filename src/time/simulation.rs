@@ -7,11 +7,12 @@ use std::time::Instant;
 use super::Stepper;
 use crate::backend::Backend;
 use crate::comm::{Communicator, agree};
-use crate::config::{Config, StepSize};
+use crate::config::{Config, StepSize, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
 use crate::io::series::ERROR_COLUMNS;
 use crate::physics::{Advection, Moment, NavierStokes, System};
+use crate::statistics::Sample;
 
 /// Seconds spent, by phase.
 #[derive(Clone, Debug, Default)]
@@ -204,6 +205,33 @@ impl<B: Backend> Simulation<B> {
         row.extend(system.diagnostics(state, stepper.scratch(), *filter_rate)?);
         row.extend(self.error()?.into_iter().flatten());
         Ok(row)
+    }
+
+    /// A field to be written: its components at every point of the block, one after another.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn output(&mut self, variable: Variable) -> Result<Vec<B::Real>> {
+        self.system.output(&self.state, self.stepper.scratch(), variable)
+    }
+
+    /// |ω| (or the scalar) at the points of the block, with its name.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub fn picture(&mut self) -> Result<(&'static str, Vec<f64>)> {
+        self.system.picture(&self.state, self.stepper.scratch())
+    }
+
+    /// What statistics are taken of, with the velocity gradient where `gradients` is true. Collective.
+    ///
+    /// # Errors
+    /// What the device says: on all ranks where it says it on one.
+    pub fn sample(&mut self, gradients: bool) -> Result<Sample> {
+        self.backend.clone().within(|| {
+            let Self { system, state, stepper, .. } = self;
+            system.sample(state, stepper.scratch(), gradients)
+        })
     }
 
     /// The column `name` of [`Simulation::row`], computed now.

@@ -232,15 +232,11 @@ fn what_is_written_is_what_the_host_writes() {
         }
     };
     for variable in variables {
-        let (system, state) = device.system_and_state();
-        let found = system.output(state, variable).unwrap();
-        let (system, state) = host.system_and_state();
-        close(&found, &system.output(state, variable).unwrap(), variable.name());
+        let found = device.output(variable).unwrap();
+        close(&found, &host.output(variable).unwrap(), variable.name());
     }
-    let (system, state) = device.system_and_state();
-    let (name, found) = system.picture(state).unwrap();
-    let (system, state) = host.system_and_state();
-    let (same_name, expected) = system.picture(state).unwrap();
+    let (name, found) = device.picture().unwrap();
+    let (same_name, expected) = host.picture().unwrap();
     assert_eq!(name, same_name);
     close(&found, &expected, name);
 }

@@ -17,8 +17,7 @@ use crate::common::{assert_close, config, float, simulation, steps};
 use crate::spread::threads::on_ranks;
 
 fn flow<B: Backend>(simulation: &mut Simulation<B>, gradients: bool) -> Flow {
-    let (system, state) = simulation.system_and_state();
-    match system.sample(state, gradients).unwrap() {
+    match simulation.sample(gradients).unwrap() {
         Sample::Flow(flow) => *flow,
         Sample::Scalar(_) => panic!("this is a flow"),
     }
@@ -98,8 +97,7 @@ fn a_sample_of_a_scalar_is_the_scalar() {
     let mut simulation = simulation::<f64>("scalar-advection", [16, 8, 5], &[]);
     steps(&mut simulation, 3);
     let grid = *simulation.grid();
-    let (system, state) = simulation.system_and_state();
-    let sample = system.sample(state, true).unwrap();
+    let sample = simulation.sample(true).unwrap();
     let values = moments::moments(&Solo, &grid, &sample).values();
     for (name, value) in ["mass", "scalar_variance"].iter().zip(values) {
         let series = simulation.quantity(name).unwrap();

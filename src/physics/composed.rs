@@ -1,0 +1,124 @@
+//! The right-hand side composed operator by operator: the primitive variables from U; the velocity gradients, where there is
+//! viscosity; then one sweep along each axis that adds all terms with a derivative along it.
+
+use super::convection::{Lines, Origin};
+use super::discretisation::Discretisation;
+use super::formulas::{Primitives, ViscosityLaw};
+use super::part::{Part, terms};
+use super::reference::Reference;
+use super::slots::{conserved, exactly, read};
+use crate::backend::{Backend, Weights};
+use crate::config::Config;
+use crate::engine::{Sweep, SweepBuilder};
+use crate::error::Result;
+use crate::grid::Axis;
+
+/// Programs, and the fields between them.
+pub(super) struct Composed<B: Backend> {
+    to_primitives: B::Prepared<Primitives>,
+    viscosity: B::Prepared<ViscosityLaw>,
+    /// u, v, w, p, T, μ, dμ/dT: slots `read::U` and on. There are no last two where μ is constant.
+    primitives: Vec<B::Field>,
+    /// None where there is no viscosity.
+    gradients: Vec<B::Program>,
+    /// For every [`Part`], one sweep an active axis.
+    sweeps: [Vec<B::Program>; 4],
+}
+
+impl<B: Backend> Composed<B> {
+    /// With `primitives` fields for the primitive variables.
+    pub(super) fn new(
+        backend: &B,
+        discretisation: &Discretisation<B::Real>,
+        config: &Config,
+        reference: Reference,
+        primitives: usize,
+    ) -> Result<Self> {
+        let gas = config.gas;
+        let len = backend.block(discretisation.grid.points).len();
+        let axes: Vec<Axis> = discretisation.grid.active_axes().collect();
+        let sweeps = |part| {
+            let sweep = |axis| rhs_sweep(axis, part, config, &axes, reference);
+            discretisation.programs(backend, sweep)
+        };
+        let [all, convection, pressure, viscous] = Part::ALL.map(sweeps);
+        Ok(Self {
+            to_primitives: backend.mapping(Primitives { gas, reference })?,
+            viscosity: backend.mapping(ViscosityLaw { gas, reference })?,
+            primitives: (0..primitives).map(|_| backend.zeros(len)).collect::<Result<_>>()?,
+            gradients: match gas.is_inviscid() {
+                true => Vec::new(),
+                false => discretisation.programs(backend, gradient_sweep)?,
+            },
+            sweeps: [all?, convection?, pressure?, viscous?],
+        })
+    }
+
+    /// `rate` = β × `rate` + scale × the terms `part` of dU/dt, in the fields that these terms have a part in; ∂uᵢ/∂xⱼ is left in
+    /// `gradients`.
+    pub(super) fn add_terms(
+        &mut self,
+        backend: &B,
+        part: Part,
+        u: &[B::Field],
+        [rate, gradients]: [&mut [B::Field]; 2],
+        weights: Weights,
+    ) {
+        self.update_primitives(backend, u);
+        let velocity = [&self.primitives[0], &self.primitives[1], &self.primitives[2]];
+        let mut to: [&mut B::Field; 9] = exactly(gradients.iter_mut());
+        backend.run_all(self.gradients.iter(), &velocity, &mut to, Weights::add(0.0, 1.0));
+        let fields: [&B::Field; read::COUNT] = std::array::from_fn(|slot| match slot {
+            read::RHO => &u[conserved::MASS],
+            read::RHO_E => &u[conserved::ENERGY],
+            read::GRADIENT.. => &gradients[slot - read::GRADIENT],
+            // Nobody reads μ where it is constant: any field stands for it.
+            _ => self.primitives.get(slot - read::U).unwrap_or(&self.primitives[0]),
+        });
+        let mut rate: [&mut B::Field; conserved::COUNT] = exactly(rate.iter_mut());
+        backend.run_all(self.sweeps[part as usize].iter(), &fields, &mut rate, weights);
+    }
+
+    /// (u, v, w, p, T), and μ and dμ/dT where they vary, from U.
+    fn update_primitives(&mut self, backend: &B, u: &[B::Field]) {
+        let (first, rest) = self.primitives.split_at_mut(5);
+        let to = exactly(first.iter_mut());
+        backend.map(&self.to_primitives, exactly(u.iter()), to, []);
+        if let [mu, dmu_dt] = rest {
+            backend.map(&self.viscosity, [&first[4]], [mu, dmu_dt], []);
+        }
+    }
+}
+
+/// All terms of `part` with a derivative along `axis`, one of `axes`.
+fn rhs_sweep(
+    axis: Axis,
+    part: Part,
+    config: &Config,
+    axes: &[Axis],
+    reference: Reference,
+) -> Sweep {
+    let (s, gas) = (SweepBuilder::new(), &config.gas);
+    let origin = Origin::Fields { gradients: !gas.is_inviscid() };
+    let q = Lines { s: &s, axis, axes, rates: 0, origin, reference };
+    terms(&q, part, &config.scheme, gas);
+    s.build()
+}
+
+/// ∂u/∂x, ∂v/∂x, ∂w/∂x along `axis` = x, and so on.
+fn gradient_sweep(axis: Axis) -> Sweep {
+    let s = SweepBuilder::new();
+    for i in 0..3 {
+        s.store(3 * i + axis.index(), s.d1(s.read(i)));
+    }
+    s.build()
+}
+
+/// The sweeps along `axes`, in the order in which they run, those of one list together.
+pub(super) fn sweeps(config: &Config, axes: &[Axis]) -> Vec<Vec<(Axis, Sweep)>> {
+    let reference = Reference::of::<f64>(&config.gas);
+    let gradients = || axes.iter().map(|&axis| (axis, gradient_sweep(axis))).collect();
+    let rhs = |axis| rhs_sweep(axis, Part::All, config, axes, reference);
+    let rhs = axes.iter().map(|&axis| (axis, rhs(axis))).collect();
+    if config.gas.is_inviscid() { vec![rhs] } else { vec![gradients(), rhs] }
+}

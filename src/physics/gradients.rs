@@ -1,0 +1,61 @@
+//! The velocity gradients for those who look at the flow between steps.
+
+use super::discretisation::Discretisation;
+use super::fused::slope;
+use super::reference::Reference;
+use super::slots::{conserved, exactly};
+use crate::backend::{Backend, Weights};
+use crate::engine::{Sweep, SweepBuilder};
+use crate::error::Result;
+use crate::grid::Axis;
+
+/// The fields that a right-hand side keeps velocity gradients in, and what fills them for others. Where there are fewer than
+/// nine the rates of a step, which hold nothing between two, are the others.
+pub(super) struct VelocityGradients<B: Backend> {
+    pub(super) fields: Vec<B::Field>,
+    sweeps: Vec<B::Program>,
+    /// Axes with more than one point.
+    active: [bool; 3],
+}
+
+impl<B: Backend> VelocityGradients<B> {
+    /// With `count` fields.
+    pub(super) fn new(
+        backend: &B,
+        discretisation: &Discretisation<B::Real>,
+        reference: Reference,
+        count: usize,
+    ) -> Result<Self> {
+        let grid = &discretisation.grid;
+        let len = backend.block(grid.points).len();
+        Ok(Self {
+            fields: (0..count).map(|_| backend.zeros(len)).collect::<Result<_>>()?,
+            sweeps: discretisation.programs(backend, |axis| sweep(axis, reference))?,
+            active: grid.active(),
+        })
+    }
+
+    /// ∂uᵢ/∂xⱼ at 3 i + j from U, zero along an axis with one point. Collective.
+    pub(super) fn of<'a>(
+        &'a mut self,
+        backend: &B,
+        u: &[B::Field],
+        scratch: &'a mut [B::Field],
+    ) -> [&'a mut B::Field; 9] {
+        let mut fields: [_; 9] = exactly(self.fields.iter_mut().chain(scratch));
+        let across = |at: &usize| !self.active[at % 3];
+        (0..9).filter(across).for_each(|at| backend.clear(fields[at]));
+        let u: [&B::Field; conserved::COUNT] = exactly(u.iter());
+        backend.run_all(self.sweeps.iter(), &u, &mut fields, Weights::add(0.0, 1.0));
+        fields
+    }
+}
+
+/// ∂u/∂x, ∂v/∂x, ∂w/∂x along `axis` = x, and so on, from U.
+pub(super) fn sweep(axis: Axis, reference: Reference) -> Sweep {
+    let s = SweepBuilder::new();
+    for i in Axis::ALL {
+        s.store(3 * i.index() + axis.index(), slope(&s, reference, |k| s.read(k), i));
+    }
+    s.build()
+}

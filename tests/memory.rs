@@ -1,0 +1,121 @@
+//! What the texts say of the memory of a run is what the program counts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use kolmo::backend::device::{Api, DeviceInfo};
+use kolmo::grid::Block;
+use kolmo::scheme::{Form, TABLEAUX};
+use kolmo::time::Parts;
+
+use crate::common::config;
+
+const POINTS: [usize; 3] = [1024; 3];
+
+fn device(is_gpu: bool) -> DeviceInfo {
+    DeviceInfo {
+        api: Api::Cuda,
+        index: 0,
+        name: "G".into(),
+        driver: String::new(),
+        is_gpu,
+        memory: 139 << 30,
+        largest_buffer: 139 << 30,
+        on_chip: 232_448,
+        block_threads: 1024,
+        has_f64: true,
+    }
+}
+
+fn bytes_a_point(set: &[&str], split: bool, device: Option<&DeviceInfo>) -> f64 {
+    let points = if split { [1024, 1024, 512] } else { POINTS };
+    let block = Block { start: [0; 3], points };
+    Parts::of(&config("taylor-green", POINTS, set), &block, device).bytes_a_point()
+}
+
+/// The names of the integrators by what they hold: those in 2N storage, then those of so many stages.
+fn integrators() -> BTreeMap<usize, Vec<&'static str>> {
+    let mut all: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+    for tableau in TABLEAUX {
+        let rates = match tableau.form {
+            Form::LowStorage { .. } => 1,
+            Form::Butcher { b, .. } => b.len(),
+        };
+        all.entry(rates).or_default().push(tableau.name);
+    }
+    all
+}
+
+/// The table of the user guide.
+fn table() -> String {
+    let integrators = integrators();
+    let mut text = String::from("| right-hand side, viscosity, lines, where |");
+    for (rates, names) in &integrators {
+        let kind = if *rates == 1 { "2N".into() } else { format!("{rates} stages") };
+        let _ = write!(text, " {kind} (`{}`) |", names.join("` `"));
+    }
+    let _ = writeln!(text, "\n|---|{}", "---|".repeat(integrators.len()));
+    let places = [("host", None), ("GPU", Some(true)), ("other device", Some(false))];
+    for how in ["fused", "composed"] {
+        for (viscosity, law) in [("constant", "constant"), ("variable", "sutherland")] {
+            for (lines, split) in [("whole", false), ("split", true)] {
+                for (place, is_gpu) in places {
+                    let _ = write!(text, "| {how}, {viscosity}, {lines}, {place} |");
+                    for names in integrators.values() {
+                        let bytes = ["f64", "f32"].map(|precision| {
+                            let set = [
+                                format!("compute.right_hand_side={how}"),
+                                format!("gas.viscosity={law}"),
+                                format!("time.integrator={}", names[0]),
+                                format!("compute.precision={precision}"),
+                            ];
+                            let set = set.each_ref().map(String::as_str);
+                            bytes_a_point(&set, split, is_gpu.map(device).as_ref())
+                        });
+                        let _ = write!(text, " {}, {} |", bytes[0], bytes[1]);
+                    }
+                    text.push('\n');
+                }
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn the_table_of_the_user_guide_is_what_the_program_counts() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/user-guide.md");
+    let guide = std::fs::read_to_string(path).unwrap();
+    let table = table();
+    assert!(guide.contains(&table), "it counts\n{table}");
+}
+
+#[test]
+fn a_vortex_on_1024_cubed_points_fits_a_gpu_of_139_gib() {
+    let gpu = device(true);
+    for place in [None, Some(&gpu)] {
+        let bytes = bytes_a_point(&[], false, place);
+        assert!(bytes <= 17.0 * 8.0, "{bytes} bytes a point");
+        assert!(bytes >= 15.0 * 8.0, "{bytes} bytes a point");
+    }
+}
+
+#[test]
+fn what_operators_make_is_counted_wherever_a_sweep_is_not_one_kernel() {
+    let alone = bytes_a_point(&[], false, Some(&device(true)));
+    for set in [
+        "compute.line_solver=pcr",
+        "compute.pencils=permuted",
+        "compute.right_hand_side=composed",
+        "scheme.derivative=compact10-penta",
+    ] {
+        assert!(bytes_a_point(&[set], false, Some(&device(true))) > alone + 100.0, "{set}");
+    }
+    assert!(bytes_a_point(&[], true, Some(&device(true))) > alone + 100.0, "blocks of lines");
+    assert!(bytes_a_point(&[], false, Some(&device(false))) > alone + 100.0, "no GPU");
+    let odd = config("taylor-green", [1024, 1023, 1024], &[]);
+    let block = Block { start: [0; 3], points: odd.grid.points };
+    let odd = Parts::of(&odd, &block, Some(&device(true))).bytes_a_point();
+    assert!(odd > alone + 100.0, "lines that chunks do not divide evenly");
+}
