@@ -64,6 +64,7 @@ pub(super) struct Coupling {
 pub(super) struct Code<T> {
     pub(super) instructions: Vec<Instruction<T>>,
     pub(super) registers: usize,
+    /// Slots of the fields that are read, and of those that are written, in rising order.
     pub(super) reads: Vec<usize>,
     pub(super) writes: Vec<usize>,
 }
@@ -125,6 +126,10 @@ impl<T: Real> Program<T> {
                 compiler.operation(operation);
                 compiler.finish(at, operation, &last, operations);
                 compiler.shorten(&operations[..=at], &last);
+            }
+            for slots in [&mut compiler.code.reads, &mut compiler.code.writes] {
+                slots.sort_unstable();
+                slots.dedup();
             }
             compiler.code
         };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
 
-use super::ahead::{Ahead, Touched};
+use super::ahead::Ahead;
 use super::direct::Direct;
 use super::ends::{Correct, Pack};
 use super::kernels::{Advance, Apply, Evaluate, HALO, Tile, wrap};
@@ -89,7 +89,6 @@ struct Job<'a, T> {
     code: &'a Code<T>,
     read: &'a [&'a Field<T>],
     write: [Option<SharedField<T>>; MAX_FIELDS],
-    touched: Touched<T>,
     /// Planes of the stages whose inflow is known.
     inflow: &'a [Field<T>],
     /// Planes of the stage that is packed.
@@ -132,10 +131,9 @@ impl<T: Real> Cpu<T> {
         let code = &program.whole;
         assert!(inflow.len() >= program.packs.len(), "planes of every stage");
         let write = shared(program, code, read, write);
-        let touched = Touched::new(code, read, &write);
-        let job = Job { program, code, read, write, touched, inflow, packed: None, weights };
+        let job = Job { program, code, read, write, inflow, packed: None, weights };
         self.for_each_group(&job, |group, next, scratch| {
-            let ahead = Ahead::new(&job.touched, next, job.code.operators());
+            let ahead = Ahead::new(code, read, &job.write, next);
             T::carry_out(Work { arch: self.arch, job: &job, group, end: None, scratch, ahead });
         });
     }
@@ -154,16 +152,15 @@ impl<T: Real> Cpu<T> {
         let write = shared(program, code, read, write);
         let (inflow, rest) = planes.split_at_mut(stage);
         let packed = Some(SharedField::new(&mut rest[0]));
-        let touched = Touched::new(code, read, &write);
         let weights = Weights::add(0.0, 1.0);
-        let job = Job { program, code, read, write, touched, inflow, packed, weights };
+        let job = Job { program, code, read, write, inflow, packed, weights };
         // Where no operator comes before, only the points at the ends are needed.
         let ends = program.operators.iter().filter_map(|operator| operator.ends.as_ref());
         let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();
         let window = if stage == 0 { reach.unwrap_or(0) } else { program.points };
         self.for_each_group(&job, |group, _, scratch| {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
-                let ahead = Ahead::new(&job.touched, None, 0);
+                let ahead = Ahead::new(code, read, &job.write, None);
                 let (group, end) = (group.window(first, window), Some(end));
                 T::carry_out(Work { arch: self.arch, job: &job, group, end, scratch, ahead });
             }
