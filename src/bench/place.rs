@@ -100,6 +100,11 @@ pub(super) trait Place: Blocks<Field: Sync, Program: Sync, Combination: Sync> {
 
     fn clock(&self) -> Clock;
 
+    /// Operations a second in registers, where it can be measured.
+    fn peak(&self) -> Option<f64> {
+        None
+    }
+
     fn copier(&self) -> Result<Self::Copier>;
     fn negated(&self, copier: &Self::Copier, from: &Self::Field, to: &mut Self::Field);
     fn other_copy(&self, from: &Self::Field, to: &mut Self::Field);
@@ -142,6 +147,10 @@ impl<T: Real> Place for Cpu<T> {
 
     fn clock(&self) -> Clock {
         Clock::Host
+    }
+
+    fn peak(&self) -> Option<f64> {
+        Some(Cpu::peak(self))
     }
 
     fn copier(&self) -> Result<Negated> {

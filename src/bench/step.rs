@@ -14,9 +14,8 @@ use crate::config::{Config, Precision, parse};
 use crate::engine::LineOperators;
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
-use crate::physics::words_of_stage;
+use crate::physics::StageWork;
 use crate::real::Real;
-use crate::scheme::Form;
 use crate::time::{Phases, Simulation, check_device_memory, check_memory};
 
 /// Most points times steps that the host repeats for a check.
@@ -124,6 +123,9 @@ fn size<P: Place>(
     };
     let mut row = row.timed(words(config).map(|words| words * bytes * stages), &times[0], copy);
     row.time_over_copy = stage.min / copy.ns_per_point.min;
+    if let Some(work) = work(config) {
+        report.note(limits(work, bytes, &copy, place.peak(), stage.min));
+    }
     row.error = error_of_steps(&mut simulation, setup, config, report)?;
     if setup.device.is_some() {
         report.note(
@@ -135,13 +137,38 @@ fn size<P: Place>(
     Ok(())
 }
 
-/// Words that a right-hand side with its update must move at a point in 2N storage, where no filter comes between.
+/// What a right-hand side with its update takes at a point, where it is counted: without a filter.
+fn work(config: &Config) -> Option<StageWork> {
+    StageWork::of(config).filter(|_| config.scheme.filter.is_none())
+}
+
+/// Words that it must move.
 pub(super) fn words(config: &Config) -> Option<usize> {
-    let low_storage = matches!(config.time.integrator.form, Form::LowStorage { .. });
-    let counted = low_storage && config.scheme.filter.is_none();
-    let axes: Vec<_> =
-        Grid::periodic(config.grid.points, &config.grid.domain).active_axes().collect();
-    counted.then(|| words_of_stage(config, &axes))
+    work(config).map(|work| work.words)
+}
+
+/// What its words and its operations would take alone, at the rates measured here; `measured` is what it took.
+#[allow(clippy::cast_precision_loss, reason = "for a message")]
+fn limits(
+    work: StageWork,
+    bytes: usize,
+    copy: &CopyReport,
+    peak: Option<f64>,
+    measured: f64,
+) -> String {
+    let StageWork { words, solves, flops } = work;
+    let memory = (words * bytes) as f64 / copy.gb_per_s;
+    let arithmetic = match peak {
+        Some(peak) => {
+            let alone = 1e9 * flops as f64 / peak;
+            format!("{alone:.2} ns at the {:.1} Gflop/s of multiply-adds", 1e-9 * peak)
+        }
+        None => "not timed alone".into(),
+    };
+    format!(
+        "limits a point and stage: {words} words, {memory:.2} ns at the rate of the copy; {solves} line solves and products, \
+         {flops} operations, {arithmetic}; measured {measured:.2} ns"
+    )
 }
 
 /// The largest difference of a field from the same steps on the host in f64, as a fraction of the field's largest value.

@@ -161,6 +161,13 @@ impl Map {
         Self { nodes, results: results.to_vec(), code }
     }
 
+    /// Operations.
+    pub(crate) fn flops(&self) -> usize {
+        use Node::{Before, Constant, Parameter, Read};
+        let given = |node: &&Node| matches!(node, Read(_) | Before(_) | Parameter(_) | Constant(_));
+        self.nodes.len() - self.nodes.iter().filter(given).count()
+    }
+
     /// Evaluate it on rows of numbers: as many rows as it takes and gives, all of one length.
     pub(crate) fn evaluate<T: Real>(&self, arch: pulp::Arch, from: &[&[T]], to: &mut [&mut [T]]) {
         T::on_rows(&*self.code, arch, from, to);

@@ -52,6 +52,16 @@ pub struct LineOperator<T> {
 }
 
 impl<T: Real> LineOperator<T> {
+    /// Additions and multiplications a point, rows near the ends apart: those of B f, and of both eliminations.
+    pub(crate) fn flops(&self) -> usize {
+        let Stencil { half_width, odd, .. } = self.stencil;
+        let solve = match self.factors.half_band() {
+            0 => 0,
+            p => 1 + 4 * p,
+        };
+        3 * half_width + usize::from(!odd) + solve
+    }
+
     /// `scheme` on periodic lines of `n` ≥ [`Scheme::min_points`] points with spacing `h`.
     ///
     /// # Panics

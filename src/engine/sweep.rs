@@ -178,6 +178,30 @@ impl Sweep {
         touched.len()
     }
 
+    /// Additions, multiplications and other operations a point, where an operator takes `operator` of them.
+    pub(crate) fn flops(&self, operator: impl Fn(Op) -> usize) -> usize {
+        // A term is a product of its factors and coefficient that is added.
+        let added = |expr: &Expr| expr.0.iter().map(|term| term.factors.len() + 1).sum::<usize>();
+        let made = |expr: &Expr| match expr.as_value() {
+            Some(_) => 0,
+            None => added(expr).saturating_sub(1),
+        };
+        let flops = |operation: &Operation| match operation {
+            Operation::Read { .. } | Operation::Previous { .. } => 0,
+            Operation::Apply { op, operand, .. } => made(operand) + operator(*op),
+            Operation::Let { expr, .. } | Operation::Store { expr, .. } => made(expr),
+            Operation::Map { map, .. } => map.flops(),
+            Operation::Advance { .. } => 2,
+            Operation::Add { expr, .. } => added(expr),
+        };
+        self.operations.iter().map(flops).sum()
+    }
+
+    /// Operators that it applies.
+    pub(crate) fn applied(&self) -> usize {
+        self.operations.iter().filter(|o| matches!(o, Operation::Apply { .. })).count()
+    }
+
     /// Which of the fields that it writes it needs and changes.
     pub(crate) fn accesses(&self) -> Accesses {
         let mut accesses = Accesses::default();

@@ -27,7 +27,7 @@ pub use navier_stokes::NavierStokes;
 pub use part::Part;
 pub use reference::Reference;
 pub use stability::Limits;
-pub use step::words_of_stage;
+pub use step::StageWork;
 pub(crate) use step::{Held, StepParts, composed_room};
 pub(crate) use system::add_scaled;
 pub use system::{Moment, Stage, System};

@@ -9,6 +9,7 @@ use crate::engine::{LineOperators, Sweep};
 use crate::grid::{Axis, Block, Grid};
 use crate::physics::Viscosity;
 use crate::real::Real;
+use crate::scheme::Form;
 
 /// Sweeps and passes over the points.
 pub(crate) struct StepParts<T> {
@@ -24,11 +25,31 @@ pub(crate) struct StepParts<T> {
     pub(crate) words: usize,
 }
 
-/// Values a point that a stage in 2N storage reads and writes in fused sweeps along `axes`, where it is not the first of its
-/// step.
-pub fn words_of_stage(config: &Config, axes: &[Axis]) -> usize {
-    let sweeps = sweeps(config, RightHandSide::Fused, axes, |_| true);
-    sweeps.iter().flatten().map(|(_, sweep)| sweep.words()).sum()
+/// What a stage in 2N storage takes at a point in fused sweeps, where it is not the first of its step and no filter comes between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageWork {
+    /// Values read and written.
+    pub words: usize,
+    /// Line systems solved.
+    pub solves: usize,
+    /// Operations on numbers.
+    pub flops: usize,
+}
+
+impl StageWork {
+    /// That of `config`; none where its integrator keeps more.
+    pub fn of(config: &Config) -> Option<Self> {
+        let grid = Grid::periodic(config.grid.points, &config.grid.domain);
+        let operators = operators::<f64>(&config.scheme, &grid);
+        let sweeps = sweeps(config, RightHandSide::Fused, &axes(config), |_| true);
+        let none = Self { words: 0, solves: 0, flops: 0 };
+        let work = sweeps.iter().flatten().fold(none, |sum, (axis, sweep)| Self {
+            words: sum.words + sweep.words(),
+            solves: sum.solves + sweep.applied(),
+            flops: sum.flops + sweep.flops(|op| operators.get(*axis, op).flops()),
+        });
+        matches!(config.time.integrator.form, Form::LowStorage { .. }).then_some(work)
+    }
 }
 
 /// The sweeps of a right-hand side along `axes`, in the order in which they run, those of one list together: fused, those of

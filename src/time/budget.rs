@@ -11,8 +11,7 @@ use crate::backend::device::{Device, Gpu, choose};
 use crate::config::{Config, Precision, RightHandSide};
 use crate::error::Result;
 use crate::grid::{Block, Grid};
-use crate::physics::words_of_stage;
-use crate::scheme::Form;
+use crate::physics::StageWork;
 
 /// Most points along an axis of the grid that steps are timed on.
 pub(super) const SAMPLE: usize = 64;
@@ -96,12 +95,11 @@ fn active(config: &Config) -> f64 {
 }
 
 fn words(config: &Config) -> String {
-    let axes: Vec<_> =
-        Grid::periodic(config.grid.points, &config.grid.domain).active_axes().collect();
-    let low_storage = matches!(config.time.integrator.form, Form::LowStorage { .. });
-    match config.compute.right_hand_side {
-        RightHandSide::Fused if low_storage => {
-            format!("{} read and written a point and stage", words_of_stage(config, &axes))
+    match (config.compute.right_hand_side, StageWork::of(config)) {
+        (RightHandSide::Fused, Some(StageWork { words, solves, flops })) => {
+            format!(
+                "{words} read and written a point and stage, {solves} line solves, {flops} operations"
+            )
         }
         _ => "not counted: only of fused sweeps in 2N storage".into(),
     }

@@ -11,6 +11,7 @@ mod ends;
 mod field;
 mod kernels;
 mod memory;
+mod peak;
 mod pointwise;
 mod program;
 mod run;
