@@ -140,7 +140,7 @@ impl<L: Fn(&Path) -> Result<()>> Job<'_, L> {
     {
         let Self { task, log, comm } = self;
         let block = task.decomposition.block(comm.rank(), task.config.grid.points);
-        let own = agree(&*comm, tuned(open, task.config, &block))?;
+        let own = agree(&*comm, tuned(open, task.config, &block, comm.rank() == 0))?;
         if comm.size() == 1 {
             return run_on(own, task, log);
         }

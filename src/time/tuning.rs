@@ -18,7 +18,7 @@ const CLEARLY: f64 = 0.97;
 
 /// A backend for `block`, as `open` makes it for fields of so many values, in the shape that is fastest on this machine: found by steps of the same equations
 /// on few points where it is not known yet, and kept in the user's cache directory. Where the run is no larger than that, or
-/// without `compute.tune`, the usual shape.
+/// without `compute.tune`, the usual shape. `told`: the user is told of a measurement.
 ///
 /// # Errors
 /// Where the backend cannot be opened.
@@ -26,6 +26,7 @@ pub(super) fn tuned<B: Backend>(
     open: impl Fn(usize) -> Result<B>,
     config: &Config,
     block: &Block,
+    told: bool,
 ) -> Result<B> {
     let backend = open(block.len())?;
     let shapes = backend.shapes();
@@ -37,7 +38,9 @@ pub(super) fn tuned<B: Backend>(
         .get(&key)
         .and_then(|name| shapes.iter().copied().find(|shape| shape.as_bytes() == name));
     let shape = known.unwrap_or_else(|| {
-        tell("measuring once how work is cut best on this machine (`--no-tune` leaves it out)");
+        if told {
+            tell("measuring once how work is cut best on this machine (`--no-tune` leaves it out)");
+        }
         let fastest = fastest(&open, &shapes, config);
         kept.put(&key, fastest.as_bytes());
         fastest
