@@ -68,6 +68,14 @@ impl<'a, T: Real> Ahead<'a, T> {
         Self { fields, field, at_once, start, width, rows, stride, row: 0, point: 0 }
     }
 
+    /// Nothing to be fetched.
+    #[cfg(test)]
+    pub(super) fn nothing() -> Self {
+        let fields = Touched { reads: &[], read: &[], writes: &[], write: &[] };
+        let (at_once, start, width, rows, stride, row, point) = (0, 0, 0, 0, 0, 0, 0);
+        Self { fields, field: None, at_once, start, width, rows, stride, row, point }
+    }
+
     /// Fetch some more.
     #[inline(always)]
     pub(super) fn go_on(&mut self) {

@@ -19,6 +19,9 @@ pub(super) const HALO: usize = MAX_WIDTH;
 
 /// Rows evaluated together: their sums stay in vector registers while the terms of a polynomial are added.
 const BLOCK: usize = 8;
+/// The same where registers are fewer and hold less than [`WIDEST`] numbers in f64.
+const NARROW_BLOCK: usize = 2;
+const WIDEST: usize = 8;
 
 /// Fill the halo of a register of `n` points periodically.
 pub(super) fn wrap<T: Real>(rows: &mut [Row<T>], n: usize) {
@@ -45,7 +48,19 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let rows = std::mem::take(&mut self.to);
-        let (blocks, rest) = rows.as_chunks_mut::<BLOCK>();
+        if S::F64_LANES == WIDEST {
+            self.blocks::<S, BLOCK>(simd, rows);
+        } else {
+            self.blocks::<S, NARROW_BLOCK>(simd, rows);
+        }
+    }
+}
+
+impl<T: Real> Evaluate<'_, T> {
+    /// All rows, R together.
+    #[inline(always)]
+    fn blocks<S: Simd, const R: usize>(&mut self, simd: S, rows: &mut [Row<T>]) {
+        let (blocks, rest) = rows.as_chunks_mut::<R>();
         for rows in blocks {
             self.block(simd, rows);
         }
@@ -53,9 +68,7 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
             self.block(simd, rows);
         }
     }
-}
 
-impl<T: Real> Evaluate<'_, T> {
     /// The next R rows.
     #[inline(always)]
     fn block<S: Simd, const R: usize>(&mut self, simd: S, rows: &mut [Row<T>; R]) {
@@ -332,4 +345,89 @@ fn end_row<S: Simd, T: Real, const L: usize>(
         sum = added(simd, *w, lines.point(HALO + row.first + n), &sum);
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::cpu::program::Term;
+    use crate::cases::Domain;
+    use crate::engine::{LineOperators, Op};
+    use crate::grid::{Axis, Grid};
+    use crate::scheme::families;
+    use aligned_vec::AVec;
+    use pulp::Arch;
+
+    const N: usize = 37;
+
+    /// Rows of numbers that have nothing to do with each other.
+    fn rows<T: Real>(seed: usize) -> super::super::run::Register<T> {
+        let number = |at: usize| {
+            let bits = (at * 7919 + seed * 104_729) % 1009;
+            T::of(f64::from(u16::try_from(bits).unwrap()) / 500.0 - 1.0)
+        };
+        let row = |m: usize| std::array::from_fn(|l| number(m * LANES + l));
+        AVec::from_iter(64, (0..N + 2 * HALO).map(row))
+    }
+
+    /// Every operator of some families, and a polynomial with terms of up to four factors.
+    fn results<T: Real>(arch: Arch) -> Vec<Row<T>> {
+        let registers: Vec<_> = (0..4).map(rows::<T>).collect();
+        let grid = Grid::periodic([N, 8, 8], &Domain::cube(1.0));
+        let mut all = Vec::new();
+        for family in families() {
+            let operators = LineOperators::<T>::new(family, None, &grid);
+            for op in [Op::D1, Op::D2, Op::DerivativeToMidpoints] {
+                let Some(operator) = operators.find(Axis::X, op) else { continue };
+                let mut x = vec![[T::ZERO; LANES]; N];
+                let mut ahead = Ahead::nothing();
+                let lines = Tile { rows: &registers[0], ahead: &mut ahead };
+                arch.dispatch(Apply { operator, lines, x: &mut x });
+                all.extend(x);
+            }
+        }
+        let term = |factors: &[usize]| Term {
+            coefficient: T::of(0.3 + factors.len() as f64),
+            factors: factors.to_vec(),
+        };
+        let terms = [&[][..], &[0], &[1, 2], &[1, 2, 3], &[0, 1, 2, 3]].map(term);
+        let polynomial = Polynomial(terms.to_vec());
+        for accumulate in [false, true] {
+            let mut to = rows::<T>(9)[..N].to_vec();
+            let (scale, start) = (T::of(0.7), HALO);
+            let registers = &registers[..];
+            let to_all = &mut to[..];
+            arch.dispatch(Evaluate {
+                polynomial: &polynomial,
+                scale,
+                accumulate,
+                registers,
+                to: to_all,
+                start,
+            });
+            all.extend(to);
+        }
+        all
+    }
+
+    fn check<T: Real>() {
+        let best = results::<T>(Arch::new());
+        let off = |other: &[Row<T>]| {
+            let pairs = best.as_flattened().iter().zip(other.as_flattened());
+            pairs.map(|(a, b)| (a.f64() - b.f64()).abs()).fold(0.0, f64::max)
+        };
+        let size = best.as_flattened().iter().map(|x| x.f64().abs()).fold(0.0, f64::max);
+        // Without fused multiply-adds every operation is rounded.
+        assert!(off(&results::<T>(Arch::Scalar)) < 30.0 * T::EPSILON * size);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(v3) = pulp::x86::V3::try_new() {
+            assert_eq!(off(&results::<T>(Arch::V3(v3))), 0.0);
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_computes_the_same() {
+        check::<f64>();
+        check::<f32>();
+    }
 }
