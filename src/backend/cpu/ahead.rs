@@ -12,8 +12,6 @@ pub(super) struct Ahead<'a, T> {
     fields: Touched<'a, T>,
     /// The field whose turn it is.
     field: Option<*const T>,
-    /// Cache lines for every point of a line that an operator comes to.
-    at_once: usize,
     /// First point; points of a row, rows, and the distance from one to the next.
     start: usize,
     width: usize,
@@ -45,19 +43,20 @@ impl<T: Real> Touched<'_, T> {
 }
 
 impl<'a, T: Real> Ahead<'a, T> {
-    /// What `code` touches of `group`, if one follows, to be brought while its operators are applied.
+    /// What `code` touches of `group`, if one follows, to be brought while its operators are applied: a cache line for every
+    /// point of a line that one comes to. Nothing where operators are so few that they wait for memory themselves.
     pub(super) fn new(
         code: &'a Code<T>,
         read: &'a [&'a Field<T>],
         write: &'a [Option<SharedField<T>>],
         group: Option<Group>,
     ) -> Self {
-        let operators = code.operators();
+        let fields = code.reads.len() + code.writes.len();
+        let group = group.filter(|_| code.operators() >= fields);
         let mut fields = Touched { reads: &code.reads, read, writes: &code.writes, write };
-        let at_once = (code.reads.len() + code.writes.len()).div_ceil(operators.max(1));
         let (mut start, mut width, mut rows, mut stride) = (0, 0, 0, 0);
         let mut field = None;
-        if let Some(group) = group.filter(|_| operators > 0) {
+        if let Some(group) = group {
             start = group.start;
             (width, rows, stride) = match group.line_stride {
                 1 => (group.lines, group.n, group.stride),
@@ -65,30 +64,28 @@ impl<'a, T: Real> Ahead<'a, T> {
             };
             field = fields.next();
         }
-        Self { fields, field, at_once, start, width, rows, stride, row: 0, point: 0 }
+        Self { fields, field, start, width, rows, stride, row: 0, point: 0 }
     }
 
     /// Nothing to be fetched.
     #[cfg(test)]
     pub(super) fn nothing() -> Self {
         let fields = Touched { reads: &[], read: &[], writes: &[], write: &[] };
-        let (at_once, start, width, rows, stride, row, point) = (0, 0, 0, 0, 0, 0, 0);
-        Self { fields, field: None, at_once, start, width, rows, stride, row, point }
+        let (start, width, rows, stride, row, point) = (0, 0, 0, 0, 0, 0);
+        Self { fields, field: None, start, width, rows, stride, row, point }
     }
 
     /// Fetch some more.
     #[inline(always)]
     pub(super) fn go_on(&mut self) {
-        for _ in 0..self.at_once {
-            let Some(field) = self.field else { return };
-            fetch(field.wrapping_add(self.start + self.row * self.stride + self.point), Fetch::Far);
-            self.point += CACHE_LINE / size_of::<T>();
-            if self.point >= self.width {
-                (self.row, self.point) = (self.row + 1, 0);
-            }
-            if self.row == self.rows {
-                (self.row, self.field) = (0, self.fields.next());
-            }
+        let Some(field) = self.field else { return };
+        fetch(field.wrapping_add(self.start + self.row * self.stride + self.point), Fetch::Far);
+        self.point += CACHE_LINE / size_of::<T>();
+        if self.point >= self.width {
+            (self.row, self.point) = (self.row + 1, 0);
+        }
+        if self.row == self.rows {
+            (self.row, self.field) = (0, self.fields.next());
         }
     }
 }

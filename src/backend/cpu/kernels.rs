@@ -258,6 +258,7 @@ impl<T: Real, F: Lines<T, L>, const L: usize> Apply<'_, T, F, L> {
             (2, true) => self.solve::<S, P, ODD, 2, false>(simd),
             (3, true) => self.solve::<S, P, ODD, 3, false>(simd),
             (_, true) => self.solve::<S, P, ODD, 0, false>(simd),
+            (2, false) => self.solve::<S, P, ODD, 2, true>(simd),
             (_, false) => self.solve::<S, P, ODD, 0, true>(simd),
         }
     }
