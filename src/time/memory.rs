@@ -77,9 +77,11 @@ fn for_operators(config: &Config, block: &Block, device: &DeviceInfo) -> usize {
 
 /// Points of a chunk of a line at most.
 const CHUNK: usize = 8;
+/// Points of a line along y or z at most of which a block of the kernels has registers for a tile.
+const ACROSS: usize = 256;
 
 /// Whether `device` runs every sweep of fused right-hand sides as one kernel, as far as that is known before it is compiled: a
-/// GPU where nobody chose how lines are solved, systems that are tridiagonal at most, whole lines that chunks divide evenly.
+/// GPU where nobody chose how lines are solved, systems that are tridiagonal at most, whole lines that chunks divide evenly and that are not too long along y and z.
 /// Where a block has not registers enough for a sweep in spite of that, its operators take memory that is not counted.
 fn is_one_kernel_a_sweep(config: &Config, block: &Block, device: &DeviceInfo) -> bool {
     let (compute, scheme) = (&config.compute, &config.scheme);
@@ -96,6 +98,7 @@ fn is_one_kernel_a_sweep(config: &Config, block: &Block, device: &DeviceInfo) ->
         && compute.line_solver.is_none()
         && compute.pencils == Pencils::Strided
         && formulas.iter().all(|formula| formula.beta == 0.0)
+        && block.points[1..].iter().all(|&across| across <= ACROSS)
         && lines.clone().all(|(here, all)| here == all && here.is_multiple_of(CHUNK))
 }
 
