@@ -45,9 +45,6 @@ pub trait Real:
     /// Exact value.
     fn f64(self) -> f64;
 
-    /// self * b + c, rounded once.
-    fn fused(self, b: Self, c: Self) -> Self;
-
     /// Run the code of a formula in this format.
     #[doc(hidden)]
     fn on_rows(code: &dyn OnRows, arch: pulp::Arch, from: &[&[Self]], to: &mut [&mut [Self]]);
@@ -66,11 +63,6 @@ macro_rules! real {
             #[inline(always)]
             fn f64(self) -> f64 {
                 self.into()
-            }
-
-            #[inline(always)]
-            fn fused(self, b: Self, c: Self) -> Self {
-                self.mul_add(b, c)
             }
 
             fn on_rows(code: &dyn OnRows, arch: pulp::Arch, from: &[&[$t]], to: &mut [&mut [$t]]) {

@@ -1,22 +1,16 @@
 //! What a run would take, told before anything is allocated.
 
 use std::fmt::Write as _;
-use std::time::Instant;
 
 use super::memory::{Parts, available_memory};
-use super::{Simulation, check_device_memory, check_memory};
-use crate::backend::Backend;
+use super::sample::{self, seconds};
+use super::{check_device_memory, check_memory};
 use crate::backend::cpu::Cpu;
 use crate::backend::device::{Device, Gpu, choose};
 use crate::config::{Config, Precision, RightHandSide};
 use crate::error::Result;
 use crate::grid::{Block, Grid};
 use crate::physics::StageWork;
-
-/// Most points along an axis of the grid that steps are timed on.
-pub(super) const SAMPLE: usize = 64;
-/// Steps that are timed, after one that is not.
-const STEPS: u32 = 3;
 
 /// Memory and time of `config` on one rank: bytes by what they are for, the largest grid of the same proportions that fits,
 /// and a step's time, from steps on a grid of at most 64 points along each axis.
@@ -57,7 +51,7 @@ pub fn budget(config: &Config) -> Result<String> {
         line("free", format!("{} on {place}: it {verdict}; at most {x} x {y} x {z}", gib(free)));
     }
     line("words", words(config));
-    let sample = sample(config);
+    let sample = sample::on_few_points(config);
     let stages = config.time.integrator.stages();
     let seconds = match (device, config.compute.precision) {
         (None, Precision::F64) => seconds(Cpu::<f64>::new(config.compute.threads)?, &sample)?,
@@ -71,7 +65,7 @@ pub fn budget(config: &Config) -> Result<String> {
         }
     };
     let sampled: usize = sample.grid.points.iter().product();
-    let a_point = seconds / sampled as f64;
+    let a_point = seconds.iter().sum::<f64>() / (seconds.len() * sampled) as f64;
     let [x, y, z] = sample.grid.points;
     line(
         "time",
@@ -103,23 +97,6 @@ fn words(config: &Config) -> String {
         }
         _ => "not counted: only of fused sweeps in 2N storage".into(),
     }
-}
-
-/// The same run on few points.
-pub(super) fn sample(config: &Config) -> Config {
-    let mut sample = config.clone();
-    sample.grid.points = config.grid.points.map(|n| n.min(SAMPLE));
-    sample
-}
-
-fn seconds<B: Backend>(backend: B, config: &Config) -> Result<f64> {
-    let mut simulation = Simulation::on(backend, config)?;
-    simulation.step(None)?;
-    let start = Instant::now();
-    for _ in 0..STEPS {
-        simulation.step(None)?;
-    }
-    Ok(start.elapsed().as_secs_f64() / f64::from(STEPS))
 }
 
 fn gib(bytes: f64) -> String {

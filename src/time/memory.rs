@@ -81,8 +81,8 @@ const CHUNK: usize = 8;
 const ACROSS: usize = 256;
 
 /// Whether `device` runs every sweep of fused right-hand sides as one kernel, as far as that is known before it is compiled: a
-/// GPU where nobody chose how lines are solved, systems that are tridiagonal at most, whole lines that chunks divide evenly and that are not too long along y and z.
-/// Where a block has not registers enough for a sweep in spite of that, its operators take memory that is not counted.
+/// GPU where nobody chose how lines are solved, systems that are tridiagonal at most, whole lines that chunks divide evenly and that are not too
+/// long along y and z. Where a block has not registers enough for a sweep in spite of that, its operators take memory that is not counted.
 fn is_one_kernel_a_sweep(config: &Config, block: &Block, device: &DeviceInfo) -> bool {
     let (compute, scheme) = (&config.compute, &config.scheme);
     let family = &scheme.derivative;
@@ -92,14 +92,14 @@ fn is_one_kernel_a_sweep(config: &Config, block: &Block, device: &DeviceInfo) ->
         &family.midpoint_derivative,
         &family.midpoint_interpolation,
     ];
-    let lines = block.points.iter().zip(&config.grid.points).filter(|(_, all)| **all > 1);
+    let mut lines = block.points.iter().zip(&config.grid.points).filter(|(_, all)| **all > 1);
     device.is_gpu
         && compute.right_hand_side == RightHandSide::Fused
         && compute.line_solver.is_none()
         && compute.pencils == Pencils::Strided
         && formulas.iter().all(|formula| formula.beta == 0.0)
         && block.points[1..].iter().all(|&across| across <= ACROSS)
-        && lines.clone().all(|(here, all)| here == all && here.is_multiple_of(CHUNK))
+        && lines.all(|(here, all)| here == all && here.is_multiple_of(CHUNK))
 }
 
 /// Bytes that outputs need on the host while they are made.

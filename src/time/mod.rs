@@ -11,6 +11,7 @@ mod output;
 mod plan;
 pub mod restart;
 mod run;
+mod sample;
 mod saved;
 mod saving;
 mod simulation;

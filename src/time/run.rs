@@ -50,7 +50,7 @@ pub fn run(
         }
     }
     let task = Task { config, directory, origin, decomposition, requests };
-    let job = Job { task, log, comm };
+    let job = Job { task, log, comm, block };
     match (device, compute.precision) {
         (None, Precision::F64) => job.on(|_| host::<f64>(&placement)),
         (None, Precision::F32) => job.on(|_| host::<f32>(&placement)),
@@ -130,6 +130,8 @@ struct Job<'a, L> {
     task: Task<'a>,
     log: L,
     comm: Arc<dyn Communicator>,
+    /// The points of this rank.
+    block: Block,
 }
 
 impl<L: Fn(&Path) -> Result<()>> Job<'_, L> {
@@ -138,8 +140,7 @@ impl<L: Fn(&Path) -> Result<()>> Job<'_, L> {
     where
         FieldValues: From<Vec<B::Real>>,
     {
-        let Self { task, log, comm } = self;
-        let block = task.decomposition.block(comm.rank(), task.config.grid.points);
+        let Self { task, log, comm, block } = self;
         let own = agree(&*comm, tuned(open, task.config, &block, comm.rank() == 0))?;
         if comm.size() == 1 {
             return run_on(own, task, log);

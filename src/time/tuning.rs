@@ -1,24 +1,20 @@
 //! The fastest of the ways in which a backend can cut its work, measured once on a machine and kept.
 
-use std::time::Instant;
-
-use super::Simulation;
-use super::budget::{SAMPLE, sample};
+use super::sample;
 use crate::backend::{Backend, Kept};
 use crate::config::Config;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::grid::Block;
 use crate::io::progress::tell;
 use crate::io::summary::Machine;
 
-/// Steps of which the fastest counts, after one that does not.
-const STEPS: usize = 3;
 /// A way must take less than this part of the time of the usual one to be preferred to it.
 const CLEARLY: f64 = 0.97;
 
-/// A backend for `block`, as `open` makes it for fields of so many values, in the shape that is fastest on this machine: found by steps of the same equations
-/// on few points where it is not known yet, and kept in the user's cache directory. Where the run is no larger than that, or
-/// without `compute.tune`, the usual shape. `told`: the user is told of a measurement.
+/// A backend for `block`, as `open` makes it for fields of so many values, in the shape that is fastest on this machine: found
+/// by steps of the same equations on few points where it is not known yet, of which the fastest counts, and kept in the user's
+/// cache directory. Where the run is no larger than that, or without `compute.tune`, the usual shape. `told`: the user is told
+/// of a measurement.
 ///
 /// # Errors
 /// Where the backend cannot be opened.
@@ -30,7 +26,7 @@ pub(super) fn tuned<B: Backend>(
 ) -> Result<B> {
     let backend = open(block.len())?;
     let shapes = backend.shapes();
-    if !config.compute.tune || shapes.len() < 2 || block.len() <= SAMPLE.pow(3) {
+    if !config.compute.tune || shapes.len() < 2 || block.len() <= sample::POINTS.pow(3) {
         return Ok(backend);
     }
     let (key, kept) = (key(&backend, config), Kept::of_user());
@@ -71,19 +67,11 @@ fn fastest<B: Backend>(
     shapes: &[&'static str],
     config: &Config,
 ) -> &'static str {
-    let sample = sample(config);
+    let sample = sample::on_few_points(config);
     let points = sample.grid.points.iter().product();
-    let seconds = |shape| -> Result<f64> {
-        let mut simulation = Simulation::on(open(points)?.shaped(shape), &sample)?;
-        simulation.step(None)?;
-        let mut least = f64::INFINITY;
-        for _ in 0..STEPS {
-            let start = Instant::now();
-            simulation.step(None)?;
-            simulation.backend().finish()?;
-            least = least.min(start.elapsed().as_secs_f64());
-        }
-        Ok(least)
+    let seconds = |shape| {
+        let seconds = sample::seconds(open(points)?.shaped(shape), &sample)?;
+        Ok::<_, Error>(seconds.into_iter().fold(f64::INFINITY, f64::min))
     };
     let mut best = (shapes[0], f64::INFINITY);
     for &shape in shapes {

@@ -43,32 +43,27 @@ impl<T: Real> Touched<'_, T> {
 }
 
 impl<'a, T: Real> Ahead<'a, T> {
-    /// What `code` touches of `group`, if one follows, to be brought while its operators are applied: a cache line for every
-    /// point of a line that one comes to. Nothing where operators are so few that they wait for memory themselves.
+    /// What `code` touches of `group` to be brought while its operators are applied: a cache line for every point of a line that
+    /// one comes to. Nothing where operators are so few that they wait for memory themselves.
     pub(super) fn new(
         code: &'a Code<T>,
         read: &'a [&'a Field<T>],
         write: &'a [Option<SharedField<T>>],
-        group: Option<Group>,
+        group: Group,
     ) -> Self {
-        let fields = code.reads.len() + code.writes.len();
-        let group = group.filter(|_| code.operators() >= fields);
-        let mut fields = Touched { reads: &code.reads, read, writes: &code.writes, write };
-        let (mut start, mut width, mut rows, mut stride) = (0, 0, 0, 0);
-        let mut field = None;
-        if let Some(group) = group {
-            start = group.start;
-            (width, rows, stride) = match group.line_stride {
-                1 => (group.lines, group.n, group.stride),
-                between => (group.n, group.lines, between),
-            };
-            field = fields.next();
+        if code.operators() < code.reads.len() + code.writes.len() {
+            return Self::nothing();
         }
-        Self { fields, field, start, width, rows, stride, row: 0, point: 0 }
+        let mut fields = Touched { reads: &code.reads, read, writes: &code.writes, write };
+        let field = fields.next();
+        let (width, rows, stride) = match group.line_stride {
+            1 => (group.lines, group.n, group.stride),
+            between => (group.n, group.lines, between),
+        };
+        Self { fields, field, start: group.start, width, rows, stride, row: 0, point: 0 }
     }
 
     /// Nothing to be fetched.
-    #[cfg(test)]
     pub(super) fn nothing() -> Self {
         let fields = Touched { reads: &[], read: &[], writes: &[], write: &[] };
         let (start, width, rows, stride, row, point) = (0, 0, 0, 0, 0, 0);

@@ -133,7 +133,8 @@ impl<T: Real> Cpu<T> {
         let write = shared(program, code, read, write);
         let job = Job { program, code, read, write, inflow, packed: None, weights };
         self.for_each_group(&job, |group, next, scratch| {
-            let ahead = Ahead::new(code, read, &job.write, next);
+            let ahead =
+                next.map_or_else(Ahead::nothing, |next| Ahead::new(code, read, &job.write, next));
             T::carry_out(Work { arch: self.arch, job: &job, group, end: None, scratch, ahead });
         });
     }
@@ -160,7 +161,7 @@ impl<T: Real> Cpu<T> {
         let window = if stage == 0 { reach.unwrap_or(0) } else { program.points };
         self.for_each_group(&job, |group, _, scratch| {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
-                let ahead = Ahead::new(code, read, &job.write, None);
+                let ahead = Ahead::nothing();
                 let (group, end) = (group.window(first, window), Some(end));
                 T::carry_out(Work { arch: self.arch, job: &job, group, end, scratch, ahead });
             }
