@@ -1,6 +1,7 @@
 //! Kernels on a device: PoCL where there is no GPU.
 
 mod blocks;
+mod budget;
 mod cuda;
 mod fused;
 mod lines;

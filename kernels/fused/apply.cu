@@ -16,6 +16,9 @@
 
 DEVICE void apply(REAL *b, ON_CHIP_PTR REAL *chip, Tile tile, GLOBAL const REAL *restrict tables)
 {
+    // Addresses are worked out again for every operator.
+    FORGET_INT(tile.thread);
+    tile.chunk = CHUNK_OF(tile.thread);
     const int all = !IS_NEAR || AT_END;
     EACH(j)
     {

@@ -3,10 +3,10 @@
 //   REAL v[LENGTH]; EACH(j) v[j] = 0;
 // One field of the tile fits on chip: SPOT(j, thread) is point j of a thread's chunk. Threads of a warp that take the same
 // point meet no bank twice; rows of STRIDE words are a few words longer than the threads need where lines along x are
-// gathered, so that neighbouring points of a line do not either.
-#define STRIDE \
-    ((THREADS + BANK_ROW - 1) / BANK_ROW * BANK_ROW + (INNER == 1 && LENGTH < BANK_ROW ? BANK_ROW / LENGTH : 0))
+// gathered, so that neighbouring points of a line do not either. PARKED(place, j) is point j of a value for which there are no
+// registers; only its own thread reads it.
 #define SPOT(j, thread) chip[(j) * STRIDE + (thread)]
+#define PARKED(place, j) chip[PARKED_AT + ((place) * LENGTH + (j)) * THREADS + tile.thread]
 #define EACH(j) UNROLL for (int j = 0; j < LENGTH; ++j)
 // True where a thread has a point j.
 #define HAS(j) (LONG == CHUNKS || (j) < tile.points)
@@ -43,8 +43,11 @@ DEVICE Tile tile_of(int block, int thread)
 // Number `at` = thread + k THREADS of the points of the tile along x, in their order.
 #if LONG == CHUNKS && THREADS % LENGTH == 0
 #define GATHERED(k) SPOT(tile.thread % LENGTH, tile.thread / LENGTH + (k) * (THREADS / LENGTH))
+#define EACH_GATHERED(k) EACH(k)
 #else
 #define GATHERED(k) STAGED((tile.thread + (k) * THREADS) / N, (tile.thread + (k) * THREADS) % N)
+// Their places are worked out one after another: all at once take more registers than there are.
+#define EACH_GATHERED(k) _Pragma("unroll 1") for (int k = 0; k < LENGTH; ++k)
 #endif
 
 // How many points of the tile's lines come from this thread's first on.
@@ -58,6 +61,7 @@ DEVICE int points_left(Tile tile)
 DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
 #if INNER == 1
+    FORGET_INT(tile.thread);
     GLOBAL const REAL *from = f + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
     EACH(k)
@@ -75,6 +79,7 @@ DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile til
 DEVICE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile tile)
 {
 #if INNER == 1
+    FORGET_INT(tile.thread);
     EACH(j)
     {
         if (HAS(j)) SPOT(j, tile.thread) = v[j];
@@ -82,7 +87,7 @@ DEVICE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile ti
     __syncthreads();
     GLOBAL REAL *to = w + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
-    EACH(k)
+    EACH_GATHERED(k)
     {
         if (k * THREADS < left) to[k * THREADS] = GATHERED(k);
     }

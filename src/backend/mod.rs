@@ -139,6 +139,18 @@ pub trait Backend: Sized + Send + Sync + 'static {
         operators: &LineOperators<Self::Real>,
     ) -> Result<Self::Program>;
 
+    /// The same of a sweep that applies operators along `axis` to a field that it advances itself: `None` where it could not run.
+    ///
+    /// # Errors
+    /// As there.
+    fn program_of_advanced(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators<Self::Real>,
+    ) -> Result<Option<Self::Program>>;
+
     /// Run `program`.
     fn run(
         &self,
@@ -147,9 +159,6 @@ pub trait Backend: Sized + Send + Sync + 'static {
         write: &mut [&mut Self::Field],
         weights: Weights,
     );
-
-    /// True where a sweep can apply operators along `axis` to a field that it advances itself.
-    fn applies_to_advanced(&self, axis: Axis, points: [usize; 3]) -> bool;
 
     /// Run programs one after another: β is for the first, the others add to what it made.
     fn run_all<'a>(

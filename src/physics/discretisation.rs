@@ -42,6 +42,16 @@ impl<T: Real> Discretisation<T> {
         backend.program(sweep, axis, self.grid.points, &self.operators)
     }
 
+    /// The same of one that applies operators to a field that it advances itself: `None` where it could not run.
+    pub(super) fn program_of_advanced<B: Backend<Real = T>>(
+        &self,
+        backend: &B,
+        axis: Axis,
+        sweep: &Sweep,
+    ) -> Result<Option<B::Program>> {
+        backend.program_of_advanced(sweep, axis, self.grid.points, &self.operators)
+    }
+
     /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.
     pub(super) fn filter_programs<B: Backend<Real = T>>(
         &self,

@@ -40,17 +40,29 @@ pub(super) fn is_stored(axes: &[Axis], whole: impl Fn(Axis) -> bool) -> bool {
     !axes.iter().all(|&axis| whole(axis))
 }
 
-/// The passes and the sweeps along `axes` that leave the state alone, in the order in which they run, those of one list together.
+/// All passes and sweeps along `axes` that a run asks for whatever the backend.
 pub(super) fn sweeps(
     config: &Config,
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
-) -> Vec<Vec<(Axis, Sweep)>> {
-    let fused = of(config, axes, whole, Part::All, false);
-    vec![fused.passes(), (0..axes.len()).map(|at| (axes[at], fused.sweep(at, false))).collect()]
+) -> Vec<(Axis, Sweep)> {
+    let mut advances = vec![false];
+    if matches!(config.time.integrator.form, Form::LowStorage { .. }) {
+        advances.push(true);
+    }
+    let mut all = Vec::new();
+    for part in Part::ALL {
+        for &advances in advances.iter().filter(|advances| part == Part::All || !**advances) {
+            let fused = of(config, axes, &whole, part, advances);
+            all.extend(fused.passes());
+            all.extend((0..axes.len()).map(|at| (axes[at], fused.sweep(at, false))));
+        }
+    }
+    all
 }
 
-/// The same of a stage in 2N storage that is not the first of its step.
+/// The passes and the sweeps of a stage in 2N storage that is not the first of its step, in the order in which they run, those of one
+/// list together.
 pub(super) fn sweeps_of_stage(
     config: &Config,
     axes: &[Axis],
@@ -108,16 +120,16 @@ impl<B: Backend> Schedule<B> {
         let stages = || {
             let fused = fused(Part::All, true);
             let last = axes.len() - 1;
-            let sweep = |at: usize, chained| program((axes[at], fused.sweep(at, chained)));
+            let sweep = |at: usize| program((axes[at], fused.sweep(at, false)));
             let passes = passes(&fused)?;
-            let chained = !fused.stored
-                && !passes.is_empty()
-                && backend.applies_to_advanced(axes[last], grid.points);
+            let link = (!fused.stored && !passes.is_empty()).then(|| fused.sweep(last, true));
+            let link =
+                link.map(|link| discretisation.program_of_advanced(backend, axes[last], &link));
             Ok(Stages {
                 passes,
-                inner: (0..last).map(|at| sweep(at, false)).collect::<Result<_>>()?,
-                end: sweep(last, false)?,
-                link: chained.then(|| sweep(last, true)).transpose()?,
+                inner: (0..last).map(sweep).collect::<Result<_>>()?,
+                end: sweep(last)?,
+                link: link.transpose()?.flatten(),
             })
         };
         let low_storage = matches!(config.time.integrator.form, Form::LowStorage { .. });

@@ -39,8 +39,7 @@ pub struct StageWork {
 impl StageWork {
     /// That of `config`; none where its integrator keeps more.
     pub fn of(config: &Config) -> Option<Self> {
-        let grid = Grid::periodic(config.grid.points, &config.grid.domain);
-        let operators = operators::<f64>(&config.scheme, &grid);
+        let operators = operators::<f64>(&config.scheme, &grid(config));
         let sweeps = sweeps(config, RightHandSide::Fused, &axes(config), |_| true);
         let none = Self { words: 0, solves: 0, flops: 0 };
         let work = sweeps.iter().flatten().fold(none, |sum, (axis, sweep)| Self {
@@ -97,28 +96,38 @@ impl Held {
 }
 
 /// Fields, beside those of the equations themselves, that sweeps take for the points of `block` where they run operation by
-/// operation.
-pub(crate) fn composed_room(config: &Config, block: &Block) -> usize {
+/// operation; `in_one` says which do not.
+pub(crate) fn composed_room<T: Real>(
+    config: &Config,
+    block: &Block,
+    in_one: impl Fn(Axis, &Sweep, &LineOperators<T>) -> bool,
+) -> usize {
     let (axes, whole) = (axes(config), whole(config, block));
     let mut all = match (config.case.scalar(), config.compute.right_hand_side) {
-        (None, RightHandSide::Fused) => schedule::sweeps(config, &axes, whole),
-        (_, how) => sweeps(config, how, &axes, whole),
+        (None, RightHandSide::Fused) => schedule::sweeps(config, &axes, &whole),
+        (_, how) => sweeps(config, how, &axes, &whole).concat(),
     };
     if config.case.flow().is_some() {
         let reference = Reference::of::<f64>(&config.gas);
-        let gradients = axes.iter().map(|&axis| (axis, gradients::sweep(axis, reference)));
-        all.push(gradients.collect());
+        all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, reference))));
     }
     if config.scheme.filter.is_some() {
         let fields = if config.case.flow().is_some() { conserved::COUNT } else { 1 };
-        all.push(axes.iter().map(|&axis| (axis, filter_sweep(fields))).collect());
+        all.extend(axes.iter().map(|&axis| (axis, filter_sweep(fields))));
     }
-    all.iter().flatten().map(|(_, sweep)| sweep.room()).max().unwrap_or(0)
+    let operators = operators(&config.scheme, &grid(config));
+    // Of blocks of longer lines, what goes to the neighbours is formed operation by operation.
+    all.retain(|(axis, sweep)| !(whole(*axis) && in_one(*axis, sweep, &operators)));
+    all.iter().map(|(_, sweep)| sweep.room()).max().unwrap_or(0)
 }
 
 /// Those with more than one point.
 fn axes(config: &Config) -> Vec<Axis> {
-    Grid::periodic(config.grid.points, &config.grid.domain).active_axes().collect()
+    grid(config).active_axes().collect()
+}
+
+fn grid(config: &Config) -> Grid {
+    Grid::periodic(config.grid.points, &config.grid.domain)
 }
 
 /// Whether lines of `block` along an axis are whole.

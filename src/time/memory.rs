@@ -1,11 +1,12 @@
 //! Whether a run fits into memory.
 
 use crate::backend::device::{self, Device, DeviceInfo};
-use crate::config::{Config, Pencils, Precision, RightHandSide, Statistic};
+use crate::config::{Config, Pencils, Precision, Statistic};
 use crate::error::{Error, Result};
 use crate::grid::Block;
 use crate::lines::LineSolver;
 use crate::physics::{Held, composed_room};
+use crate::real::Real;
 use crate::scheme::Form;
 
 /// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system ends the
@@ -60,46 +61,20 @@ pub(crate) fn check_device_memory(config: &Config, block: &Block, on: &Device) -
     device::check_memory(on.info(), on.free_memory(), needed, block.points)
 }
 
-/// Fields that operators need on `device` for the points of `block`: what they make, and what the line solvers need while they
-/// run. What `cusparse` keeps, a matrix for every line, is not counted.
-fn for_operators(config: &Config, block: &Block, device: &DeviceInfo) -> usize {
-    if is_one_kernel_a_sweep(config, block, device) {
-        return 0;
-    }
-    let solver = match config.compute.line_solver {
+/// Fields that operators need on `device` for the points of `block`: what they make where a sweep is not one kernel, and what the
+/// line solvers need while they run. What `cusparse` keeps, a matrix for every line, is not counted.
+fn for_operators<T: Real>(config: &Config, block: &Block, device: &DeviceInfo) -> usize {
+    let compute = &config.compute;
+    let room = composed_room::<T>(config, block, |axis, sweep, operators| {
+        device::is_one_kernel(device, compute, sweep, axis, block.points, operators)
+    });
+    let solver = match compute.line_solver {
         Some(LineSolver::CrSortedDirect) => 1,
         Some(LineSolver::CrSortedStepwise) => 2,
         _ => 0,
     };
-    let pencils = if config.compute.pencils == Pencils::Permuted { 2 } else { 0 };
-    composed_room(config, block) + solver + pencils
-}
-
-/// Points of a chunk of a line at most.
-const CHUNK: usize = 8;
-/// Points of a line along y or z at most of which a block of the kernels has registers for a tile.
-const ACROSS: usize = 256;
-
-/// Whether `device` runs every sweep of fused right-hand sides as one kernel, as far as that is known before it is compiled: a
-/// GPU where nobody chose how lines are solved, systems that are tridiagonal at most, whole lines that chunks divide evenly and that are not too
-/// long along y and z. Where a block has not registers enough for a sweep in spite of that, its operators take memory that is not counted.
-fn is_one_kernel_a_sweep(config: &Config, block: &Block, device: &DeviceInfo) -> bool {
-    let (compute, scheme) = (&config.compute, &config.scheme);
-    let family = &scheme.derivative;
-    let formulas = [
-        &family.first,
-        &family.second,
-        &family.midpoint_derivative,
-        &family.midpoint_interpolation,
-    ];
-    let mut lines = block.points.iter().zip(&config.grid.points).filter(|(_, all)| **all > 1);
-    device.is_gpu
-        && compute.right_hand_side == RightHandSide::Fused
-        && compute.line_solver.is_none()
-        && compute.pencils == Pencils::Strided
-        && formulas.iter().all(|formula| formula.beta == 0.0)
-        && block.points[1..].iter().all(|&across| across <= ACROSS)
-        && lines.all(|(here, all)| here == all && here.is_multiple_of(CHUNK))
+    let pencils = if compute.pencils == Pencils::Permuted { 2 } else { 0 };
+    room + solver + pencils
 }
 
 /// Bytes that outputs need on the host while they are made.
@@ -147,7 +122,10 @@ impl Parts {
             rates: rates * state,
             primitives: held.as_ref().map_or(0, |held| held.primitives),
             gradients: held.as_ref().map_or(0, |held| held.gradients),
-            operators: device.map_or(0, |device| for_operators(config, block, device)),
+            operators: device.map_or(0, |device| match config.compute.precision {
+                Precision::F64 => for_operators::<f64>(config, block, device),
+                Precision::F32 => for_operators::<f32>(config, block, device),
+            }),
             value: match config.compute.precision {
                 Precision::F64 => 8.0,
                 Precision::F32 => 4.0,

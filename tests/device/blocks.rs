@@ -147,7 +147,8 @@ pub(super) fn ask(device: &Arc<Device>) {
     {
         let grid = grid(axis, 256, [5, 3], true);
         on_ranks(2, |comm| {
-            let backend = on_device(device.clone(), comm, method, axis, grid.points, Fusing::Tried);
+            let backend =
+                on_device(device.clone(), comm, method, axis, grid.points, Fusing::OnChip);
             swept(&backend, "compact6", &grid, axis);
         });
     }

@@ -22,7 +22,7 @@ fn all_that_a_device_does_goes_through_a_strict_driver_and_nothing_is_left() {
         with(driver.path(), &mut command).output().unwrap()
     };
     let (said, told) = words(&run());
-    assert!(said.contains("5 passed; 0 failed"), "{said}\n{told}");
+    assert!(said.contains("6 passed; 0 failed"), "{said}\n{told}");
     assert!(told.contains("graph of 2 launches") && !told.contains("left over"), "{told}");
     let kept = || {
         let files = std::fs::read_dir(driver.path().join("kolmo")).unwrap();
@@ -32,7 +32,7 @@ fn all_that_a_device_does_goes_through_a_strict_driver_and_nothing_is_left() {
     let before = kept();
     assert_eq!(before.len(), 1, "one text was compiled");
     let (said, _) = words(&run());
-    assert!(said.contains("5 passed; 0 failed"), "{said}");
+    assert!(said.contains("6 passed; 0 failed"), "{said}");
     assert_eq!(kept(), before, "what was compiled before is compiled again");
 }
 
@@ -100,12 +100,23 @@ fn more_on_chip_memory_than_is_free_is_asked_for_and_another_thread_may_launch()
         let work = || {
             use kolmo::backend::device::Arg;
             let arguments = [x.arg(), x.arg(), out.arg(), Arg::Scalars(&[2.0]), Arg::Int(8)];
-            device.time(|| device.launch::<f64>(&kernel, [1, 1, 1], &arguments)).unwrap()
+            device.time(|| device.launch::<f64>(&kernel, [1, 1, 1], arguments)).unwrap()
         };
         scope.spawn(work).join().unwrap()
     });
     assert!(seconds > 0.0);
     assert_eq!(out.download().unwrap(), [3.0; 8]);
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn a_kernel_tells_what_its_threads_keep_in_device_memory_and_can_be_given_back() {
+    let device = Device::open(Api::Cuda, 0).unwrap();
+    let kernel = || device.kernel(&saxpy_source::<f64>(), "saxpy", [8, 1, 1], 64).unwrap();
+    // A driver here says 24, a GPU 0: the kernel has few values.
+    assert!([0, 24].contains(&device.spilled(&kernel())));
+    device.discard(&kernel());
+    assert_eq!(device.spilled(&kernel()), device.spilled(&kernel()), "it is compiled again");
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! Kernels compiled for NVIDIA's GPUs, without one: by NVRTC for every architecture that is served, then assembled by
 //! ptxas, which tells registers, on-chip memory, and spills of registers to device memory.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use kolmo::backend::device::cuda::{Code, Nvrtc};
 use kolmo::backend::device::{
-    Api, Device, DeviceInfo, DeviceOperator, Gpu, RecordedKernel, Scratch, Source, obstacle,
+    Api, Device, DeviceInfo, DeviceOperator, Gpu, RecordedKernel, Recording, Scratch, Source,
+    obstacle,
 };
 use kolmo::config::Pencils;
 use kolmo::engine::{LineOperators, Op};
@@ -25,7 +26,7 @@ use crate::common::config;
 use crate::operators::grid;
 
 /// Asks a device for the kernels of a computation.
-type Ask = Box<dyn Fn(&Arc<Device>)>;
+type Ask = Box<dyn Fn(&Arc<Device>) + Send + Sync>;
 /// A computation whose kernels are compiled, by name.
 type Specialisation = (&'static str, Ask);
 
@@ -34,12 +35,13 @@ fn specialisations() -> Vec<Specialisation> {
     let mut all: Vec<Specialisation> = vec![
         ("saxpy f64", Box::new(ask_for_saxpy::<f64>)),
         ("saxpy f32", Box::new(ask_for_saxpy::<f32>)),
-        ("navier-stokes", run::<f64>("taylor-green", &[])),
-        ("navier-stokes f32", run::<f32>("taylor-green", &[])),
+        ("navier-stokes", run::<f64>("taylor-green", POINTS, &[])),
+        ("navier-stokes f32", run::<f32>("taylor-green", POINTS, &[])),
         (
             "divergence",
             run::<f64>(
                 "taylor-green",
+                POINTS,
                 &["scheme.convection=divergence", "scheme.energy=divergence"],
             ),
         ),
@@ -47,6 +49,7 @@ fn specialisations() -> Vec<Specialisation> {
             "feiereisen",
             run::<f64>(
                 "taylor-green",
+                POINTS,
                 &["scheme.convection=feiereisen", "scheme.energy=split-enthalpy"],
             ),
         ),
@@ -54,6 +57,7 @@ fn specialisations() -> Vec<Specialisation> {
             "staggered, sutherland",
             run::<f64>(
                 "taylor-green",
+                POINTS,
                 &["scheme.convection=staggered", "gas.viscosity=sutherland"],
             ),
         ),
@@ -61,6 +65,7 @@ fn specialisations() -> Vec<Specialisation> {
             "conservative, power law, filtered",
             run::<f64>(
                 "taylor-green",
+                POINTS,
                 &[
                     "scheme.viscous=conservative",
                     "gas.viscosity=power",
@@ -68,8 +73,11 @@ fn specialisations() -> Vec<Specialisation> {
                 ],
             ),
         ),
-        ("compact10-penta", run::<f64>("taylor-green", &["scheme.derivative=compact10-penta"])),
-        ("scalar", run::<f64>("scalar-advection", &[])),
+        (
+            "compact10-penta",
+            run::<f64>("taylor-green", POINTS, &["scheme.derivative=compact10-penta"]),
+        ),
+        ("scalar", run::<f64>("scalar-advection", POINTS, &[])),
         ("blocks of lines", Box::new(ask_for_blocks)),
     ];
     let solvers = LineSolver::ALL.into_iter().filter(|solver| *solver != LineSolver::Cusparse);
@@ -77,10 +85,17 @@ fn specialisations() -> Vec<Specialisation> {
     all
 }
 
+/// Lines that chunks divide evenly, and others.
+const POINTS: [usize; 3] = [64, 63, 62];
+
 /// What asks for all that a run of `case` takes.
-fn run<T: Real>(case: &'static str, set: &'static [&'static str]) -> Ask {
+pub(super) fn run<T: Real>(
+    case: &'static str,
+    points: [usize; 3],
+    set: &'static [&'static str],
+) -> Ask {
     Box::new(move |device| {
-        let config = config(case, [64, 63, 62], set);
+        let config = config(case, points, set);
         let len = config.grid.points.iter().product();
         let gpu = || Gpu::<T>::configured(device.clone(), len, &config.compute).unwrap();
         Stepper::new(&gpu(), config.time.integrator, 1, len).unwrap();
@@ -119,70 +134,124 @@ fn line_solver(solver: LineSolver) -> Ask {
     })
 }
 
-/// (architecture, bytes of on-chip memory that a block may take, CUDA whose compiler and assembler are used)
-const ARCHITECTURES: [(u32, usize, u32); 5] = [
-    (70, 96 << 10, 12),
-    (75, 64 << 10, 13),
-    (80, 163 << 10, 13),
-    (90, 227 << 10, 13),
-    (100, 227 << 10, 13),
+/// A compute capability, and with what it is served.
+#[derive(Clone, Copy)]
+pub(super) struct Architecture {
+    /// Ten times the capability.
+    pub(super) number: u32,
+    /// Bytes of on-chip memory that a block may take.
+    pub(super) on_chip: usize,
+    /// The CUDA whose compiler and assembler are used.
+    cuda: u32,
+}
+
+pub(super) const ARCHITECTURES: [Architecture; 5] = [
+    Architecture { number: 70, on_chip: 96 << 10, cuda: 12 },
+    Architecture { number: 75, on_chip: 64 << 10, cuda: 13 },
+    Architecture { number: 80, on_chip: 163 << 10, cuda: 13 },
+    Architecture { number: 90, on_chip: 227 << 10, cuda: 13 },
+    Architecture { number: 100, on_chip: 227 << 10, cuda: 13 },
 ];
 
-/// Spills that are allowed: (kernel as in the table, architecture, bytes stored and loaded, why it is faster so, as
-/// measured).
-const SPILLS: &[(&str, u32, u32, &str)] = &[];
-
 /// Registers of a multiprocessor, of which a block of threads must find enough.
-const REGISTERS: u32 = 65536;
+pub(super) const REGISTERS: u32 = 65536;
 
 /// What the assembler says of a kernel.
-#[derive(Debug, Default, PartialEq)]
-struct Usage {
-    registers: u32,
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Usage {
+    pub(super) registers: u32,
     /// Beyond what a launch asks for.
     on_chip: u32,
-    spilled: u32,
+    /// Bytes that a thread keeps in device memory.
+    pub(super) spilled: u32,
+}
+
+/// What the assembler says of each kernel of a text, by entry; or what the compiler refuses.
+pub(super) type Usages = Result<BTreeMap<String, Usage>, String>;
+
+/// The compilers, and what they made of texts so far.
+pub(super) struct Compilers {
+    of: BTreeMap<u32, Nvrtc>,
+    known: Mutex<HashMap<(u32, Source), Usages>>,
+}
+
+impl Compilers {
+    pub(super) fn new() -> Arc<Self> {
+        let of = BTreeMap::from([13, 12].map(|major| (major, compiler(major))));
+        Arc::new(Self { of, known: Mutex::default() })
+    }
+
+    pub(super) fn usages(&self, on: Architecture, source: &Source) -> Usages {
+        let key = (on.number, source.clone());
+        let known = self.known.lock().unwrap().get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let usages = compiled(&self.of[&on.cuda], on.number, source);
+            self.known.lock().unwrap().insert(key, usages.clone());
+            usages
+        })
+    }
+
+    /// A GPU of an architecture that computes nothing, with these compilers for the kernels that are `looked_at`: others are taken to
+    /// spill nothing.
+    pub(super) fn recording(
+        self: &Arc<Self>,
+        on: Architecture,
+        looked_at: impl Fn(&RecordedKernel) -> bool + Send + Sync + 'static,
+    ) -> (Arc<Device>, Recording) {
+        let info = DeviceInfo {
+            api: Api::Cuda,
+            index: 0,
+            name: "a GPU".into(),
+            driver: String::new(),
+            is_gpu: true,
+            memory: 80 << 30,
+            largest_buffer: 80 << 30,
+            on_chip: on.on_chip,
+            block_threads: 1024,
+            has_f64: true,
+        };
+        let compilers = Arc::clone(self);
+        Device::recording(info, move |kernel| match looked_at(kernel) {
+            true => compilers.usages(on, &kernel.source).unwrap()[&kernel.entry].spilled as usize,
+            false => 0,
+        })
+    }
 }
 
 #[test]
 fn every_kernel_compiles_for_every_architecture_and_spills_no_register() {
-    let compilers = BTreeMap::from([13, 12].map(|major| (major, compiler(major))));
+    let compilers = Compilers::new();
     let mut work = Vec::new();
-    for architecture in ARCHITECTURES {
-        work.extend(recorded(architecture.1).into_iter().map(|text| (architecture, text)));
+    for on in ARCHITECTURES {
+        work.extend(specialisations().into_iter().map(|(name, ask)| (on, name, ask)));
     }
-    let results = on_two_threads(work, |((architecture, on_chip, cuda), (source, kernels))| {
-        match compiled(&compilers[cuda], *architecture, source) {
-            Ok(usages) => judged(*architecture, *on_chip, kernels, &usages),
+    let asked = on_two_threads(work, |(on, name, ask)| {
+        let (device, recording) = compilers.recording(*on, |_| true);
+        ask(&device);
+        assert!(!recording.kernels().is_empty(), "{name} asks for no kernel");
+        recording.kernels().into_iter().map(|kernel| (*on, *name, kernel)).collect::<Vec<_>>()
+    });
+    let work = texts(asked.into_iter().flatten());
+    let results = on_two_threads(work, |(architecture, (source, kernels))| {
+        match compilers.usages(*architecture, source) {
+            Ok(usages) => judged(*architecture, kernels, &usages),
             Err(message) => (Vec::new(), vec![format!("{}: {message}", kernels[0].0)]),
         }
     });
     let (rows, wrong): (Vec<_>, Vec<_>) = results.into_iter().unzip();
-    let (rows, mut wrong) = (rows.concat(), wrong.concat());
-    let lines: Vec<&str> = rows.iter().map(|(_, line)| line.as_str()).collect();
-    let table =
-        format!("architecture  registers  on chip  spilled  kernel\n{}\n", lines.join("\n"));
+    let (rows, wrong) = (rows.concat(), wrong.concat());
+    let table = format!("architecture  registers  on chip  spilled  kernel\n{}\n", rows.join("\n"));
     println!("{table}");
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels.txt"), table).unwrap();
-    for &(kernel, architecture, bytes, _) in SPILLS {
-        let spill = (kernel.to_string(), architecture, bytes);
-        if !rows.iter().any(|(found, _)| *found == spill) {
-            wrong.push(format!("{spill:?} is allowed and does not happen"));
-        }
-    }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// (kernel, architecture, bytes spilled), and the line of the table.
-type Row = ((String, u32, u32), String);
-
 /// The rows of the table for the kernels of one text, and what is wrong with them.
 fn judged(
-    architecture: u32,
-    limit: usize,
+    Architecture { number, on_chip: limit, .. }: Architecture,
     kernels: &[(String, RecordedKernel)],
     usages: &BTreeMap<String, Usage>,
-) -> (Vec<Row>, Vec<String>) {
+) -> (Vec<String>, Vec<String>) {
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
     for (name, kernel) in kernels {
         let Some(&Usage { registers, on_chip, spilled }) = usages.get(&kernel.entry) else {
@@ -190,11 +259,9 @@ fn judged(
             continue;
         };
         let on_chip = kernel.on_chip + on_chip as usize;
-        let line = format!("sm_{architecture:<9} {registers:10} {on_chip:8} {spilled:8}  {name}");
-        rows.push(((name.clone(), architecture, spilled), line));
-        let mut refuse = |what: String| wrong.push(format!("{name} on sm_{architecture}: {what}"));
-        let this = (name.as_str(), architecture, spilled);
-        if spilled > 0 && !SPILLS.iter().any(|spill| (spill.0, spill.1, spill.2) == this) {
+        rows.push(format!("sm_{number:<9} {registers:10} {on_chip:8} {spilled:8}  {name}"));
+        let mut refuse = |what: String| wrong.push(format!("{name} on sm_{number}: {what}"));
+        if spilled > 0 {
             refuse(format!("{spilled} bytes are spilled"));
         }
         if on_chip > limit {
@@ -290,46 +357,30 @@ fn what_does_not_compile_is_refused_with_the_lines_it_speaks_of() {
     }
 }
 
-/// Every text of the specialisations on a GPU with this much on-chip memory a block, with the kernels in it, each named
-/// for the specialisation that asks for it first.
-fn recorded(on_chip: usize) -> Vec<(Source, Vec<(String, RecordedKernel)>)> {
-    let mut texts: Vec<(Source, Vec<(String, RecordedKernel)>)> = Vec::new();
-    let mut seen = HashSet::new();
-    for (name, ask) in specialisations() {
-        let (device, recording) = Device::recording(DeviceInfo {
-            api: Api::Cuda,
-            index: 0,
-            name: "a GPU".into(),
-            driver: String::new(),
-            is_gpu: true,
-            memory: 80 << 30,
-            largest_buffer: 80 << 30,
-            on_chip,
-            block_threads: 1024,
-            has_f64: true,
-        });
-        ask(&device);
-        assert!(!recording.kernels().is_empty(), "{name} asks for no kernel");
-        for kernel in recording.kernels() {
-            if !seen.insert(kernel.clone()) {
-                continue;
-            }
-            let named = (format!("{name}: {}", kernel.entry), kernel.clone());
-            match texts.iter_mut().find(|(source, _)| *source == kernel.source) {
-                Some((_, kernels)) => kernels.push(named),
-                None => texts.push((kernel.source, vec![named])),
-            }
+/// A text with the kernels in it, each named for the specialisation that asks for it first.
+type Text = (Source, Vec<(String, RecordedKernel)>);
+
+/// Every text of kernels that are asked for, each once for an architecture.
+fn texts(
+    asked: impl Iterator<Item = (Architecture, &'static str, RecordedKernel)>,
+) -> Vec<(Architecture, Text)> {
+    let mut texts: Vec<(Architecture, Text)> = Vec::new();
+    let (mut seen, mut places) = (HashSet::new(), HashMap::new());
+    for (on, name, kernel) in asked {
+        if !seen.insert((on.number, kernel.clone())) {
+            continue;
         }
+        let source = kernel.source.clone();
+        let at = *places.entry((on.number, source.clone())).or_insert_with(|| {
+            texts.push((on, (source, Vec::new())));
+            texts.len() - 1
+        });
+        texts[at].1.1.push((format!("{name}: {}", kernel.entry), kernel));
     }
     texts
 }
 
-/// What the assembler says of each kernel of a text, by entry.
-fn compiled(
-    nvrtc: &Nvrtc,
-    architecture: u32,
-    source: &Source,
-) -> Result<BTreeMap<String, Usage>, String> {
+fn compiled(nvrtc: &Nvrtc, architecture: u32, source: &Source) -> Usages {
     let ptx = nvrtc.compile(source, Code::Ptx(architecture)).map_err(|error| error.to_string())?;
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), ptx.strip_suffix(b"\0").unwrap_or(&ptx)).unwrap();
@@ -360,9 +411,8 @@ fn usages(said: &str) -> BTreeMap<String, Usage> {
             entry = rest.split('\'').next().unwrap().to_string();
         }
         let usage: &mut Usage = all.entry(entry.clone()).or_default();
-        if line.contains("bytes spill stores") {
-            usage.spilled +=
-                before(line, " bytes spill stores") + before(line, " bytes spill loads");
+        if line.contains(" bytes stack frame") {
+            usage.spilled = before(line, " bytes stack frame");
         }
         if line.contains(" registers") {
             usage.registers = before(line, " registers");
@@ -375,7 +425,7 @@ fn usages(said: &str) -> BTreeMap<String, Usage> {
 }
 
 /// NVRTC of this major version, which `./test` installs.
-fn compiler(major: u32) -> Nvrtc {
+pub(super) fn compiler(major: u32) -> Nvrtc {
     let path = tool(match major {
         13 => "nvidia/cu13/lib/libnvrtc.so.13",
         _ => "nvidia/cuda_nvrtc/lib/libnvrtc.so.12",

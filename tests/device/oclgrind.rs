@@ -96,7 +96,7 @@ KERNEL_OF(8) void plant(GLOBAL const REAL *x, GLOBAL REAL *out) {{
     let kernel = device.kernel(&Source { name, text }, "plant", [8, 1, 1], 64).unwrap();
     let x = Buffer::from_host(&device, &[1.0; 16]).unwrap();
     let out = Buffer::from_host(&device, &[f64::NAN; 16]).unwrap();
-    device.launch::<f64>(&kernel, [2, 1, 1], &[x.arg(), out.arg()]);
+    device.launch::<f64>(&kernel, [2, 1, 1], [x.arg(), out.arg()]);
     assert!(out.download().unwrap().iter().all(|value| value.is_finite()));
 }
 

@@ -52,7 +52,7 @@ pub(super) fn saxpy(
     let n = x.len();
     let blocks = [u32::try_from(n.div_ceil(8)).unwrap(), 1, 1];
     let n = Arg::Int(i32::try_from(n).unwrap());
-    device.launch::<f64>(&kernel, blocks, &[x.arg(), y.arg(), out.arg(), Arg::Scalars(&[a]), n]);
+    device.launch::<f64>(&kernel, blocks, [x.arg(), y.arg(), out.arg(), Arg::Scalars(&[a]), n]);
     Ok(())
 }
 
@@ -78,7 +78,7 @@ fn a_small_list_of_launches_gives_the_same_with_new_scalars_each_time() {
 
 #[test]
 fn a_recording_device_keeps_every_kernel_once_and_runs_none() {
-    let (device, recording) = Device::recording(gpu());
+    let (device, recording) = Device::recording(gpu(), |_| 0);
     let x = Buffer::from_host(&device, &[1.0, 2.0]).unwrap();
     let out = Buffer::from_host(&device, &[f64::NAN; 2]).unwrap();
     saxpy(&device, 1.0, &x, &x, &out).unwrap();
@@ -94,7 +94,7 @@ fn a_recording_device_keeps_every_kernel_once_and_runs_none() {
 
 #[test]
 fn blocks_that_the_device_cannot_hold_are_refused_with_both_numbers() {
-    let (device, recording) = Device::recording(gpu());
+    let (device, recording) = Device::recording(gpu(), |_| 0);
     let refusal = |threads, on_chip| {
         device.kernel(&saxpy_source::<f64>(), "saxpy", threads, on_chip).unwrap_err().to_string()
     };

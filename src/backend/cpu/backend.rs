@@ -85,8 +85,14 @@ impl<T: Real> Backend for Cpu<T> {
         Ok(Program::new(sweep, axis, points, operators))
     }
 
-    fn applies_to_advanced(&self, _: Axis, _: [usize; 3]) -> bool {
-        true
+    fn program_of_advanced(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators<T>,
+    ) -> Result<Option<Program<T>>> {
+        self.program(sweep, axis, points, operators).map(Some)
     }
 
     fn run(

@@ -116,7 +116,7 @@ impl<T: Real> Blocks for Gpu<T> {
     fn combine(&self, combination: &Combination<T>, planes: &mut Buffer<T>) {
         let Combination { kernel, blocks, lists, rows, terms } = combination;
         let arguments = [lists.arg(), rows.arg(), terms.arg(), planes.arg()];
-        self.device.launch::<T>(kernel, *blocks, &arguments);
+        self.device.launch::<T>(kernel, *blocks, arguments);
     }
 
     fn deal(&self, deal: &Deal, at: usize, field: &Buffer<T>, parts: &mut Buffer<T>) {
@@ -167,7 +167,7 @@ impl<T: Real> Gpu<T> {
         let kernel = self.device.kernel(&text.source("deal.cu"), "deal", block, 0)?;
         let count = blocks((lines.count * lines.points).div_ceil(THREADS))?;
         let at = Arg::Int(i32::try_from(at).unwrap_or(i32::MAX));
-        self.device.launch::<T>(&kernel, [count, 1, 1], &[field.arg(), parts.arg(), at]);
+        self.device.launch::<T>(&kernel, [count, 1, 1], [field.arg(), parts.arg(), at]);
         Ok(())
     }
 }

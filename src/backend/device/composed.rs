@@ -4,20 +4,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::ends::{Joints, Lines};
+use super::ends::Joints;
 use super::lines::DeviceOperator;
 use super::pointwise::{Pointwise, Visit};
+use super::program::Task;
 use super::text::{Forming, Place};
 use super::{Arg, Buffer, Gpu};
 use crate::backend::Weights;
 use crate::engine::distributed::Layout;
-use crate::engine::{Expr, LineOperators, Op, Operation, Sweep, Value};
+use crate::engine::{Expr, Op, Operation, Value};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::real::Real;
-
-/// Most fields that a kernel of a sweep takes.
-const MAX_ARGUMENTS: usize = 96;
 
 /// A sweep along one axis, ready to run operation by operation.
 pub(super) struct Composed<T> {
@@ -48,23 +46,11 @@ struct Application<T> {
 }
 
 impl<T: Real> Composed<T> {
-    pub(super) fn new(
-        gpu: &Gpu<T>,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators<T>,
-    ) -> Result<Self> {
+    pub(super) fn new(task: &Task<T>) -> Result<Self> {
+        let Task { gpu, sweep, points, .. } = *task;
         let operations = &sweep.operations;
-        let mut builder = Builder {
-            gpu,
-            operations,
-            axis,
-            points,
-            operators,
-            known: HashMap::new(),
-            places: Places::default(),
-        };
+        let (known, places) = (HashMap::new(), Places::default());
+        let mut builder = Builder { task, operations, known, places };
         let stages = sweep.stages();
         let number = |(at, applied): (usize, &Vec<_>)| builder.stage(at, applied);
         let stages = stages.iter().enumerate().map(number).collect::<Result<_>>()?;
@@ -139,14 +125,8 @@ impl<T: Real> Fields<'_, T> {
 
     fn launch(&self, pointwise: &Pointwise) {
         let fields = pointwise.read.iter().chain(&pointwise.written).map(|at| self.at(at).arg());
-        let mut arguments = [Arg::Int(0); MAX_ARGUMENTS];
-        let mut count = 0;
-        for (to, from) in arguments.iter_mut().zip(fields.chain([Arg::Scalars(&self.scalars)])) {
-            *to = from;
-            count += 1;
-        }
-        let blocks = [pointwise.blocks, 1, 1];
-        self.gpu.device.launch::<T>(&pointwise.kernel, blocks, &arguments[..count]);
+        let arguments = fields.chain([Arg::Scalars(&self.scalars)]);
+        self.gpu.device.launch::<T>(&pointwise.kernel, [pointwise.blocks, 1, 1], arguments);
     }
 
     fn apply(&self, stage: &Stage<T>, planes: Option<&Buffer<T>>) {
@@ -161,11 +141,8 @@ impl<T: Real> Fields<'_, T> {
 
 /// What the stages of a sweep are made from.
 struct Builder<'a, T> {
-    gpu: &'a Gpu<T>,
+    task: &'a Task<'a, T>,
     operations: &'a [Operation],
-    axis: Axis,
-    points: [usize; 3],
-    operators: &'a LineOperators<T>,
     /// The operators that are ready.
     known: HashMap<Op, Arc<DeviceOperator<T>>>,
     places: Places,
@@ -190,10 +167,10 @@ impl<T: Real> Builder<'_, T> {
         lines.extend(stores);
         let ends: Vec<_> = applied
             .iter()
-            .filter_map(|(op, ..)| self.operators.get(self.axis, *op).ends.as_ref())
+            .filter_map(|(op, ..)| self.task.operators.get(self.task.axis, *op).ends.as_ref())
             .collect();
         let products = |visit: &Visit| {
-            Pointwise::new(self.gpu, "products", read.clone(), formed.clone(), &lines, visit)
+            Pointwise::new(self.task.gpu, "products", read.clone(), formed.clone(), &lines, visit)
         };
         let (whole, at_ends) = match formed.is_empty() {
             true => (None, None),
@@ -201,11 +178,11 @@ impl<T: Real> Builder<'_, T> {
                 let reach =
                     ends.iter().flat_map(|ends| ends.sources.iter().flatten().map(Vec::len));
                 let near = match (number, reach.max()) {
-                    (0, Some(reach)) => self.lines().near_ends(reach),
+                    (0, Some(reach)) => self.task.lines().near_ends(reach),
                     _ => None,
                 };
                 let at_ends = near.map(|near| products(&near)).transpose()?;
-                (Some(products(&Visit::all(self.gpu.len))?), at_ends)
+                (Some(products(&Visit::all(self.task.gpu.len))?), at_ends)
             }
         };
         let layout = Layout::of_ends(ends.iter().copied());
@@ -213,7 +190,7 @@ impl<T: Real> Builder<'_, T> {
         for (at, (&(op, _, result), from)) in applied.iter().zip(from).enumerate() {
             let joints = ends.get(at).map(|ends| {
                 let starts = std::array::from_fn(|slot| layout.starts[at][slot]);
-                Joints::new(&self.gpu.device, ends, self.lines(), starts)
+                Joints::new(&self.task.gpu.device, ends, self.task.lines(), starts)
             });
             let operator = self.operator(op)?;
             let (to, joints) = (self.home(result), joints.transpose()?);
@@ -223,22 +200,13 @@ impl<T: Real> Builder<'_, T> {
         Ok(Stage { products: whole, at_ends, applications })
     }
 
-    fn lines(&self) -> Lines {
-        let (points, axis) = (self.points, self.axis.index());
-        Lines {
-            points: points[axis],
-            count: points.iter().product::<usize>() / points[axis],
-            inner: points[..axis].iter().product(),
-        }
-    }
-
     fn operator(&mut self, op: Op) -> Result<Arc<DeviceOperator<T>>> {
         if let Some(known) = self.known.get(&op) {
             return Ok(Arc::clone(known));
         }
-        let operator = self.operators.get(self.axis, op);
-        let made = self.gpu.operator(operator, self.points, self.axis);
-        let made = Arc::new(made.map_err(|error| told(error, op, self.axis))?);
+        let operator = self.task.operators.get(self.task.axis, op);
+        let made = self.task.gpu.operator(operator, self.task.points, self.task.axis);
+        let made = Arc::new(made.map_err(|error| told(error, op, self.task.axis))?);
         self.known.insert(op, made.clone());
         Ok(made)
     }

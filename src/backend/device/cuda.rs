@@ -18,7 +18,9 @@ pub use machine::compiler;
 pub(super) use machine::{has_driver, list};
 pub use nvrtc::{Code, Nvrtc, Version};
 
-use super::runtime::{Argument, DeviceInfo, Handle, Launch, Runtime, Source, Tridiagonal};
+use super::runtime::{
+    Argument, DeviceInfo, Handle, Launch, MOST_ARGUMENTS, Runtime, Source, Tridiagonal,
+};
 use crate::backend::Kept;
 use crate::error::{Error, Result};
 use machine::{describe, device, driver, failed, words};
@@ -27,8 +29,6 @@ use sparse::Sparse;
 
 /// On-chip bytes of a block that need no permission.
 const ON_CHIP_FREE: usize = 48 << 10;
-/// Most arguments of a kernel.
-const MOST_ARGUMENTS: usize = 256;
 
 /// One CUDA device with its one stream.
 pub(super) struct Cuda {
@@ -286,6 +286,30 @@ impl Runtime for Cuda {
         let handle = objects.next();
         objects.kernels.insert(handle, kernel);
         Ok(handle)
+    }
+
+    fn spilled(&self, kernel: Handle) -> usize {
+        let bytes = self.enter().ok().and_then(|()| {
+            let &kernel = self.objects().kernels.get(&kernel)?;
+            let local = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+            // SAFETY: the kernel is of a loaded module.
+            unsafe { cu::function::get_function_attribute(kernel, local) }.ok()
+        });
+        bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0)
+    }
+
+    fn discard(&self, kernel: Handle) {
+        let mut objects = self.objects();
+        let (Some(kernel), Ok(())) = (objects.kernels.remove(&kernel), self.enter()) else {
+            return;
+        };
+        let mut module = ptr::null_mut();
+        // SAFETY: the kernel is of a loaded module.
+        if unsafe { sys::cuFuncGetModule(&raw mut module, kernel) }.result().is_ok() {
+            objects.modules.retain(|_, known| *known != module);
+            // SAFETY: it was loaded here, and nothing that runs is of it. A refusal leaves it loaded.
+            let _ = unsafe { cu::module::unload(module) };
+        }
     }
 
     fn launch(&self, launch: &Launch) -> Result<()> {

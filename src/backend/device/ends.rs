@@ -6,6 +6,7 @@ use super::text::Text;
 use super::{Buffer, Device, Kernel};
 use crate::engine::distributed::{Ends, Starts, slot};
 use crate::error::Result;
+use crate::grid::Axis;
 use crate::real::Real;
 
 const THREADS: usize = 128;
@@ -22,6 +23,16 @@ pub(super) struct Lines {
 }
 
 impl Lines {
+    /// Those of a grid.
+    pub(super) fn along(axis: Axis, points: [usize; 3]) -> Self {
+        let at = axis.index();
+        Self {
+            points: points[at],
+            count: points.iter().product::<usize>() / points[at],
+            inner: points[..at].iter().product(),
+        }
+    }
+
     /// What every kernel about lines is specialised to.
     pub(super) fn define(&self, text: &mut Text) {
         text.define("N", self.points);
@@ -104,7 +115,7 @@ impl<T: Real> Joints<T> {
     pub(super) fn pack(&self, operand: &Buffer<T>, planes: &Buffer<T>) {
         if self.pack_blocks[1] > 0 {
             let arguments = [operand.arg(), self.weights.arg(), planes.arg()];
-            self.device.launch::<T>(&self.pack, self.pack_blocks, &arguments);
+            self.device.launch::<T>(&self.pack, self.pack_blocks, arguments);
         }
     }
 
@@ -112,7 +123,7 @@ impl<T: Real> Joints<T> {
     pub(super) fn add_inflow(&self, result: &Buffer<T>, planes: &Buffer<T>) {
         if let Some((kernel, blocks)) = &self.inflow {
             let arguments = [result.arg(), self.columns.arg(), planes.arg()];
-            self.device.launch::<T>(kernel, *blocks, &arguments);
+            self.device.launch::<T>(kernel, *blocks, arguments);
         }
     }
 }

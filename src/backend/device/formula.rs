@@ -12,8 +12,6 @@ use crate::real::Real;
 
 /// Most blocks of a reduction. How many there are depends on the length of the fields alone, and with it the order.
 const MOST_BLOCKS: u32 = 1024;
-/// Most arguments of a formula's kernel.
-const MAX_ARGUMENTS: usize = 40;
 
 /// A formula, ready to run on a device.
 pub struct Prepared<F> {
@@ -127,7 +125,8 @@ impl<F> Prepared<F> {
         let Kind::Map { kernel, blocks } = &self.kind else { unreachable!("made for a map") };
         let read = read.iter().map(|field| field.arg());
         let write = write.iter().map(|field| field.arg());
-        launch::<T>(device, kernel, *blocks, read.chain(write), parameters);
+        let arguments = read.chain(write).chain([Arg::Scalars(parameters)]);
+        device.launch::<T>(kernel, [*blocks, 1, 1], arguments);
     }
 
     pub(super) fn reduce<T: Real, const R: usize, const W: usize>(
@@ -140,26 +139,10 @@ impl<F> Prepared<F> {
             unreachable!("made for a sum or a maximum")
         };
         let fields = read.iter().map(|field| field.arg());
-        launch::<T>(device, points, *count, fields.chain([partials.arg()]), parameters);
-        device.launch::<T>(blocks, [1, 1, 1], &[partials.arg(), results.arg()]);
+        let arguments = fields.chain([partials.arg(), Arg::Scalars(parameters)]);
+        device.launch::<T>(points, [*count, 1, 1], arguments);
+        device.launch::<T>(blocks, [1, 1, 1], [partials.arg(), results.arg()]);
         let values = results.download()?;
         Ok(std::array::from_fn(|k| values[k]))
     }
-}
-
-/// Launch a kernel whose last parameters are the numbers of a formula.
-fn launch<'a, T: Real>(
-    device: &Device,
-    kernel: &Kernel,
-    blocks: u32,
-    fields: impl Iterator<Item = Arg<'a>>,
-    parameters: &'a [f64],
-) {
-    let mut arguments = [Arg::Int(0); MAX_ARGUMENTS];
-    let mut count = 0;
-    for (to, from) in arguments.iter_mut().zip(fields.chain([Arg::Scalars(parameters)])) {
-        *to = from;
-        count += 1;
-    }
-    device.launch::<T>(kernel, [blocks, 1, 1], &arguments[..count]);
 }

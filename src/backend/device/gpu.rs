@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::ends::Lines;
 use super::formula::Prepared;
+use super::fused::Plan;
 use super::lines::DeviceOperator;
-use super::program::Program;
-use super::{Api, Buffer, Device, Scratch, choose};
+use super::program::{Program, Task};
+use super::{Api, Buffer, Device, DeviceInfo, Scratch, choose};
 use crate::backend::{Backend, Weights};
 use crate::config::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, Sweep};
@@ -54,16 +56,37 @@ impl Formula<0, 1> for Zero {
 pub enum Fusing {
     /// None.
     Nothing,
-    /// Those whose kernels were seen to keep their values in registers: at most tridiagonal, on lines that chunks divide evenly, few
-    /// values at a time.
-    Tried,
-    /// All that a block can hold.
+    /// Those that keep all their values on chip.
+    OnChip,
+    /// Also those whose values spill to device memory.
     All,
 }
 
 /// The usual shape of sweeps on a GPU, and the other. Their results differ by round-off.
 const SHAPES: [(&str, Fusing); 2] =
-    [("a kernel a sweep", Fusing::Tried), ("operator by operator", Fusing::Nothing)];
+    [("a kernel a sweep", Fusing::OnChip), ("operator by operator", Fusing::Nothing)];
+
+/// Those where nothing else is said.
+fn usual(info: &DeviceInfo, solver: Option<LineSolver>, pencils: Pencils) -> Fusing {
+    match solver.is_none() && pencils == Pencils::Strided {
+        true if info.is_gpu => Fusing::OnChip,
+        _ => Fusing::Nothing,
+    }
+}
+
+/// Whether `sweep` over whole lines along `axis` is one kernel on a device, as far as that is known before it is compiled.
+pub fn is_one_kernel<T: Real>(
+    info: &DeviceInfo,
+    compute: &ComputeConfig,
+    sweep: &Sweep,
+    axis: Axis,
+    points: [usize; 3],
+    operators: &LineOperators<T>,
+) -> bool {
+    let plan = || Plan::new(sweep, axis, Lines::along(axis, points), operators);
+    usual(info, compute.line_solver, compute.pencils) != Fusing::Nothing
+        && plan().is_some_and(|plan| plan.fits(info))
+}
 
 impl<T: Real> Gpu<T> {
     /// Fields of `len` values on `device`, lines solved by `solver`, or the one that fits each operator best.
@@ -81,10 +104,7 @@ impl<T: Real> Gpu<T> {
             values: Scratch::new(&device),
             same: Prepared::map_of::<T, 1, 1, 0>(&device, len, &Same)?,
             zero: Prepared::map_of::<T, 0, 1, 0>(&device, len, &Zero)?,
-            fusing: match solver.is_none() && pencils == Pencils::Strided {
-                true if device.info().is_gpu => Fusing::Tried,
-                _ => Fusing::Nothing,
-            },
+            fusing: usual(device.info(), solver, pencils),
             device,
             len,
             solver,
@@ -92,7 +112,7 @@ impl<T: Real> Gpu<T> {
         })
     }
 
-    /// The same with other sweeps fused. Where nothing is said, those that were tried are on a GPU where nobody chose how
+    /// The same with other sweeps fused. Where nothing is said, those that keep their values on chip are on a GPU where nobody chose how
     /// lines are solved; on a CPU none, whose compilers take long over such kernels.
     #[must_use]
     pub fn fusing(self, fusing: Fusing) -> Self {
@@ -174,7 +194,7 @@ impl<T: Real> Backend for Gpu<T> {
 
     fn shapes(&self) -> Vec<&'static str> {
         match self.fusing {
-            Fusing::Tried => SHAPES.map(|(name, _)| name).to_vec(),
+            Fusing::OnChip => SHAPES.map(|(name, _)| name).to_vec(),
             _ => Vec::new(),
         }
     }
@@ -224,12 +244,17 @@ impl<T: Real> Backend for Gpu<T> {
         points: [usize; 3],
         operators: &LineOperators<T>,
     ) -> Result<Program<T>> {
-        Program::new(self, sweep, axis, points, operators)
+        Program::new(&Task { gpu: self, sweep, axis, points, operators })
     }
 
-    /// An operator's operand is a field that is complete before the sweep ends.
-    fn applies_to_advanced(&self, _: Axis, _: [usize; 3]) -> bool {
-        false
+    fn program_of_advanced(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators<T>,
+    ) -> Result<Option<Program<T>>> {
+        Program::of_advanced(&Task { gpu: self, sweep, axis, points, operators })
     }
 
     fn run(

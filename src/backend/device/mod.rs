@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 pub use blocks::{Combination, Pinned};
 pub use choice::{check_memory, choose, why_not_cuda};
-pub use gpu::{Fusing, Gpu};
+pub use gpu::{Fusing, Gpu, is_one_kernel};
 pub use lines::{DeviceOperator, obstacle};
 pub use permute::Permutation;
 pub use queue::{Arg, Device, Kernel, Traffic};

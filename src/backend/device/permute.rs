@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::text::Text;
-use super::{Arg, Buffer, Device, Kernel};
+use super::{Buffer, Device, Kernel};
 use crate::error::{Error, Result};
 use crate::real::Real;
 
@@ -50,8 +50,8 @@ impl<T: Real> Permutation<T> {
     pub fn apply(&self, from: &Buffer<T>, to: &Buffer<T>) {
         let shortest = from.len().min(to.len());
         assert!(shortest >= self.len, "a field is shorter than the grid");
-        let arguments: [Arg<'_>; 2] = [from.arg(), to.arg()];
-        self.device.launch::<T>(&self.launch.kernel, self.launch.blocks, &arguments);
+        let arguments = [from.arg(), to.arg()];
+        self.device.launch::<T>(&self.launch.kernel, self.launch.blocks, arguments);
     }
 }
 

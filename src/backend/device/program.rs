@@ -1,8 +1,9 @@
 //! A sweep on a device, ready to run: fused where that can be, else operation by operation.
 
 use super::composed::Composed;
+use super::ends::Lines;
 use super::fused::Fused;
-use super::{Buffer, Fusing, Gpu};
+use super::{Buffer, Gpu};
 use crate::backend::Weights;
 use crate::engine::{LineOperators, Sweep};
 use crate::error::Result;
@@ -16,21 +17,36 @@ pub struct Program<T> {
     composed: Option<Composed<T>>,
 }
 
+/// A sweep along one axis of a grid, to be made ready to run on a device.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'a, T> {
+    pub(super) gpu: &'a Gpu<T>,
+    pub(super) sweep: &'a Sweep,
+    pub(super) axis: Axis,
+    pub(super) points: [usize; 3],
+    pub(super) operators: &'a LineOperators<T>,
+}
+
+impl<T: Real> Task<'_, T> {
+    /// The lines that the sweep goes along.
+    pub(super) fn lines(&self) -> Lines {
+        Lines::along(self.axis, self.points)
+    }
+}
+
 impl<T: Real> Program<T> {
-    pub(super) fn new(
-        gpu: &Gpu<T>,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators<T>,
-    ) -> Result<Self> {
-        let fused = match gpu.fuses() {
-            Fusing::Nothing => None,
-            _ => Fused::new(gpu, sweep, axis, points, operators)?,
-        };
+    pub(super) fn new(task: &Task<T>) -> Result<Self> {
+        let fused = Fused::new(task)?;
         let packs = fused.as_ref().is_none_or(Fused::is_coupled);
-        let composed = packs.then(|| Composed::new(gpu, sweep, axis, points, operators));
-        Ok(Self { fused, composed: composed.transpose()? })
+        let composed = packs.then(|| Composed::new(task)).transpose()?;
+        Ok(Self { fused, composed })
+    }
+
+    /// That of a sweep over whole lines that applies operators to a field that it advances: `None` where it is not one kernel, as
+    /// operation by operation an operator's operand is a field that is complete before the sweep ends.
+    pub(super) fn of_advanced(task: &Task<T>) -> Result<Option<Self>> {
+        let fused = Fused::new(task)?;
+        Ok(fused.map(|fused| Self { fused: Some(fused), composed: None }))
     }
 
     /// Run the sweep. `planes` of every stage hold its inflow; there are none where lines are whole.

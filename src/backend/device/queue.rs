@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::recording::{Recorder, Recording};
+use super::recording::{RecordedKernel, Recorder, Recording};
 use super::runtime::{Argument, Handle, Launch, Runtime, Tridiagonal};
 use super::{Api, Buffer, DeviceInfo, Source};
 use crate::error::{Error, Result};
@@ -115,9 +115,12 @@ impl Device {
 
     /// A device that has what `info` says and computes nothing: memory is the host's, kernels are kept in the
     /// [`Recording`] and neither compiled nor run. With it the kernels of any computation can be collected on a machine
-    /// without a GPU.
-    pub fn recording(info: DeviceInfo) -> (Arc<Self>, Recording) {
-        let (recorder, recording) = Recorder::new(info);
+    /// without a GPU. `spilled` says of a kernel how many bytes a thread of it keeps in device memory.
+    pub fn recording(
+        info: DeviceInfo,
+        spilled: impl Fn(&RecordedKernel) -> usize + Send + Sync + 'static,
+    ) -> (Arc<Self>, Recording) {
+        let (recorder, recording) = Recorder::new(info, Box::new(spilled));
         let queue =
             Queue { scalar_buffer: Some(recorder.reserve(8 * SCALARS)), ..Queue::default() };
         (Arc::new(Self { runtime: Arc::new(recorder), queue: Mutex::new(queue) }), recording)
@@ -218,6 +221,17 @@ impl Device {
         Ok(Kernel { handle, threads, on_chip })
     }
 
+    /// Bytes that a thread of a kernel keeps in device memory, where the driver tells: values that it has no registers for.
+    pub fn spilled(&self, kernel: &Kernel) -> usize {
+        self.runtime.spilled(kernel.handle)
+    }
+
+    /// Give back a kernel that was never run, with all that is in its text.
+    pub fn discard(&self, kernel: &Kernel) {
+        self.queue().kernels.retain(|_, handle| *handle != kernel.handle);
+        self.runtime.discard(kernel.handle);
+    }
+
     /// Refuse blocks that the device cannot hold.
     fn check_block(
         &self,
@@ -245,14 +259,20 @@ impl Device {
     }
 
     /// Put a kernel with this many blocks on the list. What goes wrong is told by the next call that returns a result.
-    pub fn launch<T: Real>(&self, kernel: &Kernel, blocks: [u32; 3], arguments: &[Arg<'_>]) {
+    pub fn launch<'a, T: Real>(
+        &self,
+        kernel: &Kernel,
+        blocks: [u32; 3],
+        arguments: impl IntoIterator<Item = Arg<'a>, IntoIter: Clone>,
+    ) {
+        let arguments = arguments.into_iter();
         let mut queue = self.queue();
         if blocks[1].max(blocks[2]) > MOST_BLOCKS_ACROSS {
             let [_, y, z] = blocks;
             let sentence = format!("{y} x {z} rows of blocks; {MOST_BLOCKS_ACROSS} can be");
             return queue.note(Err(Error::Device(sentence)));
         }
-        let numbers: usize = arguments.iter().map(|arg| arg.scalars().len()).sum();
+        let numbers: usize = arguments.clone().map(|arg| arg.scalars().len()).sum();
         if queue.length >= LONGEST || queue.scalars.len() + 8 * (numbers + 1) > 8 * SCALARS {
             let result = self.hand_over(&mut queue);
             queue.note(result);
@@ -397,8 +417,8 @@ impl Device {
     }
 }
 
-impl Arg<'_> {
-    fn scalars(&self) -> &[f64] {
+impl<'a> Arg<'a> {
+    fn scalars(self) -> &'a [f64] {
         match self {
             Arg::Scalars(values) => values,
             _ => &[],
@@ -420,7 +440,12 @@ impl Queue {
     }
 
     /// Reuses the memory of earlier launches.
-    fn push<T: Real>(&mut self, kernel: &Kernel, blocks: [u32; 3], arguments: &[Arg<'_>]) {
+    fn push<'a, T: Real>(
+        &mut self,
+        kernel: &Kernel,
+        blocks: [u32; 3],
+        arguments: impl Iterator<Item = Arg<'a>>,
+    ) {
         if self.length == self.launches.len() {
             self.launches.push(Launch {
                 kernel: kernel.handle,
@@ -439,13 +464,13 @@ impl Queue {
         for argument in arguments {
             match argument {
                 Arg::Buffer(buffer) => launch.arguments.push(Argument::Buffer(buffer.handle)),
-                Arg::Int(value) => launch.arguments.push(Argument::Int(*value)),
+                Arg::Int(value) => launch.arguments.push(Argument::Int(value)),
                 Arg::Scalars(values) => {
                     // Numbers of both formats may stand on one list.
                     let start = self.scalars.len().next_multiple_of(size_of::<T>());
                     self.scalars.resize(start, 0);
                     let first = i32::try_from(start / size_of::<T>());
-                    for &value in *values {
+                    for &value in values {
                         self.scalars.extend_from_slice(super::bytes_of(&[T::of(value)]));
                     }
                     launch.arguments.push(Argument::Buffer(scalar_buffer));

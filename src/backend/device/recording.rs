@@ -23,29 +23,34 @@ pub struct RecordedKernel {
 /// What a recording device was asked to compile: see [`Device::recording`](super::Device::recording).
 #[derive(Clone, Default)]
 pub struct Recording {
-    kernels: Arc<Mutex<Vec<RecordedKernel>>>,
+    kernels: Arc<Mutex<Vec<(Handle, RecordedKernel)>>>,
 }
 
 impl Recording {
-    /// The kernels so far, each once, in the order in which they were first asked for.
+    /// The kernels so far, each once, in the order in which they were first asked for; without those that were given back.
     pub fn kernels(&self) -> Vec<RecordedKernel> {
-        lock(&self.kernels).clone()
+        lock(&self.kernels).iter().map(|(_, kernel)| kernel.clone()).collect()
     }
 }
+
+/// How many bytes a thread of a kernel keeps in device memory.
+type Spilled = Box<dyn Fn(&RecordedKernel) -> usize + Send + Sync>;
 
 /// Memory of the host; kernels that do nothing.
 pub(super) struct Recorder {
     info: DeviceInfo,
+    spilled: Spilled,
     recording: Recording,
     buffers: Mutex<HashMap<Handle, Vec<u8>>>,
     last: AtomicU64,
 }
 
 impl Recorder {
-    pub(super) fn new(info: DeviceInfo) -> (Self, Recording) {
+    pub(super) fn new(info: DeviceInfo, spilled: Spilled) -> (Self, Recording) {
         let recording = Recording::default();
         let recorder = Self {
             info,
+            spilled,
             recording: recording.clone(),
             buffers: Mutex::default(),
             last: AtomicU64::new(0),
@@ -118,9 +123,20 @@ impl Runtime for Recorder {
         threads: [u32; 3],
         on_chip: usize,
     ) -> Result<Handle> {
-        let (source, entry) = (source.clone(), entry.to_string());
-        lock(&self.recording.kernels).push(RecordedKernel { source, entry, threads, on_chip });
-        Ok(self.next())
+        let (source, entry, handle) = (source.clone(), entry.to_string(), self.next());
+        let kernel = RecordedKernel { source, entry, threads, on_chip };
+        lock(&self.recording.kernels).push((handle, kernel));
+        Ok(handle)
+    }
+
+    fn spilled(&self, kernel: Handle) -> usize {
+        let kernels = lock(&self.recording.kernels);
+        let known = kernels.iter().find(|(handle, _)| *handle == kernel);
+        known.map_or(0, |(_, kernel)| (self.spilled)(kernel))
+    }
+
+    fn discard(&self, kernel: Handle) {
+        lock(&self.recording.kernels).retain(|(handle, _)| *handle != kernel);
     }
 
     fn launch(&self, _: &Launch) -> Result<()> {

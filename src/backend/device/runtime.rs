@@ -59,6 +59,10 @@ pub struct Source {
     pub text: String,
 }
 
+/// Most arguments of a kernel: as many pointers as every OpenCL device takes (1024 bytes; OpenCL 1.2,
+/// `CL_DEVICE_MAX_PARAMETER_SIZE`).
+pub(super) const MOST_ARGUMENTS: usize = 128;
+
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Argument {
@@ -152,7 +156,7 @@ pub(super) trait Runtime: Send + Sync {
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()>;
 
     /// The kernel `entry` of `source`, compiled, or as it was compiled before, for blocks of `threads` threads and
-    /// `on_chip` bytes. It lives as long as the runtime.
+    /// `on_chip` bytes. It lives as long as the runtime, unless discarded.
     ///
     /// # Errors
     /// What the compiler says.
@@ -163,6 +167,14 @@ pub(super) trait Runtime: Send + Sync {
         threads: [u32; 3],
         on_chip: usize,
     ) -> Result<Handle>;
+
+    /// Bytes that a thread of a kernel keeps in device memory, where the driver tells: values that it has no registers for.
+    fn spilled(&self, _: Handle) -> usize {
+        0
+    }
+
+    /// Give back a kernel that is not to be run, and the others of its text.
+    fn discard(&self, _: Handle) {}
 
     /// Queue one kernel.
     ///

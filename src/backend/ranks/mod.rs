@@ -257,6 +257,23 @@ impl<B: Blocks> Backend for Ranks<B> {
         Ok(Program { kind: Kind::Coupled(coupled), accesses })
     }
 
+    /// Where lines are whole.
+    fn program_of_advanced(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators<B::Real>,
+    ) -> Result<Option<Program<B>>> {
+        if self.decomposition.ranks[axis.index()] > 1 {
+            return Ok(None);
+        }
+        let block = self.block(points).points;
+        let program = self.inner.program_of_advanced(sweep, axis, block, operators)?;
+        let accesses = sweep.accesses();
+        Ok(program.map(|program| Program { kind: Kind::Local(program), accesses }))
+    }
+
     fn run(
         &self,
         program: &Program<B>,
@@ -265,11 +282,6 @@ impl<B: Blocks> Backend for Ranks<B> {
         weights: Weights,
     ) {
         self.run_all(std::iter::once(program), read, write, weights);
-    }
-
-    fn applies_to_advanced(&self, axis: Axis, points: [usize; 3]) -> bool {
-        self.decomposition.ranks[axis.index()] == 1
-            && self.inner.applies_to_advanced(axis, self.block(points).points)
     }
 
     /// Messages of the first stage are under way before the first sweep begins, where no sweep changes what they are made

@@ -1,60 +1,48 @@
 //! What a thread of a fused sweep does, as text: operators one after another, and everything else as late as that allows,
-//! but a sum as soon as it frees what it is made of.
+//! but a sum as soon as it frees what it is made of. What registers have no room for is parked on chip, where only its own
+//! thread reads it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
 use super::super::text::{Names, polynomial, statements};
+use super::uses::{Array, Target, Uses};
 use crate::engine::{Map, Monomial, Op, Operation, Value};
 use crate::real::Real;
 
-/// Where a sum goes.
-#[derive(Clone, Copy, PartialEq)]
-enum Target {
-    /// A value of the sweep.
-    Value(Value),
-    /// Added to the field that is written at this slot.
-    Added(usize),
-    /// Stored to it.
-    Stored(usize),
+/// How many values of a point a thread can keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Room {
+    pub(super) registers: usize,
+    pub(super) on_chip: usize,
 }
 
-/// An expression that is formed term by term.
-#[derive(Clone)]
-struct Sum<'a> {
-    target: Target,
-    /// Terms that are still to be added.
-    pending: Vec<&'a Monomial>,
-    begun: bool,
-    finished: bool,
-}
-
-impl Sum<'_> {
-    fn name(&self) -> String {
-        match self.target {
-            Target::Value(value) => name(value),
-            Target::Added(slot) | Target::Stored(slot) => format!("s{slot}"),
-        }
-    }
-}
-
-fn name(value: Value) -> String {
-    format!("v{}", value.0)
+/// The statements of a sweep, and what they take.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) lines: Vec<String>,
+    /// The most values of a point that are in registers at a time.
+    pub(super) live: usize,
+    /// The most that are parked on chip.
+    pub(super) parked: usize,
 }
 
 /// The statements of a sweep, as they are written.
 #[derive(Clone)]
 pub(super) struct Body<'a, T> {
-    operations: &'a [Operation],
+    uses: &'a Uses<'a>,
     /// The call that applies an operator to the array of this name, its result being that value.
     apply: &'a dyn Fn(Op, Value, &str) -> Vec<String>,
     /// Whether an operator leaves on-chip memory that may still be read.
     is_explicit: &'a dyn Fn(Op) -> bool,
-    /// Values of a point that there are registers for.
-    room: usize,
+    room: Room,
     /// True where fields go through on-chip memory.
     gathered: bool,
-    sums: Vec<Sum<'a>>,
+    /// Sums that are begun, and those that are finished.
+    begun: Vec<bool>,
+    finished: Vec<bool>,
+    /// Terms that are added.
+    added: Vec<bool>,
     /// Values that no operator comes before.
     free: BTreeSet<Value>,
     /// Values that could be formed now.
@@ -63,6 +51,12 @@ pub(super) struct Body<'a, T> {
     known: BTreeSet<Value>,
     /// Values that have had registers.
     declared: BTreeSet<Value>,
+    /// Arrays that are parked on chip, and where.
+    parked: BTreeMap<Array, usize>,
+    /// Places on chip that were taken.
+    places: usize,
+    /// The most values of a point that were in registers at a time.
+    most: usize,
     /// Whether on-chip memory may still be read.
     busy: bool,
     lines: Vec<String>,
@@ -70,24 +64,29 @@ pub(super) struct Body<'a, T> {
 }
 
 impl<'a, T: Real> Body<'a, T> {
-    /// The statements of `operations`, and the most values of a point that are in registers at a time. Beyond `room` of
-    /// them, fields that are read are loaded again when they are needed again. Operators come as they are written, or
-    /// those first after which the fewest values are needed, whichever takes fewer.
+    /// The statements of a sweep. Beyond `room` for them in registers, values are parked on chip, and beyond that fields
+    /// that are read are loaded again when they are needed again. Operators come as they are written, or those first after
+    /// which the fewest values are needed, whichever takes fewer.
     pub(super) fn write(
-        operations: &'a [Operation],
-        room: usize,
+        uses: &'a Uses<'a>,
+        room: Room,
         gathered: bool,
         apply: &'a dyn Fn(Op, Value, &str) -> Vec<String>,
         is_explicit: &'a dyn Fn(Op) -> bool,
-    ) -> (Vec<String>, usize) {
-        let mut body = Self {
-            operations,
+    ) -> Written {
+        let mut body: Body<'_, T> = Body {
+            uses,
             apply,
             is_explicit,
             room,
             gathered,
-            sums: sums(operations),
+            begun: vec![false; uses.sums.len()],
+            finished: vec![false; uses.sums.len()],
+            added: vec![false; uses.terms.len()],
             declared: BTreeSet::new(),
+            parked: BTreeMap::new(),
+            places: 0,
+            most: 0,
             free: BTreeSet::new(),
             available: BTreeSet::new(),
             known: BTreeSet::new(),
@@ -99,43 +98,129 @@ impl<'a, T: Real> Body<'a, T> {
         body.free = body.available.clone();
         body.settle();
         let [first, second] = [false, true].map(|greedy| body.clone().written(greedy));
-        if second.1 < first.1 { second } else { first }
+        let taken = |written: &Written| (written.live, written.parked);
+        if taken(&second) < taken(&first) { second } else { first }
     }
 
-    fn written(mut self, greedy: bool) -> (Vec<String>, usize) {
-        let mut most = self.live();
+    fn written(mut self, greedy: bool) -> Written {
         while let Some(next) = self.next(greedy) {
-            self.apply(next);
-            most = most.max(self.live());
-            self.update();
-            self.settle();
-            self.evict();
-            most = most.max(self.live());
+            self.step(next);
         }
-        (self.lines, most)
+        Written { lines: self.lines, live: self.most, parked: self.places }
     }
 
-    /// Forget fields that are read and not needed soon, while there is no room.
-    fn evict(&mut self) {
-        while self.live() > self.room {
-            let next_use = |value: Value| {
-                let uses = |operation: &Operation| {
-                    let done = operation.results().iter().all(|made| self.known.contains(made));
-                    !(done && matches!(operation, Operation::Apply { .. }))
-                        && operation.used().any(|used| used == value)
-                };
-                self.operations.iter().position(uses)
-            };
-            let known = |operation: &Operation| match operation {
-                Operation::Read { result, .. } if self.known.contains(result) => Some(*result),
-                _ => None,
-            };
-            let Some(last) = self.operations.iter().filter_map(known).max_by_key(|v| next_use(*v))
-            else {
+    /// An operator, and everything that can be added and stored then.
+    fn step(&mut self, operation: &Operation) {
+        self.apply(operation);
+        self.update();
+        self.settle();
+        let held: BTreeSet<Array> = self.held().into_iter().map(|(array, _)| array).collect();
+        self.parked.retain(|array, _| held.contains(array));
+    }
+
+    /// Make room for `count` more values: park what is not needed soon, or forget fields that are read.
+    fn make_room(&mut self, count: usize) {
+        while self.live() + count > self.room.registers {
+            let in_registers =
+                self.held().into_iter().filter(|(array, _)| !self.parked.contains_key(array));
+            let last = in_registers.max_by_key(|(_, next_use)| *next_use);
+            if let (Some((array, _)), Some(place)) = (last, self.place()) {
+                self.each(&format!("PARKED({place}, j) = {array}[j];"));
+                self.park(array, place);
+                continue;
+            }
+            let read = self.known.iter().copied().filter(|value| {
+                self.can_be_read(*value) && !self.parked.contains_key(&Array::Value(*value))
+            });
+            let read = read.filter_map(|value| Some((self.next_use(value)?, value)));
+            let Some((_, last)) = read.max() else {
                 break;
             };
             self.known.remove(&last);
         }
+        self.most = self.most.max(self.live() + count);
+    }
+
+    /// True where a value is in device memory.
+    fn can_be_read(&self, value: Value) -> bool {
+        match *self.uses.origin(value) {
+            Operation::Read { .. } => true,
+            Operation::Previous { slot, .. } => {
+                let written = [Target::Added(slot), Target::Stored(slot)];
+                let written = written.into_iter().filter_map(|target| self.uses.sum_to(target));
+                !written.into_iter().any(|sum| self.finished[sum])
+            }
+            _ => false,
+        }
+    }
+
+    /// A place on chip that is not taken.
+    fn place(&self) -> Option<usize> {
+        (0..self.room.on_chip).find(|at| !self.parked.values().any(|place| place == at))
+    }
+
+    fn park(&mut self, array: Array, place: usize) {
+        self.parked.insert(array, place);
+        self.places = self.places.max(place + 1);
+    }
+
+    /// The arrays that hold what is needed again, and when each is needed: the number of an operation.
+    fn held(&self) -> Vec<(Array, usize)> {
+        let mut held = Vec::new();
+        for (at, sum) in self.uses.sums.iter().enumerate() {
+            let next_use = match sum.target {
+                _ if self.begun[at] && !self.finished[at] => {
+                    self.pending(at).map(|term| self.ready(term)).min().or(Some(0))
+                }
+                Target::Added(slot) if self.finished[at] => {
+                    self.uses.operations.iter().position(|operation| {
+                        operation.sum_used() == Some(slot) && !self.is_done(operation)
+                    })
+                }
+                _ => None,
+            };
+            held.extend(next_use.map(|next_use| (sum.target.array(), next_use)));
+        }
+        let next_use = |value: &Value| Some((Array::Value(*value), self.next_use(*value)?));
+        held.extend(self.known.iter().filter_map(next_use));
+        held
+    }
+
+    fn is_done(&self, operation: &Operation) -> bool {
+        operation.results().iter().all(|made| self.known.contains(made))
+    }
+
+    /// The terms of a sum that are still to be added.
+    fn pending(&self, sum: usize) -> impl Iterator<Item = usize> + '_ {
+        self.uses.sums[sum].terms.iter().copied().filter(|term| !self.added[*term])
+    }
+
+    fn factors(&self, term: usize) -> &'a [Value] {
+        &self.uses.terms[term].product.factors
+    }
+
+    /// The operation after which a term can be added.
+    fn ready(&self, term: usize) -> usize {
+        let missing = self.factors(term).iter().filter(|value| !self.known.contains(value));
+        missing.map(|value| self.uses.made[value.0]).max().unwrap_or(0)
+    }
+
+    /// The operation that a value is needed for next, if any.
+    fn next_use(&self, value: Value) -> Option<usize> {
+        let terms = self.uses.within[value.0].iter().copied();
+        let added = terms.filter(|term| !self.added[*term]).map(|term| self.ready(term)).min();
+        let completes = match *self.uses.origin(value) {
+            Operation::Previous { slot, .. } => self.uses.sum_to(Target::Added(slot)),
+            _ => None,
+        };
+        let completed = completes.filter(|sum| !self.finished[*sum]).map(|_| usize::MAX);
+        [added, completed, self.given(value)].into_iter().flatten().min()
+    }
+
+    /// The next operator or formula that is to be given a value.
+    fn given(&self, value: Value) -> Option<usize> {
+        let mut given = self.uses.given[value.0].iter().copied();
+        given.find(|at| !self.is_done(&self.uses.operations[*at]))
     }
 
     /// The next operator, or the one after which the fewest values are in registers.
@@ -148,17 +233,15 @@ impl<'a, T: Real> Body<'a, T> {
         };
         let ready =
             |operation: &&Operation| operation.used().all(|value| self.available.contains(&value));
-        let operations = self.operations;
-        let next = operations.iter().filter(left).filter(ready).min_by_key(|operation| {
+        let uses = self.uses;
+        let next = uses.operations.iter().filter(left).filter(ready).min_by_key(|operation| {
             if !greedy {
                 return (0, 0);
             }
             let mut body = self.clone();
-            body.apply(operation);
-            let during = body.live();
-            body.update();
-            body.settle();
-            (body.live(), during)
+            body.most = 0;
+            body.step(operation);
+            (body.live() + body.parked.len(), body.most)
         });
         self.lines = lines;
         next
@@ -166,25 +249,15 @@ impl<'a, T: Real> Body<'a, T> {
 
     /// Values of a point that are in registers and needed again.
     fn live(&self) -> usize {
-        let sums = self.sums.iter().filter(|sum| sum.begun && !sum.finished).count();
-        let needed = |value: &&Value| {
-            let sums = self.sums.iter().flat_map(|sum| &sum.pending);
-            let mut factors = sums.flat_map(|term| &term.factors);
-            factors.any(|factor| factor == *value) || self.needs(**value)
-        };
-        sums + self.known.iter().filter(needed).count()
+        self.held().iter().filter(|(array, _)| !self.parked.contains_key(array)).count()
     }
 
-    /// Whether an operator or a formula is still to be given a value.
-    fn needs(&self, value: Value) -> bool {
-        self.operations.iter().any(|operation| {
-            let sums = matches!(
-                operation,
-                Operation::Let { .. } | Operation::Add { .. } | Operation::Store { .. }
-            );
-            let done = operation.results().iter().all(|made| self.known.contains(made));
-            !sums && !done && operation.used().any(|used| used == value)
-        })
+    /// Point j of an array.
+    fn at(&self, array: Array) -> String {
+        match self.parked.get(&array) {
+            Some(place) => format!("PARKED({place}, j)"),
+            None => format!("{array}[j]"),
+        }
     }
 
     fn push(&mut self, line: String) {
@@ -207,7 +280,7 @@ impl<'a, T: Real> Body<'a, T> {
     fn update(&mut self) {
         let mut available = BTreeSet::new();
         let mut incomplete = BTreeSet::new();
-        for operation in self.operations {
+        for operation in self.uses.operations {
             let formed = operation.used().all(|value| available.contains(&value))
                 && operation.sum_used().is_none_or(|slot| !incomplete.contains(&slot));
             match operation {
@@ -220,8 +293,8 @@ impl<'a, T: Real> Body<'a, T> {
         self.available = available;
     }
 
-    fn is_available(&self, term: &Monomial) -> bool {
-        term.factors.iter().all(|value| self.available.contains(value))
+    fn is_available(&self, term: usize) -> bool {
+        self.factors(term).iter().all(|value| self.available.contains(value))
     }
 
     /// Add and store what can be.
@@ -229,111 +302,115 @@ impl<'a, T: Real> Body<'a, T> {
         let mut settled = false;
         while !settled {
             settled = true;
-            for at in 0..self.sums.len() {
-                let Sum { finished, begun, target, .. } = self.sums[at];
-                if finished {
+            for (at, sum) in self.uses.sums.iter().enumerate() {
+                if self.finished[at] {
                     continue;
                 }
-                let complete = self.sums[at].pending.iter().all(|term| self.is_available(term));
-                if complete && (begun || !matches!(target, Target::Value(_))) {
+                let complete = self.pending(at).all(|term| self.is_available(term));
+                if complete && (self.begun[at] || !matches!(sum.target, Target::Value(_))) {
                     self.finish(at);
                     settled = false;
                     continue;
                 }
-                let mut next = 0;
-                while next < self.sums[at].pending.len() {
-                    let term = self.sums[at].pending[next];
-                    let frees = self.sums[at].begun || self.frees(at, term);
-                    if self.is_available(term) && frees && !self.is_free(term) {
-                        self.sums[at].pending.remove(next);
-                        self.add_term(at, term);
+                for &term in &sum.terms {
+                    let frees = |body: &Self| body.begun[at] || body.frees(at, term);
+                    if !self.added[term]
+                        && self.is_available(term)
+                        && !self.is_free(term)
+                        && frees(self)
+                    {
+                        self.add_term(term);
                         settled = false;
-                    } else {
-                        next += 1;
                     }
                 }
             }
         }
     }
 
-    fn is_free(&self, term: &Monomial) -> bool {
-        term.factors.iter().all(|value| self.free.contains(value))
+    fn is_free(&self, term: usize) -> bool {
+        self.factors(term).iter().all(|value| self.free.contains(value))
     }
 
     /// Whether a value behind an operator is needed by nothing else that would have to be begun.
-    fn frees(&self, at: usize, term: &Monomial) -> bool {
-        let mut behind = term.factors.iter().filter(|value| !self.free.contains(value));
+    fn frees(&self, sum: usize, term: usize) -> bool {
+        let mut behind = self.factors(term).iter().filter(|value| !self.free.contains(value));
         behind.any(|value| {
-            let waits = |(other, sum): (usize, &Sum)| {
-                let uses = sum.pending.iter().any(|term| term.factors.contains(value));
-                other != at && !sum.begun && uses
+            let waits = |term: &usize| {
+                let other = self.uses.terms[*term].sum;
+                other != sum && !self.begun[other] && !self.added[*term]
             };
-            !self.sums.iter().enumerate().any(waits) && !self.needs(*value)
+            !self.uses.within[value.0].iter().any(waits) && self.given(*value).is_none()
         })
     }
 
     /// The text of a sum of products at point j, once everything that it is made of is in registers.
     fn expression(&mut self, terms: &[Monomial]) -> String {
-        polynomial::<T>(terms, |value| format!("{}[j]", self.value(value)))
+        polynomial::<T>(terms, |value| {
+            let array = self.value(value);
+            self.at(array)
+        })
     }
 
-    fn add_term(&mut self, at: usize, term: &Monomial) {
-        let text = self.expression(std::slice::from_ref(term));
-        let name = self.sums[at].name();
-        if self.sums[at].begun {
-            self.each(&format!("{name}[j] += {text};"));
+    fn add_term(&mut self, term: usize) {
+        self.added[term] = true;
+        let sum = self.uses.terms[term].sum;
+        let text = self.expression(std::slice::from_ref(self.uses.terms[term].product));
+        let array = self.uses.sums[sum].target.array();
+        if self.begun[sum] {
+            let sum = self.at(array);
+            self.each(&format!("{sum} += {text};"));
         } else {
-            self.push(format!("REAL {name}[LENGTH];"));
-            self.each(&format!("{name}[j] = {text};"));
+            self.make_room(1);
+            self.push(format!("REAL {array}[LENGTH];"));
+            self.each(&format!("{array}[j] = {text};"));
         }
-        self.sums[at].begun = true;
+        self.begun[sum] = true;
     }
 
     /// Add all that is left, and store it where it goes.
     fn finish(&mut self, at: usize) {
-        if self.sums[at].finished {
+        if self.finished[at] {
             return;
         }
-        let pending = std::mem::take(&mut self.sums[at].pending);
-        if pending.is_empty() && !self.sums[at].begun {
-            let name = self.sums[at].name();
-            self.push(format!("REAL {name}[LENGTH];"));
-            self.each(&format!("{name}[j] = 0;"));
+        let sum = &self.uses.sums[at];
+        if sum.terms.is_empty() {
+            let array = sum.target.array();
+            self.push(format!("REAL {array}[LENGTH];"));
+            self.each(&format!("{array}[j] = 0;"));
         }
-        pending.into_iter().for_each(|term| self.add_term(at, term));
-        self.sums[at].finished = true;
-        match self.sums[at].target {
+        for &term in &sum.terms {
+            if !self.added[term] {
+                self.add_term(term);
+            }
+        }
+        self.finished[at] = true;
+        match sum.target {
             Target::Value(value) => drop(self.known.insert(value)),
             Target::Added(slot) => {
-                self.complete(slot);
-                self.store(slot);
+                self.complete(slot, sum.previous);
+                self.store(slot, sum.previous);
             }
-            Target::Stored(slot) => self.store(slot),
+            Target::Stored(slot) => self.store(slot, sum.previous),
         }
-    }
-
-    /// The value that field `slot` had before, where it is asked for.
-    fn previous(&self, slot: usize) -> Option<Value> {
-        self.operations.iter().find_map(|operation| match operation {
-            Operation::Previous { slot: other, result } if *other == slot => Some(*result),
-            _ => None,
-        })
     }
 
     /// β × what was there before + scale × the sum.
-    fn complete(&mut self, slot: usize) {
-        if let Some(value) = self.previous(slot) {
+    fn complete(&mut self, slot: usize, previous: Option<Value>) {
+        let array = Array::Sum(slot);
+        if let Some(value) = previous {
             let before = self.value(value);
-            let before = format!("(beta == 0 ? 0 : beta * {before}[j])");
-            self.each(&format!("s{slot}[j] = {before} + scale * s{slot}[j];"));
+            let (sum, before) = (self.at(array), self.at(before));
+            let before = format!("(beta == 0 ? 0 : beta * {before})");
+            self.each(&format!("{sum} = {before} + scale * {sum};"));
             return;
         }
-        self.each(&format!("s{slot}[j] *= scale;"));
+        let sum = self.at(array);
+        self.each(&format!("{sum} *= scale;"));
         self.push("if (beta != 0) {".into());
         let busy = self.busy;
         self.push("REAL before[LENGTH];".into());
         self.load("before", &format!("w{slot}"));
-        self.each(&format!("s{slot}[j] += beta * before[j];"));
+        self.each(&format!("{sum} += beta * before[j];"));
         self.push("}".into());
         self.busy |= busy;
     }
@@ -346,14 +423,22 @@ impl<'a, T: Real> Body<'a, T> {
         self.busy |= self.gathered;
     }
 
-    fn store(&mut self, slot: usize) {
-        if let Some(value) = self.previous(slot) {
+    fn store(&mut self, slot: usize, previous: Option<Value>) {
+        if let Some(value) = previous.filter(|value| self.next_use(*value).is_some()) {
             self.value(value);
         }
         if self.gathered {
             self.wait();
         }
-        self.push(format!("store(s{slot}, w{slot}, chip, tile);"));
+        let array = Array::Sum(slot);
+        if self.parked.contains_key(&array) {
+            let sum = self.at(array);
+            self.push("{ REAL stored[LENGTH];".into());
+            self.each(&format!("stored[j] = {sum};"));
+            self.push(format!("store(stored, w{slot}, chip, tile); }}"));
+        } else {
+            self.push(format!("store({array}, w{slot}, chip, tile);"));
+        }
         self.busy |= self.gathered;
     }
 
@@ -362,40 +447,48 @@ impl<'a, T: Real> Body<'a, T> {
             unreachable!("an operator")
         };
         let text = self.expression(&operand.0);
-        let to = name(*result);
+        self.make_room(1);
+        let to = Array::Value(*result);
         self.push(format!("REAL {to}[LENGTH];"));
         self.each(&format!("{to}[j] = {text};"));
         self.wait();
-        let calls = (self.apply)(*op, *result, &to);
+        let calls = (self.apply)(*op, *result, &to.to_string());
         self.lines.extend(calls);
+        let held = self.held().into_iter().map(|(array, _)| array);
+        let kept = held.filter(|array| !self.parked.contains_key(array));
+        let kept: Vec<String> = kept.map(|array| format!("FORGET({array}[j]);")).collect();
+        if !kept.is_empty() {
+            self.each(&kept.join(" "));
+        }
         self.busy = (self.is_explicit)(*op);
         self.known.insert(*result);
     }
 
-    /// The name of a value, once it is in registers.
-    fn value(&mut self, value: Value) -> String {
-        let to = name(value);
+    /// The array of a value, once it is in registers.
+    fn value(&mut self, value: Value) -> Array {
+        let to = Array::Value(value);
         if self.known.contains(&value) {
             return to;
         }
-        let operations = self.operations;
-        let made = |operation: &&Operation| operation.results().contains(&value);
-        let made = operations.iter().find(made);
-        if let Some(Operation::Read { .. } | Operation::Previous { .. }) = made
-            && self.declared.insert(value)
-        {
-            self.push(format!("REAL {to}[LENGTH];"));
+        let made = self.uses.origin(value);
+        if let Operation::Read { .. } | Operation::Previous { .. } = made {
+            self.make_room(1);
+            if self.declared.insert(value) {
+                self.push(format!("REAL {to}[LENGTH];"));
+            }
         }
         match made {
-            Some(Operation::Read { slot, .. }) => self.load(&to, &format!("r{slot}")),
-            Some(Operation::Previous { slot, .. }) => self.load(&to, &format!("w{slot}")),
-            Some(Operation::Let { .. }) => self.finish_target(Target::Value(value)),
-            Some(Operation::Map { map, operands, results }) => self.map(map, operands, results),
-            Some(Operation::Advance { value, slot, .. }) => {
+            Operation::Read { slot, .. } => self.load(&to.to_string(), &format!("r{slot}")),
+            Operation::Previous { slot, .. } => self.load(&to.to_string(), &format!("w{slot}")),
+            Operation::Let { .. } => self.finish_target(Target::Value(value)),
+            Operation::Map { map, operands, results } => self.map(map, operands, results),
+            Operation::Advance { value, slot, .. } => {
                 self.finish_target(Target::Added(*slot));
                 let before = self.value(*value);
+                self.make_room(1);
+                let (before, sum) = (self.at(before), self.at(Array::Sum(*slot)));
                 self.push(format!("REAL {to}[LENGTH];"));
-                self.each(&format!("{to}[j] = {before}[j] + advance * s{slot}[j];"));
+                self.each(&format!("{to}[j] = {before} + advance * {sum};"));
             }
             _ => unreachable!("a value without origin"),
         }
@@ -404,43 +497,35 @@ impl<'a, T: Real> Body<'a, T> {
     }
 
     fn finish_target(&mut self, target: Target) {
-        if let Some(at) = self.sums.iter().position(|sum| sum.target == target) {
-            self.finish(at);
+        if let Some(sum) = self.uses.sum_to(target) {
+            self.finish(sum);
         }
     }
 
     /// What a formula makes.
     fn map(&mut self, map: &Map, operands: &[Value], results: &[Value]) {
-        let operands: Vec<String> = operands.iter().map(|value| self.value(*value)).collect();
+        let operands: Vec<Array> = operands.iter().map(|value| self.value(*value)).collect();
+        self.make_room(0);
         for result in results {
-            self.push(format!("REAL {}[LENGTH];", name(*result)));
+            let to = Array::Value(*result);
+            match self.place() {
+                Some(place)
+                    if self.live() >= self.room.registers && self.next_use(*result).is_some() =>
+                {
+                    self.park(to, place);
+                }
+                _ => {
+                    self.push(format!("REAL {to}[LENGTH];"));
+                    self.known.insert(*result);
+                }
+            }
         }
-        let names = Names { read: &|at| format!("{}[j]", operands[at]), made: "t" };
+        self.most = self.most.max(self.live());
+        let names = Names { read: &|at| self.at(operands[at]), made: "t" };
         let lines = statements::<T>(&map.nodes, &map.results, "REAL", &names, |at, result| {
-            format!("{}[j] = {result};", name(results[at]))
+            format!("{} = {result};", self.at(Array::Value(results[at])))
         });
         self.each(&lines.join(" "));
         self.known.extend(results);
     }
-}
-
-/// All sums of a sweep: what is added to one field together.
-fn sums(operations: &[Operation]) -> Vec<Sum<'_>> {
-    let mut sums: Vec<Sum> = Vec::new();
-    for operation in operations {
-        let (target, expr) = match operation {
-            Operation::Let { expr, result } => (Target::Value(*result), expr),
-            Operation::Add { slot, expr } => (Target::Added(*slot), expr),
-            Operation::Store { slot, expr } => (Target::Stored(*slot), expr),
-            _ => continue,
-        };
-        match sums.iter_mut().find(|sum| sum.target == target) {
-            Some(sum) => sum.pending.extend(&expr.0),
-            None => {
-                let pending = expr.0.iter().collect();
-                sums.push(Sum { target, pending, begun: false, finished: false });
-            }
-        }
-    }
-    sums
 }

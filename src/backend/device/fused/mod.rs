@@ -1,31 +1,29 @@
 //! A sweep on a device as one kernel: every field is loaded once, everything in between stays on chip.
 
 mod body;
+mod plan;
 mod shape;
-
-use std::collections::HashMap;
+mod uses;
 
 use super::ends::{Columns, blocks};
-use super::lines::{CHUNKS, ELIMINATE, LINE, bank_row, rows_of, tables, tolerance};
+use super::lines::{CHUNKS, ELIMINATE, LINE, rows_of, tables, tolerance};
+use super::program::Task;
 use super::text::Text;
 use super::{Arg, Buffer, Fusing, Gpu, Kernel};
 use crate::backend::Weights;
-use crate::engine::distributed::{Layout, slot};
-use crate::engine::{LineOperator, LineOperators, Op, Operation, Sweep, Value};
+use crate::engine::{LineOperator, Op};
 use crate::error::Result;
-use crate::grid::Axis;
 use crate::lines::Chunks;
 use crate::real::Real;
-use body::Body;
+use body::Written;
 use shape::Shape;
+
+pub(super) use plan::Plan;
 
 const TILE: &str = include_str!("../../../../kernels/fused/tile.cu");
 const APPLY: &str = include_str!("../../../../kernels/fused/apply.cu");
 const INFLOW: &str = include_str!("../../../../kernels/fused/inflow.cu");
 const KERNEL: &str = include_str!("../../../../kernels/fused/sweep.cu");
-
-/// Most arguments of a kernel.
-const MOST_ARGUMENTS: usize = 96;
 
 /// A sweep along one axis as one kernel.
 pub(super) struct Fused<T> {
@@ -40,87 +38,58 @@ pub(super) struct Fused<T> {
     tables: Buffer<T>,
 }
 
+/// Kernels that are compiled at most to find one that spills no register.
+const TRIES: usize = 8;
+
 impl<T: Real> Fused<T> {
-    /// `None` where there is nothing to fuse, or no block that the device could start.
+    /// `None` where there is nothing to fuse, or no block that the device could start and that keeps its values on chip, as its
+    /// compiler says.
     ///
     /// # Errors
     /// What the driver or the compiler says.
-    pub(super) fn new(
-        gpu: &Gpu<T>,
-        sweep: &Sweep,
-        axis: Axis,
-        points: [usize; 3],
-        operators: &LineOperators<T>,
-    ) -> Result<Option<Self>> {
-        let info = gpu.device.info();
-        let numbers = numbered(sweep);
-        let n = points[axis.index()];
-        let lines = points.iter().product::<usize>() / n;
-        let inner = points[..axis.index()].iter().product();
-        let of = |op: &Op| operators.get(axis, *op);
-        let Some(p) = numbers.iter().map(|op| of(op).matrix.half_band()).max() else {
+    pub(super) fn new(task: &Task<T>) -> Result<Option<Self>> {
+        let Task { gpu, sweep, axis, operators, .. } = *task;
+        let (device, info) = (&gpu.device, gpu.device.info());
+        let plan = Plan::new(sweep, axis, task.lines(), operators);
+        let Some(plan) = plan.filter(|_| gpu.fuses() != Fusing::Nothing) else {
             return Ok(None);
         };
-        let inflows = inflows(sweep, axis, operators);
-        let apply = |op: Op, result: Value, name: &str| {
-            let number = numbers.iter().position(|other| *other == op).unwrap_or_default();
-            let mut calls =
-                vec![format!("apply_{number}({name}, chip, tile, tables + TABLES_{number});")];
-            if let Some(Inflow { stage, left, right }) = inflows.get(&result) {
-                calls.push(format!(
-                    "add_inflow_{number}({name}, tables + COLUMNS_{number}, planes{stage}, {left}, {right}, tile);"
-                ));
+        for (shape, body) in plan.candidates(info).take(TRIES) {
+            let fused = Self::compiled(task, &plan, shape, &body)?;
+            let spilled = device.spilled(&fused.kernel);
+            if spilled == 0 {
+                return Ok(Some(fused));
             }
-            calls
-        };
-        let is_explicit = |op: Op| of(&op).matrix.half_band() == 0;
-        let room = Shape::room::<T>();
-        let (body, live) =
-            Body::<T>::write(&sweep.operations, room, inner == 1, &apply, &is_explicit);
-        let shape = Shape::new::<T>([n, lines, inner], p, live, info.block_threads);
-        let Some(Shape { chunks, lanes, has_registers }) = shape else {
-            return Ok(None);
-        };
-        let (length, threads) = (n.div_ceil(chunks), chunks * lanes);
-        let tried = p <= 1 && n.is_multiple_of(length) && has_registers;
-        if gpu.fuses() == Fusing::Tried && !tried {
-            return Ok(None);
+            tracing::debug!("a sweep along {axis:?} as {shape:?} spills {spilled} bytes a thread");
+            device.discard(&fused.kernel);
         }
-        let row = threads.next_multiple_of(bank_row::<T>());
-        let row = if inner == 1 { row + bank_row::<T>() / length } else { row };
-        let on_chip = length * row + 2 * p * threads;
-        let read = slots(sweep, |operation| match operation {
-            Operation::Read { slot, .. } => Some(*slot),
-            _ => None,
-        });
-        let written = slots(sweep, |operation| match operation {
-            Operation::Previous { slot, .. }
-            | Operation::Add { slot, .. }
-            | Operation::Store { slot, .. } => Some(*slot),
-            _ => None,
-        });
-        let stages = inflows.values().map(|inflow| inflow.stage + 1).max().unwrap_or(0);
-        let arguments = read.len() + written.len() + stages + 3;
-        if on_chip * size_of::<T>() > info.on_chip || arguments > MOST_ARGUMENTS {
-            return Ok(None);
-        }
+        let nearest = (gpu.fuses() == Fusing::All).then(|| plan.nearest(info)).flatten();
+        nearest.map(|(shape, body)| Self::compiled(task, &plan, shape, &body)).transpose()
+    }
 
+    fn compiled(task: &Task<T>, plan: &Plan<T>, shape: Shape, body: &Written) -> Result<Self> {
+        let Plan { lines, numbers, stages, .. } = plan;
+        let info = task.gpu.device.info();
+        let of = |op: &Op| task.operators.get(task.axis, *op);
+        let (threads, on_chip) = (shape.threads(), shape.on_chip(body.parked));
         let mut text = Text::new::<T>();
-        text.define("N", n);
-        text.define("LINES", lines);
-        text.define("INNER", inner);
+        text.define("N", lines.points);
+        text.define("LINES", lines.count);
+        text.define("INNER", lines.inner);
         text.define("PERIODIC", u8::from(of(&numbers[0]).periodic));
-        text.define("TX", lanes);
-        text.define("CHUNKS", chunks);
+        text.define("TX", shape.lanes);
+        text.define("CHUNKS", shape.chunks);
         text.define("THREADS", threads);
-        text.define("LENGTH", length);
-        text.define("LONG", n - chunks * (length - 1));
+        text.define("LENGTH", shape.length);
+        text.define("LONG", lines.points - shape.chunks * (shape.length - 1));
         if !info.is_gpu {
             // A compiler that makes a loop of every block takes long over more.
             text.push("#undef UNROLL\n");
             text.define("UNROLL", "_Pragma(\"unroll 1\")");
         }
-        text.define("BANK_ROW", bank_row::<T>());
+        text.define("RESIDENT", shape.resident);
+        text.define("STRIDE", shape.stride);
+        text.define("PARKED_AT", shape.words);
         text.define("ON_CHIP_WORDS", on_chip);
         text.push(LINE);
         text.push(CHUNKS);
@@ -128,29 +97,30 @@ impl<T: Real> Fused<T> {
         let mut words = Vec::new();
         for (number, op) in numbers.iter().enumerate() {
             text.define(&format!("TABLES_{number}"), words.len());
-            let columns =
-                text.scoped(number, &NAMES, |text| operator(text, of(op), chunks, &mut words));
+            let columns = text
+                .scoped(number, &NAMES, |text| operator(text, of(op), shape.chunks, &mut words));
             text.define(&format!("COLUMNS_{number}"), columns);
         }
-        let fields = (read.iter().map(|slot| format!("GLOBAL const REAL *restrict r{slot}")))
-            .chain(written.iter().map(|slot| format!("GLOBAL REAL *restrict w{slot}")))
-            .chain((0..stages).map(|stage| format!("GLOBAL const REAL *restrict planes{stage}")));
+        let fields = (plan.read.iter().map(|slot| format!("GLOBAL const REAL *restrict r{slot}")))
+            .chain(plan.written.iter().map(|slot| format!("GLOBAL REAL *restrict w{slot}")))
+            .chain((0..*stages).map(|stage| format!("GLOBAL const REAL *restrict planes{stage}")));
         text.define("FIELDS", fields.collect::<Vec<_>>().join(", "));
-        text.define_lines("SWEEP", &body);
+        text.define_lines("SWEEP", &body.lines);
         text.push(KERNEL);
         let source = text.source("fused sweep");
+        let device = &task.gpu.device;
         let block = [blocks(threads)?, 1, 1];
         if words.is_empty() {
             words.push(T::ZERO);
         }
-        Ok(Some(Self {
-            kernel: gpu.device.kernel(&source, "fused", block, on_chip * size_of::<T>())?,
-            blocks: [blocks(lines.div_ceil(lanes))?, 1, 1],
-            read,
-            written,
-            stages,
-            tables: Buffer::from_host(&gpu.device, &words)?,
-        }))
+        Ok(Self {
+            kernel: device.kernel(&source, "fused", block, on_chip * size_of::<T>())?,
+            blocks: [blocks(lines.count.div_ceil(shape.lanes))?, 1, 1],
+            read: plan.read.clone(),
+            written: plan.written.clone(),
+            stages: *stages,
+            tables: Buffer::from_host(device, &words)?,
+        })
     }
 
     /// Whether lines are blocks of longer ones.
@@ -169,39 +139,12 @@ impl<T: Real> Fused<T> {
     ) {
         let Weights { beta, scale, advance } = weights;
         let scalars = [beta, scale, advance];
-        let fields = (self.read.iter().map(|slot| read[*slot].arg()))
+        let arguments = (self.read.iter().map(|slot| read[*slot].arg()))
             .chain(self.written.iter().map(|slot| write[*slot].arg()))
             .chain(planes[..self.stages].iter().map(Buffer::arg))
             .chain([self.tables.arg(), Arg::Scalars(&scalars)]);
-        let mut arguments = [Arg::Int(0); MOST_ARGUMENTS];
-        let mut count = 0;
-        for (to, from) in arguments.iter_mut().zip(fields) {
-            *to = from;
-            count += 1;
-        }
-        gpu.device.launch::<T>(&self.kernel, self.blocks, &arguments[..count]);
+        gpu.device.launch::<T>(&self.kernel, self.blocks, arguments);
     }
-}
-
-/// The operators of a sweep, each once.
-fn numbered(sweep: &Sweep) -> Vec<Op> {
-    let mut numbers = Vec::new();
-    for operation in &sweep.operations {
-        if let Operation::Apply { op, .. } = operation
-            && !numbers.contains(op)
-        {
-            numbers.push(*op);
-        }
-    }
-    numbers
-}
-
-/// The slots that operations name, each once.
-fn slots(sweep: &Sweep, slot: impl Fn(&Operation) -> Option<usize>) -> Vec<usize> {
-    let mut slots: Vec<usize> = sweep.operations.iter().filter_map(slot).collect();
-    slots.sort_unstable();
-    slots.dedup();
-    slots
 }
 
 /// What belongs to one operator: functions and tables.
@@ -231,31 +174,4 @@ fn operator<T: Real>(
         text.push(INFLOW);
     }
     columns
-}
-
-/// Where the inflow of one result is found.
-struct Inflow {
-    stage: usize,
-    /// The first plane from the left, and from the right.
-    left: usize,
-    right: usize,
-}
-
-/// The inflow of every result, where lines are blocks of longer ones.
-fn inflows<T: Real>(
-    sweep: &Sweep,
-    axis: Axis,
-    operators: &LineOperators<T>,
-) -> HashMap<Value, Inflow> {
-    let mut inflows = HashMap::new();
-    for (stage, applied) in sweep.stages().into_iter().enumerate() {
-        let ends: Vec<_> =
-            applied.iter().filter_map(|(op, ..)| operators.get(axis, *op).ends.as_ref()).collect();
-        let layout = Layout::of_ends(ends.into_iter());
-        for ((_, _, result), starts) in applied.into_iter().zip(layout.starts) {
-            let [left, right] = [starts[slot::LEFT], starts[slot::RIGHT]];
-            inflows.insert(result, Inflow { stage, left, right });
-        }
-    }
-    inflows
 }

@@ -1,55 +1,120 @@
 //! How many lines a block takes, and into how many chunks they are cut.
 
-/// Points of a chunk, what has spilled least first.
-const LENGTHS: [usize; 3] = [4, 8, 2];
-/// Registers of 32 bits of a multiprocessor and of a thread at most, and those that a thread needs beside the values of its
-/// points.
+use super::super::DeviceInfo;
+use super::super::ends::Lines;
+use super::super::lines::bank_row;
+use super::body::Room;
+
+/// Points of a chunk, what is best first.
+const LENGTHS: [usize; 7] = [4, 5, 6, 3, 8, 7, 2];
+/// Registers of 32 bits of a multiprocessor, and of a thread at most.
 const REGISTERS: usize = 65536;
 const MOST_REGISTERS: usize = 255;
-const OTHER_REGISTERS: usize = 116;
+/// Threads that a multiprocessor holds, and registers that each needs beside 8 a point of its chunk and the values of its points:
+/// what `ptxas` was seen to do without spills. Given more registers it keeps more that it could work out again.
+const RESIDENT: [(usize, usize); 2] = [(512, 40), (256, 88)];
 /// Threads of a block at least, where there are lines enough.
 const THREADS: usize = 128;
 /// Bytes of neighbouring points in memory that a tile of lines along y or z is wide: two of the sectors that caches are
 /// filled by, or one.
 const TILE_BYTES: [usize; 2] = [64, 32];
+/// Half a sector, where lines are too long for that; the next block finds the rest in the second cache.
+const NARROW_BYTES: [usize; 1] = [16];
 
 /// The tile of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     /// Chunks of a line.
     pub(super) chunks: usize,
+    /// Points of the longest of them.
+    pub(super) length: usize,
     /// Lines of a block.
     pub(super) lanes: usize,
-    /// Whether a multiprocessor has registers enough for a block, as far as that can be said beforehand.
-    pub(super) has_registers: bool,
+    /// Blocks that a multiprocessor has registers and on-chip memory for.
+    pub(super) resident: usize,
+    /// Words on chip from one point of the chunks to the next.
+    pub(super) stride: usize,
+    /// Words on chip that operators take: one field of the tile, and 2 p numbers a thread.
+    pub(super) words: usize,
+    pub(super) room: Room,
 }
 
 impl Shape {
-    /// Values of a point that a thread has registers for where chunks are as long as they can be.
-    pub(super) fn room<T>() -> usize {
-        (MOST_REGISTERS - OTHER_REGISTERS) * 4 / (LENGTHS[1] * size_of::<T>())
+    /// Those that a device can start for lines with half-bandwidths up to `p`, what is best first. A thread has 128 registers (or 255,
+    /// where on-chip memory is short): with 4 points in f64 that is room for 7 values of a point, and 512 threads of a
+    /// multiprocessor can park 10 to 12 more in 227 KiB. A sweep is no kernel where neither holds its values, which is so
+    ///
+    /// - where lines have more points than 512 threads take by 4 or 256 by 8: along x 2048, along y and z, where a block takes two
+    ///   lines at least, 1024 in f64; more in f32, as far as there is room;
+    /// - where its values need more on-chip memory than the device has, even with fields loaded again: the last sweep of a stage on
+    ///   1024 points, several sweeps on fewer where a block may take less than 227 KiB.
+    pub(super) fn all<T>(lines: Lines, p: usize, info: &DeviceInfo) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for bytes in [&TILE_BYTES[..], &NARROW_BYTES] {
+            let mut wide = Vec::new();
+            for resident in RESIDENT {
+                for length in LENGTHS {
+                    for bytes in bytes {
+                        let tile = if lines.inner == 1 { 1 } else { bytes / size_of::<T>() };
+                        wide.push(Self::new::<T>(lines, p, [length, tile], resident, info.on_chip));
+                    }
+                }
+            }
+            wide.sort_by_key(|shape| shape.chunks * shape.length > lines.points);
+            all.extend(wide);
+        }
+        all.retain(|shape| {
+            lines.points >= 2
+                && shape.threads() <= info.block_threads
+                && shape.words * size_of::<T>() <= info.on_chip
+        });
+        all.dedup_by_key(|shape| (shape.chunks, shape.lanes, shape.room));
+        all
     }
 
-    /// For lines of `n` points, neighbours `inner` apart, half-bandwidths up to `p`, and `live` values of a point in
-    /// registers at a time; `None` where a block would need more than `most` threads.
-    pub(super) fn new<T>(
-        [n, lines, inner]: [usize; 3],
+    /// The same with so many values of a point fewer in registers, as long as some are left.
+    pub(super) fn with_fewer(self, fewer: usize) -> Option<Self> {
+        let registers = self.room.registers.checked_sub(fewer).filter(|left| *left > 0)?;
+        Some(Self { room: Room { registers, ..self.room }, ..self })
+    }
+
+    fn new<T>(
+        lines: Lines,
         p: usize,
-        live: usize,
-        most: usize,
-    ) -> Option<Self> {
-        let tiles = TILE_BYTES.map(|bytes| if inner == 1 { 1 } else { bytes / size_of::<T>() });
-        let shape = |length: usize, tile: usize| {
-            let chunks = n.div_ceil(length).min(n / (2 * p).max(2)).max(1);
-            let lanes = tile.max(THREADS / chunks / tile * tile).min(lines);
-            let needed = live * length * size_of::<T>() / 4 + OTHER_REGISTERS;
-            let threads = chunks * lanes;
-            let lacking =
-                needed.saturating_sub((REGISTERS / threads).min(MOST_REGISTERS)) * threads;
-            (Self { chunks, lanes, has_registers: lacking == 0 }, lacking)
+        [length, tile]: [usize; 2],
+        (resident, others): (usize, usize),
+        on_chip: usize,
+    ) -> Self {
+        let n = lines.points;
+        let chunks = n.div_ceil(length).min(n / (2 * p).max(2)).max(1);
+        let lanes = tile.max(THREADS / chunks / tile * tile).min(lines.count);
+        let (length, threads) = (n.div_ceil(chunks), chunks * lanes);
+        let resident = (resident / threads).max(1);
+        let row = bank_row::<T>();
+        let gathers = lines.inner == 1 && length < row;
+        let stride = threads.next_multiple_of(row) + if gathers { row / length } else { 0 };
+        let words = length * stride + 2 * p * threads;
+        let registers = (REGISTERS / threads / resident / 8 * 8).min(MOST_REGISTERS);
+        let free = registers.saturating_sub(others + 8 * length);
+        let words_left = (on_chip / resident / size_of::<T>()).saturating_sub(words);
+        let room = Room {
+            registers: free * 4 / (length * size_of::<T>()),
+            on_chip: words_left / (length * threads),
         };
-        let all = LENGTHS.into_iter().flat_map(|length| tiles.map(|tile| shape(length, tile)));
-        let starts = |(shape, _): &(Self, usize)| n >= 2 && shape.chunks * shape.lanes <= most;
-        all.filter(starts).min_by_key(|(_, lacking)| *lacking).map(|(shape, _)| shape)
+        Self { chunks, length, lanes, resident, stride, words, room }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.chunks * self.lanes
+    }
+
+    /// Values of a block that there are no registers for where `live` of a point are in registers.
+    pub(super) fn lacking(&self, live: usize) -> usize {
+        live.saturating_sub(self.room.registers) * self.length * self.threads()
+    }
+
+    /// Words on chip of a block in all, `parked` values of a point parked.
+    pub(super) fn on_chip(&self, parked: usize) -> usize {
+        self.words + parked * self.length * self.threads()
     }
 }

@@ -34,9 +34,6 @@ pub(super) use chunked::{CHUNKS, ELIMINATE, bank_row, tables};
 pub(super) use plan::{LINE, rows_of, tolerance};
 use plan::{Plan, Slot, Step};
 
-/// Arguments of a launch at most.
-const MOST_ARGUMENTS: usize = 8;
-
 /// An operator along one axis of one grid, ready to be applied by one solver.
 pub struct DeviceOperator<T> {
     device: Arc<Device>,
@@ -101,16 +98,13 @@ impl<T: Real> DeviceOperator<T> {
                     continue;
                 }
             };
-            let mut arguments = [Arg::Int(0); MOST_ARGUMENTS];
-            for (argument, slot) in arguments.iter_mut().zip(slots) {
-                *argument = match slot {
-                    Slot::From => from.arg(),
-                    Slot::Out => out.arg(),
-                    Slot::Buffer(buffer) => buffer.arg(),
-                    Slot::Int(value) => Arg::Int(*value),
-                };
-            }
-            self.device.launch::<T>(kernel, blocks, &arguments[..slots.len()]);
+            let arguments = slots.iter().map(|slot| match slot {
+                Slot::From => from.arg(),
+                Slot::Out => out.arg(),
+                Slot::Buffer(buffer) => buffer.arg(),
+                Slot::Int(value) => Arg::Int(*value),
+            });
+            self.device.launch::<T>(kernel, blocks, arguments);
         }
     }
 }

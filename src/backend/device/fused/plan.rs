@@ -1,0 +1,170 @@
+//! A sweep as one kernel, before it is compiled: what it reads and writes, and which blocks could run it.
+
+use std::collections::{HashMap, HashSet};
+
+use super::super::DeviceInfo;
+use super::super::ends::Lines;
+use super::super::runtime::MOST_ARGUMENTS;
+use super::body::{Body, Room, Written};
+use super::shape::Shape;
+use super::uses::Uses;
+use crate::engine::distributed::{Layout, slot};
+use crate::engine::{LineOperators, Op, Operation, Sweep, Value};
+use crate::grid::Axis;
+use crate::real::Real;
+
+/// Values of a point that a block may keep in registers less than it seems to have room for, where they spill.
+const FEWER: usize = 2;
+
+/// What a sweep is as one kernel.
+pub(in super::super) struct Plan<'a, T> {
+    pub(super) lines: Lines,
+    /// The operators, each once.
+    pub(super) numbers: Vec<Op>,
+    /// Slots of the fields that are read, and of those that are written.
+    pub(super) read: Vec<usize>,
+    pub(super) written: Vec<usize>,
+    /// Stages whose inflow it takes.
+    pub(super) stages: usize,
+    /// The largest half-bandwidth.
+    half_band: usize,
+    inflows: HashMap<Value, Inflow>,
+    uses: Uses<'a>,
+    axis: Axis,
+    operators: &'a LineOperators<T>,
+}
+
+impl<'a, T: Real> Plan<'a, T> {
+    /// `None` where there is nothing to fuse.
+    pub(in super::super) fn new(
+        sweep: &'a Sweep,
+        axis: Axis,
+        lines: Lines,
+        operators: &'a LineOperators<T>,
+    ) -> Option<Self> {
+        let numbers = numbered(sweep);
+        let half_bands = numbers.iter().map(|op| operators.get(axis, *op).matrix.half_band());
+        let half_band = half_bands.max()?;
+        let inflows = inflows(sweep, axis, operators);
+        let read = slots(sweep, |operation| match operation {
+            Operation::Read { slot, .. } => Some(*slot),
+            _ => None,
+        });
+        let written = slots(sweep, |operation| match operation {
+            Operation::Previous { slot, .. }
+            | Operation::Add { slot, .. }
+            | Operation::Store { slot, .. } => Some(*slot),
+            _ => None,
+        });
+        let stages = inflows.values().map(|inflow| inflow.stage + 1).max().unwrap_or(0);
+        let uses = Uses::of(&sweep.operations);
+        let takes = read.len() + written.len() + stages + 3;
+        (takes <= MOST_ARGUMENTS).then_some(Self {
+            lines,
+            numbers,
+            read,
+            written,
+            stages,
+            half_band,
+            inflows,
+            uses,
+            axis,
+            operators,
+        })
+    }
+
+    /// The blocks that a device can start and that keep all values on chip, best first, with what a thread of them does.
+    pub(super) fn candidates(&self, info: &DeviceInfo) -> impl Iterator<Item = (Shape, Written)> {
+        let shapes = Shape::all::<T>(self.lines, self.half_band, info).into_iter();
+        let shapes =
+            shapes.flat_map(|shape| (0..=FEWER).filter_map(move |fewer| shape.with_fewer(fewer)));
+        let mut too_small = HashSet::new();
+        shapes.filter_map(move |shape| {
+            if too_small.contains(&shape.room) {
+                return None;
+            }
+            let body = self.body(shape.room);
+            if shape.lacking(body.live) > 0 {
+                too_small.insert(shape.room);
+                return None;
+            }
+            Some((shape, body))
+        })
+    }
+
+    /// Whether there is such a block.
+    pub(in super::super) fn fits(&self, info: &DeviceInfo) -> bool {
+        self.candidates(info).next().is_some()
+    }
+
+    /// The block that keeps the most values on chip.
+    pub(super) fn nearest(&self, info: &DeviceInfo) -> Option<(Shape, Written)> {
+        let shapes = Shape::all::<T>(self.lines, self.half_band, info).into_iter();
+        let bodies = shapes.map(|shape| (shape, self.body(shape.room)));
+        bodies.min_by_key(|(shape, body)| shape.lacking(body.live))
+    }
+
+    fn body(&self, room: Room) -> Written {
+        let apply = |op: Op, result: Value, name: &str| {
+            let number = self.numbers.iter().position(|other| *other == op).unwrap_or_default();
+            let mut calls =
+                vec![format!("apply_{number}({name}, chip, tile, tables + TABLES_{number});")];
+            if let Some(Inflow { stage, left, right }) = self.inflows.get(&result) {
+                calls.push(format!(
+                    "add_inflow_{number}({name}, tables + COLUMNS_{number}, planes{stage}, {left}, {right}, tile);"
+                ));
+            }
+            calls
+        };
+        let is_explicit = |op: Op| self.operators.get(self.axis, op).matrix.half_band() == 0;
+        Body::<T>::write(&self.uses, room, self.lines.inner == 1, &apply, &is_explicit)
+    }
+}
+
+/// The operators of a sweep, each once.
+fn numbered(sweep: &Sweep) -> Vec<Op> {
+    let mut numbers = Vec::new();
+    for operation in &sweep.operations {
+        if let Operation::Apply { op, .. } = operation
+            && !numbers.contains(op)
+        {
+            numbers.push(*op);
+        }
+    }
+    numbers
+}
+
+/// The slots that operations name, each once.
+fn slots(sweep: &Sweep, slot: impl Fn(&Operation) -> Option<usize>) -> Vec<usize> {
+    let mut slots: Vec<usize> = sweep.operations.iter().filter_map(slot).collect();
+    slots.sort_unstable();
+    slots.dedup();
+    slots
+}
+
+/// Where the inflow of one result is found.
+struct Inflow {
+    stage: usize,
+    /// The first plane from the left, and from the right.
+    left: usize,
+    right: usize,
+}
+
+/// The inflow of every result, where lines are blocks of longer ones.
+fn inflows<T: Real>(
+    sweep: &Sweep,
+    axis: Axis,
+    operators: &LineOperators<T>,
+) -> HashMap<Value, Inflow> {
+    let mut inflows = HashMap::new();
+    for (stage, applied) in sweep.stages().into_iter().enumerate() {
+        let ends: Vec<_> =
+            applied.iter().filter_map(|(op, ..)| operators.get(axis, *op).ends.as_ref()).collect();
+        let layout = Layout::of_ends(ends.into_iter());
+        for ((_, _, result), starts) in applied.into_iter().zip(layout.starts) {
+            let [left, right] = [starts[slot::LEFT], starts[slot::RIGHT]];
+            inflows.insert(result, Inflow { stage, left, right });
+        }
+    }
+    inflows
+}

@@ -1,0 +1,144 @@
+//! Who needs what of a sweep: known before it is written down for a thread.
+
+use std::fmt::{Display, Formatter, Result};
+
+use crate::engine::{Expr, Monomial, Operation, Value};
+
+/// A number at every point of a thread's chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Array {
+    Value(Value),
+    /// What goes to the field that is written at this slot.
+    Sum(usize),
+}
+
+impl Display for Array {
+    fn fmt(&self, f: &mut Formatter) -> Result {
+        match self {
+            Array::Value(value) => write!(f, "v{}", value.0),
+            Array::Sum(slot) => write!(f, "s{slot}"),
+        }
+    }
+}
+
+/// Where a sum goes.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Target {
+    /// A value of the sweep.
+    Value(Value),
+    /// Added to the field that is written at this slot.
+    Added(usize),
+    /// Stored to it.
+    Stored(usize),
+}
+
+impl Target {
+    pub(super) fn array(self) -> Array {
+        match self {
+            Target::Value(value) => Array::Value(value),
+            Target::Added(slot) | Target::Stored(slot) => Array::Sum(slot),
+        }
+    }
+}
+
+/// An expression that is formed term by term.
+pub(super) struct Sum {
+    pub(super) target: Target,
+    /// The numbers of its terms.
+    pub(super) terms: Vec<usize>,
+    /// What was before in the field that it goes to, where that is asked for.
+    pub(super) previous: Option<Value>,
+}
+
+/// A term of a sum.
+pub(super) struct Term<'a> {
+    pub(super) sum: usize,
+    pub(super) product: &'a Monomial,
+}
+
+/// The operations of a sweep, and who needs what they make.
+pub(super) struct Uses<'a> {
+    pub(super) operations: &'a [Operation],
+    /// What is added to one field together is one sum.
+    pub(super) sums: Vec<Sum>,
+    pub(super) terms: Vec<Term<'a>>,
+    /// For every value the operation that makes it, ...
+    pub(super) made: Vec<usize>,
+    /// ... those that are not sums and are given it, ...
+    pub(super) given: Vec<Vec<usize>>,
+    /// ... and the terms that it is a factor of.
+    pub(super) within: Vec<Vec<usize>>,
+}
+
+impl<'a> Uses<'a> {
+    pub(super) fn of(operations: &'a [Operation]) -> Self {
+        let (sums, terms) = sums(operations);
+        let values = operations.iter().flat_map(Operation::results).map(|made| made.0 + 1).max();
+        let values = values.unwrap_or(0);
+        let (mut made, mut given) = (vec![0; values], vec![Vec::new(); values]);
+        for (at, operation) in operations.iter().enumerate() {
+            operation.results().iter().for_each(|result| made[result.0] = at);
+            if part_of(operation).is_none() {
+                operation.used().for_each(|value| given[value.0].push(at));
+            }
+        }
+        let mut within = vec![Vec::new(); values];
+        for (at, term) in terms.iter().enumerate() {
+            for factor in &term.product.factors {
+                let within: &mut Vec<usize> = &mut within[factor.0];
+                if within.last() != Some(&at) {
+                    within.push(at);
+                }
+            }
+        }
+        Self { operations, sums, terms, made, given, within }
+    }
+
+    /// The operation that makes a value.
+    pub(super) fn origin(&self, value: Value) -> &'a Operation {
+        &self.operations[self.made[value.0]]
+    }
+
+    /// The sum that goes there.
+    pub(super) fn sum_to(&self, target: Target) -> Option<usize> {
+        self.sums.iter().position(|sum| sum.target == target)
+    }
+}
+
+/// The sum that an operation is part of.
+fn part_of(operation: &Operation) -> Option<(Target, &Expr)> {
+    match operation {
+        Operation::Let { result, expr } => Some((Target::Value(*result), expr)),
+        Operation::Add { slot, expr } => Some((Target::Added(*slot), expr)),
+        Operation::Store { slot, expr } => Some((Target::Stored(*slot), expr)),
+        _ => None,
+    }
+}
+
+fn sums(operations: &[Operation]) -> (Vec<Sum>, Vec<Term<'_>>) {
+    let (mut sums, mut terms): (Vec<Sum>, Vec<Term>) = (Vec::new(), Vec::new());
+    for (target, expr) in operations.iter().filter_map(part_of) {
+        let known = sums.iter().position(|sum| sum.target == target);
+        let sum = known.unwrap_or_else(|| {
+            let previous = match target {
+                Target::Value(_) => None,
+                Target::Added(slot) | Target::Stored(slot) => previous(operations, slot),
+            };
+            sums.push(Sum { target, terms: Vec::new(), previous });
+            sums.len() - 1
+        });
+        for product in &expr.0 {
+            sums[sum].terms.push(terms.len());
+            terms.push(Term { sum, product });
+        }
+    }
+    (sums, terms)
+}
+
+/// The value that field `slot` had before, where it is asked for.
+fn previous(operations: &[Operation], slot: usize) -> Option<Value> {
+    operations.iter().find_map(|operation| match operation {
+        Operation::Previous { slot: other, result } if *other == slot => Some(*result),
+        _ => None,
+    })
+}

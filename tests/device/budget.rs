@@ -1,0 +1,135 @@
+//! What the sweeps of a stage take as one kernel, without a GPU: registers, on-chip memory and words moved. The table is in
+//! docs/performance.md.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use kolmo::backend::device::RecordedKernel;
+use kolmo::grid::Axis;
+
+use super::nvrtc::{ARCHITECTURES, Architecture, Compilers, REGISTERS, run};
+use super::on_two_threads;
+
+/// The last sweep of a stage, with the gradients for the next.
+const LINK: &str = "c";
+/// What is swept in a stage along each axis, in the order in which a run asks for it.
+const SWEEPS: [&[&str]; 3] =
+    [&["a"], &["gradients b", "b"], &["gradients c", LINK, "c, last stage"]];
+
+/// Compute capabilities that the table is about.
+const CAPABILITIES: [u32; 2] = [80, 90];
+/// Bytes of on-chip memory that the system takes of every block, and that no block may take of a multiprocessor (CUDA C++
+/// Programming Guide, "Technical Specifications per Compute Capability").
+const SYSTEM: usize = 1 << 10;
+
+/// (forms, what sets them, whether in f64, points of a line)
+type Line = (&'static str, &'static [&'static str], bool, usize);
+
+/// What the table lists.
+fn lines() -> Vec<Line> {
+    let feiereisen = &["scheme.convection=feiereisen", "scheme.energy=split-enthalpy"];
+    let penta = &["scheme.derivative=compact10-penta"];
+    let mut lines: Vec<Line> = Vec::new();
+    for n in [128, 256, 512, 1024] {
+        lines.push(("default", &[], true, n));
+        lines.push(("Feiereisen", feiereisen, true, n));
+    }
+    lines.push(("default, f32", &[], false, 256));
+    lines.push(("compact10-penta", penta, true, 128));
+    lines
+}
+
+/// The kernels of the sweeps along one axis with `n` points, the others short; none where not all of them are one kernel.
+fn kernels(
+    compilers: &Arc<Compilers>,
+    on: Architecture,
+    axis: Axis,
+    (forms, set, is_f64, n): Line,
+) -> Vec<(&'static str, RecordedKernel)> {
+    let mut points = [16; 3];
+    points[axis.index()] = n;
+    let inner: usize = points[..axis.index()].iter().product();
+    let is_along =
+        move |kernel: &RecordedKernel| is_of_a_stage(kernel) && number(kernel, "INNER") == inner;
+    let (device, recording) = compilers.recording(on, is_along);
+    match is_f64 {
+        true => run::<f64>("taylor-green", points, set)(&device),
+        false => run::<f32>("taylor-green", points, set)(&device),
+    }
+    let mut sweeps = SWEEPS[axis.index()].to_vec();
+    let found: Vec<_> = recording.kernels().into_iter().filter(is_along).collect();
+    if axis == Axis::Z && found.len() + 1 == sweeps.len() {
+        sweeps.retain(|sweep| *sweep != LINK);
+    }
+    // Sm_80 has too little on-chip memory for lines of 1024 points along z, and sm_90 for all that the link takes of them.
+    let may_lack = axis == Axis::Z && n > 512;
+    let is_whole = found.len() == sweeps.len() && (may_lack || sweeps == SWEEPS[axis.index()]);
+    assert!(
+        is_whole || (may_lack && on.number < 90),
+        "{forms}, {n} points along {axis:?}: {}",
+        found.len()
+    );
+    if is_whole { sweeps.into_iter().zip(found).collect() } else { Vec::new() }
+}
+
+/// Whether a kernel is a sweep that advances the state: it reads no field that it does not write.
+fn is_of_a_stage(kernel: &RecordedKernel) -> bool {
+    let fields = kernel.source.text.lines().find(|line| line.starts_with("#define FIELDS "));
+    fields.is_some_and(|fields| !fields.contains("restrict r"))
+}
+
+/// A number of a kernel's text.
+fn number(kernel: &RecordedKernel, name: &str) -> usize {
+    let head = format!("#define {name} ");
+    let line = kernel.source.text.lines().find_map(|line| line.strip_prefix(&head));
+    line.and_then(|number| number.parse().ok()).unwrap_or_default()
+}
+
+/// Words of device memory that a kernel moves at a point: fields that it loads and that it stores.
+fn words(kernel: &RecordedKernel) -> usize {
+    let moved = |line: &str| {
+        let (what, rest) = line.split_once('(')?;
+        let field = rest.split(", ").nth(1)?.to_string();
+        let is_moved = ["load", "store"].contains(&what) && field.starts_with(['r', 'w']);
+        is_moved.then(|| (what.to_string(), field))
+    };
+    kernel.source.text.lines().filter_map(moved).collect::<BTreeSet<_>>().len()
+}
+
+#[test]
+fn sweeps_of_a_stage_are_one_kernel_each_and_spill_nothing() {
+    let compilers = Compilers::new();
+    let mut work = Vec::new();
+    for on in ARCHITECTURES.into_iter().filter(|on| CAPABILITIES.contains(&on.number)) {
+        for line in lines() {
+            work.extend(Axis::ALL.map(|axis| (on, line, axis)));
+        }
+    }
+    let found = on_two_threads(work, |&(on, line, axis)| {
+        let kernels = kernels(&compilers, on, axis, line);
+        kernels.into_iter().map(|(sweep, kernel)| (on, line, sweep, kernel)).collect::<Vec<_>>()
+    });
+    let rows = found.iter().flatten().map(|(on, (forms, _, _, n), sweep, kernel)| {
+        let usage = &compilers.usages(*on, &kernel.source).unwrap()["fused"];
+        let threads = kernel.threads.iter().product::<u32>();
+        let registers = REGISTERS / (usage.registers.next_multiple_of(8) * threads);
+        let blocks =
+            ((on.on_chip + SYSTEM) / (kernel.on_chip + SYSTEM)).min(registers as usize);
+        let [length, lanes] = ["LENGTH", "TX"].map(|name| number(kernel, name));
+        let row = format!(
+            "| {forms} | {n} | {sweep} | {} | {threads} | {length} | {lanes} | {} | {} | {} | {blocks} | {} |",
+            on.number,
+            kernel.on_chip,
+            usage.registers,
+            usage.spilled,
+            words(kernel)
+        );
+        (row, usage.spilled > 0 || blocks == 0)
+    });
+    let (table, wrong): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+    std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("sweeps.txt"), table.join("\n"))
+        .unwrap();
+    let wrong: Vec<_> = table.iter().zip(wrong).filter(|(_, wrong)| *wrong).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
