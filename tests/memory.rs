@@ -126,5 +126,9 @@ fn what_operators_make_is_counted_wherever_a_sweep_is_not_one_kernel() {
     let odd = config("taylor-green", [256, 255, 256], &[]);
     let block = Block { start: [0; 3], points: odd.grid.points };
     let odd = Parts::of(&odd, &block, Some(&device(true))).bytes_a_point();
-    assert_eq!(odd, alone, "lines that chunks do not divide evenly");
+    assert_eq!(odd, alone, "lines of an odd length");
+    let prime = config("taylor-green", [256, 257, 256], &[]);
+    let block = Block { start: [0; 3], points: prime.grid.points };
+    let prime = Parts::of(&prime, &block, Some(&device(true))).bytes_a_point();
+    assert!(prime > alone + 100.0, "lines that no chunks divide");
 }

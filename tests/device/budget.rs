@@ -6,10 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kolmo::backend::device::RecordedKernel;
-use kolmo::grid::Axis;
+use kolmo::grid::{Axis, Block};
+use kolmo::time::Parts;
 
 use super::nvrtc::{ARCHITECTURES, Architecture, Compilers, REGISTERS, run};
 use super::on_two_threads;
+use crate::common::config;
 
 /// The last sweep of a stage, with the gradients for the next.
 const LINK: &str = "c";
@@ -35,7 +37,10 @@ fn lines() -> Vec<Line> {
         lines.push(("default", &[], true, n));
         lines.push(("Feiereisen", feiereisen, true, n));
     }
-    lines.push(("default, f32", &[], false, 256));
+    for n in [132, 260, 320] {
+        lines.push(("default", &[], true, n));
+    }
+    lines.push(("default, f32", &["compute.precision=f32"], false, 256));
     lines.push(("compact10-penta", penta, true, 128));
     lines
 }
@@ -57,6 +62,11 @@ fn kernels(
         true => run::<f64>("taylor-green", points, set)(&device),
         false => run::<f32>("taylor-green", points, set)(&device),
     }
+    let block = Block { start: [0; 3], points };
+    let parts = Parts::of(&config("taylor-green", points, set), &block, Some(device.info()));
+    let composed = recording.kernels().iter().any(|k| k.source.name.starts_with("products"));
+    let said = parts.described();
+    assert_eq!(said.contains("operators"), composed, "{forms}, {n} points along {axis:?}: {said}");
     let mut sweeps = SWEEPS[axis.index()].to_vec();
     let found: Vec<_> = recording.kernels().into_iter().filter(is_along).collect();
     if axis == Axis::Z && found.len() + 1 == sweeps.len() {

@@ -288,14 +288,14 @@ impl Runtime for Cuda {
         Ok(handle)
     }
 
-    fn spilled(&self, kernel: Handle) -> usize {
-        let bytes = self.enter().ok().and_then(|()| {
-            let &kernel = self.objects().kernels.get(&kernel)?;
-            let local = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
-            // SAFETY: the kernel is of a loaded module.
-            unsafe { cu::function::get_function_attribute(kernel, local) }.ok()
-        });
-        bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0)
+    fn spilled(&self, kernel: Handle) -> Result<usize> {
+        self.enter()?;
+        let &kernel = self.objects().kernels.get(&kernel).ok_or_else(nothing)?;
+        let local = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
+        // SAFETY: the kernel is of a loaded module.
+        let bytes = unsafe { cu::function::get_function_attribute(kernel, local) };
+        let bytes = bytes.map_err(failed("ask what a kernel keeps in device memory"))?;
+        Ok(usize::try_from(bytes).unwrap_or(0))
     }
 
     fn discard(&self, kernel: Handle) {

@@ -221,15 +221,34 @@ impl Device {
         Ok(Kernel { handle, threads, on_chip })
     }
 
-    /// Bytes that a thread of a kernel keeps in device memory, where the driver tells: values that it has no registers for.
-    pub fn spilled(&self, kernel: &Kernel) -> usize {
-        self.runtime.spilled(kernel.handle)
-    }
-
-    /// Give back a kernel that was never run, with all that is in its text.
-    pub fn discard(&self, kernel: &Kernel) {
-        self.queue().kernels.retain(|_, handle| *handle != kernel.handle);
-        self.runtime.discard(kernel.handle);
+    /// The same, unless its threads keep values in device memory that they have no registers for, as the driver tells. The text
+    /// has no other kernel.
+    ///
+    /// # Errors
+    /// As there, and what the driver says.
+    pub fn unspilled_kernel(
+        &self,
+        source: &Source,
+        entry: &str,
+        threads: [u32; 3],
+        on_chip: usize,
+    ) -> Result<Option<Kernel>> {
+        self.check_block(source, entry, threads, on_chip)?;
+        let mut queue = self.queue();
+        let key = (source.clone(), entry.to_string(), threads, on_chip);
+        let known = queue.kernels.get(&key).copied();
+        let handle = match known {
+            Some(handle) => handle,
+            None => self.runtime.kernel(source, entry, threads, on_chip)?,
+        };
+        if self.runtime.spilled(handle)? == 0 {
+            queue.kernels.insert(key, handle);
+            return Ok(Some(Kernel { handle, threads, on_chip }));
+        }
+        if known.is_none() {
+            self.runtime.discard(handle);
+        }
+        Ok(None)
     }
 
     /// Refuse blocks that the device cannot hold.

@@ -75,7 +75,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn beyond() -> Error {
-    Error::Device("a copy beyond a buffer, or a buffer of another device".into())
+    Error::Device("a copy beyond a buffer, or a buffer or kernel of another device".into())
 }
 
 impl Runtime for Recorder {
@@ -129,10 +129,10 @@ impl Runtime for Recorder {
         Ok(handle)
     }
 
-    fn spilled(&self, kernel: Handle) -> usize {
+    fn spilled(&self, kernel: Handle) -> Result<usize> {
         let kernels = lock(&self.recording.kernels);
         let known = kernels.iter().find(|(handle, _)| *handle == kernel);
-        known.map_or(0, |(_, kernel)| (self.spilled)(kernel))
+        known.map(|(_, kernel)| (self.spilled)(kernel)).ok_or_else(beyond)
     }
 
     fn discard(&self, kernel: Handle) {

@@ -169,11 +169,14 @@ pub(super) trait Runtime: Send + Sync {
     ) -> Result<Handle>;
 
     /// Bytes that a thread of a kernel keeps in device memory, where the driver tells: values that it has no registers for.
-    fn spilled(&self, _: Handle) -> usize {
-        0
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn spilled(&self, _: Handle) -> Result<usize> {
+        Ok(0)
     }
 
-    /// Give back a kernel that is not to be run, and the others of its text.
+    /// Give back a kernel that nobody holds, and the others of its text.
     fn discard(&self, _: Handle) {}
 
     /// Queue one kernel.

@@ -454,14 +454,14 @@ impl<'a, T: Real> Body<'a, T> {
         self.wait();
         let calls = (self.apply)(*op, *result, &to.to_string());
         self.lines.extend(calls);
+        self.known.insert(*result);
         let held = self.held().into_iter().map(|(array, _)| array);
-        let kept = held.filter(|array| !self.parked.contains_key(array));
+        let kept = held.filter(|array| *array != to && !self.parked.contains_key(array));
         let kept: Vec<String> = kept.map(|array| format!("FORGET({array}[j]);")).collect();
         if !kept.is_empty() {
             self.each(&kept.join(" "));
         }
         self.busy = (self.is_explicit)(*op);
-        self.known.insert(*result);
     }
 
     /// The array of a value, once it is in registers.

@@ -9,7 +9,7 @@ use super::ends::{Columns, blocks};
 use super::lines::{CHUNKS, ELIMINATE, LINE, rows_of, tables, tolerance};
 use super::program::Task;
 use super::text::Text;
-use super::{Arg, Buffer, Fusing, Gpu, Kernel};
+use super::{Arg, Buffer, Device, Fusing, Gpu, Kernel, Source};
 use crate::backend::Weights;
 use crate::engine::{LineOperator, Op};
 use crate::error::Result;
@@ -49,25 +49,35 @@ impl<T: Real> Fused<T> {
     /// What the driver or the compiler says.
     pub(super) fn new(task: &Task<T>) -> Result<Option<Self>> {
         let Task { gpu, sweep, axis, operators, .. } = *task;
-        let (device, info) = (&gpu.device, gpu.device.info());
+        let info = gpu.device.info();
         let plan = Plan::new(sweep, axis, task.lines(), operators);
         let Some(plan) = plan.filter(|_| gpu.fuses() != Fusing::Nothing) else {
             return Ok(None);
         };
         for (shape, body) in plan.candidates(info).take(TRIES) {
-            let fused = Self::compiled(task, &plan, shape, &body)?;
-            let spilled = device.spilled(&fused.kernel);
-            if spilled == 0 {
-                return Ok(Some(fused));
+            let fused = Self::compiled(task, &plan, shape, &body, Device::unspilled_kernel)?;
+            if fused.is_some() {
+                return Ok(fused);
             }
-            tracing::debug!("a sweep along {axis:?} as {shape:?} spills {spilled} bytes a thread");
-            device.discard(&fused.kernel);
+            tracing::debug!("a sweep along {axis:?} spills as {shape:?}");
         }
-        let nearest = (gpu.fuses() == Fusing::All).then(|| plan.nearest(info)).flatten();
-        nearest.map(|(shape, body)| Self::compiled(task, &plan, shape, &body)).transpose()
+        let Some((shape, body)) = plan.nearest(info).filter(|_| gpu.fuses() == Fusing::All) else {
+            return Ok(None);
+        };
+        let any = |device: &Device, source: &Source, entry: &str, threads, on_chip| {
+            device.kernel(source, entry, threads, on_chip).map(Some)
+        };
+        Self::compiled(task, &plan, shape, &body, any)
     }
 
-    fn compiled(task: &Task<T>, plan: &Plan<T>, shape: Shape, body: &Written) -> Result<Self> {
+    /// `None` where `compile` gives no kernel.
+    fn compiled(
+        task: &Task<T>,
+        plan: &Plan<T>,
+        shape: Shape,
+        body: &Written,
+        compile: impl Fn(&Device, &Source, &str, [u32; 3], usize) -> Result<Option<Kernel>>,
+    ) -> Result<Option<Self>> {
         let Plan { lines, numbers, stages, .. } = plan;
         let info = task.gpu.device.info();
         let of = |op: &Op| task.operators.get(task.axis, *op);
@@ -113,14 +123,16 @@ impl<T: Real> Fused<T> {
         if words.is_empty() {
             words.push(T::ZERO);
         }
-        Ok(Self {
-            kernel: device.kernel(&source, "fused", block, on_chip * size_of::<T>())?,
+        let kernel = compile(device, &source, "fused", block, on_chip * size_of::<T>())?;
+        let Some(kernel) = kernel else { return Ok(None) };
+        Ok(Some(Self {
+            kernel,
             blocks: [blocks(lines.count.div_ceil(shape.lanes))?, 1, 1],
             read: plan.read.clone(),
             written: plan.written.clone(),
             stages: *stages,
             tables: Buffer::from_host(device, &words)?,
-        })
+        }))
     }
 
     /// Whether lines are blocks of longer ones.

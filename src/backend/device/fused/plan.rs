@@ -78,7 +78,7 @@ impl<'a, T: Real> Plan<'a, T> {
         let shapes = Shape::all::<T>(self.lines, self.half_band, info).into_iter();
         let shapes =
             shapes.flat_map(|shape| (0..=FEWER).filter_map(move |fewer| shape.with_fewer(fewer)));
-        let mut too_small = HashSet::new();
+        let (mut too_small, mut before) = (HashSet::new(), None);
         shapes.filter_map(move |shape| {
             if too_small.contains(&shape.room) {
                 return None;
@@ -88,13 +88,18 @@ impl<'a, T: Real> Plan<'a, T> {
                 too_small.insert(shape.room);
                 return None;
             }
-            Some((shape, body))
+            // With fewer registers it may still be the same.
+            let text = Some(([shape.chunks, shape.lanes, shape.resident], body.lines.clone()));
+            let is_new = before != text;
+            before = text;
+            is_new.then_some((shape, body))
         })
     }
 
-    /// Whether there is such a block.
+    /// Whether there is such a block with chunks of one length: of others a compiler may spill whatever is tried.
     pub(in super::super) fn fits(&self, info: &DeviceInfo) -> bool {
-        self.candidates(info).next().is_some()
+        let is_even = |(shape, _): (Shape, _)| shape.chunks * shape.length == self.lines.points;
+        self.candidates(info).any(is_even)
     }
 
     /// The block that keeps the most values on chip.

@@ -7,9 +7,13 @@ use super::body::Room;
 
 /// Points of a chunk, what is best first.
 const LENGTHS: [usize; 7] = [4, 5, 6, 3, 8, 7, 2];
-/// Registers of 32 bits of a multiprocessor, and of a thread at most.
-const REGISTERS: usize = 65536;
+/// Registers of 32 bits that a quarter of a multiprocessor has for its warps, and a thread at most.
+const REGISTERS: usize = 16384;
 const MOST_REGISTERS: usize = 255;
+/// Threads of a warp.
+const WARP: usize = 32;
+/// Bytes of on-chip memory that the system takes beside each block.
+const SYSTEM: usize = 1 << 10;
 /// Threads that a multiprocessor holds, and registers that each needs beside 8 a point of its chunk and the values of its points:
 /// what `ptxas` was seen to do without spills. Given more registers it keeps more that it could work out again.
 const RESIDENT: [(usize, usize); 2] = [(512, 40), (256, 88)];
@@ -89,14 +93,17 @@ impl Shape {
         let chunks = n.div_ceil(length).min(n / (2 * p).max(2)).max(1);
         let lanes = tile.max(THREADS / chunks / tile * tile).min(lines.count);
         let (length, threads) = (n.div_ceil(chunks), chunks * lanes);
-        let resident = (resident / threads).max(1);
+        let warps = threads.div_ceil(WARP);
+        let resident = (resident / (WARP * warps)).max(1);
         let row = bank_row::<T>();
         let gathers = lines.inner == 1 && length < row;
         let stride = threads.next_multiple_of(row) + if gathers { row / length } else { 0 };
         let words = length * stride + 2 * p * threads;
-        let registers = (REGISTERS / threads / resident / 8 * 8).min(MOST_REGISTERS);
+        let share = REGISTERS / (WARP * (resident * warps).div_ceil(4));
+        let registers = (share / 8 * 8).min(MOST_REGISTERS);
         let free = registers.saturating_sub(others + 8 * length);
-        let words_left = (on_chip / resident / size_of::<T>()).saturating_sub(words);
+        let share = (on_chip + SYSTEM) / resident - SYSTEM;
+        let words_left = (share / size_of::<T>()).saturating_sub(words);
         let room = Room {
             registers: free * 4 / (length * size_of::<T>()),
             on_chip: words_left / (length * threads),
