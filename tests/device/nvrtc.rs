@@ -425,7 +425,7 @@ fn usages(said: &str) -> BTreeMap<String, Usage> {
 }
 
 /// NVRTC of this major version, which `./test` installs.
-pub(super) fn compiler(major: u32) -> Nvrtc {
+fn compiler(major: u32) -> Nvrtc {
     let path = tool(match major {
         13 => "nvidia/cu13/lib/libnvrtc.so.13",
         _ => "nvidia/cuda_nvrtc/lib/libnvrtc.so.12",
