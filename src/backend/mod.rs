@@ -34,6 +34,31 @@ impl Weights {
     }
 }
 
+/// The largest values of a formula's results, at most [`Largest::MOST`].
+#[must_use = "they may have to be waited for"]
+pub enum Largest {
+    /// They are there.
+    Here([f64; Self::MOST]),
+    /// They are on their way from a device.
+    Coming(device::Coming),
+}
+
+impl Largest {
+    /// Results of a formula.
+    pub const MOST: usize = 8;
+
+    /// Wait for them, as many as there are.
+    ///
+    /// # Errors
+    /// What the device says of the work before.
+    pub fn arrived<const W: usize>(self) -> Result<[f64; W]> {
+        match self {
+            Largest::Here(values) => Ok(std::array::from_fn(|at| values[at])),
+            Largest::Coming(values) => values.arrived(),
+        }
+    }
+}
+
 /// A place where fields live. What is asked of it is done in the order in which it is asked for. Where a call returns
 /// nothing, what goes wrong in it is told by the next call that returns a result.
 pub trait Backend: Sized + Send + Sync + 'static {
@@ -73,6 +98,11 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// The part of a grid of `points` that this rank holds.
     fn block(&self, points: [usize; 3]) -> Block {
         Block { start: [0; 3], points }
+    }
+
+    /// True where work for this rank alone is queued while the host goes on: what is asked for early costs nobody a wait.
+    fn queues(&self) -> bool {
+        false
     }
 
     /// How it goes about its work, where there are choices that a user should know of: sentences.
@@ -234,6 +264,20 @@ pub trait Backend: Sized + Send + Sync + 'static {
         read: [&Self::Field; R],
         parameters: [f64; P],
     ) -> Result<[f64; W]>;
+
+    /// The same, maybe still on its way: what is queued next is not waited for.
+    ///
+    /// # Errors
+    /// As there.
+    fn max_begun<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &Self::Prepared<F>,
+        read: [&Self::Field; R],
+        parameters: [f64; P],
+    ) -> Result<Largest> {
+        let values = self.max(formula, read, parameters)?;
+        Ok(Largest::Here(std::array::from_fn(|at| values.get(at).copied().unwrap_or(0.0))))
+    }
 
     /// Run `work`, many calls of the above, where they cost least.
     fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {

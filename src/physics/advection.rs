@@ -7,7 +7,7 @@ use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
 use super::stability::Limits;
 use super::system::{Moment, Stage, System, add_scaled};
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Largest, Weights};
 use crate::cases::{Domain, ScalarAdvection};
 use crate::comm::agree;
 use crate::config::{Config, RightHandSide, Variable};
@@ -141,8 +141,12 @@ impl<B: Backend> System<B> for Advection<B> {
         }
     }
 
-    fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64> {
-        let extrema = self.backend.max(&self.extrema, [&u[0]], [])?;
+    fn look(&self, u: &[B::Field]) -> Result<Largest> {
+        self.backend.max_begun(&self.extrema, [&u[0]], [])
+    }
+
+    fn inspect(&self, seen: Largest, u: &[B::Field], at: Moment) -> Result<f64> {
+        let extrema: [f64; 2] = seen.arrived()?;
         if extrema.iter().all(|phi| phi.is_finite()) {
             return Ok(self.limits.rate(self.case.velocity, 0.0, self.case.diffusivity));
         }

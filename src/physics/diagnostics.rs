@@ -6,7 +6,7 @@ use super::navier_stokes::NavierStokes;
 use super::part::Part;
 use super::slots::{conserved, exactly};
 use super::system::{Moment, Stage, System, add_scaled};
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Largest, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::agree;
 use crate::config::Variable;
@@ -60,9 +60,16 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         }
     }
 
-    fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64> {
-        let [rate, negative_density, negative_pressure] =
-            self.backend.max(&self.formulas.step_rate, exactly(u.iter()), [])?;
+    fn begin(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) -> bool {
+        self.begin_stage(u, rate)
+    }
+
+    fn look(&self, u: &[B::Field]) -> Result<Largest> {
+        self.backend.max_begun(&self.formulas.step_rate, exactly(u.iter()), [])
+    }
+
+    fn inspect(&self, seen: Largest, u: &[B::Field], at: Moment) -> Result<f64> {
+        let [rate, negative_density, negative_pressure] = seen.arrived()?;
         if rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0 {
             return Ok(rate);
         }

@@ -155,6 +155,16 @@ impl<B: Backend> NavierStokes<B> {
         }
     }
 
+    /// See [`System::begin`](super::System::begin).
+    pub(super) fn begin_stage(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) -> bool {
+        match &self.sweeps {
+            Sweeps::Fused(Schedule { stages: Some(stages), .. }) => {
+                stages.begin(&*self.backend, [rate, &mut self.gradients.fields[..], u])
+            }
+            _ => false,
+        }
+    }
+
     /// A stage in 2N storage in sweeps that advance `u` themselves; false where there are none.
     pub(super) fn run_stage(
         &mut self,

@@ -160,6 +160,19 @@ impl<B: Backend> Schedule<B> {
 }
 
 impl<B: Backend> Stages<B> {
+    /// The first stage of a step as far as it does not depend on dt: all but the last sweep. False where that is the only one.
+    pub(super) fn begin(&self, backend: &B, fields: [&mut [B::Field]; 3]) -> bool {
+        if self.inner.is_empty() {
+            return false;
+        }
+        on_stack(fields, |fields| {
+            let weights = Weights::add(0.0, 1.0);
+            backend.run_all(self.passes.iter(), &[], fields, weights);
+            backend.run_all(self.inner.iter(), &[], fields, weights);
+        });
+        true
+    }
+
     /// The rates, and the state advanced; `fields` are the rates, the gradients and the state.
     pub(super) fn run(
         &self,
@@ -171,6 +184,9 @@ impl<B: Backend> Stages<B> {
         let left = usize::from(self.link.is_some() && !stage.first);
         let end = self.link.as_ref().filter(|_| !stage.last).unwrap_or(&self.end);
         on_stack(fields, |fields| {
+            if stage.begun {
+                return backend.run(end, &[], fields, Weights { beta: 1.0, ..weights });
+            }
             backend.run_all(self.passes[left..].iter(), &[], fields, weights);
             backend.run_all(self.inner.iter().chain([end]), &[], fields, weights);
         });

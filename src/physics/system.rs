@@ -1,7 +1,7 @@
 //! What the time loop needs to know of a set of equations.
 
 use super::formulas::AddScaled;
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Largest, Weights};
 use crate::config::Variable;
 use crate::error::Result;
 use crate::statistics::Sample;
@@ -35,6 +35,8 @@ pub struct Stage {
     pub first: bool,
     /// None follows.
     pub last: bool,
+    /// [`System::begin`] began it.
+    pub begun: bool,
 }
 
 /// A set of equations dU/dt = R(U) on a grid. Fields hold the block of it that is this rank's; sums, averages and extremes
@@ -73,9 +75,21 @@ pub trait System<B: Backend> {
         stage: Stage,
     );
 
-    /// The largest 1/dt that the stability limit asks for anywhere. Also looks at every point: a state that the
-    /// equations have no meaning for is an error, the same on all ranks.
-    fn inspect(&self, u: &[B::Field], at: Moment) -> Result<f64>;
+    /// Begin the first stage in 2N storage of a step whose size is not known yet, in `rate` and fields that hold nothing between
+    /// steps; false where nothing was begun.
+    fn begin(&mut self, _: &mut [B::Field], _rate: &mut [B::Field]) -> bool {
+        false
+    }
+
+    /// Begin to look at every point of U.
+    ///
+    /// # Errors
+    /// What a device says of the work so far.
+    fn look(&self, u: &[B::Field]) -> Result<Largest>;
+
+    /// The largest 1/dt that the stability limit asks for anywhere, from what was seen of U. A state that the equations have
+    /// no meaning for is an error, the same on all ranks.
+    fn inspect(&self, seen: Largest, u: &[B::Field], at: Moment) -> Result<f64>;
 
     /// Filter U once along every axis. Does nothing where there is no filter.
     fn filter(&mut self, u: &mut [B::Field]);

@@ -73,6 +73,11 @@ impl Agenda {
         due
     }
 
+    /// Whether anything is due after step `step`, whatever the time.
+    pub(super) fn due_by_step(&self, step: u64) -> bool {
+        self.plans.iter().flatten().any(|plan| plan.due_by_step(step))
+    }
+
     /// `kind` counts as written at `step`.
     pub(super) fn write(&mut self, kind: Kind, step: u64) {
         self.written[kind as usize] = Some(step);

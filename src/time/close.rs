@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::course::Run;
+use super::simulation::{CHECKS, STEPS};
 use super::{Phases, Simulation};
 use crate::backend::Backend;
 use crate::config::Config;
@@ -110,9 +111,9 @@ where
 /// Nanoseconds per point of the whole grid and stage of `steps` steps; not a number before the first.
 #[allow(clippy::cast_precision_loss, reason = "for a rate")]
 pub(super) fn ns_per_point_stage(grid: &Grid, config: &Config, phases: &Phases, steps: u64) -> f64 {
-    let seconds = phases.0.get("right-hand sides and updates");
+    let seconds: f64 = [STEPS, CHECKS].iter().filter_map(|phase| phases.0.get(phase)).sum();
     let stages = config.time.integrator.stages() as u64 * steps;
-    seconds.map_or(f64::NAN, |seconds| 1e9 * seconds / (stages as f64 * grid.len() as f64))
+    1e9 * seconds / (stages as f64 * grid.len() as f64)
 }
 
 /// The reference history of a case as a table: what `reference.csv` holds.

@@ -305,6 +305,9 @@ where
                 break Ending::OutOfTime;
             }
             let start = Instant::now();
+            let next = self.simulation.steps() + 1;
+            let last = self.config.time.max_steps == Some(next);
+            self.simulation.expect_look(last || self.agenda.due_by_step(next));
             self.simulation.step(self.next_landing())?;
             now = self.agreed();
             self.write_what_is_due(&now)?;

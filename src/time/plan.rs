@@ -55,14 +55,18 @@ impl Plan {
             .is_some_and(|every| self.last_wall.elapsed().as_secs_f64() >= every)
     }
 
+    /// Whether something is due after step `step`, whatever the time.
+    pub fn due_by_step(&self, step: u64) -> bool {
+        self.schedule.every_steps.is_some_and(|every| step.is_multiple_of(every))
+    }
+
     /// True where something is due after step `step` at time `time`, or because it is [`Plan::late`]; it then counts as
     /// done.
     pub fn due(&mut self, step: u64, time: f64, late: bool) -> bool {
-        let by_step = self.schedule.every_steps.is_some_and(|every| step.is_multiple_of(every));
         let by_time = self.catch_up(time);
         if late {
             self.last_wall = Instant::now();
         }
-        by_step || by_time || late
+        self.due_by_step(step) || by_time || late
     }
 }

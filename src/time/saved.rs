@@ -105,7 +105,8 @@ impl<B: Backend> Simulation<B> {
         resumed.last_dt = head.last_dt;
         resumed.unfiltered = head.unfiltered;
         resumed.filter_rate = head.filter_rate;
-        resumed.rate = Some(resumed.system.inspect(&resumed.state, resumed.moment)?);
+        let seen = resumed.system.look(&resumed.state)?;
+        resumed.rate = Some(resumed.system.inspect(seen, &resumed.state, resumed.moment)?);
         Ok(resumed)
     }
 }

@@ -14,6 +14,10 @@ use crate::io::series::ERROR_COLUMNS;
 use crate::physics::{Advection, Moment, NavierStokes, System};
 use crate::statistics::Sample;
 
+/// The phase of right-hand sides and updates; on a device their checks too, which are waited for with them.
+pub(super) const STEPS: &str = "right-hand sides and updates";
+pub(super) const CHECKS: &str = "step size and checks";
+
 /// Seconds spent, by phase.
 #[derive(Clone, Debug, Default)]
 pub struct Phases(pub BTreeMap<&'static str, f64>);
@@ -66,6 +70,8 @@ pub struct Simulation<B: Backend> {
     pub(super) filter_rate: f64,
     /// Time since the last filtering.
     pub(super) unfiltered: f64,
+    /// Whether the fields are looked at after the next step.
+    look_expected: bool,
     /// Seconds spent so far.
     pub phases: Phases,
 }
@@ -107,7 +113,7 @@ impl<B: Backend> Simulation<B> {
         }
         Ok(Self {
             columns,
-            rate: Some(system.inspect(&state, moment)?),
+            rate: Some(system.inspect(system.look(&state)?, &state, moment)?),
             stepper,
             system,
             backend,
@@ -119,6 +125,7 @@ impl<B: Backend> Simulation<B> {
             last_dt: 0.0,
             filter_rate: 0.0,
             unfiltered: 0.0,
+            look_expected: false,
             phases: Phases::default(),
         })
     }
@@ -137,6 +144,12 @@ impl<B: Backend> Simulation<B> {
         }
     }
 
+    /// Say whether the fields are looked at after the next steps. A device does not begin the step after one that they are looked
+    /// at after, or that lands on its `until`: what is begun is lost when somebody looks.
+    pub fn expect_look(&mut self, expected: bool) {
+        self.look_expected = expected;
+    }
+
     /// Advance by one step that does not pass `until`; returns its size.
     ///
     /// # Errors
@@ -148,13 +161,17 @@ impl<B: Backend> Simulation<B> {
     fn advance(&mut self, until: Option<f64>) -> Result<f64> {
         let rate = match self.rate {
             Some(rate) => rate,
-            None => self.system.inspect(&self.state, self.moment)?,
+            None => {
+                self.system.inspect(self.system.look(&self.state)?, &self.state, self.moment)?
+            }
         };
         let dt = self.next_dt(rate, until);
+        let filters =
+            self.filter_every.is_some_and(|every| (self.moment.step + 1).is_multiple_of(every));
         let Self { system, state, stepper, phases, .. } = self;
-        phases.time("right-hand sides and updates", || {
+        phases.time(STEPS, || {
             stepper.step(system.as_mut(), state, dt);
-            system.backend().finish()
+            if system.backend().queues() && !filters { Ok(()) } else { system.backend().finish() }
         })?;
         self.moment.step += 1;
         match until {
@@ -165,13 +182,30 @@ impl<B: Backend> Simulation<B> {
         }
         self.last_dt = dt;
         self.unfiltered += dt;
-        if self.filter_every.is_some_and(|every| self.moment.step.is_multiple_of(every)) {
+        if filters {
             self.filter()?;
         }
-        let Self { system, state, phases, moment, .. } = self;
-        let rate = phases.time("step size and checks", || system.inspect(state, *moment))?;
-        self.rate = Some(rate);
+        let landed = until.is_some_and(|until| self.moment.time >= until);
+        self.check(!landed && !self.look_expected)?;
         Ok(dt)
+    }
+
+    /// Look at the new state. A device that `goes_on` begins the next step before it has told what it saw of this one.
+    fn check(&mut self, goes_on: bool) -> Result<()> {
+        let Self { system, state, stepper, phases, moment, .. } = self;
+        let queues = system.backend().queues();
+        let rate = phases.time(if queues { STEPS } else { CHECKS }, || {
+            let seen = system.look(state)?;
+            if queues && goes_on {
+                stepper.begin(system.as_mut(), state);
+            }
+            system.inspect(seen, state, *moment)
+        });
+        if rate.is_err() {
+            self.stepper.scratch();
+        }
+        self.rate = Some(rate?);
+        Ok(())
     }
 
     fn filter(&mut self) -> Result<()> {
@@ -297,16 +331,19 @@ impl<B: Backend> Simulation<B> {
     /// U, to be changed: a start of one's own. To be asked for by all ranks, also where they leave theirs alone.
     pub fn state_mut(&mut self) -> &mut [B::Field] {
         self.rate = None;
+        self.stepper.scratch();
         &mut self.state
     }
 
     /// `rate` = dU/dt.
     pub fn rhs(&mut self, rate: &mut [B::Field]) {
+        self.stepper.scratch();
         self.system.rhs(&mut self.state, rate);
     }
 
     /// The equations and U.
     pub fn system_and_state(&mut self) -> (&mut dyn System<B>, &[B::Field]) {
+        self.stepper.scratch();
         (self.system.as_mut(), &self.state)
     }
 }

@@ -12,6 +12,8 @@ pub struct Stepper<B: Backend> {
     rates: Vec<Vec<B::Field>>,
     base: Vec<B::Field>,
     add_scaled: B::Prepared<AddScaled>,
+    /// Whether the next step is begun.
+    begun: bool,
 }
 
 impl<B: Backend> Stepper<B> {
@@ -31,24 +33,35 @@ impl<B: Backend> Stepper<B> {
             Form::Butcher { b, .. } => (b.len(), state()?),
         };
         let rates = (0..rates).map(|_| state()).collect::<Result<_>>()?;
-        Ok(Self { tableau, rates, base, add_scaled: backend.mapping(AddScaled)? })
+        Ok(Self { tableau, rates, base, add_scaled: backend.mapping(AddScaled)?, begun: false })
     }
 
-    /// Fields of U's size that hold nothing between two steps.
+    /// Fields of U's size that hold nothing between two steps, but what was begun of the next, which is forgotten.
     pub fn scratch(&mut self) -> &mut [B::Field] {
+        self.begun = false;
         &mut self.rates[0]
+    }
+
+    /// Begin the next step, before its size is known. What changes U or fields of the system has to ask for
+    /// [`Stepper::scratch`].
+    pub fn begin(&mut self, system: &mut dyn System<B>, u: &mut [B::Field]) {
+        if let Form::LowStorage { .. } = self.tableau.form {
+            self.begun = system.begin(u, &mut self.rates[0]);
+        }
     }
 
     /// U at t + dt from U at t.
     pub fn step(&mut self, system: &mut dyn System<B>, u: &mut [B::Field], dt: f64) {
         match self.tableau.form {
-            // Williamson 1980: G ← aₛ G + dt R(U), U ← U + bₛ G.
+            // Williamson 1980, with G in units of dt: G ← aₛ G + R(U), U ← U + bₛ dt G.
             Form::LowStorage { a, b } => {
                 for stage in 0..b.len() {
-                    let weights = Weights { beta: a[stage], scale: dt, advance: b[stage] };
-                    let stage = Stage { first: stage == 0, last: stage + 1 == b.len() };
+                    let weights = Weights { beta: a[stage], scale: 1.0, advance: b[stage] * dt };
+                    let (first, last) = (stage == 0, stage + 1 == b.len());
+                    let stage = Stage { first, last, begun: first && self.begun };
                     system.advance(u, &mut self.rates[0], weights, stage);
                 }
+                self.begun = false;
             }
             Form::Butcher { a, b } => {
                 for (base, u) in self.base.iter_mut().zip(&*u) {

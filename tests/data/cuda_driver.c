@@ -1,6 +1,7 @@
 /* A CUDA driver with no GPU: memory is the host's, and the one kernel it knows, saxpy, is computed here. It is strict
  * where the real driver is not always: calls without a current context, copies beyond a buffer, launches with more
- * on-chip memory than was permitted, and anything left over when the context is given back are errors.
+ * on-chip memory than was permitted, and anything left over when the context is given back are errors; copies end as late
+ * as they may.
  *   KOLMO_CUDA_VERSION      what the driver says it is (default 13000)
  *   KOLMO_CUDA_INIT         what cuInit returns
  *   KOLMO_CUDA_CAPABILITY   of the device (default 90)
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 101, NO_CONTEXT = 201, NOT_FOUND = 500, ILLEGAL = 700, CAPTURE = 900 };
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 101, NO_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL = 700, CAPTURE = 900 };
 enum { MOST = 4096, FREE_ON_CHIP = 49152, ON_CHIP = 232448 };
 static const uint64_t TOTAL = 1u << 30;
 
@@ -24,8 +25,31 @@ static Block memory[MOST];
 static uint64_t used;
 static Function saxpy;
 static Graph *capturing;
-static int streams, modules, graphs, executables, events, contexts;
+static int streams, modules, graphs, executables, events, contexts, pinned;
 static _Thread_local void *current;
+
+/* Copies end as late as they may: from pinned memory when the device needs them, to the host when it is waited for. */
+typedef struct { char *to, *from; size_t size; } Copy;
+static Copy leaving, arrivals[MOST];
+static int arriving;
+static void *host[MOST];
+
+static int is_pinned(const void *at) {
+    for (int i = 0; i < pinned; i++)
+        if (host[i] == at) return 1;
+    return 0;
+}
+static void leave(void) {
+    memcpy(leaving.to, leaving.from, leaving.size);
+    leaving.size = 0;
+}
+static void arrive(void) {
+    for (int i = 0; i < arriving; i++) {
+        memcpy(arrivals[i].to, arrivals[i].from, arrivals[i].size);
+        free(arrivals[i].from);
+    }
+    arriving = 0;
+}
 
 static int setting(const char *name, int otherwise) {
     const char *text = getenv(name);
@@ -63,7 +87,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &contexts; contexts++; return device ? NO_DEVICE : OK; }
 int cuDevicePrimaryCtxRelease_v2(int device) {
-    int left = streams + modules + graphs + executables + events;
+    int left = streams + modules + graphs + executables + events + pinned;
     if (--contexts == 0 && (left || used)) {
         fprintf(stderr, "left over: %d streams, %d modules, %d graphs, %d executable graphs, %d events, %llu bytes\n",
                 streams, modules, graphs, executables, events, (unsigned long long)used);
@@ -78,7 +102,7 @@ int cuCtxSetCurrent(void *context) { current = context; return OK; }
 
 int cuStreamCreate(void **stream, unsigned flags) { NEED_CONTEXT; *stream = &streams; streams++; return flags == 1 ? OK : INVALID; }
 int cuStreamDestroy_v2(void *stream) { NEED_STREAM; streams--; return OK; }
-int cuStreamSynchronize(void *stream) { NEED_STREAM; return capturing ? CAPTURE : OK; }
+int cuStreamSynchronize(void *stream) { NEED_STREAM; leave(); arrive(); return capturing ? CAPTURE : OK; }
 
 int cuMemGetInfo_v2(size_t *unused, size_t *total) { NEED_CONTEXT; *unused = TOTAL - used; *total = TOTAL; return OK; }
 int cuMemAlloc_v2(uint64_t *at, size_t size) {
@@ -106,21 +130,44 @@ int cuMemFree_v2(uint64_t at) {
 }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream) {
     NEED_STREAM;
+    leave();
     if (capturing || !holds((char *)(uintptr_t)to, size)) return ILLEGAL;
-    memcpy((char *)(uintptr_t)to, from, size);
+    leaving = (Copy){(char *)(uintptr_t)to, (char *)from, size};
+    if (!is_pinned(from)) leave();
     return OK;
 }
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
     NEED_STREAM;
-    if (capturing || !holds((char *)(uintptr_t)from, size)) return ILLEGAL;
-    memcpy(to, (char *)(uintptr_t)from, size);
+    leave();
+    if (capturing || !holds((char *)(uintptr_t)from, size) || arriving == MOST) return ILLEGAL;
+    /* Whoever reads it before it has come finds something else. */
+    arrivals[arriving++] = (Copy){to, memcpy(malloc(size), (char *)(uintptr_t)from, size), size};
+    memset(to, 0xee, size);
     return OK;
 }
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
     NEED_STREAM;
+    leave();
     if (!holds((char *)(uintptr_t)to, size) || !holds((char *)(uintptr_t)from, size)) return ILLEGAL;
     memcpy((char *)(uintptr_t)to, (char *)(uintptr_t)from, size);
     return OK;
+}
+
+int cuMemHostAlloc(void **at, size_t size, unsigned flags) {
+    NEED_CONTEXT;
+    if (flags || pinned == MOST) return INVALID;
+    *at = host[pinned++] = malloc(size);
+    return OK;
+}
+int cuMemFreeHost(void *at) {
+    NEED_CONTEXT;
+    for (int i = 0; i < pinned; i++)
+        if (host[i] == at) {
+            free(at);
+            host[i] = host[--pinned];
+            return OK;
+        }
+    return INVALID;
 }
 
 int cuModuleLoadData(void **module, const char *image) {
@@ -154,6 +201,7 @@ int cuFuncSetAttribute(Function *function, int attribute, int value) {
 }
 
 static int compute(const Launch *launch) {
+    leave();
     size_t bytes = launch->n * sizeof(double);
     if (!holds((char *)launch->x, bytes) || !holds((char *)launch->y, bytes) || !holds((char *)launch->out, bytes) ||
         !holds((char *)(launch->scalars + launch->first), sizeof(double)))
@@ -197,9 +245,16 @@ int cuGraphLaunch(Graph *graph, void *stream) {
     return result;
 }
 
-int cuEventCreate(void **event, unsigned flags) { NEED_CONTEXT; *event = malloc(1); events++; return flags ? INVALID : OK; }
+int cuEventCreate(void **event, unsigned flags) { NEED_CONTEXT; *event = malloc(1); events++; return flags & ~2u ? INVALID : OK; }
 int cuEventRecord(void *event, void *stream) { NEED_STREAM; return event ? OK : INVALID; }
-int cuEventSynchronize(void *event) { NEED_CONTEXT; return event ? OK : INVALID; }
+int cuEventSynchronize(void *event) { NEED_CONTEXT; arrive(); return event ? OK : INVALID; }
+int cuEventQuery(void *event) {
+    NEED_CONTEXT;
+    static int asked;
+    if (++asked % 2) return NOT_READY;
+    arrive();
+    return event ? OK : INVALID;
+}
 int cuEventElapsedTime_v2(float *milliseconds, void *from, void *to) { NEED_CONTEXT; *milliseconds = 1500; return from && to ? OK : INVALID; }
 int cuEventDestroy_v2(void *event) { NEED_CONTEXT; free(event); events--; return OK; }
 

@@ -22,7 +22,7 @@ fn all_that_a_device_does_goes_through_a_strict_driver_and_nothing_is_left() {
         with(driver.path(), &mut command).output().unwrap()
     };
     let (said, told) = words(&run());
-    assert!(said.contains("6 passed; 0 failed"), "{said}\n{told}");
+    assert!(said.contains("7 passed; 0 failed"), "{said}\n{told}");
     assert!(told.contains("graph of 2 launches") && !told.contains("left over"), "{told}");
     let kept = || {
         let files = std::fs::read_dir(driver.path().join("kolmo")).unwrap();
@@ -32,7 +32,7 @@ fn all_that_a_device_does_goes_through_a_strict_driver_and_nothing_is_left() {
     let before = kept();
     assert_eq!(before.len(), 1, "one text was compiled");
     let (said, _) = words(&run());
-    assert!(said.contains("6 passed; 0 failed"), "{said}");
+    assert!(said.contains("7 passed; 0 failed"), "{said}");
     assert_eq!(kept(), before, "what was compiled before is compiled again");
 }
 
@@ -126,6 +126,22 @@ fn a_kernel_that_spills_is_given_back_unless_somebody_holds_it() {
         assert_eq!(out.download().unwrap(), [expected; 8]);
         expected += 1.0;
     }
+}
+
+#[test]
+#[ignore = "needs a CUDA device"]
+fn numbers_come_while_the_device_goes_on() {
+    let device = Device::open(Api::Cuda, 0).unwrap();
+    let x = Buffer::from_host(&device, &[1.0; 8]).unwrap();
+    let out = Buffer::from_host(&device, &[f64::NAN; 8]).unwrap();
+    for a in [2.0, 3.0, 4.0] {
+        saxpy(&device, a, &x, &x, &out).unwrap();
+        let coming = out.fetch(8).unwrap();
+        saxpy(&device, 9.0, &x, &x, &out).unwrap();
+        assert_eq!(coming.arrived::<8>().unwrap(), [a + 1.0; 8]);
+    }
+    // What nobody waits for is given back with the device.
+    drop(out.fetch(1).unwrap());
 }
 
 #[test]

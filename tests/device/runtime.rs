@@ -77,6 +77,21 @@ fn a_small_list_of_launches_gives_the_same_with_new_scalars_each_time() {
 }
 
 #[test]
+fn numbers_come_as_they_were_when_they_were_asked_for() {
+    let device = device();
+    let x = Buffer::from_host(&device, &[1.0; 8]).unwrap();
+    let out = Buffer::from_host(&device, &[f64::NAN; 8]).unwrap();
+    saxpy(&device, 2.0, &x, &x, &out).unwrap();
+    let [first, again] = [out.fetch(8).unwrap(), out.fetch(3).unwrap()];
+    saxpy(&device, 4.0, &x, &x, &out).unwrap();
+    assert_eq!(first.arrived::<8>().unwrap(), [3.0; 8]);
+    assert_eq!(again.arrived::<3>().unwrap(), [3.0; 3]);
+    assert_eq!(out.fetch(1).unwrap().arrived::<1>().unwrap(), [5.0]);
+    let small = Buffer::from_host(&device, &[0.5_f32, 2.0]).unwrap();
+    assert_eq!(small.fetch(2).unwrap().arrived::<2>().unwrap(), [0.5, 2.0]);
+}
+
+#[test]
 fn a_recording_device_keeps_every_kernel_once_and_runs_none() {
     let (device, recording) = Device::recording(gpu(), |_| 0);
     let x = Buffer::from_host(&device, &[1.0, 2.0]).unwrap();

@@ -2,7 +2,7 @@
 
 use kolmo::backend::Backend;
 use kolmo::backend::cpu::{Cpu, Field};
-use kolmo::backend::device::Gpu;
+use kolmo::backend::device::{Buffer, Gpu};
 use kolmo::config::{Config, Pencils, Variable, load};
 use kolmo::engine::{Formula, Number};
 use kolmo::lines::LineSolver;
@@ -164,6 +164,81 @@ fn a_step_moves_no_field_to_the_host_and_allocates_nothing() {
     // What goes there are dt and the coefficients of the stages: far less than one plane of one field.
     assert!(after.to_device - before.to_device < steps * 16 * 16 * 8);
     assert!(after.launches > before.launches);
+}
+
+/// Whoever looks at the state between two steps takes the fields of what was begun.
+#[test]
+fn looking_at_the_state_between_steps_changes_no_bit() {
+    for set in [&[][..], &["scheme.filter={ order = 6, every = 2 }"], &["time.integrator=rk4"]] {
+        let config = config("taylor-green", [12, 13, 8], set);
+        let [mut alone, mut watched] = [(), ()].map(|()| on_device::<f64>(&config));
+        for step in 0..6 {
+            alone.step(None).unwrap();
+            watched.step(None).unwrap();
+            match step {
+                0 => drop(watched.row().unwrap()),
+                1 => drop(watched.output(Variable::QCriterion).unwrap()),
+                2 => drop(watched.sample(true).unwrap()),
+                3 => {
+                    let zeros = |field: &Buffer<f64>| watched.backend().zeros(field.len()).unwrap();
+                    let mut rate: Vec<_> = watched.state().iter().map(zeros).collect();
+                    watched.rhs(&mut rate);
+                }
+                4 => drop(watched.picture().unwrap()),
+                _ => {}
+            }
+        }
+        same_bits(&alone, &watched);
+    }
+}
+
+fn same_bits(a: &Simulation<Gpu<f64>>, b: &Simulation<Gpu<f64>>) {
+    for (a, b) in a.state().iter().zip(b.state()) {
+        assert_eq!(a.download().unwrap(), b.download().unwrap());
+    }
+}
+
+/// What was begun was begun from another state.
+#[test]
+fn a_state_from_outside_takes_no_part_of_the_one_before() {
+    let config = config("taylor-green", [12, 13, 8], &[]);
+    let [mut other, mut used, mut fresh] = [(); 3].map(|()| on_device::<f64>(&config));
+    for _ in 0..5 {
+        other.step(None).unwrap();
+    }
+    used.step(None).unwrap();
+    for simulation in [&mut used, &mut fresh] {
+        for (to, from) in simulation.state_mut().iter_mut().zip(other.state()) {
+            *to = Buffer::from_host(&device(), &from.download().unwrap()).unwrap();
+        }
+        simulation.step(None).unwrap();
+    }
+    same_bits(&used, &fresh);
+}
+
+#[test]
+fn a_step_is_begun_before_its_size_is_known_unless_somebody_looks_first() {
+    let config = config("taylor-green", [12, 13, 8], &[]);
+    let device = open();
+    let gpu = Gpu::<f64>::new(device.clone(), 12 * 13 * 8, None, Pencils::Strided).unwrap();
+    let mut simulation = Simulation::on(gpu, &config).unwrap();
+    let mut launches = |look: bool, lands: bool| {
+        let before = device.traffic().launches;
+        simulation.expect_look(look);
+        let until = simulation.time() + 1e-3;
+        simulation.step(lands.then_some(until)).unwrap();
+        device.traffic().launches - before
+    };
+    let whole = launches(true, false);
+    assert_eq!(launches(true, false), whole);
+    let begun = launches(false, false) - whole;
+    assert!(begun > 0, "{whole} launches");
+    // Each is begun by the one before.
+    assert_eq!([(); 3].map(|()| launches(false, false)), [whole; 3]);
+    assert_eq!(launches(true, false), whole - begun);
+    assert_eq!(launches(false, false), whole + begun);
+    assert_eq!(launches(false, true), whole - begun);
+    assert_eq!(launches(false, true), whole);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod libraries;
 mod machine;
 mod nvrtc;
+mod pinned;
 mod sparse;
 
 use std::collections::HashMap;
@@ -25,6 +26,7 @@ use crate::backend::Kept;
 use crate::error::{Error, Result};
 use machine::{describe, device, driver, failed, words};
 use nvrtc::dotted;
+use pinned::Slots;
 use sparse::Sparse;
 
 /// On-chip bytes of a block that need no permission.
@@ -56,6 +58,7 @@ struct Objects {
     kernels: HashMap<Handle, sys::CUfunction>,
     events: HashMap<Handle, sys::CUevent>,
     graphs: HashMap<Handle, sys::CUgraphExec>,
+    slots: Slots,
     sparse: Option<Sparse>,
 }
 
@@ -242,6 +245,34 @@ impl Runtime for Cuda {
         unsafe { cu::memcpy_dtoh_async(to, from, self.stream) }
             .map_err(failed("copy from the device"))?;
         self.finish()
+    }
+
+    fn send(&self, data: &[u8], to: Handle) -> Result<()> {
+        self.enter()?;
+        let mut objects = self.objects();
+        let to = objects.buffer(to)?;
+        // SAFETY: the driver checks the range.
+        unsafe { objects.slots.send(data, to, self.stream) }.map_err(failed("copy to the device"))
+    }
+
+    fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
+        self.enter()?;
+        let mut objects = self.objects();
+        let (from, copy) = (objects.buffer(from)?, objects.next());
+        // SAFETY: the driver checks the range.
+        unsafe { objects.slots.fetch(copy, (from, bytes), self.stream) }
+            .map_err(failed("copy from the device"))?;
+        Ok(copy)
+    }
+
+    fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
+        self.enter()?;
+        // Others may speak to the device while this waits.
+        let slot = self.objects().slots.take(copy);
+        let mut slot = slot.ok_or_else(nothing)?;
+        let result = slot.wait(to).map_err(failed("finish its work"));
+        self.objects().slots.back(slot);
+        result
     }
 
     fn address(&self, buffer: Handle) -> Option<*mut u8> {
@@ -436,6 +467,7 @@ impl Drop for Cuda {
             for graph in objects.graphs.into_values() {
                 let _ = cu::graph::exec_destroy(graph);
             }
+            objects.slots.give_back();
             for event in objects.events.into_values() {
                 let _ = cu::event::destroy(event);
             }

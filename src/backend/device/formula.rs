@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::pointwise::{THREADS, Visit, blocks, pointwise};
 use super::text::{Text, formula, parameters};
-use super::{Arg, Buffer, Device, Kernel};
+use super::{Arg, Buffer, Coming, Device, Kernel};
 use crate::engine::{Formula, trace};
 use crate::error::Result;
 use crate::real::Real;
@@ -49,6 +49,13 @@ impl Wide {
         match self {
             Wide::Double(buffer) => buffer.download(),
             Wide::Single(buffer) => Ok(buffer.download()?.into_iter().map(f64::from).collect()),
+        }
+    }
+
+    fn fetch(&self, count: usize) -> Result<Coming> {
+        match self {
+            Wide::Double(buffer) => buffer.fetch(count),
+            Wide::Single(buffer) => buffer.fetch(count),
         }
     }
 }
@@ -135,6 +142,27 @@ impl<F> Prepared<F> {
         read: [&Buffer<T>; R],
         parameters: &[f64],
     ) -> Result<[f64; W]> {
+        let values = self.queue_reduction(device, read, parameters).download()?;
+        Ok(std::array::from_fn(|k| values[k]))
+    }
+
+    /// The same, of `count` results that are not waited for.
+    pub(super) fn reduce_begun<T: Real, const R: usize>(
+        &self,
+        device: &Device,
+        read: [&Buffer<T>; R],
+        parameters: &[f64],
+        count: usize,
+    ) -> Result<Coming> {
+        self.queue_reduction(device, read, parameters).fetch(count)
+    }
+
+    fn queue_reduction<T: Real, const R: usize>(
+        &self,
+        device: &Device,
+        read: [&Buffer<T>; R],
+        parameters: &[f64],
+    ) -> &Wide {
         let Kind::Reduction { points, count, blocks, partials, results } = &self.kind else {
             unreachable!("made for a sum or a maximum")
         };
@@ -142,7 +170,6 @@ impl<F> Prepared<F> {
         let arguments = fields.chain([partials.arg(), Arg::Scalars(parameters)]);
         device.launch::<T>(points, [*count, 1, 1], arguments);
         device.launch::<T>(blocks, [1, 1, 1], [partials.arg(), results.arg()]);
-        let values = results.download()?;
-        Ok(std::array::from_fn(|k| values[k]))
+        results
     }
 }

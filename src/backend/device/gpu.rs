@@ -9,7 +9,7 @@ use super::fused::Plan;
 use super::lines::DeviceOperator;
 use super::program::{Program, Task};
 use super::{Api, Buffer, Device, DeviceInfo, Scratch, choose};
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Largest, Weights};
 use crate::config::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, Sweep};
 use crate::error::{Error, Result};
@@ -192,6 +192,10 @@ impl<T: Real> Backend for Gpu<T> {
         Some(self.device.info().name.clone())
     }
 
+    fn queues(&self) -> bool {
+        true
+    }
+
     fn shapes(&self) -> Vec<&'static str> {
         match self.fusing {
             Fusing::OnChip => SHAPES.map(|(name, _)| name).to_vec(),
@@ -314,5 +318,14 @@ impl<T: Real> Backend for Gpu<T> {
         parameters: [f64; P],
     ) -> Result<[f64; W]> {
         formula.reduce(&self.device, read, &parameters)
+    }
+
+    fn max_begun<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &Prepared<F>,
+        read: [&Buffer<T>; R],
+        parameters: [f64; P],
+    ) -> Result<Largest> {
+        formula.reduce_begun(&self.device, read, &parameters, W).map(Largest::Coming)
     }
 }

@@ -7,6 +7,7 @@
 
 mod blocks;
 mod choice;
+mod coming;
 mod composed;
 pub mod cuda;
 mod ends;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 
 pub use blocks::{Combination, Pinned};
 pub use choice::{check_memory, choose, why_not_cuda};
+pub use coming::Coming;
 pub use gpu::{Fusing, Gpu, is_one_kernel};
 pub use lines::{DeviceOperator, obstacle};
 pub use permute::Permutation;

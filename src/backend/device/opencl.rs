@@ -13,7 +13,7 @@ use opencl3::kernel::Kernel;
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
 use opencl3::platform::get_platforms;
 use opencl3::program::Program;
-use opencl3::types::{CL_BLOCKING, cl_int};
+use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_int};
 
 use super::runtime::{Api, Argument, DeviceInfo, Handle, Launch, Runtime, Source};
 use crate::error::{Error, Result};
@@ -34,12 +34,23 @@ struct Objects {
     programs: HashMap<Source, Program>,
     kernels: HashMap<Handle, Kernel>,
     events: HashMap<Handle, Event>,
+    /// Copies that are on their way to the host.
+    coming: HashMap<Handle, (Event, Box<[u8]>)>,
+    /// Copies that are on their way to the device.
+    sending: Vec<(Event, Box<[u8]>)>,
 }
 
 impl Objects {
     fn next(&mut self) -> Handle {
         self.last += 1;
         Handle(self.last)
+    }
+}
+
+impl Drop for OpenCl {
+    fn drop(&mut self) {
+        // Copies may still be on their way to memory that goes now. Nobody is left to be told.
+        let _ = self.queue.finish();
     }
 }
 
@@ -154,6 +165,42 @@ impl Runtime for OpenCl {
         // SAFETY: the read has ended on return, so `to` outlives it; the driver checks the range.
         let event = unsafe { self.queue.enqueue_read_buffer(buffer, CL_BLOCKING, offset, to, &[]) };
         event.map_err(failed("copy from the device")).map(drop)
+    }
+
+    fn send(&self, data: &[u8], to: Handle) -> Result<()> {
+        let mut objects = self.objects();
+        let Objects { buffers, sending, .. } = &mut *objects;
+        let buffer = buffers.get_mut(&to).ok_or_else(nothing)?;
+        // What has ended, well or not, has a status of at most 0.
+        sending.retain(|(event, _)| event.command_execution_status().is_ok_and(|s| s.0 > 0));
+        let memory = Box::from(data);
+        // SAFETY: the memory is kept until the write has ended; the driver checks the range.
+        let event =
+            unsafe { self.queue.enqueue_write_buffer(buffer, CL_NON_BLOCKING, 0, &memory, &[]) };
+        sending.push((event.map_err(failed("copy to the device"))?, memory));
+        Ok(())
+    }
+
+    fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
+        let mut objects = self.objects();
+        let buffer = objects.buffers.get(&from).ok_or_else(nothing)?;
+        let mut memory = vec![0; bytes].into_boxed_slice();
+        // SAFETY: the memory is kept until the event, or with the device the whole queue, was waited for; the driver checks the
+        // range.
+        let event =
+            unsafe { self.queue.enqueue_read_buffer(buffer, CL_NON_BLOCKING, 0, &mut memory, &[]) };
+        let event = event.map_err(failed("copy from the device"))?;
+        let handle = objects.next();
+        objects.coming.insert(handle, (event, memory));
+        Ok(handle)
+    }
+
+    fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
+        let copy = self.objects().coming.remove(&copy);
+        let (event, memory) = copy.ok_or_else(nothing)?;
+        let result = event.wait().map_err(failed("copy from the device"));
+        to.copy_from_slice(&memory);
+        result
     }
 
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()> {

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::recording::{RecordedKernel, Recorder, Recording};
-use super::runtime::{Argument, Handle, Launch, Runtime, Tridiagonal};
+use super::runtime::{Argument, Handle, Launch, MOST_SENT, Runtime, Tridiagonal};
 use super::{Api, Buffer, DeviceInfo, Source};
 use crate::error::{Error, Result};
 use crate::real::Real;
 
 /// Numbers that a list of launches may use, 8 bytes each.
-const SCALARS: usize = 4096;
+const SCALARS: usize = MOST_SENT / 8;
 /// Launches after which a list is handed over even if nobody asks for a result.
 const LONGEST: usize = 2048;
 /// Blocks along y and z that every device has (CUDA C++ Programming Guide, "Technical Specifications per Compute
@@ -27,6 +27,15 @@ pub struct Kernel {
     pub threads: [u32; 3],
     /// Bytes of on-chip memory of a block.
     pub on_chip: usize,
+}
+
+/// A kernel to be compiled.
+#[derive(PartialEq, Eq, Hash)]
+struct Wanted {
+    source: Source,
+    entry: String,
+    threads: [u32; 3],
+    on_chip: usize,
 }
 
 /// An argument of a launch.
@@ -89,7 +98,7 @@ struct Queue {
     known: HashMap<Vec<Launch>, Known>,
     /// Lists handed over so far.
     count: u64,
-    kernels: HashMap<(Source, String, [u32; 3], usize), Handle>,
+    kernels: HashMap<Wanted, Handle>,
     traffic: Traffic,
     /// The first refusal since the last time that somebody could be told.
     error: Option<Error>,
@@ -173,6 +182,21 @@ impl Device {
         self.runtime.download(from, offset, to)
     }
 
+    /// Begin to read the first `bytes` bytes of a buffer, after all work queued before; the result goes to
+    /// [`Device::fetched`].
+    pub(super) fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
+        let mut queue = self.queue();
+        self.hand_over(&mut queue)?;
+        queue.traffic.to_host += bytes as u64;
+        self.runtime.fetch(from, bytes)
+    }
+
+    /// What was read; what was queued since is handed over, and not waited for.
+    pub(super) fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
+        let handed_over = self.hand_over(&mut self.queue());
+        self.runtime.fetched(copy, to).and(handed_over)
+    }
+
     /// Where a buffer lies in the memory of the device, where the driver tells.
     pub(super) fn address(&self, buffer: Handle) -> Option<*mut u8> {
         self.runtime.address(buffer)
@@ -207,17 +231,10 @@ impl Device {
         threads: [u32; 3],
         on_chip: usize,
     ) -> Result<Kernel> {
-        self.check_block(source, entry, threads, on_chip)?;
+        let wanted = Wanted { source: source.clone(), entry: entry.into(), threads, on_chip };
         let mut queue = self.queue();
-        let key = (source.clone(), entry.to_string(), threads, on_chip);
-        let handle = match queue.kernels.get(&key) {
-            Some(&handle) => handle,
-            None => {
-                let handle = self.runtime.kernel(source, entry, threads, on_chip)?;
-                queue.kernels.insert(key, handle);
-                handle
-            }
-        };
+        let (handle, _) = self.compiled(&queue, &wanted)?;
+        queue.kernels.insert(wanted, handle);
         Ok(Kernel { handle, threads, on_chip })
     }
 
@@ -233,32 +250,32 @@ impl Device {
         threads: [u32; 3],
         on_chip: usize,
     ) -> Result<Option<Kernel>> {
-        self.check_block(source, entry, threads, on_chip)?;
+        let wanted = Wanted { source: source.clone(), entry: entry.into(), threads, on_chip };
         let mut queue = self.queue();
-        let key = (source.clone(), entry.to_string(), threads, on_chip);
-        let known = queue.kernels.get(&key).copied();
-        let handle = match known {
-            Some(handle) => handle,
-            None => self.runtime.kernel(source, entry, threads, on_chip)?,
-        };
+        let (handle, held) = self.compiled(&queue, &wanted)?;
         if self.runtime.spilled(handle)? == 0 {
-            queue.kernels.insert(key, handle);
+            queue.kernels.insert(wanted, handle);
             return Ok(Some(Kernel { handle, threads, on_chip }));
         }
-        if known.is_none() {
+        if !held {
             self.runtime.discard(handle);
         }
         Ok(None)
     }
 
+    /// A kernel, and whether somebody may hold it already.
+    fn compiled(&self, queue: &Queue, wanted: &Wanted) -> Result<(Handle, bool)> {
+        self.check_block(wanted)?;
+        if let Some(&handle) = queue.kernels.get(wanted) {
+            return Ok((handle, true));
+        }
+        let Wanted { source, entry, threads, on_chip } = wanted;
+        Ok((self.runtime.kernel(source, entry, *threads, *on_chip)?, false))
+    }
+
     /// Refuse blocks that the device cannot hold.
-    fn check_block(
-        &self,
-        source: &Source,
-        entry: &str,
-        threads: [u32; 3],
-        on_chip: usize,
-    ) -> Result<()> {
+    fn check_block(&self, wanted: &Wanted) -> Result<()> {
+        let Wanted { source, entry, threads, on_chip } = wanted;
         let info = self.info();
         let count: u64 = threads.iter().map(|&n| u64::from(n)).product();
         let refuse = |what: String, has: usize| {
@@ -271,7 +288,7 @@ impl Device {
         if count > info.block_threads as u64 {
             return refuse(format!("{count} threads"), info.block_threads);
         }
-        if on_chip > info.on_chip {
+        if *on_chip > info.on_chip {
             return refuse(format!("{on_chip} bytes of on-chip memory"), info.on_chip);
         }
         Ok(())
@@ -411,7 +428,7 @@ impl Device {
 
     fn start(&self, queue: &mut Queue) -> Result<()> {
         if let (Some(buffer), false) = (queue.scalar_buffer, queue.scalars.is_empty()) {
-            self.runtime.upload(&queue.scalars, buffer, 0)?;
+            self.runtime.send(&queue.scalars, buffer)?;
             queue.traffic.to_device += queue.scalars.len() as u64;
         }
         queue.count += 1;

@@ -110,6 +110,22 @@ impl Runtime for Recorder {
         Ok(())
     }
 
+    fn send(&self, data: &[u8], to: Handle) -> Result<()> {
+        self.upload(data, to, 0)
+    }
+
+    fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
+        let copy = self.reserve(bytes);
+        self.copy(from, copy, bytes)?;
+        Ok(copy)
+    }
+
+    fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
+        self.download(copy, 0, to)?;
+        self.release(copy);
+        Ok(())
+    }
+
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()> {
         let mut data = vec![0; bytes];
         self.download(from, 0, &mut data)?;

@@ -63,6 +63,12 @@ pub struct Source {
 /// `CL_DEVICE_MAX_PARAMETER_SIZE`).
 pub(super) const MOST_ARGUMENTS: usize = 128;
 
+/// Most bytes that are sent to a device at once while it works on.
+pub(super) const MOST_SENT: usize = 8 * 4096;
+
+/// Most bytes that are read while the device goes on.
+pub(super) const MOST_FETCHED: usize = 64;
+
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Argument {
@@ -105,7 +111,7 @@ pub(super) struct Tridiagonal {
 }
 
 /// A device with its one queue of work: what is launched, copied and recorded is done in that order. Only
-/// [`Runtime::download`], [`Runtime::finish`] and [`Runtime::seconds`] have to wait for the device.
+/// [`Runtime::download`], [`Runtime::fetched`], [`Runtime::finish`] and [`Runtime::seconds`] have to wait for the device.
 pub(super) trait Runtime: Send + Sync {
     /// The device.
     fn info(&self) -> &DeviceInfo;
@@ -143,6 +149,24 @@ pub(super) trait Runtime: Send + Sync {
     /// # Errors
     /// What the driver says, also of that work.
     fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()>;
+
+    /// Write to the start of a buffer, at most [`MOST_SENT`] bytes, after all work queued before, which is not waited for.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn send(&self, data: &[u8], to: Handle) -> Result<()>;
+
+    /// Begin to read the first `bytes` bytes of a buffer, at most [`MOST_FETCHED`], after all work queued before.
+    ///
+    /// # Errors
+    /// What the driver says.
+    fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle>;
+
+    /// What was read: waits for that alone, not for work queued since.
+    ///
+    /// # Errors
+    /// What the driver says, also of the work before.
+    fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()>;
 
     /// Where a buffer lies in the memory of the device, where the driver tells.
     fn address(&self, _: Handle) -> Option<*mut u8> {
