@@ -164,7 +164,7 @@ pub(crate) fn apply<T: Real>(
     s.add(0, s.apply(op, s.read(0)));
     let program = Program::new(&s.build(), axis, grid.points, operators);
     let mut to = poisoned(grid);
-    cpu.run(&program, &[f], &mut [&mut to], Weights::add(0.0, 1.0));
+    cpu.run(&program, &[f], &mut [&mut to], Weights::SET);
     to
 }
 

@@ -3,7 +3,7 @@
 // registers are short; products formed where an operator needs them; every operator on chip (apply.cu), its result added at
 // once to the sums that it is part of; every sum stored when it is complete.
 //   tables   of all operators that have some, one after another                   read
-//   scalars  from `first` on: beta, the scale and the advance of the run          read
+//   scalars  from `first` on: beta and the advance of the run                     read
 //   traffic: each field that is read once (again from the caches), each that is written once, and once more where it is
 //            added to
 //   on-chip  ON_CHIP_WORDS: one field of the tile, 2 P numbers a thread, and what is parked
@@ -14,6 +14,6 @@ KERNEL_OF(THREADS) void fused(
 {
     ON_CHIP(chip, ON_CHIP_WORDS);
     const Tile tile = tile_of(blockIdx.x, threadIdx.x);
-    const REAL beta = scalars[first], scale = scalars[first + 1], advance = scalars[first + 2];
+    const REAL beta = scalars[first], advance = scalars[first + 1];
     SWEEP
 }

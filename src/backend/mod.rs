@@ -21,16 +21,19 @@ use crate::real::Real;
 pub struct Weights {
     /// What is in a field before something is added to it. Where it is 0 the old content is not read.
     pub beta: f64,
-    /// What is added to a field.
-    pub scale: f64,
     /// The sum of a field, where it advances a value.
     pub advance: f64,
 }
 
 impl Weights {
-    /// Fields become β times themselves plus the scale times what is added.
-    pub const fn add(beta: f64, scale: f64) -> Self {
-        Self { beta, scale, advance: 0.0 }
+    /// Fields become what is added.
+    pub const SET: Self = Self::times(0.0);
+    /// What is added is added to what is there.
+    pub const ADD: Self = Self::times(1.0);
+
+    /// Fields become β times themselves plus what is added.
+    pub const fn times(beta: f64) -> Self {
+        Self { beta, advance: 0.0 }
     }
 }
 

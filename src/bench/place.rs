@@ -185,7 +185,7 @@ impl<T: Real> Place for Cpu<T> {
     }
 
     fn differentiate(&self, by: &Program<T>, from: &Field<T>, to: &mut Field<T>) {
-        self.run(by, &[from], &mut [to], Weights::add(0.0, 1.0));
+        self.run(by, &[from], &mut [to], Weights::SET);
     }
 
     fn permuter(&self, points: [usize; 3], order: [usize; 3]) -> Result<HostPermutation> {

@@ -66,7 +66,7 @@ pub(crate) enum Operation {
     Map { map: Map, operands: Vec<Value>, results: Vec<Value> },
     /// `result` is `value` + the advance of the run × what is added up in field `slot` of the fields that are written.
     Advance { value: Value, slot: usize, result: Value },
-    /// Field `slot` of those that are written, times β, plus the expression times the scale of the run.
+    /// Field `slot` of those that are written, times β, plus the expression.
     Add { slot: usize, expr: Expr },
     /// Field `slot` of those that are written becomes the expression.
     Store { slot: usize, expr: Expr },

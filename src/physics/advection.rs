@@ -127,7 +127,7 @@ impl<B: Backend> System<B> for Advection<B> {
 
     fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) {
         let fields = &mut [&mut u[0], &mut rate[0]];
-        self.backend.run_all(self.sweeps.iter(), &[], fields, Weights::add(0.0, 1.0));
+        self.backend.run_all(self.sweeps.iter(), &[], fields, Weights::SET);
     }
 
     fn advance(&mut self, u: &mut [B::Field], rate: &mut [B::Field], weights: Weights, _: Stage) {
@@ -163,7 +163,7 @@ impl<B: Backend> System<B> for Advection<B> {
 
     fn filter(&mut self, u: &mut [B::Field]) {
         for sweep in &self.filter_sweeps {
-            self.backend.run(sweep, &[], &mut [&mut u[0]], Weights::add(1.0, 1.0));
+            self.backend.run(sweep, &[], &mut [&mut u[0]], Weights::ADD);
         }
     }
 

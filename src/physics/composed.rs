@@ -54,7 +54,7 @@ impl<B: Backend> Composed<B> {
         })
     }
 
-    /// `rate` = β × `rate` + scale × the terms `part` of dU/dt, in the fields that these terms have a part in; ∂uᵢ/∂xⱼ is left in
+    /// `rate` = β × `rate` + the terms `part` of dU/dt, in the fields that these terms have a part in; ∂uᵢ/∂xⱼ is left in
     /// `gradients`.
     pub(super) fn add_terms(
         &mut self,
@@ -67,7 +67,7 @@ impl<B: Backend> Composed<B> {
         self.update_primitives(backend, u);
         let velocity = [&self.primitives[0], &self.primitives[1], &self.primitives[2]];
         let mut to: [&mut B::Field; 9] = exactly(gradients.iter_mut());
-        backend.run_all(self.gradients.iter(), &velocity, &mut to, Weights::add(0.0, 1.0));
+        backend.run_all(self.gradients.iter(), &velocity, &mut to, Weights::SET);
         let fields: [&B::Field; read::COUNT] = std::array::from_fn(|slot| match slot {
             read::RHO => &u[conserved::MASS],
             read::RHO_E => &u[conserved::ENERGY],

@@ -44,7 +44,7 @@ impl<B: Backend> System<B> for NavierStokes<B> {
     }
 
     fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) {
-        self.add_terms(Part::All, u, rate, Weights::add(0.0, 1.0));
+        self.add_terms(Part::All, u, rate, Weights::SET);
     }
 
     fn advance(

@@ -46,7 +46,7 @@ impl<B: Backend> VelocityGradients<B> {
         let across = |at: &usize| !self.active[at % 3];
         (0..9).filter(across).for_each(|at| backend.clear(fields[at]));
         let u: [&B::Field; conserved::COUNT] = exactly(u.iter());
-        backend.run_all(self.sweeps.iter(), &u, &mut fields, Weights::add(0.0, 1.0));
+        backend.run_all(self.sweeps.iter(), &u, &mut fields, Weights::SET);
         fields
     }
 }

@@ -133,10 +133,10 @@ impl<B: Backend> NavierStokes<B> {
     pub fn rhs_part(&mut self, part: Part, u: &[B::Field], rate: &mut [B::Field]) {
         // Some terms leave some fields alone.
         rate.iter_mut().for_each(|field| self.backend.clear(field));
-        self.add_terms(part, u, rate, Weights::add(1.0, 1.0));
+        self.add_terms(part, u, rate, Weights::ADD);
     }
 
-    /// `rate` = β × `rate` + scale × the terms `part` of dU/dt, in the fields that these terms have a part in.
+    /// `rate` = β × `rate` + the terms `part` of dU/dt, in the fields that these terms have a part in.
     pub(super) fn add_terms(
         &mut self,
         part: Part,
@@ -184,7 +184,7 @@ impl<B: Backend> NavierStokes<B> {
     pub(super) fn filter_state(&self, u: &mut [B::Field]) {
         let mut u: [&mut B::Field; conserved::COUNT] = exactly(u.iter_mut());
         for sweep in &self.filter_sweeps {
-            self.backend.run(sweep, &[], &mut u, Weights::add(1.0, 1.0));
+            self.backend.run(sweep, &[], &mut u, Weights::ADD);
         }
     }
 }

@@ -140,7 +140,7 @@ impl<B: Backend> Schedule<B> {
         })
     }
 
-    /// `rate` = β × `rate` + scale × the terms `part` of dU/dt, in the fields that these terms have a part in.
+    /// `rate` = β × `rate` + the terms `part` of dU/dt, in the fields that these terms have a part in.
     pub(super) fn add_terms(
         &self,
         backend: &B,
@@ -166,7 +166,7 @@ impl<B: Backend> Stages<B> {
             return false;
         }
         on_stack(fields, |fields| {
-            let weights = Weights::add(0.0, 1.0);
+            let weights = Weights::SET;
             backend.run_all(self.passes.iter(), &[], fields, weights);
             backend.run_all(self.inner.iter(), &[], fields, weights);
         });

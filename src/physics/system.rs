@@ -65,7 +65,7 @@ pub trait System<B: Backend> {
     /// `rate` = R(`u`), with `u` left as it is.
     fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]);
 
-    /// A stage in 2N storage: `rate` = β × `rate` + scale × R(`u`), then `u` += advance × `rate`. With β = 0 the old content
+    /// A stage in 2N storage: `rate` = β × `rate` + R(`u`), then `u` += advance × `rate`. With β = 0 the old content
     /// of `rate` is not read.
     fn advance(
         &mut self,

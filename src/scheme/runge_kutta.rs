@@ -11,7 +11,7 @@ use super::spectral::largest_within;
 /// How a tableau is stored, which is how it is stepped.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
-    /// Williamson's 2N storage: G ← aₛ G + dt R(U), U ← U + bₛ G. `a[0]` is 0.
+    /// Williamson's 2N storage: G ← aₛ G + R(U), U ← U + bₛ dt G. `a[0]` is 0.
     LowStorage {
         /// a₁ ... aₛ.
         a: &'static [f64],

@@ -56,7 +56,7 @@ impl<B: Backend> Stepper<B> {
             // Williamson 1980, with G in units of dt: G ← aₛ G + R(U), U ← U + bₛ dt G.
             Form::LowStorage { a, b } => {
                 for stage in 0..b.len() {
-                    let weights = Weights { beta: a[stage], scale: 1.0, advance: b[stage] * dt };
+                    let weights = Weights { beta: a[stage], advance: b[stage] * dt };
                     let (first, last) = (stage == 0, stage + 1 == b.len());
                     let stage = Stage { first, last, begun: first && self.begun };
                     system.advance(u, &mut self.rates[0], weights, stage);

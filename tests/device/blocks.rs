@@ -57,7 +57,7 @@ fn swept<B: Backend<Real = f64>>(
     let mut written = [part(&vec![f64::NAN; grid.len()]), before];
     let program = backend.program(&sweep(), axis, grid.points, &operators).unwrap();
     let [first, second] = &mut written;
-    backend.run(&program, &[&a, &b], &mut [first, second], Weights::add(0.0, 1.0));
+    backend.run(&program, &[&a, &b], &mut [first, second], Weights::SET);
     written.map(|field| backend.values(&field).unwrap().into_owned())
 }
 

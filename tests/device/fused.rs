@@ -63,7 +63,7 @@ fn swept<B: Backend>(
     let sweep = sweep(grid.periodic[axis.index()]);
     let program = backend.program(&sweep, axis, grid.points, &operators).unwrap();
     let [first, second, third, fourth] = &mut written;
-    let weights = Weights { beta, scale: 0.7, advance: 0.3 };
+    let weights = Weights { beta, advance: 0.3 };
     backend.run(&program, &read.each_ref(), &mut [first, second, third, fourth], weights);
     written.map(|field| backend.values(&field).unwrap().iter().map(|x| x.f64()).collect())
 }

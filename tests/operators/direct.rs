@@ -18,7 +18,7 @@ fn directly<T: Real>(
     let program = Program::new(&s.build(), axis, grid.points, operators);
     let (mut in_place, mut one, mut other) = (f.clone(), poisoned(grid), poisoned(grid));
     let mut write = [&mut in_place, &mut one, &mut other];
-    cpu.run(&program, &[f, f], &mut write, Weights::add(0.5, 2.0));
+    cpu.run(&program, &[f, f], &mut write, Weights::times(0.5));
     [in_place, one, other]
 }
 

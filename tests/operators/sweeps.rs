@@ -118,7 +118,7 @@ pub(crate) fn check_random<B: Backend>(open: impl Fn(usize) -> B, seed: usize, l
     let read = [0, 1, 2].map(|slot| noisy::<B::Real>(&grid, 10 * seed + slot));
     let mut write = [3, 4, 5, 6].map(|slot| noisy::<B::Real>(&grid, 10 * seed + slot));
     let mut dice = Dice(seed as u64);
-    let (beta, scale) = [(0.0, 1.0), (1.0, 1.0), (-0.7, 0.3), (1.0, -2.0)][dice.up_to(4)];
+    let beta = [0.0, 1.0, -0.7, 2.0][dice.up_to(4)];
     let s = SweepBuilder::new();
     let mut pool: Vec<_> = (0..3).map(|slot| (s.read(slot), numbers(&read[slot]))).collect();
     if beta == 0.0 {
@@ -139,7 +139,7 @@ pub(crate) fn check_random<B: Backend>(open: impl Fn(usize) -> B, seed: usize, l
             twin.grow();
             let (expr, values) = twin.expression();
             twin.s.add(slot, expr);
-            expected[slot].iter_mut().zip(values).for_each(|(x, v)| *x += scale * v);
+            expected[slot].iter_mut().zip(values).for_each(|(x, v)| *x += v);
         }
     }
     let (expr, values) = twin.expression();
@@ -151,7 +151,7 @@ pub(crate) fn check_random<B: Backend>(open: impl Fn(usize) -> B, seed: usize, l
     let read = read.map(|field| backend.field(field.to_vec()).unwrap());
     let mut write = write.map(|field| backend.field(field.to_vec()).unwrap());
     let [a, b, c, d] = &mut write;
-    backend.run(&program, &read.each_ref(), &mut [a, b, c, d], Weights::add(beta, scale));
+    backend.run(&program, &read.each_ref(), &mut [a, b, c, d], Weights::times(beta));
     let write = write
         .map(|field| backend.values(&field).unwrap().iter().map(|x| x.f64()).collect::<Vec<f64>>());
     for (slot, (found, expected)) in write.iter().zip(&expected).enumerate() {
@@ -200,7 +200,7 @@ fn run_sample(cpu: &Cpu<f64>, grid: &Grid, axis: Axis, spoilt: Option<usize>) ->
             u[at] = f64::NAN;
         }
     }
-    cpu.run(&program, &[&v], &mut [&mut u, &mut rate], Weights::add(0.0, 0.5));
+    cpu.run(&program, &[&v], &mut [&mut u, &mut rate], Weights::SET);
     [u, rate]
 }
 
@@ -256,7 +256,7 @@ fn filtering_in_place_is_filtering_to_another_field_bit_for_bit() {
             let mut u = noisy(&grid, 3);
             let elsewhere = apply(&cpu, &operators, &grid, axis, Op::Filter, &u);
             let program = Program::new(&in_place, axis, grid.points, &operators);
-            cpu.run(&program, &[], &mut [&mut u], Weights::add(1.0, 1.0));
+            cpu.run(&program, &[], &mut [&mut u], Weights::ADD);
             assert!(same(&u, &elsewhere), "{axis:?}, periodic {periodic}");
         }
     }
@@ -301,9 +301,9 @@ fn a_constant_is_stored_where_no_field_is_read() {
     let operators = LineOperators::new(&families()[0], None, &grid);
     let program = Program::new(&s.build(), Axis::Y, grid.points, &operators);
     let [mut a, mut b, mut c] = [0, 1, 2].map(|_| poisoned(&grid));
-    cpu.run(&program, &[], &mut [&mut a, &mut b, &mut c], Weights::add(0.0, 4.0));
+    cpu.run(&program, &[], &mut [&mut a, &mut b, &mut c], Weights::SET);
     assert!(
-        a.iter().all(|x| *x == 2.5) && b.iter().all(|x| *x == -4.0) && c.iter().all(|x| *x == 0.0)
+        a.iter().all(|x| *x == 2.5) && b.iter().all(|x| *x == -1.0) && c.iter().all(|x| *x == 0.0)
     );
 }
 
@@ -339,12 +339,7 @@ fn run_wrongly(n: usize, read: usize, write: usize) {
         LineOperators::<f64>::new(&families()[0], None, &grid(Axis::Y, 8, [4, 3], true));
     let program = Program::new(&s.build(), Axis::Y, [4, n, 3], &operators);
     let cpu = Cpu::new(Some(1)).unwrap();
-    cpu.run(
-        &program,
-        &[&Field::zeros(read)],
-        &mut [&mut Field::zeros(write)],
-        Weights::add(0.0, 1.0),
-    );
+    cpu.run(&program, &[&Field::zeros(read)], &mut [&mut Field::zeros(write)], Weights::SET);
 }
 
 #[test]

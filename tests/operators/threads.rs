@@ -57,7 +57,7 @@ fn sweep_bits<T: Real>(threads: usize, periodic: bool) -> Vec<u64> {
         let program = Program::new(&s.build(), axis, grid.points, &operators);
         let (u, v) = (rough::<T>(&grid, 1), rough(&grid, 2));
         let (mut a, mut b) = (rough::<T>(&grid, 3), rough(&grid, 4));
-        cpu.run(&program, &[&u, &v], &mut [&mut a, &mut b], Weights::add(0.3, -0.7));
+        cpu.run(&program, &[&u, &v], &mut [&mut a, &mut b], Weights::times(0.3));
         bits.extend(a.iter().chain(b.iter()).map(|x| x.f64().to_bits()));
     }
     bits

@@ -37,7 +37,7 @@ fn sent(
     let mut write: Vec<_> = (0..fields).map(|_| spread.zeros(len).unwrap()).collect();
     let (read, mut write): (Vec<_>, Vec<_>) = (read.iter().collect(), write.iter_mut().collect());
     let before = spread.sent();
-    spread.run(&program, &read, &mut write, Weights::add(0.0, 1.0));
+    spread.run(&program, &read, &mut write, Weights::SET);
     let after = spread.sent();
     Sent { messages: after.messages - before.messages, bytes: after.bytes - before.bytes }
 }

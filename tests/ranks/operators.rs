@@ -62,7 +62,7 @@ fn alone<B: Backend>(problem: &Problem<'_>, backend: &B) -> Vec<Vec<B::Real>> {
     let read: Vec<_> = problem.operands().into_iter().map(field).collect();
     let mut write: Vec<_> = (0..fields[1]).map(|_| backend.zeros(grid.len()).unwrap()).collect();
     let read: Vec<_> = read.iter().collect();
-    backend.run(&program, &read, &mut write.iter_mut().collect::<Vec<_>>(), Weights::add(0.0, 1.0));
+    backend.run(&program, &read, &mut write.iter_mut().collect::<Vec<_>>(), Weights::SET);
     write.iter().map(|field| backend.values(field).unwrap().into_owned()).collect()
 }
 
@@ -92,12 +92,7 @@ fn difference<B: Blocks>(
     let before = ranks.sent();
     // Twice: nothing of the first time may be left over in the second.
     for _ in 0..2 {
-        ranks.run(
-            &program,
-            &read,
-            &mut write.iter_mut().collect::<Vec<_>>(),
-            Weights::add(0.0, 1.0),
-        );
+        ranks.run(&program, &read, &mut write.iter_mut().collect::<Vec<_>>(), Weights::SET);
     }
     ranks.finish()?;
     assert!(comm.size() == 1 || ranks.sent() != before, "nothing was sent");

@@ -31,10 +31,9 @@ pub(super) fn wrap<T: Real>(rows: &mut [Row<T>], n: usize) {
     }
 }
 
-/// `to` = (what it was, where `accumulate`) + scale × polynomial of `registers`, for the rows of one tile.
+/// `to` = (what it was, where `accumulate`) + polynomial of `registers`, for the rows of one tile.
 pub(super) struct Evaluate<'a, T> {
     pub(super) polynomial: &'a Polynomial<T>,
-    pub(super) scale: T,
     pub(super) accumulate: bool,
     pub(super) registers: &'a [super::run::Register<T>],
     pub(super) to: &'a mut [Row<T>],
@@ -74,9 +73,8 @@ impl<T: Real> Evaluate<'_, T> {
     fn block<S: Simd, const R: usize>(&mut self, simd: S, rows: &mut [Row<T>; R]) {
         let mut sums = if self.accumulate { *rows } else { [[T::ZERO; LANES]; R] };
         for (at, term) in self.polynomial.0.iter().enumerate() {
-            let coefficient = term.coefficient * self.scale;
             let add = self.accumulate || at > 0;
-            let sum = Sum { simd, sums: &mut sums, add, coefficient };
+            let sum = Sum { simd, sums: &mut sums, add, coefficient: term.coefficient };
             let factor = |at: usize| self.factor(term.factors[at]);
             match term.factors.len() {
                 0 => sum.constant(),
@@ -395,16 +393,14 @@ mod tests {
         let polynomial = Polynomial(terms.to_vec());
         for accumulate in [false, true] {
             let mut to = rows::<T>(9)[..N].to_vec();
-            let (scale, start) = (T::of(0.7), HALO);
             let registers = &registers[..];
             let to_all = &mut to[..];
             arch.dispatch(Evaluate {
                 polynomial: &polynomial,
-                scale,
                 accumulate,
                 registers,
                 to: to_all,
-                start,
+                start: HALO,
             });
             all.extend(to);
         }

@@ -42,7 +42,7 @@ pub(super) enum Instruction<T> {
     Advance { from: Register, sum: Register, to: Register },
     /// Evaluate a polynomial.
     Let { polynomial: Polynomial<T>, to: Register },
-    /// Add the scale of the run times a polynomial to a register.
+    /// Add a polynomial to a register.
     Add { polynomial: Polynomial<T>, to: Register },
     /// Store a register to a field that is written.
     Store { slot: usize, from: Register },

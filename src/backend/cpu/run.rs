@@ -153,7 +153,7 @@ impl<T: Real> Cpu<T> {
         let write = shared(program, code, read, write);
         let (inflow, rest) = planes.split_at_mut(stage);
         let packed = Some(SharedField::new(&mut rest[0]));
-        let weights = Weights::add(0.0, 1.0);
+        let weights = Weights::SET;
         let job = Job { program, code, read, write, inflow, packed, weights };
         // Where no operator comes before, only the points at the ends are needed.
         let ends = program.operators.iter().filter_map(|operator| operator.ends.as_ref());
@@ -308,10 +308,10 @@ impl<T: Real> Work<'_, T> {
                 });
             }
             Instruction::Let { polynomial, to } => {
-                self.evaluate(polynomial, None, *to);
+                self.evaluate(polynomial, false, *to);
             }
             Instruction::Add { polynomial, to } => {
-                self.evaluate(polynomial, Some(T::of(job.weights.scale)), *to);
+                self.evaluate(polynomial, true, *to);
             }
             Instruction::Store { slot, from } => {
                 let field = target(*slot);
@@ -340,15 +340,14 @@ impl<T: Real> Work<'_, T> {
         }
     }
 
-    /// `to` = polynomial, or the polynomial times `scale` added to it.
-    fn evaluate(&mut self, polynomial: &Polynomial<T>, scale: Option<T>, to: usize) {
+    /// `to` = polynomial, or the polynomial added to it.
+    fn evaluate(&mut self, polynomial: &Polynomial<T>, accumulate: bool, to: usize) {
         let (arch, group) = (self.arch, self.group);
-        let (accumulate, scale) = (scale.is_some(), scale.unwrap_or(T::of(1.0)));
         self.scratch.with(to, |to, registers| {
             for tile in 0..group.tiles() {
                 let start = tile * group.rows() + HALO;
                 let to = &mut to[start..start + group.points()];
-                arch.dispatch(Evaluate { polynomial, scale, accumulate, registers, to, start });
+                arch.dispatch(Evaluate { polynomial, accumulate, registers, to, start });
             }
         });
     }

@@ -69,8 +69,7 @@ impl<T: Real> Composed<T> {
         planes: &[Buffer<T>],
         weights: Weights,
     ) {
-        let Weights { beta, scale, advance } = weights;
-        let scalars = [beta, scale, advance];
+        let scalars = [weights.beta, weights.advance];
         let fields = Fields { sweep: self, gpu, read, write, scalars };
         for (at, stage) in self.stages.iter().enumerate() {
             stage.products.iter().for_each(|products| fields.launch(products));
@@ -89,7 +88,7 @@ impl<T: Real> Composed<T> {
         write: &[&mut Buffer<T>],
         planes: &[Buffer<T>],
     ) {
-        let fields = Fields { sweep: self, gpu, read, write, scalars: [0.0, 1.0, 0.0] };
+        let fields = Fields { sweep: self, gpu, read, write, scalars: [0.0; 2] };
         for (at, before) in self.stages[..stage].iter().enumerate() {
             before.products.iter().for_each(|products| fields.launch(products));
             fields.apply(before, planes.get(at));
@@ -110,8 +109,8 @@ struct Fields<'a, T> {
     gpu: &'a Gpu<T>,
     read: &'a [&'a Buffer<T>],
     write: &'a [&'a mut Buffer<T>],
-    /// β, the scale and the advance.
-    scalars: [f64; 3],
+    /// β and the advance.
+    scalars: [f64; 2],
 }
 
 impl<T: Real> Fields<'_, T> {
@@ -309,7 +308,7 @@ fn last<T: Real>(
     {
         let sum: Vec<String> = terms.iter().map(|expr| forming.expression(expr)).collect();
         let before = format!("(scalars[first] == 0 ? 0 : scalars[first] * w{at}[at])");
-        let sum = format!("{before} + scalars[first + 1] * ({})", sum.join(" + "));
+        let sum = format!("{before} + ({})", sum.join(" + "));
         forming.lines.push(format!("const REAL s{at} = {sum};"));
         forming.sums.insert(*slot, format!("s{at}"));
         stores.push(format!("w{at}[at] = s{at};"));

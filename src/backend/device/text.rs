@@ -269,7 +269,7 @@ impl<'a, T: Real> Forming<'a, T> {
                         let sum = self.sums.get(slot).cloned();
                         let sum =
                             sum.unwrap_or_else(|| unreachable!("advanced before it is known"));
-                        format!("{} + scalars[first + 2] * {sum}", self.value(*value))
+                        format!("{} + scalars[first + 1] * {sum}", self.value(*value))
                     }
                     _ => unreachable!("a value without origin"),
                 }

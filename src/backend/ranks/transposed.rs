@@ -134,9 +134,7 @@ impl<B: Blocks> Transposed<B> {
                 let all: Vec<&B::Field> =
                     read.iter().copied().chain(written).chain(&*results).collect();
                 let mut to: Vec<&mut B::Field> = products.iter_mut().take(stage.count).collect();
-                ranks.timed(Phase::Local, || {
-                    ranks.inner.run(program, &all, &mut to, Weights::add(0.0, 1.0))
-                });
+                ranks.timed(Phase::Local, || ranks.inner.run(program, &all, &mut to, Weights::SET));
             }
             for (transfer, buffers) in stage.transfers.iter().zip(buffers.by_ref()) {
                 let operand =
@@ -213,7 +211,7 @@ impl<B: Blocks> Transfer<B> {
         ranks.all_to_all(axis, shares, &self.shares, lines, &self.lines, staging);
         if let Some(program) = &self.solve {
             ranks.timed(Phase::Local, || {
-                ranks.inner.run(program, &[lines], &mut [solved], Weights::add(0.0, 1.0));
+                ranks.inner.run(program, &[lines], &mut [solved], Weights::SET);
             });
         }
         let staging = [of_lines, of_shares];

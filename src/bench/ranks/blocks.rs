@@ -98,9 +98,8 @@ impl<P: Place> Bench<'_, P> {
                 if kind == Kind::Whole {
                     for (part, program) in &programs {
                         comm.barrier();
-                        let run = || {
-                            place.run(program, &read, &mut write, Weights::add(problem.beta, 1.0))
-                        };
+                        let run =
+                            || place.run(program, &read, &mut write, Weights::times(problem.beta));
                         spent[*part as usize] += self.seconds(run)?;
                     }
                     return Ok(spent);
@@ -121,7 +120,7 @@ impl<P: Place> Bench<'_, P> {
                             &read,
                             &mut write,
                             planes,
-                            Weights::add(problem.beta, 1.0),
+                            Weights::times(problem.beta),
                         );
                     })?;
                 }

@@ -202,7 +202,7 @@ impl Size<'_> {
             .collect::<Result<_>>()?;
         let before = ranks.sent();
         let mut write: Vec<&mut P::Field> = found.iter_mut().collect();
-        ranks.run(&program, &read, &mut write, Weights::add(0.0, 1.0));
+        ranks.run(&program, &read, &mut write, Weights::SET);
         ranks.finish()?;
         let sent = busiest(&***comm, before, ranks.sent());
         let whole = LineOperators::<f64>::new(options.scheme, None, &grid);
@@ -220,7 +220,7 @@ impl Size<'_> {
         let copy = copies(place, &***comm, &copier, &mut pool);
         let mut write: Vec<&mut P::Field> = found.iter_mut().collect();
         let (copy, times) = {
-            let all = || ranks.run(&program, &read, &mut write, Weights::add(0.0, 1.0));
+            let all = || ranks.run(&program, &read, &mut write, Weights::SET);
             interleaved(self.repeats(), copy, vec![together(&ranks, &***comm, all)])?
         };
         let calls = calls_for(times[0].min(), 1);
@@ -228,8 +228,7 @@ impl Size<'_> {
         let (phases, _) = by_phase(&***comm, self.repeats(), || {
             let before = ranks.phases();
             ranks.within(|| {
-                (0..calls)
-                    .for_each(|_| ranks.run(&program, &read, &mut write, Weights::add(0.0, 1.0)));
+                (0..calls).for_each(|_| ranks.run(&program, &read, &mut write, Weights::SET));
             });
             ranks.finish()?;
             let mut spent = ranks.phases().since(&before);

@@ -394,18 +394,17 @@ impl<'a, T: Real> Body<'a, T> {
         }
     }
 
-    /// β × what was there before + scale × the sum.
+    /// β × what was there before + the sum.
     fn complete(&mut self, slot: usize, previous: Option<Value>) {
         let array = Array::Sum(slot);
         if let Some(value) = previous {
             let before = self.value(value);
             let (sum, before) = (self.at(array), self.at(before));
             let before = format!("(beta == 0 ? 0 : beta * {before})");
-            self.each(&format!("{sum} = {before} + scale * {sum};"));
+            self.each(&format!("{sum} = {before} + {sum};"));
             return;
         }
         let sum = self.at(array);
-        self.each(&format!("{sum} *= scale;"));
         self.push("if (beta != 0) {".into());
         let busy = self.busy;
         self.push("REAL before[LENGTH];".into());

@@ -149,8 +149,7 @@ impl<T: Real> Fused<T> {
         planes: &[Buffer<T>],
         weights: Weights,
     ) {
-        let Weights { beta, scale, advance } = weights;
-        let scalars = [beta, scale, advance];
+        let scalars = [weights.beta, weights.advance];
         let arguments = (self.read.iter().map(|slot| read[*slot].arg()))
             .chain(self.written.iter().map(|slot| write[*slot].arg()))
             .chain(planes[..self.stages].iter().map(Buffer::arg))
