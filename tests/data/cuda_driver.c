@@ -1,7 +1,7 @@
 /* A CUDA driver with no GPU: memory is the host's, and the one kernel it knows, saxpy, is computed here. It is strict
  * where the real driver is not always: calls without a current context, copies beyond a buffer, launches with more
- * on-chip memory than was permitted, and anything left over when the context is given back are errors; copies end as late
- * as they may.
+ * on-chip memory than was permitted, and anything left over when the context is given back are errors; nothing is done
+ * before it is waited for.
  *   KOLMO_CUDA_VERSION      what the driver says it is (default 13000)
  *   KOLMO_CUDA_INIT         what cuInit returns
  *   KOLMO_CUDA_CAPABILITY   of the device (default 90)
@@ -28,10 +28,11 @@ static Graph *capturing;
 static int streams, modules, graphs, executables, events, contexts, pinned;
 static _Thread_local void *current;
 
-/* Copies end as late as they may: from pinned memory when the device needs them, to the host when it is waited for. */
-typedef struct { char *to, *from; size_t size; } Copy;
-static Copy leaving, arrivals[MOST];
-static int arriving;
+/* What is queued is done when somebody waits for it, and no sooner. */
+typedef struct { char *to, *from; size_t size; int staged; } Copy;
+typedef struct { Copy copy; Launch launch; } Work;
+static Work work[MOST];
+static int queued;
 static void *host[MOST];
 
 static int is_pinned(const void *at) {
@@ -39,16 +40,23 @@ static int is_pinned(const void *at) {
         if (host[i] == at) return 1;
     return 0;
 }
-static void leave(void) {
-    memcpy(leaving.to, leaving.from, leaving.size);
-    leaving.size = 0;
+static void compute(const Launch *launch) {
+    for (int i = 0; i < launch->n && i < 8 * (int)launch->blocks; i++)
+        launch->out[i] = launch->scalars[launch->first] * launch->x[i] + launch->y[i];
 }
-static void arrive(void) {
-    for (int i = 0; i < arriving; i++) {
-        memcpy(arrivals[i].to, arrivals[i].from, arrivals[i].size);
-        free(arrivals[i].from);
+static void finish(void) {
+    for (int i = 0; i < queued; i++) {
+        Copy copy = work[i].copy;
+        if (work[i].launch.function) compute(&work[i].launch);
+        else memcpy(copy.to, copy.from, copy.size);
+        if (copy.staged) free(copy.from);
     }
-    arriving = 0;
+    queued = 0;
+}
+static int queue(Work next) {
+    if (queued == MOST) finish();
+    work[queued++] = next;
+    return OK;
 }
 
 static int setting(const char *name, int otherwise) {
@@ -102,7 +110,7 @@ int cuCtxSetCurrent(void *context) { current = context; return OK; }
 
 int cuStreamCreate(void **stream, unsigned flags) { NEED_CONTEXT; *stream = &streams; streams++; return flags == 1 ? OK : INVALID; }
 int cuStreamDestroy_v2(void *stream) { NEED_STREAM; streams--; return OK; }
-int cuStreamSynchronize(void *stream) { NEED_STREAM; leave(); arrive(); return capturing ? CAPTURE : OK; }
+int cuStreamSynchronize(void *stream) { NEED_STREAM; finish(); return capturing ? CAPTURE : OK; }
 
 int cuMemGetInfo_v2(size_t *unused, size_t *total) { NEED_CONTEXT; *unused = TOTAL - used; *total = TOTAL; return OK; }
 int cuMemAlloc_v2(uint64_t *at, size_t size) {
@@ -123,6 +131,7 @@ int cuMemFree_v2(uint64_t at) {
     NEED_CONTEXT;
     Block *block = holds((char *)(uintptr_t)at, 1);
     if (!block || block->start != (char *)(uintptr_t)at) return INVALID;
+    finish();
     used -= block->size;
     free(block->start);
     block->start = NULL;
@@ -130,27 +139,21 @@ int cuMemFree_v2(uint64_t at) {
 }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream) {
     NEED_STREAM;
-    leave();
     if (capturing || !holds((char *)(uintptr_t)to, size)) return ILLEGAL;
-    leaving = (Copy){(char *)(uintptr_t)to, (char *)from, size};
-    if (!is_pinned(from)) leave();
-    return OK;
+    int staged = !is_pinned(from);
+    char *source = staged ? memcpy(malloc(size), from, size) : (char *)from;
+    return queue((Work){.copy = {(char *)(uintptr_t)to, source, size, staged}});
 }
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
     NEED_STREAM;
-    leave();
-    if (capturing || !holds((char *)(uintptr_t)from, size) || arriving == MOST) return ILLEGAL;
-    /* Whoever reads it before it has come finds something else. */
-    arrivals[arriving++] = (Copy){to, memcpy(malloc(size), (char *)(uintptr_t)from, size), size};
-    memset(to, 0xee, size);
-    return OK;
+    if (capturing || !holds((char *)(uintptr_t)from, size)) return ILLEGAL;
+    memset(to, 0xee, size);         /* found by whoever reads it before it has come */
+    return queue((Work){.copy = {to, (char *)(uintptr_t)from, size, 0}});
 }
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
     NEED_STREAM;
-    leave();
     if (!holds((char *)(uintptr_t)to, size) || !holds((char *)(uintptr_t)from, size)) return ILLEGAL;
-    memcpy((char *)(uintptr_t)to, (char *)(uintptr_t)from, size);
-    return OK;
+    return queue((Work){.copy = {(char *)(uintptr_t)to, (char *)(uintptr_t)from, size, 0}});
 }
 
 int cuMemHostAlloc(void **at, size_t size, unsigned flags) {
@@ -161,6 +164,7 @@ int cuMemHostAlloc(void **at, size_t size, unsigned flags) {
 }
 int cuMemFreeHost(void *at) {
     NEED_CONTEXT;
+    if (queued) return INVALID;
     for (int i = 0; i < pinned; i++)
         if (host[i] == at) {
             free(at);
@@ -200,15 +204,12 @@ int cuFuncSetAttribute(Function *function, int attribute, int value) {
     return OK;
 }
 
-static int compute(const Launch *launch) {
-    leave();
+static int start(const Launch *launch) {
     size_t bytes = launch->n * sizeof(double);
     if (!holds((char *)launch->x, bytes) || !holds((char *)launch->y, bytes) || !holds((char *)launch->out, bytes) ||
         !holds((char *)(launch->scalars + launch->first), sizeof(double)))
         return ILLEGAL;
-    for (int i = 0; i < launch->n && i < 8 * (int)launch->blocks; i++)
-        launch->out[i] = launch->scalars[launch->first] * launch->x[i] + launch->y[i];
-    return OK;
+    return queue((Work){.launch = *launch});
 }
 int cuLaunchKernel(Function *function, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz,
                    unsigned on_chip, void *stream, void **arguments, void **extra) {
@@ -217,7 +218,7 @@ int cuLaunchKernel(Function *function, unsigned bx, unsigned by, unsigned bz, un
     if (function != &saxpy || by * bz != 1 || tx * ty * tz != 8 || on_chip > permitted || extra) return INVALID;
     Launch launch = {function, bx, on_chip, *(double **)arguments[0], *(double **)arguments[1], *(double **)arguments[2],
                      *(double **)arguments[3], *(int *)arguments[4], *(int *)arguments[5]};
-    if (!capturing) return compute(&launch);
+    if (!capturing) return start(&launch);
     capturing->launches[capturing->count++] = launch;
     return OK;
 }
@@ -240,21 +241,15 @@ int cuGraphExecDestroy(Graph *graph) { NEED_CONTEXT; free(graph); executables--;
 int cuGraphLaunch(Graph *graph, void *stream) {
     NEED_STREAM;
     int result = OK;
-    for (int i = 0; i < graph->count && !result; i++) result = compute(&graph->launches[i]);
+    for (int i = 0; i < graph->count && !result; i++) result = start(&graph->launches[i]);
     fprintf(stderr, "graph of %d launches\n", graph->count);
     return result;
 }
 
 int cuEventCreate(void **event, unsigned flags) { NEED_CONTEXT; *event = malloc(1); events++; return flags & ~2u ? INVALID : OK; }
 int cuEventRecord(void *event, void *stream) { NEED_STREAM; return event ? OK : INVALID; }
-int cuEventSynchronize(void *event) { NEED_CONTEXT; arrive(); return event ? OK : INVALID; }
-int cuEventQuery(void *event) {
-    NEED_CONTEXT;
-    static int asked;
-    if (++asked % 2) return NOT_READY;
-    arrive();
-    return event ? OK : INVALID;
-}
+int cuEventSynchronize(void *event) { NEED_CONTEXT; finish(); return event ? OK : INVALID; }
+int cuEventQuery(void *event) { NEED_CONTEXT; return !event ? INVALID : queued ? NOT_READY : OK; }
 int cuEventElapsedTime_v2(float *milliseconds, void *from, void *to) { NEED_CONTEXT; *milliseconds = 1500; return from && to ? OK : INVALID; }
 int cuEventDestroy_v2(void *event) { NEED_CONTEXT; free(event); events--; return OK; }
 
@@ -269,6 +264,7 @@ int cusparseDgtsv2StridedBatch_bufferSizeExt(void *handle, int n, const double *
 int cusparseDgtsv2StridedBatch(void *handle, int n, const double *lower, const double *diagonal, const double *upper,
                                double *x, int batches, int stride, double *workspace) {
     if (!handle || !workspace) return INVALID;
+    finish();
     for (int b = 0; b < batches; b++, lower += stride, diagonal += stride, upper += stride, x += stride) {
         for (int i = 0; i < n; i++) {
             double before = i ? lower[i] : 0, pivot = diagonal[i] - (i ? before * workspace[i - 1] : 0);
