@@ -9,7 +9,7 @@ use crate::backend::cpu::Cpu;
 use crate::backend::device::{Device, Gpu, choose};
 use crate::config::{Config, Precision, RightHandSide};
 use crate::error::Result;
-use crate::grid::{Block, Grid};
+use crate::grid::Block;
 use crate::physics::StageWork;
 
 /// Memory and time of `config` on one rank: bytes by what they are for, the largest grid of the same proportions that fits,
@@ -40,14 +40,15 @@ pub fn budget(config: &Config) -> Result<String> {
         None => ("this host".into(), available_memory()),
     };
     if let Some(free) = free {
-        let factor = (free / parts.bytes(&block)).powf(1.0 / active(config));
-        let largest = points.map(|n| if n > 1 { (n as f64 * factor).floor() } else { 1.0 });
-        let fits = match &device {
-            Some(device) => check_device_memory(config, &block, device).is_ok(),
-            None => check_memory(config, &block, 1).is_ok(),
+        let fits = |config: &Config| {
+            let block = Block { start: [0; 3], points: config.grid.points };
+            match &device {
+                Some(device) => check_device_memory(config, &block, device).is_ok(),
+                None => check_memory(config, &block, 1).is_ok(),
+            }
         };
-        let [x, y, z] = largest;
-        let verdict = if fits { "fits" } else { "does not fit" };
+        let [x, y, z] = largest(config, free, fits);
+        let verdict = if fits(config) { "fits" } else { "does not fit" };
         line("free", format!("{} on {place}: it {verdict}; at most {x} x {y} x {z}", gib(free)));
     }
     line("words", words(config));
@@ -83,9 +84,25 @@ fn device_memory(device: &Device) -> f64 {
     device.free_memory().unwrap_or(device.info().memory) as f64
 }
 
-/// Axes with more than one point.
-fn active(config: &Config) -> f64 {
-    Grid::periodic(config.grid.points, &config.grid.domain).active_axes().map(|_| 1.0).sum()
+/// The most points in the shape of the grid of `config` that `fits` says of that they fit into `free` bytes, in multiples of 8: on a
+/// device, lines of other lengths may need more fields.
+#[allow(clippy::cast_precision_loss, reason = "an estimate to begin with")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand")]
+fn largest(config: &Config, free: f64, fits: impl Fn(&Config) -> bool) -> [usize; 3] {
+    let points = config.grid.points;
+    let longest = points.into_iter().max().unwrap_or(1);
+    let with = |eights: usize| {
+        let mut config = config.clone();
+        let scaled = |n: usize| (n * eights / longest * 8).max(8);
+        config.grid.points = points.map(|n| if n > 1 { scaled(n) } else { 1 });
+        config
+    };
+    // No device needs fewer fields than the host.
+    let bytes = Parts::of(config, &Block { start: [0; 3], points }, None).bytes_a_point();
+    let active = || points.iter().filter(|n| **n > 1);
+    let shape: f64 = active().map(|&n| n as f64 / longest as f64).product();
+    let most = (free / bytes / shape).powf(1.0 / active().count() as f64) / 8.0;
+    (1..=most as usize + 1).rev().map(&with).find(fits).unwrap_or_else(|| with(1)).grid.points
 }
 
 fn words(config: &Config) -> String {
@@ -101,4 +118,45 @@ fn words(config: &Config) -> String {
 
 fn gib(bytes: f64) -> String {
     format!("{:.2} GiB", bytes / f64::from(1 << 30))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::device::{Api, DeviceInfo};
+
+    #[test]
+    fn the_largest_grid_fits_and_the_next_does_not() {
+        let gpu = DeviceInfo {
+            api: Api::Cuda,
+            index: 0,
+            name: "G".into(),
+            driver: String::new(),
+            is_gpu: true,
+            memory: 0,
+            largest_buffer: 0,
+            on_chip: 232_448,
+            block_threads: 1024,
+            has_f64: true,
+        };
+        for (points, device, gib, expected) in [
+            // 15 fields of 8 bytes: 1024^3 are 120 GiB.
+            ([64, 64, 64], None, 120.0, [1024, 1024, 1024]),
+            ([64, 64, 64], None, 119.0, [1016, 1016, 1016]),
+            ([64, 64, 64], Some(&gpu), 120.0, [1024, 1024, 1024]),
+            ([100, 50, 1], None, 1.0, [4232, 2112, 1]),
+            ([8, 8, 8], None, 1e-9, [8, 8, 8]),
+        ] {
+            let free = gib * f64::from(1 << 30);
+            let input = format!(
+                "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
+            );
+            let config = crate::config::parse(&input, "test", &[]).unwrap();
+            let fits = |config: &Config| {
+                let block = Block { start: [0; 3], points: config.grid.points };
+                Parts::of(config, &block, device).bytes(&block) <= free
+            };
+            assert_eq!(largest(&config, free, fits), expected);
+        }
+    }
 }

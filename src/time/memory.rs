@@ -61,12 +61,22 @@ pub(crate) fn check_device_memory(config: &Config, block: &Block, on: &Device) -
     device::check_memory(on.info(), on.free_memory(), needed, block.points)
 }
 
-/// Fields that operators need on `device` for the points of `block`: what they make where a sweep is not one kernel, and what the
-/// line solvers need while they run. What `cusparse` keeps, a matrix for every line, is not counted.
-fn for_operators<T: Real>(config: &Config, block: &Block, device: &DeviceInfo) -> usize {
+/// Whether a device has room also where every sweep is run operator by operator, which tuning may find faster.
+pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &Device) -> bool {
+    let needed = Parts::shaped(config, block, Some((on.info(), false))).bytes(block);
+    device::check_memory(on.info(), on.free_memory(), needed, block.points).is_ok()
+}
+
+/// Fields that operators need on `device` for the points of `block`: what they make where a sweep is not one kernel, as none is
+/// unless `fused`, and what the line solvers need while they run. What `cusparse` keeps, a matrix for every line, is not counted.
+fn for_operators<T: Real>(
+    config: &Config,
+    block: &Block,
+    (device, fused): (&DeviceInfo, bool),
+) -> usize {
     let compute = &config.compute;
     let room = composed_room::<T>(config, block, |axis, sweep, operators| {
-        device::is_one_kernel(device, compute, sweep, axis, block.points, operators)
+        fused && device::is_one_kernel(device, compute, sweep, axis, block.points, operators)
     });
     let solver = match compute.line_solver {
         Some(LineSolver::CrSortedDirect) => 1,
@@ -110,6 +120,11 @@ pub struct Parts {
 impl Parts {
     /// Those of `config` for the points of `block`, on the host or on `device`.
     pub fn of(config: &Config, block: &Block, device: Option<&DeviceInfo>) -> Self {
+        Self::shaped(config, block, device.map(|device| (device, true)))
+    }
+
+    /// The same on a device with sweeps fused where they can be, or none.
+    fn shaped(config: &Config, block: &Block, device: Option<(&DeviceInfo, bool)>) -> Self {
         let flow = config.case.flow().is_some();
         let state = if flow { 5 } else { 1 };
         let (copies, rates) = match config.time.integrator.form {

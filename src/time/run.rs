@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::course::{Ending, Origin, Requests, Task, run_on};
-use super::memory::{check_device_memory, check_memory, check_output_memory};
+use super::memory::{check_device_memory, check_memory, check_output_memory, has_room_to_tune};
 use super::tuning::tuned;
 use crate::backend::cpu::Cpu;
 use crate::backend::device::{Api, Device, Gpu, choose, why_not_cuda};
@@ -50,7 +50,9 @@ pub fn run(
         }
     }
     let task = Task { config, directory, origin, decomposition, requests };
-    let job = Job { task, log, comm, block };
+    let has_room = |device: &Arc<Device>| has_room_to_tune(config, &block, device);
+    let tunes = compute.tune && device.as_ref().is_none_or(has_room);
+    let job = Job { task, log, comm, block, tunes };
     match (device, compute.precision) {
         (None, Precision::F64) => job.on(|_| host::<f64>(&placement)),
         (None, Precision::F32) => job.on(|_| host::<f32>(&placement)),
@@ -132,6 +134,8 @@ struct Job<'a, L> {
     comm: Arc<dyn Communicator>,
     /// The points of this rank.
     block: Block,
+    /// Whether the shape of its work is measured.
+    tunes: bool,
 }
 
 impl<L: Fn(&Path) -> Result<()>> Job<'_, L> {
@@ -140,8 +144,12 @@ impl<L: Fn(&Path) -> Result<()>> Job<'_, L> {
     where
         FieldValues: From<Vec<B::Real>>,
     {
-        let Self { task, log, comm, block } = self;
-        let own = agree(&*comm, tuned(open, task.config, &block, comm.rank() == 0))?;
+        let Self { task, log, comm, block, tunes } = self;
+        let own = match tunes {
+            true => tuned(open, task.config, &block, comm.rank() == 0),
+            false => open(block.len()),
+        };
+        let own = agree(&*comm, own)?;
         if comm.size() == 1 {
             return run_on(own, task, log);
         }

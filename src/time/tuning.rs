@@ -13,8 +13,7 @@ const CLEARLY: f64 = 0.97;
 
 /// A backend for `block`, as `open` makes it for fields of so many values, in the shape that is fastest on this machine: found
 /// by steps of the same equations on few points where it is not known yet, of which the fastest counts, and kept in the user's
-/// cache directory. Where the run is no larger than that, or without `compute.tune`, the usual shape. `told`: the user is told
-/// of a measurement.
+/// cache directory. Where the run is no larger than that the usual shape. `told`: the user is told of a measurement.
 ///
 /// # Errors
 /// Where the backend cannot be opened.
@@ -26,7 +25,7 @@ pub(super) fn tuned<B: Backend>(
 ) -> Result<B> {
     let backend = open(block.len())?;
     let shapes = backend.shapes();
-    if !config.compute.tune || shapes.len() < 2 || block.len() <= sample::POINTS.pow(3) {
+    if shapes.len() < 2 || block.len() <= sample::POINTS.pow(3) {
         return Ok(backend);
     }
     let (key, kept) = (key(&backend, config), Kept::of_user());
