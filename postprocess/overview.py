@@ -8,14 +8,9 @@ RUN_DIR is a run of a flow in three dimensions that wrote `q_criterion` and `vor
 Needs: pip install -r tests/requirements.txt (./test does that; then .venv/bin/python runs this).
 """
 
-import json
 import sys
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy
 import pandas
 import vtk
@@ -23,32 +18,10 @@ from matplotlib.colors import Normalize
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from vtk.util.numpy_support import numpy_to_vtk, vtk_to_numpy
 
-INK, RUN, REFERENCE = "#1a1a1a", "#0072b2", "#d55e00"
+from common import INK, REFERENCE, RUN, field_files, nearest, number, plt, read_fields, summary, title
+
 # The surface Q = LEVEL max(Q) is drawn, on a grid REFINE times as fine along each axis.
 LEVEL, REFINE = 0.18, 2
-
-
-def nearest_fields(run, time):
-    """The .vti file whose time is nearest to `time`, and its time."""
-    files = json.loads((run / "fields/fields.vti.series").read_text(encoding="utf-8"))["files"]
-    entry = files[-1] if time is None else min(files, key=lambda file: abs(file["time"] - time))
-    return run / "fields" / entry["name"], entry["time"]
-
-
-def read(path):
-    """Q and the magnitude of the vorticity as arrays [k, j, i], and the spacing."""
-    reader = vtk.vtkXMLImageDataReader()
-    reader.SetFileName(str(path))
-    reader.Update()
-    image = reader.GetOutput()
-    nx, ny, nz = image.GetDimensions()
-    data = image.GetPointData()
-    for name in ("q_criterion", "vorticity"):
-        if not data.HasArray(name):
-            sys.exit(f"error: {path} holds no `{name}`; add it to output.fields.variables")
-    q = vtk_to_numpy(data.GetArray("q_criterion")).reshape(nz, ny, nx)
-    omega = vtk_to_numpy(data.GetArray("vorticity")).reshape(nz, ny, nx, 3)
-    return q, numpy.sqrt((omega**2).sum(axis=-1)), image.GetSpacing()
 
 
 def refine(values, times):
@@ -122,22 +95,16 @@ def draw_dissipation(axes, run, time):
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def title(summary):
-    points = " x ".join(str(n) for n in summary["points"])
-    return f"{summary['title']}, Re = {summary['reynolds']:g}, Ma = {summary['mach']:g}, {points} points"
-
-
 def main():
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     run, picture = Path(sys.argv[1]), Path(sys.argv[2])
-    path, time = nearest_fields(run, float(sys.argv[3]) if len(sys.argv) == 4 else None)
-    q, omega, spacing = read(path)
-    summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    time, path = nearest(field_files(run), number(sys.argv[3]) if len(sys.argv) == 4 else None)
+    fields, spacing = read_fields(path, ("q_criterion", "vorticity"))
+    q, omega = fields["q_criterion"], numpy.linalg.norm(fields["vorticity"], axis=-1)
 
-    plt.rcParams.update({"font.size": 11, "axes.titlesize": 11, "text.color": INK, "axes.labelcolor": INK})
     figure = plt.figure(figsize=(13, 4.3), layout="constrained")
-    figure.suptitle(title(summary))
+    figure.suptitle(title(summary(run)))
     grid = figure.add_gridspec(1, 3, width_ratios=(1.15, 1, 1.25))
     vortices = figure.add_subplot(grid[0], projection="3d")
     draw_vortices(vortices, q, omega, spacing)

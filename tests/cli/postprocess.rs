@@ -150,6 +150,7 @@ fn the_scripts_say_in_a_sentence_what_they_miss() {
     done(dir.path(), small(&["--out", "run", "--set", "output.fields=none"]));
     let (run, to) = (dir.path().join("run"), dir.path().join("picture.png"));
     for (name, what) in [
+        ("overview", "has no fields; set output.fields"),
         ("q_criterion", "has no fields; set output.fields"),
         ("slice_movie", "has no fields; set output.fields"),
         ("spectra", "has no statistics/spectra.csv"),
