@@ -9,7 +9,7 @@ use crate::backend::cpu::Cpu;
 use crate::backend::device::{Device, Gpu, choose};
 use crate::config::{Config, Precision, RightHandSide};
 use crate::error::Result;
-use crate::grid::Block;
+use crate::grid::{Block, MOST_POINTS};
 use crate::physics::StageWork;
 
 /// Memory and time of `config` on one rank: bytes by what they are for, the largest grid of the same proportions that fits,
@@ -47,9 +47,12 @@ pub fn budget(config: &Config) -> Result<String> {
                 None => check_memory(config, &block, 1).is_ok(),
             }
         };
-        let [x, y, z] = largest(config, free, fits);
+        let most = match largest(config, free, fits) {
+            Some([x, y, z]) => format!("at most {x} x {y} x {z}"),
+            None => "no grid of this shape does".into(),
+        };
         let verdict = if fits(config) { "fits" } else { "does not fit" };
-        line("free", format!("{} on {place}: it {verdict}; at most {x} x {y} x {z}", gib(free)));
+        line("free", format!("{} on {place}: it {verdict}; {most}", gib(free)));
     }
     line("words", words(config));
     let sample = sample::on_few_points(config);
@@ -84,25 +87,29 @@ fn device_memory(device: &Device) -> f64 {
     device.free_memory().unwrap_or(device.info().memory) as f64
 }
 
-/// The most points in the shape of the grid of `config` that `fits` says of that they fit into `free` bytes, in multiples of 8: on a
-/// device, lines of other lengths may need more fields.
+/// The most points in the shape of the grid of `config` that `fits` says of that they fit into `free` bytes: none, or at least 16
+/// along each axis, which all formulas have enough of, in multiples of 8, or of 64 beyond 1024. On a device, lines of other lengths may
+/// need more fields.
 #[allow(clippy::cast_precision_loss, reason = "an estimate to begin with")]
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand")]
-fn largest(config: &Config, free: f64, fits: impl Fn(&Config) -> bool) -> [usize; 3] {
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most MOST_POINTS")]
+fn largest(config: &Config, free: f64, fits: impl Fn(&Config) -> bool) -> Option<[usize; 3]> {
     let points = config.grid.points;
     let longest = points.into_iter().max().unwrap_or(1);
-    let with = |eights: usize| {
+    let scaled = |to: usize| {
         let mut config = config.clone();
-        let scaled = |n: usize| (n * eights / longest * 8).max(8);
-        config.grid.points = points.map(|n| if n > 1 { scaled(n) } else { 1 });
+        let one = |n: usize| (n * to / longest / 8 * 8).max(16);
+        config.grid.points = points.map(|n| if n > 1 { one(n) } else { 1 });
         config
     };
     // No device needs fewer fields than the host.
     let bytes = Parts::of(config, &Block { start: [0; 3], points }, None).bytes_a_point();
     let active = || points.iter().filter(|n| **n > 1);
     let shape: f64 = active().map(|&n| n as f64 / longest as f64).product();
-    let most = (free / bytes / shape).powf(1.0 / active().count() as f64) / 8.0;
-    (1..=most as usize + 1).rev().map(&with).find(fits).unwrap_or_else(|| with(1)).grid.points
+    let estimate = (free / bytes / shape).powf(1.0 / active().count() as f64);
+    let most = ((estimate / 64.0) as usize + 1).min(MOST_POINTS / 64) * 64;
+    let before = |n: &usize| Some(n - if *n > 1024 { 64 } else { 8 }).filter(|n| *n > 8);
+    let lengths = std::iter::successors(Some(most), before);
+    lengths.map(scaled).find(fits).map(|config| config.grid.points)
 }
 
 fn words(config: &Config) -> String {
@@ -139,17 +146,20 @@ mod tests {
             block_threads: 1024,
             has_f64: true,
         };
-        for (points, device, gib, expected) in [
+        for (case, points, device, gib, expected) in [
             // 15 fields of 8 bytes: 1024^3 are 120 GiB.
-            ([64, 64, 64], None, 120.0, [1024, 1024, 1024]),
-            ([64, 64, 64], None, 119.0, [1016, 1016, 1016]),
-            ([64, 64, 64], Some(&gpu), 120.0, [1024, 1024, 1024]),
-            ([100, 50, 1], None, 1.0, [4232, 2112, 1]),
-            ([8, 8, 8], None, 1e-9, [8, 8, 8]),
+            ("taylor-green", [64, 64, 64], None, 120.0, Some([1024, 1024, 1024])),
+            ("taylor-green", [64, 64, 64], None, 119.0, Some([1016, 1016, 1016])),
+            ("taylor-green", [64, 64, 64], Some(&gpu), 120.0, Some([1024, 1024, 1024])),
+            // Lines of more than 1024 points take operators one after another, 50 fields and more.
+            ("taylor-green", [64, 64, 64], Some(&gpu), 200.0, Some([1024, 1024, 1024])),
+            ("isentropic-vortex", [100, 50, 1], None, 1.0, Some([4224, 2112, 1])),
+            ("acoustic-wave", [32, 1, 1], Some(&gpu), 78.0, Some([65536, 1, 1])),
+            ("taylor-green", [16, 16, 16], None, 1e-9, None),
         ] {
             let free = gib * f64::from(1 << 30);
             let input = format!(
-                "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
+                "[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
             );
             let config = crate::config::parse(&input, "test", &[]).unwrap();
             let fits = |config: &Config| {

@@ -61,10 +61,11 @@ pub(crate) fn check_device_memory(config: &Config, block: &Block, on: &Device) -
     device::check_memory(on.info(), on.free_memory(), needed, block.points)
 }
 
-/// Whether a device has room also where every sweep is run operator by operator, which tuning may find faster.
-pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &Device) -> bool {
-    let needed = Parts::shaped(config, block, Some((on.info(), false))).bytes(block);
-    device::check_memory(on.info(), on.free_memory(), needed, block.points).is_ok()
+/// Whether a device has room also where every sweep is run operator by operator, which tuning may find faster. What happens to
+/// be free does not count: a run that goes on is to be cut as it was.
+pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &DeviceInfo) -> bool {
+    let needed = Parts::shaped(config, block, Some((on, false))).bytes(block);
+    device::check_memory(on, None, needed, block.points).is_ok()
 }
 
 /// Fields that operators need on `device` for the points of `block`: what they make where a sweep is not one kernel, as none is

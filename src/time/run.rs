@@ -50,7 +50,7 @@ pub fn run(
         }
     }
     let task = Task { config, directory, origin, decomposition, requests };
-    let has_room = |device: &Arc<Device>| has_room_to_tune(config, &block, device);
+    let has_room = |device: &Arc<Device>| has_room_to_tune(config, &block, device.info());
     let tunes = compute.tune && device.as_ref().is_none_or(has_room);
     let job = Job { task, log, comm, block, tunes };
     match (device, compute.precision) {

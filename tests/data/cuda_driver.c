@@ -97,8 +97,8 @@ int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &contexts;
 int cuDevicePrimaryCtxRelease_v2(int device) {
     int left = streams + modules + graphs + executables + events + pinned;
     if (--contexts == 0 && (left || used)) {
-        fprintf(stderr, "left over: %d streams, %d modules, %d graphs, %d executable graphs, %d events, %llu bytes\n",
-                streams, modules, graphs, executables, events, (unsigned long long)used);
+        fprintf(stderr, "left over: %d streams, %d modules, %d graphs, %d executable graphs, %d events, %d pinned, %llu bytes\n",
+                streams, modules, graphs, executables, events, pinned, (unsigned long long)used);
         abort();
     }
     return device ? NO_DEVICE : OK;

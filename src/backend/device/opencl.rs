@@ -172,7 +172,7 @@ impl Runtime for OpenCl {
         let Objects { buffers, sending, .. } = &mut *objects;
         let buffer = buffers.get_mut(&to).ok_or_else(nothing)?;
         // What has ended, well or not, has a status of at most 0.
-        sending.retain(|(event, _)| event.command_execution_status().is_ok_and(|s| s.0 > 0));
+        sending.retain(|(event, _)| !event.command_execution_status().is_ok_and(|s| s.0 <= 0));
         let memory = Box::from(data);
         // SAFETY: the memory is kept until the write has ended; the driver checks the range.
         let event =

@@ -10,7 +10,8 @@ use crate::backend::device::runtime::{Handle, MOST_SENT};
 
 type Result<T> = std::result::Result<T, DriverError>;
 
-/// Pinned memory of [`MOST_SENT`] bytes, and the event behind the last copy to it or from it.
+/// Pinned memory of [`MOST_SENT`] bytes, and the event behind the last copy to it or from it. One that the driver refused to copy
+/// is not used again: nobody knows when it would be free.
 pub(super) struct Slot {
     memory: *mut c_void,
     event: sys::CUevent,
@@ -31,7 +32,11 @@ impl Slot {
         let event = cu::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING)?;
         // SAFETY: both are given back by [`Slots::give_back`].
         match unsafe { cu::malloc_host(MOST_SENT, 0) } {
-            Ok(memory) => Ok(Self { memory, event }),
+            Ok(memory) => {
+                // SAFETY: it is of that size, and is read as bytes.
+                unsafe { memory.cast::<u8>().write_bytes(0, MOST_SENT) };
+                Ok(Self { memory, event })
+            }
             Err(error) => {
                 // SAFETY: nobody has it yet.
                 let _ = unsafe { cu::event::destroy(event) };
@@ -81,14 +86,14 @@ impl Slots {
         }
         let mut slot = self.slot()?;
         // SAFETY: the slot is idle, and is not used again before its event says that the copy has ended.
-        let sent = unsafe {
+        unsafe {
             let bytes = slot.bytes(data.len());
             bytes.copy_from_slice(data);
-            cu::memcpy_htod_async(to, bytes, stream)
-                .and_then(|()| cu::event::record(slot.event, stream))
-        };
+            cu::memcpy_htod_async(to, bytes, stream)?;
+            cu::event::record(slot.event, stream)?;
+        }
         self.sending.push_back(slot);
-        sent
+        Ok(())
     }
 
     /// Begin to copy `bytes` bytes of `from`, for [`Slots::take`].
@@ -103,12 +108,12 @@ impl Slots {
     ) -> Result<()> {
         let mut slot = self.slot()?;
         // SAFETY: the slot is idle, and is read when its event says that the copy has ended.
-        let begun = unsafe {
-            cu::memcpy_dtoh_async(slot.bytes(bytes), from, stream)
-                .and_then(|()| cu::event::record(slot.event, stream))
-        };
+        unsafe {
+            cu::memcpy_dtoh_async(slot.bytes(bytes), from, stream)?;
+            cu::event::record(slot.event, stream)?;
+        }
         self.coming.insert(copy, slot);
-        begun
+        Ok(())
     }
 
     /// To be waited for, and then put [`Slots::back`].
