@@ -91,6 +91,11 @@ pub trait System<B: Backend> {
     /// no meaning for is an error, the same on all ranks.
     fn inspect(&self, seen: Largest, u: &[B::Field], at: Moment) -> Result<f64>;
 
+    /// The same from U, which is looked at now.
+    fn inspect_now(&self, u: &[B::Field], at: Moment) -> Result<f64> {
+        self.inspect(self.look(u)?, u, at)
+    }
+
     /// Filter U once along every axis. Does nothing where there is no filter.
     fn filter(&mut self, u: &mut [B::Field]);
 

@@ -105,8 +105,7 @@ impl<B: Backend> Simulation<B> {
         resumed.last_dt = head.last_dt;
         resumed.unfiltered = head.unfiltered;
         resumed.filter_rate = head.filter_rate;
-        let seen = resumed.system.look(&resumed.state)?;
-        resumed.rate = Some(resumed.system.inspect(seen, &resumed.state, resumed.moment)?);
+        resumed.rate = Some(resumed.system.inspect_now(&resumed.state, resumed.moment)?);
         Ok(resumed)
     }
 }

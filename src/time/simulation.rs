@@ -113,7 +113,7 @@ impl<B: Backend> Simulation<B> {
         }
         Ok(Self {
             columns,
-            rate: Some(system.inspect(system.look(&state)?, &state, moment)?),
+            rate: Some(system.inspect_now(&state, moment)?),
             stepper,
             system,
             backend,
@@ -161,9 +161,7 @@ impl<B: Backend> Simulation<B> {
     fn advance(&mut self, until: Option<f64>) -> Result<f64> {
         let rate = match self.rate {
             Some(rate) => rate,
-            None => {
-                self.system.inspect(self.system.look(&self.state)?, &self.state, self.moment)?
-            }
+            None => self.system.inspect_now(&self.state, self.moment)?,
         };
         let dt = self.next_dt(rate, until);
         let filters =
@@ -202,7 +200,7 @@ impl<B: Backend> Simulation<B> {
             system.inspect(seen, state, *moment)
         });
         if rate.is_err() {
-            self.stepper.scratch();
+            self.stepper.forget();
         }
         self.rate = Some(rate?);
         Ok(())
@@ -331,19 +329,19 @@ impl<B: Backend> Simulation<B> {
     /// U, to be changed: a start of one's own. To be asked for by all ranks, also where they leave theirs alone.
     pub fn state_mut(&mut self) -> &mut [B::Field] {
         self.rate = None;
-        self.stepper.scratch();
+        self.stepper.forget();
         &mut self.state
     }
 
     /// `rate` = dU/dt.
     pub fn rhs(&mut self, rate: &mut [B::Field]) {
-        self.stepper.scratch();
+        self.stepper.forget();
         self.system.rhs(&mut self.state, rate);
     }
 
     /// The equations and U.
     pub fn system_and_state(&mut self) -> (&mut dyn System<B>, &[B::Field]) {
-        self.stepper.scratch();
+        self.stepper.forget();
         (self.system.as_mut(), &self.state)
     }
 }

@@ -38,16 +38,20 @@ impl<B: Backend> Stepper<B> {
 
     /// Fields of U's size that hold nothing between two steps, but what was begun of the next, which is forgotten.
     pub fn scratch(&mut self) -> &mut [B::Field] {
-        self.begun = false;
+        self.forget();
         &mut self.rates[0]
     }
 
-    /// Begin the next step, before its size is known. What changes U or fields of the system has to ask for
-    /// [`Stepper::scratch`].
+    /// Begin the next step, before its size is known. Who changes U or fields of the system has to have it forgotten.
     pub fn begin(&mut self, system: &mut dyn System<B>, u: &mut [B::Field]) {
         if let Form::LowStorage { .. } = self.tableau.form {
             self.begun = system.begin(u, &mut self.rates[0]);
         }
+    }
+
+    /// Forget what was begun of the next step.
+    pub fn forget(&mut self) {
+        self.begun = false;
     }
 
     /// U at t + dt from U at t.

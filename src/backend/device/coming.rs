@@ -33,7 +33,7 @@ impl Coming {
 }
 
 impl<T: Real> Buffer<T> {
-    /// Begin to read the first `count` numbers, at most 64 bytes, after all work queued before.
+    /// Begin to read the first `count` numbers, at most 128 bytes, after all work queued before.
     ///
     /// # Errors
     /// What the driver says of the work before.

@@ -45,17 +45,10 @@ impl Wide {
         }
     }
 
-    fn download(&self) -> Result<Vec<f64>> {
+    fn fetch(&self) -> Result<Coming> {
         match self {
-            Wide::Double(buffer) => buffer.download(),
-            Wide::Single(buffer) => Ok(buffer.download()?.into_iter().map(f64::from).collect()),
-        }
-    }
-
-    fn fetch(&self, count: usize) -> Result<Coming> {
-        match self {
-            Wide::Double(buffer) => buffer.fetch(count),
-            Wide::Single(buffer) => buffer.fetch(count),
+            Wide::Double(buffer) => buffer.fetch(buffer.len()),
+            Wide::Single(buffer) => buffer.fetch(buffer.len()),
         }
     }
 }
@@ -136,33 +129,13 @@ impl<F> Prepared<F> {
         device.launch::<T>(kernel, [*blocks, 1, 1], arguments);
     }
 
-    pub(super) fn reduce<T: Real, const R: usize, const W: usize>(
+    /// Sums or maxima, on their way.
+    pub(super) fn reduce<T: Real, const R: usize>(
         &self,
         device: &Device,
         read: [&Buffer<T>; R],
         parameters: &[f64],
-    ) -> Result<[f64; W]> {
-        let values = self.queue_reduction(device, read, parameters).download()?;
-        Ok(std::array::from_fn(|k| values[k]))
-    }
-
-    /// The same, of `count` results that are not waited for.
-    pub(super) fn reduce_begun<T: Real, const R: usize>(
-        &self,
-        device: &Device,
-        read: [&Buffer<T>; R],
-        parameters: &[f64],
-        count: usize,
     ) -> Result<Coming> {
-        self.queue_reduction(device, read, parameters).fetch(count)
-    }
-
-    fn queue_reduction<T: Real, const R: usize>(
-        &self,
-        device: &Device,
-        read: [&Buffer<T>; R],
-        parameters: &[f64],
-    ) -> &Wide {
         let Kind::Reduction { points, count, blocks, partials, results } = &self.kind else {
             unreachable!("made for a sum or a maximum")
         };
@@ -170,6 +143,6 @@ impl<F> Prepared<F> {
         let arguments = fields.chain([partials.arg(), Arg::Scalars(parameters)]);
         device.launch::<T>(points, [*count, 1, 1], arguments);
         device.launch::<T>(blocks, [1, 1, 1], [partials.arg(), results.arg()]);
-        results
+        results.fetch()
     }
 }

@@ -308,7 +308,7 @@ impl<T: Real> Backend for Gpu<T> {
         read: [&Buffer<T>; R],
         parameters: [f64; P],
     ) -> Result<[f64; W]> {
-        formula.reduce(&self.device, read, &parameters)
+        formula.reduce(&self.device, read, &parameters)?.arrived()
     }
 
     fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
@@ -317,7 +317,7 @@ impl<T: Real> Backend for Gpu<T> {
         read: [&Buffer<T>; R],
         parameters: [f64; P],
     ) -> Result<[f64; W]> {
-        formula.reduce(&self.device, read, &parameters)
+        formula.reduce(&self.device, read, &parameters)?.arrived()
     }
 
     fn max_begun<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
@@ -326,6 +326,6 @@ impl<T: Real> Backend for Gpu<T> {
         read: [&Buffer<T>; R],
         parameters: [f64; P],
     ) -> Result<Largest> {
-        formula.reduce_begun(&self.device, read, &parameters, W).map(Largest::Coming)
+        formula.reduce(&self.device, read, &parameters).map(Largest::Coming)
     }
 }

@@ -67,7 +67,7 @@ pub(super) const MOST_ARGUMENTS: usize = 128;
 pub(super) const MOST_SENT: usize = 8 * 4096;
 
 /// Most bytes that are read while the device goes on.
-pub(super) const MOST_FETCHED: usize = 64;
+pub(super) const MOST_FETCHED: usize = 128;
 
 /// An argument of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
