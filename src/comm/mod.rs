@@ -3,6 +3,9 @@
 //! Messages are bytes at an address, which may lie in host memory or, where the library takes such addresses, in the
 //! memory of a device. What they mean is known to the callers only.
 
+#[cfg(unix)]
+#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
+mod drain;
 mod launcher;
 #[cfg(feature = "mpi")]
 mod mpi;
@@ -125,7 +128,7 @@ pub trait Communicator: Send + Sync {
     /// Whether the library says that it takes addresses in the memory of a CUDA device; `None` where it does not say.
     fn says_device_aware(&self) -> Option<bool>;
 
-    /// End the program on all ranks now, with this exit code.
+    /// End the program on all ranks now, with this exit code, once the launcher has read what this one said.
     fn abort(&self, code: u8) -> !;
 }
 

@@ -12,6 +12,8 @@ use mpi::Threading;
 use mpi::environment::{Universe, initialize_with_threading};
 use mpi::ffi::{self, MPI_Comm, MPI_Request};
 
+#[cfg(unix)]
+use super::drain::drain;
 use super::world::refusal;
 use super::{Communicator, Counter, Request, Sent};
 use crate::error::Result;
@@ -22,6 +24,9 @@ use waiting::{Waiting, packed, unpacked};
 const GATHER: c_int = 32767;
 /// Seconds after which a program that cannot even be ended is killed.
 const PATIENCE: u32 = 10;
+/// How long a launcher is waited for that does not read what this rank said.
+#[cfg(unix)]
+const HEARING: Duration = Duration::from_secs(1);
 /// How long a rank sleeps that waits asleep.
 const NAP: Duration = Duration::from_millis(5);
 
@@ -383,12 +388,15 @@ impl Communicator for Mpi {
     }
 
     fn abort(&self, code: u8) -> ! {
-        // Not `calling()`: another thread may wait in it for ever.
         #[cfg(unix)]
-        // SAFETY: takes no memory.
-        unsafe {
-            libc::alarm(PATIENCE);
+        {
+            // SAFETY: takes no memory.
+            unsafe { libc::alarm(PATIENCE) };
+            // Where a stream is closed nobody listens.
+            let _ = drain(&std::io::stderr(), HEARING);
+            let _ = drain(&std::io::stdout(), HEARING);
         }
+        // Not `calling()`: another thread may wait in it for ever.
         // SAFETY: a constant of the library.
         unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code.into()) };
         std::process::exit(code.into())
