@@ -8,7 +8,7 @@ use super::{
     CheckpointConfig, FieldsConfig, OnFailure, OutputConfig, PlanesConfig, Region, Schedule,
     Statistic, StatisticsConfig, Variable,
 };
-use crate::cases::Case;
+use crate::cases::{Case, Domain};
 use crate::grid::MOST_POINTS;
 
 /// What the user types among `output.fields.variables`, but for `scalar`.
@@ -46,6 +46,8 @@ const OF_A_SCALAR_FIELD: [(&str, Statistic); 2] = [STATISTICS[0], STATISTICS[1]]
 /// What the user types as `output.on_failure`.
 pub(super) const ON_FAILURE: [(&str, OnFailure); 2] =
     [("stop", OnFailure::Stop), ("continue", OnFailure::Continue)];
+/// The part of a length by which a coordinate may be off: 2π is typed with a few digits.
+const ROUNDED: f64 = 1e-3;
 /// Most files that fields of one time may be written into, and most checkpoints that may be kept.
 const MOST_FILES: u64 = 1 << 20;
 /// Checkpoints that are kept where the user does not say: should one be damaged there is one before.
@@ -81,6 +83,35 @@ pub(super) fn output(section: &Section<'_>, case: Option<&Case>) -> Option<Outpu
         checkpoint,
         on_failure,
     })
+}
+
+/// Something of the box in every region, and every plane in it.
+pub(super) fn check_places(section: &Section<'_>, output: &OutputConfig, domain: &Domain) {
+    for axis in 0..3 {
+        let (length, name) = (domain.length[axis], AXES[axis]);
+        let (first, last) = (domain.origin[axis], domain.origin[axis] + length);
+        let is_before = |x: f64| x < first - ROUNDED * length;
+        let is_behind = |x: f64| x > last + ROUNDED * length;
+        let extent = format!("along {name} the box goes from {first} to {last}");
+        if let Some(region) = output.fields.as_ref().and_then(|fields| fields.region)
+            && let Some(fields) = table(section, "fields", "")
+            && let Some(table) = fields.table("region", "")
+        {
+            let why = "the region lies outside the box";
+            if is_behind(region.from[axis]) {
+                table.reject_value("from", why, &extent);
+            }
+            if is_before(region.to[axis]) {
+                table.reject_value("to", why, &extent);
+            }
+        }
+        if let Some(planes) = &output.planes
+            && let Some(x) = planes.at[axis].iter().find(|x| is_before(**x) || is_behind(**x))
+            && let Some(table) = table(section, "planes", "")
+        {
+            table.reject_value(name, &format!("{x} lies outside the box"), &extent);
+        }
+    }
 }
 
 /// The table at `key`, which may be the word "none".

@@ -168,6 +168,9 @@ fn config(table: &Table, problems: &Problems) -> Option<Config> {
         check_axes(&grid_keys, points, &case);
         case::check_waves(&case_keys, points, &case);
     }
+    if let Some(output) = &output {
+        output::check_places(&output_keys, output, &domain);
+    }
     for (key, sentence) in case.problems(&gas, &domain) {
         case_keys.reject_key(key, &sentence);
     }

@@ -69,7 +69,7 @@ impl Statistics {
 
     /// Go on with the files in `directory`: rows of steps after `last_step` (all of them, where it is `None`) are cut, and
     /// so is a last line that was never finished. A file that is not there is begun. `running` is what
-    /// [`Statistics::state`] was then. Collective.
+    /// [`Statistics::state`] was then: it goes on, but where averages begin later now or no moments are taken. Collective.
     ///
     /// # Errors
     /// On all ranks, where a file has other columns or the system refuses.
@@ -83,6 +83,11 @@ impl Statistics {
     ) -> Result<Self> {
         let files = || Files::resume(directory, &options.quantities, kind, last_step);
         let files = agree(comm, (comm.rank() == 0).then(files).transpose())?;
+        let running = match options.quantities.contains(&Statistic::Moments) {
+            true => running.since(options.from),
+            // What comes on both sides of a gap says nothing of it.
+            false => Running::default(),
+        };
         Ok(Self { options: options.clone(), kind, running, files, fourier: None })
     }
 

@@ -73,6 +73,9 @@ pub struct Moments(Vec<Average>);
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Running {
+    /// The time of their first sample; `None` before it, and where an earlier version did not tell.
+    #[serde(default)]
+    began: Option<f64>,
     /// Time they are over.
     duration: f64,
     averages: Option<Moments>,
@@ -141,6 +144,12 @@ impl Moments {
 }
 
 impl Running {
+    /// What of them holds where averages begin at `from`: nothing, where they began before.
+    #[must_use]
+    pub fn since(self, from: f64) -> Self {
+        if self.began.is_some_and(|began| began < from) { Self::default() } else { self }
+    }
+
     /// Take in the sample of `time`.
     pub fn add(&mut self, time: f64, now: &Moments) {
         if let Some((before, last)) = &self.last {
@@ -156,6 +165,8 @@ impl Running {
                 }
             }
             self.duration += time - before;
+        } else {
+            self.began = Some(time);
         }
         self.last = Some((time, now.clone()));
     }

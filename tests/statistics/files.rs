@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use kolmo::comm::Solo;
-use kolmo::config::Statistic;
+use kolmo::config::{Statistic, StatisticsConfig};
 use kolmo::grid::Decomposition;
 use kolmo::statistics::{Kind, Running, Sample, Statistics};
 
@@ -194,4 +194,34 @@ fn files_of_other_columns_are_refused_on_all_ranks_and_missing_ones_are_begun() 
     let (free, running) = (directory.path().join("free"), Running::default());
     Statistics::resume(&Solo, &free, &chosen, Kind::Flow, Some(7), running).unwrap();
     assert!(free.join("spectra.csv").exists() && !free.join("moments.csv").exists());
+}
+
+#[test]
+fn averages_go_on_at_a_restart_where_they_still_begin_as_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let grid = cube(POINTS);
+    let sample = |statistics: &mut Statistics, time: f64| {
+        let phi = Sample::Scalar(super::random(POINTS, 3));
+        statistics.sample(&Solo, &Decomposition::ONE, &grid, 1, time, &phi).unwrap();
+    };
+    let mut before =
+        Statistics::create(&Solo, directory.path(), &options(0.3), Kind::Scalar).unwrap();
+    [0.0, 0.5, 1.0].into_iter().for_each(|time| sample(&mut before, time));
+    assert_eq!(before.state().duration(), 0.5);
+    let after = |options: &StatisticsConfig| {
+        let running = before.state().clone();
+        let mut after =
+            Statistics::resume(&Solo, directory.path(), options, Kind::Scalar, Some(1), running)
+                .unwrap();
+        [1.5, 2.0].into_iter().for_each(|time| sample(&mut after, time));
+        after.state().duration()
+    };
+    // From 0.5, the first sample after 0.3, on; what was not sampled before 0.5 stays so.
+    for from in [0.3, 0.5, 0.0] {
+        assert_eq!(after(&options(from)), 1.5, "from {from}");
+    }
+    assert_eq!(after(&options(0.6)), 0.5, "anew, from 1.5 on");
+    assert_eq!(after(&options(1.7)), 0.0, "one sample");
+    let no_moments = StatisticsConfig { quantities: vec![Statistic::Spectra], ..options(0.3) };
+    assert_eq!(after(&no_moments), 0.0);
 }
