@@ -74,7 +74,7 @@ pub struct Moments(Vec<Average>);
 #[serde(deny_unknown_fields)]
 pub struct Running {
     /// The time of their first sample; `None` before it, and where an earlier version did not tell.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     began: Option<f64>,
     /// Time they are over.
     duration: f64,

@@ -267,7 +267,7 @@ fn another_flow_is_refused_unless_it_is_allowed() {
     for (set, told) in [
         ("case.reynolds=200", "case.reynolds = 200.0; the checkpoint has 100.0"),
         ("gas.gamma=1.3", "gas.gamma = 1.3; the checkpoint has 1.4"),
-        ("grid.length=[1.0, 1.0, 1.0]", "grid.length = [1.0, 1.0, 1.0]; the checkpoint has that"),
+        ("grid.length=[7.0, 7.0, 7.0]", "grid.length = [7.0, 7.0, 7.0]; the checkpoint has that"),
     ] {
         let arguments = [&further[..], &["--set", set]].concat();
         let outcome = kolmo(dir.path(), &arguments);
