@@ -3,11 +3,11 @@
     usage: checkpoint.py CHECKPOINT.zarr PICTURE.png [FIELD]
 
 CHECKPOINT.zarr is one of `RUN_DIR/checkpoints`, a Zarr v3 group that holds an array [z, y, x] for every field of U (density,
-momentum, total energy, or a scalar); FIELD is the one to draw in the middle plane of constant z, the first where none is
+momentum, total energy, or a scalar) and the coordinates x, y and z, which those of early versions lack; FIELD is the one to draw in the middle plane of constant z, the first where none is
 given. Runs in single precision store deviations from a state at rest: `add_offset`, an attribute of the array, belongs on
 top of what it holds. The attributes of the group have step and time, among others, under `kolmo.head`.
 
-Needs: pip install -r tests/requirements.txt (./test does that; then .venv/bin/python runs this).
+Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
 
 import sys
@@ -34,7 +34,8 @@ def load(path):
         # In double precision, where the sum loses nothing.
         values = stored[:].astype("f8") + stored.attrs.get("add_offset", 0.0)
         fields[name] = xarray.DataArray(values, dims=stored.metadata.dimension_names)
-    return xarray.Dataset(fields), head
+    coordinates = {axis: (axis, group[axis][:]) for axis in "xyz" if axis in group}
+    return xarray.Dataset(fields).assign_coords(coordinates), head
 
 
 def main():
@@ -50,8 +51,11 @@ def main():
         sys.exit(f"error: the checkpoint has no `{name}`, but {', '.join(data)}")
     field = data[name]
     figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
-    field.isel(z=field.sizes["z"] // 2).plot.imshow(ax=axes, cmap="viridis", cbar_kwargs={"label": name})
-    axes.set(title=f"{name} in the middle plane, t = {head['time']:g}", xlabel="i", ylabel="j", aspect="equal")
+    plane = field.isel(z=field.sizes["z"] // 2)
+    plane.plot.imshow(ax=axes, cmap="viridis", cbar_kwargs={"label": name})
+    labels = {"xlabel": "x", "ylabel": "y"} if "x" in data.coords else {"xlabel": "i", "ylabel": "j"}
+    height = f", z = {float(plane.z):.4g}" if "z" in data.coords else ""
+    axes.set(title=f"{name} in the middle plane{height}, t = {head['time']:g}", aspect="equal", **labels)
     figure.savefig(Path(sys.argv[2]), dpi=100)
 
 

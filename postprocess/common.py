@@ -14,6 +14,17 @@ INK, RUN, REFERENCE = "#1a1a1a", "#0072b2", "#d55e00"
 # Told apart by everyone (Okabe and Ito 2008).
 COLOURS = [RUN, REFERENCE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 
+# What the fields are measured in: everything is non-dimensional.
+UNITS = {
+    "velocity": "V₀",
+    "density": "ρ₀",
+    "pressure": "ρ₀V₀²",
+    "temperature": "T₀",
+    "vorticity": "V₀/L",
+    "q_criterion": "V₀²/L²",
+    "dilatation": "V₀/L",
+}
+
 plt.rcParams.update({"font.size": 11, "axes.titlesize": 11, "text.color": INK, "axes.labelcolor": INK})
 
 
@@ -32,23 +43,29 @@ def nearest(files, time):
     return files[-1] if time is None else min(files, key=lambda file: abs(file[0] - time))
 
 
-def read_fields(path, names=None):
-    """The fields of a .vti or .pvti file as arrays [k, j, i] or [k, j, i, component] by name, and the spacing."""
+def read_fields(path, names=None, closed=False):
+    """The fields of a .vti or .pvti file as arrays [k, j, i] or [k, j, i, component] by name, the spacing and the origin.
+
+    Files close the period: behind the last points of a periodic axis they repeat the first. Only where `closed` is true are
+    these returned, too; a Fourier transform needs the n points of the grid without them.
+    """
     reader = vtk.vtkXMLPImageDataReader() if path.suffix == ".pvti" else vtk.vtkXMLImageDataReader()
     reader.SetFileName(str(path))
     reader.Update()
     image = reader.GetOutput()
     nx, ny, nz = image.GetDimensions()
+    repeats = image.GetFieldData().GetArray("last_plane_repeats_first")
+    own = tuple(slice(-1 if repeats and repeats.GetValue(axis) and not closed else None) for axis in (2, 1, 0))
     data = image.GetPointData()
     found = {}
     for at in range(data.GetNumberOfArrays()):
         values = vtk_to_numpy(data.GetArray(at))
-        found[data.GetArrayName(at)] = values.reshape((nz, ny, nx) + values.shape[1:])
+        found[data.GetArrayName(at)] = values.reshape((nz, ny, nx) + values.shape[1:])[own]
     for name in names or ():
         if name not in found:
             held = ", ".join(sorted(found)) or "nothing"
             sys.exit(f"error: {path} holds no `{name}`, but {held}; add it to output.fields.variables")
-    return found, image.GetSpacing()
+    return found, image.GetSpacing(), image.GetOrigin()
 
 
 def summary(run):
@@ -63,6 +80,12 @@ def title(of):
     parts = [of["title"]]
     parts += [f"{name} = {of[key]:g}" for name, key in (("Re", "reynolds"), ("Ma", "mach")) if of.get(key) is not None]
     return ", ".join(parts + [" x ".join(str(n) for n in of["points"]) + " points"])
+
+
+def label(name, magnitude=False):
+    """`|vorticity|, in V₀/L`"""
+    unit = f", in {UNITS[name]}" if name in UNITS else ""
+    return (f"|{name}|" if magnitude else name) + unit
 
 
 def number(text):

@@ -6,7 +6,7 @@ RUN_DIR is a run of a flow with viscosity. The dissipation from gradients, < tau
 loses, -dE/dt + < p div u >, are the same but for what the scheme dissipates, which is drawn below. The curve of
 `reference.csv` is drawn where the run has one.
 
-Needs: pip install -r tests/requirements.txt (./test does that; then .venv/bin/python runs this).
+Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
 
 import sys

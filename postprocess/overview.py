@@ -5,7 +5,7 @@
 RUN_DIR is a run of a flow in three dimensions that wrote `q_criterion` and `vorticity` among its fields, as
 `kolmo run taylor-green` does; of its fields those nearest to TIME are drawn, the last ones where no time is given.
 
-Needs: pip install -r tests/requirements.txt (./test does that; then .venv/bin/python runs this).
+Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
 
 import sys
@@ -100,7 +100,7 @@ def main():
         sys.exit(__doc__)
     run, picture = Path(sys.argv[1]), Path(sys.argv[2])
     time, path = nearest(field_files(run), number(sys.argv[3]) if len(sys.argv) == 4 else None)
-    fields, spacing = read_fields(path, ("q_criterion", "vorticity"))
+    fields, spacing, _ = read_fields(path, ("q_criterion", "vorticity"))
     q, omega = fields["q_criterion"], numpy.linalg.norm(fields["vorticity"], axis=-1)
 
     figure = plt.figure(figsize=(13, 4.3), layout="constrained")

@@ -7,7 +7,7 @@ does; of its fields those nearest to TIME are drawn, the last ones where no time
 Q = LEVEL times the largest Q, 0.1 where nothing is given. Q = -1/2 du_i/dx_j du_j/dx_i (Hunt, Wray and Moin 1988) is
 positive where the flow turns more than it is strained; the enstrophy is w.w / 2 of the vorticity w. It needs no display.
 
-Needs: pip install -r tests/requirements.txt (./test does that; then .venv/bin/python runs this), and where there is no
+Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how), and where there is no
 display EGL or OSMesa: apt install libegl1 libgl1-mesa-dri.
 """
 
@@ -62,7 +62,7 @@ def main():
     time = number(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] != "-" else None
     level = number(sys.argv[4]) if len(sys.argv) > 4 else 0.1
     time, path = nearest(field_files(run), time)
-    fields, spacing = read_fields(path, ["q_criterion", "vorticity"])
+    fields, spacing, _ = read_fields(path, ["q_criterion", "vorticity"])
     q = fields["q_criterion"]
     if min(q.shape) < 2 or not 0 < level < 1 or q.max() <= 0:
         sys.exit("error: a surface needs a flow in three dimensions that turns somewhere, and a level between 0 and 1")
@@ -71,7 +71,7 @@ def main():
     open_without_display()
     plotter = pyvista.Plotter(off_screen=True, window_size=SIZE)
     plotter.background_color = "white"
-    bar = {"title": "enstrophy", "color": INK, "n_labels": 4, "vertical": True, "position_x": 0.88, "position_y": 0.25}
+    bar = {"title": "enstrophy, in V0^2/L^2", "color": INK, "n_labels": 4, "vertical": True, "position_x": 0.88, "position_y": 0.25}
     bar |= {"title_font_size": 24, "label_font_size": 20}
     ends = numpy.percentile(mesh["enstrophy"], (2, 98))
     plotter.add_mesh(mesh, scalars="enstrophy", cmap=COLOURS, clim=ends, smooth_shading=True, scalar_bar_args=bar)

@@ -6,7 +6,7 @@ RUN_DIR is a run with `statistics/spectra.csv`, a table with the columns step, t
 nearest to each TIME are drawn, the last three where none is given, and `reference_spectrum.csv` where it is there. Below them
 stands the same multiplied by k^(5/3), which is level in an inertial range.
 
-Needs: pip install -r tests/requirements.txt (./test does that; then .venv/bin/python runs this).
+Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
 
 import sys

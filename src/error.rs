@@ -43,6 +43,18 @@ pub enum Error {
         /// First such point (i, j, k).
         index: [usize; 3],
     },
+    /// A step does not change the time: dt is less than the spacing of numbers there.
+    #[error(
+        "the run stands still at step {step}, t = {time}: a step of dt = {dt:e} does not change t\n       what was written before is intact; use a larger `time.dt` or `time.cfl`"
+    )]
+    Stalled {
+        /// Steps done.
+        step: u64,
+        /// Non-dimensional time.
+        time: f64,
+        /// The step.
+        dt: f64,
+    },
     /// A GPU, its driver or its compiler refused.
     #[error("{0}")]
     Device(String),
@@ -89,7 +101,7 @@ impl Error {
 
     /// Whether all ranks have this error. Where they have not, the rank that has it must end the others.
     pub fn is_everywhere(&self) -> bool {
-        matches!(self, Error::Elsewhere { .. } | Error::Diverged { .. })
+        matches!(self, Error::Elsewhere { .. } | Error::Diverged { .. } | Error::Stalled { .. })
     }
 
     /// The exit code of the program: 1 a run failed, 2 usage or configuration.
@@ -97,9 +109,11 @@ impl Error {
         match self {
             Error::Config(_) | Error::RunExists { .. } => 2,
             Error::Elsewhere { exit_code, .. } => *exit_code,
-            Error::Diverged { .. } | Error::Device(_) | Error::Io { .. } | Error::Format { .. } => {
-                1
-            }
+            Error::Diverged { .. }
+            | Error::Stalled { .. }
+            | Error::Device(_)
+            | Error::Io { .. }
+            | Error::Format { .. } => 1,
         }
     }
 }

@@ -1,5 +1,8 @@
 //! The command line: arguments to configuration to run. The only place that prints an error and sets an exit code.
 
+mod allocator;
+mod signals;
+
 use std::collections::BTreeSet;
 use std::convert::identity;
 use std::io::Write;
@@ -13,19 +16,21 @@ use clap::{Parser, Subcommand};
 use kolmo::backend::device::{Api, DeviceInfo, cuda, devices};
 use kolmo::backend::ranks::Route;
 use kolmo::bench::Bench;
-use kolmo::cases::{Case, NAMES, input};
+use kolmo::cases::{Case, NAMES};
 use kolmo::comm::{self, Communicator, Solo};
 use kolmo::compare::{CompareOptions, compare};
-use kolmo::config::{self, Config};
+use kolmo::config::{self, Base, Config};
 use kolmo::converge::{ConvergeOptions, converge};
-use kolmo::io::progress::tell;
-use kolmo::io::{RunDirectory, append_to, write_report};
+use kolmo::io::checkpoint;
+use kolmo::io::progress::{tell, visible};
+use kolmo::io::{DirectoryLock, RunDirectory, append_to, write_report};
 use kolmo::model::ModelOptions;
 use kolmo::time::restart::{self, Restart, Wish};
-use kolmo::time::{Ending, Origin, Requests, budget, run};
+use kolmo::time::{Ending, Origin, budget, run};
 use kolmo::{Error, Result};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag::{register, register_conditional_shutdown};
+
+#[global_allocator]
+static ALLOCATOR: allocator::OrEnd = allocator::OrEnd;
 
 /// Direct numerical simulation of the compressible Navier-Stokes equations with compact finite differences.
 #[derive(Parser)]
@@ -106,7 +111,7 @@ enum Command {
         after_help = "Examples:\n  kolmo info\n  kolmo info --plan taylor-green --set grid.points=[256,256,256]"
     )]
     Info {
-        /// Say what a run of this input would take: memory, the largest grid that fits, a step's time. Nothing of it is run but a
+        /// Say what a run of this input would take: memory, the largest grid that fits, time and disk. Nothing of it is run but a
         /// few steps on few points.
         #[arg(long, value_name = "CONFIG")]
         plan: Option<String>,
@@ -149,17 +154,46 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let command = match Arguments::try_parse() {
-        Ok(arguments) => arguments.command,
-        Err(usage) if comm::is_first() => usage.exit(),
-        Err(usage) => return silent(u8::try_from(usage.exit_code()).unwrap_or(2)),
-    };
-    let comm = match comm::world() {
-        Ok(comm) => comm,
-        Err(error) => return refuse(&error),
-    };
+    if let Err(error) = signals::watch() {
+        return refuse(&error);
+    }
+    let typed = Arguments::try_parse();
     // Dropped after all else: the end of MPI, where ranks wait for each other.
-    execute(command, &comm).unwrap_or_else(|error| end(&error, &*comm))
+    let comm = match (comm::world(), &typed) {
+        (Ok(comm), _) => comm,
+        (Err(_), Err(usage)) if comm::is_first() => usage.exit(),
+        (Err(error), _) => return refuse(&error),
+    };
+    signals::restore();
+    match understood(typed, &*comm) {
+        Ok(command) => execute(command, &comm).unwrap_or_else(|error| end(&error, &*comm)),
+        Err(code) => code,
+    }
+}
+
+/// The command, where all ranks have understood theirs; else the exit code, once it was told whose is wrong.
+fn understood(
+    typed: std::result::Result<Arguments, clap::Error>,
+    comm: &dyn Communicator,
+) -> std::result::Result<Command, ExitCode> {
+    let own = typed.as_ref().map(|_| ()).map_err(|usage| Error::Elsewhere {
+        message: usage.to_string().trim_end().to_string(),
+        exit_code: u8::try_from(usage.exit_code()).unwrap_or(2),
+    });
+    match (comm::agree(comm, own), typed) {
+        (Ok(()), Ok(arguments)) => Ok(arguments.command),
+        (Err(error), Err(usage)) if comm.rank() == 0 => {
+            match usage.use_stderr() {
+                true => tell(usage.render().to_string().trim_end()),
+                // Help goes to standard output. Nobody has to listen.
+                false => drop(usage.print()),
+            }
+            comm.barrier();
+            Err(ExitCode::from(error.exit_code()))
+        }
+        (Err(error), _) => Err(end(&error, comm)),
+        (Ok(()), Err(usage)) => usage.exit(),
+    }
 }
 
 /// What every process finds for itself, and one tells.
@@ -191,7 +225,39 @@ fn end(error: &Error, comm: &dyn Communicator) -> ExitCode {
     ExitCode::from(error.exit_code())
 }
 
+impl Command {
+    /// What must be the same on all ranks before anything of it is done. What it says of the input is compared once that is
+    /// resolved.
+    fn facts(&self) -> Vec<comm::Fact> {
+        let fact = |name: &str, value: String| (name.to_string(), value);
+        let word = |at| std::env::args().nth(at).unwrap_or_default();
+        let mut facts = vec![fact("version", env!("CARGO_PKG_VERSION").into())];
+        facts.push(fact("command", word(1)));
+        match self {
+            Self::Run { overwrite, allow_physics_change, .. } => {
+                facts.push(fact("--overwrite", overwrite.to_string()));
+                facts.push(fact("--allow-physics-change", allow_physics_change.to_string()));
+            }
+            Self::Restart { run_dir, from, allow_physics_change, .. } => {
+                facts.push(fact("RUN_DIR", run_dir.to_string_lossy().into()));
+                facts.push(fact(
+                    "--from",
+                    from.map_or("the newest".into(), |step| step.to_string()),
+                ));
+                facts.push(fact("--allow-physics-change", allow_physics_change.to_string()));
+            }
+            Self::Bench { what } => facts.push(fact("options", format!("{what:?}"))),
+            _ => {}
+        }
+        facts
+    }
+}
+
 fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+    comm::same_on_all(&**comm, &command.facts())?;
+    if comm.rank() == 0 && matches!(command, Command::Run { .. } | Command::Restart { .. }) {
+        signals::prepare();
+    }
     match command {
         Command::Run {
             input,
@@ -220,7 +286,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         return comm::agree(&**comm, Ok(ExitCode::SUCCESS));
     }
     let done = match command {
-        Command::Init { case } => built_in(&case).and_then(say),
+        Command::Init { case } => config::built_in(&case).and_then(say),
         Command::Cases => {
             let cases = NAMES.iter().filter_map(|name| Case::default_for(name));
             say(&cases
@@ -232,8 +298,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         Command::Compare(options) => compare(&options)
             .and_then(|found| say(&if options.json { found.json() } else { found.to_string() })),
         Command::Converge(options) => converged(&options, comm.size()),
-        Command::Plot { run_dir } => write_report(&run_dir)
-            .and_then(|()| say(&format!("{}\n", run_dir.join("report.html").display()))),
+        Command::Plot { run_dir } => drawn(&run_dir),
         Command::Info { plan: Some(input), set } => {
             configuration(&input, &set).and_then(|config| say(&budget(&config)?))
         }
@@ -242,17 +307,6 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         }
     };
     comm::agree(&**comm, done)
-}
-
-/// The built-in input of a case.
-fn built_in(case: &str) -> Result<&'static str> {
-    input(case).ok_or_else(|| {
-        let known = NAMES.join(", ");
-        Error::Config(vec![
-            format!("error: `{case}` is no case"),
-            format!("       the cases are: {known}"),
-        ])
-    })
 }
 
 /// What the user typed, to be repeated in a message.
@@ -297,7 +351,10 @@ fn start(
     allow_physics_change: bool,
     comm: &Arc<dyn Communicator>,
 ) -> Result<ExitCode> {
-    let mut config = comm::agree(&**comm, prepared(typed, overwrite, comm.rank()))?;
+    // The lock is held until the run has ended.
+    let (mut config, _lock) =
+        restart::on_base_of_first(&**comm, |base| prepared(typed, overwrite, comm.rank(), base))?;
+    comm::same_on_all(&**comm, &config.shared_keys())?;
     let origin = restart::origin(&**comm, &config, allow_physics_change)?;
     if let Origin::Other(checkpoint) = &origin {
         // Not the newest of a run that may go on: what is resolved means the same tomorrow.
@@ -308,6 +365,9 @@ fn start(
 
 /// Go on with the run in `directory`.
 fn go_on(directory: &Path, wish: &Wish, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+    // The lock is held until the run has ended.
+    let lock = (comm.rank() == 0).then(|| RunDirectory::enter(directory));
+    let _lock = comm::agree(&**comm, lock.transpose())?;
     match restart::restart(&**comm, directory, wish)? {
         Restart::Run(what) => {
             let (config, origin) = *what;
@@ -325,8 +385,7 @@ fn go_on(directory: &Path, wish: &Wish, comm: &Arc<dyn Communicator>) -> Result<
 
 fn execute_run(config: &Config, origin: Origin, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     let path = config.output.directory.clone();
-    let requests = Requests { watch: Some(watch_signals), ..Requests::default() };
-    let ending = run(config, &path, origin, &log_to, &requests, comm.clone())?;
+    let ending = run(config, &path, origin, &log_to, &signals::requests(), comm.clone())?;
     let why = match ending {
         Ending::Finished => return Ok(ExitCode::SUCCESS),
         Ending::Stopped => "stopped early, as asked",
@@ -362,61 +421,35 @@ fn with_tuning(set: Vec<String>, tune: bool) -> Vec<String> {
     set.into_iter().chain(without).collect()
 }
 
-/// The configuration, of a run that may go where it is to go: rank 0 looks there.
-fn prepared(typed: &Typed, overwrite: bool, rank: usize) -> Result<Config> {
+/// The configuration, of a run that may go where it is to go: rank 0 looks there, and locks the directory.
+fn prepared(
+    typed: &Typed,
+    overwrite: bool,
+    rank: usize,
+    base: Base<'_>,
+) -> Result<(Config, Option<DirectoryLock>)> {
     let set = with_device(typed.set.clone(), typed.backend.as_ref(), typed.device);
-    let mut config = configuration(&typed.input, &set)?;
+    let mut config = configuration_on(&typed.input, &set, base)?;
     if let Some(out) = &typed.out {
         config.output.directory = out.clone();
     }
-    if rank == 0 {
-        check_directory(&config.output.directory, overwrite, typed)?;
-    }
-    Ok(config)
+    let directory = &config.output.directory;
+    let lock = (rank == 0).then(|| check_directory(directory, overwrite, typed)).transpose()?;
+    Ok((config, lock))
 }
 
-/// SIGINT and SIGTERM ask for the end, where the second ends the program at once; SIGUSR1 asks for a checkpoint.
-fn watch_signals(requests: &Requests) -> Result<()> {
-    let stop = &requests.stop;
-    let asked = [
-        (SIGINT, stop),
-        (SIGTERM, stop),
-        #[cfg(unix)]
-        (signal_hook::consts::SIGUSR1, &requests.checkpoint),
-    ];
-    for (signal, flag) in asked {
-        // What is added is called beside the handlers that libraries have left, some of which end the process.
-        #[cfg(unix)]
-        // SAFETY: no handler is called any more that was there before, and none of ours was.
-        unsafe {
-            libc::signal(signal, libc::SIG_DFL);
-        }
-        let watch = match Arc::ptr_eq(flag, stop) {
-            true => register_conditional_shutdown(signal, 130, stop.clone()).map(|_| ()),
-            false => Ok(()),
-        };
-        watch.and_then(|()| register(signal, flag.clone())).map_err(Error::io("signal handler"))?;
-    }
-    Ok(())
-}
-
-/// Refuse a path that is no directory, or that holds a run which may not be replaced.
-fn check_directory(path: &Path, overwrite: bool, typed: &Typed) -> Result<()> {
+/// Refuse a path that is no directory, that holds a run which may not be replaced, or files of others that a run would replace;
+/// else lock it.
+fn check_directory(path: &Path, overwrite: bool, typed: &Typed) -> Result<DirectoryLock> {
+    checkpoint::check_name(path)?;
     if path.exists() && !path.is_dir() {
         let path = path.display();
         return Err(Error::Config(vec![format!(
             "error: {path} is a file; a run needs a directory"
         )]));
     }
-    if let Some(name) = RunDirectory::in_the_way(path) {
-        let path = path.display();
-        return Err(Error::Config(vec![
-            format!(
-                "error: {path} is no run's directory, but holds a {name}, which a run would replace"
-            ),
-            "       choose another directory with `--out`".to_string(),
-        ]));
-    }
+    RunDirectory::refuse_links(path)?;
+    let lock = DirectoryLock::take(path)?;
     if RunDirectory::holds_run(path) && !overwrite {
         return Err(Error::RunExists {
             directory: path.to_path_buf(),
@@ -425,17 +458,39 @@ fn check_directory(path: &Path, overwrite: bool, typed: &Typed) -> Result<()> {
             again: typed.again(),
         });
     }
-    Ok(())
+    if let Some(name) = RunDirectory::in_the_way(path)? {
+        let path = path.display();
+        return Err(Error::Config(vec![
+            format!(
+                "error: {path} holds a {name} that no manifest.txt names, and that a run would replace"
+            ),
+            "       move it away, or choose another directory with `--out`".to_string(),
+        ]));
+    }
+    Ok(lock)
+}
+
+/// Draw the report of a run again.
+fn drawn(run_dir: &Path) -> Result<ExitCode> {
+    let _lock = RunDirectory::enter(run_dir)?;
+    let mut directory = RunDirectory::open(run_dir, None)?;
+    write_report(run_dir, &mut |names| directory.claim(names))?;
+    say(&format!("{}\n", run_dir.join("report.html").display()))
 }
 
 /// The input file, or the built-in input where `input` names a case and no file.
 fn configuration(input: &str, set: &[String]) -> Result<Config> {
+    configuration_on(input, set, &restart::base)
+}
+
+/// The same, where `base` gives what a checkpoint carries.
+fn configuration_on(input: &str, set: &[String], base: Base<'_>) -> Result<Config> {
     if !Path::new(input).exists()
-        && let Ok(text) = built_in(input)
+        && let Ok(text) = config::built_in(input)
     {
         return config::parse(text, &format!("{input} (built in)"), set);
     }
-    config::load_on(Path::new(input), set, &restart::base)
+    config::load_on(Path::new(input), set, base)
 }
 
 /// Print what `bench` finds. A wrong answer or a part that failed is a failure, told after all that was found.
@@ -578,7 +633,7 @@ fn compiler() -> String {
 /// Print to standard output. A reader that has gone away, such as `head`, has what it wanted.
 fn say(text: &str) -> Result<ExitCode> {
     let mut out = std::io::stdout();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(visible(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(Error::io("standard output")(error))
         }

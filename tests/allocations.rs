@@ -12,7 +12,7 @@ use kolmo::backend::ranks::Ranks;
 use kolmo::comm::Communicator;
 use kolmo::config::{Config, Variable};
 use kolmo::grid::Decomposition;
-use kolmo::time::{Parts, Simulation};
+use kolmo::time::{Parts, Simulation, for_messages};
 
 use crate::common::{config, float};
 use crate::spread::threads::on_ranks;
@@ -40,6 +40,17 @@ fn count_field(size: usize, change: isize) {
     }
 }
 
+/// Bytes that threads of ranks hold in pieces of more than [`LARGE`] bytes: fields, planes, and lines that travel, but no
+/// programs and tables.
+static HELD: AtomicIsize = AtomicIsize::new(0);
+const LARGE: usize = 1 << 15;
+
+fn count_held(size: usize, sign: isize) {
+    if size > LARGE && RANK.get() {
+        HELD.fetch_add(sign * size.cast_signed(), Ordering::Relaxed);
+    }
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Role {
     Unwatched,
@@ -49,10 +60,13 @@ enum Role {
 
 thread_local! {
     static ROLE: Cell<Role> = const { Cell::new(Role::Unwatched) };
+    /// True on a thread whose bytes are counted.
+    static RANK: Cell<bool> = const { Cell::new(false) };
 }
 
 fn count(size: usize) {
     count_field(size, 1);
+    count_held(size, 1);
     match ROLE.get() {
         Role::Unwatched => {}
         Role::Worker => drop(WORKER.fetch_add(1, Ordering::Relaxed)),
@@ -80,12 +94,14 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size);
         count_field(layout.size(), -1);
+        count_held(layout.size(), -1);
         // SAFETY: passed on.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count_field(layout.size(), -1);
+        count_held(layout.size(), -1);
         // SAFETY: passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -193,5 +209,55 @@ fn a_run_holds_the_fields_that_it_says() {
         let block = Decomposition { ranks }.block(0, points);
         let told = Parts::of(&config, &block, None).bytes_a_point();
         assert!((told - 8.0 * float(expected)).abs() < 1e-9, "{ranks:?} {set:?}: {told} bytes");
+    }
+}
+
+/// Bytes that all ranks hold behind a step, and those that are counted for them before a run begins.
+fn bytes(ranks: [usize; 3], config: &Config) -> [f64; 2] {
+    let cut = Decomposition { ranks };
+    HELD.store(0, Ordering::Relaxed);
+    let of_rank = |comm: Arc<dyn Communicator>| {
+        let cpu = Cpu::<f64>::new(Some(1)).unwrap();
+        // Fields are made on either thread.
+        cpu.within(|| RANK.set(true));
+        RANK.set(true);
+        let backend = Ranks::new(cpu, comm.clone(), cut, &config.compute).unwrap();
+        let mut simulation = Simulation::on(backend, config).unwrap();
+        // What it takes later is its scratch, which is as long as a few lines.
+        simulation.backend().within(|| RANK.set(false));
+        simulation.step(None).unwrap();
+        comm.barrier();
+        let held = HELD.load(Ordering::Relaxed);
+        comm.barrier();
+        drop(simulation);
+        let block = cut.block(comm.rank(), config.grid.points);
+        [
+            held as f64,
+            Parts::of(config, &block, None).bytes(&block) + for_messages(config, cut, &block),
+        ]
+    };
+    let all = on_ranks(cut.size(), of_rank);
+    [all[0][0], all.iter().map(|of_rank| of_rank[1]).sum()]
+}
+
+#[test]
+fn what_is_counted_for_ranks_before_a_run_is_what_they_hold_by_every_method() {
+    let long = ([24, 22, 90], [1, 1, 2]);
+    let uneven = ([37, 40, 44], [2, 2, 2]);
+    for (method, (points, ranks), more) in [
+        ("neighbour", long, &[][..]),
+        ("pcr", uneven, &[]),
+        ("gather", long, &[]),
+        ("chain", long, &["scheme.convection=staggered"]),
+        // Copies for every sweep, and for all operands at once, were thirty times as much as was counted.
+        ("transpose", uneven, &[]),
+        ("transpose", uneven, &["compute.right_hand_side=composed"]),
+        ("transpose", ([24, 44, 42], [1, 3, 2]), &["scheme.convection=staggered"]),
+    ] {
+        let method = format!("compute.distributed={method}");
+        let set: Vec<&str> = more.iter().copied().chain([&*method]).collect();
+        let [held, counted] = bytes(ranks, &config("taylor-green", points, &set));
+        let part = held / counted;
+        assert!((0.8..=1.0).contains(&part), "{set:?}: {held} bytes are held, {counted} counted");
     }
 }

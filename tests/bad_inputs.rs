@@ -52,18 +52,42 @@ const FLOW_ROWS: &[Row] = &[
     ("[grid]", "[grid", "6: not TOML: unclosed table, expected `]`"),
     ("mach = 0.1", "mach 0.1", "3: not TOML: key with no value, expected `=`"),
     (r#"name = "taylor-green""#, "name = taylor-green",
-     "2: not TOML: a value is true, false, a number, or a string in quotes"),
-    (r#"name = "taylor-green""#, "name = vortex", "2: not TOML: string values must be quoted, expected literal string"),
-    ("mach = 0.1", "mach = 0.1\nmach = 0.2", "4: not TOML: duplicate key"),
-    ("[gas]", "[grid]", "8: not TOML: duplicate key"),
-    (r#""hale64""#, r#""hale64"#, r#"19: not TOML: invalid basic string, expected `"`"#),
+     r#"2: not TOML: `taylor-green` is not true, false or a number; a string stands in quotes: "taylor-green""#),
+    (r#"name = "taylor-green""#, "name = vortex",
+     r#"2: not TOML: `vortex` is not true, false or a number; a string stands in quotes: "vortex""#),
+    ("mach = 0.1", "mach =", "3: not TOML: a value is missing after `mach =`"),
+    ("mach = 0.1", "mach = # later", "3: not TOML: a value is missing after `mach =`"),
+    ("mach = 0.1", "= 0.1", "3: not TOML: a key is missing before `=`"),
+    ("mach = 0.1", "mach: 0.1", "3: not TOML: a key and its value are joined by `=`, not by `:`"),
+    ("mach = 0.1", "mach = 0,1", "3: not TOML: a decimal number has a point: 0.1"),
+    ("mach = 0.1", "mach = .1", "3: not TOML: a decimal number has digits on both sides of its point, as in 0.5 or 1.0"),
+    ("mach = 0.1", "mach = 1.", "3: not TOML: a decimal number has digits on both sides of its point, as in 0.5 or 1.0"),
+    ("mach = 0.1", "mach = 1.0d-1", "3: not TOML: an exponent is written with e: 1.0e-1"),
+    ("mach = 0.1", "mach = 1/10", "3: not TOML: `1/10` is not a number; nothing is computed in an input"),
+    ("mach = 0.1", "mach = True", "3: not TOML: `True` is written `true`"),
+    ("mach = 0.1", "mach = 0.1 ! low", "3: not TOML: a comment begins with `#`"),
+    ("mach = 0.1", "// mach = 0.1", "3: not TOML: a comment begins with `#`"),
+    ("mach = 0.1", "mach = 0.1;", "3: not TOML: `;` ends no line; a comment begins with `#`"),
+    ("mach = 0.1", "mach = 0.1 threads = 2", "3: not TOML: each key needs a line of its own"),
+    ("mach = 0.1", "mach = 0x", "3: mach = 0x: found a number without digits, must be a positive finite number"),
+    (r#"start = "constant-density""#, "start = “constant-density”", "5: not TOML: `“` is not a quote of TOML; use \" or '"),
+    ("[32, 32, 32]", "[32 32 32]", "7: not TOML: the values of an array are separated by commas: [32, 32, 32]"),
+    ("[32, 32, 32]", "(32, 32, 32)", "7: not TOML: several values stand in brackets: [32, 32, 32]"),
+    ("[32, 32, 32]", "32, 32, 32", "7: not TOML: several values stand in brackets: [32, 32, 32]"),
+    ("[32, 32, 32]", "[32, 32, 32", "8: not TOML: an array above is not closed: a `]` is missing"),
+    ("{ every_steps = 10 }", "{ every_steps: 10 }", "28: not TOML: a key and its value are joined by `=`, not by `:`"),
+    ("cfl = 0.8", "dt = 1e-18", "20: dt = 1e-18: too small: t + dt = t at end = 1"),
+    ("every_time = 1.0, ", "every_time = 1e-300, ", "29: every_time = 1e-300: too small: t + every_time = t at time.end = 1"),
+    ("mach = 0.1", "mach = 0.1\nmach = 0.2", "4: not TOML: `mach` stands twice"),
+    ("[gas]", "[grid]", "8: not TOML: section [grid] stands twice"),
+    (r#""hale64""#, r#""hale64"#, r#"19: not TOML: a string is not closed: a " is missing at its end"#),
     ("[scheme]", "[schem]", "12: unknown section [schem]; did you mean [scheme]?"),
     ("[scheme]", "[numerics]", "12: unknown section [numerics]"),
     ("derivative = ", "derivatve = ", "13: unknown key `derivatve` in [scheme]; did you mean `derivative`?"),
     ("prandtl = 0.71", "mach = 0.1", "10: unknown key `mach` in [gas]; it belongs in [case]"),
     ("gamma = 1.4", "rgas = 287.0", "9: unknown key `rgas` in [gas]"),
     ("[case]", "cfl = 0.5\n[case]", "1: `cfl` stands outside any section; it belongs in [time]"),
-    ("[case]", "grid = 3\n[case]", "7: not TOML: duplicate key"),
+    ("[case]", "grid = 3\n[case]", "7: not TOML: section [grid] stands twice"),
     ("[compute]", "[[compute]]",
      r#"22: compute = [{ backend = "auto", precision = "f64", threads = "auto" }]: found an array, must be a section [compute]"#),
     ("start = ", "strat = ", "5: unknown key `strat` in [case]; did you mean `start`?"),
@@ -201,7 +225,7 @@ const FLOW_ROWS: &[Row] = &[
     (r#"["velocity"]"#, "[1]", "29: variables = [1]: found a whole number, each must be a string"),
     ("series = ", "checkpoint = { keep = 2 }\nseries = ", "28: [output.checkpoint] needs `every_steps` or `every_time` or `every_wall`"),
     ("series = ", "checkpoint = { every_steps = 1, keep = 0 }\nseries = ", "28: keep = 0: must be a whole number from 1 to 1048576"),
-    ("series = ", "checkpoint = true\nseries = ", "28: checkpoint = true: found a boolean, must be `none`, or { every_time = 1.0, keep = 2 }"),
+    ("series = ", "checkpoint = true\nseries = ", "28: checkpoint = true: found a boolean, must be `last`, `none`, or { every_time = 1.0, keep = 2 }"),
     ("series = ", "checkpoint = { every_steps = 1, asynchronous = 1 }\nseries = ", "28: asynchronous = 1: found a whole number, must be true or false"),
     ("series = ", "on_failure = \"panic\"\nseries = ", "28: on_failure = \"panic\": unknown"),
     ("series = ", "planes = { every_steps = 1 }\nseries = ", "28: [output.planes] needs `x` or `y` or `z`"),
@@ -336,6 +360,10 @@ fn a_bad_override_is_quoted_in_its_message() {
         ("tme.cfl=0.5", "unknown section [tme]; did you mean [time]?"),
         ("grid.points=[8, 8", "not a TOML value: unclosed array, expected `]`"),
         ("case.mach", "no `=` in it"),
+        (
+            "grid.points=[8 8 8]",
+            "not a TOML value: the values of an array are separated by commas: [8, 8, 8]",
+        ),
         (".mach=1", "an empty key"),
         ("=1", "an empty key"),
         ("case.mach=", r#"mach = "": found a string, must be a positive finite number"#),
@@ -413,6 +441,41 @@ fn all_errors_are_told_at_once_in_the_order_of_the_lines() {
 }
 
 #[test]
+fn of_very_many_problems_the_first_are_told_and_the_others_counted() {
+    // Each is compared with all that were found before where this takes minutes.
+    let keys: String = (0..100_000).map(|n| format!("a{n} = 1\n")).collect();
+    let lines: String = "mach 0.1\n".repeat(100_000);
+    for (many, of, last) in [
+        (
+            FLOW.replacen("[gas]\n", &format!("[gas]\n{keys}"), 1),
+            100_000,
+            "unknown key `a49` in [gas]",
+        ),
+        (FLOW.replacen("[gas]\n", &format!("[gas]\n{lines}"), 1), 1, "not TOML: key with no value"),
+    ] {
+        let start = std::time::Instant::now();
+        let Err(Error::Config(told)) = parse(&many, "in.toml", &[]) else { panic!("it is taken") };
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+        let first = of.min(50);
+        assert!(told[first - 1].contains(last), "{}", told[first - 1]);
+        let (errors, more) = (if of == 1 { "error" } else { "errors" }, of - first);
+        let mut end = vec![format!("{of} {errors}; nothing was run")];
+        if more > 0 {
+            end.insert(0, format!("... and {more} more"));
+        }
+        assert_eq!(told[first..], end);
+    }
+}
+
+#[test]
+fn an_override_deeper_than_any_key_is_refused() {
+    // Deep enough to overflow the stack where every level is a call.
+    let deep = format!("{}a=1", "a.".repeat(60_000));
+    let found = messages(FLOW, &[&deep]);
+    assert!(found[0].contains(": a path of more than 8 keys"), "{}", found[0].len());
+}
+
+#[test]
 fn a_file_that_cannot_be_read_is_refused_with_a_sentence() {
     let directory = tempfile::tempdir().unwrap();
     let refusal = |path: &std::path::Path| match load(path, &[]) {
@@ -424,6 +487,9 @@ fn a_file_that_cannot_be_read_is_refused_with_a_sentence() {
     assert!(refusal(&path).contains("in.toml: no such file"));
     std::fs::write(&path, b"[case]\nname = \"\xff\"\n").unwrap();
     assert!(refusal(&path).contains("in.toml:2: not UTF-8 text"));
+    std::fs::write(&path, "\n".repeat((4 << 20) + 1)).unwrap();
+    let large = refusal(&path);
+    assert!(large.contains("in.toml: cannot be read: too large: at most 4194304 bytes"), "{large}");
     std::fs::write(&path, b"").unwrap();
     assert!(refusal(&path).contains("in.toml: [case] needs `name`"));
 }

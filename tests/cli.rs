@@ -2,17 +2,22 @@
 
 mod compare;
 mod converge;
+mod directories;
 mod disks;
 mod endings;
+mod environment;
+mod foreign;
 mod kills;
 mod postprocess;
 mod readme;
 mod refusals;
 mod restarts;
 mod runs;
+mod signals;
 mod starts;
 mod statistics;
 mod tuning;
+mod verdicts;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -95,6 +100,21 @@ fn names(directory: &Path) -> Vec<String> {
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
+}
+
+/// The library of `tests/data/library.c`, made once a process.
+fn library() -> &'static Path {
+    static LIBRARY: std::sync::OnceLock<(tempfile::TempDir, PathBuf)> = std::sync::OnceLock::new();
+    let (_, path) = LIBRARY.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("library.so");
+        let source = Path::new(ROOT).join("tests/data/library.c");
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]).args([&path, &source]);
+        assert!(cc.status().unwrap().success());
+        (folder, path)
+    });
+    path
 }
 
 /// Python with vtk and pandas: `KOLMO_PYTHON`, else the environment that `./test` makes.

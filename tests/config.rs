@@ -158,6 +158,33 @@ fn overrides_take_toml_values_and_bare_words_and_the_last_one_counts() {
 }
 
 #[test]
+fn all_stands_for_every_field_of_the_case() {
+    let flow = "[case]\nname = 'taylor-green'\n[grid]\npoints = [16, 16, 16]\n[time]\nend = 1.0\n";
+    let scalar = flow.replace("taylor-green", "scalar-advection");
+    for all in ["all", "[\"all\"]"] {
+        let set = [
+            format!(
+                "output.fields={{ every_time = 1, variables = {} }}",
+                if all == "all" { "'all'" } else { all }
+            ),
+            format!(
+                "output.planes={{ every_time = 1, z = [0.0], variables = {} }}",
+                if all == "all" { "'all'" } else { all }
+            ),
+        ];
+        let set = set.each_ref().map(String::as_str);
+        for (text, count) in [(flow, 7), (&*scalar, 1)] {
+            let config = read(text, &set);
+            assert_eq!(config.output.planes.clone().unwrap().variables.len(), count);
+            let fields = config.output.fields.clone().unwrap().variables;
+            assert_eq!(fields.len(), count);
+            // Resolved, they have their names.
+            assert_eq!(read(&config.to_toml(), &[]), config);
+        }
+    }
+}
+
+#[test]
 fn an_override_of_the_step_takes_the_place_of_the_one_in_the_input() {
     let with_cfl = format!("{LEAST}time.cfl = 0.5\n");
     assert_eq!(read(&with_cfl, &["time.dt=0.01"]).time.step, StepSize::Fixed(0.01));

@@ -7,17 +7,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use kolmo::cases::Domain;
 use kolmo::comm::Solo;
-use kolmo::grid::Decomposition;
+use kolmo::grid::{Block, Decomposition, Grid};
 use kolmo::io::fields::Layout;
 use kolmo::io::pieces::Selection;
 use kolmo::io::reference::Reference;
 use kolmo::io::series::{ERROR_COLUMNS, SCALAR_COLUMNS};
-use kolmo::io::summary::{self, Machine, SchemeSummary, Verdict};
+use kolmo::io::summary::{self, Machine, SchemeSummary};
+use kolmo::io::verdict::{self, Evidence, Verdict};
 use kolmo::io::{
-    FLOW_COLUMNS, FieldData, FieldValues, FieldWriter, ImageGrid, Plane, Series, SeriesWriter,
-    Slice, SliceWriter, Summary, write_report,
+    FLOW_COLUMNS, FieldData, FieldValues, FieldWriter, Plane, Series, SeriesWriter, Slice,
+    SliceWriter, Summary, write_report,
 };
+
+/// The box of runs that no solver made.
+const BOX: Domain = Domain { origin: [0.0; 3], length: [TAU; 3] };
 
 /// Python with vtk and pandas: `KOLMO_PYTHON`, else the project's environment, else the system's.
 pub(crate) fn python() -> PathBuf {
@@ -58,15 +63,15 @@ fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
     }
     fs::write(dir.join("reference.csv"), curve).unwrap();
 
-    let grid = ImageGrid { points, origin: [0.0; 3], spacing: points.map(|n| TAU / n as f64) };
+    let grid = Grid::periodic(points, &BOX);
     let count: usize = points.iter().product();
     let ramp = |n: usize| (0..n).map(|i| i as f64).collect::<Vec<_>>();
     let single = |n: usize| (0..n).map(|i| i as f32 / 3.0).collect::<Vec<_>>();
-    let layout = Layout { grid, selection: Selection::all(points), files: 1 };
+    let layout = Layout { grid, selection: Selection::all(&grid), files: 1 };
     let mut fields = FieldWriter::new(&dir.join("fields"), "fields", layout);
     let mut slices = SliceWriter::create(&dir.join("slices")).unwrap();
     for step in [0, 100] {
-        let arrays = vec![
+        let arrays = [
             FieldData {
                 name: "density".into(),
                 components: 1,
@@ -84,11 +89,16 @@ fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
             },
         ];
         let moment = (step, step as f64 / 10.0);
+        let block = Block::whole(points);
+        let arrays = arrays.iter().map(|array| fields.selection().of(&block, array)).collect();
         fields.write(&Solo, &Decomposition::ONE, moment, arrays).unwrap();
         let values = ramp(points[0] * points[1]);
         let slice = Slice {
             plane: Plane::Xy,
+            at: 3.0,
             quantity: "vorticity magnitude",
+            unit: "V₀/L",
+            edges: [[-0.5, 6.5]; 2],
             points: [points[0], points[1]],
             values: &values,
             range: [0.0, values.len() as f64],
@@ -105,7 +115,13 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
     let h = summary::largest_spacing(points, length);
     let resolution = summary::resolution(&series, h, 1600.0);
     let reference =
-        Reference::read(&dir.join("reference.csv")).ok().and_then(|r| r.compare(&series));
+        Reference::read(&dir.join("reference.csv")).ok().and_then(|r| r.compare(&series, 10.0));
+    let (verdict, verdict_reason) = verdict::decide(&Evidence {
+        unfinished: None,
+        resolution,
+        reference: reference.as_ref(),
+        error: None,
+    });
     Summary {
         version: env!("CARGO_PKG_VERSION").into(),
         case: "taylor-green".into(),
@@ -128,7 +144,8 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         ns_per_point_stage: Some(40.0),
         phases: BTreeMap::from([("derivatives".into(), 8.0), ("output".into(), 4.5)]),
         resolution,
-        verdict: summary::verdict(resolution, reference.as_ref()),
+        verdict,
+        verdict_reason,
         reference,
     }
 }
@@ -183,7 +200,7 @@ fn a_row_that_was_cut_off_is_left_out_and_a_broken_one_is_reported_by_line() {
 fn vtk_and_pandas_read_a_whole_run() {
     for points in [[5, 4, 3], [9, 7, 1]] {
         let run = made_up_run(points);
-        write_report(run.path()).unwrap();
+        write_report(run.path(), &mut |_| Ok(())).unwrap();
         let (content, text) = readback(run.path());
         assert!(content, "{text}");
         let [nx, ny, nz] = points;
@@ -201,18 +218,23 @@ reader = vtk.vtkXMLImageDataReader()
 reader.SetFileName(sys.argv[1])
 reader.Update()
 image = reader.GetOutput()
-assert image.GetDimensions() == (5, 4, 3), image.GetDimensions()
-for spacing, n in zip(image.GetSpacing(), (5, 4, 3)):
-    assert abs(spacing - math.tau / n) < 1e-6, spacing
+# The first plane once more behind the last: the box is closed, to the last digit.
+points = (5, 4, 3)
+assert image.GetDimensions() == tuple(n + 1 for n in points), image.GetDimensions()
+assert image.GetBounds()[::2] == (0.0, 0.0, 0.0), image.GetBounds()
+assert all(abs(end - math.tau) < 2e-15 for end in image.GetBounds()[1::2]), image.GetBounds()
+assert array(image.GetFieldData().GetArray("last_plane_repeats_first")).tolist() == [1, 1, 1]
 data = image.GetPointData()
 for name, kind, parts in (("density", "float64", 1), ("velocity", "float64", 3), ("pressure", "float32", 1)):
     values = array(data.GetArray(name))
-    assert values.dtype == kind and values.size == 60 * parts, (name, values.dtype, values.size)
-point = image.ComputePointId((2, 3, 1))
-assert point == 2 + 5 * (3 + 4 * 1), point
-assert data.GetArray("density").GetTuple(point) == (float(point),)
-assert data.GetArray("velocity").GetTuple(point) == (3.0 * point, 3.0 * point + 1, 3.0 * point + 2)
-assert abs(data.GetArray("pressure").GetValue(point) - point / 3) < 1e-5
+    assert values.dtype == kind and values.size == 120 * parts, (name, values.dtype, values.size)
+for at in range(120):
+    index = at % 6, at // 6 % 5, at // 30
+    i, j, k = (i % n for i, n in zip(index, points))
+    value, point = i + 5 * (j + 4 * k), image.ComputePointId(index)
+    assert data.GetArray("density").GetTuple(point) == (float(value),), index
+    assert data.GetArray("velocity").GetTuple(point) == (3.0 * value, 3.0 * value + 1, 3.0 * value + 2), index
+    assert abs(data.GetArray("pressure").GetValue(point) - value / 3) < 1e-5, index
 "#;
     let field = run.path().join("fields/step_00000100.vti");
     let output = Command::new(python()).args(["-c", script]).arg(field).output().unwrap();
@@ -233,7 +255,7 @@ fn readback_objects_to_a_run_with_a_hole() {
     ];
     for (file, break_it) in damage {
         let run = made_up_run([5, 4, 3]);
-        write_report(run.path()).unwrap();
+        write_report(run.path(), &mut |_| Ok(())).unwrap();
         break_it(run.path());
         let (content, text) = readback(run.path());
         assert!(!content && text.contains(file) && !text.contains("Traceback"), "{file}: {text}");
@@ -243,16 +265,17 @@ fn readback_objects_to_a_run_with_a_hole() {
 #[test]
 fn a_report_holds_every_plot_the_slices_and_the_configuration_and_asks_for_nothing_else() {
     let run = made_up_run([16, 16, 16]);
-    write_report(run.path()).unwrap();
+    write_report(run.path(), &mut |_| Ok(())).unwrap();
     let page = fs::read_to_string(run.path().join("report.html")).unwrap();
     for name in ["kinetic_energy", "dissipation", "enstrophy", "budget", "resolution"] {
         let svg = fs::read_to_string(run.path().join(format!("plots/{name}.svg"))).unwrap();
-        assert!(page.contains(&svg), "{name}");
+        let drawing = svg.strip_suffix("<!-- drawn by kolmo -->\n").unwrap();
+        assert!(page.contains(drawing), "{name}");
     }
     assert_eq!(page.matches("data:image/png;base64,").count(), 2);
     assert!(page.contains("name = &quot;taylor-green&quot; # &lt;&amp;&gt;"));
     assert!(page.contains("Re = 1600, Ma = 0.1, 16³ points"));
-    assert!(page.contains("Passed: the run lies on the reference"));
+    assert!(page.contains("<strong>✗ Under-resolved</strong><br>kmax η falls to "));
     for outside in ["<script", "<link", "src=\"http", "url(", "@import"] {
         assert!(!page.contains(outside), "{outside}");
     }
@@ -276,7 +299,7 @@ fn a_report_of_a_scalar_with_one_row_or_broken_values_is_drawn() {
         let summary = Summary { reynolds: None, mach: None, ..summary_of(run.path(), [16, 1, 1]) };
         assert_eq!(summary.verdict, Verdict::NoReference);
         summary.write(&run.path().join("summary.json")).unwrap();
-        write_report(run.path()).unwrap();
+        write_report(run.path(), &mut |_| Ok(())).unwrap();
         let page = fs::read_to_string(run.path().join("report.html")).unwrap();
         for title in ["Variance of the scalar", "Range of the scalar", "Error"] {
             assert!(page.contains(&format!("aria-label=\"{title}\"")), "{title}");
@@ -290,10 +313,10 @@ fn a_report_says_which_file_is_missing() {
     for name in ["config.toml", "series.csv", "summary.json"] {
         let run = made_up_run([5, 4, 3]);
         fs::remove_file(run.path().join(name)).unwrap();
-        let error = write_report(run.path()).unwrap_err().to_string();
+        let error = write_report(run.path(), &mut |_| Ok(())).unwrap_err().to_string();
         assert!(error.contains(&format!("{name} is missing")), "{error}");
     }
-    let error = write_report(Path::new("no/such/run")).unwrap_err().to_string();
+    let error = write_report(Path::new("no/such/run"), &mut |_| Ok(())).unwrap_err().to_string();
     assert_eq!(error, "no/such/run: there is no such directory");
 }
 
@@ -304,16 +327,57 @@ fn a_comparison_finds_the_largest_distance_in_fractions_of_the_peak() {
     let series = Series::read(&run.path().join("series.csv")).unwrap();
     let mut reference = Reference::read(&path).unwrap();
     assert_eq!(reference.source, "made up");
-    let same = reference.compare(&series).unwrap();
+    let same = reference.compare(&series, 10.0).unwrap();
     assert!(same.dissipation_max_deviation < 1e-12 && same.kinetic_energy_max_deviation < 1e-12);
     assert_eq!(same.until, 10.0);
     let peak = reference.dissipation.iter().copied().fold(0.0, f64::max);
     reference.dissipation[30] -= 0.05 * peak;
     reference.kinetic_energy[70] += 0.02 * 0.125;
-    let far = reference.compare(&series).unwrap();
+    let far = reference.compare(&series, 10.0).unwrap();
     assert!((far.dissipation_max_deviation - 0.05).abs() < 1e-12);
     assert!((far.energy_loss_max_deviation - 0.05).abs() < 1e-12);
     assert!((far.kinetic_energy_max_deviation - 0.02).abs() < 1e-12);
+}
+
+#[test]
+fn a_run_with_few_rows_or_a_gap_in_them_is_not_compared_and_says_where() {
+    let run = made_up_run([5, 4, 3]);
+    let reference = Reference::read(&run.path().join("reference.csv")).unwrap();
+    let path = run.path().join("series.csv");
+    let text = fs::read_to_string(&path).unwrap();
+    let (header, rows) = text.split_once('\n').unwrap();
+    let rows: Vec<&str> = rows.lines().collect();
+    type Keeps = fn(usize) -> bool;
+    let kept: [(Keeps, Option<&str>); 6] = [
+        (|_| true, None),
+        (|row| row % 5 == 0, None),
+        (|row| row == 0 || row == 100, Some("from t = 0 to 10,")),
+        (|row| row % 30 == 0 || row == 100, Some("from t = 6 to 9,")),
+        (|row| !(70..90).contains(&row), Some("from t = 6.9 to 9,")),
+        (|row| row > 80, Some("from t = 0 to 8.1,")),
+    ];
+    for (keeps, gap) in kept {
+        let rows = rows.iter().enumerate().filter(|(row, _)| keeps(*row)).map(|(_, line)| *line);
+        let text: Vec<&str> = std::iter::once(header).chain(rows).collect();
+        fs::write(&path, text.join("\n") + "\n").unwrap();
+        let comparison = reference.compare(&Series::read(&path).unwrap(), 10.0).unwrap();
+        let (verdict, reason) = verdict::decide(&Evidence {
+            unfinished: None,
+            resolution: Some(summary::Resolution { kmax_eta_min: 2.0, time: 9.0 }),
+            reference: Some(&comparison),
+            error: None,
+        });
+        match gap {
+            None => assert_eq!(verdict, Verdict::Passed, "{reason}"),
+            Some(gap) => {
+                assert_eq!(verdict, Verdict::NoVerdict, "{reason}");
+                assert!(
+                    reason.starts_with("too few rows in series.csv: ") && reason.contains(gap),
+                    "{reason}"
+                );
+            }
+        }
+    }
 }
 
 #[test]
@@ -324,7 +388,10 @@ fn a_slice_is_drawn_upright_and_greys_what_is_no_number() {
     let values = [0.0, 0.5, f64::NAN, 0.5, 0.5, 1.0];
     let slice = Slice {
         plane: Plane::Xy,
+        at: 0.0,
         quantity: "test",
+        unit: "",
+        edges: [[0.0, 3.0], [0.0, 2.0]],
         points: [3, 2],
         values: &values,
         range: [0.0, 1.0],
@@ -343,4 +410,91 @@ fn a_slice_is_drawn_upright_and_greys_what_is_no_number() {
     assert_eq!(at(0, 0), 127);
     // Half-way between 0 and 0.5 along the left side.
     assert!((62..=65).contains(&at(0, height / 2)));
+}
+
+/// Palette and pixels of a picture.
+fn indexed(path: &Path) -> (Vec<[u8; 3]>, Vec<u8>) {
+    let file = std::io::BufReader::new(fs::File::open(path).unwrap());
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut pixels).unwrap();
+    let palette = reader.info().palette.as_ref().unwrap();
+    (palette.chunks_exact(3).map(|c| [c[0], c[1], c[2]]).collect(), pixels)
+}
+
+/// Draw the corners of a plane, at step 0 from 0 to 2, at step 1 from 0 to 4.
+fn draw_corners(slices: &mut SliceWriter, step: u64) {
+    let most = [2.0, 4.0][usize::try_from(step).unwrap()];
+    let slice = Slice {
+        plane: Plane::Yz,
+        at: 1.5,
+        quantity: "vorticity magnitude",
+        unit: "V₀/L",
+        edges: [[-0.5, 6.5]; 2],
+        points: [2, 2],
+        values: &[0.0, most / 2.0, most, most / 4.0],
+        range: [0.0, most],
+    };
+    slices.write(step, step as f64, &slice).unwrap();
+}
+
+#[test]
+fn a_colour_means_one_value_at_all_times_of_a_plane_whatever_the_parts_a_run_was_done_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let [whole, parts] = ["whole", "parts"].map(|name| dir.path().join(name));
+    let [first, second] = [0, 1].map(|step| format!("step_{step:08}_yz.png"));
+    let mut slices = SliceWriter::create(&whole).unwrap();
+    draw_corners(&mut slices, 0);
+    let (_, before) = indexed(&whole.join(&first));
+    draw_corners(&mut slices, 1);
+    slices.finish().unwrap();
+    let (low, pixels) = indexed(&whole.join(&first));
+    let (high, others) = indexed(&whole.join(&second));
+    // The pixels stay: the same shape, four times as large. 2 is the end of the first palette, the middle of the second.
+    assert!(pixels == before && pixels == others);
+    assert_eq!((low[254], low[0], low[255]), (high[127], high[0], high[255]));
+    assert_ne!(low[254], high[254]);
+
+    let mut slices = SliceWriter::create(&parts).unwrap();
+    draw_corners(&mut slices, 0);
+    slices.finish().unwrap();
+    let mut slices = SliceWriter::resume(&parts, Some(0)).unwrap();
+    draw_corners(&mut slices, 1);
+    // What somebody has removed or put in its place is left alone.
+    slices.finish().unwrap();
+    for name in [first.as_str(), &second, "slices.json"] {
+        let [a, b] = [&whole, &parts].map(|run| fs::read(run.join(name)).unwrap());
+        assert!(a == b, "{name}");
+    }
+    let mut slices = SliceWriter::resume(&parts, Some(0)).unwrap();
+    fs::write(parts.join(&first), "no picture").unwrap();
+    draw_corners(&mut slices, 1);
+    slices.finish().unwrap();
+    assert_eq!(fs::read_to_string(parts.join(&first)).unwrap(), "no picture");
+}
+
+#[test]
+fn a_report_has_one_scale_a_plane_with_units_coordinates_and_axes_also_of_a_run_that_was_killed() {
+    let run = made_up_run([16, 16, 16]);
+    fs::remove_dir_all(run.path().join("slices")).unwrap();
+    let mut slices = SliceWriter::create(&run.path().join("slices")).unwrap();
+    draw_corners(&mut slices, 0);
+    draw_corners(&mut slices, 1);
+    write_report(run.path(), &mut |_| Ok(())).unwrap();
+    let page = fs::read_to_string(run.path().join("report.html")).unwrap();
+    for part in [
+        "<h3>Plane yz at x = 1.5</h3>",
+        "<div>vorticity magnitude, in V₀/L: 0 to 4</div>",
+        // Of the scale from 0 to 4, and of the axes from -0.5 to 6.5.
+        "<span style=\"left: 25.00%\">1</span>",
+        "<b>y</b><span style=\"left: 7.14%\">0</span>",
+        "<b>z</b><span style=\"bottom: 7.14%\">0</span>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert_eq!(page.matches("class=\"bar\"").count(), 1);
+    // What the end of the run makes of its files is what the page of a killed one shows.
+    slices.finish().unwrap();
+    write_report(run.path(), &mut |_| Ok(())).unwrap();
+    assert!(page == fs::read_to_string(run.path().join("report.html")).unwrap());
 }

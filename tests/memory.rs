@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use kolmo::backend::device::{Api, DeviceInfo};
-use kolmo::grid::Block;
+use kolmo::grid::{Block, Decomposition};
 use kolmo::scheme::{Form, TABLEAUX};
-use kolmo::time::Parts;
+use kolmo::time::{Parts, for_messages};
 
 use crate::common::config;
 
@@ -131,4 +131,17 @@ fn what_operators_make_is_counted_wherever_a_sweep_is_not_one_kernel() {
     let block = Block { start: [0; 3], points: prime.grid.points };
     let prime = Parts::of(&prime, &block, Some(&device(true))).bytes_a_point();
     assert!(prime > alone + 100.0, "lines that no chunks divide");
+}
+
+#[test]
+fn a_plan_counts_what_ranks_take_to_exchange() {
+    let set = ["compute.ranks=[2, 1, 1]", "compute.distributed=transpose", "compute.backend=cpu"];
+    let text = kolmo::time::budget(&config("taylor-green", [16; 3], &set)).unwrap();
+    assert!(text.contains("2 x 1 x 1, each with 8 x 16 x 16 points: 0.00 GiB"), "{text}");
+    let large = config("taylor-green", [128; 3], &["compute.distributed=transpose"]);
+    let cut = Decomposition { ranks: [2; 3] };
+    let block = cut.block(0, large.grid.points);
+    let fields = for_messages(&large, cut, &block) / (8 * block.len()) as f64;
+    // It was more than 900 fields of which none was counted.
+    assert!((20.0..40.0).contains(&fields), "{fields} fields");
 }

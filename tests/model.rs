@@ -112,8 +112,8 @@ fn every_rank_of_an_all_to_all_sends_to_every_other() {
     let work = work([1, 1, 5], [12, 12, 61], Method::Transpose);
     for rank in 0..5 {
         let (sent, _) = work.sent(rank);
-        // There and back to four others: the gradients, then first and second derivatives.
-        assert_eq!(sent.messages, 3 * 2 * 4);
+        // There and back to four others: the gradients, then first and second derivatives, four operands at a time.
+        assert_eq!(sent.messages, (1 + 5) * 2 * 4);
     }
 }
 

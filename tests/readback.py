@@ -49,7 +49,8 @@ def check_series(path):
 
 
 def read_image(path):
-    """Dimensions of a .vti or .pvti file and its arrays by name."""
+    """Dimensions of a .vti or .pvti file, the lengths between its ends, along which axes it says that its last points repeat
+    the first, and its arrays [k, j, i, component] by name."""
     import vtk
     from vtk.util.numpy_support import vtk_to_numpy
 
@@ -61,13 +62,23 @@ def read_image(path):
     check(reader.GetErrorCode() == 0, f"{path}: VTK could not read it")
     image = reader.GetOutput()
     check(min(image.GetSpacing()) > 0, f"{path}: the spacing {image.GetSpacing()} is not positive")
+    repeats = image.GetFieldData().GetArray("last_plane_repeats_first")
+    check(repeats, f"{path} does not say whether its last planes repeat the first")
+    bounds = image.GetBounds()
+    lengths = [end - start for start, end in zip(bounds[::2], bounds[1::2])]
     data = image.GetPointData()
-    arrays = {data.GetArrayName(i): vtk_to_numpy(data.GetArray(i)) for i in range(data.GetNumberOfArrays())}
-    return image.GetDimensions(), arrays
+    arrays = {}
+    for at in range(data.GetNumberOfArrays()):
+        values, shape = vtk_to_numpy(data.GetArray(at)), image.GetDimensions()[::-1]
+        check(len(values) == image.GetNumberOfPoints(), f"{path}: `{data.GetArrayName(at)}` has {len(values)} points")
+        arrays[data.GetArrayName(at)] = values.reshape(*shape, -1)
+    return image.GetDimensions(), lengths, [bool(repeats.GetValue(axis)) for axis in range(3)], arrays
 
 
-def check_fields(index, points):
-    """Every field listed is there, on the grid of the run, with the same finite arrays. Returns their number."""
+def check_fields(index, points, length):
+    """Every field listed is there, on the grid of the run, with the same finite arrays, and spans the whole box: the first
+    plane is there once more one period behind. Returns their number.
+    """
     import numpy
 
     entries = load(index)["files"]
@@ -77,14 +88,20 @@ def check_fields(index, points):
     first = None
     for entry in entries:
         path = index.parent / entry["name"]
-        dimensions, arrays = read_image(path)
-        check(list(dimensions) == points, f"{path}: {dimensions} points where summary.json has {points}")
+        dimensions, lengths, repeats, arrays = read_image(path)
+        own = [n - repeat for n, repeat in zip(dimensions, repeats)]
+        check(own == points, f"{path}: {own} points where summary.json has {points}")
+        for axis in (axis for axis in range(3) if points[axis] > 1):
+            whole = abs(lengths[axis] - length[axis]) < 1e-14 * length[axis]
+            check(whole, f"{path} is {lengths[axis]} long along {'xyz'[axis]}, and the box {length[axis]}")
         check(arrays, f"{path} holds no arrays")
         first = first or set(arrays)
         check(set(arrays) == first, f"{path}: arrays {sorted(arrays)} where the first file has {sorted(first)}")
         for name, values in arrays.items():
-            check(len(values) == numpy.prod(points), f"{path}: `{name}` has {len(values)} points")
             check(numpy.isfinite(values).all(), f"{path}: `{name}` holds something that is not finite")
+            for axis in (axis for axis in range(3) if repeats[axis]):
+                same = (values.take(0, axis=2 - axis) == values.take(-1, axis=2 - axis)).all()
+                check(same, f"{path}: the last plane of `{name}` along {'xyz'[axis]} is not the first")
     return len(entries)
 
 
@@ -94,7 +111,7 @@ def check_summary(path):
     keys = "version case points backend precision machine steps end_time wall_seconds ns_per_point_stage phases verdict"
     for key in keys.split():
         check(key in summary, f"{path} has no `{key}`")
-    verdicts = ["passed", "deviates", "no reference", "under-resolved"]
+    verdicts = ["passed", "deviates", "no reference", "under-resolved", "no verdict"]
     check(summary["verdict"] in verdicts, f"{path}: `{summary['verdict']}` is no verdict")
     return summary
 
@@ -117,7 +134,7 @@ def main():
         index = run / "fields" / "fields.vti.series"
         if not index.exists() and "ranks" in summary:
             index = run / "fields" / "fields.pvti.series"
-        fields = check_fields(index, summary["points"]) if index.parent.exists() else 0
+        fields = check_fields(index, summary["points"], summary["length"]) if index.parent.exists() else 0
         check_report(run / "report.html")
     except Wrong as wrong:
         sys.exit(f"error: {wrong}")

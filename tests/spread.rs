@@ -4,6 +4,7 @@ mod blocks;
 mod checkpoints;
 mod pieces;
 mod restarts;
+mod swaps;
 pub(crate) mod threads;
 
 use std::fs;
@@ -20,7 +21,7 @@ use kolmo::comm::Communicator;
 use kolmo::config::Config;
 use kolmo::grid::Decomposition;
 use kolmo::io::{FieldValues, Series, Summary};
-use kolmo::time::{Ending, Origin, Requests, Simulation, Task, run_on};
+use kolmo::time::{Ending, Origin, Requests, Simulation, Task, decomposition, run_on};
 use kolmo::{Error, Real, Result};
 use threads::on_ranks;
 
@@ -85,6 +86,44 @@ fn state_diagnostics_and_errors_do_not_depend_on_the_blocks() {
                     // Terms are added in another order; p/(γ − 1) is 180 where |ρu| is 1.
                     assert!(off <= 1e-12 * size, "{what}: {off:e} of {size:e}");
                 }
+            }
+        }
+    }
+}
+
+/// Catches ranks that find the cut each for itself: with other inputs they would go on with other blocks.
+#[test]
+fn the_first_rank_cuts_the_grid_for_all() {
+    let cut = |first: &str, second: &str| {
+        on_ranks(2, |comm| {
+            let set = if comm.rank() == 0 { first } else { second };
+            decomposition(&config("taylor-green", [16; 3], &[set]), &*comm, false)
+        })
+    };
+    for found in cut("compute.ranks=[2, 1, 1]", "compute.ranks=[1, 2, 1]") {
+        assert_eq!(found.unwrap().0.ranks, [2, 1, 1]);
+    }
+    for found in cut("compute.ranks=auto", "compute.ranks=[2, 1, 1]") {
+        assert_eq!(found.unwrap().0.ranks, [1, 1, 2]);
+    }
+    for found in cut("compute.ranks=[3, 1, 1]", "compute.ranks=[2, 1, 1]") {
+        assert!(found.unwrap_err().to_string().contains("this run has 2"));
+    }
+}
+
+/// Catches products and results of one batch of operands in the place of another's. Axes that are not cut would be summed first.
+#[test]
+fn whole_lines_give_the_bits_of_one_rank_where_operators_are_taken_one_by_one() {
+    for more in ["scheme.viscous=laplacian", "scheme.convection=staggered"] {
+        let set = ["compute.right_hand_side=composed", "compute.distributed=transpose", more];
+        let config = config("taylor-green", [13, 12, 11], &set);
+        let mut one = Simulation::<Cpu<f64>>::new(&config).unwrap();
+        for _ in 0..3 {
+            one.step(None).unwrap();
+        }
+        for (_, fields) in on_ranks(12, |comm| after_three_steps(comm, [2, 3, 2], &config)) {
+            for (a, b) in one.state().iter().zip(&fields) {
+                assert!(a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits()), "{more}");
             }
         }
     }
@@ -240,7 +279,7 @@ for name in ("velocity", "pressure", "q_criterion"):
         // Another run in its place leaves nothing of the pieces.
         let foreign = many.join("fields/step_00000000/notes.txt");
         fs::write(&foreign, "mine").unwrap();
-        kolmo::io::RunDirectory::create(&many).unwrap();
+        kolmo::io::RunDirectory::create(&many, kolmo::io::RunId::new()).unwrap();
         assert_eq!(names(&many.join("fields")), ["step_00000000"]);
         assert_eq!(names(&many.join("fields/step_00000000")), ["notes.txt"]);
     }

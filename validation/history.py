@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cut a run down to what the tables of docs/validation.md need. Needs VTK for the second.
+"""Cut a run down to what the tables of docs/validation.md need. The second needs postprocess/requirements.txt.
 
 history.py SERIES_CSV             the history of a run, thinned, to standard output
 history.py --robustness RUN_DIR START   one row of robustness.csv
@@ -45,13 +45,11 @@ def robustness(run_dir, start):
 
 def rms_density(run):
     """sqrt of the variance of the density in the last fields written."""
-    import vtk
-    from vtk.util.numpy_support import vtk_to_numpy
+    sys.path.append(str(pathlib.Path(__file__).parent.parent / "postprocess"))
+    from common import field_files, read_fields
 
-    reader = vtk.vtkXMLImageDataReader()
-    reader.SetFileName(str(sorted((run / "fields").glob("*.vti"))[-1]))
-    reader.Update()
-    return float(vtk_to_numpy(reader.GetOutput().GetPointData().GetArray("density")).std())
+    fields, *_ = read_fields(field_files(run)[-1][1], ["density"])
+    return float(fields["density"].std())
 
 
 if __name__ == "__main__":

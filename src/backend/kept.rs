@@ -9,6 +9,9 @@ use std::io::{Result, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::environment::folder;
+use crate::io::open;
+
 /// A folder of such things, or none.
 pub struct Kept {
     folder: Option<PathBuf>,
@@ -17,9 +20,8 @@ pub struct Kept {
 impl Kept {
     /// `kolmo` in $XDG_CACHE_HOME or ~/.cache; without either, nothing is kept.
     pub fn of_user() -> Self {
-        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
         let base =
-            absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+            folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
         Self { folder: base.map(|base| base.join("kolmo")) }
     }
 
@@ -30,7 +32,7 @@ impl Kept {
 
     /// What was kept for `key`.
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
-        let mut bytes = std::fs::read(self.file(key)?).ok()?;
+        let mut bytes = open::read(&self.file(key)?, open::MOST_JSON).ok()?;
         let value = bytes.strip_prefix(&*header(key))?;
         let (value, sum) = value.split_last_chunk::<8>()?;
         if u64::from_le_bytes(*sum) != hash(&(key, value)) {

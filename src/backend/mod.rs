@@ -2,6 +2,7 @@
 
 pub mod cpu;
 pub mod device;
+mod environment;
 mod kept;
 pub mod ranks;
 

@@ -71,7 +71,7 @@ pub(super) fn too_large<P: Place>(setup: &Setup, points: [usize; 3]) -> Option<S
     let on_place = (2 * fields + BESIDE) as f64 * field;
     // A field is made, and checked against another, on the host: in the precision of the place and in f64.
     let on_host = 4.0 * field + if setup.shares_memory() { on_place } else { 0.0 };
-    let host = crate::time::available_memory().filter(|&free| on_host > free);
+    let host = crate::time::available_memory(1).filter(|&free| on_host > free);
     let device = setup.device_memory().filter(|&free| on_place > free);
     let largest = setup.largest_buffer().filter(|&largest| field > largest);
     match (host, device, largest) {

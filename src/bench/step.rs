@@ -13,7 +13,7 @@ use crate::backend::cpu::Cpu;
 use crate::config::{Config, Precision, parse};
 use crate::engine::LineOperators;
 use crate::error::{Error, Result};
-use crate::grid::{Block, Grid};
+use crate::grid::{Block, Decomposition, Grid};
 use crate::physics::StageWork;
 use crate::real::Real;
 use crate::time::{Phases, Simulation, check_device_memory, check_memory};
@@ -32,8 +32,8 @@ pub(super) fn run<P: Place>(
         let config = config(options, points)?;
         let block = Block { start: [0; 3], points };
         let room = match &setup.device {
-            Some(device) => check_device_memory(&config, &block, device),
-            None => check_memory(&config, &block, 1),
+            Some(device) => check_device_memory(&config, Decomposition::ONE, &block, device),
+            None => check_memory(&config, Decomposition::ONE, &block, 1),
         };
         match room {
             Err(Error::Config(lines)) if !alone => {

@@ -142,6 +142,20 @@ impl Case {
         }
     }
 
+    /// Of a case whose solution is exact to first order in its amplitude only, that with the opposite amplitude: half the
+    /// difference of the two is exact to second order. `None` where the solution is exact, or unknown.
+    pub fn opposite(&self) -> Option<Case> {
+        match *self {
+            Case::AcousticWave(case) => {
+                Some(Case::AcousticWave(AcousticWave { amplitude: -case.amplitude, ..case }))
+            }
+            Case::ShearWave(case) => {
+                Some(Case::ShearWave(ShearWave { amplitude: -case.amplitude, ..case }))
+            }
+            _ => None,
+        }
+    }
+
     /// The axes along which the grid must have more than one point.
     pub fn required_axes(&self) -> [bool; 3] {
         match self {

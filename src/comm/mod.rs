@@ -10,6 +10,7 @@ mod launcher;
 #[cfg(feature = "mpi")]
 mod mpi;
 pub mod placement;
+mod same;
 mod solo;
 mod world;
 
@@ -17,6 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
+pub use same::{Fact, same_on_all};
 pub use solo::Solo;
 pub use world::{is_first, library, speaker, world};
 

@@ -49,6 +49,6 @@ pub fn compare(options: &CompareOptions) -> Result<Comparison> {
     let (figures, more) = page::figures(&runs, options.time);
     notes.extend(more);
     let mut found = Comparison { common_time, rows, notes, page: out, pictures: Vec::new() };
-    found.write(figures)?;
+    found.write(figures, options.overwrite)?;
     Ok(found)
 }

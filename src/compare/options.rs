@@ -19,6 +19,9 @@ pub struct CompareOptions {
     /// Draw the spectra nearest to this time, not those of the last time that all runs have.
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub time: Option<f64>,
+    /// Replace the page and its pictures also where something else has those names.
+    #[arg(long)]
+    pub overwrite: bool,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,

@@ -90,23 +90,30 @@ fn spectra(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
 
 impl Comparison {
     /// Write the pictures beside the page, `compare-kinetic_energy.svg`, and the page.
-    pub(super) fn write(&mut self, figures: Vec<Figure>) -> Result<()> {
-        if let Some(folder) = self.page.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            make_directory(folder)?;
-        }
+    pub(super) fn write(&mut self, figures: Vec<Figure>, overwrite: bool) -> Result<()> {
         let stem = self.page.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let place = |figure: &Figure| -> PathBuf {
             self.page.with_file_name(format!("{stem}-{}.svg", figure.name))
         };
         self.pictures = figures.iter().map(place).collect();
+        if !overwrite {
+            let mut files = self.pictures.iter().chain([&self.page]);
+            files.try_for_each(|file| page::check_replaceable(file, "compare"))?;
+        }
+        if let Some(folder) = self.page.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            make_directory(folder)?;
+        }
         let drawn = page::draw(figures, place)?;
         let (header, rows) = self.cells();
         let names = self.rows.iter().map(|row| row.run.as_str()).collect::<Vec<_>>().join(", ");
-        let mut html = page::head("Comparison", &names);
-        html += &page::table(&header, &rows);
+        let mut html = page::head("compare", "Comparison", &names);
+        html += &page::columns(&header, &rows);
         html += "<p>The energy is that of the last time which all runs have. Differences are the largest from the first \
                  run, over the times that both cover: at the rows of the series that has fewer there, the other \
                  interpolated on straight lines.</p>\n";
+        for reason in self.reasons() {
+            html += &format!("<p>{}.</p>\n", escape(reason.trim_end_matches('.')));
+        }
         for note in &self.notes {
             html += &format!("<p>Note: {}.</p>\n", escape(note));
         }

@@ -9,7 +9,7 @@ use super::difference::{difference, value_at};
 use super::runs::Run;
 use crate::io::page::text_table;
 use crate::io::report::{grid, peak};
-use crate::io::summary::Verdict;
+use crate::io::verdict::Verdict;
 
 /// What the table says of a run. `None` where the run has no such number.
 #[derive(Clone, Debug, Serialize)]
@@ -52,6 +52,8 @@ pub struct Row {
     pub ns_per_point_stage: Option<f64>,
     /// What the run says of itself.
     pub verdict: Verdict,
+    /// Why, in a sentence.
+    pub verdict_reason: String,
 }
 
 impl Row {
@@ -85,6 +87,7 @@ impl Row {
             smallest_kmax_eta: summary.resolution.map(|worst| worst.kmax_eta_min),
             ns_per_point_stage: summary.ns_per_point_stage,
             verdict: summary.verdict,
+            verdict_reason: summary.verdict_reason.clone(),
         }
     }
 }
@@ -136,6 +139,12 @@ impl Comparison {
         (header, cells.collect())
     }
 
+    /// Why each run has the verdict that it has, a sentence each.
+    pub(super) fn reasons(&self) -> Vec<String> {
+        let rows = self.rows.iter().filter(|row| !row.verdict_reason.is_empty());
+        rows.map(|row| format!("{}: {}: {}", row.run, row.verdict, row.verdict_reason)).collect()
+    }
+
     /// As JSON.
     pub fn json(&self) -> String {
         let text = serde_json::to_string_pretty(self);
@@ -147,6 +156,9 @@ impl Display for Comparison {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         let (header, rows) = self.cells();
         to.write_str(&text_table(&header, &rows))?;
+        for reason in self.reasons() {
+            writeln!(to, "{reason}")?;
+        }
         for note in &self.notes {
             writeln!(to, "note: {note}")?;
         }

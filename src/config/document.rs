@@ -2,8 +2,12 @@
 
 use toml::de::{DeTable, DeValue};
 
+use super::mistakes;
 use super::problems::{Problems, shorten};
 use super::value::{Entry, Place, Table, Value, table_from_toml};
+
+/// Keys in the path of an override at most; no key of an input lies as deep.
+const DEEPEST: usize = 8;
 
 /// The tables of `text`; `None` where it is not TOML.
 pub(super) fn parse(text: &str, problems: &Problems) -> Option<Table> {
@@ -13,25 +17,36 @@ pub(super) fn parse(text: &str, problems: &Problems) -> Option<Table> {
     if errors.is_empty() {
         return Some(table_from_toml(table.get_ref(), &|span| Place::Line(line(span.start))));
     }
+    let typed = |line: usize| {
+        let start = if line > 1 { ends[line - 2] + 1 } else { 0 };
+        text[start..ends.get(line - 1).copied().unwrap_or(text.len())].trim()
+    };
     let (mut last_line, mut last_message) = (0, String::new());
     for error in errors {
-        let message = match error.message() {
-            // Said of any bare word that begins with t or f.
-            invalid if invalid.starts_with("invalid boolean") => {
-                "a value is true, false, a number, or a string in quotes"
+        let span = error.span().unwrap_or(text.len()..text.len());
+        // Past the last line end there may be nothing left.
+        let at = line(span.start);
+        let typed = typed(at);
+        let open = mistakes::is_open_above(typed, error.message());
+        let message = match open {
+            true => "an array above is not closed: a `]` is missing".into(),
+            false => {
+                let found = text.get(span).unwrap_or_default();
+                let words = mistakes::in_words(typed, found, error.message());
+                words.unwrap_or_else(|| error.message().to_owned())
             }
-            message => message,
         };
-        let at = error.span().map_or(ends.len() + 1, |span| line(span.start));
         // The parser goes on behind an error: what it finds on the same line, or again, follows from the first.
         if at == last_line || message == last_message {
             continue;
         }
-        let typed = text.lines().nth(at - 1).unwrap_or_default().trim();
         let advice =
             if typed.is_empty() { String::new() } else { format!("in `{}`", shorten(typed)) };
         problems.add(Place::Line(at), &format!("not TOML: {message}"), &advice);
-        (last_line, last_message) = (at, message.to_owned());
+        if open {
+            break;
+        }
+        (last_line, last_message) = (at, message);
     }
     None
 }
@@ -50,13 +65,20 @@ pub(super) fn set(table: &mut Table, overrides: &[String], problems: &Problems) 
             problems.add(place, "an empty key", form);
             continue;
         }
+        if path.len() > DEEPEST {
+            problems.add(place, &format!("a path of more than {DEEPEST} keys"), form);
+            continue;
+        }
         match value(typed.trim(), place) {
             Ok(value) => {
                 if let Err(key) = insert(table, &path, Entry { place, value }) {
                     problems.add(place, &format!("`{key}` has no keys of its own"), "");
                 }
             }
-            Err(message) => problems.add(place, &format!("not a TOML value: {message}"), ""),
+            Err(message) => {
+                let words = mistakes::in_words(text, "", &message).unwrap_or(message);
+                problems.add(place, &format!("not a TOML value: {words}"), "");
+            }
         }
         forget_alternative(table, &path);
     }

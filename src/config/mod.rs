@@ -5,6 +5,8 @@
 
 mod case;
 mod document;
+mod keys;
+mod mistakes;
 mod origin;
 mod output;
 mod problems;
@@ -13,7 +15,7 @@ mod section;
 mod value;
 mod write;
 
-pub use read::{Base, load, load_on, parse, parse_on};
+pub use read::{Base, built_in, load, load_on, parse, parse_on};
 
 use std::path::PathBuf;
 
@@ -238,7 +240,7 @@ pub struct OutputConfig {
     pub planes: Option<PlanesConfig>,
     /// When statistics are taken and of what; `None` is never.
     pub statistics: Option<StatisticsConfig>,
-    /// When checkpoints are written; `None` is only where a run is stopped.
+    /// Which checkpoints are written; `None` is one where a run is stopped, and no other.
     pub checkpoint: Option<CheckpointConfig>,
     /// What happens where a file cannot be written.
     pub on_failure: OnFailure,
@@ -308,10 +310,10 @@ pub enum Statistic {
 }
 
 /// `checkpoint = { every_time, keep }`
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CheckpointConfig {
-    /// When; besides, at step 0 and at the end.
-    pub schedule: Schedule,
+    /// When, besides at step 0 and at the end; `None`: the last state alone.
+    pub schedule: Option<Schedule>,
     /// How many there are at most; older ones are removed.
     pub keep: usize,
     /// Whether steps go on while one is written.
@@ -319,6 +321,15 @@ pub struct CheckpointConfig {
     /// Whether the values are compressed (Zstandard).
     pub compress: bool,
 }
+
+impl CheckpointConfig {
+    /// A run leaves its last state, by which it can be extended.
+    pub const LAST: Self =
+        Self { schedule: None, keep: KEEP, asynchronous: false, compress: false };
+}
+
+/// Checkpoints that are kept where the user does not say: should one be damaged there is one before.
+const KEEP: usize = 2;
 
 /// What happens where a file cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

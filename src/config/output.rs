@@ -50,8 +50,6 @@ pub(super) const ON_FAILURE: [(&str, OnFailure); 2] =
 const ROUNDED: f64 = 1e-3;
 /// Most files that fields of one time may be written into, and most checkpoints that may be kept.
 const MOST_FILES: u64 = 1 << 20;
-/// Checkpoints that are kept where the user does not say: should one be damaged there is one before.
-const KEEP: u64 = 2;
 
 /// `[output]`, whose defaults depend on the case.
 pub(super) fn output(section: &Section<'_>, case: Option<&Case>) -> Option<OutputConfig> {
@@ -110,6 +108,27 @@ pub(super) fn check_places(section: &Section<'_>, output: &OutputConfig, domain:
             && let Some(table) = table(section, "planes", "")
         {
             table.reject_value(name, &format!("{x} lies outside the box"), &extent);
+        }
+    }
+}
+
+/// Every interval of time long enough to change the time at the `end`.
+pub(super) fn check_intervals(section: &Section<'_>, output: &OutputConfig, end: Option<f64>) {
+    let Some(end) = end else { return };
+    let schedules = [
+        ("series", Some(output.series)),
+        ("fields", output.fields.as_ref().map(|fields| fields.schedule)),
+        ("planes", output.planes.as_ref().map(|planes| planes.schedule)),
+        ("statistics", output.statistics.as_ref().map(|statistics| statistics.schedule)),
+        ("checkpoint", output.checkpoint.as_ref().and_then(|checkpoint| checkpoint.schedule)),
+    ];
+    for (key, schedule) in schedules {
+        let interval = schedule.and_then(|schedule| schedule.every_time);
+        if interval.is_some_and(|interval| end + interval <= end)
+            && let Some(table) = table(section, key, "")
+        {
+            let why = format!("too small: t + every_time = t at time.end = {end}");
+            table.reject_value("every_time", &why, "");
         }
     }
 }
@@ -195,16 +214,28 @@ fn statistics(section: &Section<'_>, case: Option<&Case>) -> Option<StatisticsCo
     Some(StatisticsConfig { schedule: schedule?, from, quantities: quantities? })
 }
 
+/// What the user types as `output.checkpoint`, but for a table.
+pub(super) const CHECKPOINTS: [(&str, Option<CheckpointConfig>); 2] =
+    [("last", Some(CheckpointConfig::LAST)), ("none", None)];
+
 /// `output.checkpoint`
 fn checkpoint(section: &Section<'_>) -> Option<CheckpointConfig> {
-    let table = table(section, "checkpoint", "{ every_time = 1.0, keep = 2 }")?;
+    let usual = CheckpointConfig::LAST;
+    if !section.has("checkpoint") {
+        return Some(usual);
+    }
+    let example = "{ every_time = 1.0, keep = 2 }";
+    let table = match section.word_or_table("checkpoint", &CHECKPOINTS, example)? {
+        WordOrTable::Word(asked) => return asked,
+        WordOrTable::Table(table) => table,
+    };
     let schedule = schedule(&table);
-    let keep = table.integer("keep", 1, MOST_FILES).unwrap_or(KEEP);
-    let asynchronous = table.boolean("asynchronous").unwrap_or(false);
-    let compress = table.boolean("compress").unwrap_or(false);
+    let keep = table.integer("keep", 1, MOST_FILES).and_then(|keep| keep.try_into().ok());
+    let asynchronous = table.boolean("asynchronous").unwrap_or(usual.asynchronous);
+    let compress = table.boolean("compress").unwrap_or(usual.compress);
     table.finish();
-    let keep = keep.try_into().ok()?;
-    Some(CheckpointConfig { schedule: schedule?, keep, asynchronous, compress })
+    let keep = keep.unwrap_or(usual.keep);
+    Some(CheckpointConfig { schedule: Some(schedule?), keep, asynchronous, compress })
 }
 
 /// The keys of a schedule, one of them at least.
@@ -233,6 +264,9 @@ fn variables(section: &Section<'_>, case: Option<&Case>) -> Option<Vec<Variable>
     };
     if !section.has("variables") {
         return Some(if is_scalar { vec![Variable::Scalar] } else { DEFAULT.to_vec() });
+    }
+    if section.is_word_or_its_list("variables", "all") {
+        return Some(known.into_iter().map(|(_, variable)| variable).collect());
     }
     section.choices("variables", &known, "field")
 }

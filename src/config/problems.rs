@@ -1,9 +1,11 @@
 //! What is wrong with an input, gathered and told at once.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use super::value::Place;
 use crate::Error;
+use crate::io::progress::visible;
 
 /// The widest line of an explanation.
 const WIDTH: usize = 100;
@@ -11,14 +13,10 @@ const WIDTH: usize = 100;
 const INDENT: &str = "       ";
 /// Longer values are cut in messages.
 const SHOWN: usize = 60;
-
-/// A key that no reader asked for.
-struct Unknown {
-    place: Place,
-    section: String,
-    key: String,
-    is_table: bool,
-}
+/// So many problems are told; the others are counted.
+const TOLD: usize = 50;
+/// So many messages are kept, of which the first are told.
+const KEPT: usize = 1 << 12;
 
 /// Everything found wrong so far, and what is needed to say it well.
 pub(super) struct Problems {
@@ -27,23 +25,30 @@ pub(super) struct Problems {
     messages: RefCell<Vec<(Place, String)>>,
     /// (section, key) that readers asked for.
     known: RefCell<Vec<(String, &'static str)>>,
-    unknown: RefCell<Vec<Unknown>>,
+    /// (place, section, key) that no reader asked for, and whether it is a table.
+    unknown: RefCell<BTreeMap<(Place, String, String), bool>>,
+    /// Problems beyond those messages.
+    more: Cell<usize>,
 }
 
 impl Problems {
     /// None yet, in the input called `input` with these overrides.
     pub(super) fn new(input: &str, overrides: &[String]) -> Self {
         Problems {
-            input: input.to_owned(),
-            overrides: overrides.to_vec(),
+            input: on_a_line(input),
+            overrides: overrides.iter().map(|text| on_a_line(text)).collect(),
             messages: RefCell::default(),
             known: RefCell::default(),
             unknown: RefCell::default(),
+            more: Cell::default(),
         }
     }
 
     /// A problem at `place`: what was found, and in further lines what is allowed or what to do.
     pub(super) fn add(&self, place: Place, found: &str, advice: &str) {
+        if self.messages.borrow().len() == KEPT {
+            return self.more.set(self.more.get() + 1);
+        }
         let place_name = match place {
             Place::Input => self.input.clone(),
             Place::Line(line) => format!("{}:{line}", self.input),
@@ -73,26 +78,29 @@ impl Problems {
 
     /// `key` stands in `section`, whose reader does not take it.
     pub(super) fn unknown(&self, place: Place, section: &str, key: &str, is_table: bool) {
-        let mut unknown = self.unknown.borrow_mut();
-        if !unknown.iter().any(|u| u.place == place && u.section == section && u.key == key) {
-            let (section, key) = (section.to_owned(), key.to_owned());
-            unknown.push(Unknown { place, section, key, is_table });
-        }
+        self.unknown.borrow_mut().insert((place, section.to_owned(), key.to_owned()), is_table);
     }
 
     /// What was read, or all that is wrong with it.
     pub(super) fn finish<T>(self, read: Option<T>) -> Result<T, Error> {
-        for unknown in self.unknown.borrow().iter() {
-            self.tell_unknown(unknown);
+        let unknown = self.unknown.take();
+        // In the order of their places: one behind these cannot be among the first.
+        for ((place, section, key), is_table) in unknown.iter().take(TOLD) {
+            self.tell_unknown(*place, section, key, *is_table);
         }
+        let more = self.more.get() + unknown.len().saturating_sub(TOLD);
         let mut messages = self.messages.into_inner();
         match read {
             Some(value) if messages.is_empty() => Ok(value),
             _ => {
                 messages.sort_by_key(|(place, _)| *place);
-                let mut lines: Vec<String> =
-                    messages.into_iter().map(|(_, message)| message).collect();
-                lines.push(match lines.len() {
+                let count = messages.len() + more;
+                let told = messages.into_iter().map(|(_, message)| message).take(TOLD);
+                let mut lines: Vec<String> = told.collect();
+                if count > lines.len() {
+                    lines.push(format!("... and {} more", count - lines.len()));
+                }
+                lines.push(match count {
                     1 => "1 error; nothing was run".to_owned(),
                     n => format!("{n} errors; nothing was run"),
                 });
@@ -102,17 +110,17 @@ impl Problems {
     }
 
     /// An unknown key, with the key that was meant or the section where it belongs.
-    fn tell_unknown(&self, Unknown { place, section, key, is_table }: &Unknown) {
+    fn tell_unknown(&self, place: Place, section: &str, key: &str, is_table: bool) {
         let known = self.known.borrow();
         let here: Vec<&str> =
             known.iter().filter(|(s, _)| s == section).map(|(_, key)| *key).collect();
-        let elsewhere = known.iter().find(|(s, k)| k == key && !s.is_empty());
+        let elsewhere = known.iter().find(|(s, k)| *k == key && !s.is_empty());
         let meant = closest(key, &here);
         let shown = shorten(key);
-        if section.is_empty() && *is_table {
+        if section.is_empty() && is_table {
             let hint = meant.map_or(String::new(), |meant| format!("; did you mean [{meant}]?"));
             let advice = if meant.is_some() { String::new() } else { listed("sections: ", &here) };
-            return self.add(*place, &format!("unknown section [{shown}]{hint}"), &advice);
+            return self.add(place, &format!("unknown section [{shown}]{hint}"), &advice);
         }
         let found = if section.is_empty() {
             format!("`{shown}` stands outside any section")
@@ -121,13 +129,13 @@ impl Problems {
         };
         match (elsewhere, meant) {
             (Some((home, _)), _) => {
-                self.add(*place, &format!("{found}; it belongs in [{home}]"), "")
+                self.add(place, &format!("{found}; it belongs in [{home}]"), "")
             }
             (None, Some(meant)) if !section.is_empty() => {
-                self.add(*place, &format!("{found}; did you mean `{meant}`?"), "");
+                self.add(place, &format!("{found}; did you mean `{meant}`?"), "");
             }
-            _ if section.is_empty() => self.add(*place, &found, &listed("sections: ", &here)),
-            _ => self.add(*place, &found, &listed(&format!("[{section}] takes "), &here)),
+            _ if section.is_empty() => self.add(place, &found, &listed("sections: ", &here)),
+            _ => self.add(place, &found, &listed(&format!("[{section}] takes "), &here)),
         }
     }
 }
@@ -135,8 +143,11 @@ impl Problems {
 /// The one of `names` that `typed` was probably meant to be.
 pub(super) fn closest<'a>(typed: &str, names: &[&'a str]) -> Option<&'a str> {
     let typed = typed.to_lowercase();
+    let length = typed.chars().count();
     names
         .iter()
+        // The distance is no smaller, and that of a long text takes long to find.
+        .filter(|name| 3 * length.abs_diff(name.len()) <= name.len().max(3))
         .map(|name| (strsim::damerau_levenshtein(&typed, name), *name))
         .filter(|(distance, name)| 3 * distance <= name.len().max(3))
         .min_by_key(|(distance, _)| *distance)
@@ -152,6 +163,11 @@ pub(super) fn hint(word: &str, names: &[&str]) -> String {
 pub(super) fn listed(before: &str, names: &[&str]) -> String {
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     format!("{before}{}", names.join(", "))
+}
+
+/// A name as it stands in a message, whatever is in it.
+fn on_a_line(text: &str) -> String {
+    visible(text).replace('\n', "\\u000a")
 }
 
 /// At most [`SHOWN`] characters on one line.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::problems::Problems;
+use super::problems::{Problems, closest, hint};
 use super::section::{FILTER_ALPHA, POSITIVE, Section, WordOrTable};
 use super::value::{Place, Table, Value};
 use super::{
@@ -10,10 +10,11 @@ use super::{
     Pencils, Precision, RightHandSide, SchemeConfig, StepSize, TimeConfig, ViscousForm, WallLimit,
     case, document, origin, output,
 };
-use crate::cases::{Case, Domain};
+use crate::cases::{self, Case, Domain, NAMES};
 use crate::engine::distributed::Method;
 use crate::error::{Error, Result};
 use crate::grid;
+use crate::io::open;
 use crate::lines::LineSolver;
 use crate::physics::{Gas, Viscosity};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
@@ -29,6 +30,10 @@ const MOST_THREADS: u64 = 4096;
 const MOST_RANKS: i32 = MOST_POINTS;
 /// Largest number of a device that a user may ask for.
 const LAST_DEVICE: u64 = 1023;
+/// Bytes of an input at most.
+const LARGEST_INPUT: u64 = 4 << 20;
+/// So many names of inputs are compared with one that is not there.
+const MOST_NAMES: usize = 1000;
 /// `time.cfl` where the user gives neither it nor `dt`.
 const CFL: f64 = 0.8;
 
@@ -95,12 +100,12 @@ pub fn load_on(path: &Path, overrides: &[String], base: Base<'_>) -> Result<Conf
     if path.is_dir() {
         return refuse(Place::Input, "a directory; the input is a TOML file", "");
     }
-    let bytes = match std::fs::read(path) {
+    let bytes = match open::read(path, LARGEST_INPUT) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let advice =
                 "`kolmo init CASE > my.toml` writes an input; `kolmo cases` lists the cases";
-            return refuse(Place::Input, "no such file", advice);
+            return refuse(Place::Input, &format!("no such file{}", meant(path)), advice);
         }
         Err(error) => return refuse(Place::Input, &format!("cannot be read: {error}"), ""),
     };
@@ -110,6 +115,44 @@ pub fn load_on(path: &Path, overrides: &[String], base: Base<'_>) -> Result<Conf
             let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
             refuse(Place::Line(line), "not UTF-8 text", "save the file in the encoding UTF-8")
         }
+    }
+}
+
+/// The input that a case comes with.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) where there is no such case, with the one that was probably meant.
+pub fn built_in(case: &str) -> Result<&'static str> {
+    cases::input(case).ok_or_else(|| {
+        Error::Config(vec![
+            format!("error: `{case}` is no case{}", hint(case, &NAMES)),
+            format!("       the cases are: {}", NAMES.join(", ")),
+        ])
+    })
+}
+
+/// "; did you mean ...?", where a case or an input beside `path` has nearly that name.
+fn meant(path: &Path) -> String {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return String::new() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries =
+        std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let files: Vec<String> =
+        files.filter(|name| name.ends_with(".toml")).take(MOST_NAMES).collect();
+    let mut names: Vec<&str> = files.iter().map(String::as_str).collect();
+    match folder {
+        None => names.extend(NAMES),
+        Some(folder) => {
+            let Some(name) = closest(name, &names) else { return String::new() };
+            return format!("; did you mean `{}`?", folder.join(name).display());
+        }
+    }
+    // `my` for `my.toml` is nearer than it looks.
+    let whole = format!("{name}.toml");
+    match names.contains(&whole.as_str()) {
+        true => format!("; did you mean `{whole}`?"),
+        false => hint(name, &names),
     }
 }
 
@@ -170,6 +213,7 @@ fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     if let Some(output) = &output {
         output::check_places(&output_keys, output, &domain);
+        output::check_intervals(&output_keys, output, time.as_ref().and_then(|time| time.end));
     }
     for (key, sentence) in case.problems(&gas, &domain) {
         case_keys.reject_key(key, &sentence);
@@ -304,6 +348,11 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
         section.missing(&["end", "max_steps"], "for example end = 10.0");
     }
     let end = section.number("end", POSITIVE);
+    if let (StepSize::Fixed(dt), Some(end)) = (step, end)
+        && end + dt <= end
+    {
+        section.reject_value("dt", &format!("too small: t + dt = t at end = {end}"), "");
+    }
     let max_steps = section.integer("max_steps", 1, u64::MAX);
     let wall_limit = wall_limit(section);
     section.finish();

@@ -370,6 +370,15 @@ impl<'a> Section<'a> {
         Some(chosen.into_iter().map(|at| choices[at].1.clone()).collect())
     }
 
+    /// Whether `word` stands at `key`, alone or as the one entry of an array.
+    pub(super) fn is_word_or_its_list(&self, key: &'static str, word: &str) -> bool {
+        let is_word = |value: &Value| matches!(value, Value::String(text) if text == word);
+        self.get(key).is_some_and(|item| match item.value {
+            Value::Array(values) => values.len() == 1 && is_word(&values[0]),
+            value => is_word(value),
+        })
+    }
+
     /// true or false.
     pub(super) fn boolean(&self, key: &'static str) -> Option<bool> {
         let item = self.get(key)?;

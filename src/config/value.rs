@@ -75,7 +75,11 @@ impl Value {
                 match i64::from_str_radix(integer.as_str(), integer.radix()) {
                     Ok(value) => Value::Integer(value),
                     Err(_) => {
-                        Value::Other { kind: "a number beyond 64 bits", text: integer.to_string() }
+                        let kind = match integer.as_str() {
+                            "" => "a number without digits",
+                            _ => "a number beyond 64 bits",
+                        };
+                        Value::Other { kind, text: integer.to_string() }
                     }
                 }
             }

@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write};
 
 use super::case::{MODES, SHAPES, STARTS};
-use super::output::{ON_FAILURE, STATISTICS};
+use super::output::{CHECKPOINTS, ON_FAILURE, STATISTICS};
 use super::read::{
     AXES, BACKENDS, CONVECTIONS, DEVICE_AWARE, ENERGIES, PENCILS, PRECISIONS, RIGHT_HAND_SIDES,
     VISCOUS,
@@ -201,12 +201,16 @@ impl Config {
             keys.push(format!("quantities = {:?}", names.collect::<Vec<_>>()));
             text.table("statistics", &keys);
         }
-        if let Some(checkpoint) = &self.output.checkpoint {
-            let CheckpointConfig { schedule: when, keep, asynchronous, compress } = checkpoint;
+        let checkpoint = &self.output.checkpoint;
+        if let Some(CheckpointConfig { schedule: Some(when), keep, asynchronous, compress }) =
+            checkpoint
+        {
             let mut keys = vec![schedule(when), format!("keep = {keep}")];
             keys.push(format!("asynchronous = {asynchronous}"));
             keys.push(format!("compress = {compress}"));
             text.table("checkpoint", &keys);
+        } else {
+            text.word("checkpoint", name(&CHECKPOINTS, *checkpoint));
         }
         text.word("on_failure", name(&ON_FAILURE, self.output.on_failure));
     }

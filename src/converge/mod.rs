@@ -3,6 +3,7 @@
 //! [`converge`] runs a case on grid after grid to the same time; [`Study`] is the table of errors and orders, and writes it
 //! as CSV, as a picture and as a page.
 
+mod floor;
 mod options;
 mod output;
 mod solve;
@@ -11,12 +12,14 @@ pub use options::ConvergeOptions;
 
 use serde::Serialize;
 
+use crate::cases::Case;
 use crate::config::{Config, Convection, StepSize, ViscousForm};
 use crate::error::{Error, Result};
 use crate::io::progress::tell;
 use crate::io::report::grid;
+use floor::{CLEAR, Floor};
 use options::refused;
-use solve::{Solved, distance, solve};
+use solve::{Solved, distance, error_of_step, solve};
 
 /// Orders that lie less than so much below the formal one are not worth a remark.
 const REMARKABLE: f64 = 0.5;
@@ -61,10 +64,16 @@ pub struct Row {
     pub error_l2: Option<f64>,
     /// Largest error.
     pub error_max: Option<f64>,
-    /// Order of the root mean square from the grid before: ln(e₁/e₂) / ln(n₂/n₁).
+    /// Order of the root mean square from the grid before: ln(e₁/e₂) / ln(n₂/n₁). `None` on the first grid, and where the
+    /// floor is reached.
     pub order_l2: Option<f64>,
     /// Order of the largest error.
     pub order_max: Option<f64>,
+    /// An estimate of the root mean square that no finer grid makes smaller: round-off, what a solution that is exact to first
+    /// order leaves out, a time step that is the same on every grid.
+    pub floor: f64,
+    /// Whether the error is so near to its floor, or has been on a coarser grid, that it tells no order.
+    pub floor_reached: bool,
     /// Seconds from the first step to the last.
     pub wall_seconds: f64,
 }
@@ -91,39 +100,39 @@ pub fn converge(
     }
     let active = base.grid.points.map(|n| n > 1);
     let grids = points.iter().map(|&n| load(&options.set(Some((n, active)))));
-    let mut grids: Vec<Config> = grids.collect::<Result<_>>()?;
-    if !options.keep_cfl {
-        match_step(&points, &mut grids);
-    }
+    let grids: Vec<Config> = grids.collect::<Result<_>>()?;
     let end = end(&base)?;
     let directory = options.directory(&base)?;
     let exact = has_exact(&base);
     if !exact {
         check_common_points(&points, base.case.name())?;
     }
-    let mut solved = Vec::new();
-    for config in &grids {
-        let one = solve(config, end)?;
+    let mut solved: Vec<Solved> = Vec::new();
+    for (n, config) in points.iter().zip(&grids) {
+        let first = solved.first().filter(|_| !options.keep_cfl);
+        let longest = first.and_then(|first| matched_step((points[0], first.first_dt), *n, config));
+        let one = solve(config, end, longest)?;
         let (shown, steps, wall) = (grid(config.grid.points), one.steps, one.wall_seconds);
         tell(&format!("{shown} points: {steps} steps in {wall:.2} s"));
         solved.push(one);
     }
+    if let (true, StepSize::Fixed(dt)) = (exact, base.time.step) {
+        let step = error_of_step(&grids[0], &solved[0], dt, end)?;
+        solved.iter_mut().for_each(|one| one.floor.step = step);
+    }
     let rows = rows(&points, &grids, &solved, end);
-    let study = Study::new(&base, end, (exact, options.keep_cfl), rows);
+    let floor = solved.last().map(|one| one.floor).unwrap_or_default();
+    let study = Study::new(&base, end, (exact, options.keep_cfl), rows, &floor);
     study.write(&directory)?;
     Ok(study)
 }
 
-/// Let the error of the time step fall as that of the scheme in space does. With dt = c h and an integrator of order q it
-/// falls with h^q; with c ~ h^(p/q − 1) it falls with h^p.
+/// The first step on `n` points where the error of the time step is to fall as that of the scheme in space does: with an
+/// integrator of order q it falls with h^p where dt falls with h^(p/q). `None` where it falls as fast without.
 #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-fn match_step(points: &[usize], grids: &mut [Config]) {
-    for (n, config) in points.iter().zip(grids) {
-        let power = lag(config);
-        if let StepSize::Cfl(cfl) = &mut config.time.step {
-            *cfl *= (points[0] as f64 / *n as f64).powf(power);
-        }
-    }
+fn matched_step((coarsest, dt): (usize, f64), n: usize, config: &Config) -> Option<f64> {
+    let power = lag(config);
+    (power > 0.0).then(|| dt * (coarsest as f64 / n as f64).powf(1.0 + power))
 }
 
 /// p/q − 1 where the order p in space is higher than q in time, else 0.
@@ -186,8 +195,11 @@ fn rows(points: &[usize], grids: &[Config], solved: &[Solved], end: f64) -> Vec<
     for (at, (one, config)) in solved.iter().zip(grids).enumerate() {
         let own = config.grid.points;
         let error = one.error.or_else(|| (at < last).then(|| distance((own, &one.values), finest)));
+        let floor = one.floor.sum();
+        let floor_reached = rows.last().is_some_and(|row| row.floor_reached)
+            || error.is_some_and(|[l2, _]| l2 < CLEAR * floor);
         let order = |of: fn(&Row) -> Option<f64>, error: Option<f64>| {
-            let before = rows.last()?;
+            let before = rows.last().filter(|_| !floor_reached)?;
             let order =
                 (of(before)? / error?).ln() / (points[at] as f64 / before.points as f64).ln();
             Some(order).filter(|order| order.is_finite())
@@ -202,6 +214,8 @@ fn rows(points: &[usize], grids: &[Config], solved: &[Solved], end: f64) -> Vec<
             order_max: order(|row| row.error_max, error_max),
             error_l2,
             error_max,
+            floor,
+            floor_reached,
             wall_seconds: one.wall_seconds,
         });
     }
@@ -209,7 +223,13 @@ fn rows(points: &[usize], grids: &[Config], solved: &[Solved], end: f64) -> Vec<
 }
 
 impl Study {
-    fn new(config: &Config, time: f64, (exact, keep_cfl): (bool, bool), rows: Vec<Row>) -> Self {
+    fn new(
+        config: &Config,
+        time: f64,
+        (exact, keep_cfl): (bool, bool),
+        rows: Vec<Row>,
+        floor: &Floor,
+    ) -> Self {
         let integrator = config.time.integrator;
         let formal_order = formal_order(config);
         let what = if config.case.flow().is_some() { "density" } else { "scalar" };
@@ -221,14 +241,19 @@ impl Study {
                     grid(finest.grid)
                 )
             }
+            _ if config.case.opposite().is_some() => format!(
+                "of {}, against the exact solution: half the difference of the runs with amplitude A and −A, from which what is \
+                 of second order in A drops out",
+                if matches!(config.case, Case::ShearWave(_)) { "ρv" } else { "the density" }
+            ),
             _ => format!("of the {what}, against the exact solution"),
         };
         let (name, order) = (integrator.name, integrator.order);
         let step = match config.time.step {
             StepSize::Cfl(cfl) if !keep_cfl && lag(config) > 0.0 => format!(
-                "time.cfl = {cfl} on the coarsest grid, less by (n0/n)^{:.2} on the others, so that the error of {name} (order \
+                "time.cfl = {cfl} on the coarsest grid, dt less by (n0/n)^{:.2} on the others, so that the error of {name} (order \
                  {order}) falls with h^{formal_order} like that of the scheme",
-                lag(config)
+                1.0 + lag(config)
             ),
             StepSize::Cfl(cfl) => format!(
                 "time.cfl = {cfl}: dt falls with h, with h² where viscosity limits it, and the error of {name} (order \
@@ -251,15 +276,23 @@ impl Study {
             rows,
             notes: Vec::new(),
         };
-        study.notes = study.remarks(config);
+        study.notes = study.remarks(config, floor);
         study
     }
 
     /// Why the last order is not the formal one, as far as that can be told.
-    fn remarks(&self, config: &Config) -> Vec<String> {
+    fn remarks(&self, config: &Config, floor: &Floor) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(filter) = config.scheme.filter {
             notes.push(format!("a filter of order {} adds an error of its own", filter.order));
+        }
+        if let Some(row) = self.rows.iter().find(|row| row.floor_reached) {
+            notes.push(format!(
+                "from {} points on the error has reached its floor, which no finer grid lowers, and tells no order; most of \
+                 it is {}",
+                grid(row.grid),
+                floor.cause()
+            ));
         }
         let last = self.rows.iter().rev().find_map(|row| row.order_l2);
         let short = last.is_some_and(|last| last < f64::from(self.formal_order) - REMARKABLE);
@@ -272,7 +305,7 @@ impl Study {
             notes.push(format!(
                 "the last order, {last:.2}, lies below the formal {}: where that is the error of the time step, a \
                  smaller one shows it: --set 'time={{ end = {}, dt = {smaller:.1e}, integrator = \"{}\" }}'; or the case is \
-                 not smooth, not yet resolved, exact to first order only, or down to round-off",
+                 not smooth or not yet resolved",
                 self.formal_order, self.time, self.integrator
             ));
         }

@@ -73,9 +73,13 @@ impl ConvergeOptions {
                 "choose another with `--out`",
             ));
         }
-        if directory.join("converge.csv").exists() && !self.overwrite {
+        let there = |name: &&str| directory.join(name).symlink_metadata().is_ok();
+        let files = ["converge.csv", "converge.html", "converge.svg"];
+        if let Some(name) = files.into_iter().find(there)
+            && !self.overwrite
+        {
             return Err(refused(
-                format!("{shown} already holds a table"),
+                format!("{shown} already holds a table: {name}"),
                 "choose another directory with `--out`, or replace it with `--overwrite`",
             ));
         }

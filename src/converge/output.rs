@@ -22,7 +22,7 @@ impl Study {
         write("converge.csv", &self.csv())?;
         let drawn = page::draw(vec![self.figure()], |_| directory.join("converge.svg"))?;
         let (header, rows) = self.cells();
-        let mut html = page::head("Convergence", &self.what());
+        let mut html = page::head("converge", "Convergence", &self.what());
         html += &format!("<p>Error {}.</p>\n<p>{}.</p>\n", escape(&self.error), escape(&self.step));
         html += &page::table(&header, &rows);
         for note in &self.notes {
@@ -55,37 +55,52 @@ impl Study {
     /// All digits; what is not there is NaN.
     fn csv(&self) -> String {
         let mut text = String::from(
-            "points,points_x,points_y,points_z,steps,dt,error_l2,error_max,order_l2,order_max,wall_seconds\n",
+            "points,points_x,points_y,points_z,steps,dt,error_l2,error_max,order_l2,order_max,floor,floor_reached,wall_seconds\n",
         );
         for row in &self.rows {
             let [x, y, z] = row.grid;
-            let Row { points, steps, dt, wall_seconds, .. } = row;
+            let Row { points, steps, dt, floor, wall_seconds, .. } = row;
+            let reached = u8::from(row.floor_reached);
             let [l2, max, order_l2, order_max] =
                 [row.error_l2, row.error_max, row.order_l2, row.order_max]
                     .map(|value| value.unwrap_or(f64::NAN));
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "{points},{x},{y},{z},{steps},{dt:?},{l2:?},{max:?},{order_l2:?},{order_max:?},{wall_seconds:?}"
+                "{points},{x},{y},{z},{steps},{dt:?},{l2:?},{max:?},{order_l2:?},{order_max:?},{floor:?},{reached},{wall_seconds:?}"
             );
         }
         text
     }
 
     fn cells(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        let header =
-            ["points", "steps", "mean dt", "error_l2", "order", "error_max", "order", "wall s"];
+        let header = [
+            "points",
+            "steps",
+            "mean dt",
+            "error_l2",
+            "order",
+            "error_max",
+            "order",
+            "floor",
+            "wall s",
+        ];
         let error = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.3e}"));
-        let order = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.2}"));
+        let order = |row: &Row, value: Option<f64>| match value {
+            Some(value) => format!("{value:.2}"),
+            None if row.floor_reached => "floor reached".into(),
+            None => "-".into(),
+        };
         let rows = self.rows.iter().map(|row| {
             vec![
                 grid(row.grid),
                 row.steps.to_string(),
                 format!("{:.2e}", row.dt),
                 error(row.error_l2),
-                order(row.order_l2),
+                order(row, row.order_l2),
                 error(row.error_max),
-                order(row.order_max),
+                order(row, row.order_max),
+                format!("{:.1e}", row.floor),
                 format!("{:.2}", row.wall_seconds),
             ]
         });
@@ -113,6 +128,9 @@ impl Study {
             let slope = |n: f64| (n, 0.5 * level * (from / n).powf(f64::from(order)));
             let points = curves[0].points.iter().map(|&(n, _)| slope(n)).collect();
             curves.push(Curve { label: format!("slope −{order}"), line: Line::Thin, points });
+        }
+        if self.rows.iter().any(|row| row.floor_reached) {
+            curves.push(curve("floor", Line::Dotted, |row| Some(row.floor)));
         }
         Figure {
             name: "converge",

@@ -5,47 +5,81 @@ use std::time::Instant;
 use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
 use crate::backend::device::{Device, Gpu, choose};
-use crate::config::{Config, Precision, Variable};
+use crate::cases::Case;
+use crate::config::{Config, Precision, StepSize, Variable};
 use crate::error::Result;
-use crate::grid::Block;
+use crate::grid::{Block, Decomposition, Grid};
 use crate::real::Real;
 use crate::time::{Simulation, check_device_memory, check_memory};
+
+use super::floor::Floor;
 
 /// What a grid came to.
 pub(super) struct Solved {
     pub(super) steps: u64,
     pub(super) wall_seconds: f64,
+    /// The largest step that the first one might have been.
+    pub(super) first_dt: f64,
     /// (root mean square, maximum) of the error, where the solution is known.
     pub(super) error: Option<[f64; 2]>,
-    /// The velocity, or the scalar: its components at a point stand together, x fastest. Empty where the error is known.
+    /// What is compared at the end. With an exact solution the density, ρv of a shear wave, or the scalar; without one the
+    /// velocity, its components at a point together. x fastest.
     pub(super) values: Vec<f64>,
+    /// Density or scalar at the start and at the end, where there is an exact solution.
+    density: [Vec<f64>; 2],
+    /// What no finer grid makes smaller.
+    pub(super) floor: Floor,
 }
 
-/// Advance `config` to its end.
-pub(super) fn solve(config: &Config, end: f64) -> Result<Solved> {
+/// Advance `config` to its end, in steps of which the first is at most `longest`; where the solution is exact to first order
+/// in an amplitude only, that and the opposite amplitude.
+pub(super) fn solve(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved> {
+    let one = solve_once(config, end, longest)?;
+    let Some(case) = config.case.opposite() else { return Ok(one) };
+    let opposite = Config { case, ..config.clone() };
+    let other = solve_once(&opposite, end, longest)?;
+    Ok(odd_part((config, one), (&opposite, other), end))
+}
+
+fn solve_once(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved> {
     let compute = &config.compute;
+    if let Some(asked) = compute.ranks {
+        Decomposition::asked(asked, 1, config.grid.points, 1)?;
+    }
     let block = Block { start: [0; 3], points: config.grid.points };
     let Some((api, index)) = choose(compute, 0)? else {
-        check_memory(config, &block, 1)?;
+        check_memory(config, Decomposition::ONE, &block, 1)?;
         return match compute.precision {
-            Precision::F64 => advance(Cpu::<f64>::new(compute.threads)?, config, end),
-            Precision::F32 => advance(Cpu::<f32>::new(compute.threads)?, config, end),
+            Precision::F64 => advance(Cpu::<f64>::new(compute.threads)?, config, end, longest),
+            Precision::F32 => advance(Cpu::<f32>::new(compute.threads)?, config, end, longest),
         };
     };
     let device = Device::open(api, index)?;
-    check_device_memory(config, &block, &device)?;
+    check_device_memory(config, Decomposition::ONE, &block, &device)?;
+    let len = block.len();
     match compute.precision {
         Precision::F64 => {
-            advance(Gpu::<f64>::configured(device, block.len(), compute)?, config, end)
+            advance(Gpu::<f64>::configured(device, len, compute)?, config, end, longest)
         }
         Precision::F32 => {
-            advance(Gpu::<f32>::configured(device, block.len(), compute)?, config, end)
+            advance(Gpu::<f32>::configured(device, len, compute)?, config, end, longest)
         }
     }
 }
 
-fn advance<B: Backend>(backend: B, config: &Config, end: f64) -> Result<Solved> {
+fn advance<B: Backend>(
+    backend: B,
+    config: &Config,
+    end: f64,
+    longest: Option<f64>,
+) -> Result<Solved> {
     let mut simulation = Simulation::on(backend, config)?;
+    let field = |simulation: &Simulation<B>, at: usize| -> Result<Vec<f64>> {
+        let values = simulation.backend().values(&simulation.state()[at])?;
+        Ok(values.iter().map(|value| value.f64()).collect())
+    };
+    let first_dt = simulation.limit_step(longest.unwrap_or(f64::INFINITY));
+    let begun = field(&simulation, 0)?;
     let start = Instant::now();
     while simulation.time() < end {
         simulation.step(Some(end))?;
@@ -53,12 +87,88 @@ fn advance<B: Backend>(backend: B, config: &Config, end: f64) -> Result<Solved> 
     let wall_seconds = start.elapsed().as_secs_f64();
     let error = simulation.error()?;
     let steps = simulation.steps();
-    let mut values = Vec::new();
-    if error.is_none() {
-        let variable = quantity(config);
-        values = simulation.output(variable)?.into_iter().map(Real::f64).collect();
+    let (values, density) = match error {
+        Some(_) => (field(&simulation, compared(&config.case))?, [begun, field(&simulation, 0)?]),
+        None => {
+            let values = simulation.output(quantity(config))?.into_iter().map(Real::f64);
+            (values.collect(), <[Vec<f64>; 2]>::default())
+        }
+    };
+    let floor = Floor::of_round_off(config, error.is_some(), &values, steps);
+    Ok(Solved { steps, wall_seconds, first_dt, error, values, density, floor })
+}
+
+/// The field of (ρ, ρu, ρv, ρw, ρE) that shows the error of a case: a shear wave leaves the density alone.
+fn compared(case: &Case) -> usize {
+    if matches!(case, Case::ShearWave(_)) { 2 } else { 0 }
+}
+
+/// Half the difference of two runs with opposite amplitudes A: what is of second order in A drops out. `config` is that of the
+/// first of them. Half the sum, which holds what is of second order, tells how large the third is.
+fn odd_part(
+    (config, one): (&Config, Solved),
+    (opposite, other): (&Config, Solved),
+    end: f64,
+) -> Solved {
+    let odd: Vec<f64> = one.values.iter().zip(&other.values).map(|(a, b)| 0.5 * (a - b)).collect();
+    let exact = [config, opposite].map(|config| exact(config, end));
+    let errors = odd.iter().enumerate().map(|(at, odd)| odd - 0.5 * (exact[0][at] - exact[1][at]));
+    let [[start, density], [other_start, other_density]] = [one.density, other.density];
+    let even = (0..density.len())
+        .map(|at| 0.5 * (density[at] - start[at] + other_density[at] - other_start[at]));
+    let mut floor = one.floor;
+    let (second, first) = (norms(even)[0], norms(odd.iter().copied())[0]);
+    // Two roundings, each halved.
+    floor.round_off *= std::f64::consts::FRAC_1_SQRT_2;
+    floor.amplitude = second * f64::max(first, second / first);
+    Solved {
+        steps: one.steps,
+        wall_seconds: one.wall_seconds + other.wall_seconds,
+        first_dt: one.first_dt,
+        error: Some(norms(errors)),
+        values: odd,
+        density: [start, density],
+        floor,
     }
-    Ok(Solved { steps, wall_seconds, error, values })
+}
+
+/// The exact solution of what [`compared`] names, at every point.
+fn exact(config: &Config, time: f64) -> Vec<f64> {
+    let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
+    let grid = Grid::periodic(config.grid.points, domain);
+    let Some(flow) = config.case.flow() else { return Vec::new() };
+    let at = |point: usize| {
+        let x = grid.coordinates(grid.index(point));
+        let point = flow.exact(&config.gas, domain, active, x, time)?;
+        Some(match compared(&config.case) {
+            0 => point.density,
+            at => point.density * point.velocity[at - 1],
+        })
+    };
+    (0..grid.len()).map(|point| at(point).unwrap_or(f64::NAN)).collect()
+}
+
+/// (root mean square, maximum); what is no number makes both of them none.
+#[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
+fn norms(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let (mut count, mut sum, mut largest) = (0_u64, 0.0, 0.0_f64);
+    for value in values {
+        count += 1;
+        sum += value * value;
+        // Not `max`, which drops what is no number.
+        largest = if value.abs() > largest || value.is_nan() { value.abs() } else { largest };
+    }
+    [(sum / count as f64).sqrt(), largest]
+}
+
+/// The error of a fixed step of `config`, which every grid has: that run with half the step differs from `solved` by all of it
+/// but the part 2^−q that is left, q the order of the integrator.
+pub(super) fn error_of_step(config: &Config, solved: &Solved, dt: f64, end: f64) -> Result<f64> {
+    let mut halved = config.clone();
+    halved.time.step = StepSize::Fixed(0.5 * dt);
+    let finer = solve(&halved, end, None)?;
+    let [difference, _] = norms(solved.values.iter().zip(&finer.values).map(|(a, b)| a - b));
+    Ok(difference / (1.0 - 0.5_f64.powf(f64::from(config.time.integrator.order))))
 }
 
 /// What is compared where there is no exact solution.

@@ -288,6 +288,14 @@ impl Sweep {
         stages
     }
 
+    /// The operators that it applies, each once.
+    pub(crate) fn operators(&self) -> Vec<Op> {
+        let mut ops: Vec<Op> = self.stages().iter().flatten().map(|(op, ..)| *op).collect();
+        ops.sort_unstable_by_key(|op| *op as usize);
+        ops.dedup();
+        ops
+    }
+
     /// True where the sweep does nothing.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty()

@@ -32,7 +32,11 @@ impl Decomposition {
         if let Some(best) = Self::best(ranks, points, fewest) {
             return Ok(best);
         }
-        let most = (1..ranks).rev().find(|&fewer| Self::best(fewer, points, fewest).is_some());
+        let each = |n: usize| (n / fewest.max(1)).max(1);
+        let most = points.iter().fold(1, |most: usize, n| most.saturating_mul(each(*n)));
+        let most = (1..=most.min(ranks - 1))
+            .rev()
+            .find(|&fewer| Self::best(fewer, points, fewest).is_some());
         let [x, y, z] = points;
         Err(Error::Config(vec![
             format!(
@@ -57,7 +61,11 @@ impl Decomposition {
         if asked.size() != size {
             let of = asked.size();
             return Err(Error::Config(vec![
-                format!("error: compute.ranks = {ranks:?} are {of} ranks; this run has {size}"),
+                format!(
+                    "error: compute.ranks = {ranks:?} {} {of} rank{}; this run has {size}",
+                    if of == 1 { "is" } else { "are" },
+                    if of == 1 { "" } else { "s" }
+                ),
                 format!(
                     "       start {of}, as with `mpirun -n {of}`, or use `compute.ranks = \"auto\"`"
                 ),
@@ -87,11 +95,12 @@ impl Decomposition {
     /// [`Decomposition::choose`].
     pub fn all(size: usize, points: [usize; 3], fewest: usize) -> Vec<Self> {
         let fits = |p: usize, a: usize| p == 1 || points[a] / p >= fewest.max(1);
-        let divisors = |n: usize| (1..=n).filter(move |p| n.is_multiple_of(*p));
-        let along_x = divisors(size).filter(|&px| fits(px, 0));
-        let all = along_x.flat_map(|px| {
-            let along_y = divisors(size / px).filter(|&py| fits(py, 1));
-            along_y.map(move |py| Self { ranks: [px, py, size / px / py] })
+        let divisors: Vec<usize> = (1..=size).filter(|p| size.is_multiple_of(*p)).collect();
+        let along_x = divisors.iter().filter(|&&px| fits(px, 0));
+        let all = along_x.flat_map(|&px| {
+            let along_y =
+                divisors.iter().filter(move |&py| (size / px).is_multiple_of(*py) && fits(*py, 1));
+            along_y.map(move |&py| Self { ranks: [px, py, size / px / py] })
         });
         let mut all: Vec<Self> = all.filter(|one| fits(one.ranks[2], 2)).collect();
         all.sort_by_key(|one| (one.surface(points), one.ranks));
@@ -131,10 +140,16 @@ impl Decomposition {
     /// The block of `rank`.
     pub fn block(&self, rank: usize, points: [usize; 3]) -> Block {
         let position = self.position(rank);
-        let lengths: [Vec<usize>; 3] = std::array::from_fn(|a| self.lengths(a, points[a]));
+        let part = |a: usize| (points[a] / self.ranks[a], points[a] % self.ranks[a], position[a]);
         Block {
-            start: std::array::from_fn(|a| lengths[a][..position[a]].iter().sum()),
-            points: std::array::from_fn(|a| lengths[a][position[a]]),
+            start: std::array::from_fn(|a| {
+                let (each, more, at) = part(a);
+                at * each + at.min(more)
+            }),
+            points: std::array::from_fn(|a| {
+                let (each, more, at) = part(a);
+                each + usize::from(at < more)
+            }),
         }
     }
 }

@@ -5,6 +5,7 @@ mod redistribute;
 
 pub use decomposition::{Block, Decomposition};
 pub use redistribute::redistribute;
+pub(crate) use redistribute::redistribute_into;
 
 use crate::cases::Domain;
 

@@ -15,10 +15,38 @@ pub fn redistribute<T: Plain>(
     values: &[T],
     missing: T,
 ) -> Vec<T> {
+    let wanted = want(comm.rank());
+    if (0..comm.size()).all(|rank| have(rank) == want(rank)) {
+        assert_eq!(values.len(), wanted.len() * components, "the box has that many values");
+        return values.to_vec();
+    }
+    let mut result = vec![missing; wanted.len() * components];
+    redistribute_into(comm, have, want, components, values, missing, (&mut result, &wanted));
+    result
+}
+
+/// The same, put into the array of a box that holds `want(rank)`; what nobody has is left as it is. Collective.
+pub(crate) fn redistribute_into<T: Plain>(
+    comm: &dyn Communicator,
+    have: impl Fn(usize) -> Block,
+    want: impl Fn(usize) -> Block,
+    components: usize,
+    values: &[T],
+    missing: T,
+    (result, of): (&mut [T], &Block),
+) {
     let (mine, wanted) = (have(comm.rank()), want(comm.rank()));
     assert_eq!(values.len(), mine.len() * components, "the box has that many values");
+    let mut put = |part: &Block, from: &[T]| {
+        let mut first = 0;
+        rows(of, part, components, |at, length| {
+            result[at..at + length].copy_from_slice(&from[first..first + length]);
+            first += length;
+        });
+    };
     if (0..comm.size()).all(|rank| have(rank) == want(rank)) {
-        return values.to_vec();
+        put(&mine, values);
+        return;
     }
     let given: Vec<Block> = (0..comm.size()).map(|rank| mine.common(&want(rank))).collect();
     let taken: Vec<Block> = (0..comm.size()).map(|rank| have(rank).common(&wanted)).collect();
@@ -35,7 +63,8 @@ pub fn redistribute<T: Plain>(
     for part in &given {
         rows(&mine, part, components, |at, length| out.extend_from_slice(&values[at..at + length]));
     }
-    let mut inwards = vec![missing; taken.iter().map(Block::len).sum::<usize>() * components];
+    let arrivals = taken.iter().map(Block::len).sum::<usize>() * components;
+    let mut inwards = vec![missing; arrivals];
     // SAFETY: the ranges lie within the arrays, one behind the other; what is sent as bytes comes as the same type.
     unsafe {
         comm.all_to_all(
@@ -46,15 +75,11 @@ pub fn redistribute<T: Plain>(
         );
     }
     drop(out);
-    let mut result = vec![missing; wanted.len() * components];
     let mut from = 0;
     for part in &taken {
-        rows(&wanted, part, components, |at, length| {
-            result[at..at + length].copy_from_slice(&inwards[from..from + length]);
-            from += length;
-        });
+        put(part, &inwards[from..]);
+        from += part.len() * components;
     }
-    result
 }
 
 /// Tell where in the array of a box the rows of a part of it begin, and how long they are.

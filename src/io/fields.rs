@@ -6,18 +6,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::directory::{is_piece, step};
 use super::pieces::{Selection, boxes, joined};
-use super::vtk::{FieldData, ImageGrid, pvti, write_part};
+use super::vtk::{FieldData, pvti, write_part};
 use super::{make_directory, read_json, remove_file, write_json, write_whole};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
-use crate::grid::Decomposition;
+use crate::grid::{Decomposition, Grid};
 
 /// What is written each time, and into how many files.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// The grid of the run.
-    pub grid: ImageGrid,
+    pub grid: Grid,
     /// The points of it that are written.
     pub selection: Selection,
     /// Files at most, each written by one rank.
@@ -43,7 +44,7 @@ struct FieldIndex {
     files: Vec<FieldEntry>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct FieldEntry {
     name: String,
     time: f64,
@@ -57,28 +58,47 @@ impl FieldWriter {
         Self { directory, stem, layout, in_pieces: layout.files > 1, index }
     }
 
-    /// Go on with what is in the directory: later times than that of the step `last` are removed, all where that is none.
+    /// Go on with what is in the directory: later times than that of the step `last` are removed, all where that is none; of
+    /// these only files that the run `owns`. `written` are the steps and times of all that was written until then, by which the
+    /// `.series` file is made again; without them it is taken as it is found.
     /// What began in single files goes on in single files and what began in pieces in pieces, since a `.series` file must not
     /// mix them. To be called on rank 0 before [`FieldWriter::meet`].
     ///
     /// # Errors
     /// What the system says.
-    pub fn resume(&mut self, last: Option<u64>) -> Result<()> {
+    pub fn resume(
+        &mut self,
+        last: Option<u64>,
+        written: Option<&[(u64, f64)]>,
+        owns: &dyn Fn(&Path) -> bool,
+    ) -> Result<()> {
         let kept =
-            |name: &str| step(name).is_some_and(|step| last.is_some_and(|last| step <= last));
+            |name: &str| step_of(name).is_some_and(|step| last.is_some_and(|last| step <= last));
         for in_pieces in [true, false] {
             let path = self.series(in_pieces);
-            if !path.exists() {
-                continue;
-            }
-            let index: FieldIndex = read_json(&path)?;
-            let before = index.files.len();
-            let files: Vec<_> = index.files.into_iter().filter(|file| kept(&file.name)).collect();
+            let found = match path.exists() {
+                // What is damaged is made again where it is known what was written.
+                true if written.is_some() => read_json::<FieldIndex>(&path).ok(),
+                true => Some(read_json::<FieldIndex>(&path)?),
+                false => None,
+            };
+            let found = found.map_or(Vec::new(), |index| index.files);
+            let files: Vec<FieldEntry> = match written {
+                Some(written) => written
+                    .iter()
+                    .map(|&(step, time)| FieldEntry { name: file_name(step, in_pieces), time })
+                    // Somebody may have removed fields of early times.
+                    .filter(|file| self.directory.join(&file.name).exists())
+                    .collect(),
+                None => found.iter().filter(|file| kept(&file.name)).cloned().collect(),
+            };
             if files.is_empty() {
-                remove_file(&path)?;
+                if owns(&path) {
+                    remove_file(&path)?;
+                }
                 continue;
             }
-            let changed = files.len() < before;
+            let changed = files != found;
             (self.in_pieces, self.index.files) = (in_pieces, files);
             if changed {
                 write_json(&path, &self.index)?;
@@ -89,7 +109,8 @@ impl FieldWriter {
         for entry in entries.flatten() {
             let (path, name) = (entry.path(), entry.file_name());
             let name = name.to_string_lossy();
-            if step(&name).is_none() || (kept(&name) && !name.ends_with(".part")) {
+            if step_of(&name).is_none() || (kept(&name) && !name.ends_with(".part")) || !owns(&path)
+            {
                 continue;
             }
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -97,8 +118,8 @@ impl FieldWriter {
                 continue;
             }
             let pieces = fs::read_dir(&path).map_err(Error::io(&path))?.flatten();
-            for piece in pieces.filter(|piece| is_piece(&piece.file_name().to_string_lossy())) {
-                remove_file(&piece.path())?;
+            for piece in pieces.map(|piece| piece.path()).filter(|piece| is_piece(piece)) {
+                remove_file(&piece)?;
             }
             // Not where somebody else has put something.
             let _ = fs::remove_dir(&path);
@@ -106,17 +127,24 @@ impl FieldWriter {
         Ok(())
     }
 
-    /// Remove what is in `directory` of steps after `last`, all where that is none, for a run that writes no more there.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub fn cut(
-        directory: &Path,
-        stem: &'static str,
-        layout: Layout,
-        last: Option<u64>,
-    ) -> Result<()> {
-        Self::new(directory, stem, layout).resume(last)
+    /// The directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// (step, time) of all that was written.
+    pub fn written(&self) -> Vec<(u64, f64)> {
+        let files = self.index.files.iter();
+        files.filter_map(|file| Some((step_of(&file.name)?, file.time))).collect()
+    }
+
+    /// The names in the directory of what [`FieldWriter::write`] makes at `step`; a folder ends with `/`.
+    pub fn names(&self, step: u64) -> Vec<String> {
+        let folder = format!("step_{step:08}/");
+        let list = format!("{}.{}.series", self.stem, kind(self.in_pieces));
+        let mut names = vec![file_name(step, self.in_pieces), list];
+        names.extend(self.in_pieces.then_some(folder));
+        names
     }
 
     /// Have all ranks write what rank 0 says: single files or pieces. Collective.
@@ -132,7 +160,8 @@ impl FieldWriter {
         &self.layout.selection
     }
 
-    /// Write the fields of one time, given at the selected points of this rank's block, and list them in the `.series` file.
+    /// Write the fields of one time, of each what [`Selection::of`] takes of this rank's block, and list them in the `.series`
+    /// file.
     /// Returns the bytes of all files. Collective.
     ///
     /// # Errors
@@ -165,7 +194,7 @@ impl FieldWriter {
             }
             make_directory(&directory)?;
             let path = directory.join(file(comm.rank()));
-            write_part(&path, &image, &part, fields)?;
+            write_part(&path, &image, &part, &fields)?;
             fs::metadata(&path).map(|file| file.len()).map_err(Error::io(&path))
         };
         // All pieces are there before a file speaks of them.
@@ -188,8 +217,7 @@ impl FieldWriter {
     }
 
     fn series(&self, in_pieces: bool) -> PathBuf {
-        let kind = if in_pieces { "pvti" } else { "vti" };
-        self.directory.join(format!("{}.{kind}.series", self.stem))
+        self.directory.join(format!("{}.{}.series", self.stem, kind(in_pieces)))
     }
 
     fn list(&mut self, name: String, time: f64) -> Result<()> {
@@ -199,16 +227,18 @@ impl FieldWriter {
     }
 }
 
-/// The step that `step_00000100.vti` and `step_00000100` are of; `None` of what is called otherwise.
-fn step(name: &str) -> Option<u64> {
-    let name = name.strip_suffix(".part").unwrap_or(name);
-    let bare = name.strip_suffix(".vti").or(name.strip_suffix(".pvti")).unwrap_or(name);
-    let step = bare.strip_prefix("step_")?.parse().ok()?;
-    (bare == format!("step_{step:08}")).then_some(step)
+fn kind(in_pieces: bool) -> &'static str {
+    if in_pieces { "pvti" } else { "vti" }
 }
 
-fn is_piece(name: &str) -> bool {
-    name.starts_with("rank_") && (name.ends_with(".vti") || name.ends_with(".vti.part"))
+fn file_name(step: u64, in_pieces: bool) -> String {
+    format!("step_{step:08}.{}", kind(in_pieces))
+}
+
+/// The step that `step_00000100.vti` and `step_00000100` are of; `None` of what is called otherwise.
+fn step_of(name: &str) -> Option<u64> {
+    let name = name.strip_suffix(".part").unwrap_or(name);
+    step(name.strip_suffix(".vti").or(name.strip_suffix(".pvti")).unwrap_or(name))
 }
 
 /// The sum over all ranks.

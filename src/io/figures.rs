@@ -4,7 +4,8 @@ use super::page::escape;
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::reference::{Reference, energy_loss};
 use crate::io::series::Series;
-use crate::io::summary::{RESOLVED_KMAX_ETA, Summary, kmax_eta, largest_spacing};
+use crate::io::summary::{Summary, kmax_eta, largest_spacing};
+use crate::io::verdict::RESOLVED_KMAX_ETA;
 
 /// A plot of the report.
 pub(crate) struct Figure {

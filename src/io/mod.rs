@@ -10,7 +10,7 @@
 //! grows, by whole rows.
 
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
 use crate::{Error, Result};
@@ -19,6 +19,7 @@ pub mod checkpoint;
 pub mod directory;
 pub mod fields;
 pub(crate) mod figures;
+pub(crate) mod open;
 pub(crate) mod page;
 mod palette;
 pub mod pieces;
@@ -26,20 +27,24 @@ pub(crate) mod plot;
 pub mod progress;
 pub mod reference;
 pub mod report;
+mod run_id;
 mod scale;
 pub mod series;
+mod slice_page;
 pub mod slices;
 pub mod spectra;
 pub(crate) mod statistics;
 pub mod summary;
 mod tidy;
+pub mod verdict;
 pub mod vtk;
 
-pub use directory::RunDirectory;
+pub use directory::{DirectoryLock, RunDirectory};
 pub use fields::FieldWriter;
 pub use progress::Progress;
 pub use reference::Reference;
 pub use report::write_report;
+pub use run_id::RunId;
 pub use series::{FLOW_COLUMNS, Series, SeriesWriter};
 pub use slices::{Plane, Slice, SliceWriter};
 pub use summary::Summary;
@@ -53,15 +58,22 @@ pub(crate) fn write_whole(
     let mut name = path.as_os_str().to_owned();
     name.push(".part");
     let part = Path::new(&name);
-    let written = File::create(part)
-        .and_then(|file| {
-            let mut writer = BufWriter::new(file);
-            write(&mut writer)?;
-            writer.flush()
-        })
+    if part.is_symlink() {
+        // Nobody's file is to be written through it.
+        remove_file(part)?;
+    }
+    let file = open::regular(File::options().write(true).create(true), part);
+    // What is no file of ours stays.
+    let file = file.map_err(Error::io(path))?;
+    let mut writer = BufWriter::new(file);
+    let written = writer
+        .get_ref()
+        .set_len(0)
+        .and_then(|()| write(&mut writer))
+        .and_then(|()| writer.flush())
         .and_then(|()| fs::rename(part, path));
     written.map_err(|error| {
-        // The first error is the one to report; a file that was never made cannot be removed.
+        // The first error is the one to report.
         let _ = fs::remove_file(part);
         Error::io(path)(error)
     })
@@ -69,7 +81,7 @@ pub(crate) fn write_whole(
 
 /// The text of a file that a run directory should hold.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(Error::io(path))
+    open::text(path, open::MOST_TEXT).map_err(Error::io(path))
 }
 
 /// A directory, made with its parents where it is not there.
@@ -83,8 +95,9 @@ pub(crate) fn make_directory(path: &Path) -> Result<()> {
 /// What the system says.
 pub fn append_to(path: &Path) -> Result<File> {
     let open = || {
-        let file = File::options().create(true).append(true).open(path)?;
-        let text = fs::read(path)?;
+        let mut file = open::regular(File::options().create(true).read(true).append(true), path)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text)?;
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         if whole < text.len() {
             file.set_len(whole as u64)?;
@@ -112,6 +125,7 @@ pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(
 
 /// JSON read back, or what is wrong with it.
 pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
-    serde_json::from_str(&read_text(path)?)
+    let text = open::text(path, open::MOST_JSON).map_err(Error::io(path))?;
+    serde_json::from_str(&text)
         .map_err(|error| Error::Format { path: path.to_path_buf(), what: error.to_string() })
 }

@@ -4,7 +4,7 @@
 pub(crate) const COLOURS: usize = 255;
 
 /// Grey, which the map never takes.
-pub(crate) const BROKEN: [u8; 3] = [128, 128, 128];
+const BROKEN: [u8; 3] = [128, 128, 128];
 
 /// The colour at `s` in 0..1: from near black through violet and red to pale yellow.
 ///
@@ -13,6 +13,38 @@ pub(crate) const BROKEN: [u8; 3] = [128, 128, 128];
 /// that stays inside what sRGB can show.
 pub(crate) fn colour(s: f64) -> [u8; 3] {
     linear_colour(s).map(encode)
+}
+
+/// The palette of a picture whose entries 0 to [`COLOURS`] - 1 stand for equally spaced values from `min` to `max`: their
+/// colours where the map goes from `low` to `high`, and [`BROKEN`].
+pub(crate) fn palette([min, max]: [f64; 2], [low, high]: [f64; 2]) -> Vec<u8> {
+    let entry = |k: usize| {
+        let value = min + (max - min) * (k as f64 / (COLOURS - 1) as f64);
+        let s = if high > low { (value - low) / (high - low) } else { 0.0 };
+        colour(s.clamp(0.0, 1.0))
+    };
+    (0..COLOURS).flat_map(entry).chain(BROKEN).collect()
+}
+
+/// A PNG with another palette of the same length, its pixels untouched; `None` where it is no PNG with such a palette.
+pub(crate) fn with_palette(png: &[u8], palette: &[u8]) -> Option<Vec<u8>> {
+    // Behind the signature every chunk is its length, its name, its data and the checksum of the two.
+    let mut at = 8;
+    loop {
+        let length = u32::from_be_bytes(png.get(at..at + 4)?.try_into().ok()?);
+        let end = at + 8 + usize::try_from(length).ok()?;
+        let (name, checksum) = (png.get(at + 4..at + 8)?, png.get(end..end + 4)?);
+        if name != b"PLTE" {
+            at = end + checksum.len();
+            continue;
+        }
+        let mut png = png.to_vec();
+        let data = png.get_mut(at + 8..end).filter(|data| data.len() == palette.len())?;
+        data.copy_from_slice(palette);
+        let checksum = crc32fast::hash(&png[at + 4..end]);
+        png[end..end + 4].copy_from_slice(&checksum.to_be_bytes());
+        return Some(png);
+    }
 }
 
 fn linear_colour(s: f64) -> [f64; 3] {

@@ -1,11 +1,12 @@
 //! Which points of a field that is spread over ranks are written, and by whom.
 //!
 //! A piece of points ends where it knows the points of the next, or readers would show a gap between the two: each box is
-//! extended by the first layer of its upper neighbours.
+//! extended by the first layer of its upper neighbours. For the same reason the first points of a periodic axis are written
+//! once more behind the last, where they close the period.
 
 use super::vtk::{FieldData, FieldValues, ImageGrid};
 use crate::comm::Communicator;
-use crate::grid::{Block, Decomposition, redistribute};
+use crate::grid::{Block, Decomposition, Grid, redistribute, redistribute_into};
 use crate::real::Plain;
 
 /// Points of a grid: every `stride`-th along each axis, from `first` on.
@@ -17,54 +18,90 @@ pub struct Selection {
     pub points: [usize; 3],
     /// Points of the grid from one to the next.
     pub stride: usize,
+    /// Along which axes the last of them lies one period behind point 0 of the grid, and has its values.
+    pub closed: [bool; 3],
 }
 
 impl Selection {
-    /// All points.
-    pub fn all(points: [usize; 3]) -> Self {
-        Self { first: [0; 3], points, stride: 1 }
+    /// All points, and what closes the period of a periodic axis.
+    pub fn all(grid: &Grid) -> Self {
+        Self::between(grid, [f64::MIN; 3], [f64::MAX; 3], 1)
     }
 
-    /// Every `stride`-th of the points from that next to `from` to that next to `to`, by their coordinates.
-    pub fn between(grid: &ImageGrid, from: [f64; 3], to: [f64; 3], stride: usize) -> Self {
-        let first = nearest(grid, from);
-        let last = nearest(grid, to);
-        let points = std::array::from_fn(|a| (last[a].max(first[a]) - first[a]) / stride + 1);
-        Self { first, points, stride }
+    /// Every `stride`-th of the points from that next to `from` to that next to `to`, by their coordinates. A periodic axis
+    /// ends one period behind its first point.
+    pub fn between(grid: &Grid, from: [f64; 3], to: [f64; 3], stride: usize) -> Self {
+        let end: [usize; 3] =
+            std::array::from_fn(|a| grid.points[a] - usize::from(!closes(grid, a)));
+        let first: [usize; 3] =
+            std::array::from_fn(|a| nearest(grid, a, from[a]).min(grid.points[a] - 1));
+        let points: [usize; 3] =
+            std::array::from_fn(|a| nearest(grid, a, to[a]).saturating_sub(first[a]) / stride + 1);
+        let last = |a: usize| first[a] + (points[a] - 1) * stride;
+        let closed = std::array::from_fn(|a| closes(grid, a) && last(a) == end[a]);
+        Self { first, points, stride, closed }
     }
 
     /// The same, but for the points across axis `a`, of which it takes those next to `coordinate`.
-    pub fn across(self, grid: &ImageGrid, a: usize, coordinate: f64) -> Self {
-        let Self { mut first, mut points, stride } = self;
-        first[a] = nearest(grid, [coordinate; 3])[a];
-        points[a] = 1;
-        Self { first, points, stride }
+    pub fn across(self, grid: &Grid, a: usize, coordinate: f64) -> Self {
+        let Self { mut first, mut points, stride, mut closed } = self;
+        // One period behind the first points are the first points.
+        first[a] = nearest(grid, a, coordinate) % grid.points[a];
+        (points[a], closed[a]) = (1, false);
+        Self { first, points, stride, closed }
     }
 
     /// The points as a grid of their own.
     #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
-    pub fn image(&self, grid: &ImageGrid) -> ImageGrid {
-        let ImageGrid { origin, spacing, .. } = *grid;
+    pub fn image(&self, grid: &Grid) -> ImageGrid {
+        let Grid { origin, spacing, .. } = *grid;
         ImageGrid {
             points: self.points,
             origin: std::array::from_fn(|a| origin[a] + self.first[a] as f64 * spacing[a]),
             spacing: spacing.map(|h| h * self.stride as f64),
+            repeats: std::array::from_fn(|a| self.closed[a] && self.first[a] == 0),
         }
     }
 
-    /// Those in a block of the grid, counted among the selected.
-    fn within(&self, block: &Block) -> Block {
+    /// The points in parts, counted among the selected, in each of which those of a block of the grid are a block: first
+    /// those of the grid itself, then, for all closed axes, those behind it.
+    fn parts(&self) -> Vec<Block> {
+        let mut parts = vec![Block::whole(self.points)];
+        for a in (0..3).filter(|&a| self.closed[a]) {
+            let last = self.points[a] - 1;
+            parts.iter_mut().for_each(|part| part.points[a] = last);
+            let behind = parts.clone().into_iter().map(|mut part| {
+                (part.start[a], part.points[a]) = (last, 1);
+                part
+            });
+            parts.extend(behind.collect::<Vec<_>>());
+        }
+        parts
+    }
+
+    /// By how many points of the grid those of `part` lie behind the points that have their values.
+    fn shift(&self, part: &Block) -> [usize; 3] {
+        std::array::from_fn(|a| {
+            let last = self.points[a] - 1;
+            let behind = self.closed[a] && part.start[a] == last;
+            if behind { self.first[a] + last * self.stride } else { 0 }
+        })
+    }
+
+    /// Those of `part` in a block of the grid, counted among the selected.
+    fn within(&self, block: &Block, part: &Block) -> Block {
+        let shift = self.shift(part);
         let count = |at: usize, a: usize| {
-            let before = at.saturating_sub(self.first[a]).div_ceil(self.stride);
+            let before = (at + shift[a]).saturating_sub(self.first[a]).div_ceil(self.stride);
             before.min(self.points[a])
         };
         let start: [usize; 3] = std::array::from_fn(|a| count(block.start[a], a));
         let end: [usize; 3] = std::array::from_fn(|a| count(block.start[a] + block.points[a], a));
-        let points: [usize; 3] = std::array::from_fn(|a| end[a] - start[a]);
-        if points.contains(&0) { Block::NONE } else { Block { start, points } }
+        let points = std::array::from_fn(|a| end[a] - start[a]);
+        Block { start, points }.common(part)
     }
 
-    /// The values of a field on `block` at the selected points.
+    /// The values of a field on `block` at the selected points, part by part.
     pub fn of(&self, block: &Block, field: &FieldData) -> FieldData {
         let components = field.components as usize;
         let values = match &field.values {
@@ -75,28 +112,37 @@ impl Selection {
     }
 
     fn pick<T: Copy>(&self, block: &Block, components: usize, values: &[T]) -> Vec<T> {
-        let selected = self.within(block);
+        let parts: Vec<_> =
+            self.parts().iter().map(|part| (self.within(block, part), self.shift(part))).collect();
         let [nx, ny, _] = block.points;
-        let mut picked = Vec::with_capacity(selected.len() * components);
-        for n in 0..selected.len() {
-            let at = selected.index(n);
-            let at: [usize; 3] =
-                std::array::from_fn(|a| self.first[a] + at[a] * self.stride - block.start[a]);
-            let first = (at[0] + nx * (at[1] + ny * at[2])) * components;
-            picked.extend_from_slice(&values[first..first + components]);
+        let points: usize = parts.iter().map(|(selected, _)| selected.len()).sum();
+        let mut picked = Vec::with_capacity(points * components);
+        for (selected, shift) in parts {
+            for n in 0..selected.len() {
+                let at = selected.index(n);
+                let at: [usize; 3] = std::array::from_fn(|a| {
+                    self.first[a] + at[a] * self.stride - shift[a] - block.start[a]
+                });
+                let first = (at[0] + nx * (at[1] + ny * at[2])) * components;
+                picked.extend_from_slice(&values[first..first + components]);
+            }
         }
         picked
     }
 }
 
-/// The point next to some coordinates.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..n")]
+/// Whether points behind the last ones close the period of axis `a`.
+fn closes(grid: &Grid, a: usize) -> bool {
+    grid.periodic[a] && grid.points[a] > 1
+}
+
+/// The point next to a coordinate along axis `a`; of a periodic axis also that one period behind the first.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=n")]
 #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
-fn nearest(grid: &ImageGrid, coordinates: [f64; 3]) -> [usize; 3] {
-    std::array::from_fn(|a| {
-        let at = ((coordinates[a] - grid.origin[a]) / grid.spacing[a]).round();
-        at.clamp(0.0, (grid.points[a] - 1) as f64) as usize
-    })
+fn nearest(grid: &Grid, a: usize, coordinate: f64) -> usize {
+    let last = grid.points[a] - usize::from(!closes(grid, a));
+    let at = ((coordinate - grid.origin[a]) / grid.spacing[a]).round();
+    at.clamp(0.0, last as f64) as usize
 }
 
 /// The box of selected points that each rank writes, of a grid of `points`: those of its block, or, where `files` are fewer
@@ -108,12 +154,13 @@ pub fn boxes(
     files: usize,
 ) -> Vec<Block> {
     let ranks = decomposition.size();
-    let own = |rank| selection.within(&decomposition.block(rank, points));
+    let within = selection.parts()[0];
+    let own = |rank| selection.within(&decomposition.block(rank, points), &within);
     let mut boxes: Vec<Block> = (0..ranks).map(own).collect();
     if files < ranks {
         boxes.fill(Block::NONE);
         // The slowest axis, unless another has far more points: slabs are then written as they lie.
-        let [nx, ny, nz] = selection.points;
+        let [nx, ny, nz] = within.points;
         let a = if nz >= files {
             2
         } else if ny >= nx {
@@ -122,10 +169,10 @@ pub fn boxes(
             0
         };
         let mut along = [1; 3];
-        along[a] = files.min(selection.points[a]);
+        along[a] = files.min(within.points[a]);
         let slabs = Decomposition { ranks: along };
         for slab in 0..slabs.size() {
-            boxes[slab * ranks / slabs.size()] = slabs.block(slab, selection.points);
+            boxes[slab * ranks / slabs.size()] = slabs.block(slab, within.points);
         }
     }
     boxes.into_iter().map(|block| extended(block, selection.points)).collect()
@@ -147,25 +194,43 @@ pub fn joined(
     field: FieldData,
 ) -> FieldData {
     let components = field.components as usize;
-    let have = |rank| selection.within(&decomposition.block(rank, points));
-    fn moved<T: Plain>(
-        comm: &dyn Communicator,
-        have: impl Fn(usize) -> Block,
-        boxes: &[Block],
-        components: usize,
-        (values, missing): (&[T], T),
-    ) -> Vec<T> {
-        redistribute(comm, have, |rank| boxes[rank], components, values, missing)
-    }
     let values = match &field.values {
-        FieldValues::F32(v) => {
-            FieldValues::F32(moved(comm, have, boxes, components, (v, f32::NAN)))
-        }
-        FieldValues::F64(v) => {
-            FieldValues::F64(moved(comm, have, boxes, components, (v, f64::NAN)))
-        }
+        FieldValues::F32(values) => FieldValues::F32(moved(
+            comm,
+            (decomposition, points, selection),
+            boxes,
+            components,
+            (values, f32::NAN),
+        )),
+        FieldValues::F64(values) => FieldValues::F64(moved(
+            comm,
+            (decomposition, points, selection),
+            boxes,
+            components,
+            (values, f64::NAN),
+        )),
     };
     FieldData { values, ..field }
+}
+
+fn moved<T: Plain>(
+    comm: &dyn Communicator,
+    (decomposition, points, selection): (&Decomposition, [usize; 3], &Selection),
+    boxes: &[Block],
+    components: usize,
+    (values, missing): (&[T], T),
+) -> Vec<T> {
+    let own = boxes[comm.rank()];
+    let mut found = vec![missing; own.len() * components];
+    let mut rest = values;
+    for part in selection.parts() {
+        let have = |rank| selection.within(&decomposition.block(rank, points), &part);
+        let want = |rank: usize| boxes[rank].common(&part);
+        let (here, behind) = rest.split_at(have(comm.rank()).len() * components);
+        redistribute_into(comm, have, want, components, here, missing, (&mut found, &own));
+        rest = behind;
+    }
+    found
 }
 
 /// The points with index `at` along axis `a` of a field on a grid of `points`, each rank giving the `values` of its block: on

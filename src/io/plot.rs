@@ -3,12 +3,12 @@
 use std::io;
 
 use plotters::coord::Shift;
-use plotters::coord::ranged1d::Ranged;
-use plotters::coord::types::RangedCoordf64;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 
-use crate::io::scale::{MOST_X_TICKS, Scale, Ticked, decimal, logarithmic_ticks, range, tick};
+use crate::io::scale::{
+    MOST_X_TICKS, Scale, Ticked, decimal, logarithmic_ticks, range, round_ticks, tick,
+};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
@@ -22,6 +22,8 @@ const PX: i32 = UNITS.cast_signed();
 const TEXT: u32 = 20 * UNITS;
 /// Height of a row of the legend.
 const ROW: i32 = 24 * PX;
+/// Rows of a legend that a plot of the usual height has room for.
+const USUAL_ROWS: i32 = 2;
 /// Where the legend begins, below the title.
 const LEGEND_TOP: i32 = 40 * PX;
 /// More points than this along the time axis cannot be seen.
@@ -128,11 +130,15 @@ impl Plot {
     /// The whole plot as the text of an SVG file.
     pub(crate) fn svg(&self) -> io::Result<String> {
         let mut text = String::new();
-        let units = (SIZE.0 * UNITS, SIZE.1 * UNITS);
+        let rows = self.legend().last().map_or(1, |&(_, row)| row + 1);
+        // A long legend leaves the curves their room.
+        let more = (rows - USUAL_ROWS).max(0).cast_unsigned() * (ROW / PX).cast_unsigned();
+        let whole = (SIZE.0, SIZE.1 + more);
+        let units = (whole.0 * UNITS, whole.1 * UNITS);
         self.draw(&SVGBackend::with_string(&mut text, units).into_drawing_area())
             .map_err(|error| io::Error::other(error.to_string()))?;
         let size = |(width, height)| format!("width=\"{width}\" height=\"{height}\"");
-        Ok(text.replacen(&size(units), &size(SIZE), 1))
+        Ok(text.replacen(&size(units), &size(whole), 1))
     }
 
     fn draw(&self, root: &Area) -> Result<(), Box<dyn std::error::Error>> {
@@ -221,7 +227,7 @@ impl Plot {
     /// 2 and 5 times powers of ten, or these alone where the others would be too many. As log₁₀ x there.
     fn x_ticks(&self, x: (f64, f64)) -> Vec<f64> {
         if !self.logarithmic_x {
-            return RangedCoordf64::from(x.0..x.1).key_points(MOST_X_TICKS);
+            return round_ticks(x, MOST_X_TICKS);
         }
         let marked = self.curves.iter().find(|curve| curve.line.is_marked());
         if let Some(marked) = marked.filter(|curve| curve.points.len() <= MOST_X_TICKS) {
@@ -267,18 +273,29 @@ impl Plot {
         (scaled, scale)
     }
 
-    /// Samples and names of the curves, above the plot where they hide nothing. Returns the number of rows.
-    fn draw_legend(&self, root: &Area) -> Result<i32, Box<dyn std::error::Error>> {
-        let text = ("sans-serif", TEXT).into_font().color(&INK);
+    /// Where the entries of the legend stand: how far from the left, in which row.
+    fn legend(&self) -> Vec<(i32, i32)> {
         let left = 12 * PX;
         let (mut x, mut row) = (left, 0);
-        let curves = self.curves.iter().map(|curve| (curve.label.as_str(), Some(curve.line)));
-        let mark = self.mark.iter().map(|(_, label)| (label.as_str(), None));
-        for (label, line) in curves.chain(mark) {
+        let curves = self.curves.iter().map(|curve| &curve.label);
+        let place = |label: &String| {
             let width = 62 * PX + text_width(label);
             if x > left && x + width > SIZE.0.cast_signed() * PX {
                 (x, row) = (left, row + 1);
             }
+            x += width;
+            (x - width, row)
+        };
+        curves.chain(self.mark.iter().map(|(_, label)| label)).map(place).collect()
+    }
+
+    /// Samples and names of the curves, above the plot where they hide nothing. Returns the number of rows.
+    fn draw_legend(&self, root: &Area) -> Result<i32, Box<dyn std::error::Error>> {
+        let text = ("sans-serif", TEXT).into_font().color(&INK);
+        let places = self.legend();
+        let curves = self.curves.iter().map(|curve| (curve.label.as_str(), Some(curve.line)));
+        let mark = self.mark.iter().map(|(_, label)| (label.as_str(), None));
+        for ((label, line), &(x, row)) in curves.chain(mark).zip(&places) {
             let y = LEGEND_TOP + ROW * row + ROW / 2;
             let (from, to) = ((x, y), (x + 34 * PX, y));
             match (line, line.and_then(Line::dashes)) {
@@ -301,9 +318,8 @@ impl Plot {
                 root.draw(&Circle::new((x + 17 * PX, y), 4 * PX, dot))?;
             }
             root.draw(&Text::new(label, (x + 42 * PX, y - 9 * PX), text.clone()))?;
-            x += width;
         }
-        Ok(row + 1)
+        Ok(places.last().map_or(1, |&(_, row)| row + 1))
     }
 }
 

@@ -1,13 +1,35 @@
 //! What a person sees while a run goes on.
 
+use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Write a line to standard error. That nobody can read it is no reason to end a run.
+/// Write a line to standard error, as [`visible`] shows it. That nobody can read it is no reason to end a run.
 pub fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", visible(text));
+}
+
+/// `text` with what would steer a terminal written out: `\u001b` for the character that begins an escape sequence. Line ends
+/// and tabs stay. JSON means the same afterwards.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            // Writing to a string cannot fail.
+            c if steers(c) => drop(write!(shown, "\\u{:04x}", u32::from(c))),
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// Control characters, and those that turn the direction of the text behind them or break its line.
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Seconds between two plain lines, where the output is no terminal.
@@ -152,6 +174,18 @@ mod tests {
             "step 1200  t 3.200 / 10  dt 2.5e-3  E 0.12346  3 min 20 s left  41 ns/point/stage"
         );
         assert_eq!(line(0, 0.0, None, 0.1, f64::NAN, f64::NAN, None), "step 0  t 0.000  dt 1.0e-1");
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_written_out_and_all_else_stays() {
+        let text = "a \u{1b}[31mred\r\u{7f}\u{9b}2J \u{202e}txt\u{2066}\nη → “b”\n";
+        let shown = "a \\u001b[31mred\\u000d\\u007f\\u009b2J \\u202etxt\\u2066\nη → “b”\n";
+        assert_eq!(visible(text), shown);
+        let json = serde_json::to_string("\u{7f}\u{9b}\u{202e}").unwrap();
+        assert_eq!(
+            serde_json::from_str::<String>(&visible(&json)).unwrap(),
+            "\u{7f}\u{9b}\u{202e}"
+        );
     }
 
     #[test]

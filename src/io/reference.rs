@@ -38,6 +38,22 @@ pub struct Comparison {
     /// the scheme.
     #[serde(deserialize_with = "null_is_infinite")]
     pub energy_loss_max_deviation: f64,
+    /// Rows compared.
+    #[serde(default)]
+    pub rows: usize,
+    /// When the reference's dissipation is largest.
+    #[serde(default)]
+    pub peak_time: f64,
+    /// How far the reference's dissipation leaves a straight line between two neighbouring rows that were compared, or
+    /// between one and the end of what could be: the largest, as a fraction of its peak. What a run does there is not seen.
+    #[serde(default, deserialize_with = "null_is_infinite")]
+    pub unseen: f64,
+    /// The two times between which that is.
+    #[serde(default)]
+    pub unseen_between: [f64; 2],
+    /// Whether the run reached the end of the reference.
+    #[serde(default)]
+    pub whole: bool,
 }
 
 /// JSON has no infinity; it is written as null.
@@ -79,8 +95,9 @@ impl Reference {
         rows.max_by(|a, b| a.1.total_cmp(b.1)).map_or(f64::INFINITY, |(time, _)| *time)
     }
 
-    /// Compare a series with the columns of a flow. `None` where they share no time, or where a column is missing.
-    pub fn compare(&self, series: &Series) -> Option<Comparison> {
+    /// Compare a series with the columns of a flow of a run that reached the time `reached`. `None` where a column is
+    /// missing.
+    pub fn compare(&self, series: &Series, reached: f64) -> Option<Comparison> {
         let (start, end) = (*self.time.first()?, *self.time.last()?);
         let time = series.column("time")?;
         let energy = series.column("kinetic_energy")?;
@@ -88,19 +105,47 @@ impl Reference {
         let loss = energy_loss(series)?;
         let shared: Vec<usize> =
             (0..time.len()).filter(|&row| time[row] >= start && time[row] <= end).collect();
-        let (&first, &last) = (shared.first()?, shared.last()?);
         let largest = |run: &[f64], reference: &[f64]| {
             largest(shared.iter().map(|&row| run[row] - self.at(reference, time[row])))
         };
+        let first = shared.first().map_or(start, |&row| time[row]);
         let peak = largest_of(&self.dissipation);
+        let mut times: Vec<f64> = shared.iter().map(|&row| time[row]).collect();
+        let until = times.last().copied().unwrap_or(start);
+        times.insert(0, start);
+        times.push(reached.clamp(start, end));
+        let (unseen, unseen_between) = self.unseen(&times);
         Some(Comparison {
             source: self.source.clone(),
-            until: time[last],
+            until,
             kinetic_energy_max_deviation: largest(energy, &self.kinetic_energy)
-                / self.at(&self.kinetic_energy, time[first]).abs(),
+                / self.at(&self.kinetic_energy, first).abs(),
             dissipation_max_deviation: largest(dissipation, &self.dissipation) / peak,
             energy_loss_max_deviation: largest(&loss, &self.dissipation) / peak,
+            rows: shared.len(),
+            peak_time: self.peak_time(),
+            unseen: unseen / peak,
+            unseen_between,
+            whole: reached >= end,
         })
+    }
+
+    /// The largest distance of the dissipation from the straight lines that join its values at `times`, and the two times
+    /// between which that is.
+    fn unseen(&self, times: &[f64]) -> (f64, [f64; 2]) {
+        let mut worst = (0.0, [0.0; 2]);
+        for pair in times.windows(2).filter(|pair| pair[0] < pair[1]) {
+            let [from, to] = [pair[0], pair[1]].map(|t| self.at(&self.dissipation, t));
+            let rows = self.time.iter().zip(&self.dissipation);
+            for (t, value) in rows.filter(|(t, _)| (pair[0]..=pair[1]).contains(*t)) {
+                let weight = (t - pair[0]) / (pair[1] - pair[0]);
+                let distance = (value - (1.0 - weight) * from - weight * to).abs();
+                if distance > worst.0 {
+                    worst = (distance, [pair[0], pair[1]]);
+                }
+            }
+        }
+        worst
     }
 
     /// A column at time `t`, by the cubic through the four nearest rows (Lagrange): its error falls with the fourth
@@ -163,6 +208,14 @@ mod tests {
             let error = reference.at(&reference.dissipation, t) - cubic(t);
             assert!(error.abs() < 1e-13, "t = {t}: {error:e}");
         }
+    }
+
+    #[test]
+    fn what_is_not_seen_is_the_distance_from_a_straight_line_between_the_rows() {
+        // A parabola with its top, 4, at t = 2; from 1 to 3 the line lies at 3, from the last row to the end, 4, at 2 at most.
+        let reference = reference(|t| t * (4.0 - t));
+        let (distance, between) = reference.unseen(&[0.0, 0.5, 1.0, 3.0, 3.0, 3.5, 4.0]);
+        assert!((distance - 1.0).abs() < 1e-12 && between == [1.0, 3.0], "{distance} {between:?}");
     }
 
     #[test]

@@ -4,28 +4,33 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::path::Path;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-
 use crate::io::figures::{Figure, closure, conservation, figures, number};
+use crate::io::open::own;
 use crate::io::page::{self, escape};
-use crate::io::palette::colour;
 use crate::io::progress::duration;
 use crate::io::reference::Reference;
 use crate::io::series::Series;
-use crate::io::slices::{Plane, SliceEntry};
+use crate::io::slice_page;
+use crate::io::slices::SliceEntry;
 use crate::io::statistics;
-use crate::io::summary::{RESOLVED_KMAX_ETA, Summary, Verdict};
+use crate::io::summary::Summary;
+use crate::io::verdict::Verdict;
 use crate::io::{make_directory, read_json, read_text, write_whole};
 use crate::{Error, Result};
 
-/// The page shows slices of at most so many times; all of them stay in `slices/`.
-const MOST_TIMES: usize = 6;
-
 /// Draw `plots/*.svg` and `report.html` from what lies in the run directory: `config.toml`, `series.csv`,
 /// `summary.json`, and `reference.csv`, `slices/`, `statistics/` and `reference_spectrum.csv` where they are there.
-pub fn write_report(run_dir: &Path) -> Result<()> {
+///
+/// `claim` is told the names of the files in the directory before they are made.
+///
+/// # Errors
+/// Where a file that every run has is missing or damaged, or `claim` refuses.
+pub fn write_report(
+    run_dir: &Path,
+    claim: &mut dyn FnMut(Vec<String>) -> Result<()>,
+) -> Result<()> {
     let config = needed(run_dir, "config.toml", read_text)?;
+    own(run_dir, &run_dir.join("config.toml"))?;
     let series = needed(run_dir, "series.csv", Series::read)?;
     series.required("time", &run_dir.join("series.csv"))?;
     let summary = needed(run_dir, "summary.json", Summary::read)?;
@@ -34,16 +39,21 @@ pub fn write_report(run_dir: &Path) -> Result<()> {
         .unwrap_or_default();
 
     let plots = run_dir.join("plots");
+    let file = |figure: &Figure| format!("{}.svg", figure.name);
+    let place = |figure: &Figure| plots.join(file(figure));
+    let history = figures(&series, reference.as_ref(), &summary);
+    let statistics = statistics::figures(run_dir)?;
+    let names = history.iter().chain(&statistics).map(|figure| format!("plots/{}", file(figure)));
+    claim(names.chain(["report.html".into()]).collect())?;
     make_directory(&plots)?;
-    let place = |figure: &Figure| plots.join(figure.name).with_extension("svg");
-    let drawn = page::draw(figures(&series, reference.as_ref(), &summary), place)?;
-    let statistics = page::draw(statistics::figures(run_dir)?, place)?;
-    let mut page = Page { html: page::head(&summary.title, &parameters(&summary)) };
-    page.verdict(&summary, &series);
+    let drawn = page::draw(history, place)?;
+    let statistics = page::draw(statistics, place)?;
+    let mut page = Page { html: page::head("run", &summary.title, &parameters(&summary)) };
+    page.verdict(&summary);
     page.numbers(&summary, &series);
     page.push(&page::gallery("History", &drawn));
     page.push(&page::gallery("Statistics", &statistics));
-    page.slices(run_dir, slices)?;
+    page.push(&slice_page::slices(run_dir, slices)?);
     page.tables(&summary, &series);
     page.configuration(&config, &summary);
     write_whole(&run_dir.join("report.html"), |writer| writer.write_all(page.html.as_bytes()))
@@ -78,19 +88,25 @@ impl Page {
         self.html.push('\n');
     }
 
-    fn verdict(&mut self, summary: &Summary, series: &Series) {
-        if !summary.finished {
-            let _ = writeln!(
-                self.html,
-                "<div class=\"verdict bad\"><p><strong>! Not finished</strong><br>{} Everything below is what was \
-                 computed until then.</p></div>",
-                escape(&sentence(&summary.stop_reason))
-            );
-        }
-        let (tone, name, sentence) = verdict_words(summary, series);
+    fn verdict(&mut self, summary: &Summary) {
+        let (tone, sign) = match summary.verdict {
+            Verdict::Passed => ("good", "✓ "),
+            Verdict::Deviates | Verdict::UnderResolved => ("bad", "✗ "),
+            _ if !summary.finished => ("bad", "! "),
+            Verdict::NoReference | Verdict::NoVerdict => ("plain", ""),
+        };
+        let (name, rest) = match summary.finished {
+            true => (capital(&summary.verdict.to_string()), ""),
+            false => (
+                format!("Not finished: {}", summary.verdict),
+                " Everything below is what was computed until then.",
+            ),
+        };
         let _ = writeln!(
             self.html,
-            "<div class=\"verdict {tone}\"><p><strong>{name}</strong><br>{sentence}</p></div>"
+            "<div class=\"verdict {tone}\"><p><strong>{sign}{}</strong><br>{}{rest}</p></div>",
+            escape(&name),
+            escape(&sentence(&summary.verdict_reason))
         );
     }
 
@@ -127,51 +143,6 @@ impl Page {
             self.html,
             "<div><dt>{name}</dt><dd>{value} <small>{remark}</small></dd></div>"
         );
-    }
-
-    fn slices(&mut self, run_dir: &Path, mut entries: Vec<SliceEntry>) -> Result<()> {
-        entries.sort_by_key(|entry| entry.step);
-        let mut steps: Vec<u64> = entries.iter().map(|e| e.step).collect();
-        steps.dedup();
-        let Some(first) = entries.first() else { return Ok(()) };
-        let _ = writeln!(self.html, "<h2>Slices: {}</h2>", escape(&first.quantity));
-        if steps.len() > MOST_TIMES {
-            let _ = writeln!(
-                self.html,
-                "<p>{MOST_TIMES} of {} times; the others are in <code>slices/</code>.</p>",
-                steps.len()
-            );
-        }
-        let shown = evenly(&steps, MOST_TIMES);
-        for plane in [Plane::Xy, Plane::Xz, Plane::Yz] {
-            let of_plane = |e: &&SliceEntry| e.plane == plane && shown.contains(&e.step);
-            let pictures: Vec<&SliceEntry> = entries.iter().filter(of_plane).collect();
-            if pictures.is_empty() {
-                continue;
-            }
-            let plane = plane.name();
-            let _ = writeln!(self.html, "<h3>Plane {plane}</h3>\n<div class=\"slices\">");
-            for entry in pictures {
-                let path = run_dir.join("slices").join(&entry.file);
-                let png = std::fs::read(&path).map_err(Error::io(&path))?;
-                let _ = writeln!(
-                    self.html,
-                    "<figure><img alt=\"{} in the plane {plane} at t = {:.3}\" src=\"data:image/png;base64,{}\">\
-                     <div class=\"bar\" style=\"background: linear-gradient(to right{})\"></div>\
-                     <figcaption><div class=\"ends\"><span>{}</span><span>t = {:.2}</span><span>{}</span></div>\
-                     </figcaption></figure>",
-                    escape(&entry.quantity),
-                    entry.time,
-                    STANDARD.encode(png),
-                    gradient(),
-                    number(scale_end(entry.min, entry.max)),
-                    entry.time,
-                    number(scale_end(entry.max, entry.min)),
-                );
-            }
-            self.push("</div>");
-        }
-        Ok(())
     }
 
     fn tables(&mut self, summary: &Summary, series: &Series) {
@@ -288,12 +259,18 @@ fn short(value: f64) -> f64 {
     if (rounded - value).abs() < 1e-3 * value { rounded } else { value }
 }
 
-/// With a capital at its beginning and a full stop at its end.
+/// With a capital at its beginning and a full stop at its end; what begins with a symbol (kmax) keeps it.
 fn sentence(text: &str) -> String {
     let text = text.trim_end_matches('.');
+    let text = if text.starts_with("kmax") { text.to_string() } else { capital(text) };
+    format!("{text}.")
+}
+
+/// With a capital at its beginning.
+fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    format!("{first}{}.", letters.as_str())
+    first + letters.as_str()
 }
 
 /// 64³, 64² or 64 × 32 × 16.
@@ -312,64 +289,9 @@ fn thousands(number: usize) -> String {
     groups.collect::<Vec<_>>().join("\u{202f}")
 }
 
-/// Tone, name and reason of the verdict; HTML.
-fn verdict_words(summary: &Summary, series: &Series) -> (&'static str, &'static str, String) {
-    let distance = summary.reference.as_ref().map_or(String::new(), |r| {
-        format!(
-            "Largest distance from the reference up to t = {:.2}: {} % of its peak in dissipation, {} % of its peak in \
-             energy loss, {} % of the first value in kinetic energy. ",
-            r.until,
-            number(100.0 * r.dissipation_max_deviation),
-            number(100.0 * r.energy_loss_max_deviation),
-            number(100.0 * r.kinetic_energy_max_deviation),
-        )
-    });
-    let resolution = summary.resolution.map_or(String::new(), |r| {
-        let side = if r.kmax_eta_min < RESOLVED_KMAX_ETA { "below" } else { "above" };
-        format!(
-            "k<sub>max</sub> η is {:.2} at its smallest (t = {:.2}), {side} the {RESOLVED_KMAX_ETA} of a resolved run.",
-            r.kmax_eta_min, r.time
-        )
-    });
-    let (tone, name) = match summary.verdict {
-        Verdict::Passed => ("good", "✓ Passed: the run lies on the reference"),
-        Verdict::Deviates if !summary.finished => ("bad", "✗ Not on the reference to its end"),
-        Verdict::Deviates => ("bad", "✗ Deviates from the reference, though resolved"),
-        Verdict::UnderResolved => ("bad", "✗ Under-resolved: use more points"),
-        Verdict::NoReference if series.column("error_max").is_some() => {
-            ("plain", "Compared with the exact solution")
-        }
-        Verdict::NoReference => ("plain", "No reference to compare with"),
-    };
-    let error = series.column("error_max").and_then(|e| e.last()).map_or(String::new(), |error| {
-        format!("Largest error against the exact solution at the end: {}. ", number(*error))
-    });
-    (tone, name, format!("{error}{distance}{resolution}"))
-}
-
 /// Largest finite value of a column and its time.
 pub(crate) fn peak(series: &Series, column: &str) -> Option<(f64, f64)> {
     let rows = series.column(column)?.iter().zip(series.column("time")?);
     let finite = rows.filter(|(v, _)| v.is_finite());
     finite.max_by(|a, b| a.0.total_cmp(b.0)).map(|(v, t)| (*v, *t))
-}
-
-/// At most `most` of the steps, spread evenly, the first and the last among them.
-fn evenly(steps: &[u64], most: usize) -> Vec<u64> {
-    let count = steps.len().min(most);
-    (0..count).map(|k| steps[k * (steps.len() - 1) / (count - 1).max(1)]).collect()
-}
-
-/// `value`, or zero where it is less than a colour of the scale that ends at `other`.
-fn scale_end(value: f64, other: f64) -> f64 {
-    if value.abs() < 1e-3 * other.abs() { 0.0 } else { value }
-}
-
-/// The stops of the colour map as CSS.
-fn gradient() -> String {
-    (0..=16).fold(String::new(), |mut stops, k| {
-        let [r, g, b] = colour(f64::from(k) / 16.0);
-        let _ = write!(stops, ", #{r:02x}{g:02x}{b:02x}");
-        stops
-    })
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use plotters::coord::ranged1d::{BoldPoints, DefaultFormatting, KeyPointHint, Ranged};
 use plotters::coord::types::RangedCoordf64;
 
 /// More numbers than these along x touch each other.
@@ -126,6 +126,11 @@ pub(crate) fn logarithmic_ticks(x: (f64, f64)) -> Vec<f64> {
     };
     let fine = ticks(&[1.0, 2.0, 5.0]);
     if fine.len() <= MOST_X_TICKS { fine } else { ticks(&[1.0]) }
+}
+
+/// Round numbers from `from` to `to`, at most `most`.
+pub(crate) fn round_ticks((from, to): (f64, f64), most: usize) -> Vec<f64> {
+    RangedCoordf64::from(from..to).key_points(BoldPoints(most))
 }
 
 /// (smallest, largest); (0, 1) where there is nothing.

@@ -5,7 +5,10 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::io::read_text;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::io::{open, read_text};
 use crate::{Error, Result};
 
 /// Columns of a flow, in order: non-dimensional, volume averages over the box.
@@ -41,14 +44,61 @@ pub const SCALAR_COLUMNS: [&str; 7] =
 /// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
 
+/// What a table holds up to some row: by this a restart knows that no row was lost or changed since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableMark {
+    /// Its length.
+    pub bytes: u64,
+    /// XXH3 (128 bits) of these bytes, in hexadecimal digits.
+    pub xxh3: String,
+}
+
+impl TableMark {
+    /// # Errors
+    /// Where the table at `path` does not begin with what was marked.
+    pub fn check(&self, path: &Path) -> Result<()> {
+        let wrong = |what: String| Error::Format {
+            path: path.to_path_buf(),
+            what: format!(
+                "{what}, and the checkpoint goes on behind its rows\n       restore the file, or go on from an older \
+                 checkpoint with `--from STEP`; a run with case.name = \"from-checkpoint\" needs no tables"
+            ),
+        };
+        let text = match open::read(path, open::MOST_TEXT) {
+            Ok(text) => text,
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+                return Err(wrong("the file is gone".into()));
+            }
+            Err(why) => return Err(Error::io(path)(why)),
+        };
+        let marked = usize::try_from(self.bytes).ok().and_then(|bytes| text.get(..bytes));
+        match marked {
+            None => Err(wrong(format!(
+                "rows are missing: it has {} bytes and had {}",
+                text.len(),
+                self.bytes
+            ))),
+            Some(marked) if xxh3(marked) != self.xxh3 => {
+                Err(wrong("rows were changed, removed or added".into()))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+fn xxh3(bytes: &[u8]) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(bytes))
+}
+
 /// Writes a series row by row. A run that is killed leaves whole rows, and at most a part of one behind them.
-#[derive(Debug)]
 pub struct SeriesWriter {
     path: PathBuf,
     file: File,
     columns: usize,
-    /// Bytes of the rows that are written.
+    /// Bytes of the rows that are written, and their hash.
     length: u64,
+    hash: Xxh3,
     /// Rows that are not, since the disk was full.
     pending: String,
 }
@@ -63,7 +113,8 @@ impl SeriesWriter {
         let file = File::create(path).map_err(Error::io(path))?;
         let pending = columns.join(",") + "\n";
         let path = path.to_path_buf();
-        let mut writer = Self { path, file, columns: columns.len(), length: 0, pending };
+        let (columns, hash) = (columns.len(), Xxh3::new());
+        let mut writer = Self { path, file, columns, length: 0, hash, pending };
         writer.flush()?;
         Ok(writer)
     }
@@ -80,8 +131,10 @@ impl SeriesWriter {
         let (_, length) = kept(path, columns, last)?;
         let file = File::options().append(true).open(path).map_err(Error::io(path))?;
         file.set_len(length).map_err(Error::io(path))?;
+        let mut hash = Xxh3::new();
+        hash.update(read_text(path)?.as_bytes());
         let (path, columns) = (path.to_path_buf(), columns.len());
-        Ok(Self { path, file, columns, length, pending: String::new() })
+        Ok(Self { path, file, columns, length, hash, pending: String::new() })
     }
 
     /// Whether there is a series at `path` that can be gone on with behind its row of the step `last`.
@@ -156,13 +209,19 @@ impl SeriesWriter {
         self.flush()
     }
 
-    /// Have all rows on disk.
+    /// Have all rows on disk, and mark them.
     ///
     /// # Errors
     /// What the system says.
-    pub fn sync(&mut self) -> Result<()> {
+    pub fn sync(&mut self) -> Result<TableMark> {
         self.flush()?;
-        self.file.sync_all().map_err(Error::io(&self.path))
+        self.file.sync_all().map_err(Error::io(&self.path))?;
+        Ok(TableMark { bytes: self.length, xxh3: format!("{:032x}", self.hash.digest128()) })
+    }
+
+    /// The name of the file.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// One write for whole rows; where it fails half-way (a full disk), the half is taken back.
@@ -170,6 +229,7 @@ impl SeriesWriter {
         match self.file.write_all(self.pending.as_bytes()) {
             Ok(()) => {
                 self.length += self.pending.len() as u64;
+                self.hash.update(self.pending.as_bytes());
                 self.pending.clear();
                 Ok(())
             }
@@ -211,7 +271,7 @@ fn kept(path: &Path, columns: &[&str], last: Option<u64>) -> Result<(Option<u64>
         if step.is_some() && step > last {
             break;
         }
-        if step.is_none() || cells.count() + 1 != columns.len() {
+        if step.is_none() || step < newest || cells.count() + 1 != columns.len() {
             return Err(wrong(format!("line {} is damaged: {}", number + 2, line.trim_end())));
         }
         newest = step;

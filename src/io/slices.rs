@@ -1,15 +1,22 @@
 //! Slices through the fields as PNG pictures, and `slices/slices.json`, which lists them.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
-use crate::io::palette::{BROKEN, COLOURS, colour};
+use crate::io::open::{self, own};
+use crate::io::palette::{COLOURS, palette, with_palette};
 use crate::io::{make_directory, read_json, remove_file, write_json, write_whole};
+use crate::{Error, Result};
 
 /// The longer side of a picture has at least so many pixels.
 const SMALLEST_SIDE: usize = 384;
+
+/// How a PNG file begins.
+const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
+/// Bytes of a picture at most.
+const LARGEST_PICTURE: u64 = 1 << 30;
 
 /// The plane of a slice, by the axes that lie in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +39,15 @@ impl Plane {
             Self::Yz => "yz",
         }
     }
+
+    /// The axes to the right and up, and the one across: 0, 1, 2 for x, y, z.
+    pub fn axes(self) -> [usize; 3] {
+        match self {
+            Self::Xy => [0, 1, 2],
+            Self::Xz => [0, 2, 1],
+            Self::Yz => [1, 2, 0],
+        }
+    }
 }
 
 /// A plane of values to draw.
@@ -39,13 +55,20 @@ impl Plane {
 pub struct Slice<'a> {
     /// Where it lies.
     pub plane: Plane,
+    /// The coordinate of the plane along the axis across it.
+    pub at: f64,
     /// What is drawn, in words: `vorticity magnitude`.
     pub quantity: &'a str,
+    /// What it is measured in, empty where it has no scale: `V₀/L`.
+    pub unit: &'a str,
+    /// Coordinates of the edges of the picture, from left to right and from below to above. Each point is the centre of its
+    /// pixels, so that they lie half a spacing outside the points.
+    pub edges: [[f64; 2]; 2],
     /// Points to the right and up.
     pub points: [usize; 2],
     /// One value a point, the first direction of `points` fastest.
     pub values: &'a [f64],
-    /// The values at the two ends of the colour map; beyond them the colour stays.
+    /// The values between which colours are told apart, usually the smallest and the largest; beyond them the colour stays.
     pub range: [f64; 2],
 }
 
@@ -56,16 +79,43 @@ pub struct SliceEntry {
     pub file: String,
     /// Where the slice lies.
     pub plane: Plane,
+    /// The coordinate of the plane along the axis across it.
+    #[serde(default)]
+    pub at: Option<f64>,
     /// What is drawn.
     pub quantity: String,
+    /// What it is measured in; empty where it has no scale.
+    #[serde(default)]
+    pub unit: String,
+    /// Coordinates of the edges of the picture, from left to right and from below to above.
+    #[serde(default)]
+    pub edges: Option<[[f64; 2]; 2]>,
     /// Non-dimensional time.
     pub time: f64,
     /// Step.
     pub step: u64,
-    /// Value of the darkest colour.
+    /// Value of the first entry of the palette.
     pub min: f64,
-    /// Value of the brightest colour.
+    /// Value of the last entry but one; the last is of values that are no numbers.
     pub max: f64,
+    /// Values of the darkest and the brightest colour of the map. While a run goes on they are `min` and `max`; at its end
+    /// they are those of all times of the plane.
+    #[serde(default)]
+    pub scale: Option<[f64; 2]>,
+}
+
+impl SliceEntry {
+    /// The picture `png` in the colours of `scale`; as it is where it is none of ours.
+    pub(crate) fn coloured(&self, png: Vec<u8>, scale: [f64; 2]) -> Vec<u8> {
+        with_palette(&png, &palette([self.min, self.max], scale)).unwrap_or(png)
+    }
+}
+
+/// The values of all times of what is drawn in a plane: the scale that gives a colour one meaning in all its pictures.
+pub(crate) fn common_scale<'a>(entries: impl Iterator<Item = &'a SliceEntry>) -> [f64; 2] {
+    entries.fold([f64::INFINITY, f64::NEG_INFINITY], |[least, most], entry| {
+        [least.min(entry.min), most.max(entry.max)]
+    })
 }
 
 /// Writes the `slices/` of a run.
@@ -105,15 +155,85 @@ impl SliceWriter {
         Ok(writer)
     }
 
+    /// The names in the run directory of what [`SliceWriter::write`] makes.
+    pub fn names(step: u64, plane: Plane) -> [String; 2] {
+        ["slices.json".into(), file(step, plane)].map(|name| format!("slices/{name}"))
+    }
+
     /// Draw one slice and list it in `slices.json`.
     pub fn write(&mut self, step: u64, time: f64, slice: &Slice) -> Result<()> {
         let file = file(step, slice.plane);
         write_slice(&self.directory.join(&file), slice)?;
         self.entries.retain(|entry| entry.file != file);
-        let [min, max] = slice.range;
-        let quantity = slice.quantity.to_string();
-        self.entries.push(SliceEntry { file, plane: slice.plane, quantity, time, step, min, max });
+        let Slice { plane, at, quantity, unit, edges, range, .. } = *slice;
+        let (quantity, unit) = (quantity.to_string(), unit.to_string());
+        let ([min, max], scale) = (range, Some(range));
+        let (at, edges) = (Some(at), Some(edges));
+        self.entries.push(SliceEntry {
+            file,
+            plane,
+            at,
+            quantity,
+            unit,
+            edges,
+            time,
+            step,
+            min,
+            max,
+            scale,
+        });
+        self.list()
+    }
+
+    /// Give all pictures of a plane the colours of one scale, that of all its times. Only palettes change. A picture that
+    /// somebody has removed or changed is left as it is.
+    ///
+    /// # Errors
+    /// What the system says of a file that cannot be written.
+    pub fn finish(&mut self) -> Result<()> {
+        let mut changed = false;
+        for at in 0..self.entries.len() {
+            let entry = &self.entries[at];
+            let alike = |e: &&SliceEntry| (e.plane, &e.quantity) == (entry.plane, &entry.quantity);
+            let scale = common_scale(self.entries.iter().filter(alike));
+            if entry.scale == Some(scale) {
+                continue;
+            }
+            let path = self.directory.join(&entry.file);
+            if let Ok(png) = open::read(&path, LARGEST_PICTURE) {
+                let png = entry.coloured(png, scale);
+                write_whole(&path, |writer| writer.write_all(&png))?;
+            }
+            self.entries[at].scale = Some(scale);
+            changed = true;
+        }
+        if changed { self.list() } else { Ok(()) }
+    }
+
+    fn list(&self) -> Result<()> {
         write_json(&self.directory.join("slices.json"), &self.entries)
+    }
+}
+
+impl SliceEntry {
+    /// The picture in the `slices/` of `run_dir`, as PNG.
+    ///
+    /// # Errors
+    /// Where the list names what no run writes, or the file is not one of the run's own: a list may come from anywhere, and a page
+    /// with what it names is passed on.
+    pub(crate) fn picture(&self, run_dir: &Path) -> Result<Vec<u8>> {
+        let list = run_dir.join("slices/slices.json");
+        if self.file != file(self.step, self.plane) {
+            let what = format!("{:?} is not the name of a picture of a run", self.file);
+            return Err(Error::Format { path: list, what });
+        }
+        let path = run_dir.join("slices").join(&self.file);
+        own(run_dir, &path)?;
+        let png = open::read(&path, LARGEST_PICTURE).map_err(Error::io(&path))?;
+        match png.starts_with(&SIGNATURE) {
+            true => Ok(png),
+            false => Err(Error::Format { path, what: "it is not a PNG picture".into() }),
+        }
     }
 }
 
@@ -135,15 +255,12 @@ pub fn write_slice(path: &Path, slice: &Slice) -> Result<()> {
             pixels.push(palette_index(sample(slice, column, row, factor), slice.range));
         }
     }
-    let mut palette: Vec<u8> =
-        (0..COLOURS).flat_map(|k| colour(k as f64 / (COLOURS - 1) as f64)).collect();
-    palette.extend(BROKEN);
     write_whole(path, |writer| {
         let side = |n: usize| u32::try_from(n).map_err(std::io::Error::other);
         let mut encoder = png::Encoder::new(writer, side(columns)?, side(rows)?);
         encoder.set_color(png::ColorType::Indexed);
         encoder.set_depth(png::BitDepth::Eight);
-        encoder.set_palette(palette);
+        encoder.set_palette(palette(slice.range, slice.range));
         encoder.write_header()?.write_image_data(&pixels)?;
         Ok(())
     })

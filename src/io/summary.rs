@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
-use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -10,18 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::Result;
 use crate::io::reference::Comparison;
 use crate::io::series::Series;
+use crate::io::verdict::Verdict;
 use crate::io::{read_json, write_json};
-
-/// Smallest kmax η of a resolved run: the convention for spectral methods (Pope 2000, Turbulent Flows, section 9.1.2;
-/// Moin and Mahesh 1998 review which scales have to be resolved). A compact scheme needs at least as much.
-pub const RESOLVED_KMAX_ETA: f64 = 1.5;
-
-/// Largest deviation of the dissipation that passes, as a fraction of the reference's peak. A choice: about what the
-/// eye can tell apart in a plot.
-pub const DISSIPATION_TOLERANCE: f64 = 0.02;
-
-/// Largest deviation of the kinetic energy that passes, as a fraction of its first value. A choice, as above.
-pub const KINETIC_ENERGY_TOLERANCE: f64 = 0.01;
 
 /// The whole of `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,8 +61,11 @@ pub struct Summary {
     pub resolution: Option<Resolution>,
     /// Distance from the reference, where the case has one.
     pub reference: Option<Comparison>,
-    /// What follows from the two.
+    /// What follows from all of this.
     pub verdict: Verdict,
+    /// Why, in a sentence without a capital and a full stop; empty in summaries of before there was one.
+    #[serde(default)]
+    pub verdict_reason: String,
 }
 
 /// Names as in the input file.
@@ -180,53 +172,15 @@ pub fn resolution(series: &Series, spacing: f64, reynolds: f64) -> Option<Resolu
         .min_by(|a, b| a.kmax_eta_min.total_cmp(&b.kmax_eta_min))
 }
 
-/// Whether the result can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Verdict {
-    /// The run lies on the reference.
-    #[serde(rename = "passed")]
-    Passed,
-    /// The run is resolved and yet lies off the reference.
-    #[serde(rename = "deviates")]
-    Deviates,
-    /// There is nothing to compare with; the resolution does not speak against the run.
-    #[serde(rename = "no reference")]
-    NoReference,
-    /// kmax η fell below [`RESOLVED_KMAX_ETA`], and no reference shows that this did no harm.
-    #[serde(rename = "under-resolved")]
-    UnderResolved,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            Self::Passed => "passed",
-            Self::Deviates => "deviates",
-            Self::NoReference => "no reference",
-            Self::UnderResolved => "under-resolved",
-        })
-    }
-}
-
-/// A run that lies on its reference has passed, whatever its resolution: dissipation and energy loss within
-/// [`DISSIPATION_TOLERANCE`], kinetic energy within [`KINETIC_ENERGY_TOLERANCE`]. One that does not is under-resolved
-/// where kmax η < [`RESOLVED_KMAX_ETA`], and deviates for another reason where it is not.
-pub fn verdict(resolution: Option<Resolution>, reference: Option<&Comparison>) -> Verdict {
-    let coarse = resolution.is_some_and(|r| r.kmax_eta_min < RESOLVED_KMAX_ETA);
-    let passed = reference.map(|reference| {
-        reference.dissipation_max_deviation <= DISSIPATION_TOLERANCE
-            && reference.energy_loss_max_deviation <= DISSIPATION_TOLERANCE
-            && reference.kinetic_energy_max_deviation <= KINETIC_ENERGY_TOLERANCE
-    });
-    match (passed, coarse) {
-        (Some(true), _) => Verdict::Passed,
-        (_, true) => Verdict::UnderResolved,
-        (Some(false), false) => Verdict::Deviates,
-        (None, false) => Verdict::NoReference,
-    }
-}
-
 impl Summary {
+    /// `passed: on the reference ...`: the verdict and the reason for it.
+    pub fn judgement(&self) -> String {
+        match &*self.verdict_reason {
+            "" => self.verdict.to_string(),
+            reason => format!("{}: {reason}", self.verdict),
+        }
+    }
+
     /// Write `summary.json`.
     pub fn write(&self, path: &Path) -> Result<()> {
         write_json(path, self)
@@ -241,45 +195,6 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(kmax_eta_min: f64) -> Option<Resolution> {
-        Some(Resolution { kmax_eta_min, time: 9.0 })
-    }
-
-    fn off_by(energy: f64, dissipation: f64, loss: f64) -> Comparison {
-        Comparison {
-            source: "made up".into(),
-            until: 10.0,
-            kinetic_energy_max_deviation: energy,
-            dissipation_max_deviation: dissipation,
-            energy_loss_max_deviation: loss,
-        }
-    }
-
-    #[test]
-    fn a_run_on_its_reference_passes_even_where_the_grid_is_coarse() {
-        let close = off_by(0.009, 0.019, 0.019);
-        assert_eq!(verdict(at(2.0), Some(&close)), Verdict::Passed);
-        assert_eq!(verdict(at(1.2), Some(&close)), Verdict::Passed);
-        assert_eq!(verdict(None, Some(&close)), Verdict::Passed);
-    }
-
-    #[test]
-    fn a_run_off_its_reference_in_any_of_the_three_does_not_pass() {
-        for far in [off_by(0.011, 0.0, 0.0), off_by(0.0, 0.021, 0.0), off_by(0.0, 0.0, 0.021)] {
-            assert_eq!(verdict(at(2.0), Some(&far)), Verdict::Deviates);
-            assert_eq!(verdict(at(1.49), Some(&far)), Verdict::UnderResolved);
-        }
-        let broken = off_by(f64::NAN, 0.0, 0.0);
-        assert_eq!(verdict(None, Some(&broken)), Verdict::Deviates);
-    }
-
-    #[test]
-    fn without_a_reference_only_the_resolution_speaks() {
-        assert_eq!(verdict(at(1.5), None), Verdict::NoReference);
-        assert_eq!(verdict(None, None), Verdict::NoReference);
-        assert_eq!(verdict(at(1.49), None), Verdict::UnderResolved);
-    }
 
     #[test]
     fn kmax_eta_of_the_taylor_green_vortex_at_re_1600_is_known() {

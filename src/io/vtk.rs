@@ -3,19 +3,20 @@
 //! One file for a time, or several pieces (see [`super::pieces`]), which a `.pvti` puts together; [`super::fields`] writes
 //! those of a run.
 //!
-//! `vtkio` holds origin and spacing as f32, so coordinates carry seven digits; the values keep their precision.
+//! Coordinates and values have all digits that they were computed with: values as their bytes in Base64, behind their length.
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use vtkio::IOBuffer;
-use vtkio::model::{
-    Attribute, Attributes, ByteOrder, DataSet, Extent, ImageDataPiece, Piece, Version, Vtk,
-};
+use base64::engine::general_purpose::STANDARD;
+use base64::write::EncoderWriter;
 
+use crate::Result;
 use crate::grid::Block;
 use crate::io::write_whole;
-use crate::{Error, Result};
+
+/// What files call [`ImageGrid::repeats`]: field data of three numbers, 0 or 1.
+const REPEATS: &str = "last_plane_repeats_first";
 
 /// A uniform grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub struct ImageGrid {
     pub origin: [f64; 3],
     /// Distance between points along x, y, z; anything positive where there is one point.
     pub spacing: [f64; 3],
+    /// Along which of x, y, z the last points are the first ones again, one period behind them.
+    pub repeats: [bool; 3],
 }
 
 /// A field on the points of a grid, i (along x) fastest.
@@ -96,8 +99,8 @@ impl FieldData {
     }
 }
 
-/// Write one `.vti` file, whole or not at all. Takes the fields, since a second copy of them may not fit into memory.
-pub fn write_vti(path: &Path, grid: &ImageGrid, fields: Vec<FieldData>) -> Result<()> {
+/// Write one `.vti` file, whole or not at all.
+pub fn write_vti(path: &Path, grid: &ImageGrid, fields: &[FieldData]) -> Result<()> {
     write_part(path, grid, &Block::whole(grid.points), fields)
 }
 
@@ -106,55 +109,85 @@ pub(super) fn write_part(
     path: &Path,
     grid: &ImageGrid,
     part: &Block,
-    fields: Vec<FieldData>,
+    fields: &[FieldData],
 ) -> Result<()> {
-    let points = part.len();
-    let extent = Extent::Ranges(extent(part).map_err(Error::io(path))?.map(|[a, b]| a..=b));
-    let mut data = Attributes::new();
-    for FieldData { name, components, values } in fields {
-        let (length, buffer) = match values {
-            FieldValues::F32(v) => (v.len(), IOBuffer::F32(v)),
-            FieldValues::F64(v) => (v.len(), IOBuffer::F64(v)),
-        };
-        assert_eq!(length, points * components as usize, "field `{name}` does not fit its grid");
-        data.point.push(Attribute::generic(name, components).with_data(buffer));
-    }
-    let vtk = Vtk {
-        version: Version::new_xml(1, 0),
-        title: String::new(),
-        byte_order: ByteOrder::LittleEndian,
-        data: DataSet::ImageData {
-            extent: extent.clone(),
-            origin: single(grid.origin),
-            spacing: single(grid.spacing),
-            meta: None,
-            pieces: vec![Piece::Inline(Box::new(ImageDataPiece { extent, data }))],
-        },
-        file_path: None,
-    };
-    write_whole(path, |writer| {
-        vtk.write_xml(writer).map_err(|e| std::io::Error::other(e.to_string()))
+    write_whole(path, |to| {
+        head(to, "ImageData", "", grid, part)?;
+        writeln!(to, "<Piece Extent=\"{}\">\n<PointData>", extent(part)?)?;
+        for field in fields {
+            let length = match &field.values {
+                FieldValues::F32(values) => values.len(),
+                FieldValues::F64(values) => values.len(),
+            };
+            let fits = length == part.len() * field.components as usize;
+            assert!(fits, "field `{}` does not fit its grid", field.name);
+            let Array { name, kind, components } = field.array();
+            writeln!(
+                to,
+                "<DataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\" format=\"binary\">"
+            )?;
+            match &field.values {
+                FieldValues::F32(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
+                FieldValues::F64(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
+            }
+            writeln!(to, "\n</DataArray>")?;
+        }
+        writeln!(to, "</PointData>\n</Piece>\n</ImageData>\n</VTKFile>")
     })
 }
 
-/// `vtkio` stores coordinates as f32.
-#[expect(clippy::cast_possible_truncation, reason = "so it is said")]
-fn single(v: [f64; 3]) -> [f32; 3] {
-    v.map(|x| x as f32)
+/// The beginning of a file of image data, of all or some points of a grid.
+fn head(
+    to: &mut impl Write,
+    kind: &str,
+    more: &str,
+    grid: &ImageGrid,
+    part: &Block,
+) -> std::io::Result<()> {
+    // The shortest digits that read back to the same number.
+    let numbers = |v: [f64; 3]| v.map(|x| x.to_string()).join(" ");
+    let repeats = grid.repeats.map(|repeats| u8::from(repeats).to_string()).join(" ");
+    writeln!(
+        to,
+        "<?xml version=\"1.0\"?>\n\
+         <VTKFile type=\"{kind}\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n\
+         <{kind} WholeExtent=\"{}\"{more} Origin=\"{}\" Spacing=\"{}\">\n\
+         <FieldData>\n<DataArray type=\"UInt8\" Name=\"{REPEATS}\" NumberOfTuples=\"3\" format=\"ascii\">\
+         {repeats}</DataArray>\n</FieldData>",
+        extent(part)?,
+        numbers(grid.origin),
+        numbers(grid.spacing),
+    )
+}
+
+/// The values behind the number of their bytes, in Base64.
+fn binary<const N: usize>(
+    to: &mut impl Write,
+    values: impl ExactSizeIterator<Item = [u8; N]>,
+) -> std::io::Result<()> {
+    let mut encoder = EncoderWriter::new(to, &STANDARD);
+    let mut buffer = BufWriter::new(&mut encoder);
+    buffer.write_all(&((N * values.len()) as u64).to_le_bytes())?;
+    for value in values {
+        buffer.write_all(&value)?;
+    }
+    buffer.flush()?;
+    drop(buffer);
+    encoder.finish().map(drop)
 }
 
 /// First and last index of the points along each axis.
-fn extent(part: &Block) -> std::io::Result<[[i32; 2]; 3]> {
+fn extent(part: &Block) -> std::io::Result<String> {
     let index = |at: usize| {
         i32::try_from(at).map_err(|_| {
             std::io::Error::other(format!("VTK numbers points with 31 bits; {at} is too large"))
         })
     };
-    let mut ends = [[0; 2]; 3];
-    for (ends, (start, n)) in ends.iter_mut().zip(part.start.into_iter().zip(part.points)) {
-        *ends = [index(start)?, index((start + n).saturating_sub(1))?];
+    let mut ends = Vec::new();
+    for (start, n) in part.start.into_iter().zip(part.points) {
+        ends.push(format!("{} {}", index(start)?, index((start + n).saturating_sub(1))?));
     }
-    Ok(ends)
+    Ok(ends.join(" "))
 }
 
 /// Write the `.pvti` that puts together pieces: where each lies, and which points it has.
@@ -164,19 +197,8 @@ pub(super) fn pvti(
     arrays: &[Array],
     pieces: &[(String, Block)],
 ) -> std::io::Result<()> {
-    let ends = |part: &Block| -> std::io::Result<String> {
-        let ends = extent(part)?.map(|[first, last]| format!("{first} {last}"));
-        Ok(ends.join(" "))
-    };
-    let coordinates = |v: [f64; 3]| single(v).map(|x| x.to_string()).join(" ");
-    writeln!(
-        to,
-        "<?xml version=\"1.0\"?>\n<VTKFile type=\"PImageData\" version=\"1.0\" byte_order=\"LittleEndian\">\n\
-         <PImageData WholeExtent=\"{}\" GhostLevel=\"0\" Origin=\"{}\" Spacing=\"{}\">\n<PPointData>",
-        ends(&Block::whole(grid.points))?,
-        coordinates(grid.origin),
-        coordinates(grid.spacing),
-    )?;
+    head(to, "PImageData", " GhostLevel=\"0\"", grid, &Block::whole(grid.points))?;
+    writeln!(to, "<PPointData>")?;
     for Array { name, kind, components } in arrays {
         writeln!(
             to,
@@ -185,7 +207,7 @@ pub(super) fn pvti(
     }
     writeln!(to, "</PPointData>")?;
     for (source, part) in pieces {
-        writeln!(to, "<Piece Extent=\"{}\" Source=\"{source}\"/>", ends(part)?)?;
+        writeln!(to, "<Piece Extent=\"{}\" Source=\"{source}\"/>", extent(part)?)?;
     }
     writeln!(to, "</PImageData>\n</VTKFile>")
 }

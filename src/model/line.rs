@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use super::Rates;
 use super::network::Paths;
-use super::sweeping::{Stage, Step};
+use super::sweeping::{Peer, Stage, Step};
 use crate::engine::distributed::Method;
 
 /// Seconds of one rank.
@@ -66,7 +66,8 @@ pub(super) struct Line<'a> {
     across: f64,
     value: f64,
     lengths: &'a [usize],
-    positions: &'a [Vec<Stage>],
+    plans: &'a [Vec<Stage>],
+    plan_of: &'a [usize],
     /// Whether all ranks send at the same time in every round, not just the first.
     all_at_once: bool,
     start: f64,
@@ -99,7 +100,7 @@ impl<'a> Line<'a> {
         paths: Paths,
         [across, value]: [usize; 2],
         lengths: &'a [usize],
-        (method, positions): (Method, &'a [Vec<Stage>]),
+        (method, plans, plan_of): (Method, &'a [Vec<Stage>], &'a [usize]),
         [start, link]: [f64; 2],
     ) -> Self {
         let rank = Rank {
@@ -119,7 +120,8 @@ impl<'a> Line<'a> {
             across: across as f64,
             value: value as f64,
             lengths,
-            positions,
+            plans,
+            plan_of,
             all_at_once: matches!(method, Method::Neighbour | Method::Pcr),
             start,
             ranks: vec![rank; lengths.len()],
@@ -159,6 +161,27 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// Seconds that the first rank needs for what it does itself, wherever messages are meanwhile: no line ends before.
+    pub(super) fn alone(mut self) -> f64 {
+        self.ranks.truncate(1);
+        self.pack(0);
+        self.compute(0, &mut VecDeque::new());
+        while !self.ranks[0].done {
+            self.carry(0);
+            self.compute(0, &mut VecDeque::new());
+        }
+        self.ranks[0].clock - self.start
+    }
+
+    /// The stages of the rank at a position.
+    fn stages(&self, at: usize) -> &'a [Stage] {
+        &self.plans[self.plan_of[at]]
+    }
+
+    fn position(&self, peer: Peer, at: usize) -> usize {
+        peer.position(at, self.lengths.len())
+    }
+
     fn last(&self) -> f64 {
         self.ranks.iter().map(|rank| rank.clock).fold(0.0, f64::max)
     }
@@ -181,19 +204,19 @@ impl<'a> Line<'a> {
     /// Pack the present stage. Operands behind other operators are found by applying these.
     fn pack(&mut self, at: usize) {
         let number = self.ranks[at].stage;
-        let Stage { operands, packed, .. } = self.positions[at][number];
+        let Stage { operands, packed, .. } = self.stages(at)[number];
         let bytes = packed as f64 * self.across * self.value;
-        let before = self.sweep(at, &self.positions[at][..number]);
+        let before = self.sweep(at, &self.stages(at)[..number]);
         let seconds = before + bytes / self.rates.pack + operands as f64 * self.rates.launch;
         self.spend(at, seconds, |spent| &mut spent.pack);
     }
 
     /// All that comes before the next messages to wait for, and the end.
     fn compute(&mut self, at: usize, able: &mut VecDeque<usize>) {
-        let positions = self.positions;
+        let stages = self.stages(at);
         loop {
             let Rank { stage, step, .. } = self.ranks[at];
-            match positions[at][stage].steps.get(step) {
+            match stages[stage].steps.get(step) {
                 Some(Step::Combine(planes)) => {
                     let bytes = *planes as f64 * self.across * self.value;
                     let seconds = if *planes == 0 { 0.0 } else { self.rates.launch };
@@ -203,15 +226,15 @@ impl<'a> Line<'a> {
                 }
                 Some(Step::Exchange { send, receive }) => {
                     self.post(at, send, receive.len());
-                    able.extend(send.iter().map(|(peer, _)| *peer));
+                    able.extend(send.iter().map(|(peer, _)| self.position(*peer, at)));
                     return;
                 }
-                None if stage + 1 < positions[at].len() => {
+                None if stage + 1 < stages.len() => {
                     (self.ranks[at].stage, self.ranks[at].step) = (stage + 1, 0);
                     self.pack(at);
                 }
                 None => {
-                    let seconds = self.sweep(at, &positions[at]);
+                    let seconds = self.sweep(at, stages);
                     self.spend(at, seconds, |spent| &mut spent.local);
                     self.ranks[at].done = true;
                     return;
@@ -236,7 +259,7 @@ impl<'a> Line<'a> {
     /// Whether the present step of a rank is the first round of messages of its stage.
     fn is_first(&self, at: usize) -> bool {
         let Rank { stage, step, .. } = self.ranks[at];
-        let before = &self.positions[at][stage].steps[..step];
+        let before = &self.stages(at)[stage].steps[..step];
         !before.iter().any(|step| matches!(step, Step::Exchange { .. }))
     }
 
@@ -245,7 +268,7 @@ impl<'a> Line<'a> {
     }
 
     /// Post the messages of the present step.
-    fn post(&mut self, at: usize, send: &[(usize, usize)], receives: usize) {
+    fn post(&mut self, at: usize, send: &[(Peer, usize)], receives: usize) {
         let first = self.is_first(at);
         // In later rounds of `gather` and `chain` few ranks send at the same time.
         let together = first || self.all_at_once;
@@ -255,6 +278,7 @@ impl<'a> Line<'a> {
         let busy = overhead * (send.len() + receives) as f64 + self.staged(all);
         self.ranks[at].clock += busy;
         for &(peer, planes) in send {
+            let peer = self.position(peer, at);
             let seconds = progress * self.bytes(planes) / bandwidth;
             let rank = &mut self.ranks[at];
             let start = rank.out.max(rank.clock);
@@ -274,36 +298,48 @@ impl<'a> Line<'a> {
         if !posted {
             return true;
         }
-        let Some(Step::Exchange { send, receive }) = self.positions[at][stage].steps.get(step)
-        else {
+        let Some(Step::Exchange { send, receive }) = self.stages(at)[stage].steps.get(step) else {
             unreachable!("only exchanges are posted");
         };
-        let there = |from: &usize| self.underway.get(&(*from, at)).is_some_and(|q| !q.is_empty());
-        if !receive.iter().all(|(from, _)| there(from)) {
+        let ranks = self.lengths.len();
+        let from = |(peer, _): &(Peer, usize)| (peer.position(at, ranks), at);
+        let there = |way| self.underway.get(&way).is_some_and(|queue| !queue.is_empty());
+        if !receive.iter().map(from).all(there) {
             return false;
         }
-        let next = |(from, _): &(usize, usize)| {
-            let message = self.underway.get_mut(&(*from, at)).and_then(VecDeque::pop_front);
+        let underway = &mut self.underway;
+        let next = |way| {
+            let message = underway.get_mut(&way).and_then(VecDeque::pop_front);
             message.unwrap_or_else(|| unreachable!("seen above"))
         };
-        let mut messages: Vec<(f64, f64)> = receive.iter().map(next).collect();
+        let mut messages: Vec<(f64, f64)> = receive.iter().map(from).map(next).collect();
         messages.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (arrival, seconds) in messages {
             let rank = &mut self.ranks[at];
             rank.inwards = rank.inwards.max(arrival) + seconds;
             rank.clock = rank.clock.max(rank.inwards);
         }
-        let bytes = |list: &[(usize, usize)]| list.iter().map(|(_, n)| self.bytes(*n)).sum::<f64>();
+        let rank = &mut self.ranks[at];
+        if !send.is_empty() {
+            rank.clock = rank.clock.max(rank.left);
+        }
+        self.carry(at);
+        true
+    }
+
+    /// What a rank does itself for the messages of the present step, which then is done.
+    fn carry(&mut self, at: usize) {
+        let Rank { stage, step, .. } = self.ranks[at];
+        let Some(Step::Exchange { send, receive }) = self.stages(at)[stage].steps.get(step) else {
+            unreachable!("only exchanges are posted");
+        };
+        let bytes = |list: &[(Peer, usize)]| list.iter().map(|(_, n)| self.bytes(*n)).sum::<f64>();
         let (out, inwards) = (bytes(send), bytes(receive));
         let bandwidth = self.bandwidth(self.is_first(at), send.len(), receive.len());
         let waited = (1.0 - self.rates.progress) * out.max(inwards) / bandwidth;
         let waited = waited + self.staged(inwards);
         let rank = &mut self.ranks[at];
-        if !send.is_empty() {
-            rank.clock = rank.clock.max(rank.left);
-        }
         rank.clock += waited;
         (rank.posted, rank.step) = (false, step + 1);
-        true
     }
 }

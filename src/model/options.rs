@@ -8,6 +8,7 @@ use super::{Network, Rates};
 use crate::bench::points;
 use crate::engine::distributed::Method;
 use crate::error::{Error, Result};
+use crate::io::page::check_replaceable;
 
 /// Most ranks: more than any machine has.
 const MOST_RANKS: usize = 1 << 24;
@@ -57,6 +58,9 @@ pub struct ModelOptions {
     /// Draw the efficiencies.
     #[arg(long, value_name = "FILE.svg")]
     pub plot: Option<PathBuf>,
+    /// Replace what has the name of that picture already, whatever it is.
+    #[arg(long, requires = "plot")]
+    overwrite: bool,
 }
 
 /// Methods that are asked for; `None` is the choice of a run.
@@ -98,6 +102,17 @@ impl ModelOptions {
         }
         rates.check().map_err(|what| Error::Config(vec![format!("error: {what}")]))?;
         Ok(rates)
+    }
+
+    /// Where the efficiencies are drawn, which nothing of somebody else's is lost by.
+    ///
+    /// # Errors
+    /// Where it would be.
+    pub(super) fn check_plot(&self) -> Result<()> {
+        match &self.plot {
+            Some(path) if !self.overwrite => check_replaceable(path, "model"),
+            _ => Ok(()),
+        }
     }
 
     /// The networks with the taper asked for.

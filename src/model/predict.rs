@@ -1,5 +1,7 @@
 //! From counted work and rates to seconds.
 
+use std::sync::Arc;
+
 use super::line::{Ended, Line, Spent};
 use super::network::{Network, Paths};
 use super::sweeping::Lines;
@@ -40,13 +42,9 @@ pub struct Prediction {
 #[allow(clippy::cast_precision_loss, reason = "counts of one rank and step")]
 pub fn predict(work: &Work, rates: &Rates, network: Network) -> Prediction {
     let ranks = work.decomposition.size();
-    let time = |lists: &[Vec<Sweeping>], hidden| {
-        let list = |list: &Vec<Sweeping>| Together { work, rates, network, hidden }.time(list);
-        lists.iter().map(list).fold(Seconds::default(), Seconds::plus)
-    };
     let step = |hidden| {
-        let stages = time(&work.right_hand_side, hidden).times(work.stages as f64);
-        stages.plus(time(&work.filter, hidden).times(work.filterings))
+        let together = Together { work, rates, network, hidden };
+        in_a_step(work, |list| together.time(list))
     };
     let (seconds, alone) = (step(true), step(false));
     // The first block is among the largest; another rank may send more where the first or last has neighbours on one side.
@@ -62,10 +60,7 @@ pub fn predict(work: &Work, rates: &Rates, network: Network) -> Prediction {
     let [bytes, messages] = [0, 1].map(|which| {
         sent.iter().map(|sent| if which == 0 { sent.0 } else { sent.1 }).fold(0.0, f64::max)
     });
-    let block = work.decomposition.block(0, work.points);
-    let pointwise = (work.words * work.value * block.len()) as f64 / rates.copy;
-    // A tree of messages up and down: log₂ P of them.
-    let reductions = work.reductions as f64 * rates.reduction * (ranks as f64).log2();
+    let [pointwise, reductions] = beside_sweeps(work, rates);
     let Spent { local, pack, reduced } = seconds.last;
     let waited = |seconds: &Seconds| (seconds.all - seconds.last.all()).max(0.0);
     let most = alone.most;
@@ -83,6 +78,44 @@ pub fn predict(work: &Work, rates: &Rates, network: Network) -> Prediction {
         messages,
         planes: sent.iter().map(|sent| sent.2).max().unwrap_or(0),
     }
+}
+
+/// The [`Prediction::step_seconds`] alone.
+pub(super) fn step_seconds(work: &Work, rates: &Rates, network: Network) -> f64 {
+    let together = Together { work, rates, network, hidden: true };
+    let sweeps = in_a_step(work, |list| together.time(list)).all;
+    let [pointwise, reductions] = beside_sweeps(work, rates);
+    sweeps + pointwise + reductions
+}
+
+/// Seconds that are predicted for no step of `work`: what the first rank does itself takes longer, whatever messages do.
+pub(super) fn at_least(work: &Work, rates: &Rates, network: Network) -> f64 {
+    /// The same sums in another order may differ by their rounding.
+    const ROUNDED: f64 = 1.0 - 1e-9;
+    let together = Together { work, rates, network, hidden: true };
+    let sweeps =
+        in_a_step(work, |list| Seconds { all: together.at_least(list), ..Seconds::default() });
+    ROUNDED * (sweeps.all + beside_sweeps(work, rates).iter().sum::<f64>())
+}
+
+/// Of the lists of sweeps of a step, each of which takes `time`.
+#[allow(clippy::cast_precision_loss, reason = "stages of a step")]
+fn in_a_step(work: &Work, time: impl Fn(&[Arc<Sweeping>]) -> Seconds) -> Seconds {
+    let all = |lists: &[Vec<Arc<Sweeping>>]| {
+        lists.iter().map(|list| time(list)).fold(Seconds::default(), Seconds::plus)
+    };
+    let stages = all(&work.right_hand_side).times(work.stages as f64);
+    stages.plus(all(&work.filter).times(work.filterings))
+}
+
+/// Seconds of a step outside of sweeps: point by point, and in reductions.
+#[allow(clippy::cast_precision_loss, reason = "counts of one rank and step")]
+fn beside_sweeps(work: &Work, rates: &Rates) -> [f64; 2] {
+    let block = work.decomposition.block(0, work.points);
+    let pointwise = (work.words * work.value * block.len()) as f64 / rates.copy;
+    // A tree of messages up and down: log₂ P of them.
+    let steps = (work.decomposition.size() as f64).log2();
+    [pointwise, work.reductions as f64 * rates.reduction * steps]
 }
 
 /// A rank in the middle of the grid.
@@ -137,18 +170,12 @@ struct Together<'a> {
 
 #[allow(clippy::cast_precision_loss, reason = "points and bytes of one rank")]
 impl Together<'_> {
-    fn time(&self, list: &[Sweeping]) -> Seconds {
+    fn time(&self, list: &[Arc<Sweeping>]) -> Seconds {
         let mut total = Seconds::default();
         let mut link = 0.0;
         let mut begun = Vec::new();
         for sweeping in list {
-            if let Lines::Blocks { method, positions } = &sweeping.lines {
-                let a = sweeping.axis.index();
-                let sizes = [self.across(a), self.work.value];
-                let start = [total.all, link];
-                let plans = (*method, &positions[..]);
-                let paths = self.paths(sweeping);
-                let mut line = Line::new(self.rates, paths, sizes, &sweeping.lengths, plans, start);
+            if let Some(mut line) = self.line(sweeping, [total.all, link]) {
                 [total.all, link] = line.begin();
                 if self.hidden {
                     begun.push(line);
@@ -171,6 +198,26 @@ impl Together<'_> {
             }
         }
         total
+    }
+
+    /// Seconds that no list of sweeps takes less than.
+    fn at_least(&self, list: &[Arc<Sweeping>]) -> f64 {
+        let one = |sweeping: &Arc<Sweeping>| match &sweeping.lines {
+            Lines::Whole => self.sweep(sweeping),
+            Lines::Transposed { transfers, words } => {
+                self.transposed(sweeping, transfers, *words).all
+            }
+            Lines::Blocks { .. } => self.line(sweeping, [0.0; 2]).map_or(0.0, Line::alone),
+        };
+        list.iter().map(one).sum()
+    }
+
+    /// The ranks on a line at a start, where it is cut into blocks.
+    fn line<'a>(&'a self, sweeping: &'a Sweeping, start: [f64; 2]) -> Option<Line<'a>> {
+        let Lines::Blocks { method, plans, plan_of } = &sweeping.lines else { return None };
+        let sizes = [self.across(sweeping.axis.index()), self.work.value];
+        let (paths, plans) = (self.paths(sweeping), (*method, &plans[..], &plan_of[..]));
+        Some(Line::new(self.rates, paths, sizes, &sweeping.lengths, plans, start))
     }
 
     fn end(&self, mut line: Line, total: &mut Seconds) {

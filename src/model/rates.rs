@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::io::open;
 
 /// How fast the parts of a step are on one rank while all ranks of its host work. Every time of the model is counted work
 /// over one of these. `kolmo bench comm --json` measures them and writes them as its object `rates`.
@@ -94,7 +95,7 @@ impl Rates {
     /// # Errors
     /// Where the file cannot be read, lacks a rate, or has one that is not positive.
     pub fn load(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|why| {
+        let text = open::text(path, open::MOST_JSON).map_err(|why| {
             Error::Config(vec![format!("error: cannot read rates from {}: {why}", path.display())])
         })?;
         let wrong = |what: String| {

@@ -66,6 +66,7 @@ pub struct Eighty {
 /// # Errors
 /// Where rates are no rates, or cannot be read.
 pub fn run(options: &ModelOptions, config: &Config) -> Result<Study> {
+    options.check_plot()?;
     let rates = options.rates()?;
     let whole = options.whole();
     let networks = options.networks();

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::Prediction;
 use super::study::{BASE, Eighty, Row, Study};
 use crate::error::{Error, Result};
+use crate::io::page::write_drawing;
 use crate::io::plot::{Curve, Line, Plot};
 
 impl Display for Study {
@@ -107,6 +108,6 @@ impl Study {
             logarithmic: false,
         };
         let svg = plot.svg().map_err(Error::io(path))?;
-        std::fs::write(path, svg).map_err(Error::io(path))
+        write_drawing(path, &svg)
     }
 }

@@ -1,13 +1,13 @@
 //! What the ranks of a run do in a step, counted.
 
+use std::sync::Arc;
+
 use super::Sweeping;
-use super::sweeping::Lines;
+use super::planner::{Planned, Planner};
 use crate::comm::Sent;
 use crate::config::{Config, Precision, RightHandSide};
 use crate::engine::distributed::Method;
-use crate::engine::{Sweep, commute};
-use crate::grid::{Axis, Decomposition, Grid};
-use crate::physics::StepParts;
+use crate::grid::Decomposition;
 use crate::real::Real;
 use crate::scheme::Form;
 
@@ -24,9 +24,9 @@ pub struct Work {
     pub stages: usize,
     /// Their sweeps in the order in which they run, those of one list together: while the messages of one are under way,
     /// others compute.
-    pub right_hand_side: Vec<Vec<Sweeping>>,
+    pub right_hand_side: Vec<Vec<Arc<Sweeping>>>,
     /// The sweeps that filter the state once.
-    pub filter: Vec<Vec<Sweeping>>,
+    pub filter: Vec<Vec<Arc<Sweeping>>>,
     /// Filterings a step: less than 1 where not every step is filtered.
     pub filterings: f64,
     /// Fields that a step reads and writes point by point, outside of sweeps.
@@ -47,49 +47,35 @@ impl Work {
         method: Option<Method>,
     ) -> Result<Self, String> {
         match config.compute.precision {
-            Precision::F64 => Self::of::<f64>(config, points, decomposition, method),
-            Precision::F32 => Self::of::<f32>(config, points, decomposition, method),
+            Precision::F64 => {
+                Self::of(&mut Planner::<f64>::new(config, points, method), decomposition)
+            }
+            Precision::F32 => {
+                Self::of(&mut Planner::<f32>::new(config, points, method), decomposition)
+            }
         }
     }
 
+    /// That of the sweeps that `planner` plans.
+    ///
+    /// # Errors
+    /// As [`Work::new`].
     #[allow(clippy::cast_precision_loss, reason = "a number of steps")]
-    fn of<T: Real>(
-        config: &Config,
-        points: [usize; 3],
+    pub(super) fn of<T: Real>(
+        planner: &mut Planner<T>,
         decomposition: Decomposition,
-        method: Option<Method>,
     ) -> Result<Self, String> {
-        let grid = Grid::periodic(points, &config.grid.domain);
-        for axis in Axis::ALL {
-            let (n, ranks) = (points[axis.index()], decomposition.ranks[axis.index()]);
-            if n < ranks {
-                let along = axis.name();
-                return Err(format!("{n} points along {along} are fewer than {ranks} ranks"));
-            }
-        }
-        let parts =
-            StepParts::<T>::new(config, &grid, |axis| decomposition.ranks[axis.index()] == 1);
-        let counted = |lists: &[Vec<_>]| {
-            let one =
-                |sweep: &_| Sweeping::new(sweep, decomposition, points, &parts.operators, method);
-            let together = |list: &Vec<(Axis, Sweep)>| {
-                let mut counted: Vec<_> = list.iter().map(one).collect::<Result<_, String>>()?;
-                if commute(list.iter().map(|(_, sweep)| sweep.accesses())) {
-                    counted.sort_by_key(|sweeping| !matches!(sweeping.lines, Lines::Whole));
-                }
-                Ok(counted)
-            };
-            lists.iter().map(together).collect::<Result<_, String>>()
-        };
+        let Planned { parts, right_hand_side, filter } = planner.plan(decomposition)?;
+        let config = planner.config;
         let integrator = config.time.integrator;
         let fused = config.compute.right_hand_side == RightHandSide::Fused;
         Ok(Self {
             decomposition,
-            points,
+            points: planner.points,
             value: size_of::<T>(),
             stages: integrator.stages(),
-            right_hand_side: counted(&parts.right_hand_side)?,
-            filter: counted(&parts.filter)?,
+            right_hand_side,
+            filter,
             filterings: config.scheme.filter.map_or(0.0, |filter| 1.0 / filter.every as f64),
             words: integrator.stages() * parts.words + words(integrator.form, parts.fields, fused),
             reductions: 2,
@@ -106,7 +92,7 @@ impl Work {
         self.sent_in(&self.filter, rank)
     }
 
-    fn sent_in(&self, lists: &[Vec<Sweeping>], rank: usize) -> (Sent, usize) {
+    fn sent_in(&self, lists: &[Vec<Arc<Sweeping>>], rank: usize) -> (Sent, usize) {
         let position = self.decomposition.position(rank);
         let block = self.decomposition.block(rank, self.points);
         let mut all = (Sent::default(), 0);

@@ -6,7 +6,7 @@ use super::collective::{Broken, lowest, norms};
 use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
 use super::stability::Limits;
-use super::system::{Moment, Stage, System, add_scaled};
+use super::system::{Moment, Picture, Stage, System, add_scaled};
 use crate::backend::{Backend, Largest, Weights};
 use crate::cases::{Domain, ScalarAdvection};
 use crate::comm::agree;
@@ -207,9 +207,10 @@ impl<B: Backend> System<B> for Advection<B> {
         Ok(self.backend.values(&u[0])?.into_owned())
     }
 
-    fn picture(&mut self, u: &[B::Field], _: &mut [B::Field]) -> Result<(&'static str, Vec<f64>)> {
+    fn picture(&mut self, u: &[B::Field], _: &mut [B::Field]) -> Result<Picture> {
         let values = self.backend.values(&u[0])?;
-        Ok(("scalar", values.iter().map(|phi| phi.f64()).collect()))
+        let values = values.iter().map(|phi| phi.f64()).collect();
+        Ok(Picture { quantity: "scalar", unit: "", values })
     }
 
     fn sample(&mut self, u: &[B::Field], _: &mut [B::Field], _: bool) -> Result<Sample> {

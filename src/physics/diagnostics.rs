@@ -5,7 +5,7 @@ use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
 use super::part::Part;
 use super::slots::{conserved, exactly};
-use super::system::{Moment, Stage, System, add_scaled};
+use super::system::{Moment, Picture, Stage, System, add_scaled};
 use crate::backend::{Backend, Largest, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::agree;
@@ -149,15 +149,11 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         Ok((0..len).flat_map(|at| values.iter().map(move |values| values[at])).collect())
     }
 
-    fn picture(
-        &mut self,
-        u: &[B::Field],
-        scratch: &mut [B::Field],
-    ) -> Result<(&'static str, Vec<f64>)> {
+    fn picture(&mut self, u: &[B::Field], scratch: &mut [B::Field]) -> Result<Picture> {
         let backend = self.backend.clone();
         let [magnitude, ..] = self.invariants(u, scratch);
-        let magnitude = backend.values(magnitude)?;
-        Ok(("vorticity magnitude", magnitude.iter().map(|x| x.f64()).collect()))
+        let values = backend.values(magnitude)?.iter().map(|x| x.f64()).collect();
+        Ok(Picture { quantity: "vorticity magnitude", unit: "V₀/L", values })
     }
 
     fn sample(

@@ -28,6 +28,6 @@ pub use part::Part;
 pub use reference::Reference;
 pub use stability::Limits;
 pub use step::StageWork;
-pub(crate) use step::{Held, StepParts, composed_room};
+pub(crate) use step::{Held, StepParts, all_sweeps, composed_room};
 pub(crate) use system::add_scaled;
-pub use system::{Moment, Stage, System};
+pub use system::{Moment, Picture, Stage, System};

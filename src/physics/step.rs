@@ -102,6 +102,18 @@ pub(crate) fn composed_room<T: Real>(
     block: &Block,
     in_one: impl Fn(Axis, &Sweep, &LineOperators<T>) -> bool,
 ) -> usize {
+    let whole = whole(config, block);
+    let (mut all, operators) = all_sweeps(config, block);
+    // Of blocks of longer lines, what goes to the neighbours is formed operation by operation.
+    all.retain(|(axis, sweep)| !(whole(*axis) && in_one(*axis, sweep, &operators)));
+    all.iter().map(|(_, sweep)| sweep.room()).max().unwrap_or(0)
+}
+
+/// All sweeps that a run asks for on the points of `block`, whatever the backend, and their operators.
+pub(crate) fn all_sweeps<T: Real>(
+    config: &Config,
+    block: &Block,
+) -> (Vec<(Axis, Sweep)>, LineOperators<T>) {
     let (axes, whole) = (axes(config), whole(config, block));
     let mut all = match (config.case.scalar(), config.compute.right_hand_side) {
         (None, RightHandSide::Fused) => schedule::sweeps(config, &axes, &whole),
@@ -115,10 +127,7 @@ pub(crate) fn composed_room<T: Real>(
         let fields = if config.case.flow().is_some() { conserved::COUNT } else { 1 };
         all.extend(axes.iter().map(|&axis| (axis, filter_sweep(fields))));
     }
-    let operators = operators(&config.scheme, &grid(config));
-    // Of blocks of longer lines, what goes to the neighbours is formed operation by operation.
-    all.retain(|(axis, sweep)| !(whole(*axis) && in_one(*axis, sweep, &operators)));
-    all.iter().map(|(_, sweep)| sweep.room()).max().unwrap_or(0)
+    (all, operators(&config.scheme, &grid(config)))
 }
 
 /// Those with more than one point.

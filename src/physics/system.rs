@@ -15,6 +15,17 @@ pub struct Moment {
     pub time: f64,
 }
 
+/// A field that is drawn.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    /// What it is, in words.
+    pub quantity: &'static str,
+    /// What it is measured in; empty where it has no scale.
+    pub unit: &'static str,
+    /// One value a point of the block.
+    pub values: Vec<f64>,
+}
+
 /// `u` += scale × `rate`, field by field.
 pub(crate) fn add_scaled<B: Backend>(
     backend: &B,
@@ -129,12 +140,8 @@ pub trait System<B: Backend> {
         variable: Variable,
     ) -> Result<Vec<B::Real>>;
 
-    /// |ω| (or the scalar) at the points of the block, for the pictures of the report, with its name. `scratch` as above.
-    fn picture(
-        &mut self,
-        u: &[B::Field],
-        scratch: &mut [B::Field],
-    ) -> Result<(&'static str, Vec<f64>)>;
+    /// |ω| (or the scalar), for the pictures of the report. `scratch` as above.
+    fn picture(&mut self, u: &[B::Field], scratch: &mut [B::Field]) -> Result<Picture>;
 
     /// What statistics are taken of, with the velocity gradient where `gradients` is true. `scratch` as above. Collective.
     ///

@@ -10,6 +10,7 @@ use super::spectrum::{self, Spectra};
 use crate::config::Statistic;
 use crate::error::Result;
 use crate::grid::Axis;
+use crate::io::series::TableMark;
 use crate::io::{SeriesWriter, make_directory};
 
 /// Those that a run asks for.
@@ -96,8 +97,8 @@ impl Files {
         Ok(())
     }
 
-    /// Return when all rows are on disk.
-    pub(super) fn sync(&mut self) -> Result<()> {
+    /// Return when all rows are on disk: the marks of the tables, by their names.
+    pub(super) fn sync(&mut self) -> Result<Vec<(String, TableMark)>> {
         let all = [
             &mut self.moments,
             &mut self.spectra,
@@ -105,7 +106,7 @@ impl Files {
             &mut self.densities,
             &mut self.gradient_moments,
         ];
-        all.into_iter().flatten().try_for_each(SeriesWriter::sync)
+        all.into_iter().flatten().map(|table| Ok((table.name(), table.sync()?))).collect()
     }
 }
 
@@ -114,6 +115,13 @@ impl From<[Option<SeriesWriter>; 5]> for Files {
         let [moments, spectra, structure, densities, gradient_moments] = files;
         Self { moments, spectra, structure, densities, gradient_moments }
     }
+}
+
+/// The names of the files that are asked for.
+pub(super) fn names(quantities: &[Statistic], kind: Kind) -> Vec<String> {
+    let name = |path: &Path, _: &[&str]| Ok(path.display().to_string());
+    let named = tables(Path::new(""), quantities, kind, name);
+    named.into_iter().flatten().flatten().collect()
 }
 
 /// What `open` makes of the path and the columns of each file that is asked for.

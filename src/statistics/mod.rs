@@ -31,6 +31,7 @@ use crate::config::{Statistic, StatisticsConfig};
 use crate::error::Result;
 use crate::fourier::Fourier;
 use crate::grid::{Decomposition, Grid};
+use crate::io::series::TableMark;
 use files::Files;
 
 /// Takes statistics and writes them.
@@ -155,12 +156,17 @@ impl Statistics {
         &self.running
     }
 
-    /// Return when all that was written is on disk.
+    /// Return when all that was written is on disk: on rank 0 the marks of the tables, by their names.
     ///
     /// # Errors
     /// On rank 0, where the system refuses.
-    pub fn sync(&mut self) -> Result<()> {
-        self.files.as_mut().map_or(Ok(()), Files::sync)
+    pub fn sync(&mut self) -> Result<Vec<(String, TableMark)>> {
+        self.files.as_mut().map_or(Ok(Vec::new()), Files::sync)
+    }
+
+    /// The names of the tables that `options` ask for.
+    pub fn tables(options: &StatisticsConfig, kind: Kind) -> Vec<String> {
+        files::names(&options.quantities, kind)
     }
 
     fn wants(&self, quantity: Statistic) -> bool {

@@ -144,6 +144,35 @@ impl Moments {
 }
 
 impl Running {
+    /// Look at averages that a file carries: those of a flow, or of a scalar, at `now`.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn check(&self, of_a_scalar: bool, now: f64) -> Result<(), String> {
+        let shapes: &[(usize, &[[usize; 2]])] =
+            if of_a_scalar { &[(1, &[[0, 0]])] } else { &[(6, &OF_ALL), (3, &OF_VELOCITY)] };
+        let is_shaped = |(part, (means, pairs)): (&Average, &(usize, &[[usize; 2]]))| {
+            part.means.len() == *means
+                && part.pairs == *pairs
+                && part.products.len() == pairs.len()
+                && part.weight >= 0.0
+        };
+        let last = self.last.as_ref();
+        for Moments(parts) in self.averages.iter().chain(last.map(|(_, moments)| moments)) {
+            if parts.len() != shapes.len() || !parts.iter().zip(shapes).all(is_shaped) {
+                return Err("the averages are not those of the fields".into());
+            }
+        }
+        if self.averages.is_some() && last.is_none() {
+            return Err("averages without a last sample".into());
+        }
+        let mut times = self.began.into_iter().chain(last.map(|(time, _)| *time));
+        if self.duration.is_nan() || self.duration < 0.0 || times.any(|time| time > now) {
+            return Err("averages over times that are still to come".into());
+        }
+        Ok(())
+    }
+
     /// What of them holds where averages begin at `from`: nothing, where they began before.
     #[must_use]
     pub fn since(self, from: f64) -> Self {

@@ -43,7 +43,7 @@ impl Agenda {
                 Kind::Fields => output.fields.as_ref().map(|fields| fields.schedule),
                 Kind::Planes => output.planes.as_ref().map(|planes| planes.schedule),
                 Kind::Statistics => output.statistics.as_ref().map(|what| what.schedule),
-                Kind::Checkpoint => output.checkpoint.as_ref().map(|what| what.schedule),
+                Kind::Checkpoint => output.checkpoint.and_then(|what| what.schedule),
             };
             schedule.map(|schedule| Plan::new(schedule, time))
         };

@@ -2,18 +2,22 @@
 
 use std::fmt::Write as _;
 
-use super::memory::{Parts, available_memory};
+use super::largest::largest;
+use super::memory::{Parts, for_messages};
+use super::outlook::{self, Length};
 use super::sample::{self, seconds};
-use super::{check_device_memory, check_memory};
+use super::{available_memory, check_device_memory, check_memory};
 use crate::backend::cpu::Cpu;
 use crate::backend::device::{Device, Gpu, choose};
 use crate::config::{Config, Precision, RightHandSide};
 use crate::error::Result;
-use crate::grid::{Block, MOST_POINTS};
+use crate::grid::{Block, Decomposition};
+use crate::io::progress::duration;
 use crate::physics::StageWork;
 
 /// Memory and time of `config` on one rank: bytes by what they are for, the largest grid of the same proportions that fits,
-/// and a step's time, from steps on a grid of at most 64 points along each axis.
+/// a step's time, from steps on a grid of at most 64 points along each axis,
+/// and what the whole run takes of time and disk.
 ///
 /// # Errors
 /// What a device or a compiler says.
@@ -35,16 +39,23 @@ pub fn budget(config: &Config) -> Result<String> {
         "memory",
         format!("{} bytes a point, {}", parts.bytes_a_point(), gib(parts.bytes(&block))),
     );
+    if let Some(ranks) = config.compute.ranks.filter(|ranks| *ranks != Decomposition::ONE.ranks) {
+        let cut = Decomposition::asked(ranks, ranks.iter().product(), points, 1)?;
+        line("ranks", of_a_rank(config, cut, device.as_deref()));
+        line("", "all else here is of one rank".into());
+    }
     let (place, free) = match &device {
         Some(device) => (device.info().name.clone(), Some(device_memory(device))),
-        None => ("this host".into(), available_memory()),
+        None => ("this host".into(), available_memory(1)),
     };
     if let Some(free) = free {
         let fits = |config: &Config| {
             let block = Block { start: [0; 3], points: config.grid.points };
             match &device {
-                Some(device) => check_device_memory(config, &block, device).is_ok(),
-                None => check_memory(config, &block, 1).is_ok(),
+                Some(device) => {
+                    check_device_memory(config, Decomposition::ONE, &block, device).is_ok()
+                }
+                None => check_memory(config, Decomposition::ONE, &block, 1).is_ok(),
             }
         };
         let most = match largest(config, free, fits) {
@@ -79,37 +90,41 @@ pub fn budget(config: &Config) -> Result<String> {
             1e9 * a_point / stages as f64
         ),
     );
+    let length = Length::of(config)?;
+    let step = a_point * block.len() as f64;
+    line(
+        "run",
+        format!(
+            "about {}: {:.0} steps of dt = {:.2e}, that of the first",
+            duration(length.steps * step),
+            length.steps,
+            length.dt
+        ),
+    );
+    let parts = outlook::bytes(config, &length, step);
+    let named: Vec<_> =
+        parts.iter().map(|(name, bytes)| format!("{} of {name}", size(*bytes))).collect();
+    let all: f64 = parts.iter().map(|(_, bytes)| bytes).sum();
+    line("disk", format!("about {}: {}", size(all), named.join(", ")));
     Ok(text)
+}
+
+/// What the first of several ranks holds: its block is the largest.
+fn of_a_rank(config: &Config, cut: Decomposition, device: Option<&Device>) -> String {
+    let block = cut.block(0, config.grid.points);
+    let fields = Parts::of(config, &block, device.map(|device| device.info())).bytes(&block);
+    let messages = for_messages(config, cut, &block);
+    let ([px, py, pz], [x, y, z]) = (cut.ranks, block.points);
+    format!(
+        "{px} x {py} x {pz}, each with {x} x {y} x {z} points: {}, {} of it to exchange along axes that are cut",
+        gib(fields + messages),
+        gib(messages)
+    )
 }
 
 #[allow(clippy::cast_precision_loss, reason = "for a message")]
 fn device_memory(device: &Device) -> f64 {
     device.free_memory().unwrap_or(device.info().memory) as f64
-}
-
-/// The most points in the shape of the grid of `config` that `fits` says of that they fit into `free` bytes: none, or at least 16
-/// along each axis, which all formulas have enough of, in multiples of 8, or of 64 beyond 1024. On a device, lines of other lengths may
-/// need more fields.
-#[allow(clippy::cast_precision_loss, reason = "an estimate to begin with")]
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most MOST_POINTS")]
-fn largest(config: &Config, free: f64, fits: impl Fn(&Config) -> bool) -> Option<[usize; 3]> {
-    let points = config.grid.points;
-    let longest = points.into_iter().max().unwrap_or(1);
-    let scaled = |to: usize| {
-        let mut config = config.clone();
-        let one = |n: usize| (n * to / longest / 8 * 8).max(16);
-        config.grid.points = points.map(|n| if n > 1 { one(n) } else { 1 });
-        config
-    };
-    // No device needs fewer fields than the host.
-    let bytes = Parts::of(config, &Block { start: [0; 3], points }, None).bytes_a_point();
-    let active = || points.iter().filter(|n| **n > 1);
-    let shape: f64 = active().map(|&n| n as f64 / longest as f64).product();
-    let estimate = (free / bytes / shape).powf(1.0 / active().count() as f64);
-    let most = ((estimate / 64.0) as usize + 1).min(MOST_POINTS / 64) * 64;
-    let before = |n: &usize| Some(n - if *n > 1024 { 64 } else { 8 }).filter(|n| *n > 8);
-    let lengths = std::iter::successors(Some(most), before);
-    lengths.map(scaled).find(fits).map(|config| config.grid.points)
 }
 
 fn words(config: &Config) -> String {
@@ -123,50 +138,13 @@ fn words(config: &Config) -> String {
     }
 }
 
-fn gib(bytes: f64) -> String {
-    format!("{:.2} GiB", bytes / f64::from(1 << 30))
+/// In the unit that it is told in best.
+fn size(bytes: f64) -> String {
+    let units = [("GiB", f64::from(1 << 30)), ("MiB", f64::from(1 << 20)), ("KiB", 1024.0)];
+    let (unit, of) = units.into_iter().find(|(_, of)| bytes >= *of).unwrap_or(units[2]);
+    format!("{:.1} {unit}", bytes / of)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::backend::device::{Api, DeviceInfo};
-
-    #[test]
-    fn the_largest_grid_fits_and_the_next_does_not() {
-        let gpu = DeviceInfo {
-            api: Api::Cuda,
-            index: 0,
-            name: "G".into(),
-            driver: String::new(),
-            is_gpu: true,
-            memory: 0,
-            largest_buffer: 0,
-            on_chip: 232_448,
-            block_threads: 1024,
-            has_f64: true,
-        };
-        for (case, points, device, gib, expected) in [
-            // 15 fields of 8 bytes: 1024^3 are 120 GiB.
-            ("taylor-green", [64, 64, 64], None, 120.0, Some([1024, 1024, 1024])),
-            ("taylor-green", [64, 64, 64], None, 119.0, Some([1016, 1016, 1016])),
-            ("taylor-green", [64, 64, 64], Some(&gpu), 120.0, Some([1024, 1024, 1024])),
-            // Lines of more than 1024 points take operators one after another, 50 fields and more.
-            ("taylor-green", [64, 64, 64], Some(&gpu), 200.0, Some([1024, 1024, 1024])),
-            ("isentropic-vortex", [100, 50, 1], None, 1.0, Some([4224, 2112, 1])),
-            ("acoustic-wave", [32, 1, 1], Some(&gpu), 78.0, Some([65536, 1, 1])),
-            ("taylor-green", [16, 16, 16], None, 1e-9, None),
-        ] {
-            let free = gib * f64::from(1 << 30);
-            let input = format!(
-                "[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
-            );
-            let config = crate::config::parse(&input, "test", &[]).unwrap();
-            let fits = |config: &Config| {
-                let block = Block { start: [0; 3], points: config.grid.points };
-                Parts::of(config, &block, device).bytes(&block) <= free
-            };
-            assert_eq!(largest(&config, free, fits), expected);
-        }
-    }
+fn gib(bytes: f64) -> String {
+    format!("{:.2} GiB", bytes / f64::from(1 << 30))
 }

@@ -10,7 +10,8 @@ use crate::backend::Backend;
 use crate::config::Config;
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::io::summary::{self, Machine, RanksSummary, SchemeSummary, Verdict};
+use crate::io::summary::{self, Machine, RanksSummary, SchemeSummary};
+use crate::io::verdict::{self, Evidence};
 use crate::io::{FieldValues, Reference, Series, Summary, write_report};
 
 impl<B: Backend> Run<'_, B>
@@ -39,8 +40,14 @@ where
             true => Some(Reference::read(&reference)?),
             false => None,
         };
-        let comparison = reference.as_ref().and_then(|reference| reference.compare(&series));
-        let reaches_peak = reference.is_some_and(|r| self.simulation.time() >= r.peak_time());
+        let reached = self.simulation.time();
+        let comparison = reference.as_ref().and_then(|r| r.compare(&series, reached));
+        let (verdict, verdict_reason) = verdict::decide(&Evidence {
+            unfinished: (!finished).then_some(reason),
+            resolution,
+            reference: comparison.as_ref(),
+            error: series.column("error_max").and_then(|errors| errors.last().copied()),
+        });
         let scheme = &config.scheme;
         let [convection, energy, viscous] = scheme.form_names().map(str::to_string);
         let steps = self.simulation.steps();
@@ -87,20 +94,18 @@ where
             ns_per_point_stage: (done > 0).then_some(ns),
             phases: named(slowest),
             resolution,
-            verdict: match summary::verdict(resolution, comparison.as_ref()) {
-                // Close to the reference until it broke off is not good enough.
-                Verdict::Passed if !sound => Verdict::Deviates,
-                // Nor is a start on the curve: the peak of the dissipation has to be passed.
-                Verdict::Passed if !(finished && reaches_peak) => Verdict::NoReference,
-                verdict => verdict,
-            },
+            verdict,
+            verdict_reason,
             reference: comparison,
         };
         result.write(&files.directory.join("summary.json"))?;
-        write_report(files.directory.path())?;
+        files.slices.finish()?;
+        let path = files.directory.path().to_path_buf();
+        write_report(&path, &mut |names| files.directory.claim(names))?;
+        files.directory.forget_removed()?;
         let report = files.directory.join("report.html");
         let closing = match sound {
-            true => format!("{}: {}\n{}", result.verdict, result.stop_reason, report.display()),
+            true => format!("{}\n{}", result.judgement(), report.display()),
             false => String::new(),
         };
         files.progress.finish(&closing);

@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::Simulation;
 use super::agenda::{Agenda, Kind};
 use super::deadline::Deadline;
-use super::files::Files;
+use super::files::{ALWAYS, Files};
 use super::output::Volumes;
 use super::plan::reached;
 use super::restart::set_newer_aside;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::grid::Decomposition;
 use crate::io::checkpoint::{Checkpoint, Course, Writing};
 use crate::io::progress::tell;
-use crate::io::{FieldValues, RunDirectory};
+use crate::io::{FieldValues, RunDirectory, RunId};
 use crate::statistics::{self, Statistics};
 
 /// Pictures of a run that writes no fields: at the start and after every such part of it.
@@ -77,6 +77,14 @@ impl Origin {
         }
     }
 
+    /// What tells the run that goes on from others; `None` of one that begins, and of one that began when runs had no number.
+    fn id(&self) -> Option<RunId> {
+        match self {
+            Self::Own(checkpoint) => checkpoint.head.run,
+            Self::Case | Self::Other(_) => None,
+        }
+    }
+
     /// How far the outputs are in the directory, where the run goes on in it.
     pub(super) fn course(&self) -> Option<&Course> {
         match self {
@@ -115,12 +123,32 @@ where
     Run::start(backend, task, log)?.go()
 }
 
-/// Whoever restarts a run until it is done must not do so for ever.
+/// A wall time that is over before the run begins; nothing is written then.
 fn no_time() -> Error {
     Error::Config(vec![
         "error: time.wall_limit leaves no time for a single step and a checkpoint".into(),
         "       give more".into(),
+        "1 error; nothing was run".into(),
     ])
+}
+
+/// The same of a run that goes on, where its files are open already: whoever restarts it until it is done must not do so for ever.
+fn no_time_to_go_on(directory: &Path) -> Error {
+    let what = "time.wall_limit left no time for a single step; give more".to_string();
+    Error::Format { path: directory.to_path_buf(), what }
+}
+
+/// Steps that would never reach the end, since they are less than the spacing of numbers there.
+fn check_step<B: Backend>(config: &Config, simulation: &Simulation<B>) -> Result<()> {
+    let (Some(end), Some(dt)) = (config.time.end, simulation.usual_dt()) else { return Ok(()) };
+    if end + dt > end {
+        return Ok(());
+    }
+    Err(Error::Config(vec![
+        format!("error: steps of dt = {dt:e} never reach time.end = {end}: t + dt = t there"),
+        "       use a larger `time.cfl` or `time.dt`".to_string(),
+        "1 error; nothing was run".to_string(),
+    ]))
 }
 
 /// An initial state that the equations have no meaning for is a mistake of the input, which all of `ranks` ranks know of.
@@ -140,6 +168,8 @@ fn impossible_start(error: Error, ranks: usize) -> Error {
 pub(super) struct Run<'a, B: Backend> {
     pub(super) config: &'a Config,
     pub(super) directory: &'a Path,
+    /// What tells it from other runs.
+    pub(super) id: RunId,
     pub(super) simulation: Simulation<B>,
     pub(super) decomposition: Decomposition,
     requests: &'a Requests,
@@ -195,30 +225,38 @@ where
         agree(comm, requests.watch.map_or(Ok(()), |watch| watch(requests)))?;
         let bytes = simulation.state().len() * simulation.block().len() * size_of::<B::Real>();
         let deadline = agree(comm, Deadline::new(config.time.wall_limit, start, bytes))?;
-        let open_files = || {
-            let files = match comm.rank() {
-                0 => Files::open(config, &simulation, directory, &origin, log).map(Some),
-                _ => Ok(None),
-            };
-            agree(comm, files)
-        };
+        agree(comm, check_step(config, &simulation))?;
+        agree(comm, if deadline.is_near() { Err(no_time()) } else { Ok(()) })?;
         let course = origin.course();
-        let open_volumes = || Volumes::open(comm, config, simulation.grid(), directory, course);
-        let open_statistics = || statistics(comm, config, directory, course);
-        let (files, volumes, statistics) = match course {
-            // The files of an older run are gone first; whoever has a piece to write needs the directory.
-            None => (open_files()?, open_volumes()?, open_statistics()?),
-            // What may be refused comes before what is cut.
-            Some(course) => {
-                let check = || Files::check(&simulation, directory, course);
-                agree(comm, if comm.rank() == 0 { check() } else { Ok(()) })?;
-                let (statistics, volumes) = (open_statistics()?, open_volumes()?);
-                let files = open_files()?;
-                let aside = || set_newer_aside(directory, simulation.steps());
-                agree(comm, if comm.rank() == 0 { aside() } else { Ok(()) })?;
-                (files, volumes, statistics)
-            }
+        // What may be refused comes before what is cut or removed.
+        let check = || match course {
+            Some(course) if comm.rank() == 0 => Files::check(&simulation, directory, course),
+            _ => Ok(()),
         };
+        agree(comm, check())?;
+        let id = origin.id().unwrap_or_else(|| RunId::shared(comm));
+        let own = || {
+            if comm.rank() > 0 {
+                return Ok(None);
+            }
+            let mut own = match course {
+                None => RunDirectory::create(directory, id)?,
+                Some(_) => RunDirectory::open(directory, Some(id))?,
+            };
+            own.claim(tables(config).into_iter().map(|name| format!("statistics/{name}")))?;
+            own.claim(ALWAYS.map(String::from))?;
+            if course.is_some() {
+                // Before anything is cut: whoever goes on from them must find all that they count on.
+                set_newer_aside(directory, simulation.steps())?;
+            }
+            Ok(Some(own))
+        };
+        let own = agree(comm, own())?;
+        let statistics = statistics(comm, config, directory, course)?;
+        let place = (directory, own.as_ref());
+        let volumes = Volumes::open(comm, config, simulation.grid(), place, course)?;
+        let files = own.map(|own| Files::open(config, &simulation, own, &origin, log));
+        let files = agree(comm, files.transpose())?;
         if comm.rank() == 0 {
             simulation.backend().notes().iter().for_each(|note| tell(note));
         }
@@ -239,6 +277,7 @@ where
         Ok(Self {
             config,
             directory,
+            id,
             agenda: Agenda::new(&config.output, simulation.time(), &course.written),
             simulation,
             decomposition,
@@ -291,6 +330,13 @@ where
             self.begin()?;
         }
         let mut now = self.agreed();
+        if now.checkpoint {
+            // Asked for before the run began, whose first may be under way.
+            self.finish_checkpoint()?;
+            if self.saved != Some(self.simulation.steps()) {
+                self.write_checkpoint()?;
+            }
+        }
         let ending = loop {
             if self.is_over() {
                 break Ending::Finished;
@@ -299,8 +345,9 @@ where
                 break Ending::Stopped;
             }
             if now.out_of_time {
-                if self.simulation.steps() == self.first_step {
-                    return agree(self.simulation.backend().comm(), Err(no_time()));
+                if self.begun && self.simulation.steps() == self.first_step {
+                    let why = no_time_to_go_on(self.directory);
+                    return agree(self.simulation.backend().comm(), Err(why));
                 }
                 break Ending::OutOfTime;
             }
@@ -368,11 +415,13 @@ where
     /// had the run gone on.
     fn end(&mut self, ending: Ending) -> Result<()> {
         let step = self.simulation.steps();
-        if ending != Ending::Finished || self.agenda.has(Kind::Checkpoint) {
-            if self.saved != Some(step) {
-                self.write_checkpoint()?;
+        if ending != Ending::Finished || self.config.output.checkpoint.is_some() {
+            let saved = self.save(step);
+            match (ending, self.agenda.has(Kind::Checkpoint)) {
+                // Nobody asked for it: what was computed counts without.
+                (Ending::Finished, false) if saved.is_err() => self.tell_unsaved(saved),
+                _ => saved?,
             }
-            self.finish_checkpoint()?;
             if ending != Ending::Finished && self.saved != Some(step) {
                 let path = RunDirectory::checkpoints(self.directory);
                 let what = format!(
@@ -396,6 +445,24 @@ where
             self.write_statistics()?;
         }
         Ok(())
+    }
+
+    /// Have a checkpoint of the present state on disk. Collective.
+    fn save(&mut self, step: u64) -> Result<()> {
+        if self.saved != Some(step) {
+            self.write_checkpoint()?;
+        }
+        self.finish_checkpoint()
+    }
+
+    fn tell_unsaved(&self, saved: Result<()>) {
+        if let (Err(why), true) = (saved, self.files.is_some()) {
+            let why = why.report();
+            let why = why.strip_prefix("error: ").unwrap_or(&why);
+            tell(&format!(
+                "warning: the last state is not kept, so the run cannot be extended: {why}"
+            ));
+        }
     }
 
     /// What holds on all ranks where it holds on one.
@@ -452,6 +519,19 @@ where
     }
 }
 
+fn kind(config: &Config) -> statistics::Kind {
+    match config.case.flow() {
+        Some(_) => statistics::Kind::Flow,
+        None => statistics::Kind::Scalar,
+    }
+}
+
+/// The names of the tables in `statistics/` that a run writes.
+fn tables(config: &Config) -> Vec<String> {
+    let options = config.output.statistics.as_ref();
+    options.map_or(Vec::new(), |options| Statistics::tables(options, kind(config)))
+}
+
 /// The statistics of a run, which may go on from those of before. Collective.
 fn statistics(
     comm: &dyn Communicator,
@@ -460,11 +540,7 @@ fn statistics(
     course: Option<&Course>,
 ) -> Result<Option<Statistics>> {
     let Some(options) = &config.output.statistics else { return Ok(None) };
-    let kind = if config.case.flow().is_some() {
-        statistics::Kind::Flow
-    } else {
-        statistics::Kind::Scalar
-    };
+    let kind = kind(config);
     let directory = directory.join("statistics");
     let Some(course) = course else {
         return Statistics::create(comm, &directory, options, kind).map(Some);

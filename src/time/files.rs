@@ -1,6 +1,6 @@
 //! What rank 0 alone writes of a run.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 
@@ -15,49 +15,48 @@ use crate::io::series::cut;
 use crate::io::{Progress, RunDirectory, SeriesWriter, SliceWriter, remove_file, write_whole};
 
 pub(super) struct Files {
-    /// Held, so that no other process runs in the directory.
-    _lock: Option<File>,
     pub(super) directory: RunDirectory,
     pub(super) series: SeriesWriter,
     pub(super) slices: SliceWriter,
     pub(super) progress: Progress,
 }
 
+/// What every run writes into its directory.
+pub(super) const ALWAYS: [&str; 5] =
+    ["log.jsonl", "config.toml", "series.csv", "summary.json", "report.html"];
+
 impl Files {
-    /// In a directory of their own, where the run begins; behind what is in the directory, where it goes on.
+    /// In the `directory` of the run, where it begins; behind what is in there, where it goes on.
     pub(super) fn open<B: Backend>(
         config: &Config,
         simulation: &Simulation<B>,
-        path: &Path,
+        mut directory: RunDirectory,
         origin: &Origin,
         log: impl Fn(&Path) -> Result<()>,
     ) -> Result<Self> {
-        let (series, slices) = (path.join("series.csv"), path.join("slices"));
+        let (series, slices) = (directory.join("series.csv"), directory.join("slices"));
         let columns = simulation.columns();
         let course: Option<&Course> = origin.course();
-        let mut lock = RunDirectory::lock(path)?;
-        let (directory, series) = match course {
+        let series = match course {
             None => {
-                let directory = RunDirectory::create(path)?;
-                // What makes the directory a run's is the first thing in it.
                 log(&directory.join("log.jsonl"))?;
-                lock = RunDirectory::lock(path)?;
-                (directory, SeriesWriter::create(&series, columns)?)
+                SeriesWriter::create(&series, columns)?
             }
             Some(course) => {
                 let writer = match course.written.get("series") {
                     Some(last) => SeriesWriter::resume_behind(&series, columns, *last)?,
                     None => SeriesWriter::resume(&series, columns, None)?,
                 };
-                cut_statistics(&path.join("statistics"), course)?;
+                cut_statistics(&directory, course)?;
                 // They tell of an end that is none any more.
-                remove_file(&path.join("summary.json"))?;
-                remove_file(&path.join("report.html"))?;
-                log(&path.join("log.jsonl"))?;
-                (RunDirectory::open(path), writer)
+                remove_file(&directory.join("summary.json"))?;
+                remove_file(&directory.join("report.html"))?;
+                log(&directory.join("log.jsonl"))?;
+                writer
             }
         };
-        let write = |name: &str, text: &str| {
+        let mut write = |name: &str, text: &str| {
+            directory.claim([name.to_string()])?;
             write_whole(&directory.join(name), |to| to.write_all(text.as_bytes()))
         };
         write("config.toml", &config.to_toml())?;
@@ -71,22 +70,27 @@ impl Files {
         }
         let slices = match course {
             None => SliceWriter::create(&slices)?,
-            // Beside fields pictures are taken whenever fields are written, and only then.
-            Some(course) => match config.output.fields {
-                Some(_) => SliceWriter::resume(&slices, course.written.get("fields").copied())?,
-                None => SliceWriter::resume(&slices, Some(simulation.steps()))?,
-            },
+            // Beside fields pictures are taken whenever fields are written: at the step of the checkpoint, which may have been the
+            // last then, only where they were due.
+            Some(course) => {
+                let step = simulation.steps();
+                let due = config.output.fields.is_none()
+                    || course.written.get("fields").is_some_and(|last| *last == step);
+                let last = if due { Some(step) } else { step.checked_sub(1) };
+                SliceWriter::resume(&slices, last)?
+            }
         };
         let progress = Progress::new(config.time.end, config.time.max_steps);
-        Ok(Self { _lock: lock, series, slices, directory, progress })
+        Ok(Self { directory, series, slices, progress })
     }
 
-    /// Whether the run in `path` can go on from what `course` says of its series.
+    /// Whether the run in `path` can go on from what `course` says of its tables.
     pub(super) fn check<B: Backend>(
         simulation: &Simulation<B>,
         path: &Path,
         course: &Course,
     ) -> Result<()> {
+        course.tables.iter().try_for_each(|(name, mark)| mark.check(&path.join(name)))?;
         let last = course.written.get("series");
         let Some(&last) = last else { return Ok(()) };
         SeriesWriter::check(&path.join("series.csv"), simulation.columns(), last)
@@ -94,9 +98,9 @@ impl Files {
 }
 
 /// Remove the rows of later steps also from tables that the run does not go on with.
-fn cut_statistics(directory: &Path, course: &Course) -> Result<()> {
-    let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
+fn cut_statistics(directory: &RunDirectory, course: &Course) -> Result<()> {
+    let Ok(entries) = fs::read_dir(directory.join("statistics")) else { return Ok(()) };
     let tables = entries.flatten().map(|entry| entry.path());
-    let mut tables = tables.filter(|path| path.extension().is_some_and(|end| end == "csv"));
+    let mut tables = tables.filter(|path| directory.owns(path));
     tables.try_for_each(|table| cut(&table, course.written.get("statistics").copied()))
 }

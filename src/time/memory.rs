@@ -1,21 +1,34 @@
 //! Whether a run fits into memory.
 
+use super::available_memory;
+use super::largest::{advice, largest};
 use crate::backend::device::{self, Device, DeviceInfo};
+use crate::backend::ranks::Needed;
 use crate::config::{Config, Pencils, Precision, Statistic};
 use crate::error::{Error, Result};
-use crate::grid::Block;
+use crate::grid::{Block, Decomposition};
 use crate::lines::LineSolver;
-use crate::physics::{Held, composed_room};
+use crate::physics::{Held, all_sweeps, composed_room};
 use crate::real::Real;
 use crate::scheme::Form;
 
 /// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system ends the
-/// program for it. Each of `ranks` ranks on this machine holds about as many points as `block`.
+/// program for it. Each of `ranks` ranks on this machine holds about as many points as `block`, one of those that the grid is
+/// `cut` into.
 ///
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
-pub(crate) fn check_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
-    check(Parts::of(config, block, None).bytes(block) + for_outputs(config, block), block, ranks)
+pub(crate) fn check_memory(
+    config: &Config,
+    cut: Decomposition,
+    block: &Block,
+    ranks: usize,
+) -> Result<()> {
+    let messages = scaled_messages(config, cut, block);
+    let needed = |config: &Config, block: &Block| {
+        Parts::of(config, block, None).bytes(block) + messages(block) + for_outputs(config, block)
+    };
+    check(config, block, ranks, needed)
 }
 
 /// The same of what the host needs for the outputs of a run whose fields are elsewhere.
@@ -23,49 +36,98 @@ pub(crate) fn check_memory(config: &Config, block: &Block, ranks: usize) -> Resu
 /// # Errors
 /// As there.
 pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
-    check(for_outputs(config, block), block, ranks)
+    check(config, block, ranks, for_outputs)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "for a message")]
-fn check(needed: f64, block: &Block, ranks: usize) -> Result<()> {
-    const GIB: f64 = (1_u64 << 30) as f64;
-    let needed = needed * ranks as f64;
-    match available_memory() {
+/// The same of what the values of so many fields need while they are read from a checkpoint, whose grid may be another.
+///
+/// # Errors
+/// As there.
+#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
+pub(crate) fn check_values_memory(fields: usize, block: &Block, ranks: usize) -> Result<()> {
+    let needed = 8.0 * (fields * ranks) as f64 * block.len() as f64;
+    match available_memory(ranks) {
         Some(available) if needed > available => {
-            let fits = (available / needed).cbrt();
-            let [x, y, z] = block.points;
-            let times = if ranks > 1 { format!("{ranks} times ") } else { String::new() };
-            Err(Error::Config(vec![
-                format!(
-                    "error: {times}{x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free",
-                    needed / GIB,
-                    available / GIB
-                ),
-                format!(
-                    "       use at most {fits:.2} times as many points along each axis, or \
-                     `compute.precision = \"f32\"`, or an integrator in 2N storage"
-                ),
-                "1 error; nothing was run".to_string(),
-            ]))
+            let advice = "these are the values of the checkpoint; use more machines".to_string();
+            Err(too_large(block, ranks, [needed, available], advice))
         }
         _ => Ok(()),
     }
+}
+
+/// Refuse a grid of which `ranks` blocks such as this one need more than there is, by the bytes that each of them needs.
+#[allow(clippy::cast_precision_loss, reason = "for a message")]
+fn check(
+    config: &Config,
+    block: &Block,
+    ranks: usize,
+    needed: impl Fn(&Config, &Block) -> f64,
+) -> Result<()> {
+    let Some(available) = available_memory(ranks) else { return Ok(()) };
+    let all = |config: &Config, block: &Block| ranks as f64 * needed(config, block);
+    if all(config, block) <= available {
+        return Ok(());
+    }
+    // A larger or smaller grid that is cut in the same way.
+    let whole = config.grid.points;
+    let fits = |config: &Config| {
+        let scaled = |a: usize| (block.points[a] * config.grid.points[a]).div_ceil(whole[a]);
+        let block = Block { start: [0; 3], points: std::array::from_fn(scaled) };
+        all(config, &block) <= available
+    };
+    // What other machines hold of the grid does not count here.
+    let points = |points: [usize; 3]| points.iter().map(|&n| n as f64).product::<f64>();
+    let share = points(whole) / (points(block.points) * ranks as f64);
+    let advice = advice(largest(config, available * share.max(1.0), fits));
+    Err(too_large(block, ranks, [all(config, block), available], advice))
+}
+
+/// What is said of bytes that are needed and more than there are.
+fn too_large(block: &Block, ranks: usize, [needed, available]: [f64; 2], advice: String) -> Error {
+    const GIB: f64 = (1_u64 << 30) as f64;
+    let [x, y, z] = block.points;
+    let times = if ranks > 1 { format!("{ranks} times ") } else { String::new() };
+    Error::Config(vec![
+        format!(
+            "error: {times}{x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free",
+            needed / GIB,
+            available / GIB
+        ),
+        format!("       {advice}"),
+        "1 error; nothing was run".to_string(),
+    ])
 }
 
 /// The same for the memory of a device, where operators keep what they make unless every sweep is one kernel.
 ///
 /// # Errors
 /// [`Error::Config`] with what is needed, what is there, and what would fit.
-pub(crate) fn check_device_memory(config: &Config, block: &Block, on: &Device) -> Result<()> {
-    let needed = Parts::of(config, block, Some(on.info())).bytes(block);
-    device::check_memory(on.info(), on.free_memory(), needed, block.points)
+#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
+pub(crate) fn check_device_memory(
+    config: &Config,
+    cut: Decomposition,
+    block: &Block,
+    on: &Device,
+) -> Result<()> {
+    let messages = scaled_messages(config, cut, block);
+    let needed = |config: &Config, block: &Block| {
+        Parts::of(config, block, Some(on.info())).bytes(block) + messages(block)
+    };
+    let free = on.free_memory();
+    device::check_memory(on.info(), free, needed(config, block), block.points, || {
+        let there = free.unwrap_or(on.info().memory) as f64;
+        let fits = |config: &Config| needed(config, &Block::whole(config.grid.points)) <= there;
+        let mut own = config.clone();
+        own.grid.points = block.points;
+        advice(largest(&own, there, fits))
+    })
 }
 
 /// Whether a device has room also where every sweep is run operator by operator, which tuning may find faster. What happens to
 /// be free does not count: a run that goes on is to be cut as it was.
 pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &DeviceInfo) -> bool {
     let needed = Parts::shaped(config, block, Some((on, false))).bytes(block);
-    device::check_memory(on, None, needed, block.points).is_ok()
+    device::check_memory(on, None, needed, block.points, String::new).is_ok()
 }
 
 /// Fields that operators need on `device` for the points of `block`: what they make where a sweep is not one kernel, as none is
@@ -86,6 +148,36 @@ fn for_operators<T: Real>(
     };
     let pencils = if compute.pencils == Pencils::Permuted { 2 } else { 0 };
     room + solver + pencils
+}
+
+/// Bytes of the arrays that the rank with `block` works in along axes that are `cut`: planes that are sent and received, and, where
+/// lines travel, copies of them with what operators make.
+#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
+pub fn for_messages(config: &Config, cut: Decomposition, block: &Block) -> f64 {
+    fn values<T: Real>(config: &Config, cut: Decomposition, block: &Block) -> f64 {
+        if cut == Decomposition::ONE {
+            return 0.0;
+        }
+        let (sweeps, operators) = all_sweeps::<T>(config, block);
+        let (points, method) = (config.grid.points, config.compute.distributed);
+        let needed = Needed::of(&sweeps, &operators, cut, (points, block), method);
+        (needed.values(block.len()) * size_of::<T>()) as f64
+    }
+    match config.compute.precision {
+        Precision::F64 => values::<f64>(config, cut, block),
+        Precision::F32 => values::<f32>(config, cut, block),
+    }
+}
+
+/// [`for_messages`] of blocks of other sizes too: planes go with the surface, whole lines with the points, and the more of both
+/// counts.
+#[allow(clippy::cast_precision_loss, reason = "an estimate")]
+fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl Fn(&Block) -> f64 {
+    let (bytes, points) = (for_messages(config, cut, block), block.len() as f64);
+    move |other| {
+        let ratio = other.len() as f64 / points;
+        bytes * ratio.max(ratio.powf(2.0 / 3.0))
+    }
 }
 
 /// Bytes that outputs need on the host while they are made.
@@ -179,14 +271,6 @@ impl Parts {
     }
 }
 
-/// Bytes that the system can still give, where it tells (Linux).
-pub(crate) fn available_memory() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kib * 1024.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,7 +283,8 @@ mod tests {
         );
         let config = crate::config::parse(&input, "test", &[]).unwrap();
         let block = Block { start: [0; 3], points };
-        let told = |ranks| check_memory(&config, &block, ranks).err().map(|e| e.to_string());
+        let cut = Decomposition::ONE;
+        let told = |ranks| check_memory(&config, cut, &block, ranks).err().map(|e| e.to_string());
         let one = told(1).unwrap_or_default();
         assert!(one.starts_with("error: 16384 x 16384 x 1024 points need "), "{one}");
         let four = told(4).unwrap_or_default();
@@ -208,6 +293,18 @@ mod tests {
             let number = text.split(" need ").nth(1).and_then(|rest| rest.split(' ').next());
             number.and_then(|number| number.parse().ok()).unwrap_or(0.0)
         };
+        // The advice is a grid of which as many fit into what is free, to the digits of the message.
+        for (text, ranks) in [(&one, 1.0), (&four, 4.0)] {
+            let most = text.split(" at most ").nth(1).and_then(|rest| rest.split(" points").next());
+            let most: Vec<usize> = most.unwrap().split(" x ").map(|n| n.parse().unwrap()).collect();
+            let block = Block { start: [0; 3], points: most.try_into().unwrap() };
+            let mut own = config.clone();
+            own.grid.points = block.points;
+            let needed = ranks * Parts::of(&own, &block, None).bytes(&block) / f64::from(1 << 30);
+            let free = text.split("; ").nth(1).and_then(|rest| rest.split(' ').next());
+            let free: f64 = free.unwrap().parse().unwrap();
+            assert!(needed <= free + 0.05 && needed > 0.5 * free, "{needed} GiB: {text}");
+        }
         assert!((gib(&four) / gib(&one) - 4.0).abs() < 1e-3, "{one} {four}");
     }
 }

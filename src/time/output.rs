@@ -16,7 +16,8 @@ use crate::io::checkpoint::Course;
 use crate::io::fields::Layout;
 use crate::io::pieces::{Selection, plane};
 use crate::io::progress::tell;
-use crate::io::{FieldData, FieldValues, FieldWriter, ImageGrid, Plane, Slice};
+use crate::io::{FieldData, FieldValues, FieldWriter, Plane, RunDirectory, Slice, SliceWriter};
+use crate::physics::Picture;
 
 impl<B: Backend> Run<'_, B>
 where
@@ -93,10 +94,17 @@ where
             }
         }
         let comm = self.simulation.backend().comm();
-        let mut written = Ok(0);
-        for (writer, fields) in what.writers.iter_mut().zip(picked) {
-            let bytes = writer.write(comm, &self.decomposition, moment, fields);
-            written = written.and_then(|sum| Ok(sum + bytes?));
+        let names = what.writers.iter().flat_map(|writer| {
+            let folder = folder(self.directory, writer);
+            writer.names(moment.0).into_iter().map(move |name| format!("{folder}/{name}"))
+        });
+        let claimed = self.files.as_mut().map_or(Ok(()), |files| files.directory.claim(names));
+        let mut written = agree(comm, claimed).map(|()| 0);
+        if written.is_ok() {
+            for (writer, fields) in what.writers.iter_mut().zip(picked) {
+                let bytes = writer.write(comm, &self.decomposition, moment, fields);
+                written = written.and_then(|sum| Ok(sum + bytes?));
+            }
         }
         if let Some(bytes) = self.spared(written)? {
             let (step, time) = moment;
@@ -109,26 +117,35 @@ where
     fn write_pictures(&mut self) -> Result<()> {
         self.pictures_taken += 1;
         let (step, time) = (self.simulation.steps(), self.simulation.time());
-        let points = self.simulation.grid().points;
-        let (quantity, values) = self.simulation.picture()?;
+        let grid = *self.simulation.grid();
+        let points = grid.points;
+        let Picture { quantity, unit, values } = self.simulation.picture()?;
         let comm = self.simulation.backend().comm();
         let mut written = Ok(());
-        for (name, across, [right, up]) in
-            [(Plane::Xy, 2, [0, 1]), (Plane::Xz, 1, [0, 2]), (Plane::Yz, 0, [1, 2])]
-        {
+        for name in [Plane::Xy, Plane::Xz, Plane::Yz] {
+            let [right, up, across] = name.axes();
             let size = [points[right], points[up]];
             if size.contains(&1) {
                 continue;
             }
-            let middle = (across, points[across] / 2);
-            let values = plane(comm, &self.decomposition, points, middle, &values);
+            let middle = points[across] / 2;
+            let values = plane(comm, &self.decomposition, points, (across, middle), &values);
             let (Some(values), Some(files)) = (values, &mut self.files) else { continue };
-            // Each on its own scale: a plane of symmetry may hold far less than the others.
-            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let range = [least, most];
-            let slice = Slice { plane: name, quantity, points: size, values: &values, range };
-            written = written.and_then(|()| files.slices.write(step, time, &slice));
+            let mut index = [0; 3];
+            index[across] = middle;
+            let slice = Slice {
+                plane: name,
+                at: grid.coordinates(index)[across],
+                quantity,
+                unit,
+                edges: [right, up].map(|a| edges(&grid, a)),
+                points: size,
+                values: &values,
+                range: finite_range(&values),
+            };
+            written = written
+                .and_then(|()| files.directory.claim(SliceWriter::names(step, name)))
+                .and_then(|()| files.slices.write(step, time, &slice));
         }
         self.spared(written).map(|_| ())
     }
@@ -172,20 +189,19 @@ pub(super) struct Volumes {
 }
 
 impl Volumes {
-    /// Those of `config` in `directory`: new, or behind what is there. Collective.
+    /// Those of `config` in `directory`: new, or behind what is there of the run that `owner` has on rank 0. Collective.
     pub(super) fn open(
         comm: &dyn Communicator,
         config: &Config,
         grid: &Grid,
-        directory: &Path,
+        (directory, owner): (&Path, Option<&RunDirectory>),
         course: Option<&Course>,
     ) -> Result<Self> {
-        let image = ImageGrid { points: grid.points, origin: grid.origin, spacing: grid.spacing };
-        let all = Selection::all(grid.points);
-        let layout = |selection, files| Layout { grid: image, selection, files };
+        let all = Selection::all(grid);
+        let layout = |selection, files| Layout { grid: *grid, selection, files };
         let fields = config.output.fields.as_ref().map(|fields| {
             let (from, to) = fields.region.map_or((grid.origin, [f64::MAX; 3]), |r| (r.from, r.to));
-            let selection = Selection::between(&image, from, to, fields.stride);
+            let selection = Selection::between(grid, from, to, fields.stride);
             let files = fields.pieces.map_or(comm.size(), |pieces| pieces.min(comm.size()));
             let directory = directory.join("fields");
             Volume {
@@ -198,11 +214,11 @@ impl Volumes {
             // Two coordinates may mean the same plane.
             let asked = (0..3).flat_map(|a| planes.at[a].iter().map(move |&x| (a, x)));
             let selected: BTreeMap<(usize, usize), Selection> = asked
-                .map(|(a, x)| (a, all.across(&image, a, x)))
+                .map(|(a, x)| (a, all.across(grid, a, x)))
                 .map(|(a, selection)| ((a, selection.first[a]), selection))
                 .collect();
             let writers = selected.into_iter().map(|((a, _), selection)| {
-                let at = selection.image(&image).origin[a];
+                let at = selection.image(grid).origin[a];
                 let name = format!("{}_{at:.5}", ["x", "y", "z"][a]);
                 let directory = directory.join("planes").join(name);
                 FieldWriter::new(&directory, "plane", layout(selection, 1))
@@ -213,31 +229,37 @@ impl Volumes {
                 writers: writers.collect(),
             }
         });
+        let resume = |writer: &mut FieldWriter, kind: Kind| {
+            let (Some(course), Some(owner)) = (course, owner) else { return Ok(()) };
+            let last = course.written.get(kind.name()).copied();
+            let written = course.volumes.get(&folder(directory, writer)).map(Vec::as_slice);
+            writer.resume(last, written, &|path| owner.owns(path))
+        };
         // What the run does not go on with is not to keep what it has not computed: also planes that are not asked for any more.
-        let cut = |course: &Course| {
-            let last = |kind: Kind| course.written.get(kind.name()).copied();
-            let whole = layout(all, 1);
+        let cut = || {
+            let ended = |path: &Path, stem| FieldWriter::new(path, stem, layout(all, 1));
             if fields.is_none() {
-                FieldWriter::cut(&directory.join("fields"), "fields", whole, last(Kind::Fields))?;
+                resume(&mut ended(&directory.join("fields"), "fields"), Kind::Fields)?;
             }
             let old = fs::read_dir(directory.join("planes")).into_iter().flatten().flatten();
             let mut old = old.map(|entry| entry.path()).filter(|path| path.is_dir());
-            old.try_for_each(|plane| FieldWriter::cut(&plane, "plane", whole, last(Kind::Planes)))
+            old.try_for_each(|plane| resume(&mut ended(&plane, "plane"), Kind::Planes))
         };
-        agree(comm, course.filter(|_| comm.rank() == 0).map_or(Ok(()), cut))?;
+        agree(comm, owner.map_or(Ok(()), |_| cut()))?;
         let mut volumes = Self { fields, planes };
         for kind in [Kind::Fields, Kind::Planes] {
-            let last = course.and_then(|course| course.written.get(kind.name()).copied());
             for writer in volumes.of(kind).into_iter().flat_map(|volume| &mut volume.writers) {
-                let resumed = match (comm.rank(), course) {
-                    (0, Some(_)) => writer.resume(last),
-                    _ => Ok(()),
-                };
-                agree(comm, resumed)?;
+                agree(comm, resume(writer, kind))?;
                 writer.meet(comm);
             }
         }
         Ok(volumes)
+    }
+
+    /// (step, time) of all that was written, by the folder in `directory`.
+    pub(super) fn written(&self, directory: &Path) -> BTreeMap<String, Vec<(u64, f64)>> {
+        let writers = self.fields.iter().chain(&self.planes).flat_map(|volume| &volume.writers);
+        writers.map(|writer| (folder(directory, writer), writer.written())).collect()
     }
 
     fn of(&mut self, kind: Kind) -> Option<&mut Volume> {
@@ -248,7 +270,28 @@ impl Volumes {
     }
 }
 
-fn components(variable: Variable) -> u32 {
+/// The folder of a writer in the run directory, as in its manifest.
+fn folder(directory: &Path, writer: &FieldWriter) -> String {
+    let folder = writer.directory().strip_prefix(directory).unwrap_or(writer.directory());
+    folder.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+/// Half a spacing outside the first and the last point along axis `a`.
+fn edges(grid: &Grid, a: usize) -> [f64; 2] {
+    let (half, last) = (0.5 * grid.spacing[a], [grid.points[a] - 1; 3]);
+    [grid.origin[a] - half, grid.coordinates(last)[a] + half]
+}
+
+/// The smallest and the largest value that is a number; zeros where there is none.
+fn finite_range(values: &[f64]) -> [f64; 2] {
+    let finite = || values.iter().copied().filter(|value| value.is_finite());
+    match (finite().reduce(f64::min), finite().reduce(f64::max)) {
+        (Some(least), Some(most)) => [least, most],
+        _ => [0.0; 2],
+    }
+}
+
+pub(super) fn components(variable: Variable) -> u32 {
     match variable {
         Variable::Velocity | Variable::Vorticity => 3,
         _ => 1,

@@ -1,14 +1,17 @@
 //! Going on from a checkpoint: which one, with what configuration, and whether that is the same flow.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::course::{Origin, is_over};
-use crate::comm::{Communicator, Solo, agree};
-use crate::config::{self, Config};
+use super::plan::reached;
+use crate::comm::{Communicator, Solo, agree, same_on_all};
+use crate::config::{self, Base, Config};
 use crate::error::{Error, Result};
 use crate::io::checkpoint::{self, Checkpoint, Head};
 use crate::io::progress::tell;
-use crate::io::{RunDirectory, Summary};
+use crate::io::{RunDirectory, RunId, Summary};
 
 /// What a user asks of a restart.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +33,7 @@ pub enum Restart {
     Run(Box<(Config, Origin)>),
 }
 
-/// Find out what it takes to go on with the run in `directory`. Collective.
+/// Find out what it takes to go on with the run in `directory`, which rank 0 has [entered](RunDirectory::enter). Collective.
 ///
 /// # Errors
 /// On all ranks: where there is no run, no sound checkpoint of the step that is asked for, or another flow is asked for. Nothing is
@@ -39,13 +42,6 @@ pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result
     let first = comm.rank() == 0;
     let checkpoints = RunDirectory::checkpoints(directory);
     let look = || {
-        if !RunDirectory::holds_run(directory) {
-            let directory = directory.display();
-            return Err(refusal(
-                format!("{directory} holds no run"),
-                "`kolmo restart` takes the directory of a run, which has a log.jsonl in it",
-            ));
-        }
         if wish.set.iter().any(|set| set.trim_start().starts_with("output.directory")) {
             return Err(refusal(
                 "a restart goes on in the directory of its run: output.directory cannot be set"
@@ -53,20 +49,39 @@ pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result
                 "in another: a run with case.name = \"from-checkpoint\"",
             ));
         }
-        let _alone = RunDirectory::lock(directory)?;
-        checkpoint::tidy(&checkpoints)
+        checkpoint::check_name(directory)?;
+        // A folder that cannot be read is not one without checkpoints.
+        match std::fs::read_dir(&checkpoints) {
+            Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::io(&checkpoints)(why));
+            }
+            _ => {}
+        }
+        checkpoint::tidy(&checkpoints, RunDirectory::owner_of(directory)?)?;
+        RunDirectory::run_of(directory)
     };
-    agree(comm, if first { look() } else { Ok(()) })?;
-    let found = chosen(comm, directory, wish.from)?;
-    let mut config = agree(comm, configuration(directory, &wish.set, found.as_ref()))?;
+    let run = agree(comm, if first { look() } else { Ok(None) })?;
+    let told = comm.broadcast(0, run.map_or(String::new(), |run| run.to_string()).into_bytes());
+    let run = String::from_utf8_lossy(&told).parse().ok();
+    let found = chosen(comm, directory, run, wish.from)?;
+    let configured = |base: Base<'_>| configuration(directory, &wish.set, found.as_ref(), base);
+    let mut config = on_base_of_first(comm, configured)?;
     config.output.directory = directory.to_path_buf();
-    if wish.from.is_none()
-        && let Some(sentence) = agree(comm, finished(directory, &config, found.as_ref()))?
-    {
-        return Ok(Restart::Finished(sentence));
+    same_on_all(comm, &config.shared_keys())?;
+    let sensible = found.as_ref().map_or(Ok(()), |found| ends_before(&found.head, &config));
+    agree(comm, sensible)?;
+    let sentence = if first { finished(directory, &config, found.as_ref()) } else { None };
+    let sentence = comm.broadcast(0, sentence.unwrap_or_default().into_bytes());
+    if wish.from.is_none() && !sentence.is_empty() {
+        return Ok(Restart::Finished(String::from_utf8_lossy(&sentence).into_owned()));
     }
     let Some(found) = found else {
         let again = || {
+            if let Some(name) = RunDirectory::in_the_way(directory)? {
+                let what =
+                    "no file of this run, which begins again and would replace it; move it away";
+                return Err(Error::Format { path: directory.join(name), what: what.into() });
+            }
             let done = Summary::read(&directory.join("summary.json"));
             if !done.is_ok_and(|summary| summary.finished) {
                 return Ok(());
@@ -74,12 +89,12 @@ pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result
             Err(refusal(
                 format!("{} is finished, and has no checkpoint to go on from", directory.display()),
                 &format!(
-                    "from the beginning: kolmo run {} --overwrite",
-                    directory.join("config.toml").display()
+                    "{}\n       a run keeps its last state unless output.checkpoint = \"none\"",
+                    from_the_beginning(directory)
                 ),
             ))
         };
-        agree(comm, again())?;
+        agree(comm, if first { again() } else { Ok(()) })?;
         if first {
             tell("there is no checkpoint: the run begins again");
         }
@@ -90,6 +105,7 @@ pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result
     let changes = agree(comm, compared)?;
     if first {
         let Head { step, time, .. } = found.head;
+        found.warning().iter().for_each(|warning| tell(warning));
         tell(&format!("goes on from step {step}, t = {time}"));
         changes.iter().for_each(|change| tell(change));
     }
@@ -120,10 +136,11 @@ pub fn origin(
     allow_physics_change: bool,
 ) -> Result<Origin> {
     let Some(path) = &config.origin else { return Ok(Origin::Case) };
-    let found = if path.join("zarr.json").exists() {
+    let is_checkpoint = comm.broadcast(0, vec![u8::from(path.join("zarr.json").exists())]) == [1];
+    let found = if is_checkpoint {
         Checkpoint::open(comm, path)?
     } else {
-        let (found, damaged) = Checkpoint::newest(comm, &RunDirectory::checkpoints(path));
+        let (found, damaged) = Checkpoint::newest(comm, &RunDirectory::checkpoints(path), None)?;
         tell_of(comm, &damaged);
         agree(comm, found.ok_or_else(|| no_checkpoint(path)))?
     };
@@ -152,6 +169,7 @@ pub fn origin(
     agree(comm, sensible())?;
     if comm.rank() == 0 {
         let Head { step, time, .. } = found.head;
+        found.warning().iter().for_each(|warning| tell(warning));
         tell(&format!("starts from step {step}, t = {time} of {}", path.display()));
         changes.iter().for_each(|change| tell(change));
     }
@@ -173,6 +191,29 @@ pub fn base(path: &Path) -> Result<String> {
     heads.flatten().next().map(|head| head.config).ok_or_else(|| no_checkpoint(path))
 }
 
+/// What `prepare` makes of an input that may start from a checkpoint. Which one that is, and what it carries, is for rank 0 to
+/// see: a file system may show others an older directory. Collective.
+///
+/// # Errors
+/// On all ranks, where `prepare` fails on one.
+pub fn on_base_of_first<T>(
+    comm: &dyn Communicator,
+    prepare: impl Fn(Base<'_>) -> Result<T>,
+) -> Result<T> {
+    let seen = RefCell::new(BTreeMap::<PathBuf, String>::new());
+    let own = (comm.rank() == 0).then(|| {
+        prepare(&|path| {
+            let text = base(path)?;
+            seen.borrow_mut().insert(path.to_path_buf(), text.clone());
+            Ok(text)
+        })
+    });
+    let seen = comm.broadcast(0, serde_json::to_vec(&seen.into_inner()).unwrap_or_default());
+    let seen: BTreeMap<PathBuf, String> = serde_json::from_slice(&seen).unwrap_or_default();
+    let known = |path: &Path| seen.get(path).map_or_else(|| base(path), |text| Ok(text.clone()));
+    agree(comm, own.unwrap_or_else(|| prepare(&known)))
+}
+
 fn no_checkpoint(path: &Path) -> Error {
     let what = "no checkpoint, and no run that has a sound one".to_string();
     Error::Format { path: path.to_path_buf(), what }
@@ -188,29 +229,35 @@ fn tell_of(comm: &dyn Communicator, damaged: &[Error]) {
     }
 }
 
-/// The checkpoint of the step `from`, or the newest sound one. Collective.
+/// The command that repeats a run in its place. The input names the directory in which it began, which need not be this one.
+fn from_the_beginning(directory: &Path) -> String {
+    let (input, directory) = (directory.join("config.toml"), directory.display());
+    format!("from the beginning: kolmo run {} --out {directory} --overwrite", input.display())
+}
+
+/// The checkpoint of `run` of the step `from`, or its newest sound one. Collective.
 fn chosen(
     comm: &dyn Communicator,
     directory: &Path,
+    run: Option<RunId>,
     from: Option<u64>,
 ) -> Result<Option<Checkpoint>> {
     let checkpoints = RunDirectory::checkpoints(directory);
-    let steps = checkpoint::steps(&checkpoints);
     let Some(from) = from else {
-        let (found, damaged) = Checkpoint::newest(comm, &checkpoints);
+        let (found, damaged) = Checkpoint::newest(comm, &checkpoints, run)?;
         tell_of(comm, &damaged);
         if found.is_none() && !damaged.is_empty() {
-            let input = directory.join("config.toml");
             return agree(
                 comm,
                 Err(refusal(
                     format!("{} has no checkpoint that is sound", directory.display()),
-                    &format!("from the beginning: kolmo run {} --overwrite", input.display()),
+                    &from_the_beginning(directory),
                 )),
             );
         }
         return Ok(found);
     };
+    let steps = checkpoint::steps_on_all(comm, &checkpoints);
     if !steps.contains(&from) {
         let steps: Vec<String> = steps.iter().rev().map(u64::to_string).collect();
         let have = if steps.is_empty() { "none".into() } else { steps.join(", ") };
@@ -222,13 +269,27 @@ fn chosen(
             )),
         );
     }
-    Checkpoint::open(comm, &checkpoint::path(&checkpoints, from)).map(Some)
+    let found = Checkpoint::open(comm, &checkpoint::path(&checkpoints, from))?;
+    agree(comm, found.of_run(run)).map(Some)
 }
 
 /// What is to be run: `config.toml` of the run, which says what was asked for last, else what the checkpoint carries.
-fn configuration(directory: &Path, set: &[String], found: Option<&Checkpoint>) -> Result<Config> {
+fn configuration(
+    directory: &Path,
+    set: &[String],
+    found: Option<&Checkpoint>,
+    base: Base<'_>,
+) -> Result<Config> {
     let input: PathBuf = directory.join("config.toml");
-    let Some(found) = found else { return config::load_on(&input, set, &base) };
+    let Some(found) = found else {
+        if input.exists() {
+            return config::load_on(&input, set, base);
+        }
+        return Err(refusal(
+            format!("{} has neither a config.toml nor a checkpoint", directory.display()),
+            "the run was ended before it began: run it again with `--overwrite`",
+        ));
+    };
     let own = |_: &Path| Ok(found.head.config.clone());
     if input.exists() {
         return config::load_on(&input, set, &own);
@@ -237,16 +298,12 @@ fn configuration(directory: &Path, set: &[String], found: Option<&Checkpoint>) -
 }
 
 /// A sentence where the run has nothing left to do.
-fn finished(
-    directory: &Path,
-    config: &Config,
-    found: Option<&Checkpoint>,
-) -> Result<Option<String>> {
-    let Ok(summary) = Summary::read(&directory.join("summary.json")) else { return Ok(None) };
+fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Option<String> {
+    let summary = Summary::read(&directory.join("summary.json")).ok()?;
     // The last thing that a run writes.
     let closed = directory.join("report.html").exists();
     if !(summary.finished && closed && is_over(config, summary.steps, summary.end_time)) {
-        return Ok(None);
+        return None;
     }
     let (steps, time, directory) = (summary.steps, summary.end_time, directory.display());
     let mut sentence = format!("{directory} is finished: step {steps}, t = {time}");
@@ -257,7 +314,25 @@ fn finished(
         };
         sentence += &format!("\nto go further: kolmo restart {directory} {further}");
     }
-    Ok(Some(sentence))
+    Some(sentence)
+}
+
+/// # Errors
+/// Where the end that `config` asks for lies before the state of `head`.
+fn ends_before(head: &Head, config: &Config) -> Result<()> {
+    let Head { step, time, .. } = *head;
+    let advice = "choose a later end; `--from STEP` goes on from an older checkpoint, and removes what came after it";
+    if let Some(end) = config.time.end.filter(|end| !reached(*end, time)) {
+        return Err(refusal(
+            format!("time.end = {end}, and the run is at t = {time} already"),
+            advice,
+        ));
+    }
+    if let Some(most) = config.time.max_steps.filter(|most| *most < step) {
+        let found = format!("time.max_steps = {most}, and the run is at step {step} already");
+        return Err(refusal(found, advice));
+    }
+    Ok(())
 }
 
 /// What a run of `config` does otherwise than the one that wrote `head`: sentences for what the user should know.

@@ -37,10 +37,9 @@ pub fn run(
     comm: Arc<dyn Communicator>,
 ) -> Result<Ending> {
     let chosen = agree(&*comm, choose(&config.compute, comm.local().0))?;
-    let cut = decomposition(config, comm.size(), chosen.is_some());
-    let (decomposition, told) = agree(&*comm, cut)?;
+    let (decomposition, told) = decomposition(config, &*comm, chosen.is_some())?;
     let block = decomposition.block(comm.rank(), config.grid.points);
-    let device = agree(&*comm, device(config, &block, &*comm, chosen))?;
+    let device = agree(&*comm, device(config, decomposition, &block, &*comm, chosen))?;
     let compute = &config.compute;
     let placement = Placement::find(&*comm, compute.threads);
     if comm.size() > 1 {
@@ -73,22 +72,39 @@ fn host<T: Real>(placement: &Placement) -> Result<Cpu<T>> {
     }
 }
 
-/// How the grid is spread over `ranks` ranks: as asked, else as the model finds fastest. With what is said of it.
-pub(crate) fn decomposition(
+/// How the grid is spread over the ranks of `comm`: as asked, else as the model finds fastest, which rank 0 alone asks. With
+/// what is said of it there. Collective.
+///
+/// # Errors
+/// Where the grid cannot be cut so, on all ranks.
+pub fn decomposition(
     config: &Config,
-    ranks: usize,
+    comm: &dyn Communicator,
     device: bool,
 ) -> Result<(Decomposition, String)> {
+    let cut = match comm.rank() {
+        0 => cut(config, comm.size(), device),
+        _ => Ok((Decomposition::ONE, String::new())),
+    };
+    let (found, told) = agree(comm, cut)?;
+    let numbers = found.ranks.iter().flat_map(|ranks| ranks.to_ne_bytes()).collect();
+    let numbers = comm.broadcast(0, numbers);
+    let mut numbers = numbers.as_chunks().0.iter().map(|bytes| usize::from_ne_bytes(*bytes));
+    let ranks = [(); 3].map(|()| numbers.next().unwrap_or(1));
+    Ok((Decomposition { ranks }, told))
+}
+
+fn cut(config: &Config, ranks: usize, device: bool) -> Result<(Decomposition, String)> {
     let points = config.grid.points;
     let told = |one: Decomposition, why: &str| {
         let [px, py, pz] = one.ranks;
         (one, format!("{ranks} ranks, {px} x {py} x {pz} along x, y, z: {why}"))
     };
-    if ranks == 1 {
-        return Ok(told(Decomposition::ONE, "all"));
-    }
     if let Some(asked) = config.compute.ranks {
         return Decomposition::asked(asked, ranks, points, 1).map(|one| told(one, "as asked"));
+    }
+    if ranks == 1 {
+        return Ok(told(Decomposition::ONE, "all"));
     }
     let rates = if device { Rates::h200() } else { Rates::core() };
     let (best, seconds) = fastest(config, ranks, &rates)?;
@@ -101,6 +117,7 @@ pub(crate) fn decomposition(
 /// The device of this rank, on which its block has room; `None` is the host.
 fn device(
     config: &Config,
+    cut: Decomposition,
     block: &Block,
     comm: &dyn Communicator,
     chosen: Option<(Api, usize)>,
@@ -118,10 +135,10 @@ fn device(
         say(&format!("note: {reason}"));
     }
     let Some((api, index)) = chosen else {
-        return check_memory(config, block, comm.local().1).map(|()| None);
+        return check_memory(config, cut, block, comm.local().1).map(|()| None);
     };
     let device = Device::open(api, index)?;
-    check_device_memory(config, block, &device)?;
+    check_device_memory(config, cut, block, &device)?;
     check_output_memory(config, block, comm.local().1)?;
     say(&format!("on {}; its kernels are compiled first", device.info().name));
     Ok(Some(device))

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Simulation;
+use super::memory::check_values_memory;
 use crate::backend::Backend;
 use crate::comm::agree;
 use crate::config::Config;
@@ -10,6 +11,7 @@ use crate::engine::Number;
 use crate::error::{Error, Result};
 use crate::fourier::resample;
 use crate::grid::Decomposition;
+use crate::io::RunId;
 use crate::io::checkpoint::{Checkpoint, Course, Head, Manner, Writing};
 use crate::physics::Moment;
 
@@ -20,12 +22,12 @@ impl<B: Backend> Simulation<B> {
     /// # Errors
     /// On all ranks where one cannot write; what was there before is still there then.
     pub fn save(&self, decomposition: &Decomposition, path: &Path, config: &Config) -> Result<u64> {
-        let writing =
-            self.begin_to_save(decomposition, path, config, Course::default(), Manner::default())?;
-        writing.finish(self.backend.comm())
+        let comm = self.backend.comm();
+        let (run, course, manner) = (RunId::shared(comm), Course::default(), Manner::default());
+        self.begin_to_save(decomposition, path, config, (run, course), manner)?.finish(comm)
     }
 
-    /// Begin to write what [`Simulation::save`] writes, and how far the outputs are. Collective.
+    /// Begin to write what [`Simulation::save`] writes, of which run it is, and how far the outputs are. Collective.
     ///
     /// # Errors
     /// As there.
@@ -34,11 +36,12 @@ impl<B: Backend> Simulation<B> {
         decomposition: &Decomposition,
         path: &Path,
         config: &Config,
-        course: Course,
+        (run, course): (RunId, Course),
         manner: Manner,
     ) -> Result<Writing> {
         let head = Head {
             version: env!("CARGO_PKG_VERSION").into(),
+            run: Some(run),
             step: self.moment.step,
             time: self.moment.time,
             last_dt: self.last_dt,
@@ -55,7 +58,7 @@ impl<B: Backend> Simulation<B> {
         let values = self.state.iter().map(|field| self.backend.values(field));
         let values = agree(comm, values.collect::<Result<Vec<_>>>())?;
         let values: Vec<&[B::Real]> = values.iter().map(|values| &**values).collect();
-        Writing::begin(comm, decomposition, path, head, &values, manner)
+        Writing::begin(comm, decomposition, path, &self.grid, head, &values, manner)
     }
 
     /// What was saved, on a backend that is open already, with any ranks, cut by `decomposition` in any way. From here on every
@@ -89,6 +92,7 @@ impl<B: Backend> Simulation<B> {
             ))?;
         }
         let block = decomposition.block(comm.rank(), head.points);
+        agree(comm, check_values_memory(head.fields.len(), &block, comm.local().1))?;
         let points = resumed.grid.points;
         let references = resumed.system.reference();
         let fields = if head.points == points {

@@ -1,18 +1,21 @@
 //! The checkpoints of a run.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
 
 use super::course::Run;
 use crate::backend::Backend;
-use crate::config::{CheckpointConfig, Schedule};
+use crate::config::CheckpointConfig;
 use crate::error::Result;
 use crate::io::checkpoint::{self, Course, Manner};
+use crate::io::series::TableMark;
 use crate::io::{FieldValues, RunDirectory};
 use crate::statistics::Statistics;
 
 /// How a run that is stopped writes one though the input asks for none.
 const UNASKED: CheckpointConfig = CheckpointConfig {
-    schedule: Schedule { every_steps: None, every_time: None, every_wall: None },
+    schedule: None,
     // Those of a time when they were asked for stay.
     keep: usize::MAX,
     asynchronous: false,
@@ -31,25 +34,21 @@ where
         let manner = Manner { compress: asked.compress, asynchronous: asked.asynchronous };
         let step = self.simulation.steps();
         // The rows that it counts on are on disk first.
-        let synced = match &mut self.files {
-            Some(files) => files.series.sync(),
-            None => Ok(()),
-        };
-        let synced =
-            synced.and_then(|()| self.statistics.as_mut().map_or(Ok(()), Statistics::sync));
-        if self.spared(synced)?.is_none() {
-            return Ok(());
-        }
+        let synced = self.sync_tables(step);
+        let Some(tables) = self.spared(synced)? else { return Ok(()) };
         let course = Course {
             written: self.agenda.all_written(),
             pictures: self.pictures_taken,
             statistics: self.statistics.as_ref().map(|statistics| statistics.state().clone()),
+            tables,
+            volumes: self.volumes.written(self.directory),
             restarts: self.restarts.clone(),
             wall_seconds: self.seconds(),
         };
         let path = checkpoint::path(&RunDirectory::checkpoints(self.directory), step);
+        let of = (self.id, course);
         let begun =
-            self.simulation.begin_to_save(&self.decomposition, &path, self.config, course, manner);
+            self.simulation.begin_to_save(&self.decomposition, &path, self.config, of, manner);
         self.writing = self.spared(begun)?;
         if !manner.asynchronous {
             self.finish_checkpoint()?;
@@ -68,7 +67,9 @@ where
         let directory = RunDirectory::checkpoints(self.directory);
         let written = writing.finish(comm).and_then(|bytes| {
             let seconds = began.elapsed().as_secs_f64();
-            checkpoint::prune(comm, &directory, asked.keep)?;
+            let own = self.files.as_ref().map(|files| &files.directory);
+            let owns = |path: &Path| own.is_some_and(|own| own.owns(path));
+            checkpoint::prune(comm, &directory, asked.keep, owns)?;
             Ok((bytes, seconds))
         });
         if let Some((bytes, seconds)) = self.spared(written)? {
@@ -78,6 +79,18 @@ where
         }
         self.spent("checkpoints", start);
         Ok(())
+    }
+
+    /// Have the rows of all tables on disk, and the name of the checkpoint of `step` in the manifest: on rank 0 the marks of the
+    /// tables.
+    fn sync_tables(&mut self, step: u64) -> Result<BTreeMap<String, TableMark>> {
+        let Some(files) = &mut self.files else { return Ok(BTreeMap::new()) };
+        files.directory.claim([format!("checkpoints/step_{step:08}.zarr/")])?;
+        let mut tables = BTreeMap::from([("series.csv".to_string(), files.series.sync()?)]);
+        let statistics = self.statistics.as_mut().map_or(Ok(Vec::new()), Statistics::sync)?;
+        let named = |(name, mark)| (format!("statistics/{name}"), mark);
+        tables.extend(statistics.into_iter().map(named));
+        Ok(tables)
     }
 
     /// Seconds that the run took so far, those before a restart too.

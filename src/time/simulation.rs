@@ -11,7 +11,7 @@ use crate::config::{Config, StepSize, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
 use crate::io::series::ERROR_COLUMNS;
-use crate::physics::{Advection, Moment, NavierStokes, System};
+use crate::physics::{Advection, Moment, NavierStokes, Picture, System};
 use crate::statistics::Sample;
 
 /// The phase of right-hand sides and updates; on a device their checks too, which are waited for with them.
@@ -130,6 +130,11 @@ impl<B: Backend> Simulation<B> {
         })
     }
 
+    /// dt of a step from here that nothing cuts, where the state is as it was computed.
+    pub(super) fn usual_dt(&self) -> Option<f64> {
+        self.rate.map(|rate| self.next_dt(rate, None))
+    }
+
     /// The next dt, cut so that a step lands on `until`, or divided in two where that avoids a sliver after it.
     fn next_dt(&self, rate: f64, until: Option<f64>) -> f64 {
         let dt = match self.size {
@@ -144,6 +149,19 @@ impl<B: Backend> Simulation<B> {
         }
     }
 
+    /// Lower the CFL number so that the next step is no longer than `longest`; a fixed step stays as it is. Returns the next
+    /// step, which only an `until` makes shorter.
+    pub fn limit_step(&mut self, longest: f64) -> f64 {
+        match (&mut self.size, self.rate) {
+            (StepSize::Cfl(cfl), Some(rate)) => {
+                *cfl = cfl.min(longest * rate);
+                *cfl / rate
+            }
+            (StepSize::Cfl(_), None) => f64::INFINITY,
+            (StepSize::Fixed(dt), _) => *dt,
+        }
+    }
+
     /// Say whether the fields are looked at after the next steps. A device does not begin the step after one that they are looked
     /// at after, or that lands on its `until`: what is begun is lost when somebody looks.
     pub fn expect_look(&mut self, expected: bool) {
@@ -153,7 +171,7 @@ impl<B: Backend> Simulation<B> {
     /// Advance by one step that does not pass `until`; returns its size.
     ///
     /// # Errors
-    /// [`Error::Diverged`] where the new state makes no sense.
+    /// [`Error::Diverged`] where the new state makes no sense, [`Error::Stalled`] where the step is too small to change the time.
     pub fn step(&mut self, until: Option<f64>) -> Result<f64> {
         self.backend.clone().within(|| self.advance(until))
     }
@@ -164,6 +182,14 @@ impl<B: Backend> Simulation<B> {
             None => self.system.inspect_now(&self.state, self.moment)?,
         };
         let dt = self.next_dt(rate, until);
+        let time = match until {
+            Some(until) if self.moment.time + dt >= until * (1.0 - 1e-14) => until,
+            _ => self.moment.time + dt,
+        };
+        if time <= self.moment.time {
+            let Moment { step, time } = self.moment;
+            return Err(Error::Stalled { step, time, dt });
+        }
         let filters =
             self.filter_every.is_some_and(|every| (self.moment.step + 1).is_multiple_of(every));
         let Self { system, state, stepper, phases, .. } = self;
@@ -172,12 +198,7 @@ impl<B: Backend> Simulation<B> {
             if system.backend().queues() && !filters { Ok(()) } else { system.backend().finish() }
         })?;
         self.moment.step += 1;
-        match until {
-            Some(until) if self.moment.time + dt >= until * (1.0 - 1e-14) => {
-                self.moment.time = until;
-            }
-            _ => self.moment.time += dt,
-        }
+        self.moment.time = time;
         self.last_dt = dt;
         self.unfiltered += dt;
         if filters {
@@ -247,11 +268,11 @@ impl<B: Backend> Simulation<B> {
         self.system.output(&self.state, self.stepper.scratch(), variable)
     }
 
-    /// |ω| (or the scalar) at the points of the block, with its name.
+    /// |ω| (or the scalar) at the points of the block.
     ///
     /// # Errors
     /// What the device says.
-    pub fn picture(&mut self) -> Result<(&'static str, Vec<f64>)> {
+    pub fn picture(&mut self) -> Result<Picture> {
         self.system.picture(&self.state, self.stepper.scratch())
     }
 

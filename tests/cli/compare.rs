@@ -72,8 +72,14 @@ fn the_table_and_the_json_hold_the_numbers_of_the_series() {
     assert!(lines[0].contains("energy at t = 0.27") && lines[0].ends_with("verdict"));
     let energy = format!("{:.6}", second["kinetic_energy"].as_f64().unwrap());
     assert!(lines[2].starts_with("b ") && lines[2].contains(energy.trim_end_matches('0')));
-    assert!(lines[3].starts_with("note: b is another flow"));
-    assert_eq!(lines[4], "compare.html");
+    // The sentence of each run is that of its summary, and of its last line.
+    for (line, name) in [(lines[3], "a"), (lines[4], "b")] {
+        let said = super::summary(&dir.path().join(name));
+        let word = |key: &str| said[key].as_str().unwrap().to_string();
+        assert_eq!(line, format!("{name}: {}: {}", word("verdict"), word("verdict_reason")));
+    }
+    assert!(lines[5].starts_with("note: b is another flow"));
+    assert_eq!(lines[6], "compare.html");
 }
 
 #[test]
@@ -95,6 +101,8 @@ fn the_page_needs_nothing_else_and_its_pictures_lie_beside_it() {
     for picture in &expected {
         assert!(page.contains(read(dir.path().join(picture)).lines().nth(1).unwrap()), "{picture}");
     }
+    // A column a run, so that many numbers of few runs fit beside each other.
+    assert!(page.contains("<tr><th>run</th><td>a</td><td>b</td><td>c</td></tr>"), "{page}");
     // The last time that all runs with spectra have, and the time asked for.
     let spectra = read(dir.path().join("out/three-spectra.svg"));
     assert!(spectra.contains("a, t = 0.20") && spectra.contains("b, t = 0.12"), "nearest to 0.2");

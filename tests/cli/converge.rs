@@ -62,7 +62,7 @@ fn the_step_falls_with_the_grid_so_that_its_error_does_not_hide_the_order() {
     let matched = study(dir.path(), &wave);
     assert_orders(&matched, "order_l2", 5.7..6.3);
     assert!(
-        matched["step"].as_str().unwrap().contains("less by (n0/n)^0.50"),
+        matched["step"].as_str().unwrap().contains("dt less by (n0/n)^1.50"),
         "{}",
         matched["step"]
     );
@@ -77,6 +77,66 @@ fn the_step_falls_with_the_grid_so_that_its_error_does_not_hide_the_order() {
     assert_eq!(first["steps"], kept["rows"][0]["steps"]);
     let ratio = last["steps"].as_f64().unwrap() / kept["rows"][2]["steps"].as_f64().unwrap();
     assert!((ratio - 2.0).abs() < 0.1, "{ratio}");
+}
+
+/// The command of the README: 3.49 where the amplitude's own error is the floor, 0.01 where the density of a shear wave is compared.
+#[test]
+fn waves_of_small_amplitude_show_the_order_of_the_scheme_and_not_their_own_error() {
+    let dir = tempfile::tempdir().unwrap();
+    for case in ["acoustic-wave", "shear-wave"] {
+        let wave = [case, "--points", "16,32,64"];
+        let found = study(dir.path(), &wave);
+        for norm in ["order_l2", "order_max"] {
+            assert_orders(&found, norm, 5.7..6.3);
+            assert_eq!(
+                found["rows"].as_array().unwrap().iter().filter(|row| row[norm].is_f64()).count(),
+                2
+            );
+        }
+        assert_eq!(found["notes"], serde_json::json!([]));
+        // A fixed step that is small enough shows the same.
+        let fixed = ["--set", "time={ end = 6.283185307179586, dt = 5e-3 }"];
+        let coarse = [case, "--points", "12,16,24"];
+        assert_orders(&study(dir.path(), &[&coarse[..], &fixed].concat()), "order_l2", 5.7..6.3);
+    }
+}
+
+#[test]
+fn an_error_at_its_floor_tells_no_order_and_what_the_floor_is() {
+    let dir = tempfile::tempdir().unwrap();
+    for (set, points, cause) in [
+        (["case.amplitude=1e-2", "case.mode=acoustic-right"], "16,32,64", "the amplitude"),
+        (
+            ["time={ end = 6.283185307179586, dt = 3e-2 }", "case.mode=acoustic-right"],
+            "24,32,64",
+            "the time step",
+        ),
+        (
+            ["case.mode=entropy", "time={ end = 6.283185307179586, cfl = 0.8 }"],
+            "16,32,64",
+            "round-off",
+        ),
+    ] {
+        let arguments =
+            ["converge", "acoustic-wave", "--overwrite", "--out", "study", "--points", points];
+        let set = set.iter().flat_map(|set| ["--set", set]);
+        let arguments: Vec<&str> = arguments.into_iter().chain(set).collect();
+        let table = done(dir.path(), &arguments).out;
+        let found = dir.path().join("study");
+        let json = done(dir.path(), arguments.iter().copied().chain(["--json"])).out;
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let last = &json["rows"][2];
+        assert!(last["floor_reached"] == true && last["order_l2"].is_null(), "{cause}: {table}");
+        assert!(table.contains("  floor reached  "), "{table}");
+        assert!(json["notes"][0].as_str().unwrap().contains(cause), "{}", json["notes"][0]);
+        let csv = Series::read(&found.join("converge.csv")).unwrap();
+        assert_eq!(csv.column("floor_reached").unwrap()[2], 1.0);
+        assert!(csv.column("order_l2").unwrap()[2].is_nan());
+        let (error, floor) = (csv.column("error_l2").unwrap()[2], csv.column("floor").unwrap()[2]);
+        assert!(error < 4.0 * floor && error > 0.1 * floor, "{cause}: {error:e}, floor {floor:e}");
+        assert!(read(found.join("converge.svg")).contains("floor"));
+        assert!(read(found.join("converge.html")).contains("floor reached"));
+    }
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_run_that_diverges_says_where_and_leaves_what_it_wrote_intact() {
 }
 
 /// A run that would take hours, once it has written its first rows.
-fn long_run(directory: &Path) -> Child {
+pub(super) fn long_run(directory: &Path) -> Child {
     let further = ["--set", "time={ end = 1e6 }", "--set", "output.series={ every_steps = 1 }"];
     let mut child = Command::new(KOLMO)
         .args(small(&further))

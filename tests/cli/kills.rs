@@ -89,3 +89,46 @@ fn a_run_killed_at_any_moment_goes_on_to_the_same_bytes() {
 fn run_steps(run: &Path) -> Vec<u64> {
     kolmo::io::checkpoint::steps(&run.join("checkpoints"))
 }
+
+/// Kill this process where it is about to remove its first folder.
+fn killed_at_first_removal_of_a_folder() -> std::io::Result<()> {
+    // A filter of system calls: AT_REMOVEDIR among the flags (the third argument) of `unlinkat`.
+    let [load, equal, end] = [0x20, 0x15, 0x06];
+    let line = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
+    let number = u32::try_from(libc::SYS_unlinkat).unwrap();
+    let mut program = [
+        line(load, 0, 0, 0),
+        line(equal, number, 0, 3),
+        line(load, 32, 0, 0),
+        line(equal, libc::AT_REMOVEDIR.cast_unsigned(), 0, 1),
+        line(end, libc::SECCOMP_RET_KILL_PROCESS, 0, 0),
+        line(end, libc::SECCOMP_RET_ALLOW, 0, 0),
+    ];
+    let filter = libc::sock_fprog { len: 6, filter: program.as_mut_ptr() };
+    let [off, on]: [libc::c_ulong; 2] = [0, 1];
+    let mode = libc::c_ulong::from(libc::SECCOMP_MODE_FILTER);
+    // SAFETY: the filter outlives the call, which copies it.
+    let set = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, on, off, off, off);
+        libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const filter)
+    };
+    if set == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[test]
+fn a_run_killed_while_it_removes_a_checkpoint_leaves_no_half_of_it() {
+    use std::os::unix::process::CommandExt;
+    let dir = tempfile::tempdir().unwrap();
+    let checkpoint = ["--set", "output.checkpoint={ every_steps = 1, keep = 1 }", "--out", "run"];
+    let mut command = Command::new(KOLMO);
+    command.args(small(&checkpoint)).current_dir(dir.path()).env("CUDA_VISIBLE_DEVICES", "");
+    // SAFETY: between fork and exec only two system calls are made.
+    unsafe { command.pre_exec(killed_at_first_removal_of_a_folder) };
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), None, "{}", String::from_utf8_lossy(&output.stderr));
+    let checkpoints = dir.path().join("run/checkpoints");
+    // That of step 0 was no longer needed, and has lost a file at least.
+    assert_eq!(names(&checkpoints), ["step_00000000.zarr.part", "step_00000001.zarr"]);
+    done(dir.path(), ["restart", "run"]);
+    assert_eq!(names(&checkpoints), ["step_00000004.zarr"]);
+}

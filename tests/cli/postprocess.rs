@@ -4,10 +4,10 @@ use kolmo::Real;
 use kolmo::backend::cpu::Cpu;
 use kolmo::comm::Solo;
 use kolmo::config::parse;
-use kolmo::grid::Decomposition;
+use kolmo::grid::{Block, Decomposition, Grid};
 use kolmo::io::fields::Layout;
 use kolmo::io::pieces::Selection;
-use kolmo::io::{FieldData, FieldWriter, ImageGrid};
+use kolmo::io::{FieldData, FieldWriter};
 use kolmo::time::Simulation;
 
 use super::*;
@@ -84,7 +84,7 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
     fs::remove_dir_all(run.join("fields")).unwrap();
     let n = 16_usize;
     let x = |at: usize| 0.39 * crate::common::float(at);
-    let image = ImageGrid { points: [n; 3], origin: [0.0; 3], spacing: [0.39; 3] };
+    let grid = Grid { points: [n; 3], origin: [0.0; 3], spacing: [0.39; 3], periodic: [true; 3] };
     let q: Vec<f64> = (0..n * n * n).map(|at| x(at % n).sin() * x(at / n % n).cos()).collect();
     let omega: Vec<f64> = q.iter().flat_map(|q| [*q, 0.0, 1.0]).collect();
     let field = |name: &str, components, values: Vec<f64>| FieldData {
@@ -92,9 +92,11 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
         components,
         values: values.into(),
     };
-    let data = vec![field("q_criterion", 1, q), field("vorticity", 3, omega)];
-    let layout = Layout { grid: image, selection: Selection::all(image.points), files: 2 };
+    let data = [field("q_criterion", 1, q), field("vorticity", 3, omega)];
+    let layout = Layout { grid, selection: Selection::all(&grid), files: 2 };
     let mut writer = FieldWriter::new(&run.join("fields"), "fields", layout);
+    let data = data.iter().map(|field| writer.selection().of(&Block::whole(grid.points), field));
+    let data = data.collect();
     writer.write(&Solo, &Decomposition::ONE, (3, 0.25), data).unwrap();
     for name in ["q_criterion.png", "slice_movie.gif"] {
         let path = dir.path().join(name);
@@ -104,8 +106,8 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
     }
 }
 
-/// Three steps, saved; what the script says of it, with its picture.
-fn checkpoint<T: Real>(directory: &Path, precision: &str) -> (String, [usize; 5]) {
+/// The checkpoint of three steps.
+fn saved<T: Real>(directory: &Path, precision: &str) -> PathBuf {
     let input = format!(
         "[case]\nname = 'taylor-green'\n[grid]\npoints = [13, 12, 11]\n[time]\nmax_steps = 3\n\
          [compute]\nthreads = 1\nprecision = '{precision}'\n"
@@ -115,6 +117,12 @@ fn checkpoint<T: Real>(directory: &Path, precision: &str) -> (String, [usize; 5]
     (0..3).for_each(|_| assert!(simulation.step(None).unwrap() > 0.0));
     let path = directory.join("step_00000003.zarr");
     simulation.save(&Decomposition::ONE, &path, &config).unwrap();
+    path
+}
+
+/// What the script says of such a checkpoint, with its picture.
+fn checkpoint<T: Real>(directory: &Path, precision: &str) -> (String, [usize; 5]) {
+    let path = saved::<T>(directory, precision);
     let drawn = directory.join("checkpoint.png");
     let arguments = [path.as_path(), &drawn, Path::new("momentum_x")];
     (script("postprocess/checkpoint.py", &arguments), picture(&drawn))
@@ -144,6 +152,31 @@ fn a_checkpoint_opens_in_xarray_and_zarr_in_both_precisions_and_with_the_same_me
     }
 }
 
+/// Opens a checkpoint as anybody would who does not know Kolmo.
+const OPENED: &str = r#"
+import sys, numpy, xarray
+data = xarray.open_zarr(sys.argv[1], consolidated=False)
+assert set(data.coords) == {"x", "y", "z"}, data.coords
+assert data.density.dims == ("z", "y", "x") and "x" not in data.data_vars
+for axis, points in (("x", 13), ("y", 12), ("z", 11)):
+    found = data[axis]
+    assert found.dims == (axis,) and found.dtype == "f8", found
+    assert abs(found.values - 2 * numpy.pi * numpy.arange(points) / points).max() < 1e-14, found
+assert data.attrs["step"] == 3 and data.attrs["time"] > 0
+near = data.density.sel(x=numpy.pi, y=1.0, z=0.0, method="nearest")
+assert abs(near - 1) < 0.1 and float(near.z) == 0, near
+"#;
+
+#[test]
+fn a_checkpoint_has_its_coordinates_in_xarray() {
+    let dir = tempfile::tempdir().unwrap();
+    for save in [|path: &Path| saved::<f64>(path, "f64"), |path: &Path| saved::<f32>(path, "f32")] {
+        let path = save(dir.path());
+        let said = Command::new(python()).args(["-c", OPENED]).arg(path).output().unwrap();
+        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    }
+}
+
 #[test]
 fn the_scripts_say_in_a_sentence_what_they_miss() {
     let dir = tempfile::tempdir().unwrap();
@@ -162,4 +195,85 @@ fn the_scripts_say_in_a_sentence_what_they_miss() {
         assert!(refusal(&name, &[]).contains("usage: "), "{name}");
         assert!(!to.exists());
     }
+}
+
+/// The points that close the period would be counted twice in a mean and in a transform.
+#[test]
+fn the_scripts_read_the_points_of_the_grid_and_where_they_ask_what_closes_the_period() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run", "--set", "time.max_steps=1"]));
+    let script = r#"
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from common import field_files, read_fields
+path = field_files(Path(sys.argv[2]))[-1][1]
+own, spacing, origin = read_fields(path, ["velocity"])
+closed, *_ = read_fields(path, closed=True)
+assert own["velocity"].shape == (16, 16, 16, 3) and closed["velocity"].shape == (17, 17, 17, 3)
+assert (closed["velocity"][:-1, :-1, :-1] == own["velocity"]).all() and origin == (0, 0, 0)
+assert (closed["velocity"][-1, :-1, -1] == own["velocity"][0, :, 0]).all()
+assert own["velocity"].any()
+"#;
+    let mut command = Command::new(python());
+    command.args(["-c", script]).arg(Path::new(ROOT).join("postprocess"));
+    let outcome: Outcome = command.arg(dir.path().join("run")).output().unwrap().into();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.err);
+}
+
+#[test]
+fn who_wants_plots_alone_gets_what_the_scripts_import_and_no_compilers() {
+    let script = r#"
+import ast, sys
+from pathlib import Path
+root = Path(sys.argv[1])
+own = {path.stem for path in root.glob("postprocess/*.py")}
+found = set()
+for path in root.glob("postprocess/*.py"):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) else []
+        found |= {name.split(".")[0] for name in names}
+packages = {"PIL": "pillow", "mpl_toolkits": "matplotlib"}
+found = {packages.get(name, name) for name in found - own - set(sys.stdlib_module_names)}
+def lines(name):
+    return [line for line in (root / name).read_text(encoding="utf-8").splitlines() if not line.startswith('#')]
+listed = {line.split("==")[0] for line in lines("postprocess/requirements.txt")}
+# numpy comes with each of the others.
+assert found - {"numpy"} == listed, (found, listed)
+assert "-r ../postprocess/requirements.txt" in lines("tests/requirements.txt")
+"#;
+    let outcome: Outcome =
+        Command::new(python()).args(["-c", script]).arg(ROOT).output().unwrap().into();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.err);
+}
+
+/// An environment that is older than one of the two lists would miss packages.
+#[test]
+fn the_environment_is_made_anew_when_either_list_of_packages_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    for list in ["tests", "postprocess"] {
+        fs::create_dir(dir.path().join(list)).unwrap();
+        let name = format!("{list}/requirements.txt");
+        fs::copy(Path::new(ROOT).join(&name), dir.path().join(&name)).unwrap();
+    }
+    // The function of `./test` itself, with an environment that only counts how often it is filled.
+    let script = format!(
+        "eval \"$(sed -n '/^python_packages()/,/^}}/p' '{ROOT}/test')\"
+         environment() {{
+             mkdir -p .venv/bin
+             printf '#!/bin/sh\\necho >>installed\\n' >.venv/bin/python
+             chmod +x .venv/bin/python
+         }}
+         count() {{ python_packages; wc -l <installed; }}
+         count; count
+         echo extra >>postprocess/requirements.txt
+         count; count
+         echo extra >>tests/requirements.txt
+         count; count"
+    );
+    let outcome: Outcome =
+        Command::new("bash").args(["-c", &script]).current_dir(dir.path()).output().unwrap().into();
+    let counts: Vec<&str> = outcome.out.split_whitespace().collect();
+    assert_eq!(counts, ["1", "1", "2", "2", "3", "3"], "{}", outcome.err);
 }

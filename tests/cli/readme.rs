@@ -2,9 +2,13 @@
 
 use super::*;
 
-/// Commands that no test runs: `./test` runs the tests, and installs the program itself.
-const NOT_HERE: [&str; 3] =
-    ["./test", "cargo install --path .", "cargo install --path . --features mpi"];
+/// Commands that no test runs: `./test` runs the tests, makes the environment, and installs the program itself.
+const NOT_HERE: [&str; 4] = [
+    "./test",
+    "python3 -m venv .venv",
+    "cargo install --path .",
+    "cargo install --path . --features mpi",
+];
 
 /// The commands in the code blocks of a text: lines that begin with a program of ours.
 fn commands(text: &str) -> Vec<String> {
@@ -18,7 +22,7 @@ fn commands(text: &str) -> Vec<String> {
         // Blocks that are no shell's are outputs and inputs.
         let shell =
             fenced.as_deref() == Some("sh") || (fenced.is_none() && line.starts_with("    "));
-        let ours = ["kolmo ", "mpirun ", "cargo ", "./", ".venv/"]
+        let ours = ["kolmo ", "mpirun ", "cargo ", "./", ".venv/", "python3 "]
             .iter()
             .any(|p| line.trim().starts_with(p));
         match (shell, ours) {
@@ -33,6 +37,8 @@ fn commands(text: &str) -> Vec<String> {
 /// The command on few points and for few steps.
 fn reduced(command: &str) -> String {
     let command = command.replace("cargo run --release --", "kolmo");
+    // Without the network: the environment that `./test` made has to have it all.
+    let command = command.replace("pip install ", "pip install --quiet --no-index ");
     if command.contains("kolmo bench ") {
         return format!("{} --points 16 --repeats 1", command.replace("--table4.1", ""));
     }

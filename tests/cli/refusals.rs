@@ -74,7 +74,27 @@ fn a_wrong_input_is_refused_with_status_2_and_leaves_no_directory() {
         (small(&["--out", "file"]), "file is a file"),
         (small(&["--set", "grid.points=[4, 16, 16]"]), "4 points along x"),
         (small(&["--set", "grid.points=[60000, 60000, 60000]"]), "GiB"),
-        (vec!["run", "taylor-gren"], "no such file"),
+        (
+            small(&["--set", "grid.points=[60000, 60000, 60000]"]),
+            " points of this shape fit; or use ",
+        ),
+        (
+            small(&["--set", "compute.ranks=[2, 2, 2]"]),
+            "compute.ranks = [2, 2, 2] are 8 ranks; this run has 1",
+        ),
+        (
+            small(&["--set", "time.wall_limit=1e-6"]),
+            "time.wall_limit leaves no time for a single step",
+        ),
+        (
+            small(&["--set", "time={ end = 1, cfl = 1e-30 }"]),
+            " never reach time.end = 1: t + dt = t there",
+        ),
+        (vec!["run", "taylor-gren"], "no such file; did you mean `taylor-green`?"),
+        (vec!["run", "brokn.toml"], "no such file; did you mean `broken.toml`?"),
+        (vec!["run", "broken"], "no such file; did you mean `broken.toml`?"),
+        (vec!["run", "./emty.toml"], "no such file; did you mean `./empty.toml`?"),
+        (vec!["init", "taylor-gren"], "`taylor-gren` is no case; did you mean `taylor-green`?"),
         (vec!["run", "broken.toml"], "broken.toml:1: not TOML"),
         (vec!["run", "empty.toml"], "[case] needs `name`"),
         (vec!["run", "."], "a directory"),
@@ -160,4 +180,26 @@ fn a_program_without_mpi_refuses_to_be_one_of_many_ranks_and_one_of_them_says_so
     assert_eq!((second.code, second.err.as_str()), (Some(2), ""));
     assert!(names(dir.path()).is_empty());
     assert_eq!(launched("0", "1").code, Some(0));
+}
+
+#[test]
+fn a_directory_in_which_no_checkpoint_could_be_written_is_refused_before_the_run_starts() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = tempfile::tempdir().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"r\xffn");
+    let checkpoint = ["--set", "output.checkpoint={ every_steps = 1 }", "--out"];
+    let further = small(&checkpoint);
+    let arguments = further.iter().map(std::ffi::OsStr::new).chain([name]);
+    let outcome = kolmo(dir.path(), arguments);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    let told = "error: \"r\\xFFn\" is not UTF-8, and no checkpoint can be written below it";
+    assert!(outcome.err.contains(told), "{}", outcome.err);
+    assert!(!dir.path().join(name).exists());
+    // A run that was given such a name later is told how to go on, and does.
+    done(dir.path(), small(&["--set", "output.checkpoint={ every_steps = 1 }", "--out", "run"]));
+    fs::rename(dir.path().join("run"), dir.path().join(name)).unwrap();
+    let outcome = kolmo(dir.path(), ["restart".as_ref(), name]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    assert!(outcome.err.contains("is not UTF-8"), "{}", outcome.err);
+    done(&dir.path().join(name), ["restart", ".", "--set", "time.max_steps=5"]);
 }

@@ -174,6 +174,9 @@ int cuMemFreeHost(void *at) {
     return INVALID;
 }
 
+int cuMemHostRegister_v2(void *start, size_t bytes, unsigned flags) { NEED_CONTEXT; return start && bytes && !flags ? OK : INVALID; }
+int cuMemHostUnregister(void *start) { NEED_CONTEXT; return start ? OK : INVALID; }
+
 int cuModuleLoadData(void **module, const char *image) {
     NEED_CONTEXT;
     *module = &modules;
@@ -275,3 +278,6 @@ int cusparseDgtsv2StridedBatch(void *handle, int n, const double *lower, const d
     }
     return OK;
 }
+/* Of single precision there are the names only. */
+int cusparseSgtsv2StridedBatch_bufferSizeExt(void) { return INVALID; }
+int cusparseSgtsv2StridedBatch(void) { return INVALID; }

@@ -9,6 +9,7 @@ mod model;
 mod operators;
 mod programs;
 mod runs;
+mod starts;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

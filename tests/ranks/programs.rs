@@ -16,7 +16,7 @@ const KOLMO: &str = env!("CARGO_BIN_EXE_kolmo");
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// A vortex on few points, further keys `set`, whose files go to `out`.
-fn vortex(out: &Path, set: &[&str]) -> Command {
+pub(super) fn vortex(out: &Path, set: &[&str]) -> Command {
     let mut command = Command::new(KOLMO);
     arguments(&mut command, out, set);
     command
@@ -30,7 +30,7 @@ fn arguments(command: &mut Command, out: &Path, set: &[&str]) {
 }
 
 /// The same by a shell, which goes through `first` before it; `$rank` is the number of the rank.
-fn by_shell(first: &str, out: &Path, set: &[&str]) -> Command {
+pub(super) fn by_shell(first: &str, out: &Path, set: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let rank = "rank=$OMPI_COMM_WORLD_RANK$PMI_RANK";
     command.args(["-c", &format!("{rank}; {first}"), KOLMO]);
@@ -38,17 +38,17 @@ fn by_shell(first: &str, out: &Path, set: &[&str]) -> Command {
     command
 }
 
-const FOUR_STEPS: &str = "time={ max_steps = 4, cfl = 0.8 }";
+pub(super) const FOUR_STEPS: &str = "time={ max_steps = 4, cfl = 0.8 }";
 const FOR_EVER: &str = "time={ end = 1e6 }";
 
 /// What was said that begins with "error", each rank's in its own line.
-fn errors(job: &Job) -> Vec<&str> {
+pub(super) fn errors(job: &Job) -> Vec<&str> {
     let is_error = |line: &&str| line.starts_with("error: ") || line.contains(": error: ");
     job.err.lines().filter(is_error).collect()
 }
 
 /// What must end with `code` and one message that holds all of `words`.
-fn refused(ranks: usize, command: &Command, code: i32, words: &[&str]) {
+pub(super) fn refused(ranks: usize, command: &Command, code: i32, words: &[&str]) {
     let job = Running::start(ranks, command).end(LIMIT);
     assert_eq!(job.code, Some(code), "{command:?}: {}", job.err);
     assert_eq!(errors(&job).len(), 1, "{command:?}: {}", job.err);
@@ -93,7 +93,7 @@ fn signal(process: libc::pid_t, signal: i32) {
     assert_eq!(unsafe { libc::kill(process, signal) }, 0);
 }
 
-fn temporary() -> (tempfile::TempDir, PathBuf) {
+pub(super) fn temporary() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("run");
     (dir, run)
@@ -308,11 +308,11 @@ fn a_run_that_is_there_is_not_replaced_and_that_is_told_once() {
 
 #[test]
 fn a_signal_to_one_rank_stops_all_after_the_same_step() {
-    for rank in [0, 1] {
+    for (rank, asked) in [(0, libc::SIGINT), (1, libc::SIGINT), (1, libc::SIGHUP)] {
         let (_dir, run) = temporary();
         let running = Running::start(2, &vortex(&run, &[FOR_EVER]));
         wait_for_rows(&run, 3);
-        signal(process(rank, &run), libc::SIGINT);
+        signal(process(rank, &run), asked);
         let job = running.end(LIMIT);
         assert_eq!(job.code, Some(3), "{}", job.err);
         assert_eq!(job.err.matches("stopped early, as asked").count(), 1, "{}", job.err);

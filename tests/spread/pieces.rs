@@ -5,10 +5,10 @@ use std::fs;
 
 use kolmo::Real;
 use kolmo::comm::Solo;
-use kolmo::grid::{Block, Decomposition, redistribute};
+use kolmo::grid::{Block, Decomposition, Grid, redistribute};
 use kolmo::io::fields::Layout;
 use kolmo::io::pieces::{Selection, boxes, joined, plane};
-use kolmo::io::{FieldData, FieldValues, FieldWriter, ImageGrid};
+use kolmo::io::{FieldData, FieldValues, FieldWriter};
 
 use super::threads::on_ranks;
 use super::{DECOMPOSITIONS, python_script};
@@ -24,22 +24,66 @@ fn marks<T: Real>(block: &Block, components: usize) -> Vec<T> {
     (0..block.len()).flat_map(point).collect()
 }
 
-/// Points of a grid and what is written of it: all, every second of a box, and a plane.
-fn selections(points: [usize; 3]) -> [Selection; 3] {
+/// A grid with a point at every whole number.
+fn whole_numbers(points: [usize; 3], periodic: [bool; 3]) -> Grid {
+    Grid { points, origin: [0.0; 3], spacing: [1.0; 3], periodic }
+}
+
+/// Points of a grid and what is written of it: all, every second of a box inside, of one that reaches the end of the
+/// periods, and of one that misses it, and a plane.
+fn selections(grid: &Grid) -> [Selection; 5] {
+    let all = Selection::all(grid);
     [
-        Selection::all(points),
-        Selection { first: [2, 1, 0], points: [4, 3, 3], stride: 2 },
-        Selection { first: [0, 4, 0], points: [points[0], 1, points[2]], stride: 1 },
+        all,
+        Selection::between(grid, [2.0, 1.0, 0.0], [8.0, 5.0, 4.0], 2),
+        Selection::between(grid, [3.0, 1.0, 1.0], [11.0, 7.0, 5.0], 2),
+        Selection::between(grid, [2.0, 0.0, 0.0], [11.0, 7.0, 5.0], 2),
+        all.across(grid, 1, 4.0),
     ]
 }
 
 #[test]
-fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_selected() {
+fn a_periodic_axis_is_closed_where_the_points_reach_its_end_and_no_other_is() {
+    let (points, all) = ([12, 8, 1], [f64::MIN, f64::MAX]);
+    let between = |periodic, from: f64, to: f64, stride| {
+        let grid = whole_numbers(points, periodic);
+        Selection::between(&grid, [from; 3], [to; 3], stride)
+    };
+    let [least, most] = all;
+    for (periodic, from, to, stride, expected, closed) in [
+        ([true; 3], least, most, 1, [13, 9, 1], [true, true, false]),
+        ([true, false, true], least, most, 1, [13, 8, 1], [true, false, false]),
+        ([true; 3], least, most, 4, [4, 3, 1], [true, true, false]),
+        // 8 is no multiple of 3: the last point along y is 6.
+        ([true; 3], least, most, 3, [5, 3, 1], [true, false, false]),
+        ([true; 3], 1.0, 7.0, 1, [7, 7, 1], [false; 3]),
+        ([true; 3], 2.0, 8.0, 1, [7, 7, 1], [false, true, false]),
+        ([true; 3], 2.0, most, 5, [3, 2, 1], [true, false, false]),
+    ] {
+        let selection = between(periodic, from, to, stride);
+        assert_eq!(
+            (selection.points, selection.closed),
+            (expected, closed),
+            "{from} {to} {stride}"
+        );
+    }
+    // A plane one period behind the first is the first; a box that begins inside has no plane twice.
+    let grid = whole_numbers(points, [true; 3]);
+    let plane = Selection::all(&grid).across(&grid, 0, 12.0);
+    assert_eq!((plane.first, plane.points), ([0; 3], [1, 9, 1]));
+    assert_eq!(Selection::all(&grid).image(&grid).repeats, [true, true, false]);
+    assert_eq!(between([true; 3], 2.0, most, 1).image(&grid).repeats, [false; 3]);
+}
+
+#[test]
+fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_selected_and_the_periods_end()
+ {
     let points = [11, 7, 5];
+    let grid = whole_numbers(points, [true; 3]);
     for ranks_along in DECOMPOSITIONS {
         let decomposition = Decomposition { ranks: ranks_along };
         let size = decomposition.size();
-        for selection in selections(points) {
+        for selection in selections(&grid) {
             for files in [1, 2, 3, size] {
                 let boxes = boxes(&decomposition, points, &selection, files);
                 let writers = boxes.iter().filter(|part| !part.is_empty()).count();
@@ -67,7 +111,9 @@ fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_select
                         let part = boxes[comm.rank()];
                         let at = |n: usize| {
                             let at = part.index(n / components as usize);
-                            std::array::from_fn(|a| selection.first[a] + at[a] * selection.stride)
+                            std::array::from_fn(|a| {
+                                (selection.first[a] + at[a] * selection.stride) % points[a]
+                            })
                         };
                         let expected = (0..part.len() * components as usize)
                             .map(|n| mark(at(n), n % components as usize));
@@ -104,10 +150,10 @@ fn a_plane_is_put_together_on_rank_0() {
 fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
     let (points, ranks_along) = ([11, 7, 5], [3, 2, 2]);
     let decomposition = Decomposition { ranks: ranks_along };
-    let grid = ImageGrid {
-        points,
+    let grid = Grid {
         origin: [0.1, -0.2, 0.3],
         spacing: points.map(|n| TAU / f64::from(u32::try_from(n).unwrap())),
+        ..whole_numbers(points, [true; 3])
     };
     let dir = tempfile::tempdir().unwrap();
     let values = |components| {
@@ -118,9 +164,9 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
             values: marks::<f64>(&block, components as usize).into(),
         }
     };
-    let whole = vec![values(1)];
-    let layout = |files| Layout { grid, selection: Selection::all(points), files };
+    let layout = |files| Layout { grid, selection: Selection::all(&grid), files };
     let mut writer = FieldWriter::new(dir.path(), "fields", layout(1));
+    let whole = vec![writer.selection().of(&Block::whole(points), &values(1))];
     writer.write(&Solo, &Decomposition::ONE, (7, 0.5), whole).unwrap();
     let bytes = on_ranks(decomposition.size(), |comm| {
         let block = decomposition.block(comm.rank(), points);
@@ -129,12 +175,13 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
             components,
             values,
         };
-        let fields = vec![
+        let fields = [
             field("density", 1, marks::<f64>(&block, 1).into()),
             field("velocity", 3, marks::<f64>(&block, 3).into()),
             field("pressure", 1, marks::<f32>(&block, 1).into()),
         ];
         let mut writer = FieldWriter::new(dir.path(), "fields", layout(comm.size()));
+        let fields = fields.iter().map(|field| writer.selection().of(&block, field)).collect();
         writer.write(&*comm, &decomposition, (7, 0.5), fields).unwrap()
     });
     let pieces = fs::read_dir(dir.path().join("step_00000007")).unwrap();
@@ -144,7 +191,7 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
     let index = fs::read_to_string(dir.path().join("fields.pvti.series")).unwrap();
     assert!(index.contains("\"step_00000007.pvti\"") && index.contains("0.5"), "{index}");
     let script = r#"
-import sys, vtk
+import math, sys, vtk
 from pathlib import Path
 
 def read(reader, path):
@@ -154,14 +201,14 @@ def read(reader, path):
     return reader.GetOutput()
 
 def check(image, path):
-    """Every value tells its index in the whole grid."""
+    """Every value tells its index in the whole grid; one period behind the first points are the first."""
     i0, i1, j0, j1, k0, k1 = image.GetExtent()
     data = image.GetPointData()
     for k in range(k0, k1 + 1):
         for j in range(j0, j1 + 1):
             for i in range(i0, i1 + 1):
                 point = image.ComputePointId((i, j, k))
-                mark = 3.0 * ((100 * k + j) * 100 + i)
+                mark = 3.0 * ((100 * (k % 5) + j % 7) * 100 + i % 11)
                 assert data.GetArray("density").GetTuple(point) == (mark,), (path, i, j, k)
                 assert data.GetArray("velocity").GetTuple(point) == (mark, mark + 1, mark + 2), (path, i, j, k)
                 assert data.GetArray("pressure").GetTuple(point) == (mark,), (path, i, j, k)
@@ -170,9 +217,14 @@ def check(image, path):
 fields = Path(sys.argv[1])
 whole = read(vtk.vtkXMLPImageDataReader(), fields / "step_00000007.pvti")
 single = read(vtk.vtkXMLImageDataReader(), fields / "step_00000007.vti")
-assert whole.GetExtent() == single.GetExtent() == (0, 10, 0, 6, 0, 4), whole.GetExtent()
+assert whole.GetExtent() == single.GetExtent() == (0, 11, 0, 7, 0, 5), whole.GetExtent()
 assert whole.GetOrigin() == single.GetOrigin(), (whole.GetOrigin(), single.GetOrigin())
 assert whole.GetSpacing() == single.GetSpacing(), (whole.GetSpacing(), single.GetSpacing())
+for start, end, origin in zip(single.GetBounds()[::2], single.GetBounds()[1::2], (0.1, -0.2, 0.3)):
+    assert start == origin and abs(end - start - math.tau) < 2e-15, single.GetBounds()
+for image in (whole, single):
+    repeats = image.GetFieldData().GetArray("last_plane_repeats_first")
+    assert [repeats.GetValue(axis) for axis in range(3)] == [1, 1, 1]
 assert whole.GetPointData().GetArray("pressure").GetDataTypeAsString() == "float"
 cells = check(whole, "whole")
 pieces = sorted((fields / "step_00000007").iterdir())
@@ -182,7 +234,7 @@ for path in pieces:
     assert image.GetOrigin() == single.GetOrigin() and image.GetSpacing() == single.GetSpacing()
     found += check(image, path)
 # No gap and no cell twice.
-assert found == cells == 10 * 6 * 4, (found, cells)
+assert found == cells == 11 * 7 * 5, (found, cells)
 "#;
     python_script(script, &[dir.path()]);
 }

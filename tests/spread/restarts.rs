@@ -38,7 +38,8 @@ fn run(steps: u64, cut: [usize; 3], directory: &Path, goes_on: bool) {
         let origin = match goes_on {
             false => Origin::Case,
             true => {
-                let (newest, damaged) = Checkpoint::newest(&*comm, &directory.join("checkpoints"));
+                let (newest, damaged) =
+                    Checkpoint::newest(&*comm, &directory.join("checkpoints"), None).unwrap();
                 assert!(damaged.is_empty());
                 Origin::Own(newest.unwrap())
             }

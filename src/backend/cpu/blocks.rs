@@ -53,6 +53,10 @@ impl<T: Real> Blocks for Cpu<T> {
         self.complete(program, read, write, planes, weights);
     }
 
+    fn run_on_beginnings(&self, program: &Program<T>, read: &Field<T>, write: &mut Field<T>) {
+        self.run_on_beginnings(program, &[read], &mut [write]);
+    }
+
     fn combination(&self, lines: usize, sums: Sums) -> Result<Combination<T>> {
         let rounded = |terms: Vec<(usize, f64)>| {
             terms.into_iter().map(|(plane, coefficient)| (plane, T::of(coefficient))).collect()

@@ -67,8 +67,9 @@ impl<T: Real> Cpu<T> {
     /// A backend with `threads` threads, or one a core.
     ///
     /// # Errors
-    /// Where the system does not give the threads.
+    /// Where the system does not give the threads, or they are far more than it can run.
     pub fn new(threads: Option<usize>) -> Result<Self> {
+        threads.map_or(Ok(()), check_threads)?;
         Self::with(rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)))
     }
 
@@ -86,7 +87,7 @@ impl<T: Real> Cpu<T> {
         let pool = threads
             .thread_name(|i| format!("kolmo-{i}"))
             .build()
-            .map_err(|e| Error::Config(vec![format!("error: cannot start the threads: {e}")]))?;
+            .map_err(|error| no_threads(&error))?;
         let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
         let arch = pulp::Arch::new();
         Ok(Self { pool, scratch, partials: Mutex::default(), arch, shape: SHAPES[0] })
@@ -107,6 +108,32 @@ impl<T: Real> Cpu<T> {
     pub fn simd(&self) -> &'static str {
         simd_name(self.arch)
     }
+}
+
+/// Threads that a machine of few cores may have as well: with more, those that have nothing to do take the time of the others.
+const MOST_THREADS: usize = 256;
+
+/// Refuse threads that would keep the machine busy with themselves: the time of a step rises with the square of their number.
+fn check_threads(threads: usize) -> Result<()> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let most = MOST_THREADS.max(4 * cores);
+    if threads <= most {
+        return Ok(());
+    }
+    Err(Error::Config(vec![
+        format!(
+            "error: {threads} threads are more than this machine of {cores} cores can use: at most {most}"
+        ),
+        "       leave out `compute.threads` for one thread a core".to_string(),
+    ]))
+}
+
+fn no_threads(error: &rayon::ThreadPoolBuildError) -> Error {
+    Error::Config(vec![
+        format!("error: the system does not start the threads: {error}"),
+        "       use fewer (`compute.threads`), or allow more memory or processes (`ulimit -v`, `ulimit -u`)"
+            .to_string(),
+    ])
 }
 
 /// The best instruction set of this machine that the kernels were compiled for.

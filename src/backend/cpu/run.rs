@@ -128,9 +128,32 @@ impl<T: Real> Cpu<T> {
         inflow: &[Field<T>],
         weights: Weights,
     ) {
-        let code = &program.whole;
         assert!(inflow.len() >= program.packs.len(), "planes of every stage");
-        let write = shared(program, code, read, write);
+        let write = shared(program, &program.whole, read, write, false);
+        self.sweep(program, read, write, inflow, weights);
+    }
+
+    /// [`Cpu::run`] of a program without blocks on fields that begin with the values of its grid.
+    pub(super) fn run_on_beginnings(
+        &self,
+        program: &Program<T>,
+        read: &[&Field<T>],
+        write: &mut [&mut Field<T>],
+    ) {
+        assert!(program.packs.is_empty(), "lines are whole");
+        let write = shared(program, &program.whole, read, write, true);
+        self.sweep(program, read, write, &[], Weights::SET);
+    }
+
+    fn sweep(
+        &self,
+        program: &Program<T>,
+        read: &[&Field<T>],
+        write: [Option<SharedField<T>>; MAX_FIELDS],
+        inflow: &[Field<T>],
+        weights: Weights,
+    ) {
+        let code = &program.whole;
         let job = Job { program, code, read, write, inflow, packed: None, weights };
         self.for_each_group(&job, |group, next, scratch| {
             let ahead =
@@ -150,7 +173,7 @@ impl<T: Real> Cpu<T> {
         planes: &mut [Field<T>],
     ) {
         let code = &program.packs[stage];
-        let write = shared(program, code, read, write);
+        let write = shared(program, code, read, write, false);
         let (inflow, rest) = planes.split_at_mut(stage);
         let packed = Some(SharedField::new(&mut rest[0]));
         let weights = Weights::SET;
@@ -353,17 +376,19 @@ impl<T: Real> Work<'_, T> {
     }
 }
 
-/// The fields that are written, to be used by all threads at once.
+/// The fields that are written, to be used by all threads at once. `longer`: values may follow those of the grid.
 fn shared<T: Real>(
     program: &Program<T>,
     code: &Code<T>,
     read: &[&Field<T>],
     write: &mut [&mut Field<T>],
+    longer: bool,
 ) -> [Option<SharedField<T>>; MAX_FIELDS] {
     assert!(write.len() <= MAX_FIELDS, "at most {MAX_FIELDS} fields can be written");
     let len = program.grid.iter().product::<usize>();
-    assert!(code.reads.iter().all(|&slot| read[slot].len() == len), "field to read");
-    assert!(code.writes.iter().all(|&slot| write[slot].len() == len), "field to write");
+    let fits = |field: usize| if longer { field >= len } else { field == len };
+    assert!(code.reads.iter().all(|&slot| fits(read[slot].len())), "field to read");
+    assert!(code.writes.iter().all(|&slot| fits(write[slot].len())), "field to write");
     let mut shared = [const { None }; MAX_FIELDS];
     for (to, field) in shared.iter_mut().zip(write.iter_mut()) {
         *to = Some(SharedField::new(field));

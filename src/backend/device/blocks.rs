@@ -6,8 +6,8 @@ use super::ends::{Lines, blocks};
 use super::program::Program;
 use super::text::Text;
 use super::{Api, Arg, Buffer, Device, Gpu, Kernel, bytes_of, bytes_of_mut};
-use crate::backend::Weights;
 use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
+use crate::backend::{Backend, Weights};
 use crate::error::Result;
 use crate::real::Real;
 
@@ -84,6 +84,10 @@ impl<T: Real> Blocks for Gpu<T> {
         weights: Weights,
     ) {
         program.run(self, read, write, planes, weights);
+    }
+
+    fn run_on_beginnings(&self, program: &Program<T>, read: &Buffer<T>, write: &mut Buffer<T>) {
+        self.run(program, &[read], &mut [write], Weights::SET);
     }
 
     #[allow(clippy::cast_precision_loss, reason = "far fewer planes than numbers that are exact")]

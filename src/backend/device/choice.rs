@@ -21,7 +21,7 @@ pub fn choose(compute: &ComputeConfig, local_rank: usize) -> Result<Option<(Api,
             cuda::compiler(device.index).map_err(refusal)?;
             Some(device)
         }
-        Backend::OpenCl => Some(pick(Api::OpenCl, of(Api::OpenCl), wanted)?),
+        Backend::OpenCl => Some(pick(Api::OpenCl, devices(Api::OpenCl).map_err(refusal)?, wanted)?),
         Backend::Auto => best(of(Api::Cuda), || of(Api::OpenCl), compute, wanted)?,
     };
     match chosen {
@@ -149,6 +149,7 @@ pub fn check_memory(
     free: Option<u64>,
     needed: f64,
     points: [usize; 3],
+    advice: impl FnOnce() -> String,
 ) -> Result<()> {
     const GIB: f64 = (1_u64 << 30) as f64;
     let available = free.unwrap_or(device.memory) as f64;
@@ -156,7 +157,6 @@ pub fn check_memory(
     if needed <= available {
         return Ok(());
     }
-    let fits = (available / needed).cbrt();
     let [x, y, z] = points;
     Err(Error::Config(vec![
         format!(
@@ -165,10 +165,7 @@ pub fn check_memory(
             available / GIB,
             device.name
         ),
-        format!(
-            "       use at most {fits:.2} times as many points along each axis, or \
-             `compute.precision = \"f32\"`, or an integrator in 2N storage"
-        ),
+        format!("       {}", advice()),
         "1 error; nothing was run".to_string(),
     ]))
 }

@@ -49,11 +49,11 @@ const PRELUDE: &str = include_str!("../../../kernels/prelude.cu");
 /// The devices that `api` has on this machine, GPUs first.
 ///
 /// # Errors
-/// The sentence why CUDA has none.
+/// The sentence why there can be none.
 pub fn devices(api: Api) -> Result<Vec<DeviceInfo>> {
     match api {
         Api::Cuda => cuda::list(),
-        Api::OpenCl => Ok(opencl::list()),
+        Api::OpenCl => opencl::list(),
     }
 }
 

@@ -1,13 +1,15 @@
 //! OpenCL: GPUs of any maker, and CPUs through PoCL. The only user of `opencl3`.
 
 use std::collections::HashMap;
+use std::env;
+use std::path::Path;
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
 use opencl3::device::{CL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_GPU, Device};
-use opencl3::error_codes::ClError;
+use opencl3::error_codes::{ClError, DLOPEN_FUNCTION_NOT_AVAILABLE};
 use opencl3::event::Event;
 use opencl3::kernel::Kernel;
 use opencl3::memory::{Buffer, CL_MEM_READ_WRITE, ClMem};
@@ -55,15 +57,46 @@ impl Drop for OpenCl {
 }
 
 /// All devices of all platforms, GPUs first; none where there is no OpenCL on this machine.
-fn devices() -> Vec<Device> {
+///
+/// # Errors
+/// Where what is named as the library of OpenCL is none, or may not be loaded.
+fn devices() -> Result<Vec<Device>> {
     // Loaders and drivers that are first asked by two threads at once may answer one of them that there is nothing.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let platforms = get_platforms().unwrap_or_default();
+    check_library_path()?;
+    let platforms = match get_platforms() {
+        Err(ClError(DLOPEN_FUNCTION_NOT_AVAILABLE)) => {
+            return refuse(
+                "the libOpenCL.so.1 on the library path has not its functions, so it is no library of OpenCL",
+                "take its folder off LD_LIBRARY_PATH and OPENCL_DYLIB_PATH",
+            );
+        }
+        platforms => platforms.unwrap_or_default(),
+    };
     let ids = platforms.iter().flat_map(|p| p.get_devices(CL_DEVICE_TYPE_ALL).unwrap_or_default());
     let mut devices: Vec<Device> = ids.map(Device::new).collect();
     devices.sort_by_key(|device| !is_gpu(device));
-    devices
+    Ok(devices)
+}
+
+/// The loader takes a relative path in this variable from the current directory, where anybody may have left code.
+fn check_library_path() -> Result<()> {
+    let list = env::var("OPENCL_DYLIB_PATH").unwrap_or_default();
+    let relative = |path: &&str| path.contains(['/', '\\']) && !Path::new(path).is_absolute();
+    match list.split(';').find(relative) {
+        None => Ok(()),
+        Some(path) => refuse(
+            &format!("OPENCL_DYLIB_PATH names `{path}`, which is in the current directory"),
+            "give the whole path",
+        ),
+    }
+}
+
+fn refuse<T>(what: &str, advice: &str) -> Result<T> {
+    Err(Error::Device(format!(
+        "OpenCL cannot be used: {what}\n       {advice}, or use `--backend cuda` or `--backend cpu`"
+    )))
 }
 
 fn is_gpu(device: &Device) -> bool {
@@ -71,12 +104,14 @@ fn is_gpu(device: &Device) -> bool {
 }
 
 /// The devices of this machine.
-pub(super) fn list() -> Vec<DeviceInfo> {
-    devices()
-        .iter()
-        .enumerate()
-        .filter_map(|(index, device)| describe(index, device).ok())
-        .collect()
+///
+/// # Errors
+/// The sentence why OpenCL cannot be asked.
+pub(super) fn list() -> Result<Vec<DeviceInfo>> {
+    let devices = devices()?;
+    let described =
+        devices.iter().enumerate().filter_map(|(index, device)| describe(index, device).ok());
+    Ok(described.collect())
 }
 
 fn describe(index: usize, device: &Device) -> std::result::Result<DeviceInfo, ClError> {
@@ -106,7 +141,7 @@ fn nothing() -> Error {
 impl OpenCl {
     /// Device `index` of [`list`].
     pub(super) fn open(index: usize) -> Result<Self> {
-        let device = devices().into_iter().nth(index).ok_or_else(|| {
+        let device = devices()?.into_iter().nth(index).ok_or_else(|| {
             Error::Device(format!("there is no OpenCL device {index} on this machine"))
         })?;
         let info = describe(index, &device).map_err(failed("describe the device"))?;

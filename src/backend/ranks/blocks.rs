@@ -89,6 +89,15 @@ pub trait Blocks: Backend {
         weights: Weights,
     );
 
+    /// [`Backend::run`] of a program for whole lines with one array to read and one to set, which both begin with the values of
+    /// its grid and may be longer.
+    fn run_on_beginnings(
+        &self,
+        program: &Self::Program,
+        read: &Self::Field,
+        write: &mut Self::Field,
+    );
+
     /// `sums` of planes of `lines` values.
     ///
     /// # Errors

@@ -1,10 +1,11 @@
 //! A sweep along a split axis: blocks of lines, joined by what their ends tell each other.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use super::choices::Choice;
 use super::joined::Joined;
 use super::messages::{Round, Underway};
+use super::room::{Needed, Planes};
 use super::{Blocks, Phase, Ranks};
 use crate::backend::Weights;
 use crate::engine::distributed::{self, Layout, Method, Plan};
@@ -27,7 +28,6 @@ pub(super) struct Coupled<B: Blocks> {
     axis: usize,
     program: B::Program,
     stages: Vec<Stage<B>>,
-    state: Mutex<State<B>>,
 }
 
 /// From the planes that one stage packs to its inflow.
@@ -40,16 +40,9 @@ enum Ready<B: Blocks> {
     Exchange(Round),
 }
 
-/// What changes while the sweep runs.
-struct State<B: Blocks> {
-    /// Of every stage.
-    planes: Vec<B::Field>,
-    staging: Vec<B::Staging>,
-}
-
 /// A sweep whose first messages are under way.
 pub(super) struct Begun<'a, B: Blocks> {
-    state: MutexGuard<'a, State<B>>,
+    room: MutexGuard<'a, Planes<B>>,
     waiting: Option<(usize, Underway)>,
 }
 
@@ -74,41 +67,37 @@ impl<B: Blocks> Coupled<B> {
         }
         let blocks = LineOperators::along(axis, blocks);
         let lines = block.iter().product::<usize>() / block[axis.index()];
-        let mut state = State { planes: Vec::new(), staging: Vec::new() };
-        let mut stages = Vec::new();
-        for applied in sweep.stages() {
-            let plan_of = |op: &Op| {
-                let found = plans.iter().find(|(known, _)| known == op);
-                found.map_or_else(|| unreachable!("collected from this sweep"), |(_, plan)| plan)
-            };
-            let plans: Vec<&Plan> = applied.iter().map(|(op, ..)| plan_of(op)).collect();
-            let widths: Vec<_> = plans.iter().map(|plan| plan.widths.clone()).collect();
-            let layout = Layout::new(&widths);
-            let len = (layout.planes() * lines).max(1);
-            state.planes.push(ranks.inner.planes(len)?);
-            state.staging.push(ranks.staging(len));
+        let (mut stages, mut lens) = (Vec::new(), Vec::new());
+        for (plans, layout) in layouts(sweep, &plans) {
+            lens.push(layout.planes() * lines);
             let steps = Joined::steps(&plans, &layout).into_iter();
             let steps = steps.map(|step| ready(ranks, step, lines)).collect::<Result<_>>()?;
             stages.push(Stage { steps });
         }
+        let needed = Needed::planes(axis.index(), lens);
+        ranks.room.grow(ranks, &needed, block.iter().product())?;
         let program = ranks.inner.program(sweep, axis, block, &blocks)?;
-        Ok(Self { axis: axis.index(), program, stages, state: Mutex::new(state) })
+        Ok(Self { axis: axis.index(), program, stages })
     }
 
-    /// Pack the first stage and send what can be sent at once.
-    pub(super) fn begin(
+    pub(super) fn axis(&self) -> usize {
+        self.axis
+    }
+
+    /// Pack the first stage and send what can be sent at once. No other sweep along this axis may be under way.
+    pub(super) fn begin<'a>(
         &self,
-        ranks: &Ranks<B>,
+        ranks: &'a Ranks<B>,
         read: &[&B::Field],
         write: &mut [&mut B::Field],
-    ) -> Begun<'_, B> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+    ) -> Begun<'a, B> {
+        let mut room = ranks.room.planes(self.axis);
         ranks.timed(Phase::Pack, || {
-            ranks.inner.pack(&self.program, 0, read, write, &mut state.planes);
+            ranks.inner.pack(&self.program, 0, read, write, &mut room.planes);
         });
         ranks.assemble(self.axis);
-        let waiting = self.go_on(ranks, &mut state, 0, 0);
-        Begun { state, waiting }
+        let waiting = self.go_on(ranks, &mut room, 0, 0);
+        Begun { room, waiting }
     }
 
     /// Everything else.
@@ -120,28 +109,28 @@ impl<B: Blocks> Coupled<B> {
         write: &mut [&mut B::Field],
         weights: Weights,
     ) {
-        let Begun { mut state, mut waiting } = begun;
+        let Begun { mut room, mut waiting } = begun;
         // Sweeps along other axes came between.
         ranks.assemble(self.axis);
         for (at, stage) in self.stages.iter().enumerate() {
             if at > 0 {
                 ranks.timed(Phase::Pack, || {
-                    ranks.inner.pack(&self.program, at, read, write, &mut state.planes);
+                    ranks.inner.pack(&self.program, at, read, write, &mut room.planes);
                 });
                 ranks.assemble(self.axis);
-                waiting = self.go_on(ranks, &mut state, at, 0);
+                waiting = self.go_on(ranks, &mut room, at, 0);
             }
             while let Some((step, underway)) = waiting {
                 if let Ready::Exchange(round) = &stage.steps[step] {
-                    let State { planes, staging } = &mut *state;
+                    let Planes { planes, staging, .. } = &mut *room;
                     let (planes, staging) = (&mut planes[at], &staging[at]);
                     ranks.await_round(self.axis, underway, round, planes, staging);
                 }
-                waiting = self.go_on(ranks, &mut state, at, step + 1);
+                waiting = self.go_on(ranks, &mut room, at, step + 1);
             }
         }
         ranks.timed(Phase::Local, || {
-            ranks.inner.complete(&self.program, read, write, &state.planes, weights);
+            ranks.inner.complete(&self.program, read, write, &room.planes, weights);
         });
     }
 
@@ -149,11 +138,11 @@ impl<B: Blocks> Coupled<B> {
     fn go_on(
         &self,
         ranks: &Ranks<B>,
-        state: &mut State<B>,
+        room: &mut Planes<B>,
         at: usize,
         from: usize,
     ) -> Option<(usize, Underway)> {
-        let State { planes, staging } = state;
+        let Planes { planes, staging, .. } = room;
         let (planes, staging) = (&mut planes[at], &mut staging[at]);
         for (step, ready) in self.stages[at].steps.iter().enumerate().skip(from) {
             match ready {
@@ -167,6 +156,21 @@ impl<B: Blocks> Coupled<B> {
         }
         None
     }
+}
+
+/// The plans of the operands of every stage of a sweep, of those of its operators, and where their planes lie.
+pub(super) fn layouts<'a>(sweep: &Sweep, plans: &'a [(Op, Plan)]) -> Vec<(Vec<&'a Plan>, Layout)> {
+    let plan_of = |op: &Op| {
+        let found = plans.iter().find(|(known, _)| known == op);
+        found.map_or_else(|| unreachable!("collected from this sweep"), |(_, plan)| plan)
+    };
+    let stage = |applied: &Vec<(Op, _, _)>| {
+        let plans: Vec<&Plan> = applied.iter().map(|(op, ..)| plan_of(op)).collect();
+        let widths: Vec<_> = plans.iter().map(|plan| plan.widths.clone()).collect();
+        let layout = Layout::new(&widths);
+        (plans, layout)
+    };
+    sweep.stages().iter().map(stage).collect()
 }
 
 fn ready<B: Blocks>(ranks: &Ranks<B>, joined: Joined, lines: usize) -> Result<Ready<B>> {

@@ -122,7 +122,7 @@ impl<B: Blocks> Ranks<B> {
         send: &[(usize, usize)],
         to: &mut B::Field,
         receive: &[(usize, usize)],
-        [outgoing, incoming]: [&mut B::Staging; 2],
+        [outgoing, incoming]: &mut [B::Staging; 2],
     ) {
         let size = size_of::<B::Real>();
         let in_bytes = |ranges: &[(usize, usize)]| -> Vec<(usize, usize)> {

@@ -10,6 +10,7 @@ mod coupled;
 mod joined;
 mod messages;
 mod phases;
+mod room;
 mod route;
 mod transposed;
 
@@ -20,18 +21,20 @@ pub use blocks::{Blocks, Deal, Memory, Sum, Sums};
 pub(crate) use joined::Joined;
 pub(crate) use messages::{Part, Round};
 pub use phases::{Phase, PhaseTimes};
+pub(crate) use room::Needed;
 pub use route::Route;
 
 use crate::backend::{Backend, Weights};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::config::ComputeConfig;
 use crate::engine::distributed::Method;
-use crate::engine::{Accesses, Formula, LineOperators, Op, Sweep, commute};
+use crate::engine::{Accesses, Formula, LineOperators, Sweep, commute};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition};
 use choices::Choices;
 use coupled::Coupled;
 use phases::Clock;
+use room::Room;
 use transposed::Transposed;
 
 /// A grid spread over ranks, each block on a backend `B`.
@@ -46,12 +49,20 @@ pub struct Ranks<B: Blocks> {
     clock: Clock,
     choices: Mutex<Choices>,
     trouble: Mutex<Option<Error>>,
+    room: Room<B>,
 }
 
 /// A sweep ready to run on a block.
 pub struct Program<B: Blocks> {
     kind: Kind<B>,
     accesses: Accesses,
+}
+
+impl<B: Blocks> Program<B> {
+    /// Whether it holds the planes of that axis while it runs.
+    fn is_coupled_along(&self, axis: usize) -> bool {
+        matches!(&self.kind, Kind::Coupled(coupled) if coupled.axis() == axis)
+    }
 }
 
 enum Kind<B: Blocks> {
@@ -100,6 +111,7 @@ impl<B: Blocks> Ranks<B> {
             clock: Clock::default(),
             choices: Mutex::default(),
             trouble: Mutex::default(),
+            room: Room::new(),
         })
     }
 
@@ -238,18 +250,17 @@ impl<B: Blocks> Backend for Ranks<B> {
         let block = self.block(points).points;
         let a = axis.index();
         let accesses = sweep.accesses();
-        if self.decomposition.ranks[a] == 1 || sweep.stages().is_empty() {
+        let ops = sweep.operators();
+        if self.decomposition.ranks[a] == 1 || ops.is_empty() {
             let program = self.inner.program(sweep, axis, block, operators)?;
             return Ok(Program { kind: Kind::Local(program), accesses });
         }
-        let mut ops: Vec<Op> = sweep.stages().iter().flatten().map(|(op, ..)| *op).collect();
-        ops.sort_unstable_by_key(|op| *op as usize);
-        ops.dedup();
         let lengths = self.decomposition.lengths(a, points[a]);
         let method = self.method_for(axis, &ops, operators, &lengths);
         if method == Method::Transpose {
-            let place = transposed::Place { axis, block, lengths };
-            let transposed = Transposed::new(self, sweep, place, operators)?;
+            let position = self.decomposition.position(self.comm.rank())[a];
+            let place = transposed::Place { axis, block, lengths, position };
+            let transposed = Transposed::new(self, sweep, &place, operators)?;
             return Ok(Program { kind: Kind::Transposed(transposed), accesses });
         }
         let place = coupled::Place { axis, block, lengths, method };
@@ -301,9 +312,10 @@ impl<B: Blocks> Backend for Ranks<B> {
         }
         let begin = |(at, program): (usize, &&'a Program<B>)| match &program.kind {
             Kind::Coupled(coupled)
-                if programs[..at]
-                    .iter()
-                    .all(|b| program.accesses.can_begin_before(&b.accesses)) =>
+                if programs[..at].iter().all(|before| {
+                    program.accesses.can_begin_before(&before.accesses)
+                        && !before.is_coupled_along(coupled.axis())
+                }) =>
             {
                 Some(coupled.begin(self, read, write))
             }

@@ -70,8 +70,8 @@ fn prepared(
         let config = vortex(*points, &options.common.precision, &[scheme])?;
         let block = Block { start: [0; 3], points: *points };
         match &setup.device {
-            Some(device) => check_device_memory(&config, &block, device)?,
-            None => check_memory(&config, &block, comm.local().1)?,
+            Some(device) => check_device_memory(&config, Decomposition::ONE, &block, device)?,
+            None => check_memory(&config, Decomposition::ONE, &block, comm.local().1)?,
         }
         Ok(config)
     };
@@ -274,7 +274,7 @@ fn work<T: Real>(
         points,
         value: size_of::<T>(),
         stages: 1,
-        right_hand_side: vec![vec![sweeping]],
+        right_hand_side: vec![vec![Arc::new(sweeping)]],
         filter: Vec::new(),
         filterings: 0.0,
         words: 0,

@@ -142,8 +142,8 @@ impl<P: Place> Block<P> {
         ranks[a] = cut.blocks;
         let whole = cut.whole(points, axis);
         let counted = Sweeping::new(sweep, Decomposition { ranks }, whole, operators, Some(method));
-        if let Ok(Sweeping { lines: Lines::Blocks { positions, .. }, .. }) = counted {
-            for stage in &positions[position] {
+        if let Ok(Sweeping { lines: Lines::Blocks { plans, plan_of, .. }, .. }) = counted {
+            for stage in &plans[plan_of[position]] {
                 block.packed += stage.packed * lines;
                 block.corrected += stage.corrected * lines;
                 for step in &stage.steps {

@@ -149,13 +149,14 @@ impl Group<'_> {
             (config(self.options, points)?, decomposition)
         } else {
             let config = config(self.options, points)?;
-            let (decomposition, _) = decomposition(&config, ranks, self.setup.device.is_some())?;
+            let device = self.setup.device.is_some();
+            let (decomposition, _) = decomposition(&config, &**self.comm, device)?;
             (config, decomposition)
         };
         let block = decomposition.block(self.comm.rank(), config.grid.points);
         match &self.setup.device {
-            Some(device) => check_device_memory(&config, &block, device)?,
-            None => check_memory(&config, &block, self.comm.local().1)?,
+            Some(device) => check_device_memory(&config, decomposition, &block, device)?,
+            None => check_memory(&config, decomposition, &block, self.comm.local().1)?,
         }
         Ok((config, decomposition))
     }

@@ -8,6 +8,7 @@
 //! f_halo are the neighbour's points that B reads, f'_beyond the p results that A couples to, p half the bandwidth.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::rc::Rc;
 
 use super::two_port::TwoPort;
@@ -50,18 +51,11 @@ impl<'a, T: Real> Line<'a, T> {
         let mut known = HashMap::new();
         let mut ports = Vec::with_capacity(shapes.len());
         for shape in &shapes {
-            let fewest = fewest(operator, *shape);
-            if shape.points < fewest {
-                return Err(format!(
-                    "a block of {} points is too short: an operator along this axis needs {fewest} \
-                     there; use fewer ranks along it, or `transpose`",
-                    shape.points
-                ));
-            }
-            if !known.contains_key(shape) {
-                known.insert(*shape, Rc::new(TwoPort::new(operator, *shape)?));
-            }
-            ports.push(Rc::clone(&known[shape]));
+            let port = match known.entry(*shape) {
+                Entry::Occupied(known) => Rc::clone(known.get()),
+                Entry::Vacant(new) => Rc::clone(new.insert(Rc::new(port(operator, *shape)?))),
+            };
+            ports.push(port);
         }
         Ok(Self { operator, cyclic, shapes, ports })
     }
@@ -86,6 +80,16 @@ impl<'a, T: Real> Line<'a, T> {
         &self.ports[k]
     }
 
+    /// One block of each neighbourhood: no two have the same shape between neighbours of the same shapes, but for some that
+    /// are far apart.
+    pub(super) fn neighbourhoods(&self) -> impl Iterator<Item = usize> {
+        let around = |k: usize| {
+            let beside = [self.left_of(k), self.right_of(k)];
+            (self.shape(k), beside.map(|beside| beside.map(|k| self.shape(k))))
+        };
+        (0..self.blocks()).filter(move |&k| k == 0 || around(k) != around(k - 1))
+    }
+
     /// The block to the left of block k.
     pub(super) fn left_of(&self, k: usize) -> Option<usize> {
         let blocks = self.blocks();
@@ -97,6 +101,22 @@ impl<'a, T: Real> Line<'a, T> {
         let blocks = self.blocks();
         (self.cyclic || k + 1 < blocks).then(|| (k + 1) % blocks)
     }
+}
+
+/// What a block of this shape does to its neighbours.
+///
+/// # Errors
+/// A sentence where it is too short for any method.
+fn port<T: Real>(operator: &LineOperator<T>, shape: Shape) -> Result<TwoPort, String> {
+    let fewest = fewest(operator, shape);
+    if shape.points < fewest {
+        return Err(format!(
+            "a block of {} points is too short: an operator along this axis needs {fewest} \
+             there; use fewer ranks along it, or `transpose`",
+            shape.points
+        ));
+    }
+    TwoPort::new(operator, shape)
 }
 
 /// How far B reads to the left and to the right of an inner point.

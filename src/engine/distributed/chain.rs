@@ -30,12 +30,31 @@ struct Known {
 /// A sentence where the blocks cannot be eliminated in order.
 pub(super) fn distribute<T: Real>(
     line: &Line<T>,
+    positions: &[usize],
+) -> Result<Vec<(LineOperator<T>, Plan)>, String> {
+    let p = line.half_band();
+    let [one, zero] = [Matrix::identity(p), Matrix::zeros(p, p)];
+    let mut before = vec![Known {
+        reflected: zero.clone(),
+        of_t: one.clone(),
+        first_of_head: one,
+        first_of_t: zero,
+    }];
+    for k in 0..positions.iter().max().copied().unwrap_or(0) {
+        before.push(taken(line, k, &before[k])?.1);
+    }
+    positions.iter().map(|&k| block(line, k, &before[k])).collect()
+}
+
+/// Block k, behind what is `known` of those to its left.
+fn block<T: Real>(
+    line: &Line<T>,
     k: usize,
+    known: &Known,
 ) -> Result<(LineOperator<T>, Plan), String> {
     let (operator, mut plan) = begin(line, k)?;
     let (p, cyclic, last) = (line.half_band(), line.cyclic, line.blocks() - 1);
     let one = Matrix::identity(p);
-    let zero = Matrix::zeros(p, p);
     let carried = if cyclic { p } else { 0 };
 
     // g and q at the left interface, and what they become at the right one.
@@ -46,16 +65,7 @@ pub(super) fn distribute<T: Real>(
     let [x, t] = [p, carried].map(|planes| plan.slot(planes));
     let pair = |first: usize| first..first + 2;
 
-    let mut known = Known {
-        reflected: zero.clone(),
-        of_t: one.clone(),
-        first_of_head: one.clone(),
-        first_of_t: zero.clone(),
-    };
-    for before in 0..k {
-        known = taken(line, before, &known)?.1;
-    }
-    let (block, next) = taken(line, k, &known)?;
+    let (block, next) = taken(line, k, known)?;
     let coupling = line.port(k).coupling();
     let a = &coupling.a;
 

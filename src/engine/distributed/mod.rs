@@ -15,18 +15,21 @@ mod chain;
 mod functional;
 mod gather;
 mod halo;
+mod kinds;
 mod layout;
 mod matrix;
 mod neighbour;
 pub mod pcr;
 mod plan;
 mod pointwise;
+mod separators;
 mod two_port;
 
+pub(crate) use kinds::kinds;
 pub use layout::Layout;
 pub(crate) use layout::Starts;
 pub use plan::{Ends, Message, Plan, Step, slot};
-pub(crate) use pointwise::{Parts, Source};
+pub(crate) use pointwise::{Batch, Parts, Source};
 
 use crate::engine::{LineOperator, LineOperators, Op};
 use crate::grid::Axis;
@@ -48,12 +51,26 @@ pub fn distribute<T: Real>(
     position: usize,
     method: Method,
 ) -> Result<(LineOperator<T>, Plan), String> {
+    let mut blocks = distribute_at(operator, lengths, &[position], method)?;
+    Ok(blocks.swap_remove(0))
+}
+
+/// [`distribute`] for each of `positions`. What all blocks of a line have in common is found once.
+///
+/// # Errors
+/// As there.
+pub(crate) fn distribute_at<T: Real>(
+    operator: &LineOperator<T>,
+    lengths: &[usize],
+    positions: &[usize],
+    method: Method,
+) -> Result<Vec<(LineOperator<T>, Plan)>, String> {
     let line = Line::new(operator, lengths)?;
     match method {
-        Method::Neighbour => neighbour::distribute(&line, position),
-        Method::Pcr => pcr::distribute(&line, position),
-        Method::Gather => gather::distribute(&line, position),
-        Method::Chain => chain::distribute(&line, position),
+        Method::Neighbour => neighbour::distribute(&line, positions),
+        Method::Pcr => pcr::distribute(&line, positions),
+        Method::Gather => positions.iter().map(|&k| gather::distribute(&line, k)).collect(),
+        Method::Chain => chain::distribute(&line, positions),
         Method::Transpose => panic!("transpose moves whole lines: there are no blocks"),
     }
 }

@@ -33,8 +33,8 @@ fn tolerance<T: Real>() -> f64 {
 /// A sentence where blocks are shorter than A⁻¹ reaches.
 pub(super) fn distribute<T: Real>(
     line: &Line<T>,
-    k: usize,
-) -> Result<(LineOperator<T>, Plan), String> {
+    positions: &[usize],
+) -> Result<Vec<(LineOperator<T>, Plan)>, String> {
     if !reaches_no_further(line) {
         let points = (0..line.blocks()).map(|k| line.shape(k).points).min().unwrap_or(0);
         return Err(format!(
@@ -43,6 +43,10 @@ pub(super) fn distribute<T: Real>(
             reach(line.operator)
         ));
     }
+    positions.iter().map(|&k| block(line, k)).collect()
+}
+
+fn block<T: Real>(line: &Line<T>, k: usize) -> Result<(LineOperator<T>, Plan), String> {
     let mut operator = line.shape(k).operator(line.operator)?;
     let [left, right] = corrections(line.operator, line.shape(k))?;
     let sources = outflow(line, k)?;
@@ -81,7 +85,7 @@ pub(super) fn reaches_no_further<T: Real>(line: &Line<T>) -> bool {
         let to_right = line.port(right).beyond_left.times(&block.tail_left).norm();
         to_right.max(line.port(left).beyond_right.times(&block.head_right).norm())
     };
-    (0..line.blocks()).all(|k| through(k) <= tolerance::<T>())
+    line.neighbourhoods().all(|k| through(k) <= tolerance::<T>())
 }
 
 /// The fewest points of an inner block that lets nothing through but round-off.

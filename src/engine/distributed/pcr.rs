@@ -14,11 +14,13 @@
 //! where a subsystem has an odd number of rows its last row is detached first and reattached in the end. A line that is
 //! not periodic is the same with the cyclic entries zero: what they would send is not sent.
 
+use std::rc::Rc;
+
 use super::block::Line;
 use super::halo::{HEAD, TAIL, begin, inflow_from_left, inflow_from_right};
 use super::matrix::Matrix;
 use super::plan::Plan;
-use super::two_port::Coupling;
+use super::separators::{Row, coupling, detach, near, reduce, separators, tails};
 use crate::engine::LineOperator;
 use crate::real::Real;
 
@@ -123,34 +125,55 @@ fn partners(rank: usize, stride: usize, attached: usize, cyclic: bool) -> Vec<us
     left.into_iter().chain(right).collect()
 }
 
-/// L x(left) + D x + U x(right) = right-hand side.
-#[derive(Clone, Debug)]
-struct Row {
-    lower: Matrix,
-    diagonal: Matrix,
-    upper: Matrix,
-}
-
-/// T and F of a block.
-struct Tails {
-    of_head: Matrix,
-    of_right: Matrix,
-}
-
 /// # Errors
 /// A sentence where the system cannot be reduced.
 pub(super) fn distribute<T: Real>(
     line: &Line<T>,
-    k: usize,
-) -> Result<(LineOperator<T>, Plan), String> {
-    let (operator, mut plan) = begin(line, k)?;
-    let (p, cyclic) = (line.half_band(), line.cyclic);
-    let one = Matrix::identity(p);
+    positions: &[usize],
+) -> Result<Vec<(LineOperator<T>, Plan)>, String> {
+    let mut blocks: Vec<_> =
+        positions.iter().map(|&k| Part::new(line, k)).collect::<Result<_, String>>()?;
     let mut rows = separators(line)?;
-    let (mut known, mut beyond) = (HEAD, None);
-    let mut solved = false;
-    for round in schedule(line.blocks(), k, cyclic) {
-        let Round { phase, stride, attached, sends, receives } = round;
+    for Round { phase, stride, attached, .. } in schedule(line.blocks(), 0, line.cyclic) {
+        blocks.iter_mut().try_for_each(|block| block.go_on(&rows))?;
+        match phase {
+            Phase::Detach => detach(&mut rows, stride, attached)?,
+            Phase::Reduce => reduce(&mut rows, stride, attached)?,
+            Phase::Tail | Phase::Reattach | Phase::Head => {}
+        }
+    }
+    blocks.into_iter().map(Part::finish).collect()
+}
+
+/// What one block does, while its plan is written.
+struct Part<'a, T> {
+    line: &'a Line<'a, T>,
+    k: usize,
+    operator: LineOperator<T>,
+    plan: Plan,
+    rounds: std::vec::IntoIter<Round>,
+    /// The slot of the right-hand side of this row, and at last of its solution.
+    known: usize,
+    solved: bool,
+    /// The slot of the separator of the right neighbour.
+    beyond: Option<usize>,
+}
+
+impl<'a, T: Real> Part<'a, T> {
+    fn new(line: &'a Line<'a, T>, k: usize) -> Result<Self, String> {
+        let (operator, plan) = begin(line, k)?;
+        let rounds = schedule(line.blocks(), k, line.cyclic).into_iter();
+        Ok(Self { line, k, operator, plan, rounds, known: HEAD, solved: false, beyond: None })
+    }
+
+    /// The next round, where the system is `rows` before it.
+    fn go_on(&mut self, rows: &[Rc<Row>]) -> Result<(), String> {
+        let Some(Round { phase, stride, attached, sends, receives }) = self.rounds.next() else {
+            unreachable!("all blocks have the same number of rounds");
+        };
+        let Self { line, k, plan, .. } = self;
+        let (k, p) = (*k, line.half_band());
+        let one = Matrix::identity(p);
         // What is sent, and what comes.
         let sent = match phase {
             Phase::Tail => {
@@ -159,13 +182,13 @@ pub(super) fn distribute<T: Real>(
                 plan.combine(sent, &[(TAIL, one.clone()), (HEAD, tail.of_head.negated())]);
                 sent
             }
-            Phase::Detach | Phase::Reduce => known,
+            Phase::Detach | Phase::Reduce => self.known,
             Phase::Reattach | Phase::Head => {
-                if !solved && k < attached {
-                    solved = true;
-                    known = next(&mut plan, p, &[(known, rows[k].diagonal.inverse()?)]);
+                if !self.solved && k < attached {
+                    self.solved = true;
+                    self.known = next(plan, p, &[(self.known, rows[k].diagonal.inverse()?)]);
                 }
-                known
+                self.known
             }
         };
         let come: Vec<(usize, usize)> = receives.iter().map(|peer| (*peer, plan.slot(p))).collect();
@@ -175,47 +198,42 @@ pub(super) fn distribute<T: Real>(
                 come.iter().map(|(peer, slot)| (*peer, *slot..*slot + 1)).collect(),
             );
         }
+        let Some((_, first)) = come.first() else { return Ok(()) };
         match phase {
             Phase::Tail => {
-                if let Some((_, slot)) = come.first() {
-                    let a = line.port(k).coupling().a;
-                    known = next(&mut plan, p, &[(HEAD, one.clone()), (*slot, a.negated())]);
-                }
+                let a = line.port(k).coupling().a;
+                self.known = next(plan, p, &[(HEAD, one), (*first, a.negated())]);
             }
             Phase::Detach | Phase::Reduce => {
-                if !come.is_empty() {
-                    let mut terms = vec![(known, one.clone())];
-                    for (peer, slot) in &come {
-                        let coupling = coupling(&rows, k, *peer, stride, attached, phase);
-                        let inverse = rows[*peer].diagonal.inverse()?;
-                        terms.push((*slot, coupling.times(&inverse).negated()));
-                    }
-                    known = next(&mut plan, p, &terms);
+                let mut terms = vec![(self.known, one)];
+                for (peer, slot) in &come {
+                    let coupling = coupling(rows, k, *peer, stride, attached, phase);
+                    let inverse = rows[*peer].diagonal.inverse()?;
+                    terms.push((*slot, coupling.times(&inverse).negated()));
                 }
-                if phase == Phase::Detach {
-                    detach(&mut rows, stride, attached)?;
-                } else {
-                    reduce(&mut rows, stride, attached)?;
-                }
+                self.known = next(plan, p, &terms);
             }
             Phase::Reattach => {
-                if !come.is_empty() {
-                    let inverse = rows[k].diagonal.inverse()?;
-                    let mut terms = vec![(known, inverse.clone())];
-                    for (peer, slot) in &come {
-                        let row = &rows[k];
-                        let coupling = if *peer + stride == k { &row.lower } else { &row.upper };
-                        terms.push((*slot, inverse.times(coupling).negated()));
-                    }
-                    solved = true;
-                    known = next(&mut plan, p, &terms);
+                let row = &rows[k];
+                let inverse = row.diagonal.inverse()?;
+                let mut terms = vec![(self.known, inverse.clone())];
+                for (peer, slot) in &come {
+                    let coupling = if *peer + stride == k { &row.lower } else { &row.upper };
+                    terms.push((*slot, inverse.times(coupling).negated()));
                 }
+                self.solved = true;
+                self.known = next(plan, p, &terms);
             }
-            Phase::Head => beyond = come.first().map(|(_, slot)| *slot),
+            Phase::Head => self.beyond = Some(*first),
         }
+        Ok(())
     }
-    finish(line, k, &mut plan, known, beyond)?;
-    Ok((operator, plan))
+
+    fn finish(self) -> Result<(LineOperator<T>, Plan), String> {
+        let Self { line, k, operator, mut plan, known, beyond, .. } = self;
+        finish(line, k, &mut plan, known, beyond)?;
+        Ok((operator, plan))
+    }
 }
 
 /// A new slot = Σ matrix × slot.
@@ -247,102 +265,6 @@ fn finish<T: Real>(
     }
     if let Some(beyond) = beyond {
         inflow_from_right(line, k, plan, beyond);
-    }
-    Ok(())
-}
-
-/// The columns of the first p rows' inflow.
-fn near(response: &Matrix, p: usize) -> Matrix {
-    response.part([0, 0], p, p)
-}
-
-/// T and F of block k.
-fn tails<T: Real>(line: &Line<T>, k: usize) -> Result<Tails, String> {
-    let p = line.half_band();
-    let port = line.port(k);
-    let Coupling { b, d, .. } = port.coupling();
-    if line.left_of(k).is_none() {
-        return Ok(Tails { of_head: Matrix::zeros(p, p), of_right: d });
-    }
-    let inverse = near(&port.head_left, p).inverse()?;
-    let of_head = near(&port.tail_left, p).times(&inverse);
-    let of_right = d.minus(&of_head.times(&b));
-    Ok(Tails { of_head, of_right })
-}
-
-/// The system of the separators.
-fn separators<T: Real>(line: &Line<T>) -> Result<Vec<Row>, String> {
-    let p = line.half_band();
-    let one = Matrix::identity(p);
-    let row = |k: usize| {
-        let Coupling { a, b, .. } = line.port(k).coupling();
-        let Some(left) = line.left_of(k) else {
-            return Ok(Row { lower: Matrix::zeros(p, p), diagonal: one.clone(), upper: b });
-        };
-        let tail = tails(line, left)?;
-        let diagonal = one.minus(&a.times(&tail.of_right));
-        Ok(Row { lower: a.times(&tail.of_head), diagonal, upper: b })
-    };
-    (0..line.blocks()).map(row).collect()
-}
-
-/// What couples row k to the row of `peer`; both sides where a subsystem has two rows.
-fn coupling(
-    rows: &[Row],
-    k: usize,
-    peer: usize,
-    stride: usize,
-    attached: usize,
-    phase: Phase,
-) -> Matrix {
-    let Row { lower, upper, .. } = &rows[k];
-    match phase {
-        Phase::Reduce if attached == 2 * stride => lower.plus(upper),
-        Phase::Reduce if peer == (k + stride) % attached => upper.clone(),
-        Phase::Detach if peer == k + stride => upper.clone(),
-        _ => lower.clone(),
-    }
-}
-
-/// Algorithm 2: eliminate the last row of every subsystem, stride rows from `attached` on, from its neighbours.
-fn detach(rows: &mut [Row], stride: usize, attached: usize) -> Result<(), String> {
-    for last in attached..attached + stride {
-        let Row { lower, diagonal, upper } = rows[last].clone();
-        let inverse = diagonal.inverse()?;
-        let before = &mut rows[last - stride];
-        let factor = before.upper.times(&inverse);
-        before.diagonal = before.diagonal.minus(&factor.times(&lower));
-        before.upper = factor.times(&upper).negated();
-        let first = &mut rows[last - attached];
-        let factor = first.lower.times(&inverse);
-        first.diagonal = first.diagonal.minus(&factor.times(&upper));
-        first.lower = factor.times(&lower).negated();
-    }
-    Ok(())
-}
-
-/// Algorithm 3: eliminate the neighbours of every row. Where a subsystem has two rows, both neighbours of one are the
-/// other, and nothing couples them afterwards.
-fn reduce(rows: &mut [Row], stride: usize, attached: usize) -> Result<(), String> {
-    let inverses = rows[..attached].iter().map(|row| row.diagonal.inverse());
-    let inverses = inverses.collect::<Result<Vec<_>, _>>()?;
-    let before = rows[..attached].to_vec();
-    for (k, row) in rows[..attached].iter_mut().enumerate() {
-        let (left, right) = ((k + attached - stride) % attached, (k + stride) % attached);
-        if left == right {
-            let factor = row.lower.plus(&row.upper).times(&inverses[left]);
-            let other = before[left].lower.plus(&before[left].upper);
-            row.diagonal = row.diagonal.minus(&factor.times(&other));
-            row.lower = Matrix::zeros(row.lower.rows(), row.lower.columns());
-            row.upper = row.lower.clone();
-            continue;
-        }
-        let lower = row.lower.times(&inverses[left]);
-        let upper = row.upper.times(&inverses[right]);
-        let eliminated = lower.times(&before[left].upper).plus(&upper.times(&before[right].lower));
-        row.diagonal = row.diagonal.minus(&eliminated);
-        row.lower = lower.times(&before[left].lower).negated();
-        row.upper = upper.times(&before[right].upper).negated();
     }
     Ok(())
 }

@@ -13,24 +13,30 @@ pub(crate) enum Source {
     Written(usize),
     /// Result of an operator, counted in the order of the stages.
     Result(usize),
-    /// Product of this stage.
+    /// Product of this batch.
     Product(usize),
 }
 
-/// Operators that do not depend on each other, after the products that they are applied to.
-pub(crate) struct Stage {
+/// Most operands of a batch. Whole lines travel in copies, so that fewer would take less memory and more messages.
+const MOST_OPERANDS: usize = 4;
+
+/// Operands of one operator that travel together, after the products among them.
+pub(crate) struct Batch {
+    /// The operator.
+    pub(crate) op: Op,
     /// Stores product j to field j of those it writes. It reads, one after another, the fields that the sweep reads, those
     /// that it writes, and the results of the operators of earlier stages.
     pub(crate) products: Sweep,
     /// Number of products.
     pub(crate) count: usize,
-    /// (operator, operand), in the order of their results.
-    pub(crate) applied: Vec<(Op, Source)>,
+    /// (operand, its result).
+    pub(crate) applied: Vec<(Source, usize)>,
 }
 
 /// A sweep in parts. It has `read` fields to read and `written` to write, and `results` fields that operators make.
 pub(crate) struct Parts {
-    pub(crate) stages: Vec<Stage>,
+    /// In order; operators are applied to results of earlier batches only.
+    pub(crate) batches: Vec<Batch>,
     /// What is stored and added in the end. It reads the fields that the sweep reads, and then all results; it writes what
     /// the sweep writes.
     pub(crate) last: Sweep,
@@ -46,26 +52,35 @@ impl Parts {
         let read = after(operations.iter().filter_map(read_slot).max());
         let written = after(operations.iter().filter_map(written_slot).max());
         let mut results = HashMap::new();
-        let mut stages = Vec::new();
+        let mut batches = Vec::new();
+        let ops = sweep.operators();
         for applied in sweep.stages() {
-            let builder = SweepBuilder::new();
-            let part = Part { sweep, builder: &builder, results: &results, read };
-            let mut count = 0;
-            let mut operands = Vec::new();
-            for (op, operand, _) in &applied {
-                let field = operand.as_value().and_then(|value| part.field(value));
-                let source = field.unwrap_or_else(|| {
-                    builder.store(count, part.expression(operand, Some(written)));
-                    count += 1;
-                    Source::Product(count - 1)
-                });
-                operands.push((*op, source));
+            let first = results.len();
+            for &op in &ops {
+                let of_op = applied.iter().enumerate().filter(|(_, (other, ..))| *other == op);
+                let of_op: Vec<(usize, &Expr)> =
+                    of_op.map(|(at, (_, operand, _))| (first + at, *operand)).collect();
+                for operands in of_op.chunks(MOST_OPERANDS) {
+                    let builder = SweepBuilder::new();
+                    let part = Part { sweep, builder: &builder, results: &results, read };
+                    let mut count = 0;
+                    let mut source = |operand: &Expr| {
+                        let field = operand.as_value().and_then(|value| part.field(value));
+                        field.unwrap_or_else(|| {
+                            builder.store(count, part.expression(operand, Some(written)));
+                            count += 1;
+                            Source::Product(count - 1)
+                        })
+                    };
+                    let applied = operands.iter().map(|(at, operand)| (source(operand), *at));
+                    let applied = applied.collect();
+                    batches.push(Batch { op, products: builder.build(), count, applied });
+                }
             }
             for (.., result) in &applied {
                 let next = results.len();
                 results.insert(*result, next);
             }
-            stages.push(Stage { products: builder.build(), count, applied: operands });
         }
         let builder = SweepBuilder::new();
         let part = Part { sweep, builder: &builder, results: &results, read };
@@ -84,7 +99,7 @@ impl Parts {
                 _ => {}
             }
         }
-        Self { stages, last: builder.build(), read, written, results: results.len() }
+        Self { batches, last: builder.build(), read, written, results: results.len() }
     }
 }
 

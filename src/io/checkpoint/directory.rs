@@ -4,42 +4,68 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Checkpoint;
-use super::files::remove;
+use super::files::{REPLACED, discard, remove};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
+use crate::io::directory::step;
 
 /// The checkpoint of a step in `directory`.
 pub fn path(directory: &Path, step: u64) -> PathBuf {
     directory.join(format!("step_{step:08}.zarr"))
 }
 
+/// Refuse a directory below which no checkpoint can be written: Zarr has names in UTF-8 only.
+///
+/// # Errors
+/// Where its name is not UTF-8.
+pub fn check_name(directory: &Path) -> Result<()> {
+    if directory.to_str().is_some() {
+        return Ok(());
+    }
+    Err(Error::Config(vec![
+        format!("error: {directory:?} is not UTF-8, and no checkpoint can be written below it"),
+        "       choose another name".into(),
+    ]))
+}
+
 /// Steps of which `directory` holds checkpoints, the newest first; whether they are sound is not looked at.
 pub fn steps(directory: &Path) -> Vec<u64> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    let step = |name: &str| -> Option<u64> {
-        let step = name.strip_prefix("step_")?.strip_suffix(".zarr")?.parse().ok()?;
-        // Not what somebody called differently.
-        path(directory, step).ends_with(name).then_some(step)
-    };
     let mut steps: Vec<u64> =
-        entries.flatten().filter_map(|entry| step(entry.file_name().to_str()?)).collect();
+        entries.flatten().filter_map(|entry| step_of(&entry.path())).collect();
     steps.sort_unstable_by(|a, b| b.cmp(a));
     steps
 }
 
+/// [`steps`] as rank 0 sees the directory, on all ranks: a file system may show others an older one. Collective.
+pub fn steps_on_all(comm: &dyn Communicator, directory: &Path) -> Vec<u64> {
+    of_first(comm, if comm.rank() == 0 { steps(directory) } else { Vec::new() })
+}
+
+/// What rank 0 has of `steps`, on all ranks. Collective.
+fn of_first(comm: &dyn Communicator, steps: Vec<u64>) -> Vec<u64> {
+    let first = comm.broadcast(0, steps.into_iter().flat_map(u64::to_le_bytes).collect());
+    first.as_chunks().0.iter().map(|&step| u64::from_le_bytes(step)).collect()
+}
+
+/// The step that the name of a checkpoint says; `None` of what somebody called differently.
+pub(super) fn step_of(checkpoint: &Path) -> Option<u64> {
+    let name = checkpoint.file_name()?.to_str()?;
+    step(name.strip_suffix(".zarr")?)
+}
+
 /// Put right what a run that was killed while it gave a checkpoint its name left in `directory`, and remove what was never
-/// finished.
+/// finished, or not wholly removed, where the run `owns` it.
 ///
 /// # Errors
 /// What the system says.
-pub fn tidy(directory: &Path) -> Result<()> {
+pub fn tidy(directory: &Path, owns: impl Fn(&Path) -> bool) -> Result<()> {
     let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
-    for entry in entries.flatten() {
-        let path = entry.path();
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| owns(path)) {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         if name.ends_with(".zarr.part") {
             remove(&path)?;
-        } else if name.ends_with(".zarr.old") {
+        } else if name.ends_with(REPLACED) {
             let whole = path.with_extension("");
             match whole.exists() {
                 true => remove(&path)?,
@@ -50,17 +76,27 @@ pub fn tidy(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Remove all checkpoints in `directory` but the newest `keep`, once the newest is found readable. Collective.
+/// Remove all checkpoints in `directory` but the newest `keep`, once the newest is found readable, where the run `owns` them, as
+/// rank 0 says. Collective.
 ///
 /// # Errors
 /// On all ranks, where the newest cannot be read; none is removed then.
-pub fn prune(comm: &dyn Communicator, directory: &Path, keep: usize) -> Result<()> {
-    let all = comm.broadcast(0, serde_json::to_vec(&steps(directory)).unwrap_or_default());
-    let all: Vec<u64> = serde_json::from_slice(&all).unwrap_or_default();
+pub fn prune(
+    comm: &dyn Communicator,
+    directory: &Path,
+    keep: usize,
+    owns: impl Fn(&Path) -> bool,
+) -> Result<()> {
+    let own = |step: &u64| owns(&path(directory, *step));
+    let all = match comm.rank() {
+        0 => steps(directory).into_iter().filter(own).collect(),
+        _ => Vec::new(),
+    };
+    let all = of_first(comm, all);
     let Some(newest) = all.first() else { return Ok(()) };
     Checkpoint::open(comm, &path(directory, *newest))?;
-    let clear =
-        || all[keep.min(all.len())..].iter().try_for_each(|step| remove(&path(directory, *step)));
+    let older = &all[keep.min(all.len())..];
+    let clear = || older.iter().try_for_each(|step| discard(&path(directory, *step)));
     agree(comm, if comm.rank() == 0 { clear() } else { Ok(()) })
 }
 

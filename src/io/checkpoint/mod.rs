@@ -2,11 +2,18 @@
 //!
 //! `step_00000100.zarr` is a group. It has one array for every conserved field over the whole grid, in the order z, y, x, cut
 //! into as many chunks as ranks wrote it: each rank writes one file of each field, without asking anybody. A file is a shard
-//! whose parts have a CRC32C each. The attributes of the group are the [`Head`], the length and CRC32C of every other file,
-//! and a CRC32C of both. Everything is written under the name with `.part` added, flushed to disk and renamed.
+//! whose parts have a CRC32C each. Three more arrays, x, y and z, are the coordinates of the points. The attributes of the group
+//! are time and step, the [`Head`], the length and XXH3 (128 bit) of every other file, and the XXH3 of both. The hash of a file
+//! is also of the run, the step and the name in the group: a file in the place of another is found, whatever it holds. Everything
+//! is written under the name with `.part` added, flushed to disk and renamed.
 //!
-//! Reading checks every file before anything is used, and needs neither the ranks nor the precision that wrote it.
+//! Reading checks every file before anything is used, and needs neither the ranks nor the precision that wrote it. The hashes
+//! find accidents; whoever wants to deceive can compute them too, so that every value of the head is checked as well.
+//!
+//! Format 1 had the CRC32C of every file. That of a shard, which ends in its own CRC32C, is always the same: it does not tell one
+//! shard from another.
 
+mod check;
 mod chunks;
 mod directory;
 mod files;
@@ -20,16 +27,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use zarrs::filesystem::FilesystemStore;
 
+use super::RunId;
 use crate::error::{Error, Result};
+use crate::io::series::TableMark;
 use crate::statistics::Running;
-use files::Print;
+use files::{Print, Seal, hash};
 
-pub use directory::{path, prune, set_aside, steps, tidy};
+pub use directory::{check_name, path, prune, set_aside, steps, steps_on_all, tidy};
+pub(crate) use files::{REPLACED, remove};
 pub use read::Checkpoint;
 pub use write::{Manner, Writing, write};
 
 /// What is written now; what is read must be no newer.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// The last format whose checksums do not tell one shard from another.
+const WEAK_FORMAT: u32 = 1;
 /// The version of Zarr.
 const ZARR_FORMAT: u32 = 3;
 
@@ -39,6 +51,9 @@ const ZARR_FORMAT: u32 = 3;
 pub struct Head {
     /// Version of Kolmo that wrote it.
     pub version: String,
+    /// The run that it is of; `None` in format 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// Steps done.
     pub step: u64,
     /// Time reached.
@@ -71,6 +86,12 @@ pub struct Course {
     pub pictures: u64,
     /// Averages over time so far.
     pub statistics: Option<Running>,
+    /// The tables as they were, by their names in the run directory.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tables: BTreeMap<String, TableMark>,
+    /// (step, time) of what was written of fields and planes, by their folders in the run directory.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub volumes: BTreeMap<String, Vec<(u64, f64)>>,
     /// Steps that the run went on from, the first time, the second and so on.
     pub restarts: Vec<u64>,
     /// Seconds that it took so far.
@@ -85,20 +106,43 @@ struct Attributes {
     head: Head,
     /// Every other file, by its path in the group.
     files: BTreeMap<String, Print>,
-    /// CRC32C of the JSON of the others.
-    checksum: u32,
+    /// Of the JSON of the others.
+    checksum: Checksum,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Checksum {
+    /// In format 1.
+    Crc32c(u32),
+    /// XXH3 (128 bit), in hexadecimal digits.
+    Xxh3(String),
 }
 
 impl Attributes {
     fn new(head: Head, files: BTreeMap<String, Print>) -> Self {
-        let mut all = Self { format: FORMAT, head, files, checksum: 0 };
+        let checksum = Checksum::Crc32c(0);
+        let mut all = Self { format: FORMAT, head, files, checksum };
         all.checksum = all.sum();
         all
     }
 
-    fn sum(&self) -> u32 {
-        let text = serde_json::to_vec(&(self.format, &self.head, &self.files));
-        crc32c::crc32c(&text.unwrap_or_default())
+    fn sum(&self) -> Checksum {
+        let text = serde_json::to_vec(&(self.format, &self.head, &self.files)).unwrap_or_default();
+        match self.format {
+            0..=WEAK_FORMAT => Checksum::Crc32c(crc32c::crc32c(&text)),
+            _ => Checksum::Xxh3(hash(&text)),
+        }
+    }
+
+    /// What tells it from that of any other checkpoint.
+    fn known_by(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.checksum).unwrap_or_default()
+    }
+
+    /// What the hashes of the files are bound to.
+    fn seal(&self) -> Option<Seal> {
+        self.head.run.map(|run| Seal { run, step: self.head.step })
     }
 }
 
@@ -118,6 +162,12 @@ enum NodeType {
 
 #[derive(Serialize, Deserialize)]
 struct Kolmo {
+    /// Those of the head, where other programs find them; not in format 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time: Option<f64>,
+    /// See `time`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    step: Option<u64>,
     kolmo: Attributes,
 }
 

@@ -1,22 +1,30 @@
 //! A checkpoint read.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use zarrs::array::{Array, ArraySubset, data_type};
 use zarrs::filesystem::FilesystemStore;
 
-use super::{Attributes, FORMAT, Group, Head, ZARR_FORMAT, path, refused, steps, store};
+use super::directory::step_of;
+use super::{
+    Attributes, FORMAT, Group, Head, Kolmo, WEAK_FORMAT, ZARR_FORMAT, path, refused, steps_on_all,
+    store,
+};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
 use crate::grid::Block;
+use crate::io::{RunId, open};
 use crate::real::Real;
+
+/// Why ranks may see different files.
+const OLDER: &str = "\n       a file system shows this rank an older state: wait, and start again";
 
 /// A checkpoint that was found sound.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
     path: PathBuf,
+    format: u32,
     /// What it holds beside the fields.
     pub head: Head,
 }
@@ -25,12 +33,38 @@ impl Checkpoint {
     /// Open the one at `path` after a look at all its bytes, of which every rank takes its share. Collective.
     ///
     /// # Errors
-    /// On all ranks, where a file is missing, damaged, or of a version that is newer than this one.
+    /// On all ranks, where a file is missing, damaged, or of a version that is newer than this one; and where ranks do not
+    /// see the same checkpoint there.
     pub fn open(comm: &dyn Communicator, path: &Path) -> Result<Self> {
-        let attributes = agree(comm, attributes(path))?;
+        Self::seen_by_all(comm, path)?
+    }
+
+    /// [`Checkpoint::open`]: the outer error is that ranks see different files.
+    fn seen_by_all(comm: &dyn Communicator, path: &Path) -> Result<Result<Self>> {
+        let own = attributes(path);
+        // Of what rank 0 sees; nothing where that is not sound.
+        let first = comm.broadcast(0, own.as_ref().map_or(Vec::new(), Attributes::known_by));
+        let is_sound = !first.is_empty();
+        let older =
+            |what: &str| refused(path, &format!("rank 0 finds it sound; here {what}{OLDER}"));
+        let own = match own {
+            Err(why) if is_sound => Err(older(&format!("not: {why}"))),
+            Ok(own) if is_sound && own.known_by() != first => Err(older("it is another one")),
+            own => own,
+        };
+        let attributes = match agree(comm, own) {
+            Err(why) if is_sound => return Err(why),
+            Err(why) => return Ok(Err(why)),
+            Ok(attributes) => attributes,
+        };
+        let seal = attributes.seal();
         let mut mine = attributes.files.iter().skip(comm.rank()).step_by(comm.size());
-        agree(comm, mine.try_for_each(|(name, print)| print.check(&path.join(name))))?;
-        Ok(Self { path: path.to_path_buf(), head: attributes.head })
+        let checked = mine.try_for_each(|(name, print)| print.check(seal, path, name));
+        Ok(agree(comm, checked).map(|()| Self {
+            path: path.to_path_buf(),
+            format: attributes.format,
+            head: attributes.head,
+        }))
     }
 
     /// Where it is.
@@ -38,16 +72,49 @@ impl Checkpoint {
         &self.path
     }
 
-    /// The newest sound one in `directory`, and what is wrong with those that are newer. Collective.
-    pub fn newest(comm: &dyn Communicator, directory: &Path) -> (Option<Self>, Vec<Error>) {
+    /// What a user should know who goes on from it: that it is of a format whose checksums say little.
+    pub fn warning(&self) -> Option<String> {
+        (self.format <= WEAK_FORMAT).then(|| {
+            format!(
+                "warning: {} has format {}, whose checksums do not find files that were swapped with others",
+                self.path.display(),
+                self.format
+            )
+        })
+    }
+
+    /// The same, where it is none of another run than `run`; runs of before have no number.
+    ///
+    /// # Errors
+    /// Where it is.
+    pub fn of_run(self, run: Option<RunId>) -> Result<Self> {
+        match run.zip(self.head.run) {
+            Some((run, other)) if run != other => {
+                let what = format!("a checkpoint of another run: of {other}, and this is {run}");
+                Err(Error::Format { path: self.path, what })
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// The newest sound one of `run` in `directory`, as rank 0 sees that, and what is wrong with those that are newer. Collective.
+    ///
+    /// # Errors
+    /// On all ranks, where another rank does not see a checkpoint that rank 0 found sound.
+    pub fn newest(
+        comm: &dyn Communicator,
+        directory: &Path,
+        run: Option<RunId>,
+    ) -> Result<(Option<Self>, Vec<Error>)> {
         let mut damaged = Vec::new();
-        for step in steps(directory) {
-            match Self::open(comm, &path(directory, step)) {
-                Ok(found) => return (Some(found), damaged),
+        for step in steps_on_all(comm, directory) {
+            let found = Self::seen_by_all(comm, &path(directory, step))?;
+            match found.and_then(|found| found.of_run(run)) {
+                Ok(found) => return Ok((Some(found), damaged)),
                 Err(why) => damaged.push(why),
             }
         }
-        (None, damaged)
+        Ok((None, damaged))
     }
 
     /// The values of all fields at the points of `block`, in the order of the head, relative to `references`, whatever
@@ -76,6 +143,10 @@ impl Checkpoint {
         if array.shape() != [nz as u64, ny as u64, nx as u64] {
             let what = format!("{:?} values along z, y, x, not {nz} x {ny} x {nx}", array.shape());
             return Err(refused(&what));
+        }
+        let chunk = array.chunk_shape(&[0; 3]).map_err(|why| refused(&why))?;
+        if chunk.iter().zip(array.shape()).any(|(chunk, whole)| chunk.get() > *whole) {
+            return Err(refused(&format!("damaged: chunks of {chunk:?} values")));
         }
         let range = |a: usize| block.start[a] as u64..(block.start[a] + block.points[a]) as u64;
         let subset = ArraySubset::new_with_ranges(&[range(2), range(1), range(0)]);
@@ -106,11 +177,18 @@ impl Head {
     }
 }
 
-/// The attributes of the group at `path`, which are sound.
+/// The attributes of the group at `path`, which are sound and of the step that its name says.
 fn attributes(path: &Path) -> Result<Attributes> {
     let file = path.join("zarr.json");
-    let text = fs::read(&file).map_err(Error::io(&file))?;
-    parse(&text, &file)
+    let text = open::read(&file, open::MOST_JSON).map_err(Error::io(&file))?;
+    let attributes = parse(&text, &file)?;
+    let (named, step) = (step_of(path), attributes.head.step);
+    if named.is_some_and(|named| named != step) {
+        let what =
+            format!("damaged: this is the checkpoint of step {step}, not of that in its name");
+        return Err(Error::Format { path: file, what });
+    }
+    Ok(attributes)
 }
 
 fn parse(text: &[u8], file: &Path) -> Result<Attributes> {
@@ -129,12 +207,18 @@ fn parse(text: &[u8], file: &Path) -> Result<Attributes> {
     }
     let group: Group =
         serde_json::from_value(value).map_err(|why| wrong(format!("damaged: {why}")))?;
+    let Kolmo { time, step, kolmo: attributes } = group.attributes;
     if group.zarr_format != ZARR_FORMAT {
         return Err(wrong(format!("damaged: zarr_format is {}", group.zarr_format)));
     }
-    let attributes = group.attributes.kolmo;
     if attributes.sum() != attributes.checksum {
         return Err(wrong("damaged: its checksum is not that of what it holds".into()));
     }
+    let head = &attributes.head;
+    let told = (attributes.format > WEAK_FORMAT).then_some((head.time, head.step));
+    if time.zip(step) != told || time.is_some() != step.is_some() {
+        return Err(wrong("damaged: time and step are not those of its head".into()));
+    }
+    attributes.check().map_err(|why| wrong(format!("damaged: {why}")))?;
     Ok(attributes)
 }

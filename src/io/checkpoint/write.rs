@@ -14,11 +14,11 @@ use zarrs::array::{
 use zarrs::filesystem::FilesystemStore;
 
 use super::chunks::Chunks;
-use super::files::{self, Print};
+use super::files::{self, Print, Seal};
 use super::{Attributes, Group, Head, Kolmo, NodeType, ZARR_FORMAT, refused, store};
 use crate::comm::{Communicator, agree};
 use crate::error::Result;
-use crate::grid::Decomposition;
+use crate::grid::{Axis, Decomposition, Grid};
 use crate::real::Real;
 
 /// Bytes of a shard's part, at most: what has to be read for one value of it.
@@ -51,7 +51,7 @@ pub struct Writing {
     thread: Option<JoinHandle<Result<Prints>>>,
 }
 
-/// Write a checkpoint to `path`, where `fields` are those of `head` at the points of this rank's block. One that is there
+/// Write a checkpoint to `path`, where `fields` are those of `head` at the points of this rank's block of `grid`. One that is there
 /// already is replaced. Returns its bytes. Collective.
 ///
 /// # Errors
@@ -60,10 +60,11 @@ pub fn write<T: Real>(
     comm: &dyn Communicator,
     decomposition: &Decomposition,
     path: &Path,
+    grid: &Grid,
     head: Head,
     fields: &[&[T]],
 ) -> Result<u64> {
-    Writing::begin(comm, decomposition, path, head, fields, Manner::default())?.finish(comm)
+    Writing::begin(comm, decomposition, path, grid, head, fields, Manner::default())?.finish(comm)
 }
 
 impl Writing {
@@ -71,19 +72,23 @@ impl Writing {
     ///
     /// # Errors
     /// On all ranks, where the directory cannot be made on one.
+    ///
+    /// # Panics
+    /// Where the head has other fields or points, or names no run.
     pub fn begin<T: Real>(
         comm: &dyn Communicator,
         decomposition: &Decomposition,
         path: &Path,
+        grid: &Grid,
         head: Head,
         fields: &[&[T]],
         manner: Manner,
     ) -> Result<Self> {
         assert_eq!(head.fields.len(), fields.len(), "names and fields");
+        assert_eq!(head.points, grid.points, "points of the head and of the grid");
+        let seal = Seal { run: head.run.expect("a checkpoint is of a run"), step: head.step };
         let began = Instant::now();
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = PathBuf::from(part);
+        let part = files::part_of(path);
         let chunks = Chunks::new(decomposition, head.points);
         let arrays = || {
             let store = store(&part)?;
@@ -97,7 +102,10 @@ impl Writing {
             for (array, name) in arrays()?.iter().zip(&head.fields) {
                 array.store_metadata().map_err(|why| refused(&part, &why))?;
                 let file = format!("{name}/zarr.json");
-                prints.insert(file.clone(), files::flush(&part.join(&file))?);
+                prints.insert(file.clone(), seal.flush(&part, &file)?);
+            }
+            for axis in Axis::ALL {
+                store_coordinates(grid, axis, &part, seal, &mut prints)?;
             }
             Ok(prints)
         };
@@ -109,7 +117,7 @@ impl Writing {
             // All ranks exchange parts, also one that has no chunk, or whose disk is full.
             let values = chunks.gathered(comm, values);
             let Some(at) = chunks.index(comm.rank()) else { continue };
-            let chunk = Chunk { array, name: name.clone(), at, values };
+            let chunk = Chunk { array, name: name.clone(), at, values, seal };
             if manner.asynchronous {
                 later.push(chunk);
             } else if let Ok(prints) = &mut written
@@ -176,7 +184,8 @@ impl Writing {
                 all.extend(prints);
             }
             let bytes = all.values().map(|print| print.bytes).sum();
-            let attributes = Kolmo { kolmo: Attributes::new(head, all) };
+            let (time, step) = (Some(head.time), Some(head.step));
+            let attributes = Kolmo { time, step, kolmo: Attributes::new(head, all) };
             let group = Group { zarr_format: ZARR_FORMAT, node_type: NodeType::Group, attributes };
             files::write(&part.join("zarr.json"), &group)?;
             files::flush_folders(&part)?;
@@ -193,12 +202,13 @@ struct Chunk<T> {
     name: String,
     at: [u64; 3],
     values: Vec<T>,
+    seal: Seal,
 }
 
 impl<T: Real> Chunk<T> {
     /// Write it below `part`, and add it to `prints`.
     fn store(self, part: &Path, prints: &mut Prints) -> Result<()> {
-        let Self { array, name, at, values } = self;
+        let Self { array, name, at, values, seal } = self;
         // T is one of the two.
         let values: Box<dyn Any> = Box::new(values);
         let stored = match values.downcast::<Vec<f64>>() {
@@ -211,10 +221,41 @@ impl<T: Real> Chunk<T> {
         stored.map_err(|why| refused(part, &why))?;
         let [k, j, i] = at;
         let file = format!("{name}/c.{k}.{j}.{i}");
-        let print = files::flush(&part.join(&file))?;
+        let print = seal.flush(part, &file)?;
         prints.insert(file, print);
         Ok(())
     }
+}
+
+/// Write the coordinates of the points along `axis` below `part`, as an array with the name of its dimension: readers such as
+/// xarray take it for the coordinates of all fields.
+fn store_coordinates(
+    grid: &Grid,
+    axis: Axis,
+    part: &Path,
+    seal: Seal,
+    prints: &mut Prints,
+) -> Result<()> {
+    let (name, points) = (axis.name(), grid.points[axis.index()]);
+    let at = |number| {
+        let mut index = [0; 3];
+        index[axis.index()] = number;
+        grid.coordinates(index)[axis.index()]
+    };
+    let values: Vec<f64> = (0..points).map(at).collect();
+    let length = vec![points as u64];
+    let array = ArrayBuilder::new(length.clone(), length, data_type::float64(), f64::NAN)
+        .chunk_key_encoding_default_separator(ChunkKeySeparator::Dot)
+        .dimension_names([name].into())
+        .build(store(part)?, &format!("/{name}"))
+        .map_err(|why| refused(part, &why))?;
+    array.store_metadata().map_err(|why| refused(part, &why))?;
+    array.store_chunk(&[0], values).map_err(|why| refused(part, &why))?;
+    for file in ["zarr.json", "c.0"].map(|file| format!("{name}/{file}")) {
+        let print = seal.flush(part, &file)?;
+        prints.insert(file, print);
+    }
+    Ok(())
 }
 
 fn array<T: Real>(

@@ -3,13 +3,64 @@
 use cudarc::driver::result::{self as cu, DriverError};
 use cudarc::driver::sys;
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
+use libloading::Library;
 
 use super::super::runtime::{Api, DeviceInfo};
+use super::libraries::{lacking, loaded};
 use super::nvrtc::{Nvrtc, Version, capability_name, dotted};
 use crate::error::{Error, Result};
 
 /// The oldest driver whose functions are all there.
 const OLDEST_DRIVER: Version = (12, 8);
+
+/// The library of the driver.
+const DRIVER: [&str; 2] = ["cuda", "nvcuda"];
+
+/// What is called of a driver that is new enough.
+const FUNCTIONS: [&str; 42] = [
+    "cuCtxSetCurrent",
+    "cuDeviceGet",
+    "cuDeviceGetAttribute",
+    "cuDeviceGetCount",
+    "cuDeviceGetName",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuDeviceTotalMem_v2",
+    "cuEventCreate",
+    "cuEventDestroy_v2",
+    "cuEventElapsedTime_v2",
+    "cuEventQuery",
+    "cuEventRecord",
+    "cuEventSynchronize",
+    "cuFuncGetAttribute",
+    "cuFuncGetModule",
+    "cuFuncSetAttribute",
+    "cuGetErrorString",
+    "cuGraphDestroy",
+    "cuGraphExecDestroy",
+    "cuGraphInstantiateWithFlags",
+    "cuGraphLaunch",
+    "cuInit",
+    "cuLaunchKernel",
+    "cuMemAlloc_v2",
+    "cuMemFreeHost",
+    "cuMemFree_v2",
+    "cuMemGetInfo_v2",
+    "cuMemHostAlloc",
+    "cuMemHostRegister_v2",
+    "cuMemHostUnregister",
+    "cuMemcpyDtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyHtoDAsync_v2",
+    "cuModuleGetFunction",
+    "cuModuleLoadData",
+    "cuModuleUnload",
+    "cuStreamBeginCapture_v2",
+    "cuStreamCreate",
+    "cuStreamDestroy_v2",
+    "cuStreamEndCapture",
+    "cuStreamSynchronize",
+];
 
 /// The devices of this machine.
 ///
@@ -33,20 +84,20 @@ pub fn compiler(index: usize) -> Result<Nvrtc> {
 
 /// True where NVIDIA's driver is installed, of whatever version.
 pub(in super::super) fn has_driver() -> bool {
-    // SAFETY: loading runs the library's initialisers, those of NVIDIA's driver.
-    unsafe { sys::is_culib_present() }
+    loaded(&DRIVER).is_some()
 }
 
 /// The version of the driver, which is usable.
 pub(super) fn driver() -> Result<Version> {
-    if !has_driver() {
+    let Some(library) = loaded(&DRIVER) else {
         return refuse(
             "NVIDIA's driver (libcuda.so.1) was not found",
             "install it where there is an NVIDIA GPU",
         );
-    }
+    };
+    check_functions(&library, &["cuDriverGetVersion", "cuGetErrorString"])?;
     let mut version = 0;
-    // SAFETY: one integer is written; every driver has this function.
+    // SAFETY: one integer is written.
     let asked = unsafe { sys::cuDriverGetVersion(&raw mut version) }.result();
     asked.map_err(failed("ask the driver for its version"))?;
     let version = u32::try_from(version).unwrap_or(0);
@@ -61,6 +112,7 @@ pub(super) fn driver() -> Result<Version> {
             "update the driver to release 570 or newer",
         );
     }
+    check_functions(&library, &FUNCTIONS)?;
     match cu::init() {
         Ok(()) => Ok(version),
         Err(DriverError(sys::CUresult::CUDA_ERROR_NO_DEVICE)) => {
@@ -76,6 +128,19 @@ pub(super) fn driver() -> Result<Version> {
             "take its folder off LD_LIBRARY_PATH",
         ),
         Err(error) => Err(failed("start the driver")(error)),
+    }
+}
+
+/// A function that is not there would be a panic where it is called.
+fn check_functions(driver: &Library, functions: &[&str]) -> Result<()> {
+    match lacking(driver, functions) {
+        None => Ok(()),
+        Some(name) => refuse(
+            &format!(
+                "the libcuda.so on the library path has no function {name}, so it is no driver of NVIDIA"
+            ),
+            "take its folder off LD_LIBRARY_PATH",
+        ),
     }
 }
 

@@ -11,6 +11,17 @@ use super::super::runtime::Tridiagonal;
 use super::libraries;
 use crate::error::{Error, Result};
 
+/// What is called of it.
+const FUNCTIONS: [&str; 7] = [
+    "cusparseCreate",
+    "cusparseDestroy",
+    "cusparseSetStream",
+    "cusparseDgtsv2StridedBatch_bufferSizeExt",
+    "cusparseDgtsv2StridedBatch",
+    "cusparseSgtsv2StridedBatch_bufferSizeExt",
+    "cusparseSgtsv2StridedBatch",
+];
+
 /// cuSPARSE on one stream, and its workspace.
 pub(super) struct Sparse {
     handle: sys::cusparseHandle_t,
@@ -28,8 +39,10 @@ impl Sparse {
         // SAFETY: loading runs the library's initialisers, those of NVIDIA's cuSPARSE.
         let found =
             libraries::candidates("cusparse").find_map(|path| unsafe { Library::new(path) }.ok());
-        // SAFETY: as above.
-        if found.is_none() || !unsafe { sys::is_culib_present() } {
+        let library = libraries::loaded(&["cusparse"]);
+        if found.is_none()
+            || library.is_none_or(|library| libraries::lacking(&library, &FUNCTIONS).is_some())
+        {
             return Err(Error::Device(
                 "cuSPARSE (libcusparse.so) was not found\n       \
                  install it: pip install nvidia-cusparse; or choose another `compute.line_solver`"

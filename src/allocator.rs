@@ -1,0 +1,69 @@
+//! The end of a program that is given no more memory: a sentence and an exit code, where the library of the language would abort.
+//!
+//! What fields need is checked before a run begins, but not every buffer is known, and limits of processes (`ulimit -v`) count what a
+//! machine has not given yet.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use signal_hook::low_level::exit;
+
+use crate::signals::say;
+
+/// The allocator of the system; where it has nothing, the program ends.
+pub(crate) struct OrEnd;
+
+// SAFETY: the allocator of the system does everything.
+unsafe impl GlobalAlloc for OrEnd {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller promises, here and below.
+        given(unsafe { System.alloc(layout) }, layout.size())
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        given(unsafe { System.alloc_zeroed(layout) }, layout.size())
+    }
+
+    unsafe fn realloc(&self, start: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        given(unsafe { System.realloc(start, layout, size) }, size)
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[inline]
+fn given(start: *mut u8, bytes: usize) -> *mut u8 {
+    if start.is_null() {
+        end(bytes);
+    }
+    start
+}
+
+/// There is no memory for anything here: no stream of the library, no lock.
+#[cold]
+fn end(bytes: usize) -> ! {
+    static ENDING: AtomicBool = AtomicBool::new(false);
+    while ENDING.swap(true, Ordering::Relaxed) {
+        // Another thread speaks, and ends the program.
+        sleep(Duration::from_secs(1));
+    }
+    let mut text = [0; 400];
+    let mut rest = &mut text[..];
+    let _ = write!(
+        rest,
+        "error: the system gives no more memory: {bytes} bytes were asked for\n       \
+         use fewer points, fewer threads or `compute.precision = \"f32\"`, or allow more memory (`ulimit -v`, the batch job)\n"
+    );
+    let left = rest.len();
+    let said = text.len() - left;
+    say(&text[..said]);
+    exit(1)
+}

@@ -1,0 +1,186 @@
+//! The arrays that sweeps along split axes work in. Sweeps of one rank use them one after another, so that a rank takes as much
+//! as the one that needs most.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::coupled::layouts;
+use super::transposed::{Place, buffer};
+use super::{Blocks, Ranks};
+use crate::backend::Backend;
+use crate::engine::distributed::{self, Batch, Layout, Method, Parts};
+use crate::engine::{LineOperators, Op, Sweep};
+use crate::error::Result;
+use crate::grid::{Axis, Block, Decomposition};
+use crate::real::Real;
+
+/// Lengths of arrays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Needed {
+    /// Values of the planes of every stage of sweeps along each axis: messages of sweeps along several axes are under way
+    /// together.
+    planes: [Vec<usize>; 3],
+    /// Of sweeps by whole lines: fields that operators are applied to and that they make, and values of each of the two arrays
+    /// that travel.
+    pub(super) products: usize,
+    pub(super) results: usize,
+    pub(super) buffer: usize,
+}
+
+impl Needed {
+    /// Planes of every stage along an axis.
+    pub(super) fn planes(axis: usize, stages: Vec<usize>) -> Self {
+        let mut needed = Self::default();
+        needed.planes[axis] = stages;
+        needed
+    }
+
+    /// What `sweeps` need on the rank with `block`, their lines solved as in a run that asks for `asked`; nothing is counted of
+    /// what a run refuses.
+    pub(crate) fn of<'a, T: Real>(
+        sweeps: impl IntoIterator<Item = &'a (Axis, Sweep)>,
+        operators: &LineOperators<T>,
+        decomposition: Decomposition,
+        (points, block): ([usize; 3], &Block),
+        asked: Option<Method>,
+    ) -> Self {
+        let mut needed = Self::default();
+        for (axis, sweep) in sweeps {
+            let (a, ops) = (axis.index(), sweep.operators());
+            let is_known = |op: &Op| operators.find(*axis, *op).is_some();
+            if decomposition.ranks[a] == 1 || ops.is_empty() || !ops.iter().all(is_known) {
+                continue;
+            }
+            let lengths = decomposition.lengths(a, points[a]);
+            let first = |position: usize| lengths[..position].iter().sum::<usize>();
+            let position = (0..lengths.len()).find(|at| first(*at) == block.start[a]).unwrap_or(0);
+            let (method, _) = distributed::settle(asked, *axis, &ops, operators, &lengths);
+            if method == Method::Transpose {
+                let place = Place { axis: *axis, block: block.points, lengths, position };
+                needed.add(&Self::of_whole_lines(&Parts::of(sweep), &place));
+                continue;
+            }
+            let plan = |op: &Op| {
+                let operator = operators.get(*axis, *op);
+                let block = distributed::distribute(operator, &lengths, position, method);
+                block.ok().map(|(_, plan)| (*op, plan))
+            };
+            let Some(plans) = ops.iter().map(plan).collect::<Option<Vec<_>>>() else { continue };
+            let lines = block.len() / block.points[a].max(1);
+            let planes = |(_, layout): (_, Layout)| layout.planes() * lines;
+            needed.add(&Self::planes(a, layouts(sweep, &plans).into_iter().map(planes).collect()));
+        }
+        needed
+    }
+
+    /// What the `parts` of a sweep need along lines that are made whole.
+    pub(super) fn of_whole_lines(parts: &Parts, place: &Place) -> Self {
+        let most = |of: &dyn Fn(&Batch) -> usize| parts.batches.iter().map(of).max().unwrap_or(0);
+        Self {
+            planes: Default::default(),
+            products: most(&|batch| batch.count),
+            results: parts.results,
+            buffer: buffer(place, most(&|batch| batch.applied.len())),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        for (own, other) in self.planes.iter_mut().zip(&other.planes) {
+            own.resize(own.len().max(other.len()), 0);
+            own.iter_mut().zip(other).for_each(|(own, other)| *own = (*own).max(*other));
+        }
+        self.products = self.products.max(other.products);
+        self.results = self.results.max(other.results);
+        self.buffer = self.buffer.max(other.buffer);
+    }
+
+    /// Values of all arrays, where a field has `field`.
+    pub(crate) fn values(&self, field: usize) -> usize {
+        let planes: usize = self.planes.iter().flatten().sum();
+        planes + (self.products + self.results) * field + 2 * self.buffer
+    }
+}
+
+/// The arrays.
+pub(super) struct Room<B: Blocks> {
+    planes: [Mutex<Planes<B>>; 3],
+    whole_lines: Mutex<WholeLines<B>>,
+}
+
+/// Those for the planes of every stage of the sweeps along an axis.
+pub(super) struct Planes<B: Blocks> {
+    pub(super) planes: Vec<B::Field>,
+    pub(super) staging: Vec<B::Staging>,
+    lengths: Vec<usize>,
+}
+
+/// Two arrays, and host memory for each.
+type Travel<B> = ([<B as Backend>::Field; 2], [<B as Blocks>::Staging; 2]);
+
+/// Those for sweeps by whole lines.
+pub(super) struct WholeLines<B: Blocks> {
+    pub(super) products: Vec<B::Field>,
+    pub(super) results: Vec<B::Field>,
+    /// What travels, there and back, and host memory for it.
+    pub(super) travel: Option<Travel<B>>,
+    /// Values of each.
+    buffer: usize,
+}
+
+impl<B: Blocks> Room<B> {
+    pub(super) fn new() -> Self {
+        let none = || Planes { planes: Vec::new(), staging: Vec::new(), lengths: Vec::new() };
+        Self {
+            planes: [none(), none(), none()].map(Mutex::new),
+            whole_lines: Mutex::new(WholeLines {
+                products: Vec::new(),
+                results: Vec::new(),
+                travel: None,
+                buffer: 0,
+            }),
+        }
+    }
+
+    /// The planes of sweeps along `axis`, for one sweep at a time.
+    pub(super) fn planes(&self, axis: usize) -> MutexGuard<'_, Planes<B>> {
+        self.planes[axis].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn whole_lines(&self) -> MutexGuard<'_, WholeLines<B>> {
+        self.whole_lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Make the arrays as long as `needed`, fields being of `field` values.
+    pub(super) fn grow(&self, ranks: &Ranks<B>, needed: &Needed, field: usize) -> Result<()> {
+        for (axis, lengths) in needed.planes.iter().enumerate() {
+            let Planes { planes, staging, lengths: known } = &mut *self.planes(axis);
+            for (stage, &len) in lengths.iter().enumerate() {
+                let len = len.max(1);
+                if known.get(stage).is_some_and(|known| *known >= len) {
+                    continue;
+                }
+                if stage == known.len() {
+                    known.push(0);
+                    planes.push(ranks.inner.planes(1)?);
+                    staging.push(ranks.staging(0));
+                }
+                planes[stage] = ranks.inner.planes(len)?;
+                staging[stage] = ranks.staging(len);
+                known[stage] = len;
+            }
+        }
+        let WholeLines { products, results, travel, buffer } = &mut *self.whole_lines();
+        for (fields, count) in [(products, needed.products), (results, needed.results)] {
+            while fields.len() < count {
+                fields.push(ranks.inner.zeros(field)?);
+            }
+        }
+        if needed.buffer > *buffer {
+            // What is too short goes before what is long enough comes.
+            (*travel, *buffer) = (None, needed.buffer);
+            let array = || ranks.inner.planes(needed.buffer);
+            let staging = || ranks.staging(needed.buffer);
+            *travel = Some(([array()?, array()?], [staging(), staging()]));
+        }
+        Ok(())
+    }
+}

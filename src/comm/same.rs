@@ -1,0 +1,98 @@
+//! Whether all ranks were started alike.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::{Communicator, agree, host};
+use crate::error::{Error, Result};
+
+/// Most differences that are told.
+const MOST_TOLD: usize = 4;
+/// Most characters of a value that are told.
+const LONGEST: usize = 80;
+
+/// A name and its value: a key of the input, an option of the command.
+pub type Fact = (String, String);
+
+/// What a rank tells of itself where not all have the same facts.
+#[derive(Serialize, Deserialize)]
+struct Told {
+    host: String,
+    facts: BTreeMap<String, String>,
+}
+
+/// Refuse to go on where a rank has other facts than rank 0. Ranks exchange 64 bytes, whatever the facts are: it works between
+/// programs that have nothing else in common. Collective.
+///
+/// # Errors
+/// On all ranks, where they differ: a sentence that names the first such rank and what differs.
+pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
+    if comm.size() == 1 {
+        return Ok(());
+    }
+    let hash = xxh3_128(&serde_json::to_vec(facts).unwrap_or_default()).to_le_bytes();
+    let words = hash.as_chunks().0.iter().map(|&word| f64::from(u32::from_le_bytes(word)));
+    let words: Vec<f64> = words.collect();
+    // The largest and, negative, the smallest of each: they are equal where all are.
+    let mut both: Vec<f64> = words.iter().copied().chain(words.iter().map(|word| -word)).collect();
+    comm.max(&mut both);
+    let (largest, smallest) = both.split_at(words.len());
+    if largest.iter().zip(smallest).all(|(largest, smallest)| *largest == -smallest) {
+        return Ok(());
+    }
+    let told = Told { host: host(), facts: facts.iter().cloned().collect() };
+    let all = comm.gather(&serde_json::to_vec(&told).unwrap_or_default());
+    agree(comm, all.map_or(Ok(()), |all| Err(difference(&all))))
+}
+
+/// The sentence for what all ranks have told.
+fn difference(all: &[Vec<u8>]) -> Error {
+    let nothing = |_| Told { host: "an unknown host".into(), facts: BTreeMap::new() };
+    let told = |bytes: &Vec<u8>| serde_json::from_slice(bytes).unwrap_or_else(nothing);
+    let first = told(&all[0]);
+    let mut others = all.iter().enumerate().map(|(rank, bytes)| (rank, told(bytes)));
+    let mut differing = others.by_ref().filter(|(_, told)| told.facts != first.facts);
+    let what = differing.next().map_or("ranks were started differently".into(), |(rank, told)| {
+        let names = told
+            .facts
+            .keys()
+            .chain(first.facts.keys().filter(|name| !told.facts.contains_key(*name)));
+        let mut differences: Vec<String> = names
+            .filter(|name| told.facts.get(*name) != first.facts.get(*name))
+            .map(|name| {
+                let [own, its] = [&told, &first].map(|told| shown(told.facts.get(name)));
+                format!("{name} = {own}, not {its}")
+            })
+            .collect();
+        let more = differences.len().saturating_sub(MOST_TOLD);
+        differences.truncate(MOST_TOLD);
+        if more > 0 {
+            differences.push(format!("and {more} more"));
+        }
+        format!(
+            "rank {rank} on {} was started differently from rank 0: {}",
+            told.host,
+            differences.join("; ")
+        )
+    });
+    let more = match differing.count() {
+        0 => String::new(),
+        more => format!(" (so were {more} other ranks)"),
+    };
+    Error::Config(vec![
+        format!("error: {what}{more}"),
+        "       start all ranks with the same program, input and options; nothing was run".into(),
+    ])
+}
+
+fn shown(value: Option<&String>) -> String {
+    let Some(value) = value else { return "nothing".into() };
+    let mut shown: String =
+        value.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if shown.len() < value.len() {
+        shown.push_str(" ...");
+    }
+    shown
+}

@@ -1,0 +1,137 @@
+//! What was probably meant by a line that is not TOML.
+
+/// Quotes that editors and web pages put in the place of `"` and `'`.
+const CURLY: [char; 10] = ['“', '”', '„', '‟', '‘', '’', '‚', '«', '»', '″'];
+/// What begins a comment elsewhere.
+const COMMENTS: [&str; 6] = ["//", ";", "!", "%", "--", "/*"];
+
+/// The parser's `message` of `line` in words of an input, where the mistake is a usual one. `found` is what stands where the
+/// parser stopped.
+pub(super) fn in_words(line: &str, found: &str, message: &str) -> Option<String> {
+    let line = line.trim();
+    if message == "duplicate key" {
+        return Some(match line.starts_with('[') {
+            true => format!("section [{}] stands twice", found.trim()),
+            false => format!("`{}` stands twice", found.trim()),
+        });
+    }
+    if let Some(quote) = line.chars().find(|c| CURLY.contains(c)) {
+        return Some(format!("`{quote}` is not a quote of TOML; use \" or '"));
+    }
+    if COMMENTS.iter().any(|begin| line.starts_with(begin)) {
+        return Some("a comment begins with `#`".into());
+    }
+    let Some((key, value)) = line.split_once('=') else {
+        let pair = line.contains(':') && !line.starts_with('[');
+        return pair.then(|| "a key and its value are joined by `=`, not by `:`".into());
+    };
+    let (key, value) = (key.trim(), value.trim());
+    if key.is_empty() {
+        return Some("a key is missing before `=`".into());
+    }
+    if value.is_empty() || value.starts_with('#') {
+        return Some(format!("a value is missing after `{key} =`"));
+    }
+    of_value(uncommented(value), message)
+}
+
+/// Whether an array or a table that began above was not closed: whatever follows is read as a part of it.
+pub(super) fn is_open_above(line: &str, message: &str) -> bool {
+    let line = line.trim();
+    message.contains("array")
+        && line.starts_with('[')
+        && !line.contains('=')
+        && message != "duplicate key"
+        && !message.starts_with("unclosed")
+}
+
+/// The same of the value of a key.
+fn of_value(value: &str, message: &str) -> Option<String> {
+    if let Some(quote) = value.chars().next().filter(|c| "\"'".contains(*c)) {
+        let open = value.matches(quote).count() == 1;
+        return open.then(|| format!("a string is not closed: a {quote} is missing at its end"));
+    }
+    let bare = value.trim_matches(|c| "[](){}".contains(c));
+    let is_list = value.starts_with('[') || value.starts_with('(') || value.starts_with('{');
+    let words: Vec<&str> = bare.split([',', ' ', '\t']).filter(|word| !word.is_empty()).collect();
+    let numbers = words.iter().all(|word| word.parse::<f64>().is_ok());
+    if numbers && words.len() > 1 {
+        let array = format!("[{}]", words.join(", "));
+        return Some(match value.chars().next() {
+            Some('[') if bare.matches(',').count() + 1 >= words.len() => return None,
+            Some('[') => format!("the values of an array are separated by commas: {array}"),
+            _ if words.len() == 2 && bare.contains(',') && !bare.contains(' ') => {
+                format!("a decimal number has a point: {}", words.join("."))
+            }
+            _ => format!("several values stand in brackets: {array}"),
+        });
+    }
+    if is_list {
+        let colon = bare.contains(':') && message.contains('=');
+        let told = match message {
+            _ if colon => "a key and its value are joined by `=`, not by `:`",
+            comma if comma.contains("missing comma") => {
+                "the values of an array are separated by commas"
+            }
+            _ => return None,
+        };
+        return Some(told.into());
+    }
+    if bare.contains('=') {
+        let told =
+            message.starts_with("unexpected key").then_some("each key needs a line of its own");
+        return told.map(Into::into);
+    }
+    if let Some((_, comment)) = value.split_once(char::is_whitespace)
+        && COMMENTS.iter().any(|begin| comment.trim_start().starts_with(begin))
+    {
+        return Some("a comment begins with `#`".into());
+    }
+    if value.contains(';') {
+        return Some("`;` ends no line; a comment begins with `#`".into());
+    }
+    of_word(value)
+}
+
+/// The same of a value that is a single word.
+fn of_word(word: &str) -> Option<String> {
+    let number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
+    let lower = word.to_lowercase();
+    let digits = word.trim_start_matches(['+', '-']);
+    if number(word) && (digits.starts_with('.') || word.ends_with('.') || word.contains(".e")) {
+        return Some(
+            "a decimal number has digits on both sides of its point, as in 0.5 or 1.0".into(),
+        );
+    }
+    if digits.starts_with(|c: char| c.is_ascii_digit()) {
+        if number(&lower.replacen('d', "e", 1)) && lower.contains('d') {
+            let meant = lower.replacen('d', "e", 1);
+            return Some(format!("an exponent is written with e: {meant}"));
+        }
+        let computed = word.contains(['/', '*', '^', '+', '(']);
+        return computed
+            .then(|| format!("`{word}` is not a number; nothing is computed in an input"));
+    }
+    match lower.as_str() {
+        "true" | "false" => Some(format!("`{word}` is written `{lower}`")),
+        "infinity" | "+infinity" => Some(format!("`{word}` is written `inf`")),
+        _ => {
+            let plain = |c: char| c.is_alphanumeric() || "-_./ ".contains(c);
+            let is_word = word.starts_with(char::is_alphabetic) && word.chars().all(plain);
+            is_word.then(|| {
+                format!(
+                    "`{word}` is not true, false or a number; a string stands in quotes: {word:?}"
+                )
+            })
+        }
+    }
+}
+
+/// `value` without a comment behind it.
+fn uncommented(value: &str) -> &str {
+    if value.contains(['"', '\'']) {
+        value
+    } else {
+        value.split('#').next().unwrap_or(value).trim()
+    }
+}

@@ -1,0 +1,156 @@
+//! Whether the head of a checkpoint makes sense. A checksum says that it is as it was written, not by whom.
+
+use std::collections::BTreeSet;
+
+use super::{Attributes, Course, Head, WEAK_FORMAT};
+use crate::grid::{Axis, MOST_POINTS};
+use crate::io::directory::{is_of_a_run, is_plane};
+
+/// Most steps, and most of what else is counted: every number up to it is one of f64 too, as rows of the series have it.
+const MOST: u64 = 1 << 53;
+/// Longest name of a field.
+const LONGEST_NAME: usize = 64;
+
+/// What is wrong, as the end of a sentence.
+type Checked = Result<(), String>;
+
+impl Attributes {
+    /// Look at every value but the checksum.
+    pub(super) fn check(&self) -> Checked {
+        self.head.check()?;
+        let weak = self.format <= WEAK_FORMAT;
+        must(weak == self.head.run.is_none(), || match weak {
+            true => "it names a run, which its format does not".into(),
+            false => "it names no run".into(),
+        })?;
+        let axes = Axis::ALL.map(Axis::name);
+        let coordinates = axes.into_iter().filter(|_| !weak);
+        let arrays: BTreeSet<&str> =
+            self.head.fields.iter().map(String::as_str).chain(coordinates).collect();
+        for (file, print) in &self.files {
+            // No other path, least of all one that leads out of the group.
+            let (array, rest) = file.split_once('/').unwrap_or_default();
+            let known = arrays.contains(array) && (rest == "zarr.json" || is_chunk(rest));
+            must(known, || format!("it lists a file {file:?}, which none of its fields has"))?;
+            must(print.crc32c.is_some() == weak && print.xxh3_128.is_some() != weak, || {
+                format!("the checksum of {file} is not that of format {}", self.format)
+            })?;
+        }
+        for array in arrays {
+            let has = |is: fn(&str) -> bool| {
+                let mut files = self.files.keys().filter_map(|file| file.split_once('/'));
+                files.any(|(of, rest)| of == array && is(rest))
+            };
+            must(has(|rest| rest == "zarr.json") && has(is_chunk), || {
+                format!("it lists no files of {array:?}")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Head {
+    /// Look at every value. The input that it carries is read, and refused, as any other.
+    fn check(&self) -> Checked {
+        let Self {
+            version,
+            run: _,
+            step,
+            time,
+            last_dt,
+            unfiltered,
+            filter_rate,
+            points,
+            fields,
+            references,
+            config: _,
+            course,
+        } = self;
+        let plain = version.len() <= LONGEST_NAME && version.chars().all(|c| c.is_ascii_graphic());
+        must(plain, || format!("version = {version:?}: no number of a version"))?;
+        must(*step <= MOST, || format!("step = {step}: must be at most {MOST}"))?;
+        for (name, value) in [("time", time), ("last_dt", last_dt), ("unfiltered", unfiltered)] {
+            not_negative(name, *value)?;
+        }
+        must(filter_rate.is_finite(), || format!("filter_rate = {filter_rate}: must be finite"))?;
+        must(points.iter().all(|n| (1..=MOST_POINTS).contains(n)), || {
+            format!("points = {points:?}: must be 1 to {MOST_POINTS} along each axis")
+        })?;
+        must(!fields.is_empty(), || "it has no fields".into())?;
+        for (at, name) in fields.iter().enumerate() {
+            must(is_name(name) && !fields[..at].contains(name), || {
+                format!("fields has {name:?}: must be names of letters, digits and _, each once")
+            })?;
+        }
+        must(references.len() == fields.len(), || {
+            format!("{} references of {} fields", references.len(), fields.len())
+        })?;
+        must(references.iter().all(|value| value.is_finite()), || {
+            format!("references = {references:?}: must be finite")
+        })?;
+        course.check(*step)?;
+        let statistics = course.statistics.as_ref();
+        let sound = statistics.map_or(Ok(()), |running| running.check(fields.len() == 1, *time));
+        sound.map_err(|why| format!("course.statistics: {why}"))
+    }
+}
+
+impl Course {
+    /// Look at every value of what a run had done at `step`.
+    fn check(&self, step: u64) -> Checked {
+        for (name, last) in &self.written {
+            must(*last <= step, || {
+                format!("course.written.{name:?} = {last}: behind step {step}")
+            })?;
+        }
+        for (name, mark) in &self.tables {
+            let is_table = is_of_a_run(name) && name.ends_with(".csv");
+            must(is_table && mark.xxh3.len() == 32, || {
+                format!("course.tables.{name:?}: no table of a run, or no hash of one")
+            })?;
+        }
+        for (folder, written) in &self.volumes {
+            let is_folder =
+                folder == "fields" || folder.strip_prefix("planes/").is_some_and(is_plane);
+            let in_order = written.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1);
+            let is_past = written.iter().all(|(at, time)| *at <= step && time.is_finite());
+            must(is_folder && in_order && is_past, || {
+                format!("course.volumes.{folder:?}: no steps and times of fields of a run")
+            })?;
+        }
+        must(self.pictures <= MOST, || {
+            format!("course.pictures = {}: must be at most {MOST}", self.pictures)
+        })?;
+        let restarts = &self.restarts;
+        must(restarts.iter().all(|from| *from <= step), || {
+            format!("course.restarts = {restarts:?}: behind step {step}")
+        })?;
+        not_negative("course.wall_seconds", self.wall_seconds)
+    }
+}
+
+fn must(holds: bool, told: impl FnOnce() -> String) -> Checked {
+    if holds { Ok(()) } else { Err(told()) }
+}
+
+fn not_negative(name: &str, value: f64) -> Checked {
+    must(value.is_finite() && value >= 0.0, || {
+        format!("{name} = {value}: must be finite and not negative")
+    })
+}
+
+/// A name that is neither a path nor that of the coordinates.
+fn is_name(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    (1..=LONGEST_NAME).contains(&name.len())
+        && name.chars().all(plain)
+        && Axis::ALL.iter().all(|axis| axis.name() != name)
+}
+
+/// `c.0.1.0`
+fn is_chunk(file: &str) -> bool {
+    let numbers = file.strip_prefix("c.").map(|rest| rest.split('.'));
+    numbers.is_some_and(|mut all| {
+        all.all(|one| !one.is_empty() && one.bytes().all(|digit| digit.is_ascii_digit()))
+    })
+}

@@ -1,0 +1,106 @@
+//! One process at a time writes to a directory.
+
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::io::make_directory;
+use crate::io::open::regular;
+use crate::io::progress::tell;
+
+/// The file that is locked.
+pub(super) const FILE: &str = ".lock";
+
+/// Keeps other processes from writing to a directory while it lives: an advisory lock (flock) on `.lock` in the directory.
+/// The system releases it when the process ends, however it ends.
+#[derive(Debug)]
+pub struct DirectoryLock {
+    directory: PathBuf,
+    /// `None` where the file system has no locks.
+    file: Option<File>,
+    /// Directories that the lock was the first to need, outermost first.
+    made: Vec<PathBuf>,
+}
+
+impl DirectoryLock {
+    /// Lock `directory`, which is made where it is not there.
+    ///
+    /// # Errors
+    /// Where another process holds the lock, or the system refuses to make the file.
+    pub fn take(directory: &Path) -> Result<Self> {
+        let missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let mut made: Vec<PathBuf> =
+            directory.ancestors().take_while(missing).map(Path::to_path_buf).collect();
+        made.reverse();
+        let path = directory.join(FILE);
+        let mut lock = Self { directory: directory.to_path_buf(), file: None, made };
+        loop {
+            make_directory(directory)?;
+            let mut options = File::options();
+            let open = regular(options.read(true).write(true).create(true), &path);
+            let file = match open {
+                // Whoever made the directory has removed it in between.
+                Err(why) if why.kind() == ErrorKind::NotFound && !directory.exists() => continue,
+                open => open.map_err(Error::io(&path))?,
+            };
+            if path.is_symlink() || file.metadata().is_ok_and(|data| data.len() > 0) {
+                let what = "not the lock of a run; move it away".to_string();
+                return Err(Error::Format { path, what });
+            }
+            match file.try_lock() {
+                Ok(()) if is_at(&file, &path) => {
+                    lock.file = Some(file);
+                    return Ok(lock);
+                }
+                // The file was removed by the process that held the lock: a lock on it protects nothing.
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(is_taken(directory)),
+                Err(TryLockError::Error(_)) => {
+                    tell(&format!(
+                        "note: the file system of {} has no locks: take care that no other process writes there",
+                        directory.display()
+                    ));
+                    return Ok(lock);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for DirectoryLock {
+    /// Nothing is left of a lock under which nothing was written.
+    fn drop(&mut self) {
+        // While the lock is held: another process finds either this file, locked, or one of its own.
+        let path = self.directory.join(FILE);
+        if self.file.as_ref().is_some_and(|file| is_at(file, &path)) {
+            let _ = fs::remove_file(path);
+        }
+        // Fails where something is in them, which is what they were made for.
+        self.made.iter().rev().try_for_each(fs::remove_dir).unwrap_or_default();
+    }
+}
+
+/// Whether `file` is still what lies at `path`.
+#[cfg(unix)]
+pub(super) fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |data: fs::Metadata| (data.dev(), data.ino());
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(file), Ok(path)) => identity(file) == identity(path),
+        _ => false,
+    }
+}
+
+/// An open file cannot be removed elsewhere.
+#[cfg(not(unix))]
+pub(super) fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+fn is_taken(directory: &Path) -> Error {
+    Error::Config(vec![
+        format!("error: another process is running in {}", directory.display()),
+        "       wait until it has ended, or choose another directory".into(),
+    ])
+}

@@ -1,0 +1,317 @@
+//! The directory of a run: who may write there, and which files are the run's.
+//!
+//! One process at a time writes to it ([`DirectoryLock`]). The run replaces and removes only files that its manifest names; files
+//! of others in the directory stay, and a run that would have to replace one is refused before it begins.
+
+mod lock;
+mod manifest;
+mod names;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use lock::DirectoryLock;
+use manifest::{Content, Manifest};
+use names::{FILES, FOLDERS};
+pub(crate) use names::{is_of_a_run, is_plane, step};
+
+use super::{RunId, checkpoint, make_directory, remove_file};
+use crate::error::{Error, Result};
+
+/// The resolved input.
+const INPUT: &str = "config.toml";
+
+/// A directory that one run owns.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+    manifest: Manifest,
+}
+
+impl RunDirectory {
+    /// Whether a run, or a part of one, lies in `path`.
+    pub fn holds_run(path: &Path) -> bool {
+        path.join(manifest::FILE).exists() || is_of_before_manifests(path)
+    }
+
+    /// Something in `path` that a run would replace, and that the manifest of the run there does not name.
+    ///
+    /// # Errors
+    /// Where the manifest is damaged.
+    pub fn in_the_way(path: &Path) -> Result<Option<String>> {
+        let own = Manifest::read(path)?.unwrap_or_default().names;
+        Ok(present(path).into_iter().find(|name| !own.contains(name)))
+    }
+
+    /// Refuse links by which a run in `path` would write or remove files outside it.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the link and where it leads.
+    pub fn refuse_links(path: &Path) -> Result<()> {
+        let Ok(home) = path.canonicalize() else { return Ok(()) };
+        let top = FILES.into_iter().chain([lock::FILE]).chain(FOLDERS).map(|name| path.join(name));
+        let inner = inside(path).into_iter().filter(|inside| {
+            let name = relative(path, inside);
+            is_of_a_run(&name) || is_folder_of_a_run(&name)
+        });
+        for link in top.chain(inner).filter(|link| link.is_symlink()) {
+            if link.canonicalize().is_ok_and(|target| target.starts_with(&home)) {
+                continue;
+            }
+            let target = fs::read_link(&link).unwrap_or_default();
+            return Err(Error::Config(vec![
+                format!(
+                    "error: {} is a link to {}, outside the directory of the run",
+                    link.display(),
+                    target.display()
+                ),
+                "       a run writes and removes files in its own directory only; choose that with `--out`"
+                    .into(),
+            ]));
+        }
+        Ok(())
+    }
+
+    /// Keep other processes from the run in `path`, which has to be there.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where there is no run, a link leads out of it, or another process holds it.
+    pub fn enter(path: &Path) -> Result<DirectoryLock> {
+        if !Self::holds_run(path) {
+            return Err(Error::Config(vec![
+                format!("error: {} holds no run", path.display()),
+                "       the directory of a run has a manifest.txt in it".into(),
+            ]));
+        }
+        Self::refuse_links(path)?;
+        DirectoryLock::take(path)
+    }
+
+    /// A path that nothing lies at: `path` with the first number from 2 on that makes it so.
+    pub fn beside(path: &Path) -> PathBuf {
+        // The components leave out a slash at the end, behind which a number would be a file inside.
+        let path = path.components().collect::<PathBuf>().into_os_string();
+        let numbered = |number: u32| {
+            let mut path = path.clone();
+            path.push(format!("-{number}"));
+            PathBuf::from(path)
+        };
+        (2..).map(numbered).find(|path| !path.exists()).unwrap_or_else(|| numbered(2))
+    }
+
+    /// Make the directory of `run`, and remove what the manifest of an older run there names. Other files stay.
+    ///
+    /// # Errors
+    /// Where the system refuses, or the manifest is damaged.
+    pub fn create(path: &Path, run: RunId) -> Result<Self> {
+        make_directory(path)?;
+        if let Some(old) = Manifest::read(path)? {
+            // The manifest stays until all else is gone: what a kill leaves is still a run, which can be replaced.
+            // So does the input, which may be what this run is repeated from: it is replaced as a whole.
+            let mut gone = old.names.iter().filter(|name| *name != INPUT);
+            gone.try_for_each(|name| remove(path, name))?;
+            remove_empty_folders(path);
+        }
+        let input = is_there(path, INPUT).then(|| INPUT.to_string());
+        let names = input.into_iter().collect();
+        let manifest = Manifest::begin(path, Content { run: Some(run), names })?;
+        Ok(Self { path: path.to_path_buf(), manifest })
+    }
+
+    /// The directory of a run that is there, and goes on as `run` where that is given. A run of a version that wrote no manifest
+    /// gets one, of all files that have names of a run.
+    ///
+    /// # Errors
+    /// Where the manifest is damaged.
+    pub fn open(path: &Path, run: Option<RunId>) -> Result<Self> {
+        let manifest = match Manifest::open(path)? {
+            Some(manifest) => manifest,
+            None => {
+                Manifest::begin(path, Content { run, names: present(path).into_iter().collect() })?
+            }
+        };
+        let mut directory = Self { path: path.to_path_buf(), manifest };
+        directory.manifest.keep(run, |name| is_kept(path, name))?;
+        Ok(directory)
+    }
+
+    /// Take names of steps out of the manifest that nothing lies at any more, such as those of older checkpoints: what somebody puts
+    /// there later is not the run's.
+    ///
+    /// # Errors
+    /// What the system says; the manifest is as before then.
+    pub fn forget_removed(&mut self) -> Result<()> {
+        self.manifest.keep(None, |name| is_kept(&self.path, name))
+    }
+
+    /// The number of the run in `path`; `None` where it has none.
+    ///
+    /// # Errors
+    /// Where the manifest is damaged.
+    pub fn run_of(path: &Path) -> Result<Option<RunId>> {
+        Ok(Manifest::read(path)?.and_then(|content| content.run))
+    }
+
+    /// What tells whether something in `path` is of the run there.
+    ///
+    /// # Errors
+    /// Where the manifest is damaged.
+    pub fn owner_of(path: &Path) -> Result<impl Fn(&Path) -> bool> {
+        let names = match Manifest::read(path)? {
+            Some(content) => content.names,
+            None => present(path).into_iter().collect(),
+        };
+        let directory = path.to_path_buf();
+        Ok(move |path: &Path| is_named(&directory, path, |name| names.contains(name)))
+    }
+
+    /// Name files in the manifest that the run is about to make.
+    ///
+    /// # Errors
+    /// Where one is there that the run did not make, where the directory was moved or another run has taken its place, or where
+    /// the system refuses.
+    pub fn claim(&mut self, names: impl IntoIterator<Item = String>) -> Result<()> {
+        if !self.manifest.is_in(&self.path) {
+            let what =
+                "the directory of the run was moved, or is that of another run now".to_string();
+            return Err(Error::Format { path: self.path.clone(), what });
+        }
+        let new = names.into_iter().filter(|name| !self.manifest.has(name));
+        let new: Vec<String> = new.collect::<BTreeSet<_>>().into_iter().collect();
+        debug_assert!(new.iter().all(|name| is_of_a_run(name)), "{new:?}");
+        if let Some(foreign) = new.iter().find(|name| is_there(&self.path, name)) {
+            let what = "no file of this run, which would replace it; move it away".to_string();
+            return Err(Error::Format { path: self.path.join(foreign), what });
+        }
+        self.manifest.add(new)
+    }
+
+    /// Whether the manifest names what lies at `path`, in the directory.
+    pub fn owns(&self, path: &Path) -> bool {
+        is_named(&self.path, path, |name| self.manifest.has(name))
+    }
+
+    /// Where its checkpoints are.
+    pub fn checkpoints(path: &Path) -> PathBuf {
+        path.join("checkpoints")
+    }
+
+    /// The path of something in it.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Whether `path` holds a run of a version that wrote no manifest.
+fn is_of_before_manifests(path: &Path) -> bool {
+    !path.join(manifest::FILE).exists()
+        && path.join("log.jsonl").exists()
+        && path.join("config.toml").exists()
+}
+
+/// The name of what lies at `path` in `directory`.
+fn relative(directory: &Path, path: &Path) -> String {
+    let inside = path.strip_prefix(directory).unwrap_or(path);
+    let parts = inside.components().map(|part| part.as_os_str().to_string_lossy());
+    parts.collect::<Vec<_>>().join("/")
+}
+
+/// Whether `has` says yes to the name of what lies at `path` in `directory`, or of what that is a part of.
+fn is_named(directory: &Path, path: &Path, has: impl Fn(&str) -> bool) -> bool {
+    let name = relative(directory, path);
+    let whole = name.strip_suffix(".part").or(name.strip_suffix(checkpoint::REPLACED));
+    let whole = whole.unwrap_or(&name);
+    has(whole) || has(&format!("{whole}/"))
+}
+
+/// What lies in a folder; nothing where there is none.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
+
+/// What lies in the folders of a run in `directory`, and in those of its planes.
+fn inside(directory: &Path) -> Vec<PathBuf> {
+    let folders = FOLDERS.into_iter().flat_map(|folder| entries(&directory.join(folder)));
+    let planes = entries(&directory.join("planes")).into_iter().flat_map(|plane| entries(&plane));
+    folders.chain(planes).collect()
+}
+
+/// Whether a run may make a folder of this name in one of its folders.
+fn is_folder_of_a_run(name: &str) -> bool {
+    is_of_a_run(&format!("{name}/")) || name.strip_prefix("planes/").is_some_and(is_plane)
+}
+
+/// All that lies in `directory` under names of a run, but its manifest.
+fn present(directory: &Path) -> Vec<String> {
+    let files = FILES.into_iter().filter(|name| *name != manifest::FILE).map(String::from);
+    let inside = inside(directory).into_iter().map(|path| match path.is_dir() {
+        true => relative(directory, &path) + "/",
+        false => relative(directory, &path),
+    });
+    let names = files.chain(inside).filter(|name| is_of_a_run(name));
+    let mut names: Vec<String> = names.filter(|name| is_there(directory, name)).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Whether something of this name lies in `directory`: of a folder of pieces whether there is a piece in it.
+fn is_there(directory: &Path, name: &str) -> bool {
+    let path = directory.join(name.trim_end_matches('/'));
+    match name.strip_prefix("fields/").and_then(|name| name.strip_suffix('/')) {
+        Some(_) => entries(&path).iter().any(|path| is_piece(path)),
+        None => path.symlink_metadata().is_ok(),
+    }
+}
+
+/// Whether a manifest goes on to name it: what is there, and what is not of one step only, which a run makes again.
+fn is_kept(directory: &Path, name: &str) -> bool {
+    let last = name.trim_end_matches('/').rsplit('/').next();
+    !last.is_some_and(|last| last.starts_with("step_")) || is_there(directory, name)
+}
+
+/// `rank_00003.vti`, or a part of it.
+pub(crate) fn is_piece(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("rank_") && (name.ends_with(".vti") || name.ends_with(".vti.part"))
+}
+
+/// Remove something that a manifest names, and what a kill may have left of it, from `directory`.
+fn remove(directory: &Path, name: &str) -> Result<()> {
+    let path = directory.join(name.trim_end_matches('/'));
+    let with = |ending: &str| {
+        let mut path = path.clone().into_os_string();
+        path.push(ending);
+        PathBuf::from(path)
+    };
+    if name.starts_with("checkpoints/") {
+        return ["", ".part", checkpoint::REPLACED]
+            .iter()
+            .try_for_each(|ending| checkpoint::remove(&with(ending)));
+    }
+    if name.ends_with('/') {
+        return entries(&path)
+            .iter()
+            .filter(|piece| is_piece(piece))
+            .try_for_each(|piece| remove_file(piece));
+    }
+    remove_file(&path).and_then(|()| remove_file(&with(".part")))
+}
+
+/// Remove the folders of a run that nothing lies in.
+fn remove_empty_folders(directory: &Path) {
+    for folder in FOLDERS.map(|name| directory.join(name)) {
+        for inner in entries(&folder).iter().filter(|inner| !inner.is_symlink()) {
+            if is_folder_of_a_run(&relative(directory, inner)) {
+                // Fails where something is in it.
+                let _ = fs::remove_dir(inner);
+            }
+        }
+        let _ = fs::remove_dir(&folder);
+    }
+}

@@ -1,0 +1,129 @@
+//! The names of all files that a run may write.
+//!
+//! A name is a path relative to the run directory, with `/` between its parts; one that ends with `/` is a folder that belongs
+//! to the run as a whole.
+
+/// The files in the directory itself.
+pub(super) const FILES: [&str; 8] = [
+    "manifest.txt",
+    "log.jsonl",
+    "config.toml",
+    "series.csv",
+    "summary.json",
+    "report.html",
+    "reference.csv",
+    "reference_spectrum.csv",
+];
+
+/// The folders.
+pub(super) const FOLDERS: [&str; 6] =
+    ["fields", "planes", "checkpoints", "statistics", "slices", "plots"];
+
+/// Tables in `statistics/`.
+const TABLES: [&str; 5] =
+    ["moments.csv", "spectra.csv", "structure.csv", "gradients.csv", "gradient_moments.csv"];
+
+/// Plots in `plots/`.
+const PLOTS: [&str; 11] = [
+    "kinetic_energy.svg",
+    "dissipation.svg",
+    "enstrophy.svg",
+    "budget.svg",
+    "resolution.svg",
+    "scalar_variance.svg",
+    "scalar_range.svg",
+    "error.svg",
+    "spectra.svg",
+    "structure.svg",
+    "gradients.svg",
+];
+
+/// Whether a run may write something of this name.
+pub(crate) fn is_of_a_run(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('/').collect();
+    match parts[..] {
+        [file] => FILES.contains(&file),
+        ["fields", file] => is_volume(file, "fields"),
+        ["fields", folder, ""] => step(folder).is_some(),
+        ["planes", plane, file] => is_plane(plane) && is_volume(file, "plane"),
+        ["checkpoints", folder, ""] => {
+            folder.strip_suffix(".zarr").is_some_and(|name| step(name).is_some())
+        }
+        ["statistics", table] => TABLES.contains(&table),
+        ["slices", file] => file == "slices.json" || is_slice(file),
+        ["plots", plot] => PLOTS.contains(&plot),
+        _ => false,
+    }
+}
+
+/// N of `step_N`, with at least eight digits.
+pub(crate) fn step(name: &str) -> Option<u64> {
+    let step = name.strip_prefix("step_")?.parse().ok()?;
+    // Not what somebody called differently.
+    (name == format!("step_{step:08}")).then_some(step)
+}
+
+/// A field at one time, or the list of them.
+fn is_volume(file: &str, stem: &str) -> bool {
+    let of_step = |ending| file.strip_suffix(ending).is_some_and(|name| step(name).is_some());
+    let is_list = |kind: &&str| file == format!("{stem}.{kind}.series");
+    ["vti", "pvti"].iter().any(is_list) || of_step(".vti") || of_step(".pvti")
+}
+
+/// `z_3.14159`
+pub(crate) fn is_plane(folder: &str) -> bool {
+    let at = ["x_", "y_", "z_"].iter().find_map(|axis| folder.strip_prefix(axis));
+    at.is_some_and(|at| at.parse::<f64>().is_ok_and(|value| format!("{value:.5}") == at))
+}
+
+/// `step_00000100_xy.png`
+fn is_slice(file: &str) -> bool {
+    ["_xy.png", "_xz.png", "_yz.png"]
+        .iter()
+        .any(|ending| file.strip_suffix(ending).is_some_and(|name| step(name).is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_run_writes_is_of_a_run() {
+        for name in [
+            "series.csv",
+            "fields/step_00000100.vti",
+            "fields/step_123456789.pvti",
+            "fields/step_00000100/",
+            "fields/fields.vti.series",
+            "planes/z_-3.14159/step_00000001.vti",
+            "planes/x_0.00000/plane.vti.series",
+            "checkpoints/step_00000004.zarr/",
+            "statistics/moments.csv",
+            "slices/step_00000004_xz.png",
+            "plots/dissipation.svg",
+        ] {
+            assert!(is_of_a_run(name), "{name}");
+        }
+        for name in [
+            "",
+            "/etc/passwd",
+            "notes.txt",
+            "../series.csv",
+            "fields/x.vti",
+            "fields/step_1.vti",
+            "fields/step_+0000001.vti",
+            "fields/../../step_00000001.vti",
+            "planes/../step_00000001.vti",
+            "planes/z_3/step_00000001.vti",
+            "planes/z_nan/plane.vti.series",
+            "checkpoints/step_00000004.zarr",
+            "checkpoints/step_00000004.zarr.my_backup/",
+            "statistics/exp.csv",
+            "slices/step_00000004.png",
+            "plots/paper.svg",
+            "fields/",
+        ] {
+            assert!(!is_of_a_run(name), "{name}");
+        }
+    }
+}

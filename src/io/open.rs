@@ -1,0 +1,92 @@
+//! Files that are opened by a name that somebody else may have given to something else.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Error, Read, Result};
+use std::path::Path;
+
+/// The largest table or text that is read: bytes.
+pub(crate) const MOST_TEXT: u64 = 4 << 30;
+/// The largest JSON that is read: bytes.
+pub(crate) const MOST_JSON: u64 = 256 << 20;
+
+/// Open a regular file to read it.
+///
+/// # Errors
+/// Where it is none: a pipe without a writer or a terminal would be waited for, and a device need have no end.
+pub(crate) fn open(path: &Path) -> Result<File> {
+    regular(File::options().read(true), path)
+}
+
+/// The bytes of a regular file, of which there are at most `most`.
+///
+/// # Errors
+/// Where it is none, or larger.
+pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let file = open(path)?;
+    let length = file.metadata()?.len();
+    let too_large = || Error::other(format!("too large: at most {most} bytes are read"));
+    if length > most {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    // It may grow while it is read.
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// The text of a regular file of at most `most` bytes.
+///
+/// # Errors
+/// As [`read`], and where it is not UTF-8.
+pub(crate) fn text(path: &Path, most: u64) -> Result<String> {
+    String::from_utf8(read(path, most)?).map_err(|_| Error::other("it is not UTF-8 text"))
+}
+
+/// Open a regular file as `options` say, without a wait for the other end of a pipe.
+///
+/// # Errors
+/// Where it is none.
+pub(crate) fn regular(options: &mut OpenOptions, path: &Path) -> Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    }
+    let file = options.open(path)?;
+    let kind = file.metadata()?.file_type();
+    match kind.is_file() {
+        true => Ok(file),
+        false => Err(Error::other(format!("{}, not a regular file", name(kind)))),
+    }
+}
+
+/// Whether `file` lies in `directory` by its own name and no link leads out, so that its content may be shown.
+///
+/// # Errors
+/// Where it does not.
+pub(crate) fn own(directory: &Path, file: &Path) -> crate::Result<()> {
+    let real = |path: &Path| path.canonicalize().map_err(crate::Error::io(path));
+    let (inside, outside) = (real(directory)?, real(file)?);
+    let name = file.strip_prefix(directory).unwrap_or(file);
+    if outside == inside.join(name) {
+        return Ok(());
+    }
+    let what = format!("a link to {}, which is not a part of the run", outside.display());
+    Err(crate::Error::Format { path: file.to_path_buf(), what })
+}
+
+#[cfg(unix)]
+fn name(kind: std::fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        kind if kind.is_dir() => "a directory",
+        kind if kind.is_fifo() => "a named pipe",
+        kind if kind.is_socket() => "a socket",
+        _ => "a device",
+    }
+}
+
+#[cfg(not(unix))]
+fn name(kind: std::fs::FileType) -> &'static str {
+    if kind.is_dir() { "a directory" } else { "a device" }
+}

@@ -1,0 +1,88 @@
+//! The number of a run.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::str::FromStr;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+use crate::comm::{Communicator, host};
+
+/// What tells one run from all others: 32 hexadecimal digits. It is made where a run begins from its case or from the checkpoint
+/// of another run; restarts keep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RunId(u128);
+
+impl RunId {
+    /// A new one: from the system's random numbers, the time, the process and the host.
+    #[allow(clippy::new_without_default, reason = "no two are equal")]
+    pub fn new() -> Self {
+        let seen = (SystemTime::now(), std::process::id(), host());
+        // Each state has random keys of its own.
+        let half = || u128::from(RandomState::new().hash_one(&seen));
+        Self(half() << 64 | half())
+    }
+
+    /// A new one, the same on all ranks. Collective.
+    pub fn shared(comm: &dyn Communicator) -> Self {
+        let own = Self::new();
+        let first = comm.broadcast(0, own.bytes().to_vec());
+        <[u8; 16]>::try_from(first).map_or(own, |bytes| Self(u128::from_le_bytes(bytes)))
+    }
+
+    pub(super) fn bytes(self) -> [u8; 16] {
+        self.0.to_le_bytes()
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+impl FromStr for RunId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let digits = (text.len() == 32 && text.bytes().all(is_digit)).then_some(text);
+        let number = digits.and_then(|digits| u128::from_str_radix(digits, 16).ok());
+        number
+            .map(Self)
+            .ok_or_else(|| format!("{text:?} is no run's number: 32 hexadecimal digits"))
+    }
+}
+
+impl TryFrom<String> for RunId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<RunId> for String {
+    fn from(id: RunId) -> Self {
+        id.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_read_as_it_was_written_and_no_two_are_equal() {
+        let id = RunId::new();
+        assert_eq!(id.to_string().parse(), Ok(id));
+        assert_eq!(id.to_string().len(), 32);
+        assert_ne!(id, RunId::new());
+        for wrong in ["", "0", "+0000000000000000000000000000000", &"A".repeat(32), &"0".repeat(33)]
+        {
+            assert!(wrong.parse::<RunId>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! Whether a run can be trusted: a status and one sentence. Both are decided here and nowhere else; the last line of a run,
+//! `summary.json`, `report.html` and `kolmo compare` repeat them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::io::reference::Comparison;
+use crate::io::summary::Resolution;
+
+/// Smallest kmax η of a resolved run: the convention for spectral methods (Pope 2000, Turbulent Flows, section 9.1.2;
+/// Moin and Mahesh 1998 review which scales have to be resolved). A compact scheme needs at least as much.
+pub const RESOLVED_KMAX_ETA: f64 = 1.5;
+
+/// Largest deviation of the dissipation that passes, as a fraction of the reference's peak. A choice: about what the
+/// eye can tell apart in a plot. The compared rows must show as much of the reference: see [`Comparison::unseen`].
+pub const DISSIPATION_TOLERANCE: f64 = 0.02;
+
+/// Largest deviation of the kinetic energy that passes, as a fraction of its first value. A choice, as above.
+pub const KINETIC_ENERGY_TOLERANCE: f64 = 0.01;
+
+/// Whether the result can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verdict {
+    /// The run is finished and resolved, and lies on the reference from its start past its peak.
+    #[serde(rename = "passed")]
+    Passed,
+    /// The run is resolved and yet lies off the reference.
+    #[serde(rename = "deviates")]
+    Deviates,
+    /// There is no reference curve; the resolution does not speak against the run.
+    #[serde(rename = "no reference")]
+    NoReference,
+    /// kmax η fell below [`RESOLVED_KMAX_ETA`].
+    #[serde(rename = "under-resolved")]
+    UnderResolved,
+    /// Nothing speaks against the run, but it does not show enough to pass.
+    #[serde(rename = "no verdict")]
+    NoVerdict,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            Self::Passed => "passed",
+            Self::Deviates => "deviates",
+            Self::NoReference => "no reference",
+            Self::UnderResolved => "under-resolved",
+            Self::NoVerdict => "no verdict",
+        })
+    }
+}
+
+/// What is known of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Evidence<'a> {
+    /// Why the run ended before its end, as a sentence; `None` for one that reached it.
+    pub unfinished: Option<&'a str>,
+    /// The smallest kmax η; `None` without viscosity or dissipation.
+    pub resolution: Option<Resolution>,
+    /// Distance from the reference, where the case has one.
+    pub reference: Option<&'a Comparison>,
+    /// The last `error_max` of the series, where the exact solution is known.
+    pub error: Option<f64>,
+}
+
+/// The status and the reason for it, without a capital and a full stop.
+///
+/// What speaks against a run counts first, finished or not: kmax η below [`RESOLVED_KMAX_ETA`], then a distance from the
+/// reference above its tolerance. A run that nothing speaks against passes where it reached its end, was compared past the
+/// reference's peak in rows that are dense enough, and its kmax η is known.
+pub fn decide(evidence: &Evidence) -> (Verdict, String) {
+    let Evidence { unfinished, resolution, reference, error } = *evidence;
+    let gap = reference.map(|reference| gap(unfinished, resolution, reference));
+    if let Some(worst) = resolution.filter(|worst| worst.kmax_eta_min < RESOLVED_KMAX_ETA) {
+        let more = match (unfinished, reference) {
+            (Some(reason), _) => format!("; not finished: {reason}"),
+            (None, Some(reference)) if gap == Some(None) => format!("; {}", distances(reference)),
+            _ => String::new(),
+        };
+        let Resolution { kmax_eta_min, time } = worst;
+        let reason = format!(
+            "kmax η falls to {} at t = {}, below the {RESOLVED_KMAX_ETA} of a resolved run{more}",
+            floored(kmax_eta_min),
+            trimmed(time)
+        );
+        return (Verdict::UnderResolved, reason);
+    }
+    let known = resolution.map_or(String::new(), |worst| {
+        format!("; kmax η is {} or more", floored(worst.kmax_eta_min))
+    });
+    match (reference, gap.flatten()) {
+        (Some(reference), _) if reference.rows > 0 && !reference.is_close() => {
+            let ended =
+                unfinished.map_or(String::new(), |reason| format!("; not finished: {reason}"));
+            (Verdict::Deviates, format!("{}{known}{ended}", distances(reference)))
+        }
+        (Some(_), Some(gap)) => (Verdict::NoVerdict, gap),
+        (Some(reference), None) => (Verdict::Passed, format!("{}{known}", distances(reference))),
+        (None, _) => match (unfinished, error) {
+            (Some(reason), _) => (Verdict::NoVerdict, format!("not finished: {reason}")),
+            (None, Some(error)) => {
+                let error = format!(
+                    "the largest error against the exact solution is {error:.1e} at the end"
+                );
+                (Verdict::NoReference, format!("{error}{known}"))
+            }
+            (None, None) => (Verdict::NoReference, format!("nothing to compare with{known}")),
+        },
+    }
+}
+
+/// What is missing for a verdict; `None` where nothing is.
+fn gap(
+    unfinished: Option<&str>,
+    resolution: Option<Resolution>,
+    reference: &Comparison,
+) -> Option<String> {
+    let Comparison { rows, until, peak_time, unseen, unseen_between: [from, to], .. } = *reference;
+    if let Some(reason) = unfinished {
+        return Some(format!("not finished: {reason}"));
+    }
+    if until < peak_time {
+        return Some(match rows {
+            0 => "no row of series.csv lies within the times of the reference".into(),
+            _ => format!(
+                "the rows that can be compared end at t = {}, before the peak of the reference at t = {}",
+                trimmed(until),
+                trimmed(peak_time)
+            ),
+        });
+    }
+    if unseen.is_nan() || unseen > DISSIPATION_TOLERANCE {
+        return Some(format!(
+            "too few rows in series.csv: from t = {} to {}, where it has none, the reference's dissipation leaves a \
+             straight line by {} of its peak, more than {}",
+            trimmed(from),
+            trimmed(to),
+            percent(unseen),
+            percent(DISSIPATION_TOLERANCE)
+        ));
+    }
+    resolution.is_none().then(|| "kmax η is not known".into())
+}
+
+impl Comparison {
+    /// Whether all distances lie within their tolerances.
+    fn is_close(&self) -> bool {
+        self.dissipation_max_deviation <= DISSIPATION_TOLERANCE
+            && self.energy_loss_max_deviation <= DISSIPATION_TOLERANCE
+            && self.kinetic_energy_max_deviation <= KINETIC_ENERGY_TOLERANCE
+    }
+}
+
+/// The distances from the reference; those that are too large with what is allowed.
+fn distances(reference: &Comparison) -> String {
+    let (side, word) = if reference.is_close() { ("on", "within") } else { ("off", "by") };
+    let distance = |distance: f64, tolerance: f64| {
+        let allowed = match distance <= tolerance {
+            true => String::new(),
+            false => format!(" (more than {})", percent(tolerance)),
+        };
+        format!("{word} {}{allowed}", percent(distance))
+    };
+    format!(
+        "{side} the reference up to t = {}{}: dissipation {} and energy loss {} of its peak, kinetic energy {} of its start",
+        trimmed(reference.until),
+        if reference.whole { ", where it ends" } else { "" },
+        distance(reference.dissipation_max_deviation, DISSIPATION_TOLERANCE),
+        distance(reference.energy_loss_max_deviation, DISSIPATION_TOLERANCE),
+        distance(reference.kinetic_energy_max_deviation, KINETIC_ENERGY_TOLERANCE),
+    )
+}
+
+/// Rounded up to two decimals.
+fn percent(fraction: f64) -> String {
+    if !fraction.is_finite() {
+        return "what is no number".into();
+    }
+    format!("{} %", trimmed((1e4 * fraction).ceil() / 100.0))
+}
+
+/// Rounded down, so that what lies below a bound is seen to.
+fn floored(value: f64) -> f64 {
+    (100.0 * value).floor() / 100.0
+}
+
+/// At most two decimals.
+fn trimmed(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(kmax_eta_min: f64) -> Option<Resolution> {
+        Some(Resolution { kmax_eta_min, time: 9.0 })
+    }
+
+    /// Compared from the start to t = 10, past the peak at t = 9, in rows that leave nothing unseen.
+    fn off_by(energy: f64, dissipation: f64, loss: f64) -> Comparison {
+        Comparison {
+            source: "made up".into(),
+            until: 10.0,
+            kinetic_energy_max_deviation: energy,
+            dissipation_max_deviation: dissipation,
+            energy_loss_max_deviation: loss,
+            rows: 101,
+            peak_time: 9.0,
+            unseen: 0.001,
+            unseen_between: [8.9, 9.0],
+            whole: false,
+        }
+    }
+
+    fn close() -> Comparison {
+        off_by(0.009, 0.019, 0.019)
+    }
+
+    fn held(resolution: Option<Resolution>, reference: Option<&Comparison>) -> (Verdict, String) {
+        decide(&Evidence { unfinished: None, resolution, reference, error: None })
+    }
+
+    #[test]
+    fn a_run_passes_where_it_lies_on_the_reference_and_is_resolved() {
+        let (verdict, reason) = held(at(1.5), Some(&close()));
+        assert_eq!(verdict, Verdict::Passed);
+        assert_eq!(
+            reason,
+            "on the reference up to t = 10: dissipation within 1.9 % and energy loss within 1.9 % of its peak, \
+             kinetic energy within 0.9 % of its start; kmax η is 1.5 or more"
+        );
+    }
+
+    #[test]
+    fn a_coarse_run_does_not_pass_however_close_it_lies() {
+        let (verdict, reason) = held(at(1.499), Some(&close()));
+        assert_eq!(verdict, Verdict::UnderResolved);
+        let start = "kmax η falls to 1.49 at t = 9, below the 1.5 of a resolved run; on the reference up to t = 10: ";
+        assert!(reason.starts_with(start), "{reason}");
+        assert_eq!(held(None, Some(&close())), (Verdict::NoVerdict, "kmax η is not known".into()));
+    }
+
+    #[test]
+    fn a_run_off_its_reference_in_any_of_the_three_does_not_pass() {
+        for far in [off_by(0.0101, 0.0, 0.0), off_by(0.0, 0.0201, 0.0), off_by(0.0, 0.0, 0.0201)] {
+            let (verdict, reason) = held(at(2.0), Some(&far));
+            assert_eq!(verdict, Verdict::Deviates);
+            assert!(reason.starts_with("off the reference up to t = 10: "), "{reason}");
+            assert_eq!(reason.matches("(more than ").count(), 1, "{reason}");
+            assert_eq!(held(at(1.49), Some(&far)).0, Verdict::UnderResolved);
+        }
+        let broken = off_by(f64::INFINITY, 0.0, 0.0);
+        assert_eq!(held(None, Some(&broken)).0, Verdict::Deviates);
+    }
+
+    #[test]
+    fn a_run_that_shows_too_little_has_no_verdict_and_says_what_is_missing() {
+        let none = Comparison { rows: 0, until: 0.0, ..close() };
+        let early = Comparison { until: 8.99, ..close() };
+        let sparse = Comparison { unseen: 0.5, unseen_between: [0.0, 10.0], ..close() };
+        for (comparison, words) in [
+            (none, "no row of series.csv lies within the times of the reference"),
+            (early, "end at t = 8.99, before the peak of the reference at t = 9"),
+            (sparse, "too few rows in series.csv: from t = 0 to 10, where it has none"),
+        ] {
+            let (verdict, reason) = held(at(2.0), Some(&comparison));
+            assert_eq!(verdict, Verdict::NoVerdict);
+            assert!(reason.contains(words), "{reason}");
+        }
+        let stopped = Evidence {
+            unfinished: Some("asked to stop"),
+            resolution: at(2.0),
+            reference: Some(&close()),
+            error: None,
+        };
+        let expected = (Verdict::NoVerdict, "not finished: asked to stop".to_string());
+        assert_eq!(decide(&stopped), expected);
+        assert_eq!(decide(&Evidence { reference: None, ..stopped }), expected);
+        // What speaks against a run does so wherever it stopped.
+        assert_eq!(decide(&Evidence { resolution: at(1.0), ..stopped }).0, Verdict::UnderResolved);
+        let far = off_by(0.1, 0.0, 0.0);
+        assert_eq!(decide(&Evidence { reference: Some(&far), ..stopped }).0, Verdict::Deviates);
+    }
+
+    #[test]
+    fn without_a_reference_only_the_resolution_speaks() {
+        assert_eq!(
+            held(at(1.5), None),
+            (Verdict::NoReference, "nothing to compare with; kmax η is 1.5 or more".into())
+        );
+        assert_eq!(held(None, None), (Verdict::NoReference, "nothing to compare with".into()));
+        assert_eq!(held(at(1.49), None).0, Verdict::UnderResolved);
+        let exact =
+            Evidence { unfinished: None, resolution: None, reference: None, error: Some(2e-9) };
+        assert_eq!(
+            decide(&exact).1,
+            "the largest error against the exact solution is 2.0e-9 at the end"
+        );
+    }
+}

@@ -1,0 +1,89 @@
+//! The largest grid that fits.
+
+use super::memory::Parts;
+use crate::config::Config;
+use crate::grid::{Block, MOST_POINTS};
+
+/// The most points in the shape of the grid of `config` that `fits` says of that they fit into `free` bytes: none, or at least 16
+/// along each axis, which all formulas have enough of, in multiples of 8, or of 64 beyond 1024. On a device, lines of other lengths may
+/// need more fields.
+#[allow(clippy::cast_precision_loss, reason = "an estimate to begin with")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most MOST_POINTS")]
+pub(super) fn largest(
+    config: &Config,
+    free: f64,
+    fits: impl Fn(&Config) -> bool,
+) -> Option<[usize; 3]> {
+    let points = config.grid.points;
+    let longest = points.into_iter().max().unwrap_or(1);
+    let scaled = |to: usize| {
+        let mut config = config.clone();
+        let one = |n: usize| (n * to / longest / 8 * 8).max(16);
+        config.grid.points = points.map(|n| if n > 1 { one(n) } else { 1 });
+        config
+    };
+    // No device needs fewer fields than the host.
+    let bytes = Parts::of(config, &Block { start: [0; 3], points }, None).bytes_a_point();
+    let active = || points.iter().filter(|n| **n > 1);
+    let shape: f64 = active().map(|&n| n as f64 / longest as f64).product();
+    let estimate = (free / bytes / shape).powf(1.0 / active().count() as f64);
+    let most = ((estimate / 64.0) as usize + 1).min(MOST_POINTS / 64) * 64;
+    let before = |n: &usize| Some(n - if *n > 1024 { 64 } else { 8 }).filter(|n| *n > 8);
+    let lengths = std::iter::successors(Some(most), before);
+    lengths.map(scaled).find(fits).map(|config| config.grid.points)
+}
+
+/// What to do where the grid of `config` does not fit, in words.
+pub(super) fn advice(largest: Option<[usize; 3]>) -> String {
+    let instead = "`compute.precision = \"f32\"`, or an integrator in 2N storage";
+    match largest {
+        Some([x, y, z]) => {
+            format!("at most {x} x {y} x {z} points of this shape fit; or use {instead}")
+        }
+        None => format!("no grid of this shape fits; use {instead}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::device::{Api, DeviceInfo};
+
+    #[test]
+    fn the_largest_grid_fits_and_the_next_does_not() {
+        let gpu = DeviceInfo {
+            api: Api::Cuda,
+            index: 0,
+            name: "G".into(),
+            driver: String::new(),
+            is_gpu: true,
+            memory: 0,
+            largest_buffer: 0,
+            on_chip: 232_448,
+            block_threads: 1024,
+            has_f64: true,
+        };
+        for (case, points, device, gib, expected) in [
+            // 15 fields of 8 bytes: 1024^3 are 120 GiB.
+            ("taylor-green", [64, 64, 64], None, 120.0, Some([1024, 1024, 1024])),
+            ("taylor-green", [64, 64, 64], None, 119.0, Some([1016, 1016, 1016])),
+            ("taylor-green", [64, 64, 64], Some(&gpu), 120.0, Some([1024, 1024, 1024])),
+            // Lines of more than 1024 points take operators one after another, 50 fields and more.
+            ("taylor-green", [64, 64, 64], Some(&gpu), 200.0, Some([1024, 1024, 1024])),
+            ("isentropic-vortex", [100, 50, 1], None, 1.0, Some([4224, 2112, 1])),
+            ("acoustic-wave", [32, 1, 1], Some(&gpu), 78.0, Some([65536, 1, 1])),
+            ("taylor-green", [16, 16, 16], None, 1e-9, None),
+        ] {
+            let free = gib * f64::from(1 << 30);
+            let input = format!(
+                "[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n"
+            );
+            let config = crate::config::parse(&input, "test", &[]).unwrap();
+            let fits = |config: &Config| {
+                let block = Block { start: [0; 3], points: config.grid.points };
+                Parts::of(config, &block, device).bytes(&block) <= free
+            };
+            assert_eq!(largest(&config, free, fits), expected);
+        }
+    }
+}

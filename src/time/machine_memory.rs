@@ -1,0 +1,183 @@
+//! Memory that this machine can still give, by what limits it: the machine itself, the control groups of this process (batch systems
+//! and containers), and the limits of the process (`ulimit`).
+
+use std::fs;
+use std::path::{Component, Path};
+
+/// Address space that a process needs beside its fields: code, stacks and heaps of threads.
+#[cfg(unix)]
+const BESIDE: f64 = 64.0 * (1 << 20) as f64;
+
+/// Bytes that `processes` such as this one can still be given together on this machine, where the system tells (Linux).
+#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
+pub(crate) fn available_memory(processes: usize) -> Option<f64> {
+    let root = Path::new("/");
+    let of_process = limit_of_process(root).map(|bytes| bytes * processes as f64);
+    [of_system(root), of_groups(root), of_process].into_iter().flatten().reduce(f64::min)
+}
+
+/// What the machine can give. Files of the system lie in `root`.
+fn of_system(root: &Path) -> Option<f64> {
+    let text = fs::read_to_string(root.join("proc/meminfo")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024.0)
+}
+
+/// Where a version of control groups tells what.
+struct Version {
+    /// Where its tree is mounted.
+    tree: &'static str,
+    limit: &'static str,
+    usage: &'static str,
+    /// In `memory.stat`: pages of files that are given back before anything fails.
+    given_back: &'static str,
+}
+
+const FIRST: Version = Version {
+    tree: "sys/fs/cgroup/memory",
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    given_back: "total_inactive_file",
+};
+
+const SECOND: Version = Version {
+    tree: "sys/fs/cgroup",
+    limit: "memory.max",
+    usage: "memory.current",
+    given_back: "inactive_file",
+};
+
+/// The least that is left of the limits of this process' control groups, and of those above them.
+fn of_groups(root: &Path) -> Option<f64> {
+    let text = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
+    // "0::/user.slice" of version 2, "4:cpu,memory:/docker/1f" of version 1.
+    let group = |line: &str| {
+        let mut parts = line.splitn(3, ':');
+        let (_, controllers, path) = (parts.next()?, parts.next()?, parts.next()?.to_string());
+        match controllers {
+            "" => Some((SECOND, path)),
+            list => list.split(',').any(|one| one == "memory").then_some((FIRST, path)),
+        }
+    };
+    let left = text.lines().filter_map(group).filter_map(|(version, path)| {
+        // In a container the path may be one that is not mounted there: what is has its limits at the top.
+        let names = Path::new(&path).components().filter_map(|part| match part {
+            Component::Normal(name) => Some(name),
+            _ => None,
+        });
+        let mut folder = root.join(version.tree);
+        let mut least = left_in(&folder, &version);
+        for name in names {
+            folder.push(name);
+            least = [least, left_in(&folder, &version)].into_iter().flatten().reduce(f64::min);
+        }
+        least
+    });
+    left.reduce(f64::min)
+}
+
+/// What a control group may still take, where it has a limit.
+fn left_in(folder: &Path, version: &Version) -> Option<f64> {
+    let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
+    let number = |name: &str| read(name)?.trim().parse::<f64>().ok();
+    let limit = number(version.limit)?;
+    let stat = read("memory.stat").unwrap_or_default();
+    let given_back = stat.lines().find_map(|line| {
+        let (name, bytes) = line.split_once(' ')?;
+        (name == version.given_back).then(|| bytes.trim().parse::<f64>().ok())?
+    });
+    let used = number(version.usage).unwrap_or(0.0) - given_back.unwrap_or(0.0);
+    Some((limit - used.max(0.0)).max(0.0))
+}
+
+/// What is left of the limits on the address space and the data of this process.
+#[cfg(unix)]
+#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
+fn limit_of_process(root: &Path) -> Option<f64> {
+    let pages = fs::read_to_string(root.join("proc/self/statm")).unwrap_or_default();
+    let pages: Vec<f64> = pages.split_whitespace().filter_map(|n| n.parse().ok()).collect();
+    // SAFETY: takes no memory.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as f64;
+    let left = |resource, used: usize| {
+        // SAFETY: all zero is a limit, which the call fills.
+        let limit = unsafe {
+            let mut limit: libc::rlimit = std::mem::zeroed();
+            (libc::getrlimit(resource, &raw mut limit) == 0).then_some(limit.rlim_cur)?
+        };
+        let used = pages.get(used).unwrap_or(&0.0) * page;
+        (limit != libc::RLIM_INFINITY).then(|| (limit as f64 - used - BESIDE).max(0.0))
+    };
+    // In the second file: all pages first, those of data and stack sixth.
+    [left(libc::RLIMIT_AS, 0), left(libc::RLIMIT_DATA, 5)].into_iter().flatten().reduce(f64::min)
+}
+
+#[cfg(not(unix))]
+fn limit_of_process(_: &Path) -> Option<f64> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: f64 = (1 << 20) as f64;
+
+    /// A root of a system with these files.
+    fn system(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn the_machine_says_what_is_available_not_what_is_free() {
+        let text = "MemTotal: 9000 kB\nMemFree: 1000 kB\nMemAvailable:    2048 kB\n";
+        let root = system(&[("proc/meminfo", text)]);
+        assert_eq!(of_system(root.path()), Some(2.0 * MIB));
+        assert_eq!(of_system(Path::new("/nowhere")), None);
+    }
+
+    #[test]
+    fn the_tightest_control_group_above_this_process_counts_less_what_it_uses() {
+        let job = "sys/fs/cgroup/slurm/job_7";
+        let root = system(&[
+            ("proc/self/cgroup", "0::/slurm/job_7/step_0\n"),
+            (&format!("{job}/step_0/memory.max"), "max\n"),
+            (&format!("{job}/step_0/memory.current"), "7\n"),
+            (&format!("{job}/memory.max"), "104857600\n"),
+            (&format!("{job}/memory.current"), "62914560\n"),
+            (&format!("{job}/memory.stat"), "anon 1\ninactive_file 10485760\nactive_file 5\n"),
+            ("sys/fs/cgroup/slurm/memory.max", "1048576000\n"),
+            ("sys/fs/cgroup/slurm/memory.current", "62914560\n"),
+        ]);
+        assert_eq!(of_groups(root.path()), Some(50.0 * MIB));
+    }
+
+    #[test]
+    fn control_groups_of_the_first_version_count_also_where_a_container_hides_their_path() {
+        let line = "12:cpu,cpuacct:/a\n4:hugetlb,memory:/docker/1f\n1:name=systemd:/b\n";
+        for folder in ["sys/fs/cgroup/memory", "sys/fs/cgroup/memory/docker/1f"] {
+            let root = system(&[
+                ("proc/self/cgroup", line),
+                (&format!("{folder}/memory.limit_in_bytes"), "31457280"),
+                (&format!("{folder}/memory.usage_in_bytes"), "20971520"),
+                (
+                    &format!("{folder}/memory.stat"),
+                    "inactive_file 1\ntotal_inactive_file 1048576\n",
+                ),
+            ]);
+            assert_eq!(of_groups(root.path()), Some(11.0 * MIB), "{folder}");
+        }
+    }
+
+    #[test]
+    fn without_limits_control_groups_say_nothing() {
+        assert_eq!(of_groups(system(&[("proc/self/cgroup", "0::/\n")]).path()), None);
+        assert_eq!(of_groups(Path::new("/nowhere")), None);
+    }
+}

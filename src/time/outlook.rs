@@ -1,0 +1,181 @@
+//! What a whole run comes to: steps, and bytes on disk.
+
+use super::Simulation;
+use super::output::components;
+use crate::backend::cpu::Cpu;
+use crate::config::{Config, Precision, Schedule, Statistic, StepSize, Variable};
+use crate::error::Result;
+use crate::grid::Grid;
+use crate::io::pieces::Selection;
+use crate::io::series::{FLOW_COLUMNS, SCALAR_COLUMNS};
+
+/// Bytes of a number in a table, with its comma.
+const CELL: f64 = 20.0;
+/// Bytes in a field file of a byte of its values, which are written in Base64.
+const BASE64: f64 = 4.0 / 3.0;
+/// Points along the longest axis of the two grids that the first step is found from.
+const SAMPLES: [usize; 2] = [64, 32];
+/// Fewest points along an axis of them, enough for all formulas.
+const FEWEST: usize = 16;
+
+/// Steps of a run and the times that it takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Length {
+    /// As many as there are with the first step's dt.
+    pub(super) steps: f64,
+    /// dt of the first step.
+    pub(super) dt: f64,
+    /// The time that it ends at.
+    pub(super) end: f64,
+}
+
+impl Length {
+    /// Of a run that takes all its steps as large as the first.
+    ///
+    /// # Errors
+    /// Where the initial state makes no sense.
+    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(super) fn of(config: &Config) -> Result<Self> {
+        let dt = match config.time.step {
+            StepSize::Fixed(dt) => dt,
+            StepSize::Cfl(cfl) => cfl / first_rate(config)?,
+        };
+        let to_end = config.time.end.map_or(f64::INFINITY, |end| (end / dt).ceil());
+        let most = config.time.max_steps.map_or(f64::INFINITY, |steps| steps as f64);
+        let steps = to_end.min(most).max(1.0);
+        let end = config.time.end.unwrap_or(f64::INFINITY).min(steps * dt);
+        Ok(Self { steps, dt, end })
+    }
+
+    /// How often something is done on a `schedule`, where a step takes `seconds`; with the first time, at step 0.
+    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+    fn times(&self, schedule: Schedule, seconds: f64) -> f64 {
+        let by_steps =
+            schedule.every_steps.map_or(0.0, |every| (self.steps / every as f64).floor());
+        let by_time = schedule.every_time.map_or(0.0, |every| (self.end / every).floor());
+        let by_wall =
+            schedule.every_wall.map_or(0.0, |every| (self.steps * seconds / every).floor());
+        // At the end, too, where nothing is due.
+        1.0 + (by_steps + by_time + by_wall).clamp(1.0, self.steps)
+    }
+}
+
+/// The largest 1/dt of the initial state. It is c/h + d/h² (see [`Limits`](crate::physics::Limits)), which two coarser grids tell.
+#[allow(clippy::cast_precision_loss, reason = "a number of points")]
+fn first_rate(config: &Config) -> Result<f64> {
+    let longest = config.grid.points.into_iter().max().unwrap_or(1);
+    let on = |most: usize| {
+        let mut sample = config.clone();
+        if longest > most {
+            let fewer = |n: usize| (n * most / longest).max(FEWEST.min(n));
+            sample.grid.points = config.grid.points.map(|n| if n > 1 { fewer(n) } else { 1 });
+        }
+        let simulation = Simulation::on(Cpu::<f64>::new(config.compute.threads)?, &sample)?;
+        Ok(simulation.rate.unwrap_or(f64::NAN))
+    };
+    if longest <= SAMPLES[0] {
+        return on(longest);
+    }
+    let [n, m] = SAMPLES.map(|points| points as f64);
+    let [fine, coarse] = [on(SAMPLES[0])? / n, on(SAMPLES[1])? / m];
+    let diffusive = ((fine - coarse) / (n - m)).max(0.0);
+    let convective = (fine - diffusive * n).max(0.0);
+    let longest = longest as f64;
+    Ok(longest * (convective + diffusive * longest))
+}
+
+/// Bytes that a run leaves on disk, by what they are, where a step takes `seconds`. Checkpoints that are compressed take less.
+#[allow(clippy::cast_precision_loss, reason = "an estimate")]
+pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'static str, f64)> {
+    let grid = Grid::periodic(config.grid.points, &config.grid.domain);
+    let count = |points: [usize; 3]| points.iter().map(|&n| n as f64).product::<f64>();
+    let width = |precision: Option<Precision>| match precision.unwrap_or(config.compute.precision) {
+        Precision::F64 => 8.0,
+        Precision::F32 => 4.0,
+    };
+    let values = |variables: &[Variable]| {
+        variables.iter().map(|&variable| f64::from(components(variable))).sum::<f64>()
+    };
+    let times = |schedule| length.times(schedule, seconds);
+    let output = &config.output;
+    let is_flow = config.case.flow().is_some();
+    let columns = if is_flow { FLOW_COLUMNS.len() } else { SCALAR_COLUMNS.len() };
+    let mut parts = vec![("series", times(output.series) * columns as f64 * CELL)];
+    if let Some(fields) = &output.fields {
+        let (from, to) = fields.region.map_or((grid.origin, [f64::MAX; 3]), |r| (r.from, r.to));
+        let points = Selection::between(&grid, from, to, fields.stride).points;
+        let once = count(points) * values(&fields.variables) * width(fields.precision) * BASE64;
+        parts.push(("fields", times(fields.schedule) * once));
+    }
+    if let Some(planes) = &output.planes {
+        let across = |a: usize| {
+            let points = Selection::all(&grid).across(&grid, a, grid.origin[a]).points;
+            planes.at[a].len() as f64 * count(points)
+        };
+        let points: f64 = (0..3).map(across).sum();
+        let once = points * values(&planes.variables) * width(planes.precision) * BASE64;
+        parts.push(("planes", times(planes.schedule) * once));
+    }
+    if let Some(statistics) = &output.statistics {
+        let longest = grid.points.into_iter().max().unwrap_or(1) as f64;
+        let rows = |quantity: &Statistic| match quantity {
+            Statistic::Moments => 60.0 * CELL,
+            // Shells to the corner of the cube, separations along three axes, bins of nine densities.
+            Statistic::Spectra => 0.9 * longest * 9.0 * CELL,
+            Statistic::Increments => 1.9 * longest * 10.0 * CELL,
+            Statistic::Gradients => 400.0 * 3.0 * CELL,
+        };
+        let once: f64 = statistics.quantities.iter().map(rows).sum();
+        parts.push(("statistics", times(statistics.schedule) * once));
+    }
+    if let Some(checkpoint) = &output.checkpoint {
+        let state = if is_flow { 5.0 } else { 1.0 };
+        let kept = checkpoint.schedule.map_or(1.0, times).min(checkpoint.keep as f64);
+        parts.push(("checkpoints", kept * state * count(grid.points) * width(None)));
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(points: [usize; 3], more: &str) -> Config {
+        let input = format!(
+            "[case]\nname = 'taylor-green'\nreynolds = 20.0\n[grid]\npoints = {points:?}\n[compute]\nthreads = 1\n{more}"
+        );
+        crate::config::parse(&input, "test", &[]).unwrap()
+    }
+
+    #[test]
+    fn the_first_step_of_a_fine_grid_is_known_from_coarse_ones() {
+        // At Re 20 both parts of the limit count: scaled with h or with h² alone, dt would be off by a factor of 2 or so.
+        let config = config([96, 96, 96], "[time]\nend = 1.0\n");
+        let simulation = Simulation::on(Cpu::<f64>::new(Some(1)).unwrap(), &config).unwrap();
+        let (found, expected) = (first_rate(&config).unwrap(), simulation.rate.unwrap());
+        assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
+    }
+
+    #[test]
+    fn bytes_are_counted_by_what_is_written_and_how_often() {
+        let config = config(
+            [64, 64, 64],
+            "[time]\ndt = 0.01\nend = 1.0\n[output]\nseries = { every_steps = 10 }\n\
+             fields = { every_time = 0.25, variables = ['velocity', 'pressure'], precision = 'f32', stride = 2 }\n\
+             planes = { every_steps = 50, z = [0.0, 1.0], variables = ['density'] }\n\
+             checkpoint = { every_time = 0.1, keep = 3 }\n",
+        );
+        let length = Length::of(&config).unwrap();
+        assert_eq!((length.steps, length.end), (100.0, 1.0));
+        let n = f64::from(64 * 64 * 64);
+        assert_eq!(
+            bytes(&config, &length, 1.0),
+            [
+                ("series", 11.0 * 22.0 * CELL),
+                ("fields", 5.0 * 33.0 * 33.0 * 33.0 * 4.0 * 4.0 * BASE64),
+                ("planes", 3.0 * 2.0 * 65.0 * 65.0 * 8.0 * BASE64),
+                ("checkpoints", 3.0 * 5.0 * n * 8.0),
+            ]
+        );
+    }
+}

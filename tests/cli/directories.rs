@@ -1,0 +1,447 @@
+//! Whose files a run replaces and removes, and who may write in its directory.
+
+use std::process::Stdio;
+
+use super::restarts::{assert_same, files, input};
+use super::*;
+
+/// A run of `steps` steps on 10³ points that writes all there is.
+fn run(dir: &Path, steps: u64, out: &str) -> PathBuf {
+    fs::write(dir.join("input.toml"), input(10, steps)).unwrap();
+    done(dir, ["run", "input.toml", "--out", out]);
+    dir.join(out)
+}
+
+fn put(path: PathBuf) -> PathBuf {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "mine").unwrap();
+    path
+}
+
+#[test]
+fn files_of_others_in_the_folders_of_a_run_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = dir.path().join("run");
+    let before = ["plots/fig1.svg", "statistics/exp.csv", "fields/x.vti", "slices/mine.png"];
+    let mut foreign: Vec<PathBuf> = before.iter().map(|name| put(run.join(name))).collect();
+    self::run(dir.path(), 5, "run");
+    // Also where the run is replaced, and names are near to those of a run.
+    let later = [
+        "plots/paper.svg",
+        "checkpoints/step_00000004.zarr.my_backup/zarr.json",
+        "checkpoints/step_00000004.zarr.left/zarr.json",
+        "planes/z_0.00000/mine.vti",
+        "fields/step_1.vti",
+    ];
+    foreign.extend(later.iter().map(|name| put(run.join(name))));
+    done(dir.path(), small(&["--out", "run", "--overwrite"]));
+    for path in &foreign {
+        assert_eq!(read(path), "mine", "{}", path.display());
+    }
+    // And nothing is left of the first run.
+    let left: Vec<String> = files(&run).into_keys().collect();
+    assert!(!left.iter().any(|name| name.ends_with("moments.csv")), "{left:?}");
+    let planes = names(&run.join("planes"));
+    assert_eq!(planes, ["z_0.00000"]);
+    assert_eq!(names(&run.join("planes/z_0.00000")), ["mine.vti"]);
+}
+
+#[test]
+fn a_run_that_would_replace_files_of_others_is_refused_before_it_begins() {
+    for name in [
+        "checkpoints/step_00000004.zarr/zarr.json",
+        "fields/step_00000000.vti",
+        "fields/step_00000000/rank_00000.vti",
+        "statistics/moments.csv",
+        "plots/dissipation.svg",
+        "series.csv",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = put(dir.path().join("run").join(name));
+        for further in [&["--out", "run"][..], &["--out", "run", "--overwrite"]] {
+            let refused = kolmo(dir.path(), small(further));
+            assert_eq!(refused.code, Some(2), "{name}: {}", refused.err);
+            assert!(refused.err.contains("that no manifest.txt names"), "{}", refused.err);
+            assert_eq!(names(&dir.path().join("run")), [name.split('/').next().unwrap()]);
+            assert_eq!(read(&path), "mine");
+        }
+    }
+}
+
+/// What comes while a run goes on is not replaced either.
+#[test]
+fn a_file_that_somebody_puts_in_the_way_of_a_run_ends_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 5, "run");
+    let path = put(run.join("fields/step_00000006.vti"));
+    let set = ["--set", "time.max_steps=9", "--set", "output.fields.every_steps=1"];
+    let refused = kolmo(dir.path(), [&["restart", "run"][..], &set].concat());
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(
+        refused.err.contains("run/fields/step_00000006.vti: no file of this run"),
+        "{}",
+        refused.err
+    );
+    assert_eq!(read(path), "mine");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_directory_is_refused_and_what_it_leads_to_stays() {
+    use std::os::unix::fs::symlink;
+    for name in ["fields", "checkpoints", "series.csv", ".lock", "planes/z_0.00000"] {
+        let dir = tempfile::tempdir().unwrap();
+        let run = run(dir.path(), 5, "run");
+        let outside = dir.path().join("outside");
+        match fs::rename(run.join(name), &outside) {
+            Ok(()) => {}
+            Err(_) => drop(put(outside.clone())),
+        }
+        symlink(&outside, run.join(name)).unwrap();
+        let before = if outside.is_dir() { files(&outside) } else { [].into() };
+        for command in [
+            &["restart", "run", "--set", "time.max_steps=9"][..],
+            &["run", "input.toml", "--out", "run", "--overwrite"],
+            &["plot", "run"],
+        ] {
+            let refused = kolmo(dir.path(), command);
+            assert_eq!(refused.code, Some(2), "{name} {command:?}: {}", refused.err);
+            let told = format!("run/{name} is a link to {}", outside.display());
+            assert!(refused.err.contains(&told), "{}", refused.err);
+            assert!(!outside.is_dir() || before == files(&outside), "{name} {command:?}");
+        }
+    }
+    // A link that stays inside is nobody's harm, nor is one to the directory itself.
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("real/elsewhere")).unwrap();
+    symlink("elsewhere", dir.path().join("real/fields")).unwrap();
+    symlink("real", dir.path().join("run")).unwrap();
+    run(dir.path(), 5, "run");
+    assert!(dir.path().join("real/elsewhere/fields.vti.series").exists());
+}
+
+#[test]
+fn a_manifest_that_names_files_of_others_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 3, "run");
+    let victim = put(dir.path().join("victim"));
+    let manifest = read(run.join("manifest.txt"));
+    for name in ["../victim", "fields/../../victim", "notes.txt", "/etc/hostname"] {
+        fs::write(run.join("manifest.txt"), format!("{manifest}{name}\n")).unwrap();
+        let before = files(&run);
+        let refused = kolmo(dir.path(), ["run", "input.toml", "--out", "run", "--overwrite"]);
+        assert_eq!(refused.code, Some(1), "{}", refused.err);
+        assert!(refused.err.contains(&format!("a run writes no file `{name}`")), "{}", refused.err);
+        assert!(before == files(&run) && victim.exists());
+    }
+}
+
+/// The lock is taken by the first look, so that nobody is refused after files were removed.
+#[test]
+fn no_command_writes_where_another_process_holds_the_lock() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 5, "run");
+    fs::create_dir(dir.path().join("new")).unwrap();
+    let held: Vec<fs::File> = [run.join(".lock"), dir.path().join("new/.lock")]
+        .map(|path| {
+            let file = fs::File::create(path).unwrap();
+            file.try_lock().unwrap();
+            file
+        })
+        .into();
+    let before = files(&run);
+    for command in [
+        &["restart", "run", "--set", "time.max_steps=9"][..],
+        &["restart", "run", "--from", "4"],
+        &["run", "input.toml", "--out", "run", "--overwrite"],
+        &["plot", "run"],
+        &["run", "input.toml", "--out", "new"],
+    ] {
+        let refused = kolmo(dir.path(), command);
+        assert_eq!(refused.code, Some(2), "{command:?}: {}", refused.err);
+        assert!(refused.err.contains("another process is running in"), "{}", refused.err);
+        assert!(before == files(&run), "{command:?}");
+        assert_eq!(names(&dir.path().join("new")), [".lock"]);
+    }
+    drop(held);
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=9"]);
+    assert!(!run.join(".lock").exists(), "nothing is left of the lock");
+}
+
+/// The second run looked at the directory before the first had written anything, and both went on.
+#[cfg(unix)]
+#[test]
+fn of_two_runs_into_one_directory_the_second_is_refused_however_early_it_comes() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("input.toml"), input(16, 1_000_000)).unwrap();
+    let mut first = Command::new(KOLMO)
+        .args(["run", "input.toml", "--out", "run"])
+        .current_dir(dir.path())
+        .env("CUDA_VISIBLE_DEVICES", "")
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !dir.path().join("run/.lock").exists() {
+        assert!(first.try_wait().unwrap().is_none());
+        std::hint::spin_loop();
+    }
+    // Wherever it is now, it stays there.
+    let signal = |name: &str| {
+        let id = first.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    };
+    signal("-STOP");
+    let second = kolmo(dir.path(), ["run", "input.toml", "--out", "run"]);
+    signal("-KILL");
+    first.wait().unwrap();
+    assert_eq!(second.code, Some(2), "{}", second.err);
+    assert!(second.err.contains("another process is running in run"), "{}", second.err);
+}
+
+#[test]
+fn what_is_left_of_a_run_that_was_killed_while_it_was_replaced_can_be_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 5, "run");
+    // All that the manifest names is gone, as where the kill comes last.
+    for name in names(&run).into_iter().filter(|name| name != "manifest.txt") {
+        let path = run.join(name);
+        if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+    }
+    let again = ["run", "input.toml", "--out", "run"];
+    let refused = kolmo(dir.path(), again);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("already holds a run"), "{}", refused.err);
+    let refused = kolmo(dir.path(), ["restart", "run"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("neither a config.toml nor a checkpoint"), "{}", refused.err);
+    done(dir.path(), [&again[..], &["--overwrite"]].concat());
+    // Or before the manifest was there.
+    let early = dir.path().join("early");
+    fs::create_dir(&early).unwrap();
+    fs::write(early.join(".lock"), "").unwrap();
+    done(dir.path(), ["run", "input.toml", "--out", "early"]);
+    assert_same(&early, &run);
+}
+
+#[test]
+fn a_run_without_a_manifest_of_before_goes_on_and_gets_one() {
+    let dir = tempfile::tempdir().unwrap();
+    // With a checkpoint at its end in both, behind which nothing is written twice.
+    let whole = run(dir.path(), 9, "whole");
+    let old = run(dir.path(), 8, "run");
+    fs::remove_file(old.join("manifest.txt")).unwrap();
+    let refused = kolmo(dir.path(), ["run", "input.toml", "--out", "run", "--overwrite"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("that no manifest.txt names"), "{}", refused.err);
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=9"]);
+    let sorted = |run: &Path| {
+        let text = read(run.join("manifest.txt"));
+        let names = text.lines().filter(|line| !line.starts_with('#'));
+        let mut names: Vec<String> = names.map(String::from).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(sorted(&old), sorted(&whole));
+}
+
+#[test]
+fn tables_that_lost_or_gained_rows_are_not_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 9, "run");
+    let lines = |text: &str| text.lines().map(String::from).collect::<Vec<_>>();
+    type Change = fn(Vec<String>) -> Option<Vec<String>>;
+    let changes: [(&str, &str, Change); 6] = [
+        ("statistics/moments.csv", "rows are missing", |rows| Some(rows[..2].to_vec())),
+        ("statistics/moments.csv", "the file is gone", |_| None),
+        ("statistics/spectra.csv", "the file is gone", |_| None),
+        ("series.csv", "rows are missing", |mut rows| {
+            rows.remove(2);
+            Some(rows)
+        }),
+        ("series.csv", "rows were changed, removed or added", |mut rows| {
+            rows.insert(2, rows[2].clone());
+            Some(rows)
+        }),
+        ("series.csv", "rows were changed, removed or added", |mut rows| {
+            rows[2] = rows[2].replacen("0.1", "0.2", 1);
+            Some(rows)
+        }),
+    ];
+    for (name, told, change) in changes {
+        let path = run.join(name);
+        let text = read(&path);
+        match change(lines(&text)) {
+            Some(rows) => fs::write(&path, rows.join("\n") + "\n").unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        }
+        assert!(!path.exists() || read(&path) != text, "{name}");
+        let before = files(&run);
+        let refused = kolmo(dir.path(), ["restart", "run", "--set", "time.max_steps=12"]);
+        assert_eq!(refused.code, Some(1), "{name}: {}", refused.err);
+        assert!(refused.err.contains(&format!("run/{name}: {told}")), "{}", refused.err);
+        assert!(before == files(&run), "{name}");
+        fs::write(&path, text).unwrap();
+    }
+    // Nor is a pipe waited for.
+    #[cfg(unix)]
+    {
+        let (path, aside) = (run.join("series.csv"), dir.path().join("aside"));
+        fs::rename(&path, &aside).unwrap();
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let refused = kolmo(dir.path(), ["restart", "run", "--set", "time.max_steps=12"]);
+        assert_eq!(refused.code, Some(1), "{}", refused.err);
+        assert!(refused.err.contains("a named pipe, not a regular file"), "{}", refused.err);
+        fs::rename(&aside, &path).unwrap();
+    }
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=12"]);
+}
+
+#[test]
+fn a_list_of_fields_that_is_gone_or_damaged_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = run(dir.path(), 12, "whole");
+    for (number, text) in [None, Some("{"), Some("{\"file-series-version\":\"1.0\",\"files\":[]}")]
+        .into_iter()
+        .enumerate()
+    {
+        let out = format!("run-{number}");
+        let run = run(dir.path(), 9, &out);
+        for list in ["fields/fields.vti.series", "planes/x_1.25664/plane.vti.series"] {
+            let path = run.join(list);
+            assert!(path.exists(), "{list}");
+            fs::remove_file(&path).unwrap();
+            text.into_iter().for_each(|text| fs::write(&path, text).unwrap());
+        }
+        done(dir.path(), ["restart", &out, "--set", "time.max_steps=12"]);
+        assert_same(&run, &whole);
+    }
+}
+
+#[test]
+fn a_finished_run_leaves_its_last_state_and_can_be_extended() {
+    let dir = tempfile::tempdir().unwrap();
+    let asked = "checkpoint = { every_steps = 4, keep = 2 }";
+    let write = |name: &str, steps, with: &str| {
+        fs::write(dir.path().join(name), input(10, steps).replace(asked, with)).unwrap();
+    };
+    write("long.toml", 9, "");
+    write("short.toml", 5, "");
+    write("none.toml", 5, "checkpoint = \"none\"");
+    done(dir.path(), ["run", "long.toml", "--out", "whole"]);
+    done(dir.path(), ["run", "short.toml", "--out", "run"]);
+    let run = dir.path().join("run");
+    assert_eq!(names(&run.join("checkpoints")), ["step_00000005.zarr"]);
+    assert!(read(run.join("config.toml")).contains("checkpoint = \"last\""));
+    // Not to where it has been already.
+    for (set, told) in [
+        ("time.max_steps=4", "time.max_steps = 4, and the run is at step 5 already"),
+        ("time={ end = 0.01 }", "time.end = 0.01, and the run is at t = "),
+    ] {
+        let before = files(&run);
+        let refused = kolmo(dir.path(), ["restart", "run", "--set", set]);
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        assert!(refused.err.contains(told), "{}", refused.err);
+        assert!(before == files(&run));
+    }
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=9"]);
+    assert_same(&run, &dir.path().join("whole"));
+    // Unless it was told not to.
+    done(dir.path(), ["run", "none.toml", "--out", "none"]);
+    assert!(!dir.path().join("none/checkpoints").exists());
+    let refused = kolmo(dir.path(), ["restart", "none", "--set", "time.max_steps=9"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("has no checkpoint to go on from"), "{}", refused.err);
+}
+
+/// Its files are sound and its name is right, so that only the number of the run tells.
+#[test]
+fn a_checkpoint_of_another_run_is_not_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let whole = run(dir.path(), 11, "whole");
+    let other = run(dir.path(), 9, "other");
+    let found = run(dir.path(), 9, "run");
+    let newest = "checkpoints/step_00000009.zarr";
+    fs::remove_dir_all(found.join(newest)).unwrap();
+    fs::rename(other.join(newest), found.join(newest)).unwrap();
+    let refused = kolmo(dir.path(), ["restart", "run", "--from", "9"]);
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(refused.err.contains("a checkpoint of another run"), "{}", refused.err);
+    let outcome = done(dir.path(), ["restart", "run", "--set", "time.max_steps=11"]);
+    assert!(outcome.err.contains("warning: not used: "), "{}", outcome.err);
+    assert!(outcome.err.contains("goes on from step 8"), "{}", outcome.err);
+    fs::remove_dir_all(found.join(format!("{newest}.left"))).unwrap();
+    assert_same(&found, &whole);
+}
+
+/// What is advised repeats the run here, not where its input says that it began.
+#[test]
+fn the_advice_for_a_run_that_was_moved_leaves_the_run_in_its_old_place_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run", "--set", "output.checkpoint=none"]));
+    fs::rename(dir.path().join("run"), dir.path().join("moved")).unwrap();
+    done(dir.path(), small(&["--out", "run", "--set", "case.reynolds=50"]));
+    let before = files(&dir.path().join("run"));
+    let refused = kolmo(dir.path(), ["restart", "moved", "--set", "time.max_steps=6"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    let advice = refused.err.lines().find_map(|line| line.split_once("kolmo run ")).unwrap().1;
+    let again = shell(dir.path(), &format!("{KOLMO} run {advice}"));
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    assert!(before == files(&dir.path().join("run")));
+}
+
+/// Its folder is another run's by then.
+#[cfg(unix)]
+#[test]
+fn a_run_whose_directory_was_moved_writes_nothing_into_the_one_that_takes_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = kolmo::io::RunDirectory::create(&dir.path().join("run"), kolmo::io::RunId::new());
+    let lock = kolmo::io::DirectoryLock::take(&dir.path().join("run")).unwrap();
+    let mut first = first.unwrap();
+    fs::rename(dir.path().join("run"), dir.path().join("moved")).unwrap();
+    let claimed = |first: &mut kolmo::io::RunDirectory| first.claim(["series.csv".to_string()]);
+    assert!(claimed(&mut first).unwrap_err().to_string().contains("was moved"));
+    done(dir.path(), small(&["--out", "run"]));
+    assert!(claimed(&mut first).unwrap_err().to_string().contains("was moved"));
+    // Nor does it take the lock of the other away.
+    fs::write(dir.path().join("run/.lock"), "").unwrap();
+    drop(lock);
+    assert!(dir.path().join("run/.lock").exists());
+}
+
+#[test]
+fn a_file_of_somebody_in_the_place_of_the_lock_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let lock = put(dir.path().join("run/.lock"));
+    let refused = kolmo(dir.path(), small(&["--out", "run"]));
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(refused.err.contains("not the lock of a run"), "{}", refused.err);
+    assert_eq!(read(lock), "mine");
+}
+
+/// A folder that could not be read counted as one without checkpoints, and the run began again.
+#[test]
+fn checkpoints_that_cannot_be_listed_end_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 5, "run");
+    fs::remove_file(run.join("summary.json")).unwrap();
+    fs::rename(run.join("checkpoints"), dir.path().join("aside")).unwrap();
+    fs::write(run.join("checkpoints"), "").unwrap();
+    let before = files(&run);
+    let refused = kolmo(dir.path(), ["restart", "run"]);
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(refused.err.contains("run/checkpoints: "), "{}", refused.err);
+    assert!(before == files(&run));
+}
+
+#[test]
+fn pictures_of_before_fields_were_written_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run", "--set", "output.fields=none"]));
+    let pictures = || names(&dir.path().join("run/slices"));
+    let before = pictures();
+    let set = ["--set", "time.max_steps=8", "--set", "output.fields.every_steps=4"];
+    done(dir.path(), [&["restart", "run"][..], &set].concat());
+    let after = pictures();
+    let lost = before.iter().filter(|name| !name.contains("00000004") && !after.contains(name));
+    assert_eq!(lost.count(), 0, "{before:?} {after:?}");
+}

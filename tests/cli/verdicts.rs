@@ -1,0 +1,73 @@
+//! The verdict of a run: one status and one sentence, wherever it is told, and no pass without a reason.
+
+use super::*;
+
+/// Runs the Taylor-Green vortex into `run` with `set`; (status, sentence), which the last line of the run, its report and
+/// `kolmo compare` tell as its summary does.
+fn verdict(directory: &Path, set: &[&str]) -> (String, String) {
+    let arguments =
+        ["run", "taylor-green", "--out", "run", "--overwrite", "--set", "output.fields=none"];
+    let set = set.iter().flat_map(|set| ["--set", set]);
+    let outcome = done(directory, arguments.into_iter().chain(set));
+    let run = directory.join("run");
+    let summary = summary(&run);
+    let [status, reason] = ["verdict", "verdict_reason"].map(|key| summary[key].as_str().unwrap());
+    let told = format!("{status}: {reason}");
+    assert_eq!(outcome.err.lines().rev().nth(1), Some(&*told), "{}", outcome.err);
+    let page = read(run.join("report.html"));
+    let block = page.lines().find(|line| line.starts_with("<div class=\"verdict")).unwrap();
+    assert_eq!(page.matches("<div class=\"verdict").count(), 1);
+    let words = |text: &str| text.to_lowercase().replace(['.', ' '], "");
+    assert!(
+        words(block).contains(&words(status)) && words(block).contains(&words(reason)),
+        "{block}"
+    );
+    assert!(done(directory, ["compare", "run"]).out.contains(&format!("run: {told}")));
+    let compared = read(directory.join("compare.html"));
+    assert!(compared.contains(&told), "{told}");
+    (status.into(), reason.into())
+}
+
+#[test]
+fn a_run_of_five_points_a_side_that_was_compared_at_its_start_alone_has_not_passed() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = [
+        "case.reynolds=1600",
+        "grid.points=[5, 5, 5]",
+        "time.end=20",
+        "output.series={ every_steps = 10000 }",
+    ];
+    let (status, reason) = verdict(dir.path(), &set);
+    assert_eq!(status, "under-resolved");
+    assert!(reason.starts_with("kmax η falls to 0.0"), "{reason}");
+    assert!(!reason.contains("on the reference"), "{reason}");
+}
+
+#[test]
+fn rows_by_wall_time_or_by_many_steps_give_no_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    for every in ["every_steps = 1000", "every_wall = 600.0"] {
+        let every = format!("output.series={{ {every} }}");
+        let set = ["case.reynolds=200", "grid.points=[8, 8, 8]", "time.end=20", &every];
+        assert_eq!(verdict(dir.path(), &set).0, "under-resolved");
+    }
+}
+
+#[test]
+fn a_resolved_run_that_ends_before_the_peak_has_no_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    let set =
+        ["case.reynolds=100", "grid.points=[32, 32, 32]", "time={ max_steps = 2, cfl = 0.8 }"];
+    let (status, reason) = verdict(dir.path(), &set);
+    assert_eq!(status, "no verdict");
+    assert!(reason.contains("before the peak of the reference at t = 4.9"), "{reason}");
+}
+
+#[test]
+fn a_case_with_an_exact_solution_tells_its_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let arguments = ["run", "entropy-wave", "--out", "run", "--set", "grid.points=[16, 1, 1]"];
+    let outcome = done(dir.path(), arguments);
+    let told = "no reference: the largest error against the exact solution is ";
+    assert!(outcome.err.lines().any(|line| line.starts_with(told)), "{}", outcome.err);
+}
