@@ -448,6 +448,7 @@ fn check_directory(path: &Path, overwrite: bool, typed: &Typed) -> Result<Direct
             "error: {path} is a file; a run needs a directory"
         )]));
     }
+    RunDirectory::refuse_inside_checkpoint(path)?;
     RunDirectory::refuse_links(path)?;
     let lock = DirectoryLock::take(path)?;
     if RunDirectory::holds_run(path) && !overwrite {

@@ -112,12 +112,14 @@ fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
 fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
     let series = Series::read(&dir.join("series.csv")).unwrap();
     let length = [TAU; 3];
-    let h = summary::largest_spacing(points, length);
-    let resolution = summary::resolution(&series, h, 1600.0);
+    let reynolds = Some(1600.0);
+    let part = summary::Part { until: u64::MAX, points, length, reynolds, other_flow: false };
+    let resolution = summary::resolution(&series, &[part]);
     let reference =
         Reference::read(&dir.join("reference.csv")).ok().and_then(|r| r.compare(&series, 10.0));
     let (verdict, verdict_reason) = verdict::decide(&Evidence {
         unfinished: None,
+        other_flow_until: None,
         resolution,
         reference: reference.as_ref(),
         error: None,
@@ -140,6 +142,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         finished: true,
         stop_reason: "The end time was reached.".into(),
         restarts: vec![40],
+        earlier: Vec::new(),
         wall_seconds: 12.5,
         ns_per_point_stage: Some(40.0),
         phases: BTreeMap::from([("derivatives".into(), 8.0), ("output".into(), 4.5)]),
@@ -363,6 +366,7 @@ fn a_run_with_few_rows_or_a_gap_in_them_is_not_compared_and_says_where() {
         let comparison = reference.compare(&Series::read(&path).unwrap(), 10.0).unwrap();
         let (verdict, reason) = verdict::decide(&Evidence {
             unfinished: None,
+            other_flow_until: None,
             resolution: Some(summary::Resolution { kmax_eta_min: 2.0, time: 9.0 }),
             reference: Some(&comparison),
             error: None,

@@ -17,7 +17,7 @@ pub struct CompareOptions {
     #[arg(long, value_name = "PAGE.html", default_value = "compare.html")]
     pub out: PathBuf,
     /// Draw the spectra nearest to this time, not those of the last time that all runs have.
-    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = finite)]
     pub time: Option<f64>,
     /// Replace the page and its pictures also where something else has those names.
     #[arg(long)]
@@ -25,6 +25,11 @@ pub struct CompareOptions {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+fn finite(text: &str) -> std::result::Result<f64, String> {
+    let number = text.parse().ok().filter(|time: &f64| time.is_finite());
+    number.ok_or_else(|| "a time is a finite number".into())
 }
 
 impl CompareOptions {

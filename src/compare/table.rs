@@ -9,7 +9,7 @@ use super::difference::{difference, value_at};
 use super::runs::Run;
 use crate::io::page::text_table;
 use crate::io::report::{grid, peak};
-use crate::io::verdict::Verdict;
+use crate::io::verdict::{Verdict, floored};
 
 /// What the table says of a run. `None` where the run has no such number.
 #[derive(Clone, Debug, Serialize)]
@@ -84,7 +84,7 @@ impl Row {
             scalar_variance_difference: from_first("scalar_variance"),
             error_l2: last("error_l2"),
             error_max: last("error_max"),
-            smallest_kmax_eta: summary.resolution.map(|worst| worst.kmax_eta_min),
+            smallest_kmax_eta: summary.resolution.map(|worst| floored(worst.kmax_eta_min)),
             ns_per_point_stage: summary.ns_per_point_stage,
             verdict: summary.verdict,
             verdict_reason: summary.verdict_reason.clone(),

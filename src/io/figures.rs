@@ -4,7 +4,7 @@ use super::page::escape;
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::reference::{Reference, energy_loss};
 use crate::io::series::Series;
-use crate::io::summary::{Summary, kmax_eta, largest_spacing};
+use crate::io::summary::{Summary, kmax_etas};
 use crate::io::verdict::RESOLVED_KMAX_ETA;
 
 /// A plot of the report.
@@ -167,10 +167,8 @@ pub(crate) fn closure(series: &Series) -> Option<(f64, f64)> {
 }
 
 fn resolution(over: &Over, summary: &Summary) -> Option<Figure> {
-    let reynolds = summary.reynolds?;
-    let h = largest_spacing(summary.points, summary.length);
-    let dissipation = over.series.column("dissipation")?;
-    let values: Vec<f64> = dissipation.iter().map(|&d| kmax_eta(d, h, reynolds)).collect();
+    summary.resolution?;
+    let values = kmax_etas(over.series, &summary.parts())?;
     let mut plot = plot("Resolution", "kmax η", vec![over.curve("this run", Line::Solid, &values)]);
     plot.mark = Some((RESOLVED_KMAX_ETA, format!("resolved above {RESOLVED_KMAX_ETA}")));
     Some(Figure {

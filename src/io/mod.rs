@@ -86,7 +86,13 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 
 /// A directory, made with its parents where it is not there.
 pub(crate) fn make_directory(path: &Path) -> Result<()> {
-    fs::create_dir_all(path).map_err(Error::io(path))
+    fs::create_dir_all(path).map_err(|why| match fs::read_link(path) {
+        Ok(target) if !path.exists() => Error::Format {
+            path: path.to_path_buf(),
+            what: format!("a link to {}, which is not there", target.display()),
+        },
+        _ => Error::io(path)(why),
+    })
 }
 
 /// Open a file of lines to append to, made where it is not there. A last line that was never finished is cut off.
@@ -94,6 +100,7 @@ pub(crate) fn make_directory(path: &Path) -> Result<()> {
 /// # Errors
 /// What the system says.
 pub fn append_to(path: &Path) -> Result<File> {
+    unshare(path)?;
     let open = || {
         let mut file = open::regular(File::options().create(true).read(true).append(true), path)?;
         let mut text = Vec::new();
@@ -105,6 +112,28 @@ pub fn append_to(path: &Path) -> Result<File> {
         Ok(file)
     };
     open().map_err(Error::io(path))
+}
+
+/// Have the file at `path`, where there is one, under this name alone: a copy takes its place where it has others (`cp -al`), under
+/// which it stays as it is.
+///
+/// # Errors
+/// What the system says.
+#[cfg(unix)]
+pub(crate) fn unshare(path: &Path) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(data) = fs::symlink_metadata(path) else { return Ok(()) };
+    if !data.is_file() || data.nlink() == 1 {
+        return Ok(());
+    }
+    let mut file = File::open(path).map_err(Error::io(path))?;
+    write_whole(path, |to| std::io::copy(&mut file, to).map(|_| ()))
+}
+
+/// Other systems do not tell.
+#[cfg(not(unix))]
+pub(crate) fn unshare(_: &Path) -> Result<()> {
+    Ok(())
 }
 
 /// Remove a file that need not be there.

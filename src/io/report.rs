@@ -14,7 +14,7 @@ use crate::io::slice_page;
 use crate::io::slices::SliceEntry;
 use crate::io::statistics;
 use crate::io::summary::Summary;
-use crate::io::verdict::Verdict;
+use crate::io::verdict::{Verdict, floored};
 use crate::io::{make_directory, read_json, read_text, write_whole};
 use crate::{Error, Result};
 
@@ -116,7 +116,7 @@ impl Page {
             self.tile("peak dissipation", &number(peak), &format!("at t = {time:.2}"));
         }
         if let Some(worst) = summary.resolution {
-            let value = format!("{:.2}", worst.kmax_eta_min);
+            let value = format!("{:.2}", floored(worst.kmax_eta_min));
             self.tile("smallest k<sub>max</sub> η", &value, &format!("at t = {:.2}", worst.time));
         }
         if let Some(error) = series.column("error_max").and_then(|e| e.last()) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::io::{open, read_text};
+use crate::io::{open, read_text, unshare};
 use crate::{Error, Result};
 
 /// Columns of a flow, in order: non-dimensional, volume averages over the box.
@@ -129,6 +129,7 @@ impl SeriesWriter {
             return Self::create(path, columns);
         }
         let (_, length) = kept(path, columns, last)?;
+        unshare(path)?;
         let file = File::options().append(true).open(path).map_err(Error::io(path))?;
         file.set_len(length).map_err(Error::io(path))?;
         let mut hash = Xxh3::new();
@@ -250,6 +251,7 @@ pub fn cut(path: &Path, last: Option<u64>) -> Result<()> {
     let header = text.lines().next().unwrap_or_default();
     let columns: Vec<&str> = header.split(',').collect();
     let (_, length) = kept(path, &columns, last)?;
+    unshare(path)?;
     let file = File::options().write(true).open(path).map_err(Error::io(path))?;
     file.set_len(length).map_err(Error::io(path))
 }

@@ -51,6 +51,9 @@ pub struct Summary {
     /// Steps that it went on from after it had been stopped or broken off, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restarts: Vec<u64>,
+    /// Earlier parts of it, where a restart changed the grid or the flow, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Part>,
     /// Seconds from the first step to the last, outputs included; without what was lost before a restart.
     pub wall_seconds: f64,
     /// Nanoseconds per point and Runge-Kutta stage since the last restart, outputs not included; `None` where no step was taken.
@@ -157,22 +160,53 @@ pub fn largest_spacing(points: [usize; 3], length: [f64; 3]) -> f64 {
     points.iter().zip(&length).map(spacing).fold(0.0, f64::max)
 }
 
-/// The smallest kmax η of a series; `None` where it has no dissipation.
-pub fn resolution(series: &Series, spacing: f64, reynolds: f64) -> Option<Resolution> {
-    let time = series.column("time")?;
-    let dissipation = series.column("dissipation")?;
-    time.iter()
-        .zip(dissipation)
-        .filter(|&(_, &dissipation)| dissipation > 0.0 && dissipation.is_finite())
-        .map(|(&time, &dissipation)| Resolution {
-            kmax_eta_min: kmax_eta(dissipation, spacing, reynolds),
-            time,
-        })
+/// A part of a run, over which its grid and its flow stay as they are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Its last step.
+    pub until: u64,
+    /// Points along x, y, z.
+    pub points: [usize; 3],
+    /// Lengths of the box along x, y, z.
+    pub length: [f64; 3],
+    /// Reynolds number; `None` without viscosity, and where the equations have none.
+    pub reynolds: Option<f64>,
+    /// Whether the case, the gas or the box was another one.
+    pub other_flow: bool,
+}
+
+/// kmax η of every row of a series of a run of `parts`: not a number where a part has no viscosity, or a row nothing that is
+/// dissipated. `None` where the series has no dissipation.
+pub fn kmax_etas(series: &Series, parts: &[Part]) -> Option<Vec<f64>> {
+    let (step, dissipation) = (series.column("step")?, series.column("dissipation")?);
+    let of_row = |(&step, &dissipation): (&f64, &f64)| {
+        #[allow(clippy::cast_precision_loss, reason = "steps are counted up to 2^53")]
+        let part = parts.iter().find(|part| step <= part.until as f64)?;
+        let spacing = largest_spacing(part.points, part.length);
+        let value = kmax_eta(dissipation, spacing, part.reynolds?);
+        (dissipation > 0.0 && value.is_finite()).then_some(value)
+    };
+    Some(step.iter().zip(dissipation).map(|row| of_row(row).unwrap_or(f64::NAN)).collect())
+}
+
+/// The smallest kmax η of a series of a run of `parts`; `None` where no row has one.
+pub fn resolution(series: &Series, parts: &[Part]) -> Option<Resolution> {
+    let values = kmax_etas(series, parts)?;
+    let rows = series.column("time")?.iter().zip(values);
+    rows.map(|(&time, kmax_eta_min)| Resolution { kmax_eta_min, time })
         .filter(|resolution| resolution.kmax_eta_min.is_finite())
         .min_by(|a, b| a.kmax_eta_min.total_cmp(&b.kmax_eta_min))
 }
 
 impl Summary {
+    /// The parts of the run, the last one as it is now.
+    pub fn parts(&self) -> Vec<Part> {
+        let Self { points, length, reynolds, .. } = *self;
+        let last = Part { until: u64::MAX, points, length, reynolds, other_flow: false };
+        self.earlier.iter().cloned().chain([last]).collect()
+    }
+
     /// `passed: on the reference ...`: the verdict and the reason for it.
     pub fn judgement(&self) -> String {
         match &*self.verdict_reason {

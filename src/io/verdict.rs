@@ -56,6 +56,8 @@ impl fmt::Display for Verdict {
 pub struct Evidence<'a> {
     /// Why the run ended before its end, as a sentence; `None` for one that reached it.
     pub unfinished: Option<&'a str>,
+    /// The last step of another flow, with which the run began.
+    pub other_flow_until: Option<u64>,
     /// The smallest kmax η; `None` without viscosity or dissipation.
     pub resolution: Option<Resolution>,
     /// Distance from the reference, where the case has one.
@@ -70,7 +72,7 @@ pub struct Evidence<'a> {
 /// reference above its tolerance. A run that nothing speaks against passes where it reached its end, was compared past the
 /// reference's peak in rows that are dense enough, and its kmax η is known.
 pub fn decide(evidence: &Evidence) -> (Verdict, String) {
-    let Evidence { unfinished, resolution, reference, error } = *evidence;
+    let Evidence { unfinished, other_flow_until, resolution, reference, error } = *evidence;
     let gap = reference.map(|reference| gap(unfinished, resolution, reference));
     if let Some(worst) = resolution.filter(|worst| worst.kmax_eta_min < RESOLVED_KMAX_ETA) {
         let more = match (unfinished, reference) {
@@ -97,15 +99,18 @@ pub fn decide(evidence: &Evidence) -> (Verdict, String) {
         }
         (Some(_), Some(gap)) => (Verdict::NoVerdict, gap),
         (Some(reference), None) => (Verdict::Passed, format!("{}{known}", distances(reference))),
-        (None, _) => match (unfinished, error) {
-            (Some(reason), _) => (Verdict::NoVerdict, format!("not finished: {reason}")),
-            (None, Some(error)) => {
+        (None, _) => match (unfinished, other_flow_until, error) {
+            (Some(reason), ..) => (Verdict::NoVerdict, format!("not finished: {reason}")),
+            (None, Some(step), _) => {
+                (Verdict::NoVerdict, format!("it was another flow up to step {step}{known}"))
+            }
+            (None, None, Some(error)) => {
                 let error = format!(
                     "the largest error against the exact solution is {error:.1e} at the end"
                 );
                 (Verdict::NoReference, format!("{error}{known}"))
             }
-            (None, None) => (Verdict::NoReference, format!("nothing to compare with{known}")),
+            (None, None, None) => (Verdict::NoReference, format!("nothing to compare with{known}")),
         },
     }
 }
@@ -180,8 +185,8 @@ fn percent(fraction: f64) -> String {
     format!("{} %", trimmed((1e4 * fraction).ceil() / 100.0))
 }
 
-/// Rounded down, so that what lies below a bound is seen to.
-fn floored(value: f64) -> f64 {
+/// Rounded down to two decimals, so that what lies below a bound is seen to.
+pub(crate) fn floored(value: f64) -> f64 {
     (100.0 * value).floor() / 100.0
 }
 
@@ -220,7 +225,13 @@ mod tests {
     }
 
     fn held(resolution: Option<Resolution>, reference: Option<&Comparison>) -> (Verdict, String) {
-        decide(&Evidence { unfinished: None, resolution, reference, error: None })
+        decide(&Evidence {
+            unfinished: None,
+            other_flow_until: None,
+            resolution,
+            reference,
+            error: None,
+        })
     }
 
     #[test]
@@ -272,6 +283,7 @@ mod tests {
         }
         let stopped = Evidence {
             unfinished: Some("asked to stop"),
+            other_flow_until: None,
             resolution: at(2.0),
             reference: Some(&close()),
             error: None,
@@ -293,11 +305,30 @@ mod tests {
         );
         assert_eq!(held(None, None), (Verdict::NoReference, "nothing to compare with".into()));
         assert_eq!(held(at(1.49), None).0, Verdict::UnderResolved);
-        let exact =
-            Evidence { unfinished: None, resolution: None, reference: None, error: Some(2e-9) };
+        let exact = Evidence {
+            unfinished: None,
+            other_flow_until: None,
+            resolution: None,
+            reference: None,
+            error: Some(2e-9),
+        };
         assert_eq!(
             decide(&exact).1,
             "the largest error against the exact solution is 2.0e-9 at the end"
         );
+    }
+
+    #[test]
+    fn a_run_that_was_another_flow_is_not_held_against_a_reference() {
+        let changed = Evidence {
+            unfinished: None,
+            other_flow_until: Some(7),
+            resolution: at(2.0),
+            reference: None,
+            error: Some(2e-9),
+        };
+        let reason = "it was another flow up to step 7; kmax η is 2 or more";
+        assert_eq!(decide(&changed), (Verdict::NoVerdict, reason.into()));
+        assert_eq!(decide(&Evidence { resolution: at(1.0), ..changed }).0, Verdict::UnderResolved);
     }
 }

@@ -10,7 +10,7 @@ use crate::backend::Backend;
 use crate::config::Config;
 use crate::error::Result;
 use crate::grid::Grid;
-use crate::io::summary::{self, Machine, RanksSummary, SchemeSummary};
+use crate::io::summary::{self, Machine, Part, RanksSummary, SchemeSummary};
 use crate::io::verdict::{self, Evidence};
 use crate::io::{FieldValues, Reference, Series, Summary, write_report};
 
@@ -29,21 +29,25 @@ where
         let wall_seconds = self.seconds();
         let Some(files) = &mut self.files else { return Ok(()) };
         let config = self.config;
-        let flow = config.case.flow().is_some();
         let series = Series::read(&files.directory.join("series.csv"))?;
         let length = config.grid.domain.length;
-        let spacing = summary::largest_spacing(config.grid.points, length);
-        let reynolds = (flow && !config.gas.is_inviscid()).then_some(config.gas.reynolds);
-        let resolution = reynolds.and_then(|re| summary::resolution(&series, spacing, re));
+        let now = part(config, u64::MAX);
+        let reynolds = now.reynolds;
+        let changed = self.before.earlier.iter().rev().find(|part| part.other_flow);
+        let parts: Vec<Part> = self.before.earlier.iter().cloned().chain([now]).collect();
+        let resolution = summary::resolution(&series, &parts);
         let reference = files.directory.join("reference.csv");
         let reference = match reference.exists() {
             true => Some(Reference::read(&reference)?),
             false => None,
         };
         let reached = self.simulation.time();
-        let comparison = reference.as_ref().and_then(|r| r.compare(&series, reached));
+        // No reference is of two flows.
+        let held = reference.as_ref().filter(|_| changed.is_none());
+        let comparison = held.and_then(|reference| reference.compare(&series, reached));
         let (verdict, verdict_reason) = verdict::decide(&Evidence {
             unfinished: (!finished).then_some(reason),
+            other_flow_until: changed.map(|part| part.until),
             resolution,
             reference: comparison.as_ref(),
             error: series.column("error_max").and_then(|errors| errors.last().copied()),
@@ -61,7 +65,7 @@ where
             version: env!("CARGO_PKG_VERSION").to_string(),
             case: config.case.name().to_string(),
             title: config.case.title().to_string(),
-            mach: flow.then_some(config.gas.mach),
+            mach: config.case.flow().map(|_| config.gas.mach),
             reynolds,
             points: config.grid.points,
             length,
@@ -89,7 +93,8 @@ where
             end_time: self.simulation.time(),
             finished,
             stop_reason: reason.to_string(),
-            restarts: self.restarts.clone(),
+            restarts: self.before.restarts.clone(),
+            earlier: self.before.earlier.clone(),
             wall_seconds,
             ns_per_point_stage: (done > 0).then_some(ns),
             phases: named(slowest),
@@ -110,6 +115,18 @@ where
         };
         files.progress.finish(&closing);
         Ok(())
+    }
+}
+
+/// The part of a run of `config` that ends with the step `until`.
+pub(super) fn part(config: &Config, until: u64) -> Part {
+    let viscous = config.case.flow().is_some() && !config.gas.is_inviscid();
+    Part {
+        until,
+        points: config.grid.points,
+        length: config.grid.domain.length,
+        reynolds: viscous.then_some(config.gas.reynolds),
+        other_flow: false,
     }
 }
 

@@ -11,7 +11,7 @@ use super::deadline::Deadline;
 use super::files::{ALWAYS, Files};
 use super::output::Volumes;
 use super::plan::reached;
-use super::restart::set_newer_aside;
+use super::restart::{course_before, set_newer_aside};
 use crate::backend::Backend;
 use crate::comm::{Communicator, agree};
 use crate::config::Config;
@@ -186,10 +186,8 @@ pub(super) struct Run<'a, B: Backend> {
     pub(super) pictures_taken: u64,
     pub(super) kinetic_energy: f64,
     pub(super) start: Instant,
-    /// Steps that the run went on from, this time the last.
-    pub(super) restarts: Vec<u64>,
-    /// Seconds that it took before.
-    pub(super) seconds_before: f64,
+    /// How far it was at this start: steps that it went on from, this time the last, and parts that had another grid or flow.
+    pub(super) before: Course,
     /// Steps that were done before this start.
     pub(super) first_step: u64,
     /// Whether what the run begins with is written already.
@@ -214,6 +212,10 @@ where
         let Task { config, directory, origin, decomposition, requests } = task;
         let start = Instant::now();
         let ranks = backend.comm().size();
+        let before = match &origin {
+            Origin::Own(checkpoint) => course_before(&checkpoint.head, config)?,
+            Origin::Case | Origin::Other(_) => Course::default(),
+        };
         let simulation = match origin.checkpoint() {
             None => Simulation::on(backend, config),
             Some(checkpoint) => Simulation::resume(backend, &decomposition, config, checkpoint),
@@ -230,7 +232,9 @@ where
         let course = origin.course();
         // What may be refused comes before what is cut or removed.
         let check = || match course {
-            Some(course) if comm.rank() == 0 => Files::check(&simulation, directory, course),
+            Some(course) if comm.rank() == 0 => {
+                Files::check(config, &simulation, directory, course)
+            }
             _ => Ok(()),
         };
         agree(comm, check())?;
@@ -243,7 +247,7 @@ where
                 None => RunDirectory::create(directory, id)?,
                 Some(_) => RunDirectory::open(directory, Some(id))?,
             };
-            own.claim(tables(config).into_iter().map(|name| format!("statistics/{name}")))?;
+            own.claim(tables(config))?;
             own.claim(ALWAYS.map(String::from))?;
             if course.is_some() {
                 // Before anything is cut: whoever goes on from them must find all that they count on.
@@ -269,16 +273,12 @@ where
             step = first_step,
             "start"
         );
-        let course = origin.course().cloned().unwrap_or_default();
-        let mut restarts = course.restarts;
-        if matches!(origin, Origin::Own(_)) {
-            restarts.push(first_step);
-        }
         Ok(Self {
             config,
             directory,
             id,
-            agenda: Agenda::new(&config.output, simulation.time(), &course.written),
+            agenda: Agenda::new(&config.output, simulation.time(), &before.written),
+            pictures_taken: before.pictures.min(pictures_by(config, first_step, simulation.time())),
             simulation,
             decomposition,
             requests,
@@ -288,11 +288,9 @@ where
             deadline,
             writing: None,
             saved: matches!(origin, Origin::Own(_)).then_some(first_step),
-            pictures_taken: course.pictures,
             kinetic_energy: f64::NAN,
             start,
-            restarts,
-            seconds_before: course.wall_seconds,
+            before,
             first_step,
             begun: matches!(origin, Origin::Own(_)),
         })
@@ -495,17 +493,9 @@ where
     }
 
     /// Where no fields are written there are still pictures, whenever another quarter of the run is done.
-    #[allow(clippy::cast_precision_loss, reason = "a few pictures")]
     fn pictures_due(&self) -> bool {
-        if self.agenda.has(Kind::Fields) {
-            return false;
-        }
-        let time = &self.config.time;
-        let part = |done: f64, all: f64| done / all * PICTURES as f64;
-        let by_time = time.end.map_or(0.0, |end| part(self.simulation.time(), end));
-        let by_steps =
-            time.max_steps.map_or(0.0, |steps| part(self.simulation.steps() as f64, steps as f64));
-        by_time.max(by_steps) >= self.pictures_taken as f64
+        let (step, time) = (self.simulation.steps(), self.simulation.time());
+        !self.agenda.has(Kind::Fields) && pictures_by(self.config, step, time) > self.pictures_taken
     }
 
     fn ns_per_point_stage(&self) -> f64 {
@@ -519,6 +509,20 @@ where
     }
 }
 
+/// Pictures that a run of `config` without fields has taken up to `step` and `time`: an end that is moved moves them too.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a few pictures"
+)]
+fn pictures_by(config: &Config, step: u64, time: f64) -> u64 {
+    let part = |done: f64, all: f64| done / all * PICTURES as f64;
+    let by_time = config.time.end.map_or(0.0, |end| part(time, end));
+    let by_steps = config.time.max_steps.map_or(0.0, |steps| part(step as f64, steps as f64));
+    by_time.max(by_steps) as u64 + 1
+}
+
 fn kind(config: &Config) -> statistics::Kind {
     match config.case.flow() {
         Some(_) => statistics::Kind::Flow,
@@ -526,10 +530,11 @@ fn kind(config: &Config) -> statistics::Kind {
     }
 }
 
-/// The names of the tables in `statistics/` that a run writes.
-fn tables(config: &Config) -> Vec<String> {
+/// The names of the tables of statistics that a run writes, in its directory.
+pub(super) fn tables(config: &Config) -> Vec<String> {
     let options = config.output.statistics.as_ref();
-    options.map_or(Vec::new(), |options| Statistics::tables(options, kind(config)))
+    let names = options.map_or(Vec::new(), |options| Statistics::tables(options, kind(config)));
+    names.into_iter().map(|name| format!("statistics/{name}")).collect()
 }
 
 /// The statistics of a run, which may go on from those of before. Collective.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Simulation;
 use super::close::reference_csv;
-use super::course::Origin;
+use super::course::{Origin, tables};
 use crate::backend::Backend;
 use crate::config::Config;
 use crate::error::Result;
@@ -86,11 +86,18 @@ impl Files {
 
     /// Whether the run in `path` can go on from what `course` says of its tables.
     pub(super) fn check<B: Backend>(
+        config: &Config,
         simulation: &Simulation<B>,
         path: &Path,
         course: &Course,
     ) -> Result<()> {
-        course.tables.iter().try_for_each(|(name, mark)| mark.check(&path.join(name)))?;
+        let written = tables(config);
+        // A table that the run does not go on with may be gone.
+        let needed = |name: &String| {
+            name == "series.csv" || written.contains(name) || path.join(name).exists()
+        };
+        let mut marks = course.tables.iter().filter(|(name, _)| needed(name));
+        marks.try_for_each(|(name, mark)| mark.check(&path.join(name)))?;
         let last = course.written.get("series");
         let Some(&last) = last else { return Ok(()) };
         SeriesWriter::check(&path.join("series.csv"), simulation.columns(), last)

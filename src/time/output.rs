@@ -11,8 +11,9 @@ use crate::backend::Backend;
 use crate::comm::{Communicator, agree};
 use crate::config::{Config, OnFailure, Precision, Variable};
 use crate::error::Result;
-use crate::grid::Grid;
+use crate::grid::{Axis, Grid};
 use crate::io::checkpoint::Course;
+use crate::io::directory::plane as plane_folder;
 use crate::io::fields::Layout;
 use crate::io::pieces::{Selection, plane};
 use crate::io::progress::tell;
@@ -219,7 +220,7 @@ impl Volumes {
                 .collect();
             let writers = selected.into_iter().map(|((a, _), selection)| {
                 let at = selection.image(grid).origin[a];
-                let name = format!("{}_{at:.5}", ["x", "y", "z"][a]);
+                let name = plane_folder(Axis::ALL[a], at, grid.spacing[a]);
                 let directory = directory.join("planes").join(name);
                 FieldWriter::new(&directory, "plane", layout(selection, 1))
             });

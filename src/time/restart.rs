@@ -4,13 +4,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::close::part;
 use super::course::{Origin, is_over};
 use super::plan::reached;
 use crate::comm::{Communicator, Solo, agree, same_on_all};
 use crate::config::{self, Base, Config};
 use crate::error::{Error, Result};
-use crate::io::checkpoint::{self, Checkpoint, Head};
+use crate::io::checkpoint::{self, Checkpoint, Course, Head};
 use crate::io::progress::tell;
+use crate::io::summary::Part;
 use crate::io::{RunDirectory, RunId, Summary};
 
 /// What a user asks of a restart.
@@ -101,13 +103,13 @@ pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result
         let origin = origin(comm, &config, true)?;
         return Ok(Restart::Run(Box::new((config, origin))));
     };
-    let compared = compare(&found.head, &config, wish.allow_physics_change);
-    let changes = agree(comm, compared)?;
+    let told = tell_changes(changes(&found.head, &config), wish.allow_physics_change);
+    let told = agree(comm, told)?;
     if first {
         let Head { step, time, .. } = found.head;
         found.warning().iter().for_each(|warning| tell(warning));
         tell(&format!("goes on from step {step}, t = {time}"));
-        changes.iter().for_each(|change| tell(change));
+        told.iter().for_each(|change| tell(change));
     }
     Ok(Restart::Run(Box::new((config, Origin::Own(found)))))
 }
@@ -144,7 +146,7 @@ pub fn origin(
         tell_of(comm, &damaged);
         agree(comm, found.ok_or_else(|| no_checkpoint(path)))?
     };
-    let changes = agree(comm, compare(&found.head, config, allow_physics_change))?;
+    let told = agree(comm, tell_changes(changes(&found.head, config), allow_physics_change))?;
     let sensible = || {
         let Head { step, time, .. } = found.head;
         let (own, output) = (found.path().canonicalize(), config.output.directory.canonicalize());
@@ -171,7 +173,7 @@ pub fn origin(
         let Head { step, time, .. } = found.head;
         found.warning().iter().for_each(|warning| tell(warning));
         tell(&format!("starts from step {step}, t = {time} of {}", path.display()));
-        changes.iter().for_each(|change| tell(change));
+        told.iter().for_each(|change| tell(change));
     }
     Ok(Origin::Other(found))
 }
@@ -308,10 +310,7 @@ fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Op
     let (steps, time, directory) = (summary.steps, summary.end_time, directory.display());
     let mut sentence = format!("{directory} is finished: step {steps}, t = {time}");
     if found.is_some() {
-        let further = match config.time.end {
-            Some(end) => format!("--set time.end={}", 2.0 * end),
-            None => format!("--set time.max_steps={}", 2 * steps),
-        };
+        let further = further(config, steps);
         sentence += &format!("\nto go further: kolmo restart {directory} {further}");
     }
     Some(sentence)
@@ -335,16 +334,22 @@ fn ends_before(head: &Head, config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// What a run of `config` does otherwise than the one that wrote `head`: sentences for what the user should know.
-///
-/// # Errors
-/// Where the flow is another, and that is not allowed.
-fn compare(head: &Head, config: &Config, allow_physics_change: bool) -> Result<Vec<String>> {
+/// A key of the input by which two runs differ.
+struct Change {
+    section: &'static str,
+    key: String,
+    /// What it is and was.
+    told: String,
+    /// Whether the flow is another one.
+    physics: bool,
+}
+
+/// What a run of `config` does otherwise than the one that wrote `head`.
+fn changes(head: &Head, config: &Config) -> Vec<Change> {
     let tables = |text: &str| text.parse::<toml::Table>().unwrap_or_default();
     let (was, is) =
         (tables(&head.config), tables(&Config { origin: None, ..config.clone() }.to_toml()));
-    let mut told = Vec::new();
-    let mut physics = Vec::new();
+    let mut changes = Vec::new();
     for section in ["case", "gas", "grid", "scheme", "compute"] {
         let keys = |tables: &toml::Table| -> toml::Table {
             tables.get(section).and_then(|table| table.as_table()).cloned().unwrap_or_default()
@@ -356,30 +361,70 @@ fn compare(head: &Head, config: &Config, allow_physics_change: bool) -> Result<V
                 value.map_or("that of the case".to_string(), toml::Value::to_string)
             };
             let (before, now) = (shown(was.get(key)), shown(is.get(key)));
-            let change = format!("{section}.{key} = {now}; the checkpoint has {before}");
-            match (section, key.as_str()) {
-                ("case" | "gas", _) | ("grid", "length") => physics.push(change),
-                // Nothing varies along such an axis any more, or did before.
-                ("grid", _)
-                    if (0..3).any(|a| (head.points[a] == 1) != (config.grid.points[a] == 1)) =>
-                {
-                    physics.push(change);
-                }
-                ("grid", _) => told.push(format!("note: {change}: the fields are interpolated")),
-                ("scheme", _) => told.push(format!("note: {change}")),
-                ("compute", "precision") => {
-                    told.push(format!("note: {change}: the fields are converted"));
-                }
-                _ => {}
-            }
+            let told = format!("{section}.{key} = {now}; the checkpoint has {before}");
+            // Nothing varies along an axis of one point, now or before.
+            let flattened =
+                || (0..3).any(|a| (head.points[a] == 1) != (config.grid.points[a] == 1));
+            let physics = match section {
+                "case" | "gas" => true,
+                "grid" => key == "length" || flattened(),
+                _ => false,
+            };
+            changes.push(Change { section, key: key.clone(), told, physics });
         }
     }
-    if physics.is_empty() || allow_physics_change {
-        told.extend(physics.into_iter().map(|change| format!("warning: {change}")));
-        return Ok(told);
+    changes
+}
+
+/// Sentences for what a user should know of these changes.
+///
+/// # Errors
+/// Where the flow is another, and that is not allowed.
+fn tell_changes(changes: Vec<Change>, allow_physics_change: bool) -> Result<Vec<String>> {
+    let (physics, others): (Vec<Change>, Vec<Change>) =
+        changes.into_iter().partition(|change| change.physics);
+    let named = |word: &'static str| move |change: &Change| format!("{word}: {}", change.told);
+    if !physics.is_empty() && !allow_physics_change {
+        let mut lines: Vec<String> = physics.iter().map(named("error")).collect();
+        lines.push("       to go on with another flow all the same: --allow-physics-change".into());
+        return Err(Error::Config(lines));
     }
-    let mut lines: Vec<String> =
-        physics.into_iter().map(|change| format!("error: {change}")).collect();
-    lines.push("       to go on with another flow all the same: --allow-physics-change".into());
-    Err(Error::Config(lines))
+    let notes = others.iter().filter_map(|change| {
+        let note = named("note")(change);
+        match (change.section, &*change.key) {
+            ("grid", _) => Some(format!("{note}: the fields are interpolated")),
+            ("compute", "precision") => Some(format!("{note}: the fields are converted")),
+            ("compute", _) => None,
+            _ => Some(note),
+        }
+    });
+    Ok(notes.chain(physics.iter().map(named("warning"))).collect())
+}
+
+/// How far the run was that goes on from `head` with `config`: one more restart, and one more part where its grid or its flow was
+/// another one.
+///
+/// # Errors
+/// Where the input that `head` carries cannot be read.
+pub(super) fn course_before(head: &Head, config: &Config) -> Result<Course> {
+    let mut course = head.course.clone();
+    course.restarts.push(head.step);
+    let was = config::parse(&head.config, "the input in the checkpoint", &[])?;
+    let other_flow = changes(head, config).iter().any(|change| change.physics);
+    let was = Part { other_flow, ..part(&was, head.step) };
+    if was != part(config, head.step) {
+        // One of no steps at all is none.
+        course.earlier.retain(|part| part.until < head.step);
+        course.earlier.push(was);
+    }
+    Ok(course)
+}
+
+/// How to go on behind the end of a run that `config` ended at `step`.
+fn further(config: &Config, step: u64) -> String {
+    let steps = config.time.max_steps.filter(|most| step >= *most);
+    match (steps, config.time.end) {
+        (None, Some(end)) => format!("--set time.end={}", 2.0 * end),
+        _ => format!("--set time.max_steps={}", 2 * step.max(1)),
+    }
 }

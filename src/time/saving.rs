@@ -36,13 +36,19 @@ where
         // The rows that it counts on are on disk first.
         let synced = self.sync_tables(step);
         let Some(tables) = self.spared(synced)? else { return Ok(()) };
+        // What was switched off may be switched on again.
+        let Course { tables: mut marks, mut volumes, restarts, earlier, .. } = self.before.clone();
+        marks.retain(|name, _| self.directory.join(name).exists());
+        marks.extend(tables);
+        volumes.extend(self.volumes.written(self.directory));
         let course = Course {
             written: self.agenda.all_written(),
             pictures: self.pictures_taken,
             statistics: self.statistics.as_ref().map(|statistics| statistics.state().clone()),
-            tables,
-            volumes: self.volumes.written(self.directory),
-            restarts: self.restarts.clone(),
+            tables: marks,
+            volumes,
+            restarts,
+            earlier,
             wall_seconds: self.seconds(),
         };
         let path = checkpoint::path(&RunDirectory::checkpoints(self.directory), step);
@@ -95,6 +101,6 @@ where
 
     /// Seconds that the run took so far, those before a restart too.
     pub(super) fn seconds(&self) -> f64 {
-        self.seconds_before + self.start.elapsed().as_secs_f64()
+        self.before.wall_seconds + self.start.elapsed().as_secs_f64()
     }
 }

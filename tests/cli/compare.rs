@@ -158,6 +158,7 @@ fn what_cannot_be_compared_is_a_sentence() {
     refused(&["a/config.toml"], 2, "error: a/config.toml is a file, not the directory of a run");
     refused(&["a", "--out", "picture.png"], 2, "error: --out picture.png does not end in .html");
     refused(&["a"; 8], 2, "error: 8 runs are more than a picture can tell apart");
+    refused(&["a", "--time", "nan"], 2, "a time is a finite number");
     let file = dir.path().join("a/series.csv");
     let text = read(&file);
     let header = text.lines().next().unwrap().to_string() + "\n";

@@ -1,5 +1,7 @@
 //! Whose files a run replaces and removes, and who may write in its directory.
 
+#[cfg(unix)]
+use std::os::unix::fs::symlink;
 use std::process::Stdio;
 
 use super::restarts::{assert_same, files, input};
@@ -88,7 +90,6 @@ fn a_file_that_somebody_puts_in_the_way_of_a_run_ends_it() {
 #[cfg(unix)]
 #[test]
 fn a_link_out_of_the_directory_is_refused_and_what_it_leads_to_stays() {
-    use std::os::unix::fs::symlink;
     for name in ["fields", "checkpoints", "series.csv", ".lock", "planes/z_0.00000"] {
         let dir = tempfile::tempdir().unwrap();
         let run = run(dir.path(), 5, "run");
@@ -444,4 +445,167 @@ fn pictures_of_before_fields_were_written_stay() {
     let after = pictures();
     let lost = before.iter().filter(|name| !name.contains("00000004") && !after.contains(name));
     assert_eq!(lost.count(), 0, "{before:?} {after:?}");
+}
+
+/// What is not written now may be written again later, behind the rows that are there.
+#[test]
+fn tables_and_fields_that_are_switched_off_are_looked_after_until_they_are_on_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 5, "run");
+    let off = ["--set", "output.statistics=none", "--set", "output.fields=none"];
+    let further = |set: &[&str], steps: &str| {
+        let steps = format!("time.max_steps={steps}");
+        kolmo(dir.path(), [&["restart", "run", "--set", &steps][..], set].concat())
+    };
+    assert_eq!(further(&off, "9").code, Some(0));
+    let (table, list) = (run.join("statistics/moments.csv"), run.join("fields/fields.vti.series"));
+    let (rows, files) = (read(&table), read(&list));
+    fs::write(&table, rows.replacen("0.1", "0.2", 1)).unwrap();
+    let on = ["--set", "output.statistics={ every_steps = 5, from = 0.2 }"];
+    let refused = further(&on, "12");
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(refused.err.contains("rows were changed"), "{}", refused.err);
+    fs::write(&table, rows).unwrap();
+    fs::write(&list, "{").unwrap();
+    let outcome = further(&[], "10");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.err);
+    assert_eq!(read(&list), files);
+    // What nobody needs may be gone.
+    fs::remove_dir_all(run.join("statistics")).unwrap();
+    let outcome = further(&[], "11");
+    assert_eq!(outcome.code, Some(0), "{}", outcome.err);
+}
+
+#[test]
+fn what_a_kill_left_of_a_checkpoint_is_still_the_runs_after_a_plot() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 5, "run");
+    let at = |name: &str| run.join("checkpoints").join(name);
+    fs::rename(at("step_00000005.zarr"), at("step_00000005.zarr.part")).unwrap();
+    done(dir.path(), ["plot", "run"]);
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=6"]);
+    assert_eq!(names(&run.join("checkpoints")), ["step_00000004.zarr", "step_00000006.zarr"]);
+}
+
+/// Hard links to all files are a cheap copy, as long as nobody writes into them.
+#[cfg(unix)]
+#[test]
+fn a_copy_by_hard_links_stays_as_it_is() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), 9, "run");
+    let copied = shell(dir.path(), "cp -al run copy");
+    assert_eq!(copied.code, Some(0), "{}", copied.err);
+    let copy = dir.path().join("copy");
+    let all = || (files(&copy), read(copy.join("log.jsonl")), read(copy.join("manifest.txt")));
+    let before = all();
+    done(dir.path(), ["restart", "run", "--from", "8", "--set", "time.max_steps=12"]);
+    assert!(before == all());
+}
+
+#[test]
+fn a_run_inside_a_checkpoint_of_another_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 5, "run");
+    for inside in ["run/checkpoints/step_00000005.zarr", "run/checkpoints/step_00000005.zarr/a/b"] {
+        let before = files(&run);
+        let refused = kolmo(dir.path(), small(&["--out", inside]));
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        assert!(refused.err.contains("checkpoints/step_00000005.zarr, which"), "{}", refused.err);
+        assert!(before == files(&run));
+    }
+    done(dir.path(), small(&["--out", "run/checkpoints/mine"]));
+}
+
+#[test]
+fn an_emptied_manifest_can_be_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 5, "run");
+    fs::write(run.join("manifest.txt"), "").unwrap();
+    for command in [&["restart", "run"][..], &["run", "input.toml", "--out", "run", "--overwrite"]]
+    {
+        let refused = kolmo(dir.path(), command);
+        assert_eq!(refused.code, Some(1), "{}", refused.err);
+        assert!(refused.err.contains("manifest.txt: its first line"), "{}", refused.err);
+    }
+    fs::remove_file(run.join("manifest.txt")).unwrap();
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=6"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_nowhere_or_to_files_of_others_are_not_written_through() {
+    let dir = tempfile::tempdir().unwrap();
+    symlink("nowhere", dir.path().join("run")).unwrap();
+    let refused = kolmo(dir.path(), small(&["--out", "run"]));
+    assert_eq!(refused.code, Some(1), "{}", refused.err);
+    assert!(refused.err.contains("run: a link to nowhere, which is not there"), "{}", refused.err);
+    fs::remove_file(dir.path().join("run")).unwrap();
+    // In the place of a file that is half written.
+    let victim = put(dir.path().join("victim"));
+    let run = run(dir.path(), 5, "run");
+    for name in ["config.toml.part", "summary.json.part", "fields/fields.vti.series.part"] {
+        symlink(&victim, run.join(name)).unwrap();
+    }
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=9"]);
+    assert_eq!(read(victim), "mine");
+}
+
+/// They counted as the newest of the run, whose own were removed.
+#[test]
+fn checkpoints_of_others_are_not_counted_among_those_that_are_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let checkpoints = run(dir.path(), 9, "run").join("checkpoints");
+    put(checkpoints.join("step_00000100.zarr/zarr.json"));
+    put(checkpoints.join("step_00000008.zarr.old/notes"));
+    let owns = |path: &Path| !path.ends_with("step_00000100.zarr");
+    kolmo::io::checkpoint::prune(&kolmo::comm::Solo, &checkpoints, 1, owns).unwrap();
+    assert_eq!(
+        names(&checkpoints),
+        ["step_00000008.zarr.old", "step_00000009.zarr", "step_00000100.zarr"]
+    );
+}
+
+/// A run that was gone on with from an older step, and broke off, was gone on with from the newer one behind the gap.
+#[test]
+fn newer_checkpoints_are_set_aside_before_a_row_is_cut() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 9, "run");
+    fs::remove_file(run.join("log.jsonl")).unwrap();
+    fs::create_dir(run.join("log.jsonl")).unwrap();
+    let broken = kolmo(dir.path(), ["restart", "run", "--from", "8", "--set", "time.max_steps=12"]);
+    assert_eq!(broken.code, Some(1), "{}", broken.err);
+    assert_eq!(names(&run.join("checkpoints")), ["step_00000008.zarr", "step_00000009.zarr.left"]);
+}
+
+#[test]
+fn a_run_that_is_replaced_keeps_its_input_until_the_new_one_is_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 5, "run");
+    // It is read from the directory that it is to replace, which ends before it has begun.
+    let input = read(run.join("config.toml"));
+    fs::remove_file(run.join("log.jsonl")).unwrap();
+    let broken = shell(
+        dir.path(),
+        &format!("ulimit -f 0; exec {KOLMO} run run/config.toml --out run --overwrite"),
+    );
+    assert_ne!(broken.code, Some(0), "{}", broken.err);
+    assert_eq!(read(run.join("config.toml")), input);
+    done(dir.path(), ["run", "run/config.toml", "--out", "run", "--overwrite"]);
+}
+
+/// They were counted over the shorter run.
+#[test]
+fn an_extended_run_has_pictures_to_its_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["--set", "output.fields=none", "--set", "time={ max_steps = 8, cfl = 0.8 }"];
+    done(dir.path(), small(&[&["--out", "run"][..], &set].concat()));
+    let finished = done(dir.path(), ["restart", "run"]);
+    assert!(finished.out.contains("restart run --set time.max_steps=16"), "{}", finished.out);
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=16"]);
+    let pictures = names(&dir.path().join("run/slices"));
+    for step in [0, 2, 4, 6, 8, 12, 16] {
+        let name = format!("step_{step:08}_xy.png");
+        assert!(pictures.contains(&name), "{name}: {pictures:?}");
+    }
+    assert_eq!(pictures.iter().filter(|name| name.ends_with("_xy.png")).count(), 7);
 }

@@ -71,3 +71,46 @@ fn a_case_with_an_exact_solution_tells_its_error() {
     let told = "no reference: the largest error against the exact solution is ";
     assert!(outcome.err.lines().any(|line| line.starts_with(told)), "{}", outcome.err);
 }
+
+#[test]
+fn a_resolved_run_on_its_reference_past_the_peak_passes() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["case.reynolds=100", "grid.points=[32, 32, 32]", "time.end=5.5"];
+    let (status, reason) = verdict(dir.path(), &set);
+    assert_eq!(status, "passed", "{reason}");
+    assert!(reason.starts_with("on the reference up to t = 5.5: "), "{reason}");
+}
+
+/// The rows of the coarse grid were judged by the spacing of the fine one.
+#[test]
+fn what_was_under_resolved_stays_so_on_a_finer_grid() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["case.reynolds=100", "grid.points=[8, 8, 8]", "time={ max_steps = 2, cfl = 0.8 }"];
+    let (status, reason) = verdict(dir.path(), &set);
+    assert_eq!(status, "under-resolved");
+    for (further, points) in [(3, 40), (4, 48)] {
+        let set = [
+            &format!("grid.points=[{points}, {points}, {points}]"),
+            &format!("time.max_steps={further}"),
+        ];
+        done(dir.path(), ["restart", "run", "--set", set[0], "--set", set[1]]);
+        let summary = summary(&dir.path().join("run"));
+        assert_eq!(summary["verdict"], "under-resolved");
+        assert_eq!(summary["verdict_reason"], reason);
+    }
+}
+
+#[test]
+fn a_run_of_two_flows_is_not_held_against_the_reference_of_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let set =
+        ["case.reynolds=100", "grid.points=[32, 32, 32]", "time={ max_steps = 2, cfl = 0.8 }"];
+    verdict(dir.path(), &set);
+    let set = ["--set", "case.reynolds=50", "--set", "time.max_steps=3"];
+    done(dir.path(), [&["restart", "run", "--allow-physics-change"][..], &set].concat());
+    let summary = summary(&dir.path().join("run"));
+    assert_eq!(summary["verdict"], "no verdict");
+    let reason = summary["verdict_reason"].as_str().unwrap();
+    assert!(reason.starts_with("it was another flow up to step 2; kmax η is "), "{reason}");
+    assert!(summary["reference"].is_null());
+}

@@ -103,19 +103,20 @@ fn off(method: Method, scheme: &str, axis: Axis, n: usize, ranks: usize, fusing:
 
 #[test]
 fn blocks_on_devices_give_the_answer_of_one_rank_on_the_host() {
-    for (method, scheme, axis, n, ranks) in [
-        (Method::Neighbour, "compact6", Axis::X, 97, 2),
-        (Method::Pcr, "compact6", Axis::Y, 35, 3),
-        (Method::Gather, "compact10-penta", Axis::Z, 26, 2),
-        (Method::Chain, "compact4", Axis::X, 23, 3),
-        (Method::Transpose, "compact6", Axis::Y, 23, 2),
-        (Method::Neighbour, "explicit4", Axis::Z, 25, 2),
+    // What is fused changes the solve of a block alone, which is the same by all methods.
+    for (method, scheme, axis, n, ranks, fusing) in [
+        (Method::Neighbour, "compact6", Axis::X, 97, 2, Fusing::Nothing),
+        (Method::Neighbour, "compact6", Axis::X, 97, 2, Fusing::All),
+        (Method::Pcr, "compact6", Axis::Y, 35, 3, Fusing::All),
+        (Method::Gather, "compact10-penta", Axis::Z, 26, 2, Fusing::Nothing),
+        (Method::Gather, "compact10-penta", Axis::Z, 26, 2, Fusing::All),
+        (Method::Chain, "compact4", Axis::X, 23, 3, Fusing::Nothing),
+        (Method::Transpose, "compact6", Axis::Y, 23, 2, Fusing::All),
+        (Method::Neighbour, "explicit4", Axis::Z, 25, 2, Fusing::All),
     ] {
-        for fusing in [Fusing::Nothing, Fusing::All] {
-            let off = off(method, scheme, axis, n, ranks, fusing);
-            let name = method.name();
-            assert!(off <= 1e-13, "{name} {scheme} along {axis:?}, {fusing:?} fused: {off:.1e}");
-        }
+        let off = off(method, scheme, axis, n, ranks, fusing);
+        let name = method.name();
+        assert!(off <= 1e-13, "{name} {scheme} along {axis:?}, {fusing:?} fused: {off:.1e}");
     }
 }
 

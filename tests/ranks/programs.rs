@@ -252,17 +252,25 @@ fn a_rank_without_memory_ends_all_with_a_message() {
 #[test]
 fn a_rank_that_cannot_write_its_piece_ends_all_with_its_message() {
     let (_dir, run) = temporary();
-    // Where the piece would go while it is written there is a directory.
-    fs::create_dir_all(run.join("fields/step_00000003/rank_00001.vti.part")).unwrap();
-    let set = [FOR_EVER, "output.fields={ every_steps = 3 }"];
-    let job = Running::start(3, &vortex(&run, &set)).end(LIMIT);
+    let set = [FOR_EVER, "output.fields={ every_steps = 20 }"];
+    let running = Running::start(3, &vortex(&run, &set));
+    wait_for_rows(&run, 3);
+    // From now on no file of this rank may grow to the length of a piece.
+    let limit = libc::rlimit { rlim_cur: 4096, rlim_max: 4096 };
+    let (rank, null) = (process(1, &run), std::ptr::null_mut());
+    // SAFETY: the limit is read, and none is written.
+    let limited = unsafe { libc::prlimit(rank, libc::RLIMIT_FSIZE, &raw const limit, null) };
+    assert_eq!(limited, 0);
+    let job = running.end(LIMIT);
     assert_eq!(job.code, Some(1), "{}", job.err);
     let errors = errors(&job);
     assert_eq!(errors.len(), 1, "{}", job.err);
-    assert!(errors[0].starts_with("rank 1 on ") && errors[0].contains("rank_00001.vti: "));
+    assert!(errors[0].starts_with("rank 1 on "), "{}", job.err);
+    let (path, _) = errors[0].split_once("/rank_00001.vti: ").unwrap();
+    let list = format!("fields/{}.pvti", path.rsplit('/').next().unwrap());
     assert!(rows(&run) >= 3);
     assert!(run.join("fields/step_00000000.pvti").exists());
-    assert!(!run.join("fields/step_00000003.pvti").exists());
+    assert!(!run.join(&list).exists(), "{list}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::{Attributes, Course, Head, WEAK_FORMAT};
 use crate::grid::{Axis, MOST_POINTS};
 use crate::io::directory::{is_of_a_run, is_plane};
+use crate::io::summary::Part;
 
 /// Most steps, and most of what else is counted: every number up to it is one of f64 too, as rows of the series have it.
 const MOST: u64 = 1 << 53;
@@ -125,8 +126,19 @@ impl Course {
         must(restarts.iter().all(|from| *from <= step), || {
             format!("course.restarts = {restarts:?}: behind step {step}")
         })?;
+        let ends = || self.earlier.iter().map(|part| part.until);
+        let in_order = ends().is_sorted_by(|a, b| a < b) && ends().all(|end| end <= step);
+        must(in_order && self.earlier.iter().all(is_part), || {
+            format!("course.earlier = {:?}: no parts of a run", self.earlier)
+        })?;
         not_negative("course.wall_seconds", self.wall_seconds)
     }
+}
+
+fn is_part(part: &Part) -> bool {
+    let positive = |value: &f64| value.is_finite() && *value > 0.0;
+    part.points.iter().all(|n| (1..=MOST_POINTS).contains(n))
+        && part.length.iter().chain(&part.reynolds).all(positive)
 }
 
 fn must(holds: bool, told: impl FnOnce() -> String) -> Checked {

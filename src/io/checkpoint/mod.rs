@@ -30,6 +30,7 @@ use zarrs::filesystem::FilesystemStore;
 use super::RunId;
 use crate::error::{Error, Result};
 use crate::io::series::TableMark;
+use crate::io::summary::Part;
 use crate::statistics::Running;
 use files::{Print, Seal, hash};
 
@@ -94,6 +95,9 @@ pub struct Course {
     pub volumes: BTreeMap<String, Vec<(u64, f64)>>,
     /// Steps that the run went on from, the first time, the second and so on.
     pub restarts: Vec<u64>,
+    /// Parts of the run that had another grid or another flow, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Part>,
     /// Seconds that it took so far.
     pub wall_seconds: f64,
 }

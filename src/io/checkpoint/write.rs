@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
@@ -126,14 +126,19 @@ impl Writing {
                 written = Err(why);
             }
         }
-        let thread = (!later.is_empty()).then(|| {
-            let part = part.clone();
-            thread::spawn(move || {
-                let mut prints = Prints::new();
-                later.into_iter().try_for_each(|chunk| chunk.store(&part, &mut prints))?;
-                Ok(prints)
-            })
-        });
+        let mut thread = None;
+        if !later.is_empty() {
+            match in_thread(later, part.clone()) {
+                Ok(started) => thread = Some(started),
+                // Where the system starts no thread the run waits.
+                Err(later) => {
+                    written = written.and_then(|mut prints| {
+                        prints.extend(store_all(later, &part)?);
+                        Ok(prints)
+                    });
+                }
+            }
+        }
         Ok(Self { part, path: path.to_path_buf(), head, written, began, thread })
     }
 
@@ -194,6 +199,25 @@ impl Writing {
         };
         agree(comm, told.map_or(Ok(0), end))
     }
+}
+
+/// Write `chunks` below `part` in a thread of their own; they come back where the system starts none.
+fn in_thread<T: Real>(
+    chunks: Vec<Chunk<T>>,
+    part: PathBuf,
+) -> std::result::Result<JoinHandle<Result<Prints>>, Vec<Chunk<T>>> {
+    let (send, receive) = mpsc::channel();
+    let work = move || store_all(receive.recv().unwrap_or_default(), &part);
+    match thread::Builder::new().spawn(work) {
+        Ok(started) => send.send(chunks).map(|()| started).map_err(|unsent| unsent.0),
+        Err(_) => Err(chunks),
+    }
+}
+
+fn store_all<T: Real>(chunks: Vec<Chunk<T>>, part: &Path) -> Result<Prints> {
+    let mut prints = Prints::new();
+    chunks.into_iter().try_for_each(|chunk| chunk.store(part, &mut prints))?;
+    Ok(prints)
 }
 
 /// What one rank writes of one field.

@@ -48,6 +48,12 @@ impl Manifest {
             return Ok(None);
         }
         let text = read_text(&path)?;
+        if text.lines().next() != Some(HEAD) {
+            let what = "its first line is not that of a manifest: remove it, and all files that have names of a run count \
+                        as the run's"
+                .to_string();
+            return Err(Error::Format { path, what });
+        }
         let run = text.lines().find_map(|line| line.strip_prefix(RUN)?.parse().ok());
         let mut names = BTreeSet::new();
         // A last line without its end was never finished, and its file was never made.

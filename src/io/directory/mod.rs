@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub use lock::DirectoryLock;
 use manifest::{Content, Manifest};
 use names::{FILES, FOLDERS};
-pub(crate) use names::{is_of_a_run, is_plane, step};
+pub(crate) use names::{is_of_a_run, is_plane, plane, step};
 
 use super::{RunId, checkpoint, make_directory, remove_file};
 use crate::error::{Error, Result};
@@ -71,6 +71,29 @@ impl RunDirectory {
             ]));
         }
         Ok(())
+    }
+
+    /// Refuse a directory inside a checkpoint of a run, which the run may remove as a whole.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the checkpoint.
+    pub fn refuse_inside_checkpoint(path: &Path) -> Result<()> {
+        let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+        let is_checkpoint = |folder: &&Path| {
+            let run = folder.parent().and_then(Path::parent);
+            run.is_some_and(|run| {
+                Self::holds_run(run) && is_of_a_run(&format!("{}/", relative(run, folder)))
+            })
+        };
+        let Some(folder) = whole.ancestors().find(is_checkpoint) else { return Ok(()) };
+        Err(Error::Config(vec![
+            format!(
+                "error: {} lies inside {}, which the run that it is of may remove",
+                path.display(),
+                folder.display()
+            ),
+            "       choose another directory with `--out`".into(),
+        ]))
     }
 
     /// Keep other processes from the run in `path`, which has to be there.
@@ -272,7 +295,18 @@ fn is_there(directory: &Path, name: &str) -> bool {
 /// Whether a manifest goes on to name it: what is there, and what is not of one step only, which a run makes again.
 fn is_kept(directory: &Path, name: &str) -> bool {
     let last = name.trim_end_matches('/').rsplit('/').next();
-    !last.is_some_and(|last| last.starts_with("step_")) || is_there(directory, name)
+    // Also while there is but what a kill left of it.
+    let remains = ["", ".part", checkpoint::REPLACED].map(|ending| with_ending(name, ending));
+    !last.is_some_and(|last| last.starts_with("step_"))
+        || remains.iter().any(|name| is_there(directory, name))
+}
+
+/// A name, or one of a folder with its `/`, with `ending` behind it.
+fn with_ending(name: &str, ending: &str) -> String {
+    match name.strip_suffix('/') {
+        Some(folder) => format!("{folder}{ending}/"),
+        None => format!("{name}{ending}"),
+    }
 }
 
 /// `rank_00003.vti`, or a part of it.
@@ -283,12 +317,8 @@ pub(crate) fn is_piece(path: &Path) -> bool {
 
 /// Remove something that a manifest names, and what a kill may have left of it, from `directory`.
 fn remove(directory: &Path, name: &str) -> Result<()> {
-    let path = directory.join(name.trim_end_matches('/'));
-    let with = |ending: &str| {
-        let mut path = path.clone().into_os_string();
-        path.push(ending);
-        PathBuf::from(path)
-    };
+    let with = |ending: &str| directory.join(with_ending(name, ending).trim_end_matches('/'));
+    let path = with("");
     if name.starts_with("checkpoints/") {
         return ["", ".part", checkpoint::REPLACED]
             .iter()

@@ -3,6 +3,8 @@
 //! A name is a path relative to the run directory, with `/` between its parts; one that ends with `/` is a folder that belongs
 //! to the run as a whole.
 
+use crate::grid::Axis;
+
 /// The files in the directory itself.
 pub(super) const FILES: [&str; 8] = [
     "manifest.txt",
@@ -70,10 +72,26 @@ fn is_volume(file: &str, stem: &str) -> bool {
     ["vti", "pvti"].iter().any(is_list) || of_step(".vti") || of_step(".pvti")
 }
 
-/// `z_3.14159`
+/// Decimals in the name of a plane, where points are not too near for them.
+const DECIMALS: usize = 5;
+/// Most decimals in the name of a plane.
+const MOST_DECIMALS: usize = 40;
+
+/// `z_3.14159`: the folder of the plane at `at` on `axis`, where the spacing of points is `spacing`. Two planes have two names.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few decimals")]
+pub(crate) fn plane(axis: Axis, at: f64, spacing: f64) -> String {
+    let decimals = (1.0 - spacing.log10()).ceil().max(0.0) as usize;
+    format!("{}_{at:.*}", axis.name(), decimals.clamp(DECIMALS, MOST_DECIMALS))
+}
+
+/// Whether a folder may be that of a plane.
 pub(crate) fn is_plane(folder: &str) -> bool {
     let at = ["x_", "y_", "z_"].iter().find_map(|axis| folder.strip_prefix(axis));
-    at.is_some_and(|at| at.parse::<f64>().is_ok_and(|value| format!("{value:.5}") == at))
+    let decimals = folder.rsplit_once('.').map_or(0, |(_, decimals)| decimals.len());
+    (DECIMALS..=MOST_DECIMALS).contains(&decimals)
+        && at.is_some_and(|at| {
+            at.parse::<f64>().is_ok_and(|value| format!("{value:.decimals$}") == at)
+        })
 }
 
 /// `step_00000100_xy.png`
@@ -85,6 +103,8 @@ fn is_slice(file: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::PI;
+
     use super::*;
 
     #[test]
@@ -97,6 +117,7 @@ mod tests {
             "fields/fields.vti.series",
             "planes/z_-3.14159/step_00000001.vti",
             "planes/x_0.00000/plane.vti.series",
+            "planes/x_0.0000031/plane.vti.series",
             "checkpoints/step_00000004.zarr/",
             "statistics/moments.csv",
             "slices/step_00000004_xz.png",
@@ -116,6 +137,7 @@ mod tests {
             "planes/../step_00000001.vti",
             "planes/z_3/step_00000001.vti",
             "planes/z_nan/plane.vti.series",
+            "planes/z_3.1415/plane.vti.series",
             "checkpoints/step_00000004.zarr",
             "checkpoints/step_00000004.zarr.my_backup/",
             "statistics/exp.csv",
@@ -124,6 +146,15 @@ mod tests {
             "fields/",
         ] {
             assert!(!is_of_a_run(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn two_planes_have_two_names_however_near_they_are() {
+        assert_eq!(plane(Axis::Z, PI, 0.1), "z_3.14159");
+        for spacing in [3.0, 1e-3, 4e-6, 1e-9] {
+            let [first, second] = [0.0, 1.0].map(|n| plane(Axis::X, n * spacing, spacing));
+            assert!(first != second && is_plane(&first) && is_plane(&second), "{first} {second}");
         }
     }
 }
