@@ -164,3 +164,16 @@ pub(crate) fn noise(seed: u64) -> impl FnMut() -> f64 {
         2.0 * unit - 1.0
     }
 }
+
+/// Have SIGHUP mean to `command` what it does where nobody says otherwise, also where these tests were started by `nohup`.
+#[cfg(unix)]
+pub(crate) fn heeding_hang_ups(command: &mut std::process::Command) -> &mut std::process::Command {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: between fork and exec one system call is made.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGHUP, libc::SIG_DFL);
+            Ok(())
+        })
+    }
+}

@@ -134,8 +134,11 @@ fn line(
     left: Option<f64>,
 ) -> String {
     let mut parts = vec![format!("step {step}")];
+    // The decimals are those that a run of this length shows.
+    let plain = (1e-2..1e6).contains(&end.unwrap_or(1.0));
     parts.push(match end {
-        Some(end) => format!("t {t:.3} / {end}"),
+        Some(end) if plain => format!("t {t:.3} / {end}"),
+        Some(end) => format!("t {t:.2e} / {end:e}"),
         None => format!("t {t:.3}"),
     });
     parts.push(format!("dt {dt:.1e}"));
@@ -173,6 +176,8 @@ mod tests {
             text,
             "step 1200  t 3.200 / 10  dt 2.5e-3  E 0.12346  3 min 20 s left  41 ns/point/stage"
         );
+        let short = line(3, 3e-301, Some(1e-300), 1e-301, f64::NAN, f64::NAN, None);
+        assert_eq!(short, "step 3  t 3.00e-301 / 1e-300  dt 1.0e-301");
         assert_eq!(line(0, 0.0, None, 0.1, f64::NAN, f64::NAN, None), "step 0  t 0.000  dt 1.0e-1");
     }
 

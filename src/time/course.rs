@@ -273,12 +273,17 @@ where
             step = first_step,
             "start"
         );
+        let pictures = pictures_by(config, first_step, simulation.time());
         Ok(Self {
             config,
             directory,
             id,
             agenda: Agenda::new(&config.output, simulation.time(), &before.written),
-            pictures_taken: before.pictures.min(pictures_by(config, first_step, simulation.time())),
+            pictures_taken: match origin {
+                Origin::Own(_) => before.pictures.min(pictures),
+                // That of its beginning is still to be taken.
+                Origin::Case | Origin::Other(_) => pictures - 1,
+            },
             simulation,
             decomposition,
             requests,

@@ -609,3 +609,18 @@ fn an_extended_run_has_pictures_to_its_end() {
     }
     assert_eq!(pictures.iter().filter(|name| name.ends_with("_xy.png")).count(), 7);
 }
+
+/// It took one at every step until it had as many as one from the start.
+#[test]
+fn a_run_from_a_checkpoint_takes_its_pictures_at_its_quarters() {
+    let dir = tempfile::tempdir().unwrap();
+    done(dir.path(), small(&["--out", "run", "--set", "output.fields=none"]));
+    let input = "[case]\nname = \"from-checkpoint\"\npath = \"run\"\n[time]\nmax_steps = 8\n\
+                 [output]\nfields = \"none\"\n";
+    fs::write(dir.path().join("next.toml"), input).unwrap();
+    done(dir.path(), ["run", "next.toml", "--out", "next"]);
+    let pictures = names(&dir.path().join("next/slices"));
+    let steps: Vec<&str> =
+        pictures.iter().filter_map(|name| name.strip_suffix("_xy.png")).collect();
+    assert_eq!(steps, ["step_00000004", "step_00000006", "step_00000008"]);
+}

@@ -4,6 +4,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::common::heeding_hang_ups;
 
 #[test]
 fn a_run_that_diverges_says_where_and_leaves_what_it_wrote_intact() {
@@ -65,13 +66,10 @@ fn a_run_that_diverges_says_where_and_leaves_what_it_wrote_intact() {
 /// A run that would take hours, once it has written its first rows.
 pub(super) fn long_run(directory: &Path) -> Child {
     let further = ["--set", "time={ end = 1e6 }", "--set", "output.series={ every_steps = 1 }"];
-    let mut child = Command::new(KOLMO)
-        .args(small(&further))
-        .current_dir(directory)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new(KOLMO);
+    command.args(small(&further)).current_dir(directory);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = heeding_hang_ups(&mut command).spawn().unwrap();
     let series = directory.join("runs/taylor-green/series.csv");
     let start = Instant::now();
     while fs::read_to_string(&series).map_or(0, |text| text.lines().count()) < 4 {

@@ -11,6 +11,7 @@ use libc::{SIGCONT, SIGHUP, SIGINT, SIGSTOP, SIGTERM, SIGUSR1, SIGXFSZ, c_int};
 
 use super::endings::long_run;
 use super::*;
+use crate::common::heeding_hang_ups;
 
 const MOMENT: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -46,7 +47,7 @@ fn waiting(dir: &Path, arguments: &[&str]) -> Child {
     command.args(arguments).current_dir(dir).env("LD_LIBRARY_PATH", dir);
     command.env("KOLMO_TEST_LOADED", &loaded).env("KOLMO_TEST_GO", go);
     command.env("OCL_ICD_VENDORS", "none").stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = heeding_hang_ups(&mut command).spawn().unwrap();
     until(&mut child, || loaded.exists());
     child
 }

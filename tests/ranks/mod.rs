@@ -20,6 +20,8 @@ use std::time::Duration;
 
 use kolmo::comm::{self, Communicator};
 
+use crate::common::heeding_hang_ups;
+
 /// After which a job that has not ended is killed, and has failed.
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -82,7 +84,7 @@ impl Running {
         command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
         program.get_current_dir().map(|directory| command.current_dir(directory));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().unwrap_or_else(|error| {
+        let child = heeding_hang_ups(&mut command).spawn().unwrap_or_else(|error| {
             panic!(
                 "{}: {error}; ./test installs it, KOLMO_MPIRUN names another",
                 launcher.display()
