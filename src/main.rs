@@ -486,10 +486,11 @@ fn configuration(input: &str, set: &[String]) -> Result<Config> {
 
 /// The same, where `base` gives what a checkpoint carries.
 fn configuration_on(input: &str, set: &[String], base: Base<'_>) -> Result<Config> {
-    if !Path::new(input).exists()
+    let path = Path::new(input);
+    if (path.is_dir() || !path.exists())
         && let Ok(text) = config::built_in(input)
     {
-        return config::parse(text, &format!("{input} (built in)"), set);
+        return config::parse_on(text, &format!("{input} (built in)"), set, base);
     }
     config::load_on(Path::new(input), set, base)
 }

@@ -119,7 +119,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         Reference::read(&dir.join("reference.csv")).ok().and_then(|r| r.compare(&series, 10.0));
     let (verdict, verdict_reason) = verdict::decide(&Evidence {
         unfinished: None,
-        other_flow_until: None,
+        unjudged: None,
         resolution,
         reference: reference.as_ref(),
         error: None,
@@ -366,7 +366,7 @@ fn a_run_with_few_rows_or_a_gap_in_them_is_not_compared_and_says_where() {
         let comparison = reference.compare(&Series::read(&path).unwrap(), 10.0).unwrap();
         let (verdict, reason) = verdict::decide(&Evidence {
             unfinished: None,
-            other_flow_until: None,
+            unjudged: None,
             resolution: Some(summary::Resolution { kmax_eta_min: 2.0, time: 9.0 }),
             reference: Some(&comparison),
             error: None,
@@ -501,4 +501,17 @@ fn a_report_has_one_scale_a_plane_with_units_coordinates_and_axes_also_of_a_run_
     slices.finish().unwrap();
     write_report(run.path(), &mut |_| Ok(())).unwrap();
     assert!(page == fs::read_to_string(run.path().join("report.html")).unwrap());
+}
+
+/// What a full disk took of a row and what was taken back of it left a hole before the next row.
+#[test]
+fn a_row_behind_half_a_row_that_was_taken_back_stands_behind_the_whole_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("series.csv");
+    let mut writer = SeriesWriter::create(&path, &["step", "a"]).unwrap();
+    let header = fs::metadata(&path).unwrap().len();
+    writer.append(1, &[0.5]).unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_len(header).unwrap();
+    writer.append(2, &[0.25]).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "step,a\n2,0.25\n");
 }

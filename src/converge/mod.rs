@@ -160,8 +160,11 @@ fn end(config: &Config) -> Result<f64> {
 fn has_exact(config: &Config) -> bool {
     let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
     let middle = domain.middle();
-    let flow = config.case.flow();
-    flow.is_none_or(|flow| flow.exact(&config.gas, domain, active, middle, 0.0).is_some())
+    match (&config.case, config.case.flow()) {
+        (Case::ScalarAdvection(scalar), _) => scalar.exact(domain, active, middle, 0.0).is_some(),
+        (_, Some(flow)) => flow.exact(&config.gas, domain, active, middle, 0.0).is_some(),
+        (_, None) => false,
+    }
 }
 
 /// Every point of every grid has to be one of the finest.

@@ -110,7 +110,9 @@ impl SeriesWriter {
     /// What the system says.
     pub fn create(path: &Path, columns: &[&str]) -> Result<Self> {
         assert_eq!(columns.first(), Some(&"step"), "a series begins with the column `step`");
-        let file = File::create(path).map_err(Error::io(path))?;
+        File::create(path).map_err(Error::io(path))?;
+        // Behind its end always: a half row that is taken back leaves no hole.
+        let file = File::options().append(true).open(path).map_err(Error::io(path))?;
         let pending = columns.join(",") + "\n";
         let path = path.to_path_buf();
         let (columns, hash) = (columns.len(), Xxh3::new());

@@ -18,6 +18,7 @@ const MOST_TIMES: usize = 6;
 /// What the report shows of `slices/`; nothing where that is empty. Writing to a `String` cannot fail, so results of
 /// `write!` are dropped.
 pub(super) fn slices(run_dir: &Path, mut entries: Vec<SliceEntry>) -> Result<String> {
+    entries.retain(|entry| !entry.is_gone(run_dir));
     entries.sort_by_key(|entry| entry.step);
     let mut steps: Vec<u64> = entries.iter().map(|e| e.step).collect();
     steps.dedup();

@@ -105,6 +105,12 @@ pub struct SliceEntry {
 }
 
 impl SliceEntry {
+    /// Whether its picture was removed from the `slices/` of `run_dir`.
+    pub(crate) fn is_gone(&self, run_dir: &Path) -> bool {
+        let path = run_dir.join("slices").join(file(self.step, self.plane));
+        path.symlink_metadata().is_err_and(|why| why.kind() == std::io::ErrorKind::NotFound)
+    }
+
     /// The picture `png` in the colours of `scale`; as it is where it is none of ours.
     pub(crate) fn coloured(&self, png: Vec<u8>, scale: [f64; 2]) -> Vec<u8> {
         with_palette(&png, &palette([self.min, self.max], scale)).unwrap_or(png)
@@ -146,11 +152,10 @@ impl SliceWriter {
         let (kept, later): (Vec<_>, Vec<_>) =
             own.partition(|entry| last.is_some_and(|last| entry.step <= last));
         writer.entries = kept;
+        // The list last: what a kill leaves is still listed, and removed by the next restart.
+        later.iter().try_for_each(|entry| remove_file(&directory.join(&entry.file)))?;
         if !later.is_empty() {
-            write_json(&directory.join("slices.json"), &writer.entries)?;
-        }
-        for entry in later {
-            remove_file(&directory.join(&entry.file))?;
+            writer.list()?;
         }
         Ok(writer)
     }

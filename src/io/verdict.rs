@@ -56,8 +56,8 @@ impl fmt::Display for Verdict {
 pub struct Evidence<'a> {
     /// Why the run ended before its end, as a sentence; `None` for one that reached it.
     pub unfinished: Option<&'a str>,
-    /// The last step of another flow, with which the run began.
-    pub other_flow_until: Option<u64>,
+    /// Why nothing can be said of what the run was before a restart changed it.
+    pub unjudged: Option<&'a str>,
     /// The smallest kmax η; `None` without viscosity or dissipation.
     pub resolution: Option<Resolution>,
     /// Distance from the reference, where the case has one.
@@ -72,7 +72,7 @@ pub struct Evidence<'a> {
 /// reference above its tolerance. A run that nothing speaks against passes where it reached its end, was compared past the
 /// reference's peak in rows that are dense enough, and its kmax η is known.
 pub fn decide(evidence: &Evidence) -> (Verdict, String) {
-    let Evidence { unfinished, other_flow_until, resolution, reference, error } = *evidence;
+    let Evidence { unfinished, unjudged, resolution, reference, error } = *evidence;
     let gap = reference.map(|reference| gap(unfinished, resolution, reference));
     if let Some(worst) = resolution.filter(|worst| worst.kmax_eta_min < RESOLVED_KMAX_ETA) {
         let more = match (unfinished, reference) {
@@ -99,11 +99,9 @@ pub fn decide(evidence: &Evidence) -> (Verdict, String) {
         }
         (Some(_), Some(gap)) => (Verdict::NoVerdict, gap),
         (Some(reference), None) => (Verdict::Passed, format!("{}{known}", distances(reference))),
-        (None, _) => match (unfinished, other_flow_until, error) {
+        (None, _) => match (unfinished, unjudged, error) {
             (Some(reason), ..) => (Verdict::NoVerdict, format!("not finished: {reason}")),
-            (None, Some(step), _) => {
-                (Verdict::NoVerdict, format!("it was another flow up to step {step}{known}"))
-            }
+            (None, Some(why), _) => (Verdict::NoVerdict, format!("{why}{known}")),
             (None, None, Some(error)) => {
                 let error = format!(
                     "the largest error against the exact solution is {error:.1e} at the end"
@@ -225,13 +223,7 @@ mod tests {
     }
 
     fn held(resolution: Option<Resolution>, reference: Option<&Comparison>) -> (Verdict, String) {
-        decide(&Evidence {
-            unfinished: None,
-            other_flow_until: None,
-            resolution,
-            reference,
-            error: None,
-        })
+        decide(&Evidence { unfinished: None, unjudged: None, resolution, reference, error: None })
     }
 
     #[test]
@@ -283,7 +275,7 @@ mod tests {
         }
         let stopped = Evidence {
             unfinished: Some("asked to stop"),
-            other_flow_until: None,
+            unjudged: None,
             resolution: at(2.0),
             reference: Some(&close()),
             error: None,
@@ -307,7 +299,7 @@ mod tests {
         assert_eq!(held(at(1.49), None).0, Verdict::UnderResolved);
         let exact = Evidence {
             unfinished: None,
-            other_flow_until: None,
+            unjudged: None,
             resolution: None,
             reference: None,
             error: Some(2e-9),
@@ -322,7 +314,7 @@ mod tests {
     fn a_run_that_was_another_flow_is_not_held_against_a_reference() {
         let changed = Evidence {
             unfinished: None,
-            other_flow_until: Some(7),
+            unjudged: Some("it was another flow up to step 7"),
             resolution: at(2.0),
             reference: None,
             error: Some(2e-9),

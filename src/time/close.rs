@@ -7,9 +7,10 @@ use super::course::Run;
 use super::simulation::{CHECKS, STEPS};
 use super::{Phases, Simulation};
 use crate::backend::Backend;
-use crate::config::Config;
+use crate::config::{Config, OnFailure};
 use crate::error::Result;
 use crate::grid::Grid;
+use crate::io::progress::tell;
 use crate::io::summary::{self, Machine, Part, RanksSummary, SchemeSummary};
 use crate::io::verdict::{self, Evidence};
 use crate::io::{FieldValues, Reference, Series, Summary, write_report};
@@ -28,26 +29,22 @@ where
     ) -> Result<()> {
         let wall_seconds = self.seconds();
         let Some(files) = &mut self.files else { return Ok(()) };
+        // Not into another directory that has taken the place of this one.
+        files.directory.claim([])?;
         let config = self.config;
         let series = Series::read(&files.directory.join("series.csv"))?;
         let length = config.grid.domain.length;
         let now = part(config, u64::MAX);
         let reynolds = now.reynolds;
-        let changed = self.before.earlier.iter().rev().find(|part| part.other_flow);
         let parts: Vec<Part> = self.before.earlier.iter().cloned().chain([now]).collect();
         let resolution = summary::resolution(&series, &parts);
-        let reference = files.directory.join("reference.csv");
-        let reference = match reference.exists() {
-            true => Some(Reference::read(&reference)?),
-            false => None,
-        };
         let reached = self.simulation.time();
-        // No reference is of two flows.
-        let held = reference.as_ref().filter(|_| changed.is_none());
-        let comparison = held.and_then(|reference| reference.compare(&series, reached));
+        let unjudged = unjudged(&series, &self.before.earlier);
+        let held = reference(config, &self.simulation).filter(|_| unjudged.is_none());
+        let comparison = held.as_ref().and_then(|held| held.compare(&series, reached));
         let (verdict, verdict_reason) = verdict::decide(&Evidence {
             unfinished: (!finished).then_some(reason),
-            other_flow_until: changed.map(|part| part.until),
+            unjudged: unjudged.as_deref(),
             resolution,
             reference: comparison.as_ref(),
             error: series.column("error_max").and_then(|errors| errors.last().copied()),
@@ -104,10 +101,20 @@ where
             reference: comparison,
         };
         result.write(&files.directory.join("summary.json"))?;
-        files.slices.finish()?;
         let path = files.directory.path().to_path_buf();
-        write_report(&path, &mut |names| files.directory.claim(names))?;
-        files.directory.forget_removed()?;
+        let drawn = files
+            .slices
+            .finish()
+            .and_then(|()| write_report(&path, &mut |names| files.directory.claim(names)))
+            .and_then(|()| files.directory.forget_removed());
+        match drawn {
+            Err(why) if config.output.on_failure == OnFailure::Continue => {
+                let why = why.report();
+                let why = why.strip_prefix("error: ").unwrap_or(&why);
+                tell(&format!("warning: {why}; the report is not whole"));
+            }
+            drawn => drawn?,
+        }
         let report = files.directory.join("report.html");
         let closing = match sound {
             true => format!("{}\n{}", result.judgement(), report.display()),
@@ -130,6 +137,26 @@ pub(super) fn part(config: &Config, until: u64) -> Part {
     }
 }
 
+/// Why nothing can be said of a run whose `earlier` parts were otherwise, where that is so.
+fn unjudged(series: &Series, earlier: &[Part]) -> Option<String> {
+    if let Some(part) = earlier.iter().rev().find(|part| part.other_flow) {
+        return Some(format!("it was another flow up to step {}", part.until));
+    }
+    let steps = series.column("step")?;
+    let mut from = 0.0;
+    for part in earlier {
+        #[allow(clippy::cast_precision_loss, reason = "steps are counted up to 2^53")]
+        let until = part.until as f64;
+        if !steps.iter().any(|step| (from..=until).contains(step)) {
+            return Some(format!(
+                "no row of series.csv shows the part on another grid up to step {until}"
+            ));
+        }
+        from = until + 1.0;
+    }
+    None
+}
+
 /// Nanoseconds per point of the whole grid and stage of `steps` steps; not a number before the first.
 #[allow(clippy::cast_precision_loss, reason = "for a rate")]
 pub(super) fn ns_per_point_stage(grid: &Grid, config: &Config, phases: &Phases, steps: u64) -> f64 {
@@ -138,17 +165,26 @@ pub(super) fn ns_per_point_stage(grid: &Grid, config: &Config, phases: &Phases, 
     1e9 * seconds / (stages as f64 * grid.len() as f64)
 }
 
-/// The reference history of a case as a table: what `reference.csv` holds.
+/// The reference history of a case: not read from the directory, where somebody may have changed it.
+fn reference<B: Backend>(config: &Config, simulation: &Simulation<B>) -> Option<Reference> {
+    let active = simulation.grid().active();
+    let known = config.case.reference(&config.gas, &config.grid.domain, active)?;
+    Some(Reference {
+        source: format!("{}: {}", known.flow, known.source),
+        time: known.time,
+        kinetic_energy: known.kinetic_energy,
+        dissipation: known.dissipation,
+    })
+}
+
+/// The same as a table: what `reference.csv` holds.
 pub(super) fn reference_csv<B: Backend>(
     config: &Config,
     simulation: &Simulation<B>,
 ) -> Option<String> {
-    let active = simulation.grid().active();
-    let reference = config.case.reference(&config.gas, &config.grid.domain, active)?;
-    let mut text = format!("# {}: {}\n", reference.flow, reference.source);
-    text.push_str("time,kinetic_energy,dissipation\n");
-    for (row, time) in reference.time.iter().enumerate() {
-        let (energy, dissipation) = (reference.kinetic_energy[row], reference.dissipation[row]);
+    let Reference { source, time, kinetic_energy, dissipation } = reference(config, simulation)?;
+    let mut text = format!("# {source}\ntime,kinetic_energy,dissipation\n");
+    for ((time, energy), dissipation) in time.iter().zip(kinetic_energy).zip(dissipation) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{time},{energy},{dissipation}");
     }

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::grid::Decomposition;
 use crate::io::checkpoint::{Checkpoint, Course, Writing};
 use crate::io::progress::tell;
-use crate::io::{FieldValues, RunDirectory, RunId};
+use crate::io::{FieldValues, RunDirectory, RunId, remove_file};
 use crate::statistics::{self, Statistics};
 
 /// Pictures of a run that writes no fields: at the start and after every such part of it.
@@ -213,8 +213,12 @@ where
         let start = Instant::now();
         let ranks = backend.comm().size();
         let before = match &origin {
+            Origin::Case => Course::default(),
             Origin::Own(checkpoint) => course_before(&checkpoint.head, config)?,
-            Origin::Case | Origin::Other(_) => Course::default(),
+            Origin::Other(checkpoint) => {
+                let Course { earlier, .. } = course_before(&checkpoint.head, config)?;
+                Course { earlier, ..Course::default() }
+            }
         };
         let simulation = match origin.checkpoint() {
             None => Simulation::on(backend, config),
@@ -250,6 +254,9 @@ where
             own.claim(tables(config))?;
             own.claim(ALWAYS.map(String::from))?;
             if course.is_some() {
+                // They tell of an end that is none any more.
+                remove_file(&own.join("summary.json"))?;
+                remove_file(&own.join("report.html"))?;
                 // Before anything is cut: whoever goes on from them must find all that they count on.
                 set_newer_aside(directory, simulation.steps())?;
             }

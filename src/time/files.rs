@@ -48,9 +48,6 @@ impl Files {
                     None => SeriesWriter::resume(&series, columns, None)?,
                 };
                 cut_statistics(&directory, course)?;
-                // They tell of an end that is none any more.
-                remove_file(&directory.join("summary.json"))?;
-                remove_file(&directory.join("report.html"))?;
                 log(&directory.join("log.jsonl"))?;
                 writer
             }
@@ -67,6 +64,11 @@ impl Files {
             let active = simulation.grid().active();
             let spectrum = config.case.reference_spectrum(&config.gas, &config.grid.domain, active);
             spectrum.map_or(Ok(()), |it| write("reference_spectrum.csv", &it.csv()))?;
+        }
+        let reference = directory.join("reference.csv");
+        if reference_csv(config, simulation).is_none() && directory.owns(&reference) {
+            // That of a flow that the run was before.
+            remove_file(&reference)?;
         }
         let slices = match course {
             None => SliceWriter::create(&slices)?,

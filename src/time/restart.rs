@@ -304,6 +304,9 @@ fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Op
     let summary = Summary::read(&directory.join("summary.json")).ok()?;
     // The last thing that a run writes.
     let closed = directory.join("report.html").exists();
+    if found.is_some_and(|found| found.head.step < summary.steps) {
+        return None;
+    }
     if !(summary.finished && closed && is_over(config, summary.steps, summary.end_time)) {
         return None;
     }

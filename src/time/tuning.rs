@@ -36,9 +36,9 @@ pub(super) fn tuned<B: Backend>(
         if told {
             tell("measuring once how work is cut best on this machine (`--no-tune` leaves it out)");
         }
-        let fastest = fastest(&open, &shapes, config);
-        kept.put(&key, fastest.as_bytes());
-        fastest
+        // What fails on few points, such as an impossible state, is no measurement.
+        let found = fastest(&open, &shapes, config);
+        found.inspect(|fastest| kept.put(&key, fastest.as_bytes())).unwrap_or(shapes[0])
     });
     Ok(backend.shaped(shape))
 }
@@ -60,27 +60,27 @@ fn key<B: Backend>(backend: &B, config: &Config) -> String {
     )
 }
 
-/// The first of `shapes` where no other is clearly faster. One that fails is none.
+/// The first of `shapes` where no other is clearly faster; `None` where all fail.
 fn fastest<B: Backend>(
     open: impl Fn(usize) -> Result<B>,
     shapes: &[&'static str],
     config: &Config,
-) -> &'static str {
+) -> Option<&'static str> {
     let sample = sample::on_few_points(config);
     let points = sample.grid.points.iter().product();
     let seconds = |shape| {
         let seconds = sample::seconds(open(points)?.shaped(shape), &sample)?;
         Ok::<_, Error>(seconds.into_iter().fold(f64::INFINITY, f64::min))
     };
-    let mut best = (shapes[0], f64::INFINITY);
+    let mut best: Option<(&'static str, f64)> = None;
     for &shape in shapes {
         let result = seconds(shape);
         tracing::debug!("shape {shape}: {result:?} s a step");
         if let Ok(seconds) = result
-            && seconds < CLEARLY * best.1
+            && best.is_none_or(|(_, least)| seconds < CLEARLY * least)
         {
-            best = (shape, seconds);
+            best = Some((shape, seconds));
         }
     }
-    best.0
+    best.map(|(shape, _)| shape)
 }

@@ -238,3 +238,15 @@ fn what_cannot_be_refined_is_a_sentence_and_nothing_is_run() {
         assert_eq!(names(dir.path()), ["file"], "{arguments:?}");
     }
 }
+
+/// It spreads, and nobody knows how: the error was that of other points.
+#[test]
+fn a_cone_that_spreads_has_no_exact_solution() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["grid.points=[8,1,1]", "case.shape=cone", "case.diffusivity=0.1"];
+    let set = set.iter().flat_map(|set| ["--set", set]);
+    let command = ["converge", "scalar-advection", "--points", "8,12,20"];
+    let refused = kolmo(dir.path(), command.into_iter().chain(set));
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("has no exact solution"), "{}", refused.err);
+}

@@ -624,3 +624,70 @@ fn a_run_from_a_checkpoint_takes_its_pictures_at_its_quarters() {
         pictures.iter().filter_map(|name| name.strip_suffix("_xy.png")).collect();
     assert_eq!(steps, ["step_00000004", "step_00000006", "step_00000008"]);
 }
+
+/// It wrote its summary and its list of pictures there.
+#[cfg(unix)]
+#[test]
+fn a_moved_run_that_is_stopped_writes_nothing_into_the_one_that_took_its_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let child = super::endings::long_run(dir.path());
+    let run = dir.path().join("runs/taylor-green");
+    fs::rename(&run, dir.path().join("moved")).unwrap();
+    done(dir.path(), small(&[]));
+    let all = || (files(&run), read(run.join("summary.json")), read(run.join("report.html")));
+    let before = all();
+    // SAFETY: takes no memory; the process is a child that was not waited for yet.
+    assert_eq!(unsafe { libc::kill(child.id().try_into().unwrap(), libc::SIGTERM) }, 0);
+    let ended: Outcome = child.wait_with_output().unwrap().into();
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(ended.err.contains("the directory of the run was moved"), "{}", ended.err);
+    assert!(before == all());
+}
+
+/// They were taken over as halves of the run's own.
+#[test]
+fn files_of_others_where_a_run_writes_first_are_in_its_way() {
+    for name in [
+        "summary.json.part",
+        "slices/step_00000000_xy.png.part",
+        "checkpoints/step_00000004.zarr.part/notes",
+        "checkpoints/step_00000004.zarr.replaced/notes",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = put(dir.path().join("run").join(name));
+        let refused = kolmo(dir.path(), small(&["--out", "run"]));
+        assert_eq!(refused.code, Some(2), "{name}: {}", refused.err);
+        assert!(refused.err.contains("that no manifest.txt names"), "{}", refused.err);
+        assert_eq!(read(&path), "mine");
+    }
+}
+
+#[test]
+fn a_picture_that_was_removed_is_left_out_and_one_that_cannot_be_stays_listed() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = run(dir.path(), 9, "run");
+    let pictures = || {
+        let names = names(&run.join("slices")).into_iter();
+        names.filter(|name| name.ends_with(".png")).collect::<Vec<_>>()
+    };
+    fs::remove_file(run.join("slices").join(&pictures()[0])).unwrap();
+    done(dir.path(), ["plot", "run"]);
+    done(dir.path(), ["restart", "run", "--set", "time.max_steps=10"]);
+    // A kill between the two leaves the same: the list is shortened last.
+    let last = pictures().pop().unwrap();
+    let stuck = run.join("slices").join(&last);
+    fs::remove_file(&stuck).unwrap();
+    fs::create_dir(&stuck).unwrap();
+    let broken = kolmo(dir.path(), ["restart", "run", "--from", "9"]);
+    assert_eq!(broken.code, Some(1), "{}", broken.err);
+    assert!(read(run.join("slices/slices.json")).contains(last.as_str()));
+    fs::remove_dir(&stuck).unwrap();
+    done(dir.path(), ["restart", "run"]);
+}
+
+#[test]
+fn a_directory_of_the_name_of_a_case_is_no_input() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("taylor-green")).unwrap();
+    done(dir.path(), small(&["--out", "run"]));
+}

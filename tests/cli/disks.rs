@@ -96,3 +96,18 @@ fn a_directory_that_cannot_be_written_is_told_before_the_first_step() {
     assert_eq!(outcome.code, Some(1));
     assert!(outcome.err.contains("run/checkpoints"), "{}", outcome.err);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_to_go_on_ends_without_a_report_that_has_no_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let set =
+        "--set output.on_failure=continue --set output.fields=none --set output.checkpoint=none";
+    let small = small(&["--out", "run"]).into_iter().map(|word| format!("'{word}'"));
+    let small = small.collect::<Vec<_>>().join(" ");
+    let line = format!("trap '' XFSZ; ulimit -f 8; exec {KOLMO} {small} {set}");
+    let outcome = shell(dir.path(), &line);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.err);
+    assert!(outcome.err.contains("the report is not whole"), "{}", outcome.err);
+    assert!(dir.path().join("run/summary.json").exists());
+}

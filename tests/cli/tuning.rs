@@ -38,3 +38,17 @@ fn a_measurement_is_made_once_and_changes_no_bit() {
     fs::write(kept.path(), "something else").unwrap();
     assert!(measured(&run(dir.path(), "cache", "third", &[])));
 }
+
+/// What fails on few points was kept as the measurement of all later runs.
+#[test]
+fn a_run_that_is_refused_leaves_no_measurement() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = Command::new(KOLMO);
+    command.args(["run", "taylor-green", "--backend", "cpu", "--set", "case.mach=20"]);
+    command.args(["--set", "grid.points=[72, 65, 60]"]).current_dir(dir.path());
+    let refused: Outcome =
+        command.env("XDG_CACHE_HOME", dir.path().join("cache")).output().unwrap().into();
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    let kept = fs::read_dir(dir.path().join("cache/kolmo")).into_iter().flatten().flatten();
+    assert_eq!(kept.count(), 0);
+}

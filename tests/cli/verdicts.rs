@@ -114,3 +114,68 @@ fn a_run_of_two_flows_is_not_held_against_the_reference_of_one() {
     assert!(reason.starts_with("it was another flow up to step 2; kmax η is "), "{reason}");
     assert!(summary["reference"].is_null());
 }
+
+/// What the new run begins with is no better than what it was computed with.
+#[test]
+fn a_run_from_the_checkpoint_of_another_flow_is_not_held_against_the_reference_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["case.reynolds=50", "grid.points=[32, 32, 32]", "time={ max_steps = 2, cfl = 0.8 }"];
+    verdict(dir.path(), &set);
+    let from = ["case.name=from-checkpoint", "case.path=run", "case.reynolds=100"];
+    let set = from.iter().chain(&["grid.points=[32, 32, 32]", "time.max_steps=3"]);
+    let set = set.flat_map(|set| ["--set", set]);
+    let command = ["run", "taylor-green", "--out", "next", "--allow-physics-change"];
+    done(dir.path(), command.into_iter().chain(set));
+    let summary = summary(&dir.path().join("next"));
+    let reason = summary["verdict_reason"].as_str().unwrap();
+    assert!(reason.starts_with("it was another flow up to step 2"), "{reason}");
+    assert!(summary["reference"].is_null());
+}
+
+#[test]
+fn a_part_on_another_grid_that_shows_no_row_leaves_a_run_without_a_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    let set =
+        ["case.reynolds=100", "grid.points=[32, 32, 32]", "time={ max_steps = 2, cfl = 0.8 }"];
+    verdict(dir.path(), &set);
+    for (points, rows, steps) in [(8, 1000, 4), (32, 1, 5)] {
+        let set = [
+            format!("grid.points=[{points}, {points}, {points}]"),
+            format!("output.series={{ every_steps = {rows} }}"),
+            format!("time.max_steps={steps}"),
+        ];
+        let set = set.iter().flat_map(|set| ["--set", set]);
+        done(dir.path(), ["restart", "run"].into_iter().chain(set));
+    }
+    let summary = summary(&dir.path().join("run"));
+    let reason = summary["verdict_reason"].as_str().unwrap();
+    let told = "no row of series.csv shows the part on another grid up to step 4";
+    assert!(summary["verdict"] == "no verdict" && reason.starts_with(told), "{reason}");
+}
+
+/// A table that anybody may change said what is right.
+#[cfg(unix)]
+#[test]
+fn the_reference_is_that_of_the_case_whatever_became_of_its_table() {
+    let dir = tempfile::tempdir().unwrap();
+    let child = super::endings::long_run(dir.path());
+    let run = dir.path().join("runs/taylor-green");
+    fs::remove_file(run.join("reference.csv")).unwrap();
+    // SAFETY: takes no memory; the process is a child that was not waited for yet.
+    assert_eq!(unsafe { libc::kill(child.id().try_into().unwrap(), libc::SIGTERM) }, 0);
+    let ended: Outcome = child.wait_with_output().unwrap().into();
+    assert_eq!(ended.code, Some(3), "{}", ended.err);
+    assert!(!summary(&run)["reference"].is_null());
+    // Nor does one stay that is of another flow.
+    let steps = summary(&run)["steps"].as_u64().unwrap() + 1;
+    let (steps, flow) = (format!("time={{ max_steps = {steps}, cfl = 0.8 }}"), "case.reynolds=333");
+    let set = ["--allow-physics-change", "--set", flow];
+    for (set, there) in [(&[][..], true), (&set, false)] {
+        let command = ["restart", "runs/taylor-green", "--set", &steps];
+        done(dir.path(), [&command[..], set].concat());
+        assert_eq!(run.join("reference.csv").exists(), there);
+        if there {
+            fs::remove_file(run.join("report.html")).unwrap();
+        }
+    }
+}

@@ -41,7 +41,16 @@ impl RunDirectory {
     /// Where the manifest is damaged.
     pub fn in_the_way(path: &Path) -> Result<Option<String>> {
         let own = Manifest::read(path)?.unwrap_or_default().names;
-        Ok(present(path).into_iter().find(|name| !own.contains(name)))
+        // Under names with an ending the run would write first.
+        let unfinished = entries(path).into_iter().chain(inside(path)).filter_map(|inside| {
+            let name = relative(path, &inside);
+            let whole = name.strip_suffix(".part").or(name.strip_suffix(checkpoint::REPLACED))?;
+            let whole = if inside.is_dir() { format!("{whole}/") } else { whole.to_string() };
+            is_of_a_run(&whole).then(|| (whole, name.clone()))
+        });
+        let present = present(path).into_iter().map(|name| (name.clone(), name));
+        let mut foreign = present.chain(unfinished).filter(|(whole, _)| !own.contains(whole));
+        Ok(foreign.next().map(|(_, name)| name))
     }
 
     /// Refuse links by which a run in `path` would write or remove files outside it.
