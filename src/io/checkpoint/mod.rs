@@ -18,6 +18,7 @@ mod chunks;
 mod directory;
 mod files;
 mod read;
+mod threads;
 mod write;
 
 use std::collections::BTreeMap;
@@ -176,6 +177,7 @@ struct Kolmo {
 }
 
 fn store(path: &Path) -> Result<Arc<FilesystemStore>> {
+    threads::are_there();
     FilesystemStore::new(path).map(Arc::new).map_err(|why| refused(path, &why))
 }
 

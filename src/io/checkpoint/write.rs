@@ -15,7 +15,7 @@ use zarrs::filesystem::FilesystemStore;
 
 use super::chunks::Chunks;
 use super::files::{self, Print, Seal};
-use super::{Attributes, Group, Head, Kolmo, NodeType, ZARR_FORMAT, refused, store};
+use super::{Attributes, Group, Head, Kolmo, NodeType, ZARR_FORMAT, refused, store, threads};
 use crate::comm::{Communicator, agree};
 use crate::error::Result;
 use crate::grid::{Axis, Decomposition, Grid};
@@ -118,7 +118,7 @@ impl Writing {
             let values = chunks.gathered(comm, values);
             let Some(at) = chunks.index(comm.rank()) else { continue };
             let chunk = Chunk { array, name: name.clone(), at, values, seal };
-            if manner.asynchronous {
+            if manner.asynchronous && threads::are_there() {
                 later.push(chunk);
             } else if let Ok(prints) = &mut written
                 && let Err(why) = chunk.store(&part, prints)
