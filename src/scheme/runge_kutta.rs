@@ -40,7 +40,7 @@ pub struct Tableau {
     pub source: &'static str,
 }
 
-/// |R| may exceed 1 by this much: published decimals do not meet the order conditions exactly (2e-12 for `berland64`), and
+/// |R| may exceed 1 by this much: published decimals do not meet the order conditions exactly (1e-10 for `ssprk54`), and
 /// a wave that grows by this factor needs 1e9 steps to grow e-fold.
 const GROWTH: f64 = 1e-9;
 

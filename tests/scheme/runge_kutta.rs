@@ -24,6 +24,7 @@ const LIMITS: [(&str, usize, f64, f64); 13] = [
 /// What the published decimals leave of an order condition.
 fn residual(tableau: &Tableau) -> f64 {
     match tableau.name {
+        "ssprk54" => 2e-10,
         "berland64" => 2e-12,
         "hale64" => 2e-13,
         _ => 1e-15,
