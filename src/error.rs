@@ -99,6 +99,12 @@ impl Error {
         }
     }
 
+    /// The same as a part of another message: without "error" at its beginning.
+    pub fn what(&self) -> String {
+        let report = self.report();
+        report.strip_prefix("error: ").unwrap_or(&report).to_string()
+    }
+
     /// Whether all ranks have this error. Where they have not, the rank that has it must end the others.
     pub fn is_everywhere(&self) -> bool {
         matches!(self, Error::Elsewhere { .. } | Error::Diverged { .. } | Error::Stalled { .. })

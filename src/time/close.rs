@@ -109,9 +109,7 @@ where
             .and_then(|()| files.directory.forget_removed());
         match drawn {
             Err(why) if config.output.on_failure == OnFailure::Continue => {
-                let why = why.report();
-                let why = why.strip_prefix("error: ").unwrap_or(&why);
-                tell(&format!("warning: {why}; the report is not whole"));
+                tell(&format!("warning: {}; the report is not whole", why.what()));
             }
             drawn => drawn?,
         }

@@ -467,10 +467,9 @@ where
 
     fn tell_unsaved(&self, saved: Result<()>) {
         if let (Err(why), true) = (saved, self.files.is_some()) {
-            let why = why.report();
-            let why = why.strip_prefix("error: ").unwrap_or(&why);
             tell(&format!(
-                "warning: the last state is not kept, so the run cannot be extended: {why}"
+                "warning: the last state is not kept, so the run cannot be extended: {}",
+                why.what()
             ));
         }
     }

@@ -57,18 +57,17 @@ impl Files {
             write_whole(&directory.join(name), |to| to.write_all(text.as_bytes()))
         };
         write("config.toml", &config.to_toml())?;
-        if let Some(text) = reference_csv(config, simulation) {
-            write("reference.csv", &text)?;
-        }
+        let reference = reference_csv(config, simulation);
+        reference.as_ref().map_or(Ok(()), |text| write("reference.csv", text))?;
         if config.output.statistics.is_some() {
             let active = simulation.grid().active();
             let spectrum = config.case.reference_spectrum(&config.gas, &config.grid.domain, active);
             spectrum.map_or(Ok(()), |it| write("reference_spectrum.csv", &it.csv()))?;
         }
-        let reference = directory.join("reference.csv");
-        if reference_csv(config, simulation).is_none() && directory.owns(&reference) {
+        let table = directory.join("reference.csv");
+        if reference.is_none() && directory.owns(&table) {
             // That of a flow that the run was before.
-            remove_file(&reference)?;
+            remove_file(&table)?;
         }
         let slices = match course {
             None => SliceWriter::create(&slices)?,

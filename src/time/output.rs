@@ -159,8 +159,7 @@ where
             Err(why) if self.config.output.on_failure == OnFailure::Continue => {
                 let step = self.simulation.steps();
                 if comm.rank() == 0 {
-                    let why = why.report();
-                    let why = why.strip_prefix("error: ").unwrap_or(&why);
+                    let why = why.what();
                     tell(&format!("warning: step {step}: {why}; the run goes on without it"));
                 }
                 tracing::warn!(step, "{why}");

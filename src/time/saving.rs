@@ -37,7 +37,8 @@ where
         let synced = self.sync_tables(step);
         let Some(tables) = self.spared(synced)? else { return Ok(()) };
         // What was switched off may be switched on again.
-        let Course { tables: mut marks, mut volumes, restarts, earlier, .. } = self.before.clone();
+        let Course { tables: marks, volumes, restarts, earlier, .. } = &self.before;
+        let (mut marks, mut volumes) = (marks.clone(), volumes.clone());
         marks.retain(|name, _| self.directory.join(name).exists());
         marks.extend(tables);
         volumes.extend(self.volumes.written(self.directory));
@@ -47,8 +48,8 @@ where
             statistics: self.statistics.as_ref().map(|statistics| statistics.state().clone()),
             tables: marks,
             volumes,
-            restarts,
-            earlier,
+            restarts: restarts.clone(),
+            earlier: earlier.clone(),
             wall_seconds: self.seconds(),
         };
         let path = checkpoint::path(&RunDirectory::checkpoints(self.directory), step);

@@ -629,6 +629,7 @@ fn a_run_from_a_checkpoint_takes_its_pictures_at_its_quarters() {
 #[cfg(unix)]
 #[test]
 fn a_moved_run_that_is_stopped_writes_nothing_into_the_one_that_took_its_place() {
+    use super::signals::send;
     let dir = tempfile::tempdir().unwrap();
     let child = super::endings::long_run(dir.path());
     let run = dir.path().join("runs/taylor-green");
@@ -636,8 +637,7 @@ fn a_moved_run_that_is_stopped_writes_nothing_into_the_one_that_took_its_place()
     done(dir.path(), small(&[]));
     let all = || (files(&run), read(run.join("summary.json")), read(run.join("report.html")));
     let before = all();
-    // SAFETY: takes no memory; the process is a child that was not waited for yet.
-    assert_eq!(unsafe { libc::kill(child.id().try_into().unwrap(), libc::SIGTERM) }, 0);
+    send(libc::SIGTERM, &child);
     let ended: Outcome = child.wait_with_output().unwrap().into();
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     assert!(ended.err.contains("the directory of the run was moved"), "{}", ended.err);

@@ -16,7 +16,7 @@ use crate::common::heeding_hang_ups;
 const MOMENT: Duration = Duration::from_millis(2);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn send(signal: c_int, child: &Child) {
+pub(super) fn send(signal: c_int, child: &Child) {
     // SAFETY: takes no memory; the process is a child that was not waited for yet.
     assert_eq!(unsafe { libc::kill(child.id().try_into().unwrap(), signal) }, 0);
 }

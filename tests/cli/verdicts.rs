@@ -157,12 +157,12 @@ fn a_part_on_another_grid_that_shows_no_row_leaves_a_run_without_a_verdict() {
 #[cfg(unix)]
 #[test]
 fn the_reference_is_that_of_the_case_whatever_became_of_its_table() {
+    use super::signals::send;
     let dir = tempfile::tempdir().unwrap();
     let child = super::endings::long_run(dir.path());
     let run = dir.path().join("runs/taylor-green");
     fs::remove_file(run.join("reference.csv")).unwrap();
-    // SAFETY: takes no memory; the process is a child that was not waited for yet.
-    assert_eq!(unsafe { libc::kill(child.id().try_into().unwrap(), libc::SIGTERM) }, 0);
+    send(libc::SIGTERM, &child);
     let ended: Outcome = child.wait_with_output().unwrap().into();
     assert_eq!(ended.code, Some(3), "{}", ended.err);
     assert!(!summary(&run)["reference"].is_null());
