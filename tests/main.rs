@@ -18,6 +18,7 @@ mod device;
 mod distributed;
 mod forms;
 mod fused;
+mod guard;
 mod invariance;
 mod io;
 mod lines;
