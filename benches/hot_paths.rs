@@ -12,7 +12,7 @@ use kolmo::backend::Weights;
 use kolmo::backend::cpu::{Cpu, Field, Program};
 use kolmo::cases::Domain;
 use kolmo::config::parse;
-use kolmo::engine::{Formula, LineOperators, Number, SweepBuilder};
+use kolmo::engine::{Formula, LineOperators, Number, PointFormula, SweepBuilder};
 use kolmo::grid::{Axis, Grid};
 use kolmo::scheme::family;
 use kolmo::time::Simulation;
@@ -33,7 +33,7 @@ impl Formula<1, 1> for Negated {
 fn derivative(criterion: &mut Criterion) {
     let grid = Grid::periodic(POINTS, &Domain::cube(std::f64::consts::TAU));
     let Some(family) = family("compact6") else { unreachable!("a built-in scheme") };
-    let operators = LineOperators::<f64>::new(family, None, &grid);
+    let operators = LineOperators::new(family, None, &grid, kolmo::Precision::F64);
     let Ok(cpu) = Cpu::new(None) else { unreachable!("threads") };
     let mut f = Field::zeros(grid.len());
     let mut state = 1_u64;
@@ -47,11 +47,12 @@ fn derivative(criterion: &mut Criterion) {
     }
     let mut derivative = Field::zeros(grid.len());
 
+    let negated = PointFormula::map(Negated);
     let mut group = criterion.benchmark_group("derivative");
     group.throughput(Throughput::Bytes(16 * grid.len() as u64)).sample_size(10);
     group.bench_function("copy", |bench| {
         bench.iter(|| {
-            cpu.map(&Negated, [&f], [&mut derivative], []);
+            cpu.map(&negated, &[&f], &mut [&mut derivative], &[]);
         });
     });
     for axis in Axis::ALL {

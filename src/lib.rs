@@ -41,7 +41,7 @@
 //! | [`mod@bench`] | how fast the parts are |
 //! | [`model`] | how fast a run on many ranks would be |
 //!
-//! Start with `physics/navier_stokes.rs`.
+//! Start with `physics/rhs.rs`.
 
 pub mod backend;
 pub mod bench;
@@ -65,4 +65,4 @@ pub mod statistics;
 pub mod time;
 
 pub use error::{Error, Result};
-pub use real::{Plain, Real};
+pub use real::{Plain, Precision, Real};

@@ -6,7 +6,7 @@ use std::ops::{AddAssign, SubAssign};
 use num_complex::Complex;
 
 use crate::backend::cpu::Work;
-use crate::engine::{Number, OnRows};
+use crate::engine::{Number, OnRows, OverPoints};
 use crate::simd::Vectors;
 
 /// Values that may be sent to another rank as the bytes that they are.
@@ -21,6 +21,33 @@ unsafe impl Plain for f32 {}
 unsafe impl Plain for f64 {}
 // SAFETY: two numbers, one behind the other.
 unsafe impl Plain for Complex<f64> {}
+
+/// Floating-point format of the fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// 64 bit.
+    F64,
+    /// 32 bit.
+    F32,
+}
+
+impl Precision {
+    /// Spacing of the numbers next to 1.
+    pub fn epsilon(self) -> f64 {
+        match self {
+            Precision::F64 => f64::EPSILON,
+            Precision::F32 => f32::EPSILON.into(),
+        }
+    }
+
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Precision::F64 => 8,
+            Precision::F32 => 4,
+        }
+    }
+}
 
 /// `f32` or `f64`.
 pub trait Real:
@@ -39,6 +66,8 @@ pub trait Real:
 {
     /// 0.
     const ZERO: Self;
+    /// This format.
+    const PRECISION: Precision;
     /// Spacing of the numbers next to 1.
     const EPSILON: f64;
 
@@ -47,7 +76,23 @@ pub trait Real:
 
     /// Run the code of a formula in this format.
     #[doc(hidden)]
-    fn on_rows(code: &dyn OnRows, arch: pulp::Arch, from: &[&[Self]], to: &mut [&mut [Self]]);
+    fn on_rows(
+        code: &dyn OnRows,
+        arch: pulp::Arch,
+        from: &[&[Self]],
+        to: &mut [&mut [Self]],
+        parameters: &[f64],
+    );
+
+    /// Run the code of a sum or a maximum in this format.
+    #[doc(hidden)]
+    fn over_points(
+        code: &dyn OverPoints,
+        arch: pulp::Arch,
+        from: &[&[Self]],
+        to: &mut [f64],
+        parameters: &[f64],
+    );
 
     /// Work on lines in this format. Not generic, so that it is compiled once and not where it is used.
     #[doc(hidden)]
@@ -55,9 +100,10 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($t:ident) => {
+    ($t:ident, $precision:ident) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
+            const PRECISION: Precision = Precision::$precision;
             const EPSILON: f64 = <$t>::EPSILON as f64;
 
             #[inline(always)]
@@ -65,8 +111,24 @@ macro_rules! real {
                 self.into()
             }
 
-            fn on_rows(code: &dyn OnRows, arch: pulp::Arch, from: &[&[$t]], to: &mut [&mut [$t]]) {
-                code.$t(arch, from, to);
+            fn on_rows(
+                code: &dyn OnRows,
+                arch: pulp::Arch,
+                from: &[&[$t]],
+                to: &mut [&mut [$t]],
+                parameters: &[f64],
+            ) {
+                code.$t(arch, from, to, parameters);
+            }
+
+            fn over_points(
+                code: &dyn OverPoints,
+                arch: pulp::Arch,
+                from: &[&[$t]],
+                to: &mut [f64],
+                parameters: &[f64],
+            ) {
+                code.$t(arch, from, to, parameters);
             }
 
             fn carry_out(work: Work<'_, $t>) {
@@ -75,5 +137,5 @@ macro_rules! real {
         }
     };
 }
-real!(f32);
-real!(f64);
+real!(f32, F32);
+real!(f64, F64);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kolmo::backend::cpu::{Cpu, Field};
-use kolmo::physics::{NavierStokes, Part};
+use kolmo::physics::{NavierStokes, TermGroup};
 
 use crate::common::{
     CONVECTION, ENERGY, LAWS, advance, assert_close, config, conserved, float, noise, run_with,
@@ -86,7 +86,7 @@ fn production(system: &mut NavierStokes<Cpu<f64>>, state: &[Field<f64>]) -> f64 
     let points = state[0].len();
     let mut rate = vec![Field::zeros(points); 5];
     rate.iter_mut().for_each(|field| field.fill(f64::NAN));
-    system.rhs_part(Part::Convection, state, &mut rate);
+    system.rhs_group(TermGroup::Convection, state, &mut rate);
     let (mut sum, mut size) = (0.0, 0.0);
     for at in 0..points {
         let u = [1, 2, 3].map(|v| state[v][at] / state[0][at]);

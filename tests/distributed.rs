@@ -19,26 +19,26 @@ use kolmo::lines::solve;
 use kolmo::scheme::*;
 
 /// B f, where f is periodic if the operator reads beyond the ends.
-fn right_hand_side<T: Real>(operator: &LineOperator<T>, f: &[T]) -> Vec<T> {
+fn right_hand_side<T: Real>(operator: &LineOperator, f: &[T]) -> Vec<T> {
     let n = f.len();
     let row = |m: usize| {
         let at = |offset: isize| f[(m + n).wrapping_add_signed(offset) % n];
-        let terms = operator.row(m).into_iter().map(|(offset, weight)| weight * at(offset));
+        let terms = operator.row(m).into_iter().map(|(offset, weight)| T::of(weight) * at(offset));
         terms.fold(T::ZERO, |sum, term| sum + term)
     };
     (0..n).map(row).collect()
 }
 
 /// A⁻¹ B f.
-fn result<T: Real>(operator: &LineOperator<T>, f: &[T]) -> Vec<T> {
+fn result<T: Real>(operator: &LineOperator, f: &[T]) -> Vec<T> {
     let mut x = right_hand_side(operator, f);
-    solve(operator.factors(), &mut x);
+    solve(&operator.factors().rounded(), &mut x);
     x
 }
 
 /// What one rank knows while it carries out its plan.
-struct Rank<T> {
-    operator: LineOperator<T>,
+struct Rank {
+    operator: LineOperator,
     plan: Plan,
     next: usize,
     /// Values of every plane of every slot on one line; not-a-number before they are made.
@@ -46,7 +46,8 @@ struct Rank<T> {
 }
 
 /// Planes of the slots with a fixed meaning, from the operand.
-fn sources<T: Real>(ends: &Ends<T>, f: &[T]) -> [Vec<f64>; 4] {
+fn sources<T: Real>(ends: &Ends, f: &[T]) -> [Vec<f64>; 4] {
+    let ends = ends.rounded();
     let dot = |weights: &[T], f: &[T]| weights.iter().zip(f).map(|(w, f)| w.f64() * f.f64()).sum();
     std::array::from_fn(|source| {
         let plane = |weights: &Vec<T>| match source {
@@ -57,8 +58,8 @@ fn sources<T: Real>(ends: &Ends<T>, f: &[T]) -> [Vec<f64>; 4] {
     })
 }
 
-impl<T: Real> Rank<T> {
-    fn new(operator: LineOperator<T>, plan: Plan, f: &[T]) -> Self {
+impl Rank {
+    fn new<T: Real>(operator: LineOperator, plan: Plan, f: &[T]) -> Self {
         let ends = operator.ends().unwrap();
         assert_eq!(plan.widths[..slot::FREE], ends.widths());
         let mut slots: Vec<_> = plan.widths.iter().map(|width| vec![f64::NAN; *width]).collect();
@@ -69,9 +70,9 @@ impl<T: Real> Rank<T> {
     }
 
     /// A_k⁻¹ B_k f and the corrections.
-    fn result(&self, f: &[T]) -> Vec<T> {
+    fn result<T: Real>(&self, f: &[T]) -> Vec<T> {
         let mut x = result(&self.operator, f);
-        let ends = self.operator.ends().unwrap();
+        let ends = self.operator.ends().unwrap().rounded::<T>();
         for (column, z) in ends.left.iter().zip(&self.slots[slot::LEFT]) {
             for (x, c) in x.iter_mut().zip(column) {
                 *x += *c * T::of(*z);
@@ -88,7 +89,7 @@ impl<T: Real> Rank<T> {
 }
 
 /// Carry out all plans, and count the messages that every rank sends after its first exchange, that of the halo.
-fn carry_out<T: Real>(ranks: &mut [Rank<T>]) -> Vec<usize> {
+fn carry_out(ranks: &mut [Rank]) -> Vec<usize> {
     let mut mail: HashMap<(usize, usize), VecDeque<Vec<f64>>> = HashMap::new();
     let mut sent = vec![0; ranks.len()];
     let mut exchanges = vec![0; ranks.len()];
@@ -161,7 +162,7 @@ fn operand<T: Real>(n: usize) -> Vec<T> {
 
 /// The result on a line cut into blocks, and the messages that every rank sent after the first exchange.
 fn distributed<T: Real>(
-    operator: &LineOperator<T>,
+    operator: &LineOperator,
     lengths: &[usize],
     method: Method,
     f: &[T],
@@ -207,12 +208,13 @@ struct Formula {
 
 impl Formula {
     /// On a line of n points with a spacing of 0.3.
-    fn operator<T: Real>(&self, n: usize, periodic: bool) -> LineOperator<T> {
+    fn operator<T: Real>(&self, n: usize, periodic: bool) -> LineOperator {
         if periodic {
-            return LineOperator::periodic(&self.scheme, self.shift, n, 0.3);
+            let operator = LineOperator::periodic(&self.scheme, self.shift, n, 0.3);
+            return operator.with_precision(T::PRECISION);
         }
         let closure = default_closure(&self.scheme).unwrap();
-        LineOperator::closed(&self.scheme, &closure, n, 0.3)
+        LineOperator::closed(&self.scheme, &closure, n, 0.3).with_precision(T::PRECISION)
     }
 
     /// Points of the shortest line.

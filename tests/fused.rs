@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kolmo::Real;
 use kolmo::backend::cpu::{Cpu, Field};
 use kolmo::config::{Config, Variable};
-use kolmo::physics::{NavierStokes, Part, StageWork};
+use kolmo::physics::{NavierStokes, StageWork, TermGroup};
 use kolmo::statistics::Sample;
 use kolmo::time::Simulation;
 
@@ -26,7 +26,7 @@ fn after<T: Real>(case: &str, points: [usize; 3], set: &[&str], how: &str) -> Ve
 /// What the fields are stored relative to: in f32 they hold what differs from rest.
 fn at_rest<T: Real>(case: &str, points: [usize; 3], set: &[&str]) -> Vec<f64> {
     let mut run = Simulation::<Cpu<T>>::new(&config(case, points, set)).unwrap();
-    run.system_and_state().0.reference()
+    run.system_and_state().0.base_state()
 }
 
 fn agree<T: Real>(case: &str, points: [usize; 3], set: &[&str], bound: f64) {
@@ -142,11 +142,11 @@ fn mixed(points: [usize; 3], set: &[&str]) -> Simulation<Cpu<f64>> {
 }
 
 /// dU/dt of `part` alone, of `state`.
-fn terms(part: Part, config: &Config, state: &[Field<f64>]) -> Vec<Field<f64>> {
+fn terms(part: TermGroup, config: &Config, state: &[Field<f64>]) -> Vec<Field<f64>> {
     let mut equations = NavierStokes::new(config, Arc::new(Cpu::new(Some(1)).unwrap())).unwrap();
     let mut rate = vec![Field::zeros(state[0].len()); 5];
     rate.iter_mut().for_each(|field| field.fill(f64::NAN));
-    equations.rhs_part(part, state, &mut rate);
+    equations.rhs_group(part, state, &mut rate);
     rate
 }
 
@@ -164,7 +164,9 @@ fn every_kind_of_terms_alone_agrees_with_the_composed_ones() {
             ];
             let set = set.each_ref().map(String::as_str);
             let run = mixed(points, &set);
-            for part in [Part::All, Part::Convection, Part::Pressure, Part::Viscous] {
+            for part in
+                [TermGroup::All, TermGroup::Convection, TermGroup::Pressure, TermGroup::Viscous]
+            {
                 let [fused, composed] = [&set[..], &[&set[..], &[composed]].concat()]
                     .map(|set| terms(part, &config("acoustic-wave", points, set), run.state()));
                 let size = composed.iter().flat_map(|field| field.iter());

@@ -43,7 +43,7 @@ fn assert_agrees(limit: f64, solver: impl Fn(&BandedMatrix, &mut [f64])) {
         for (name, matrix) in matrices(n) {
             let b = noise(n, 7);
             let mut expected = b.clone();
-            solve(&Factors::<f64>::new(&matrix), &mut expected);
+            solve(&Factors::new(&matrix), &mut expected);
             let mut found = b;
             solver(&matrix, &mut found);
             let largest = expected.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
@@ -62,7 +62,7 @@ fn assert_agrees(limit: f64, solver: impl Fn(&BandedMatrix, &mut [f64])) {
 fn a_cyclic_matrix_is_solved_by_its_open_core() {
     assert_agrees(1e-13, |matrix, x| {
         let border = Border::new(matrix, TOLERANCE);
-        solve(&Factors::<f64>::new(&border.core), &mut x[..border.rows()]);
+        solve(&Factors::new(&border.core), &mut x[..border.rows()]);
         border.close(x);
     });
 }
@@ -90,7 +90,7 @@ fn cyclic_reduction_solves_every_tridiagonal_matrix() {
         if matrix.half_band() == 1 {
             CyclicReduction::new(&border.core).solve(&mut x[..border.rows()]);
         } else {
-            solve(&Factors::<f64>::new(&border.core), &mut x[..border.rows()]);
+            solve(&Factors::new(&border.core), &mut x[..border.rows()]);
         }
         border.close(x);
     });

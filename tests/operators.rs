@@ -154,7 +154,7 @@ fn poisoned<T: Real>(grid: &Grid) -> Field<T> {
 /// `f` under `op` along `axis`, added to a poisoned field with β = 0.
 pub(crate) fn apply<T: Real>(
     cpu: &Cpu<T>,
-    operators: &LineOperators<T>,
+    operators: &LineOperators,
     grid: &Grid,
     axis: Axis,
     op: Op,

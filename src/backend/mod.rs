@@ -12,7 +12,7 @@ pub use kept::Kept;
 
 use crate::comm::{Communicator, Solo};
 use crate::config::ComputeConfig;
-use crate::engine::{Formula, LineOperators, Sweep};
+use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Block};
 use crate::real::Real;
@@ -38,27 +38,33 @@ impl Weights {
     }
 }
 
-/// The largest values of a formula's results, at most [`Largest::MOST`].
-#[must_use = "they may have to be waited for"]
-pub enum Largest {
-    /// They are there.
-    Here([f64; Self::MOST]),
+/// The sums or the largest values of a formula's results, at most [`Reduction::MOST`].
+#[must_use = "it may have to be waited for"]
+pub enum Reduction {
+    /// They are known.
+    Done([f64; Self::MOST]),
     /// They are on their way from a device.
-    Coming(device::Coming),
+    Pending(device::Coming),
 }
 
-impl Largest {
+impl Reduction {
     /// Results of a formula.
-    pub const MOST: usize = 8;
+    pub const MOST: usize = 16;
 
     /// Wait for them, as many as there are.
     ///
     /// # Errors
     /// What the device says of the work before.
-    pub fn arrived<const W: usize>(self) -> Result<[f64; W]> {
+    pub fn wait<const W: usize>(self) -> Result<[f64; W]> {
+        let values = self.values()?;
+        Ok(std::array::from_fn(|at| values[at]))
+    }
+
+    /// The same with zeros behind them.
+    pub(crate) fn values(self) -> Result<[f64; Self::MOST]> {
         match self {
-            Largest::Here(values) => Ok(std::array::from_fn(|at| values[at])),
-            Largest::Coming(values) => values.arrived(),
+            Reduction::Done(values) => Ok(values),
+            Reduction::Pending(values) => values.arrived(),
         }
     }
 }
@@ -72,8 +78,8 @@ pub trait Backend: Sized + Send + Sync + 'static {
     type Field: Send;
     /// A [`Sweep`] made ready to run.
     type Program: Send;
-    /// A [`Formula`] made ready to run.
-    type Prepared<F: Send + Sync + 'static>: Send;
+    /// A [`PointFormula`] made ready to run.
+    type Prepared: Send + Sync;
 
     /// The backend that `compute` asks for, for fields of `len` values.
     ///
@@ -93,8 +99,8 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// Name of the device that fields live on; `None` is the host.
     fn device_name(&self) -> Option<String>;
 
-    /// The ranks that a grid is spread over. Fields hold the points of [`Backend::block`]; [`Backend::sum`] and
-    /// [`Backend::max`] go over all ranks, and all ranks must ask for them.
+    /// The ranks that a grid is spread over. Fields hold the points of [`Backend::block`]; [`Backend::reduce`]
+    /// goes over all ranks, and all ranks must ask for it.
     fn comm(&self) -> &dyn Communicator {
         &Solo
     }
@@ -170,7 +176,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
         sweep: &Sweep,
         axis: Axis,
         points: [usize; 3],
-        operators: &LineOperators<Self::Real>,
+        operators: &LineOperators,
     ) -> Result<Self::Program>;
 
     /// The same of a sweep that applies operators along `axis` to a field that it advances itself: `None` where it could not run.
@@ -182,7 +188,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
         sweep: &Sweep,
         axis: Axis,
         points: [usize; 3],
-        operators: &LineOperators<Self::Real>,
+        operators: &LineOperators,
     ) -> Result<Option<Self::Program>>;
 
     /// Run `program`.
@@ -211,77 +217,32 @@ pub trait Backend: Sized + Send + Sync + 'static {
         }
     }
 
-    /// A formula that makes fields of fields, in their precision: for [`Backend::map`].
+    /// A formula made ready for [`Backend::map`] or [`Backend::reduce`].
     ///
     /// # Errors
     /// What a compiler says.
-    fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: F,
-    ) -> Result<Self::Prepared<F>>;
+    fn prepare(&self, formula: PointFormula) -> Result<Self::Prepared>;
 
-    /// A formula, evaluated in f64, whose results are added up over all points: for [`Backend::sum`].
-    ///
-    /// # Errors
-    /// What a compiler says.
-    fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    /// Evaluate a map at every point.
+    fn map(
         &self,
-        formula: F,
-    ) -> Result<Self::Prepared<F>>;
-
-    /// A formula, evaluated in f64, of whose results the largest are sought: for [`Backend::max`].
-    ///
-    /// # Errors
-    /// What a compiler says.
-    fn maximising<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: F,
-    ) -> Result<Self::Prepared<F>>;
-
-    /// Evaluate a formula at every point.
-    fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: &Self::Prepared<F>,
-        read: [&Self::Field; R],
-        write: [&mut Self::Field; W],
-        parameters: [f64; P],
+        formula: &Self::Prepared,
+        read: &[&Self::Field],
+        write: &mut [&mut Self::Field],
+        parameters: &[f64],
     );
 
-    /// Σ over all points, in a fixed order.
+    /// Sums over all points in a fixed order, or largest values; maybe still on their way: what is queued next is not waited
+    /// for.
     ///
     /// # Errors
     /// What the device says of the work so far.
-    fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    fn reduce(
         &self,
-        formula: &Self::Prepared<F>,
-        read: [&Self::Field; R],
-        parameters: [f64; P],
-    ) -> Result<[f64; W]>;
-
-    /// The largest values over all points; not-a-number counts as +∞.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
-    fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: &Self::Prepared<F>,
-        read: [&Self::Field; R],
-        parameters: [f64; P],
-    ) -> Result<[f64; W]>;
-
-    /// The same, maybe still on its way: what is queued next is not waited for.
-    ///
-    /// # Errors
-    /// As there.
-    fn max_begun<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: &Self::Prepared<F>,
-        read: [&Self::Field; R],
-        parameters: [f64; P],
-    ) -> Result<Largest> {
-        let values = self.max(formula, read, parameters)?;
-        Ok(Largest::Here(std::array::from_fn(|at| values.get(at).copied().unwrap_or(0.0))))
-    }
+        formula: &Self::Prepared,
+        read: &[&Self::Field],
+        parameters: &[f64],
+    ) -> Result<Reduction>;
 
     /// Run `work`, many calls of the above, where they cost least.
     fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {

@@ -10,7 +10,7 @@ use crate::real::Real;
 /// The largest difference of `found` from `operator` applied to `given` along `axis`, as a fraction of the largest
 /// result. What is not a number differs infinitely.
 pub(super) fn operator_error<T: Real>(
-    operator: &LineOperator<f64>,
+    operator: &LineOperator,
     points: [usize; 3],
     axis: Axis,
     given: &[T],
@@ -34,7 +34,7 @@ pub(super) fn operator_error<T: Real>(
 }
 
 /// `operator` applied to one line.
-pub(super) fn applied(operator: &LineOperator<f64>, f: &[f64]) -> Vec<f64> {
+pub(super) fn applied(operator: &LineOperator, f: &[f64]) -> Vec<f64> {
     let mut line: Vec<f64> = (0..f.len()).map(|m| right_hand_side(operator, f, m)).collect();
     lines::solve(&operator.factors, &mut line);
     line
@@ -47,7 +47,7 @@ pub(super) fn difference(a: f64, b: f64) -> f64 {
 }
 
 /// Row m of B f.
-fn right_hand_side(operator: &LineOperator<f64>, f: &[f64], m: usize) -> f64 {
+fn right_hand_side(operator: &LineOperator, f: &[f64], m: usize) -> f64 {
     let (n, stencil) = (f.len(), &operator.stencil);
     let first_right = n - operator.right.len();
     let end = match m {
@@ -74,7 +74,7 @@ mod tests {
     use crate::scheme::{COMPACT6, COMPACT10_PENTA, default_closure};
 
     /// The error of the exact derivative of `f` along y, one value of it changed by `change`.
-    fn error(operator: &LineOperator<f64>, h: f64, f: fn(f64) -> [f64; 2], change: f64) -> f64 {
+    fn error(operator: &LineOperator, h: f64, f: fn(f64) -> [f64; 2], change: f64) -> f64 {
         let points = [3, operator.len(), 2];
         let x = |at: usize| h * (at / 3 % points[1]) as f64;
         let len = points.iter().product();

@@ -60,7 +60,7 @@ fn size<P: Place>(
     axes: &[Axis],
 ) -> Result<()> {
     let grid = Grid::new(points, &Domain::cube(TAU), [request.options.periodic(); 3]);
-    let operators = LineOperators::new(request.options.scheme, None, &grid);
+    let operators = LineOperators::new(request.options.scheme, None, &grid, P::Real::PRECISION);
     let pool = RefCell::new(Pool::new(&P::at(setup, grid.len(), None)?, grid.len(), FEWEST)?);
     let problem = Problem { request, setup, grid, axes, operators, pool };
     for solver in request.methods.list() {
@@ -85,7 +85,7 @@ struct Problem<'a, P: Place> {
     setup: &'a Setup,
     grid: Grid,
     axes: &'a [Axis],
-    operators: LineOperators<P::Real>,
+    operators: LineOperators,
     pool: RefCell<Pool<P>>,
 }
 
@@ -106,7 +106,7 @@ impl<P: Place> Problem<'_, P> {
         let (copy, times) = interleaved(common.repeats, copy, subjects.collect())?;
 
         let copy = CopyReport::new(&copy, grid.len(), bytes);
-        let reference = LineOperators::<f64>::new(options.scheme, None, grid);
+        let reference = LineOperators::new(options.scheme, None, grid, crate::Precision::F64);
         let mut rows = Vec::new();
         for ((&axis, by), times) in axes.iter().zip(&derivatives).zip(&times) {
             let differentiate =

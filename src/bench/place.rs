@@ -11,7 +11,7 @@ use crate::backend::{Backend, Weights};
 use crate::comm::placement::Placement;
 use crate::comm::{Communicator, agree};
 use crate::config::{ComputeConfig, Pencils};
-use crate::engine::{Formula, LineOperators, Number, Op, SweepBuilder};
+use crate::engine::{Formula, LineOperators, Number, Op, PointFormula, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::lines::LineSolver;
@@ -113,14 +113,14 @@ pub(super) trait Place: Blocks<Field: Sync, Program: Sync, Combination: Sync> {
     fn obstacle(
         setup: &Setup,
         solver: LineSolver,
-        operators: &LineOperators<Self::Real>,
+        operators: &LineOperators,
         axis: Axis,
     ) -> Option<String>;
 
     /// ∂/∂`axis` by the solver of this place.
     fn derivative(
         &self,
-        operators: &LineOperators<Self::Real>,
+        operators: &LineOperators,
         points: [usize; 3],
         axis: Axis,
     ) -> Result<Self::Operator>;
@@ -132,7 +132,7 @@ pub(super) trait Place: Blocks<Field: Sync, Program: Sync, Combination: Sync> {
 }
 
 impl<T: Real> Place for Cpu<T> {
-    type Copier = Negated;
+    type Copier = PointFormula;
     type Operator = Program<T>;
     type Permuter = HostPermutation;
 
@@ -153,12 +153,12 @@ impl<T: Real> Place for Cpu<T> {
         Some(Cpu::peak(self))
     }
 
-    fn copier(&self) -> Result<Negated> {
-        Ok(Negated)
+    fn copier(&self) -> Result<PointFormula> {
+        Ok(PointFormula::map(Negated))
     }
 
-    fn negated(&self, copier: &Negated, from: &Field<T>, to: &mut Field<T>) {
-        self.map(copier, [from], [to], []);
+    fn negated(&self, copier: &PointFormula, from: &Field<T>, to: &mut Field<T>) {
+        self.map(copier, &[from], &mut [to], &[]);
     }
 
     fn other_copy(&self, from: &Field<T>, to: &mut Field<T>) {
@@ -169,13 +169,13 @@ impl<T: Real> Place for Cpu<T> {
             .for_each(|(to, from)| to.copy_from_slice(from));
     }
 
-    fn obstacle(_: &Setup, solver: LineSolver, _: &LineOperators<T>, _: Axis) -> Option<String> {
+    fn obstacle(_: &Setup, solver: LineSolver, _: &LineOperators, _: Axis) -> Option<String> {
         (solver != LineSolver::Thomas).then(|| "the cpu solves lines by thomas only".to_string())
     }
 
     fn derivative(
         &self,
-        operators: &LineOperators<T>,
+        operators: &LineOperators,
         points: [usize; 3],
         axis: Axis,
     ) -> Result<Program<T>> {
@@ -198,7 +198,7 @@ impl<T: Real> Place for Cpu<T> {
 }
 
 impl<T: Real> Place for Gpu<T> {
-    type Copier = <Self as Backend>::Prepared<Negated>;
+    type Copier = <Self as Backend>::Prepared;
     type Operator = DeviceOperator<T>;
     type Permuter = Permutation<T>;
 
@@ -214,11 +214,11 @@ impl<T: Real> Place for Gpu<T> {
     }
 
     fn copier(&self) -> Result<Self::Copier> {
-        self.mapping(Negated)
+        self.prepare(PointFormula::map(Negated))
     }
 
     fn negated(&self, copier: &Self::Copier, from: &Buffer<T>, to: &mut Buffer<T>) {
-        self.map(copier, [from], [to], []);
+        self.map(copier, &[from], &mut [to], &[]);
     }
 
     fn other_copy(&self, from: &Buffer<T>, to: &mut Buffer<T>) {
@@ -228,7 +228,7 @@ impl<T: Real> Place for Gpu<T> {
     fn obstacle(
         setup: &Setup,
         solver: LineSolver,
-        operators: &LineOperators<T>,
+        operators: &LineOperators,
         axis: Axis,
     ) -> Option<String> {
         let info = setup.device.as_ref()?.info();
@@ -237,11 +237,11 @@ impl<T: Real> Place for Gpu<T> {
 
     fn derivative(
         &self,
-        operators: &LineOperators<T>,
+        operators: &LineOperators,
         points: [usize; 3],
         axis: Axis,
     ) -> Result<DeviceOperator<T>> {
-        self.operator(operators.get(axis, Op::D1), points, axis)
+        self.operator(&operators.get(axis, Op::D1).rounded(), points, axis)
     }
 
     fn differentiate(&self, by: &DeviceOperator<T>, from: &Buffer<T>, to: &mut Buffer<T>) {

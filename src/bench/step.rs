@@ -86,7 +86,7 @@ fn size<P: Place>(
     let (len, bytes) = (points.iter().product(), size_of::<P::Real>());
     let solver = options.method.list()[0];
     let grid = Grid::periodic(points, &config.grid.domain);
-    let operators = LineOperators::new(&config.scheme.derivative, None, &grid);
+    let operators = LineOperators::new(&config.scheme.derivative, None, &grid, P::Real::PRECISION);
     let obstacle = |axis| P::obstacle(setup, solver?, &operators, axis);
     if let Some(sentence) = grid.active_axes().find_map(obstacle) {
         return Err(refusal(&sentence, "use another method"));
@@ -194,8 +194,8 @@ fn error_of_steps<P: Place>(
     for _ in 0..steps {
         host.step(None)?;
     }
-    let expected_offset = host.system_and_state().0.reference();
-    let offset = simulation.system_and_state().0.reference();
+    let expected_offset = host.system_and_state().0.base_state();
+    let offset = simulation.system_and_state().0.base_state();
     let mut worst = 0.0_f64;
     for (k, expected) in host.state().iter().enumerate() {
         let found = simulation.backend().values(&simulation.state()[k])?;

@@ -23,6 +23,7 @@ use crate::cases::{Case, Domain};
 use crate::engine::distributed::Method;
 use crate::lines::LineSolver;
 use crate::physics::Gas;
+pub use crate::real::Precision;
 use crate::scheme::{SchemeFamily, Tableau};
 
 /// A run, fully resolved.
@@ -216,15 +217,6 @@ pub enum RightHandSide {
     Fused,
     /// Operation by operation from stored primitive variables and gradients: the reference to read.
     Composed,
-}
-
-/// Floating-point format of the fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// 64 bit.
-    F64,
-    /// 32 bit.
-    F32,
 }
 
 /// `[output]`

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::Arc;
 
@@ -90,7 +91,7 @@ thread_local! {
 }
 
 /// The operations of a formula in order, and which of them are its results. The same operation is listed once.
-pub(crate) fn trace<const R: usize, const W: usize, const P: usize>(
+fn trace<const R: usize, const W: usize, const P: usize>(
     formula: &impl Formula<R, W, P>,
 ) -> (Vec<Node>, [Symbol; W]) {
     NODES.with_borrow_mut(Vec::clear);
@@ -146,19 +147,59 @@ macro_rules! operation {
 }
 operation!(Add add, Sub sub, Mul mul, Div div);
 
-/// A formula as an operation of a sweep: written down, and as code for the host.
+/// A formula, whichever it is: written down for devices, and as code for the host.
 #[derive(Clone)]
-pub(crate) struct Map {
+pub struct PointFormula {
+    /// Its type's name.
+    pub(crate) name: &'static str,
     pub(crate) nodes: Vec<Node>,
     pub(crate) results: Vec<Symbol>,
-    code: Arc<dyn OnRows>,
+    /// Fields that it reads.
+    pub(crate) reads: usize,
+    pub(crate) code: Code,
 }
 
-impl Map {
-    pub(crate) fn new<F: Formula<R, W>, const R: usize, const W: usize>(formula: F) -> Self {
+/// What becomes of the results, and the code for the host.
+#[derive(Clone)]
+pub(crate) enum Code {
+    /// They replace fields.
+    Map(Arc<dyn OnRows>),
+    /// They are added up over all points, in f64.
+    Sum(Arc<dyn OverPoints>),
+    /// The largest over all points are sought, in f64; not-a-number counts as +∞.
+    Max(Arc<dyn OverPoints>),
+}
+
+impl PointFormula {
+    /// A formula that makes fields of fields, in their precision.
+    pub fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        formula: F,
+    ) -> Self {
         let (nodes, results) = trace(&formula);
-        let code = Arc::new(Code::<F, R, W>(formula));
-        Self { nodes, results: results.to_vec(), code }
+        Self::new::<F>(nodes, &results, R, Code::Map(Arc::new(Coded::<F, R, W, P>(formula))))
+    }
+
+    /// A formula whose results are added up over all points.
+    pub fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        formula: F,
+    ) -> Self {
+        let (nodes, results) = trace(&formula);
+        let code = Reduced::<F, Sum, R, W, P>(formula, PhantomData);
+        Self::new::<F>(nodes, &results, R, Code::Sum(Arc::new(code)))
+    }
+
+    /// A formula of whose results the largest are sought.
+    pub fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        formula: F,
+    ) -> Self {
+        let (nodes, results) = trace(&formula);
+        let code = Reduced::<F, Max, R, W, P>(formula, PhantomData);
+        Self::new::<F>(nodes, &results, R, Code::Max(Arc::new(code)))
+    }
+
+    fn new<F>(nodes: Vec<Node>, results: &[Symbol], reads: usize, code: Code) -> Self {
+        let name = std::any::type_name::<F>();
+        Self { name, nodes, results: results.to_vec(), reads, code }
     }
 
     /// Operations.
@@ -168,69 +209,172 @@ impl Map {
         self.nodes.len() - self.nodes.iter().filter(given).count()
     }
 
-    /// Evaluate it on rows of numbers: as many rows as it takes and gives, all of one length.
-    pub(crate) fn evaluate<T: Real>(&self, arch: pulp::Arch, from: &[&[T]], to: &mut [&mut [T]]) {
-        T::on_rows(&*self.code, arch, from, to);
+    /// Evaluate a map on rows of numbers: as many rows as it takes and gives, all of one length.
+    pub(crate) fn evaluate<T: Real>(
+        &self,
+        arch: pulp::Arch,
+        from: &[&[T]],
+        to: &mut [&mut [T]],
+        parameters: &[f64],
+    ) {
+        let Code::Map(code) = &self.code else { unreachable!("made for a map") };
+        T::on_rows(&**code, arch, from, to, parameters);
     }
 }
 
-impl PartialEq for Map {
+impl PartialEq for PointFormula {
     fn eq(&self, other: &Self) -> bool {
         self.nodes == other.nodes && self.results == other.results
     }
 }
 
-impl fmt::Debug for Map {
+impl fmt::Debug for PointFormula {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Map").field("nodes", &self.nodes).field("results", &self.results).finish()
+        f.debug_struct(self.name)
+            .field("nodes", &self.nodes)
+            .field("results", &self.results)
+            .finish()
     }
 }
 
-/// The code of a formula, whichever it is.
+/// The code of a map.
 pub trait OnRows: Send + Sync {
-    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [&mut [f32]]);
-    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [&mut [f64]]);
+    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [&mut [f32]], parameters: &[f64]);
+    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [&mut [f64]], parameters: &[f64]);
 }
 
-struct Code<F, const R: usize, const W: usize>(F);
+/// The code of a sum or a maximum over points.
+pub trait OverPoints: Send + Sync {
+    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [f64], parameters: &[f64]);
+    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [f64], parameters: &[f64]);
+}
 
-/// Numbers that are loaded before any result is stored, so that the compiler need not ask whether rows overlap.
+struct Coded<F, const R: usize, const W: usize, const P: usize>(F);
+
+/// Points side by side: numbers that are loaded before any result is stored, so that the compiler need not ask whether rows
+/// overlap, or partial results.
 const ABREAST: usize = 16;
 
-impl<F: Formula<R, W>, const R: usize, const W: usize> Code<F, R, W> {
-    fn evaluate<T: Real>(&self, arch: pulp::Arch, from: &[&[T]], to: &mut [&mut [T]]) {
-        let (Ok(from), Ok(to)) = (<&[&[T]; R]>::try_from(from), <&mut [&mut [T]; W]>::try_from(to))
-        else {
-            unreachable!("as many rows as the formula has fields")
-        };
+impl<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize> Coded<F, R, W, P> {
+    fn evaluate<T: Real>(
+        &self,
+        arch: pulp::Arch,
+        from: &[&[T]],
+        to: &mut [&mut [T]],
+        parameters: &[f64],
+    ) {
+        let parameters = array::<_, P>(parameters).map(T::of);
+        let from: [&[T]; R] = array(from);
+        let Ok(to) = <&mut [&mut [T]; W]>::try_from(to) else { unreachable!("{W} rows") };
         arch.dispatch(
             #[inline(always)]
             || {
                 let len = to[0].len();
                 let whole = len / ABREAST * ABREAST;
                 for at in (0..whole).step_by(ABREAST) {
-                    abreast::<T, F, R, W, 0, ABREAST>(&self.0, from, to, [], at);
+                    abreast::<T, F, R, W, P, ABREAST>(&self.0, &from, to, parameters, at);
                 }
                 for at in whole..len {
-                    abreast::<T, F, R, W, 0, 1>(&self.0, from, to, [], at);
+                    abreast::<T, F, R, W, P, 1>(&self.0, &from, to, parameters, at);
                 }
             },
         );
     }
 }
 
-impl<F: Formula<R, W>, const R: usize, const W: usize> OnRows for Code<F, R, W> {
-    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [&mut [f32]]) {
-        self.evaluate(arch, from, to);
+/// As many as the formula has.
+fn array<A: Copy, const N: usize>(items: &[A]) -> [A; N] {
+    let count = items.len();
+    items.try_into().unwrap_or_else(|_| unreachable!("{N} of a formula, {count} given"))
+}
+
+impl<F, const R: usize, const W: usize, const P: usize> OnRows for Coded<F, R, W, P>
+where
+    F: Formula<R, W, P>,
+{
+    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [&mut [f32]], parameters: &[f64]) {
+        self.evaluate(arch, from, to, parameters);
     }
-    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [&mut [f64]]) {
-        self.evaluate(arch, from, to);
+    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [&mut [f64]], parameters: &[f64]) {
+        self.evaluate(arch, from, to, parameters);
+    }
+}
+
+/// How results of two points become one.
+pub(crate) trait Combine: Send + Sync + 'static {
+    const IDENTITY: f64;
+    fn combine(a: f64, b: f64) -> f64;
+}
+
+pub(crate) struct Sum;
+impl Combine for Sum {
+    const IDENTITY: f64 = 0.0;
+    #[inline(always)]
+    fn combine(a: f64, b: f64) -> f64 {
+        a + b
+    }
+}
+
+pub(crate) struct Max;
+impl Combine for Max {
+    const IDENTITY: f64 = f64::NEG_INFINITY;
+    #[inline(always)]
+    fn combine(a: f64, b: f64) -> f64 {
+        a.max(if b.is_nan() { f64::INFINITY } else { b })
+    }
+}
+
+struct Reduced<F, C, const R: usize, const W: usize, const P: usize>(F, PhantomData<C>);
+
+impl<F, C, const R: usize, const W: usize, const P: usize> Reduced<F, C, R, W, P>
+where
+    F: Formula<R, W, P>,
+    C: Combine,
+{
+    fn total<T: Real>(&self, arch: pulp::Arch, from: &[&[T]], to: &mut [f64], parameters: &[f64]) {
+        let parameters: [f64; P] = array(parameters);
+        let from: [&[T]; R] = array(from);
+        let total = arch.dispatch(
+            #[inline(always)]
+            || {
+                let mut lanes = [[C::IDENTITY; W]; ABREAST];
+                for i in 0..from[0].len() {
+                    let point = from.map(|field| field[i].f64());
+                    let value = self.0.at(point, [0.0; W], parameters);
+                    let lane = &mut lanes[i % ABREAST];
+                    for k in 0..W {
+                        lane[k] = C::combine(lane[k], value[k]);
+                    }
+                }
+                let mut total = [C::IDENTITY; W];
+                for lane in &lanes {
+                    for k in 0..W {
+                        total[k] = C::combine(total[k], lane[k]);
+                    }
+                }
+                total
+            },
+        );
+        to.copy_from_slice(&total);
+    }
+}
+
+impl<F, C, const R: usize, const W: usize, const P: usize> OverPoints for Reduced<F, C, R, W, P>
+where
+    F: Formula<R, W, P>,
+    C: Combine,
+{
+    fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [f64], parameters: &[f64]) {
+        self.total(arch, from, to, parameters);
+    }
+    fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [f64], parameters: &[f64]) {
+        self.total(arch, from, to, parameters);
     }
 }
 
 /// Evaluate a formula at L points from `at` on.
 #[inline(always)]
-pub(crate) fn abreast<T, F, const R: usize, const W: usize, const P: usize, const L: usize>(
+fn abreast<T, F, const R: usize, const W: usize, const P: usize, const L: usize>(
     formula: &F,
     read: &[&[T]; R],
     write: &mut [&mut [T]; W],

@@ -3,6 +3,9 @@
 //! [`SweepBuilder`] writes the equations along one axis, [`LineOperators`] holds the factored operators of a grid, and a
 //! backend runs the one with the other.
 
+mod accesses;
+mod builder;
+mod cost;
 pub mod distributed;
 mod expr;
 mod formula;
@@ -10,12 +13,14 @@ mod operator;
 mod operators;
 mod sweep;
 
+pub(crate) use accesses::{Accesses, commute};
+pub use builder::SweepBuilder;
 pub(crate) use expr::Monomial;
 pub use expr::{Expr, Value};
-pub use formula::{Formula, Number};
-pub(crate) use formula::{Map, Node, OnRows, Symbol, abreast, trace};
+pub(crate) use formula::{Code, Combine, Max, Node, OnRows, OverPoints, Sum, Symbol};
+pub use formula::{Formula, Number, PointFormula};
 pub(crate) use operator::{EndRow, Stencil};
 pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;
-pub(crate) use sweep::{Accesses, Operation, commute};
-pub use sweep::{Op, Sweep, SweepBuilder};
+pub(crate) use sweep::Operation;
+pub use sweep::{Op, Sweep};

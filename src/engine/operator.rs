@@ -2,7 +2,7 @@
 
 use super::distributed::Ends;
 use crate::lines::{BandedMatrix, Factors};
-use crate::real::Real;
+use crate::real::{Precision, Real};
 use crate::scheme::{Closure, Kind, MAX_WIDTH, Scheme};
 
 /// Where the operand and the result of a staggered operator live.
@@ -18,7 +18,7 @@ pub enum Shift {
 
 /// The right-hand side B at an inner point m: centre f[m] + Σₛ weight[s−1] (f[m + s + up] ± f[m − s + down]).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stencil<T> {
+pub(crate) struct Stencil<T = f64> {
     pub(crate) half_width: usize,
     pub(crate) center: T,
     pub(crate) weights: [T; MAX_WIDTH],
@@ -30,14 +30,20 @@ pub(crate) struct Stencil<T> {
 
 /// B at a point near an end: Σₙ weights[n] f[first + n].
 #[derive(Clone, Debug)]
-pub(crate) struct EndRow<T> {
+pub(crate) struct EndRow<T = f64> {
     pub(crate) first: usize,
     pub(crate) weights: Vec<T>,
 }
 
+impl EndRow {
+    fn rounded<T: Real>(&self) -> EndRow<T> {
+        EndRow { first: self.first, weights: self.weights.iter().map(|x| T::of(*x)).collect() }
+    }
+}
+
 /// A f' = B f along lines of n points with spacing h.
 #[derive(Clone, Debug)]
-pub struct LineOperator<T> {
+pub struct LineOperator<T = f64> {
     /// A.
     pub(crate) matrix: BandedMatrix,
     pub(crate) factors: Factors<T>,
@@ -49,9 +55,11 @@ pub struct LineOperator<T> {
     pub(crate) right: Vec<EndRow<T>>,
     /// How this operator is joined to its neighbours, where its lines are blocks of longer ones.
     pub(crate) ends: Option<Ends<T>>,
+    /// Format of the fields that it is applied to: what their round-off hides is left out.
+    pub(crate) precision: Precision,
 }
 
-impl<T: Real> LineOperator<T> {
+impl LineOperator {
     /// Additions and multiplications a point, rows near the ends apart: those of B f, and of both eliminations.
     pub(crate) fn flops(&self) -> usize {
         let Stencil { half_width, odd, .. } = self.stencil;
@@ -77,6 +85,7 @@ impl<T: Real> LineOperator<T> {
             left: Vec::new(),
             right: Vec::new(),
             ends: None,
+            precision: Precision::F64,
         }
     }
 
@@ -99,13 +108,10 @@ impl<T: Real> LineOperator<T> {
             matrix.set_row(i, &row.lhs);
             let mirrored: Vec<_> = row.lhs.iter().map(|&(d, a)| (-d, a)).collect();
             matrix.set_row(n - 1 - i, &mirrored);
-            left.push(EndRow {
-                first: 0,
-                weights: row.rhs.iter().map(|&c| T::of(c * scale)).collect(),
-            });
+            left.push(EndRow { first: 0, weights: row.rhs.iter().map(|&c| c * scale).collect() });
             right.push(EndRow {
                 first: n - row.rhs.len(),
-                weights: row.rhs.iter().rev().map(|&c| T::of(sign * c * scale)).collect(),
+                weights: row.rhs.iter().rev().map(|&c| sign * c * scale).collect(),
             });
         }
         right.reverse();
@@ -117,9 +123,58 @@ impl<T: Real> LineOperator<T> {
             left,
             right,
             ends: None,
+            precision: Precision::F64,
         }
     }
 
+    /// For fields of the format `precision`.
+    #[must_use]
+    pub fn with_precision(mut self, precision: Precision) -> Self {
+        (self.factors.head, self.factors.tail) = self.factors.border_range(precision);
+        Self { precision, ..self }
+    }
+
+    /// With numbers of the format `T`.
+    pub fn rounded<T: Real>(&self) -> LineOperator<T> {
+        let rows = |rows: &[EndRow]| rows.iter().map(EndRow::rounded).collect();
+        let Stencil { half_width, center, weights, up, down, odd } = self.stencil;
+        let (center, weights) = (T::of(center), weights.map(T::of));
+        LineOperator {
+            matrix: self.matrix.clone(),
+            factors: self.factors.rounded(),
+            stencil: Stencil { half_width, center, weights, up, down, odd },
+            periodic: self.periodic,
+            left: rows(&self.left),
+            right: rows(&self.right),
+            ends: self.ends.as_ref().map(Ends::rounded),
+            precision: T::PRECISION,
+        }
+    }
+
+    /// Row m of B: the operand's points counted from m, and their weights. On a periodic line they may lie beyond its
+    /// ends.
+    pub fn row(&self, m: usize) -> Vec<(isize, f64)> {
+        let (left, first_right) = (self.left.len(), self.len() - self.right.len());
+        if m < left || m >= first_right {
+            let row = if m < left { &self.left[m] } else { &self.right[m - first_right] };
+            let first = row.first.cast_signed() - m.cast_signed();
+            return (first..).zip(row.weights.iter().copied()).collect();
+        }
+        let Stencil { half_width, center, weights, up, down, odd } = self.stencil;
+        let mut row = Vec::new();
+        for (s, weight) in (1_isize..).zip(&weights[..half_width]) {
+            row.push((s + up, *weight));
+            row.push((down - s, if odd { -*weight } else { *weight }));
+        }
+        if center != 0.0 {
+            row.push((0, center));
+        }
+        row.sort_by_key(|(offset, _)| *offset);
+        row
+    }
+}
+
+impl<T> LineOperator<T> {
     /// Number of points of a line.
     pub fn len(&self) -> usize {
         self.factors.len()
@@ -143,28 +198,6 @@ impl<T: Real> LineOperator<T> {
     /// How it is joined to its neighbours where it is a block of a longer line.
     pub fn ends(&self) -> Option<&Ends<T>> {
         self.ends.as_ref()
-    }
-
-    /// Row m of B: the operand's points counted from m, and their weights. On a periodic line they may lie beyond its
-    /// ends.
-    pub fn row(&self, m: usize) -> Vec<(isize, T)> {
-        let (left, first_right) = (self.left.len(), self.len() - self.right.len());
-        if m < left || m >= first_right {
-            let row = if m < left { &self.left[m] } else { &self.right[m - first_right] };
-            let first = row.first.cast_signed() - m.cast_signed();
-            return (first..).zip(row.weights.iter().copied()).collect();
-        }
-        let Stencil { half_width, center, weights, up, down, odd } = self.stencil;
-        let mut row = Vec::new();
-        for (s, weight) in (1_isize..).zip(&weights[..half_width]) {
-            row.push((s + up, *weight));
-            row.push((down - s, if odd { -*weight } else { *weight }));
-        }
-        if center != T::ZERO {
-            row.push((0, center));
-        }
-        row.sort_by_key(|(offset, _)| *offset);
-        row
     }
 }
 
@@ -194,7 +227,7 @@ fn scale(kind: Kind, h: f64) -> f64 {
 
 /// The weights as the documentation of [`Kind`] defines them.
 #[allow(clippy::cast_precision_loss, reason = "s is at most 5")]
-fn stencil<T: Real>(scheme: &Scheme, shift: Shift, h: f64) -> Stencil<T> {
+fn stencil(scheme: &Scheme, shift: Shift, h: f64) -> Stencil {
     let scale = scale(scheme.kind, h);
     let weights: [f64; MAX_WIDTH] = std::array::from_fn(|index| {
         let (a, s) = (scheme.rhs[index], (index + 1) as f64);
@@ -218,8 +251,8 @@ fn stencil<T: Real>(scheme: &Scheme, shift: Shift, h: f64) -> Stencil<T> {
     };
     Stencil {
         half_width: scheme.half_width(),
-        center: T::of(center),
-        weights: weights.map(T::of),
+        center,
+        weights,
         up,
         down,
         odd: matches!(scheme.kind, Kind::FirstDerivative | Kind::MidpointDerivative),

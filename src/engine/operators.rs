@@ -2,29 +2,47 @@
 
 use super::{LineOperator, Op, Shift};
 use crate::grid::{Axis, Grid};
-use crate::real::Real;
+use crate::real::{Precision, Real};
 use crate::scheme::{Scheme, SchemeFamily, default_closure};
 
 /// The factored operators along every axis of a grid.
 #[derive(Clone, Debug)]
-pub struct LineOperators<T> {
+pub struct LineOperators<T = f64> {
     axes: [AxisOperators<T>; 3],
 }
 
 #[derive(Clone, Debug)]
-struct AxisOperators<T> {
+struct AxisOperators<T = f64> {
     /// In the order of [`Op`]; `None` where the operator does not exist along this axis.
     operators: [Option<LineOperator<T>>; 6],
 }
 
-impl<T: Real> LineOperators<T> {
+impl LineOperators {
     /// All operators of `family`, and of `filter` where there is one, on `grid`. Along an axis with ends the default
     /// closures hold and there are no staggered operators. An operator that needs more points than the grid has along
     /// an axis is left out; asking for it is a mistake of the caller, who checks the sizes beforehand.
-    pub fn new(family: &SchemeFamily, filter: Option<&Scheme>, grid: &Grid) -> Self {
-        Self { axes: Axis::ALL.map(|axis| axis_operators(family, filter, grid, axis)) }
+    /// They are for fields of the format `precision`.
+    pub fn new(
+        family: &SchemeFamily,
+        filter: Option<&Scheme>,
+        grid: &Grid,
+        precision: Precision,
+    ) -> Self {
+        Self { axes: Axis::ALL.map(|axis| axis_operators(family, filter, grid, precision, axis)) }
     }
 
+    /// With numbers of the format `T`.
+    pub fn rounded<T: Real>(&self) -> LineOperators<T> {
+        let rounded =
+            |operator: &Option<LineOperator>| operator.as_ref().map(LineOperator::rounded);
+        let axis = |axis: &AxisOperators| AxisOperators {
+            operators: axis.operators.each_ref().map(rounded),
+        };
+        LineOperators { axes: self.axes.each_ref().map(axis) }
+    }
+}
+
+impl<T> LineOperators<T> {
     /// These operators along one axis, and none along the others.
     pub(crate) fn along(axis: Axis, operators: Vec<(Op, LineOperator<T>)>) -> Self {
         let none = || AxisOperators { operators: [const { None }; 6] };
@@ -50,18 +68,19 @@ impl<T: Real> LineOperators<T> {
     }
 }
 
-fn axis_operators<T: Real>(
+fn axis_operators(
     family: &SchemeFamily,
     filter: Option<&Scheme>,
     grid: &Grid,
+    precision: Precision,
     axis: Axis,
-) -> AxisOperators<T> {
+) -> AxisOperators {
     let n = grid.points[axis.index()];
     let h = grid.spacing[axis.index()];
     if !grid.is_active(axis) {
         return AxisOperators { operators: [const { None }; 6] };
     }
-    let make = |scheme: &Scheme, shift: Shift| {
+    let operator = |scheme: &Scheme, shift: Shift| {
         if grid.periodic[axis.index()] {
             let fits = n >= scheme.min_points();
             return fits.then(|| LineOperator::periodic(scheme, shift, n, h));
@@ -69,6 +88,9 @@ fn axis_operators<T: Real>(
         let closure = default_closure(scheme)?;
         let fits = n >= super::closed_min_points(scheme, &closure);
         fits.then(|| LineOperator::closed(scheme, &closure, n, h))
+    };
+    let make = |scheme: &Scheme, shift: Shift| {
+        operator(scheme, shift).map(|operator| operator.with_precision(precision))
     };
     AxisOperators {
         operators: [

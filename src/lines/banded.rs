@@ -101,7 +101,7 @@ impl BandedMatrix {
     /// for the inverse to decay that far. Costs one solve a column.
     pub fn reach(&self, tolerance: f64) -> Option<usize> {
         let n = self.len();
-        let factors = Factors::<f64>::new(self);
+        let factors = Factors::new(self);
         let farthest = if self.cyclic { n / 2 } else { n - 1 };
         let mut reach = 0;
         let mut column = vec![0.0; n];

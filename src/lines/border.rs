@@ -43,7 +43,7 @@ impl Border {
             return Self { core, width, unknowns: none(), correction: none(), head: 0, tail: 0 };
         }
         let offsets = || (-2_isize..=2).filter(|d| d.unsigned_abs() <= p);
-        let factors = Factors::<f64>::new(&core);
+        let factors = Factors::new(&core);
         let z: Vec<Vec<f64>> = (0..width)
             .map(|q| {
                 let mut column = vec![0.0; rows];

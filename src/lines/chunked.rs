@@ -185,7 +185,7 @@ impl Chunk {
         let p = matrix.half_band();
         let inner = points - p;
         let interior = open_part(matrix, first + p, inner);
-        let factors = Factors::<f64>::new(&interior);
+        let factors = Factors::new(&interior);
         let mut chunk = Self {
             points,
             lower: vec![[0.0; 3]; length],

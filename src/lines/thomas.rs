@@ -8,7 +8,7 @@ use pulp::Simd;
 
 use super::BandedMatrix;
 use super::banded::wrapped;
-use crate::real::Real;
+use crate::real::{Precision, Real};
 use crate::simd::{added, row, scaled};
 
 /// The factors of one matrix, ready for any number of right-hand sides.
@@ -20,7 +20,7 @@ use crate::simd::{added, row, scaled};
 /// ```
 /// and the p border rows subtract `Σ_m row[q][m] d[m]` first.
 #[derive(Clone, Debug)]
-pub struct Factors<T> {
+pub struct Factors<T = f64> {
     pub(crate) n: usize,
     pub(crate) half_band: usize,
     pub(crate) core: usize,
@@ -39,7 +39,7 @@ pub struct Factors<T> {
     pub(crate) corner: [T; 4],
 }
 
-impl<T: Real> Factors<T> {
+impl Factors {
     /// Factor `matrix`. The matrices of compact schemes need no pivoting: they are diagonally dominant but for closure
     /// rows, and the pivots of the default closures stay away from zero.
     ///
@@ -121,7 +121,8 @@ impl<T: Real> Factors<T> {
             row[2] *= row[0];
         }
 
-        let (head, tail) = border_range(&right, &bottom, core, border, T::EPSILON);
+        let rows: Vec<_> = (0..core).map(|m| [bottom[0][m], bottom[1][m]]).collect();
+        let (head, tail) = border_range(&right, &rows, core, border, f64::EPSILON);
         let (inv0, u01, l10, inv1) = match border {
             0 => (0.0, 0.0, 0.0, 0.0),
             1 => (1.0 / corner[0][0], 0.0, 0.0, 0.0),
@@ -131,21 +132,46 @@ impl<T: Real> Factors<T> {
                 (inv0, u01, corner[1][0], 1.0 / (corner[1][1] - corner[1][0] * u01))
             }
         };
-        let pairs = |v: &[[f64; 2]]| v.iter().map(|a| a.map(T::of)).collect();
         Ok(Self {
             n,
             half_band: p,
             core,
             head,
             tail,
-            lower: lower.iter().map(|a| a.map(T::of)).collect(),
-            upper: band.iter().map(|a| [T::of(a[3]), T::of(a[4])]).collect(),
-            rows: (0..core).map(|m| [T::of(bottom[0][m]), T::of(bottom[1][m])]).collect(),
-            columns: pairs(&right),
-            corner: [inv0, inv1, l10, u01].map(T::of),
+            lower,
+            upper: band.iter().map(|a| [a[3], a[4]]).collect(),
+            rows,
+            columns: right,
+            corner: [inv0, inv1, l10, u01],
         })
     }
 
+    /// With numbers of the format `T`; couplings to the border that it cannot notice are left out.
+    pub fn rounded<T: Real>(&self) -> Factors<T> {
+        let (head, tail) = self.border_range(T::PRECISION);
+        let pairs = |v: &[[f64; 2]]| v.iter().map(|a| a.map(T::of)).collect();
+        Factors {
+            n: self.n,
+            half_band: self.half_band,
+            core: self.core,
+            head,
+            tail,
+            lower: self.lower.iter().map(|a| a.map(T::of)).collect(),
+            upper: pairs(&self.upper),
+            rows: pairs(&self.rows),
+            columns: pairs(&self.columns),
+            corner: self.corner.map(T::of),
+        }
+    }
+
+    /// The core rows 0..head and tail..core whose coupling to the border is above round-off of `precision`.
+    pub(crate) fn border_range(&self, precision: Precision) -> (usize, usize) {
+        let border = self.n - self.core;
+        border_range(&self.columns, &self.rows, self.core, border, precision.epsilon())
+    }
+}
+
+impl<T> Factors<T> {
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.n
@@ -165,7 +191,7 @@ impl<T: Real> Factors<T> {
 /// The core rows 0..head and tail..core whose coupling to the border is above round-off.
 fn border_range(
     right: &[[f64; 2]],
-    bottom: &[Vec<f64>; 2],
+    rows: &[[f64; 2]],
     core: usize,
     border: usize,
     epsilon: f64,
@@ -175,7 +201,7 @@ fn border_range(
     }
     let tail = core - border;
     let matters =
-        |m: usize| (0..border).any(|q| right[m][q].abs().max(bottom[q][m].abs()) > 1e-3 * epsilon);
+        |m: usize| (0..border).any(|q| right[m][q].abs().max(rows[m][q].abs()) > 1e-3 * epsilon);
     let head = (0..tail).rposition(matters).map_or(0, |last| last + 1);
     (head, tail)
 }

@@ -3,10 +3,9 @@
 use super::planner::Planner;
 use super::predict::{at_least, step_seconds};
 use super::{Network, Rates, Work};
-use crate::config::{Config, Precision};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::Decomposition;
-use crate::real::Real;
 
 /// A difference of less is none.
 const FASTER: f64 = 0.999;
@@ -17,10 +16,7 @@ const FASTER: f64 = 0.999;
 /// # Errors
 /// Where there is none: how many ranks there can be, or why the method that is asked for cannot.
 pub fn fastest(config: &Config, ranks: usize, rates: &Rates) -> Result<(Decomposition, f64)> {
-    let Search { best, refusal, .. } = match config.compute.precision {
-        Precision::F64 => Search::new::<f64>(config, ranks, rates),
-        Precision::F32 => Search::new::<f32>(config, ranks, rates),
-    };
+    let Search { best, refusal, .. } = Search::new(config, ranks, rates);
     match (best, refusal) {
         (Some(best), _) => Ok(best),
         (None, Some(sentence)) => Err(Error::Config(vec![
@@ -50,9 +46,9 @@ struct Search {
 }
 
 impl Search {
-    fn new<T: Real>(config: &Config, ranks: usize, rates: &Rates) -> Self {
+    fn new(config: &Config, ranks: usize, rates: &Rates) -> Self {
         let points = config.grid.points;
-        let mut planner = Planner::<T>::new(config, points, config.compute.distributed);
+        let mut planner = Planner::new(config, points, config.compute.distributed);
         let mut search = Self::default();
         let mut compared = 0;
         for decomposition in Decomposition::all(ranks, points, 1) {
@@ -176,8 +172,7 @@ mod tests {
             ([6000, 5000, 4000], Rates::core()),
         ] {
             let config = input(points, "");
-            let Search { best, predicted, planned, .. } =
-                Search::new::<f64>(&config, 131_072, &rates);
+            let Search { best, predicted, planned, .. } = Search::new(&config, 131_072, &rates);
             assert!(best.is_some());
             assert!(predicted <= 12 && planned <= 2000, "{points:?}: {predicted} {planned}");
         }

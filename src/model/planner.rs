@@ -11,16 +11,15 @@ use crate::engine::distributed::Method;
 use crate::engine::{Sweep, commute};
 use crate::grid::{Axis, Decomposition, Grid};
 use crate::physics::StepParts;
-use crate::real::Real;
 
 /// Plans sweeps. Decompositions that have as many ranks along an axis share what is planned along it.
-pub(super) struct Planner<'a, T> {
+pub(super) struct Planner<'a> {
     pub(super) config: &'a Config,
     pub(super) points: [usize; 3],
     method: Option<Method>,
     grid: Grid,
     /// By the axes along which lines are whole.
-    parts: HashMap<[bool; 3], Rc<StepParts<T>>>,
+    parts: HashMap<[bool; 3], Rc<StepParts>>,
     known: HashMap<Key, Result<Arc<Sweeping>, String>>,
     /// Plans made so far.
     planned: usize,
@@ -33,13 +32,13 @@ type Place = (bool, usize, usize);
 type Key = ([bool; 3], Place, usize);
 
 /// The sweeps of a step, those of one list together.
-pub(super) struct Planned<T> {
-    pub(super) parts: Rc<StepParts<T>>,
+pub(super) struct Planned {
+    pub(super) parts: Rc<StepParts>,
     pub(super) right_hand_side: Vec<Vec<Arc<Sweeping>>>,
     pub(super) filter: Vec<Vec<Arc<Sweeping>>>,
 }
 
-impl<'a, T: Real> Planner<'a, T> {
+impl<'a> Planner<'a> {
     /// For `config` on `points` points, whatever its own are, by `method` where it is given.
     pub(super) fn new(config: &'a Config, points: [usize; 3], method: Option<Method>) -> Self {
         let grid = Grid::periodic(points, &config.grid.domain);
@@ -54,7 +53,7 @@ impl<'a, T: Real> Planner<'a, T> {
 
     /// # Errors
     /// A sentence where the method cannot, or blocks would have no points.
-    pub(super) fn plan(&mut self, decomposition: Decomposition) -> Result<Planned<T>, String> {
+    pub(super) fn plan(&mut self, decomposition: Decomposition) -> Result<Planned, String> {
         for axis in Axis::ALL {
             let (n, ranks) = (self.points[axis.index()], decomposition.ranks[axis.index()]);
             if n < ranks {
@@ -74,7 +73,7 @@ impl<'a, T: Real> Planner<'a, T> {
     /// In the order in which they run: sweeps that need no messages come first where that does not matter.
     fn lists(
         &mut self,
-        parts: &StepParts<T>,
+        parts: &StepParts,
         decomposition: Decomposition,
         filter: bool,
     ) -> Result<Vec<Vec<Arc<Sweeping>>>, String> {
@@ -95,7 +94,7 @@ impl<'a, T: Real> Planner<'a, T> {
 
     fn sweep(
         &mut self,
-        parts: &StepParts<T>,
+        parts: &StepParts,
         decomposition: Decomposition,
         place: Place,
         sweep: &(Axis, Sweep),

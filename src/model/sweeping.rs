@@ -7,7 +7,6 @@ use crate::comm::Sent;
 use crate::engine::distributed::{self, Ends, Layout, Method, Parts, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
 use crate::grid::{Axis, Block, Decomposition};
-use crate::real::Real;
 
 /// A sweep along an axis.
 #[derive(Clone, Debug)]
@@ -94,11 +93,11 @@ impl Peer {
 impl Sweeping {
     /// # Errors
     /// A sentence where the method that was asked for cannot.
-    pub(crate) fn new<T: Real>(
+    pub(crate) fn new(
         (axis, sweep): &(Axis, Sweep),
         decomposition: Decomposition,
         points: [usize; 3],
-        operators: &LineOperators<T>,
+        operators: &LineOperators,
         asked: Option<Method>,
     ) -> Result<Self, String> {
         let (axis, a) = (*axis, axis.index());
@@ -200,7 +199,7 @@ struct Corrected {
 }
 
 impl Corrected {
-    fn of<T>(ends: Option<&Ends<T>>) -> Self {
+    fn of(ends: Option<&Ends>) -> Self {
         let Some(ends) = ends else { return Self { packed: 0, corrected: 0 } };
         let [to_left, to_right, head, tail] =
             ends.sources.each_ref().map(|planes| planes.iter().map(Vec::len).max().unwrap_or(0));
@@ -288,7 +287,7 @@ mod tests {
     }
 
     /// What the rank at `place` does, planned for it alone.
-    fn alone(operators: &LineOperators<f64>, lengths: &[usize], place: Place) -> Vec<Stage> {
+    fn alone(operators: &LineOperators, lengths: &[usize], place: Place) -> Vec<Stage> {
         let (sweep, Place { position, method, .. }) = (sweep(), place);
         let plan = |&op: &Op| {
             let operator = operators.get(Axis::Z, op);
@@ -307,7 +306,8 @@ mod tests {
     fn check(scheme: &str, method: Method, lengths: [usize; 2], periodic: bool) {
         let [n, ranks] = lengths;
         let grid = Grid::new([8, 8, n], &Domain::cube(1.0), [true, true, periodic]);
-        let operators = LineOperators::new(family(scheme).unwrap(), None, &grid);
+        let operators =
+            LineOperators::new(family(scheme).unwrap(), None, &grid, crate::Precision::F64);
         let cut = Decomposition { ranks: [1, 1, ranks] };
         let all =
             Sweeping::new(&(Axis::Z, sweep()), cut, grid.points, &operators, Some(method)).unwrap();

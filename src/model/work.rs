@@ -5,10 +5,9 @@ use std::sync::Arc;
 use super::Sweeping;
 use super::planner::{Planned, Planner};
 use crate::comm::Sent;
-use crate::config::{Config, Precision, RightHandSide};
+use crate::config::{Config, RightHandSide};
 use crate::engine::distributed::Method;
 use crate::grid::Decomposition;
-use crate::real::Real;
 use crate::scheme::Form;
 
 /// A step on a grid that is spread over ranks.
@@ -46,14 +45,7 @@ impl Work {
         decomposition: Decomposition,
         method: Option<Method>,
     ) -> Result<Self, String> {
-        match config.compute.precision {
-            Precision::F64 => {
-                Self::of(&mut Planner::<f64>::new(config, points, method), decomposition)
-            }
-            Precision::F32 => {
-                Self::of(&mut Planner::<f32>::new(config, points, method), decomposition)
-            }
-        }
+        Self::of(&mut Planner::new(config, points, method), decomposition)
     }
 
     /// That of the sweeps that `planner` plans.
@@ -61,10 +53,7 @@ impl Work {
     /// # Errors
     /// As [`Work::new`].
     #[allow(clippy::cast_precision_loss, reason = "a number of steps")]
-    pub(super) fn of<T: Real>(
-        planner: &mut Planner<T>,
-        decomposition: Decomposition,
-    ) -> Result<Self, String> {
+    pub(super) fn of(planner: &mut Planner, decomposition: Decomposition) -> Result<Self, String> {
         let Planned { parts, right_hand_side, filter } = planner.plan(decomposition)?;
         let config = planner.config;
         let integrator = config.time.integrator;
@@ -72,7 +61,7 @@ impl Work {
         Ok(Self {
             decomposition,
             points: planner.points,
-            value: size_of::<T>(),
+            value: config.compute.precision.bytes(),
             stages: integrator.stages(),
             right_hand_side,
             filter,

@@ -7,11 +7,11 @@ use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
 use super::stability::Limits;
 use super::system::{Moment, Picture, Stage, System, add_scaled};
-use crate::backend::{Backend, Largest, Weights};
+use crate::backend::{Backend, Reduction, Weights};
 use crate::cases::{Domain, ScalarAdvection};
 use crate::comm::agree;
 use crate::config::{Config, RightHandSide, Variable};
-use crate::engine::{Formula, Number, Sweep, SweepBuilder};
+use crate::engine::{Formula, Number, PointFormula, Sweep, SweepBuilder};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Grid};
 use crate::io::series::SCALAR_COLUMNS;
@@ -30,10 +30,10 @@ pub struct Advection<B: Backend> {
     sweeps: Vec<B::Program>,
     /// The last sweep once more, which advances φ; none where the right-hand side is composed.
     advancing: Option<B::Program>,
-    add_scaled: B::Prepared<AddScaled>,
+    add_scaled: B::Prepared,
     filter_sweeps: Vec<B::Program>,
-    moments: B::Prepared<Moments>,
-    extrema: B::Prepared<Extrema>,
+    moments: B::Prepared,
+    extrema: B::Prepared,
 }
 
 /// Where the sweeps find φ, and its rate.
@@ -67,7 +67,7 @@ impl<B: Backend> Advection<B> {
     /// # Errors
     /// Where a compiler refuses.
     pub fn new(config: &Config, case: ScalarAdvection, backend: Arc<B>) -> Result<Self> {
-        let discretisation = Discretisation::new(config);
+        let discretisation = Discretisation::new(config, B::Real::PRECISION);
         let grid = discretisation.grid;
         let fused = config.compute.right_hand_side == RightHandSide::Fused;
         let last = grid.active_axes().last();
@@ -77,10 +77,10 @@ impl<B: Backend> Advection<B> {
             limits: Limits::scalar(&config.scheme, config.time.integrator, &grid),
             sweeps: discretisation.programs(&*backend, |axis| rhs_sweep(axis, &case, false))?,
             advancing: last.filter(|_| fused).map(advancing).transpose()?,
-            add_scaled: backend.mapping(AddScaled)?,
+            add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
             filter_sweeps: discretisation.filter_programs(&*backend, 1)?,
-            moments: backend.summing(Moments)?,
-            extrema: backend.maximising(Extrema)?,
+            moments: backend.prepare(PointFormula::sum(Moments))?,
+            extrema: backend.prepare(PointFormula::max(Extrema))?,
             block: backend.block(grid.points),
             backend,
             grid,
@@ -121,7 +121,7 @@ impl<B: Backend> System<B> for Advection<B> {
         Ok(vec![self.backend.field((0..self.block.len()).map(phi).collect())?])
     }
 
-    fn reference(&self) -> Vec<f64> {
+    fn base_state(&self) -> Vec<f64> {
         vec![0.0]
     }
 
@@ -141,12 +141,12 @@ impl<B: Backend> System<B> for Advection<B> {
         }
     }
 
-    fn look(&self, u: &[B::Field]) -> Result<Largest> {
-        self.backend.max_begun(&self.extrema, [&u[0]], [])
+    fn look(&self, u: &[B::Field]) -> Result<Reduction> {
+        self.backend.reduce(&self.extrema, &[&u[0]], &[])
     }
 
-    fn inspect(&self, seen: Largest, u: &[B::Field], at: Moment) -> Result<f64> {
-        let extrema: [f64; 2] = seen.arrived()?;
+    fn inspect(&self, seen: Reduction, u: &[B::Field], at: Moment) -> Result<f64> {
+        let extrema: [f64; 2] = seen.wait()?;
         if extrema.iter().all(|phi| phi.is_finite()) {
             return Ok(self.limits.rate(self.case.velocity, 0.0, self.case.diffusivity));
         }
@@ -168,7 +168,7 @@ impl<B: Backend> System<B> for Advection<B> {
     }
 
     fn energy(&self, u: &[B::Field]) -> Result<f64> {
-        let [_, sum] = self.backend.sum(&self.moments, [&u[0]], [0.0])?;
+        let [_, sum] = self.backend.reduce(&self.moments, &[&u[0]], &[0.0])?.wait()?;
         Ok(sum * self.grid.per_point())
     }
 
@@ -178,10 +178,10 @@ impl<B: Backend> System<B> for Advection<B> {
 
     fn diagnostics(&mut self, u: &[B::Field], _: &mut [B::Field], _: f64) -> Result<Vec<f64>> {
         let per_point = self.grid.per_point();
-        let [sum, _] = self.backend.sum(&self.moments, [&u[0]], [0.0])?;
+        let [sum, _] = self.backend.reduce(&self.moments, &[&u[0]], &[0.0])?.wait()?;
         let mean = sum * per_point;
-        let [_, spread] = self.backend.sum(&self.moments, [&u[0]], [mean])?;
-        let [largest, smallest] = self.backend.max(&self.extrema, [&u[0]], [])?;
+        let [_, spread] = self.backend.reduce(&self.moments, &[&u[0]], &[mean])?.wait()?;
+        let [largest, smallest] = self.backend.reduce(&self.extrema, &[&u[0]], &[])?.wait()?;
         Ok(vec![mean, spread * per_point, -smallest, largest])
     }
 

@@ -1,27 +1,28 @@
 //! The right-hand side composed operator by operator: the primitive variables from U; the velocity gradients, where there is
 //! viscosity; then one sweep along each axis that adds all terms with a derivative along it.
 
-use super::convection::{Lines, Origin};
+use super::base_state::BaseState;
+use super::context::{Origin, SweepContext};
 use super::discretisation::Discretisation;
 use super::formulas::{Primitives, ViscosityLaw};
-use super::part::{Part, terms};
-use super::reference::Reference;
+use super::rhs::add_terms;
 use super::slots::{conserved, exactly, read};
+use super::term_group::TermGroup;
 use crate::backend::{Backend, Weights};
 use crate::config::Config;
-use crate::engine::{Sweep, SweepBuilder};
+use crate::engine::{PointFormula, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
 
 /// Programs, and the fields between them.
 pub(super) struct Composed<B: Backend> {
-    to_primitives: B::Prepared<Primitives>,
-    viscosity: B::Prepared<ViscosityLaw>,
+    to_primitives: B::Prepared,
+    viscosity: B::Prepared,
     /// u, v, w, p, T, μ, dμ/dT: slots `read::U` and on. There are no last two where μ is constant.
     primitives: Vec<B::Field>,
     /// None where there is no viscosity.
     gradients: Vec<B::Program>,
-    /// For every [`Part`], one sweep an active axis.
+    /// For every [`TermGroup`], one sweep an active axis.
     sweeps: [Vec<B::Program>; 4],
 }
 
@@ -29,22 +30,22 @@ impl<B: Backend> Composed<B> {
     /// With `primitives` fields for the primitive variables.
     pub(super) fn new(
         backend: &B,
-        discretisation: &Discretisation<B::Real>,
+        discretisation: &Discretisation,
         config: &Config,
-        reference: Reference,
+        base: BaseState,
         primitives: usize,
     ) -> Result<Self> {
         let gas = config.gas;
         let len = backend.block(discretisation.grid.points).len();
         let axes: Vec<Axis> = discretisation.grid.active_axes().collect();
-        let sweeps = |part| {
-            let sweep = |axis| rhs_sweep(axis, part, config, &axes, reference);
+        let sweeps = |group| {
+            let sweep = |axis| rhs_sweep(axis, group, config, &axes, base);
             discretisation.programs(backend, sweep)
         };
-        let [all, convection, pressure, viscous] = Part::ALL.map(sweeps);
+        let [all, convection, pressure, viscous] = TermGroup::ALL.map(sweeps);
         Ok(Self {
-            to_primitives: backend.mapping(Primitives { gas, reference })?,
-            viscosity: backend.mapping(ViscosityLaw { gas, reference })?,
+            to_primitives: backend.prepare(PointFormula::map(Primitives { gas, base }))?,
+            viscosity: backend.prepare(PointFormula::map(ViscosityLaw { gas, base }))?,
             primitives: (0..primitives).map(|_| backend.zeros(len)).collect::<Result<_>>()?,
             gradients: match gas.is_inviscid() {
                 true => Vec::new(),
@@ -54,12 +55,12 @@ impl<B: Backend> Composed<B> {
         })
     }
 
-    /// `rate` = β × `rate` + the terms `part` of dU/dt, in the fields that these terms have a part in; ∂uᵢ/∂xⱼ is left in
+    /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields that these terms have a part in; ∂uᵢ/∂xⱼ is left in
     /// `gradients`.
     pub(super) fn add_terms(
         &mut self,
         backend: &B,
-        part: Part,
+        group: TermGroup,
         u: &[B::Field],
         [rate, gradients]: [&mut [B::Field]; 2],
         weights: Weights,
@@ -76,16 +77,17 @@ impl<B: Backend> Composed<B> {
             _ => self.primitives.get(slot - read::U).unwrap_or(&self.primitives[0]),
         });
         let mut rate: [&mut B::Field; conserved::COUNT] = exactly(rate.iter_mut());
-        backend.run_all(self.sweeps[part as usize].iter(), &fields, &mut rate, weights);
+        backend.run_all(self.sweeps[group as usize].iter(), &fields, &mut rate, weights);
     }
 
     /// (u, v, w, p, T), and μ and dμ/dT where they vary, from U.
     fn update_primitives(&mut self, backend: &B, u: &[B::Field]) {
         let (first, rest) = self.primitives.split_at_mut(5);
-        let to = exactly(first.iter_mut());
-        backend.map(&self.to_primitives, exactly(u.iter()), to, []);
+        let mut to: [&mut B::Field; 5] = exactly(first.iter_mut());
+        let u: [&B::Field; conserved::COUNT] = exactly(u.iter());
+        backend.map(&self.to_primitives, &u, &mut to, &[]);
         if let [mu, dmu_dt] = rest {
-            backend.map(&self.viscosity, [&first[4]], [mu, dmu_dt], []);
+            backend.map(&self.viscosity, &[&first[4]], &mut [mu, dmu_dt], &[]);
         }
     }
 }
@@ -93,15 +95,15 @@ impl<B: Backend> Composed<B> {
 /// All terms of `part` with a derivative along `axis`, one of `axes`.
 fn rhs_sweep(
     axis: Axis,
-    part: Part,
+    group: TermGroup,
     config: &Config,
     axes: &[Axis],
-    reference: Reference,
+    base: BaseState,
 ) -> Sweep {
     let (s, gas) = (SweepBuilder::new(), &config.gas);
     let origin = Origin::Fields { gradients: !gas.is_inviscid() };
-    let q = Lines { s: &s, axis, axes, rates: 0, origin, reference };
-    terms(&q, part, &config.scheme, gas);
+    let q = SweepContext { s: &s, j: axis.index(), axes, gas, origin, base };
+    add_terms(&q, group, &config.scheme);
     s.build()
 }
 
@@ -116,9 +118,9 @@ fn gradient_sweep(axis: Axis) -> Sweep {
 
 /// The sweeps along `axes`, in the order in which they run, those of one list together.
 pub(super) fn sweeps(config: &Config, axes: &[Axis]) -> Vec<Vec<(Axis, Sweep)>> {
-    let reference = Reference::of::<f64>(&config.gas);
+    let base = BaseState::of::<f64>(&config.gas);
     let gradients = || axes.iter().map(|&axis| (axis, gradient_sweep(axis))).collect();
-    let rhs = |axis| rhs_sweep(axis, Part::All, config, axes, reference);
+    let rhs = |axis| rhs_sweep(axis, TermGroup::All, config, axes, base);
     let rhs = axes.iter().map(|&axis| (axis, rhs(axis))).collect();
     if config.gas.is_inviscid() { vec![rhs] } else { vec![gradients(), rhs] }
 }

@@ -3,14 +3,14 @@
 use super::collective::{Broken, lowest, norms};
 use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
-use super::part::Part;
 use super::slots::{conserved, exactly};
 use super::system::{Moment, Picture, Stage, System, add_scaled};
-use crate::backend::{Backend, Largest, Weights};
+use super::term_group::TermGroup;
+use crate::backend::{Backend, Reduction, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::agree;
 use crate::config::Variable;
-use crate::engine::{Formula, Number};
+use crate::engine::Number;
 use crate::error::{Error, Result};
 use crate::io::FLOW_COLUMNS;
 use crate::real::Real;
@@ -26,25 +26,25 @@ impl<B: Backend> System<B> for NavierStokes<B> {
     }
 
     fn initial(&self) -> Result<Vec<B::Field>> {
-        let reference = System::reference(self);
+        let base = System::base_state(self);
         let mut state = vec![vec![B::Real::ZERO; self.block.len()]; conserved::COUNT];
         for at in 0..self.block.len() {
             let x = self.grid.coordinates(self.block.index(at));
             let point = self.flow().initial(&self.gas, &self.domain, self.grid.active(), x);
             let values = conserved_variables(&point, self.gas.gamma);
-            for ((field, value), at_rest) in state.iter_mut().zip(values).zip(&reference) {
+            for ((field, value), at_rest) in state.iter_mut().zip(values).zip(&base) {
                 field[at] = B::Real::of(value - at_rest);
             }
         }
         state.into_iter().map(|field| self.backend.field(field)).collect()
     }
 
-    fn reference(&self) -> Vec<f64> {
-        self.reference.conserved(self.gas.gamma).to_vec()
+    fn base_state(&self) -> Vec<f64> {
+        self.base.conserved(self.gas.gamma).to_vec()
     }
 
     fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) {
-        self.add_terms(Part::All, u, rate, Weights::SET);
+        self.add_terms(TermGroup::All, u, rate, Weights::SET);
     }
 
     fn advance(
@@ -55,7 +55,7 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         stage: Stage,
     ) {
         if !self.run_stage(u, rate, weights, stage) {
-            self.add_terms(Part::All, u, rate, weights);
+            self.add_terms(TermGroup::All, u, rate, weights);
             add_scaled(&*self.backend, &self.formulas.add_scaled, u, weights.advance, rate);
         }
     }
@@ -64,12 +64,12 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         self.begin_stage(u, rate)
     }
 
-    fn look(&self, u: &[B::Field]) -> Result<Largest> {
-        self.backend.max_begun(&self.formulas.step_rate, exactly(u.iter()), [])
+    fn look(&self, u: &[B::Field]) -> Result<Reduction> {
+        self.backend.reduce(&self.formulas.step_rate, &state(u), &[])
     }
 
-    fn inspect(&self, seen: Largest, u: &[B::Field], at: Moment) -> Result<f64> {
-        let [rate, negative_density, negative_pressure] = seen.arrived()?;
+    fn inspect(&self, seen: Reduction, u: &[B::Field], at: Moment) -> Result<f64> {
+        let [rate, negative_density, negative_pressure] = seen.wait()?;
         if rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0 {
             return Ok(rate);
         }
@@ -81,8 +81,8 @@ impl<B: Backend> System<B> for NavierStokes<B> {
     }
 
     fn energy(&self, u: &[B::Field]) -> Result<f64> {
-        let fields = exactly(u.iter().take(4));
-        let [sum] = self.backend.sum(&self.formulas.kinetic_energy, fields, [])?;
+        let fields = &state(u)[..4];
+        let [sum] = self.backend.reduce(&self.formulas.kinetic_energy, fields, &[])?.wait()?;
         Ok(sum * self.grid.per_point())
     }
 
@@ -97,10 +97,13 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         filter_rate: f64,
     ) -> Result<Vec<f64>> {
         let mut rates = [0.0; 4];
-        for (rate, part) in
-            rates.iter_mut().zip([Part::All, Part::Convection, Part::Pressure, Part::Viscous])
-        {
-            *rate = self.energy_rate(part, u, scratch)?;
+        for (rate, group) in rates.iter_mut().zip([
+            TermGroup::All,
+            TermGroup::Convection,
+            TermGroup::Pressure,
+            TermGroup::Viscous,
+        ]) {
+            *rate = self.energy_rate(group, u, scratch)?;
         }
         let averages = self.averages(u, scratch)?;
         let [max_mach, min_density, min_temperature] = self.extrema(u)?;
@@ -128,7 +131,7 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         let errors = density.iter().enumerate().filter_map(|(at, rho)| {
             let x = self.grid.coordinates(self.block.index(at));
             let exact = self.flow().exact(&self.gas, &self.domain, active, x, time)?;
-            Some(rho.f64() - (exact.density - self.reference.density))
+            Some(rho.f64() - (exact.density - self.base.density))
         });
         Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
     }
@@ -180,19 +183,24 @@ impl<B: Backend> System<B> for NavierStokes<B> {
     }
 }
 
+/// The fields of U.
+fn state<F>(u: &[F]) -> [&F; conserved::COUNT] {
+    exactly(u.iter())
+}
+
 /// The values of a field on the host, with what they are relative to.
 fn on_host<B: Backend>(backend: &B, field: &B::Field, at_rest: f64) -> Result<Vec<f64>> {
     Ok(backend.values(field)?.iter().map(|value| value.f64() + at_rest).collect())
 }
 
 /// What `formula` makes of the velocity gradients, in the place of ∂u/∂xⱼ.
-fn of_gradients<'a, B: Backend, F: Formula<6, 3>>(
+fn of_gradients<'a, B: Backend>(
     backend: &B,
-    formula: &B::Prepared<F>,
+    formula: &B::Prepared,
     gradients: [&'a mut B::Field; 9],
 ) -> [&'a B::Field; 3] {
     let [x, y, z, rest @ ..] = gradients;
-    backend.map(formula, rest.map(|field| &*field), [&mut *x, &mut *y, &mut *z], []);
+    backend.map(formula, &rest.map(|field| &*field), &mut [&mut *x, &mut *y, &mut *z], &[]);
     [x, y, z]
 }
 
@@ -200,8 +208,8 @@ impl<B: Backend> NavierStokes<B> {
     /// (u, v, w, p', T'), which take the place of `scratch`.
     fn primitives<'a>(&self, u: &[B::Field], scratch: &'a mut [B::Field]) -> [&'a mut B::Field; 5] {
         let [x, y, z, p, t] = exactly(scratch.iter_mut());
-        let to = [&mut *x, &mut *y, &mut *z, &mut *p, &mut *t];
-        self.backend.map(&self.formulas.primitives, exactly(u.iter()), to, []);
+        let to = &mut [&mut *x, &mut *y, &mut *z, &mut *p, &mut *t];
+        self.backend.map(&self.formulas.primitives, &state(u), to, &[]);
         [x, y, z, p, t]
     }
 
@@ -233,7 +241,7 @@ impl<B: Backend> NavierStokes<B> {
         variable: Variable,
     ) -> Vec<&'a B::Field> {
         let whole = |which: usize, from: &B::Field, to: &'a mut B::Field| {
-            self.backend.map(&self.formulas.wholes[which], [from], [&mut *to], []);
+            self.backend.map(&self.formulas.wholes[which], &[from], &mut [&mut *to], &[]);
             vec![&*to]
         };
         match variable {
@@ -261,11 +269,11 @@ impl<B: Backend> NavierStokes<B> {
     fn quantities_of_sample(&self, u: &[B::Field], scratch: &mut [B::Field]) -> Result<Flow> {
         let host = |field: &B::Field, at_rest: f64| on_host(&*self.backend, field, at_rest);
         let [x, y, z, p, t] = self.primitives(u, scratch);
-        let temperature = host(t, self.reference.temperature)?;
+        let temperature = host(t, self.base.temperature)?;
         Ok(Flow {
-            density: host(&u[conserved::MASS], self.reference.density)?,
+            density: host(&u[conserved::MASS], self.base.density)?,
             velocity: [host(x, 0.0)?, host(y, 0.0)?, host(z, 0.0)?],
-            pressure: host(p, self.reference.pressure)?,
+            pressure: host(p, self.base.pressure)?,
             viscosity: temperature.iter().map(|&t| self.gas.mu(t)).sum(),
             temperature,
             gradient: None,
@@ -276,43 +284,43 @@ impl<B: Backend> NavierStokes<B> {
         self.case.flow().unwrap_or_else(|| unreachable!("a scalar case has a system of its own"))
     }
 
-    /// What the terms `part` do to the kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩.
+    /// What the terms `group` do to the kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩.
     ///
     /// # Errors
     /// What the device says.
     pub fn energy_rate(
         &mut self,
-        part: Part,
+        group: TermGroup,
         u: &[B::Field],
         scratch: &mut [B::Field],
     ) -> Result<f64> {
-        self.rhs_part(part, u, scratch);
-        let fields = exactly(u.iter().take(4).chain(scratch.iter().take(4)));
-        let [sum] = self.backend.sum(&self.formulas.energy_rate, fields, [])?;
+        self.rhs_group(group, u, scratch);
+        let fields: [_; 8] = exactly(u.iter().take(4).chain(scratch.iter().take(4)));
+        let [sum] = self.backend.reduce(&self.formulas.energy_rate, &fields, &[])?.wait()?;
         Ok(sum * self.grid.per_point())
     }
 
     /// Volume averages: see [`super::formulas::Averages`].
     fn averages(&mut self, u: &[B::Field], scratch: &mut [B::Field]) -> Result<[f64; 11]> {
         let gradients = self.gradients.of(&self.backend, u, scratch).map(|field| &*field);
-        let fields = exactly(u.iter().chain(gradients));
-        let sums = self.backend.sum(&self.formulas.averages, fields, [])?;
+        let fields: [_; 14] = exactly(u.iter().chain(gradients));
+        let sums = self.backend.reduce(&self.formulas.averages, &fields, &[])?.wait()?;
         Ok(sums.map(|sum| sum * self.grid.per_point()))
     }
 
     /// Largest local Mach number, smallest density and temperature.
     fn extrema(&self, u: &[B::Field]) -> Result<[f64; 3]> {
         let [mach_squared, density, temperature] =
-            self.backend.max(&self.formulas.extrema, exactly(u.iter()), [])?;
+            self.backend.reduce(&self.formulas.extrema, &state(u), &[])?.wait()?;
         Ok([mach_squared.sqrt(), -density, -temperature])
     }
 
     fn first_broken_point(&self, u: &[B::Field], at: Moment) -> Result<Error> {
-        let reference = self.reference.conserved(self.gas.gamma);
+        let base = self.base.conserved(self.gas.gamma);
         let fields =
             u.iter().map(|field| self.backend.values(field)).collect::<Result<Vec<_>>>()?;
         let broken = |point: usize| {
-            let state: [f64; 5] = std::array::from_fn(|k| fields[k][point].f64() + reference[k]);
+            let state: [f64; 5] = std::array::from_fn(|k| fields[k][point].f64() + base[k]);
             let [rho, m0, m1, m2, _] = state;
             let p = pressure(&self.gas, state);
             let (field, value) = if !(rho.is_finite() && rho > 0.0) {

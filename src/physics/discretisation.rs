@@ -5,25 +5,25 @@ use crate::config::{Config, SchemeConfig};
 use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
-use crate::real::Real;
+use crate::real::Precision;
 use crate::scheme::compact_filter;
 
 /// The grid of a configuration with the operators of its scheme.
-pub(super) struct Discretisation<T> {
+pub(super) struct Discretisation {
     pub(super) grid: Grid,
-    operators: LineOperators<T>,
+    operators: LineOperators,
     filtered: bool,
 }
 
-impl<T: Real> Discretisation<T> {
-    pub(super) fn new(config: &Config) -> Self {
+impl Discretisation {
+    pub(super) fn new(config: &Config, precision: Precision) -> Self {
         let grid = Grid::periodic(config.grid.points, &config.grid.domain);
-        let operators = operators(&config.scheme, &grid);
+        let operators = operators(&config.scheme, &grid, precision);
         Self { grid, operators, filtered: config.scheme.filter.is_some() }
     }
 
     /// One program for every active axis.
-    pub(super) fn programs<B: Backend<Real = T>>(
+    pub(super) fn programs<B: Backend>(
         &self,
         backend: &B,
         sweep_along: impl Fn(Axis) -> Sweep,
@@ -33,7 +33,7 @@ impl<T: Real> Discretisation<T> {
     }
 
     /// One program.
-    pub(super) fn program<B: Backend<Real = T>>(
+    pub(super) fn program<B: Backend>(
         &self,
         backend: &B,
         axis: Axis,
@@ -43,7 +43,7 @@ impl<T: Real> Discretisation<T> {
     }
 
     /// The same of one that applies operators to a field that it advances itself: `None` where it could not run.
-    pub(super) fn program_of_advanced<B: Backend<Real = T>>(
+    pub(super) fn program_of_advanced<B: Backend>(
         &self,
         backend: &B,
         axis: Axis,
@@ -53,7 +53,7 @@ impl<T: Real> Discretisation<T> {
     }
 
     /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.
-    pub(super) fn filter_programs<B: Backend<Real = T>>(
+    pub(super) fn filter_programs<B: Backend>(
         &self,
         backend: &B,
         fields: usize,
@@ -64,9 +64,9 @@ impl<T: Real> Discretisation<T> {
 }
 
 /// The operators of a scheme on a grid.
-pub(super) fn operators<T: Real>(scheme: &SchemeConfig, grid: &Grid) -> LineOperators<T> {
+pub(super) fn operators(scheme: &SchemeConfig, grid: &Grid, precision: Precision) -> LineOperators {
     let filter = scheme.filter.map(|filter| compact_filter(filter.order, filter.alpha));
-    LineOperators::new(&scheme.derivative, filter.as_ref(), grid)
+    LineOperators::new(&scheme.derivative, filter.as_ref(), grid, precision)
 }
 
 /// Every one of `fields` fields that are written replaced by its filtered self.

@@ -1,9 +1,9 @@
 //! What is computed of the flow at one point: primitive variables, time step, averages, quantities to look at.
 //!
-//! Fields come as they are stored, relative to a [`Reference`]: ρ', ρE', p', T' are what they are called without the
-//! prime where the reference is zero.
+//! Fields come as they are stored, relative to a [`BaseState`]: ρ', ρE', p', T' are what they are called without the
+//! prime where the base state is zero.
 
-use super::reference::Reference;
+use super::base_state::BaseState;
 use super::{Gas, Limits};
 use crate::engine::{Formula, Number};
 
@@ -11,18 +11,18 @@ use crate::engine::{Formula, Number};
 #[derive(Clone, Copy)]
 pub(super) struct Primitives {
     pub(super) gas: Gas,
-    pub(super) reference: Reference,
+    pub(super) base: BaseState,
 }
 
 impl Formula<5, 5> for Primitives {
     #[inline(always)]
     fn at<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5], _: [N; 5], _: [N; 0]) -> [N; 5] {
-        let [volume] = Volume { reference: self.reference }.at([rho], [rho], []);
+        let [volume] = Volume { base: self.base }.at([rho], [rho], []);
         let (u, v, w) = (m0 * volume, m1 * volume, m2 * volume);
         let p = N::of(self.gas.gamma - 1.0) * (e - N::of(0.5) * (u * m0 + v * m1 + w * m2));
         // T = γ Ma² p/ρ, and the same at rest: T' = (γ Ma² p' − T₀ ρ') / ρ.
         let scaled = N::of(self.gas.temperature(1.0, 1.0)) * p;
-        let t = match self.reference.temperature {
+        let t = match self.base.temperature {
             0.0 => scaled * volume,
             at_rest => (scaled - N::of(at_rest) * rho) * volume,
         };
@@ -33,13 +33,13 @@ impl Formula<5, 5> for Primitives {
 /// 1/ρ from ρ'.
 #[derive(Clone, Copy)]
 pub(super) struct Volume {
-    pub(super) reference: Reference,
+    pub(super) base: BaseState,
 }
 
 impl Formula<1, 1> for Volume {
     #[inline(always)]
     fn at<N: Number>(&self, [rho]: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
-        [N::of(1.0) / whole(rho, self.reference.density)]
+        [N::of(1.0) / whole(rho, self.base.density)]
     }
 }
 
@@ -47,13 +47,13 @@ impl Formula<1, 1> for Volume {
 #[derive(Clone, Copy)]
 pub(super) struct ViscosityLaw {
     pub(super) gas: Gas,
-    pub(super) reference: Reference,
+    pub(super) base: BaseState,
 }
 
 impl Formula<1, 2> for ViscosityLaw {
     #[inline(always)]
     fn at<N: Number>(&self, [t]: [N; 1], _: [N; 2], _: [N; 0]) -> [N; 2] {
-        let t = whole(t, self.reference.temperature);
+        let t = whole(t, self.base.temperature);
         [self.gas.mu(t), self.gas.dmu_dt(t)]
     }
 }
@@ -73,7 +73,7 @@ impl Formula<1, 1, 1> for AddScaled {
 #[derive(Clone, Copy)]
 pub(super) struct StepRate {
     pub(super) gas: Gas,
-    pub(super) reference: Reference,
+    pub(super) base: BaseState,
     pub(super) limits: Limits,
 }
 
@@ -85,9 +85,9 @@ impl Formula<5, 3> for StepRate {
             true => 0.0,
             false => (4.0_f64 / 3.0).max(gas.gamma / gas.prandtl) / gas.reynolds,
         };
-        let rho = whole(rho, self.reference.density);
+        let rho = whole(rho, self.base.density);
         let velocity = [m0 / rho, m1 / rho, m2 / rho];
-        let p = whole(pressure(gas, [rho, m0, m1, m2, e]), self.reference.pressure);
+        let p = whole(pressure(gas, [rho, m0, m1, m2, e]), self.base.pressure);
         let c = (N::of(gas.gamma) * p / rho).sqrt();
         let t = N::of(gas.temperature(1.0, 1.0)) * p / rho;
         let nu = N::of(diffusivity) * gas.mu(t) / rho;
@@ -98,13 +98,13 @@ impl Formula<5, 3> for StepRate {
 /// ½ ρ u·u from (ρ', ρu, ρv, ρw).
 #[derive(Clone, Copy)]
 pub(super) struct KineticEnergy {
-    pub(super) reference: Reference,
+    pub(super) base: BaseState,
 }
 
 impl Formula<4, 1> for KineticEnergy {
     #[inline(always)]
     fn at<N: Number>(&self, [rho, m0, m1, m2]: [N; 4], _: [N; 1], _: [N; 0]) -> [N; 1] {
-        let rho = whole(rho, self.reference.density);
+        let rho = whole(rho, self.base.density);
         [N::of(0.5) * (m0 * m0 + m1 * m1 + m2 * m2) / rho]
     }
 }
@@ -112,37 +112,36 @@ impl Formula<4, 1> for KineticEnergy {
 /// u·d(ρu)/dt − ½ u·u dρ/dt from (ρ', ρu, ρv, ρw) and their rates.
 #[derive(Clone, Copy)]
 pub(super) struct EnergyRate {
-    pub(super) reference: Reference,
+    pub(super) base: BaseState,
 }
 
 impl Formula<8, 1> for EnergyRate {
     #[inline(always)]
     fn at<N: Number>(&self, fields: [N; 8], _: [N; 1], _: [N; 0]) -> [N; 1] {
         let [rho, m0, m1, m2, d_rho, d_m0, d_m1, d_m2] = fields;
-        let [volume] = Volume { reference: self.reference }.at([rho], [rho], []);
+        let [volume] = Volume { base: self.base }.at([rho], [rho], []);
         let (u, v, w) = (m0 * volume, m1 * volume, m2 * volume);
         [u * d_m0 + v * d_m1 + w * d_m2 - N::of(0.5) * (u * u + v * v + w * w) * d_rho]
     }
 }
 
-/// ½ρu·u, ½ρω·ω, τ:∇u, μω·ω/Re, 4/3 μ(div u)²/Re, p div u, ρ, ρu, ρv, ρw, ρE from U and ∂uᵢ/∂xⱼ.
+/// ½ρu·u, ½ρω·ω, τ:∇u, μω·ω/Re, 4/3 μ(div u)²/Re, p' div u, ρ, ρu, ρv, ρw, ρE from U and ∂uᵢ/∂xⱼ.
 #[derive(Clone, Copy)]
 pub(super) struct Averages {
     pub(super) gas: Gas,
-    pub(super) reference: Reference,
+    pub(super) base: BaseState,
 }
 
 impl Formula<14, 11> for Averages {
     #[inline(always)]
     fn at<N: Number>(&self, fields: [N; 14], _: [N; 11], _: [N; 0]) -> [N; 11] {
         let [rho, m0, m1, m2, e, g @ ..] = fields;
-        let Self { gas, reference } = *self;
+        let Self { gas, base } = *self;
         let state = [rho, m0, m1, m2, e];
-        let [u, v, w, p, t] = Primitives { gas, reference }.at(state, state, []);
-        let [rho_0, .., e_0] = reference.conserved(gas.gamma);
+        let [u, v, w, p, t] = Primitives { gas, base }.at(state, state, []);
+        let [rho_0, .., e_0] = base.conserved(gas.gamma);
         let (rho, e) = (whole(rho, rho_0), whole(e, e_0));
-        let p = whole(p, reference.pressure);
-        let viscosity = gas.mu(whole(t, reference.temperature)) * N::of(1.0 / gas.reynolds);
+        let viscosity = gas.mu(whole(t, base.temperature)) * N::of(1.0 / gas.reynolds);
         let omega = curl(&g);
         let omega_squared = omega[0] * omega[0] + omega[1] * omega[1] + omega[2] * omega[2];
         let div = dilatation(&g);
@@ -158,6 +157,7 @@ impl Formula<14, 11> for Averages {
             viscosity * strain,
             viscosity * omega_squared,
             N::of(4.0 / 3.0) * viscosity * div * div,
+            // ⟨p₀ div u⟩ is zero in a periodic box; in f32 its round-off would hide the rest.
             p * div,
             rho,
             m0,
@@ -172,18 +172,18 @@ impl Formula<14, 11> for Averages {
 #[derive(Clone, Copy)]
 pub(super) struct Extrema {
     pub(super) gas: Gas,
-    pub(super) reference: Reference,
+    pub(super) base: BaseState,
 }
 
 impl Formula<5, 3> for Extrema {
     #[inline(always)]
     fn at<N: Number>(&self, state: [N; 5], _: [N; 3], _: [N; 0]) -> [N; 3] {
-        let Self { gas, reference } = *self;
-        let [u, v, w, p, t] = Primitives { gas, reference }.at(state, state, []);
-        let rho = whole(state[0], reference.density);
-        let p = whole(p, reference.pressure);
+        let Self { gas, base } = *self;
+        let [u, v, w, p, t] = Primitives { gas, base }.at(state, state, []);
+        let rho = whole(state[0], base.density);
+        let p = whole(p, base.pressure);
         let mach_squared = (u * u + v * v + w * w) * rho / (N::of(gas.gamma) * p);
-        [mach_squared, -rho, -whole(t, reference.temperature)]
+        [mach_squared, -rho, -whole(t, base.temperature)]
     }
 }
 
@@ -224,10 +224,10 @@ impl Formula<6, 3> for Invariants {
     }
 }
 
-/// A deviation and its reference.
+/// A deviation and its base.
 #[inline(always)]
-fn whole<N: Number>(deviation: N, reference: f64) -> N {
-    if reference == 0.0 { deviation } else { deviation + N::of(reference) }
+fn whole<N: Number>(deviation: N, base: f64) -> N {
+    if base == 0.0 { deviation } else { deviation + N::of(base) }
 }
 
 /// p' = (γ − 1) (ρE' − ½ ρ u·u) from (ρ, ρu, ρv, ρw, ρE').

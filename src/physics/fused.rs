@@ -17,11 +17,12 @@
 //! Where lines are blocks of longer ones, a derivative of what a derivative was made of takes another round of messages. There
 //! passes along all axes store all nine gradients first, and no operator of a sweep depends on another: two rounds a stage.
 
-use super::convection::{Formed, Gradients, Lines, Origin};
+use super::base_state::BaseState;
+use super::context::{CrossGradients, OnChip, Origin, SweepContext};
 use super::formulas::{Primitives, ViscosityLaw, Volume};
-use super::part::{Part, terms};
-use super::reference::Reference;
+use super::rhs::add_terms;
 use super::slots::{conserved, fused, read};
+use super::term_group::TermGroup;
 use super::{Gas, Viscosity};
 use crate::config::SchemeConfig;
 use crate::engine::{Sweep, SweepBuilder, Value};
@@ -32,11 +33,11 @@ pub(super) struct Fused<'a> {
     pub(super) axes: Vec<Axis>,
     pub(super) scheme: &'a SchemeConfig,
     pub(super) gas: &'a Gas,
-    pub(super) reference: Reference,
+    pub(super) base: BaseState,
     /// Whether all velocity gradients are stored before the sweeps.
     pub(super) stored: bool,
     /// The terms that are added up.
-    pub(super) part: Part,
+    pub(super) group: TermGroup,
     /// Whether the last sweep advances the state, which then is among the fields that are written: else it is what is read.
     pub(super) advances: bool,
 }
@@ -48,27 +49,27 @@ impl Fused<'_> {
         let s = SweepBuilder::new();
         let last = at + 1 == self.axes.len();
         let viscous = self.is_viscous();
-        if self.part == Part::Viscous && !viscous {
+        if self.group == TermGroup::Viscous && !viscous {
             return s.build();
         }
         let state = std::array::from_fn(|k| self.state(&s, k));
         let gradients = match (viscous, self.stored) {
-            (true, true) => Gradients::Stored,
-            (true, false) => self.found(&s, at),
-            (false, _) => Gradients::Left { across: [None; 3], rest: None },
+            (true, true) => CrossGradients::Stored,
+            (true, false) => self.load_cross_gradients(&s, at),
+            (false, _) => CrossGradients::Loaded { across: [None; 3], rest: None },
         };
-        let formed = Formed { quantities: self.quantities(&s, state), gradients };
-        let q = Lines {
+        let on_chip = OnChip { quantities: self.quantities(&s, state), gradients };
+        let q = SweepContext {
             s: &s,
-            axis: self.axes[at],
+            j: self.axes[at].index(),
             axes: &self.axes,
-            rates: fused::RATE,
-            origin: Origin::Formed(Box::new(formed)),
-            reference: self.reference,
+            gas: self.gas,
+            origin: Origin::OnChip(Box::new(on_chip)),
+            base: self.base,
         };
-        terms(&q, self.part, self.scheme, self.gas);
+        add_terms(&q, self.group, self.scheme);
         if viscous && !last && !self.stored {
-            self.leave(&q, at);
+            self.store_cross_gradients(&q, at);
         }
         if last && self.advances {
             let advanced: [Value; conserved::COUNT] =
@@ -101,7 +102,7 @@ impl Fused<'_> {
     }
 
     fn is_viscous(&self) -> bool {
-        self.part.is_viscous(self.gas)
+        self.group.is_viscous(self.gas)
     }
 
     /// Conserved variable `k` before the sweep.
@@ -115,8 +116,8 @@ impl Fused<'_> {
         s: &SweepBuilder,
         state: [Value; conserved::COUNT],
     ) -> [Option<Value>; read::GRADIENT] {
-        let (gas, reference) = (*self.gas, self.reference);
-        let [u, v, w, p, t] = s.map(Primitives { gas, reference }, state);
+        let (gas, base) = (*self.gas, self.base);
+        let [u, v, w, p, t] = s.map(Primitives { gas, base }, state);
         let mut quantities = [None; read::GRADIENT];
         quantities[read::RHO] = Some(state[conserved::MASS]);
         quantities[read::RHO_E] = Some(state[conserved::ENERGY]);
@@ -126,7 +127,7 @@ impl Fused<'_> {
         quantities[read::P] = Some(p);
         quantities[read::T] = Some(t);
         if gas.viscosity != Viscosity::Constant && self.is_viscous() {
-            let [mu, dmu_dt] = s.map(ViscosityLaw { gas, reference }, [t]);
+            let [mu, dmu_dt] = s.map(ViscosityLaw { gas, base }, [t]);
             quantities[read::MU] = Some(mu);
             quantities[read::DMU_DT] = Some(dmu_dt);
         }
@@ -134,7 +135,7 @@ impl Fused<'_> {
     }
 
     /// ∂uⱼ/∂xᵢ for the other axes i, and Σ ∂uᵢ/∂xᵢ over them, as earlier passes left them for sweep `at`.
-    fn found(&self, s: &SweepBuilder, at: usize) -> Gradients {
+    fn load_cross_gradients(&self, s: &SweepBuilder, at: usize) -> CrossGradients {
         let stored = |slot| Some(s.previous(slot));
         let mut across = [None; 3];
         let mut along = |axis: Axis, slot| across[axis.index()] = stored(slot);
@@ -165,11 +166,11 @@ impl Fused<'_> {
             }
             _ => unreachable!("one to three axes"),
         };
-        Gradients::Left { across, rest }
+        CrossGradients::Loaded { across, rest }
     }
 
     /// What sweep `at` leaves for those that follow.
-    fn leave(&self, q: &Lines, at: usize) {
+    fn store_cross_gradients(&self, q: &SweepContext, at: usize) {
         let s = q.s;
         let along_this = |axis: Axis| q.d_u(axis.index());
         match (&self.axes[..], at) {
@@ -192,7 +193,7 @@ impl Fused<'_> {
     /// The velocity of `state` differentiated along axis `at`, as sweeps need it: where not all is stored, along the last axis or
     /// that between.
     fn gradients(&self, s: &SweepBuilder, at: usize, state: impl Fn(usize) -> Value) {
-        let slope = |i: Axis| slope(s, self.reference, &state, i);
+        let slope = |i: Axis| slope(s, self.base, &state, i);
         if self.stored {
             for i in Axis::ALL {
                 s.store(fused::GRADIENT + 3 * i.index() + self.axes[at].index(), slope(i));
@@ -221,11 +222,11 @@ impl Fused<'_> {
 /// The derivative along the lines of the velocity along axis `i`, from the conserved variables.
 pub(super) fn slope(
     s: &SweepBuilder,
-    reference: Reference,
+    base: BaseState,
     state: impl Fn(usize) -> Value,
     i: Axis,
 ) -> Value {
-    let [volume] = s.map(Volume { reference }, [state(conserved::MASS)]);
+    let [volume] = s.map(Volume { base }, [state(conserved::MASS)]);
     let velocity = s.define(volume * state(conserved::MOMENTUM + i.index()));
     s.d1(velocity)
 }

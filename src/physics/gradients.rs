@@ -1,8 +1,8 @@
 //! The velocity gradients for those who look at the flow between steps.
 
+use super::base_state::BaseState;
 use super::discretisation::Discretisation;
 use super::fused::slope;
-use super::reference::Reference;
 use super::slots::{conserved, exactly};
 use crate::backend::{Backend, Weights};
 use crate::engine::{Sweep, SweepBuilder};
@@ -22,15 +22,15 @@ impl<B: Backend> VelocityGradients<B> {
     /// With `count` fields.
     pub(super) fn new(
         backend: &B,
-        discretisation: &Discretisation<B::Real>,
-        reference: Reference,
+        discretisation: &Discretisation,
+        base: BaseState,
         count: usize,
     ) -> Result<Self> {
         let grid = &discretisation.grid;
         let len = backend.block(grid.points).len();
         Ok(Self {
             fields: (0..count).map(|_| backend.zeros(len)).collect::<Result<_>>()?,
-            sweeps: discretisation.programs(backend, |axis| sweep(axis, reference))?,
+            sweeps: discretisation.programs(backend, |axis| sweep(axis, base))?,
             active: grid.active(),
         })
     }
@@ -52,10 +52,10 @@ impl<B: Backend> VelocityGradients<B> {
 }
 
 /// ∂u/∂x, ∂v/∂x, ∂w/∂x along `axis` = x, and so on, from U.
-pub(super) fn sweep(axis: Axis, reference: Reference) -> Sweep {
+pub(super) fn sweep(axis: Axis, base: BaseState) -> Sweep {
     let s = SweepBuilder::new();
     for i in Axis::ALL {
-        s.store(3 * i.index() + axis.index(), slope(&s, reference, |k| s.read(k), i));
+        s.store(3 * i.index() + axis.index(), slope(&s, base, |k| s.read(k), i));
     }
     s.build()
 }

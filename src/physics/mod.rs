@@ -1,9 +1,10 @@
 //! The equations: what is solved, composed of operators along the axes, and the same terms in fused sweeps.
 
 mod advection;
+mod base_state;
 mod collective;
 mod composed;
-mod convection;
+mod context;
 mod diagnostics;
 mod discretisation;
 mod formulas;
@@ -11,23 +12,22 @@ mod fused;
 mod gas;
 mod gradients;
 mod navier_stokes;
-mod part;
-mod reference;
+mod rhs;
 mod schedule;
 mod slots;
 mod stability;
 mod step;
 mod system;
-mod viscosity;
+mod term_group;
 
 pub use advection::Advection;
+pub use base_state::BaseState;
 pub(crate) use formulas::AddScaled;
 pub use gas::{Gas, Viscosity};
 pub use navier_stokes::NavierStokes;
-pub use part::Part;
-pub use reference::Reference;
 pub use stability::Limits;
 pub use step::StageWork;
 pub(crate) use step::{Held, StepParts, all_sweeps, composed_room};
 pub(crate) use system::add_scaled;
 pub use system::{Moment, Picture, Stage, System};
+pub use term_group::TermGroup;

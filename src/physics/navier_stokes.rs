@@ -4,11 +4,12 @@
 //! dU/dt = − ∂Fⱼ/∂xⱼ + ∂Gⱼ/∂xⱼ,   U = (ρ, ρu, ρv, ρw, ρE)
 //! ```
 //! A right-hand side is one sweep along each axis that adds all terms with a derivative along it: from U alone (`fused.rs`), or
-//! from primitive variables that are fields (`composed.rs`). The terms stand in `convection.rs` and `viscosity.rs`.
+//! from primitive variables that are fields (`composed.rs`). The terms are in `rhs.rs`.
 
 use std::sync::Arc;
 
 use super::Gas;
+use super::base_state::BaseState;
 use super::composed::Composed;
 use super::discretisation::Discretisation;
 use super::formulas::{
@@ -16,16 +17,16 @@ use super::formulas::{
     Vorticity, Whole,
 };
 use super::gradients::VelocityGradients;
-use super::part::Part;
-use super::reference::Reference;
 use super::schedule::Schedule;
 use super::slots::{conserved, exactly};
 use super::stability::Limits;
 use super::step::Held;
 use super::system::Stage;
+use super::term_group::TermGroup;
 use crate::backend::{Backend, Weights};
 use crate::cases::{Case, Domain};
 use crate::config::{Config, RightHandSide};
+use crate::engine::PointFormula;
 use crate::error::Result;
 use crate::grid::{Block, Grid};
 
@@ -39,7 +40,7 @@ pub struct NavierStokes<B: Backend> {
     pub(super) case: Case,
     pub(super) domain: Domain,
     /// What the fields are stored relative to.
-    pub(super) reference: Reference,
+    pub(super) base: BaseState,
     pub(super) formulas: Formulas<B>,
     pub(super) gradients: VelocityGradients<B>,
     sweeps: Sweeps<B>,
@@ -54,17 +55,17 @@ enum Sweeps<B: Backend> {
 
 /// What is computed point by point, ready to run.
 pub(super) struct Formulas<B: Backend> {
-    pub(super) primitives: B::Prepared<Primitives>,
-    pub(super) add_scaled: B::Prepared<AddScaled>,
-    pub(super) step_rate: B::Prepared<StepRate>,
-    pub(super) kinetic_energy: B::Prepared<KineticEnergy>,
-    pub(super) energy_rate: B::Prepared<EnergyRate>,
-    pub(super) averages: B::Prepared<Averages>,
-    pub(super) extrema: B::Prepared<Extrema>,
-    pub(super) vorticity: B::Prepared<Vorticity>,
-    pub(super) invariants: B::Prepared<Invariants>,
+    pub(super) primitives: B::Prepared,
+    pub(super) add_scaled: B::Prepared,
+    pub(super) step_rate: B::Prepared,
+    pub(super) kinetic_energy: B::Prepared,
+    pub(super) energy_rate: B::Prepared,
+    pub(super) averages: B::Prepared,
+    pub(super) extrema: B::Prepared,
+    pub(super) vorticity: B::Prepared,
+    pub(super) invariants: B::Prepared,
     /// ρ, p and T from their deviations.
-    pub(super) wholes: [B::Prepared<Whole>; 3],
+    pub(super) wholes: [B::Prepared; 3],
 }
 
 impl<B: Backend> NavierStokes<B> {
@@ -73,73 +74,64 @@ impl<B: Backend> NavierStokes<B> {
     /// # Errors
     /// Where there is no memory left for the fields, or a compiler refuses.
     pub fn new(config: &Config, backend: Arc<B>) -> Result<Self> {
-        let discretisation = Discretisation::new(config);
+        let discretisation = Discretisation::new(config, <B::Real as crate::Real>::PRECISION);
         let grid = discretisation.grid;
         let block = backend.block(grid.points);
         let gas = config.gas;
-        let reference = Reference::of::<B::Real>(&gas);
+        let base = BaseState::of::<B::Real>(&gas);
         let held = Held::of(config, &block);
         let new_sweeps = || match config.compute.right_hand_side {
             RightHandSide::Fused => {
-                Schedule::new(&*backend, &discretisation, config, reference).map(Sweeps::Fused)
+                Schedule::new(&*backend, &discretisation, config, base).map(Sweeps::Fused)
             }
             RightHandSide::Composed => {
                 let primitives = held.primitives;
-                Composed::new(&*backend, &discretisation, config, reference, primitives)
+                Composed::new(&*backend, &discretisation, config, base, primitives)
                     .map(Sweeps::Composed)
             }
         };
-        let whole = |of| backend.mapping(Whole(of));
+        let whole = |of| backend.prepare(PointFormula::map(Whole(of)));
         Ok(Self {
             formulas: Formulas {
-                primitives: backend.mapping(Primitives { gas, reference })?,
-                add_scaled: backend.mapping(AddScaled)?,
-                step_rate: backend.maximising(StepRate {
+                primitives: backend.prepare(PointFormula::map(Primitives { gas, base }))?,
+                add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
+                step_rate: backend.prepare(PointFormula::max(StepRate {
                     gas,
-                    reference,
+                    base,
                     limits: Limits::flow(&config.scheme, config.time.integrator, &grid),
-                })?,
-                kinetic_energy: backend.summing(KineticEnergy { reference })?,
-                energy_rate: backend.summing(EnergyRate { reference })?,
-                averages: backend.summing(Averages { gas, reference })?,
-                extrema: backend.maximising(Extrema { gas, reference })?,
-                vorticity: backend.mapping(Vorticity)?,
-                invariants: backend.mapping(Invariants)?,
-                wholes: [
-                    whole(reference.density)?,
-                    whole(reference.pressure)?,
-                    whole(reference.temperature)?,
-                ],
+                }))?,
+                kinetic_energy: backend.prepare(PointFormula::sum(KineticEnergy { base }))?,
+                energy_rate: backend.prepare(PointFormula::sum(EnergyRate { base }))?,
+                averages: backend.prepare(PointFormula::sum(Averages { gas, base }))?,
+                extrema: backend.prepare(PointFormula::max(Extrema { gas, base }))?,
+                vorticity: backend.prepare(PointFormula::map(Vorticity))?,
+                invariants: backend.prepare(PointFormula::map(Invariants))?,
+                wholes: [whole(base.density)?, whole(base.pressure)?, whole(base.temperature)?],
             },
-            gradients: VelocityGradients::new(
-                &*backend,
-                &discretisation,
-                reference,
-                held.gradients,
-            )?,
+            gradients: VelocityGradients::new(&*backend, &discretisation, base, held.gradients)?,
             sweeps: new_sweeps()?,
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
             backend,
             grid,
             block,
             gas,
-            reference,
+            base,
             case: config.case.clone(),
             domain: config.grid.domain,
         })
     }
 
-    /// `rate` = the terms `part` of dU/dt.
-    pub fn rhs_part(&mut self, part: Part, u: &[B::Field], rate: &mut [B::Field]) {
+    /// `rate` = the terms `group` of dU/dt.
+    pub fn rhs_group(&mut self, group: TermGroup, u: &[B::Field], rate: &mut [B::Field]) {
         // Some terms leave some fields alone.
         rate.iter_mut().for_each(|field| self.backend.clear(field));
-        self.add_terms(part, u, rate, Weights::ADD);
+        self.add_terms(group, u, rate, Weights::ADD);
     }
 
-    /// `rate` = β × `rate` + the terms `part` of dU/dt, in the fields that these terms have a part in.
+    /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields that these terms have a part in.
     pub(super) fn add_terms(
         &mut self,
-        part: Part,
+        group: TermGroup,
         u: &[B::Field],
         rate: &mut [B::Field],
         weights: Weights,
@@ -147,10 +139,10 @@ impl<B: Backend> NavierStokes<B> {
         let (backend, gradients) = (&*self.backend, &mut self.gradients.fields[..]);
         match &mut self.sweeps {
             Sweeps::Fused(schedule) => {
-                schedule.add_terms(backend, part, u, [rate, gradients], weights);
+                schedule.add_terms(backend, group, u, [rate, gradients], weights);
             }
             Sweeps::Composed(composed) => {
-                composed.add_terms(backend, part, u, [rate, gradients], weights);
+                composed.add_terms(backend, group, u, [rate, gradients], weights);
             }
         }
     }

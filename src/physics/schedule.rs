@@ -1,11 +1,11 @@
 //! The fused sweeps of a right-hand side, ready to run.
 
+use super::base_state::BaseState;
 use super::discretisation::Discretisation;
 use super::fused::Fused;
-use super::part::Part;
-use super::reference::Reference;
 use super::slots::{conserved, exactly, fused};
 use super::system::Stage;
+use super::term_group::TermGroup;
 use crate::backend::{Backend, Weights};
 use crate::config::Config;
 use crate::engine::Sweep;
@@ -17,7 +17,7 @@ use crate::scheme::Form;
 pub(super) struct Schedule<B: Backend> {
     /// For velocity gradients.
     passes: Vec<B::Program>,
-    /// For every [`Part`], one sweep an active axis.
+    /// For every [`TermGroup`], one sweep an active axis.
     sweeps: [Vec<B::Program>; 4],
     /// Where the integrator has 2N storage.
     pub(super) stages: Option<Stages<B>>,
@@ -51,9 +51,9 @@ pub(super) fn sweeps(
         advances.push(true);
     }
     let mut all = Vec::new();
-    for part in Part::ALL {
-        for &advances in advances.iter().filter(|advances| part == Part::All || !**advances) {
-            let fused = of(config, axes, &whole, part, advances);
+    for group in TermGroup::ALL {
+        for &advances in advances.iter().filter(|advances| group == TermGroup::All || !**advances) {
+            let fused = of(config, axes, &whole, group, advances);
             all.extend(fused.passes());
             all.extend((0..axes.len()).map(|at| (axes[at], fused.sweep(at, false))));
         }
@@ -68,7 +68,7 @@ pub(super) fn sweeps_of_stage(
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
 ) -> Vec<Vec<(Axis, Sweep)>> {
-    let fused = of(config, axes, whole, Part::All, true);
+    let fused = of(config, axes, whole, TermGroup::All, true);
     let mut passes = fused.passes();
     let chained = !fused.stored;
     if chained {
@@ -82,16 +82,16 @@ fn of<'a>(
     config: &'a Config,
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
-    part: Part,
+    group: TermGroup,
     advances: bool,
 ) -> Fused<'a> {
     Fused {
         axes: axes.to_vec(),
         scheme: &config.scheme,
         gas: &config.gas,
-        reference: Reference::of::<f64>(&config.gas),
+        base: BaseState::of::<f64>(&config.gas),
         stored: is_stored(axes, whole),
-        part,
+        group,
         advances,
     }
 }
@@ -99,26 +99,25 @@ fn of<'a>(
 impl<B: Backend> Schedule<B> {
     pub(super) fn new(
         backend: &B,
-        discretisation: &Discretisation<B::Real>,
+        discretisation: &Discretisation,
         config: &Config,
-        reference: Reference,
+        base: BaseState,
     ) -> Result<Self> {
         let grid = &discretisation.grid;
         let axes: Vec<Axis> = grid.active_axes().collect();
         let block = backend.block(grid.points).points;
         let whole = |axis: Axis| block[axis.index()] == grid.points[axis.index()];
-        let fused =
-            |part, advances| Fused { reference, ..of(config, &axes, whole, part, advances) };
+        let fused = |group, advances| Fused { base, ..of(config, &axes, whole, group, advances) };
         let program = |(axis, sweep)| discretisation.program(backend, axis, &sweep);
-        let sweeps = |part| -> Result<Vec<_>> {
-            let fused = fused(part, false);
+        let sweeps = |group| -> Result<Vec<_>> {
+            let fused = fused(group, false);
             (0..axes.len()).map(|at| program((axes[at], fused.sweep(at, false)))).collect()
         };
-        let [all, convection, pressure, viscous] = Part::ALL.map(sweeps);
+        let [all, convection, pressure, viscous] = TermGroup::ALL.map(sweeps);
         let passes =
             |fused: &Fused| fused.passes().into_iter().map(program).collect::<Result<Vec<_>>>();
         let stages = || {
-            let fused = fused(Part::All, true);
+            let fused = fused(TermGroup::All, true);
             let last = axes.len() - 1;
             let sweep = |at: usize| program((axes[at], fused.sweep(at, false)));
             let passes = passes(&fused)?;
@@ -134,27 +133,27 @@ impl<B: Backend> Schedule<B> {
         };
         let low_storage = matches!(config.time.integrator.form, Form::LowStorage { .. });
         Ok(Self {
-            passes: passes(&fused(Part::All, false))?,
+            passes: passes(&fused(TermGroup::All, false))?,
             sweeps: [all?, convection?, pressure?, viscous?],
             stages: low_storage.then(stages).transpose()?,
         })
     }
 
-    /// `rate` = β × `rate` + the terms `part` of dU/dt, in the fields that these terms have a part in.
+    /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields that these terms have a part in.
     pub(super) fn add_terms(
         &self,
         backend: &B,
-        part: Part,
+        group: TermGroup,
         u: &[B::Field],
         fields: [&mut [B::Field]; 2],
         weights: Weights,
     ) {
         let u: [&B::Field; conserved::COUNT] = exactly(u.iter());
         on_stack(fields, |fields| {
-            if part.has(Part::Viscous) {
+            if group.has(TermGroup::Viscous) {
                 backend.run_all(self.passes.iter(), &u, fields, weights);
             }
-            backend.run_all(self.sweeps[part as usize].iter(), &u, fields, weights);
+            backend.run_all(self.sweeps[group as usize].iter(), &u, fields, weights);
         });
     }
 }

@@ -1,20 +1,20 @@
 //! What a step consists of, for those who count and do not compute.
 
+use super::base_state::BaseState;
 use super::discretisation::{filter_sweep, operators};
-use super::reference::Reference;
 use super::slots::{conserved, fused};
 use super::{advection, composed, gradients, schedule};
 use crate::config::{Config, RightHandSide};
 use crate::engine::{LineOperators, Sweep};
 use crate::grid::{Axis, Block, Grid};
 use crate::physics::Viscosity;
-use crate::real::Real;
+use crate::real::Precision;
 use crate::scheme::Form;
 
 /// Sweeps and passes over the points.
-pub(crate) struct StepParts<T> {
+pub(crate) struct StepParts {
     /// The operators of the sweeps.
-    pub(crate) operators: LineOperators<T>,
+    pub(crate) operators: LineOperators,
     /// The sweeps of a right-hand side, in the order in which they run, those of one list together.
     pub(crate) right_hand_side: Vec<Vec<(Axis, Sweep)>>,
     /// The sweeps that filter the state once; none where there is no filter.
@@ -39,12 +39,12 @@ pub struct StageWork {
 impl StageWork {
     /// That of `config`; none where its integrator keeps more.
     pub fn of(config: &Config) -> Option<Self> {
-        let operators = operators::<f64>(&config.scheme, &grid(config));
+        let operators = operators(&config.scheme, &grid(config), Precision::F64);
         let sweeps = sweeps(config, RightHandSide::Fused, &axes(config), |_| true);
         let none = Self { words: 0, solves: 0, flops: 0 };
         let work = sweeps.iter().flatten().fold(none, |sum, (axis, sweep)| Self {
             words: sum.words + sweep.words(),
-            solves: sum.solves + sweep.applied(),
+            solves: sum.solves + sweep.solves(),
             flops: sum.flops + sweep.flops(|op| operators.get(*axis, op).flops()),
         });
         matches!(config.time.integrator.form, Form::LowStorage { .. }).then_some(work)
@@ -97,10 +97,10 @@ impl Held {
 
 /// Fields, beside those of the equations themselves, that sweeps take for the points of `block` where they run operation by
 /// operation; `in_one` says which do not.
-pub(crate) fn composed_room<T: Real>(
+pub(crate) fn composed_room(
     config: &Config,
     block: &Block,
-    in_one: impl Fn(Axis, &Sweep, &LineOperators<T>) -> bool,
+    in_one: impl Fn(Axis, &Sweep, &LineOperators) -> bool,
 ) -> usize {
     let whole = whole(config, block);
     let (mut all, operators) = all_sweeps(config, block);
@@ -110,24 +110,21 @@ pub(crate) fn composed_room<T: Real>(
 }
 
 /// All sweeps that a run asks for on the points of `block`, whatever the backend, and their operators.
-pub(crate) fn all_sweeps<T: Real>(
-    config: &Config,
-    block: &Block,
-) -> (Vec<(Axis, Sweep)>, LineOperators<T>) {
+pub(crate) fn all_sweeps(config: &Config, block: &Block) -> (Vec<(Axis, Sweep)>, LineOperators) {
     let (axes, whole) = (axes(config), whole(config, block));
     let mut all = match (config.case.scalar(), config.compute.right_hand_side) {
         (None, RightHandSide::Fused) => schedule::sweeps(config, &axes, &whole),
         (_, how) => sweeps(config, how, &axes, &whole).concat(),
     };
     if config.case.flow().is_some() {
-        let reference = Reference::of::<f64>(&config.gas);
-        all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, reference))));
+        let base = BaseState::of::<f64>(&config.gas);
+        all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, base))));
     }
     if config.scheme.filter.is_some() {
         let fields = if config.case.flow().is_some() { conserved::COUNT } else { 1 };
         all.extend(axes.iter().map(|&axis| (axis, filter_sweep(fields))));
     }
-    (all, operators(&config.scheme, &grid(config)))
+    (all, operators(&config.scheme, &grid(config), config.compute.precision))
 }
 
 /// Those with more than one point.
@@ -145,7 +142,7 @@ fn whole(config: &Config, block: &Block) -> impl Fn(Axis) -> bool {
     move |axis| all[axis.index()] == here[axis.index()]
 }
 
-impl<T: Real> StepParts<T> {
+impl StepParts {
     /// Those of the equations of `config` on `grid`; `whole` says along which axes lines are.
     pub(crate) fn new(config: &Config, grid: &Grid, whole: impl Fn(Axis) -> bool) -> Self {
         let axes: Vec<Axis> = grid.active_axes().collect();
@@ -162,7 +159,7 @@ impl<T: Real> StepParts<T> {
         };
         let filter = config.scheme.filter.iter().flat_map(|_| &axes);
         let filter = filter.map(|&axis| vec![(axis, filter_sweep(fields))]).collect();
-        let operators = operators(&config.scheme, grid);
+        let operators = operators(&config.scheme, grid, config.compute.precision);
         Self { operators, right_hand_side, filter, fields, words }
     }
 }

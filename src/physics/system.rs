@@ -1,7 +1,6 @@
 //! What the time loop needs to know of a set of equations.
 
-use super::formulas::AddScaled;
-use crate::backend::{Backend, Largest, Weights};
+use crate::backend::{Backend, Reduction, Weights};
 use crate::config::Variable;
 use crate::error::Result;
 use crate::statistics::Sample;
@@ -29,13 +28,13 @@ pub struct Picture {
 /// `u` += scale × `rate`, field by field.
 pub(crate) fn add_scaled<B: Backend>(
     backend: &B,
-    formula: &B::Prepared<AddScaled>,
+    formula: &B::Prepared,
     u: &mut [B::Field],
     scale: f64,
     rate: &[B::Field],
 ) {
     for (u, rate) in u.iter_mut().zip(rate) {
-        backend.map(formula, [rate], [u], [scale]);
+        backend.map(formula, &[rate], &mut [u], &[scale]);
     }
 }
 
@@ -71,7 +70,7 @@ pub trait System<B: Backend> {
     fn initial(&self) -> Result<Vec<B::Field>>;
 
     /// What the fields of U are stored relative to.
-    fn reference(&self) -> Vec<f64>;
+    fn base_state(&self) -> Vec<f64>;
 
     /// `rate` = R(`u`), with `u` left as it is.
     fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]);
@@ -96,11 +95,11 @@ pub trait System<B: Backend> {
     ///
     /// # Errors
     /// What a device says of the work so far.
-    fn look(&self, u: &[B::Field]) -> Result<Largest>;
+    fn look(&self, u: &[B::Field]) -> Result<Reduction>;
 
     /// The largest 1/dt that the stability limit asks for anywhere, from what was seen of U. A state that the equations have
     /// no meaning for is an error, the same on all ranks.
-    fn inspect(&self, seen: Largest, u: &[B::Field], at: Moment) -> Result<f64>;
+    fn inspect(&self, seen: Reduction, u: &[B::Field], at: Moment) -> Result<f64>;
 
     /// The same from U, which is looked at now.
     fn inspect_now(&self, u: &[B::Field], at: Moment) -> Result<f64> {

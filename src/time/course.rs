@@ -1,7 +1,6 @@
 //! A run from its first step to its last.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -11,102 +10,21 @@ use super::deadline::Deadline;
 use super::files::{ALWAYS, Files};
 use super::output::Volumes;
 use super::plan::reached;
+use super::refusals::{check_step, impossible_start, no_time, no_time_to_go_on};
 use super::restart::{course_before, set_newer_aside};
+use super::task::{Ending, Origin, Requests, Task};
 use crate::backend::Backend;
 use crate::comm::{Communicator, agree};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::Decomposition;
-use crate::io::checkpoint::{Checkpoint, Course, Writing};
+use crate::io::checkpoint::{Course, Writing};
 use crate::io::progress::tell;
 use crate::io::{FieldValues, RunDirectory, RunId, remove_file};
 use crate::statistics::{self, Statistics};
 
 /// Pictures of a run that writes no fields: at the start and after every such part of it.
 const PICTURES: u64 = 4;
-
-/// How a run ended, where nothing went wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// It reached its end.
-    Finished,
-    /// It was asked to stop, and has written a checkpoint.
-    Stopped,
-    /// Its wall time was nearly over, and it has written a checkpoint.
-    OutOfTime,
-}
-
-impl Ending {
-    fn reason(self) -> &'static str {
-        match self {
-            Self::Finished => "reached its end",
-            Self::Stopped => "asked to stop",
-            Self::OutOfTime => "its wall time was nearly over",
-        }
-    }
-}
-
-/// What is asked of a run while it goes on, by signals for example.
-#[derive(Clone, Debug, Default)]
-pub struct Requests {
-    /// End after the present step, with a checkpoint.
-    pub stop: Arc<AtomicBool>,
-    /// Write a checkpoint after the present step, and go on.
-    pub checkpoint: Arc<AtomicBool>,
-    /// Called when the run is about to begin, to watch for signals: only now, since libraries of devices and of MPI put handlers
-    /// of their own in the place of others when they are loaded.
-    pub watch: Option<fn(&Requests) -> Result<()>>,
-}
-
-/// What a run begins from.
-#[derive(Clone, Debug)]
-pub enum Origin {
-    /// The initial state of its case.
-    Case,
-    /// A checkpoint of its own: the run in its directory goes on.
-    Own(Checkpoint),
-    /// A checkpoint of another run.
-    Other(Checkpoint),
-}
-
-impl Origin {
-    fn checkpoint(&self) -> Option<&Checkpoint> {
-        match self {
-            Self::Case => None,
-            Self::Own(checkpoint) | Self::Other(checkpoint) => Some(checkpoint),
-        }
-    }
-
-    /// What tells the run that goes on from others; `None` of one that begins, and of one that began when runs had no number.
-    fn id(&self) -> Option<RunId> {
-        match self {
-            Self::Own(checkpoint) => checkpoint.head.run,
-            Self::Case | Self::Other(_) => None,
-        }
-    }
-
-    /// How far the outputs are in the directory, where the run goes on in it.
-    pub(super) fn course(&self) -> Option<&Course> {
-        match self {
-            Self::Own(checkpoint) => Some(&checkpoint.head.course),
-            Self::Case | Self::Other(_) => None,
-        }
-    }
-}
-
-/// What a run needs to know beside its backend.
-pub struct Task<'a> {
-    /// What is run.
-    pub config: &'a Config,
-    /// Where it writes.
-    pub directory: &'a Path,
-    /// What it begins from.
-    pub origin: Origin,
-    /// How the grid is cut over ranks.
-    pub decomposition: Decomposition,
-    /// What is asked of it while it goes on.
-    pub requests: &'a Requests,
-}
 
 /// [`run`](super::run) on a backend that is open, whose ranks hold the blocks of the decomposition. Collective.
 ///
@@ -121,48 +39,6 @@ where
     FieldValues: From<Vec<B::Real>>,
 {
     Run::start(backend, task, log)?.go()
-}
-
-/// A wall time that is over before the run begins; nothing is written then.
-fn no_time() -> Error {
-    Error::Config(vec![
-        "error: time.wall_limit leaves no time for a single step and a checkpoint".into(),
-        "       give more".into(),
-        "1 error; nothing was run".into(),
-    ])
-}
-
-/// The same of a run that goes on, where its files are open already: whoever restarts it until it is done must not do so for ever.
-fn no_time_to_go_on(directory: &Path) -> Error {
-    let what = "time.wall_limit left no time for a single step; give more".to_string();
-    Error::Format { path: directory.to_path_buf(), what }
-}
-
-/// Steps that would never reach the end, since they are less than the spacing of numbers there.
-fn check_step<B: Backend>(config: &Config, simulation: &Simulation<B>) -> Result<()> {
-    let (Some(end), Some(dt)) = (config.time.end, simulation.usual_dt()) else { return Ok(()) };
-    if end + dt > end {
-        return Ok(());
-    }
-    Err(Error::Config(vec![
-        format!("error: steps of dt = {dt:e} never reach time.end = {end}: t + dt = t there"),
-        "       use a larger `time.cfl` or `time.dt`".to_string(),
-        "1 error; nothing was run".to_string(),
-    ]))
-}
-
-/// An initial state that the equations have no meaning for is a mistake of the input, which all of `ranks` ranks know of.
-fn impossible_start(error: Error, ranks: usize) -> Error {
-    let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return error };
-    let mistake = Error::Config(vec![
-        format!("error: the initial state has {field} = {value} at point ({i}, {j}, {k})"),
-        "       change the parameters in [case], [gas] or the box".to_string(),
-        "1 error; nothing was run".to_string(),
-    ]);
-    if ranks == 1 {
-        return mistake;
-    }
-    Error::Elsewhere { message: mistake.report(), exit_code: mistake.exit_code() }
 }
 
 pub(super) struct Run<'a, B: Backend> {

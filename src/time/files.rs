@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::Simulation;
 use super::close::reference_csv;
-use super::course::{Origin, tables};
+use super::course::tables;
+use super::task::Origin;
 use crate::backend::Backend;
 use crate::config::Config;
 use crate::error::Result;

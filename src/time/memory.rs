@@ -9,7 +9,6 @@ use crate::error::{Error, Result};
 use crate::grid::{Block, Decomposition};
 use crate::lines::LineSolver;
 use crate::physics::{Held, all_sweeps, composed_room};
-use crate::real::Real;
 use crate::scheme::Form;
 
 /// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system ends the
@@ -132,14 +131,14 @@ pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &DeviceInfo) 
 
 /// Fields that operators need on `device` for the points of `block`: what they make where a sweep is not one kernel, as none is
 /// unless `fused`, and what the line solvers need while they run. What `cusparse` keeps, a matrix for every line, is not counted.
-fn for_operators<T: Real>(
-    config: &Config,
-    block: &Block,
-    (device, fused): (&DeviceInfo, bool),
-) -> usize {
+fn for_operators(config: &Config, block: &Block, (device, fused): (&DeviceInfo, bool)) -> usize {
     let compute = &config.compute;
-    let room = composed_room::<T>(config, block, |axis, sweep, operators| {
-        fused && device::is_one_kernel(device, compute, sweep, axis, block.points, operators)
+    let one_kernel = match compute.precision {
+        Precision::F64 => device::is_one_kernel::<f64>,
+        Precision::F32 => device::is_one_kernel::<f32>,
+    };
+    let room = composed_room(config, block, |axis, sweep, operators| {
+        fused && one_kernel(device, compute, sweep, axis, block.points, operators)
     });
     let solver = match compute.line_solver {
         Some(LineSolver::CrSortedDirect) => 1,
@@ -154,19 +153,13 @@ fn for_operators<T: Real>(
 /// lines travel, copies of them with what operators make.
 #[allow(clippy::cast_precision_loss, reason = "for a comparison")]
 pub fn for_messages(config: &Config, cut: Decomposition, block: &Block) -> f64 {
-    fn values<T: Real>(config: &Config, cut: Decomposition, block: &Block) -> f64 {
-        if cut == Decomposition::ONE {
-            return 0.0;
-        }
-        let (sweeps, operators) = all_sweeps::<T>(config, block);
-        let (points, method) = (config.grid.points, config.compute.distributed);
-        let needed = Needed::of(&sweeps, &operators, cut, (points, block), method);
-        (needed.values(block.len()) * size_of::<T>()) as f64
+    if cut == Decomposition::ONE {
+        return 0.0;
     }
-    match config.compute.precision {
-        Precision::F64 => values::<f64>(config, cut, block),
-        Precision::F32 => values::<f32>(config, cut, block),
-    }
+    let (sweeps, operators) = all_sweeps(config, block);
+    let (points, method) = (config.grid.points, config.compute.distributed);
+    let needed = Needed::of(&sweeps, &operators, cut, (points, block), method);
+    (needed.values(block.len()) * config.compute.precision.bytes()) as f64
 }
 
 /// [`for_messages`] of blocks of other sizes too: planes go with the surface, whole lines with the points, and the more of both
@@ -230,14 +223,8 @@ impl Parts {
             rates: rates * state,
             primitives: held.as_ref().map_or(0, |held| held.primitives),
             gradients: held.as_ref().map_or(0, |held| held.gradients),
-            operators: device.map_or(0, |device| match config.compute.precision {
-                Precision::F64 => for_operators::<f64>(config, block, device),
-                Precision::F32 => for_operators::<f32>(config, block, device),
-            }),
-            value: match config.compute.precision {
-                Precision::F64 => 8.0,
-                Precision::F32 => 4.0,
-            },
+            operators: device.map_or(0, |device| for_operators(config, block, device)),
+            value: config.compute.precision.bytes() as f64,
         }
     }
 

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::close::part;
-use super::course::{Origin, is_over};
+use super::course::is_over;
 use super::plan::reached;
+use super::task::Origin;
 use crate::comm::{Communicator, Solo, agree, same_on_all};
 use crate::config::{self, Base, Config};
 use crate::error::{Error, Result};

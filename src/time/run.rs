@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::course::{Ending, Origin, Requests, Task, run_on};
+use super::course::run_on;
 use super::memory::{check_device_memory, check_memory, check_output_memory, has_room_to_tune};
+use super::task::{Ending, Origin, Requests, Task};
 use super::tuning::tuned;
 use crate::backend::cpu::Cpu;
 use crate::backend::device::{Api, Device, Gpu, choose, why_not_cuda};

@@ -49,7 +49,7 @@ impl<B: Backend> Simulation<B> {
             filter_rate: self.filter_rate,
             points: self.grid.points,
             fields: self.system.names().iter().map(|name| (*name).into()).collect(),
-            references: self.system.reference(),
+            references: self.system.base_state(),
             // What it was started from need not be there for what is started from this.
             config: Config { origin: None, ..config.clone() }.to_toml(),
             course,
@@ -94,7 +94,7 @@ impl<B: Backend> Simulation<B> {
         let block = decomposition.block(comm.rank(), head.points);
         agree(comm, check_values_memory(head.fields.len(), &block, comm.local().1))?;
         let points = resumed.grid.points;
-        let references = resumed.system.reference();
+        let references = resumed.system.base_state();
         let fields = if head.points == points {
             agree(comm, saved.fields::<B::Real>(block, &references))?
         } else {

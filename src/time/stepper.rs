@@ -1,6 +1,7 @@
 //! One Runge-Kutta step.
 
 use crate::backend::{Backend, Weights};
+use crate::engine::PointFormula;
 use crate::error::Result;
 use crate::physics::{AddScaled, Stage, System, add_scaled};
 use crate::scheme::{Form, Tableau};
@@ -11,7 +12,7 @@ pub struct Stepper<B: Backend> {
     tableau: &'static Tableau,
     rates: Vec<Vec<B::Field>>,
     base: Vec<B::Field>,
-    add_scaled: B::Prepared<AddScaled>,
+    add_scaled: B::Prepared,
     /// Whether the next step is begun.
     begun: bool,
 }
@@ -33,7 +34,13 @@ impl<B: Backend> Stepper<B> {
             Form::Butcher { b, .. } => (b.len(), state()?),
         };
         let rates = (0..rates).map(|_| state()).collect::<Result<_>>()?;
-        Ok(Self { tableau, rates, base, add_scaled: backend.mapping(AddScaled)?, begun: false })
+        Ok(Self {
+            tableau,
+            rates,
+            base,
+            add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
+            begun: false,
+        })
     }
 
     /// Fields of U's size that hold nothing between two steps, but what was begun of the next, which is forgotten.

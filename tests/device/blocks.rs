@@ -46,7 +46,12 @@ fn swept<B: Backend<Real = f64>>(
     grid: &Grid,
     axis: Axis,
 ) -> [Vec<f64>; 2] {
-    let operators = LineOperators::new(family(scheme).unwrap(), None, grid);
+    let operators = LineOperators::new(
+        family(scheme).unwrap(),
+        None,
+        grid,
+        <B::Real as kolmo::Real>::PRECISION,
+    );
     let block = backend.block(grid.points);
     let [nx, ny, _] = grid.points;
     let part = |values: &[f64]| {

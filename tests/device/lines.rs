@@ -39,9 +39,9 @@ impl Problem {
         grid(self.axis, self.n, self.across, self.periodic)
     }
 
-    fn operators<T: Real>(&self) -> LineOperators<T> {
+    fn operators<T: Real>(&self) -> LineOperators {
         let family = family(self.family).unwrap();
-        LineOperators::new(family, self.filter.as_ref(), &self.grid())
+        LineOperators::new(family, self.filter.as_ref(), &self.grid(), T::PRECISION)
     }
 
     fn label(&self, solver: LineSolver, pencils: Pencils) -> String {
@@ -70,8 +70,15 @@ fn error_of<T: Real>(
 
     let scratch = Scratch::new(device);
     let operator = operators.get(problem.axis, problem.op);
-    let operator =
-        DeviceOperator::new(device, operator, grid.points, problem.axis, solver, pencils, &scratch);
+    let operator = DeviceOperator::new(
+        device,
+        &operator.rounded::<T>(),
+        grid.points,
+        problem.axis,
+        solver,
+        pencils,
+        &scratch,
+    );
     let operator = operator.unwrap_or_else(|e| panic!("{}: {e}", problem.label(solver, pencils)));
     let from = Buffer::from_host(device, &host).unwrap();
     let out = Buffer::from_host(device, &vec![T::of(f64::NAN); grid.len()]).unwrap();

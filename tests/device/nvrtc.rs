@@ -115,7 +115,7 @@ fn line_solver(solver: LineSolver) -> Ask {
         periodic: bool,
     ) {
         let grid = grid(axis, n, [5, 3], periodic);
-        let operators = LineOperators::<T>::new(family("compact6").unwrap(), None, &grid);
+        let operators = LineOperators::new(family("compact6").unwrap(), None, &grid, T::PRECISION);
         let (operator, scratch) = (operators.get(axis, Op::D1), Scratch::new(device));
         for pencils in [Pencils::Strided, Pencils::Permuted] {
             if obstacle(solver, operator, device.info()).is_none() {

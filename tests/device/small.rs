@@ -6,7 +6,7 @@ use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
 use kolmo::backend::device::{Buffer, DeviceOperator, Gpu, Permutation, Scratch, obstacle};
 use kolmo::config::Pencils;
-use kolmo::engine::{Formula, LineOperators, Number, Op};
+use kolmo::engine::{Formula, LineOperators, Number, Op, PointFormula};
 use kolmo::grid::Axis;
 use kolmo::lines::LineSolver;
 use kolmo::scheme::family;
@@ -20,7 +20,7 @@ use crate::operators::{apply, field, grid};
 fn check<T: Real>(name: &str, op: Op, axis: Axis, n: usize, periodic: bool, bound: f64) {
     let device = device();
     let grid = grid(axis, n, [3, 2], periodic);
-    let operators = LineOperators::<T>::new(family(name).unwrap(), None, &grid);
+    let operators = LineOperators::new(family(name).unwrap(), None, &grid, T::PRECISION);
     let mut random = noise(1);
     let values: Vec<T> = (0..grid.len()).map(|_| T::of(random())).collect();
     let mut on_host = field::<T>(&grid, axis, |_, _| 0.0);
@@ -28,7 +28,7 @@ fn check<T: Real>(name: &str, op: Op, axis: Axis, n: usize, periodic: bool, boun
     let cpu = Cpu::new(Some(1)).unwrap();
     let expected = apply(&cpu, &operators, &grid, axis, op, &on_host);
     let largest = expected.iter().map(|x| x.f64().abs()).fold(0.0, f64::max);
-    let operator = operators.get(axis, op);
+    let operator = &operators.get(axis, op).rounded::<T>();
     let able = |solver: &LineSolver| obstacle(*solver, operator, device.info()).is_none();
     let solvers: Vec<LineSolver> = LineSolver::ALL.into_iter().filter(able).collect();
     assert!(solvers.len() > 1, "{name}: {solvers:?}");
@@ -124,14 +124,14 @@ fn small_formulas_and_sums() {
     let gpu = Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
     let u = gpu.field(vec![2.0; len]).unwrap();
     let mut w = [gpu.field(vec![1.0; len]).unwrap(), gpu.zeros(len).unwrap()];
-    let product = gpu.mapping(Product).unwrap();
+    let product = gpu.prepare(PointFormula::map(Product)).unwrap();
     let [a, b] = &mut w;
-    gpu.map(&product, [&u, &u], [a, b], []);
+    gpu.map(&product, &[&u, &u], &mut [a, b], &[]);
     assert_eq!(*gpu.values(&w[0]).unwrap(), [5.0; 7]);
-    let sum = gpu.summing(Value).unwrap();
-    assert_eq!(gpu.sum(&sum, [&w[0]], []).unwrap(), [35.0]);
-    let max = gpu.maximising(Value).unwrap();
-    assert_eq!(gpu.max(&max, [&w[1]], []).unwrap(), [2.0]);
+    let sum = gpu.prepare(PointFormula::sum(Value)).unwrap();
+    assert_eq!(gpu.reduce(&sum, &[&w[0]], &[]).unwrap().wait().unwrap(), [35.0]);
+    let max = gpu.prepare(PointFormula::max(Value)).unwrap();
+    assert_eq!(gpu.reduce(&max, &[&w[1]], &[]).unwrap().wait().unwrap(), [2.0]);
 }
 
 /// u.

@@ -4,7 +4,7 @@ use kolmo::backend::Backend;
 use kolmo::backend::cpu::{Cpu, Field};
 use kolmo::backend::device::{Buffer, Gpu};
 use kolmo::config::{Config, Pencils, Variable, load};
-use kolmo::engine::{Formula, Number};
+use kolmo::engine::{Formula, Number, PointFormula};
 use kolmo::lines::LineSolver;
 use kolmo::time::Simulation;
 use kolmo::{Error, Real};
@@ -27,7 +27,7 @@ fn on_host<T: Real>(config: &Config) -> Simulation<Cpu<T>> {
 
 /// max |a − b| over the fields, each relative to the largest value of what it stands for.
 fn difference<T: Real>(device: &Simulation<Gpu<T>>, host: &mut Simulation<Cpu<T>>) -> f64 {
-    let reference = host.system_and_state().0.reference();
+    let reference = host.system_and_state().0.base_state();
     // Momentum along an axis along which nothing moves is round-off, and so is the last part of that of a weak wave, since
     // it is the pressure's round-off that moves it: it is held against the largest momentum, or 0.01 ρc.
     let sizes: Vec<f64> = (host.state().iter().zip(&reference))
@@ -372,24 +372,29 @@ fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
         let gpu = Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
         let (u, v) = (random(len, 1), random(len, 2));
         let (a, b) = (gpu.field(u.clone()).unwrap(), gpu.field(v.clone()).unwrap());
-        let sum = gpu.summing(Products).unwrap();
-        let max = gpu.maximising(Products).unwrap();
-        let sums = gpu.sum(&sum, [&a, &b], []).unwrap();
-        let again = gpu.sum(&sum, [&a, &b], []).unwrap();
+        let sum = gpu.prepare(PointFormula::sum(Products)).unwrap();
+        let max = gpu.prepare(PointFormula::max(Products)).unwrap();
+        let total = |of: &_, a: &Buffer<f64>| -> [f64; 3] {
+            gpu.reduce(of, &[a, &b], &[]).unwrap().wait().unwrap()
+        };
+        let sums = total(&sum, &a);
+        let again = total(&sum, &a);
         assert_eq!(sums.map(f64::to_bits), again.map(f64::to_bits));
-        let expected = cpu.sum(&Products, [&host_field(&u), &host_field(&v)], []);
+        let fields = [&host_field(&u), &host_field(&v)];
+        let on_host = |of| -> [f64; 3] { cpu.reduce(&of, &fields, &[]) };
+        let expected = on_host(PointFormula::sum(Products));
         for (found, expected) in sums.iter().zip(expected) {
             assert!((found - expected).abs() <= 1e-14 * len as f64, "{len}: {found} {expected}");
         }
-        let expected = cpu.max(&Products, [&host_field(&u), &host_field(&v)], []);
-        assert_eq!(gpu.max(&max, [&a, &b], []).unwrap(), expected);
+        let expected = on_host(PointFormula::max(Products));
+        assert_eq!(total(&max, &a), expected);
         for at in [0, len / 2, len - 1] {
             let mut spoilt = u.clone();
             spoilt[at] = f64::NAN;
             let spoilt = gpu.field(spoilt).unwrap();
-            let [u, product, one] = gpu.max(&max, [&spoilt, &b], []).unwrap();
+            let [u, product, one] = total(&max, &spoilt);
             assert_eq!([u, product, one], [f64::INFINITY, f64::INFINITY, 1.0]);
-            assert!(gpu.sum(&sum, [&spoilt, &b], []).unwrap()[0].is_nan());
+            assert!(total(&sum, &spoilt)[0].is_nan());
         }
     }
 }
@@ -402,10 +407,10 @@ fn formulas_give_at_every_point_what_they_give_on_the_host() {
         let values = [1, 2, 3, 4].map(|seed| random(len, seed));
         let [u, v, mut w, mut x] = values.each_ref().map(|values| host_field(values));
         let [a, b, mut c, mut d] = values.map(|values| gpu.field(values).unwrap());
-        let prepared = gpu.mapping(Everything).unwrap();
+        let prepared = gpu.prepare(PointFormula::map(Everything)).unwrap();
         for s in [0.75, -2.0] {
-            gpu.map(&prepared, [&a, &b], [&mut c, &mut d], [s]);
-            cpu.map(&Everything, [&u, &v], [&mut w, &mut x], [s]);
+            gpu.map(&prepared, &[&a, &b], &mut [&mut c, &mut d], &[s]);
+            cpu.map(&PointFormula::map(Everything), &[&u, &v], &mut [&mut w, &mut x], &[s]);
         }
         for (found, expected) in [(c, w), (d, x)] {
             for (found, expected) in gpu.values(&found).unwrap().iter().zip(expected.iter()) {
@@ -421,11 +426,12 @@ fn both_precisions_share_a_device() {
     let (len, [a, b]) = (257, [0.1, 0.7]);
     let single = Gpu::<f32>::new(device(), len, None, Pencils::Strided).unwrap();
     let double = Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
-    let scaled = (single.mapping(Scaled).unwrap(), double.mapping(Scaled).unwrap());
+    let formula = PointFormula::map(Scaled);
+    let scaled = (single.prepare(formula.clone()).unwrap(), double.prepare(formula).unwrap());
     let ones = (single.field(vec![1.0; len]).unwrap(), double.field(vec![1.0; len]).unwrap());
     let mut results = (single.zeros(len).unwrap(), double.zeros(len).unwrap());
-    single.map(&scaled.0, [&ones.0], [&mut results.0], [a]);
-    double.map(&scaled.1, [&ones.1], [&mut results.1], [b]);
+    single.map(&scaled.0, &[&ones.0], &mut [&mut results.0], &[a]);
+    double.map(&scaled.1, &[&ones.1], &mut [&mut results.1], &[b]);
     assert!(double.values(&results.1).unwrap().iter().all(|x| *x == b));
     assert!(single.values(&results.0).unwrap().iter().all(|x| *x == 0.1));
 }

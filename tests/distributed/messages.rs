@@ -61,7 +61,7 @@ fn pcr_sends_as_many_messages_in_as_many_rounds_as_the_algorithms_of_song_et_al(
             let lengths = vec![8; ranks];
             let operator = compact6().operator::<f64>(8 * ranks, true);
             let (_, counted) =
-                distributed(&operator, &lengths, Method::Pcr, &operand(8 * ranks)).unwrap();
+                distributed(&operator, &lengths, Method::Pcr, &operand::<f64>(8 * ranks)).unwrap();
             assert_eq!(counted, sent, "{ranks} ranks");
         }
     }

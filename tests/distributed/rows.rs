@@ -11,11 +11,11 @@ use crate::operators::{apply, field, grid};
 fn the_rows_of_an_operator_are_those_that_a_backend_applies() {
     let staggered = [Op::DerivativeToMidpoints, Op::DerivativeToPoints, Op::InterpolateToMidpoints];
     let filter = compact_filter(10, 0.45);
-    let cpu = Cpu::new(Some(1)).unwrap();
+    let cpu = Cpu::<f64>::new(Some(1)).unwrap();
     for periodic in [true, false] {
         for family in families() {
             let grid = grid(Axis::Y, 37, [3, 1], periodic);
-            let operators = LineOperators::<f64>::new(family, Some(&filter), &grid);
+            let operators = LineOperators::new(family, Some(&filter), &grid, kolmo::Precision::F64);
             let values: Vec<f64> = operand(37);
             let read = field(&grid, Axis::Y, |point, _| values[point]);
             let mut ops = vec![Op::D1, Op::D2, Op::Filter];

@@ -5,7 +5,7 @@ use super::*;
 /// `f` under `op` along `axis`, to another field and in place: results that nothing else is made of.
 fn directly<T: Real>(
     cpu: &Cpu<T>,
-    operators: &LineOperators<T>,
+    operators: &LineOperators,
     grid: &Grid,
     axis: Axis,
     op: Op,
@@ -30,7 +30,7 @@ fn compare<T: Real>(
     axis: Axis,
     filter: &Scheme,
 ) -> usize {
-    let operators = LineOperators::<T>::new(family, Some(filter), grid);
+    let operators = LineOperators::new(family, Some(filter), grid, T::PRECISION);
     let noise = crate::lines::noise(grid.len(), 7);
     let mut f = Field::zeros(grid.len());
     f.iter_mut().zip(noise).for_each(|(to, x)| *to = T::of(x));

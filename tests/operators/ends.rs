@@ -85,7 +85,8 @@ fn closed_operators_agree_with_dense_matrices_along_every_axis_for_every_size() 
             for axis in Axis::ALL {
                 let h = SPACING[axis.index()];
                 let grid = grid(axis, n, [[3, 2], [17, 1], [1, 16], [66, 1]][n % 4], false);
-                let operators = LineOperators::new(family, Some(&filter), &grid);
+                let operators =
+                    LineOperators::new(family, Some(&filter), &grid, kolmo::Precision::F64);
                 let lines: Vec<Vec<f64>> =
                     (0..grid.len() / n).map(|line| crate::lines::noise(n, line as u32)).collect();
                 let operand = field(&grid, axis, |point, line| lines[line][point]);
@@ -122,7 +123,7 @@ fn closed_operators_are_exact_for_polynomials_up_to_their_order() {
         let degree = orders.into_iter().min().unwrap().cast_signed() + d - 1;
         let grid = grid(Axis::Z, n, [2, 1], false);
         let h = SPACING[2];
-        let operators = LineOperators::new(family, Some(&filter), &grid);
+        let operators = LineOperators::new(family, Some(&filter), &grid, kolmo::Precision::F64);
         for p in 0..=degree {
             let s = |m: usize| m as f64 / (n - 1) as f64;
             let operand = field(&grid, Axis::Z, |m, _| s(m).powi(p));
@@ -142,7 +143,7 @@ fn closed_operators_are_exact_for_polynomials_up_to_their_order() {
 #[test]
 fn staggered_operators_do_not_exist_on_lines_with_ends() {
     let grid = grid(Axis::X, 24, [1, 1], false);
-    let operators = LineOperators::<f64>::new(&families()[4], None, &grid);
+    let operators = LineOperators::new(&families()[4], None, &grid, kolmo::Precision::F64);
     for op in [Op::DerivativeToMidpoints, Op::DerivativeToPoints, Op::InterpolateToMidpoints] {
         let get = std::panic::AssertUnwindSafe(|| operators.get(Axis::X, op).len());
         assert!(std::panic::catch_unwind(get).is_err(), "{op:?}");
@@ -152,7 +153,7 @@ fn staggered_operators_do_not_exist_on_lines_with_ends() {
 #[test]
 fn a_pentadiagonal_filter_does_not_exist_on_lines_with_ends_and_harms_nothing_else() {
     let grid = grid(Axis::X, 24, [1, 1], false);
-    let operators = LineOperators::<f64>::new(&families()[4], Some(&CF90), &grid);
+    let operators = LineOperators::new(&families()[4], Some(&CF90), &grid, kolmo::Precision::F64);
     assert_eq!(operators.get(Axis::X, Op::D1).len(), 24);
     let get = std::panic::AssertUnwindSafe(|| operators.get(Axis::X, Op::Filter).len());
     assert!(std::panic::catch_unwind(get).is_err());
@@ -198,7 +199,7 @@ fn default_closures_converge_with_the_truncation_errors_of_their_rows() {
             let n = intervals * refined + 1;
             let h = 1.0 / (n - 1) as f64;
             let grid = Grid::new([n, 1, 1], &Domain::cube(1.0), [false; 3]);
-            let operators = LineOperators::new(family, Some(&filter), &grid);
+            let operators = LineOperators::new(family, Some(&filter), &grid, kolmo::Precision::F64);
             let operand = field(&grid, Axis::X, |m, _| sine(m as f64 * h, 0));
             let found = apply(&cpu, &operators, &grid, Axis::X, op, &operand);
             let exact: Vec<f64> = (0..n).map(|m| sine(m as f64 * h, d)).collect();

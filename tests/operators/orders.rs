@@ -9,7 +9,7 @@ use super::*;
 fn error(cpu: &Cpu<f64>, family: &SchemeFamily, filter: &Scheme, op: Op, n: usize) -> f64 {
     let grid = Grid::periodic([1, n, 1], &Domain::cube(TAU));
     let h = TAU / n as f64;
-    let operators = LineOperators::new(family, Some(filter), &grid);
+    let operators = LineOperators::new(family, Some(filter), &grid, kolmo::Precision::F64);
     let (scheme, _, from, to) = formula(op, family, filter);
     let x = |point: usize, shift: f64| h * (point as f64 + shift);
     let operand = field(&grid, Axis::Y, |point, _| x(point, from).sin());

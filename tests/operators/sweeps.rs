@@ -108,7 +108,8 @@ pub(crate) fn check_random<B: Backend>(open: impl Fn(usize) -> B, seed: usize, l
     let grid = Grid { spacing: [2.0; 3], ..grid(axis, 11 + seed % 7, across, true) };
     let family = &families()[seed % families().len()];
     let filter = compact_filter(2 * (1 + seed as u32 % 5), 0.3);
-    let operators = LineOperators::<B::Real>::new(family, Some(&filter), &grid);
+    let operators =
+        LineOperators::new(family, Some(&filter), &grid, <B::Real as kolmo::Real>::PRECISION);
     let n = grid.points[axis.index()];
     let matrix = |op| {
         let (scheme, shift, ..) = formula(op, family, &filter);
@@ -190,8 +191,12 @@ fn sample() -> Sweep {
 
 /// The sample sweep along `axis` on noise with `spoilt` lines of not-a-number in one operand.
 fn run_sample(cpu: &Cpu<f64>, grid: &Grid, axis: Axis, spoilt: Option<usize>) -> [Field<f64>; 2] {
-    let operators =
-        LineOperators::new(family("compact6").unwrap(), Some(&compact_filter(8, 0.45)), grid);
+    let operators = LineOperators::new(
+        family("compact6").unwrap(),
+        Some(&compact_filter(8, 0.45)),
+        grid,
+        kolmo::Precision::F64,
+    );
     let program = Program::new(&sample(), axis, grid.points, &operators);
     let v = noisy(grid, 1);
     let (mut u, mut rate) = (noisy::<f64>(grid, 2), poisoned(grid));
@@ -252,7 +257,8 @@ fn filtering_in_place_is_filtering_to_another_field_bit_for_bit() {
         for axis in Axis::ALL {
             let grid = grid(axis, 21, [70, 2], periodic);
             let filter = compact_filter(10, 0.49);
-            let operators = LineOperators::new(&families()[0], Some(&filter), &grid);
+            let operators =
+                LineOperators::new(&families()[0], Some(&filter), &grid, kolmo::Precision::F64);
             let mut u = noisy(&grid, 3);
             let elsewhere = apply(&cpu, &operators, &grid, axis, Op::Filter, &u);
             let program = Program::new(&in_place, axis, grid.points, &operators);
@@ -298,7 +304,7 @@ fn a_constant_is_stored_where_no_field_is_read() {
     s.add(1, Expr::from(-1.0));
     s.store(2, Expr::zero());
     let grid = grid(Axis::Y, 9, [5, 2], true);
-    let operators = LineOperators::new(&families()[0], None, &grid);
+    let operators = LineOperators::new(&families()[0], None, &grid, kolmo::Precision::F64);
     let program = Program::new(&s.build(), Axis::Y, grid.points, &operators);
     let [mut a, mut b, mut c] = [0, 1, 2].map(|_| poisoned(&grid));
     cpu.run(&program, &[], &mut [&mut a, &mut b, &mut c], Weights::SET);
@@ -335,9 +341,13 @@ fn a_field_is_not_stored_twice() {
 fn run_wrongly(n: usize, read: usize, write: usize) {
     let s = SweepBuilder::new();
     s.add(0, s.d1(s.read(0)));
-    let operators =
-        LineOperators::<f64>::new(&families()[0], None, &grid(Axis::Y, 8, [4, 3], true));
-    let program = Program::new(&s.build(), Axis::Y, [4, n, 3], &operators);
+    let operators = LineOperators::new(
+        &families()[0],
+        None,
+        &grid(Axis::Y, 8, [4, 3], true),
+        kolmo::Precision::F64,
+    );
+    let program = Program::<f64>::new(&s.build(), Axis::Y, [4, n, 3], &operators);
     let cpu = Cpu::new(Some(1)).unwrap();
     cpu.run(&program, &[&Field::zeros(read)], &mut [&mut Field::zeros(write)], Weights::SET);
 }
@@ -368,29 +378,33 @@ fn a_field_to_write_of_another_size_is_refused() {
 #[test]
 #[should_panic(expected = "compact6 needs 5 points")]
 fn too_few_periodic_points_are_refused() {
-    kolmo::engine::LineOperator::<f64>::periodic(&COMPACT6, Shift::None, 4, 0.1);
+    kolmo::engine::LineOperator::periodic(&COMPACT6, Shift::None, 4, 0.1);
 }
 
 #[test]
 #[should_panic(expected = "compact6 with c3-pade4 needs 5 points")]
 fn too_few_points_between_two_ends_are_refused() {
     let closure = default_closure(&COMPACT6).unwrap();
-    kolmo::engine::LineOperator::<f64>::closed(&COMPACT6, &closure, 4, 0.1);
+    kolmo::engine::LineOperator::closed(&COMPACT6, &closure, 4, 0.1);
 }
 
 #[test]
 #[should_panic(expected = "compact6 needs a closure of 2 rows")]
 fn a_closure_with_too_few_rows_is_refused() {
     let c3 = closure("c3").unwrap();
-    kolmo::engine::LineOperator::<f64>::closed(&COMPACT6, &c3, 12, 0.1);
+    kolmo::engine::LineOperator::closed(&COMPACT6, &c3, 12, 0.1);
 }
 
 #[test]
 #[should_panic(expected = "D2 does not exist along Z")]
 fn an_operator_along_an_axis_with_one_point_is_refused() {
-    let operators =
-        LineOperators::<f64>::new(&families()[0], None, &grid(Axis::X, 8, [8, 1], true));
+    let operators = LineOperators::new(
+        &families()[0],
+        None,
+        &grid(Axis::X, 8, [8, 1], true),
+        kolmo::Precision::F64,
+    );
     let s = SweepBuilder::new();
     s.add(0, s.d2(s.read(0)));
-    Program::new(&s.build(), Axis::Z, [8, 8, 1], &operators);
+    Program::<f64>::new(&s.build(), Axis::Z, [8, 8, 1], &operators);
 }

@@ -1,6 +1,6 @@
 //! Results do not depend on the number of threads, on the axis, or on the line's place in a tile.
 
-use kolmo::engine::{Formula, Number};
+use kolmo::engine::{Formula, Number, PointFormula};
 
 use super::*;
 
@@ -48,8 +48,12 @@ fn sweep_bits<T: Real>(threads: usize, periodic: bool) -> Vec<u64> {
     for axis in Axis::ALL {
         let grid = grid(axis, 37, [83, 9], periodic);
         let filter = compact_filter(8, 0.45);
-        let operators =
-            LineOperators::new(family("compact10-penta").unwrap(), Some(&filter), &grid);
+        let operators = LineOperators::new(
+            family("compact10-penta").unwrap(),
+            Some(&filter),
+            &grid,
+            T::PRECISION,
+        );
         let s = SweepBuilder::new();
         let (u, v) = (s.read(0), s.read(1));
         s.add(0, u * s.d1(u * v) + 0.1 * s.d2(v));
@@ -85,7 +89,8 @@ fn lines_are_treated_alike_along_every_axis_and_anywhere_in_a_tile_bit_for_bit()
             }
             let results = Axis::ALL.map(|axis| {
                 let grid = Grid { spacing: [0.3; 3], ..grid(axis, 27, [81, 2], periodic) };
-                let operators = LineOperators::new(family, Some(&filter), &grid);
+                let operators =
+                    LineOperators::new(family, Some(&filter), &grid, kolmo::Precision::F64);
                 let f = field(&grid, axis, |point, _| line[point]);
                 let found = apply(&cpu, &operators, &grid, axis, op, &f);
                 let mut first = vec![0.0; 27];
@@ -116,8 +121,8 @@ fn sums_and_maxima_give_the_same_bits_for_any_number_of_threads() {
         let (u, v) = (rough::<f64>(&grid, 1), rough::<f64>(&grid, 2));
         let bits = |threads| {
             let cpu = Cpu::<f64>::new(Some(threads)).unwrap();
-            let sums = cpu.sum(&Products, [&u, &v], []);
-            let [largest, _] = cpu.max(&WithOne, [&u], []);
+            let sums = cpu.reduce::<3>(&PointFormula::sum(Products), &[&u, &v], &[]);
+            let [largest, _] = cpu.reduce::<2>(&PointFormula::max(WithOne), &[&u], &[]);
             assert_eq!(sums[2], grid.len() as f64);
             assert_eq!(largest, u.iter().copied().fold(f64::NEG_INFINITY, f64::max));
 
@@ -149,11 +154,11 @@ fn a_maximum_shows_not_a_number_as_infinity_wherever_it_is_and_a_sum_keeps_it() 
     for at in [0, 7, 4095, 4096, 9999] {
         let mut u = Field::<f32>::zeros(10_000);
         u.fill(-3.0);
-        let greatest = |u: &Field<f32>| cpu.max(&WithOne, [u], []);
+        let greatest = |u: &Field<f32>| cpu.reduce::<2>(&PointFormula::max(WithOne), &[u], &[]);
         assert_eq!(greatest(&u), [-3.0, 1.0]);
         u[at] = f32::NAN;
         assert_eq!(greatest(&u), [f64::INFINITY, 1.0]);
-        let [sum, ones] = cpu.sum(&WithOne, [&u], []);
+        let [sum, ones] = cpu.reduce::<2>(&PointFormula::sum(WithOne), &[&u], &[]);
         assert!(sum.is_nan() && ones == 10_000.0);
     }
 }
@@ -165,7 +170,7 @@ fn every_point_is_visited_once_with_its_own_neighbours_in_the_list() {
         for len in [1, 7, 4095, 4096, 4097, 12_289] {
             let (mut a, mut b, mut c) = (Field::zeros(len), Field::zeros(len), Field::zeros(len));
             (0..len).for_each(|i| a[i] = i as f64);
-            cpu.map(&Visit, [&a], [&mut b, &mut c], [2.0]);
+            cpu.map(&PointFormula::map(Visit), &[&a], &mut [&mut b, &mut c], &[2.0]);
             assert!((0..len).all(|i| b[i] == 2.0 * i as f64 && c[i] == 1.0));
         }
     }

@@ -10,7 +10,7 @@ const ACROSS: [[usize; 2]; 6] = [[1, 1], [5, 3], [16, 1], [17, 2], [1, 33], [83,
 /// Every operator of `family` along `axis` on lines of `n` points, each line with a wavenumber and a phase of its own.
 fn check<T: Real>(cpu: &Cpu<T>, family: &SchemeFamily, filter: &Scheme, axis: Axis, n: usize) {
     let grid = grid(axis, n, ACROSS[n % ACROSS.len()], true);
-    let operators = LineOperators::new(family, Some(filter), &grid);
+    let operators = LineOperators::new(family, Some(filter), &grid, T::PRECISION);
     let h = SPACING[axis.index()];
     for op in OPS {
         let (scheme, _, from, to) = formula(op, family, filter);
@@ -87,7 +87,8 @@ fn an_operator_exists_from_its_smallest_number_of_points_on_and_not_before() {
             let needed = scheme.min_points();
             for n in [needed - 1, needed, needed + 1] {
                 let grid = grid(Axis::Y, n, [4, 1], true);
-                let operators = LineOperators::<f64>::new(family, Some(&filter), &grid);
+                let operators =
+                    LineOperators::new(family, Some(&filter), &grid, kolmo::Precision::F64);
                 let get = || operators.get(Axis::Y, op).len();
                 let exists = std::panic::catch_unwind(std::panic::AssertUnwindSafe(get)).is_ok();
                 assert_eq!(exists, n >= needed.max(2), "{} on {n} points", scheme.name);

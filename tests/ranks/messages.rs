@@ -30,7 +30,8 @@ fn sent(
     let cut = Decomposition { ranks: [ranks, 1, 1] };
     let cpu = Cpu::<f64>::new(Some(1)).unwrap();
     let spread = Ranks::new(cpu, comm.clone(), cut, &compute(method)).unwrap();
-    let operators = LineOperators::new(family("compact6").unwrap(), None, &grid);
+    let operators =
+        LineOperators::new(family("compact6").unwrap(), None, &grid, kolmo::Precision::F64);
     let program = spread.program(sweep, Axis::X, grid.points, &operators).unwrap();
     let len = spread.block(grid.points).len();
     let read: Vec<_> = (0..fields).map(|_| spread.zeros(len).unwrap()).collect();

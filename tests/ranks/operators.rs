@@ -55,7 +55,7 @@ impl Problem<'_> {
 /// The answer of one rank, on every rank.
 fn alone<B: Backend>(problem: &Problem<'_>, backend: &B) -> Vec<Vec<B::Real>> {
     let Problem { grid, family, filter, axis, sweep, fields } = problem;
-    let operators = LineOperators::new(family, *filter, grid);
+    let operators = LineOperators::new(family, *filter, grid, <B::Real as kolmo::Real>::PRECISION);
     let program = backend.program(sweep, *axis, grid.points, &operators).unwrap();
     let field =
         |values: Vec<f64>| backend.field(values.into_iter().map(B::Real::of).collect()).unwrap();
@@ -79,7 +79,7 @@ fn difference<B: Blocks>(
     let operands = problem.operands();
     let ranks = Ranks::new(inner, comm.clone(), decomposition, compute)?;
     let block = ranks.block(grid.points);
-    let operators = LineOperators::new(family, *filter, grid);
+    let operators = LineOperators::new(family, *filter, grid, <B::Real as kolmo::Real>::PRECISION);
     let program = ranks.program(sweep, *axis, grid.points, &operators)?;
     let local = |values: &[f64]| {
         let values = part(values, grid.points, block);

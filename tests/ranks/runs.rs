@@ -182,7 +182,7 @@ fn after<B: Backend>(simulation: &mut Simulation<B>, steps: usize) -> Vec<Vec<f6
     for _ in 0..steps {
         simulation.step(None).unwrap();
     }
-    let at_rest = simulation.system_and_state().0.reference();
+    let at_rest = simulation.system_and_state().0.base_state();
     let mut fields = Vec::new();
     for (field, at_rest) in simulation.state().iter().zip(at_rest) {
         let values = simulation.backend().values(field).unwrap();

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::{Cpu, Field, Program, SHAPES};
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Reduction, Weights};
 use crate::config::ComputeConfig;
-use crate::engine::{Formula, LineOperators, Sweep};
+use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::Real;
@@ -14,7 +14,7 @@ impl<T: Real> Backend for Cpu<T> {
     type Real = T;
     type Field = Field<T>;
     type Program = Program<T>;
-    type Prepared<F: Send + Sync + 'static> = F;
+    type Prepared = PointFormula;
 
     fn open(compute: &ComputeConfig, _: usize) -> Result<Self> {
         Cpu::new(compute.threads)
@@ -80,7 +80,7 @@ impl<T: Real> Backend for Cpu<T> {
         sweep: &Sweep,
         axis: Axis,
         points: [usize; 3],
-        operators: &LineOperators<T>,
+        operators: &LineOperators,
     ) -> Result<Program<T>> {
         Ok(Program::new(sweep, axis, points, operators))
     }
@@ -90,7 +90,7 @@ impl<T: Real> Backend for Cpu<T> {
         sweep: &Sweep,
         axis: Axis,
         points: [usize; 3],
-        operators: &LineOperators<T>,
+        operators: &LineOperators,
     ) -> Result<Option<Program<T>>> {
         self.program(sweep, axis, points, operators).map(Some)
     }
@@ -105,53 +105,29 @@ impl<T: Real> Backend for Cpu<T> {
         self.run(program, read, write, weights);
     }
 
-    fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: F,
-    ) -> Result<F> {
+    fn prepare(&self, formula: PointFormula) -> Result<PointFormula> {
         Ok(formula)
     }
 
-    fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    fn map(
         &self,
-        formula: F,
-    ) -> Result<F> {
-        Ok(formula)
-    }
-
-    fn maximising<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: F,
-    ) -> Result<F> {
-        Ok(formula)
-    }
-
-    fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: &F,
-        read: [&Field<T>; R],
-        write: [&mut Field<T>; W],
-        parameters: [f64; P],
+        formula: &PointFormula,
+        read: &[&Field<T>],
+        write: &mut [&mut Field<T>],
+        parameters: &[f64],
     ) {
         self.map(formula, read, write, parameters);
     }
 
-    fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    fn reduce(
         &self,
-        formula: &F,
-        read: [&Field<T>; R],
-        parameters: [f64; P],
-    ) -> Result<[f64; W]> {
-        Ok(self.sum(formula, read, parameters))
-    }
-
-    fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: &F,
-        read: [&Field<T>; R],
-        parameters: [f64; P],
-    ) -> Result<[f64; W]> {
-        Ok(self.max(formula, read, parameters))
+        formula: &PointFormula,
+        read: &[&Field<T>],
+        parameters: &[f64],
+    ) -> Result<Reduction> {
+        let mut totals = [0.0; Reduction::MOST];
+        self.reduce_to(formula, read, parameters, &mut totals[..formula.results.len()]);
+        Ok(Reduction::Done(totals))
     }
 
     fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {

@@ -32,6 +32,8 @@ use run::Scratch;
 
 /// Lines of a tile: two AVX-512 registers of f64, one of f32.
 pub(crate) const LANES: usize = 16;
+/// Most fields that a program or a formula reads or writes.
+const MAX_FIELDS: usize = 24;
 /// One point of every line of a tile.
 pub(crate) type Row<T> = [T; LANES];
 

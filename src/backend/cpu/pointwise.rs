@@ -3,92 +3,83 @@
 use rayon::prelude::*;
 
 use super::tile::SharedField;
-use super::{Cpu, Field};
-use crate::engine::{Formula, abreast};
+use super::{Cpu, Field, MAX_FIELDS};
+use crate::engine::{Code, Combine, Max, OverPoints, PointFormula, Sum};
 use crate::real::Real;
 
 /// Points that one task works on. Fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 4096;
-/// Points side by side within a chunk: partial sums, or rows that are loaded before anything is stored, so that the
-/// compiler need not ask whether fields overlap.
-const ABREAST: usize = 16;
 
 impl<T: Real> Cpu<T> {
     /// Evaluate `formula` at every point: its results replace the values of `write`.
     ///
     /// # Panics
-    /// Where fields differ in length.
-    pub fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    /// Where fields differ in length, or there are not as many as the formula has.
+    pub fn map(
         &self,
-        formula: &F,
-        read: [&Field<T>; R],
-        write: [&mut Field<T>; W],
-        parameters: [f64; P],
+        formula: &PointFormula,
+        read: &[&Field<T>],
+        write: &mut [&mut Field<T>],
+        parameters: &[f64],
     ) {
         let len = write[0].len();
         assert!(read.iter().all(|r| r.len() == len) && write.iter().all(|w| w.len() == len));
-        let shared = write.map(|field| SharedField::new(field));
-        let parameters = parameters.map(T::of);
+        let mut shared = [const { None }; MAX_FIELDS];
+        for (shared, field) in shared.iter_mut().zip(&mut *write) {
+            *shared = Some(SharedField::new(field));
+        }
+        let (reads, writes) = (read.len(), write.len());
         let task = |chunk: usize| {
             let (start, end) = (chunk * CHUNK, len.min((chunk + 1) * CHUNK));
-            let read = read.map(|field| &field[start..end]);
-            // SAFETY: chunks are disjoint, and each is visited by one task.
-            let mut write = shared.map(|field| unsafe { field.slice_mut(start, end - start) });
-            self.arch.dispatch(
-                #[inline(always)]
-                || {
-                    let whole = (end - start) / ABREAST * ABREAST;
-                    for at in (0..whole).step_by(ABREAST) {
-                        abreast::<T, F, R, W, P, ABREAST>(
-                            formula, &read, &mut write, parameters, at,
-                        );
-                    }
-                    for at in whole..end - start {
-                        abreast::<T, F, R, W, P, 1>(formula, &read, &mut write, parameters, at);
-                    }
-                },
-            );
+            let read = parts(read, start, end);
+            let mut write = shared.map(|field| match field {
+                // SAFETY: chunks are disjoint, and each is visited by one task.
+                Some(field) => unsafe { field.slice_mut(start, end - start) },
+                None => &mut [],
+            });
+            formula.evaluate(self.arch, &read[..reads], &mut write[..writes], parameters);
         };
         self.pool.install(|| (0..len.div_ceil(CHUNK)).into_par_iter().for_each(task));
     }
 
-    /// Σ over all points of `formula`, in a fixed order, in f64.
+    /// Σ over all points of the results of `formula`, or their largest values, in f64 and in a fixed order.
     ///
     /// # Panics
-    /// Where fields differ in length.
-    pub fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    /// Where fields differ in length, or there are not as many as the formula has.
+    pub fn reduce<const W: usize>(
         &self,
-        formula: &F,
-        read: [&Field<T>; R],
-        parameters: [f64; P],
+        formula: &PointFormula,
+        read: &[&Field<T>],
+        parameters: &[f64],
     ) -> [f64; W] {
-        self.reduce(formula, read, parameters, 0.0, |a, b| a + b)
+        let mut totals = [0.0; W];
+        self.reduce_to(formula, read, parameters, &mut totals);
+        totals
     }
 
-    /// Largest values of `formula` over all points; not-a-number counts as +∞.
-    ///
-    /// # Panics
-    /// Where fields differ in length.
-    pub fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    pub(super) fn reduce_to(
         &self,
-        formula: &F,
-        read: [&Field<T>; R],
-        parameters: [f64; P],
-    ) -> [f64; W] {
-        let number = |x: f64| if x.is_nan() { f64::INFINITY } else { x };
-        let larger = move |a: f64, b: f64| a.max(number(b));
-        self.reduce(formula, read, parameters, f64::NEG_INFINITY, larger)
+        formula: &PointFormula,
+        read: &[&Field<T>],
+        parameters: &[f64],
+        totals: &mut [f64],
+    ) {
+        assert_eq!(totals.len(), formula.results.len(), "results of a formula");
+        match &formula.code {
+            Code::Sum(code) => self.combine::<Sum>(&**code, read, parameters, totals),
+            Code::Max(code) => self.combine::<Max>(&**code, read, parameters, totals),
+            Code::Map(_) => unreachable!("made for a map"),
+        }
     }
 
-    fn reduce<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    fn combine<C: Combine>(
         &self,
-        formula: &F,
-        read: [&Field<T>; R],
-        parameters: [f64; P],
-        identity: f64,
-        combine: impl Fn(f64, f64) -> f64 + Sync,
-    ) -> [f64; W] {
-        let len = read[0].len();
+        code: &dyn OverPoints,
+        read: &[&Field<T>],
+        parameters: &[f64],
+        totals: &mut [f64],
+    ) {
+        let (len, width) = (read[0].len(), totals.len());
         assert!(read.iter().all(|r| r.len() == len));
         let chunks = len.div_ceil(CHUNK);
         // Taken out of the lock: another reduction on the same threads then makes its own.
@@ -97,55 +88,37 @@ impl<T: Real> Cpu<T> {
             Err(poisoned) => std::mem::take(&mut *poisoned.into_inner()),
         };
         partials.clear();
-        partials.resize(chunks * W, identity);
+        partials.resize(chunks * width, C::IDENTITY);
         let one = |(chunk, to): (usize, &mut [f64])| {
-            let (start, end) = (chunk * CHUNK, len.min((chunk + 1) * CHUNK));
-            let fields = read.map(|field| &field[start..end]);
-            let total = self.arch.dispatch(
-                #[inline(always)]
-                || {
-                    let mut lanes = [[identity; W]; ABREAST];
-                    for i in 0..end - start {
-                        let point = fields.map(|field| field[i].f64());
-                        let value = formula.at(point, [0.0; W], parameters);
-                        let lane = &mut lanes[i % ABREAST];
-                        for k in 0..W {
-                            lane[k] = combine(lane[k], value[k]);
-                        }
-                    }
-                    let mut total = [identity; W];
-                    for lane in &lanes {
-                        for k in 0..W {
-                            total[k] = combine(total[k], lane[k]);
-                        }
-                    }
-                    total
-                },
-            );
-            to.copy_from_slice(&total);
+            let fields = parts(read, chunk * CHUNK, len.min((chunk + 1) * CHUNK));
+            T::over_points(code, self.arch, &fields[..read.len()], to, parameters);
         };
         let slots: &mut [f64] = &mut partials;
-        self.pool.install(|| slots.par_chunks_mut(W).enumerate().for_each(one));
+        self.pool.install(|| slots.par_chunks_mut(width).enumerate().for_each(one));
 
         // Pairs of pairs: the error of the sum grows with the logarithm of the number of chunks.
         let mut count = chunks;
         while count > 1 {
             let half = count.div_ceil(2);
             for i in 0..count / 2 {
-                for k in 0..W {
-                    let pair = (partials[2 * i * W + k], partials[(2 * i + 1) * W + k]);
-                    partials[i * W + k] = combine(pair.0, pair.1);
+                for k in 0..width {
+                    let pair = (partials[2 * i * width + k], partials[(2 * i + 1) * width + k]);
+                    partials[i * width + k] = C::combine(pair.0, pair.1);
                 }
             }
             if count % 2 == 1 {
-                partials.copy_within((count - 1) * W..count * W, (half - 1) * W);
+                partials.copy_within((count - 1) * width..count * width, (half - 1) * width);
             }
             count = half;
         }
-        let total = std::array::from_fn(|k| partials[k]);
+        totals.copy_from_slice(&partials[..width]);
         if let Ok(mut kept) = self.partials.lock() {
             *kept = partials;
         }
-        total
     }
+}
+
+/// The points `start..end` of fields.
+fn parts<'a, T: Real>(fields: &[&'a Field<T>], start: usize, end: usize) -> [&'a [T]; MAX_FIELDS] {
+    std::array::from_fn(|at| fields.get(at).map_or(&[][..], |field| &field[start..end]))
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::engine::distributed::{Layout, Starts};
 use crate::engine::{
-    Expr, LineOperator, LineOperators, Map, Monomial, Op, Operation, Sweep, Value,
+    Expr, LineOperator, LineOperators, Monomial, Op, Operation, PointFormula, Sweep, Value,
 };
 use crate::grid::Axis;
 use crate::real::Real;
@@ -37,7 +37,7 @@ pub(super) enum Instruction<T> {
     /// What the neighbours have to know of a register that an operator will be applied to.
     Pack { operator: usize, from: Register, coupling: Coupling },
     /// Evaluate a formula.
-    Map { map: Map, from: Vec<Register>, to: Vec<Register> },
+    Map { map: PointFormula, from: Vec<Register>, to: Vec<Register> },
     /// A register plus the advance of the run times a sum that is complete.
     Advance { from: Register, sum: Register, to: Register },
     /// Evaluate a polynomial.
@@ -89,7 +89,7 @@ impl<T: Real> Program<T> {
     ///
     /// # Panics
     /// Where the sweep asks for an operator that does not exist along this axis, or is one of another grid.
-    pub fn new(sweep: &Sweep, axis: Axis, grid: [usize; 3], operators: &LineOperators<T>) -> Self {
+    pub fn new(sweep: &Sweep, axis: Axis, grid: [usize; 3], operators: &LineOperators) -> Self {
         let points = grid[axis.index()];
         let mut program = Self {
             axis,
@@ -106,7 +106,7 @@ impl<T: Real> Program<T> {
                 known.push(*op);
                 let operator = operators.get(axis, *op);
                 assert_eq!(operator.len(), points, "operators of another grid");
-                program.operators.push(operator.clone());
+                program.operators.push(operator.rounded());
             }
         }
         let couplings = couplings(&stages, axis, operators);
@@ -166,10 +166,10 @@ impl<T> Code<T> {
 }
 
 /// How the result of every operator is joined to the neighbours' blocks; empty where lines are whole.
-fn couplings<T: Real>(
+fn couplings(
     stages: &[Vec<(Op, &Expr, Value)>],
     axis: Axis,
-    operators: &LineOperators<T>,
+    operators: &LineOperators,
 ) -> HashMap<Value, Coupling> {
     let mut couplings = HashMap::new();
     for (stage, applied) in stages.iter().enumerate() {
@@ -408,10 +408,10 @@ mod tests {
     /// Instructions, and those of them that go straight from field to field.
     fn count(write: impl Fn(&SweepBuilder)) -> (usize, usize) {
         let grid = Grid::periodic([16, 8, 8], &Domain::cube(1.0));
-        let operators = LineOperators::<f64>::new(&families()[0], None, &grid);
+        let operators = LineOperators::new(&families()[0], None, &grid, crate::Precision::F64);
         let s = SweepBuilder::new();
         write(&s);
-        let code = Program::new(&s.build(), Axis::X, grid.points, &operators).whole;
+        let code = Program::<f64>::new(&s.build(), Axis::X, grid.points, &operators).whole;
         let direct = |instruction: &&_| matches!(instruction, Instruction::Direct(_));
         (code.instructions.len(), code.instructions.iter().filter(direct).count())
     }

@@ -11,15 +11,12 @@ use super::ends::{Correct, Pack};
 use super::kernels::{Advance, Apply, Evaluate, HALO, Tile, wrap};
 use super::program::{Code, Instruction, Polynomial, Program};
 use super::tile::{Group, Load, SharedField, Source, Store, Tiling};
-use super::{Cpu, Field, LANES, Row};
+use super::{Cpu, Field, LANES, MAX_FIELDS, Row};
 use crate::backend::Weights;
-use crate::engine::Map;
+use crate::engine::PointFormula;
 use crate::engine::distributed::slot;
 use crate::grid::Axis;
 use crate::real::Real;
-
-/// Most fields that a program may write.
-const MAX_FIELDS: usize = 24;
 
 /// Most values that a formula takes or makes.
 const MOST_VALUES: usize = 8;
@@ -51,7 +48,7 @@ impl<T: Real> Scratch<T> {
     /// Evaluate a formula on these rows of the registers `from`; no register is both read and made.
     fn map(
         &mut self,
-        map: &Map,
+        map: &PointFormula,
         from: &[usize],
         to: &[usize],
         rows: Range<usize>,
@@ -69,7 +66,7 @@ impl<T: Real> Scratch<T> {
             true => &mut [],
             false => made[rows.clone()].as_flattened_mut(),
         });
-        map.evaluate(arch, &read[..from.len()], &mut write[..to.len()]);
+        map.evaluate(arch, &read[..from.len()], &mut write[..to.len()], &[]);
         for (&to, made) in to.iter().zip(made) {
             self.registers[to] = made;
         }

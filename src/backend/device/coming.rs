@@ -12,18 +12,19 @@ use crate::real::Real;
 pub struct Coming {
     device: Arc<Device>,
     copy: Handle,
+    count: usize,
     /// Bytes of each.
     size: usize,
 }
 
 impl Coming {
-    /// Wait for them, as many as were asked for, and not for what was queued since.
+    /// Wait for them, and not for what was queued since; zeros are put behind them.
     ///
     /// # Errors
     /// What the device says of the work before.
     pub fn arrived<const W: usize>(self) -> Result<[f64; W]> {
         let mut bytes = [0; MOST_FETCHED];
-        self.device.fetched(self.copy, &mut bytes[..W * self.size])?;
+        self.device.fetched(self.copy, &mut bytes[..self.count * self.size])?;
         let number = |at: usize| match self.size {
             4 => f64::from(f32::from_ne_bytes(std::array::from_fn(|k| bytes[4 * at + k]))),
             _ => f64::from_ne_bytes(std::array::from_fn(|k| bytes[8 * at + k])),
@@ -44,6 +45,6 @@ impl<T: Real> Buffer<T> {
         let size = size_of::<T>();
         assert!(count <= self.len && count * size <= MOST_FETCHED, "too many numbers");
         let copy = self.device.fetch(self.handle, count * size)?;
-        Ok(Coming { device: self.device.clone(), copy, size })
+        Ok(Coming { device: self.device.clone(), copy, count, size })
     }
 }

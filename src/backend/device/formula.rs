@@ -1,12 +1,11 @@
 //! Formulas on a device: maps, and sums and maxima as trees of fixed shape.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::pointwise::{THREADS, Visit, blocks, pointwise};
 use super::text::{Text, formula, parameters};
 use super::{Arg, Buffer, Coming, Device, Kernel};
-use crate::engine::{Formula, trace};
+use crate::engine::{Code, PointFormula};
 use crate::error::Result;
 use crate::real::Real;
 
@@ -14,10 +13,7 @@ use crate::real::Real;
 const MOST_BLOCKS: u32 = 1024;
 
 /// A formula, ready to run on a device.
-pub struct Prepared<F> {
-    kind: Kind,
-    formula: PhantomData<fn() -> F>,
-}
+pub struct Prepared(Kind);
 
 enum Kind {
     Map { kernel: Kernel, blocks: u32 },
@@ -53,76 +49,77 @@ impl Wide {
     }
 }
 
-impl<F> Prepared<F> {
-    /// A map of fields of `len` values.
-    pub(super) fn map_of<T: Real, const R: usize, const W: usize, const P: usize>(
-        device: &Device,
-        len: usize,
-        of: &F,
-    ) -> Result<Self>
-    where
-        F: Formula<R, W, P>,
-    {
-        let (nodes, results) = trace(of);
-        let mut lines = formula::<T>(&nodes, &results, "REAL", |at, result| {
-            format!("const REAL r{at} = {result};")
-        });
-        lines.extend((0..W).map(|at| format!("w{at}[at] = r{at};")));
-        let name = std::any::type_name::<F>();
-        let visit = Visit::all(len);
-        let kernel = pointwise::<T>(device, &visit, name, [R, W], &lines)?;
-        Ok(Self { kind: Kind::Map { kernel, blocks: blocks(len) }, formula: PhantomData })
-    }
-
-    /// A sum, or the maximum, over fields of `len` values.
-    pub(super) fn reduction_of<T: Real, const R: usize, const W: usize, const P: usize>(
+impl Prepared {
+    /// For fields of `len` values.
+    pub(super) fn new<T: Real>(
         device: &Arc<Device>,
         len: usize,
-        of: &F,
+        of: &PointFormula,
+    ) -> Result<Self> {
+        match of.code {
+            Code::Map(_) => Self::map_of::<T>(device, len, of),
+            Code::Sum(_) => Self::reduction_of::<T>(device, len, of, false),
+            Code::Max(_) => Self::reduction_of::<T>(device, len, of, true),
+        }
+    }
+
+    fn map_of<T: Real>(device: &Device, len: usize, of: &PointFormula) -> Result<Self> {
+        let PointFormula { name, nodes, results, reads, .. } = of;
+        let mut lines = formula::<T>(nodes, results, "REAL", |at, result| {
+            format!("const REAL r{at} = {result};")
+        });
+        lines.extend((0..results.len()).map(|at| format!("w{at}[at] = r{at};")));
+        let visit = Visit::all(len);
+        let kernel = pointwise::<T>(device, &visit, name, [*reads, results.len()], &lines)?;
+        Ok(Self(Kind::Map { kernel, blocks: blocks(len) }))
+    }
+
+    /// A sum, or the maximum.
+    fn reduction_of<T: Real>(
+        device: &Arc<Device>,
+        len: usize,
+        of: &PointFormula,
         maximum: bool,
-    ) -> Result<Self>
-    where
-        F: Formula<R, W, P>,
-    {
+    ) -> Result<Self> {
         let info = device.info();
-        let (nodes, results) = trace(of);
+        let PointFormula { name, nodes, results, reads, .. } = of;
         let store = |at, result: &str| format!("r[{at}] = {result};");
         let lines = match info.has_f64 {
-            true => formula::<f64>(&nodes, &results, "WIDE", store),
-            false => formula::<f32>(&nodes, &results, "WIDE", store),
+            true => formula::<f64>(nodes, results, "WIDE", store),
+            false => formula::<f32>(nodes, results, "WIDE", store),
         };
         let mut text = Text::new::<T>();
-        text.define("FIELDS", parameters(R, 0));
+        text.define("FIELDS", parameters(*reads, 0));
         text.define("WIDE_IS_DOUBLE", u8::from(info.has_f64));
         text.define("THREADS", THREADS);
         let count = blocks(len).min(MOST_BLOCKS);
         text.define("BLOCKS", count);
         text.define("LENGTH", len);
-        text.define("RESULTS", W);
+        text.define("RESULTS", results.len());
         text.define("MAXIMUM", u8::from(maximum));
         text.define_lines("POINT(at)", &lines);
         text.push(include_str!("../../../kernels/reduce.cu"));
-        let source = text.source(std::any::type_name::<F>());
+        let source = text.source(name);
         let on_chip = THREADS as usize * if info.has_f64 { 8 } else { 4 };
         let kernel = |entry| device.kernel(&source, entry, [THREADS, 1, 1], on_chip);
         let kind = Kind::Reduction {
             points: kernel("over_points")?,
             count,
             blocks: kernel("over_blocks")?,
-            partials: Wide::new(device, W * count as usize)?,
-            results: Wide::new(device, W)?,
+            partials: Wide::new(device, results.len() * count as usize)?,
+            results: Wide::new(device, results.len())?,
         };
-        Ok(Self { kind, formula: PhantomData })
+        Ok(Self(kind))
     }
 
-    pub(super) fn map<T: Real, const R: usize, const W: usize>(
+    pub(super) fn map<T: Real>(
         &self,
         device: &Device,
-        read: [&Buffer<T>; R],
-        write: [&mut Buffer<T>; W],
+        read: &[&Buffer<T>],
+        write: &[&mut Buffer<T>],
         parameters: &[f64],
     ) {
-        let Kind::Map { kernel, blocks } = &self.kind else { unreachable!("made for a map") };
+        let Kind::Map { kernel, blocks } = &self.0 else { unreachable!("made for a map") };
         let read = read.iter().map(|field| field.arg());
         let write = write.iter().map(|field| field.arg());
         let arguments = read.chain(write).chain([Arg::Scalars(parameters)]);
@@ -130,13 +127,13 @@ impl<F> Prepared<F> {
     }
 
     /// Sums or maxima, on their way.
-    pub(super) fn reduce<T: Real, const R: usize>(
+    pub(super) fn reduce<T: Real>(
         &self,
         device: &Device,
-        read: [&Buffer<T>; R],
+        read: &[&Buffer<T>],
         parameters: &[f64],
     ) -> Result<Coming> {
-        let Kind::Reduction { points, count, blocks, partials, results } = &self.kind else {
+        let Kind::Reduction { points, count, blocks, partials, results } = &self.0 else {
             unreachable!("made for a sum or a maximum")
         };
         let fields = read.iter().map(|field| field.arg());

@@ -9,9 +9,9 @@ use super::fused::Plan;
 use super::lines::DeviceOperator;
 use super::program::{Program, Task};
 use super::{Api, Buffer, Device, DeviceInfo, Scratch, choose};
-use crate::backend::{Backend, Largest, Weights};
+use crate::backend::{Backend, Reduction, Weights};
 use crate::config::{ComputeConfig, Pencils};
-use crate::engine::{Formula, LineOperator, LineOperators, Number, Sweep};
+use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::lines::LineSolver;
@@ -29,8 +29,8 @@ pub struct Gpu<T> {
     solver: Option<LineSolver>,
     pencils: Pencils,
     fusing: Fusing,
-    same: Prepared<Same>,
-    zero: Prepared<Zero>,
+    same: Prepared,
+    zero: Prepared,
 }
 
 /// A copy.
@@ -81,9 +81,10 @@ pub fn is_one_kernel<T: Real>(
     sweep: &Sweep,
     axis: Axis,
     points: [usize; 3],
-    operators: &LineOperators<T>,
+    operators: &LineOperators,
 ) -> bool {
-    let plan = || Plan::new(sweep, axis, Lines::along(axis, points), operators);
+    let operators = operators.rounded::<T>();
+    let plan = || Plan::new(sweep, axis, Lines::along(axis, points), &operators);
     usual(info, compute.line_solver, compute.pencils) != Fusing::Nothing
         && plan().is_some_and(|plan| plan.fits(info))
 }
@@ -102,8 +103,8 @@ impl<T: Real> Gpu<T> {
         Ok(Self {
             scratch: Scratch::new(&device),
             values: Scratch::new(&device),
-            same: Prepared::map_of::<T, 1, 1, 0>(&device, len, &Same)?,
-            zero: Prepared::map_of::<T, 0, 1, 0>(&device, len, &Zero)?,
+            same: Prepared::new::<T>(&device, len, &PointFormula::map(Same))?,
+            zero: Prepared::new::<T>(&device, len, &PointFormula::map(Zero))?,
             fusing: usual(device.info(), solver, pencils),
             device,
             len,
@@ -164,7 +165,7 @@ impl<T: Real> Backend for Gpu<T> {
     type Real = T;
     type Field = Buffer<T>;
     type Program = Program<T>;
-    type Prepared<F: Send + Sync + 'static> = Prepared<F>;
+    type Prepared = Prepared;
 
     fn open(compute: &ComputeConfig, len: usize) -> Result<Self> {
         let Some((api, index)) = choose(compute, 0)? else {
@@ -234,11 +235,11 @@ impl<T: Real> Backend for Gpu<T> {
     }
 
     fn copy(&self, from: &Buffer<T>, to: &mut Buffer<T>) {
-        self.same.map(&self.device, [from], [to], &[]);
+        self.same.map(&self.device, &[from], &[to], &[]);
     }
 
     fn clear(&self, field: &mut Buffer<T>) {
-        self.zero.map(&self.device, [], [field], &[]);
+        self.zero.map::<T>(&self.device, &[], &[field], &[]);
     }
 
     fn program(
@@ -246,9 +247,9 @@ impl<T: Real> Backend for Gpu<T> {
         sweep: &Sweep,
         axis: Axis,
         points: [usize; 3],
-        operators: &LineOperators<T>,
+        operators: &LineOperators,
     ) -> Result<Program<T>> {
-        Program::new(&Task { gpu: self, sweep, axis, points, operators })
+        Program::new(&Task { gpu: self, sweep, axis, points, operators: &operators.rounded() })
     }
 
     fn program_of_advanced(
@@ -256,9 +257,15 @@ impl<T: Real> Backend for Gpu<T> {
         sweep: &Sweep,
         axis: Axis,
         points: [usize; 3],
-        operators: &LineOperators<T>,
+        operators: &LineOperators,
     ) -> Result<Option<Program<T>>> {
-        Program::of_advanced(&Task { gpu: self, sweep, axis, points, operators })
+        Program::of_advanced(&Task {
+            gpu: self,
+            sweep,
+            axis,
+            points,
+            operators: &operators.rounded(),
+        })
     }
 
     fn run(
@@ -271,61 +278,26 @@ impl<T: Real> Backend for Gpu<T> {
         program.run(self, read, write, &[], weights);
     }
 
-    fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: F,
-    ) -> Result<Prepared<F>> {
-        Prepared::map_of::<T, R, W, P>(&self.device, self.len, &formula)
+    fn prepare(&self, formula: PointFormula) -> Result<Prepared> {
+        Prepared::new::<T>(&self.device, self.len, &formula)
     }
 
-    fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    fn map(
         &self,
-        formula: F,
-    ) -> Result<Prepared<F>> {
-        Prepared::reduction_of::<T, R, W, P>(&self.device, self.len, &formula, false)
-    }
-
-    fn maximising<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: F,
-    ) -> Result<Prepared<F>> {
-        Prepared::reduction_of::<T, R, W, P>(&self.device, self.len, &formula, true)
-    }
-
-    fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: &Prepared<F>,
-        read: [&Buffer<T>; R],
-        write: [&mut Buffer<T>; W],
-        parameters: [f64; P],
+        formula: &Prepared,
+        read: &[&Buffer<T>],
+        write: &mut [&mut Buffer<T>],
+        parameters: &[f64],
     ) {
-        formula.map(&self.device, read, write, &parameters);
+        formula.map(&self.device, read, write, parameters);
     }
 
-    fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    fn reduce(
         &self,
-        formula: &Prepared<F>,
-        read: [&Buffer<T>; R],
-        parameters: [f64; P],
-    ) -> Result<[f64; W]> {
-        formula.reduce(&self.device, read, &parameters)?.arrived()
-    }
-
-    fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: &Prepared<F>,
-        read: [&Buffer<T>; R],
-        parameters: [f64; P],
-    ) -> Result<[f64; W]> {
-        formula.reduce(&self.device, read, &parameters)?.arrived()
-    }
-
-    fn max_begun<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: &Prepared<F>,
-        read: [&Buffer<T>; R],
-        parameters: [f64; P],
-    ) -> Result<Largest> {
-        formula.reduce(&self.device, read, &parameters).map(Largest::Coming)
+        formula: &Prepared,
+        read: &[&Buffer<T>],
+        parameters: &[f64],
+    ) -> Result<Reduction> {
+        formula.reduce(&self.device, read, parameters).map(Reduction::Pending)
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::{Display, Write as _};
 use std::marker::PhantomData;
 
 use super::{PRELUDE, Source};
-use crate::engine::{Expr, Map, Monomial, Node, Operation, Symbol, Value};
+use crate::engine::{Expr, Monomial, Node, Operation, PointFormula, Symbol, Value};
 use crate::real::Real;
 
 /// The text of a kernel as it grows.
@@ -281,7 +281,7 @@ impl<'a, T: Real> Forming<'a, T> {
     }
 
     /// Name what a formula makes.
-    fn map(&mut self, map: &Map, operands: &[Value], results: &[Value]) {
+    fn map(&mut self, map: &PointFormula, operands: &[Value], results: &[Value]) {
         let operands: Vec<String> = operands.iter().map(|value| self.value(*value)).collect();
         let prefix = format!("v{}_", results[0].0);
         let names = Names { read: &|at| operands[at].clone(), made: &prefix };

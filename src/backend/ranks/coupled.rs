@@ -52,7 +52,7 @@ impl<B: Blocks> Coupled<B> {
         sweep: &Sweep,
         place: Place,
         ops: &[Op],
-        operators: &LineOperators<B::Real>,
+        operators: &LineOperators,
     ) -> Result<Self> {
         let Place { axis, block, lengths, method } = place;
         let position = ranks.decomposition.position(ranks.comm.rank())[axis.index()];
@@ -201,7 +201,7 @@ impl<B: Blocks> Ranks<B> {
         &self,
         axis: Axis,
         ops: &[Op],
-        operators: &LineOperators<B::Real>,
+        operators: &LineOperators,
         lengths: &[usize],
     ) -> Method {
         let (method, why) = distributed::settle(self.method, axis, ops, operators, lengths);

@@ -24,11 +24,11 @@ pub use phases::{Phase, PhaseTimes};
 pub(crate) use room::Needed;
 pub use route::Route;
 
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Reduction, Weights};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::config::ComputeConfig;
 use crate::engine::distributed::Method;
-use crate::engine::{Accesses, Formula, LineOperators, Sweep, commute};
+use crate::engine::{Accesses, Code, LineOperators, PointFormula, Sweep, commute};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition};
 use choices::Choices;
@@ -50,6 +50,14 @@ pub struct Ranks<B: Blocks> {
     choices: Mutex<Choices>,
     trouble: Mutex<Option<Error>>,
     room: Room<B>,
+}
+
+/// A formula ready to run on a block.
+pub struct Prepared<B: Blocks> {
+    inner: B::Prepared,
+    results: usize,
+    /// Results are added up; else the largest are sought.
+    sums: bool,
 }
 
 /// A sweep ready to run on a block.
@@ -173,7 +181,7 @@ impl<B: Blocks> Backend for Ranks<B> {
     type Real = B::Real;
     type Field = B::Field;
     type Program = Program<B>;
-    type Prepared<F: Send + Sync + 'static> = B::Prepared<F>;
+    type Prepared = Prepared<B>;
 
     /// One rank.
     fn open(compute: &ComputeConfig, len: usize) -> Result<Self> {
@@ -245,7 +253,7 @@ impl<B: Blocks> Backend for Ranks<B> {
         sweep: &Sweep,
         axis: Axis,
         points: [usize; 3],
-        operators: &LineOperators<B::Real>,
+        operators: &LineOperators,
     ) -> Result<Program<B>> {
         let block = self.block(points).points;
         let a = axis.index();
@@ -274,7 +282,7 @@ impl<B: Blocks> Backend for Ranks<B> {
         sweep: &Sweep,
         axis: Axis,
         points: [usize; 3],
-        operators: &LineOperators<B::Real>,
+        operators: &LineOperators,
     ) -> Result<Option<Program<B>>> {
         if self.decomposition.ranks[axis.index()] > 1 {
             return Ok(None);
@@ -339,59 +347,37 @@ impl<B: Blocks> Backend for Ranks<B> {
         }
     }
 
-    fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: F,
-    ) -> Result<B::Prepared<F>> {
-        self.inner.mapping(formula)
+    fn prepare(&self, formula: PointFormula) -> Result<Prepared<B>> {
+        let (results, sums) = (formula.results.len(), matches!(formula.code, Code::Sum(_)));
+        Ok(Prepared { inner: self.inner.prepare(formula)?, results, sums })
     }
 
-    fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    fn map(
         &self,
-        formula: F,
-    ) -> Result<B::Prepared<F>> {
-        self.inner.summing(formula)
-    }
-
-    fn maximising<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: F,
-    ) -> Result<B::Prepared<F>> {
-        self.inner.maximising(formula)
-    }
-
-    fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: &B::Prepared<F>,
-        read: [&B::Field; R],
-        write: [&mut B::Field; W],
-        parameters: [f64; P],
+        formula: &Prepared<B>,
+        read: &[&B::Field],
+        write: &mut [&mut B::Field],
+        parameters: &[f64],
     ) {
-        self.inner.map(formula, read, write, parameters);
+        self.inner.map(&formula.inner, read, write, parameters);
     }
 
-    fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+    fn reduce(
         &self,
-        formula: &B::Prepared<F>,
-        read: [&B::Field; R],
-        parameters: [f64; P],
-    ) -> Result<[f64; W]> {
+        formula: &Prepared<B>,
+        read: &[&B::Field],
+        parameters: &[f64],
+    ) -> Result<Reduction> {
         self.told()?;
-        let mut sums = self.inner.sum(formula, read, parameters)?;
-        self.comm.sum(&mut sums);
-        Ok(sums)
-    }
-
-    fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
-        &self,
-        formula: &B::Prepared<F>,
-        read: [&B::Field; R],
-        parameters: [f64; P],
-    ) -> Result<[f64; W]> {
-        self.told()?;
-        let mut largest = self.inner.max(formula, read, parameters)?;
-        self.comm.max(&mut largest);
-        Ok(largest)
+        let Prepared { inner, results, sums } = formula;
+        let mut totals = self.inner.reduce(inner, read, parameters)?.values()?;
+        let own = &mut totals[..*results];
+        if *sums {
+            self.comm.sum(own)
+        } else {
+            self.comm.max(own)
+        }
+        Ok(Reduction::Done(totals))
     }
 
     fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {

@@ -11,7 +11,6 @@ use crate::engine::distributed::{self, Batch, Layout, Method, Parts};
 use crate::engine::{LineOperators, Op, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Decomposition};
-use crate::real::Real;
 
 /// Lengths of arrays.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,9 +35,9 @@ impl Needed {
 
     /// What `sweeps` need on the rank with `block`, their lines solved as in a run that asks for `asked`; nothing is counted of
     /// what a run refuses.
-    pub(crate) fn of<'a, T: Real>(
+    pub(crate) fn of<'a>(
         sweeps: impl IntoIterator<Item = &'a (Axis, Sweep)>,
-        operators: &LineOperators<T>,
+        operators: &LineOperators,
         decomposition: Decomposition,
         (points, block): ([usize; 3], &Block),
         asked: Option<Method>,

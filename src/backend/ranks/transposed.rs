@@ -56,7 +56,7 @@ impl<B: Blocks> Transposed<B> {
         ranks: &Ranks<B>,
         sweep: &Sweep,
         place: &Place,
-        operators: &LineOperators<B::Real>,
+        operators: &LineOperators,
     ) -> Result<Self> {
         let parts = Parts::of(sweep);
         let Place { axis, block, .. } = *place;
@@ -112,7 +112,7 @@ impl<B: Blocks> Transfer<B> {
         ranks: &Ranks<B>,
         place: &Place,
         batch: &Batch,
-        operators: &LineOperators<B::Real>,
+        operators: &LineOperators,
     ) -> Result<Self> {
         let Place { axis, block, lengths, position } = place;
         let Batch { op, products, count, applied } = batch;

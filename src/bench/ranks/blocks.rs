@@ -73,10 +73,12 @@ impl<P: Place> Bench<'_, P> {
         route: Route,
     ) -> Result<(Vec<Block<P>>, [f64; PARTS])> {
         let Self { place, points, comm, .. } = *self;
-        let (whole, cut) = (problem.operators(points), Cut::of(comm));
+        let (whole, cut) =
+            (problem.operators(points, <P::Real as crate::Real>::PRECISION), Cut::of(comm));
         let mut blocks = Vec::new();
         for sweep in problem.sweeps.iter().filter(|(axis, _)| axes.contains(axis)) {
-            let joined = problem.operators(cut.whole(points, sweep.0));
+            let joined =
+                problem.operators(cut.whole(points, sweep.0), <P::Real as crate::Real>::PRECISION);
             blocks.push(Block::new(place, cut, sweep, points, &joined)?);
         }
         let joined = blocks.iter().all(Option::is_some);

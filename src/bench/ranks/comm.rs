@@ -105,7 +105,7 @@ impl Size<'_> {
         let along = Decomposition { ranks: [1, 1, comm.size()] };
         let route = Ranks::new(probe, (*comm).clone(), along, &setup.compute)?.route();
         report.note(format!("messages go {}", route.name()));
-        let problem = Problem::right_hand_side::<P::Real>(config, *points);
+        let problem = Problem::right_hand_side(config, *points);
         let rates = bench.rates(&problem, axes, route)?;
         report.tables.push(report::rates(&rates));
         match comm.size() {
@@ -172,7 +172,7 @@ impl Size<'_> {
         let decomposition = Decomposition { ranks };
         let points: [usize; 3] = std::array::from_fn(|b| self.points[b] * ranks[b]);
         let grid = Grid::periodic(points, &self.config.grid.domain);
-        let operators = LineOperators::<P::Real>::new(options.scheme, None, &grid);
+        let operators = LineOperators::new(options.scheme, None, &grid, P::Real::PRECISION);
         let len: usize = self.points.iter().product();
         let compute = ComputeConfig { distributed: Some(method), ..setup.compute.clone() };
         let ranks = Ranks::new(P::at(setup, len, None)?, (*comm).clone(), decomposition, &compute)?;
@@ -205,7 +205,7 @@ impl Size<'_> {
         ranks.run(&program, &read, &mut write, Weights::SET);
         ranks.finish()?;
         let sent = busiest(&***comm, before, ranks.sent());
-        let whole = LineOperators::<f64>::new(options.scheme, None, &grid);
+        let whole = LineOperators::new(options.scheme, None, &grid, crate::Precision::F64);
         let mut error = 0.0_f64;
         for (operand, found) in found.iter().enumerate() {
             let lines = Lines { points, axis, mine, operand, operator: whole.get(axis, Op::D1) };
@@ -265,7 +265,7 @@ fn work<T: Real>(
     sweep: &(Axis, Sweep),
     decomposition: Decomposition,
     points: [usize; 3],
-    operators: &LineOperators<T>,
+    operators: &LineOperators,
     method: Method,
 ) -> Option<Work> {
     let sweeping = Sweeping::new(sweep, decomposition, points, operators, Some(method)).ok()?;
@@ -298,7 +298,7 @@ struct Lines<'a> {
     axis: Axis,
     mine: Block,
     operand: usize,
-    operator: &'a crate::engine::LineOperator<f64>,
+    operator: &'a crate::engine::LineOperator,
 }
 
 impl Lines<'_> {

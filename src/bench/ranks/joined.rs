@@ -71,7 +71,7 @@ impl<P: Place> Block<P> {
         cut: Cut,
         sweep: &(Axis, Sweep),
         points: [usize; 3],
-        operators: &LineOperators<P::Real>,
+        operators: &LineOperators,
     ) -> Result<Option<Self>> {
         let (axis, applied) = (sweep.0, sweep.1.stages());
         let a = axis.index();

@@ -16,7 +16,6 @@ use crate::engine::{LineOperators, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
 use crate::physics::StepParts;
-use crate::real::Real;
 use crate::scheme::SchemeFamily;
 
 /// Seconds and bytes a second, as [`Rates`](crate::model::Rates) has them, of median times: what ranks typically take that wait for each other.
@@ -55,21 +54,25 @@ pub(super) struct Problem<'a> {
 
 impl<'a> Problem<'a> {
     /// All sweeps of a right-hand side of `config`, on `points` points a rank.
-    pub(super) fn right_hand_side<T: Real>(config: &'a Config, points: [usize; 3]) -> Self {
+    pub(super) fn right_hand_side(config: &'a Config, points: [usize; 3]) -> Self {
         let (family, domain) = (&config.scheme.derivative, &config.grid.domain);
-        let parts = StepParts::<T>::new(config, &Grid::periodic(points, domain), |_| false);
+        let parts = StepParts::new(config, &Grid::periodic(points, domain), |_| false);
         let sweeps = parts.right_hand_side.into_iter().flatten().collect();
         // As in 2N storage.
         Self { family, domain, sweeps, beta: 0.5 }
     }
 
-    pub(super) fn operators<T: Real>(&self, points: [usize; 3]) -> LineOperators<T> {
-        LineOperators::new(self.family, None, &Grid::periodic(points, self.domain))
+    pub(super) fn operators(
+        &self,
+        points: [usize; 3],
+        precision: crate::Precision,
+    ) -> LineOperators {
+        LineOperators::new(self.family, None, &Grid::periodic(points, self.domain), precision)
     }
 
     /// Whether whole lines of as many points have all operators.
-    pub(super) fn fits<T: Real>(&self, points: [usize; 3]) -> bool {
-        let operators = self.operators::<T>(points);
+    pub(super) fn fits(&self, points: [usize; 3], precision: crate::Precision) -> bool {
+        let operators = self.operators(points, precision);
         let mut applied = self.sweeps.iter().flat_map(|(axis, sweep)| {
             sweep.stages().into_iter().flatten().map(move |(op, ..)| (*axis, op))
         });
@@ -185,7 +188,8 @@ impl<P: Place> Bench<'_, P> {
         points[axis.index()] = self.points[axis.index()];
         let place = &P::at(self.setup, points[axis.index()], None)?;
         let cut = Cut::of(self.comm);
-        let operators = problem.operators(cut.whole(points, axis));
+        let operators =
+            problem.operators(cut.whole(points, axis), <P::Real as crate::Real>::PRECISION);
         let (mut blocks, mut all) = (Vec::new(), Vec::new());
         for sweep in problem.along(axis) {
             let Some(block) = Block::new(place, cut, sweep, points, &operators)? else {

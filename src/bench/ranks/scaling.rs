@@ -212,10 +212,10 @@ impl Group<'_> {
             points: largest.points,
             repeats: common.repeats,
         };
-        let problem = Problem::right_hand_side::<P::Real>(config, largest.points);
+        let problem = Problem::right_hand_side(config, largest.points);
         let rates = match self.given {
             Some(rates) => Ok(rates.clone()),
-            None if problem.fits::<P::Real>(largest.points) => {
+            None if problem.fits(largest.points, config.compute.precision) => {
                 let cut = |axis: &Axis| decomposition.ranks[axis.index()] > 1;
                 let axes: Vec<Axis> = Axis::ALL.into_iter().filter(cut).collect();
                 Ok(bench.rates(&problem, &axes, route)?)

@@ -14,11 +14,10 @@ use std::rc::Rc;
 use super::two_port::TwoPort;
 use crate::engine::{EndRow, LineOperator};
 use crate::lines::{BandedMatrix, Factors};
-use crate::real::Real;
 
 /// A line cut into blocks.
-pub(super) struct Line<'a, T> {
-    pub(super) operator: &'a LineOperator<T>,
+pub(super) struct Line<'a> {
+    pub(super) operator: &'a LineOperator,
     pub(super) cyclic: bool,
     shapes: Vec<Shape>,
     ports: Vec<Rc<TwoPort>>,
@@ -34,10 +33,10 @@ pub(super) struct Shape {
     pub(super) last: bool,
 }
 
-impl<'a, T: Real> Line<'a, T> {
+impl<'a> Line<'a> {
     /// # Errors
     /// A sentence where a block is too short for any method.
-    pub(super) fn new(operator: &'a LineOperator<T>, lengths: &[usize]) -> Result<Self, String> {
+    pub(super) fn new(operator: &'a LineOperator, lengths: &[usize]) -> Result<Self, String> {
         assert_eq!(lengths.iter().sum::<usize>(), operator.len(), "the blocks are the line");
         assert!(lengths.len() > 1, "one block is no distribution");
         let cyclic = operator.periodic;
@@ -107,7 +106,7 @@ impl<'a, T: Real> Line<'a, T> {
 ///
 /// # Errors
 /// A sentence where it is too short for any method.
-fn port<T: Real>(operator: &LineOperator<T>, shape: Shape) -> Result<TwoPort, String> {
+fn port(operator: &LineOperator, shape: Shape) -> Result<TwoPort, String> {
     let fewest = fewest(operator, shape);
     if shape.points < fewest {
         return Err(format!(
@@ -120,14 +119,14 @@ fn port<T: Real>(operator: &LineOperator<T>, shape: Shape) -> Result<TwoPort, St
 }
 
 /// How far B reads to the left and to the right of an inner point.
-pub(super) fn halo<T>(operator: &LineOperator<T>) -> [usize; 2] {
+pub(super) fn halo(operator: &LineOperator) -> [usize; 2] {
     let stencil = &operator.stencil;
     let low = stencil.half_width.saturating_add_signed(-stencil.down);
     [low, stencil.half_width.saturating_add_signed(stencil.up)]
 }
 
 /// Rows of a block whose equations may reach out of it on the left and on the right: none at the end of a line.
-pub(super) fn inflow<T: Real>(operator: &LineOperator<T>, shape: Shape) -> [usize; 2] {
+pub(super) fn inflow(operator: &LineOperator, shape: Shape) -> [usize; 2] {
     let p = operator.matrix.half_band();
     let [low, high] = halo(operator);
     [if shape.first { 0 } else { p.max(low) }, if shape.last { 0 } else { p.max(high) }]
@@ -135,10 +134,10 @@ pub(super) fn inflow<T: Real>(operator: &LineOperator<T>, shape: Shape) -> [usiz
 
 /// The fewest points of a block: what reaches out of its neighbours ends in it, and closures lie in it, with all they
 /// read.
-pub(super) fn fewest<T: Real>(operator: &LineOperator<T>, shape: Shape) -> usize {
+pub(super) fn fewest(operator: &LineOperator, shape: Shape) -> usize {
     let [low, high] = halo(operator);
     let inner = operator.matrix.half_band().max(low).max(high).max(1);
-    let closed = |rows: &[EndRow<T>], read: &dyn Fn(&EndRow<T>) -> usize| {
+    let closed = |rows: &[EndRow], read: &dyn Fn(&EndRow) -> usize| {
         rows.iter().map(read).max().unwrap_or(0).max(rows.len())
     };
     let mut fewest = inner;
@@ -153,7 +152,7 @@ pub(super) fn fewest<T: Real>(operator: &LineOperator<T>, shape: Shape) -> usize
 
 impl Shape {
     /// The row of the whole line that holds the equation of point m of the block.
-    fn row<T: Real>(self, operator: &LineOperator<T>, m: usize) -> usize {
+    fn row(self, operator: &LineOperator, m: usize) -> usize {
         match (self.first, self.last) {
             (true, _) => m,
             (_, true) => operator.len() - self.points + m,
@@ -162,29 +161,23 @@ impl Shape {
     }
 
     /// A at row m of the block, d columns to the right of the diagonal, inside the block or outside.
-    pub(super) fn a<T: Real>(self, operator: &LineOperator<T>, m: usize, d: isize) -> f64 {
+    pub(super) fn a(self, operator: &LineOperator, m: usize, d: isize) -> f64 {
         if d.abs() > 2 { 0.0 } else { operator.matrix.entry(self.row(operator, m), d) }
     }
 
     /// B at row m of the block: offsets and weights, inside the block or outside.
-    pub(super) fn b<T: Real>(self, operator: &LineOperator<T>, m: usize) -> Vec<(isize, f64)> {
-        let row = operator.row(self.row(operator, m)).into_iter();
-        row.map(|(offset, weight)| (offset, weight.f64())).collect()
+    pub(super) fn b(self, operator: &LineOperator, m: usize) -> Vec<(isize, f64)> {
+        operator.row(self.row(operator, m))
     }
 
     /// B at row m and the operand's point `column`, both counted from the start of the block.
-    pub(super) fn weight<T: Real>(
-        self,
-        operator: &LineOperator<T>,
-        m: usize,
-        column: isize,
-    ) -> f64 {
+    pub(super) fn weight(self, operator: &LineOperator, m: usize, column: isize) -> f64 {
         let there = |(offset, _): &(isize, f64)| m.cast_signed() + offset == column;
         self.b(operator, m).into_iter().filter(there).map(|(_, weight)| weight).sum()
     }
 
     /// A inside the block.
-    pub(super) fn matrix<T: Real>(self, operator: &LineOperator<T>) -> BandedMatrix {
+    pub(super) fn matrix(self, operator: &LineOperator) -> BandedMatrix {
         let mut matrix = BandedMatrix::toeplitz(self.points, 0.0, 0.0, false);
         for m in 0..self.points {
             let inside =
@@ -200,21 +193,18 @@ impl Shape {
     ///
     /// # Errors
     /// A sentence where A has no pivot there.
-    pub(super) fn operator<T: Real>(
-        self,
-        operator: &LineOperator<T>,
-    ) -> Result<LineOperator<T>, String> {
+    pub(super) fn operator(self, operator: &LineOperator) -> Result<LineOperator, String> {
         let n = self.points;
         let [low, high] = halo(operator);
         let left = if self.first { operator.left.len() } else { low }.min(n);
         let right = if self.last { operator.right.len() } else { high }.min(n - left);
-        let end_row = |m: usize| -> EndRow<T> {
+        let end_row = |m: usize| -> EndRow {
             let column = |offset: isize| m.checked_add_signed(offset).filter(|c| *c < n);
             let row = operator.row(self.row(operator, m)).into_iter();
-            let inside: Vec<(usize, T)> =
+            let inside: Vec<(usize, f64)> =
                 row.filter_map(|(offset, weight)| Some((column(offset)?, weight))).collect();
             let first = inside.first().map_or(0, |(c, _)| *c);
-            let mut weights = vec![T::ZERO; inside.last().map_or(1, |(c, _)| c + 1 - first)];
+            let mut weights = vec![0.0; inside.last().map_or(1, |(c, _)| c + 1 - first)];
             for (column, weight) in inside {
                 weights[column - first] = weight;
             }
@@ -229,6 +219,7 @@ impl Shape {
             left: (0..left).map(end_row).collect(),
             right: (n - right..n).map(end_row).collect(),
             ends: None,
+            precision: operator.precision,
         })
     }
 }

@@ -16,7 +16,6 @@ use super::matrix::Matrix;
 use super::plan::Plan;
 use super::two_port::Taken;
 use crate::engine::LineOperator;
-use crate::real::Real;
 
 /// What is the same for all lines of what the blocks to the left of an interface are.
 struct Known {
@@ -28,10 +27,10 @@ struct Known {
 
 /// # Errors
 /// A sentence where the blocks cannot be eliminated in order.
-pub(super) fn distribute<T: Real>(
-    line: &Line<T>,
+pub(super) fn distribute(
+    line: &Line,
     positions: &[usize],
-) -> Result<Vec<(LineOperator<T>, Plan)>, String> {
+) -> Result<Vec<(LineOperator, Plan)>, String> {
     let p = line.half_band();
     let [one, zero] = [Matrix::identity(p), Matrix::zeros(p, p)];
     let mut before = vec![Known {
@@ -47,11 +46,7 @@ pub(super) fn distribute<T: Real>(
 }
 
 /// Block k, behind what is `known` of those to its left.
-fn block<T: Real>(
-    line: &Line<T>,
-    k: usize,
-    known: &Known,
-) -> Result<(LineOperator<T>, Plan), String> {
+fn block(line: &Line, k: usize, known: &Known) -> Result<(LineOperator, Plan), String> {
     let (operator, mut plan) = begin(line, k)?;
     let (p, cyclic, last) = (line.half_band(), line.cyclic, line.blocks() - 1);
     let one = Matrix::identity(p);
@@ -140,7 +135,7 @@ fn block<T: Real>(
 }
 
 /// Block k added to the blocks to its left.
-fn taken<T: Real>(line: &Line<T>, k: usize, known: &Known) -> Result<(Taken, Known), String> {
+fn taken(line: &Line, k: usize, known: &Known) -> Result<(Taken, Known), String> {
     let coupling = line.port(k).coupling();
     let block = Taken::new(&coupling, &known.reflected)?;
     // x_head = J (u − a g − a Γ t) − J b x_head(right) in x₀ = q + Q x_head + R t.

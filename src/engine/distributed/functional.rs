@@ -5,19 +5,19 @@
 use super::block::{Shape, inflow, no_pivot};
 use super::two_port::inverse_columns;
 use crate::engine::LineOperator;
-use crate::real::Real;
+use crate::real::Precision;
 
 /// Weights smaller than this, relative to the largest, are not noticed.
-fn negligible<T: Real>() -> f64 {
-    T::EPSILON / 8.0
+fn negligible(precision: Precision) -> f64 {
+    precision.epsilon() / 8.0
 }
 
 /// Rows of A_k⁻¹ B_k of a block: w B_k, with Aᵀ_k w = e.
 ///
 /// # Errors
 /// A sentence where A has no pivot in the block.
-pub(super) fn result_rows<T: Real>(
-    operator: &LineOperator<T>,
+pub(super) fn result_rows(
+    operator: &LineOperator,
     shape: Shape,
     points: impl Iterator<Item = usize>,
 ) -> Result<Vec<Vec<f64>>, String> {
@@ -43,32 +43,33 @@ pub(super) fn result_rows<T: Real>(
 ///
 /// # Errors
 /// A sentence where A has no pivot in the block.
-pub(super) fn corrections<T: Real>(
-    operator: &LineOperator<T>,
+pub(super) fn corrections(
+    operator: &LineOperator,
     shape: Shape,
-) -> Result<[Vec<Vec<T>>; 2], String> {
+) -> Result<[Vec<Vec<f64>>; 2], String> {
     let n = shape.points;
     let [left, right] = inflow(operator, shape);
     let matrix = shape.matrix(operator);
     let columns = inverse_columns(&matrix, (0..left).chain(n - right..n));
     let columns = columns.map_err(|row| no_pivot(shape, row))?;
-    Ok([leading(&columns[..left]), trailing(&columns[left..])])
+    let precision = operator.precision;
+    Ok([leading(&columns[..left], precision), trailing(&columns[left..], precision)])
 }
 
 /// The weights of the first points, as many as any of the planes notices.
-pub(super) fn leading<T: Real>(planes: &[Vec<f64>]) -> Vec<Vec<T>> {
+pub(super) fn leading(planes: &[Vec<f64>], precision: Precision) -> Vec<Vec<f64>> {
     let noticed = |plane: &Vec<f64>| {
-        let least = negligible::<T>() * largest(plane);
+        let least = negligible(precision) * largest(plane);
         plane.iter().rposition(|w| w.abs() > least).map_or(0, |last| last + 1)
     };
     let kept = planes.iter().map(noticed).max().unwrap_or(0);
-    planes.iter().map(|plane| plane[..kept].iter().map(|w| T::of(*w)).collect()).collect()
+    planes.iter().map(|plane| plane[..kept].to_vec()).collect()
 }
 
 /// The weights of the last points, as many as any of the planes notices.
-pub(super) fn trailing<T: Real>(planes: &[Vec<f64>]) -> Vec<Vec<T>> {
+pub(super) fn trailing(planes: &[Vec<f64>], precision: Precision) -> Vec<Vec<f64>> {
     let backwards = |plane: &Vec<f64>| plane.iter().rev().copied().collect();
-    let mut kept = leading(&planes.iter().map(backwards).collect::<Vec<_>>());
+    let mut kept = leading(&planes.iter().map(backwards).collect::<Vec<_>>(), precision);
     kept.iter_mut().for_each(|plane| plane.reverse());
     kept
 }

@@ -19,7 +19,7 @@ use super::matrix::Matrix;
 use super::plan::Plan;
 use super::two_port::Taken;
 use crate::engine::LineOperator;
-use crate::real::Real;
+use crate::real::Precision;
 
 /// What the first rank's sums are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -58,9 +58,9 @@ impl Sum {
     }
 
     /// Without what round-off hides: a 16th of it relative to the largest, since many may be left out.
-    fn pruned<T: Real>(mut self) -> Self {
+    fn pruned(mut self, precision: Precision) -> Self {
         let largest = self.0.values().map(Matrix::norm).fold(0.0, f64::max);
-        self.0.retain(|_, matrix| matrix.norm() > T::EPSILON / 16.0 * largest);
+        self.0.retain(|_, matrix| matrix.norm() > precision.epsilon() / 16.0 * largest);
         self
     }
 
@@ -72,10 +72,7 @@ impl Sum {
 
 /// # Errors
 /// A sentence where the blocks cannot be eliminated.
-pub(super) fn distribute<T: Real>(
-    line: &Line<T>,
-    k: usize,
-) -> Result<(LineOperator<T>, Plan), String> {
+pub(super) fn distribute(line: &Line, k: usize) -> Result<(LineOperator, Plan), String> {
     let (operator, mut plan) = begin(line, k)?;
     let (p, blocks) = (line.half_band(), line.blocks());
     // x_tail of the left neighbour and x_head of the right one.
@@ -121,8 +118,8 @@ pub(super) fn distribute<T: Real>(
 }
 
 /// (x_tail of the left neighbour, x_head of the right one) of every block.
-fn neighbours<T: Real>(line: &Line<T>) -> Result<Vec<[Sum; 2]>, String> {
-    let (p, blocks) = (line.half_band(), line.blocks());
+fn neighbours(line: &Line) -> Result<Vec<[Sum; 2]>, String> {
+    let (p, blocks, precision) = (line.half_band(), line.blocks(), line.operator.precision);
     let one = Matrix::identity(p);
     // g and G before every block and behind the last; q and Q likewise.
     let ends = |term: Term| if line.cyclic { Sum::of(term, p) } else { Sum::default() };
@@ -133,7 +130,7 @@ fn neighbours<T: Real>(line: &Line<T>) -> Result<Vec<[Sum; 2]>, String> {
         let next = Sum::of(Term::Tail(k), p)
             .plus(&block.of_head.negated(), &Sum::of(Term::Head(k), p))
             .plus(&block.through, g);
-        left.push((next.pruned::<T>(), block.reflected));
+        left.push((next.pruned(precision), block.reflected));
     }
     let mut right = vec![(ends(Term::Behind), Matrix::zeros(p, p))];
     for k in (0..blocks).rev() {
@@ -142,7 +139,7 @@ fn neighbours<T: Real>(line: &Line<T>) -> Result<Vec<[Sum; 2]>, String> {
         let next = Sum::of(Term::Head(k), p)
             .plus(&block.of_head.negated(), &Sum::of(Term::Tail(k), p))
             .plus(&block.through, q);
-        right.push((next.pruned::<T>(), block.reflected));
+        right.push((next.pruned(precision), block.reflected));
     }
     right.reverse();
 
@@ -150,12 +147,12 @@ fn neighbours<T: Real>(line: &Line<T>) -> Result<Vec<[Sum; 2]>, String> {
     let mut heads = Vec::with_capacity(blocks + 1);
     for ((g, big_g), (q, big_q)) in left.iter().zip(&right) {
         let inverse = one.minus(&big_g.times(big_q)).inverse()?;
-        tails.push(g.clone().plus(big_g, q).times(&inverse).pruned::<T>());
+        tails.push(g.clone().plus(big_g, q).times(&inverse).pruned(precision));
         let inverse = one.minus(&big_q.times(big_g)).inverse()?;
-        heads.push(q.clone().plus(big_q, g).times(&inverse).pruned::<T>());
+        heads.push(q.clone().plus(big_q, g).times(&inverse).pruned(precision));
     }
     if line.cyclic {
-        close::<T>(p, &mut tails, &mut heads)?;
+        close(p, precision, &mut tails, &mut heads)?;
     }
     let pair = |k: usize| [tails[k].clone(), heads[k + 1].clone()];
     Ok((0..blocks).map(pair).collect())
@@ -163,7 +160,12 @@ fn neighbours<T: Real>(line: &Line<T>) -> Result<Vec<[Sum; 2]>, String> {
 
 /// Replace the two unknowns of a periodic line: x_tail behind the last block is that before the first, and x_head before
 /// the first block that behind the last.
-fn close<T: Real>(p: usize, tails: &mut [Sum], heads: &mut [Sum]) -> Result<(), String> {
+fn close(
+    p: usize,
+    precision: Precision,
+    tails: &mut [Sum],
+    heads: &mut [Sum],
+) -> Result<(), String> {
     let unknowns = [Term::Before, Term::Behind];
     let equations = [tails[tails.len() - 1].clone(), heads[0].clone()];
     let parts = equations.each_ref().map(|sum| unknowns.map(|term| sum.part(term, p)));
@@ -178,7 +180,7 @@ fn close<T: Real>(p: usize, tails: &mut [Sum], heads: &mut [Sum]) -> Result<(), 
     });
     let solution = [0, p].map(|first| {
         let sum = known[0].times(&inverse.part([first, 0], p, p));
-        sum.plus(&inverse.part([first, p], p, p), &known[1]).pruned::<T>()
+        sum.plus(&inverse.part([first, p], p, p), &known[1]).pruned(precision)
     });
     for sum in tails.iter_mut().chain(heads) {
         for (term, solved) in unknowns.iter().zip(&solution) {
@@ -186,7 +188,7 @@ fn close<T: Real>(p: usize, tails: &mut [Sum], heads: &mut [Sum]) -> Result<(), 
                 *sum = std::mem::take(sum).plus(&factor, solved);
             }
         }
-        *sum = std::mem::take(sum).pruned::<T>();
+        *sum = std::mem::take(sum).pruned(precision);
     }
     Ok(())
 }

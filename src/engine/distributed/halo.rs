@@ -10,7 +10,6 @@ use super::matrix::Matrix;
 use super::neighbour::{FROM_LEFT, FROM_RIGHT};
 use super::plan::{Ends, Plan, slot};
 use crate::engine::LineOperator;
-use crate::real::Real;
 
 /// u and v.
 pub(super) const HEAD: usize = slot::FREE + 2;
@@ -20,25 +19,25 @@ pub(super) const TAIL: usize = slot::FREE + 3;
 ///
 /// # Errors
 /// A sentence where A has no pivot in the block.
-pub(super) fn begin<T: Real>(line: &Line<T>, k: usize) -> Result<(LineOperator<T>, Plan), String> {
+pub(super) fn begin(line: &Line, k: usize) -> Result<(LineOperator, Plan), String> {
     let shape = line.shape(k);
     let mut operator = shape.operator(line.operator)?;
     let (n, p) = (shape.points, line.half_band());
     let [low, high] = halo(line.operator);
     let [left, right] = corrections(line.operator, shape)?;
     let of_result = result_rows(line.operator, shape, (0..p).chain(n - p..n))?;
-    let unit = |at: usize, count: usize| -> Vec<T> {
-        (0..count).map(|i| T::of(f64::from(u8::from(i == at)))).collect()
+    let unit = |at: usize, count: usize| -> Vec<f64> {
+        (0..count).map(|i| f64::from(u8::from(i == at))).collect()
     };
-    let units = |wanted: bool, count: usize| -> Vec<Vec<T>> {
+    let units = |wanted: bool, count: usize| -> Vec<Vec<f64>> {
         (0..if wanted { count } else { 0 }).map(|at| unit(at, count)).collect()
     };
     let ends = Ends {
         sources: [
             units(line.left_of(k).is_some(), high),
             units(line.right_of(k).is_some(), low),
-            leading(&of_result[..p]),
-            trailing(&of_result[p..]),
+            leading(&of_result[..p], line.operator.precision),
+            trailing(&of_result[p..], line.operator.precision),
         ],
         left,
         right,
@@ -69,12 +68,7 @@ pub(super) fn begin<T: Real>(line: &Line<T>, k: usize) -> Result<(LineOperator<T
 }
 
 /// The inflow from the left: that of the halo, and in the first p rows Σ matrix × slot.
-pub(super) fn inflow_from_left<T: Real>(
-    line: &Line<T>,
-    k: usize,
-    plan: &mut Plan,
-    terms: &[(usize, Matrix)],
-) {
+pub(super) fn inflow_from_left(line: &Line, k: usize, plan: &mut Plan, terms: &[(usize, Matrix)]) {
     let halo = &line.port(k).halo_left;
     let padded = |(slot, matrix): &(usize, Matrix)| {
         let entry = |i, j| if i < matrix.rows() { matrix.at(i, j) } else { 0.0 };
@@ -85,7 +79,7 @@ pub(super) fn inflow_from_left<T: Real>(
 }
 
 /// The inflow from the right where slot `head` is the neighbour's x_head.
-pub(super) fn inflow_from_right<T: Real>(line: &Line<T>, k: usize, plan: &mut Plan, head: usize) {
+pub(super) fn inflow_from_right(line: &Line, k: usize, plan: &mut Plan, head: usize) {
     let port = line.port(k);
     let terms = [(head, port.beyond_right.negated()), (FROM_RIGHT, port.halo_right.clone())];
     plan.combine(slot::RIGHT, &terms);

@@ -33,7 +33,6 @@ pub(crate) use pointwise::{Batch, Parts, Source};
 
 use crate::engine::{LineOperator, LineOperators, Op};
 use crate::grid::Axis;
-use crate::real::Real;
 use block::{Line, Shape};
 
 /// The block at `position` of a line that is cut into blocks of `lengths` points, and what its rank does to find the
@@ -45,12 +44,12 @@ use block::{Line, Shape};
 /// # Panics
 /// Where `lengths` is not a line of the operator in two or more blocks, and for [`Method::Transpose`], which cuts no
 /// lines.
-pub fn distribute<T: Real>(
-    operator: &LineOperator<T>,
+pub fn distribute(
+    operator: &LineOperator,
     lengths: &[usize],
     position: usize,
     method: Method,
-) -> Result<(LineOperator<T>, Plan), String> {
+) -> Result<(LineOperator, Plan), String> {
     let mut blocks = distribute_at(operator, lengths, &[position], method)?;
     Ok(blocks.swap_remove(0))
 }
@@ -59,12 +58,12 @@ pub fn distribute<T: Real>(
 ///
 /// # Errors
 /// As there.
-pub(crate) fn distribute_at<T: Real>(
-    operator: &LineOperator<T>,
+pub(crate) fn distribute_at(
+    operator: &LineOperator,
     lengths: &[usize],
     positions: &[usize],
     method: Method,
-) -> Result<Vec<(LineOperator<T>, Plan)>, String> {
+) -> Result<Vec<(LineOperator, Plan)>, String> {
     let line = Line::new(operator, lengths)?;
     match method {
         Method::Neighbour => neighbour::distribute(&line, positions),
@@ -76,7 +75,7 @@ pub(crate) fn distribute_at<T: Real>(
 }
 
 /// The fewest points of an inner block that `method` takes.
-pub fn shortest<T: Real>(operator: &LineOperator<T>, method: Method) -> usize {
+pub fn shortest(operator: &LineOperator, method: Method) -> usize {
     match method {
         Method::Neighbour => neighbour::reach(operator),
         Method::Transpose => 1,
@@ -89,8 +88,8 @@ pub fn shortest<T: Real>(operator: &LineOperator<T>, method: Method) -> usize {
 ///
 /// # Errors
 /// A sentence where blocks are too short for either.
-pub fn choose<'a, T: Real>(
-    operators: impl IntoIterator<Item = &'a LineOperator<T>>,
+pub fn choose<'a>(
+    operators: impl IntoIterator<Item = &'a LineOperator>,
     lengths: &[usize],
 ) -> Result<Method, String> {
     let mut method = Method::Neighbour;
@@ -104,11 +103,11 @@ pub fn choose<'a, T: Real>(
 
 /// How lines of `lengths` points a rank are solved for all of `ops` together, and why: as was asked for, else by [`choose`],
 /// and by whole lines where blocks are too short for anything else.
-pub(crate) fn settle<T: Real>(
+pub(crate) fn settle(
     asked: Option<Method>,
     axis: Axis,
     ops: &[Op],
-    operators: &LineOperators<T>,
+    operators: &LineOperators,
     lengths: &[usize],
 ) -> (Method, &'static str) {
     let own = ops.iter().map(|op| operators.get(axis, *op));

@@ -18,23 +18,17 @@ use super::plan::{Ends, Plan, slot};
 use super::two_port::inverse_columns;
 use crate::engine::LineOperator;
 use crate::lines::BandedMatrix;
-use crate::real::Real;
 
 /// What comes from the right neighbour, and from the left: side by side as one neighbour on both sides sends them.
 pub(super) const FROM_RIGHT: usize = slot::FREE;
 pub(super) const FROM_LEFT: usize = slot::FREE + 1;
 
-/// What goes through a block may be this large, relative to what goes in: no more than its rounding.
-fn tolerance<T: Real>() -> f64 {
-    T::EPSILON
-}
-
 /// # Errors
 /// A sentence where blocks are shorter than A⁻¹ reaches.
-pub(super) fn distribute<T: Real>(
-    line: &Line<T>,
+pub(super) fn distribute(
+    line: &Line,
     positions: &[usize],
-) -> Result<Vec<(LineOperator<T>, Plan)>, String> {
+) -> Result<Vec<(LineOperator, Plan)>, String> {
     if !reaches_no_further(line) {
         let points = (0..line.blocks()).map(|k| line.shape(k).points).min().unwrap_or(0);
         return Err(format!(
@@ -46,7 +40,7 @@ pub(super) fn distribute<T: Real>(
     positions.iter().map(|&k| block(line, k)).collect()
 }
 
-fn block<T: Real>(line: &Line<T>, k: usize) -> Result<(LineOperator<T>, Plan), String> {
+fn block(line: &Line, k: usize) -> Result<(LineOperator, Plan), String> {
     let mut operator = line.shape(k).operator(line.operator)?;
     let [left, right] = corrections(line.operator, line.shape(k))?;
     let sources = outflow(line, k)?;
@@ -78,18 +72,19 @@ fn block<T: Real>(line: &Line<T>, k: usize) -> Result<(LineOperator<T>, Plan), S
 }
 
 /// True where nothing goes through a block that round-off would not hide.
-pub(super) fn reaches_no_further<T: Real>(line: &Line<T>) -> bool {
+pub(super) fn reaches_no_further(line: &Line) -> bool {
     let through = |k: usize| {
         let (Some(left), Some(right)) = (line.left_of(k), line.right_of(k)) else { return 0.0 };
         let block = line.port(k);
         let to_right = line.port(right).beyond_left.times(&block.tail_left).norm();
         to_right.max(line.port(left).beyond_right.times(&block.head_right).norm())
     };
-    line.neighbourhoods().all(|k| through(k) <= tolerance::<T>())
+    // Relative to what goes into a block: no more than its rounding.
+    line.neighbourhoods().all(|k| through(k) <= line.operator.precision.epsilon())
 }
 
 /// The fewest points of an inner block that lets nothing through but round-off.
-pub(super) fn reach<T: Real>(operator: &LineOperator<T>) -> usize {
+pub(super) fn reach(operator: &LineOperator) -> usize {
     let inner = Shape { points: 0, first: false, last: false };
     let [alpha, beta] = [1, 2].map(|d| inner.a(operator, 0, d));
     let p = operator.matrix.half_band();
@@ -103,7 +98,7 @@ pub(super) fn reach<T: Real>(operator: &LineOperator<T>) -> usize {
         let columns = inverse_columns(&matrix, 0..p.max(low).max(high)).unwrap_or_default();
         let tail = Matrix::from_fn(p, columns.len(), |i, j| columns[j][n - p + i]);
         let beyond = Matrix::from_fn(p, p, |j, c| [1.0, alpha, beta, 0.0][p + j - c]);
-        beyond.times(&tail).norm() <= tolerance::<T>()
+        beyond.times(&tail).norm() <= operator.precision.epsilon()
     };
     let mut enough = fewest;
     while !through(enough) {
@@ -118,7 +113,7 @@ pub(super) fn reach<T: Real>(operator: &LineOperator<T>) -> usize {
 }
 
 /// What a block without inflow sends out: rows of H − N A_k⁻¹ B_k.
-fn outflow<T: Real>(line: &Line<T>, k: usize) -> Result<[Vec<Vec<T>>; 4], String> {
+fn outflow(line: &Line, k: usize) -> Result<[Vec<Vec<f64>>; 4], String> {
     let shape = line.shape(k);
     let (n, p) = (shape.points, line.half_band());
     let of_result = result_rows(line.operator, shape, (0..p).chain(n - p..n))?;
@@ -141,13 +136,13 @@ fn outflow<T: Real>(line: &Line<T>, k: usize) -> Result<[Vec<Vec<T>>; 4], String
     if let Some(other) = line.left_of(k) {
         let other = line.port(other);
         let planes = rows(&other.halo_right, 0, &other.beyond_right, &of_result[..p]);
-        sources[slot::TO_LEFT] = leading(&planes);
+        sources[slot::TO_LEFT] = leading(&planes, line.operator.precision);
     }
     if let Some(other) = line.right_of(k) {
         let other = line.port(other);
         let first = n - other.halo_left.columns();
         let planes = rows(&other.halo_left, first, &other.beyond_left, &of_result[p..]);
-        sources[slot::TO_RIGHT] = trailing(&planes);
+        sources[slot::TO_RIGHT] = trailing(&planes, line.operator.precision);
     }
     Ok(sources)
 }

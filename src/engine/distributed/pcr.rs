@@ -22,7 +22,6 @@ use super::matrix::Matrix;
 use super::plan::Plan;
 use super::separators::{Row, coupling, detach, near, reduce, separators, tails};
 use crate::engine::LineOperator;
-use crate::real::Real;
 
 /// What a round of messages is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,10 +126,10 @@ fn partners(rank: usize, stride: usize, attached: usize, cyclic: bool) -> Vec<us
 
 /// # Errors
 /// A sentence where the system cannot be reduced.
-pub(super) fn distribute<T: Real>(
-    line: &Line<T>,
+pub(super) fn distribute(
+    line: &Line,
     positions: &[usize],
-) -> Result<Vec<(LineOperator<T>, Plan)>, String> {
+) -> Result<Vec<(LineOperator, Plan)>, String> {
     let mut blocks: Vec<_> =
         positions.iter().map(|&k| Part::new(line, k)).collect::<Result<_, String>>()?;
     let mut rows = separators(line)?;
@@ -146,10 +145,10 @@ pub(super) fn distribute<T: Real>(
 }
 
 /// What one block does, while its plan is written.
-struct Part<'a, T> {
-    line: &'a Line<'a, T>,
+struct Part<'a> {
+    line: &'a Line<'a>,
     k: usize,
-    operator: LineOperator<T>,
+    operator: LineOperator,
     plan: Plan,
     rounds: std::vec::IntoIter<Round>,
     /// The slot of the right-hand side of this row, and at last of its solution.
@@ -159,8 +158,8 @@ struct Part<'a, T> {
     beyond: Option<usize>,
 }
 
-impl<'a, T: Real> Part<'a, T> {
-    fn new(line: &'a Line<'a, T>, k: usize) -> Result<Self, String> {
+impl<'a> Part<'a> {
+    fn new(line: &'a Line<'a>, k: usize) -> Result<Self, String> {
         let (operator, plan) = begin(line, k)?;
         let rounds = schedule(line.blocks(), k, line.cyclic).into_iter();
         Ok(Self { line, k, operator, plan, rounds, known: HEAD, solved: false, beyond: None })
@@ -229,7 +228,7 @@ impl<'a, T: Real> Part<'a, T> {
         Ok(())
     }
 
-    fn finish(self) -> Result<(LineOperator<T>, Plan), String> {
+    fn finish(self) -> Result<(LineOperator, Plan), String> {
         let Self { line, k, operator, mut plan, known, beyond, .. } = self;
         finish(line, k, &mut plan, known, beyond)?;
         Ok((operator, plan))
@@ -245,8 +244,8 @@ fn next(plan: &mut Plan, planes: usize, terms: &[(usize, Matrix)]) -> usize {
 
 /// The inflow from the separators on both sides. From the left it is what makes the first p results the separator:
 /// head_left z = x − u + b x(right), of the first p rows; the others have no more than their halo.
-fn finish<T: Real>(
-    line: &Line<T>,
+fn finish(
+    line: &Line,
     k: usize,
     plan: &mut Plan,
     head: usize,

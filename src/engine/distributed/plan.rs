@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::matrix::Matrix;
 use super::neighbour::{FROM_LEFT, FROM_RIGHT};
+use crate::real::Real;
 
 /// Slots with a fixed meaning: groups of planes (one value a line) of one operand.
 pub mod slot {
@@ -26,7 +27,7 @@ pub mod slot {
 /// How the block of an operator is joined to its neighbours: what is taken from its operand, and what the inflow does to
 /// its result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ends<T> {
+pub struct Ends<T = f64> {
     /// For the slots [`slot::TO_LEFT`], `TO_RIGHT`, `HEAD`, `TAIL`: the weights of every plane. Those of `TO_LEFT` and
     /// `HEAD` belong to the points 0, 1, ... of the block, those of `TO_RIGHT` and `TAIL` to its last points, the last
     /// weight to the last point.
@@ -35,6 +36,20 @@ pub struct Ends<T> {
     pub left: Vec<Vec<T>>,
     /// What a unit of every plane of [`slot::RIGHT`] adds to the result at the last points, the last value to the last.
     pub right: Vec<Vec<T>>,
+}
+
+impl Ends {
+    /// With numbers of the format `T`.
+    pub fn rounded<T: Real>(&self) -> Ends<T> {
+        let planes = |planes: &Vec<Vec<f64>>| -> Vec<Vec<T>> {
+            planes.iter().map(|plane| plane.iter().map(|x| T::of(*x)).collect()).collect()
+        };
+        Ends {
+            sources: self.sources.each_ref().map(planes),
+            left: planes(&self.left),
+            right: planes(&self.right),
+        }
+    }
 }
 
 impl<T> Ends<T> {
@@ -85,7 +100,7 @@ pub struct Plan {
 
 impl Plan {
     /// Nothing yet, with the slots of a fixed meaning.
-    pub(super) fn new<T>(ends: &Ends<T>) -> Self {
+    pub(super) fn new(ends: &Ends) -> Self {
         Self { widths: ends.widths().to_vec(), steps: Vec::new() }
     }
 

@@ -10,7 +10,6 @@ use super::block::Line;
 use super::matrix::Matrix;
 use super::pcr::Phase;
 use super::two_port::Coupling;
-use crate::real::Real;
 
 /// L x(left) + D x + U x(right) = right-hand side.
 #[derive(Clone, Debug)]
@@ -32,7 +31,7 @@ pub(super) fn near(response: &Matrix, p: usize) -> Matrix {
 }
 
 /// T and F of block k.
-pub(super) fn tails<T: Real>(line: &Line<T>, k: usize) -> Result<Tails, String> {
+pub(super) fn tails(line: &Line, k: usize) -> Result<Tails, String> {
     let p = line.half_band();
     let port = line.port(k);
     let Coupling { b, d, .. } = port.coupling();
@@ -46,7 +45,7 @@ pub(super) fn tails<T: Real>(line: &Line<T>, k: usize) -> Result<Tails, String> 
 }
 
 /// The system of the separators. Rows that are equal are one.
-pub(super) fn separators<T: Real>(line: &Line<T>) -> Result<Vec<Rc<Row>>, String> {
+pub(super) fn separators(line: &Line) -> Result<Vec<Rc<Row>>, String> {
     let p = line.half_band();
     let one = Matrix::identity(p);
     let row = |k: usize| {

@@ -13,7 +13,6 @@ use super::block::{Shape, halo, inflow, no_pivot};
 use super::matrix::Matrix;
 use crate::engine::LineOperator;
 use crate::lines::{BandedMatrix, Factors, solve};
-use crate::real::Real;
 
 /// See the module. Matrices of an end without neighbour have no columns (or no rows).
 #[derive(Clone, Debug)]
@@ -84,7 +83,7 @@ impl Taken {
 impl TwoPort {
     /// # Errors
     /// A sentence where A has no pivot in the block.
-    pub(super) fn new<T: Real>(operator: &LineOperator<T>, shape: Shape) -> Result<Self, String> {
+    pub(super) fn new(operator: &LineOperator, shape: Shape) -> Result<Self, String> {
         let n = shape.points;
         let p = operator.matrix.half_band();
         let [low, high] = halo(operator);
@@ -130,7 +129,7 @@ pub(super) fn inverse_columns(
     matrix: &BandedMatrix,
     columns: impl Iterator<Item = usize>,
 ) -> Result<Vec<Vec<f64>>, usize> {
-    let factors = Factors::<f64>::checked(matrix)?;
+    let factors = Factors::checked(matrix)?;
     let column = |j: usize| {
         let mut column = vec![0.0; matrix.len()];
         column[j] = 1.0;

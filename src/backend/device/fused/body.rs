@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use super::super::text::{Names, polynomial, statements};
 use super::uses::{Array, Target, Uses};
-use crate::engine::{Map, Monomial, Op, Operation, Value};
+use crate::engine::{Monomial, Op, Operation, PointFormula, Value};
 use crate::real::Real;
 
 /// How many values of a point a thread can keep.
@@ -502,7 +502,7 @@ impl<'a, T: Real> Body<'a, T> {
     }
 
     /// What a formula makes.
-    fn map(&mut self, map: &Map, operands: &[Value], results: &[Value]) {
+    fn map(&mut self, map: &PointFormula, operands: &[Value], results: &[Value]) {
         let operands: Vec<Array> = operands.iter().map(|value| self.value(*value)).collect();
         self.make_room(0);
         for result in results {

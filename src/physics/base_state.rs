@@ -4,9 +4,9 @@ use super::Gas;
 use crate::real::Real;
 
 /// In f32 the fields hold deviations from the state at rest: at Ma 0.1 the unit of round-off of ρE itself would be 1e-4 of
-/// the kinetic energy. In f64 they hold the quantities themselves: the reference is zero.
+/// the kinetic energy. In f64 they hold the quantities themselves: the base state is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Reference {
+pub struct BaseState {
     /// ρ.
     pub density: f64,
     /// p; ρE is stored relative to p / (γ − 1).
@@ -15,8 +15,8 @@ pub struct Reference {
     pub temperature: f64,
 }
 
-impl Reference {
-    /// The reference of fields in the format `T`.
+impl BaseState {
+    /// The base state of fields in the format `T`.
     pub fn of<T: Real>(gas: &Gas) -> Self {
         if T::EPSILON < f64::from(f32::EPSILON) {
             return Self::default();

@@ -1,0 +1,289 @@
+//! The flow along the lines of one sweep: what the terms of `rhs.rs` are made of.
+
+use super::base_state::BaseState;
+use super::slots::{fused, read};
+use super::{Gas, Viscosity};
+use crate::config::{Convection, ViscousForm};
+use crate::engine::{Expr, Op, SweepBuilder, Value};
+use crate::grid::Axis;
+
+/// The flow as the sweep along axis j sees it.
+pub(super) struct SweepContext<'a> {
+    /// The sweep being written.
+    pub(super) s: &'a SweepBuilder,
+    /// j.
+    pub(super) j: usize,
+    /// The axes with more than one point: nothing varies along the others.
+    pub(super) axes: &'a [Axis],
+    pub(super) gas: &'a Gas,
+    /// Where the quantities come from.
+    pub(super) origin: Origin,
+    /// What the fields are stored relative to.
+    pub(super) base: BaseState,
+}
+
+/// Where a sweep finds the flow.
+pub(super) enum Origin {
+    /// In the fields that it reads; the velocity gradients too, where there are any.
+    Fields { gradients: bool },
+    /// Among values of its own.
+    OnChip(Box<OnChip>),
+}
+
+/// The flow, formed on chip.
+pub(super) struct OnChip {
+    /// By the slots of [`read`]; those that nobody needs are missing.
+    pub(super) quantities: [Option<Value>; read::GRADIENT],
+    pub(super) gradients: CrossGradients,
+}
+
+/// Velocity gradients beside what is formed on chip.
+pub(super) enum CrossGradients {
+    /// All nine, in fields from [`fused::GRADIENT`] on.
+    Stored,
+    /// Those that other sweeps stored for this one.
+    Loaded {
+        /// ∂uⱼ/∂xᵢ for the axes i other than j; none along an axis of one point.
+        across: [Option<Value>; 3],
+        /// Σ ∂uᵢ/∂xᵢ over these axes; none where there are none.
+        rest: Option<Value>,
+    },
+}
+
+/// Rates, and operators along the axis.
+impl SweepContext<'_> {
+    /// Add to the rate of conserved variable `k`.
+    pub(super) fn add(&self, k: usize, expr: impl Into<Expr>) {
+        self.s.add(fused::RATE + k, expr);
+    }
+
+    /// Subtract from the rate of conserved variable `k`.
+    pub(super) fn subtract(&self, k: usize, expr: impl Into<Expr>) {
+        self.s.subtract(fused::RATE + k, expr);
+    }
+
+    /// An expression as one value.
+    pub(super) fn define(&self, expr: impl Into<Expr>) -> Value {
+        self.s.define(expr)
+    }
+
+    /// ∂ⱼ.
+    pub(super) fn d(&self, expr: impl Into<Expr>) -> Expr {
+        let expr = expr.into();
+        if expr.is_zero() { expr } else { self.s.d1(expr).into() }
+    }
+
+    /// `value` at the midpoints.
+    pub(super) fn between(&self, value: Value) -> Value {
+        self.s.apply(Op::InterpolateToMidpoints, value)
+    }
+
+    /// ∂ⱼ of a flux that is known at the midpoints.
+    pub(super) fn d_between(&self, flux: impl Into<Expr>) -> Expr {
+        self.s.apply(Op::DerivativeToPoints, flux).into()
+    }
+}
+
+/// The flow. A quantity that is stored relative to the base state has a derivative with less round-off than the whole.
+impl SweepContext<'_> {
+    /// The quantity at `slot` of those before the gradients.
+    fn quantity(&self, slot: usize) -> Value {
+        match &self.origin {
+            Origin::Fields { .. } => self.s.read(slot),
+            Origin::OnChip(on_chip) => on_chip.quantities[slot]
+                .unwrap_or_else(|| unreachable!("quantity {slot} is formed")),
+        }
+    }
+
+    /// A quantity from its deviation from the base state.
+    fn whole(&self, base: f64, deviation: Value) -> Value {
+        match base {
+            0.0 => deviation,
+            _ => self.define(deviation + Expr::from(base)),
+        }
+    }
+
+    pub(super) fn rho(&self) -> Value {
+        self.whole(self.base.density, self.quantity(read::RHO))
+    }
+
+    pub(super) fn rho_between(&self) -> Value {
+        self.whole(self.base.density, self.between(self.quantity(read::RHO)))
+    }
+
+    pub(super) fn d_rho(&self) -> Expr {
+        self.d(self.quantity(read::RHO))
+    }
+
+    pub(super) fn u(&self, i: usize) -> Value {
+        self.quantity(read::U + i)
+    }
+
+    /// ½ u·u of a velocity.
+    pub(super) fn half_square(&self, [u, v, w]: [Value; 3]) -> Value {
+        self.define(0.5 * (u * u) + 0.5 * (v * v) + 0.5 * (w * w))
+    }
+
+    pub(super) fn p(&self) -> Value {
+        self.whole(self.base.pressure, self.quantity(read::P))
+    }
+
+    pub(super) fn p_between(&self) -> Value {
+        self.whole(self.base.pressure, self.between(self.quantity(read::P)))
+    }
+
+    pub(super) fn d_p(&self) -> Expr {
+        self.d(self.quantity(read::P))
+    }
+
+    /// ∂ⱼp, by way of the midpoints where fluxes go that way.
+    pub(super) fn pressure_gradient(&self, form: Convection) -> Expr {
+        match form {
+            Convection::Staggered => self.d_between(self.between(self.quantity(read::P))),
+            _ => self.d_p(),
+        }
+    }
+
+    pub(super) fn rho_e(&self) -> Value {
+        let base = 1.0 / (self.gas.gamma - 1.0) * self.base.pressure;
+        self.whole(base, self.quantity(read::RHO_E))
+    }
+
+    /// H = c_p T + ½ u·u, and its deviation from that of the base state.
+    pub(super) fn total_enthalpy(&self) -> (Value, Value) {
+        let Gas { gamma, mach, .. } = *self.gas;
+        let c_p = 1.0 / (gamma - 1.0) / (mach * mach);
+        let half_u_u = || self.half_square([0, 1, 2].map(|i| self.u(i)));
+        let deviation = self.define(c_p * self.t_deviation() + half_u_u());
+        (self.whole(c_p * self.base.temperature, deviation), deviation)
+    }
+
+    /// T less its base: only for what does not change with a constant.
+    pub(super) fn t_deviation(&self) -> Value {
+        self.quantity(read::T)
+    }
+}
+
+/// Velocity gradients.
+impl SweepContext<'_> {
+    /// ∂uᵢ/∂xⱼ for any i, j, where a field has it and it is not zero.
+    fn stored(&self, i: usize, j: usize) -> Option<Value> {
+        match &self.origin {
+            _ if self.axes.iter().all(|axis| axis.index() != j) => None,
+            Origin::Fields { gradients: true } => Some(self.s.read(read::GRADIENT + 3 * i + j)),
+            Origin::OnChip(on_chip) if matches!(on_chip.gradients, CrossGradients::Stored) => {
+                Some(self.s.previous(fused::GRADIENT + 3 * i + j))
+            }
+            _ => None,
+        }
+    }
+
+    /// ∂ⱼuᵢ.
+    pub(super) fn d_u(&self, i: usize) -> Value {
+        self.stored(i, self.j).unwrap_or_else(|| self.s.d1(self.u(i)))
+    }
+
+    /// What other sweeps stored of the gradients: those across, and the divergence across.
+    fn loaded(&self) -> Option<(&[Option<Value>; 3], Option<Value>)> {
+        match &self.origin {
+            Origin::OnChip(on_chip) => match &on_chip.gradients {
+                CrossGradients::Loaded { across, rest } => Some((across, *rest)),
+                CrossGradients::Stored => None,
+            },
+            Origin::Fields { .. } => None,
+        }
+    }
+
+    /// ∂ᵢuⱼ for another axis i.
+    fn d_across(&self, i: usize) -> Expr {
+        let value = match self.loaded() {
+            Some((across, _)) => across[i],
+            None => self.stored(self.j, i),
+        };
+        value.map_or_else(Expr::zero, Expr::from)
+    }
+
+    /// div u.
+    pub(super) fn divergence(&self) -> Value {
+        self.define(self.d_u(self.j) + self.divergence_across())
+    }
+
+    /// Σ ∂ᵢuᵢ over the other axes.
+    fn divergence_across(&self) -> Expr {
+        if let Some((_, rest)) = self.loaded() {
+            return rest.map_or_else(Expr::zero, Expr::from);
+        }
+        let others = (0..3).filter(|i| *i != self.j);
+        let stored = others.filter_map(|i| self.stored(i, i));
+        stored.fold(Expr::zero(), |sum, value| sum + value)
+    }
+
+    /// Sᵢⱼ.
+    pub(super) fn strain(&self, i: usize) -> Value {
+        if i == self.j {
+            self.define(2.0 * self.d_u(i) - (2.0 / 3.0) * self.divergence())
+        } else {
+            self.define(self.d_u(i) + self.d_across(i))
+        }
+    }
+
+    /// Sᵢⱼ = a ∂ⱼuᵢ + b: (a, b).
+    pub(super) fn strain_parts(&self, i: usize) -> (f64, Expr) {
+        match i == self.j {
+            true => (4.0 / 3.0, (-2.0 / 3.0) * self.divergence_across()),
+            false => (1.0, self.d_across(i)),
+        }
+    }
+}
+
+/// Viscosity and conduction.
+impl SweepContext<'_> {
+    fn is_variable(&self) -> bool {
+        self.gas.viscosity != Viscosity::Constant
+    }
+
+    /// μ; 1 where it is constant.
+    pub(super) fn mu(&self) -> Expr {
+        if self.is_variable() { self.quantity(read::MU).into() } else { 1.0.into() }
+    }
+
+    /// ∂ⱼμ; none where it is constant.
+    pub(super) fn d_mu(&self) -> Option<Value> {
+        let d_mu = || self.quantity(read::DMU_DT) * self.s.d1(self.t_deviation());
+        self.is_variable().then(|| self.define(d_mu()))
+    }
+
+    /// ∂ⱼμ ∂ⱼT.
+    pub(super) fn d_mu_d_t(&self) -> Expr {
+        if !self.is_variable() {
+            return Expr::zero();
+        }
+        let d_t = self.s.d1(self.t_deviation());
+        self.quantity(read::DMU_DT) * d_t * d_t
+    }
+
+    /// μ ∂ⱼⱼ; or ∂ⱼ(μ ∂ⱼ·): the derivative at the midpoints, times μ there, differentiated back.
+    pub(super) fn diffusion(&self, form: ViscousForm, value: Value) -> Expr {
+        if form == ViscousForm::Laplacian {
+            return self.mu() * self.s.d2(value);
+        }
+        let mu: Expr = match self.is_variable() {
+            true => self.between(self.quantity(read::MU)).into(),
+            false => 1.0.into(),
+        };
+        self.d_between(mu * self.s.apply(Op::DerivativeToMidpoints, value))
+    }
+
+    /// Σᵢ τᵢⱼ uᵢ.
+    pub(super) fn viscous_work(&self) -> Expr {
+        let power = |i: usize| self.u(i) * self.strain(i);
+        let work = self.define(power(0) + power(1) + power(2));
+        (1.0 / self.gas.reynolds) * (self.mu() * work)
+    }
+
+    /// k of the equations.
+    pub(super) fn conductivity(&self) -> f64 {
+        let Gas { gamma, mach, prandtl, reynolds, .. } = *self.gas;
+        1.0 / ((gamma - 1.0) * mach * mach * prandtl * reynolds)
+    }
+}

@@ -1,0 +1,50 @@
+//! Why a run is refused before its first step.
+
+use std::path::Path;
+
+use super::Simulation;
+use crate::backend::Backend;
+use crate::config::Config;
+use crate::error::{Error, Result};
+
+/// A wall time that is over before the run begins; nothing is written then.
+pub(super) fn no_time() -> Error {
+    Error::Config(vec![
+        "error: time.wall_limit leaves no time for a single step and a checkpoint".into(),
+        "       give more".into(),
+        "1 error; nothing was run".into(),
+    ])
+}
+
+/// The same of a run that goes on, where its files are open already: whoever restarts it until it is done must not do so for ever.
+pub(super) fn no_time_to_go_on(directory: &Path) -> Error {
+    let what = "time.wall_limit left no time for a single step; give more".to_string();
+    Error::Format { path: directory.to_path_buf(), what }
+}
+
+/// Steps that would never reach the end, since they are less than the spacing of numbers there.
+pub(super) fn check_step<B: Backend>(config: &Config, simulation: &Simulation<B>) -> Result<()> {
+    let (Some(end), Some(dt)) = (config.time.end, simulation.usual_dt()) else { return Ok(()) };
+    if end + dt > end {
+        return Ok(());
+    }
+    Err(Error::Config(vec![
+        format!("error: steps of dt = {dt:e} never reach time.end = {end}: t + dt = t there"),
+        "       use a larger `time.cfl` or `time.dt`".to_string(),
+        "1 error; nothing was run".to_string(),
+    ]))
+}
+
+/// An initial state that the equations have no meaning for is a mistake of the input, which all of `ranks` ranks know of.
+pub(super) fn impossible_start(error: Error, ranks: usize) -> Error {
+    let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return error };
+    let mistake = Error::Config(vec![
+        format!("error: the initial state has {field} = {value} at point ({i}, {j}, {k})"),
+        "       change the parameters in [case], [gas] or the box".to_string(),
+        "1 error; nothing was run".to_string(),
+    ]);
+    if ranks == 1 {
+        return mistake;
+    }
+    Error::Elsewhere { message: mistake.report(), exit_code: mistake.exit_code() }
+}
