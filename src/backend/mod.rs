@@ -44,7 +44,7 @@ pub enum Largest {
     /// They are there.
     Here([f64; Self::MOST]),
     /// They are on their way from a device.
-    Coming(device::Coming),
+    Coming(device::PendingReduction),
 }
 
 impl Largest {
@@ -58,7 +58,11 @@ impl Largest {
     pub fn arrived<const W: usize>(self) -> Result<[f64; W]> {
         match self {
             Largest::Here(values) => Ok(std::array::from_fn(|at| values[at])),
-            Largest::Coming(values) => values.arrived(),
+            Largest::Coming(values) => {
+                let mut results = [0.0; W];
+                values.wait(&mut results)?;
+                Ok(results)
+            }
         }
     }
 }

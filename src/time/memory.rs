@@ -2,12 +2,12 @@
 
 use super::available_memory;
 use super::largest::{advice, largest};
+use crate::backend::device::LineSolver;
 use crate::backend::device::{self, Device, DeviceInfo};
 use crate::backend::ranks::Needed;
 use crate::config::{Config, Pencils, Precision, Statistic};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Decomposition};
-use crate::lines::LineSolver;
 use crate::physics::{Held, all_sweeps, composed_room};
 use crate::real::Real;
 use crate::scheme::Form;
@@ -141,11 +141,7 @@ fn for_operators<T: Real>(
     let room = composed_room::<T>(config, block, |axis, sweep, operators| {
         fused && device::is_one_kernel(device, compute, sweep, axis, block.points, operators)
     });
-    let solver = match compute.line_solver {
-        Some(LineSolver::CrSortedDirect) => 1,
-        Some(LineSolver::CrSortedStepwise) => 2,
-        _ => 0,
-    };
+    let solver = compute.line_solver.map_or(0, LineSolver::scratch_fields);
     let pencils = if compute.pencils == Pencils::Permuted { 2 } else { 0 };
     room + solver + pencils
 }

@@ -20,7 +20,8 @@ pub(super) use machine::{has_driver, list};
 pub use nvrtc::{Code, Nvrtc, Version};
 
 use super::runtime::{
-    Argument, DeviceInfo, Handle, Launch, MOST_ARGUMENTS, Runtime, Source, Tridiagonal,
+    Argument, DeviceInfo, Handle, KernelRequest, Launch, MOST_ARGUMENTS, Runtime, Source,
+    Tridiagonal,
 };
 use crate::backend::Kept;
 use crate::error::{Error, Result};
@@ -289,13 +290,8 @@ impl Runtime for Cuda {
             .map_err(failed("copy on the device"))
     }
 
-    fn kernel(
-        &self,
-        source: &Source,
-        entry: &str,
-        _threads: [u32; 3],
-        on_chip: usize,
-    ) -> Result<Handle> {
+    fn kernel(&self, request: &KernelRequest) -> Result<Handle> {
+        let KernelRequest { source, entry, on_chip, .. } = request;
         self.enter()?;
         let mut objects = self.objects();
         let module = match objects.modules.get(source) {
@@ -307,10 +303,10 @@ impl Runtime for Cuda {
             }
         };
         let told = format!("find the kernel `{entry}` in `{}`", source.name);
-        let name = CString::new(entry).unwrap_or_default();
+        let name = CString::new(&**entry).unwrap_or_default();
         // SAFETY: the module is loaded and stays so.
         let kernel = unsafe { cu::module::get_function(module, name) }.map_err(failed(&told))?;
-        if on_chip > ON_CHIP_FREE {
+        if *on_chip > ON_CHIP_FREE {
             permit(kernel, self.info.on_chip)
                 .map_err(failed(&format!("give `{entry}` {on_chip} bytes of on-chip memory")))?;
         }
@@ -426,8 +422,8 @@ impl Runtime for Cuda {
     fn solve_tridiagonal(&self, systems: &Tridiagonal) -> Result<()> {
         self.enter()?;
         let mut objects = self.objects();
-        let [lower, diagonal, upper] = systems.matrix.map(|handle| objects.buffer(handle));
-        let at = [lower?, diagonal?, upper?, objects.buffer(systems.x)?];
+        let [lower, diagonal, upper, x] = systems.arrays.map(|handle| objects.buffer(handle));
+        let at = [lower?, diagonal?, upper?, x?];
         let sparse = match &mut objects.sparse {
             Some(sparse) => sparse,
             none => none.insert(Sparse::new(self.stream)?),

@@ -1,76 +1,137 @@
-//! A device as a [`Backend`].
+//! A device as a [`Backend`]: the number type of the trait outside, a precision inside.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::ends::Lines;
-use super::formula::Prepared;
-use super::fused::Plan;
-use super::lines::DeviceOperator;
-use super::program::{Program, Task};
+use super::blocks::{Combination, Pinned, deal};
+use super::lines::{self, DeviceOperator, LineSolver, Method};
+use super::numbers::{bytes_of, bytes_of_mut};
+use super::pointwise::{PointMap, PointReduction, Traced};
+use super::program::{Fields, Program, Task};
+use super::workspace::{self, Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device, DeviceInfo, Scratch, choose};
+use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
 use crate::backend::{Backend, Largest, Weights};
-use crate::config::{ComputeConfig, Pencils};
-use crate::engine::{Formula, LineOperator, LineOperators, Number, Sweep};
+use crate::config::{ComputeConfig, Pencils, Precision};
+use crate::engine::distributed::Ends;
+use crate::engine::{Formula, LineOperator, LineOperators, Stencil, Sweep, trace};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
-use crate::lines::LineSolver;
+use crate::lines::Factors;
 use crate::real::Real;
 
 /// Fields of one length in the memory of a device.
 pub struct Gpu<T> {
-    pub(super) device: Arc<Device>,
-    /// Points of a field.
-    pub(super) len: usize,
-    /// What operators need while they run.
-    scratch: Scratch<T>,
-    /// What the operators of a sweep make.
-    pub(super) values: Scratch<T>,
-    solver: Option<LineSolver>,
-    pencils: Pencils,
-    fusing: Fusing,
-    same: Prepared<Same>,
-    zero: Prepared<Zero>,
+    workspace: Workspace,
+    kind: PhantomData<fn() -> T>,
 }
 
-/// A copy.
-struct Same;
+/// A formula, ready to run on a device.
+pub struct Prepared<F> {
+    kernels: Kernels,
+    formula: PhantomData<fn() -> F>,
+}
 
-impl Formula<1, 1> for Same {
-    fn at<N: Number>(&self, read: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
-        read
+enum Kernels {
+    Map(PointMap),
+    Reduction(PointReduction),
+}
+
+impl<F> Prepared<F> {
+    fn new(kernels: Kernels) -> Self {
+        Self { kernels, formula: PhantomData }
+    }
+
+    fn begin(&self, read: &[&Buffer], parameters: &[f64]) -> Result<super::PendingReduction> {
+        match &self.kernels {
+            Kernels::Reduction(reduction) => reduction.begin(read, parameters),
+            Kernels::Map(_) => unreachable!("made for a map"),
+        }
     }
 }
 
-/// 0.
-struct Zero;
-
-impl Formula<0, 1> for Zero {
-    fn at<N: Number>(&self, _: [N; 0], _: [N; 1], _: [N; 0]) -> [N; 1] {
-        [N::of(0.0)]
+/// An operator with the same numbers in f64, which holds those of every precision.
+fn widened<T: Real>(operator: &LineOperator<T>) -> LineOperator<f64> {
+    let LineOperator { matrix, factors, stencil, periodic, left, right, ends } = operator;
+    let rows =
+        |rows: &[Vec<T>]| rows.iter().map(|row| row.iter().map(|x| x.f64()).collect()).collect();
+    let end_rows = |rows: &[crate::engine::EndRow<T>]| {
+        let widened = |row: &crate::engine::EndRow<T>| crate::engine::EndRow {
+            first: row.first,
+            weights: row.weights.iter().map(|x| x.f64()).collect(),
+        };
+        rows.iter().map(widened).collect()
+    };
+    LineOperator {
+        matrix: matrix.clone(),
+        factors: Factors {
+            n: factors.n,
+            half_band: factors.half_band,
+            core: factors.core,
+            head: factors.head,
+            tail: factors.tail,
+            lower: factors.lower.iter().map(|row| row.map(T::f64)).collect(),
+            upper: factors.upper.iter().map(|row| row.map(T::f64)).collect(),
+            rows: factors.rows.iter().map(|row| row.map(T::f64)).collect(),
+            columns: factors.columns.iter().map(|row| row.map(T::f64)).collect(),
+            corner: factors.corner.map(T::f64),
+        },
+        stencil: Stencil {
+            half_width: stencil.half_width,
+            center: stencil.center.f64(),
+            weights: stencil.weights.map(T::f64),
+            up: stencil.up,
+            down: stencil.down,
+            odd: stencil.odd,
+        },
+        periodic: *periodic,
+        left: end_rows(left),
+        right: end_rows(right),
+        ends: ends.as_ref().map(|Ends { sources, left, right }| Ends {
+            sources: sources.each_ref().map(|source| rows(source)),
+            left: rows(left),
+            right: rows(right),
+        }),
     }
 }
 
-/// Which sweeps become one kernel; all others are run operation by operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fusing {
-    /// None.
-    Nothing,
-    /// Those that keep all their values on chip.
-    OnChip,
-    /// Also those whose values spill to device memory.
-    All,
+/// The operators of a sweep, widened.
+fn operators_of<T: Real>(
+    sweep: &Sweep,
+    axis: Axis,
+    operators: &LineOperators<T>,
+) -> LineOperators<f64> {
+    let widened = |op| (op, widened(operators.get(axis, op)));
+    LineOperators::along(axis, sweep.operators().into_iter().map(widened).collect())
 }
 
-/// The usual shape of sweeps on a GPU, and the other. Their results differ by round-off.
-const SHAPES: [(&str, Fusing); 2] =
-    [("a kernel a sweep", Fusing::OnChip), ("operator by operator", Fusing::Nothing)];
+/// Why `solver` cannot do `operator` on this device, as a sentence that names the solvers that can; `None` where it can.
+pub fn obstacle<T: Real>(
+    solver: LineSolver,
+    operator: &LineOperator<T>,
+    info: &DeviceInfo,
+) -> Option<String> {
+    lines::obstacle(solver, &widened(operator), Precision::of::<T>(), info)
+}
 
-/// Those where nothing else is said.
-fn usual(info: &DeviceInfo, solver: Option<LineSolver>, pencils: Pencils) -> Fusing {
-    match solver.is_none() && pencils == Pencils::Strided {
-        true if info.is_gpu => Fusing::OnChip,
-        _ => Fusing::Nothing,
+impl DeviceOperator {
+    /// Compile the solver of `method` for `operator` along `axis` of a grid of `points`, and allocate what it needs; `scratch`
+    /// lends the fields that hold something only while it runs.
+    ///
+    /// # Errors
+    /// The sentence of [`obstacle`] where there is one, and what the driver says.
+    ///
+    /// # Panics
+    /// Where `operator` is not for lines of as many points as the grid has along `axis`.
+    pub fn new<T: Real>(
+        scratch: &Scratch,
+        operator: &LineOperator<T>,
+        points: [usize; 3],
+        axis: Axis,
+        method: Method,
+    ) -> Result<Self> {
+        Self::compile(scratch, &widened(operator), points, axis, method)
     }
 }
 
@@ -83,9 +144,9 @@ pub fn is_one_kernel<T: Real>(
     points: [usize; 3],
     operators: &LineOperators<T>,
 ) -> bool {
-    let plan = || Plan::new(sweep, axis, Lines::along(axis, points), operators);
-    usual(info, compute.line_solver, compute.pencils) != Fusing::Nothing
-        && plan().is_some_and(|plan| plan.fits(info))
+    let operators = operators_of(sweep, axis, operators);
+    let operators = (Precision::of::<T>(), &operators);
+    workspace::is_one_kernel(info, compute, sweep, axis, points, operators)
 }
 
 impl<T: Real> Gpu<T> {
@@ -99,29 +160,16 @@ impl<T: Real> Gpu<T> {
         solver: Option<LineSolver>,
         pencils: Pencils,
     ) -> Result<Self> {
-        Ok(Self {
-            scratch: Scratch::new(&device),
-            values: Scratch::new(&device),
-            same: Prepared::map_of::<T, 1, 1, 0>(&device, len, &Same)?,
-            zero: Prepared::map_of::<T, 0, 1, 0>(&device, len, &Zero)?,
-            fusing: usual(device.info(), solver, pencils),
-            device,
-            len,
-            solver,
-            pencils,
-        })
+        let workspace = Workspace::new(device, Precision::of::<T>(), len, solver, pencils)?;
+        Ok(Self { workspace, kind: PhantomData })
     }
 
     /// The same with other sweeps fused. Where nothing is said, those that keep their values on chip are on a GPU where nobody chose how
     /// lines are solved; on a CPU none, whose compilers take long over such kernels.
     #[must_use]
-    pub fn fusing(self, fusing: Fusing) -> Self {
-        Self { fusing, ..self }
-    }
-
-    /// Which sweeps become one kernel.
-    pub(super) fn fuses(&self) -> Fusing {
-        self.fusing
+    pub fn fusing(mut self, fusing: Fusing) -> Self {
+        self.workspace.fusing = fusing;
+        self
     }
 
     /// Fields of `len` values on `device`, lines solved as `compute` says.
@@ -134,7 +182,7 @@ impl<T: Real> Gpu<T> {
 
     /// The device.
     pub fn device(&self) -> &Arc<Device> {
-        &self.device
+        &self.workspace.device
     }
 
     /// `operator` along `axis`, solved as the lines of every sweep are.
@@ -146,24 +194,36 @@ impl<T: Real> Gpu<T> {
         operator: &LineOperator<T>,
         points: [usize; 3],
         axis: Axis,
-    ) -> Result<DeviceOperator<T>> {
-        let solver = self.solver.unwrap_or_else(|| self.best_solver(operator));
-        let (device, scratch) = (&self.device, &self.scratch);
-        DeviceOperator::new(device, operator, points, axis, solver, self.pencils, scratch)
+    ) -> Result<DeviceOperator> {
+        self.workspace.operator(&widened(operator), points, axis)
     }
 
-    fn best_solver(&self, operator: &LineOperator<T>) -> LineSolver {
-        match super::lines::obstacle(LineSolver::Chunked, operator, self.device.info()) {
-            None => LineSolver::Chunked,
-            Some(_) => LineSolver::Thomas,
-        }
+    fn traced<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize, A>(
+        &self,
+        formula: &F,
+        make: impl FnOnce((&Arc<Device>, Precision), usize, Traced) -> Result<A>,
+    ) -> Result<A> {
+        let Workspace { device, precision, len, .. } = &self.workspace;
+        let (name, (nodes, results)) = (std::any::type_name::<F>(), trace(formula));
+        let traced = Traced { name, reads: R, nodes: &nodes, results: &results };
+        make((device, *precision), *len, traced)
+    }
+
+    fn reduction<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
+        &self,
+        formula: &F,
+        maximum: bool,
+    ) -> Result<Prepared<F>> {
+        let made =
+            self.traced(formula, |place, len, of| PointReduction::new(place, len, of, maximum));
+        made.map(|made| Prepared::new(Kernels::Reduction(made)))
     }
 }
 
 impl<T: Real> Backend for Gpu<T> {
     type Real = T;
-    type Field = Buffer<T>;
-    type Program = Program<T>;
+    type Field = Buffer;
+    type Program = Program;
     type Prepared<F: Send + Sync + 'static> = Prepared<F>;
 
     fn open(compute: &ComputeConfig, len: usize) -> Result<Self> {
@@ -174,7 +234,7 @@ impl<T: Real> Backend for Gpu<T> {
     }
 
     fn name(&self) -> &'static str {
-        match self.device.info().api {
+        match self.device().info().api {
             Api::Cuda => "cuda",
             Api::OpenCl => "opencl",
         }
@@ -189,7 +249,7 @@ impl<T: Real> Backend for Gpu<T> {
     }
 
     fn device_name(&self) -> Option<String> {
-        Some(self.device.info().name.clone())
+        Some(self.device().info().name.clone())
     }
 
     fn queues(&self) -> bool {
@@ -197,48 +257,50 @@ impl<T: Real> Backend for Gpu<T> {
     }
 
     fn shapes(&self) -> Vec<&'static str> {
-        match self.fusing {
+        match self.workspace.fusing {
             Fusing::OnChip => SHAPES.map(|(name, _)| name).to_vec(),
             _ => Vec::new(),
         }
     }
 
     fn shaped(self, shape: &str) -> Self {
-        let known = SHAPES.into_iter().find(|(name, _)| *name == shape);
-        let fusing = known.map_or(self.fusing, |(_, fusing)| fusing);
-        self.fusing(fusing)
+        match SHAPES.into_iter().find(|(name, _)| *name == shape) {
+            Some((_, fusing)) => self.fusing(fusing),
+            None => self,
+        }
     }
 
     fn shape(&self) -> Option<&'static str> {
-        SHAPES.into_iter().find(|(_, fusing)| *fusing == self.fusing).map(|(name, _)| name)
+        let fusing = self.workspace.fusing;
+        SHAPES.into_iter().find(|(_, known)| *known == fusing).map(|(name, _)| name)
     }
 
     fn finish(&self) -> Result<()> {
-        self.device.finish()
+        self.device().finish()
     }
 
-    fn field(&self, values: Vec<T>) -> Result<Buffer<T>> {
-        assert_eq!(values.len(), self.len, "a field of another grid");
-        Buffer::from_host(&self.device, &values)
+    fn field(&self, values: Vec<T>) -> Result<Buffer> {
+        assert_eq!(values.len(), self.workspace.len, "a field of another grid");
+        Buffer::from_host(self.device(), &values)
     }
 
-    fn zeros(&self, len: usize) -> Result<Buffer<T>> {
-        assert_eq!(len, self.len, "a field of another grid");
-        let mut field = Buffer::new(&self.device, len)?;
+    fn zeros(&self, len: usize) -> Result<Buffer> {
+        assert_eq!(len, self.workspace.len, "a field of another grid");
+        let mut field = Buffer::new(self.device(), Precision::of::<T>(), len)?;
         self.clear(&mut field);
         Ok(field)
     }
 
-    fn values<'a>(&self, field: &'a Buffer<T>) -> Result<Cow<'a, [T]>> {
-        Ok(Cow::Owned(field.download()?))
+    fn values<'a>(&self, field: &'a Buffer) -> Result<Cow<'a, [T]>> {
+        field.download().map(Cow::Owned)
     }
 
-    fn copy(&self, from: &Buffer<T>, to: &mut Buffer<T>) {
-        self.same.map(&self.device, [from], [to], &[]);
+    fn copy(&self, from: &Buffer, to: &mut Buffer) {
+        self.workspace.copy.run(&[from], &[to], &[]);
     }
 
-    fn clear(&self, field: &mut Buffer<T>) {
-        self.zero.map(&self.device, [], [field], &[]);
+    fn clear(&self, field: &mut Buffer) {
+        self.workspace.clear.run(&[], &[field], &[]);
     }
 
     fn program(
@@ -247,8 +309,9 @@ impl<T: Real> Backend for Gpu<T> {
         axis: Axis,
         points: [usize; 3],
         operators: &LineOperators<T>,
-    ) -> Result<Program<T>> {
-        Program::new(&Task { gpu: self, sweep, axis, points, operators })
+    ) -> Result<Program> {
+        let operators = &operators_of(sweep, axis, operators);
+        Program::new(&Task { workspace: &self.workspace, sweep, axis, points, operators })
     }
 
     fn program_of_advanced(
@@ -257,75 +320,152 @@ impl<T: Real> Backend for Gpu<T> {
         axis: Axis,
         points: [usize; 3],
         operators: &LineOperators<T>,
-    ) -> Result<Option<Program<T>>> {
-        Program::of_advanced(&Task { gpu: self, sweep, axis, points, operators })
+    ) -> Result<Option<Program>> {
+        let operators = &operators_of(sweep, axis, operators);
+        Program::of_advanced(&Task { workspace: &self.workspace, sweep, axis, points, operators })
     }
 
     fn run(
         &self,
-        program: &Program<T>,
-        read: &[&Buffer<T>],
-        write: &mut [&mut Buffer<T>],
+        program: &Program,
+        read: &[&Buffer],
+        write: &mut [&mut Buffer],
         weights: Weights,
     ) {
-        program.run(self, read, write, &[], weights);
+        program.run(Fields { read, write, planes: &[] }, weights);
     }
 
     fn mapping<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
         formula: F,
     ) -> Result<Prepared<F>> {
-        Prepared::map_of::<T, R, W, P>(&self.device, self.len, &formula)
+        let made = self.traced(&formula, PointMap::new);
+        made.map(|made| Prepared::new(Kernels::Map(made)))
     }
 
     fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
         formula: F,
     ) -> Result<Prepared<F>> {
-        Prepared::reduction_of::<T, R, W, P>(&self.device, self.len, &formula, false)
+        self.reduction(&formula, false)
     }
 
     fn maximising<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
         formula: F,
     ) -> Result<Prepared<F>> {
-        Prepared::reduction_of::<T, R, W, P>(&self.device, self.len, &formula, true)
+        self.reduction(&formula, true)
     }
 
     fn map<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
         formula: &Prepared<F>,
-        read: [&Buffer<T>; R],
-        write: [&mut Buffer<T>; W],
+        read: [&Buffer; R],
+        write: [&mut Buffer; W],
         parameters: [f64; P],
     ) {
-        formula.map(&self.device, read, write, &parameters);
+        match &formula.kernels {
+            Kernels::Map(map) => map.run(&read, &write, &parameters),
+            Kernels::Reduction(_) => unreachable!("made for a sum or a maximum"),
+        }
     }
 
     fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
         formula: &Prepared<F>,
-        read: [&Buffer<T>; R],
+        read: [&Buffer; R],
         parameters: [f64; P],
     ) -> Result<[f64; W]> {
-        formula.reduce(&self.device, read, &parameters)?.arrived()
+        let mut results = [0.0; W];
+        formula.begin(&read, &parameters)?.wait(&mut results)?;
+        Ok(results)
     }
 
     fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
         formula: &Prepared<F>,
-        read: [&Buffer<T>; R],
+        read: [&Buffer; R],
         parameters: [f64; P],
     ) -> Result<[f64; W]> {
-        formula.reduce(&self.device, read, &parameters)?.arrived()
+        self.sum(formula, read, parameters)
     }
 
     fn max_begun<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
         formula: &Prepared<F>,
-        read: [&Buffer<T>; R],
+        read: [&Buffer; R],
         parameters: [f64; P],
     ) -> Result<Largest> {
-        formula.reduce(&self.device, read, &parameters).map(Largest::Coming)
+        formula.begin(&read, &parameters).map(Largest::Coming)
+    }
+}
+
+impl<T: Real> Blocks for Gpu<T> {
+    type Combination = Combination;
+    type Staging = Pinned<T>;
+
+    fn staging(&self, len: usize) -> Pinned<T> {
+        Pinned::new(self.device(), vec![T::ZERO; len])
+    }
+
+    fn planes(&self, len: usize) -> Result<Buffer> {
+        Buffer::from_host(self.device(), &vec![T::ZERO; len])
+    }
+
+    fn pack(
+        &self,
+        program: &Program,
+        stage: usize,
+        read: &[&Buffer],
+        write: &mut [&mut Buffer],
+        planes: &mut [Buffer],
+    ) {
+        program.pack(stage, Fields { read, write, planes });
+    }
+
+    fn complete(
+        &self,
+        program: &Program,
+        read: &[&Buffer],
+        write: &mut [&mut Buffer],
+        planes: &[Buffer],
+        weights: Weights,
+    ) {
+        program.run(Fields { read, write, planes }, weights);
+    }
+
+    fn run_on_beginnings(&self, program: &Program, read: &Buffer, write: &mut Buffer) {
+        self.run(program, &[read], &mut [write], Weights::SET);
+    }
+
+    fn combination(&self, lines: usize, sums: Sums) -> Result<Combination> {
+        Combination::new((self.device(), Precision::of::<T>()), lines, &sums)
+    }
+
+    fn combine(&self, combination: &Combination, planes: &mut Buffer) {
+        combination.run(planes);
+    }
+
+    fn deal(&self, of: &Deal, at: usize, field: &Buffer, parts: &mut Buffer) {
+        self.device().note(deal(of, false, at, [field, parts]));
+    }
+
+    fn collect(&self, of: &Deal, at: usize, parts: &Buffer, field: &mut Buffer) {
+        self.device().note(deal(of, true, at, [field, parts]));
+    }
+
+    fn memory(&self, array: &mut Buffer) -> Memory {
+        match self.device().info().api {
+            Api::OpenCl => Memory::Opaque,
+            Api::Cuda => self.device().address(array.handle).map_or(Memory::Opaque, Memory::Device),
+        }
+    }
+
+    fn fetch(&self, array: &Buffer, first: usize, to: &mut [T]) -> Result<()> {
+        array.read(first, bytes_of_mut(to))
+    }
+
+    fn put(&self, array: &mut Buffer, first: usize, values: &[T]) -> Result<()> {
+        array.write(first, bytes_of(values))
     }
 }

@@ -17,7 +17,7 @@ use opencl3::platform::get_platforms;
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_int};
 
-use super::runtime::{Api, Argument, DeviceInfo, Handle, Launch, Runtime, Source};
+use super::runtime::{Api, Argument, DeviceInfo, Handle, KernelRequest, Launch, Runtime, Source};
 use crate::error::{Error, Result};
 
 /// One OpenCL device.
@@ -165,10 +165,6 @@ impl Runtime for OpenCl {
         &self.info
     }
 
-    fn free_memory(&self) -> Option<u64> {
-        None
-    }
-
     fn allocate(&self, bytes: usize) -> Result<Handle> {
         // SAFETY: no host pointer is given.
         let buffer = unsafe {
@@ -255,13 +251,7 @@ impl Runtime for OpenCl {
         event
     }
 
-    fn kernel(
-        &self,
-        source: &Source,
-        entry: &str,
-        _threads: [u32; 3],
-        _on_chip: usize,
-    ) -> Result<Handle> {
+    fn kernel(&self, KernelRequest { source, entry, .. }: &KernelRequest) -> Result<Handle> {
         let mut objects = self.objects();
         if !objects.programs.contains_key(source) {
             let program =
@@ -310,16 +300,6 @@ impl Runtime for OpenCl {
         };
         event.map_err(failed("start a kernel")).map(drop)
     }
-
-    fn graph(&self, _: &[Launch]) -> Result<Option<Handle>> {
-        Ok(None)
-    }
-
-    fn replay(&self, _: Handle) -> Result<()> {
-        Err(nothing())
-    }
-
-    fn forget(&self, _: Handle) {}
 
     fn finish(&self) -> Result<()> {
         self.queue.finish().map_err(failed("finish its work"))

@@ -9,6 +9,7 @@ use libloading::Library;
 
 use super::super::runtime::Tridiagonal;
 use super::libraries;
+use crate::config::Precision;
 use crate::error::{Error, Result};
 
 /// What is called of it.
@@ -62,14 +63,14 @@ impl Sparse {
 
     /// Solve every system; `x` holds the right-hand sides before and the solutions after.
     pub(super) fn solve(&mut self, systems: &Tridiagonal, at: [CUdeviceptr; 4]) -> Result<()> {
-        match systems.is_f64 {
-            true => self.solve_with::<f64>(
+        match systems.precision {
+            Precision::F64 => self.solve_with::<f64>(
                 systems,
                 at,
                 sys::cusparseDgtsv2StridedBatch_bufferSizeExt,
                 sys::cusparseDgtsv2StridedBatch,
             ),
-            false => self.solve_with::<f32>(
+            Precision::F32 => self.solve_with::<f32>(
                 systems,
                 at,
                 sys::cusparseSgtsv2StridedBatch_bufferSizeExt,

@@ -3,12 +3,11 @@
 //! thread reads it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::marker::PhantomData;
 
 use super::super::text::{Names, polynomial, statements};
 use super::uses::{Array, Target, Uses};
+use crate::config::Precision;
 use crate::engine::{Map, Monomial, Op, Operation, Value};
-use crate::real::Real;
 
 /// How many values of a point a thread can keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +28,7 @@ pub(super) struct Written {
 
 /// The statements of a sweep, as they are written.
 #[derive(Clone)]
-pub(super) struct Body<'a, T> {
+pub(super) struct Body<'a> {
     uses: &'a Uses<'a>,
     /// The call that applies an operator to the array of this name, its result being that value.
     apply: &'a dyn Fn(Op, Value, &str) -> Vec<String>,
@@ -60,21 +59,22 @@ pub(super) struct Body<'a, T> {
     /// Whether on-chip memory may still be read.
     busy: bool,
     lines: Vec<String>,
-    precision: PhantomData<T>,
+    precision: Precision,
 }
 
-impl<'a, T: Real> Body<'a, T> {
+impl<'a> Body<'a> {
     /// The statements of a sweep. Beyond `room` for them in registers, values are parked on chip, and beyond that fields
     /// that are read are loaded again when they are needed again. Operators come as they are written, or those first after
     /// which the fewest values are needed, whichever takes fewer.
     pub(super) fn write(
         uses: &'a Uses<'a>,
+        precision: Precision,
         room: Room,
         gathered: bool,
         apply: &'a dyn Fn(Op, Value, &str) -> Vec<String>,
         is_explicit: &'a dyn Fn(Op) -> bool,
     ) -> Written {
-        let mut body: Body<'_, T> = Body {
+        let mut body: Body<'_> = Body {
             uses,
             apply,
             is_explicit,
@@ -92,7 +92,7 @@ impl<'a, T: Real> Body<'a, T> {
             known: BTreeSet::new(),
             busy: false,
             lines: Vec::new(),
-            precision: PhantomData,
+            precision,
         };
         body.update();
         body.free = body.available.clone();
@@ -345,7 +345,7 @@ impl<'a, T: Real> Body<'a, T> {
 
     /// The text of a sum of products at point j, once everything that it is made of is in registers.
     fn expression(&mut self, terms: &[Monomial]) -> String {
-        polynomial::<T>(terms, |value| {
+        polynomial(self.precision, terms, |value| {
             let array = self.value(value);
             self.at(array)
         })
@@ -521,9 +521,10 @@ impl<'a, T: Real> Body<'a, T> {
         }
         self.most = self.most.max(self.live());
         let names = Names { read: &|at| self.at(operands[at]), made: "t" };
-        let lines = statements::<T>(&map.nodes, &map.results, "REAL", &names, |at, result| {
-            format!("{} = {result};", self.at(Array::Value(results[at])))
-        });
+        let lines =
+            statements((self.precision, "REAL"), &map.nodes, &map.results, &names, |at, result| {
+                format!("{} = {result};", self.at(Array::Value(results[at])))
+            });
         self.each(&lines.join(" "));
         self.known.extend(results);
     }

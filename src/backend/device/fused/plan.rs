@@ -8,16 +8,16 @@ use super::super::runtime::MOST_ARGUMENTS;
 use super::body::{Body, Room, Written};
 use super::shape::Shape;
 use super::uses::Uses;
+use crate::config::Precision;
 use crate::engine::distributed::{Layout, slot};
 use crate::engine::{LineOperators, Op, Operation, Sweep, Value};
 use crate::grid::Axis;
-use crate::real::Real;
 
 /// Values of a point that a block may keep in registers less than it seems to have room for, where they spill.
 const FEWER: usize = 2;
 
 /// What a sweep is as one kernel.
-pub(in super::super) struct Plan<'a, T> {
+pub(in super::super) struct Plan<'a> {
     pub(super) lines: Lines,
     /// The operators, each once.
     pub(super) numbers: Vec<Op>,
@@ -31,16 +31,18 @@ pub(in super::super) struct Plan<'a, T> {
     inflows: HashMap<Value, Inflow>,
     uses: Uses<'a>,
     axis: Axis,
-    operators: &'a LineOperators<T>,
+    precision: Precision,
+    operators: &'a LineOperators<f64>,
 }
 
-impl<'a, T: Real> Plan<'a, T> {
+impl<'a> Plan<'a> {
     /// `None` where there is nothing to fuse.
     pub(in super::super) fn new(
         sweep: &'a Sweep,
         axis: Axis,
         lines: Lines,
-        operators: &'a LineOperators<T>,
+        precision: Precision,
+        operators: &'a LineOperators<f64>,
     ) -> Option<Self> {
         let numbers = numbered(sweep);
         let half_bands = numbers.iter().map(|op| operators.get(axis, *op).matrix.half_band());
@@ -69,13 +71,14 @@ impl<'a, T: Real> Plan<'a, T> {
             inflows,
             uses,
             axis,
+            precision,
             operators,
         })
     }
 
     /// The blocks that a device can start and that keep all values on chip, best first, with what a thread of them does.
     pub(super) fn candidates(&self, info: &DeviceInfo) -> impl Iterator<Item = (Shape, Written)> {
-        let shapes = Shape::all::<T>(self.lines, self.half_band, info).into_iter();
+        let shapes = Shape::all(self.lines, self.half_band, self.precision, info).into_iter();
         let shapes =
             shapes.flat_map(|shape| (0..=FEWER).filter_map(move |fewer| shape.with_fewer(fewer)));
         let (mut too_small, mut before) = (HashSet::new(), None);
@@ -104,7 +107,7 @@ impl<'a, T: Real> Plan<'a, T> {
 
     /// The block that keeps the most values on chip.
     pub(super) fn nearest(&self, info: &DeviceInfo) -> Option<(Shape, Written)> {
-        let shapes = Shape::all::<T>(self.lines, self.half_band, info).into_iter();
+        let shapes = Shape::all(self.lines, self.half_band, self.precision, info).into_iter();
         let bodies = shapes.map(|shape| (shape, self.body(shape.room)));
         bodies.min_by_key(|(shape, body)| shape.lacking(body.live))
     }
@@ -122,7 +125,7 @@ impl<'a, T: Real> Plan<'a, T> {
             calls
         };
         let is_explicit = |op: Op| self.operators.get(self.axis, op).matrix.half_band() == 0;
-        Body::<T>::write(&self.uses, room, self.lines.inner == 1, &apply, &is_explicit)
+        Body::write(&self.uses, self.precision, room, self.lines.inner == 1, &apply, &is_explicit)
     }
 }
 
@@ -156,11 +159,7 @@ struct Inflow {
 }
 
 /// The inflow of every result, where lines are blocks of longer ones.
-fn inflows<T: Real>(
-    sweep: &Sweep,
-    axis: Axis,
-    operators: &LineOperators<T>,
-) -> HashMap<Value, Inflow> {
+fn inflows(sweep: &Sweep, axis: Axis, operators: &LineOperators<f64>) -> HashMap<Value, Inflow> {
     let mut inflows = HashMap::new();
     for (stage, applied) in sweep.stages().into_iter().enumerate() {
         let ends: Vec<_> =
