@@ -101,7 +101,7 @@ fn more_on_chip_memory_than_is_free_is_asked_for_and_another_thread_may_launch()
         let work = || {
             let scalars = Arg::Scalars(Precision::F64, &[2.0]);
             let arguments = [x.arg(), x.arg(), out.arg(), scalars, Arg::Int(8)];
-            device.time(|| device.launch(&kernel, [1, 1, 1], arguments)).unwrap()
+            device.time(|| kernel.launch([1, 1, 1], arguments)).unwrap()
         };
         scope.spawn(work).join().unwrap()
     });

@@ -69,7 +69,7 @@ fn error_of<T: Real>(
 
     let scratch = Scratch::new(device, Precision::of::<T>());
     let operator = operators.get(problem.axis, problem.op);
-    let method = Method { solver, pencils };
+    let method = (solver, pencils);
     let operator = DeviceOperator::new(&scratch, operator, grid.points, problem.axis, method);
     let operator = operator.unwrap_or_else(|e| panic!("{}: {e}", problem.label(solver, pencils)));
     let from = Buffer::from_host(device, &host).unwrap();
@@ -280,7 +280,7 @@ fn what_a_solver_cannot_do_is_said_in_a_sentence_that_names_those_that_can() {
     assert_eq!(obstacle(LineSolver::CHUNKED, long.get(Axis::X, Op::D1), &small), None);
 
     let scratch = Scratch::new(&device, Precision::F64);
-    let method = Method { solver: solver("cr"), pencils: Pencils::Strided };
+    let method = (solver("cr"), Pencils::Strided);
     let refused = DeviceOperator::new(&scratch, operator, [16, 1, 1], Axis::X, method);
     assert!(refused.err().unwrap().to_string().contains("pentadiagonal"));
 }

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use kolmo::backend::device::cuda::{Code, Nvrtc};
 use kolmo::backend::device::{
-    Api, Device, DeviceInfo, DeviceOperator, Gpu, KernelRequest, LineSolver, Method, Recording,
-    Scratch, Source, obstacle,
+    Api, Device, DeviceInfo, DeviceOperator, Gpu, KernelRequest, LineSolver, Recording, Scratch,
+    Source, obstacle,
 };
 use kolmo::config::{Pencils, Precision};
 use kolmo::engine::{LineOperators, Op};
@@ -120,7 +120,7 @@ fn line_solver(solver: LineSolver) -> Ask {
         for pencils in [Pencils::Strided, Pencils::Permuted] {
             if obstacle(solver, operator, device.info()).is_none() {
                 let points = grid.points;
-                let method = Method { solver, pencils };
+                let method = (solver, pencils);
                 let made = DeviceOperator::new(&scratch, operator, points, axis, method);
                 drop(made.unwrap());
             }

@@ -102,7 +102,7 @@ KERNEL_OF(8) void plant(GLOBAL const REAL *x, GLOBAL REAL *out) {{
     let kernel = kernel.unwrap();
     let x = Buffer::from_host(&device, &[1.0; 16]).unwrap();
     let out = Buffer::from_host(&device, &[f64::NAN; 16]).unwrap();
-    device.launch(&kernel, [2, 1, 1], [x.arg(), out.arg()]);
+    kernel.launch([2, 1, 1], [x.arg(), out.arg()]);
     assert!(out.download::<f64>().unwrap().iter().all(|value| value.is_finite()));
 }
 

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use kolmo::backend::Kept;
 use kolmo::backend::device::{
-    Api, Arg, Buffer, Device, DeviceInfo, KernelRequest, PendingReduction, Source, check_memory,
-    devices,
+    Api, Arg, Buffer, Device, DeviceInfo, Gpu, KernelRequest, LineSolver, PendingReduction, Source,
+    check_memory, devices,
 };
-use kolmo::config::Precision;
+use kolmo::backend::{Backend, Kept};
+use kolmo::config::{Pencils, Precision};
 use kolmo::{Error, Real};
 
 use super::device;
@@ -70,7 +70,7 @@ pub(super) fn saxpy(
     let n = Arg::Int(i32::try_from(n).unwrap());
     let a = [a];
     let scalars = Arg::Scalars(Precision::F64, &a);
-    device.launch(&kernel, blocks, [x.arg(), y.arg(), out.arg(), scalars, n]);
+    kernel.launch(blocks, [x.arg(), y.arg(), out.arg(), scalars, n]);
     Ok(())
 }
 
@@ -126,11 +126,30 @@ fn a_recording_device_keeps_every_kernel_once_and_runs_none() {
 }
 
 #[test]
+#[should_panic(expected = "a buffer of another device")]
+fn a_buffer_of_another_device_goes_to_no_kernel() {
+    let [one, other] = [(), ()].map(|()| Device::recording(gpu(), |_| 0).0);
+    let [x, out] = [&one, &other].map(|device| Buffer::from_host(device, &[1.0; 8]).unwrap());
+    saxpy(&one, 2.0, &x, &x, &out).unwrap();
+}
+
+#[test]
+fn a_gpu_says_that_a_solver_that_was_chosen_keeps_sweeps_from_being_fused() {
+    let notes = |solver| {
+        let (device, _) = Device::recording(gpu(), |_| 0);
+        Gpu::<f64>::new(device, 8, solver, Pencils::Strided).unwrap().notes()
+    };
+    assert!(notes(None).is_empty());
+    let [note] = &notes(LineSolver::from_name("thomas"))[..] else { panic!("no note") };
+    assert!(note.contains("operator by operator") && note.contains("compute.line_solver"));
+}
+
+#[test]
 fn blocks_that_the_device_cannot_hold_are_refused_with_both_numbers() {
     let (device, recording) = Device::recording(gpu(), |_| 0);
     let refusal = |threads, on_chip| {
         let request = KernelRequest { threads, ..request(saxpy_source::<f64>(), on_chip) };
-        device.kernel(request).unwrap_err().to_string()
+        device.kernel(request).err().unwrap().to_string()
     };
     assert_eq!(
         refusal([32, 33, 1], 0),
@@ -155,7 +174,7 @@ fn the_makers_tridiagonal_solver_is_refused_on_all_but_cuda() {
 #[test]
 fn a_text_that_does_not_compile_is_refused_with_the_compilers_words() {
     let text = format!("{SAXPY}\nint wrong(void) {{ return undeclared; }}\n");
-    let refusal = device().kernel(request(source::<f64>(&text), 64)).unwrap_err().to_string();
+    let refusal = device().kernel(request(source::<f64>(&text), 64)).err().unwrap().to_string();
     assert!(refusal.contains("`saxpy`") && refusal.contains("undeclared"), "{refusal}");
 }
 

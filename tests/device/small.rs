@@ -5,7 +5,7 @@ use kolmo::Real;
 use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
 use kolmo::backend::device::{
-    Buffer, DeviceOperator, Gpu, LineSolver, Method, Permutation, Scratch, obstacle,
+    Buffer, DeviceOperator, Gpu, LineSolver, Permutation, Scratch, obstacle,
 };
 use kolmo::config::{Pencils, Precision};
 use kolmo::engine::{Formula, LineOperators, Number, Op};
@@ -39,7 +39,7 @@ fn check<T: Real>(name: &str, op: Op, axis: Axis, n: usize, periodic: bool, boun
     let mut kept = Vec::new();
     for solver in solvers {
         for pencils in [Pencils::Strided, Pencils::Permuted] {
-            let method = Method { solver, pencils };
+            let method = (solver, pencils);
             let made = DeviceOperator::new(&scratch, operator, grid.points, axis, method);
             let from = Buffer::from_host(&device, &values).unwrap();
             let out = Buffer::from_host(&device, &vec![T::of(f64::NAN); values.len()]).unwrap();

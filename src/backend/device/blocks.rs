@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::ends::{Lines, THREADS};
-use super::job::{Job, Shape};
+use super::job::{Job, LaunchSize};
 use super::text::Text;
 use super::{Arg, Buffer, Device};
 use crate::backend::ranks::{Deal, Sums};
@@ -40,7 +40,7 @@ impl Combination {
         text.define("LINES", lines);
         text.define("THREADS", THREADS);
         text.push(include_str!("../../../kernels/ranks/combine.cu"));
-        let mut shape = Shape::over(lines, THREADS);
+        let mut shape = LaunchSize::over(lines, THREADS);
         shape.blocks[1] = sums.len();
         let table = |values: &[f64]| Buffer::table(device, precision, values);
         Ok(Self {
@@ -72,7 +72,7 @@ pub(super) fn deal(
     text.define("FIELDS", deal.fields);
     text.define("COLLECT", u8::from(collect));
     text.push(include_str!("../../../kernels/ranks/deal.cu"));
-    let shape = Shape::over(lines.count * lines.points, THREADS);
+    let shape = LaunchSize::over(lines.count * lines.points, THREADS);
     let job = Job::new(&field.device, &text.source("deal.cu"), "deal", &shape)?;
     job.launch([field.arg(), parts.arg(), Arg::Int(i32::try_from(at).unwrap_or(i32::MAX))]);
     Ok(())
@@ -88,7 +88,7 @@ pub struct Pinned<T> {
 impl<T> Pinned<T> {
     pub(super) fn new(device: &Arc<Device>, mut values: Vec<T>) -> Self {
         let bytes = size_of_val(values.as_slice());
-        let is_pinned = bytes > 0 && device.pin(values.as_mut_ptr().cast(), bytes);
+        let is_pinned = bytes > 0 && device.runtime.pin(values.as_mut_ptr().cast(), bytes);
         Self { values, is_pinned, device: device.clone() }
     }
 }

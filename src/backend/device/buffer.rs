@@ -19,18 +19,12 @@ pub struct Buffer {
 
 impl Buffer {
     /// A buffer whose content is undefined.
-    ///
-    /// # Errors
-    /// Where the device has no memory left.
     pub fn new(device: &Arc<Device>, precision: Precision, len: usize) -> Result<Self> {
         let handle = device.allocate(len.max(1) * precision.size())?;
         Ok(Self { device: device.clone(), handle, len, precision })
     }
 
     /// A buffer that holds `values`.
-    ///
-    /// # Errors
-    /// Where the device has no memory left, or its driver refuses.
     pub fn from_host<T: Real>(device: &Arc<Device>, values: &[T]) -> Result<Self> {
         let mut buffer = Self::new(device, Precision::of::<T>(), values.len())?;
         buffer.upload(values)?;
@@ -38,9 +32,6 @@ impl Buffer {
     }
 
     /// A buffer that holds `values`, rounded.
-    ///
-    /// # Errors
-    /// As there.
     pub(super) fn table(
         device: &Arc<Device>,
         precision: Precision,
@@ -70,9 +61,6 @@ impl Buffer {
 
     /// Replace the content, after all work queued before.
     ///
-    /// # Errors
-    /// What the driver says.
-    ///
     /// # Panics
     /// Where the lengths differ.
     pub fn upload<T: Real>(&mut self, values: &[T]) -> Result<()> {
@@ -81,9 +69,6 @@ impl Buffer {
     }
 
     /// The content, after all work queued before.
-    ///
-    /// # Errors
-    /// What the driver says, also of that work.
     ///
     /// # Panics
     /// Where the numbers are of another precision.
@@ -105,9 +90,6 @@ impl Buffer {
     }
 
     /// Begin to read the first `count` numbers, at most 128 bytes, after all work queued before.
-    ///
-    /// # Errors
-    /// What the driver says of the work before.
     ///
     /// # Panics
     /// Where there are fewer.
@@ -136,9 +118,6 @@ pub struct PendingReduction {
 
 impl PendingReduction {
     /// Wait for them, as many as were asked for, and not for what was queued since.
-    ///
-    /// # Errors
-    /// What the device says of the work before.
     pub fn wait(self, to: &mut [f64]) -> Result<()> {
         let mut bytes = [0; MOST_FETCHED];
         let bytes = &mut bytes[..self.count * self.precision.size()];

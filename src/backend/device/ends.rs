@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::job::{Job, Shape};
+use super::job::{Job, LaunchSize};
 use super::pointwise::Visit;
 use super::text::Text;
 use super::{Buffer, Device};
@@ -100,7 +100,7 @@ impl Joints {
         text.integers("FROM_END", &from_end);
         text.integers("PLANE", &planes);
         text.push(include_str!("../../../kernels/ranks/pack.cu"));
-        let mut shape = Shape::over(lines.count, THREADS);
+        let mut shape = LaunchSize::over(lines.count, THREADS);
         shape.blocks[1] = planes.len();
         let pack = Job::new(device, &text.source("pack.cu"), "pack", &shape)?;
 
@@ -114,7 +114,7 @@ impl Joints {
             text.define("LEFT_PLANE", starts[slot::LEFT]);
             text.define("RIGHT_PLANE", starts[slot::RIGHT]);
             text.push(include_str!("../../../kernels/ranks/inflow.cu"));
-            let shape = Shape::over(lines.count * count, THREADS);
+            let shape = LaunchSize::over(lines.count * count, THREADS);
             Job::new(device, &text.source("inflow.cu"), "inflow", &shape)
         };
         Ok(Self {

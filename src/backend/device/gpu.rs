@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::blocks::{Combination, Pinned, deal};
-use super::lines::{self, DeviceOperator, LineSolver, Method};
+use super::lines::{self, DeviceOperator, LineSolver};
 use super::numbers::{bytes_of, bytes_of_mut};
 use super::pointwise::{PointMap, PointReduction, Traced};
 use super::program::{Fields, Program, Task};
@@ -15,7 +15,7 @@ use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
 use crate::backend::{Backend, Largest, Weights};
 use crate::config::{ComputeConfig, Pencils, Precision};
 use crate::engine::distributed::Ends;
-use crate::engine::{Formula, LineOperator, LineOperators, Stencil, Sweep, trace};
+use crate::engine::{EndRow, Formula, LineOperator, LineOperators, Stencil, Sweep, trace};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::lines::Factors;
@@ -54,15 +54,9 @@ impl<F> Prepared<F> {
 /// An operator with the same numbers in f64, which holds those of every precision.
 fn widened<T: Real>(operator: &LineOperator<T>) -> LineOperator<f64> {
     let LineOperator { matrix, factors, stencil, periodic, left, right, ends } = operator;
-    let rows =
-        |rows: &[Vec<T>]| rows.iter().map(|row| row.iter().map(|x| x.f64()).collect()).collect();
-    let end_rows = |rows: &[crate::engine::EndRow<T>]| {
-        let widened = |row: &crate::engine::EndRow<T>| crate::engine::EndRow {
-            first: row.first,
-            weights: row.weights.iter().map(|x| x.f64()).collect(),
-        };
-        rows.iter().map(widened).collect()
-    };
+    let wide = |values: &Vec<T>| values.iter().map(|x| x.f64()).collect::<Vec<_>>();
+    let rows = |rows: &Vec<Vec<T>>| rows.iter().map(wide).collect();
+    let end = |row: &EndRow<T>| EndRow { first: row.first, weights: wide(&row.weights) };
     LineOperator {
         matrix: matrix.clone(),
         factors: Factors {
@@ -86,10 +80,10 @@ fn widened<T: Real>(operator: &LineOperator<T>) -> LineOperator<f64> {
             odd: stencil.odd,
         },
         periodic: *periodic,
-        left: end_rows(left),
-        right: end_rows(right),
+        left: left.iter().map(end).collect(),
+        right: right.iter().map(end).collect(),
         ends: ends.as_ref().map(|Ends { sources, left, right }| Ends {
-            sources: sources.each_ref().map(|source| rows(source)),
+            sources: sources.each_ref().map(rows),
             left: rows(left),
             right: rows(right),
         }),
@@ -116,7 +110,7 @@ pub fn obstacle<T: Real>(
 }
 
 impl DeviceOperator {
-    /// Compile the solver of `method` for `operator` along `axis` of a grid of `points`, and allocate what it needs; `scratch`
+    /// Compile the solver of `method`, for lines that lie as it says, for `operator` along `axis` of a grid of `points`, and allocate what it needs; `scratch`
     /// lends the fields that hold something only while it runs.
     ///
     /// # Errors
@@ -129,7 +123,7 @@ impl DeviceOperator {
         operator: &LineOperator<T>,
         points: [usize; 3],
         axis: Axis,
-        method: Method,
+        method: (LineSolver, Pencils),
     ) -> Result<Self> {
         Self::compile(scratch, &widened(operator), points, axis, method)
     }
@@ -151,9 +145,6 @@ pub fn is_one_kernel<T: Real>(
 
 impl<T: Real> Gpu<T> {
     /// Fields of `len` values on `device`, lines solved by `solver`, or the one that fits each operator best.
-    ///
-    /// # Errors
-    /// What the driver or the compiler says.
     pub fn new(
         device: Arc<Device>,
         len: usize,
@@ -173,9 +164,6 @@ impl<T: Real> Gpu<T> {
     }
 
     /// Fields of `len` values on `device`, lines solved as `compute` says.
-    ///
-    /// # Errors
-    /// What the driver or the compiler says.
     pub fn configured(device: Arc<Device>, len: usize, compute: &ComputeConfig) -> Result<Self> {
         Self::new(device, len, compute.line_solver, compute.pencils)
     }
@@ -254,6 +242,10 @@ impl<T: Real> Backend for Gpu<T> {
 
     fn queues(&self) -> bool {
         true
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.workspace.note().into_iter().collect()
     }
 
     fn shapes(&self) -> Vec<&'static str> {
@@ -455,10 +447,7 @@ impl<T: Real> Blocks for Gpu<T> {
     }
 
     fn memory(&self, array: &mut Buffer) -> Memory {
-        match self.device().info().api {
-            Api::OpenCl => Memory::Opaque,
-            Api::Cuda => self.device().address(array.handle).map_or(Memory::Opaque, Memory::Device),
-        }
+        self.device().runtime.address(array.handle).map_or(Memory::Opaque, Memory::Device)
     }
 
     fn fetch(&self, array: &Buffer, first: usize, to: &mut [T]) -> Result<()> {

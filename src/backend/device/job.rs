@@ -6,7 +6,7 @@ use super::{Arg, Device, Kernel, KernelRequest, Source};
 use crate::error::{Error, Result};
 
 /// Threads, blocks and on-chip memory of a launch.
-pub(super) struct Shape {
+pub(super) struct LaunchSize {
     /// Threads of a block along x, y, z.
     pub(super) threads: [usize; 3],
     /// Blocks along x, y, z.
@@ -15,7 +15,7 @@ pub(super) struct Shape {
     pub(super) on_chip: usize,
 }
 
-impl Shape {
+impl LaunchSize {
     /// Blocks of `threads` threads, one for each of `items`.
     pub(super) fn over(items: usize, threads: usize) -> Self {
         Self::line(items.div_ceil(threads), threads, 0)
@@ -34,7 +34,6 @@ impl Shape {
 
 /// A compiled kernel with the blocks that it is launched on.
 pub(super) struct Job {
-    device: Arc<Device>,
     kernel: Kernel,
     blocks: [u32; 3],
 }
@@ -45,10 +44,10 @@ impl Job {
         device: &Arc<Device>,
         source: &Source,
         entry: &str,
-        shape: &Shape,
+        shape: &LaunchSize,
     ) -> Result<Self> {
         let kernel = device.kernel(shape.request(source, entry)?)?;
-        Ok(Self { device: device.clone(), kernel, blocks: counts(shape.blocks)? })
+        Ok(Self { kernel, blocks: counts(shape.blocks)? })
     }
 
     /// The same; `None` where its threads have not registers enough: see [`Device::unspilled_kernel`].
@@ -56,16 +55,16 @@ impl Job {
         device: &Arc<Device>,
         source: &Source,
         entry: &str,
-        shape: &Shape,
+        shape: &LaunchSize,
     ) -> Result<Option<Self>> {
-        let (device, blocks) = (device.clone(), counts(shape.blocks)?);
+        let blocks = counts(shape.blocks)?;
         let kernel = device.unspilled_kernel(shape.request(source, entry)?)?;
-        Ok(kernel.map(|kernel| Self { device, kernel, blocks }))
+        Ok(kernel.map(|kernel| Self { kernel, blocks }))
     }
 
     /// Put it on the list of the device.
     pub(super) fn launch<'a>(&self, arguments: impl IntoIterator<Item = Arg<'a>, IntoIter: Clone>) {
-        self.device.launch(&self.kernel, self.blocks, arguments);
+        self.kernel.launch(self.blocks, arguments);
     }
 }
 

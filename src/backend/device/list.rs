@@ -170,6 +170,7 @@ impl List {
 
 impl Drop for List {
     fn drop(&mut self) {
+        self.forget(|_, _| true);
         self.runtime.release(self.scalar_buffer);
     }
 }

@@ -4,6 +4,9 @@
 //! starting many kernels at once costs less, and a list that comes again and again becomes a graph where the driver has
 //! such a thing. Numbers that change from run to run (dt) lie in device memory, not among the arguments of a kernel, so
 //! that the lists of two steps are the same.
+//!
+//! A call that returns a `Result` fails with what the driver or the compiler says, also of work that was queued before; other
+//! errors are named where they arise.
 
 mod blocks;
 mod buffer;
@@ -33,7 +36,7 @@ pub use blocks::{Combination, Pinned};
 pub use buffer::{Buffer, PendingReduction, Scratch};
 pub use choice::{check_memory, choose, why_not_cuda};
 pub use gpu::{Gpu, is_one_kernel, obstacle};
-pub use lines::{DeviceOperator, LineSolver, Method};
+pub use lines::{DeviceOperator, LineSolver};
 pub use permute::Permutation;
 pub use queue::{Arg, Device, Kernel, Traffic};
 pub use recording::Recording;

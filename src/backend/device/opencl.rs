@@ -31,7 +31,6 @@ pub(super) struct OpenCl {
 /// What handles stand for.
 #[derive(Default)]
 struct Objects {
-    last: u64,
     buffers: HashMap<Handle, Buffer<u8>>,
     programs: HashMap<Source, Program>,
     kernels: HashMap<Handle, Kernel>,
@@ -40,13 +39,6 @@ struct Objects {
     coming: HashMap<Handle, (Event, Box<[u8]>)>,
     /// Copies that are on their way to the device.
     sending: Vec<(Event, Box<[u8]>)>,
-}
-
-impl Objects {
-    fn next(&mut self) -> Handle {
-        self.last += 1;
-        Handle(self.last)
-    }
 }
 
 impl Drop for OpenCl {
@@ -171,10 +163,7 @@ impl Runtime for OpenCl {
             Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, ptr::null_mut())
         };
         let buffer = buffer.map_err(failed(&format!("allocate {bytes} bytes")))?;
-        let mut objects = self.objects();
-        let handle = objects.next();
-        objects.buffers.insert(handle, buffer);
-        Ok(handle)
+        Ok(Handle::to(buffer, &mut self.objects().buffers))
     }
 
     fn release(&self, buffer: Handle) {
@@ -221,9 +210,7 @@ impl Runtime for OpenCl {
         let event =
             unsafe { self.queue.enqueue_read_buffer(buffer, CL_NON_BLOCKING, 0, &mut memory, &[]) };
         let event = event.map_err(failed("copy from the device"))?;
-        let handle = objects.next();
-        objects.coming.insert(handle, (event, memory));
-        Ok(handle)
+        Ok(Handle::to((event, memory), &mut objects.coming))
     }
 
     fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
@@ -264,9 +251,7 @@ impl Runtime for OpenCl {
         let program = &objects.programs[source];
         let kernel = Kernel::create(program, entry)
             .map_err(failed(&format!("find the kernel `{entry}` in `{}`", source.name)))?;
-        let handle = objects.next();
-        objects.kernels.insert(handle, kernel);
-        Ok(handle)
+        Ok(Handle::to(kernel, &mut objects.kernels))
     }
 
     fn launch(&self, launch: &Launch) -> Result<()> {
@@ -309,10 +294,7 @@ impl Runtime for OpenCl {
         // SAFETY: the wait list is empty.
         let event = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
         let event = event.map_err(failed("record an event"))?;
-        let mut objects = self.objects();
-        let handle = objects.next();
-        objects.events.insert(handle, event);
-        Ok(handle)
+        Ok(Handle::to(event, &mut self.objects().events))
     }
 
     #[allow(clippy::cast_precision_loss, reason = "nanoseconds of a benchmark")]

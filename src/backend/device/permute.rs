@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::job::{Job, Shape};
+use super::job::{Job, LaunchSize};
 use super::text::Text;
 use super::{Buffer, Device};
 use crate::config::Precision;
@@ -23,9 +23,6 @@ pub struct Permutation {
 impl Permutation {
     /// Axis a of the result is axis `order[a]` of a source of `points` points (a = 0 fastest): with `points` = [nx, ny, nz]
     /// and `order` = [2, 0, 1] the result has nz x nx x ny points, z fastest.
-    ///
-    /// # Errors
-    /// What the driver says.
     ///
     /// # Panics
     /// Where `order` does not name every axis once.
@@ -78,14 +75,14 @@ pub(super) fn job(
         text.define("TO_OTHER", stride_to(other));
         text.define("TILE", TILE);
         text.define("ROWS", ROWS);
-        Shape {
+        LaunchSize {
             threads: [TILE, ROWS, 1],
             blocks: [points[0].div_ceil(TILE), result[0].div_ceil(TILE), result[other]],
             on_chip: TILE * (TILE + 1) * precision.size(),
         }
     } else {
         text.define("THREADS", THREADS);
-        Shape::over(points.iter().product(), THREADS)
+        LaunchSize::over(points.iter().product(), THREADS)
     };
     text.push(include_str!("../../../kernels/permute.cu"));
     Job::new(device, &text.source("permute.cu"), "permute", &shape)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::job::{Job, Shape};
+use super::job::{Job, LaunchSize};
 use super::text::{Names, Text, parameters, statements};
 use super::{Arg, Buffer, Device, PendingReduction};
 use crate::config::Precision;
@@ -66,7 +66,7 @@ pub(super) fn pointwise(
     text.define("PLACE(item)", format!("({})", visit.place));
     text.define_lines("POINT(at)", lines);
     text.push(include_str!("../../../kernels/pointwise.cu"));
-    Job::new(device, &text.source(name), "pointwise", &Shape::over(visit.count, THREADS))
+    Job::new(device, &text.source(name), "pointwise", &LaunchSize::over(visit.count, THREADS))
 }
 
 /// A formula that makes fields of fields.
@@ -131,7 +131,7 @@ impl PointReduction {
         text.push(include_str!("../../../kernels/reduce.cu"));
         let source = text.source(of.name);
         let job = |entry, blocks| {
-            let shape = Shape::line(blocks, THREADS, THREADS * wide.size());
+            let shape = LaunchSize::line(blocks, THREADS, THREADS * wide.size());
             Job::new(device, &source, entry, &shape)
         };
         Ok(Self {

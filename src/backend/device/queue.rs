@@ -14,14 +14,39 @@ use crate::error::{Error, Result};
 /// Capability").
 const MOST_BLOCKS_ACROSS: u32 = 65535;
 
-/// A compiled kernel and how it is launched.
-#[derive(Clone, Debug)]
+/// A compiled kernel of a device.
+#[derive(Clone)]
 pub struct Kernel {
+    device: Arc<Device>,
     pub(super) handle: Handle,
-    /// Threads of a block along x, y, z.
-    pub threads: [u32; 3],
-    /// Bytes of on-chip memory of a block.
-    pub on_chip: usize,
+    pub(super) threads: [u32; 3],
+    pub(super) on_chip: usize,
+}
+
+impl Kernel {
+    /// Put it with this many blocks on the list of the device. What goes wrong is told by the next call that returns a result.
+    ///
+    /// # Panics
+    /// Where a buffer is of another device.
+    pub fn launch<'a>(
+        &self,
+        blocks: [u32; 3],
+        arguments: impl IntoIterator<Item = Arg<'a>, IntoIter: Clone>,
+    ) {
+        let arguments = arguments.into_iter();
+        for argument in arguments.clone() {
+            if let Arg::Buffer(buffer) = argument {
+                self.device.check(buffer);
+            }
+        }
+        let list = &mut self.device.state().list;
+        if blocks[1].max(blocks[2]) > MOST_BLOCKS_ACROSS {
+            let [_, y, z] = blocks;
+            let sentence = format!("{y} x {z} rows of blocks; {MOST_BLOCKS_ACROSS} can be");
+            return list.note(Err(Error::Device(sentence)));
+        }
+        list.push(self, blocks, arguments);
+    }
 }
 
 /// An argument of a launch.
@@ -65,7 +90,7 @@ struct State {
 
 /// A device, the kernels compiled for it, and what it is to do next.
 pub struct Device {
-    runtime: Arc<dyn Runtime>,
+    pub(super) runtime: Arc<dyn Runtime>,
     state: Mutex<State>,
 }
 
@@ -152,16 +177,6 @@ impl Device {
         self.runtime.fetched(copy, to).and(handed_over)
     }
 
-    /// Where a buffer lies in the memory of the device, where the driver tells.
-    pub(super) fn address(&self, buffer: Handle) -> Option<*mut u8> {
-        self.runtime.address(buffer)
-    }
-
-    /// Lock host memory to its place where the driver can: see [`Runtime::pin`].
-    pub(super) fn pin(&self, memory: *mut u8, bytes: usize) -> bool {
-        self.runtime.pin(memory, bytes)
-    }
-
     /// Wait for all copies and give memory that was pinned back.
     pub(super) fn unpin(&self, memory: *mut u8) {
         let result = self.finish();
@@ -178,23 +193,20 @@ impl Device {
     ///
     /// # Errors
     /// Where the device has no such blocks, and what the compiler says.
-    pub fn kernel(&self, request: KernelRequest) -> Result<Kernel> {
+    pub fn kernel(self: &Arc<Self>, request: KernelRequest) -> Result<Kernel> {
         let kernel = self.compiled(request, |_| Ok(true))?;
         Ok(kernel.unwrap_or_else(|| unreachable!("any kernel will do")))
     }
 
     /// The same, unless its threads keep values in device memory that they have no registers for, as the driver tells. The text
     /// has no other kernel.
-    ///
-    /// # Errors
-    /// As there, and what the driver says.
-    pub fn unspilled_kernel(&self, request: KernelRequest) -> Result<Option<Kernel>> {
+    pub fn unspilled_kernel(self: &Arc<Self>, request: KernelRequest) -> Result<Option<Kernel>> {
         self.compiled(request, |handle| Ok(self.runtime.spilled(handle)? == 0))
     }
 
     /// A kernel that `is_good`; another is given back unless somebody may hold it already.
     fn compiled(
-        &self,
+        self: &Arc<Self>,
         request: KernelRequest,
         is_good: impl Fn(Handle) -> Result<bool>,
     ) -> Result<Option<Kernel>> {
@@ -205,7 +217,7 @@ impl Device {
         let handle = known.map_or_else(|| self.runtime.kernel(&request), Ok)?;
         if is_good(handle)? {
             state.kernels.insert(request, handle);
-            return Ok(Some(Kernel { handle, threads, on_chip }));
+            return Ok(Some(Kernel { device: self.clone(), handle, threads, on_chip }));
         }
         if known.is_none() {
             self.runtime.discard(handle);
@@ -231,28 +243,18 @@ impl Device {
         )))
     }
 
-    /// Put a kernel with this many blocks on the list. What goes wrong is told by the next call that returns a result.
-    pub fn launch<'a>(
-        &self,
-        kernel: &Kernel,
-        blocks: [u32; 3],
-        arguments: impl IntoIterator<Item = Arg<'a>, IntoIter: Clone>,
-    ) {
-        let list = &mut self.state().list;
-        if blocks[1].max(blocks[2]) > MOST_BLOCKS_ACROSS {
-            let [_, y, z] = blocks;
-            let sentence = format!("{y} x {z} rows of blocks; {MOST_BLOCKS_ACROSS} can be");
-            return list.note(Err(Error::Device(sentence)));
-        }
-        list.push(kernel, blocks, arguments.into_iter());
+    /// Handles mean something to the device that gave them only.
+    fn check(&self, buffer: &Buffer) {
+        assert!(std::ptr::eq(&*buffer.device, self), "a buffer of another device");
     }
 
     /// Copy one buffer to another of the same length.
     ///
     /// # Panics
-    /// Where the lengths differ.
+    /// Where the lengths differ, or a buffer is of another device.
     pub fn copy(&self, from: &Buffer, to: &mut Buffer) {
         assert_eq!(from.bytes(), to.bytes(), "buffers differ in length");
+        [from, to].iter().for_each(|buffer| self.check(buffer));
         let list = &mut self.state().list;
         let copy = |()| self.runtime.copy(from.handle, to.handle, from.bytes());
         let result = list.hand_over().and_then(copy);
@@ -265,7 +267,7 @@ impl Device {
     /// the solutions after. What goes wrong is told by the next call that returns a result.
     ///
     /// # Panics
-    /// Where a buffer is too short.
+    /// Where a buffer is too short, or of another device.
     pub fn solve_tridiagonal(
         &self,
         [rows, batches, stride]: [usize; 3],
@@ -273,6 +275,7 @@ impl Device {
         x: &Buffer,
     ) {
         let arrays = [lower, diagonal, upper, x];
+        arrays.iter().for_each(|array| self.check(array));
         let needed = batches.saturating_sub(1) * stride + rows;
         assert!(arrays.iter().all(|array| array.len >= needed), "a buffer is too short");
         let whole = |n: usize| {
@@ -296,18 +299,12 @@ impl Device {
     }
 
     /// Hand over what is on the list and wait until all is done.
-    ///
-    /// # Errors
-    /// What the driver says of the work since the last result.
     pub fn finish(&self) -> Result<()> {
         self.state().list.hand_over()?;
         self.runtime.finish()
     }
 
     /// Device time in seconds that what `work` queues takes.
-    ///
-    /// # Errors
-    /// What the driver says.
     pub fn time(&self, work: impl FnOnce()) -> Result<f64> {
         let now = || {
             self.state().list.hand_over()?;

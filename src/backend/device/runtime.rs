@@ -1,11 +1,23 @@
 //! What a driver can do: CUDA and OpenCL behind one small face.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::config::Precision;
 use crate::error::{Error, Result};
 
 /// A buffer, kernel, event or graph of a driver. Its meaning is the runtime's own; 0 is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub(super) struct Handle(pub u64);
+pub(super) struct Handle(pub(super) u64);
+
+impl Handle {
+    /// Keep `object` under a handle that nothing else has.
+    pub(super) fn to<T>(object: T, among: &mut impl Extend<(Handle, T)>) -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        let handle = Handle(1 + LAST.fetch_add(1, Ordering::Relaxed));
+        among.extend([(handle, object)]);
+        handle
+    }
+}
 
 /// The programming interface of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ends::Lines;
 use super::fused::Plan;
-use super::lines::{DeviceOperator, LineSolver, Method, obstacle};
+use super::lines::{DeviceOperator, LineSolver, obstacle};
 use super::pointwise::{PointMap, Traced};
 use super::{Device, DeviceInfo, Scratch};
 use crate::config::{ComputeConfig, Pencils, Precision};
@@ -72,6 +72,17 @@ impl Workspace {
         })
     }
 
+    /// What who chose how lines are solved may not expect.
+    pub(super) fn note(&self) -> Option<String> {
+        let is_chosen = usual(self.device.info(), None, Pencils::Strided)
+            != usual(self.device.info(), self.solver, self.pencils);
+        is_chosen.then(|| {
+            "sweeps are run operator by operator, since `compute.line_solver` or `compute.pencils` is set; \
+             otherwise each is one kernel, with the elimination of `chunked`"
+                .into()
+        })
+    }
+
     /// `operator` along `axis`, solved as the lines of every sweep are.
     pub(super) fn operator(
         &self,
@@ -86,7 +97,7 @@ impl Workspace {
                 Some(_) => LineSolver::THOMAS,
             }
         };
-        let method = Method { solver: self.solver.unwrap_or_else(best), pencils: self.pencils };
+        let method = (self.solver.unwrap_or_else(best), self.pencils);
         DeviceOperator::compile(&self.scratch, operator, points, axis, method)
     }
 }

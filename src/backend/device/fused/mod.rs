@@ -3,10 +3,11 @@
 mod body;
 mod plan;
 mod shape;
+mod statements;
 mod uses;
 
 use super::ends::Columns;
-use super::job::{self, Job};
+use super::job::{Job, LaunchSize};
 use super::lines::{CHUNKS, ELIMINATE, LINE, rows_of, tables, tolerance};
 use super::program::{Fields, Task};
 use super::text::Text;
@@ -110,7 +111,7 @@ impl Fused {
         text.push(KERNEL);
         let source = text.source("fused sweep");
         let blocks = lines.count.div_ceil(shape.lanes);
-        let launch = job::Shape::line(blocks, threads, words * precision.size());
+        let launch = LaunchSize::line(blocks, threads, words * precision.size());
         let job = match may_spill {
             true => Some(Job::new(device, &source, "fused", &launch)?),
             false => Job::unspilled(device, &source, "fused", &launch)?,

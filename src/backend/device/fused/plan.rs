@@ -1,6 +1,6 @@
 //! A sweep as one kernel, before it is compiled: what it reads and writes, and which blocks could run it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::DeviceInfo;
 use super::super::ends::Lines;
@@ -29,9 +29,9 @@ pub(in super::super) struct Plan<'a> {
     /// The largest half-bandwidth.
     half_band: usize,
     inflows: HashMap<Value, Inflow>,
-    uses: Uses<'a>,
+    pub(super) uses: Uses<'a>,
     axis: Axis,
-    precision: Precision,
+    pub(super) precision: Precision,
     operators: &'a LineOperators<f64>,
 }
 
@@ -48,16 +48,8 @@ impl<'a> Plan<'a> {
         let half_bands = numbers.iter().map(|op| operators.get(axis, *op).matrix.half_band());
         let half_band = half_bands.max()?;
         let inflows = inflows(sweep, axis, operators);
-        let read = slots(sweep, |operation| match operation {
-            Operation::Read { slot, .. } => Some(*slot),
-            _ => None,
-        });
-        let written = slots(sweep, |operation| match operation {
-            Operation::Previous { slot, .. }
-            | Operation::Add { slot, .. }
-            | Operation::Store { slot, .. } => Some(*slot),
-            _ => None,
-        });
+        let read = slots(sweep, |operation| matches!(operation, Operation::Read { .. }));
+        let written = slots(sweep, |operation| !matches!(operation, Operation::Read { .. }));
         let stages = inflows.values().map(|inflow| inflow.stage + 1).max().unwrap_or(0);
         let uses = Uses::of(&sweep.operations);
         let takes = read.len() + written.len() + stages + 3;
@@ -113,19 +105,27 @@ impl<'a> Plan<'a> {
     }
 
     fn body(&self, room: Room) -> Written {
-        let apply = |op: Op, result: Value, name: &str| {
-            let number = self.numbers.iter().position(|other| *other == op).unwrap_or_default();
-            let mut calls =
-                vec![format!("apply_{number}({name}, chip, tile, tables + TABLES_{number});")];
-            if let Some(Inflow { stage, left, right }) = self.inflows.get(&result) {
-                calls.push(format!(
-                    "add_inflow_{number}({name}, tables + COLUMNS_{number}, planes{stage}, {left}, {right}, tile);"
-                ));
-            }
-            calls
-        };
-        let is_explicit = |op: Op| self.operators.get(self.axis, op).matrix.half_band() == 0;
-        Body::write(&self.uses, self.precision, room, self.lines.inner == 1, &apply, &is_explicit)
+        Body::write(self, room)
+    }
+
+    /// The calls that apply an operator to the array of this name, its result being that value.
+    pub(super) fn calls(&self, op: Op, result: Value, name: &str) -> Vec<String> {
+        let number = self.numbers.iter().position(|other| *other == op).unwrap_or_default();
+        let apply = format!("apply_{number}({name}, chip, tile, tables + TABLES_{number});");
+        let inflow = self.inflows.get(&result).map(|Inflow { stage, left, right }| {
+            format!("add_inflow_{number}({name}, tables + COLUMNS_{number}, planes{stage}, {left}, {right}, tile);")
+        });
+        std::iter::once(apply).chain(inflow).collect()
+    }
+
+    /// Whether an operator ends without a barrier, so that on-chip memory may still be read.
+    pub(super) fn is_explicit(&self, op: Op) -> bool {
+        self.operators.get(self.axis, op).matrix.half_band() == 0
+    }
+
+    /// Whether fields go through on-chip memory.
+    pub(super) fn gathers(&self) -> bool {
+        self.lines.inner == 1
     }
 }
 
@@ -133,21 +133,25 @@ impl<'a> Plan<'a> {
 fn numbered(sweep: &Sweep) -> Vec<Op> {
     let mut numbers = Vec::new();
     for operation in &sweep.operations {
-        if let Operation::Apply { op, .. } = operation
-            && !numbers.contains(op)
-        {
-            numbers.push(*op);
+        match operation {
+            Operation::Apply { op, .. } if !numbers.contains(op) => numbers.push(*op),
+            _ => {}
         }
     }
     numbers
 }
 
-/// The slots that operations name, each once.
-fn slots(sweep: &Sweep, slot: impl Fn(&Operation) -> Option<usize>) -> Vec<usize> {
-    let mut slots: Vec<usize> = sweep.operations.iter().filter_map(slot).collect();
-    slots.sort_unstable();
-    slots.dedup();
-    slots
+/// The slots of fields that operations of a kind read or write, each once.
+fn slots(sweep: &Sweep, kind: impl Fn(&Operation) -> bool) -> Vec<usize> {
+    let slot = |operation: &Operation| match operation {
+        Operation::Read { slot, .. }
+        | Operation::Previous { slot, .. }
+        | Operation::Add { slot, .. }
+        | Operation::Store { slot, .. } => Some(*slot),
+        _ => None,
+    };
+    let operations = sweep.operations.iter().filter(|operation| kind(operation));
+    operations.filter_map(slot).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Where the inflow of one result is found.

@@ -1,6 +1,6 @@
 //! `chunked`: a thread eliminates a chunk of a line in registers. Fused sweeps share its elimination.
 
-use super::super::job::Shape;
+use super::super::job::LaunchSize;
 use super::super::text::Text;
 use super::plan::{Plan, Slot, Step};
 use super::{Problem, Solver, TRIDIAGONAL};
@@ -90,7 +90,7 @@ fn steps(plan: &Plan) -> Result<Vec<Step>> {
     text.push(include_str!("../../../../kernels/lines/chunked.cu"));
 
     let blocks = plan.lines.count.div_ceil(lanes);
-    let shape = Shape::line(blocks, threads, words * plan.precision().size());
+    let shape = LaunchSize::line(blocks, threads, words * plan.precision().size());
     let arguments = plan.arguments([Slot::Buffer(plan.table(table)?)]);
     Ok(vec![plan.step(&text.source("chunked.cu"), "chunked", &shape, arguments)?])
 }

@@ -172,15 +172,6 @@ fn refusal(sentence: &str) -> Error {
     Error::Config(vec![format!("error: {sentence}")])
 }
 
-/// How lines are solved and where they lie meanwhile.
-#[derive(Clone, Copy, Debug)]
-pub struct Method {
-    /// The solver.
-    pub solver: LineSolver,
-    /// Where lines along y and z lie.
-    pub pencils: Pencils,
-}
-
 /// An operator along one axis of one grid, ready to be applied by one solver.
 pub struct DeviceOperator {
     device: Arc<Device>,
@@ -189,14 +180,14 @@ pub struct DeviceOperator {
 }
 
 impl DeviceOperator {
-    /// Compile the solver for `operator` along `axis` of a grid of `points`, and allocate what it needs; `scratch` lends
+    /// Compile `solver` for `operator` along `axis` of a grid of `points`, its lines lying as `pencils` says, and allocate what it needs; `scratch` lends
     /// the fields that hold something only while it runs.
     pub(super) fn compile(
         scratch: &Scratch,
         operator: &LineOperator<f64>,
         points: [usize; 3],
         axis: Axis,
-        Method { solver, pencils }: Method,
+        (solver, pencils): (LineSolver, Pencils),
     ) -> Result<Self> {
         assert_eq!(operator.len(), points[axis.index()], "operator and grid differ in length");
         let device = scratch.device.clone();

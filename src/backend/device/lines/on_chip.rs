@@ -1,6 +1,6 @@
 //! `cr`, `pcr`, `pcr-banded` and `neato-shared`: a team of threads solves a line through on-chip memory.
 
-use super::super::job::Shape;
+use super::super::job::LaunchSize;
 use super::super::text::Text;
 use super::plan::{Plan, Slot, Step};
 use super::{Solver, TRIDIAGONAL, reductions};
@@ -99,7 +99,7 @@ fn steps(
     border_text(&mut text, border, &mut tables);
     text.push(TEAM);
     text.push(kernel);
-    let shape = Shape::line(plan.lines.count.div_ceil(lanes), team * lanes, bytes * lanes);
+    let shape = LaunchSize::line(plan.lines.count.div_ceil(lanes), team * lanes, bytes * lanes);
     let arguments = plan.arguments([Slot::Buffer(plan.table(tables)?)]);
     Ok(vec![plan.step(&text.source(&format!("{entry}.cu")), entry, &shape, arguments)?])
 }

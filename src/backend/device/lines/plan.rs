@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::ends::Lines;
-use super::super::job::{Job, Shape};
+use super::super::job::{Job, LaunchSize};
 use super::super::text::Text;
 use super::super::{Buffer, Device, Scratch, Source};
 use crate::config::Precision;
@@ -105,7 +105,7 @@ impl Plan<'_> {
         &self,
         source: &Source,
         entry: &str,
-        shape: &Shape,
+        shape: &LaunchSize,
         arguments: Vec<Slot>,
     ) -> Result<Step> {
         Ok(Step::Launch(Job::new(self.device(), source, entry, shape)?, arguments))

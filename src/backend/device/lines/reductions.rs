@@ -1,7 +1,7 @@
 //! `neato-global` and `cr-sorted`: cyclic reduction in device memory, a launch a level and way; and `cusparse`, which
 //! shares the stencil before and the border after.
 
-use super::super::job::Shape;
+use super::super::job::LaunchSize;
 use super::super::text::Text;
 use super::super::{Api, Source};
 use super::on_chip::border_text;
@@ -101,7 +101,7 @@ impl<'a> Launches<'a> {
     }
 
     fn push(&mut self, entry: &str, rows: usize, arguments: Vec<Slot>) -> Result<()> {
-        let shape = Shape::over(self.plan.lines.count * rows, THREADS);
+        let shape = LaunchSize::over(self.plan.lines.count * rows, THREADS);
         self.steps.push(self.plan.step(&self.source, entry, &shape, arguments)?);
         Ok(())
     }

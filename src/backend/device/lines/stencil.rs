@@ -1,6 +1,6 @@
 //! Explicit operators: A is the identity.
 
-use super::super::job::Shape;
+use super::super::job::LaunchSize;
 use super::plan::{Plan, Step};
 use crate::error::Result;
 
@@ -11,6 +11,6 @@ pub(super) fn steps(plan: &Plan) -> Result<Vec<Step>> {
     let mut text = plan.text(plan.len());
     text.define("THREADS", THREADS);
     text.push(include_str!("../../../../kernels/lines/stencil.cu"));
-    let shape = Shape::over(plan.lines.count * plan.len(), THREADS);
+    let shape = LaunchSize::over(plan.lines.count * plan.len(), THREADS);
     Ok(vec![plan.step(&text.source("stencil.cu"), "stencil", &shape, plan.arguments([]))?])
 }

@@ -1,6 +1,6 @@
 //! `thomas`: LU, one thread a line.
 
-use super::super::job::Shape;
+use super::super::job::LaunchSize;
 use super::plan::{Plan, Slot, Step};
 use super::{Solver, TRIDIAGONAL};
 use crate::error::Result;
@@ -28,7 +28,7 @@ fn steps(plan: &Plan) -> Result<Vec<Step>> {
     let border = coupled.flat_map(|m| factors.rows[m][..p].iter().chain(&factors.columns[m][..p]));
     let tables = plan.table(rows.chain(border).copied().collect())?;
 
-    let shape = Shape::over(plan.lines.count, THREADS);
+    let shape = LaunchSize::over(plan.lines.count, THREADS);
     let arguments = plan.arguments([Slot::Buffer(tables)]);
     Ok(vec![plan.step(&text.source("thomas.cu"), "thomas", &shape, arguments)?])
 }
