@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::blocks::{Combination, Pinned, deal};
 use super::lines::{self, DeviceOperator, LineSolver};
 use super::numbers::{bytes_of, bytes_of_mut};
-use super::pointwise::{PointMap, PointReduction, Traced};
+use super::pointwise::{PointKernel, Traced};
 use super::program::{Fields, Program, Task};
 use super::workspace::{self, Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device, DeviceInfo, Scratch, choose};
@@ -28,28 +28,7 @@ pub struct Gpu<T> {
 }
 
 /// A formula, ready to run on a device.
-pub struct Prepared<F> {
-    kernels: Kernels,
-    formula: PhantomData<fn() -> F>,
-}
-
-enum Kernels {
-    Map(PointMap),
-    Reduction(PointReduction),
-}
-
-impl<F> Prepared<F> {
-    fn new(kernels: Kernels) -> Self {
-        Self { kernels, formula: PhantomData }
-    }
-
-    fn begin(&self, read: &[&Buffer], parameters: &[f64]) -> Result<super::PendingReduction> {
-        match &self.kernels {
-            Kernels::Reduction(reduction) => reduction.begin(read, parameters),
-            Kernels::Map(_) => unreachable!("made for a map"),
-        }
-    }
-}
+pub struct Prepared<F>(PointKernel, PhantomData<fn() -> F>);
 
 /// An operator with the same numbers in f64, which holds those of every precision.
 fn widened<T: Real>(operator: &LineOperator<T>) -> LineOperator<f64> {
@@ -186,15 +165,15 @@ impl<T: Real> Gpu<T> {
         self.workspace.operator(&widened(operator), points, axis)
     }
 
-    fn traced<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize, A>(
+    fn traced<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         &self,
         formula: &F,
-        make: impl FnOnce((&Arc<Device>, Precision), usize, Traced) -> Result<A>,
-    ) -> Result<A> {
+        make: impl FnOnce((&Arc<Device>, Precision), usize, Traced) -> Result<PointKernel>,
+    ) -> Result<Prepared<F>> {
         let Workspace { device, precision, len, .. } = &self.workspace;
         let (name, (nodes, results)) = (std::any::type_name::<F>(), trace(formula));
         let traced = Traced { name, reads: R, nodes: &nodes, results: &results };
-        make((device, *precision), *len, traced)
+        make((device, *precision), *len, traced).map(|kernel| Prepared(kernel, PhantomData))
     }
 
     fn reduction<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
@@ -202,9 +181,7 @@ impl<T: Real> Gpu<T> {
         formula: &F,
         maximum: bool,
     ) -> Result<Prepared<F>> {
-        let made =
-            self.traced(formula, |place, len, of| PointReduction::new(place, len, of, maximum));
-        made.map(|made| Prepared::new(Kernels::Reduction(made)))
+        self.traced(formula, |place, len, of| PointKernel::reduction(place, len, of, maximum))
     }
 }
 
@@ -331,8 +308,7 @@ impl<T: Real> Backend for Gpu<T> {
         &self,
         formula: F,
     ) -> Result<Prepared<F>> {
-        let made = self.traced(&formula, PointMap::new);
-        made.map(|made| Prepared::new(Kernels::Map(made)))
+        self.traced(&formula, PointKernel::map)
     }
 
     fn summing<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
@@ -356,10 +332,7 @@ impl<T: Real> Backend for Gpu<T> {
         write: [&mut Buffer; W],
         parameters: [f64; P],
     ) {
-        match &formula.kernels {
-            Kernels::Map(map) => map.run(&read, &write, &parameters),
-            Kernels::Reduction(_) => unreachable!("made for a sum or a maximum"),
-        }
+        formula.0.run(&read, &write, &parameters);
     }
 
     fn sum<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
@@ -369,7 +342,7 @@ impl<T: Real> Backend for Gpu<T> {
         parameters: [f64; P],
     ) -> Result<[f64; W]> {
         let mut results = [0.0; W];
-        formula.begin(&read, &parameters)?.wait(&mut results)?;
+        formula.0.begin(&read, &parameters)?.wait(&mut results)?;
         Ok(results)
     }
 
@@ -388,7 +361,7 @@ impl<T: Real> Backend for Gpu<T> {
         read: [&Buffer; R],
         parameters: [f64; P],
     ) -> Result<Largest> {
-        formula.begin(&read, &parameters).map(Largest::Coming)
+        formula.0.begin(&read, &parameters).map(Largest::Coming)
     }
 }
 

@@ -69,15 +69,22 @@ pub(super) fn pointwise(
     Job::new(device, &text.source(name), "pointwise", &LaunchSize::over(visit.count, THREADS))
 }
 
-/// A formula that makes fields of fields.
-pub(super) struct PointMap {
-    job: Job,
+/// A formula, ready to be evaluated at every point.
+pub(super) struct PointKernel {
+    kind: Kind,
     precision: Precision,
 }
 
-impl PointMap {
-    /// For fields of `len` numbers.
-    pub(super) fn new(
+enum Kind {
+    /// It makes fields of fields.
+    Map(Job),
+    /// Its results are added up over all points, or the largest are sought: in f64 where the device has it.
+    Reduction { over_points: Job, over_blocks: Job, partials: Buffer, results: Buffer },
+}
+
+impl PointKernel {
+    /// A map of fields of `len` numbers.
+    pub(super) fn map(
         (device, precision): (&Arc<Device>, Precision),
         len: usize,
         of: Traced,
@@ -87,30 +94,11 @@ impl PointMap {
         lines.extend((0..of.results.len()).map(|at| format!("w{at}[at] = r{at};")));
         let fields = [of.reads, of.results.len()];
         let job = pointwise((device, precision), &Visit::all(len), of.name, fields, &lines)?;
-        Ok(Self { job, precision })
+        Ok(Self { kind: Kind::Map(job), precision })
     }
 
-    /// Evaluate it at every point.
-    pub(super) fn run(&self, read: &[&Buffer], write: &[&mut Buffer], parameters: &[f64]) {
-        let read = read.iter().map(|field| field.arg());
-        let write = write.iter().map(|field| field.arg());
-        let arguments = read.chain(write).chain([Arg::Scalars(self.precision, parameters)]);
-        self.job.launch(arguments);
-    }
-}
-
-/// A formula whose results are added up over all points, or of which the largest are sought: in f64 where the device has it.
-pub(super) struct PointReduction {
-    over_points: Job,
-    over_blocks: Job,
-    partials: Buffer,
-    results: Buffer,
-    precision: Precision,
-}
-
-impl PointReduction {
-    /// For fields of `len` numbers.
-    pub(super) fn new(
+    /// A sum, or the maximum, over fields of `len` numbers.
+    pub(super) fn reduction(
         (device, precision): (&Arc<Device>, Precision),
         len: usize,
         of: Traced,
@@ -131,24 +119,35 @@ impl PointReduction {
         text.push(include_str!("../../../kernels/reduce.cu"));
         let source = text.source(of.name);
         let job = |entry, blocks| {
-            let shape = LaunchSize::line(blocks, THREADS, THREADS * wide.size());
-            Job::new(device, &source, entry, &shape)
+            let size = LaunchSize::line(blocks, THREADS, THREADS * wide.size());
+            Job::new(device, &source, entry, &size)
         };
-        Ok(Self {
+        let kind = Kind::Reduction {
             over_points: job("over_points", blocks)?,
             over_blocks: job("over_blocks", 1)?,
             partials: Buffer::new(device, wide, results * blocks)?,
             results: Buffer::new(device, wide, results)?,
-            precision,
-        })
+        };
+        Ok(Self { kind, precision })
     }
 
-    /// Begin to reduce it over all points.
+    /// Evaluate a map at every point.
+    pub(super) fn run(&self, read: &[&Buffer], write: &[&mut Buffer], parameters: &[f64]) {
+        let Kind::Map(job) = &self.kind else { unreachable!("made for a sum or a maximum") };
+        let read = read.iter().map(|field| field.arg());
+        let write = write.iter().map(|field| field.arg());
+        job.launch(read.chain(write).chain([Arg::Scalars(self.precision, parameters)]));
+    }
+
+    /// Begin to reduce over all points.
     pub(super) fn begin(&self, read: &[&Buffer], parameters: &[f64]) -> Result<PendingReduction> {
+        let Kind::Reduction { over_points, over_blocks, partials, results } = &self.kind else {
+            unreachable!("made for a map")
+        };
         let fields = read.iter().map(|field| field.arg());
         let scalars = Arg::Scalars(self.precision, parameters);
-        self.over_points.launch(fields.chain([self.partials.arg(), scalars]));
-        self.over_blocks.launch([self.partials.arg(), self.results.arg()]);
-        self.results.fetch(self.results.len())
+        over_points.launch(fields.chain([partials.arg(), scalars]));
+        over_blocks.launch([partials.arg(), results.arg()]);
+        results.fetch(results.len())
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::ends::Lines;
 use super::fused::Plan;
 use super::lines::{DeviceOperator, LineSolver, obstacle};
-use super::pointwise::{PointMap, Traced};
+use super::pointwise::{PointKernel, Traced};
 use super::{Device, DeviceInfo, Scratch};
 use crate::config::{ComputeConfig, Pencils, Precision};
 use crate::engine::{LineOperator, LineOperators, Node, Sweep, Symbol};
@@ -42,8 +42,8 @@ pub(super) struct Workspace {
     pencils: Pencils,
     pub(super) fusing: Fusing,
     /// Field 0 of those that are written becomes that which is read, or 0.
-    pub(super) copy: PointMap,
-    pub(super) clear: PointMap,
+    pub(super) copy: PointKernel,
+    pub(super) clear: PointKernel,
 }
 
 impl Workspace {
@@ -56,7 +56,7 @@ impl Workspace {
     ) -> Result<Self> {
         let constant = |name, reads, node| {
             let (nodes, results) = (&[node], &[Symbol(0)]);
-            PointMap::new((&device, precision), len, Traced { name, reads, nodes, results })
+            PointKernel::map((&device, precision), len, Traced { name, reads, nodes, results })
         };
         Ok(Self {
             scratch: Scratch::new(&device, precision),
