@@ -122,7 +122,7 @@ fn derivatives_are_right_along_every_axis_of_every_backend() {
 
 #[test]
 fn all_line_solvers_that_can_are_measured_and_the_others_say_why_not() {
-    use kolmo::lines::LineSolver;
+    use kolmo::backend::device::LineSolver;
     for ends in ["periodic", "closed"] {
         let report = report(&format!("lines --points 32x8x1 --backend opencl --ends {ends}"));
         let measured = column(&report, "method");

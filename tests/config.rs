@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use kolmo::Error;
+use kolmo::backend::device::LineSolver;
 use kolmo::cases::{Case, Domain, NAMES, Start, TaylorGreen, input};
 use kolmo::config::{
     Backend, Config, Convection, DeviceAware, EnergyForm, FilterConfig, Pencils, Precision,
     Schedule, StepSize, Variable, ViscousForm, parse,
 };
-use kolmo::lines::LineSolver;
 use kolmo::physics::Viscosity;
 
 const LEAST: &str = "case.name = \"taylor-green\"\ngrid.points = [16, 16, 16]\ntime.end = 1\n";

@@ -44,7 +44,7 @@ pub enum Reduction {
     /// They are known.
     Done([f64; Self::MOST]),
     /// They are on their way from a device.
-    Pending(device::Coming),
+    Pending(device::PendingReduction),
 }
 
 impl Reduction {
@@ -64,7 +64,11 @@ impl Reduction {
     pub(crate) fn values(self) -> Result<[f64; Self::MOST]> {
         match self {
             Reduction::Done(values) => Ok(values),
-            Reduction::Pending(values) => values.arrived(),
+            Reduction::Pending(pending) => {
+                let mut values = [0.0; Self::MOST];
+                pending.wait(&mut values)?;
+                Ok(values)
+            }
         }
     }
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
 
+use crate::backend::device::LineSolver;
 use crate::config::{self, ComputeConfig, DeviceAware, Pencils, Precision, RightHandSide};
 use crate::engine::closed_min_points;
 use crate::engine::distributed::Method;
 use crate::error::Result;
 use crate::grid::Axis;
-use crate::lines::LineSolver;
 use crate::scheme::{SchemeFamily, default_closure, families, family};
 
 use super::output::{Row, shape};

@@ -10,11 +10,11 @@ use super::output::{CopyReport, Report, Row, shape};
 use super::place::{Place, Setup};
 use super::pool::{FEWEST, Pool, fitting};
 use super::refusal;
+use crate::backend::device::LineSolver;
 use crate::cases::Domain;
 use crate::engine::{LineOperators, Op};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
-use crate::lines::LineSolver;
 use crate::real::Real;
 
 /// What is to be measured.

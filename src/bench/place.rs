@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::measure::Clock;
 use super::permute::HostPermutation;
 use crate::backend::cpu::{Cpu, Field, Program};
+use crate::backend::device::LineSolver;
 use crate::backend::device::{Buffer, Device, DeviceOperator, Gpu, Permutation, choose, obstacle};
 use crate::backend::ranks::Blocks;
 use crate::backend::{Backend, Weights};
@@ -14,7 +15,6 @@ use crate::config::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperators, Number, Op, PointFormula, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
-use crate::lines::LineSolver;
 use crate::real::Real;
 
 /// What the user chose.
@@ -170,7 +170,7 @@ impl<T: Real> Place for Cpu<T> {
     }
 
     fn obstacle(_: &Setup, solver: LineSolver, _: &LineOperators, _: Axis) -> Option<String> {
-        (solver != LineSolver::Thomas).then(|| "the cpu solves lines by thomas only".to_string())
+        (solver != LineSolver::THOMAS).then(|| "the cpu solves lines by thomas only".to_string())
     }
 
     fn derivative(
@@ -199,8 +199,8 @@ impl<T: Real> Place for Cpu<T> {
 
 impl<T: Real> Place for Gpu<T> {
     type Copier = <Self as Backend>::Prepared;
-    type Operator = DeviceOperator<T>;
-    type Permuter = Permutation<T>;
+    type Operator = DeviceOperator;
+    type Permuter = Permutation;
 
     const COPIES: [&'static str; 2] = ["kernel", "driver"];
 
@@ -217,11 +217,11 @@ impl<T: Real> Place for Gpu<T> {
         self.prepare(PointFormula::map(Negated))
     }
 
-    fn negated(&self, copier: &Self::Copier, from: &Buffer<T>, to: &mut Buffer<T>) {
+    fn negated(&self, copier: &Self::Copier, from: &Buffer, to: &mut Buffer) {
         self.map(copier, &[from], &mut [to], &[]);
     }
 
-    fn other_copy(&self, from: &Buffer<T>, to: &mut Buffer<T>) {
+    fn other_copy(&self, from: &Buffer, to: &mut Buffer) {
         self.device().copy(from, to);
     }
 
@@ -240,19 +240,19 @@ impl<T: Real> Place for Gpu<T> {
         operators: &LineOperators,
         points: [usize; 3],
         axis: Axis,
-    ) -> Result<DeviceOperator<T>> {
-        self.operator(&operators.get(axis, Op::D1).rounded(), points, axis)
+    ) -> Result<DeviceOperator> {
+        self.operator(operators.get(axis, Op::D1), points, axis)
     }
 
-    fn differentiate(&self, by: &DeviceOperator<T>, from: &Buffer<T>, to: &mut Buffer<T>) {
+    fn differentiate(&self, by: &DeviceOperator, from: &Buffer, to: &mut Buffer) {
         by.apply(from, to);
     }
 
-    fn permuter(&self, points: [usize; 3], order: [usize; 3]) -> Result<Permutation<T>> {
-        Permutation::new(self.device(), points, order)
+    fn permuter(&self, points: [usize; 3], order: [usize; 3]) -> Result<Permutation> {
+        Permutation::new(self.device(), T::PRECISION, points, order)
     }
 
-    fn permute(&self, by: &Permutation<T>, from: &Buffer<T>, to: &mut Buffer<T>) {
+    fn permute(&self, by: &Permutation, from: &Buffer, to: &mut Buffer) {
         by.apply(from, to);
     }
 }

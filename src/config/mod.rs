@@ -19,9 +19,9 @@ pub use read::{Base, built_in, load, load_on, parse, parse_on};
 
 use std::path::PathBuf;
 
+use crate::backend::device::LineSolver;
 use crate::cases::{Case, Domain};
 use crate::engine::distributed::Method;
-use crate::lines::LineSolver;
 use crate::physics::Gas;
 pub use crate::real::Precision;
 use crate::scheme::{SchemeFamily, Tableau};

@@ -10,12 +10,12 @@ use super::{
     Pencils, Precision, RightHandSide, SchemeConfig, StepSize, TimeConfig, ViscousForm, WallLimit,
     case, document, origin, output,
 };
+use crate::backend::device::LineSolver;
 use crate::cases::{self, Case, Domain, NAMES};
 use crate::engine::distributed::Method;
 use crate::error::{Error, Result};
 use crate::grid;
 use crate::io::open;
-use crate::lines::LineSolver;
 use crate::physics::{Gas, Viscosity};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
 
@@ -396,7 +396,7 @@ fn compute(section: &Section<'_>) -> ComputeConfig {
         if device.is_some_and(|device| device != 0) {
             refuse("device", "the CPU is one device, number 0");
         }
-        if line_solver.is_some_and(|solver| solver != LineSolver::Thomas) {
+        if line_solver.is_some_and(|solver| solver != LineSolver::THOMAS) {
             refuse("line_solver", "the CPU has `thomas` only");
         }
         if pencils == Pencils::Permuted {

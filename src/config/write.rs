@@ -13,9 +13,9 @@ use super::{
     CheckpointConfig, Config, FilterConfig, Precision, Region, Schedule, SchemeConfig, StepSize,
     Variable, WallLimit,
 };
+use crate::backend::device::LineSolver;
 use crate::cases::Case;
 use crate::engine::distributed::Method;
-use crate::lines::LineSolver;
 use crate::physics::Viscosity;
 
 /// What stands for the name of the case where a run starts from a checkpoint, which knows it.

@@ -2,19 +2,19 @@
 
 use super::{LineOperator, Op, Shift};
 use crate::grid::{Axis, Grid};
-use crate::real::{Precision, Real};
+use crate::real::Precision;
 use crate::scheme::{Scheme, SchemeFamily, default_closure};
 
 /// The factored operators along every axis of a grid.
 #[derive(Clone, Debug)]
-pub struct LineOperators<T = f64> {
-    axes: [AxisOperators<T>; 3],
+pub struct LineOperators {
+    axes: [AxisOperators; 3],
 }
 
 #[derive(Clone, Debug)]
-struct AxisOperators<T = f64> {
+struct AxisOperators {
     /// In the order of [`Op`]; `None` where the operator does not exist along this axis.
-    operators: [Option<LineOperator<T>>; 6],
+    operators: [Option<LineOperator>; 6],
 }
 
 impl LineOperators {
@@ -31,20 +31,8 @@ impl LineOperators {
         Self { axes: Axis::ALL.map(|axis| axis_operators(family, filter, grid, precision, axis)) }
     }
 
-    /// With numbers of the format `T`.
-    pub fn rounded<T: Real>(&self) -> LineOperators<T> {
-        let rounded =
-            |operator: &Option<LineOperator>| operator.as_ref().map(LineOperator::rounded);
-        let axis = |axis: &AxisOperators| AxisOperators {
-            operators: axis.operators.each_ref().map(rounded),
-        };
-        LineOperators { axes: self.axes.each_ref().map(axis) }
-    }
-}
-
-impl<T> LineOperators<T> {
     /// These operators along one axis, and none along the others.
-    pub(crate) fn along(axis: Axis, operators: Vec<(Op, LineOperator<T>)>) -> Self {
+    pub(crate) fn along(axis: Axis, operators: Vec<(Op, LineOperator)>) -> Self {
         let none = || AxisOperators { operators: [const { None }; 6] };
         let mut axes = [none(), none(), none()];
         for (op, operator) in operators {
@@ -54,7 +42,7 @@ impl<T> LineOperators<T> {
     }
 
     /// The operator `op` along `axis`, where it exists on this grid.
-    pub fn find(&self, axis: Axis, op: Op) -> Option<&LineOperator<T>> {
+    pub fn find(&self, axis: Axis, op: Op) -> Option<&LineOperator> {
         self.axes[axis.index()].operators[op as usize].as_ref()
     }
 
@@ -62,7 +50,7 @@ impl<T> LineOperators<T> {
     ///
     /// # Panics
     /// Where it does not exist on this grid.
-    pub fn get(&self, axis: Axis, op: Op) -> &LineOperator<T> {
+    pub fn get(&self, axis: Axis, op: Op) -> &LineOperator {
         self.find(axis, op)
             .unwrap_or_else(|| panic!("{op:?} does not exist along {axis:?} of this grid"))
     }

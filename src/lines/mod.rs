@@ -9,7 +9,6 @@ mod chunked;
 mod cr;
 mod neato;
 mod pcr;
-mod solver;
 mod thomas;
 
 pub use banded::{BandedMatrix, MAX_HALF_BAND};
@@ -18,6 +17,5 @@ pub use chunked::{Chunk, Chunks};
 pub use cr::{CyclicReduction, Level};
 pub use neato::NearToeplitz;
 pub use pcr::BandedPcr;
-pub use solver::LineSolver;
 pub use thomas::{Factors, solve};
 pub(crate) use thomas::{RightHandSide, solve_lanes};

@@ -2,12 +2,12 @@
 
 use super::available_memory;
 use super::largest::{advice, largest};
+use crate::backend::device::LineSolver;
 use crate::backend::device::{self, Device, DeviceInfo};
 use crate::backend::ranks::Needed;
-use crate::config::{Config, Pencils, Precision, Statistic};
+use crate::config::{Config, Pencils, Statistic};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Decomposition};
-use crate::lines::LineSolver;
 use crate::physics::{Held, all_sweeps, composed_room};
 use crate::scheme::Form;
 
@@ -133,18 +133,10 @@ pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &DeviceInfo) 
 /// unless `fused`, and what the line solvers need while they run. What `cusparse` keeps, a matrix for every line, is not counted.
 fn for_operators(config: &Config, block: &Block, (device, fused): (&DeviceInfo, bool)) -> usize {
     let compute = &config.compute;
-    let one_kernel = match compute.precision {
-        Precision::F64 => device::is_one_kernel::<f64>,
-        Precision::F32 => device::is_one_kernel::<f32>,
-    };
     let room = composed_room(config, block, |axis, sweep, operators| {
-        fused && one_kernel(device, compute, sweep, axis, block.points, operators)
+        fused && device::is_one_kernel(device, compute, sweep, axis, block.points, operators)
     });
-    let solver = match compute.line_solver {
-        Some(LineSolver::CrSortedDirect) => 1,
-        Some(LineSolver::CrSortedStepwise) => 2,
-        _ => 0,
-    };
+    let solver = compute.line_solver.map_or(0, LineSolver::scratch_fields);
     let pencils = if compute.pencils == Pencils::Permuted { 2 } else { 0 };
     room + solver + pencils
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use kolmo::backend::device::RecordedKernel;
+use kolmo::backend::device::KernelRequest;
 use kolmo::grid::{Axis, Block};
 use kolmo::time::Parts;
 
@@ -51,12 +51,12 @@ fn kernels(
     on: Architecture,
     axis: Axis,
     (forms, set, is_f64, n): Line,
-) -> Vec<(&'static str, RecordedKernel)> {
+) -> Vec<(&'static str, KernelRequest)> {
     let mut points = [16; 3];
     points[axis.index()] = n;
     let inner: usize = points[..axis.index()].iter().product();
     let is_along =
-        move |kernel: &RecordedKernel| is_of_a_stage(kernel) && number(kernel, "INNER") == inner;
+        move |kernel: &KernelRequest| is_of_a_stage(kernel) && number(kernel, "INNER") == inner;
     let (device, recording) = compilers.recording(on, is_along);
     match is_f64 {
         true => run::<f64>("taylor-green", points, set)(&device),
@@ -84,20 +84,20 @@ fn kernels(
 }
 
 /// Whether a kernel is a sweep that advances the state: it reads no field that it does not write.
-fn is_of_a_stage(kernel: &RecordedKernel) -> bool {
+fn is_of_a_stage(kernel: &KernelRequest) -> bool {
     let fields = kernel.source.text.lines().find(|line| line.starts_with("#define FIELDS "));
     fields.is_some_and(|fields| !fields.contains("restrict r"))
 }
 
 /// A number of a kernel's text.
-fn number(kernel: &RecordedKernel, name: &str) -> usize {
+fn number(kernel: &KernelRequest, name: &str) -> usize {
     let head = format!("#define {name} ");
     let line = kernel.source.text.lines().find_map(|line| line.strip_prefix(&head));
     line.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
 /// Words of device memory that a kernel moves at a point: fields that it loads and that it stores.
-fn words(kernel: &RecordedKernel) -> usize {
+fn words(kernel: &KernelRequest) -> usize {
     let moved = |line: &str| {
         let (what, rest) = line.split_once('(')?;
         let field = rest.split(", ").nth(1)?.to_string();

@@ -5,9 +5,10 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use kolmo::backend::device::{Api, Buffer, Device, devices};
+use kolmo::backend::device::{Api, Arg, Buffer, Device, devices};
+use kolmo::config::Precision;
 
-use super::runtime::{saxpy, saxpy_source};
+use super::runtime::{request, saxpy, saxpy_source, waited};
 
 const KOLMO: &str = env!("CARGO_BIN_EXE_kolmo");
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
@@ -84,7 +85,7 @@ fn a_list_of_launches_gives_the_same_with_new_scalars_each_time_also_as_a_graph(
             saxpy(&device, a, &x, &y, &mid).unwrap();
             saxpy(&device, a + 1.0, &mid, &y, &out).unwrap();
             let expected: Vec<f64> = values.iter().map(|x| (a + 1.0) * (a * x + x) + x).collect();
-            assert_eq!(out.download().unwrap(), expected, "{n} {a}");
+            assert_eq!(out.download::<f64>().unwrap(), expected, "{n} {a}");
         }
     }
 }
@@ -95,25 +96,24 @@ fn more_on_chip_memory_than_is_free_is_asked_for_and_another_thread_may_launch()
     let device = Device::open(Api::Cuda, 0).unwrap();
     let x = Buffer::from_host(&device, &[1.0; 8]).unwrap();
     let out = Buffer::from_host(&device, &[f64::NAN; 8]).unwrap();
-    let kernel = device.kernel(&saxpy_source::<f64>(), "saxpy", [8, 1, 1], 60_000).unwrap();
+    let kernel = device.kernel(request(saxpy_source::<f64>(), 60_000)).unwrap();
     let seconds = std::thread::scope(|scope| {
         let work = || {
-            use kolmo::backend::device::Arg;
-            let arguments = [x.arg(), x.arg(), out.arg(), Arg::Scalars(&[2.0]), Arg::Int(8)];
-            device.time(|| device.launch::<f64>(&kernel, [1, 1, 1], arguments)).unwrap()
+            let scalars = Arg::Scalars(Precision::F64, &[2.0]);
+            let arguments = [x.arg(), x.arg(), out.arg(), scalars, Arg::Int(8)];
+            device.time(|| kernel.launch([1, 1, 1], arguments)).unwrap()
         };
         scope.spawn(work).join().unwrap()
     });
     assert!(seconds > 0.0);
-    assert_eq!(out.download().unwrap(), [3.0; 8]);
+    assert_eq!(out.download::<f64>().unwrap(), [3.0; 8]);
 }
 
 #[test]
 #[ignore = "needs a CUDA device"]
 fn a_kernel_that_spills_is_given_back_unless_somebody_holds_it() {
     let device = Device::open(Api::Cuda, 0).unwrap();
-    let source = saxpy_source::<f64>();
-    let unspilled = || device.unspilled_kernel(&source, "saxpy", [8, 1, 1], 64).unwrap();
+    let unspilled = || device.unspilled_kernel(request(saxpy_source::<f64>(), 64)).unwrap();
     // The driver of these tests says that 24 bytes are; on a GPU the kernel has few values.
     let spills = device.info().name.starts_with("Strict");
     let x = Buffer::from_host(&device, &[1.0; 8]).unwrap();
@@ -123,7 +123,7 @@ fn a_kernel_that_spills_is_given_back_unless_somebody_holds_it() {
     for a in [2.0, 3.0] {
         saxpy(&device, a, &x, &x, &out).unwrap();
         assert_eq!(unspilled().is_none(), spills);
-        assert_eq!(out.download().unwrap(), [expected; 8]);
+        assert_eq!(out.download::<f64>().unwrap(), [expected; 8]);
         expected += 1.0;
     }
 }
@@ -138,7 +138,7 @@ fn numbers_come_while_the_device_goes_on() {
         saxpy(&device, a, &x, &x, &out).unwrap();
         let coming = out.fetch(8).unwrap();
         saxpy(&device, 9.0, &x, &x, &out).unwrap();
-        assert_eq!(coming.arrived::<8>().unwrap(), [a + 1.0; 8]);
+        assert_eq!(waited(coming), [a + 1.0; 8]);
     }
     // What nobody waits for is given back with the device.
     drop(out.fetch(1).unwrap());
@@ -150,7 +150,7 @@ fn more_memory_than_there_is_is_refused_with_both_numbers() {
     let device = Device::open(Api::Cuda, 0).unwrap();
     let free = device.free_memory().unwrap();
     let values = usize::try_from(device.info().memory / 8 + 1).unwrap();
-    let refusal = Buffer::<f64>::new(&device, values).err().unwrap().to_string();
+    let refusal = Buffer::new(&device, Precision::F64, values).err().unwrap().to_string();
     assert!(refusal.contains(&format!("{} bytes", 8 * values)), "{refusal}");
     assert!(refusal.contains(&format!("where {free} are free")), "{refusal}");
 }
@@ -175,7 +175,7 @@ fn the_makers_solver_solves_every_system_of_a_batch() {
     let (diagonal, upper) = (buffer([-3.0; 5]), buffer([1.0, 1.0, 1.0, 1.0, 0.0]));
     let x = buffer([-1.0, -2.0, -3.0, -4.0, -11.0]);
     device.solve_tridiagonal([n, 2, stride], [&lower, &diagonal, &upper], &x);
-    let found = x.download().unwrap();
+    let found = x.download::<f64>().unwrap();
     for (m, value) in found.iter().enumerate().filter(|(m, _)| m % stride < n) {
         let expected = 1.0 + f64::from(u32::try_from(m % stride).unwrap());
         assert!((value - expected).abs() < 1e-13, "{found:?}");

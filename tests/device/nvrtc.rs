@@ -8,13 +8,12 @@ use std::sync::{Arc, Mutex};
 
 use kolmo::backend::device::cuda::{Code, Nvrtc};
 use kolmo::backend::device::{
-    Api, Device, DeviceInfo, DeviceOperator, Gpu, RecordedKernel, Recording, Scratch, Source,
-    obstacle,
+    Api, Device, DeviceInfo, DeviceOperator, Gpu, KernelRequest, LineSolver, Recording, Scratch,
+    Source, obstacle,
 };
 use kolmo::config::Pencils;
 use kolmo::engine::{LineOperators, Op};
 use kolmo::grid::Axis;
-use kolmo::lines::LineSolver;
 use kolmo::scheme::family;
 use kolmo::time::{Simulation, Stepper};
 use kolmo::{Error, Real};
@@ -80,7 +79,7 @@ fn specialisations() -> Vec<Specialisation> {
         ("scalar", run::<f64>("scalar-advection", POINTS, &[])),
         ("blocks of lines", Box::new(ask_for_blocks)),
     ];
-    let solvers = LineSolver::ALL.into_iter().filter(|solver| *solver != LineSolver::Cusparse);
+    let solvers = LineSolver::ALL.into_iter().filter(|solver| solver.name() != "cusparse");
     all.extend(solvers.map(|solver| (solver.name(), line_solver(solver))));
     all
 }
@@ -116,12 +115,12 @@ fn line_solver(solver: LineSolver) -> Ask {
     ) {
         let grid = grid(axis, n, [5, 3], periodic);
         let operators = LineOperators::new(family("compact6").unwrap(), None, &grid, T::PRECISION);
-        let (operator, scratch) = (operators.get(axis, Op::D1), Scratch::new(device));
+        let (operator, scratch) = (operators.get(axis, Op::D1), Scratch::new(device, T::PRECISION));
         for pencils in [Pencils::Strided, Pencils::Permuted] {
             if obstacle(solver, operator, device.info()).is_none() {
                 let points = grid.points;
-                let made =
-                    DeviceOperator::new(device, operator, points, axis, solver, pencils, &scratch);
+                let method = (solver, pencils);
+                let made = DeviceOperator::new(&scratch, operator, points, axis, method);
                 drop(made.unwrap());
             }
         }
@@ -196,7 +195,7 @@ impl Compilers {
     pub(super) fn recording(
         self: &Arc<Self>,
         on: Architecture,
-        looked_at: impl Fn(&RecordedKernel) -> bool + Send + Sync + 'static,
+        looked_at: impl Fn(&KernelRequest) -> bool + Send + Sync + 'static,
     ) -> (Arc<Device>, Recording) {
         let info = DeviceInfo {
             api: Api::Cuda,
@@ -249,7 +248,7 @@ fn every_kernel_compiles_for_every_architecture_and_spills_no_register() {
 /// The rows of the table for the kernels of one text, and what is wrong with them.
 fn judged(
     Architecture { number, on_chip: limit, .. }: Architecture,
-    kernels: &[(String, RecordedKernel)],
+    kernels: &[(String, KernelRequest)],
     usages: &BTreeMap<String, Usage>,
 ) -> (Vec<String>, Vec<String>) {
     let (mut rows, mut wrong) = (Vec::new(), Vec::new());
@@ -358,11 +357,11 @@ fn what_does_not_compile_is_refused_with_the_lines_it_speaks_of() {
 }
 
 /// A text with the kernels in it, each named for the specialisation that asks for it first.
-type Text = (Source, Vec<(String, RecordedKernel)>);
+type Text = (Source, Vec<(String, KernelRequest)>);
 
 /// Every text of kernels that are asked for, each once for an architecture.
 fn texts(
-    asked: impl Iterator<Item = (Architecture, &'static str, RecordedKernel)>,
+    asked: impl Iterator<Item = (Architecture, &'static str, KernelRequest)>,
 ) -> Vec<(Architecture, Text)> {
     let mut texts: Vec<(Architecture, Text)> = Vec::new();
     let (mut seen, mut places) = (HashSet::new(), HashMap::new());

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use kolmo::backend::device::{Api, Buffer, Device, Source};
+use kolmo::backend::device::{Api, Buffer, Device, KernelRequest, Source};
 
 use super::on_two_threads;
 
@@ -93,11 +93,17 @@ KERNEL_OF(8) void plant(GLOBAL const REAL *x, GLOBAL REAL *out) {{
 "
     );
     let device = Device::open(Api::OpenCl, 0).unwrap();
-    let kernel = device.kernel(&Source { name, text }, "plant", [8, 1, 1], 64).unwrap();
+    let kernel = device.kernel(KernelRequest {
+        source: Source { name, text },
+        entry: "plant".into(),
+        threads: [8, 1, 1],
+        on_chip: 64,
+    });
+    let kernel = kernel.unwrap();
     let x = Buffer::from_host(&device, &[1.0; 16]).unwrap();
     let out = Buffer::from_host(&device, &[f64::NAN; 16]).unwrap();
-    device.launch::<f64>(&kernel, [2, 1, 1], [x.arg(), out.arg()]);
-    assert!(out.download().unwrap().iter().all(|value| value.is_finite()));
+    kernel.launch([2, 1, 1], [x.arg(), out.arg()]);
+    assert!(out.download::<f64>().unwrap().iter().all(|value| value.is_finite()));
 }
 
 /// Run a test of this program with Oclgrind for the only OpenCL device: whether it passed, and what Oclgrind found.

@@ -18,11 +18,11 @@ fn assert_permutes<T: Real + From<f32>>(points: [usize; 3], order: [usize; 3]) {
     })
     .take(len)
     .collect();
-    let permutation = Permutation::new(&device, points, order).unwrap();
+    let permutation = Permutation::new(&device, T::PRECISION, points, order).unwrap();
     let from = Buffer::from_host(&device, &source).unwrap();
     let to = Buffer::from_host(&device, &vec![T::of(f64::NAN); len]).unwrap();
     permutation.apply(&from, &to);
-    let found = to.download().unwrap();
+    let found = to.download::<T>().unwrap();
     let result = order.map(|axis| points[axis]);
     for (at, value) in found.iter().enumerate() {
         let moved = [at % result[0], at / result[0] % result[1], at / (result[0] * result[1])];

@@ -3,8 +3,12 @@
 
 use std::sync::Arc;
 
-use kolmo::backend::Kept;
-use kolmo::backend::device::{Api, Arg, Buffer, Device, DeviceInfo, Source, check_memory, devices};
+use kolmo::backend::device::{
+    Api, Arg, Buffer, Device, DeviceInfo, Gpu, KernelRequest, LineSolver, PendingReduction, Source,
+    check_memory, devices,
+};
+use kolmo::backend::{Backend, Kept};
+use kolmo::config::{Pencils, Precision};
 use kolmo::{Error, Real};
 
 use super::device;
@@ -35,24 +39,38 @@ pub(super) fn saxpy_source<T: Real>() -> Source {
     source::<T>(SAXPY)
 }
 
+/// The kernel of such a text, in blocks of 8 threads.
+pub(super) fn request(source: Source, on_chip: usize) -> KernelRequest {
+    KernelRequest { source, entry: "saxpy".into(), threads: [8, 1, 1], on_chip }
+}
+
+/// Numbers that were asked for.
+pub(super) fn waited<const W: usize>(pending: PendingReduction) -> [f64; W] {
+    let mut values = [f64::NAN; W];
+    pending.wait(&mut values).unwrap();
+    values
+}
+
 /// What a computation with [`SAXPY`] does first.
 pub(super) fn ask_for_saxpy<T: Real>(device: &Arc<Device>) {
-    device.kernel(&saxpy_source::<T>(), "saxpy", [8, 1, 1], 64).unwrap();
+    device.kernel(request(saxpy_source::<T>(), 64)).unwrap();
 }
 
 /// out = a x + y, queued.
 pub(super) fn saxpy(
     device: &Arc<Device>,
     a: f64,
-    x: &Buffer<f64>,
-    y: &Buffer<f64>,
-    out: &Buffer<f64>,
+    x: &Buffer,
+    y: &Buffer,
+    out: &Buffer,
 ) -> kolmo::Result<()> {
-    let kernel = device.kernel(&saxpy_source::<f64>(), "saxpy", [8, 1, 1], 64)?;
+    let kernel = device.kernel(request(saxpy_source::<f64>(), 64))?;
     let n = x.len();
     let blocks = [u32::try_from(n.div_ceil(8)).unwrap(), 1, 1];
     let n = Arg::Int(i32::try_from(n).unwrap());
-    device.launch::<f64>(&kernel, blocks, [x.arg(), y.arg(), out.arg(), Arg::Scalars(&[a]), n]);
+    let a = [a];
+    let scalars = Arg::Scalars(Precision::F64, &a);
+    kernel.launch(blocks, [x.arg(), y.arg(), out.arg(), scalars, n]);
     Ok(())
 }
 
@@ -71,7 +89,7 @@ fn a_small_list_of_launches_gives_the_same_with_new_scalars_each_time() {
             saxpy(&device, a, &x, &y, &mid).unwrap();
             saxpy(&device, a + 1.0, &mid, &y, &out).unwrap();
             let expected: Vec<f64> = values.iter().map(|x| (a + 1.0) * (a * x + x) + x).collect();
-            assert_eq!(out.download().unwrap(), expected, "{n} {a}");
+            assert_eq!(out.download::<f64>().unwrap(), expected, "{n} {a}");
         }
     }
 }
@@ -84,11 +102,11 @@ fn numbers_come_as_they_were_when_they_were_asked_for() {
     saxpy(&device, 2.0, &x, &x, &out).unwrap();
     let [first, again] = [out.fetch(8).unwrap(), out.fetch(3).unwrap()];
     saxpy(&device, 4.0, &x, &x, &out).unwrap();
-    assert_eq!(first.arrived::<8>().unwrap(), [3.0; 8]);
-    assert_eq!(again.arrived::<3>().unwrap(), [3.0; 3]);
-    assert_eq!(out.fetch(1).unwrap().arrived::<1>().unwrap(), [5.0]);
+    assert_eq!(waited(first), [3.0; 8]);
+    assert_eq!(waited(again), [3.0; 3]);
+    assert_eq!(waited(out.fetch(1).unwrap()), [5.0]);
     let small = Buffer::from_host(&device, &[0.5_f32, 2.0]).unwrap();
-    assert_eq!(small.fetch(2).unwrap().arrived::<2>().unwrap(), [0.5, 2.0]);
+    assert_eq!(waited(small.fetch(2).unwrap()), [0.5, 2.0]);
 }
 
 #[test]
@@ -98,9 +116,9 @@ fn a_recording_device_keeps_every_kernel_once_and_runs_none() {
     let out = Buffer::from_host(&device, &[f64::NAN; 2]).unwrap();
     saxpy(&device, 1.0, &x, &x, &out).unwrap();
     saxpy(&device, 1.0, &x, &x, &out).unwrap();
-    device.kernel(&saxpy_source::<f64>(), "saxpy", [8, 1, 1], 1 << 16).unwrap();
-    assert!(out.download().unwrap().iter().all(|value| value.is_nan()));
-    assert_eq!(x.download().unwrap(), [1.0, 2.0]);
+    device.kernel(request(saxpy_source::<f64>(), 1 << 16)).unwrap();
+    assert!(out.download::<f64>().unwrap().iter().all(|value| value.is_nan()));
+    assert_eq!(x.download::<f64>().unwrap(), [1.0, 2.0]);
     let kernels = recording.kernels();
     let sizes: Vec<_> = kernels.iter().map(|k| (&*k.entry, k.threads, k.on_chip)).collect();
     assert_eq!(sizes, [("saxpy", [8, 1, 1], 64), ("saxpy", [8, 1, 1], 1 << 16)]);
@@ -108,10 +126,30 @@ fn a_recording_device_keeps_every_kernel_once_and_runs_none() {
 }
 
 #[test]
+#[should_panic(expected = "a buffer of another device")]
+fn a_buffer_of_another_device_goes_to_no_kernel() {
+    let [one, other] = [(), ()].map(|()| Device::recording(gpu(), |_| 0).0);
+    let [x, out] = [&one, &other].map(|device| Buffer::from_host(device, &[1.0; 8]).unwrap());
+    saxpy(&one, 2.0, &x, &x, &out).unwrap();
+}
+
+#[test]
+fn a_gpu_says_that_a_solver_that_was_chosen_keeps_sweeps_from_being_fused() {
+    let notes = |solver| {
+        let (device, _) = Device::recording(gpu(), |_| 0);
+        Gpu::<f64>::new(device, 8, solver, Pencils::Strided).unwrap().notes()
+    };
+    assert!(notes(None).is_empty());
+    let [note] = &notes(LineSolver::from_name("thomas"))[..] else { panic!("no note") };
+    assert!(note.contains("operator by operator") && note.contains("compute.line_solver"));
+}
+
+#[test]
 fn blocks_that_the_device_cannot_hold_are_refused_with_both_numbers() {
     let (device, recording) = Device::recording(gpu(), |_| 0);
     let refusal = |threads, on_chip| {
-        device.kernel(&saxpy_source::<f64>(), "saxpy", threads, on_chip).unwrap_err().to_string()
+        let request = KernelRequest { threads, ..request(saxpy_source::<f64>(), on_chip) };
+        device.kernel(request).err().unwrap().to_string()
     };
     assert_eq!(
         refusal([32, 33, 1], 0),
@@ -136,8 +174,7 @@ fn the_makers_tridiagonal_solver_is_refused_on_all_but_cuda() {
 #[test]
 fn a_text_that_does_not_compile_is_refused_with_the_compilers_words() {
     let text = format!("{SAXPY}\nint wrong(void) {{ return undeclared; }}\n");
-    let refusal =
-        device().kernel(&source::<f64>(&text), "saxpy", [8, 1, 1], 64).unwrap_err().to_string();
+    let refusal = device().kernel(request(source::<f64>(&text), 64)).err().unwrap().to_string();
     assert!(refusal.contains("`saxpy`") && refusal.contains("undeclared"), "{refusal}");
 }
 

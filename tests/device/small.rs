@@ -4,11 +4,12 @@
 use kolmo::Real;
 use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
-use kolmo::backend::device::{Buffer, DeviceOperator, Gpu, Permutation, Scratch, obstacle};
-use kolmo::config::Pencils;
+use kolmo::backend::device::{
+    Buffer, DeviceOperator, Gpu, LineSolver, Permutation, Scratch, obstacle,
+};
+use kolmo::config::{Pencils, Precision};
 use kolmo::engine::{Formula, LineOperators, Number, Op, PointFormula};
 use kolmo::grid::Axis;
-use kolmo::lines::LineSolver;
 use kolmo::scheme::family;
 use kolmo::time::Simulation;
 
@@ -28,30 +29,23 @@ fn check<T: Real>(name: &str, op: Op, axis: Axis, n: usize, periodic: bool, boun
     let cpu = Cpu::new(Some(1)).unwrap();
     let expected = apply(&cpu, &operators, &grid, axis, op, &on_host);
     let largest = expected.iter().map(|x| x.f64().abs()).fold(0.0, f64::max);
-    let operator = &operators.get(axis, op).rounded::<T>();
+    let operator = operators.get(axis, op);
     let able = |solver: &LineSolver| obstacle(*solver, operator, device.info()).is_none();
     let solvers: Vec<LineSolver> = LineSolver::ALL.into_iter().filter(able).collect();
     assert!(solvers.len() > 1, "{name}: {solvers:?}");
-    let scratch = Scratch::new(&device);
+    let scratch = Scratch::new(&device, T::PRECISION);
     // Oclgrind 21.10 takes a buffer in the place of a smaller one that was released for never written beyond that one's
     // end. So nothing is released before the end.
     let mut kept = Vec::new();
     for solver in solvers {
         for pencils in [Pencils::Strided, Pencils::Permuted] {
-            let made = DeviceOperator::new(
-                &device,
-                operator,
-                grid.points,
-                axis,
-                solver,
-                pencils,
-                &scratch,
-            );
+            let method = (solver, pencils);
+            let made = DeviceOperator::new(&scratch, operator, grid.points, axis, method);
             let from = Buffer::from_host(&device, &values).unwrap();
             let out = Buffer::from_host(&device, &vec![T::of(f64::NAN); values.len()]).unwrap();
             let made = made.unwrap();
             made.apply(&from, &out);
-            for (found, expected) in out.download().unwrap().iter().zip(expected.iter()) {
+            for (found, expected) in out.download::<T>().unwrap().iter().zip(expected.iter()) {
                 let off = (found.f64() - expected.f64()).abs() / largest;
                 assert!(off <= bound, "{} {pencils:?}, {name}, {n}: {off:.1e}", solver.name());
             }
@@ -91,13 +85,13 @@ fn small_permutations() {
     let values: Vec<f64> = (0..60_u8).map(f64::from).collect();
     let mut kept = Vec::new();
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
-        let permutation = Permutation::<f64>::new(&device, points, order).unwrap();
+        let permutation = Permutation::new(&device, Precision::F64, points, order).unwrap();
         let from = Buffer::from_host(&device, &values).unwrap();
         let to = Buffer::from_host(&device, &[f64::NAN; 60]).unwrap();
         permutation.apply(&from, &to);
         // Axis a of the result is axis order[a] of the source.
         let moved = order.map(|axis| points[axis]);
-        let found = to.download().unwrap();
+        let found = to.download::<f64>().unwrap();
         for (at, found) in found.iter().enumerate() {
             let index = [at % moved[0], at / moved[0] % moved[1], at / (moved[0] * moved[1])];
             let mut source = [0; 3];

@@ -2,10 +2,9 @@
 
 use kolmo::backend::Backend;
 use kolmo::backend::cpu::{Cpu, Field};
-use kolmo::backend::device::{Buffer, Gpu};
+use kolmo::backend::device::{Buffer, Gpu, LineSolver};
 use kolmo::config::{Config, Pencils, Variable, load};
 use kolmo::engine::{Formula, Number, PointFormula};
-use kolmo::lines::LineSolver;
 use kolmo::time::Simulation;
 use kolmo::{Error, Real};
 
@@ -180,7 +179,7 @@ fn looking_at_the_state_between_steps_changes_no_bit() {
                 1 => drop(watched.output(Variable::QCriterion).unwrap()),
                 2 => drop(watched.sample(true).unwrap()),
                 3 => {
-                    let zeros = |field: &Buffer<f64>| watched.backend().zeros(field.len()).unwrap();
+                    let zeros = |field: &Buffer| watched.backend().zeros(field.len()).unwrap();
                     let mut rate: Vec<_> = watched.state().iter().map(zeros).collect();
                     watched.rhs(&mut rate);
                 }
@@ -194,7 +193,7 @@ fn looking_at_the_state_between_steps_changes_no_bit() {
 
 fn same_bits(a: &Simulation<Gpu<f64>>, b: &Simulation<Gpu<f64>>) {
     for (a, b) in a.state().iter().zip(b.state()) {
-        assert_eq!(a.download().unwrap(), b.download().unwrap());
+        assert_eq!(a.download::<f64>().unwrap(), b.download::<f64>().unwrap());
     }
 }
 
@@ -209,7 +208,7 @@ fn a_state_from_outside_takes_no_part_of_the_one_before() {
     used.step(None).unwrap();
     for simulation in [&mut used, &mut fresh] {
         for (to, from) in simulation.state_mut().iter_mut().zip(other.state()) {
-            *to = Buffer::from_host(&device(), &from.download().unwrap()).unwrap();
+            *to = Buffer::from_host(&device(), &from.download::<f64>().unwrap()).unwrap();
         }
         simulation.step(None).unwrap();
     }
@@ -275,7 +274,8 @@ fn parameters_beyond_all_numbers_are_refused_as_on_the_host() {
 #[test]
 fn a_solver_that_cannot_is_refused_with_the_operator_that_it_cannot_do() {
     let config = config("taylor-green", [16, 16, 16], &["scheme.derivative=compact10-penta"]);
-    let gpu = Gpu::<f64>::new(device(), 4096, Some(LineSolver::Cr), Pencils::Strided).unwrap();
+    let gpu =
+        Gpu::<f64>::new(device(), 4096, LineSolver::from_name("cr"), Pencils::Strided).unwrap();
     let refusal = Simulation::on(gpu, &config).err().unwrap();
     let told = refusal.to_string();
     assert!(
@@ -374,7 +374,7 @@ fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
         let (a, b) = (gpu.field(u.clone()).unwrap(), gpu.field(v.clone()).unwrap());
         let sum = gpu.prepare(PointFormula::sum(Products)).unwrap();
         let max = gpu.prepare(PointFormula::max(Products)).unwrap();
-        let total = |of: &_, a: &Buffer<f64>| -> [f64; 3] {
+        let total = |of: &_, a: &Buffer| -> [f64; 3] {
             gpu.reduce(of, &[a, &b], &[]).unwrap().wait().unwrap()
         };
         let sums = total(&sum, &a);

@@ -1,25 +1,81 @@
-//! A device's part in lines that are spread over ranks.
+//! A device's part in lines that are spread over ranks: sums of planes, lines dealt out to ranks, and host memory beside the
+//! device's.
 
 use std::sync::Arc;
 
-use super::ends::{Lines, blocks};
-use super::program::Program;
+use super::ends::{Lines, THREADS};
+use super::job::{Job, LaunchSize};
 use super::text::Text;
-use super::{Api, Arg, Buffer, Device, Gpu, Kernel, bytes_of, bytes_of_mut};
-use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
-use crate::backend::{Backend, Weights};
+use super::{Arg, Buffer, Device};
+use crate::backend::ranks::{Deal, Sums};
+use crate::config::Precision;
 use crate::error::Result;
-use crate::real::Real;
-
-const THREADS: usize = 128;
 
 /// Sums of planes, ready to be taken on a device.
-pub struct Combination<T> {
-    kernel: Kernel,
-    blocks: [u32; 3],
-    lists: Buffer<T>,
-    rows: Buffer<T>,
-    terms: Buffer<T>,
+pub struct Combination {
+    job: Job,
+    lists: Buffer,
+    rows: Buffer,
+    terms: Buffer,
+}
+
+impl Combination {
+    /// `sums` of planes of `lines` values.
+    #[allow(clippy::cast_precision_loss, reason = "far fewer planes than numbers that are exact")]
+    pub(super) fn new(
+        (device, precision): (&Arc<Device>, Precision),
+        lines: usize,
+        sums: &Sums,
+    ) -> Result<Self> {
+        let (mut lists, mut rows, mut terms) = (Vec::new(), Vec::new(), Vec::new());
+        let whole = |n: usize| n as f64;
+        for list in sums {
+            lists.extend([whole(rows.len() / 3), whole(list.len())]);
+            for (to, sum) in list {
+                rows.extend([whole(*to), whole(terms.len() / 2), whole(sum.len())]);
+                terms.extend(sum.iter().flat_map(|(plane, factor)| [whole(*plane), *factor]));
+            }
+        }
+        let mut text = Text::new(precision);
+        text.define("LINES", lines);
+        text.define("THREADS", THREADS);
+        text.push(include_str!("../../../kernels/ranks/combine.cu"));
+        let mut shape = LaunchSize::over(lines, THREADS);
+        shape.blocks[1] = sums.len();
+        let table = |values: &[f64]| Buffer::table(device, precision, values);
+        Ok(Self {
+            job: Job::new(device, &text.source("combine.cu"), "combine", &shape)?,
+            lists: table(&lists)?,
+            rows: table(&rows)?,
+            terms: table(&terms)?,
+        })
+    }
+
+    /// Take the sums.
+    pub(super) fn run(&self, planes: &Buffer) {
+        self.job.launch([self.lists.arg(), self.rows.arg(), self.terms.arg(), planes.arg()]);
+    }
+}
+
+/// Deal out the lines of `field`, or collect them, field `at` of several in `parts`.
+pub(super) fn deal(
+    deal: &Deal,
+    collect: bool,
+    at: usize,
+    [field, parts]: [&Buffer; 2],
+) -> Result<()> {
+    let lines = Lines::along(deal.axis, deal.points);
+    let mut text = Text::new(field.precision);
+    lines.define(&mut text);
+    text.define("THREADS", THREADS);
+    text.define("PARTS", deal.parts);
+    text.define("FIELDS", deal.fields);
+    text.define("COLLECT", u8::from(collect));
+    text.push(include_str!("../../../kernels/ranks/deal.cu"));
+    let shape = LaunchSize::over(lines.count * lines.points, THREADS);
+    let job = Job::new(&field.device, &text.source("deal.cu"), "deal", &shape)?;
+    job.launch([field.arg(), parts.arg(), Arg::Int(i32::try_from(at).unwrap_or(i32::MAX))]);
+    Ok(())
 }
 
 /// Host memory beside that of a device, locked to its place where the driver can.
@@ -27,6 +83,14 @@ pub struct Pinned<T> {
     values: Vec<T>,
     is_pinned: bool,
     device: Arc<Device>,
+}
+
+impl<T> Pinned<T> {
+    pub(super) fn new(device: &Arc<Device>, mut values: Vec<T>) -> Self {
+        let bytes = size_of_val(values.as_slice());
+        let is_pinned = bytes > 0 && device.runtime.pin(values.as_mut_ptr().cast(), bytes);
+        Self { values, is_pinned, device: device.clone() }
+    }
 }
 
 impl<T> AsRef<[T]> for Pinned<T> {
@@ -46,132 +110,5 @@ impl<T> Drop for Pinned<T> {
         if self.is_pinned {
             self.device.unpin(self.values.as_mut_ptr().cast());
         }
-    }
-}
-
-impl<T: Real> Blocks for Gpu<T> {
-    type Combination = Combination<T>;
-    type Staging = Pinned<T>;
-
-    fn staging(&self, len: usize) -> Pinned<T> {
-        let mut values = vec![T::ZERO; len];
-        let bytes = size_of_val(values.as_slice());
-        let is_pinned = len > 0 && self.device.pin(values.as_mut_ptr().cast(), bytes);
-        Pinned { values, is_pinned, device: self.device.clone() }
-    }
-
-    fn planes(&self, len: usize) -> Result<Buffer<T>> {
-        Buffer::from_host(&self.device, &vec![T::ZERO; len])
-    }
-
-    fn pack(
-        &self,
-        program: &Program<T>,
-        stage: usize,
-        read: &[&Buffer<T>],
-        write: &mut [&mut Buffer<T>],
-        planes: &mut [Buffer<T>],
-    ) {
-        program.pack(self, stage, read, write, planes);
-    }
-
-    fn complete(
-        &self,
-        program: &Program<T>,
-        read: &[&Buffer<T>],
-        write: &mut [&mut Buffer<T>],
-        planes: &[Buffer<T>],
-        weights: Weights,
-    ) {
-        program.run(self, read, write, planes, weights);
-    }
-
-    fn run_on_beginnings(&self, program: &Program<T>, read: &Buffer<T>, write: &mut Buffer<T>) {
-        self.run(program, &[read], &mut [write], Weights::SET);
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "far fewer planes than numbers that are exact")]
-    fn combination(&self, lines: usize, sums: Sums) -> Result<Combination<T>> {
-        let (mut lists, mut rows, mut terms) = (Vec::new(), Vec::new(), Vec::new());
-        let whole = |n: usize| T::of(n as f64);
-        for list in &sums {
-            lists.extend([whole(rows.len() / 3), whole(list.len())]);
-            for (to, sum) in list {
-                rows.extend([whole(*to), whole(terms.len() / 2), whole(sum.len())]);
-                for (plane, coefficient) in sum {
-                    terms.extend([whole(*plane), T::of(*coefficient)]);
-                }
-            }
-        }
-        let mut text = Text::new::<T>();
-        text.define("LINES", lines);
-        text.define("THREADS", THREADS);
-        text.push(include_str!("../../../kernels/ranks/combine.cu"));
-        let source = text.source("combine.cu");
-        Ok(Combination {
-            kernel: self.device.kernel(&source, "combine", [blocks(THREADS)?, 1, 1], 0)?,
-            blocks: [blocks(lines.div_ceil(THREADS))?, blocks(sums.len())?, 1],
-            lists: Buffer::from_host(&self.device, &lists)?,
-            rows: Buffer::from_host(&self.device, &rows)?,
-            terms: Buffer::from_host(&self.device, &terms)?,
-        })
-    }
-
-    fn combine(&self, combination: &Combination<T>, planes: &mut Buffer<T>) {
-        let Combination { kernel, blocks, lists, rows, terms } = combination;
-        let arguments = [lists.arg(), rows.arg(), terms.arg(), planes.arg()];
-        self.device.launch::<T>(kernel, *blocks, arguments);
-    }
-
-    fn deal(&self, deal: &Deal, at: usize, field: &Buffer<T>, parts: &mut Buffer<T>) {
-        self.device.note(self.launch_deal(deal, false, at, [field, parts]));
-    }
-
-    fn collect(&self, deal: &Deal, at: usize, parts: &Buffer<T>, field: &mut Buffer<T>) {
-        self.device.note(self.launch_deal(deal, true, at, [field, parts]));
-    }
-
-    fn memory(&self, array: &mut Buffer<T>) -> Memory {
-        match self.device.info().api {
-            Api::OpenCl => Memory::Opaque,
-            Api::Cuda => self.device.address(array.handle).map_or(Memory::Opaque, Memory::Device),
-        }
-    }
-
-    fn fetch(&self, array: &Buffer<T>, first: usize, to: &mut [T]) -> Result<()> {
-        self.device.download(array.handle, first * size_of::<T>(), bytes_of_mut(to))
-    }
-
-    fn put(&self, array: &mut Buffer<T>, first: usize, values: &[T]) -> Result<()> {
-        self.device.upload(bytes_of(values), array.handle, first * size_of::<T>())
-    }
-}
-
-impl<T: Real> Gpu<T> {
-    fn launch_deal(
-        &self,
-        deal: &Deal,
-        collect: bool,
-        at: usize,
-        [field, parts]: [&Buffer<T>; 2],
-    ) -> Result<()> {
-        let axis = deal.axis.index();
-        let lines = Lines {
-            points: deal.points[axis],
-            count: deal.lines(),
-            inner: deal.points[..axis].iter().product(),
-        };
-        let mut text = Text::new::<T>();
-        lines.define(&mut text);
-        text.define("PARTS", deal.parts);
-        text.define("FIELDS", deal.fields);
-        text.define("COLLECT", u8::from(collect));
-        text.push(include_str!("../../../kernels/ranks/deal.cu"));
-        let block = [blocks(THREADS)?, 1, 1];
-        let kernel = self.device.kernel(&text.source("deal.cu"), "deal", block, 0)?;
-        let count = blocks((lines.count * lines.points).div_ceil(THREADS))?;
-        let at = Arg::Int(i32::try_from(at).unwrap_or(i32::MAX));
-        self.device.launch::<T>(&kernel, [count, 1, 1], [field.arg(), parts.arg(), at]);
-        Ok(())
     }
 }

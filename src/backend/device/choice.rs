@@ -1,9 +1,9 @@
 //! Which device a run takes, and whether the run fits on it.
 
 use super::{Api, DeviceInfo, cuda, devices};
+use crate::backend::device::LineSolver;
 use crate::config::{Backend, ComputeConfig, Pencils, Precision};
 use crate::error::{Error, Result};
-use crate::lines::LineSolver;
 
 /// The device that `compute` asks for; `None` is the CPU. `auto` takes CUDA where it can be used, else a GPU of OpenCL,
 /// else the CPU. Where no number is asked for, the ranks of a host take its devices in turn: `local_rank` is this one's
@@ -123,7 +123,7 @@ fn check_precision(device: &DeviceInfo, precision: Precision) -> Result<()> {
 
 /// What only devices do was asked for, and there is none.
 fn check_cpu(compute: &ComputeConfig) -> Result<()> {
-    let solver = compute.line_solver.filter(|&solver| solver != LineSolver::Thomas);
+    let solver = compute.line_solver.filter(|&solver| solver != LineSolver::THOMAS);
     let what = match (solver, compute.pencils) {
         (Some(solver), _) => format!("compute.line_solver = \"{}\"", solver.name()),
         (None, Pencils::Permuted) => "compute.pencils = \"permuted\"".to_string(),

@@ -20,7 +20,8 @@ pub(super) use machine::{has_driver, list};
 pub use nvrtc::{Code, Nvrtc, Version};
 
 use super::runtime::{
-    Argument, DeviceInfo, Handle, Launch, MOST_ARGUMENTS, Runtime, Source, Tridiagonal,
+    Argument, DeviceInfo, Handle, KernelRequest, Launch, MOST_ARGUMENTS, Runtime, Source,
+    Tridiagonal,
 };
 use crate::backend::Kept;
 use crate::error::{Error, Result};
@@ -49,32 +50,21 @@ unsafe impl Send for Cuda {}
 // SAFETY: as above.
 unsafe impl Sync for Cuda {}
 
-/// What handles stand for.
+/// What is not in anybody's hands.
 #[derive(Default)]
 struct Objects {
-    last: u64,
-    buffers: HashMap<Handle, sys::CUdeviceptr>,
     modules: HashMap<Source, sys::CUmodule>,
-    kernels: HashMap<Handle, sys::CUfunction>,
-    events: HashMap<Handle, sys::CUevent>,
-    graphs: HashMap<Handle, sys::CUgraphExec>,
     slots: Slots,
     sparse: Option<Sparse>,
 }
 
-impl Objects {
-    fn next(&mut self) -> Handle {
-        self.last += 1;
-        Handle(self.last)
-    }
-
-    fn buffer(&self, handle: Handle) -> Result<sys::CUdeviceptr> {
-        self.buffers.get(&handle).copied().ok_or_else(nothing)
-    }
+/// Handles are the driver's own: numbers of buffers, and the addresses of everything else.
+fn handle<T>(object: *mut T) -> Handle {
+    Handle(object.expose_provenance() as u64)
 }
 
-fn nothing() -> Error {
-    Error::Device("CUDA: this buffer, kernel, event or graph is of another device".into())
+fn object<T>(handle: Handle) -> *mut T {
+    ptr::with_exposed_provenance_mut(usize::try_from(handle.0).unwrap_or(0))
 }
 
 impl Cuda {
@@ -139,8 +129,7 @@ impl Cuda {
     }
 
     /// Start one kernel on the stream.
-    fn start(&self, objects: &Objects, launch: &Launch) -> Result<()> {
-        let &kernel = objects.kernels.get(&launch.kernel).ok_or_else(nothing)?;
+    fn start(&self, launch: &Launch) -> Result<()> {
         let mut values = [0_u64; MOST_ARGUMENTS];
         let mut pointers = [ptr::null_mut::<c_void>(); MOST_ARGUMENTS];
         let count = launch.arguments.len();
@@ -151,7 +140,7 @@ impl Cuda {
         for (at, argument) in launch.arguments.iter().enumerate() {
             pointers[at] = match argument {
                 Argument::Buffer(handle) => {
-                    values[at] = objects.buffer(*handle)?;
+                    values[at] = handle.0;
                     (&raw mut values[at]).cast()
                 }
                 // Only read by the driver.
@@ -164,7 +153,7 @@ impl Cuda {
         // That they are what the kernel's text takes is the concern of who wrote the launch.
         let started = unsafe {
             cu::launch_kernel(
-                kernel,
+                object(launch.kernel),
                 (bx, by, bz),
                 (tx, ty, tz),
                 on_chip,
@@ -204,17 +193,13 @@ impl Runtime for Cuda {
                 words(error)
             ))
         })?;
-        let mut objects = self.objects();
-        let handle = objects.next();
-        objects.buffers.insert(handle, buffer);
-        Ok(handle)
+        Ok(Handle(buffer))
     }
 
     fn release(&self, buffer: Handle) {
-        let buffer = self.objects().buffers.remove(&buffer);
-        if let (Some(buffer), Ok(())) = (buffer, self.enter()) {
+        if self.enter().is_ok() {
             // SAFETY: it was allocated here and is not used again; the driver waits for work that does.
-            let _ = unsafe { cu::free_sync(buffer) };
+            let _ = unsafe { cu::free_sync(buffer.0) };
         }
     }
 
@@ -231,7 +216,7 @@ impl Runtime for Cuda {
 
     fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()> {
         self.enter()?;
-        let to = self.objects().buffer(to)? + offset as u64;
+        let to = to.0 + offset as u64;
         // SAFETY: memory of the host that is not pinned is staged before this returns (CUDA Driver API, "API
         // synchronization behavior"), and callers leave alone what they pinned; the driver checks the range.
         unsafe { cu::memcpy_htod_async(to, data, self.stream) }
@@ -240,7 +225,7 @@ impl Runtime for Cuda {
 
     fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()> {
         self.enter()?;
-        let from = self.objects().buffer(from)? + offset as u64;
+        let from = from.0 + offset as u64;
         // SAFETY: the copy has ended when the stream has, so `to` outlives it; the driver checks the range.
         unsafe { cu::memcpy_dtoh_async(to, from, self.stream) }
             .map_err(failed("copy from the device"))?;
@@ -249,53 +234,41 @@ impl Runtime for Cuda {
 
     fn send(&self, data: &[u8], to: Handle) -> Result<()> {
         self.enter()?;
-        let mut objects = self.objects();
-        let to = objects.buffer(to)?;
         // SAFETY: the driver checks the range.
-        unsafe { objects.slots.send(data, to, self.stream) }.map_err(failed("copy to the device"))
+        unsafe { self.objects().slots.send(data, to.0, self.stream) }
+            .map_err(failed("copy to the device"))
     }
 
     fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
         self.enter()?;
-        let mut objects = self.objects();
-        let (from, copy) = (objects.buffer(from)?, objects.next());
         // SAFETY: the driver checks the range.
-        unsafe { objects.slots.fetch(copy, (from, bytes), self.stream) }
-            .map_err(failed("copy from the device"))?;
-        Ok(copy)
+        unsafe { self.objects().slots.fetch(from.0, bytes, self.stream) }
+            .map_err(failed("copy from the device"))
     }
 
     fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
         self.enter()?;
         // Others may speak to the device while this waits.
         let slot = self.objects().slots.take(copy);
-        let mut slot = slot.ok_or_else(nothing)?;
+        let mut slot = slot.ok_or_else(|| Error::Device("CUDA: nothing is on its way".into()))?;
         let result = slot.wait(to).map_err(failed("finish its work"));
         self.objects().slots.back(slot);
         result
     }
 
     fn address(&self, buffer: Handle) -> Option<*mut u8> {
-        let address = self.objects().buffer(buffer).ok()?;
-        Some(std::ptr::without_provenance_mut(usize::try_from(address).ok()?))
+        Some(ptr::without_provenance_mut(usize::try_from(buffer.0).ok()?))
     }
 
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()> {
         self.enter()?;
-        let objects = self.objects();
-        let (from, to) = (objects.buffer(from)?, objects.buffer(to)?);
         // SAFETY: both are buffers of this device; the driver checks the range.
-        unsafe { cu::memcpy_dtod_async(to, from, bytes, self.stream) }
+        unsafe { cu::memcpy_dtod_async(to.0, from.0, bytes, self.stream) }
             .map_err(failed("copy on the device"))
     }
 
-    fn kernel(
-        &self,
-        source: &Source,
-        entry: &str,
-        _threads: [u32; 3],
-        on_chip: usize,
-    ) -> Result<Handle> {
+    fn kernel(&self, request: &KernelRequest) -> Result<Handle> {
+        let KernelRequest { source, entry, on_chip, .. } = request;
         self.enter()?;
         let mut objects = self.objects();
         let module = match objects.modules.get(source) {
@@ -307,37 +280,32 @@ impl Runtime for Cuda {
             }
         };
         let told = format!("find the kernel `{entry}` in `{}`", source.name);
-        let name = CString::new(entry).unwrap_or_default();
+        let name = CString::new(&**entry).unwrap_or_default();
         // SAFETY: the module is loaded and stays so.
         let kernel = unsafe { cu::module::get_function(module, name) }.map_err(failed(&told))?;
-        if on_chip > ON_CHIP_FREE {
+        if *on_chip > ON_CHIP_FREE {
             permit(kernel, self.info.on_chip)
                 .map_err(failed(&format!("give `{entry}` {on_chip} bytes of on-chip memory")))?;
         }
-        let handle = objects.next();
-        objects.kernels.insert(handle, kernel);
-        Ok(handle)
+        Ok(handle(kernel))
     }
 
     fn spilled(&self, kernel: Handle) -> Result<usize> {
         self.enter()?;
-        let &kernel = self.objects().kernels.get(&kernel).ok_or_else(nothing)?;
         let local = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
         // SAFETY: the kernel is of a loaded module.
-        let bytes = unsafe { cu::function::get_function_attribute(kernel, local) };
+        let bytes = unsafe { cu::function::get_function_attribute(object(kernel), local) };
         let bytes = bytes.map_err(failed("ask what a kernel keeps in device memory"))?;
         Ok(usize::try_from(bytes).unwrap_or(0))
     }
 
     fn discard(&self, kernel: Handle) {
-        let mut objects = self.objects();
-        let (Some(kernel), Ok(())) = (objects.kernels.remove(&kernel), self.enter()) else {
-            return;
-        };
         let mut module = ptr::null_mut();
         // SAFETY: the kernel is of a loaded module.
-        if unsafe { sys::cuFuncGetModule(&raw mut module, kernel) }.result().is_ok() {
-            objects.modules.retain(|_, known| *known != module);
+        let mut found =
+            || unsafe { sys::cuFuncGetModule(&raw mut module, object(kernel)) }.result();
+        if self.enter().is_ok() && found().is_ok() {
+            self.objects().modules.retain(|_, known| *known != module);
             // SAFETY: it was loaded here, and nothing that runs is of it. A refusal leaves it loaded.
             let _ = unsafe { cu::module::unload(module) };
         }
@@ -345,7 +313,7 @@ impl Runtime for Cuda {
 
     fn launch(&self, launch: &Launch) -> Result<()> {
         self.enter()?;
-        self.start(&self.objects(), launch)
+        self.start(launch)
     }
 
     fn graph(&self, launches: &[Launch]) -> Result<Option<Handle>> {
@@ -353,13 +321,12 @@ impl Runtime for Cuda {
             return Ok(None);
         }
         self.enter()?;
-        let mut objects = self.objects();
         let told = failed("make a graph");
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream lives as long as this; it is taken back from capture whatever happens in between.
         let (result, graph) = unsafe {
             cu::stream::begin_capture(self.stream, mode).map_err(&told)?;
-            let result = launches.iter().try_for_each(|launch| self.start(&objects, launch));
+            let result = launches.iter().try_for_each(|launch| self.start(launch));
             (result, cu::stream::end_capture(self.stream))
         };
         result?;
@@ -370,23 +337,19 @@ impl Runtime for Cuda {
             let _ = cu::graph::destroy(graph);
             executable.map_err(&told)?
         };
-        let handle = objects.next();
-        objects.graphs.insert(handle, executable);
-        Ok(Some(handle))
+        Ok(Some(handle(executable)))
     }
 
     fn replay(&self, graph: Handle) -> Result<()> {
         self.enter()?;
-        let &graph = self.objects().graphs.get(&graph).ok_or_else(nothing)?;
         // SAFETY: a graph of this device, and alive; its buffers are, or its list of launches could not come again.
-        unsafe { cu::graph::launch(graph, self.stream) }.map_err(failed("start a graph"))
+        unsafe { cu::graph::launch(object(graph), self.stream) }.map_err(failed("start a graph"))
     }
 
     fn forget(&self, graph: Handle) {
-        let graph = self.objects().graphs.remove(&graph);
-        if let (Some(graph), Ok(())) = (graph, self.enter()) {
+        if self.enter().is_ok() {
             // SAFETY: made here and not used again; what is running of it goes on (CUDA Driver API, cuGraphExecDestroy).
-            let _ = unsafe { cu::graph::exec_destroy(graph) };
+            let _ = unsafe { cu::graph::exec_destroy(object(graph)) };
         }
     }
 
@@ -400,19 +363,14 @@ impl Runtime for Cuda {
         self.enter()?;
         let told = failed("record an event");
         let event = cu::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(&told)?;
-        let mut objects = self.objects();
-        let handle = objects.next();
-        objects.events.insert(handle, event);
         // SAFETY: both are of this device, and alive.
         unsafe { cu::event::record(event, self.stream) }.map_err(&told)?;
-        Ok(handle)
+        Ok(handle(event))
     }
 
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64> {
         self.enter()?;
-        let mut objects = self.objects();
-        let (from, to) = (objects.events.remove(&from), objects.events.remove(&to));
-        let (from, to) = from.zip(to).ok_or_else(nothing)?;
+        let (from, to) = (object(from), object(to));
         // SAFETY: both were recorded on the one stream and are used no more.
         unsafe {
             let milliseconds =
@@ -426,13 +384,11 @@ impl Runtime for Cuda {
     fn solve_tridiagonal(&self, systems: &Tridiagonal) -> Result<()> {
         self.enter()?;
         let mut objects = self.objects();
-        let [lower, diagonal, upper] = systems.matrix.map(|handle| objects.buffer(handle));
-        let at = [lower?, diagonal?, upper?, objects.buffer(systems.x)?];
         let sparse = match &mut objects.sparse {
             Some(sparse) => sparse,
             none => none.insert(Sparse::new(self.stream)?),
         };
-        sparse.solve(systems, at)
+        sparse.solve(systems)
     }
 }
 
@@ -460,20 +416,12 @@ impl Drop for Cuda {
             return;
         }
         let objects = std::mem::take(&mut *self.objects());
+        // Buffers and graphs have been given back by those who had them.
         // SAFETY: all of it was made here, and nobody is left who could use it. A refusal has nobody to be told to.
         unsafe {
             let _ = cu::stream::synchronize(self.stream);
             drop(objects.sparse);
-            for graph in objects.graphs.into_values() {
-                let _ = cu::graph::exec_destroy(graph);
-            }
             objects.slots.give_back();
-            for event in objects.events.into_values() {
-                let _ = cu::event::destroy(event);
-            }
-            for buffer in objects.buffers.into_values() {
-                let _ = cu::free_sync(buffer);
-            }
             for module in objects.modules.into_values() {
                 let _ = cu::module::unload(module);
             }

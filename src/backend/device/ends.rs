@@ -1,17 +1,21 @@
-//! The ends of lines that are blocks of longer ones: what is taken there for the neighbours, and what their inflow adds.
+//! The ends of lines that are blocks of longer ones: what is taken there for the neighbours, and what their interface values
+//! add.
 
 use std::sync::Arc;
 
+use super::job::{Job, LaunchSize};
+use super::pointwise::Visit;
 use super::text::Text;
-use super::{Buffer, Device, Kernel};
+use super::{Buffer, Device};
+use crate::config::Precision;
 use crate::engine::distributed::{Ends, Starts, slot};
 use crate::error::Result;
 use crate::grid::Axis;
-use crate::real::Real;
 
-const THREADS: usize = 128;
+/// Threads of a block.
+pub(super) const THREADS: usize = 128;
 
-/// Lines of a block along one axis.
+/// Lines of a grid along one axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     /// Points of a line.
@@ -23,7 +27,6 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Those of a grid.
     pub(super) fn along(axis: Axis, points: [usize; 3]) -> Self {
         let at = axis.index();
         Self {
@@ -38,28 +41,43 @@ impl Lines {
         text.define("N", self.points);
         text.define("LINES", self.count);
         text.define("INNER", self.inner);
-        text.define("THREADS", THREADS);
+    }
+
+    /// The first and the last `reach` points of every line; `None` where that is all of them.
+    pub(super) fn near_ends(&self, reach: usize) -> Option<Visit> {
+        let Self { points, count, inner } = *self;
+        let both = 2 * reach;
+        if both >= points {
+            return None;
+        }
+        // Neighbouring items lie side by side in memory.
+        let (line, row) = match inner {
+            1 => (format!("(item / {both})"), format!("(item % {both})")),
+            _ => (format!("(item % {count})"), format!("(item / {count})")),
+        };
+        let start = format!("({line} / {inner} * ((int64){inner} * {points}) + {line} % {inner})");
+        let skipped = points - both;
+        let place = format!("{start} + ({row} + ({row} < {reach} ? 0 : {skipped})) * {inner}");
+        Some(Visit { count: count * both, place })
     }
 }
 
 /// The ends of the lines of one operand and of its result.
-pub(super) struct Joints<T> {
-    device: Arc<Device>,
-    pack: Kernel,
-    pack_blocks: [u32; 3],
-    weights: Buffer<T>,
-    inflow: Option<(Kernel, [u32; 3])>,
-    columns: Buffer<T>,
+pub(super) struct Joints {
+    /// `None` where nothing is sent.
+    pack: Option<Job>,
+    weights: Buffer,
+    /// `None` where nothing comes.
+    inflow: Option<Job>,
+    columns: Buffer,
 }
 
-impl<T: Real> Joints<T> {
+impl Joints {
     /// For planes that begin at `starts`.
-    ///
-    /// # Errors
-    /// What the driver or the compiler says.
     pub(super) fn new(
         device: &Arc<Device>,
-        ends: &Ends<T>,
+        precision: Precision,
+        ends: &Ends,
         lines: Lines,
         starts: Starts,
     ) -> Result<Self> {
@@ -74,79 +92,73 @@ impl<T: Real> Joints<T> {
                 weights.extend_from_slice(row);
             }
         }
-        let rows = planes.len();
-        let mut text = Text::new::<T>();
+        let mut text = Text::new(precision);
         lines.define(&mut text);
-        for (name, values) in
-            [("FIRST_WEIGHT", first), ("POINTS", points), ("FROM_END", from_end), ("PLANE", planes)]
-        {
-            text.integers(name, &values);
-        }
+        text.define("THREADS", THREADS);
+        text.integers("FIRST_WEIGHT", &first);
+        text.integers("POINTS", &points);
+        text.integers("FROM_END", &from_end);
+        text.integers("PLANE", &planes);
         text.push(include_str!("../../../kernels/ranks/pack.cu"));
-        let block = [blocks(THREADS)?, 1, 1];
-        let pack = device.kernel(&text.source("pack.cu"), "pack", block, 0)?;
-        let pack_blocks = [blocks(lines.count.div_ceil(THREADS))?, blocks(rows)?, 1];
+        let mut shape = LaunchSize::over(lines.count, THREADS);
+        shape.blocks[1] = planes.len();
+        let pack = Job::new(device, &text.source("pack.cu"), "pack", &shape)?;
+
         let columns = Columns::new(ends);
-        let reach = columns.reach;
-        let count = (reach[0] + reach[1]).min(lines.points);
-        let inflow = if count == 0 {
-            None
-        } else {
-            let mut text = Text::new::<T>();
+        let count = columns.reach.iter().sum::<usize>().min(lines.points);
+        let inflow = || {
+            let mut text = Text::new(precision);
             lines.define(&mut text);
+            text.define("THREADS", THREADS);
             columns.define(&mut text);
             text.define("LEFT_PLANE", starts[slot::LEFT]);
             text.define("RIGHT_PLANE", starts[slot::RIGHT]);
             text.push(include_str!("../../../kernels/ranks/inflow.cu"));
-            let kernel = device.kernel(&text.source("inflow.cu"), "inflow", block, 0)?;
-            Some((kernel, [blocks((lines.count * count).div_ceil(THREADS))?, 1, 1]))
+            let shape = LaunchSize::over(lines.count * count, THREADS);
+            Job::new(device, &text.source("inflow.cu"), "inflow", &shape)
         };
         Ok(Self {
-            pack,
-            pack_blocks,
-            weights: Buffer::from_host(device, &weights)?,
-            inflow,
-            columns: Buffer::from_host(device, &columns.values)?,
-            device: device.clone(),
+            pack: (!planes.is_empty()).then_some(pack),
+            weights: Buffer::table(device, precision, &weights)?,
+            inflow: (count > 0).then(inflow).transpose()?,
+            columns: Buffer::table(device, precision, &columns.values)?,
         })
     }
 
     /// Fill the planes that are made from the operand.
-    pub(super) fn pack(&self, operand: &Buffer<T>, planes: &Buffer<T>) {
-        if self.pack_blocks[1] > 0 {
-            let arguments = [operand.arg(), self.weights.arg(), planes.arg()];
-            self.device.launch::<T>(&self.pack, self.pack_blocks, arguments);
+    pub(super) fn pack(&self, operand: &Buffer, planes: &Buffer) {
+        if let Some(pack) = &self.pack {
+            pack.launch([operand.arg(), self.weights.arg(), planes.arg()]);
         }
     }
 
-    /// Add what the inflow does to the result.
-    pub(super) fn add_inflow(&self, result: &Buffer<T>, planes: &Buffer<T>) {
-        if let Some((kernel, blocks)) = &self.inflow {
-            let arguments = [result.arg(), self.columns.arg(), planes.arg()];
-            self.device.launch::<T>(kernel, *blocks, arguments);
+    /// Add what the interface values do to the result.
+    pub(super) fn add_inflow(&self, result: &Buffer, planes: &Buffer) {
+        if let Some(inflow) = &self.inflow {
+            inflow.launch([result.arg(), self.columns.arg(), planes.arg()]);
         }
     }
 }
 
-/// What the inflow does to the ends of lines.
-pub(super) struct Columns<T> {
+/// What the interface values do to the ends of lines.
+pub(super) struct Columns {
     /// Those for the first points, then those for the last, each as long as the longest of its side.
-    pub(super) values: Vec<T>,
+    pub(super) values: Vec<f64>,
     widths: [usize; 2],
     reach: [usize; 2],
 }
 
-impl<T: Real> Columns<T> {
-    pub(super) fn new(ends: &Ends<T>) -> Self {
-        let longest = |columns: &[Vec<T>]| columns.iter().map(Vec::len).max().unwrap_or(0);
+impl Columns {
+    pub(super) fn new(ends: &Ends) -> Self {
+        let longest = |columns: &[Vec<f64>]| columns.iter().map(Vec::len).max().unwrap_or(0);
         let reach = [longest(&ends.left), longest(&ends.right)];
         let mut values = Vec::new();
         for column in &ends.left {
             values.extend_from_slice(column);
-            values.resize(values.len() + reach[0] - column.len(), T::ZERO);
+            values.resize(values.len() + reach[0] - column.len(), 0.0);
         }
         for column in &ends.right {
-            values.resize(values.len() + reach[1] - column.len(), T::ZERO);
+            values.resize(values.len() + reach[1] - column.len(), 0.0);
             values.extend_from_slice(column);
         }
         Self { values, widths: [ends.left.len(), ends.right.len()], reach }
@@ -159,10 +171,4 @@ impl<T: Real> Columns<T> {
             text.define(&format!("{name}_REACH"), self.reach[side]);
         }
     }
-}
-
-/// A number of blocks or threads as a launch takes it.
-pub(super) fn blocks(count: usize) -> Result<u32> {
-    u32::try_from(count)
-        .map_err(|_| crate::Error::Device(format!("a launch of {count} blocks along one axis")))
 }

@@ -1,40 +1,32 @@
-//! A device as a [`Backend`].
+//! A device as a [`Backend`]: the number type of the trait outside, a precision inside.
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::ends::Lines;
-use super::formula::Prepared;
-use super::fused::Plan;
-use super::lines::DeviceOperator;
-use super::program::{Program, Task};
-use super::{Api, Buffer, Device, DeviceInfo, Scratch, choose};
+use super::blocks::{Combination, Pinned, deal};
+use super::lines::{DeviceOperator, LineSolver};
+use super::numbers::{bytes_of, bytes_of_mut};
+use super::pointwise::PointKernel;
+use super::program::{Fields, Program, Task};
+use super::workspace::{Fusing, SHAPES, Workspace};
+use super::{Api, Buffer, Device, choose};
+use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
 use crate::backend::{Backend, Reduction, Weights};
 use crate::config::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
-use crate::lines::LineSolver;
 use crate::real::Real;
 
 /// Fields of one length in the memory of a device.
 pub struct Gpu<T> {
-    pub(super) device: Arc<Device>,
-    /// Points of a field.
-    pub(super) len: usize,
-    /// What operators need while they run.
-    scratch: Scratch<T>,
-    /// What the operators of a sweep make.
-    pub(super) values: Scratch<T>,
-    solver: Option<LineSolver>,
-    pencils: Pencils,
-    fusing: Fusing,
-    same: Prepared,
-    zero: Prepared,
+    workspace: Workspace,
+    kind: PhantomData<fn() -> T>,
 }
 
 /// A copy.
-struct Same;
+pub(super) struct Same;
 
 impl Formula<1, 1> for Same {
     fn at<N: Number>(&self, read: [N; 1], _: [N; 1], _: [N; 0]) -> [N; 1] {
@@ -43,7 +35,7 @@ impl Formula<1, 1> for Same {
 }
 
 /// 0.
-struct Zero;
+pub(super) struct Zero;
 
 impl Formula<0, 1> for Zero {
     fn at<N: Number>(&self, _: [N; 0], _: [N; 1], _: [N; 0]) -> [N; 1] {
@@ -51,91 +43,34 @@ impl Formula<0, 1> for Zero {
     }
 }
 
-/// Which sweeps become one kernel; all others are run operation by operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fusing {
-    /// None.
-    Nothing,
-    /// Those that keep all their values on chip.
-    OnChip,
-    /// Also those whose values spill to device memory.
-    All,
-}
-
-/// The usual shape of sweeps on a GPU, and the other. Their results differ by round-off.
-const SHAPES: [(&str, Fusing); 2] =
-    [("a kernel a sweep", Fusing::OnChip), ("operator by operator", Fusing::Nothing)];
-
-/// Those where nothing else is said.
-fn usual(info: &DeviceInfo, solver: Option<LineSolver>, pencils: Pencils) -> Fusing {
-    match solver.is_none() && pencils == Pencils::Strided {
-        true if info.is_gpu => Fusing::OnChip,
-        _ => Fusing::Nothing,
-    }
-}
-
-/// Whether `sweep` over whole lines along `axis` is one kernel on a device, as far as that is known before it is compiled.
-pub fn is_one_kernel<T: Real>(
-    info: &DeviceInfo,
-    compute: &ComputeConfig,
-    sweep: &Sweep,
-    axis: Axis,
-    points: [usize; 3],
-    operators: &LineOperators,
-) -> bool {
-    let operators = operators.rounded::<T>();
-    let plan = || Plan::new(sweep, axis, Lines::along(axis, points), &operators);
-    usual(info, compute.line_solver, compute.pencils) != Fusing::Nothing
-        && plan().is_some_and(|plan| plan.fits(info))
-}
-
 impl<T: Real> Gpu<T> {
     /// Fields of `len` values on `device`, lines solved by `solver`, or the one that fits each operator best.
-    ///
-    /// # Errors
-    /// What the driver or the compiler says.
     pub fn new(
         device: Arc<Device>,
         len: usize,
         solver: Option<LineSolver>,
         pencils: Pencils,
     ) -> Result<Self> {
-        Ok(Self {
-            scratch: Scratch::new(&device),
-            values: Scratch::new(&device),
-            same: Prepared::new::<T>(&device, len, &PointFormula::map(Same))?,
-            zero: Prepared::new::<T>(&device, len, &PointFormula::map(Zero))?,
-            fusing: usual(device.info(), solver, pencils),
-            device,
-            len,
-            solver,
-            pencils,
-        })
+        let workspace = Workspace::new(device, T::PRECISION, len, solver, pencils)?;
+        Ok(Self { workspace, kind: PhantomData })
     }
 
     /// The same with other sweeps fused. Where nothing is said, those that keep their values on chip are on a GPU where nobody chose how
     /// lines are solved; on a CPU none, whose compilers take long over such kernels.
     #[must_use]
-    pub fn fusing(self, fusing: Fusing) -> Self {
-        Self { fusing, ..self }
-    }
-
-    /// Which sweeps become one kernel.
-    pub(super) fn fuses(&self) -> Fusing {
-        self.fusing
+    pub fn fusing(mut self, fusing: Fusing) -> Self {
+        self.workspace.fusing = fusing;
+        self
     }
 
     /// Fields of `len` values on `device`, lines solved as `compute` says.
-    ///
-    /// # Errors
-    /// What the driver or the compiler says.
     pub fn configured(device: Arc<Device>, len: usize, compute: &ComputeConfig) -> Result<Self> {
         Self::new(device, len, compute.line_solver, compute.pencils)
     }
 
     /// The device.
     pub fn device(&self) -> &Arc<Device> {
-        &self.device
+        &self.workspace.device
     }
 
     /// `operator` along `axis`, solved as the lines of every sweep are.
@@ -144,28 +79,19 @@ impl<T: Real> Gpu<T> {
     /// Where the solver cannot, or what the driver or the compiler says.
     pub fn operator(
         &self,
-        operator: &LineOperator<T>,
+        operator: &LineOperator,
         points: [usize; 3],
         axis: Axis,
-    ) -> Result<DeviceOperator<T>> {
-        let solver = self.solver.unwrap_or_else(|| self.best_solver(operator));
-        let (device, scratch) = (&self.device, &self.scratch);
-        DeviceOperator::new(device, operator, points, axis, solver, self.pencils, scratch)
-    }
-
-    fn best_solver(&self, operator: &LineOperator<T>) -> LineSolver {
-        match super::lines::obstacle(LineSolver::Chunked, operator, self.device.info()) {
-            None => LineSolver::Chunked,
-            Some(_) => LineSolver::Thomas,
-        }
+    ) -> Result<DeviceOperator> {
+        self.workspace.operator(operator, points, axis)
     }
 }
 
 impl<T: Real> Backend for Gpu<T> {
     type Real = T;
-    type Field = Buffer<T>;
-    type Program = Program<T>;
-    type Prepared = Prepared;
+    type Field = Buffer;
+    type Program = Program;
+    type Prepared = PointKernel;
 
     fn open(compute: &ComputeConfig, len: usize) -> Result<Self> {
         let Some((api, index)) = choose(compute, 0)? else {
@@ -175,7 +101,7 @@ impl<T: Real> Backend for Gpu<T> {
     }
 
     fn name(&self) -> &'static str {
-        match self.device.info().api {
+        match self.device().info().api {
             Api::Cuda => "cuda",
             Api::OpenCl => "opencl",
         }
@@ -190,56 +116,62 @@ impl<T: Real> Backend for Gpu<T> {
     }
 
     fn device_name(&self) -> Option<String> {
-        Some(self.device.info().name.clone())
+        Some(self.device().info().name.clone())
     }
 
     fn queues(&self) -> bool {
         true
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.workspace.note().into_iter().collect()
+    }
+
     fn shapes(&self) -> Vec<&'static str> {
-        match self.fusing {
+        match self.workspace.fusing {
             Fusing::OnChip => SHAPES.map(|(name, _)| name).to_vec(),
             _ => Vec::new(),
         }
     }
 
     fn shaped(self, shape: &str) -> Self {
-        let known = SHAPES.into_iter().find(|(name, _)| *name == shape);
-        let fusing = known.map_or(self.fusing, |(_, fusing)| fusing);
-        self.fusing(fusing)
+        match SHAPES.into_iter().find(|(name, _)| *name == shape) {
+            Some((_, fusing)) => self.fusing(fusing),
+            None => self,
+        }
     }
 
     fn shape(&self) -> Option<&'static str> {
-        SHAPES.into_iter().find(|(_, fusing)| *fusing == self.fusing).map(|(name, _)| name)
+        let fusing = self.workspace.fusing;
+        SHAPES.into_iter().find(|(_, known)| *known == fusing).map(|(name, _)| name)
     }
 
     fn finish(&self) -> Result<()> {
-        self.device.finish()
+        self.device().finish()
     }
 
-    fn field(&self, values: Vec<T>) -> Result<Buffer<T>> {
-        assert_eq!(values.len(), self.len, "a field of another grid");
-        Buffer::from_host(&self.device, &values)
+    fn field(&self, values: Vec<T>) -> Result<Buffer> {
+        assert_eq!(values.len(), self.workspace.len, "a field of another grid");
+        Buffer::from_host(self.device(), &values)
     }
 
-    fn zeros(&self, len: usize) -> Result<Buffer<T>> {
-        assert_eq!(len, self.len, "a field of another grid");
-        let mut field = Buffer::new(&self.device, len)?;
+    fn zeros(&self, len: usize) -> Result<Buffer> {
+        assert_eq!(len, self.workspace.len, "a field of another grid");
+        let mut field = Buffer::new(self.device(), T::PRECISION, len)?;
         self.clear(&mut field);
         Ok(field)
     }
 
-    fn values<'a>(&self, field: &'a Buffer<T>) -> Result<Cow<'a, [T]>> {
-        Ok(Cow::Owned(field.download()?))
+    fn values<'a>(&self, field: &'a Buffer) -> Result<Cow<'a, [T]>> {
+        field.download().map(Cow::Owned)
     }
 
-    fn copy(&self, from: &Buffer<T>, to: &mut Buffer<T>) {
-        self.same.map(&self.device, &[from], &[to], &[]);
+    fn copy(&self, from: &Buffer, to: &mut Buffer) {
+        self.workspace.copy.run(&[from], &[to], &[]);
     }
 
-    fn clear(&self, field: &mut Buffer<T>) {
-        self.zero.map::<T>(&self.device, &[], &[field], &[]);
+    fn clear(&self, field: &mut Buffer) {
+        self.workspace.clear.run(&[], &[field], &[]);
     }
 
     fn program(
@@ -248,8 +180,8 @@ impl<T: Real> Backend for Gpu<T> {
         axis: Axis,
         points: [usize; 3],
         operators: &LineOperators,
-    ) -> Result<Program<T>> {
-        Program::new(&Task { gpu: self, sweep, axis, points, operators: &operators.rounded() })
+    ) -> Result<Program> {
+        Program::new(&Task { workspace: &self.workspace, sweep, axis, points, operators })
     }
 
     fn program_of_advanced(
@@ -258,46 +190,108 @@ impl<T: Real> Backend for Gpu<T> {
         axis: Axis,
         points: [usize; 3],
         operators: &LineOperators,
-    ) -> Result<Option<Program<T>>> {
-        Program::of_advanced(&Task {
-            gpu: self,
-            sweep,
-            axis,
-            points,
-            operators: &operators.rounded(),
-        })
+    ) -> Result<Option<Program>> {
+        Program::of_advanced(&Task { workspace: &self.workspace, sweep, axis, points, operators })
     }
 
     fn run(
         &self,
-        program: &Program<T>,
-        read: &[&Buffer<T>],
-        write: &mut [&mut Buffer<T>],
+        program: &Program,
+        read: &[&Buffer],
+        write: &mut [&mut Buffer],
         weights: Weights,
     ) {
-        program.run(self, read, write, &[], weights);
+        program.run(Fields { read, write, planes: &[] }, weights);
     }
 
-    fn prepare(&self, formula: PointFormula) -> Result<Prepared> {
-        Prepared::new::<T>(&self.device, self.len, &formula)
+    fn prepare(&self, formula: PointFormula) -> Result<PointKernel> {
+        let Workspace { device, precision, len, .. } = &self.workspace;
+        PointKernel::new((device, *precision), *len, &formula)
     }
 
     fn map(
         &self,
-        formula: &Prepared,
-        read: &[&Buffer<T>],
-        write: &mut [&mut Buffer<T>],
+        formula: &PointKernel,
+        read: &[&Buffer],
+        write: &mut [&mut Buffer],
         parameters: &[f64],
     ) {
-        formula.map(&self.device, read, write, parameters);
+        formula.run(read, write, parameters);
     }
 
     fn reduce(
         &self,
-        formula: &Prepared,
-        read: &[&Buffer<T>],
+        formula: &PointKernel,
+        read: &[&Buffer],
         parameters: &[f64],
     ) -> Result<Reduction> {
-        formula.reduce(&self.device, read, parameters).map(Reduction::Pending)
+        formula.begin(read, parameters).map(Reduction::Pending)
+    }
+}
+
+impl<T: Real> Blocks for Gpu<T> {
+    type Combination = Combination;
+    type Staging = Pinned<T>;
+
+    fn staging(&self, len: usize) -> Pinned<T> {
+        Pinned::new(self.device(), vec![T::ZERO; len])
+    }
+
+    fn planes(&self, len: usize) -> Result<Buffer> {
+        Buffer::from_host(self.device(), &vec![T::ZERO; len])
+    }
+
+    fn pack(
+        &self,
+        program: &Program,
+        stage: usize,
+        read: &[&Buffer],
+        write: &mut [&mut Buffer],
+        planes: &mut [Buffer],
+    ) {
+        program.pack(stage, Fields { read, write, planes });
+    }
+
+    fn complete(
+        &self,
+        program: &Program,
+        read: &[&Buffer],
+        write: &mut [&mut Buffer],
+        planes: &[Buffer],
+        weights: Weights,
+    ) {
+        program.run(Fields { read, write, planes }, weights);
+    }
+
+    fn run_on_beginnings(&self, program: &Program, read: &Buffer, write: &mut Buffer) {
+        self.run(program, &[read], &mut [write], Weights::SET);
+    }
+
+    fn combination(&self, lines: usize, sums: Sums) -> Result<Combination> {
+        Combination::new((self.device(), T::PRECISION), lines, &sums)
+    }
+
+    fn combine(&self, combination: &Combination, planes: &mut Buffer) {
+        combination.run(planes);
+    }
+
+    fn deal(&self, of: &Deal, at: usize, field: &Buffer, parts: &mut Buffer) {
+        self.device().note(deal(of, false, at, [field, parts]));
+    }
+
+    fn collect(&self, of: &Deal, at: usize, parts: &Buffer, field: &mut Buffer) {
+        self.device().note(deal(of, true, at, [field, parts]));
+    }
+
+    fn memory(&self, array: &mut Buffer) -> Memory {
+        self.device().runtime.address(array.handle).map_or(Memory::Opaque, Memory::Device)
+    }
+
+    fn fetch(&self, array: &Buffer, first: usize, to: &mut [T]) -> Result<()> {
+        array.read(first, bytes_of_mut(to))
+    }
+
+    fn put(&self, array: &mut Buffer, first: usize, values: &[T]) -> Result<()> {
+        array.write(first, bytes_of(values))
     }
 }

@@ -17,7 +17,7 @@ use opencl3::platform::get_platforms;
 use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_int};
 
-use super::runtime::{Api, Argument, DeviceInfo, Handle, Launch, Runtime, Source};
+use super::runtime::{Api, Argument, DeviceInfo, Handle, KernelRequest, Launch, Runtime, Source};
 use crate::error::{Error, Result};
 
 /// One OpenCL device.
@@ -31,7 +31,6 @@ pub(super) struct OpenCl {
 /// What handles stand for.
 #[derive(Default)]
 struct Objects {
-    last: u64,
     buffers: HashMap<Handle, Buffer<u8>>,
     programs: HashMap<Source, Program>,
     kernels: HashMap<Handle, Kernel>,
@@ -40,13 +39,6 @@ struct Objects {
     coming: HashMap<Handle, (Event, Box<[u8]>)>,
     /// Copies that are on their way to the device.
     sending: Vec<(Event, Box<[u8]>)>,
-}
-
-impl Objects {
-    fn next(&mut self) -> Handle {
-        self.last += 1;
-        Handle(self.last)
-    }
 }
 
 impl Drop for OpenCl {
@@ -165,20 +157,13 @@ impl Runtime for OpenCl {
         &self.info
     }
 
-    fn free_memory(&self) -> Option<u64> {
-        None
-    }
-
     fn allocate(&self, bytes: usize) -> Result<Handle> {
         // SAFETY: no host pointer is given.
         let buffer = unsafe {
             Buffer::<u8>::create(&self.context, CL_MEM_READ_WRITE, bytes, ptr::null_mut())
         };
         let buffer = buffer.map_err(failed(&format!("allocate {bytes} bytes")))?;
-        let mut objects = self.objects();
-        let handle = objects.next();
-        objects.buffers.insert(handle, buffer);
-        Ok(handle)
+        Ok(Handle::to(buffer, &mut self.objects().buffers))
     }
 
     fn release(&self, buffer: Handle) {
@@ -225,9 +210,7 @@ impl Runtime for OpenCl {
         let event =
             unsafe { self.queue.enqueue_read_buffer(buffer, CL_NON_BLOCKING, 0, &mut memory, &[]) };
         let event = event.map_err(failed("copy from the device"))?;
-        let handle = objects.next();
-        objects.coming.insert(handle, (event, memory));
-        Ok(handle)
+        Ok(Handle::to((event, memory), &mut objects.coming))
     }
 
     fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()> {
@@ -255,13 +238,7 @@ impl Runtime for OpenCl {
         event
     }
 
-    fn kernel(
-        &self,
-        source: &Source,
-        entry: &str,
-        _threads: [u32; 3],
-        _on_chip: usize,
-    ) -> Result<Handle> {
+    fn kernel(&self, KernelRequest { source, entry, .. }: &KernelRequest) -> Result<Handle> {
         let mut objects = self.objects();
         if !objects.programs.contains_key(source) {
             let program =
@@ -274,9 +251,7 @@ impl Runtime for OpenCl {
         let program = &objects.programs[source];
         let kernel = Kernel::create(program, entry)
             .map_err(failed(&format!("find the kernel `{entry}` in `{}`", source.name)))?;
-        let handle = objects.next();
-        objects.kernels.insert(handle, kernel);
-        Ok(handle)
+        Ok(Handle::to(kernel, &mut objects.kernels))
     }
 
     fn launch(&self, launch: &Launch) -> Result<()> {
@@ -311,16 +286,6 @@ impl Runtime for OpenCl {
         event.map_err(failed("start a kernel")).map(drop)
     }
 
-    fn graph(&self, _: &[Launch]) -> Result<Option<Handle>> {
-        Ok(None)
-    }
-
-    fn replay(&self, _: Handle) -> Result<()> {
-        Err(nothing())
-    }
-
-    fn forget(&self, _: Handle) {}
-
     fn finish(&self) -> Result<()> {
         self.queue.finish().map_err(failed("finish its work"))
     }
@@ -329,10 +294,7 @@ impl Runtime for OpenCl {
         // SAFETY: the wait list is empty.
         let event = unsafe { self.queue.enqueue_marker_with_wait_list(&[]) };
         let event = event.map_err(failed("record an event"))?;
-        let mut objects = self.objects();
-        let handle = objects.next();
-        objects.events.insert(handle, event);
-        Ok(handle)
+        Ok(Handle::to(event, &mut self.objects().events))
     }
 
     #[allow(clippy::cast_precision_loss, reason = "nanoseconds of a benchmark")]

@@ -1,42 +1,34 @@
-//! Kernels that look at one point at a time.
+//! Kernels that look at one point at a time: maps, and sums and maxima as trees of fixed shape.
 
-use super::ends::Lines;
-use super::text::{Place, Text, parameters};
-use super::{Device, Gpu, Kernel};
+use std::sync::Arc;
+
+use super::job::{Job, LaunchSize};
+use super::text::{Names, Text, parameters, statements};
+use super::{Arg, Buffer, Device, PendingReduction};
+use crate::config::Precision;
+use crate::engine::{Code, PointFormula};
 use crate::error::Result;
-use crate::real::Real;
 
-/// Threads of a block of a pointwise kernel.
-pub(super) const THREADS: u32 = 256;
+/// Threads of a block.
+const THREADS: usize = 256;
+/// Most blocks of a reduction. How many there are depends on the length of the fields alone, and with it the order.
+const MOST_BLOCKS: usize = 1024;
 
-/// A kernel that looks at one point at a time.
-pub(super) struct Pointwise {
-    pub(super) kernel: Kernel,
-    pub(super) blocks: u32,
-    pub(super) read: Vec<Place>,
-    pub(super) written: Vec<Place>,
+/// Statements that compute a formula at point `at`, with literals of this precision and numbers of this type of C.
+fn statements_of(
+    formula: &PointFormula,
+    number: (Precision, &str),
+    result: impl Fn(usize, &str) -> String,
+) -> Vec<String> {
+    let names = Names { read: &|field| format!("f{field}[at]"), made: "t" };
+    statements(number, &formula.nodes, &formula.results, &names, result)
 }
 
-impl Pointwise {
-    pub(super) fn new<T: Real>(
-        gpu: &Gpu<T>,
-        name: &str,
-        read: Vec<Place>,
-        written: Vec<Place>,
-        lines: &[String],
-        visit: &Visit,
-    ) -> Result<Self> {
-        let fields = [read.len(), written.len()];
-        let kernel = pointwise::<T>(&gpu.device, visit, name, fields, lines)?;
-        Ok(Self { kernel, blocks: blocks(visit.count), read, written })
-    }
-}
-
-/// Which points a pointwise kernel visits.
+/// Which points a kernel visits.
 pub(super) struct Visit {
     pub(super) count: usize,
     /// The point that item `item` is, as C.
-    place: String,
+    pub(super) place: String,
 }
 
 impl Visit {
@@ -46,45 +38,116 @@ impl Visit {
     }
 }
 
-impl Lines {
-    /// The first and the last `reach` points of every line; `None` where that is all of them.
-    pub(super) fn near_ends(&self, reach: usize) -> Option<Visit> {
-        let Self { points, count, inner } = *self;
-        let both = 2 * reach;
-        if both >= points {
-            return None;
-        }
-        // Neighbouring items lie side by side in memory.
-        let (line, row) = match inner {
-            1 => (format!("(item / {both})"), format!("(item % {both})")),
-            _ => (format!("(item % {count})"), format!("(item / {count})")),
-        };
-        let start = format!("({line} / {inner} * ((int64){inner} * {points}) + {line} % {inner})");
-        let skipped = points - both;
-        let place = format!("{start} + ({row} + ({row} < {reach} ? 0 : {skipped})) * {inner}");
-        Some(Visit { count: count * both, place })
-    }
-}
-
 /// A kernel that does `lines` at every point that is visited: so many fields that are read, so many that are written.
-pub(super) fn pointwise<T: Real>(
-    device: &Device,
+pub(super) fn pointwise(
+    (device, precision): (&Arc<Device>, Precision),
     visit: &Visit,
     name: &str,
     [read, written]: [usize; 2],
     lines: &[String],
-) -> Result<Kernel> {
-    let mut text = Text::new::<T>();
+) -> Result<Job> {
+    let mut text = Text::new(precision);
     text.define("FIELDS", parameters(read, written));
     text.define("THREADS", THREADS);
     text.define("LENGTH", visit.count);
     text.define("PLACE(item)", format!("({})", visit.place));
     text.define_lines("POINT(at)", lines);
     text.push(include_str!("../../../kernels/pointwise.cu"));
-    device.kernel(&text.source(name), "pointwise", [THREADS, 1, 1], 0)
+    Job::new(device, &text.source(name), "pointwise", &LaunchSize::over(visit.count, THREADS))
 }
 
-/// Blocks of a pointwise kernel.
-pub(super) fn blocks(len: usize) -> u32 {
-    u32::try_from(len.div_ceil(THREADS as usize)).unwrap_or(u32::MAX)
+/// A formula, ready to be evaluated at every point.
+pub struct PointKernel {
+    kind: Kind,
+    precision: Precision,
+}
+
+enum Kind {
+    /// It makes fields of fields.
+    Map(Job),
+    /// Its results are added up over all points, or the largest are sought: in f64 where the device has it.
+    Reduction { over_points: Job, over_blocks: Job, partials: Buffer, results: Buffer },
+}
+
+impl PointKernel {
+    /// For fields of `len` numbers.
+    pub(super) fn new(
+        place: (&Arc<Device>, Precision),
+        len: usize,
+        of: &PointFormula,
+    ) -> Result<Self> {
+        match of.code {
+            Code::Map(_) => Self::map(place, len, of),
+            Code::Sum(_) => Self::reduction(place, len, of, false),
+            Code::Max(_) => Self::reduction(place, len, of, true),
+        }
+    }
+
+    fn map(
+        (device, precision): (&Arc<Device>, Precision),
+        len: usize,
+        of: &PointFormula,
+    ) -> Result<Self> {
+        let mut lines = statements_of(of, (precision, "REAL"), |at, result| {
+            format!("const REAL r{at} = {result};")
+        });
+        lines.extend((0..of.results.len()).map(|at| format!("w{at}[at] = r{at};")));
+        let fields = [of.reads, of.results.len()];
+        let job = pointwise((device, precision), &Visit::all(len), of.name, fields, &lines)?;
+        Ok(Self { kind: Kind::Map(job), precision })
+    }
+
+    /// A sum, or the maximum.
+    fn reduction(
+        (device, precision): (&Arc<Device>, Precision),
+        len: usize,
+        of: &PointFormula,
+        maximum: bool,
+    ) -> Result<Self> {
+        let wide = device.info().widest();
+        let lines = statements_of(of, (wide, "WIDE"), |at, result| format!("r[{at}] = {result};"));
+        let (results, blocks) = (of.results.len(), len.div_ceil(THREADS).min(MOST_BLOCKS));
+        let mut text = Text::new(precision);
+        text.define("FIELDS", parameters(of.reads, 0));
+        text.define("WIDE_IS_DOUBLE", u8::from(wide == Precision::F64));
+        text.define("THREADS", THREADS);
+        text.define("BLOCKS", blocks);
+        text.define("LENGTH", len);
+        text.define("RESULTS", results);
+        text.define("MAXIMUM", u8::from(maximum));
+        text.define_lines("POINT(at)", &lines);
+        text.push(include_str!("../../../kernels/reduce.cu"));
+        let source = text.source(of.name);
+        let job = |entry, blocks| {
+            let size = LaunchSize::line(blocks, THREADS, THREADS * wide.bytes());
+            Job::new(device, &source, entry, &size)
+        };
+        let kind = Kind::Reduction {
+            over_points: job("over_points", blocks)?,
+            over_blocks: job("over_blocks", 1)?,
+            partials: Buffer::new(device, wide, results * blocks)?,
+            results: Buffer::new(device, wide, results)?,
+        };
+        Ok(Self { kind, precision })
+    }
+
+    /// Evaluate a map at every point.
+    pub(super) fn run(&self, read: &[&Buffer], write: &[&mut Buffer], parameters: &[f64]) {
+        let Kind::Map(job) = &self.kind else { unreachable!("made for a sum or a maximum") };
+        let read = read.iter().map(|field| field.arg());
+        let write = write.iter().map(|field| field.arg());
+        job.launch(read.chain(write).chain([Arg::Scalars(self.precision, parameters)]));
+    }
+
+    /// Begin to reduce over all points.
+    pub(super) fn begin(&self, read: &[&Buffer], parameters: &[f64]) -> Result<PendingReduction> {
+        let Kind::Reduction { over_points, over_blocks, partials, results } = &self.kind else {
+            unreachable!("made for a map")
+        };
+        let fields = read.iter().map(|field| field.arg());
+        let scalars = Arg::Scalars(self.precision, parameters);
+        over_points.launch(fields.chain([partials.arg(), scalars]));
+        over_blocks.launch([partials.arg(), results.arg()]);
+        results.fetch(results.len())
+    }
 }

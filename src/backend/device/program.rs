@@ -3,39 +3,52 @@
 use super::composed::Composed;
 use super::ends::Lines;
 use super::fused::Fused;
-use super::{Buffer, Gpu};
+use super::{Buffer, Workspace};
 use crate::backend::Weights;
-use crate::engine::{LineOperators, Sweep};
+use crate::engine::{LineOperator, LineOperators, Op, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;
-use crate::real::Real;
-
-/// A sweep along one axis, ready to run on a device.
-pub struct Program<T> {
-    fused: Option<Fused<T>>,
-    /// Where it is not fused, or its lines are blocks of longer ones: what goes to the neighbours is packed by it.
-    composed: Option<Composed<T>>,
-}
 
 /// A sweep along one axis of a grid, to be made ready to run on a device.
 #[derive(Clone, Copy)]
-pub(super) struct Task<'a, T> {
-    pub(super) gpu: &'a Gpu<T>,
+pub(super) struct Task<'a> {
+    pub(super) workspace: &'a Workspace,
     pub(super) sweep: &'a Sweep,
     pub(super) axis: Axis,
     pub(super) points: [usize; 3],
-    pub(super) operators: &'a LineOperators<T>,
+    pub(super) operators: &'a LineOperators,
 }
 
-impl<T: Real> Task<'_, T> {
+impl<'a> Task<'a> {
     /// The lines that the sweep goes along.
     pub(super) fn lines(&self) -> Lines {
         Lines::along(self.axis, self.points)
     }
+
+    /// An operator of the sweep.
+    pub(super) fn operator(&self, op: Op) -> &'a LineOperator {
+        self.operators.get(self.axis, op)
+    }
 }
 
-impl<T: Real> Program<T> {
-    pub(super) fn new(task: &Task<T>) -> Result<Self> {
+/// What a sweep is given in one run.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'a> {
+    pub(super) read: &'a [&'a Buffer],
+    pub(super) write: &'a [&'a mut Buffer],
+    /// The interface values of every stage; none where lines are whole.
+    pub(super) planes: &'a [Buffer],
+}
+
+/// A sweep along one axis, ready to run on a device.
+pub struct Program {
+    fused: Option<Fused>,
+    /// Where it is not fused, or its lines are blocks of longer ones: what goes to the neighbours is packed by it.
+    composed: Option<Composed>,
+}
+
+impl Program {
+    pub(super) fn new(task: &Task) -> Result<Self> {
         let fused = Fused::new(task)?;
         let packs = fused.as_ref().is_none_or(Fused::is_coupled);
         let composed = packs.then(|| Composed::new(task)).transpose()?;
@@ -44,38 +57,24 @@ impl<T: Real> Program<T> {
 
     /// That of a sweep over whole lines that applies operators to a field that it advances: `None` where it is not one kernel, as
     /// operation by operation an operator's operand is a field that is complete before the sweep ends.
-    pub(super) fn of_advanced(task: &Task<T>) -> Result<Option<Self>> {
+    pub(super) fn of_advanced(task: &Task) -> Result<Option<Self>> {
         let fused = Fused::new(task)?;
         Ok(fused.map(|fused| Self { fused: Some(fused), composed: None }))
     }
 
-    /// Run the sweep. `planes` of every stage hold its inflow; there are none where lines are whole.
-    pub(super) fn run(
-        &self,
-        gpu: &Gpu<T>,
-        read: &[&Buffer<T>],
-        write: &[&mut Buffer<T>],
-        planes: &[Buffer<T>],
-        weights: Weights,
-    ) {
+    /// Run the sweep.
+    pub(super) fn run(&self, fields: Fields, weights: Weights) {
         match (&self.fused, &self.composed) {
-            (Some(fused), _) => fused.run(gpu, read, write, planes, weights),
-            (None, Some(composed)) => composed.run(gpu, read, write, planes, weights),
+            (Some(fused), _) => fused.run(fields, weights),
+            (None, Some(composed)) => composed.run(fields, weights),
             (None, None) => {}
         }
     }
 
-    /// Fill `planes[stage]` from the operands of that stage; `planes` of earlier ones hold their inflow.
-    pub(super) fn pack(
-        &self,
-        gpu: &Gpu<T>,
-        stage: usize,
-        read: &[&Buffer<T>],
-        write: &[&mut Buffer<T>],
-        planes: &[Buffer<T>],
-    ) {
+    /// Fill `planes[stage]` from the operands of that stage; `planes` of earlier ones hold their interface values.
+    pub(super) fn pack(&self, stage: usize, fields: Fields) {
         if let Some(composed) = &self.composed {
-            composed.pack(gpu, stage, read, write, planes);
+            composed.pack(stage, fields);
         }
     }
 }

@@ -1,40 +1,26 @@
 //! A device that computes nothing and remembers every kernel that it was asked for.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::runtime::{DeviceInfo, Handle, Launch, Runtime, Source};
+use super::runtime::{DeviceInfo, Handle, KernelRequest, Launch, Runtime};
 use crate::error::{Error, Result};
-
-/// A kernel that a computation would run.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct RecordedKernel {
-    /// The whole text.
-    pub source: Source,
-    /// The kernel within it.
-    pub entry: String,
-    /// Threads of a block along x, y, z.
-    pub threads: [u32; 3],
-    /// Bytes of on-chip memory of a block.
-    pub on_chip: usize,
-}
 
 /// What a recording device was asked to compile: see [`Device::recording`](super::Device::recording).
 #[derive(Clone, Default)]
 pub struct Recording {
-    kernels: Arc<Mutex<Vec<(Handle, RecordedKernel)>>>,
+    kernels: Arc<Mutex<Vec<(Handle, KernelRequest)>>>,
 }
 
 impl Recording {
     /// The kernels so far, each once, in the order in which they were first asked for; without those that were given back.
-    pub fn kernels(&self) -> Vec<RecordedKernel> {
+    pub fn kernels(&self) -> Vec<KernelRequest> {
         lock(&self.kernels).iter().map(|(_, kernel)| kernel.clone()).collect()
     }
 }
 
 /// How many bytes a thread of a kernel keeps in device memory.
-type Spilled = Box<dyn Fn(&RecordedKernel) -> usize + Send + Sync>;
+type Spilled = Box<dyn Fn(&KernelRequest) -> usize + Send + Sync>;
 
 /// Memory of the host; kernels that do nothing.
 pub(super) struct Recorder {
@@ -42,31 +28,14 @@ pub(super) struct Recorder {
     spilled: Spilled,
     recording: Recording,
     buffers: Mutex<HashMap<Handle, Vec<u8>>>,
-    last: AtomicU64,
 }
 
 impl Recorder {
     pub(super) fn new(info: DeviceInfo, spilled: Spilled) -> (Self, Recording) {
         let recording = Recording::default();
-        let recorder = Self {
-            info,
-            spilled,
-            recording: recording.clone(),
-            buffers: Mutex::default(),
-            last: AtomicU64::new(0),
-        };
+        let recorder =
+            Self { info, spilled, recording: recording.clone(), buffers: Mutex::default() };
         (recorder, recording)
-    }
-
-    /// A buffer of zeros, whose pages the system gives when they are written.
-    pub(super) fn reserve(&self, bytes: usize) -> Handle {
-        let handle = self.next();
-        lock(&self.buffers).insert(handle, vec![0; bytes]);
-        handle
-    }
-
-    fn next(&self) -> Handle {
-        Handle(1 + self.last.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -83,12 +52,9 @@ impl Runtime for Recorder {
         &self.info
     }
 
-    fn free_memory(&self) -> Option<u64> {
-        None
-    }
-
     fn allocate(&self, bytes: usize) -> Result<Handle> {
-        Ok(self.reserve(bytes))
+        // The system gives the pages when they are written.
+        Ok(Handle::to(vec![0; bytes], &mut *lock(&self.buffers)))
     }
 
     fn release(&self, buffer: Handle) {
@@ -115,7 +81,7 @@ impl Runtime for Recorder {
     }
 
     fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle> {
-        let copy = self.reserve(bytes);
+        let copy = self.allocate(bytes)?;
         self.copy(from, copy, bytes)?;
         Ok(copy)
     }
@@ -132,17 +98,8 @@ impl Runtime for Recorder {
         self.upload(&data, to, 0)
     }
 
-    fn kernel(
-        &self,
-        source: &Source,
-        entry: &str,
-        threads: [u32; 3],
-        on_chip: usize,
-    ) -> Result<Handle> {
-        let (source, entry, handle) = (source.clone(), entry.to_string(), self.next());
-        let kernel = RecordedKernel { source, entry, threads, on_chip };
-        lock(&self.recording.kernels).push((handle, kernel));
-        Ok(handle)
+    fn kernel(&self, request: &KernelRequest) -> Result<Handle> {
+        Ok(Handle::to(request.clone(), &mut *lock(&self.recording.kernels)))
     }
 
     fn spilled(&self, kernel: Handle) -> Result<usize> {
@@ -159,22 +116,12 @@ impl Runtime for Recorder {
         Ok(())
     }
 
-    fn graph(&self, _: &[Launch]) -> Result<Option<Handle>> {
-        Ok(None)
-    }
-
-    fn replay(&self, _: Handle) -> Result<()> {
-        Ok(())
-    }
-
-    fn forget(&self, _: Handle) {}
-
     fn finish(&self) -> Result<()> {
         Ok(())
     }
 
     fn record(&self) -> Result<Handle> {
-        Ok(self.next())
+        Ok(Handle::default())
     }
 
     fn seconds(&self, _: Handle, _: Handle) -> Result<f64> {

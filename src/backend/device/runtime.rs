@@ -1,10 +1,23 @@
 //! What a driver can do: CUDA and OpenCL behind one small face.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::config::Precision;
 use crate::error::{Error, Result};
 
 /// A buffer, kernel, event or graph of a driver. Its meaning is the runtime's own; 0 is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub(super) struct Handle(pub u64);
+pub(super) struct Handle(pub(super) u64);
+
+impl Handle {
+    /// Keep `object` under a handle that nothing else has.
+    pub(super) fn to<T>(object: T, among: &mut impl Extend<(Handle, T)>) -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        let handle = Handle(1 + LAST.fetch_add(1, Ordering::Relaxed));
+        among.extend([(handle, object)]);
+        handle
+    }
+}
 
 /// The programming interface of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,6 +63,13 @@ pub struct DeviceInfo {
     pub has_f64: bool,
 }
 
+impl DeviceInfo {
+    /// The precision that sums are taken in.
+    pub(super) fn widest(&self) -> Precision {
+        if self.has_f64 { Precision::F64 } else { Precision::F32 }
+    }
+}
+
 /// A kernel text with everything it is specialised to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
@@ -57,6 +77,19 @@ pub struct Source {
     pub name: String,
     /// The whole text.
     pub text: String,
+}
+
+/// A kernel that a device is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KernelRequest {
+    /// The whole text.
+    pub source: Source,
+    /// The kernel within it.
+    pub entry: String,
+    /// Threads of a block along x, y, z.
+    pub threads: [u32; 3],
+    /// Bytes of on-chip memory of a block.
+    pub on_chip: usize,
 }
 
 /// Most arguments of a kernel: as many pointers as every OpenCL device takes (1024 bytes; OpenCL 1.2,
@@ -79,50 +112,47 @@ pub(super) enum Argument {
 }
 
 /// One kernel to be run.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Launch {
-    /// The kernel.
-    pub kernel: Handle,
+    pub(super) kernel: Handle,
     /// Blocks along x, y, z.
-    pub blocks: [u32; 3],
+    pub(super) blocks: [u32; 3],
     /// Threads of a block along x, y, z.
-    pub threads: [u32; 3],
+    pub(super) threads: [u32; 3],
     /// Bytes of on-chip memory of a block.
-    pub on_chip: usize,
+    pub(super) on_chip: usize,
     /// In the order of the kernel's parameters.
-    pub arguments: Vec<Argument>,
+    pub(super) arguments: Vec<Argument>,
 }
 
 /// Many tridiagonal systems in device memory, number b beginning `b * stride` numbers after the start of each buffer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tridiagonal {
-    /// Numbers are f64, or f32.
-    pub is_f64: bool,
+    pub(super) precision: Precision,
     /// Unknowns of a system.
-    pub rows: i32,
+    pub(super) rows: i32,
     /// Systems.
-    pub batches: i32,
+    pub(super) batches: i32,
     /// Numbers from one system to the next.
-    pub stride: i32,
-    /// Lower diagonal (its first number 0), main diagonal, upper diagonal (its last number 0).
-    pub matrix: [Handle; 3],
-    /// Right-hand sides before, solutions after.
-    pub x: Handle,
+    pub(super) stride: i32,
+    /// Lower diagonal (its first number 0), main diagonal, upper diagonal (its last number 0); then the right-hand sides,
+    /// which the solutions replace.
+    pub(super) arrays: [Handle; 4],
 }
 
 /// A device with its one queue of work: what is launched, copied and recorded is done in that order. Only
-/// [`Runtime::download`], [`Runtime::fetched`], [`Runtime::finish`] and [`Runtime::seconds`] have to wait for the device.
+/// [`Runtime::download`], [`Runtime::fetched`], [`Runtime::finish`] and [`Runtime::seconds`] wait for the device. Errors are
+/// what the driver or the compiler says, where a call waits also of the work before.
 pub(super) trait Runtime: Send + Sync {
     /// The device.
     fn info(&self) -> &DeviceInfo;
 
     /// Bytes of device memory that are free now, where the driver tells.
-    fn free_memory(&self) -> Option<u64>;
+    fn free_memory(&self) -> Option<u64> {
+        None
+    }
 
     /// A buffer of `bytes` > 0, its content undefined.
-    ///
-    /// # Errors
-    /// Where the device has no such amount of memory.
     fn allocate(&self, bytes: usize) -> Result<Handle>;
 
     /// Give a buffer back.
@@ -139,33 +169,18 @@ pub(super) trait Runtime: Send + Sync {
 
     /// Write `data` to a buffer, `offset` bytes from its start. `data` may be reused on return; where it was pinned, after
     /// the next call that waits.
-    ///
-    /// # Errors
-    /// What the driver says.
     fn upload(&self, data: &[u8], to: Handle, offset: usize) -> Result<()>;
 
     /// Read from a buffer, `offset` bytes from its start, after all work queued before.
-    ///
-    /// # Errors
-    /// What the driver says, also of that work.
     fn download(&self, from: Handle, offset: usize, to: &mut [u8]) -> Result<()>;
 
     /// Write to the start of a buffer, at most [`MOST_SENT`] bytes, after all work queued before, which is not waited for.
-    ///
-    /// # Errors
-    /// What the driver says.
     fn send(&self, data: &[u8], to: Handle) -> Result<()>;
 
     /// Begin to read the first `bytes` bytes of a buffer, at most [`MOST_FETCHED`], after all work queued before.
-    ///
-    /// # Errors
-    /// What the driver says.
     fn fetch(&self, from: Handle, bytes: usize) -> Result<Handle>;
 
     /// What was read: waits for that alone, not for work queued since.
-    ///
-    /// # Errors
-    /// What the driver says, also of the work before.
     fn fetched(&self, copy: Handle, to: &mut [u8]) -> Result<()>;
 
     /// Where a buffer lies in the memory of the device, where the driver tells.
@@ -174,28 +189,12 @@ pub(super) trait Runtime: Send + Sync {
     }
 
     /// Copy the first `bytes` of one buffer to the start of another.
-    ///
-    /// # Errors
-    /// What the driver says.
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()>;
 
-    /// The kernel `entry` of `source`, compiled, or as it was compiled before, for blocks of `threads` threads and
-    /// `on_chip` bytes. It lives as long as the runtime, unless discarded.
-    ///
-    /// # Errors
-    /// What the compiler says.
-    fn kernel(
-        &self,
-        source: &Source,
-        entry: &str,
-        threads: [u32; 3],
-        on_chip: usize,
-    ) -> Result<Handle>;
+    /// A kernel, compiled, or as it was compiled before. It lives as long as the runtime, unless discarded.
+    fn kernel(&self, request: &KernelRequest) -> Result<Handle>;
 
     /// Bytes that a thread of a kernel keeps in device memory, where the driver tells: values that it has no registers for.
-    ///
-    /// # Errors
-    /// What the driver says.
     fn spilled(&self, _: Handle) -> Result<usize> {
         Ok(0)
     }
@@ -204,48 +203,31 @@ pub(super) trait Runtime: Send + Sync {
     fn discard(&self, _: Handle) {}
 
     /// Queue one kernel.
-    ///
-    /// # Errors
-    /// What the driver says.
     fn launch(&self, launch: &Launch) -> Result<()>;
 
     /// The launches as one unit that is cheaper to start again, where the driver has such a thing.
-    ///
-    /// # Errors
-    /// What the driver says.
-    fn graph(&self, launches: &[Launch]) -> Result<Option<Handle>>;
+    fn graph(&self, _: &[Launch]) -> Result<Option<Handle>> {
+        Ok(None)
+    }
 
     /// Queue a graph.
-    ///
-    /// # Errors
-    /// What the driver says.
-    fn replay(&self, graph: Handle) -> Result<()>;
+    fn replay(&self, _: Handle) -> Result<()> {
+        Err(Error::Device("this driver has no graphs".into()))
+    }
 
     /// Give a graph back.
-    fn forget(&self, graph: Handle);
+    fn forget(&self, _: Handle) {}
 
     /// Wait until all queued work is done.
-    ///
-    /// # Errors
-    /// What the driver says of that work.
     fn finish(&self) -> Result<()>;
 
     /// A point in the queue whose time will be known.
-    ///
-    /// # Errors
-    /// What the driver says.
     fn record(&self) -> Result<Handle>;
 
     /// Device time between two recorded points, in seconds; waits for the second and forgets both.
-    ///
-    /// # Errors
-    /// What the driver says.
     fn seconds(&self, from: Handle, to: Handle) -> Result<f64>;
 
     /// Queue the solution of tridiagonal systems by the maker's own library, where there is one.
-    ///
-    /// # Errors
-    /// Where there is none, and what it says.
     fn solve_tridiagonal(&self, _: &Tridiagonal) -> Result<()> {
         Err(Error::Device(format!(
             "the line solver `cusparse` needs a CUDA device; {} is none",

@@ -141,9 +141,6 @@ impl Nvrtc {
     }
 
     /// As [`Nvrtc::find`], of these files; those that are not there are passed over.
-    ///
-    /// # Errors
-    /// As there.
     pub fn fitting(
         candidates: impl IntoIterator<Item = PathBuf>,
         driver: Version,

@@ -102,18 +102,19 @@ impl Slots {
     /// `from` has as many.
     pub(super) unsafe fn fetch(
         &mut self,
-        copy: Handle,
-        (from, bytes): (sys::CUdeviceptr, usize),
+        from: sys::CUdeviceptr,
+        bytes: usize,
         stream: sys::CUstream,
-    ) -> Result<()> {
+    ) -> Result<Handle> {
         let mut slot = self.slot()?;
         // SAFETY: the slot is idle, and is read when its event says that the copy has ended.
         unsafe {
             cu::memcpy_dtoh_async(slot.bytes(bytes), from, stream)?;
             cu::event::record(slot.event, stream)?;
         }
+        let copy = super::handle(slot.memory);
         self.coming.insert(copy, slot);
-        Ok(())
+        Ok(copy)
     }
 
     /// To be waited for, and then put [`Slots::back`].

@@ -1,7 +1,5 @@
 //! Tridiagonal lines by cuSPARSE: the yardstick that the kernels of this project are held to.
 
-use std::ffi::c_int;
-
 use cudarc::cusparse::{result as cusparse, sys};
 use cudarc::driver::result as cu;
 use cudarc::driver::sys::{CUdeviceptr, CUstream};
@@ -9,6 +7,7 @@ use libloading::Library;
 
 use super::super::runtime::Tridiagonal;
 use super::libraries;
+use crate::config::Precision;
 use crate::error::{Error, Result};
 
 /// What is called of it.
@@ -60,45 +59,36 @@ impl Sparse {
         Ok(sparse)
     }
 
-    /// Solve every system; `x` holds the right-hand sides before and the solutions after.
-    pub(super) fn solve(&mut self, systems: &Tridiagonal, at: [CUdeviceptr; 4]) -> Result<()> {
-        match systems.is_f64 {
-            true => self.solve_with::<f64>(
-                systems,
-                at,
-                sys::cusparseDgtsv2StridedBatch_bufferSizeExt,
-                sys::cusparseDgtsv2StridedBatch,
-            ),
-            false => self.solve_with::<f32>(
-                systems,
-                at,
-                sys::cusparseSgtsv2StridedBatch_bufferSizeExt,
-                sys::cusparseSgtsv2StridedBatch,
-            ),
-        }
-    }
-
-    fn solve_with<T>(
-        &mut self,
-        systems: &Tridiagonal,
-        at: [CUdeviceptr; 4],
-        size: SizeOf<T>,
-        solve: Solve<T>,
-    ) -> Result<()> {
-        let [lower, diagonal, upper, x] = at.map(|pointer| pointer as *mut T);
-        let &Tridiagonal { rows, batches, stride, .. } = systems;
+    /// Solve every system.
+    pub(super) fn solve(&mut self, systems: &Tridiagonal) -> Result<()> {
+        let &Tridiagonal { rows, batches, stride, arrays, .. } = systems;
         let told = failed("solve tridiagonal systems");
-        let mut bytes = 0;
-        // SAFETY: pointers to device memory of (batches - 1) stride + rows numbers each, as the caller has checked.
-        unsafe {
-            size(self.handle, rows, lower, diagonal, upper, x, batches, stride, &raw mut bytes)
-                .result()
-                .map_err(&told)?;
-            self.reserve(bytes)?;
-            let workspace = self.workspace as *mut _;
-            solve(self.handle, rows, lower, diagonal, upper, x, batches, stride, workspace)
-                .result()
-                .map_err(&told)
+        // The same two calls for both types of numbers.
+        macro_rules! solve {
+            ($size:ident, $solve:ident) => {{
+                let [lower, diagonal, upper, x] = arrays.map(super::object);
+                let (context, mut bytes) = (self.handle, 0);
+                let to = &raw mut bytes;
+                // SAFETY: pointers to device memory of (batches - 1) stride + rows numbers each, as the caller has checked.
+                unsafe {
+                    sys::$size(context, rows, lower, diagonal, upper, x, batches, stride, to)
+                        .result()
+                        .map_err(&told)?;
+                    self.reserve(bytes)?;
+                    let room = self.workspace as *mut _;
+                    sys::$solve(context, rows, lower, diagonal, upper, x, batches, stride, room)
+                        .result()
+                        .map_err(&told)
+                }
+            }};
+        }
+        match systems.precision {
+            Precision::F64 => {
+                solve!(cusparseDgtsv2StridedBatch_bufferSizeExt, cusparseDgtsv2StridedBatch)
+            }
+            Precision::F32 => {
+                solve!(cusparseSgtsv2StridedBatch_bufferSizeExt, cusparseSgtsv2StridedBatch)
+            }
         }
     }
 
@@ -135,29 +125,3 @@ impl Drop for Sparse {
 fn failed(what: &str) -> impl Fn(cusparse::CusparseError) -> Error + '_ {
     move |error| Error::Device(format!("cuSPARSE could not {what}: {:?}", error.0))
 }
-
-/// cusparse?gtsv2StridedBatch_bufferSizeExt.
-type SizeOf<T> = unsafe fn(
-    sys::cusparseHandle_t,
-    c_int,
-    *const T,
-    *const T,
-    *const T,
-    *const T,
-    c_int,
-    c_int,
-    *mut usize,
-) -> sys::cusparseStatus_t;
-
-/// cusparse?gtsv2StridedBatch.
-type Solve<T> = unsafe fn(
-    sys::cusparseHandle_t,
-    c_int,
-    *const T,
-    *const T,
-    *const T,
-    *mut T,
-    c_int,
-    c_int,
-    *mut std::ffi::c_void,
-) -> sys::cusparseStatus_t;

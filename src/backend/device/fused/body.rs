@@ -3,12 +3,10 @@
 //! thread reads it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::marker::PhantomData;
 
-use super::super::text::{Names, polynomial, statements};
+use super::plan::Plan;
 use super::uses::{Array, Target, Uses};
-use crate::engine::{Monomial, Op, Operation, PointFormula, Value};
-use crate::real::Real;
+use crate::engine::{Operation, Value};
 
 /// How many values of a point a thread can keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,57 +27,44 @@ pub(super) struct Written {
 
 /// The statements of a sweep, as they are written.
 #[derive(Clone)]
-pub(super) struct Body<'a, T> {
-    uses: &'a Uses<'a>,
-    /// The call that applies an operator to the array of this name, its result being that value.
-    apply: &'a dyn Fn(Op, Value, &str) -> Vec<String>,
-    /// Whether an operator leaves on-chip memory that may still be read.
-    is_explicit: &'a dyn Fn(Op) -> bool,
-    room: Room,
-    /// True where fields go through on-chip memory.
-    gathered: bool,
+pub(super) struct Body<'a> {
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) uses: &'a Uses<'a>,
+    pub(super) room: Room,
     /// Sums that are begun, and those that are finished.
-    begun: Vec<bool>,
-    finished: Vec<bool>,
+    pub(super) begun: Vec<bool>,
+    pub(super) finished: Vec<bool>,
     /// Terms that are added.
-    added: Vec<bool>,
+    pub(super) added: Vec<bool>,
     /// Values that no operator comes before.
-    free: BTreeSet<Value>,
+    pub(super) free: BTreeSet<Value>,
     /// Values that could be formed now.
-    available: BTreeSet<Value>,
+    pub(super) available: BTreeSet<Value>,
     /// Values that are in registers.
-    known: BTreeSet<Value>,
+    pub(super) known: BTreeSet<Value>,
     /// Values that have had registers.
-    declared: BTreeSet<Value>,
+    pub(super) declared: BTreeSet<Value>,
     /// Arrays that are parked on chip, and where.
-    parked: BTreeMap<Array, usize>,
+    pub(super) parked: BTreeMap<Array, usize>,
     /// Places on chip that were taken.
-    places: usize,
+    pub(super) places: usize,
     /// The most values of a point that were in registers at a time.
-    most: usize,
+    pub(super) most: usize,
     /// Whether on-chip memory may still be read.
-    busy: bool,
-    lines: Vec<String>,
-    precision: PhantomData<T>,
+    pub(super) busy: bool,
+    pub(super) lines: Vec<String>,
 }
 
-impl<'a, T: Real> Body<'a, T> {
+impl<'a> Body<'a> {
     /// The statements of a sweep. Beyond `room` for them in registers, values are parked on chip, and beyond that fields
     /// that are read are loaded again when they are needed again. Operators come as they are written, or those first after
     /// which the fewest values are needed, whichever takes fewer.
-    pub(super) fn write(
-        uses: &'a Uses<'a>,
-        room: Room,
-        gathered: bool,
-        apply: &'a dyn Fn(Op, Value, &str) -> Vec<String>,
-        is_explicit: &'a dyn Fn(Op) -> bool,
-    ) -> Written {
-        let mut body: Body<'_, T> = Body {
+    pub(super) fn write(plan: &'a Plan<'a>, room: Room) -> Written {
+        let uses = &plan.uses;
+        let mut body = Body {
+            plan,
             uses,
-            apply,
-            is_explicit,
             room,
-            gathered,
             begun: vec![false; uses.sums.len()],
             finished: vec![false; uses.sums.len()],
             added: vec![false; uses.terms.len()],
@@ -92,7 +77,6 @@ impl<'a, T: Real> Body<'a, T> {
             known: BTreeSet::new(),
             busy: false,
             lines: Vec::new(),
-            precision: PhantomData,
         };
         body.update();
         body.free = body.available.clone();
@@ -119,7 +103,7 @@ impl<'a, T: Real> Body<'a, T> {
     }
 
     /// Make room for `count` more values: park what is not needed soon, or forget fields that are read.
-    fn make_room(&mut self, count: usize) {
+    pub(super) fn make_room(&mut self, count: usize) {
         while self.live() + count > self.room.registers {
             let in_registers =
                 self.held().into_iter().filter(|(array, _)| !self.parked.contains_key(array));
@@ -147,25 +131,25 @@ impl<'a, T: Real> Body<'a, T> {
             Operation::Read { .. } => true,
             Operation::Previous { slot, .. } => {
                 let written = [Target::Added(slot), Target::Stored(slot)];
-                let written = written.into_iter().filter_map(|target| self.uses.sum_to(target));
-                !written.into_iter().any(|sum| self.finished[sum])
+                let mut written = written.into_iter().filter_map(|target| self.uses.sum_to(target));
+                !written.any(|sum| self.finished[sum])
             }
             _ => false,
         }
     }
 
     /// A place on chip that is not taken.
-    fn place(&self) -> Option<usize> {
+    pub(super) fn place(&self) -> Option<usize> {
         (0..self.room.on_chip).find(|at| !self.parked.values().any(|place| place == at))
     }
 
-    fn park(&mut self, array: Array, place: usize) {
+    pub(super) fn park(&mut self, array: Array, place: usize) {
         self.parked.insert(array, place);
         self.places = self.places.max(place + 1);
     }
 
     /// The arrays that hold what is needed again, and when each is needed: the number of an operation.
-    fn held(&self) -> Vec<(Array, usize)> {
+    pub(super) fn held(&self) -> Vec<(Array, usize)> {
         let mut held = Vec::new();
         for (at, sum) in self.uses.sums.iter().enumerate() {
             let next_use = match sum.target {
@@ -206,7 +190,7 @@ impl<'a, T: Real> Body<'a, T> {
     }
 
     /// The operation that a value is needed for next, if any.
-    fn next_use(&self, value: Value) -> Option<usize> {
+    pub(super) fn next_use(&self, value: Value) -> Option<usize> {
         let terms = self.uses.within[value.0].iter().copied();
         let added = terms.filter(|term| !self.added[*term]).map(|term| self.ready(term)).min();
         let completes = match *self.uses.origin(value) {
@@ -248,32 +232,8 @@ impl<'a, T: Real> Body<'a, T> {
     }
 
     /// Values of a point that are in registers and needed again.
-    fn live(&self) -> usize {
+    pub(super) fn live(&self) -> usize {
         self.held().iter().filter(|(array, _)| !self.parked.contains_key(array)).count()
-    }
-
-    /// Point j of an array.
-    fn at(&self, array: Array) -> String {
-        match self.parked.get(&array) {
-            Some(place) => format!("PARKED({place}, j)"),
-            None => format!("{array}[j]"),
-        }
-    }
-
-    fn push(&mut self, line: String) {
-        self.lines.push(line);
-    }
-
-    fn each(&mut self, what: &str) {
-        self.push(format!("EACH(j) {{ {what} }}"));
-    }
-
-    /// Nobody reads on-chip memory any more.
-    fn wait(&mut self) {
-        if self.busy {
-            self.push("__syncthreads();".into());
-            self.busy = false;
-        }
     }
 
     /// See what could be formed.
@@ -341,190 +301,5 @@ impl<'a, T: Real> Body<'a, T> {
             };
             !self.uses.within[value.0].iter().any(waits) && self.given(*value).is_none()
         })
-    }
-
-    /// The text of a sum of products at point j, once everything that it is made of is in registers.
-    fn expression(&mut self, terms: &[Monomial]) -> String {
-        polynomial::<T>(terms, |value| {
-            let array = self.value(value);
-            self.at(array)
-        })
-    }
-
-    fn add_term(&mut self, term: usize) {
-        self.added[term] = true;
-        let sum = self.uses.terms[term].sum;
-        let text = self.expression(std::slice::from_ref(self.uses.terms[term].product));
-        let array = self.uses.sums[sum].target.array();
-        if self.begun[sum] {
-            let sum = self.at(array);
-            self.each(&format!("{sum} += {text};"));
-        } else {
-            self.make_room(1);
-            self.push(format!("REAL {array}[LENGTH];"));
-            self.each(&format!("{array}[j] = {text};"));
-        }
-        self.begun[sum] = true;
-    }
-
-    /// Add all that is left, and store it where it goes.
-    fn finish(&mut self, at: usize) {
-        if self.finished[at] {
-            return;
-        }
-        let sum = &self.uses.sums[at];
-        if sum.terms.is_empty() {
-            let array = sum.target.array();
-            self.push(format!("REAL {array}[LENGTH];"));
-            self.each(&format!("{array}[j] = 0;"));
-        }
-        for &term in &sum.terms {
-            if !self.added[term] {
-                self.add_term(term);
-            }
-        }
-        self.finished[at] = true;
-        match sum.target {
-            Target::Value(value) => drop(self.known.insert(value)),
-            Target::Added(slot) => {
-                self.complete(slot, sum.previous);
-                self.store(slot, sum.previous);
-            }
-            Target::Stored(slot) => self.store(slot, sum.previous),
-        }
-    }
-
-    /// β × what was there before + the sum.
-    fn complete(&mut self, slot: usize, previous: Option<Value>) {
-        let array = Array::Sum(slot);
-        if let Some(value) = previous {
-            let before = self.value(value);
-            let (sum, before) = (self.at(array), self.at(before));
-            let before = format!("(beta == 0 ? 0 : beta * {before})");
-            self.each(&format!("{sum} = {before} + {sum};"));
-            return;
-        }
-        let sum = self.at(array);
-        self.push("if (beta != 0) {".into());
-        let busy = self.busy;
-        self.push("REAL before[LENGTH];".into());
-        self.load("before", &format!("w{slot}"));
-        self.each(&format!("{sum} += beta * before[j];"));
-        self.push("}".into());
-        self.busy |= busy;
-    }
-
-    fn load(&mut self, to: &str, field: &str) {
-        if self.gathered {
-            self.wait();
-        }
-        self.push(format!("load({to}, {field}, chip, tile);"));
-        self.busy |= self.gathered;
-    }
-
-    fn store(&mut self, slot: usize, previous: Option<Value>) {
-        if let Some(value) = previous.filter(|value| self.next_use(*value).is_some()) {
-            self.value(value);
-        }
-        if self.gathered {
-            self.wait();
-        }
-        let array = Array::Sum(slot);
-        if self.parked.contains_key(&array) {
-            let sum = self.at(array);
-            self.push("{ REAL stored[LENGTH];".into());
-            self.each(&format!("stored[j] = {sum};"));
-            self.push(format!("store(stored, w{slot}, chip, tile); }}"));
-        } else {
-            self.push(format!("store({array}, w{slot}, chip, tile);"));
-        }
-        self.busy |= self.gathered;
-    }
-
-    fn apply(&mut self, operation: &Operation) {
-        let Operation::Apply { op, operand, result } = operation else {
-            unreachable!("an operator")
-        };
-        let text = self.expression(&operand.0);
-        self.make_room(1);
-        let to = Array::Value(*result);
-        self.push(format!("REAL {to}[LENGTH];"));
-        self.each(&format!("{to}[j] = {text};"));
-        self.wait();
-        let calls = (self.apply)(*op, *result, &to.to_string());
-        self.lines.extend(calls);
-        self.known.insert(*result);
-        let held = self.held().into_iter().map(|(array, _)| array);
-        let kept = held.filter(|array| *array != to && !self.parked.contains_key(array));
-        let kept: Vec<String> = kept.map(|array| format!("FORGET({array}[j]);")).collect();
-        if !kept.is_empty() {
-            self.each(&kept.join(" "));
-        }
-        self.busy = (self.is_explicit)(*op);
-    }
-
-    /// The array of a value, once it is in registers.
-    fn value(&mut self, value: Value) -> Array {
-        let to = Array::Value(value);
-        if self.known.contains(&value) {
-            return to;
-        }
-        let made = self.uses.origin(value);
-        if let Operation::Read { .. } | Operation::Previous { .. } = made {
-            self.make_room(1);
-            if self.declared.insert(value) {
-                self.push(format!("REAL {to}[LENGTH];"));
-            }
-        }
-        match made {
-            Operation::Read { slot, .. } => self.load(&to.to_string(), &format!("r{slot}")),
-            Operation::Previous { slot, .. } => self.load(&to.to_string(), &format!("w{slot}")),
-            Operation::Let { .. } => self.finish_target(Target::Value(value)),
-            Operation::Map { map, operands, results } => self.map(map, operands, results),
-            Operation::Advance { value, slot, .. } => {
-                self.finish_target(Target::Added(*slot));
-                let before = self.value(*value);
-                self.make_room(1);
-                let (before, sum) = (self.at(before), self.at(Array::Sum(*slot)));
-                self.push(format!("REAL {to}[LENGTH];"));
-                self.each(&format!("{to}[j] = {before} + advance * {sum};"));
-            }
-            _ => unreachable!("a value without origin"),
-        }
-        self.known.insert(value);
-        to
-    }
-
-    fn finish_target(&mut self, target: Target) {
-        if let Some(sum) = self.uses.sum_to(target) {
-            self.finish(sum);
-        }
-    }
-
-    /// What a formula makes.
-    fn map(&mut self, map: &PointFormula, operands: &[Value], results: &[Value]) {
-        let operands: Vec<Array> = operands.iter().map(|value| self.value(*value)).collect();
-        self.make_room(0);
-        for result in results {
-            let to = Array::Value(*result);
-            match self.place() {
-                Some(place)
-                    if self.live() >= self.room.registers && self.next_use(*result).is_some() =>
-                {
-                    self.park(to, place);
-                }
-                _ => {
-                    self.push(format!("REAL {to}[LENGTH];"));
-                    self.known.insert(*result);
-                }
-            }
-        }
-        self.most = self.most.max(self.live());
-        let names = Names { read: &|at| self.at(operands[at]), made: "t" };
-        let lines = statements::<T>(&map.nodes, &map.results, "REAL", &names, |at, result| {
-            format!("{} = {result};", self.at(Array::Value(results[at])))
-        });
-        self.each(&lines.join(" "));
-        self.known.extend(results);
     }
 }

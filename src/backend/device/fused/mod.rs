@@ -3,18 +3,20 @@
 mod body;
 mod plan;
 mod shape;
+mod statements;
 mod uses;
 
-use super::ends::{Columns, blocks};
+use super::ends::Columns;
+use super::job::{Job, LaunchSize};
 use super::lines::{CHUNKS, ELIMINATE, LINE, rows_of, tables, tolerance};
-use super::program::Task;
+use super::program::{Fields, Task};
 use super::text::Text;
-use super::{Arg, Buffer, Device, Fusing, Gpu, Kernel, Source};
+use super::{Arg, Buffer, Fusing};
 use crate::backend::Weights;
-use crate::engine::{LineOperator, Op};
+use crate::config::Precision;
+use crate::engine::LineOperator;
 use crate::error::Result;
 use crate::lines::Chunks;
-use crate::real::Real;
 use body::Written;
 use shape::Shape;
 
@@ -26,73 +28,64 @@ const INFLOW: &str = include_str!("../../../../kernels/fused/inflow.cu");
 const KERNEL: &str = include_str!("../../../../kernels/fused/sweep.cu");
 
 /// A sweep along one axis as one kernel.
-pub(super) struct Fused<T> {
-    kernel: Kernel,
-    blocks: [u32; 3],
+pub(super) struct Fused {
+    job: Job,
     /// Slots of the fields that are read, and of those that are written.
     read: Vec<usize>,
     written: Vec<usize>,
-    /// Stages whose inflow it takes.
+    /// Stages whose interface values it takes.
     stages: usize,
     /// What the operators take from device memory, one after another.
-    tables: Buffer<T>,
+    tables: Buffer,
 }
 
 /// Kernels that are compiled at most to find one that spills no register.
 const TRIES: usize = 8;
 
-impl<T: Real> Fused<T> {
+impl Fused {
     /// `None` where there is nothing to fuse, or no block that the device could start and that keeps its values on chip, as its
     /// compiler says.
-    ///
-    /// # Errors
-    /// What the driver or the compiler says.
-    pub(super) fn new(task: &Task<T>) -> Result<Option<Self>> {
-        let Task { gpu, sweep, axis, operators, .. } = *task;
-        let info = gpu.device.info();
-        let plan = Plan::new(sweep, axis, task.lines(), operators);
-        let Some(plan) = plan.filter(|_| gpu.fuses() != Fusing::Nothing) else {
+    pub(super) fn new(task: &Task) -> Result<Option<Self>> {
+        let Task { workspace, sweep, axis, operators, .. } = *task;
+        let info = workspace.device.info();
+        let plan = Plan::new(sweep, axis, task.lines(), workspace.precision, operators);
+        let Some(plan) = plan.filter(|_| workspace.fusing != Fusing::Nothing) else {
             return Ok(None);
         };
         for (shape, body) in plan.candidates(info).take(TRIES) {
-            let fused = Self::compiled(task, &plan, shape, &body, Device::unspilled_kernel)?;
+            let fused = Self::compiled(task, &plan, shape, &body, false)?;
             if fused.is_some() {
                 return Ok(fused);
             }
             tracing::debug!("a sweep along {axis:?} spills as {shape:?}");
         }
-        let Some((shape, body)) = plan.nearest(info).filter(|_| gpu.fuses() == Fusing::All) else {
+        let Some((shape, body)) = plan.nearest(info).filter(|_| workspace.fusing == Fusing::All)
+        else {
             return Ok(None);
         };
-        let any = |device: &Device, source: &Source, entry: &str, threads, on_chip| {
-            device.kernel(source, entry, threads, on_chip).map(Some)
-        };
-        Self::compiled(task, &plan, shape, &body, any)
+        Self::compiled(task, &plan, shape, &body, true)
     }
 
-    /// `None` where `compile` gives no kernel.
+    /// `None` where it `may_spill` nothing and does.
     fn compiled(
-        task: &Task<T>,
-        plan: &Plan<T>,
+        task: &Task,
+        plan: &Plan,
         shape: Shape,
         body: &Written,
-        compile: impl Fn(&Device, &Source, &str, [u32; 3], usize) -> Result<Option<Kernel>>,
+        may_spill: bool,
     ) -> Result<Option<Self>> {
         let Plan { lines, numbers, stages, .. } = plan;
-        let info = task.gpu.device.info();
-        let of = |op: &Op| task.operators.get(task.axis, *op);
-        let (threads, on_chip) = (shape.threads(), shape.on_chip(body.parked));
-        let mut text = Text::new::<T>();
-        text.define("N", lines.points);
-        text.define("LINES", lines.count);
-        text.define("INNER", lines.inner);
-        text.define("PERIODIC", u8::from(of(&numbers[0]).periodic));
+        let (device, precision) = (&task.workspace.device, task.workspace.precision);
+        let (threads, words) = (shape.threads(), shape.on_chip(body.parked));
+        let mut text = Text::new(precision);
+        lines.define(&mut text);
+        text.define("PERIODIC", u8::from(task.operator(numbers[0]).periodic));
         text.define("TX", shape.lanes);
         text.define("CHUNKS", shape.chunks);
         text.define("THREADS", threads);
         text.define("LENGTH", shape.length);
         text.define("LONG", lines.points - shape.chunks * (shape.length - 1));
-        if !info.is_gpu {
+        if !device.info().is_gpu {
             // A compiler that makes a loop of every block takes long over more.
             text.push("#undef UNROLL\n");
             text.define("UNROLL", "_Pragma(\"unroll 1\")");
@@ -100,15 +93,14 @@ impl<T: Real> Fused<T> {
         text.define("RESIDENT", shape.resident);
         text.define("STRIDE", shape.stride);
         text.define("PARKED_AT", shape.words);
-        text.define("ON_CHIP_WORDS", on_chip);
-        text.push(LINE);
-        text.push(CHUNKS);
-        text.push(TILE);
-        let mut words = Vec::new();
+        text.define("ON_CHIP_WORDS", words);
+        [LINE, CHUNKS, TILE].iter().for_each(|part| text.push(part));
+        let mut table = Vec::new();
         for (number, op) in numbers.iter().enumerate() {
-            text.define(&format!("TABLES_{number}"), words.len());
-            let columns = text
-                .scoped(number, &NAMES, |text| operator(text, of(op), shape.chunks, &mut words));
+            text.define(&format!("TABLES_{number}"), table.len());
+            let columns = text.scoped(number, &NAMES, |text| {
+                operator(text, precision, task.operator(*op), shape.chunks, &mut table)
+            });
             text.define(&format!("COLUMNS_{number}"), columns);
         }
         let fields = (plan.read.iter().map(|slot| format!("GLOBAL const REAL *restrict r{slot}")))
@@ -118,20 +110,22 @@ impl<T: Real> Fused<T> {
         text.define_lines("SWEEP", &body.lines);
         text.push(KERNEL);
         let source = text.source("fused sweep");
-        let device = &task.gpu.device;
-        let block = [blocks(threads)?, 1, 1];
-        if words.is_empty() {
-            words.push(T::ZERO);
+        let blocks = lines.count.div_ceil(shape.lanes);
+        let launch = LaunchSize::line(blocks, threads, words * precision.bytes());
+        let job = match may_spill {
+            true => Some(Job::new(device, &source, "fused", &launch)?),
+            false => Job::unspilled(device, &source, "fused", &launch)?,
+        };
+        let Some(job) = job else { return Ok(None) };
+        if table.is_empty() {
+            table.push(0.0);
         }
-        let kernel = compile(device, &source, "fused", block, on_chip * size_of::<T>())?;
-        let Some(kernel) = kernel else { return Ok(None) };
         Ok(Some(Self {
-            kernel,
-            blocks: [blocks(lines.count.div_ceil(shape.lanes))?, 1, 1],
+            job,
             read: plan.read.clone(),
             written: plan.written.clone(),
             stages: *stages,
-            tables: Buffer::from_host(device, &words)?,
+            tables: Buffer::table(device, precision, &table)?,
         }))
     }
 
@@ -140,21 +134,14 @@ impl<T: Real> Fused<T> {
         self.stages > 0
     }
 
-    /// Run it. `planes` of every stage hold its inflow; there are none where lines are whole.
-    pub(super) fn run(
-        &self,
-        gpu: &Gpu<T>,
-        read: &[&Buffer<T>],
-        write: &[&mut Buffer<T>],
-        planes: &[Buffer<T>],
-        weights: Weights,
-    ) {
+    /// Run it.
+    pub(super) fn run(&self, fields: Fields, weights: Weights) {
         let scalars = [weights.beta, weights.advance];
-        let arguments = (self.read.iter().map(|slot| read[*slot].arg()))
-            .chain(self.written.iter().map(|slot| write[*slot].arg()))
-            .chain(planes[..self.stages].iter().map(Buffer::arg))
-            .chain([self.tables.arg(), Arg::Scalars(&scalars)]);
-        gpu.device.launch::<T>(&self.kernel, self.blocks, arguments);
+        let arguments = (self.read.iter().map(|slot| fields.read[*slot].arg()))
+            .chain(self.written.iter().map(|slot| fields.write[*slot].arg()))
+            .chain(fields.planes[..self.stages].iter().map(Buffer::arg))
+            .chain([self.tables.arg(), Arg::Scalars(self.tables.precision, &scalars)]);
+        self.job.launch(arguments);
     }
 }
 
@@ -162,26 +149,27 @@ impl<T: Real> Fused<T> {
 const NAMES: [&str; 7] =
     ["apply", "add_inflow", "eliminate", "LEFT_END", "RIGHT_END", "CLASS_TABLE", "BLOCKS"];
 
-/// The functions of one operator; its tables in device memory are put behind `words`, and then what its inflow does, which
+/// The functions of one operator; its tables in device memory are put behind `table`, and then what its interface values do, which
 /// begins at the number returned.
-fn operator<T: Real>(
+fn operator(
     text: &mut Text,
-    operator: &LineOperator<T>,
+    precision: Precision,
+    operator: &LineOperator,
     chunks: usize,
-    words: &mut Vec<T>,
+    table: &mut Vec<f64>,
 ) -> usize {
     rows_of(text, operator);
     if operator.matrix.half_band() > 0 {
-        let chunks = Chunks::cut(&operator.matrix, chunks, tolerance::<T>());
-        words.extend(tables::<T>(text, &chunks).into_iter().map(T::of));
+        let chunks = Chunks::cut(&operator.matrix, chunks, tolerance(precision));
+        table.extend(tables(text, &chunks));
         text.push(ELIMINATE);
     }
     text.push(APPLY);
-    let columns = words.len();
+    let columns = table.len();
     if let Some(ends) = &operator.ends {
         let columns = Columns::new(ends);
         columns.define(text);
-        words.extend(columns.values);
+        table.extend(columns.values);
         text.push(INFLOW);
     }
     columns

@@ -1,6 +1,6 @@
 //! A sweep as one kernel, before it is compiled: what it reads and writes, and which blocks could run it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::DeviceInfo;
 use super::super::ends::Lines;
@@ -8,16 +8,16 @@ use super::super::runtime::MOST_ARGUMENTS;
 use super::body::{Body, Room, Written};
 use super::shape::Shape;
 use super::uses::Uses;
+use crate::config::Precision;
 use crate::engine::distributed::{Layout, slot};
 use crate::engine::{LineOperators, Op, Operation, Sweep, Value};
 use crate::grid::Axis;
-use crate::real::Real;
 
 /// Values of a point that a block may keep in registers less than it seems to have room for, where they spill.
 const FEWER: usize = 2;
 
 /// What a sweep is as one kernel.
-pub(in super::super) struct Plan<'a, T> {
+pub(in super::super) struct Plan<'a> {
     pub(super) lines: Lines,
     /// The operators, each once.
     pub(super) numbers: Vec<Op>,
@@ -29,33 +29,27 @@ pub(in super::super) struct Plan<'a, T> {
     /// The largest half-bandwidth.
     half_band: usize,
     inflows: HashMap<Value, Inflow>,
-    uses: Uses<'a>,
+    pub(super) uses: Uses<'a>,
     axis: Axis,
-    operators: &'a LineOperators<T>,
+    pub(super) precision: Precision,
+    operators: &'a LineOperators,
 }
 
-impl<'a, T: Real> Plan<'a, T> {
+impl<'a> Plan<'a> {
     /// `None` where there is nothing to fuse.
     pub(in super::super) fn new(
         sweep: &'a Sweep,
         axis: Axis,
         lines: Lines,
-        operators: &'a LineOperators<T>,
+        precision: Precision,
+        operators: &'a LineOperators,
     ) -> Option<Self> {
         let numbers = numbered(sweep);
         let half_bands = numbers.iter().map(|op| operators.get(axis, *op).matrix.half_band());
         let half_band = half_bands.max()?;
         let inflows = inflows(sweep, axis, operators);
-        let read = slots(sweep, |operation| match operation {
-            Operation::Read { slot, .. } => Some(*slot),
-            _ => None,
-        });
-        let written = slots(sweep, |operation| match operation {
-            Operation::Previous { slot, .. }
-            | Operation::Add { slot, .. }
-            | Operation::Store { slot, .. } => Some(*slot),
-            _ => None,
-        });
+        let read = slots(sweep, |operation| matches!(operation, Operation::Read { .. }));
+        let written = slots(sweep, |operation| !matches!(operation, Operation::Read { .. }));
         let stages = inflows.values().map(|inflow| inflow.stage + 1).max().unwrap_or(0);
         let uses = Uses::of(&sweep.operations);
         let takes = read.len() + written.len() + stages + 3;
@@ -69,13 +63,14 @@ impl<'a, T: Real> Plan<'a, T> {
             inflows,
             uses,
             axis,
+            precision,
             operators,
         })
     }
 
     /// The blocks that a device can start and that keep all values on chip, best first, with what a thread of them does.
     pub(super) fn candidates(&self, info: &DeviceInfo) -> impl Iterator<Item = (Shape, Written)> {
-        let shapes = Shape::all::<T>(self.lines, self.half_band, info).into_iter();
+        let shapes = Shape::all(self.lines, self.half_band, self.precision, info).into_iter();
         let shapes =
             shapes.flat_map(|shape| (0..=FEWER).filter_map(move |fewer| shape.with_fewer(fewer)));
         let (mut too_small, mut before) = (HashSet::new(), None);
@@ -104,25 +99,33 @@ impl<'a, T: Real> Plan<'a, T> {
 
     /// The block that keeps the most values on chip.
     pub(super) fn nearest(&self, info: &DeviceInfo) -> Option<(Shape, Written)> {
-        let shapes = Shape::all::<T>(self.lines, self.half_band, info).into_iter();
+        let shapes = Shape::all(self.lines, self.half_band, self.precision, info).into_iter();
         let bodies = shapes.map(|shape| (shape, self.body(shape.room)));
         bodies.min_by_key(|(shape, body)| shape.lacking(body.live))
     }
 
     fn body(&self, room: Room) -> Written {
-        let apply = |op: Op, result: Value, name: &str| {
-            let number = self.numbers.iter().position(|other| *other == op).unwrap_or_default();
-            let mut calls =
-                vec![format!("apply_{number}({name}, chip, tile, tables + TABLES_{number});")];
-            if let Some(Inflow { stage, left, right }) = self.inflows.get(&result) {
-                calls.push(format!(
-                    "add_inflow_{number}({name}, tables + COLUMNS_{number}, planes{stage}, {left}, {right}, tile);"
-                ));
-            }
-            calls
-        };
-        let is_explicit = |op: Op| self.operators.get(self.axis, op).matrix.half_band() == 0;
-        Body::<T>::write(&self.uses, room, self.lines.inner == 1, &apply, &is_explicit)
+        Body::write(self, room)
+    }
+
+    /// The calls that apply an operator to the array of this name, its result being that value.
+    pub(super) fn calls(&self, op: Op, result: Value, name: &str) -> Vec<String> {
+        let number = self.numbers.iter().position(|other| *other == op).unwrap_or_default();
+        let apply = format!("apply_{number}({name}, chip, tile, tables + TABLES_{number});");
+        let inflow = self.inflows.get(&result).map(|Inflow { stage, left, right }| {
+            format!("add_inflow_{number}({name}, tables + COLUMNS_{number}, planes{stage}, {left}, {right}, tile);")
+        });
+        std::iter::once(apply).chain(inflow).collect()
+    }
+
+    /// Whether an operator ends without a barrier, so that on-chip memory may still be read.
+    pub(super) fn is_explicit(&self, op: Op) -> bool {
+        self.operators.get(self.axis, op).matrix.half_band() == 0
+    }
+
+    /// Whether fields go through on-chip memory.
+    pub(super) fn gathers(&self) -> bool {
+        self.lines.inner == 1
     }
 }
 
@@ -130,21 +133,25 @@ impl<'a, T: Real> Plan<'a, T> {
 fn numbered(sweep: &Sweep) -> Vec<Op> {
     let mut numbers = Vec::new();
     for operation in &sweep.operations {
-        if let Operation::Apply { op, .. } = operation
-            && !numbers.contains(op)
-        {
-            numbers.push(*op);
+        match operation {
+            Operation::Apply { op, .. } if !numbers.contains(op) => numbers.push(*op),
+            _ => {}
         }
     }
     numbers
 }
 
-/// The slots that operations name, each once.
-fn slots(sweep: &Sweep, slot: impl Fn(&Operation) -> Option<usize>) -> Vec<usize> {
-    let mut slots: Vec<usize> = sweep.operations.iter().filter_map(slot).collect();
-    slots.sort_unstable();
-    slots.dedup();
-    slots
+/// The slots of fields that operations of a kind read or write, each once.
+fn slots(sweep: &Sweep, kind: impl Fn(&Operation) -> bool) -> Vec<usize> {
+    let slot = |operation: &Operation| match operation {
+        Operation::Read { slot, .. }
+        | Operation::Previous { slot, .. }
+        | Operation::Add { slot, .. }
+        | Operation::Store { slot, .. } => Some(*slot),
+        _ => None,
+    };
+    let operations = sweep.operations.iter().filter(|operation| kind(operation));
+    operations.filter_map(slot).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// Where the inflow of one result is found.
@@ -156,11 +163,7 @@ struct Inflow {
 }
 
 /// The inflow of every result, where lines are blocks of longer ones.
-fn inflows<T: Real>(
-    sweep: &Sweep,
-    axis: Axis,
-    operators: &LineOperators<T>,
-) -> HashMap<Value, Inflow> {
+fn inflows(sweep: &Sweep, axis: Axis, operators: &LineOperators) -> HashMap<Value, Inflow> {
     let mut inflows = HashMap::new();
     for (stage, applied) in sweep.stages().into_iter().enumerate() {
         let ends: Vec<_> =

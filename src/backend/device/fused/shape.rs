@@ -4,6 +4,7 @@ use super::super::DeviceInfo;
 use super::super::ends::Lines;
 use super::super::lines::bank_row;
 use super::body::Room;
+use crate::config::Precision;
 
 /// Points of a chunk, what is best first.
 const LENGTHS: [usize; 7] = [4, 5, 6, 3, 8, 7, 2];
@@ -52,15 +53,27 @@ impl Shape {
     ///   lines at least, 1024 in f64; more in f32, as far as there is room;
     /// - where its values need more on-chip memory than the device has, even with fields loaded again: the last sweep of a stage on
     ///   1024 points, several sweeps on fewer where a block may take less than 227 KiB.
-    pub(super) fn all<T>(lines: Lines, p: usize, info: &DeviceInfo) -> Vec<Self> {
+    pub(super) fn all(
+        lines: Lines,
+        p: usize,
+        precision: Precision,
+        info: &DeviceInfo,
+    ) -> Vec<Self> {
+        let size = precision.bytes();
         let mut all: Vec<Self> = Vec::new();
         for bytes in [&TILE_BYTES[..], &NARROW_BYTES] {
             let mut wide = Vec::new();
             for resident in RESIDENT {
                 for length in LENGTHS {
                     for bytes in bytes {
-                        let tile = if lines.inner == 1 { 1 } else { bytes / size_of::<T>() };
-                        wide.push(Self::new::<T>(lines, p, [length, tile], resident, info.on_chip));
+                        let tile = if lines.inner == 1 { 1 } else { bytes / size };
+                        wide.push(Self::new(
+                            lines,
+                            (p, precision),
+                            [length, tile],
+                            resident,
+                            info.on_chip,
+                        ));
                     }
                 }
             }
@@ -70,7 +83,7 @@ impl Shape {
         all.retain(|shape| {
             lines.points >= 2
                 && shape.threads() <= info.block_threads
-                && shape.words * size_of::<T>() <= info.on_chip
+                && shape.words * size <= info.on_chip
         });
         all.dedup_by_key(|shape| (shape.chunks, shape.lanes, shape.room));
         all
@@ -82,9 +95,9 @@ impl Shape {
         Some(Self { room: Room { registers, ..self.room }, ..self })
     }
 
-    fn new<T>(
+    fn new(
         lines: Lines,
-        p: usize,
+        (p, precision): (usize, Precision),
         [length, tile]: [usize; 2],
         (resident, others): (usize, usize),
         on_chip: usize,
@@ -95,7 +108,7 @@ impl Shape {
         let (length, threads) = (n.div_ceil(chunks), chunks * lanes);
         let warps = threads.div_ceil(WARP);
         let resident = (resident / (WARP * warps)).max(1);
-        let row = bank_row::<T>();
+        let row = bank_row(precision);
         let gathers = lines.inner == 1 && length < row;
         let stride = threads.next_multiple_of(row) + if gathers { row / length } else { 0 };
         let words = length * stride + 2 * p * threads;
@@ -103,9 +116,9 @@ impl Shape {
         let registers = (share / 8 * 8).min(MOST_REGISTERS);
         let free = registers.saturating_sub(others + 8 * length);
         let share = (on_chip + SYSTEM) / resident - SYSTEM;
-        let words_left = (share / size_of::<T>()).saturating_sub(words);
+        let words_left = (share / precision.bytes()).saturating_sub(words);
         let room = Room {
-            registers: free * 4 / (length * size_of::<T>()),
+            registers: free * 4 / (length * precision.bytes()),
             on_chip: words_left / (length * threads),
         };
         Self { chunks, length, lanes, resident, stride, words, room }

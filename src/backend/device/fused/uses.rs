@@ -120,10 +120,12 @@ fn sums(operations: &[Operation]) -> (Vec<Sum>, Vec<Term<'_>>) {
     for (target, expr) in operations.iter().filter_map(part_of) {
         let known = sums.iter().position(|sum| sum.target == target);
         let sum = known.unwrap_or_else(|| {
-            let previous = match target {
-                Target::Value(_) => None,
-                Target::Added(slot) | Target::Stored(slot) => previous(operations, slot),
-            };
+            let previous = operations.iter().find_map(|operation| match operation {
+                Operation::Previous { slot, result } if target.array() == Array::Sum(*slot) => {
+                    Some(*result)
+                }
+                _ => None,
+            });
             sums.push(Sum { target, terms: Vec::new(), previous });
             sums.len() - 1
         });
@@ -133,12 +135,4 @@ fn sums(operations: &[Operation]) -> (Vec<Sum>, Vec<Term<'_>>) {
         }
     }
     (sums, terms)
-}
-
-/// The value that field `slot` had before, where it is asked for.
-fn previous(operations: &[Operation], slot: usize) -> Option<Value> {
-    operations.iter().find_map(|operation| match operation {
-        Operation::Previous { slot: other, result } if *other == slot => Some(*result),
-        _ => None,
-    })
 }

@@ -1,17 +1,16 @@
-//! `chunked`: a thread eliminates a chunk of a line in registers.
+//! `chunked`: a thread eliminates a chunk of a line in registers. Fused sweeps share its elimination.
 
+use super::super::job::LaunchSize;
 use super::super::text::Text;
-use super::plan::{Plan, Slot, Step, tolerance};
+use super::plan::{Plan, Slot, Step};
+use super::{Problem, Solver, TRIDIAGONAL};
+use crate::config::Precision;
 use crate::error::Result;
 use crate::lines::{Chunk, Chunks};
-use crate::real::Real;
 
 /// What all kernels share that have a thread a chunk, and what one of them does.
-pub(in crate::backend::device) const CHUNKS: &str =
-    include_str!("../../../../kernels/lines/chunks.cu");
-pub(in crate::backend::device) const ELIMINATE: &str =
-    include_str!("../../../../kernels/lines/eliminate.cu");
-const KERNEL: &str = include_str!("../../../../kernels/lines/chunked.cu");
+pub(in super::super) const CHUNKS: &str = include_str!("../../../../kernels/lines/chunks.cu");
+pub(in super::super) const ELIMINATE: &str = include_str!("../../../../kernels/lines/eliminate.cu");
 /// Bytes of neighbouring points in memory that a tile of lines along y or z is wide.
 const TILE_BYTES: usize = 64;
 /// Threads of a block that lines along x are gathered to.
@@ -21,10 +20,14 @@ const MOST_THREADS: usize = 512;
 /// Points of a chunk, from what fits into few registers on.
 const LENGTHS: [usize; 3] = [8, 16, 32];
 
+pub(super) const CHUNKED: Solver =
+    Solver { name: "chunked", pentadiagonal: true, lacks, on_chip, steps, ..TRIDIAGONAL };
+
 /// Points of a chunk and lines of a block of at most `most` threads.
-fn shape<T: Real>(n: usize, lines: usize, inner: usize, most: usize) -> (usize, usize) {
+fn shape(plan: &Plan, most: usize) -> (usize, usize) {
+    let (n, inner) = (plan.len(), plan.lines.inner);
     let most = most.min(MOST_THREADS);
-    let tile = if inner == 1 { 1 } else { TILE_BYTES / size_of::<T>() };
+    let tile = if inner == 1 { 1 } else { TILE_BYTES / plan.precision().bytes() };
     let fits = |length: &usize| n.div_ceil(*length) * tile <= most;
     let length = LENGTHS.into_iter().find(fits).unwrap_or(LENGTHS[2]);
     let chunks = n.div_ceil(length);
@@ -33,35 +36,40 @@ fn shape<T: Real>(n: usize, lines: usize, inner: usize, most: usize) -> (usize, 
     } else {
         tile.max(THREADS / chunks / tile * tile).min((most / chunks).max(1))
     };
-    (length, lanes.min(lines))
+    (length, lanes.min(plan.lines.count))
 }
 
 /// Words of `lanes` staged lines along x.
-fn staged<T>(n: usize, half_width: usize, lanes: usize) -> usize {
+fn staged(precision: Precision, n: usize, half_width: usize, lanes: usize) -> usize {
     let line = n + 2 * half_width + 1;
-    lanes * (line + line / bank_row::<T>() + 1)
+    lanes * (line + line / bank_row(precision) + 1)
 }
 
 /// Words of a row of banks: 128 bytes.
-pub(in crate::backend::device) fn bank_row<T>() -> usize {
-    128 / size_of::<T>()
+pub(in super::super) fn bank_row(precision: Precision) -> usize {
+    128 / precision.bytes()
 }
 
-/// Bytes of on-chip memory that a block of one line takes at least, n points and half-bandwidth p.
-pub(super) fn least_bytes<T>(n: usize, p: usize, half_width: usize) -> usize {
-    staged::<T>(n, half_width, 1).max(2 * p * n.div_ceil(LENGTHS[0])) * size_of::<T>()
+/// Words of on-chip memory that a block of one line takes at least.
+fn on_chip(Problem { operator, .. }: &Problem) -> usize {
+    let (n, p) = (operator.len(), operator.matrix.half_band());
+    staged(operator.precision, n, operator.stencil.half_width, 1)
+        .max(2 * p * n.div_ceil(LENGTHS[0]))
 }
 
-/// Threads that a block of one line takes at least.
-pub(super) fn least_threads(n: usize) -> usize {
-    n.div_ceil(LENGTHS[LENGTHS.len() - 1])
+fn lacks(Problem { operator, info, .. }: &Problem) -> Option<String> {
+    let n = operator.len();
+    let (needs, has) = (n.div_ceil(LENGTHS[2]), info.block_threads);
+    let sentence =
+        || format!("needs blocks of {needs} threads for {n} points, and this device has {has}");
+    (needs > has).then(sentence)
 }
 
 /// One launch, a thread a chunk.
-pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
+fn steps(plan: &Plan) -> Result<Vec<Step>> {
     let n = plan.len();
-    let (length, lanes) = shape::<T>(n, plan.lines, plan.inner, plan.device.info().block_threads);
-    let chunks = Chunks::new(&plan.operator.matrix, length, tolerance::<T>());
+    let (length, lanes) = shape(plan, plan.device().info().block_threads);
+    let chunks = Chunks::new(&plan.operator.matrix, length, plan.tolerance());
     let (p, count) = (chunks.half_band, chunks.count());
     let threads = count * lanes;
 
@@ -71,43 +79,43 @@ pub(super) fn steps<T: Real>(plan: &Plan<T>) -> Result<Vec<Step<T>>> {
     text.define("THREADS", threads);
     text.define("LENGTH", chunks.length);
     text.define("LONG", chunks.long);
-    text.define("BANK_ROW", bank_row::<T>());
-    let table = tables::<T>(&mut text, &chunks);
+    text.define("BANK_ROW", bank_row(plan.precision()));
+    let table = tables(&mut text, &chunks);
     let width = plan.operator.stencil.half_width;
-    let staged = if plan.inner == 1 { staged::<T>(n, width, lanes) } else { 0 };
-    let on_chip = staged.max(2 * p * threads);
-    text.define("ON_CHIP_WORDS", on_chip);
+    let along_x = plan.lines.inner == 1;
+    let staged = if along_x { staged(plan.precision(), n, width, lanes) } else { 0 };
+    let words = staged.max(2 * p * threads);
+    text.define("ON_CHIP_WORDS", words);
     text.push(CHUNKS);
     text.push(ELIMINATE);
-    text.push(KERNEL);
+    text.push(include_str!("../../../../kernels/lines/chunked.cu"));
 
-    let source = text.source("chunked.cu");
-    let blocks = plan.lines.div_ceil(lanes);
+    let blocks = plan.lines.count.div_ceil(lanes);
+    let shape = LaunchSize::line(blocks, threads, words * plan.precision().bytes());
     let arguments = plan.arguments([Slot::Buffer(plan.table(table)?)]);
-    Ok(vec![plan.step(&source, "chunked", blocks, threads, on_chip, arguments)?])
+    Ok(vec![plan.step(&text.source("chunked.cu"), "chunked", &shape, arguments)?])
 }
 
 /// What `eliminate.cu` needs to know of the matrix; its table in device memory.
-pub(in crate::backend::device) fn tables<T: Real>(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
+pub(in super::super) fn tables(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
     let (p, count) = (chunks.half_band, chunks.count());
     text.define("LEVELS", chunks.levels.len());
     text.define("UNIFORM", u8::from(chunks.is_uniform()));
     text.define("CLASS(k)", class_of(&chunks.class));
     text.define("CLASS_WORDS", words(&chunks.classes[0], p).len());
-    text.constants::<T>("CLASS_TABLE", chunks.classes.iter().flat_map(|chunk| words(chunk, p)));
+    text.constants("CLASS_TABLE", chunks.classes.iter().flat_map(|chunk| words(chunk, p)));
     let blocks = if chunks.is_uniform() { 1 } else { count };
-    let of_chunk = move |entry: &dyn Fn(usize) -> f64| (0..blocks).map(entry).collect::<Vec<_>>();
     let mut table = Vec::new();
     for level in &chunks.levels {
         for (side, i, j) in indices(2, p) {
-            table.extend(of_chunk(&|k| level[k][side][i][j]));
+            table.extend(level[..blocks].iter().map(|of_chunk| of_chunk[side][i][j]));
         }
     }
     for (_, i, j) in indices(1, p) {
-        table.extend(of_chunk(&|k| chunks.inverse[k][i][j]));
+        table.extend(chunks.inverse[..blocks].iter().map(|of_chunk| of_chunk[i][j]));
     }
     if chunks.is_uniform() {
-        text.constants::<T>("BLOCKS", table.drain(..));
+        text.constants("BLOCKS", table.drain(..));
     }
     table
 }

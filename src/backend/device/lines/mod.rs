@@ -8,10 +8,13 @@
 //! | `neato-global`, `neato-shared` | cyclic reduction of near-Toeplitz matrices, a handful of constants a level | Srinath 2015, ch. 2 |
 //! | `pcr-banded` | parallel cyclic reduction, tri- and pentadiagonal | Song 2022, eq. 3 to 6 |
 //! | `chunked` | a thread eliminates a chunk of a line in registers | Song 2022, §3, on chip |
+//! | `cusparse` | NVIDIA's `gtsv2StridedBatch` | the maker |
 //!
 //! Any number of points and lines. A cyclic matrix is solved through its open core ([`Border`](crate::lines::Border))
 //! by all but `thomas`, which borders its LU, and `chunked`, whose reduction wraps. Tables are worked out on the host
 //! in f64 and rounded.
+//!
+//! A solver is a file that describes it as a [`Solver`], and a line in [`LineSolver::ALL`].
 
 mod chunked;
 mod on_chip;
@@ -20,63 +23,187 @@ mod reductions;
 mod stencil;
 mod thomas;
 
+use std::fmt;
 use std::sync::Arc;
 
-use super::permute::Launch;
-use super::{Api, Arg, Buffer, Device, DeviceInfo, Scratch};
+use super::ends::Lines;
+use super::{Api, Arg, Buffer, Device, DeviceInfo, Scratch, permute};
 use crate::config::Pencils;
 use crate::engine::LineOperator;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
-use crate::lines::{Border, CyclicReduction, LineSolver, NearToeplitz};
-use crate::real::Real;
 pub(super) use chunked::{CHUNKS, ELIMINATE, bank_row, tables};
 pub(super) use plan::{LINE, rows_of, tolerance};
 use plan::{Plan, Slot, Step};
 
+/// What a solver is, for everything that depends on it.
+struct Solver {
+    /// What a user types.
+    name: &'static str,
+    /// The interface that it needs.
+    api: Option<Api>,
+    /// Whether it takes pentadiagonal matrices.
+    pentadiagonal: bool,
+    /// What it lacks for an operator, as the end of a sentence.
+    lacks: fn(&Problem) -> Option<String>,
+    /// Words of on-chip memory that a block takes at least.
+    on_chip: fn(&Problem) -> usize,
+    /// Fields of scratch memory that it takes.
+    scratch: usize,
+    /// Its launches.
+    steps: fn(&Plan) -> Result<Vec<Step>>,
+}
+
+/// A solver of tridiagonal matrices that needs nothing but device memory, to be completed.
+const TRIDIAGONAL: Solver = Solver {
+    name: "",
+    api: None,
+    pentadiagonal: false,
+    lacks: |_| None,
+    on_chip: |_| 0,
+    scratch: 0,
+    steps: |_| Ok(Vec::new()),
+};
+
+/// How the line systems are solved.
+#[derive(Clone, Copy)]
+pub struct LineSolver(&'static Solver);
+
+impl LineSolver {
+    /// All of them.
+    pub const ALL: [LineSolver; 10] = [
+        LineSolver(&thomas::THOMAS),
+        LineSolver(&on_chip::CR),
+        LineSolver(&reductions::CR_SORTED_DIRECT),
+        LineSolver(&reductions::CR_SORTED_STEPWISE),
+        LineSolver(&on_chip::PCR),
+        LineSolver(&reductions::NEATO_GLOBAL),
+        LineSolver(&on_chip::NEATO_SHARED),
+        LineSolver(&on_chip::PCR_BANDED),
+        LineSolver(&chunked::CHUNKED),
+        LineSolver(&reductions::CUSPARSE),
+    ];
+
+    /// LU, one thread a line: the one that takes every operator, and the one of the host.
+    pub const THOMAS: LineSolver = LineSolver(&thomas::THOMAS);
+    /// Chunks in registers.
+    pub const CHUNKED: LineSolver = LineSolver(&chunked::CHUNKED);
+
+    /// What a user types.
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// The solver of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|solver| solver.name() == name)
+    }
+
+    /// Fields of scratch memory that it takes.
+    pub fn scratch_fields(self) -> usize {
+        self.0.scratch
+    }
+}
+
+impl PartialEq for LineSolver {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for LineSolver {}
+
+impl fmt::Debug for LineSolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An operator, and the device that is to apply it.
+struct Problem<'a> {
+    operator: &'a LineOperator,
+    info: &'a DeviceInfo,
+}
+
+impl Problem<'_> {
+    fn tolerance(&self) -> f64 {
+        tolerance(self.operator.precision)
+    }
+
+    /// What a solver lacks, as the end of a sentence.
+    fn lacking(&self, solver: LineSolver) -> Option<String> {
+        let Solver { api, pentadiagonal, lacks, on_chip, .. } = solver.0;
+        if let Some(api) = api.filter(|api| *api != self.info.api) {
+            return Some(format!("needs {}", api.name()));
+        }
+        let (n, p) = (self.operator.len(), self.operator.matrix.half_band());
+        if p == 0 {
+            return None;
+        }
+        if p > 1 && !pentadiagonal {
+            return Some("is for tridiagonal operators, and this one is pentadiagonal".into());
+        }
+        lacks(self).or_else(|| {
+            let (bytes, has) = (on_chip(self) * self.operator.precision.bytes(), self.info.on_chip);
+            (bytes > has).then(|| {
+                format!("needs {bytes} bytes of on-chip memory for {n} points, and this device has {has}")
+            })
+        })
+    }
+}
+
+/// Why `solver` cannot do `operator` on this device, as a sentence that names the solvers that can; `None` where it can.
+pub fn obstacle(solver: LineSolver, operator: &LineOperator, info: &DeviceInfo) -> Option<String> {
+    let problem = Problem { operator, info };
+    let lacking = problem.lacking(solver)?;
+    let others = LineSolver::ALL.into_iter().filter(|other| problem.lacking(*other).is_none());
+    let names: Vec<_> = others.map(|other| format!("`{}`", other.name())).collect();
+    Some(format!("the line solver `{}` {lacking}; use {}", solver.name(), names.join(", ")))
+}
+
+/// A solver that cannot do what it is asked for is a mistake of the input.
+fn refusal(sentence: &str) -> Error {
+    Error::Config(vec![format!("error: {sentence}")])
+}
+
 /// An operator along one axis of one grid, ready to be applied by one solver.
-pub struct DeviceOperator<T> {
+pub struct DeviceOperator {
     device: Arc<Device>,
-    steps: Vec<Step<T>>,
+    steps: Vec<Step>,
     len: usize,
 }
 
-impl<T: Real> DeviceOperator<T> {
-    /// Compile `solver` for `operator` along `axis` of a grid of `points`, and allocate what it needs; `scratch` lends
-    /// the fields that hold something only while it runs.
+impl DeviceOperator {
+    /// Compile `solver` for `operator` along `axis` of a grid of `points`, its lines lying as `pencils` says, and allocate what it
+    /// needs; `scratch` lends the fields that hold something only while it runs.
     ///
     /// # Errors
     /// The sentence of [`obstacle`] where there is one, and what the driver says.
     ///
     /// # Panics
     /// Where `operator` is not for lines of as many points as the grid has along `axis`.
-    #[allow(clippy::too_many_arguments, reason = "each is a choice of its own")]
     pub fn new(
-        device: &Arc<Device>,
-        operator: &LineOperator<T>,
+        scratch: &Scratch,
+        operator: &LineOperator,
         points: [usize; 3],
         axis: Axis,
-        solver: LineSolver,
-        pencils: Pencils,
-        scratch: &Scratch<T>,
+        (solver, pencils): (LineSolver, Pencils),
     ) -> Result<Self> {
         assert_eq!(operator.len(), points[axis.index()], "operator and grid differ in length");
+        let device = scratch.device.clone();
         if let Some(sentence) = obstacle(solver, operator, device.info()) {
             return Err(refusal(&sentence));
         }
-        let solver = if operator.matrix.half_band() == 0 { None } else { Some(solver) };
-        if solver == Some(LineSolver::Cusparse) && axis != Axis::X && pencils == Pencils::Strided {
-            let what = "the line solver `cusparse` takes lines whose points lie side by side; along y and z \
-                 use it with `compute.pencils = \"permuted\"`";
-            return Err(refusal(what));
-        }
-        let plan = Plan::strided(device, operator, points, axis, scratch);
-        let steps = if pencils == Pencils::Permuted && axis != Axis::X && solver.is_some() {
-            permuted(plan, points, axis, solver)?
+        let is_explicit = operator.matrix.half_band() == 0;
+        let steps = if is_explicit { stencil::steps } else { solver.0.steps };
+        let (lines, input, output) = (Lines::along(axis, points), Slot::From, Slot::Out);
+        let plan = Plan { operator, lines, input, output, scratch, taken: 0 };
+        let steps = if pencils == Pencils::Permuted && axis != Axis::X && !is_explicit {
+            permuted(plan, points, axis, steps)?
         } else {
-            steps(&plan, solver)?
+            steps(&plan)?
         };
-        Ok(Self { device: device.clone(), steps, len: points.iter().product() })
+        Ok(Self { device, steps, len: points.iter().product() })
     }
 
     /// out = A⁻¹ B `from`, put on the list of the device. The two are not the same; what `out` held before is not read.
@@ -85,132 +212,46 @@ impl<T: Real> DeviceOperator<T> {
     ///
     /// # Panics
     /// Where one is shorter than the grid.
-    pub fn apply(&self, from: &Buffer<T>, out: &Buffer<T>) {
-        let shortest = from.len().min(out.len());
-        assert!(shortest >= self.len, "a field is shorter than the grid");
+    pub fn apply(&self, from: &Buffer, out: &Buffer) {
+        assert!(from.len().min(out.len()) >= self.len, "a field is shorter than the grid");
         for step in &self.steps {
-            let (kernel, blocks, slots) = match step {
-                Step::Launch { kernel, blocks, arguments } => (kernel, *blocks, arguments),
+            match step {
+                Step::Launch(job, slots) => job.launch(slots.iter().map(|slot| match slot {
+                    Slot::From => from.arg(),
+                    Slot::Out => out.arg(),
+                    Slot::Buffer(buffer) => buffer.arg(),
+                    Slot::Int(value) => Arg::Int(*value),
+                })),
                 Step::Library { systems, matrix, x } => {
-                    let matrix = matrix.each_ref().map(|diagonal| &**diagonal);
                     let x = if let Slot::Buffer(lent) = x { lent } else { out };
+                    let matrix = matrix.each_ref().map(|diagonal| &**diagonal);
                     self.device.solve_tridiagonal(*systems, matrix, x);
-                    continue;
                 }
-            };
-            let arguments = slots.iter().map(|slot| match slot {
-                Slot::From => from.arg(),
-                Slot::Out => out.arg(),
-                Slot::Buffer(buffer) => buffer.arg(),
-                Slot::Int(value) => Arg::Int(*value),
-            });
-            self.device.launch::<T>(kernel, blocks, arguments);
+            }
         }
     }
 }
 
-/// A solver that cannot do what it is asked for is a mistake of the input.
-fn refusal(sentence: &str) -> Error {
-    Error::Config(vec![format!("error: {sentence}")])
-}
-
-/// The launches of `solver`, or of an operator that is explicit.
-fn steps<T: Real>(plan: &Plan<T>, solver: Option<LineSolver>) -> Result<Vec<Step<T>>> {
-    use LineSolver::{CrSortedDirect, CrSortedStepwise, Cusparse, NeatoGlobal};
-    match solver {
-        None => stencil::steps(plan),
-        Some(LineSolver::Thomas) => thomas::steps(plan),
-        Some(LineSolver::Chunked) => chunked::steps(plan),
-        Some(solver @ (NeatoGlobal | CrSortedDirect | CrSortedStepwise | Cusparse)) => {
-            reductions::steps(plan, solver)
-        }
-        Some(solver) => on_chip::steps(plan, solver),
-    }
-}
-
-/// The launches of `solver` on lines along y or z that are permuted to lie one after another, and back.
-fn permuted<T: Real>(
-    mut plan: Plan<T>,
+/// The launches of `steps` on lines along y or z that are permuted to lie one after another, and back.
+fn permuted(
+    mut plan: Plan,
     points: [usize; 3],
     axis: Axis,
-    solver: Option<LineSolver>,
-) -> Result<Vec<Step<T>>> {
+    steps: fn(&Plan) -> Result<Vec<Step>>,
+) -> Result<Vec<Step>> {
     let (order, back) = match axis {
         Axis::Z => ([2, 0, 1], [1, 2, 0]),
         _ => ([1, 0, 2], [1, 0, 2]),
     };
     let lent = plan.lent(2)?;
-    let there = Launch::new::<T>(plan.device, points, order)?;
-    let moved = order.map(|axis| points[axis]);
-    let and_back = Launch::new::<T>(plan.device, moved, back)?;
-    let step = |launch: Launch, from: &Slot<T>, to: &Slot<T>| Step::Launch {
-        kernel: launch.kernel,
-        blocks: launch.blocks,
-        arguments: vec![from.clone(), to.clone()],
-    };
-    let first = step(there, &plan.input, &lent[0]);
-    let last = step(and_back, &lent[1], &plan.output);
+    let (device, precision) = (plan.device(), plan.precision());
+    let there = permute::job(device, precision, points, order)?;
+    let and_back = permute::job(device, precision, order.map(|axis| points[axis]), back)?;
+    let first = Step::Launch(there, vec![plan.input.clone(), lent[0].clone()]);
+    let last = Step::Launch(and_back, vec![lent[1].clone(), plan.output.clone()]);
     plan.taken += 2;
-    plan.inner = 1;
-    plan.input = lent[0].clone();
-    plan.output = lent[1].clone();
-    let inner = steps(&plan, solver)?;
+    plan.lines.inner = 1;
+    [plan.input, plan.output] = [lent[0].clone(), lent[1].clone()];
+    let inner = steps(&plan)?;
     Ok(std::iter::once(first).chain(inner).chain([last]).collect())
-}
-
-/// Why `solver` cannot do `operator` on this device, as a sentence that names the solvers that can; `None` where it can.
-pub fn obstacle<T: Real>(
-    solver: LineSolver,
-    operator: &LineOperator<T>,
-    info: &DeviceInfo,
-) -> Option<String> {
-    let reason = reason(solver, operator, info)?;
-    let others = LineSolver::ALL.into_iter().filter(|s| self::reason(*s, operator, info).is_none());
-    let names: Vec<_> = others.map(|other| format!("`{}`", other.name())).collect();
-    Some(format!("the line solver `{}` {reason}; use {}", solver.name(), names.join(", ")))
-}
-
-/// What `solver` lacks.
-fn reason<T: Real>(
-    solver: LineSolver,
-    operator: &LineOperator<T>,
-    info: &DeviceInfo,
-) -> Option<String> {
-    use LineSolver::{Chunked, Cusparse, NeatoGlobal, NeatoShared, PcrBanded, Thomas};
-    if solver == Cusparse && info.api != Api::Cuda {
-        return Some("needs CUDA".into());
-    }
-    let (n, p) = (operator.len(), operator.matrix.half_band());
-    if p == 0 {
-        return None;
-    }
-    if p > 1 && !matches!(solver, Thomas | PcrBanded | Chunked) {
-        return Some("is for tridiagonal operators, and this one is pentadiagonal".into());
-    }
-    let border = if operator.matrix.is_cyclic() { p } else { 0 };
-    if solver == Chunked && chunked::least_threads(n) > info.block_threads {
-        let (needs, has) = (chunked::least_threads(n), info.block_threads);
-        return Some(format!(
-            "needs blocks of {needs} threads for {n} points, and this device has {has}"
-        ));
-    }
-    let bytes = match solver {
-        Chunked => chunked::least_bytes::<T>(n, p, operator.stencil.half_width),
-        _ => on_chip::bytes_a_line::<T>(solver, n, border),
-    };
-    if bytes > info.on_chip {
-        let has = info.on_chip;
-        return Some(format!(
-            "needs {bytes} bytes of on-chip memory for {n} points, and this device has {has}"
-        ));
-    }
-    if matches!(solver, NeatoGlobal | NeatoShared) {
-        let core = Border::new(&operator.matrix, tolerance::<T>()).core;
-        if NearToeplitz::new(&CyclicReduction::new(&core)).is_none() {
-            return Some(
-                "needs a near-Toeplitz matrix, and these closures have too many rows".into(),
-            );
-        }
-    }
-    None
 }

@@ -1,20 +1,15 @@
 //! `cr`, `pcr`, `pcr-banded` and `neato-shared`: a team of threads solves a line through on-chip memory.
 
-use super::plan::{Plan, Slot, Step, tolerance};
-use super::reductions;
-use crate::backend::device::text::Text;
+use super::super::job::LaunchSize;
+use super::super::text::Text;
+use super::plan::{Plan, Slot, Step};
+use super::{Solver, TRIDIAGONAL, reductions};
 use crate::error::Result;
-use crate::lines::{BandedPcr, Border, LineSolver};
-use crate::real::Real;
+use crate::lines::{BandedPcr, Border};
 
 const BORDER: &str = include_str!("../../../../kernels/lines/border.cu");
 const TEAM: &str = include_str!("../../../../kernels/lines/team.cu");
 const SYSTEM: &str = include_str!("../../../../kernels/lines/system.cu");
-const CR: &str = include_str!("../../../../kernels/lines/cr.cu");
-const PCR: &str = include_str!("../../../../kernels/lines/pcr.cu");
-const PCR_BANDED: &str = include_str!("../../../../kernels/lines/pcr_banded.cu");
-const CLASSES: &str = include_str!("../../../../kernels/lines/classes.cu");
-const NEATO_SHARED: &str = include_str!("../../../../kernels/lines/neato_shared.cu");
 
 /// Threads of a block, while a thread has few rows.
 const THREADS: usize = 256;
@@ -28,103 +23,130 @@ const TILE_BYTES: usize = 64;
 /// Bytes of on-chip memory that a tile of several lines may take: what every device has.
 const TILE_ON_CHIP: usize = 32 << 10;
 
-/// What `solver` keeps on chip of a line of n points: arrays, and words of each.
-fn arrays(solver: LineSolver, n: usize, border: usize) -> (usize, usize) {
-    match solver {
-        LineSolver::Cr | LineSolver::Pcr => (4, n),
-        LineSolver::NeatoShared => (1, (n - border) / 2 + 3),
-        _ => (1, n),
+pub(super) const CR: Solver = Solver {
+    name: "cr",
+    on_chip: |problem| 4 * problem.operator.len(),
+    steps: |plan| system(plan, "cr", include_str!("../../../../kernels/lines/cr.cu")),
+    ..TRIDIAGONAL
+};
+
+pub(super) const PCR: Solver = Solver {
+    name: "pcr",
+    on_chip: |problem| 4 * problem.operator.len(),
+    steps: |plan| system(plan, "pcr", include_str!("../../../../kernels/lines/pcr.cu")),
+    ..TRIDIAGONAL
+};
+
+pub(super) const PCR_BANDED: Solver = Solver {
+    name: "pcr-banded",
+    pentadiagonal: true,
+    on_chip: |problem| problem.operator.len(),
+    steps: banded,
+    ..TRIDIAGONAL
+};
+
+pub(super) const NEATO_SHARED: Solver = Solver {
+    name: "neato-shared",
+    lacks: reductions::lacks_classes,
+    on_chip: |problem| {
+        half(problem.operator.len(), usize::from(problem.operator.matrix.is_cyclic()))
+    },
+    steps: neato_shared,
+    ..TRIDIAGONAL
+};
+
+/// Words of every second row of n, `border` of which are bordered off.
+fn half(n: usize, border: usize) -> usize {
+    (n - border) / 2 + 3
+}
+
+/// How many threads solve a line, and how many lines a block has: for `rows` rows to be shared by a team, and `bytes` of
+/// on-chip memory a line.
+fn team_and_lanes(plan: &Plan, rows: usize, bytes: usize) -> (usize, usize) {
+    let most = plan.device().info().block_threads;
+    let wanted = rows.div_ceil(ROWS);
+    let least = rows.div_ceil(MOST_ROWS);
+    if plan.lines.inner == 1 {
+        let team = wanted.min(THREADS).max(least).min(most);
+        let fits = (TILE_ON_CHIP / bytes).clamp(1, plan.lines.count);
+        return (team, (GATHERED / team).clamp(1, fits));
     }
-}
-
-/// Bytes of on-chip memory that `solver` takes for one line, or 0 where it is none of these.
-pub(super) fn bytes_a_line<T: Real>(solver: LineSolver, n: usize, border: usize) -> usize {
-    let here = [LineSolver::Cr, LineSolver::Pcr, LineSolver::NeatoShared, LineSolver::PcrBanded];
-    let (count, span) = arrays(solver, n, border);
-    if here.contains(&solver) { count * span * size_of::<T>() } else { 0 }
-}
-
-/// How many threads solve a line, and how many lines a block has.
-struct Shape {
-    team: usize,
-    lanes: usize,
-}
-
-impl Shape {
-    /// For `rows` rows to be shared by a team, and `bytes` of on-chip memory a line.
-    fn new<T: Real>(plan: &Plan<T>, rows: usize, bytes: usize) -> Self {
-        let most = plan.device.info().block_threads;
-        let wanted = rows.div_ceil(ROWS);
-        let least = rows.div_ceil(MOST_ROWS);
-        if plan.inner == 1 {
-            let team = wanted.min(THREADS).max(least).min(most);
-            let fits = (TILE_ON_CHIP / bytes).clamp(1, plan.lines);
-            return Self { team, lanes: (GATHERED / team).clamp(1, fits) };
-        }
-        let mut lanes = (TILE_BYTES / size_of::<T>()).min(plan.lines);
-        while lanes > 1 && (lanes * bytes > TILE_ON_CHIP || lanes * least > most.min(2 * THREADS)) {
-            lanes /= 2;
-        }
-        Self { team: wanted.min(THREADS / lanes).max(least).min(most / lanes), lanes }
+    let mut lanes = (TILE_BYTES / plan.precision().bytes()).min(plan.lines.count);
+    while lanes > 1 && (lanes * bytes > TILE_ON_CHIP || lanes * least > most.min(2 * THREADS)) {
+        lanes /= 2;
     }
+    (wanted.min(THREADS / lanes).max(least).min(most / lanes), lanes)
 }
 
-/// One launch of `solver`, a block for every few lines.
-pub(super) fn steps<T: Real>(plan: &Plan<T>, solver: LineSolver) -> Result<Vec<Step<T>>> {
-    let border = Border::new(&plan.operator.matrix, tolerance::<T>());
-    let core = border.rows();
-    let (count, span) = arrays(solver, plan.len(), border.width);
-    let rows = if solver == LineSolver::NeatoShared { core.div_ceil(2) } else { core };
-    let Shape { team, lanes } = Shape::new(plan, rows, count * span * size_of::<T>());
-
-    let mut text = plan.text(core);
+/// One launch, a block for every few lines: `arrays` of `span` words each on chip for a line, and `rows` shared by a team. What
+/// `write` puts into the text and the tables comes before the kernel.
+fn steps(
+    plan: &Plan,
+    border: &Border,
+    [arrays, span, rows]: [usize; 3],
+    (entry, kernel): (&str, &str),
+    write: impl FnOnce(&mut Text, &mut Vec<f64>),
+) -> Result<Vec<Step>> {
+    let bytes = arrays * span * plan.precision().bytes();
+    let (team, lanes) = team_and_lanes(plan, rows, bytes);
+    let mut text = plan.text(border.rows());
     let mut tables = Vec::new();
     text.define("TEAM", team);
     text.define("TX", lanes);
     text.define("SPAN", span);
     text.define("SHARE", rows.div_ceil(team));
-    let (entry, kernel) = match solver {
-        LineSolver::NeatoShared => {
-            reductions::near_toeplitz::<T>(&mut text, &border);
-            text.push(CLASSES);
-            ("neato_shared", NEATO_SHARED)
-        }
-        LineSolver::PcrBanded => {
-            let pcr = BandedPcr::new(&border.core, tolerance::<T>());
-            text.define("LEVELS", pcr.levels.len());
-            for level in &pcr.levels {
-                for j in 0..2 * pcr.half_band {
-                    tables.extend(level.iter().map(|k| k[j]));
-                }
-            }
-            tables.extend(pcr.inverse);
-            ("pcr_banded", PCR_BANDED)
-        }
-        _ => {
-            let entries = |m| [-1, 0, 1].map(|d| border.core.entry(m, d));
-            tables.extend((0..core).flat_map(entries));
-            text.push(SYSTEM);
-            if solver == LineSolver::Cr { ("cr", CR) } else { ("pcr", PCR) }
-        }
-    };
-    border_text::<T>(&mut text, &border, &mut tables);
+    write(&mut text, &mut tables);
+    border_text(&mut text, border, &mut tables);
     text.push(TEAM);
     text.push(kernel);
-
-    let source = text.source(&format!("{entry}.cu"));
-    let blocks = plan.lines.div_ceil(lanes);
+    let shape = LaunchSize::line(plan.lines.count.div_ceil(lanes), team * lanes, bytes * lanes);
     let arguments = plan.arguments([Slot::Buffer(plan.table(tables)?)]);
-    Ok(vec![plan.step(&source, entry, blocks, team * lanes, count * span * lanes, arguments)?])
+    Ok(vec![plan.step(&text.source(&format!("{entry}.cu")), entry, &shape, arguments)?])
+}
+
+/// A solver that reduces all coefficients with the data.
+fn system(plan: &Plan, entry: &str, kernel: &str) -> Result<Vec<Step>> {
+    let border = Border::new(&plan.operator.matrix, plan.tolerance());
+    let core = border.rows();
+    steps(plan, &border, [4, plan.len(), core], (entry, kernel), |text, tables| {
+        tables.extend((0..core).flat_map(|m| [-1, 0, 1].map(|d| border.core.entry(m, d))));
+        text.push(SYSTEM);
+    })
+}
+
+fn banded(plan: &Plan) -> Result<Vec<Step>> {
+    let kernel = ("pcr_banded", include_str!("../../../../kernels/lines/pcr_banded.cu"));
+    let border = Border::new(&plan.operator.matrix, plan.tolerance());
+    steps(plan, &border, [1, plan.len(), border.rows()], kernel, |text, tables| {
+        let pcr = BandedPcr::new(&border.core, plan.tolerance());
+        text.define("LEVELS", pcr.levels.len());
+        for level in &pcr.levels {
+            for j in 0..2 * pcr.half_band {
+                tables.extend(level.iter().map(|k| k[j]));
+            }
+        }
+        tables.extend(pcr.inverse);
+    })
+}
+
+fn neato_shared(plan: &Plan) -> Result<Vec<Step>> {
+    let kernel = ("neato_shared", include_str!("../../../../kernels/lines/neato_shared.cu"));
+    let border = Border::new(&plan.operator.matrix, plan.tolerance());
+    let span = half(plan.len(), border.width);
+    steps(plan, &border, [1, span, border.rows().div_ceil(2)], kernel, |text, _| {
+        reductions::near_toeplitz(text, &border);
+        text.push(reductions::CLASSES);
+    })
 }
 
 /// What `border.cu` needs, and `border.cu`; the rows of Z are put behind `tables`.
-pub(super) fn border_text<T: Real>(text: &mut Text, border: &Border, tables: &mut Vec<f64>) {
+pub(super) fn border_text(text: &mut Text, border: &Border, tables: &mut Vec<f64>) {
     if border.width > 0 {
         let tail = border.rows() - border.tail;
         text.define("HEAD", border.head);
         text.define("TAIL", tail);
         text.define("BORDER_AT", tables.len());
-        text.constants::<T>("UNKNOWNS", border.unknowns.iter().flatten().copied());
+        text.constants("UNKNOWNS", border.unknowns.iter().flatten().copied());
         let coupled = border.correction[..border.head].iter().chain(&border.correction[tail..]);
         tables.extend(coupled.flatten());
     }

@@ -2,102 +2,96 @@
 
 use std::sync::Arc;
 
-use super::super::text::{Text, literal};
-use super::super::{Buffer, Device, Kernel, Scratch, Source};
+use super::super::ends::Lines;
+use super::super::job::{Job, LaunchSize};
+use super::super::text::Text;
+use super::super::{Buffer, Device, Scratch, Source};
+use crate::config::Precision;
 use crate::engine::{EndRow, LineOperator};
-use crate::error::{Error, Result};
-use crate::grid::Axis;
-use crate::real::Real;
+use crate::error::Result;
 
 /// The text that all kernels about lines share, and that of those that take the operand from device memory.
-pub(in crate::backend::device) const LINE: &str = include_str!("../../../../kernels/lines/line.cu");
+pub(in super::super) const LINE: &str = include_str!("../../../../kernels/lines/line.cu");
 const ROWS: &str = include_str!("../../../../kernels/lines/rows.cu");
 
 /// An argument of a step.
 #[derive(Clone)]
-pub(super) enum Slot<T> {
+pub(super) enum Slot {
     /// The operand.
     From,
     /// The result.
     Out,
     /// Memory of the operator's own, or lent.
-    Buffer(Arc<Buffer<T>>),
+    Buffer(Arc<Buffer>),
     /// A number.
     Int(i32),
 }
 
-/// One thing that is done.
-pub(super) enum Step<T> {
-    /// A launch.
-    Launch { kernel: Kernel, blocks: [u32; 3], arguments: Vec<Slot<T>> },
-    /// The maker's solver of tridiagonal systems: see [`Device::solve_tridiagonal`].
-    Library { systems: [usize; 3], matrix: [Arc<Buffer<T>>; 3], x: Slot<T> },
+impl Slot {
+    /// A size.
+    pub(super) fn int(value: usize) -> Self {
+        Slot::Int(i32::try_from(value).unwrap_or(i32::MAX))
+    }
 }
 
-/// Lines of a grid and what is to be done with them.
-pub(super) struct Plan<'a, T> {
-    pub(super) device: &'a Arc<Device>,
-    pub(super) operator: &'a LineOperator<T>,
-    /// Number of lines.
-    pub(super) lines: usize,
-    /// Distance of neighbouring points of a line.
-    pub(super) inner: usize,
+/// One thing that is done.
+pub(super) enum Step {
+    /// A launch.
+    Launch(Job, Vec<Slot>),
+    /// The maker's solver of tridiagonal systems in place: see [`Device::solve_tridiagonal`].
+    Library { systems: [usize; 3], matrix: [Arc<Buffer>; 3], x: Slot },
+}
+
+/// An operator on the lines of a grid, for which a solver is to be made.
+pub(super) struct Plan<'a> {
+    pub(super) operator: &'a LineOperator,
+    pub(super) lines: Lines,
     /// Where the operand is.
-    pub(super) input: Slot<T>,
+    pub(super) input: Slot,
     /// Where the result goes.
-    pub(super) output: Slot<T>,
-    pub(super) scratch: &'a Scratch<T>,
+    pub(super) output: Slot,
+    pub(super) scratch: &'a Scratch,
     /// Buffers of `scratch` that are in use already.
     pub(super) taken: usize,
 }
 
-impl<'a, T: Real> Plan<'a, T> {
-    /// Lines along `axis` where they lie.
-    pub(super) fn strided(
-        device: &'a Arc<Device>,
-        operator: &'a LineOperator<T>,
-        points: [usize; 3],
-        axis: Axis,
-        scratch: &'a Scratch<T>,
-    ) -> Self {
-        Self {
-            device,
-            operator,
-            lines: points.iter().product::<usize>() / operator.len(),
-            inner: points[..axis.index()].iter().product(),
-            input: Slot::From,
-            output: Slot::Out,
-            scratch,
-            taken: 0,
-        }
+impl Plan<'_> {
+    pub(super) fn device(&self) -> &Arc<Device> {
+        &self.scratch.device
+    }
+
+    pub(super) fn precision(&self) -> Precision {
+        self.scratch.precision
+    }
+
+    /// Couplings below this are not used.
+    pub(super) fn tolerance(&self) -> f64 {
+        tolerance(self.precision())
     }
 
     /// Points of a line.
     pub(super) fn len(&self) -> usize {
-        self.operator.len()
+        self.lines.points
     }
 
     /// `count` fields of scratch memory that nothing else of this operator uses.
-    pub(super) fn lent(&self, count: usize) -> Result<Vec<Slot<T>>> {
-        let buffers = self.scratch.take(self.taken + count, self.lines * self.len())?;
+    pub(super) fn lent(&self, count: usize) -> Result<Vec<Slot>> {
+        let buffers = self.scratch.take(self.taken + count, self.lines.count * self.len())?;
         Ok(buffers.into_iter().skip(self.taken).map(Slot::Buffer).collect())
     }
 
     /// A table in device memory.
-    pub(super) fn table(&self, values: impl IntoIterator<Item = f64>) -> Result<Arc<Buffer<T>>> {
-        let mut values: Vec<T> = values.into_iter().map(T::of).collect();
+    pub(super) fn table(&self, mut values: Vec<f64>) -> Result<Arc<Buffer>> {
         if values.is_empty() {
-            values.push(T::ZERO);
+            values.push(0.0);
         }
-        Ok(Arc::new(Buffer::from_host(self.device, &values)?))
+        Buffer::table(self.device(), self.precision(), &values).map(Arc::new)
     }
 
     /// A text that begins with what `rows.cu` needs; `rows` is the number of those of the open matrix.
     pub(super) fn text(&self, rows: usize) -> Text {
-        let mut text = Text::new::<T>();
-        text.define("N", self.len());
-        text.define("LINES", self.lines);
-        text.define("INNER", self.inner);
+        let mut text = Text::new(self.precision());
+        self.lines.define(&mut text);
         text.define("PERIODIC", u8::from(self.operator.periodic));
         text.define("CORE", rows);
         text.push(LINE);
@@ -106,51 +100,42 @@ impl<'a, T: Real> Plan<'a, T> {
         text
     }
 
-    /// The launch of `entry` of a text with `threads` threads a block.
+    /// The launch of `entry` of a text.
     pub(super) fn step(
         &self,
         source: &Source,
         entry: &str,
-        blocks: usize,
-        threads: usize,
-        on_chip: usize,
-        arguments: Vec<Slot<T>>,
-    ) -> Result<Step<T>> {
-        let count = |n: usize| {
-            u32::try_from(n)
-                .map_err(|_| Error::Device(format!("a launch of {n} blocks or threads")))
-        };
-        let kernel =
-            self.device.kernel(source, entry, [count(threads)?, 1, 1], on_chip * size_of::<T>())?;
-        Ok(Step::Launch { kernel, blocks: [count(blocks)?, 1, 1], arguments })
+        shape: &LaunchSize,
+        arguments: Vec<Slot>,
+    ) -> Result<Step> {
+        Ok(Step::Launch(Job::new(self.device(), source, entry, shape)?, arguments))
     }
 
     /// The operand, the result, and what follows.
-    pub(super) fn arguments(&self, more: impl IntoIterator<Item = Slot<T>>) -> Vec<Slot<T>> {
+    pub(super) fn arguments(&self, more: impl IntoIterator<Item = Slot>) -> Vec<Slot> {
         [self.input.clone(), self.output.clone()].into_iter().chain(more).collect()
     }
 }
 
 /// Couplings below this are not used.
-pub(in crate::backend::device) fn tolerance<T: Real>() -> f64 {
-    1e-3 * T::EPSILON
+pub(in super::super) fn tolerance(precision: Precision) -> f64 {
+    1e-3 * precision.epsilon()
 }
 
 /// What a kernel needs to know of B and of the bandwidth of A.
-pub(in crate::backend::device) fn rows_of<T: Real>(text: &mut Text, operator: &LineOperator<T>) {
+pub(in super::super) fn rows_of(text: &mut Text, operator: &LineOperator) {
     let LineOperator { stencil, left, right, matrix, .. } = operator;
     text.define("P", matrix.half_band());
     let width = stencil.half_width.cast_signed();
     text.define("LOW", width - stencil.down);
     text.define("HIGH", width + stencil.up);
     let sign = if stencil.odd { '-' } else { '+' };
-    let center = stencil.center.f64();
     let mut row = Vec::new();
-    if center != 0.0 {
-        row.push(format!("{} * F(0)", literal::<T>(center)));
+    if stencil.center != 0.0 {
+        row.push(format!("{} * F(0)", text.literal(stencil.center)));
     }
     for (s, weight) in (1..=width).zip(stencil.weights) {
-        let weight = literal::<T>(weight.f64());
+        let weight = text.literal(weight);
         row.push(format!("{weight} * (F({}) {sign} F({}))", s + stencil.up, stencil.down - s));
     }
     text.define("INNER_ROW(F)", format!("({})", row.join(" + ")));
@@ -166,16 +151,14 @@ pub(in crate::backend::device) fn rows_of<T: Real>(text: &mut Text, operator: &L
         if left_width + right_width > 0 {
             // A table needs a value even where there are no rows.
             let weights = rows.iter().flat_map(|row| end_row(row, from, width)).chain([0.0]);
-            text.constants::<T>(&format!("{name}_END"), weights);
+            text.constants(&format!("{name}_END"), weights);
         }
     }
 }
 
 /// The weights of points `from` ... of a row near an end.
-fn end_row<T: Real>(row: &EndRow<T>, from: usize, width: usize) -> Vec<f64> {
+fn end_row(row: &EndRow<f64>, from: usize, width: usize) -> Vec<f64> {
     let mut weights = vec![0.0; width];
-    for (at, weight) in (row.first - from..).zip(&row.weights) {
-        weights[at] = weight.f64();
-    }
+    weights[row.first - from..][..row.weights.len()].copy_from_slice(&row.weights);
     weights
 }

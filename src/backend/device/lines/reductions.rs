@@ -1,154 +1,217 @@
 //! `neato-global` and `cr-sorted`: cyclic reduction in device memory, a launch a level and way; and `cusparse`, which
 //! shares the stencil before and the border after.
 
+use super::super::job::LaunchSize;
+use super::super::text::Text;
+use super::super::{Api, Source};
 use super::on_chip::border_text;
-use super::plan::{Plan, Slot, Step, tolerance};
-use crate::backend::device::text::{Text, literal};
+use super::plan::{Plan, Slot, Step};
+use super::{Problem, Solver, TRIDIAGONAL, refusal};
 use crate::error::Result;
-use crate::lines::{Border, CyclicReduction, LineSolver, NearToeplitz};
-use crate::real::Real;
+use crate::lines::{Border, CyclicReduction, NearToeplitz};
 
 const STENCIL: &str = include_str!("../../../../kernels/lines/stencil.cu");
-const CLASSES: &str = include_str!("../../../../kernels/lines/classes.cu");
-const NEATO_GLOBAL: &str = include_str!("../../../../kernels/lines/neato_global.cu");
+pub(super) const CLASSES: &str = include_str!("../../../../kernels/lines/classes.cu");
 const CR_SORTED: &str = include_str!("../../../../kernels/lines/cr_sorted.cu");
 const CLOSE: &str = include_str!("../../../../kernels/lines/close.cu");
 
 /// Threads of a block.
 const THREADS: usize = 256;
 
+pub(super) const NEATO_GLOBAL: Solver =
+    Solver { name: "neato-global", lacks: lacks_classes, steps: neato_global, ..TRIDIAGONAL };
+
+pub(super) const CR_SORTED_DIRECT: Solver =
+    Solver { name: "cr-sorted-direct", scratch: 1, steps: sorted_direct, ..TRIDIAGONAL };
+
+pub(super) const CR_SORTED_STEPWISE: Solver =
+    Solver { name: "cr-sorted-stepwise", scratch: 2, steps: sorted_stepwise, ..TRIDIAGONAL };
+
+pub(super) const CUSPARSE: Solver =
+    Solver { name: "cusparse", api: Some(Api::Cuda), steps: cusparse, ..TRIDIAGONAL };
+
+/// What keeps a matrix from being solved with a few constants a level.
+pub(super) fn lacks_classes(problem: &Problem) -> Option<String> {
+    let core = Border::new(&problem.operator.matrix, problem.tolerance()).core;
+    let sentence = "needs a near-Toeplitz matrix, and these closures have too many rows";
+    NearToeplitz::new(&CyclicReduction::new(&core)).is_none().then(|| sentence.into())
+}
+
 /// What `classes.cu` needs.
 ///
 /// # Panics
 /// Where the matrix is not near-Toeplitz: [`super::obstacle`] tells beforehand.
-pub(super) fn near_toeplitz<T: Real>(text: &mut Text, border: &Border) {
+pub(super) fn near_toeplitz(text: &mut Text, border: &Border) {
     let classes = NearToeplitz::new(&CyclicReduction::new(&border.core));
     let classes = classes.unwrap_or_else(|| panic!("the matrix is not near-Toeplitz"));
     text.define("ENDS", classes.ends);
     text.define("LEVELS", classes.rows.len());
-    text.constants::<T>("FORWARD", classes.forward.concat().into_flattened());
-    text.constants::<T>("BACKWARD", classes.backward.concat().into_flattened());
-    text.define("LAST", literal::<T>(classes.last));
+    text.constants("FORWARD", classes.forward.concat().into_flattened());
+    text.constants("BACKWARD", classes.backward.concat().into_flattened());
+    text.define("LAST", text.literal(classes.last));
 }
 
-/// The launches of `solver`.
-pub(super) fn steps<T: Real>(plan: &Plan<T>, solver: LineSolver) -> Result<Vec<Step<T>>> {
-    let border = Border::new(&plan.operator.matrix, tolerance::<T>());
-    let core = border.rows();
-    let mut text = plan.text(core);
-    text.define("THREADS", THREADS);
-    let mut tables = Vec::new();
-    let reduction = CyclicReduction::new(&border.core);
-    let levels = reduction.levels.len();
-    let mut forward_at = Vec::new();
-    let mut backward_at = Vec::new();
-    if solver == LineSolver::NeatoGlobal {
-        near_toeplitz::<T>(&mut text, &border);
-    } else {
-        text.define("LAST", literal::<T>(reduction.last));
-        for level in &reduction.levels {
-            forward_at.push(int(tables.len()));
-            tables.extend(level.forward.as_flattened());
+/// Launches of one text, one after another.
+struct Launches<'a> {
+    plan: &'a Plan<'a>,
+    border: Border,
+    /// Levels of the reduction, and where their tables begin on the way down and back.
+    levels: usize,
+    forward_at: Vec<usize>,
+    backward_at: Vec<usize>,
+    tables: Slot,
+    source: Source,
+    steps: Vec<Step>,
+}
+
+impl<'a> Launches<'a> {
+    /// Those of a solver of this name, with a few constants a level or with tables.
+    fn new(plan: &'a Plan, solver: &str, constants: bool, kernels: &[&str]) -> Result<Self> {
+        let border = Border::new(&plan.operator.matrix, plan.tolerance());
+        let reduction = CyclicReduction::new(&border.core);
+        let mut text = plan.text(border.rows());
+        text.define("THREADS", THREADS);
+        let [mut forward_at, mut backward_at] = [const { Vec::new() }; 2];
+        let mut tables = Vec::new();
+        if constants {
+            near_toeplitz(&mut text, &border);
+        } else {
+            text.define("LAST", text.literal(reduction.last));
+            for level in &reduction.levels {
+                forward_at.push(tables.len());
+                tables.extend(level.forward.as_flattened());
+            }
+            for level in &reduction.levels {
+                backward_at.push(tables.len());
+                tables.extend(level.backward.as_flattened());
+            }
         }
-        for level in &reduction.levels {
-            backward_at.push(int(tables.len()));
-            tables.extend(level.backward.as_flattened());
-        }
+        border_text(&mut text, &border, &mut tables);
+        [STENCIL, CLOSE].iter().chain(kernels).for_each(|kernel| text.push(kernel));
+        Ok(Self {
+            source: text.source(&format!("{solver}.cu")),
+            levels: reduction.levels.len(),
+            tables: Slot::Buffer(plan.table(tables)?),
+            steps: Vec::new(),
+            forward_at,
+            backward_at,
+            border,
+            plan,
+        })
     }
-    border_text::<T>(&mut text, &border, &mut tables);
-    text.push(STENCIL);
-    text.push(CLOSE);
-    match solver {
-        LineSolver::Cusparse => {}
-        LineSolver::NeatoGlobal => {
-            text.push(CLASSES);
-            text.push(NEATO_GLOBAL);
-        }
-        _ => text.push(CR_SORTED),
+
+    fn push(&mut self, entry: &str, rows: usize, arguments: Vec<Slot>) -> Result<()> {
+        let shape = LaunchSize::over(self.plan.lines.count * rows, THREADS);
+        self.steps.push(self.plan.step(&self.source, entry, &shape, arguments)?);
+        Ok(())
     }
-    let source = text.source(&format!("{}.cu", solver.name()));
-    let step = |entry: &str, rows: usize, arguments: Vec<Slot<T>>| {
-        plan.step(&source, entry, (plan.lines * rows).div_ceil(THREADS), THREADS, 0, arguments)
+
+    /// out = B f.
+    fn stencil(&mut self) -> Result<()> {
+        self.push("stencil", self.plan.len(), self.plan.arguments([]))
+    }
+
+    fn out(&self) -> Slot {
+        self.plan.output.clone()
+    }
+
+    /// Rows of a level that are left out of the next, and those that stay.
+    fn odd(&self, level: usize) -> usize {
+        (self.border.rows() >> level) / 2
+    }
+
+    fn even(&self, level: usize) -> usize {
+        (self.border.rows() >> level).div_ceil(2)
+    }
+
+    /// All, and what closes the border.
+    fn closed(mut self) -> Result<Vec<Step>> {
+        if self.border.width > 0 {
+            self.push("close_unknowns", 1, vec![self.out()])?;
+            let coupled = self.border.head + self.border.tail;
+            if coupled > 0 {
+                self.push("close_rows", coupled, vec![self.out(), self.tables.clone()])?;
+            }
+        }
+        Ok(self.steps)
+    }
+}
+
+fn neato_global(plan: &Plan) -> Result<Vec<Step>> {
+    let kernel = include_str!("../../../../kernels/lines/neato_global.cu");
+    let mut launches = Launches::new(plan, NEATO_GLOBAL.name, true, &[CLASSES, kernel])?;
+    launches.stencil()?;
+    let arguments = |level| vec![plan.output.clone(), Slot::int(level)];
+    for level in 0..launches.levels {
+        launches.push("neato_forward", launches.odd(level), arguments(level))?;
+    }
+    for level in (0..=launches.levels).rev() {
+        launches.push("neato_backward", launches.even(level), arguments(level))?;
+    }
+    launches.closed()
+}
+
+fn sorted_direct(plan: &Plan) -> Result<Vec<Step>> {
+    let mut launches = Launches::new(plan, CR_SORTED_DIRECT.name, false, &[CR_SORTED])?;
+    let (core, sorted) = (launches.border.rows(), &plan.lent(1)?[0]);
+    let tables = launches.tables.clone();
+    let arguments =
+        |level, at| vec![sorted.clone(), tables.clone(), Slot::int(level), Slot::int(at)];
+    launches.push("sort_rows", plan.len(), plan.arguments([sorted.clone()]))?;
+    for level in 0..launches.levels {
+        let arguments = arguments(level, launches.forward_at[level]);
+        launches.push("direct_forward", launches.odd(level), arguments)?;
+    }
+    launches.push("last_row", 1, vec![sorted.clone(), Slot::int(core - 1)])?;
+    for level in (0..launches.levels).rev() {
+        let arguments = arguments(level, launches.backward_at[level]);
+        launches.push("direct_backward", launches.even(level), arguments)?;
+    }
+    launches.push("unsort_rows", core, vec![sorted.clone(), launches.out()])?;
+    launches.closed()
+}
+
+fn sorted_stepwise(plan: &Plan) -> Result<Vec<Step>> {
+    let mut launches = Launches::new(plan, CR_SORTED_STEPWISE.name, false, &[CR_SORTED])?;
+    let lent = plan.lent(2)?;
+    let tables = launches.tables.clone();
+    // The rows of even levels lie in the result, those of odd levels in the other array.
+    let rows = |level: usize| if level.is_multiple_of(2) { &plan.output } else { &lent[1] };
+    let arguments = |from, to, level, at| {
+        let fields = [rows(from), &lent[0], rows(to), &tables].map(Slot::clone);
+        fields.into_iter().chain([Slot::int(level), Slot::int(at)]).collect()
     };
-    let tables = Slot::Buffer(plan.table(tables)?);
-    let out = || plan.output.clone();
-    let half = |level: usize| (core >> level) / 2;
-    let even = |level: usize| (core >> level).div_ceil(2);
-
-    let mut steps = Vec::new();
-    match solver {
-        LineSolver::NeatoGlobal => {
-            steps.push(step("stencil", plan.len(), plan.arguments([]))?);
-            for level in 0..levels {
-                steps.push(step("neato_forward", half(level), vec![out(), Slot::Int(int(level))])?);
-            }
-            for level in (0..=levels).rev() {
-                let arguments = vec![out(), Slot::Int(int(level))];
-                steps.push(step("neato_backward", even(level), arguments)?);
-            }
-        }
-        LineSolver::CrSortedDirect => {
-            let sorted = &plan.lent(1)?[0];
-            let arguments = |level: usize, at: i32| {
-                vec![sorted.clone(), tables.clone(), Slot::Int(int(level)), Slot::Int(at)]
-            };
-            steps.push(step("sort_rows", plan.len(), plan.arguments([sorted.clone()]))?);
-            for level in 0..levels {
-                let arguments = arguments(level, forward_at[level]);
-                steps.push(step("direct_forward", half(level), arguments)?);
-            }
-            let last = vec![sorted.clone(), Slot::Int(int(core - 1))];
-            steps.push(step("last_row", 1, last)?);
-            for level in (0..levels).rev() {
-                let arguments = arguments(level, backward_at[level]);
-                steps.push(step("direct_backward", even(level), arguments)?);
-            }
-            steps.push(step("unsort_rows", core, vec![sorted.clone(), out()])?);
-        }
-        LineSolver::Cusparse => {
-            steps.push(step("stencil", plan.len(), plan.arguments([]))?);
-            // The library takes a matrix for every line.
-            let diagonal = |d: isize| {
-                let entry = |m: usize| if m < core { border.core.entry(m, d) } else { 0.0 };
-                let line: Vec<f64> = (0..plan.len()).map(entry).collect();
-                plan.table(line.repeat(plan.lines))
-            };
-            let matrix = [diagonal(-1)?, diagonal(0)?, diagonal(1)?];
-            let systems = [core, plan.lines, plan.len()];
-            steps.push(Step::Library { systems, matrix, x: out() });
-        }
-        _ => {
-            let lent = plan.lent(2)?;
-            let evens = &lent[0];
-            // The rows of even levels lie in `out`, those of odd levels in the other array.
-            let rows = |level: usize| if level.is_multiple_of(2) { out() } else { lent[1].clone() };
-            let arguments = |from: usize, to: usize, level: usize, at: i32| {
-                let more = [tables.clone(), Slot::Int(int(level)), Slot::Int(at)];
-                [rows(from), evens.clone(), rows(to)].into_iter().chain(more).collect()
-            };
-            steps.push(step("stencil", plan.len(), plan.arguments([]))?);
-            for level in 0..levels {
-                let arguments = arguments(level, level + 1, level, forward_at[level]);
-                steps.push(step("stepwise_forward", even(level), arguments)?);
-            }
-            steps.push(step("last_row", 1, vec![rows(levels), Slot::Int(0)])?);
-            for level in (0..levels).rev() {
-                let arguments = arguments(level + 1, level, level, backward_at[level]);
-                steps.push(step("stepwise_backward", even(level), arguments)?);
-            }
-        }
+    launches.stencil()?;
+    let levels = launches.levels;
+    for level in 0..levels {
+        let arguments = arguments(level, level + 1, level, launches.forward_at[level]);
+        launches.push("stepwise_forward", launches.even(level), arguments)?;
     }
-    if border.width > 0 {
-        steps.push(step("close_unknowns", 1, vec![out()])?);
-        let coupled = border.head + border.tail;
-        if coupled > 0 {
-            steps.push(step("close_rows", coupled, vec![out(), tables])?);
-        }
+    launches.push("last_row", 1, vec![rows(levels).clone(), Slot::int(0)])?;
+    for level in (0..levels).rev() {
+        let arguments = arguments(level + 1, level, level, launches.backward_at[level]);
+        launches.push("stepwise_backward", launches.even(level), arguments)?;
     }
-    Ok(steps)
+    launches.closed()
 }
 
-/// A size as a kernel takes it.
-fn int(value: usize) -> i32 {
-    i32::try_from(value).unwrap_or(i32::MAX)
+fn cusparse(plan: &Plan) -> Result<Vec<Step>> {
+    if plan.lines.inner > 1 {
+        return Err(refusal(
+            "the line solver `cusparse` takes lines whose points lie side by side; along y and z \
+             use it with `compute.pencils = \"permuted\"`",
+        ));
+    }
+    let mut launches = Launches::new(plan, CUSPARSE.name, false, &[])?;
+    launches.stencil()?;
+    // The library takes a matrix for every line.
+    let (border, count) = (&launches.border, plan.lines.count);
+    let diagonal = |d: isize| {
+        let entry = |m: usize| if m < border.rows() { border.core.entry(m, d) } else { 0.0 };
+        plan.table((0..plan.len()).map(entry).collect::<Vec<_>>().repeat(count))
+    };
+    let matrix = [diagonal(-1)?, diagonal(0)?, diagonal(1)?];
+    let systems = [border.rows(), count, plan.len()];
+    launches.steps.push(Step::Library { systems, matrix, x: launches.out() });
+    launches.closed()
 }

@@ -1,0 +1,122 @@
+//! Expressions of a sweep at one point, as the text of a kernel.
+
+use std::collections::BTreeMap;
+
+use super::super::text::{Names, polynomial, statements};
+use crate::config::Precision;
+use crate::engine::{Expr, Operation, PointFormula, Value};
+
+/// Where a value of a sweep is found by the kernels of this sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// A field that the sweep reads.
+    Read(usize),
+    /// A field that the sweep writes, as it was before.
+    Written(usize),
+    /// What an operator made.
+    Made(usize),
+}
+
+/// Statements that form expressions of a sweep at a point, and the fields that they need.
+pub(super) struct Forming<'a> {
+    operations: &'a [Operation],
+    /// Where the results of the operators lie.
+    made: &'a BTreeMap<Value, usize>,
+    /// The fields, in the order of the kernel's parameters.
+    pub(super) places: Vec<Place>,
+    pub(super) lines: Vec<String>,
+    known: Vec<Value>,
+    /// Names of the sums that are complete, by the slots of their fields.
+    pub(super) sums: BTreeMap<usize, String>,
+    /// Slots of fields that the kernel writes and so finds under another name.
+    written: Vec<usize>,
+    precision: Precision,
+}
+
+impl<'a> Forming<'a> {
+    pub(super) fn new(
+        precision: Precision,
+        operations: &'a [Operation],
+        made: &'a BTreeMap<Value, usize>,
+        written: Vec<usize>,
+    ) -> Self {
+        let (places, lines, known) = (Vec::new(), Vec::new(), Vec::new());
+        let sums = BTreeMap::new();
+        Self { operations, made, places, lines, known, sums, written, precision }
+    }
+
+    /// The text of an expression, once everything that it is made of has been formed.
+    pub(super) fn expression(&mut self, expr: &Expr) -> String {
+        polynomial(self.precision, &expr.0, |value| self.value(value))
+    }
+
+    fn value(&mut self, value: Value) -> String {
+        let name = format!("v{}", value.0);
+        if self.known.contains(&value) {
+            return name;
+        }
+        let text = match self.place(value) {
+            Some(place) => format!("{}[at]", self.field(place)),
+            None => {
+                let made = |operation: &&Operation| operation.results().contains(&value);
+                match self.operations.iter().find(made) {
+                    Some(Operation::Let { expr, .. }) => self.expression(expr),
+                    Some(Operation::Map { map, operands, results }) => {
+                        self.map(map, operands, results);
+                        return name;
+                    }
+                    Some(Operation::Advance { value, slot, .. }) => {
+                        let sum = self.sums.get(slot).cloned();
+                        let sum =
+                            sum.unwrap_or_else(|| unreachable!("advanced before it is known"));
+                        format!("{} + scalars[first + 1] * {sum}", self.value(*value))
+                    }
+                    _ => unreachable!("a value without origin"),
+                }
+            }
+        };
+        self.lines.push(format!("const REAL {name} = {text};"));
+        self.known.push(value);
+        name
+    }
+
+    /// Name what a formula makes.
+    fn map(&mut self, map: &PointFormula, operands: &[Value], results: &[Value]) {
+        let operands: Vec<String> = operands.iter().map(|value| self.value(*value)).collect();
+        let prefix = format!("v{}_", results[0].0);
+        let names = Names { read: &|at| operands[at].clone(), made: &prefix };
+        let lines =
+            statements((self.precision, "REAL"), &map.nodes, &map.results, &names, |at, result| {
+                format!("const REAL v{} = {result};", results[at].0)
+            });
+        self.lines.extend(lines);
+        self.known.extend(results);
+    }
+
+    /// Where a value lies as a whole field.
+    pub(super) fn place(&self, value: Value) -> Option<Place> {
+        self.operations.iter().find_map(|operation| match operation {
+            Operation::Read { slot, result } if *result == value => Some(Place::Read(*slot)),
+            Operation::Previous { slot, result } if *result == value => Some(Place::Written(*slot)),
+            Operation::Apply { result, .. } if *result == value => {
+                Some(Place::Made(self.made[&value]))
+            }
+            _ => None,
+        })
+    }
+
+    /// The name among the kernel's parameters of the field at `place`.
+    fn field(&mut self, place: Place) -> String {
+        if let Place::Written(slot) = place
+            && let Some(at) = self.written.iter().position(|written| *written == slot)
+        {
+            return format!("w{at}");
+        }
+        let known = self.places.iter().position(|old| *old == place);
+        let at = known.unwrap_or_else(|| {
+            self.places.push(place);
+            self.places.len() - 1
+        });
+        format!("f{at}")
+    }
+}

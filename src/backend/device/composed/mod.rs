@@ -1,0 +1,312 @@
+//! A sweep on a device, operation by operation: products are formed at every point, operators applied to them line by
+//! line, and one kernel adds up all terms in the end.
+
+mod forming;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use super::ends::Joints;
+use super::job::Job;
+use super::lines::DeviceOperator;
+use super::pointwise::{Visit, pointwise};
+use super::program::{Fields, Task};
+use super::{Arg, Buffer};
+use crate::backend::Weights;
+use crate::config::Precision;
+use crate::engine::distributed::Layout;
+use crate::engine::{Expr, Op, Operation, Value};
+use crate::error::{Error, Result};
+use crate::grid::Axis;
+use forming::{Forming, Place};
+
+/// A sweep along one axis, ready to run operation by operation.
+pub(super) struct Composed {
+    stages: Vec<Stage>,
+    /// Everything that the sweep stores and adds. What is written was read before: one kernel does it, so that no other
+    /// sees a field half changed.
+    last: Option<Pointwise>,
+    /// Where products and what operators make of them are kept.
+    room: Vec<Arc<Buffer>>,
+    precision: Precision,
+}
+
+/// Operators whose operands do not depend on each other, after the products that they are applied to.
+struct Stage {
+    products: Option<Pointwise>,
+    /// The same products near the ends of the lines only, where these are blocks of longer ones and no operator comes
+    /// before.
+    at_ends: Option<Pointwise>,
+    applications: Vec<Application>,
+}
+
+/// A kernel that looks at one point at a time, and the fields that it is given.
+struct Pointwise {
+    job: Job,
+    fields: Vec<Place>,
+}
+
+/// An operator from one place to another.
+struct Application {
+    operator: Arc<DeviceOperator>,
+    from: Place,
+    to: Place,
+    /// Where lines are blocks of longer ones.
+    joints: Option<Joints>,
+}
+
+impl Composed {
+    pub(super) fn new(task: &Task) -> Result<Self> {
+        let mut builder = Builder { task, known: HashMap::new(), places: Places::default() };
+        let stages = task.sweep.stages();
+        let stage = |(at, applied): (usize, &Vec<_>)| builder.stage(at, applied);
+        let stages = stages.iter().enumerate().map(stage).collect::<Result<_>>()?;
+        let room =
+            task.workspace.values.take(builder.places.count, task.points.iter().product())?;
+        let (last, precision) = (builder.last()?, task.workspace.precision);
+        Ok(Self { stages, last, room, precision })
+    }
+
+    /// All stages, and what is stored in the end.
+    pub(super) fn run(&self, fields: Fields, weights: Weights) {
+        let run = Run { sweep: self, fields, scalars: [weights.beta, weights.advance] };
+        (0..self.stages.len()).for_each(|at| run.stage(at));
+        self.last.iter().for_each(|last| run.launch(last));
+    }
+
+    /// Fill `planes[stage]` from the operands of that stage; `planes` of earlier ones hold their interface values. Products are
+    /// formed again later: other sweeps use the same memory in between.
+    pub(super) fn pack(&self, stage: usize, fields: Fields) {
+        let run = Run { sweep: self, fields, scalars: [0.0; 2] };
+        (0..stage).for_each(|at| run.stage(at));
+        let Stage { products, at_ends, applications } = &self.stages[stage];
+        at_ends.as_ref().or(products.as_ref()).iter().for_each(|products| run.launch(products));
+        for Application { from, joints, .. } in applications {
+            joints.iter().for_each(|joints| joints.pack(run.at(from), &fields.planes[stage]));
+        }
+    }
+}
+
+/// One run of a sweep.
+struct Run<'a> {
+    sweep: &'a Composed,
+    fields: Fields<'a>,
+    /// β and the advance.
+    scalars: [f64; 2],
+}
+
+impl Run<'_> {
+    fn at(&self, place: &Place) -> &Buffer {
+        match *place {
+            Place::Read(slot) => self.fields.read[slot],
+            Place::Written(slot) => &*self.fields.write[slot],
+            Place::Made(at) => &self.sweep.room[at],
+        }
+    }
+
+    fn launch(&self, Pointwise { job, fields }: &Pointwise) {
+        let scalars = Arg::Scalars(self.sweep.precision, &self.scalars);
+        job.launch(fields.iter().map(|place| self.at(place).arg()).chain([scalars]));
+    }
+
+    fn stage(&self, at: usize) {
+        let stage = &self.sweep.stages[at];
+        stage.products.iter().for_each(|products| self.launch(products));
+        for Application { operator, from, to, joints } in &stage.applications {
+            operator.apply(self.at(from), self.at(to));
+            if let (Some(joints), Some(planes)) = (joints, self.fields.planes.get(at)) {
+                joints.add_inflow(self.at(to), planes);
+            }
+        }
+    }
+}
+
+/// What the stages of a sweep are made from.
+struct Builder<'a> {
+    task: &'a Task<'a>,
+    /// The operators that are ready.
+    known: HashMap<Op, Arc<DeviceOperator>>,
+    places: Places,
+}
+
+impl Builder<'_> {
+    /// The products that operators are applied to, and then the operators: (operator, operand, result).
+    fn stage(&mut self, number: usize, applied: &[(Op, &Expr, Value)]) -> Result<Stage> {
+        let &Task { workspace, sweep, .. } = self.task;
+        let results = self.places.results.clone();
+        let mut forming =
+            Forming::new(workspace.precision, &sweep.operations, &results, Vec::new());
+        let (mut from, mut formed, mut stores) = (Vec::new(), Vec::new(), Vec::new());
+        for (_, operand, _) in applied {
+            let field = operand.as_value().and_then(|value| forming.place(value));
+            from.push(field.unwrap_or_else(|| {
+                let text = forming.expression(operand);
+                stores.push(format!("w{}[at] = {text};", formed.len()));
+                formed.push(Place::Made(self.places.take()));
+                formed[formed.len() - 1]
+            }));
+        }
+        let ends: Vec<_> =
+            applied.iter().filter_map(|(op, ..)| self.task.operator(*op).ends.as_ref()).collect();
+        let (mut products, mut at_ends) = (None, None);
+        if !formed.is_empty() {
+            let kernel =
+                |visit: &Visit| forming.kernel(self.task, visit, "products", &formed, &stores);
+            let reach = ends.iter().flat_map(|ends| ends.sources.iter().flatten().map(Vec::len));
+            let near = reach.max().filter(|_| number == 0);
+            let near = near.and_then(|reach| self.task.lines().near_ends(reach));
+            at_ends = near.map(|near| kernel(&near)).transpose()?;
+            products = Some(kernel(&Visit::all(workspace.len))?);
+        }
+        let layout = Layout::of_ends(ends.iter().copied());
+        let mut applications = Vec::new();
+        for (at, (&(op, _, result), from)) in applied.iter().zip(from).enumerate() {
+            let joints = ends.get(at).map(|ends| {
+                let starts = std::array::from_fn(|slot| layout.starts[at][slot]);
+                let (device, precision) = (&workspace.device, workspace.precision);
+                Joints::new(device, precision, ends, self.task.lines(), starts)
+            });
+            let operator = self.operator(op)?;
+            let (to, joints) = (self.home(result), joints.transpose()?);
+            applications.push(Application { operator, from, to, joints });
+        }
+        self.places.release(&formed);
+        Ok(Stage { products, at_ends, applications })
+    }
+
+    fn operator(&mut self, op: Op) -> Result<Arc<DeviceOperator>> {
+        if let Some(known) = self.known.get(&op) {
+            return Ok(Arc::clone(known));
+        }
+        let Task { workspace, points, axis, .. } = *self.task;
+        let made = workspace.operator(self.task.operator(op), points, axis);
+        let made = Arc::new(made.map_err(|error| told(error, op, axis))?);
+        self.known.insert(op, made.clone());
+        Ok(made)
+    }
+
+    /// Where the result of an operator goes.
+    fn home(&mut self, result: Value) -> Place {
+        if let Some(slot) = stored_alone(&self.task.sweep.operations, result) {
+            return Place::Written(slot);
+        }
+        let at = self.places.take();
+        self.places.results.insert(result, at);
+        Place::Made(at)
+    }
+
+    /// Everything that the sweep stores and adds.
+    fn last(&self) -> Result<Option<Pointwise>> {
+        let &Task { workspace, sweep, .. } = self.task;
+        let results = &self.places.results;
+        // An operator may have written its result where it is stored.
+        let is_direct = |value: Value| {
+            let made = |operation: &&Operation| operation.results().contains(&value);
+            let origin = sweep.operations.iter().find(made);
+            matches!(origin, Some(Operation::Apply { .. })) && !results.contains_key(&value)
+        };
+        let (mut sums, mut stored) = (BTreeMap::<usize, Vec<&Expr>>::new(), BTreeMap::new());
+        for operation in &sweep.operations {
+            match operation {
+                Operation::Store { expr, .. } if expr.as_value().is_some_and(is_direct) => {}
+                Operation::Store { slot, expr } => drop(stored.insert(*slot, expr)),
+                Operation::Add { slot, expr } => sums.entry(*slot).or_default().push(expr),
+                _ => {}
+            }
+        }
+        let mut slots: Vec<usize> = sums.keys().chain(stored.keys()).copied().collect();
+        slots.sort_unstable();
+        if slots.is_empty() {
+            return Ok(None);
+        }
+        let number = |slot| slots.iter().position(|other| *other == slot).unwrap_or_default();
+        let mut forming =
+            Forming::new(workspace.precision, &sweep.operations, results, slots.clone());
+        let mut stores = Vec::new();
+        // Sums first: what is stored may be advanced by them.
+        for (slot, terms) in &sums {
+            let at = number(*slot);
+            let sum: Vec<String> = terms.iter().map(|expr| forming.expression(expr)).collect();
+            let before = format!("(scalars[first] == 0 ? 0 : scalars[first] * w{at}[at])");
+            forming.lines.push(format!("const REAL s{at} = {before} + ({});", sum.join(" + ")));
+            forming.sums.insert(*slot, format!("s{at}"));
+            stores.push(format!("w{at}[at] = s{at};"));
+        }
+        for (slot, expr) in stored {
+            let (at, text) = (number(slot), forming.expression(expr));
+            forming.lines.push(format!("const REAL s{at} = {text};"));
+            stores.push(format!("w{at}[at] = s{at};"));
+        }
+        let written: Vec<Place> = slots.into_iter().map(Place::Written).collect();
+        let visit = Visit::all(workspace.len);
+        forming.kernel(self.task, &visit, "sum of all terms", &written, &stores).map(Some)
+    }
+}
+
+impl Forming<'_> {
+    /// The kernel that forms all that was asked for, and stores it.
+    fn kernel(
+        &self,
+        task: &Task,
+        visit: &Visit,
+        name: &str,
+        written: &[Place],
+        stores: &[String],
+    ) -> Result<Pointwise> {
+        let place = (&task.workspace.device, task.workspace.precision);
+        let count = [self.places.len(), written.len()];
+        let lines = [&self.lines, stores].concat();
+        let job = pointwise(place, visit, name, count, &lines)?;
+        Ok(Pointwise { job, fields: [&self.places, written].concat() })
+    }
+}
+
+/// A refusal with the operator that it is about.
+fn told(error: Error, op: Op, axis: Axis) -> Error {
+    match error {
+        Error::Config(mut lines) => {
+            let along = format!("{axis:?}").to_lowercase();
+            lines.push(format!("       that is {} along {along}", op.name()));
+            lines.push("1 error; nothing was run".into());
+            Error::Config(lines)
+        }
+        other => other,
+    }
+}
+
+/// Which of the sweep's own buffers holds what.
+#[derive(Default)]
+struct Places {
+    /// What operators made.
+    results: BTreeMap<Value, usize>,
+    free: Vec<usize>,
+    count: usize,
+}
+
+impl Places {
+    fn take(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.count += 1;
+            self.count - 1
+        })
+    }
+
+    fn release(&mut self, places: &[Place]) {
+        self.free.extend(places.iter().filter_map(|place| match place {
+            Place::Made(at) => Some(*at),
+            _ => None,
+        }));
+    }
+}
+
+/// The field that `result` of an operator is stored to, where that is all that is done with it and nobody asks for what was
+/// in that field before: the operator can then write there at once.
+fn stored_alone(operations: &[Operation], result: Value) -> Option<usize> {
+    let mut users = operations.iter().filter(|o| o.used().any(|value| value == result));
+    let (Some(Operation::Store { slot, expr }), None) = (users.next(), users.next()) else {
+        return None;
+    };
+    let read_before = |operation: &Operation| matches!(operation, Operation::Previous { slot: other, .. } if other == slot);
+    let alone = expr.as_value() == Some(result) && !operations.iter().any(read_before);
+    alone.then_some(*slot)
+}

@@ -1,0 +1,79 @@
+//! A kernel with the blocks that it is launched on.
+
+use std::sync::Arc;
+
+use super::{Arg, Device, Kernel, KernelRequest, Source};
+use crate::error::{Error, Result};
+
+/// Threads, blocks and on-chip memory of a launch.
+pub(super) struct LaunchSize {
+    /// Threads of a block along x, y, z.
+    pub(super) threads: [usize; 3],
+    /// Blocks along x, y, z.
+    pub(super) blocks: [usize; 3],
+    /// Bytes of on-chip memory of a block.
+    pub(super) on_chip: usize,
+}
+
+impl LaunchSize {
+    /// Blocks of `threads` threads, one for each of `items`.
+    pub(super) fn over(items: usize, threads: usize) -> Self {
+        Self::line(items.div_ceil(threads), threads, 0)
+    }
+
+    /// Blocks and threads along x.
+    pub(super) fn line(blocks: usize, threads: usize, on_chip: usize) -> Self {
+        Self { threads: [threads, 1, 1], blocks: [blocks, 1, 1], on_chip }
+    }
+
+    fn request(&self, source: &Source, entry: &str) -> Result<KernelRequest> {
+        let (source, entry, on_chip) = (source.clone(), entry.into(), self.on_chip);
+        Ok(KernelRequest { source, entry, threads: counts(self.threads)?, on_chip })
+    }
+}
+
+/// A compiled kernel with the blocks that it is launched on.
+pub(super) struct Job {
+    kernel: Kernel,
+    blocks: [u32; 3],
+}
+
+impl Job {
+    /// Compile the kernel `entry` of `source`.
+    pub(super) fn new(
+        device: &Arc<Device>,
+        source: &Source,
+        entry: &str,
+        shape: &LaunchSize,
+    ) -> Result<Self> {
+        let kernel = device.kernel(shape.request(source, entry)?)?;
+        Ok(Self { kernel, blocks: counts(shape.blocks)? })
+    }
+
+    /// The same; `None` where its threads have not registers enough: see [`Device::unspilled_kernel`].
+    pub(super) fn unspilled(
+        device: &Arc<Device>,
+        source: &Source,
+        entry: &str,
+        shape: &LaunchSize,
+    ) -> Result<Option<Self>> {
+        let blocks = counts(shape.blocks)?;
+        let kernel = device.unspilled_kernel(shape.request(source, entry)?)?;
+        Ok(kernel.map(|kernel| Self { kernel, blocks }))
+    }
+
+    /// Put it on the list of the device.
+    pub(super) fn launch<'a>(&self, arguments: impl IntoIterator<Item = Arg<'a>, IntoIter: Clone>) {
+        self.kernel.launch(self.blocks, arguments);
+    }
+}
+
+/// Blocks or threads as a launch takes them.
+fn counts(sizes: [usize; 3]) -> Result<[u32; 3]> {
+    let mut counts = [0; 3];
+    for (count, size) in counts.iter_mut().zip(sizes) {
+        let refusal = |_| Error::Device(format!("a launch of {size} blocks along one axis"));
+        *count = u32::try_from(size).map_err(refusal)?;
+    }
+    Ok(counts)
+}

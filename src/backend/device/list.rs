@@ -1,0 +1,176 @@
+//! The list of what a device is to do next.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::queue::{Arg, Kernel};
+use super::runtime::{Argument, Handle, Launch, MOST_SENT, Runtime};
+use crate::error::{Error, Result};
+
+/// Bytes of the numbers that a list of launches may use.
+pub(super) const SCALAR_BYTES: usize = MOST_SENT;
+/// Launches after which a list is handed over even if nobody asks for a result.
+const LONGEST: usize = 2048;
+/// Different lists that are kept as graphs.
+const GRAPHS: usize = 64;
+
+/// A list that was handed over before.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// From the second time on, where the driver has such a thing.
+    graph: Option<Handle>,
+    /// When it was last handed over.
+    last: u64,
+}
+
+/// Launches that are not yet handed over to the driver.
+pub(super) struct List {
+    runtime: Arc<dyn Runtime>,
+    /// The first `length` are to be done; the others are kept for their memory.
+    launches: Vec<Launch>,
+    length: usize,
+    scalars: Vec<u8>,
+    /// The buffer that scalars are read from.
+    scalar_buffer: Handle,
+    /// Lists handed over before.
+    known: HashMap<Vec<Launch>, Known>,
+    /// Lists handed over so far.
+    count: u64,
+    /// The first refusal since the last time that somebody could be told.
+    error: Option<Error>,
+    /// Bytes that were copied, and kernels launched.
+    pub(super) to_device: u64,
+    pub(super) to_host: u64,
+    pub(super) launched: u64,
+}
+
+impl List {
+    /// Nothing to do. Scalars are read from a buffer of [`SCALAR_BYTES`].
+    pub(super) fn new(runtime: Arc<dyn Runtime>, scalar_buffer: Handle) -> Self {
+        Self {
+            runtime,
+            launches: Vec::new(),
+            length: 0,
+            scalars: Vec::new(),
+            scalar_buffer,
+            known: HashMap::new(),
+            count: 0,
+            error: None,
+            to_device: 0,
+            to_host: 0,
+            launched: 0,
+        }
+    }
+
+    /// Keep a refusal for the next who can be told.
+    pub(super) fn note(&mut self, result: Result<()>) {
+        if let Err(error) = result {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// Put a launch on the list. Reuses the memory of earlier ones.
+    pub(super) fn push<'a>(
+        &mut self,
+        kernel: &Kernel,
+        blocks: [u32; 3],
+        arguments: impl Iterator<Item = Arg<'a>> + Clone,
+    ) {
+        let bytes = arguments.clone().map(|argument| match argument {
+            Arg::Scalars(_, values) => 8 * values.len(),
+            _ => 0,
+        });
+        if self.length >= LONGEST || self.scalars.len() + bytes.sum::<usize>() + 8 > SCALAR_BYTES {
+            let result = self.hand_over();
+            self.note(result);
+        }
+        if self.length == self.launches.len() {
+            self.launches.push(Launch::default());
+        }
+        let launch = &mut self.launches[self.length];
+        (launch.kernel, launch.blocks) = (kernel.handle, blocks);
+        (launch.threads, launch.on_chip) = (kernel.threads, kernel.on_chip);
+        launch.arguments.clear();
+        for argument in arguments {
+            match argument {
+                Arg::Buffer(buffer) => launch.arguments.push(Argument::Buffer(buffer.handle)),
+                Arg::Int(value) => launch.arguments.push(Argument::Int(value)),
+                Arg::Scalars(precision, values) => {
+                    // Numbers of both precisions may stand on one list.
+                    let start = self.scalars.len().next_multiple_of(precision.bytes());
+                    self.scalars.resize(start, 0);
+                    precision.write(values, &mut self.scalars);
+                    let first = i32::try_from(start / precision.bytes());
+                    launch.arguments.push(Argument::Buffer(self.scalar_buffer));
+                    launch.arguments.push(Argument::Int(first.unwrap_or(0)));
+                }
+            }
+        }
+        self.length += 1;
+    }
+
+    /// Start everything on the list.
+    pub(super) fn hand_over(&mut self) -> Result<()> {
+        let result = match self.error.take() {
+            Some(error) => Err(error),
+            None if self.length == 0 => return Ok(()),
+            None => {
+                self.launched += self.length as u64;
+                self.start()
+            }
+        };
+        self.length = 0;
+        self.scalars.clear();
+        result
+    }
+
+    fn start(&mut self) -> Result<()> {
+        if !self.scalars.is_empty() {
+            self.runtime.send(&self.scalars, self.scalar_buffer)?;
+            self.to_device += self.scalars.len() as u64;
+        }
+        self.count += 1;
+        let launches = &self.launches[..self.length];
+        if let Some(known) = self.known.get_mut(launches) {
+            known.last = self.count;
+            if known.graph.is_none() {
+                known.graph = self.runtime.graph(launches)?;
+            }
+            if let Some(graph) = known.graph {
+                return self.runtime.replay(graph);
+            }
+        } else {
+            let known = Known { graph: None, last: self.count };
+            let launches = launches.to_vec();
+            while self.known.len() >= GRAPHS {
+                let oldest = self.known.values().map(|known| known.last).min();
+                self.forget(|_, known| Some(known.last) == oldest);
+            }
+            self.known.insert(launches, known);
+        }
+        let launches = &self.launches[..self.length];
+        launches.iter().try_for_each(|launch| self.runtime.launch(launch))
+    }
+
+    /// Wait for all work, and forget the lists that use a buffer, which is released then. What goes wrong is told to the next who asks.
+    pub(super) fn finish_with(&mut self, buffer: Handle) {
+        let result = self.hand_over().and_then(|()| self.runtime.finish());
+        self.note(result);
+        let used = Argument::Buffer(buffer);
+        self.forget(|list, _| list.iter().any(|launch| launch.arguments.contains(&used)));
+    }
+
+    /// Forget the lists that `which` is true of.
+    fn forget(&mut self, which: impl Fn(&[Launch], &Known) -> bool) {
+        for (_, Known { graph, .. }) in self.known.extract_if(|list, known| which(list, known)) {
+            graph.iter().for_each(|graph| self.runtime.forget(*graph));
+        }
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        self.forget(|_, _| true);
+        self.runtime.release(self.scalar_buffer);
+    }
+}

@@ -1,0 +1,124 @@
+//! What the programs of one device share: the length and precision of fields, scratch memory, how lines are solved, and which
+//! sweeps are fused.
+
+use std::sync::Arc;
+
+use super::ends::Lines;
+use super::fused::Plan;
+use super::gpu::{Same, Zero};
+use super::lines::{DeviceOperator, LineSolver, obstacle};
+use super::pointwise::PointKernel;
+use super::{Device, DeviceInfo, Scratch};
+use crate::config::{ComputeConfig, Pencils, Precision};
+use crate::engine::{LineOperator, LineOperators, PointFormula, Sweep};
+use crate::error::Result;
+use crate::grid::Axis;
+
+/// Which sweeps become one kernel; all others are run operation by operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fusing {
+    /// None.
+    Nothing,
+    /// Those that keep all their values on chip.
+    OnChip,
+    /// Also those whose values spill to device memory.
+    All,
+}
+
+/// The usual shape of sweeps on a GPU, and the other. Their results differ by round-off.
+pub(super) const SHAPES: [(&str, Fusing); 2] =
+    [("a kernel a sweep", Fusing::OnChip), ("operator by operator", Fusing::Nothing)];
+
+/// Fields of one length and precision in the memory of a device.
+pub(super) struct Workspace {
+    pub(super) device: Arc<Device>,
+    pub(super) precision: Precision,
+    /// Points of a field.
+    pub(super) len: usize,
+    /// What operators need while they run.
+    scratch: Scratch,
+    /// What the operators of a sweep make.
+    pub(super) values: Scratch,
+    solver: Option<LineSolver>,
+    pencils: Pencils,
+    pub(super) fusing: Fusing,
+    /// Field 0 of those that are written becomes that which is read, or 0.
+    pub(super) copy: PointKernel,
+    pub(super) clear: PointKernel,
+}
+
+impl Workspace {
+    pub(super) fn new(
+        device: Arc<Device>,
+        precision: Precision,
+        len: usize,
+        solver: Option<LineSolver>,
+        pencils: Pencils,
+    ) -> Result<Self> {
+        let prepared = |formula| PointKernel::new((&device, precision), len, &formula);
+        Ok(Self {
+            scratch: Scratch::new(&device, precision),
+            values: Scratch::new(&device, precision),
+            copy: prepared(PointFormula::map(Same))?,
+            clear: prepared(PointFormula::map(Zero))?,
+            fusing: usual(device.info(), solver, pencils),
+            device,
+            precision,
+            len,
+            solver,
+            pencils,
+        })
+    }
+
+    /// What who chose how lines are solved may not expect.
+    pub(super) fn note(&self) -> Option<String> {
+        let is_chosen = usual(self.device.info(), None, Pencils::Strided)
+            != usual(self.device.info(), self.solver, self.pencils);
+        is_chosen.then(|| {
+            "sweeps are run operator by operator, since `compute.line_solver` or `compute.pencils` is set; \
+             otherwise each is one kernel, with the elimination of `chunked`"
+                .into()
+        })
+    }
+
+    /// `operator` along `axis`, solved as the lines of every sweep are.
+    pub(super) fn operator(
+        &self,
+        operator: &LineOperator,
+        points: [usize; 3],
+        axis: Axis,
+    ) -> Result<DeviceOperator> {
+        let best = || {
+            let chunked = LineSolver::CHUNKED;
+            match obstacle(chunked, operator, self.device.info()) {
+                None => chunked,
+                Some(_) => LineSolver::THOMAS,
+            }
+        };
+        let method = (self.solver.unwrap_or_else(best), self.pencils);
+        DeviceOperator::new(&self.scratch, operator, points, axis, method)
+    }
+}
+
+/// Which sweeps are fused where nothing is said: those that keep their values on chip, on a GPU where nobody chose how lines are
+/// solved; on a CPU none, whose compilers take long over such kernels.
+fn usual(info: &DeviceInfo, solver: Option<LineSolver>, pencils: Pencils) -> Fusing {
+    match info.is_gpu && solver.is_none() && pencils == Pencils::Strided {
+        true => Fusing::OnChip,
+        false => Fusing::Nothing,
+    }
+}
+
+/// Whether `sweep` over whole lines along `axis` is one kernel on a device, as far as that is known before it is compiled.
+pub fn is_one_kernel(
+    info: &DeviceInfo,
+    compute: &ComputeConfig,
+    sweep: &Sweep,
+    axis: Axis,
+    points: [usize; 3],
+    operators: &LineOperators,
+) -> bool {
+    let plan = || Plan::new(sweep, axis, Lines::along(axis, points), compute.precision, operators);
+    usual(info, compute.line_solver, compute.pencils) != Fusing::Nothing
+        && plan().is_some_and(|plan| plan.fits(info))
+}
