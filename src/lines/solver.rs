@@ -1,7 +1,10 @@
 //! The line solvers by name.
 
+use serde::{Deserialize, Serialize};
+
 /// How the line systems are solved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LineSolver {
     /// LU, one thread a line.
     Thomas,

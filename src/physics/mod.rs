@@ -8,9 +8,9 @@ mod diagnostics;
 mod discretisation;
 mod formulas;
 mod fused;
-mod gas;
 mod gradients;
 mod navier_stokes;
+mod options;
 mod part;
 mod reference;
 mod schedule;
@@ -22,8 +22,8 @@ mod viscosity;
 
 pub use advection::Advection;
 pub(crate) use formulas::AddScaled;
-pub use gas::{Gas, Viscosity};
 pub use navier_stokes::NavierStokes;
+pub use options::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};
 pub use part::Part;
 pub use reference::Reference;
 pub use stability::Limits;
@@ -31,3 +31,5 @@ pub use step::StageWork;
 pub(crate) use step::{Held, StepParts, all_sweeps, composed_room};
 pub(crate) use system::add_scaled;
 pub use system::{Moment, Picture, Stage, System};
+
+pub use crate::gas::{Gas, Viscosity};

@@ -1,11 +1,15 @@
 //! The perfect gas and its viscosity, non-dimensional with L, V₀, ρ₀, T₀ and μ₀.
 
+use serde::Serialize;
+
 use crate::engine::Number;
 
 /// How the viscosity μ/μ₀ depends on the temperature T/T₀.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(tag = "law", rename_all = "lowercase")]
 pub enum Viscosity {
     /// μ = 1.
+    #[default]
     Constant,
     /// μ = Tⁿ.
     Power {
