@@ -23,6 +23,13 @@ pub enum Viscosity {
     },
 }
 
+impl Viscosity {
+    /// The power law of air.
+    pub const POWER: Self = Viscosity::Power { exponent: 0.76 };
+    /// Sutherland's law of air at 0 °C.
+    pub const SUTHERLAND: Self = Viscosity::Sutherland { temperature_ratio: 110.4 / 273.15 };
+}
+
 /// A perfect gas in the scaling of the equations (see the crate's front page).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gas {

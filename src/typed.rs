@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
-use serde::{Serialize, Serializer};
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A decimal number in a range; whole numbers will do.
 struct Decimal {
@@ -43,36 +43,37 @@ fn decimal<'de, T: From<f64>, D: Deserializer<'de>>(
 }
 
 /// 0 < x < ∞.
-pub(crate) fn positive<'de, T: From<f64>, D: Deserializer<'de>>(input: D) -> Result<T, D::Error> {
-    decimal(input, "a positive finite number", |x| x > 0.0 && x.is_finite())
+pub(crate) fn positive<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "a positive finite number", |x| x > 0.0 && x.is_finite())
 }
 
 /// 0 ≤ x < ∞.
-pub(crate) fn not_negative<'de, T: From<f64>, D: Deserializer<'de>>(
-    input: D,
-) -> Result<T, D::Error> {
-    decimal(input, "zero or a positive finite number", |x| x >= 0.0 && x.is_finite())
+pub(crate) fn not_negative<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "zero or a positive finite number", |x| x >= 0.0 && x.is_finite())
 }
 
 /// 1 < x < ∞.
-pub(crate) fn above_one<'de, T: From<f64>, D: Deserializer<'de>>(input: D) -> Result<T, D::Error> {
-    decimal(input, "a finite number greater than 1", |x| x > 1.0 && x.is_finite())
+pub(crate) fn above_one<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "a finite number greater than 1", |x| x > 1.0 && x.is_finite())
 }
 
-/// A Reynolds number: 0 < x ≤ ∞.
-pub(crate) fn positive_or_inf<'de, T: From<f64>, D: Deserializer<'de>>(
-    input: D,
-) -> Result<T, D::Error> {
-    decimal(input, "a positive number, or inf for no viscosity", |x| x > 0.0)
+/// 0 < x ≤ ∞: a Reynolds number.
+pub(crate) fn reynolds<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "a positive number, or inf for no viscosity", |x| x > 0.0)
 }
 
 /// −½ < x < ½.
-pub(crate) fn within_half<'de, T: From<f64>, D: Deserializer<'de>>(
-    input: D,
-) -> Result<T, D::Error> {
-    let words = "a number between -0.5 and 0.5, both excluded";
-    decimal(input, words, |x| x > -0.5 && x < 0.5)
+pub(crate) fn within_half<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "a number between -0.5 and 0.5, both excluded", |x| x > -0.5 && x < 0.5)
 }
+
+/// 0 < x < ∞, as an entry of an array or alone.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Positive(#[serde(deserialize_with = "positive")] pub(crate) f64);
+
+/// 0 ≤ x < ∞.
+#[derive(Deserialize)]
+pub(crate) struct NotNegative(#[serde(deserialize_with = "not_negative")] pub(crate) f64);
 
 /// A whole number from `LEAST` to `MOST`.
 struct Whole<N, const LEAST: i64, const MOST: i64>(N);

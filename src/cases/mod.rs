@@ -12,14 +12,11 @@ mod scalar_advection;
 mod shear_wave;
 mod taylor_green;
 
-pub use acoustic_wave::{AcousticWave, Mode};
-pub use entropy_wave::EntropyWave;
-pub use isentropic_vortex::IsentropicVortex;
+pub use acoustic_wave::Mode;
 pub use reference::{ReferenceHistory, ReferenceSpectrum};
-pub use registry::{Case, NAMES, input};
-pub use scalar_advection::{ScalarAdvection, Shape};
-pub use shear_wave::ShearWave;
-pub use taylor_green::{Start, TaylorGreen};
+pub use registry::*;
+pub use scalar_advection::Shape;
+pub use taylor_green::Start;
 
 use crate::gas::Gas;
 pub use crate::grid::Domain;

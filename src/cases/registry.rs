@@ -4,11 +4,13 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::*;
+use super::{About, Definition};
 
 /// Makes of a list of types what needs one line for each of them.
 macro_rules! cases {
-    ($($Case:ident: $doc:literal,)+) => {
+    ($($file:ident::$Case:ident: $doc:literal,)+) => {
+        $(pub use super::$file::$Case;)+
+
         /// A case with its parameters.
         #[derive(Clone, Debug, PartialEq, Serialize)]
         #[serde(untagged)]
@@ -18,6 +20,9 @@ macro_rules! cases {
 
         /// What is said of each.
         const ABOUT: [&About; [$($doc),+].len()] = [$(&$Case::ABOUT),+];
+
+        /// What the user types as `case.name`.
+        pub const NAMES: [&str; ABOUT.len()] = [$($Case::ABOUT.name),+];
 
         impl Case {
             /// The case `name` with its default parameters; `None` where [`NAMES`] has no such name.
@@ -49,24 +54,13 @@ macro_rules! cases {
 }
 
 cases! {
-    TaylorGreen: "Decaying Taylor-Green vortex.",
-    IsentropicVortex: "Vortex carried by a uniform stream.",
-    EntropyWave: "Density wave carried by a uniform stream.",
-    AcousticWave: "Linear acoustic or entropy mode with viscosity and conduction.",
-    ShearWave: "Transverse velocity wave, decaying by viscosity.",
-    ScalarAdvection: "Linear scalar advection and diffusion.",
+    taylor_green::TaylorGreen: "Decaying Taylor-Green vortex.",
+    isentropic_vortex::IsentropicVortex: "Vortex carried by a uniform stream.",
+    entropy_wave::EntropyWave: "Density wave carried by a uniform stream.",
+    acoustic_wave::AcousticWave: "Linear acoustic or entropy mode with viscosity and conduction.",
+    shear_wave::ShearWave: "Transverse velocity wave, decaying by viscosity.",
+    scalar_advection::ScalarAdvection: "Linear scalar advection and diffusion.",
 }
-
-/// What the user types as `case.name`.
-pub const NAMES: [&str; ABOUT.len()] = {
-    let mut names = [""; ABOUT.len()];
-    let mut case = 0;
-    while case < names.len() {
-        names[case] = ABOUT[case].name;
-        case += 1;
-    }
-    names
-};
 
 /// The commented input of the case `name`: what `kolmo init` prints, and what `kolmo run` runs given only the name.
 pub fn input(name: &str) -> Option<&'static str> {

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::resolve::AXES;
-use super::section::{Section, WordOrTable};
+use super::section::Section;
 use crate::cases::{Case, NAMES};
 use crate::gas::{Gas, Viscosity};
-use crate::typed::{above_one, not_negative, positive, positive_or_inf};
+use crate::typed::{NotNegative, above_one, positive, reynolds};
 
 /// The keys of `[case]` that every case has.
 #[derive(Default, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub(super) struct CaseKeys {
     pub(super) path: Option<String>,
     #[serde(deserialize_with = "positive")]
     pub(super) mach: Option<f64>,
-    #[serde(deserialize_with = "positive_or_inf")]
+    #[serde(deserialize_with = "reynolds")]
     pub(super) reynolds: Option<f64>,
 }
 
@@ -40,23 +40,6 @@ impl Default for GasKeys {
         GasKeys { gamma: 1.4, prandtl: 0.71, viscosity: Viscosity::Constant }
     }
 }
-
-/// `viscosity = { law = "sutherland", temperature_ratio }`, by default air at 0 °C.
-#[derive(Deserialize)]
-#[serde(default)]
-struct SutherlandKeys {
-    #[serde(deserialize_with = "not_negative")]
-    temperature_ratio: f64,
-}
-
-impl Default for SutherlandKeys {
-    fn default() -> Self {
-        SutherlandKeys { temperature_ratio: 110.4 / 273.15 }
-    }
-}
-
-/// Exponent of the power law where the user gives none: air.
-const EXPONENT: f64 = 0.76;
 
 /// The case with its parameters; `None` where its name is not known.
 pub(super) fn case(section: &Section<'_>) -> Option<Case> {
@@ -95,16 +78,15 @@ pub(super) fn gas(section: &Section<'_>, properties: &Section<'_>, case: Option<
 
 /// The viscosity law: a word, or a table with its parameter.
 fn viscosity(section: &Section<'_>) -> Option<Viscosity> {
-    let SutherlandKeys { temperature_ratio } = SutherlandKeys::default();
     let laws = [
         ("constant", Viscosity::Constant),
-        ("power", Viscosity::Power { exponent: EXPONENT }),
-        ("sutherland", Viscosity::Sutherland { temperature_ratio }),
+        ("power", Viscosity::POWER),
+        ("sutherland", Viscosity::SUTHERLAND),
     ];
     let example = "{ law = \"power\", exponent = 0.76 }";
-    let table = match section.word_or_table("viscosity", &laws, example)? {
-        WordOrTable::Word(law) => return Some(law),
-        WordOrTable::Table(table) => table,
+    let table = match section.table_or("viscosity", &laws, example)? {
+        Ok(table) => table,
+        Err(law) => return Some(law),
     };
     if !table.has("law") {
         table.missing(&["law"], "allowed: `constant`, `power`, `sutherland`");
@@ -113,10 +95,9 @@ fn viscosity(section: &Section<'_>) -> Option<Viscosity> {
     let mut law = table.choice("law", &laws)?;
     match &mut law {
         Viscosity::Constant => {}
-        Viscosity::Power { exponent } => *exponent = table.value("exponent").unwrap_or(EXPONENT),
-        Viscosity::Sutherland { temperature_ratio } => {
-            let keys: SutherlandKeys = table.read().unwrap_or_default();
-            *temperature_ratio = keys.temperature_ratio;
+        Viscosity::Power { exponent } => *exponent = table.value("exponent").unwrap_or(*exponent),
+        Viscosity::Sutherland { temperature_ratio: s } => {
+            *s = table.value("temperature_ratio").map_or(*s, |NotNegative(s)| s);
         }
     }
     table.finish();

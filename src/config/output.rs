@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::resolve::AXES;
-use super::section::{Section, WordOrTable};
+use super::section::Section;
 use super::value::Value;
 use super::{CheckpointConfig, Precision, Schedule, Statistic, StatisticsConfig, Variable};
 use crate::cases::Case;
@@ -139,11 +139,9 @@ pub(super) fn output(section: &Section<'_>, case: Option<&Case>) -> Option<Outpu
     }
     let mut series = Some(Schedule { every_steps: Some(10), ..Schedule::default() });
     if section.has("series") {
-        series = section.table("series", "{ every_steps = 10 }").and_then(|table| {
-            let schedule = schedule(&table);
-            table.finish();
-            schedule
-        });
+        let table = section.table("series", "{ every_steps = 10 }");
+        series = table.as_ref().and_then(schedule);
+        table.iter().for_each(Section::finish);
     }
     output.fields = fields(section, case);
     output.planes = planes(section, case);
@@ -278,9 +276,9 @@ fn checkpoint(section: &Section<'_>) -> Option<CheckpointConfig> {
         return Some(CheckpointConfig::LAST);
     }
     let example = "{ every_time = 1.0, keep = 2 }";
-    let table = match section.word_or_table("checkpoint", &CHECKPOINTS, example)? {
-        WordOrTable::Word(asked) => return asked,
-        WordOrTable::Table(table) => table,
+    let table = match section.table_or("checkpoint", &CHECKPOINTS, example)? {
+        Ok(table) => table,
+        Err(asked) => return asked,
     };
     let schedule = schedule(&table);
     let checkpoint: Option<CheckpointConfig> = table.read();

@@ -1,7 +1,6 @@
 //! A section and its values for serde. A value that serde refuses is told with its key; then the section is read again
 //! without it, so that all that is wrong in it is told.
 
-use std::cell::RefCell;
 use std::fmt::Display;
 use std::slice::Iter;
 
@@ -29,7 +28,7 @@ pub(super) enum Refusal {
     Entry { found: String, allowed: String },
     /// It is none of these words.
     Word(Vec<&'static str>),
-    /// A sentence, and advice in further lines.
+    /// A sentence.
     Sentence(String),
 }
 
@@ -52,8 +51,6 @@ pub(super) struct Keys<'a, 's> {
     pub(super) section: &'s Section<'a>,
     /// Keys where "auto" is as good as nothing.
     pub(super) auto: &'s [&'static str],
-    /// Keys whose values were refused.
-    pub(super) refused: &'s RefCell<Vec<&'static str>>,
     pub(super) fields: Iter<'static, &'static str>,
     pub(super) next: Option<Item<'a>>,
 }
@@ -91,7 +88,7 @@ impl<'a> MapAccess<'a> for Keys<'a, '_> {
         for key in self.fields.by_ref() {
             let Some(item) = self.section.get(key) else { continue };
             let is_auto = self.auto.contains(key) && item.value.is_word("auto");
-            if !is_auto && !self.refused.borrow().contains(key) {
+            if !is_auto && !self.section.refused.borrow().contains(key) {
                 self.next = Some(item);
                 return seed.deserialize(StrDeserializer::new(key)).map(Some);
             }
@@ -102,7 +99,7 @@ impl<'a> MapAccess<'a> for Keys<'a, '_> {
     fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Refusal> {
         let item = self.next.take().ok_or(Refusal::Told)?;
         seed.deserialize(Reader(item.value)).map_err(|why| {
-            self.refused.borrow_mut().push(item.key);
+            self.section.refused.borrow_mut().push(item.key);
             item.refuse(why, self.auto.contains(&item.key));
             Refusal::Told
         })

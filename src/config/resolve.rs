@@ -1,13 +1,10 @@
 //! The sections of an input, but for `[case]`, `[gas]` and `[output]`, and what they need of each other.
 
-use std::fmt;
-
-use serde::de::{Error, IntoDeserializer, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::problems::Problems;
 use super::section::Section;
-use super::value::Table;
+use super::value::{Table, Value};
 use super::{
     Backend, ComputeConfig, Config, DeviceAware, FilterConfig, Pencils, SchemeConfig, ViscousForm,
     case, output,
@@ -17,7 +14,7 @@ use crate::gas::{Gas, Viscosity};
 use crate::grid::Domain;
 use crate::lines::LineSolver;
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
-use crate::typed::{count, positive, three};
+use crate::typed::{Positive, count, positive, three};
 
 /// What the user calls the axes.
 pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
@@ -40,10 +37,6 @@ pub(super) struct GridKeys {
     pub(super) length: Option<[Positive; 3]>,
 }
 
-/// A length.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-pub(super) struct Positive(#[serde(deserialize_with = "positive")] pub(super) f64);
-
 /// `[time]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -61,6 +54,7 @@ pub struct TimeConfig {
     #[serde(deserialize_with = "count")]
     pub max_steps: Option<u64>,
     /// Stop with a checkpoint before so much wall time is over.
+    #[serde(skip_deserializing)]
     pub wall_limit: Option<WallLimit>,
 }
 
@@ -83,16 +77,6 @@ pub enum StepSize {
     Fixed(f64),
 }
 
-/// The keys of [`StepSize`].
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct StepKeys {
-    #[serde(deserialize_with = "positive")]
-    cfl: Option<f64>,
-    #[serde(deserialize_with = "positive")]
-    dt: Option<f64>,
-}
-
 /// Wall time that a run has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WallLimit {
@@ -108,43 +92,6 @@ impl Serialize for WallLimit {
             WallLimit::Seconds(seconds) => output.serialize_f64(*seconds),
             WallLimit::Auto => output.serialize_str("auto"),
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for WallLimit {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        input.deserialize_any(Limit)
-    }
-}
-
-/// Seconds, a duration or "auto".
-struct Limit;
-
-impl Visitor<'_> for Limit {
-    type Value = WallLimit;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a positive finite number")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<WallLimit, E> {
-        if text == "auto" {
-            return Ok(WallLimit::Auto);
-        }
-        let limit = humantime::parse_duration(text).ok().filter(|limit| !limit.is_zero());
-        limit.map(|limit| WallLimit::Seconds(limit.as_secs_f64())).ok_or_else(|| {
-            E::custom(
-                "is no duration\nallowed: a duration such as \"11h50m\", seconds, or \"auto\", which asks the batch system",
-            )
-        })
-    }
-
-    fn visit_f64<E: Error>(self, x: f64) -> Result<WallLimit, E> {
-        positive(x.into_deserializer()).map(WallLimit::Seconds)
-    }
-
-    fn visit_i64<E: Error>(self, x: i64) -> Result<WallLimit, E> {
-        positive(x.into_deserializer()).map(WallLimit::Seconds)
     }
 }
 
@@ -267,14 +214,14 @@ fn filter(section: &Section<'_>) -> Option<FilterConfig> {
     let table = section.table_or_none("filter", "{ order = 8, alpha = 0.495, every = 1 }")?;
     let filter = table.read();
     table.finish();
-    filter
+    filter.filter(|_| table.refused.borrow().is_empty())
 }
 
 /// `[time]`
 fn time(section: &Section<'_>) -> Option<TimeConfig> {
     let known = TABLEAUX.map(|tableau| (tableau.name, tableau));
     let integrator = section.choice("integrator", &known);
-    let StepKeys { cfl, dt } = section.read().unwrap_or_default();
+    let [cfl, dt] = ["cfl", "dt"].map(|key| section.value(key).map(|Positive(x)| x));
     let mut time: TimeConfig = section.read()?;
     if section.has("cfl") && section.has("dt") {
         section.reject_value("dt", "stands beside `cfl`; only one of them sets the step", "");
@@ -287,10 +234,27 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
     {
         section.reject_value("dt", &format!("too small: t + dt = t at end = {end}"), "");
     }
+    time.wall_limit = wall_limit(section);
     section.finish();
     time.step = dt.map(StepSize::Fixed).or(cfl.map(StepSize::Cfl)).unwrap_or(time.step);
     time.integrator = integrator.unwrap_or(time.integrator);
     Some(time)
+}
+
+/// `time.wall_limit`
+fn wall_limit(section: &Section<'_>) -> Option<WallLimit> {
+    let Value::String(text) = section.get("wall_limit")?.value else {
+        return section.value("wall_limit").map(|Positive(seconds)| WallLimit::Seconds(seconds));
+    };
+    if text == "auto" {
+        return Some(WallLimit::Auto);
+    }
+    let limit = humantime::parse_duration(text).ok().filter(|limit| !limit.is_zero());
+    if limit.is_none() {
+        let allowed = "allowed: a duration such as \"11h50m\", seconds, or \"auto\", which asks the batch system";
+        section.reject_value("wall_limit", "is no duration", allowed);
+    }
+    limit.map(|limit| WallLimit::Seconds(limit.as_secs_f64()))
 }
 
 /// What the user types for a tableau.

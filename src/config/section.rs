@@ -16,6 +16,8 @@ pub(super) struct Section<'a> {
     place: Place,
     table: Option<&'a Table>,
     problems: &'a Problems,
+    /// Keys whose values were refused.
+    pub(super) refused: RefCell<Vec<&'static str>>,
 }
 
 /// What stands at a key.
@@ -25,12 +27,6 @@ pub(super) struct Item<'a> {
     place: Place,
     pub(super) value: &'a Value,
     problems: &'a Problems,
-}
-
-/// What [`Section::word_or_table`] finds.
-pub(super) enum WordOrTable<'a, T> {
-    Word(T),
-    Table(Section<'a>),
 }
 
 impl<'a> Item<'a> {
@@ -72,26 +68,27 @@ impl<'a> Item<'a> {
                 };
                 self.reject(found, &listed("allowed: ", &names));
             }
-            Refusal::Sentence(text) => {
-                let (sentence, advice) = text.split_once('\n').unwrap_or((&text, ""));
-                self.reject(sentence, advice);
-            }
+            Refusal::Sentence(text) => self.reject(text, ""),
         }
     }
 
     /// This value as a section.
     pub(super) fn as_section(&self, parent: &str) -> Option<Section<'a>> {
         let Value::Table(table) = self.value else { return None };
-        let name =
-            if parent.is_empty() { self.key.to_owned() } else { format!("{parent}.{}", self.key) };
-        Some(Section { name, place: self.place, table: Some(table), problems: self.problems })
+        let dot = if parent.is_empty() { "" } else { "." };
+        let name = format!("{parent}{dot}{}", self.key);
+        Some(Section::new(name, self.place, Some(table), self.problems))
     }
 }
 
 impl<'a> Section<'a> {
     /// The whole input.
     pub(super) fn top(table: &'a Table, problems: &'a Problems) -> Self {
-        Section { name: String::new(), place: Place::Input, table: Some(table), problems }
+        Section::new(String::new(), Place::Input, Some(table), problems)
+    }
+
+    fn new(name: String, place: Place, table: Option<&'a Table>, problems: &'a Problems) -> Self {
+        Section { name, place, table, problems, refused: RefCell::default() }
     }
 
     /// What stands at `key`, which is known from now on.
@@ -156,22 +153,7 @@ impl<'a> Section<'a> {
             }
             section
         });
-        found.unwrap_or_else(|| Section {
-            name: key.to_owned(),
-            place: Place::Input,
-            table: None,
-            problems: self.problems,
-        })
-    }
-
-    /// The table at `key`; `example` shows one.
-    pub(super) fn table(&self, key: &'static str, example: &str) -> Option<Section<'a>> {
-        let item = self.get(key)?;
-        let section = item.as_section(&self.name);
-        if section.is_none() {
-            item.wrong_type(format!("a table such as {example}"));
-        }
-        section
+        found.unwrap_or_else(|| Section::new(key.into(), Place::Input, None, self.problems))
     }
 
     /// What serde reads from the value at `key`; `None` where nothing stands there, or what was told to be wrong.
@@ -196,10 +178,8 @@ impl<'a> Section<'a> {
         auto: &[&'static str],
         read: impl Fn(Keys<'a, '_>) -> Result<T, Refusal>,
     ) -> Option<T> {
-        let refused = RefCell::default();
         loop {
-            let fields = [].iter();
-            match read(Keys { section: self, auto, refused: &refused, fields, next: None }) {
+            match read(Keys { section: self, auto, fields: [].iter(), next: None }) {
                 Ok(value) => return Some(value),
                 Err(Refusal::Told) => {}
                 Err(other) => {
@@ -263,37 +243,42 @@ impl<'a> Section<'a> {
         Some(chosen.into_iter().map(|at| choices[at]).collect())
     }
 
-    /// One of `words`, or a table such as `example`.
-    pub(super) fn word_or_table<T: Clone>(
+    /// The table at `key`, or what one of the `words` in its place stands for. `example` shows a table.
+    pub(super) fn table_or<T: Copy>(
         &self,
         key: &'static str,
         words: &[(&str, T)],
         example: &str,
-    ) -> Option<WordOrTable<'a, T>> {
+    ) -> Option<Result<Section<'a>, T>> {
         let item = self.get(key)?;
         if let Some(section) = item.as_section(&self.name) {
-            return Some(WordOrTable::Table(section));
+            return Some(Ok(section));
         }
         let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
-        let allowed = format!("{}, or {example}", listed("", &names));
-        let Value::String(word) = item.value else {
-            item.wrong_type(allowed);
-            return None;
+        let allowed = match names.is_empty() {
+            true => format!("a table such as {example}"),
+            false => format!("{}, or {example}", listed("", &names)),
         };
-        let meant = words.iter().find(|(name, _)| name == word);
-        if meant.is_none() {
-            let found = format!("unknown{}", hint(word, &names));
-            item.reject(found, &format!("allowed: {allowed}"));
+        let meant = words.iter().find(|(name, _)| item.value.is_word(name));
+        match item.value {
+            _ if meant.is_some() => {}
+            Value::String(word) if !names.is_empty() => {
+                let found = format!("unknown{}", hint(word, &names));
+                item.reject(found, &format!("allowed: {allowed}"));
+            }
+            _ => item.wrong_type(allowed),
         }
-        meant.map(|(_, value)| WordOrTable::Word(value.clone()))
+        meant.map(|(_, value)| Err(*value))
     }
 
-    /// A table such as `example`; `None` for "none" too.
+    /// The table at `key`.
+    pub(super) fn table(&self, key: &'static str, example: &str) -> Option<Section<'a>> {
+        self.table_or::<()>(key, &[], example)?.ok()
+    }
+
+    /// The table at `key`; `None` for "none", too.
     pub(super) fn table_or_none(&self, key: &'static str, example: &str) -> Option<Section<'a>> {
-        match self.word_or_table(key, &[("none", ())], example)? {
-            WordOrTable::Table(table) => Some(table),
-            WordOrTable::Word(()) => None,
-        }
+        self.table_or(key, &[("none", ())], example)?.ok()
     }
 
     /// All keys of this section have been asked for: the others are unknown.

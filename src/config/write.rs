@@ -7,9 +7,10 @@ use toml::Value;
 
 use super::Config;
 use super::case::{CaseKeys, GasKeys};
-use super::resolve::{GridKeys, Positive};
+use super::resolve::GridKeys;
 use super::value::number;
 use crate::comm::Fact;
+use crate::typed::Positive;
 
 /// What stands for the name of the case where a run starts from a checkpoint, which knows it.
 pub(super) const FROM_CHECKPOINT: &str = "from-checkpoint";
