@@ -61,9 +61,7 @@ pub(super) fn gas(section: &Section<'_>, properties: &Section<'_>, case: Option<
             let advice = "a scalar has `velocity` and `diffusivity`; take this out";
             section.reject_value(key, why, advice);
         }
-        if properties.is_present() {
-            properties.reject(why, "a scalar is no gas; take the section out");
-        }
+        properties.reject(why, "a scalar is no gas; take the section out");
     } else {
         numbers = section.read().unwrap_or_default();
         keys = properties.read().unwrap_or_default();

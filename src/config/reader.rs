@@ -97,7 +97,7 @@ impl<'a> MapAccess<'a> for Keys<'a, '_> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Refusal> {
-        let item = self.next.take().ok_or(Refusal::Told)?;
+        let item = self.next.take().ok_or_else(|| Refusal::custom("a value before its key"))?;
         seed.deserialize(Reader(item.value)).map_err(|why| {
             self.section.refused.borrow_mut().push(item.key);
             item.refuse(why, self.auto.contains(&item.key));

@@ -134,14 +134,11 @@ impl<'a> Section<'a> {
         self.problems.add(place, sentence, "");
     }
 
-    /// The section is wrong as a whole.
+    /// The section is wrong as a whole, if it is there.
     pub(super) fn reject(&self, why: &str, advice: &str) {
-        self.problems.add(self.place, &format!("[{}] {why}", self.name), advice);
-    }
-
-    /// Whether the user typed this section.
-    pub(super) fn is_present(&self) -> bool {
-        self.table.is_some()
+        if self.table.is_some() {
+            self.problems.add(self.place, &format!("[{}] {why}", self.name), advice);
+        }
     }
 
     /// A section of the top level, empty where the user left it out.
@@ -205,7 +202,7 @@ impl<'a> Section<'a> {
     }
 
     /// Some of the words that stand for something, each once; `what` one of them is.
-    pub(super) fn choices<T: Copy>(
+    pub(super) fn choices<T: Copy + PartialEq>(
         &self,
         key: &'static str,
         choices: &[T],
@@ -223,24 +220,23 @@ impl<'a> Section<'a> {
             item.reject(format!("must name at least one {what}"), &allowed);
             return None;
         }
-        let mut chosen: Vec<usize> = Vec::new();
+        let mut chosen: Vec<T> = Vec::with_capacity(values.len());
         for value in values {
-            let Value::String(word) = value else {
-                item.reject(format!("found {}, each must be a string", value.kind()), &allowed);
-                return None;
+            let why = match (names.iter().position(|name| value.is_word(name)), value) {
+                (Some(at), _) if !chosen.contains(&choices[at]) => {
+                    chosen.push(choices[at]);
+                    continue;
+                }
+                (Some(at), _) => format!("`{}` stands twice", names[at]),
+                (None, Value::String(word)) => {
+                    format!("no such {what} as `{}`{}", shorten(word), hint(word, &names))
+                }
+                (None, _) => format!("found {}, each must be a string", value.kind()),
             };
-            let Some(at) = names.iter().position(|name| name == word) else {
-                let hint = hint(word, &names);
-                item.reject(format!("no such {what} as `{}`{hint}", shorten(word)), &allowed);
-                return None;
-            };
-            if chosen.contains(&at) {
-                item.reject(format!("`{word}` stands twice"), "");
-                return None;
-            }
-            chosen.push(at);
+            item.reject(why, &allowed);
+            return None;
         }
-        Some(chosen.into_iter().map(|at| choices[at]).collect())
+        Some(chosen)
     }
 
     /// The table at `key`, or what one of the `words` in its place stands for. `example` shows a table.
