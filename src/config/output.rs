@@ -14,28 +14,23 @@ use crate::io::MOST_FILES;
 use crate::typed::whole;
 
 /// `[output]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OutputConfig {
     /// The run directory.
-    #[serde(default, serialize_with = "lossy")]
+    #[serde(serialize_with = "lossy")]
     pub directory: PathBuf,
     /// When a row of `series.csv` is written.
-    #[serde(skip_deserializing)]
     pub series: Schedule,
     /// When fields are written and which; `None` is never.
-    #[serde(skip_deserializing)]
     pub fields: Option<FieldsConfig>,
     /// When planes of fields are written and which; `None` is never.
-    #[serde(skip_deserializing)]
     pub planes: Option<PlanesConfig>,
     /// When statistics are taken and of what; `None` is never.
-    #[serde(skip_deserializing)]
     pub statistics: Option<StatisticsConfig>,
     /// Which checkpoints are written; `None` is one where a run is stopped, and no other.
-    #[serde(skip_deserializing, serialize_with = "table_or_word")]
+    #[serde(serialize_with = "table_or_word")]
     pub checkpoint: Option<CheckpointConfig>,
     /// What happens where a file cannot be written.
-    #[serde(default)]
     pub on_failure: OnFailure,
 }
 
@@ -133,23 +128,20 @@ fn table_or_word<S: Serializer>(
 
 /// `[output]`, whose defaults depend on the case.
 pub(super) fn output(section: &Section<'_>, case: Option<&Case>) -> Option<OutputConfig> {
-    let mut output: OutputConfig = section.read()?;
-    if output.directory.as_os_str().is_empty() {
-        output.directory = PathBuf::from("runs").join(case.map_or("", Case::name));
-    }
+    let usual = || PathBuf::from("runs").join(case.map_or("", Case::name));
+    let directory = section.value("directory").unwrap_or_else(usual);
     let mut series = Some(Schedule { every_steps: Some(10), ..Schedule::default() });
     if section.has("series") {
         let table = section.table("series", "{ every_steps = 10 }");
         series = table.as_ref().and_then(schedule);
         table.iter().for_each(Section::finish);
     }
-    output.fields = fields(section, case);
-    output.planes = planes(section, case);
-    output.statistics = statistics(section, case);
-    output.checkpoint = checkpoint(section);
+    let (fields, planes) = (fields(section, case), planes(section, case));
+    let (statistics, checkpoint) = (statistics(section, case), checkpoint(section));
+    let on_failure = section.value("on_failure").unwrap_or_default();
     section.finish();
-    output.series = series?;
-    Some(output)
+    let series = series?;
+    Some(OutputConfig { directory, series, fields, planes, statistics, checkpoint, on_failure })
 }
 
 /// The part of a length by which a coordinate may be off: 2π is typed with a few digits.
