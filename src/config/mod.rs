@@ -1,6 +1,6 @@
 //! From what the user typed to what the program uses: checked, with every default filled in.
 //!
-//! [`load`] and [`parse`] read an input with its `--set` overrides; all that is wrong with it is told at once, each
+//! [`load()`] and [`parse`] read an input with its `--set` overrides; all that is wrong with it is told at once, each
 //! problem with its line, what was found and what is allowed. [`Config::to_toml`] writes it back, resolved.
 //!
 //! Keys, defaults and ranges are those of the structs, which serde reads and writes. What serde cannot say (keys that
