@@ -26,10 +26,11 @@
 //! | [`scheme`] | coefficients, closures, filters, Runge-Kutta tableaux, and theory about them |
 //! | [`lines`] | banded line systems: factor once, solve many |
 //! | [`grid`] | points, spacing, axes |
+//! | [`gas`] | the gas and its viscosity |
 //! | [`comm`] | ranks and the messages between them |
 //! | [`engine`] | operators along an axis, and sweeps: the equations along one axis as a list of operations |
 //! | [`backend`] | where fields live and sweeps run |
-//! | [`physics`] | the gas, the Navier-Stokes equations, scalar advection, diagnostics |
+//! | [`physics`] | the Navier-Stokes equations, scalar advection, diagnostics |
 //! | [`cases`] | initial states and exact solutions |
 //! | [`time`] | Runge-Kutta stepping, step size, the run loop |
 //! | [`fourier`] | transforms of periodic fields, and such fields on other grids |
@@ -53,6 +54,7 @@ pub mod converge;
 pub mod engine;
 mod error;
 pub mod fourier;
+pub mod gas;
 pub mod grid;
 pub mod io;
 pub mod lines;
@@ -63,6 +65,7 @@ pub mod scheme;
 mod simd;
 pub mod statistics;
 pub mod time;
+mod typed;
 
 pub use error::{Error, Result};
 pub use real::{Plain, Precision, Real};

@@ -4,6 +4,7 @@ use std::fmt::{Debug, Display};
 use std::ops::{AddAssign, SubAssign};
 
 use num_complex::Complex;
+use serde::{Deserialize, Serialize};
 
 use crate::backend::cpu::Work;
 use crate::engine::{Number, OnRows, OverPoints};
@@ -23,15 +24,25 @@ unsafe impl Plain for f64 {}
 unsafe impl Plain for Complex<f64> {}
 
 /// Floating-point format of the fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 64 bit.
+    #[default]
     F64,
     /// 32 bit.
     F32,
 }
 
 impl Precision {
+    /// What the user types.
+    pub fn name(self) -> &'static str {
+        match self {
+            Precision::F64 => "f64",
+            Precision::F32 => "f32",
+        }
+    }
+
     /// Spacing of the numbers next to 1.
     pub fn epsilon(self) -> f64 {
         match self {

@@ -3,7 +3,7 @@
 use std::f64::consts::{PI, TAU};
 
 use kolmo::cases::{
-    AcousticWave, Domain, EntropyWave, FlowCase, FlowPoint, IsentropicVortex, Mode,
+    AcousticWave, Definition, Domain, EntropyWave, FlowCase, FlowPoint, IsentropicVortex, Mode,
     ScalarAdvection, Shape, ShearWave, Start, TaylorGreen,
 };
 use kolmo::physics::{Gas, Viscosity};

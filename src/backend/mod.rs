@@ -4,14 +4,15 @@ pub mod cpu;
 pub mod device;
 mod environment;
 mod kept;
+mod options;
 pub mod ranks;
 
 use std::borrow::Cow;
 
 pub use kept::Kept;
+pub use options::{BackendChoice, ComputeConfig, DeviceAware, Pencils, RightHandSide};
 
 use crate::comm::{Communicator, Solo};
-use crate::config::ComputeConfig;
 use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Block};

@@ -1,12 +1,15 @@
 //! Small plane wave of sound or entropy in a gas at rest, with viscosity and heat conduction.
 
 use num_complex::Complex;
+use serde::{Deserialize, Serialize};
 
-use super::{Domain, FlowCase, FlowPoint};
-use crate::physics::Gas;
+use super::{About, Case, Definition, Domain, FlowCase, FlowPoint, MOST_PERIODS};
+use crate::gas::Gas;
+use crate::typed::whole;
 
 /// Which of the three modes that go along x.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Sound towards +x.
     #[default]
@@ -31,11 +34,13 @@ pub enum Mode {
 /// which has a solution where s³ + (ν + χ) s² + (νχ + k²/Ma²) s + χ k²/(γ Ma²) = 0. The amplitude A is that of the
 /// density: (ρ', u', p') = A Re[(1, is/k, −s(s + ν)/k²) exp(ikx + st)], x from the edge of the box. It is exact up to
 /// O(A²).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct AcousticWave {
     /// A.
     pub amplitude: f64,
     /// n, periods in the box.
+    #[serde(deserialize_with = "whole::<u32, 1, MOST_PERIODS, _, _>")]
     pub wavenumber: u32,
     /// Which mode.
     pub mode: Mode,
@@ -48,6 +53,16 @@ impl Default for AcousticWave {
 }
 
 impl AcousticWave {
+    pub(super) const ABOUT: About = About {
+        name: "acoustic-wave",
+        title: "Acoustic wave",
+        summary: "a small sound or entropy wave with viscosity and conduction; exact to first order (1-D)",
+        input: include_str!("../../configs/acoustic-wave.toml"),
+        mach: |_| 0.5,
+        reynolds: 100.0,
+        needs: [true, false, false],
+    };
+
     /// s of this mode at the wavenumber `k` > 0: growth Re s ≤ 0 and frequency Im s.
     ///
     /// Where viscosity is so strong that sound does not oscillate, its two modes are the two other real roots.
@@ -73,22 +88,39 @@ impl AcousticWave {
     pub fn k(&self, domain: &Domain) -> f64 {
         f64::from(self.wavenumber) * domain.wavenumber(0)
     }
+}
 
-    /// See [`Case::problems`](super::Case::problems).
-    pub(super) fn problems(&self, gas: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
-        let mut problems = super::wavenumber_problem(self.wavenumber);
-        let still = |k: f64| self.mode != Mode::Entropy && self.eigenvalue(gas, k).im == 0.0;
-        if problems.is_empty() && still(self.k(domain)) {
-            let what = format!(
-                "wavenumber = {} does not oscillate at reynolds = {} and mach = {}; use a longer wave, a larger Reynolds number, or mode = \"entropy\"",
-                self.wavenumber, gas.reynolds, gas.mach
-            );
-            problems.push(("wavenumber", what));
-        }
-        problems
+impl Definition for AcousticWave {
+    fn domain(&self) -> Domain {
+        Domain::cube(std::f64::consts::TAU)
     }
 
-    fn at(&self, gas: &Gas, domain: &Domain, x: [f64; 3], t: f64) -> FlowPoint {
+    fn flow(&self) -> Option<&dyn FlowCase> {
+        Some(self)
+    }
+
+    fn problems(&self, gas: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
+        if self.mode == Mode::Entropy || self.eigenvalue(gas, self.k(domain)).im != 0.0 {
+            return Vec::new();
+        }
+        let what = format!(
+            "wavenumber = {} does not oscillate at reynolds = {} and mach = {}; use a longer wave, a larger Reynolds number, or mode = \"entropy\"",
+            self.wavenumber, gas.reynolds, gas.mach
+        );
+        vec![("wavenumber", what)]
+    }
+
+    fn periods(&self) -> [u32; 3] {
+        [self.wavenumber, 0, 0]
+    }
+
+    fn opposite(&self) -> Option<Case> {
+        Some(Case::AcousticWave(AcousticWave { amplitude: -self.amplitude, ..*self }))
+    }
+}
+
+impl FlowCase for AcousticWave {
+    fn at(&self, gas: &Gas, domain: &Domain, _: [bool; 3], x: [f64; 3], t: f64) -> FlowPoint {
         let k = self.k(domain);
         let s = self.eigenvalue(gas, k);
         let wave = (s * t + Complex::new(0.0, k * (x[0] - domain.origin[0]))).exp();
@@ -99,26 +131,9 @@ impl AcousticWave {
             pressure: gas.reference_pressure() + perturbation(-s * (s + damping(gas, k)) / (k * k)),
         }
     }
-}
 
-impl FlowCase for AcousticWave {
-    fn domain(&self) -> Domain {
-        Domain::cube(std::f64::consts::TAU)
-    }
-
-    fn initial(&self, gas: &Gas, domain: &Domain, _: [bool; 3], x: [f64; 3]) -> FlowPoint {
-        self.at(gas, domain, x, 0.0)
-    }
-
-    fn exact(
-        &self,
-        gas: &Gas,
-        domain: &Domain,
-        _: [bool; 3],
-        x: [f64; 3],
-        t: f64,
-    ) -> Option<FlowPoint> {
-        Some(self.at(gas, domain, x, t))
+    fn is_exact(&self, _: &Gas) -> bool {
+        true
     }
 }
 

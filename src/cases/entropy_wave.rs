@@ -2,15 +2,18 @@
 
 use std::f64::consts::TAU;
 
-use super::{Domain, FlowCase, FlowPoint};
-use crate::physics::Gas;
+use serde::{Deserialize, Serialize};
+
+use super::{About, Definition, Domain, FlowCase, FlowPoint};
+use crate::gas::Gas;
 
 /// One period along every active axis j, of length Lⱼ:
 ///
 /// ```text
 /// ρ = 1 + A sin 2π Σⱼ (xⱼ − Uⱼ t) / Lⱼ,  (u, v, w) = U,  p = 1 / (γ Ma²)
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct EntropyWave {
     /// A, of the density.
     pub amplitude: f64,
@@ -25,8 +28,27 @@ impl Default for EntropyWave {
 }
 
 impl EntropyWave {
-    /// See [`Case::problems`](super::Case::problems).
-    pub(super) fn problems(&self) -> Vec<(&'static str, String)> {
+    pub(super) const ABOUT: About = About {
+        name: "entropy-wave",
+        title: "Entropy wave",
+        summary: "a density wave carried at uniform pressure; exact for the Euler equations",
+        input: include_str!("../../configs/entropy-wave.toml"),
+        mach: |_| 0.5,
+        reynolds: f64::INFINITY,
+        needs: [false; 3],
+    };
+}
+
+impl Definition for EntropyWave {
+    fn domain(&self) -> Domain {
+        Domain::cube(1.0)
+    }
+
+    fn flow(&self) -> Option<&dyn FlowCase> {
+        Some(self)
+    }
+
+    fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         if self.amplitude.abs() < 1.0 {
             return Vec::new();
         }
@@ -36,7 +58,9 @@ impl EntropyWave {
         );
         vec![("amplitude", what)]
     }
+}
 
+impl FlowCase for EntropyWave {
     fn at(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> FlowPoint {
         let periods: f64 = (0..3)
             .filter(|&j| active[j])
@@ -48,25 +72,8 @@ impl EntropyWave {
             pressure: gas.reference_pressure(),
         }
     }
-}
 
-impl FlowCase for EntropyWave {
-    fn domain(&self) -> Domain {
-        Domain::cube(1.0)
-    }
-
-    fn initial(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3]) -> FlowPoint {
-        self.at(gas, domain, active, x, 0.0)
-    }
-
-    fn exact(
-        &self,
-        gas: &Gas,
-        domain: &Domain,
-        active: [bool; 3],
-        x: [f64; 3],
-        t: f64,
-    ) -> Option<FlowPoint> {
-        gas.is_inviscid().then(|| self.at(gas, domain, active, x, t))
+    fn is_exact(&self, gas: &Gas) -> bool {
+        gas.is_inviscid()
     }
 }

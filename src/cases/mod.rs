@@ -10,22 +10,100 @@ mod reference;
 mod registry;
 mod scalar_advection;
 mod shear_wave;
-mod spectrum;
 mod taylor_green;
 
-pub use acoustic_wave::{AcousticWave, Mode};
-pub use entropy_wave::EntropyWave;
-pub use isentropic_vortex::IsentropicVortex;
-pub use reference::Reference;
-pub use registry::{NAMES, input};
-pub use scalar_advection::{ScalarAdvection, Shape};
-pub use shear_wave::ShearWave;
-pub use spectrum::ReferenceSpectrum;
-pub use taylor_green::{Start, TaylorGreen};
+pub use acoustic_wave::Mode;
+pub use reference::{ReferenceHistory, ReferenceSpectrum};
+pub use registry::*;
+pub use scalar_advection::Shape;
+pub use taylor_green::Start;
 
-use std::f64::consts::TAU;
+use crate::gas::Gas;
+pub use crate::grid::Domain;
 
-use crate::physics::Gas;
+/// What is said of a case, whatever its parameters.
+#[derive(Debug)]
+pub struct About {
+    /// What the user types as `case.name`.
+    pub name: &'static str,
+    /// What it is called in a text.
+    pub title: &'static str,
+    /// One line for `kolmo cases`.
+    pub summary: &'static str,
+    /// The commented input: what `kolmo init` prints, and what `kolmo run` runs given only the name.
+    pub input: &'static str,
+    /// Ma where the user gives none, from γ.
+    pub mach: fn(f64) -> f64,
+    /// Re where the user gives none; infinite where the exact solution is one of the Euler equations.
+    pub reynolds: f64,
+    /// The axes along which the grid must have more than one point.
+    pub needs: [bool; 3],
+}
+
+/// A flow or a scalar with its parameters.
+pub trait Definition {
+    /// Its box, unless the user gives `grid.length`.
+    fn domain(&self) -> Domain;
+
+    /// The case as a flow; `None` for a scalar.
+    fn flow(&self) -> Option<&dyn FlowCase> {
+        None
+    }
+
+    /// What is impossible about the parameters with this gas and box: (key of `[case]`, a sentence that says what was
+    /// found and what is allowed). Empty where all is well.
+    fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// Periods of its `wavenumber` along x, y, z, which the grid must resolve; 0 where there are none.
+    fn periods(&self) -> [u32; 3] {
+        [0; 3]
+    }
+
+    /// Of a case whose solution is exact to first order in its amplitude only, that with the opposite amplitude: half the
+    /// difference of the two is exact to second order. `None` where the solution is exact, or unknown.
+    fn opposite(&self) -> Option<Case> {
+        None
+    }
+
+    /// Published or computed history to hold a run against, where there is one for this gas, box and grid.
+    fn reference(&self, _: &Gas, _: &Domain, _: [bool; 3]) -> Option<ReferenceHistory> {
+        None
+    }
+
+    /// The spectrum to hold a run against, where there is one for this gas, box and grid.
+    fn reference_spectrum(&self, _: &Gas, _: &Domain, _: [bool; 3]) -> Option<ReferenceSpectrum> {
+        None
+    }
+}
+
+/// A flow governed by the compressible Navier-Stokes (or Euler) equations.
+pub trait FlowCase: Definition {
+    /// The solution at the point `x` of the box `domain` at time `t`; where none is known, the initial state. `active[axis]`
+    /// is false where the grid has one point along that axis: nothing varies there.
+    fn at(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> FlowPoint;
+
+    /// Whether [`at`](Self::at) is the solution at t > 0 too.
+    fn is_exact(&self, gas: &Gas) -> bool;
+
+    /// The state at t = 0.
+    fn initial(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3]) -> FlowPoint {
+        self.at(gas, domain, active, x, 0.0)
+    }
+
+    /// The exact solution at time `t`, where there is one.
+    fn exact(
+        &self,
+        gas: &Gas,
+        domain: &Domain,
+        active: [bool; 3],
+        x: [f64; 3],
+        t: f64,
+    ) -> Option<FlowPoint> {
+        self.is_exact(gas).then(|| self.at(gas, domain, active, x, t))
+    }
+}
 
 /// The flow at a point, non-dimensional.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,83 +116,5 @@ pub struct FlowPoint {
     pub pressure: f64,
 }
 
-/// The box of a case.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Domain {
-    /// Coordinates of point (0, 0, 0).
-    pub origin: [f64; 3],
-    /// Length of a period along x, y, z.
-    pub length: [f64; 3],
-}
-
-impl Domain {
-    /// The box [0, `length`]³.
-    pub const fn cube(length: f64) -> Domain {
-        Domain { origin: [0.0; 3], length: [length; 3] }
-    }
-
-    /// 2π / L along `axis`: the wavenumber of one period in the box.
-    pub fn wavenumber(&self, axis: usize) -> f64 {
-        TAU / self.length[axis]
-    }
-
-    /// The way along `axis` from `from` to the nearest periodic image of `to`, in [−L/2, L/2].
-    pub fn shortest(&self, axis: usize, from: f64, to: f64) -> f64 {
-        let length = self.length[axis];
-        let way = to - from;
-        way - length * (way / length).round()
-    }
-
-    /// Coordinates of the middle of the box.
-    pub fn middle(&self) -> [f64; 3] {
-        [0, 1, 2].map(|axis| self.origin[axis] + 0.5 * self.length[axis])
-    }
-}
-
-/// A flow governed by the compressible Navier-Stokes (or Euler) equations.
-pub trait FlowCase {
-    /// Its box, unless the user gives `grid.length`.
-    fn domain(&self) -> Domain;
-
-    /// The state at t = 0 at the point `x` of the box `domain`. `active[axis]` is false where the grid has one point
-    /// along that axis: nothing varies there.
-    fn initial(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3]) -> FlowPoint;
-
-    /// The exact solution at time `t`, where there is one.
-    fn exact(
-        &self,
-        gas: &Gas,
-        domain: &Domain,
-        active: [bool; 3],
-        x: [f64; 3],
-        t: f64,
-    ) -> Option<FlowPoint>;
-}
-
-/// A case with its parameters.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Case {
-    /// Decaying Taylor-Green vortex.
-    TaylorGreen(TaylorGreen),
-    /// Vortex carried by a uniform stream.
-    IsentropicVortex(IsentropicVortex),
-    /// Density wave carried by a uniform stream.
-    EntropyWave(EntropyWave),
-    /// Linear acoustic or entropy mode with viscosity and conduction.
-    AcousticWave(AcousticWave),
-    /// Transverse velocity wave, decaying by viscosity.
-    ShearWave(ShearWave),
-    /// Linear scalar advection and diffusion.
-    ScalarAdvection(ScalarAdvection),
-}
-
-/// A wave that goes along x needs a period there (see [`Case::problems`]).
-fn wavenumber_problem(wavenumber: u32) -> Vec<(&'static str, String)> {
-    if wavenumber > 0 {
-        return Vec::new();
-    }
-    vec![(
-        "wavenumber",
-        "wavenumber = 0 is no wave; it counts the periods in the box, 1 or more".into(),
-    )]
-}
+/// More periods than this fit no grid.
+const MOST_PERIODS: i64 = 32768;

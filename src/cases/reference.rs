@@ -1,8 +1,10 @@
-//! A reference history: what a run's time series should look like.
+//! References: what the time series and the spectra of a run should look like.
+
+use std::fmt::Write as _;
 
 /// Kinetic energy, dissipation and enstrophy against time, non-dimensional volume averages as in `series.csv`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reference {
+pub struct ReferenceHistory {
     /// Which flow it is: `Re = 1600, incompressible`.
     pub flow: &'static str,
     /// Where it comes from.
@@ -17,29 +19,14 @@ pub struct Reference {
     pub enstrophy: Vec<f64>,
 }
 
-impl Reference {
+impl ReferenceHistory {
     /// Read `time,kinetic_energy,dissipation,enstrophy` below two comment lines that name the flow and the source.
-    pub(super) fn parse(text: &'static str) -> Option<Reference> {
+    pub(super) fn parse(text: &'static str) -> Option<ReferenceHistory> {
         let mut lines = text.lines();
         let flow = lines.next()?.strip_prefix("# Taylor-Green vortex, ")?;
         let source = lines.next()?.strip_prefix("# source: ")?;
-        let rows: Vec<[f64; 4]> = lines
-            .skip_while(|line| !line.starts_with("time,"))
-            .skip(1)
-            .map(|line| {
-                let row: Option<Vec<f64>> = line.split(',').map(|x| x.parse().ok()).collect();
-                row?.try_into().ok()
-            })
-            .collect::<Option<_>>()?;
-        let column = |c: usize| rows.iter().map(|row| row[c]).collect();
-        Some(Reference {
-            flow,
-            source,
-            time: column(0),
-            kinetic_energy: column(1),
-            dissipation: column(2),
-            enstrophy: column(3),
-        })
+        let [time, kinetic_energy, dissipation, enstrophy] = columns(lines)?;
+        Some(ReferenceHistory { flow, source, time, kinetic_energy, dissipation, enstrophy })
     }
 
     /// Kinetic energy at time `t`; `None` outside the table.
@@ -56,6 +43,56 @@ impl Reference {
     pub fn enstrophy_at(&self, t: f64) -> Option<f64> {
         interpolate(&self.time, &self.enstrophy, t)
     }
+}
+
+/// Kinetic energy of shells of wavenumbers, non-dimensional. Shell k holds the wavenumbers that round to k, in units of the
+/// smallest of the box; all shells together have ⟨ρ u·u⟩ / 2.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReferenceSpectrum {
+    /// Which flow it is: `Taylor-Green vortex, Re = 1600, incompressible`.
+    pub flow: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// When it was taken.
+    pub time: f64,
+    /// Number of each shell that is known, ascending.
+    pub k: Vec<f64>,
+    /// Energy of each.
+    pub energy: Vec<f64>,
+}
+
+impl ReferenceSpectrum {
+    /// Read `k,energy` below comment lines that name source, time and flow.
+    pub(super) fn parse(text: &'static str) -> Option<Self> {
+        let mut lines = text.lines();
+        let source = lines.next()?.strip_prefix("# source: ")?;
+        let time = lines.next()?.strip_prefix("# time: ")?.parse().ok()?;
+        let flow = lines.next()?.strip_prefix("# ")?;
+        let [k, energy] = columns(lines)?;
+        Some(Self { flow, source, time, k, energy })
+    }
+
+    /// The text of a run's `reference_spectrum.csv`.
+    pub fn csv(&self) -> String {
+        let mut text =
+            format!("# {}: {}\n# time: {}\nk,energy\n", self.flow, self.source, self.time);
+        for (k, energy) in self.k.iter().zip(&self.energy) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{k},{energy:?}");
+        }
+        text
+    }
+}
+
+/// The numbers below a row that has no comment sign before its names.
+fn columns<const N: usize>(lines: std::str::Lines<'_>) -> Option<[Vec<f64>; N]> {
+    let mut columns = [const { Vec::new() }; N];
+    for line in lines.skip_while(|line| line.starts_with('#')).skip(1) {
+        let row: Option<Vec<f64>> = line.split(',').map(|x| x.parse().ok()).collect();
+        let row: [f64; N] = row?.try_into().ok()?;
+        columns.iter_mut().zip(row).for_each(|(column, x)| column.push(x));
+    }
+    Some(columns)
 }
 
 /// Points of the interpolating polynomial: sixth order, which the tables' spacings were chosen for.

@@ -2,10 +2,15 @@
 
 use std::f64::consts::TAU;
 
-use super::Domain;
+use serde::{Deserialize, Serialize};
+
+use super::{About, Definition, Domain, MOST_PERIODS};
+use crate::gas::Gas;
+use crate::typed::{not_negative, positive, three};
 
 /// φ at t = 0. Gaussian and cone stand in the middle of the box and know only the active axes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// exp(−r²/(2 s²)), s = `width`, with all its periodic images.
     #[default]
@@ -22,17 +27,21 @@ pub enum Shape {
 /// sine      φ = exp(−ν k² t) sin Σⱼ kⱼ (xⱼ − cⱼ t)
 /// Gaussian  φ = Πⱼ (s/S) exp(−(xⱼ − cⱼ t)²/(2 S²)),  S² = s² + 2 ν t
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ScalarAdvection {
     /// What is carried.
     pub shape: Shape,
     /// c.
     pub velocity: [f64; 3],
     /// ν ≥ 0.
+    #[serde(deserialize_with = "not_negative")]
     pub diffusivity: f64,
     /// s of the Gaussian, r₀ of the cone.
+    #[serde(deserialize_with = "positive")]
     pub width: f64,
     /// n of the sine: periods in the box along x, y, z.
+    #[serde(deserialize_with = "three::<i32, { -MOST_PERIODS }, MOST_PERIODS, _, _>")]
     pub wavenumber: [i32; 3],
 }
 
@@ -52,10 +61,15 @@ impl Default for ScalarAdvection {
 const WIDEST: f64 = 10.0;
 
 impl ScalarAdvection {
-    /// The box, unless the user gives `grid.length`.
-    pub fn domain(&self) -> Domain {
-        Domain::cube(TAU)
-    }
+    pub(super) const ABOUT: About = About {
+        name: "scalar-advection",
+        title: "Scalar advection",
+        summary: "a scalar carried at constant velocity, with diffusion or without; exact",
+        input: include_str!("../../configs/scalar-advection.toml"),
+        mach: |_| 1.0,
+        reynolds: f64::INFINITY,
+        needs: [false; 3],
+    };
 
     /// φ at t = 0 at the point `x` of the box `domain`. `active[axis]` is false where the grid has one point along that
     /// axis: nothing varies there.
@@ -67,24 +81,6 @@ impl ScalarAdvection {
     pub fn exact(&self, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> Option<f64> {
         let known = self.shape != Shape::Cone || self.diffusivity == 0.0;
         known.then(|| self.carried(domain, active, x, t))
-    }
-
-    /// See [`Case::problems`](super::Case::problems).
-    pub(super) fn problems(&self, domain: &Domain) -> Vec<(&'static str, String)> {
-        let mut problems = Vec::new();
-        if self.diffusivity.is_nan() || self.diffusivity < 0.0 {
-            let what = format!("diffusivity = {} must be 0 or more", self.diffusivity);
-            problems.push(("diffusivity", what));
-        }
-        if self.width.is_nan() || self.width <= 0.0 {
-            problems.push(("width", format!("width = {} must be positive", self.width)));
-        }
-        let longest = domain.length.iter().copied().fold(0.0, f64::max);
-        if self.width > WIDEST * longest {
-            let what = format!("width = {} must be at most {}", self.width, WIDEST * longest);
-            problems.push(("width", what));
-        }
-        problems
     }
 
     fn carried(&self, domain: &Domain, active: [bool; 3], x: [f64; 3], t: f64) -> f64 {
@@ -116,10 +112,30 @@ impl ScalarAdvection {
     }
 }
 
+impl Definition for ScalarAdvection {
+    fn domain(&self) -> Domain {
+        Domain::cube(TAU)
+    }
+
+    fn problems(&self, _: &Gas, domain: &Domain) -> Vec<(&'static str, String)> {
+        let longest = domain.length.iter().copied().fold(0.0, f64::max);
+        if self.width <= WIDEST * longest {
+            return Vec::new();
+        }
+        vec![("width", format!("width = {} must be at most {}", self.width, WIDEST * longest))]
+    }
+
+    fn periods(&self) -> [u32; 3] {
+        match self.shape {
+            Shape::Sine => self.wavenumber.map(i32::unsigned_abs),
+            _ => [0; 3],
+        }
+    }
+}
+
 /// Σₘ exp(−(r + m L)²/(2 s²)) over all integers m, |r| ≤ L/2, to double precision with a few terms for any s: images for
 /// a narrow bell, for a wide one Poisson's sum s √(2π)/L Σₖ exp(−½ (2πks/L)²) cos(2πkr/L).
 fn periodic_gaussian(r: f64, s: f64, length: f64) -> f64 {
-    use std::f64::consts::TAU;
     // exp(−9²/2) = 3e-18; at s = L/2 both sums need fewer than nine terms.
     let terms = 1..9;
     if s < 0.5 * length {

@@ -2,8 +2,11 @@
 
 use std::f64::consts::TAU;
 
-use super::{Domain, FlowCase, FlowPoint};
-use crate::physics::Gas;
+use serde::{Deserialize, Serialize};
+
+use super::{About, Case, Definition, Domain, FlowCase, FlowPoint, MOST_PERIODS};
+use crate::gas::Gas;
+use crate::typed::whole;
 
 /// With n periods along x, k = 2π n / Lₓ and ν = 1/Re,
 ///
@@ -12,11 +15,13 @@ use crate::physics::Gas;
 /// ```
 ///
 /// which is exact up to the heat of viscosity, O(A²).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ShearWave {
     /// A.
     pub amplitude: f64,
     /// n, periods in the box.
+    #[serde(deserialize_with = "whole::<u32, 1, MOST_PERIODS, _, _>")]
     pub wavenumber: u32,
     /// U.
     pub velocity: f64,
@@ -29,12 +34,37 @@ impl Default for ShearWave {
 }
 
 impl ShearWave {
-    /// See [`Case::problems`](super::Case::problems).
-    pub(super) fn problems(&self) -> Vec<(&'static str, String)> {
-        super::wavenumber_problem(self.wavenumber)
+    pub(super) const ABOUT: About = About {
+        name: "shear-wave",
+        title: "Shear wave",
+        summary: "a small transverse wave that viscosity damps; exact to first order (1-D)",
+        input: include_str!("../../configs/shear-wave.toml"),
+        mach: |_| 0.5,
+        reynolds: 100.0,
+        needs: [true, false, false],
+    };
+}
+
+impl Definition for ShearWave {
+    fn domain(&self) -> Domain {
+        Domain::cube(TAU)
     }
 
-    fn at(&self, gas: &Gas, domain: &Domain, x: [f64; 3], t: f64) -> FlowPoint {
+    fn flow(&self) -> Option<&dyn FlowCase> {
+        Some(self)
+    }
+
+    fn periods(&self) -> [u32; 3] {
+        [self.wavenumber, 0, 0]
+    }
+
+    fn opposite(&self) -> Option<Case> {
+        Some(Case::ShearWave(ShearWave { amplitude: -self.amplitude, ..*self }))
+    }
+}
+
+impl FlowCase for ShearWave {
+    fn at(&self, gas: &Gas, domain: &Domain, _: [bool; 3], x: [f64; 3], t: f64) -> FlowPoint {
         let k = f64::from(self.wavenumber) * domain.wavenumber(0);
         let phase = k * (x[0] - domain.origin[0] - self.velocity * t);
         let decay = (-k * k * t / gas.reynolds).exp();
@@ -44,25 +74,8 @@ impl ShearWave {
             pressure: gas.reference_pressure(),
         }
     }
-}
 
-impl FlowCase for ShearWave {
-    fn domain(&self) -> Domain {
-        Domain::cube(TAU)
-    }
-
-    fn initial(&self, gas: &Gas, domain: &Domain, _: [bool; 3], x: [f64; 3]) -> FlowPoint {
-        self.at(gas, domain, x, 0.0)
-    }
-
-    fn exact(
-        &self,
-        gas: &Gas,
-        domain: &Domain,
-        _: [bool; 3],
-        x: [f64; 3],
-        t: f64,
-    ) -> Option<FlowPoint> {
-        Some(self.at(gas, domain, x, t))
+    fn is_exact(&self, _: &Gas) -> bool {
+        true
     }
 }

@@ -2,11 +2,14 @@
 
 use std::f64::consts::TAU;
 
-use super::{Domain, FlowCase, FlowPoint, Reference, ReferenceSpectrum};
-use crate::physics::Gas;
+use serde::{Deserialize, Serialize};
+
+use super::{About, Definition, Domain, FlowCase, FlowPoint, ReferenceHistory, ReferenceSpectrum};
+use crate::gas::{Gas, Viscosity};
 
 /// What is uniform at t = 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Start {
     /// ρ = 1: d(div u)/dt = 0 at t = 0, so no sound is made at the start, ⟨(div u)²⟩ = O(t⁴).
     #[default]
@@ -25,24 +28,53 @@ pub enum Start {
 ///
 /// In another box, with wavenumbers (a, b, c) = 2π / length, v is multiplied by a/b, which keeps div u = 0, and p
 /// solves −∇²p = ∂ᵢuⱼ ∂ⱼuᵢ there. One point along z is c = 0, the plane vortex.
-#[derive(Clone, Copy, Debug, PartialEq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TaylorGreen {
     /// What is uniform at t = 0.
     pub start: Start,
 }
 
 impl TaylorGreen {
-    /// The history that a run of this flow should follow; `None` where there is none.
-    ///
+    pub(super) const ABOUT: About = About {
+        name: "taylor-green",
+        title: "Taylor-Green vortex",
+        summary: "vortices that break down into turbulence and decay; the standard test of DNS codes",
+        input: include_str!("../../configs/taylor-green.toml"),
+        mach: |_| 0.1,
+        reynolds: 1600.0,
+        needs: [true, true, false],
+    };
+}
+
+/// Whether incompressible results in the usual box hold: to O(Ma²).
+fn is_incompressible(gas: &Gas, domain: &Domain, active: [bool; 3]) -> bool {
+    let usual_box = domain.length.iter().all(|&length| close(length, TAU));
+    active == [true; 3] && usual_box && gas.mach <= 0.1 + 1e-9
+}
+
+fn close(value: f64, to: f64) -> bool {
+    (value - to).abs() <= 1e-9 * to
+}
+
+impl Definition for TaylorGreen {
+    fn domain(&self) -> Domain {
+        Domain::cube(TAU)
+    }
+
+    fn flow(&self) -> Option<&dyn FlowCase> {
+        Some(self)
+    }
+
     /// The incompressible curves (Re = 100, 200, 1600) hold for Ma ≤ 0.1, where they are right to O(Ma²).
-    pub fn reference(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> Option<Reference> {
+    fn reference(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> Option<ReferenceHistory> {
         if !is_incompressible(gas, domain, active) {
             return None;
         }
         let same_gas = close(gas.mach, 0.1)
             && close(gas.gamma, 1.4)
             && close(gas.prandtl, 0.71)
-            && gas.viscosity == crate::physics::Viscosity::Constant
+            && gas.viscosity == Viscosity::Constant
             && self.start == Start::ConstantDensity;
         macro_rules! table {
             ($name:literal) => {
@@ -61,11 +93,11 @@ impl TaylorGreen {
         } else {
             return None;
         };
-        Reference::parse(text)
+        ReferenceHistory::parse(text)
     }
 
-    /// The spectrum that a run of this flow should have at its time, Re = 1600 at t = 9; `None` where there is none.
-    pub fn reference_spectrum(
+    /// Re = 1600 at t = 9.
+    fn reference_spectrum(
         &self,
         gas: &Gas,
         domain: &Domain,
@@ -79,22 +111,8 @@ impl TaylorGreen {
     }
 }
 
-/// Whether incompressible results in the usual box hold: to O(Ma²).
-fn is_incompressible(gas: &Gas, domain: &Domain, active: [bool; 3]) -> bool {
-    let usual_box = domain.length.iter().all(|&length| close(length, TAU));
-    active == [true; 3] && usual_box && gas.mach <= 0.1 + 1e-9
-}
-
-fn close(value: f64, to: f64) -> bool {
-    (value - to).abs() <= 1e-9 * to
-}
-
 impl FlowCase for TaylorGreen {
-    fn domain(&self) -> Domain {
-        Domain::cube(TAU)
-    }
-
-    fn initial(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3]) -> FlowPoint {
+    fn at(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3], _: f64) -> FlowPoint {
         let k = [0, 1, 2].map(|j| if active[j] { domain.wavenumber(j) } else { 0.0 });
         let [a, b, c] = k;
         let [ax, by, cz] = [0, 1, 2].map(|j| k[j] * (x[j] - domain.origin[j]));
@@ -114,7 +132,7 @@ impl FlowCase for TaylorGreen {
         FlowPoint { density, velocity, pressure }
     }
 
-    fn exact(&self, _: &Gas, _: &Domain, _: [bool; 3], _: [f64; 3], _: f64) -> Option<FlowPoint> {
-        None
+    fn is_exact(&self, _: &Gas) -> bool {
+        false
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::load::Base;
 use super::problems::Problems;
-use super::read::Base;
 use super::value::{Entry, Table, Value};
 use super::{document, write::FROM_CHECKPOINT};
 

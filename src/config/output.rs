@@ -1,87 +1,151 @@
 //! `[output]`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::read::{AXES, PRECISIONS};
-use super::section::{FINITE, NOT_NEGATIVE, POSITIVE, Section, WordOrTable};
-use super::{
-    CheckpointConfig, FieldsConfig, OnFailure, OutputConfig, PlanesConfig, Region, Schedule,
-    Statistic, StatisticsConfig, Variable,
-};
-use crate::cases::{Case, Domain};
-use crate::grid::MOST_POINTS;
+use serde::{Deserialize, Serialize, Serializer};
 
-/// What the user types among `output.fields.variables`, but for `scalar`.
-const OF_A_FLOW: [(&str, Variable); 7] = [
-    ("velocity", Variable::Velocity),
-    ("density", Variable::Density),
-    ("pressure", Variable::Pressure),
-    ("temperature", Variable::Temperature),
-    ("vorticity", Variable::Vorticity),
-    ("q_criterion", Variable::QCriterion),
-    ("dilatation", Variable::Dilatation),
-];
-const OF_A_SCALAR: [(&str, Variable); 1] = [("scalar", Variable::Scalar)];
-/// Fields of a flow where the user names none.
-const DEFAULT: [Variable; 4] =
-    [Variable::Velocity, Variable::Density, Variable::Pressure, Variable::QCriterion];
+use super::resolve::AXES;
+use super::section::Section;
+use super::value::Value;
+use super::{CheckpointConfig, Precision, Schedule, Statistic, StatisticsConfig, Variable};
+use crate::cases::Case;
+use crate::grid::Domain;
+use crate::io::MOST_FILES;
+use crate::typed::whole;
 
-impl Variable {
-    /// What the user types: `q_criterion`.
-    pub fn name(self) -> &'static str {
-        let known = OF_A_FLOW.iter().chain(&OF_A_SCALAR);
-        known.into_iter().find(|(_, variable)| *variable == self).map_or("", |(name, _)| name)
+/// `[output]`
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OutputConfig {
+    /// The run directory.
+    #[serde(serialize_with = "lossy")]
+    pub directory: PathBuf,
+    /// When a row of `series.csv` is written.
+    pub series: Schedule,
+    /// When fields are written and which; `None` is never.
+    pub fields: Option<FieldsConfig>,
+    /// When planes of fields are written and which; `None` is never.
+    pub planes: Option<PlanesConfig>,
+    /// When statistics are taken and of what; `None` is never.
+    pub statistics: Option<StatisticsConfig>,
+    /// Which checkpoints are written; `None` is one where a run is stopped, and no other.
+    #[serde(serialize_with = "table_or_word")]
+    pub checkpoint: Option<CheckpointConfig>,
+    /// What happens where a file cannot be written.
+    pub on_failure: OnFailure,
+}
+
+/// What happens where a file cannot be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFailure {
+    /// The run stops.
+    #[default]
+    Stop,
+    /// It is told, and the run goes on without that file.
+    Continue,
+}
+
+/// `fields = { every_time, variables }`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FieldsConfig {
+    /// When.
+    #[serde(flatten, skip_deserializing)]
+    pub schedule: Schedule,
+    /// Which.
+    #[serde(skip_deserializing)]
+    pub variables: Vec<Variable>,
+    /// Precision of the values in the files; `None` is that of the run.
+    pub precision: Option<Precision>,
+    /// The box that is written, by the coordinates of two of its corners; `None` is all.
+    #[serde(skip_deserializing)]
+    pub region: Option<Region>,
+    /// Output stride along each axis.
+    #[serde(
+        default = "one",
+        deserialize_with = "whole::<usize, 1, 65536, _, _>",
+        skip_serializing_if = "is_one"
+    )]
+    pub stride: usize,
+    /// Into how many files the ranks write each time; `None` is one a rank.
+    #[serde(default, deserialize_with = "whole::<usize, 1, MOST_FILES, _, _>")]
+    pub pieces: Option<usize>,
+}
+
+/// `region = { from, to }`: points within are those from the one next to `from` to the one next to `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Region {
+    /// Smallest coordinates.
+    pub from: [f64; 3],
+    /// Largest coordinates.
+    pub to: [f64; 3],
+}
+
+/// `planes = { every_time, z = [0.0], variables }`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanesConfig {
+    /// When.
+    #[serde(flatten, skip_deserializing)]
+    pub schedule: Schedule,
+    /// Where: coordinates along x, y and z that planes across them have; each takes the points next to it.
+    #[serde(flatten, skip_deserializing, serialize_with = "by_axis")]
+    pub at: [Vec<f64>; 3],
+    /// Which fields.
+    #[serde(skip_deserializing)]
+    pub variables: Vec<Variable>,
+    /// Precision of the values in the files; `None` is that of the run.
+    pub precision: Option<Precision>,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(stride: &usize) -> bool {
+    *stride == 1
+}
+
+fn lossy<S: Serializer>(path: &Path, output: S) -> Result<S::Ok, S::Error> {
+    output.serialize_str(&path.to_string_lossy())
+}
+
+fn by_axis<S: Serializer>(at: &[Vec<f64>; 3], output: S) -> Result<S::Ok, S::Error> {
+    output.collect_map(AXES.into_iter().zip(at).filter(|(_, at)| !at.is_empty()))
+}
+
+/// What the user types as `output.checkpoint`, but for a table.
+const CHECKPOINTS: [(&str, Option<CheckpointConfig>); 2] =
+    [("last", Some(CheckpointConfig::LAST)), ("none", None)];
+
+fn table_or_word<S: Serializer>(
+    asked: &Option<CheckpointConfig>,
+    output: S,
+) -> Result<S::Ok, S::Error> {
+    match CHECKPOINTS.iter().find(|(_, known)| known == asked) {
+        Some((word, _)) => output.serialize_str(word),
+        None => asked.serialize(output),
     }
 }
 
-/// What the user types among `output.statistics.quantities`.
-pub(super) const STATISTICS: [(&str, Statistic); 4] = [
-    ("moments", Statistic::Moments),
-    ("spectra", Statistic::Spectra),
-    ("increments", Statistic::Increments),
-    ("gradients", Statistic::Gradients),
-];
-/// Those of them that a scalar has.
-const OF_A_SCALAR_FIELD: [(&str, Statistic); 2] = [STATISTICS[0], STATISTICS[1]];
-/// What the user types as `output.on_failure`.
-pub(super) const ON_FAILURE: [(&str, OnFailure); 2] =
-    [("stop", OnFailure::Stop), ("continue", OnFailure::Continue)];
-/// The part of a length by which a coordinate may be off: 2π is typed with a few digits.
-const ROUNDED: f64 = 1e-3;
-/// Most files that fields of one time may be written into, and most checkpoints that may be kept.
-const MOST_FILES: u64 = 1 << 20;
-
 /// `[output]`, whose defaults depend on the case.
 pub(super) fn output(section: &Section<'_>, case: Option<&Case>) -> Option<OutputConfig> {
-    let directory = match section.text("directory") {
-        Some(directory) => PathBuf::from(directory),
-        None => PathBuf::from("runs").join(case.map_or("", Case::name)),
-    };
-    let series = if section.has("series") {
-        section.table("series", "{ every_steps = 10 }").and_then(|table| {
-            let schedule = schedule(&table);
-            table.finish();
-            schedule
-        })
-    } else {
-        Some(Schedule { every_steps: Some(10), ..Schedule::default() })
-    };
-    let fields = fields(section, case);
-    let planes = planes(section, case);
-    let statistics = statistics(section, case);
-    let checkpoint = checkpoint(section);
-    let on_failure = section.choice("on_failure", &ON_FAILURE).unwrap_or(OnFailure::Stop);
+    let usual = || PathBuf::from("runs").join(case.map_or("", Case::name));
+    let directory = section.value("directory").unwrap_or_else(usual);
+    let mut series = Some(Schedule { every_steps: Some(10), ..Schedule::default() });
+    if section.has("series") {
+        let table = section.table("series", "{ every_steps = 10 }");
+        series = table.as_ref().and_then(schedule);
+        table.iter().for_each(Section::finish);
+    }
+    let (fields, planes) = (fields(section, case), planes(section, case));
+    let (statistics, checkpoint) = (statistics(section, case), checkpoint(section));
+    let on_failure = section.value("on_failure").unwrap_or_default();
     section.finish();
-    Some(OutputConfig {
-        directory,
-        series: series?,
-        fields,
-        planes,
-        statistics,
-        checkpoint,
-        on_failure,
-    })
+    let series = series?;
+    Some(OutputConfig { directory, series, fields, planes, statistics, checkpoint, on_failure })
 }
+
+/// The part of a length by which a coordinate may be off: 2π is typed with a few digits.
+const ROUNDED: f64 = 1e-3;
 
 /// Something of the box in every region, and every plane in it.
 pub(super) fn check_places(section: &Section<'_>, output: &OutputConfig, domain: &Domain) {
@@ -92,7 +156,7 @@ pub(super) fn check_places(section: &Section<'_>, output: &OutputConfig, domain:
         let is_behind = |x: f64| x > last + ROUNDED * length;
         let extent = format!("along {name} the box goes from {first} to {last}");
         if let Some(region) = output.fields.as_ref().and_then(|fields| fields.region)
-            && let Some(fields) = table(section, "fields", "")
+            && let Some(fields) = section.table_or_none("fields", "")
             && let Some(table) = fields.table("region", "")
         {
             let why = "the region lies outside the box";
@@ -105,7 +169,7 @@ pub(super) fn check_places(section: &Section<'_>, output: &OutputConfig, domain:
         }
         if let Some(planes) = &output.planes
             && let Some(x) = planes.at[axis].iter().find(|x| is_before(**x) || is_behind(**x))
-            && let Some(table) = table(section, "planes", "")
+            && let Some(table) = section.table_or_none("planes", "")
         {
             table.reject_value(name, &format!("{x} lies outside the box"), &extent);
         }
@@ -125,7 +189,7 @@ pub(super) fn check_intervals(section: &Section<'_>, output: &OutputConfig, end:
     for (key, schedule) in schedules {
         let interval = schedule.and_then(|schedule| schedule.every_time);
         if interval.is_some_and(|interval| end + interval <= end)
-            && let Some(table) = table(section, key, "")
+            && let Some(table) = section.table_or_none(key, "")
         {
             let why = format!("too small: t + every_time = t at time.end = {end}");
             table.reject_value("every_time", &why, "");
@@ -133,33 +197,16 @@ pub(super) fn check_intervals(section: &Section<'_>, output: &OutputConfig, end:
     }
 }
 
-/// The table at `key`, which may be the word "none".
-fn table<'a>(section: &Section<'a>, key: &'static str, example: &str) -> Option<Section<'a>> {
-    match section.word_or_table(key, &[("none", ())], example)? {
-        WordOrTable::Table(table) => Some(table),
-        WordOrTable::Word(()) => None,
-    }
-}
-
 /// `output.fields`
 fn fields(section: &Section<'_>, case: Option<&Case>) -> Option<FieldsConfig> {
     let example = "{ every_time = 1.0, variables = [\"velocity\"] }";
-    let table = table(section, "fields", example)?;
+    let table = section.table_or_none("fields", example)?;
     let schedule = schedule(&table);
     let variables = variables(&table, case);
-    let precision = table.choice("precision", &PRECISIONS);
+    let fields: Option<FieldsConfig> = table.read();
     let region = region(&table);
-    let size = |key, most| table.integer(key, 1, most).and_then(|value| value.try_into().ok());
-    let (stride, pieces) = (size("stride", MOST_POINTS as u64), size("pieces", MOST_FILES));
     table.finish();
-    Some(FieldsConfig {
-        schedule: schedule?,
-        variables: variables?,
-        precision,
-        region,
-        stride: stride.unwrap_or(1),
-        pieces,
-    })
+    Some(FieldsConfig { schedule: schedule?, variables: variables?, region, ..fields? })
 }
 
 /// `output.fields.region`
@@ -172,7 +219,7 @@ fn region(section: &Section<'_>) -> Option<Region> {
     if !missing.is_empty() {
         table.missing(&missing, "each has the coordinates of a corner: [x, y, z]");
     }
-    let (from, to) = (table.numbers("from", FINITE), table.numbers("to", FINITE));
+    let (from, to) = (table.value("from"), table.value("to"));
     table.finish();
     let region = Region { from: from?, to: to? };
     if (0..3).any(|a| region.from[a] > region.to[a]) {
@@ -183,90 +230,82 @@ fn region(section: &Section<'_>) -> Option<Region> {
 
 /// `output.planes`
 fn planes(section: &Section<'_>, case: Option<&Case>) -> Option<PlanesConfig> {
-    let table = table(section, "planes", "{ every_time = 0.1, z = [0.0] }")?;
+    let table = section.table_or_none("planes", "{ every_time = 0.1, z = [0.0] }")?;
     let schedule = schedule(&table);
     let variables = variables(&table, case);
-    let precision = table.choice("precision", &PRECISIONS);
+    let planes: Option<PlanesConfig> = table.read();
     if !AXES.iter().any(|axis| table.has(axis)) {
-        table.missing(
-            &AXES,
-            "each has coordinates, such as z = [0.0, 3.14]; several may stand together",
-        );
+        let advice = "each has coordinates, such as z = [0.0, 3.14]; several may stand together";
+        table.missing(&AXES, advice);
     }
-    let at = AXES.map(|axis| table.any_numbers(axis, FINITE).unwrap_or_default());
+    let at = AXES.map(|axis| table.value(axis).unwrap_or_default());
     table.finish();
-    Some(PlanesConfig { schedule: schedule?, at, variables: variables?, precision })
+    Some(PlanesConfig { schedule: schedule?, at, variables: variables?, ..planes? })
 }
 
 /// `output.statistics`
 fn statistics(section: &Section<'_>, case: Option<&Case>) -> Option<StatisticsConfig> {
     let example = "{ every_time = 0.5, quantities = [\"spectra\"] }";
-    let table = table(section, "statistics", example)?;
+    let table = section.table_or_none("statistics", example)?;
     let schedule = schedule(&table);
-    let from = table.number("from", NOT_NEGATIVE).unwrap_or(0.0);
-    let is_scalar = case.is_some_and(|case| case.flow().is_none());
-    let known = if is_scalar { &OF_A_SCALAR_FIELD[..] } else { &STATISTICS };
+    let statistics: Option<StatisticsConfig> = table.read();
+    let known = if is_scalar(case) { &Statistic::ALL[..2] } else { &Statistic::ALL };
     let quantities = match table.has("quantities") {
-        true => table.choices("quantities", known, "quantity"),
-        false => Some(known.iter().map(|(_, quantity)| *quantity).collect()),
+        true => table.choices("quantities", known, Statistic::name, "quantity"),
+        false => Some(known.to_vec()),
     };
     table.finish();
-    Some(StatisticsConfig { schedule: schedule?, from, quantities: quantities? })
+    Some(StatisticsConfig { schedule: schedule?, quantities: quantities?, ..statistics? })
 }
 
-/// What the user types as `output.checkpoint`, but for a table.
-pub(super) const CHECKPOINTS: [(&str, Option<CheckpointConfig>); 2] =
-    [("last", Some(CheckpointConfig::LAST)), ("none", None)];
+fn is_scalar(case: Option<&Case>) -> bool {
+    case.is_some_and(|case| case.flow().is_none())
+}
 
 /// `output.checkpoint`
 fn checkpoint(section: &Section<'_>) -> Option<CheckpointConfig> {
-    let usual = CheckpointConfig::LAST;
     if !section.has("checkpoint") {
-        return Some(usual);
+        return Some(CheckpointConfig::LAST);
     }
     let example = "{ every_time = 1.0, keep = 2 }";
-    let table = match section.word_or_table("checkpoint", &CHECKPOINTS, example)? {
-        WordOrTable::Word(asked) => return asked,
-        WordOrTable::Table(table) => table,
+    let table = match section.table_or("checkpoint", &CHECKPOINTS, example)? {
+        Ok(table) => table,
+        Err(asked) => return asked,
     };
     let schedule = schedule(&table);
-    let keep = table.integer("keep", 1, MOST_FILES).and_then(|keep| keep.try_into().ok());
-    let asynchronous = table.boolean("asynchronous").unwrap_or(usual.asynchronous);
-    let compress = table.boolean("compress").unwrap_or(usual.compress);
+    let checkpoint: Option<CheckpointConfig> = table.read();
     table.finish();
-    let keep = keep.unwrap_or(usual.keep);
-    Some(CheckpointConfig { schedule: Some(schedule?), keep, asynchronous, compress })
+    Some(CheckpointConfig { schedule: Some(schedule?), ..checkpoint? })
 }
 
 /// The keys of a schedule, one of them at least.
 fn schedule(section: &Section<'_>) -> Option<Schedule> {
-    let schedule = Schedule {
-        every_steps: section.integer("every_steps", 1, u64::MAX),
-        every_time: section.number("every_time", POSITIVE),
-        every_wall: section.number("every_wall", POSITIVE),
-    };
+    let schedule = section.read();
     let keys = ["every_steps", "every_time", "every_wall"];
     if !keys.iter().any(|key| section.has(key)) {
         section.missing(&keys, "several may stand together");
         return None;
     }
-    Some(schedule)
+    schedule
 }
 
 /// The `variables` of a table of fields.
 fn variables(section: &Section<'_>, case: Option<&Case>) -> Option<Vec<Variable>> {
-    let is_scalar = case.is_some_and(|case| case.flow().is_none());
-    let known = match case {
-        // Whether the scalar is there cannot be said of a case that is not known.
-        None => [&OF_A_FLOW[..], &OF_A_SCALAR].concat(),
-        Some(_) if is_scalar => OF_A_SCALAR.to_vec(),
-        Some(_) => OF_A_FLOW.to_vec(),
-    };
-    if !section.has("variables") {
-        return Some(if is_scalar { vec![Variable::Scalar] } else { DEFAULT.to_vec() });
+    use Variable::{Density, Pressure, QCriterion, Scalar, Velocity};
+    let mut known = Vec::new();
+    // Whether the scalar is there cannot be said of a case that is not known.
+    if !is_scalar(case) {
+        known.extend(Variable::OF_A_FLOW);
     }
-    if section.is_word_or_its_list("variables", "all") {
-        return Some(known.into_iter().map(|(_, variable)| variable).collect());
+    if is_scalar(case) || case.is_none() {
+        known.push(Scalar);
     }
-    section.choices("variables", &known, "field")
+    let usual = [Velocity, Density, Pressure, QCriterion];
+    match section.get("variables").map(|item| item.value) {
+        None if is_scalar(case) => Some(known),
+        None => Some(usual.to_vec()),
+        Some(value) if value.is_word("all") => Some(known),
+        Some(Value::Array(words)) if words.len() == 1 && words[0].is_word("all") => Some(known),
+        Some(_) => section.choices("variables", &known, Variable::name, "field"),
+    }
 }

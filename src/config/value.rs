@@ -57,6 +57,11 @@ impl Value {
         }
     }
 
+    /// Whether it is the string `word`.
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        matches!(self, Value::String(text) if text == word)
+    }
+
     /// A number, whole or not.
     pub(super) fn as_number(&self) -> Option<f64> {
         match self {

@@ -1,13 +1,13 @@
 //! The uniform Cartesian grid.
 
 mod decomposition;
+mod domain;
 mod redistribute;
 
 pub use decomposition::{Block, Decomposition};
+pub use domain::Domain;
 pub use redistribute::redistribute;
 pub(crate) use redistribute::redistribute_into;
-
-use crate::cases::Domain;
 
 /// Most points along an axis.
 pub(crate) const MOST_POINTS: usize = 65536;

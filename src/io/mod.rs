@@ -20,6 +20,7 @@ pub mod directory;
 pub mod fields;
 pub(crate) mod figures;
 pub(crate) mod open;
+mod options;
 pub(crate) mod page;
 mod palette;
 pub mod pieces;
@@ -41,6 +42,8 @@ pub mod vtk;
 
 pub use directory::{DirectoryLock, RunDirectory};
 pub use fields::FieldWriter;
+pub(crate) use options::MOST_FILES;
+pub use options::{CheckpointConfig, Schedule};
 pub use progress::Progress;
 pub use reference::Reference;
 pub use report::write_report;

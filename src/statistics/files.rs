@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use super::Statistic;
 use super::gradients::{Density, centre};
 use super::increments::{Increments, ORDERS};
 use super::moments::{self, Moments, Running};
 use super::sample::Kind;
 use super::spectrum::{self, Spectra};
-use crate::config::Statistic;
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::io::series::TableMark;

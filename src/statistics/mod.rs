@@ -17,6 +17,7 @@ mod files;
 pub mod gradients;
 pub mod increments;
 pub mod moments;
+mod options;
 mod sample;
 pub mod spectrum;
 mod sums;
@@ -24,10 +25,10 @@ mod sums;
 use std::path::Path;
 
 pub use moments::Running;
+pub use options::{Statistic, StatisticsConfig};
 pub use sample::{Flow, Kind, Sample};
 
 use crate::comm::{Communicator, agree};
-use crate::config::{Statistic, StatisticsConfig};
 use crate::error::Result;
 use crate::fourier::Fourier;
 use crate::grid::{Decomposition, Grid};

@@ -50,7 +50,7 @@ where
             error: series.column("error_max").and_then(|errors| errors.last().copied()),
         });
         let scheme = &config.scheme;
-        let [convection, energy, viscous] = scheme.form_names().map(str::to_string);
+        let [convection, energy, viscous] = scheme.form_names();
         let steps = self.simulation.steps();
         let backend = self.simulation.backend();
         let named = |phases: Phases| -> BTreeMap<String, f64> {

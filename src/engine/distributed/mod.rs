@@ -123,7 +123,8 @@ pub(crate) fn settle(
 }
 
 /// How lines that are spread over ranks are solved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// One message to each neighbour; exact to round-off where blocks are longer than the inverse of A reaches.
     Neighbour,

@@ -26,6 +26,9 @@ mod thomas;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::de::{EnumAccess, Error as _, VariantAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::ends::Lines;
 use super::{Api, Arg, Buffer, Device, DeviceInfo, Scratch, permute};
 use crate::config::Pencils;
@@ -102,6 +105,47 @@ impl LineSolver {
     /// Fields of scratch memory that it takes.
     pub fn scratch_fields(self) -> usize {
         self.0.scratch
+    }
+}
+
+/// What a user types.
+const NAMES: [&str; LineSolver::ALL.len()] = {
+    let mut names = [""; LineSolver::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = LineSolver::ALL[at].name();
+        at += 1;
+    }
+    names
+};
+
+impl Serialize for LineSolver {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        to.serialize_str(self.name())
+    }
+}
+
+impl<'de> Deserialize<'de> for LineSolver {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        struct Name;
+        impl<'de> Visitor<'de> for Name {
+            type Value = LineSolver;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a line solver")
+            }
+
+            fn visit_enum<A: EnumAccess<'de>>(
+                self,
+                word: A,
+            ) -> std::result::Result<LineSolver, A::Error> {
+                let (name, rest) = word.variant::<String>()?;
+                rest.unit_variant()?;
+                let unknown = || A::Error::unknown_variant(&name, &NAMES);
+                LineSolver::from_name(&name).ok_or_else(unknown)
+            }
+        }
+        from.deserialize_enum("LineSolver", &NAMES, Name)
     }
 }
 

@@ -1,11 +1,15 @@
 //! The perfect gas and its viscosity, non-dimensional with L, V₀, ρ₀, T₀ and μ₀.
 
+use serde::Serialize;
+
 use crate::engine::Number;
 
 /// How the viscosity μ/μ₀ depends on the temperature T/T₀.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(tag = "law", rename_all = "lowercase")]
 pub enum Viscosity {
     /// μ = 1.
+    #[default]
     Constant,
     /// μ = Tⁿ.
     Power {
@@ -17,6 +21,13 @@ pub enum Viscosity {
         /// S = S₀/T₀, by default 110.4 K / 273.15 K.
         temperature_ratio: f64,
     },
+}
+
+impl Viscosity {
+    /// The power law of air.
+    pub const POWER: Self = Viscosity::Power { exponent: 0.76 };
+    /// Sutherland's law of air at 0 °C.
+    pub const SUTHERLAND: Self = Viscosity::Sutherland { temperature_ratio: 110.4 / 273.15 };
 }
 
 /// A perfect gas in the scaling of the equations (see the crate's front page).

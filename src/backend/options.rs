@@ -1,0 +1,109 @@
+//! What a user chooses of where and how a run is computed.
+
+use serde::{Deserialize, Serialize};
+
+use super::device::LineSolver;
+use crate::engine::distributed::Method;
+use crate::real::Precision;
+use crate::typed::{or_auto, three, whole};
+
+/// `[compute]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ComputeConfig {
+    /// Where fields live.
+    pub backend: BackendChoice,
+    /// Number of the device among those of its interface; `None` gives each rank of a host the next.
+    #[serde(deserialize_with = "whole::<usize, 0, 1023, _, _>", serialize_with = "or_auto")]
+    pub device: Option<usize>,
+    /// Threads; `None` is one per core.
+    #[serde(deserialize_with = "whole::<usize, 1, 4096, _, _>", serialize_with = "or_auto")]
+    pub threads: Option<usize>,
+    /// Precision of the fields.
+    pub precision: Precision,
+    /// How a device solves line systems; `None` is the best for each operator.
+    #[serde(serialize_with = "or_auto")]
+    pub line_solver: Option<LineSolver>,
+    /// How a device solves lines along y and z.
+    pub pencils: Pencils,
+    /// How the right-hand side is computed.
+    pub right_hand_side: RightHandSide,
+    /// Whether the backend measures how it cuts its work best, where that is not known of this machine.
+    pub tune: bool,
+    /// How lines that are spread over ranks are solved; `None` is the best for each operator.
+    #[serde(serialize_with = "or_auto")]
+    pub distributed: Option<Method>,
+    /// Ranks along x, y and z; `None` is the best for their number.
+    #[serde(deserialize_with = "three::<usize, 1, 65536, _, _>", serialize_with = "or_auto")]
+    pub ranks: Option<[usize; 3]>,
+    /// Whether messages go from device to device.
+    pub device_aware: DeviceAware,
+}
+
+impl Default for ComputeConfig {
+    fn default() -> Self {
+        ComputeConfig {
+            backend: BackendChoice::default(),
+            device: None,
+            threads: None,
+            precision: Precision::default(),
+            line_solver: None,
+            pencils: Pencils::default(),
+            right_hand_side: RightHandSide::default(),
+            tune: true,
+            distributed: None,
+            ranks: None,
+            device_aware: DeviceAware::default(),
+        }
+    }
+}
+
+/// Where fields live and loops run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BackendChoice {
+    /// The best there is on this machine.
+    #[default]
+    Auto,
+    /// Threads and SIMD on the host.
+    Cpu,
+    /// An NVIDIA GPU.
+    Cuda,
+    /// A GPU of any maker, or a CPU through PoCL.
+    OpenCl,
+}
+
+/// Whether MPI is given addresses in the memory of CUDA devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceAware {
+    /// Where the library says that it takes them, and a first message arrives.
+    #[default]
+    Auto,
+    /// Whatever the library says. One that does not take them crashes.
+    Force,
+    /// Never: messages go through the memory of the host.
+    Off,
+}
+
+/// How lines along y and z, whose points lie far apart, are solved on a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pencils {
+    /// Where they lie.
+    #[default]
+    Strided,
+    /// After the field is permuted so that a line's points are neighbours; then it is permuted back.
+    Permuted,
+}
+
+/// How the right-hand side is computed; the results differ by round-off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RightHandSide {
+    /// One sweep an axis forms everything from the state, and the last one advances it.
+    #[default]
+    Fused,
+    /// Operation by operation from stored primitive variables and gradients: the reference to read.
+    Composed,
+}

@@ -1,0 +1,129 @@
+//! From a file or a text to a configuration.
+
+use std::path::Path;
+
+use super::problems::{Problems, closest, hint};
+use super::value::Place;
+use super::{Config, document, origin, resolve};
+use crate::cases::{self, NAMES};
+use crate::error::{Error, Result};
+use crate::io::open;
+
+/// Bytes of an input at most.
+const LARGEST_INPUT: u64 = 4 << 20;
+/// So many names of inputs are compared with one that is not there.
+const MOST_NAMES: usize = 1000;
+
+/// What gives the resolved input of the checkpoint at a path, or of the newest of a run's.
+pub type Base<'a> = &'a dyn Fn(&Path) -> Result<String>;
+
+/// For an input that starts from the initial state of its case.
+fn no_base(path: &Path) -> Result<String> {
+    let what = "a checkpoint to start from has no meaning here".to_string();
+    Err(Error::Format { path: path.to_path_buf(), what })
+}
+
+/// Read the input file at `path`, changed by `overrides`, the `key.path=value` of each `--set`.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) with everything that is wrong, as [`parse`]; also where the file
+/// cannot be read.
+pub fn load(path: &Path, overrides: &[String]) -> Result<Config> {
+    load_on(path, overrides, &no_base)
+}
+
+/// The same, also where `case.name` is "from-checkpoint": keys that the input does not have are those of its checkpoint then.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_on(path: &Path, overrides: &[String], base: Base<'_>) -> Result<Config> {
+    let name = path.display().to_string();
+    let refuse = |place, found: &str, advice: &str| {
+        let problems = Problems::new(&name, overrides);
+        problems.add(place, found, advice);
+        problems.finish(None)
+    };
+    if path.is_dir() {
+        return refuse(Place::Input, "a directory; the input is a TOML file", "");
+    }
+    let bytes = match open::read(path, LARGEST_INPUT) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let advice =
+                "`kolmo init CASE > my.toml` writes an input; `kolmo cases` lists the cases";
+            return refuse(Place::Input, &format!("no such file{}", meant(path)), advice);
+        }
+        Err(error) => return refuse(Place::Input, &format!("cannot be read: {error}"), ""),
+    };
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => parse_on(text, &name, overrides, base),
+        Err(error) => {
+            let line = 1 + bytes[..error.valid_up_to()].iter().filter(|&&b| b == b'\n').count();
+            refuse(Place::Line(line), "not UTF-8 text", "save the file in the encoding UTF-8")
+        }
+    }
+}
+
+/// The input that a case comes with.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) where there is no such case, with the one that was probably meant.
+pub fn built_in(case: &str) -> Result<&'static str> {
+    cases::input(case).ok_or_else(|| {
+        Error::Config(vec![
+            format!("error: `{case}` is no case{}", hint(case, &NAMES)),
+            format!("       the cases are: {}", NAMES.join(", ")),
+        ])
+    })
+}
+
+/// "; did you mean ...?", where a case or an input beside `path` has nearly that name.
+fn meant(path: &Path) -> String {
+    let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return String::new() };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries =
+        std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten().flatten();
+    let files = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let files: Vec<String> =
+        files.filter(|name| name.ends_with(".toml")).take(MOST_NAMES).collect();
+    let mut names: Vec<&str> = files.iter().map(String::as_str).collect();
+    match folder {
+        None => names.extend(NAMES),
+        Some(folder) => {
+            let Some(name) = closest(name, &names) else { return String::new() };
+            return format!("; did you mean `{}`?", folder.join(name).display());
+        }
+    }
+    // `my` for `my.toml` is nearer than it looks.
+    let whole = format!("{name}.toml");
+    match names.contains(&whole.as_str()) {
+        true => format!("; did you mean `{whole}`?"),
+        false => hint(name, &names),
+    }
+}
+
+/// Read an input from its `text`; messages call it `name`. `overrides` are the `key.path=value` of each `--set`.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config): one full message for each problem, in the order of the lines, and a
+/// last line that counts them.
+pub fn parse(text: &str, name: &str, overrides: &[String]) -> Result<Config> {
+    parse_on(text, name, overrides, &no_base)
+}
+
+/// The same as [`load_on`] does it.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_on(text: &str, name: &str, overrides: &[String], base: Base<'_>) -> Result<Config> {
+    let problems = Problems::new(name, overrides);
+    let Some(mut table) = document::parse(text, &problems) else {
+        return problems.finish(None);
+    };
+    document::set(&mut table, overrides, &problems);
+    let Ok(origin) = origin::resolve(&mut table, base, &problems) else {
+        return problems.finish(None);
+    };
+    let config = resolve::config(&table, &problems);
+    problems.finish(config.map(|config| Config { origin, ..config }))
+}

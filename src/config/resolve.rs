@@ -1,0 +1,292 @@
+//! The sections of an input, but for `[case]`, `[gas]` and `[output]`, and what they need of each other.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::problems::Problems;
+use super::section::Section;
+use super::value::{Table, Value};
+use super::{
+    Backend, ComputeConfig, Config, DeviceAware, FilterConfig, Pencils, SchemeConfig, ViscousForm,
+    case, output,
+};
+use crate::backend::device::LineSolver;
+use crate::cases::Case;
+use crate::gas::{Gas, Viscosity};
+use crate::grid::Domain;
+use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
+use crate::typed::{Positive, count, positive, three};
+
+/// What the user calls the axes.
+pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
+
+/// `[grid]`
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridConfig {
+    /// Points along x, y, z; 1 where the problem does not vary.
+    pub points: [usize; 3],
+    /// The box: the case's own, or the user's `length`.
+    pub domain: Domain,
+}
+
+/// `[grid]` as it is typed.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct GridKeys {
+    #[serde(deserialize_with = "three::<usize, 1, 65536, _, _>")]
+    pub(super) points: Option<[usize; 3]>,
+    pub(super) length: Option<[Positive; 3]>,
+}
+
+/// `[time]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TimeConfig {
+    /// Runge-Kutta tableau.
+    #[serde(skip_deserializing, serialize_with = "name")]
+    pub integrator: &'static Tableau,
+    /// Step size.
+    #[serde(flatten, skip_deserializing)]
+    pub step: StepSize,
+    /// Stop at this time.
+    #[serde(deserialize_with = "positive")]
+    pub end: Option<f64>,
+    /// Stop after this many steps.
+    #[serde(deserialize_with = "count")]
+    pub max_steps: Option<u64>,
+    /// Stop with a checkpoint before so much wall time is over.
+    #[serde(skip_deserializing)]
+    pub wall_limit: Option<WallLimit>,
+}
+
+impl Default for TimeConfig {
+    fn default() -> Self {
+        let integrator = crate::scheme::tableau("hale64").unwrap_or(TABLEAUX[0]);
+        let step = StepSize::Cfl(0.8);
+        TimeConfig { integrator, step, end: None, max_steps: None, wall_limit: None }
+    }
+}
+
+/// How the step is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub enum StepSize {
+    /// Fraction of the linear stability limit of the scheme with the integrator.
+    #[serde(rename = "cfl")]
+    Cfl(f64),
+    /// The same step always (but for outputs, which land on their times).
+    #[serde(rename = "dt")]
+    Fixed(f64),
+}
+
+/// Wall time that a run has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WallLimit {
+    /// Seconds from its start.
+    Seconds(f64),
+    /// Until the batch system ends it.
+    Auto,
+}
+
+impl Serialize for WallLimit {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        match self {
+            WallLimit::Seconds(seconds) => output.serialize_f64(*seconds),
+            WallLimit::Auto => output.serialize_str("auto"),
+        }
+    }
+}
+
+/// The configuration in `table`; `None` only where a problem was told.
+pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
+    let top = Section::top(table, problems);
+    let [case_keys, grid_keys, gas_keys, scheme_keys, time_keys, compute_keys, output_keys] =
+        ["case", "grid", "gas", "scheme", "time", "compute", "output"].map(|key| top.section(key));
+    top.finish();
+
+    let case = case::case(&case_keys);
+    let gas = case::gas(&case_keys, &gas_keys, case.as_ref());
+    if case.is_some() {
+        case_keys.finish();
+    }
+    let scheme = scheme(&scheme_keys, case.as_ref(), &gas);
+    let (points, length) = grid(&grid_keys);
+    if let (Some(points), Some(scheme)) = (points, &scheme) {
+        check_stencils(&grid_keys, points, scheme);
+    }
+    let time = time(&time_keys);
+    let compute = compute(&compute_keys);
+    let output = output::output(&output_keys, case.as_ref());
+
+    let case = case?;
+    let domain = stretched(case.domain(), length);
+    if let Some(points) = points {
+        check_axes(&grid_keys, points, &case);
+        case::check_waves(&case_keys, points, &case);
+    }
+    if let Some(output) = &output {
+        output::check_places(&output_keys, output, &domain);
+        output::check_intervals(&output_keys, output, time.as_ref().and_then(|time| time.end));
+    }
+    for (key, sentence) in case.problems(&gas, &domain) {
+        case_keys.reject_key(key, &sentence);
+    }
+    let grid = GridConfig { points: points?, domain };
+    let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
+    Some(Config { origin: None, case, gas, grid, scheme, time, compute, output })
+}
+
+/// `grid.points` and `grid.length`.
+fn grid(section: &Section<'_>) -> (Option<[usize; 3]>, Option<[f64; 3]>) {
+    let GridKeys { points, length } = section.read().unwrap_or_default();
+    if !section.has("points") {
+        section.missing(&["points"], "for example points = [64, 64, 64]");
+    }
+    if points == Some([1; 3]) {
+        section.reject_value("points", "at least one axis needs more than 1 point", "");
+    }
+    section.finish();
+    (points.filter(|points| *points != [1; 3]), length.map(|length| length.map(|Positive(x)| x)))
+}
+
+/// The case's box, or one of the given length about the same point.
+fn stretched(domain: Domain, length: Option<[f64; 3]>) -> Domain {
+    let Some(length) = length else { return domain };
+    let origin = [0, 1, 2].map(|axis| domain.origin[axis] * (length[axis] / domain.length[axis]));
+    Domain { origin, length }
+}
+
+/// Enough points along every axis for the formulas of this run.
+fn check_stencils(section: &Section<'_>, points: [usize; 3], scheme: &SchemeConfig) {
+    let SchemeFamily { name, first, second, midpoint_derivative, midpoint_interpolation } =
+        scheme.derivative;
+    let formulas = [first, second, midpoint_derivative, midpoint_interpolation];
+    let family = formulas.iter().map(Scheme::min_points).fold(0, usize::max);
+    let mut least = (family, name.to_owned());
+    if let Some(FilterConfig { order, alpha, .. }) = scheme.filter {
+        let filter = compact_filter(order, alpha).min_points();
+        if filter > family {
+            least = (filter, format!("the filter of order {order}"));
+        }
+    }
+    let (least, formula) = least;
+    for (axis, n) in points.into_iter().enumerate().filter(|&(_, n)| 1 < n && n < least) {
+        let why = format!("{n} points along {}; {formula} needs {least}", AXES[axis]);
+        let advice =
+            format!("use at least {least} points, 1 where nothing varies, or a narrower formula");
+        section.reject_value("points", &why, &advice);
+    }
+}
+
+/// More than one point along every axis along which the flow varies.
+fn check_axes(section: &Section<'_>, points: [usize; 3], case: &Case) {
+    let needed = case.required_axes();
+    if (0..3).any(|axis| needed[axis] && points[axis] == 1) {
+        let axes: Vec<&str> = (0..3).filter(|&axis| needed[axis]).map(|axis| AXES[axis]).collect();
+        let why = format!("{} needs more than 1 point along {}", case.name(), axes.join(" and "));
+        section.reject_value("points", &why, "");
+    }
+}
+
+/// `[scheme]`
+fn scheme(section: &Section<'_>, case: Option<&Case>, gas: &Gas) -> Option<SchemeConfig> {
+    let known: Vec<_> = families().iter().map(|family| (family.name, *family)).collect();
+    let derivative = section.choice("derivative", &known);
+    let mut scheme = if case.is_some_and(|case| case.flow().is_none()) {
+        for key in ["convection", "energy", "viscous"] {
+            let advice = "a scalar has one form of each term; take this out";
+            section.reject_value(key, "has no meaning for scalar-advection", advice);
+        }
+        SchemeConfig::default()
+    } else {
+        section.read_or_auto(&["viscous"])?
+    };
+    let named = section.get("viscous").is_some_and(|item| !item.value.is_word("auto"));
+    if !named && gas.viscosity != Viscosity::Constant {
+        scheme.viscous = ViscousForm::Midpoint;
+    }
+    scheme.filter = filter(section);
+    section.finish();
+    scheme.derivative = if section.has("derivative") { derivative? } else { scheme.derivative };
+    Some(scheme)
+}
+
+/// `scheme.filter`
+fn filter(section: &Section<'_>) -> Option<FilterConfig> {
+    let table = section.table_or_none("filter", "{ order = 8, alpha = 0.495, every = 1 }")?;
+    let filter = table.read();
+    table.finish();
+    filter.filter(|_| table.refused.borrow().is_empty())
+}
+
+/// `[time]`
+fn time(section: &Section<'_>) -> Option<TimeConfig> {
+    let known = TABLEAUX.map(|tableau| (tableau.name, tableau));
+    let integrator = section.choice("integrator", &known);
+    let [cfl, dt] = ["cfl", "dt"].map(|key| section.value(key).map(|Positive(x)| x));
+    let mut time: TimeConfig = section.read()?;
+    if section.has("cfl") && section.has("dt") {
+        section.reject_value("dt", "stands beside `cfl`; only one of them sets the step", "");
+    }
+    if !section.has("end") && !section.has("max_steps") {
+        section.missing(&["end", "max_steps"], "for example end = 10.0");
+    }
+    if let (Some(dt), Some(end)) = (dt, time.end)
+        && end + dt <= end
+    {
+        section.reject_value("dt", &format!("too small: t + dt = t at end = {end}"), "");
+    }
+    time.wall_limit = wall_limit(section);
+    section.finish();
+    time.step = dt.map(StepSize::Fixed).or(cfl.map(StepSize::Cfl)).unwrap_or(time.step);
+    time.integrator = integrator.unwrap_or(time.integrator);
+    Some(time)
+}
+
+/// `time.wall_limit`
+fn wall_limit(section: &Section<'_>) -> Option<WallLimit> {
+    let Value::String(text) = section.get("wall_limit")?.value else {
+        return section.value("wall_limit").map(|Positive(seconds)| WallLimit::Seconds(seconds));
+    };
+    if text == "auto" {
+        return Some(WallLimit::Auto);
+    }
+    let limit = humantime::parse_duration(text).ok().filter(|limit| !limit.is_zero());
+    if limit.is_none() {
+        let allowed = "allowed: a duration such as \"11h50m\", seconds, or \"auto\", which asks the batch system";
+        section.reject_value("wall_limit", "is no duration", allowed);
+    }
+    limit.map(|limit| WallLimit::Seconds(limit.as_secs_f64()))
+}
+
+/// What the user types for a tableau.
+fn name<S: Serializer>(tableau: &&Tableau, output: S) -> Result<S::Ok, S::Error> {
+    output.serialize_str(tableau.name)
+}
+
+/// `[compute]`
+fn compute(section: &Section<'_>) -> Option<ComputeConfig> {
+    let auto = ["device", "threads", "line_solver", "distributed", "ranks"];
+    let compute: ComputeConfig = section.read_or_auto(&auto)?;
+    if compute.backend == Backend::Cpu {
+        let refuse = |key, why: &str| {
+            let advice = "use `--backend cuda` or `--backend opencl`, or take this out";
+            section.reject_value(key, why, advice);
+        };
+        if compute.device.is_some_and(|device| device != 0) {
+            refuse("device", "the CPU is one device, number 0");
+        }
+        if compute.line_solver.is_some_and(|solver| solver != LineSolver::THOMAS) {
+            refuse("line_solver", "the CPU has `thomas` only");
+        }
+        if compute.pencils == Pencils::Permuted {
+            refuse("pencils", "the CPU solves lines where they lie");
+        }
+    }
+    if compute.device_aware == DeviceAware::Force
+        && matches!(compute.backend, Backend::Cpu | Backend::OpenCl)
+    {
+        let why = "only messages of `--backend cuda` can go from device to device";
+        section.reject_value("device_aware", why, "use `auto`, or take this out");
+    }
+    section.finish();
+    Some(compute)
+}

@@ -1,0 +1,164 @@
+//! Numbers of an input with their ranges, for fields that serde reads and writes:
+//! `#[serde(deserialize_with = "positive")]`.
+//!
+//! A field is a number or an `Option` of one. Without any of these a decimal number is a finite one.
+
+use std::fmt;
+
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A decimal number in a range; whole numbers will do.
+struct Decimal {
+    /// The range: "a positive finite number".
+    words: &'static str,
+    contains: fn(f64) -> bool,
+}
+
+impl Visitor<'_> for Decimal {
+    type Value = f64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.words)
+    }
+
+    fn visit_f64<E: Error>(self, x: f64) -> Result<f64, E> {
+        let refused = || E::invalid_value(Unexpected::Float(x), &self);
+        (self.contains)(x).then_some(x).ok_or_else(refused)
+    }
+
+    // Beyond 2⁵³ an integer is rounded, as it would be had it been typed with a point.
+    #[allow(clippy::cast_precision_loss, reason = "as said above")]
+    fn visit_i64<E: Error>(self, x: i64) -> Result<f64, E> {
+        self.visit_f64(x as f64)
+    }
+}
+
+fn decimal<'de, T: From<f64>, D: Deserializer<'de>>(
+    input: D,
+    words: &'static str,
+    contains: fn(f64) -> bool,
+) -> Result<T, D::Error> {
+    input.deserialize_any(Decimal { words, contains }).map(T::from)
+}
+
+/// 0 < x < ∞.
+pub(crate) fn positive<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "a positive finite number", |x| x > 0.0 && x.is_finite())
+}
+
+/// 0 ≤ x < ∞.
+pub(crate) fn not_negative<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "zero or a positive finite number", |x| x >= 0.0 && x.is_finite())
+}
+
+/// 1 < x < ∞.
+pub(crate) fn above_one<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "a finite number greater than 1", |x| x > 1.0 && x.is_finite())
+}
+
+/// 0 < x ≤ ∞: a Reynolds number.
+pub(crate) fn reynolds<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "a positive number, or inf for no viscosity", |x| x > 0.0)
+}
+
+/// −½ < x < ½.
+pub(crate) fn within_half<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "a number between -0.5 and 0.5, both excluded", |x| x > -0.5 && x < 0.5)
+}
+
+/// 0 < x < ∞, as an entry of an array or alone.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Positive(#[serde(deserialize_with = "positive")] pub(crate) f64);
+
+/// 0 ≤ x < ∞.
+#[derive(Deserialize)]
+pub(crate) struct NotNegative(#[serde(deserialize_with = "not_negative")] pub(crate) f64);
+
+/// A whole number from `LEAST` to `MOST`.
+struct Whole<N, const LEAST: i64, const MOST: i64>(N);
+
+impl<'de, N: TryFrom<i64>, const LEAST: i64, const MOST: i64> Deserialize<'de>
+    for Whole<N, LEAST, MOST>
+{
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let n = input.deserialize_any(InRange(LEAST, MOST))?;
+        let refused = |_| Error::invalid_value(Unexpected::Signed(n), &InRange(LEAST, MOST));
+        N::try_from(n).map(Whole).map_err(refused)
+    }
+}
+
+struct InRange(i64, i64);
+
+impl Visitor<'_> for InRange {
+    type Value = i64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self(least, i64::MAX) => write!(f, "a whole number, at least {least}"),
+            Self(least, most) => write!(f, "a whole number from {least} to {most}"),
+        }
+    }
+
+    fn visit_i64<E: Error>(self, n: i64) -> Result<i64, E> {
+        let refused = || E::invalid_value(Unexpected::Signed(n), &self);
+        (self.0..=self.1).contains(&n).then_some(n).ok_or_else(refused)
+    }
+}
+
+/// A whole number from `LEAST` to `MOST`: `"whole::<usize, 1, 8, _, _>"`.
+pub(crate) fn whole<'de, N, const LEAST: i64, const MOST: i64, T, D>(
+    input: D,
+) -> Result<T, D::Error>
+where
+    N: TryFrom<i64>,
+    T: From<N>,
+    D: Deserializer<'de>,
+{
+    Whole::<N, LEAST, MOST>::deserialize(input).map(|Whole(n)| T::from(n))
+}
+
+/// A whole number, 1 or more.
+pub(crate) fn count<'de, T: From<u64>, D: Deserializer<'de>>(input: D) -> Result<T, D::Error> {
+    whole::<u64, 1, { i64::MAX }, T, D>(input)
+}
+
+/// Three whole numbers from `LEAST` to `MOST`, one per axis.
+pub(crate) fn three<'de, N, const LEAST: i64, const MOST: i64, T, D>(
+    input: D,
+) -> Result<T, D::Error>
+where
+    N: TryFrom<i64>,
+    T: From<[N; 3]>,
+    D: Deserializer<'de>,
+{
+    let numbers = <[Whole<N, LEAST, MOST>; 3]>::deserialize(input)?;
+    Ok(T::from(numbers.map(|Whole(n)| n)))
+}
+
+/// "auto" for what is left to the program.
+pub(crate) fn or_auto<T: Serialize, S: Serializer>(
+    value: &Option<T>,
+    output: S,
+) -> Result<S::Ok, S::Error> {
+    or_word(value, "auto", output)
+}
+
+/// "none" for what is not there.
+pub(crate) fn or_none<T: Serialize, S: Serializer>(
+    value: &Option<T>,
+    output: S,
+) -> Result<S::Ok, S::Error> {
+    or_word(value, "none", output)
+}
+
+fn or_word<T: Serialize, S: Serializer>(
+    value: &Option<T>,
+    word: &str,
+    output: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => value.serialize(output),
+        None => output.serialize_str(word),
+    }
+}
