@@ -75,7 +75,7 @@ pub(crate) fn draw(
 ) -> Result<Vec<(Figure, String)>> {
     let drawn = figures.into_iter().map(|figure| {
         let path = place(&figure);
-        let svg = figure.plot.svg().map_err(Error::io(&path))?;
+        let svg = figure.plot.svg();
         write_drawing(&path, &svg)?;
         Ok((figure, svg))
     });

@@ -87,7 +87,8 @@ impl TableMark {
     }
 }
 
-fn xxh3(bytes: &[u8]) -> String {
+/// The XXH3 (128 bits) of some bytes, in hexadecimal digits.
+pub(super) fn xxh3(bytes: &[u8]) -> String {
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(bytes))
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Prediction;
 use super::study::{BASE, Eighty, Row, Study};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::page::write_drawing;
 use crate::io::plot::{Curve, Line, Plot};
 
@@ -107,7 +107,6 @@ impl Study {
             mark: Some((80.0, "80 %".into())),
             logarithmic: false,
         };
-        let svg = plot.svg().map_err(Error::io(path))?;
-        write_drawing(path, &svg)
+        write_drawing(path, &plot.svg())
     }
 }

@@ -28,12 +28,12 @@ impl Attributes {
         let coordinates = axes.into_iter().filter(|_| !weak);
         let arrays: BTreeSet<&str> =
             self.head.fields.iter().map(String::as_str).chain(coordinates).collect();
-        for (file, print) in &self.files {
+        for (file, checksum) in &self.files {
             // No other path, least of all one that leads out of the group.
             let (array, rest) = file.split_once('/').unwrap_or_default();
             let known = arrays.contains(array) && (rest == "zarr.json" || is_chunk(rest));
             must(known, || format!("it lists a file {file:?}, which none of its fields has"))?;
-            must(print.crc32c.is_some() == weak && print.xxh3_128.is_some() != weak, || {
+            must(checksum.crc32c.is_some() == weak && checksum.xxh3_128.is_some() != weak, || {
                 format!("the checksum of {file} is not that of format {}", self.format)
             })?;
         }

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Error, Result};
 use crate::io::{RunId, open};
@@ -13,9 +13,9 @@ use crate::io::{RunId, open};
 /// What a file is known by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Print {
+pub(super) struct FileChecksum {
     pub(super) bytes: u64,
-    /// XXH3 (128 bit) in hexadecimal digits, as [`Seal::print`] makes it.
+    /// XXH3 (128 bit) in hexadecimal digits, as [`Seal::checksum`] makes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) xxh3_128: Option<String>,
     /// In format 1.
@@ -31,8 +31,8 @@ pub(super) struct Seal {
 }
 
 impl Seal {
-    /// The print of the file `name` of the group at `group`.
-    fn print(self, group: &Path, name: &str) -> Result<Print> {
+    /// That of the file `name` of the group at `group`.
+    fn checksum(self, group: &Path, name: &str) -> Result<FileChecksum> {
         let mut hasher = Xxh3::new();
         hasher.update(&self.run.bytes());
         hasher.update(&self.step.to_le_bytes());
@@ -40,26 +40,26 @@ impl Seal {
         hasher.update(name.as_bytes());
         let bytes = read(&group.join(name), |part| hasher.update(part))?;
         let digest = format!("{:032x}", hasher.digest128());
-        Ok(Print { bytes, xxh3_128: Some(digest), crc32c: None })
+        Ok(FileChecksum { bytes, xxh3_128: Some(digest), crc32c: None })
     }
 
     /// Have the file `name` of the group at `group`, which was written, on disk, and know it.
-    pub(super) fn flush(self, group: &Path, name: &str) -> Result<Print> {
+    pub(super) fn flush(self, group: &Path, name: &str) -> Result<FileChecksum> {
         let path = group.join(name);
         File::open(&path).and_then(|file| file.sync_all()).map_err(Error::io(&path))?;
-        self.print(group, name)
+        self.checksum(group, name)
     }
 }
 
-impl Print {
-    /// Look at the file `name` of the group at `group`. Without a `seal` its print is that of format 1.
+impl FileChecksum {
+    /// Look at the file `name` of the group at `group`. Without a `seal` it is one of format 1.
     ///
     /// # Errors
     /// Where the file is not there, or not as it was written.
     pub(super) fn check(&self, seal: Option<Seal>, group: &Path, name: &str) -> Result<()> {
         let path = group.join(name);
         let found = match seal {
-            Some(seal) => seal.print(group, name)?,
+            Some(seal) => seal.checksum(group, name)?,
             None => {
                 let mut sum = 0;
                 let bytes = read(&path, |part| sum = crc32c::crc32c_append(sum, part))?;
@@ -75,11 +75,6 @@ impl Print {
         };
         Err(Error::Format { path, what })
     }
-}
-
-/// The XXH3 (128 bit) of some bytes, in hexadecimal digits.
-pub(super) fn hash(bytes: &[u8]) -> String {
-    format!("{:032x}", xxh3_128(bytes))
 }
 
 /// Read a file part by part; returns its length.

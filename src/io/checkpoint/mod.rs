@@ -14,31 +14,28 @@
 //! shard from another.
 
 mod check;
-mod chunks;
 mod directory;
 mod files;
 mod read;
-mod threads;
 mod write;
+mod zarr;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use zarrs::filesystem::FilesystemStore;
 
 use super::RunId;
-use crate::error::{Error, Result};
-use crate::io::series::TableMark;
+use crate::error::Error;
+use crate::io::series::{TableMark, xxh3};
 use crate::io::summary::Part;
 use crate::statistics::Running;
-use files::{Print, Seal, hash};
+use files::{FileChecksum, Seal};
 
 pub use directory::{check_name, path, prune, set_aside, steps, steps_on_all, tidy};
 pub(crate) use files::{REPLACED, remove};
 pub use read::Checkpoint;
-pub use write::{Manner, Writing, write};
+pub use write::{Manner, Writing};
 
 /// What is written now; what is read must be no newer.
 const FORMAT: u32 = 2;
@@ -110,7 +107,7 @@ struct Attributes {
     format: u32,
     head: Head,
     /// Every other file, by its path in the group.
-    files: BTreeMap<String, Print>,
+    files: BTreeMap<String, FileChecksum>,
     /// Of the JSON of the others.
     checksum: Checksum,
 }
@@ -125,7 +122,7 @@ enum Checksum {
 }
 
 impl Attributes {
-    fn new(head: Head, files: BTreeMap<String, Print>) -> Self {
+    fn new(head: Head, files: BTreeMap<String, FileChecksum>) -> Self {
         let checksum = Checksum::Crc32c(0);
         let mut all = Self { format: FORMAT, head, files, checksum };
         all.checksum = all.sum();
@@ -136,7 +133,7 @@ impl Attributes {
         let text = serde_json::to_vec(&(self.format, &self.head, &self.files)).unwrap_or_default();
         match self.format {
             0..=WEAK_FORMAT => Checksum::Crc32c(crc32c::crc32c(&text)),
-            _ => Checksum::Xxh3(hash(&text)),
+            _ => Checksum::Xxh3(xxh3(&text)),
         }
     }
 
@@ -174,11 +171,6 @@ struct Kolmo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     step: Option<u64>,
     kolmo: Attributes,
-}
-
-fn store(path: &Path) -> Result<Arc<FilesystemStore>> {
-    threads::are_there();
-    FilesystemStore::new(path).map(Arc::new).map_err(|why| refused(path, &why))
 }
 
 fn refused(path: &Path, why: &dyn std::fmt::Display) -> Error {
