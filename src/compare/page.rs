@@ -1,16 +1,15 @@
 //! A comparison as a page.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::Comparison;
 use super::runs::Run;
 use crate::error::Result;
-use crate::io::figures::{Figure, plot};
-use crate::io::page::{self, escape};
+use crate::io::figures::Figure;
+use crate::io::make_directory;
+use crate::io::page::{self, Page};
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::statistics::spectrum_plot;
-use crate::io::{make_directory, write_whole};
 
 /// The histories: column, title, label, caption, whether y is logarithmic.
 const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
@@ -40,13 +39,12 @@ pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<Stri
                 .filter(|(run, _)| column != "dissipation" || run.summary.reynolds.is_some())
                 .filter_map(|(run, line)| {
                     let (time, values) = run.curve(column)?;
-                    let points = time.iter().copied().zip(values.iter().copied()).collect();
-                    Some(Curve { label: run.name.clone(), line, points })
+                    Some(Curve::new(&run.name, line, time, values))
                 })
                 .collect();
             (!curves.is_empty()).then(|| Figure {
                 name: column,
-                plot: Plot { logarithmic, ..plot(title, label, curves) },
+                plot: Plot { logarithmic, ..Plot::over_time(title, label, curves) },
                 caption: caption.to_string(),
             })
         })
@@ -104,22 +102,22 @@ impl Comparison {
             make_directory(folder)?;
         }
         let drawn = page::draw(figures, place)?;
-        let (header, rows) = self.cells();
         let names = self.rows.iter().map(|row| row.run.as_str()).collect::<Vec<_>>().join(", ");
-        let mut html = page::head("compare", "Comparison", &names);
-        html += &page::columns(&header, &rows);
-        html += "<p>The energy is that of the last time which all runs have. Differences are the largest from the first \
-                 run, over the times that both cover: at the rows of the series that has fewer there, the other \
-                 interpolated on straight lines.</p>\n";
+        let mut html = Page::new("compare", "Comparison", &names);
+        html.push(&self.table().html_by_columns());
+        html.paragraph(
+            "The energy is that of the last time which all runs have. Differences are the largest from the first run, \
+             over the times that both cover: at the rows of the series that has fewer there, the other interpolated on \
+             straight lines.",
+        );
         for reason in self.reasons() {
-            html += &format!("<p>{}.</p>\n", escape(reason.trim_end_matches('.')));
+            html.paragraph(&format!("{}.", reason.trim_end_matches('.')));
         }
         for note in &self.notes {
-            html += &format!("<p>Note: {}.</p>\n", escape(note));
+            html.paragraph(&format!("Note: {note}."));
         }
-        html += &page::gallery("Pictures", &drawn);
+        html.gallery("Pictures", &drawn);
         let data = "<code>series.csv</code>, <code>statistics/spectra.csv</code> and <code>summary.json</code> of the runs";
-        html += &page::foot(env!("CARGO_PKG_VERSION"), data);
-        write_whole(&self.page, |writer| writer.write_all(html.as_bytes()))
+        html.write(&self.page, env!("CARGO_PKG_VERSION"), data)
     }
 }

@@ -72,7 +72,7 @@ fn why_no_run(path: &Path) -> Option<String> {
 fn read_one(path: &Path) -> Result<Run> {
     let file = path.join("series.csv");
     let series = Series::read(&file)?;
-    let time = series.required("time", &file)?;
+    let time = series.required("time")?;
     let wrong = |what: &str| Error::Format { path: file.clone(), what: what.into() };
     if time.is_empty() {
         return Err(wrong("there are no rows: the run stopped before its first output"));

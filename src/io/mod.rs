@@ -35,7 +35,6 @@ pub mod slices;
 pub mod spectra;
 pub(crate) mod statistics;
 pub mod summary;
-mod tidy;
 pub mod verdict;
 pub mod vtk;
 
@@ -77,6 +76,11 @@ pub(crate) fn write_whole(
         let _ = fs::remove_file(part);
         Error::io(path)(error)
     })
+}
+
+/// [`write_whole`] of a text.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
+    write_whole(path, |writer| writer.write_all(text.as_bytes()))
 }
 
 /// The text of a file that a run directory should hold.
@@ -144,12 +148,15 @@ pub(crate) fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
-/// JSON, indented for people, written whole.
+/// JSON, indented for people.
+pub(crate) fn json(value: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string_pretty(value);
+    text.unwrap_or_else(|_| unreachable!("numbers and words have a JSON")) + "\n"
+}
+
+/// JSON written whole.
 pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
-    write_whole(path, |writer| {
-        serde_json::to_writer_pretty(&mut *writer, value).map_err(std::io::Error::other)?;
-        writer.write_all(b"\n")
-    })
+    write_text(path, &json(value))
 }
 
 /// JSON read back, or what is wrong with it.

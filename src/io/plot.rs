@@ -88,8 +88,16 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<Point>,
 }
 
+impl Curve {
+    /// Through the points with these coordinates.
+    pub(crate) fn new(label: &str, line: Line, x: &[f64], y: &[f64]) -> Self {
+        let points = x.iter().copied().zip(y.iter().copied()).collect();
+        Self { label: label.into(), line, points }
+    }
+}
+
 /// (x, y)
-type Point = (f64, f64);
+pub(crate) type Point = (f64, f64);
 
 /// A plot, most of them over time.
 pub(crate) struct Plot {
@@ -111,6 +119,30 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
+    /// Curves over time.
+    pub(crate) fn over_time(title: &str, y_label: &str, curves: Vec<Curve>) -> Self {
+        Self {
+            title: title.into(),
+            x_label: "time t",
+            logarithmic_x: false,
+            y_label: y_label.into(),
+            curves,
+            mark: None,
+            logarithmic: false,
+        }
+    }
+
+    /// Curves over something else, on logarithmic axes.
+    pub(crate) fn logarithmic(
+        title: &str,
+        x_label: &'static str,
+        y_label: &str,
+        curves: Vec<Curve>,
+    ) -> Self {
+        let plot = Self::over_time(title, y_label, curves);
+        Self { x_label, logarithmic_x: true, logarithmic: true, ..plot }
+    }
+
     /// The whole plot as the text of an SVG file.
     pub(crate) fn svg(&self) -> String {
         let (legend, rows) = self.legend();
@@ -321,16 +353,9 @@ mod tests {
                 [[false, false], [false, true], [true, false], [true, true]]
             {
                 let line = Line::MarkedDashed;
-                let svg = Plot {
-                    title: "title".into(),
-                    x_label: "time t",
-                    logarithmic_x,
-                    y_label: "y".into(),
-                    curves: vec![Curve { label: "a".into(), line, points: points.clone() }],
-                    mark: None,
-                    logarithmic,
-                }
-                .svg();
+                let curve = Curve { label: "a".into(), line, points: points.clone() };
+                let plot = Plot::over_time("title", "y", vec![curve]);
+                let svg = Plot { logarithmic_x, logarithmic, ..plot }.svg();
                 assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{points:?}: {svg}");
             }

@@ -182,18 +182,6 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_a_terminal_is_written_out_and_all_else_stays() {
-        let text = "a \u{1b}[31mred\r\u{7f}\u{9b}2J \u{202e}txt\u{2066}\nη → “b”\n";
-        let shown = "a \\u001b[31mred\\u000d\\u007f\\u009b2J \\u202etxt\\u2066\nη → “b”\n";
-        assert_eq!(visible(text), shown);
-        let json = serde_json::to_string("\u{7f}\u{9b}\u{202e}").unwrap();
-        assert_eq!(
-            serde_json::from_str::<String>(&visible(&json)).unwrap(),
-            "\u{7f}\u{9b}\u{202e}"
-        );
-    }
-
-    #[test]
     fn time_left_follows_from_the_speed_so_far() {
         assert_eq!(seconds_left(30.0, 0.25, 0.75), Some(90.0));
         assert_eq!(seconds_left(30.0, 0.0, 1.0), None);

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::io::read_text;
 use crate::io::series::Series;
 use crate::{Error, Result};
 
@@ -65,15 +64,9 @@ impl Reference {
     /// Read `reference.csv`: `# source`, then columns time, kinetic_energy, dissipation.
     pub fn read(path: &Path) -> Result<Self> {
         let table = Series::read(path)?;
-        let column = |name| table.required(name, path).map(<[f64]>::to_vec);
-        let source = read_text(path)?
-            .lines()
-            .take_while(|line| line.starts_with('#'))
-            .map(|line| line.trim_start_matches('#').trim().to_string())
-            .collect::<Vec<_>>()
-            .join(" ");
+        let column = |name| table.required(name).map(<[f64]>::to_vec);
         let reference = Self {
-            source,
+            source: table.comments().join(" "),
             time: column("time")?,
             kinetic_energy: column("kinetic_energy")?,
             dissipation: column("dissipation")?,

@@ -225,15 +225,3 @@ impl Summary {
         read_json(path)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kmax_eta_of_the_taylor_green_vortex_at_re_1600_is_known() {
-        // ε = 0.0125, Re = 1600: η = (1600⁻³ / 0.0125)^¼ = 0.011821; 512 points over 2π: kmax = 256.
-        let h = largest_spacing([512, 512, 1], [2.0 * PI; 3]);
-        assert!((kmax_eta(0.0125, h, 1600.0) - 256.0 * 0.011_821).abs() < 1e-3);
-    }
-}

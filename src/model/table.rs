@@ -98,14 +98,11 @@ impl Study {
             };
             curve.points.push(((row.ranks as f64).log2(), 100.0 * efficiency));
         }
+        let title = format!("{} scaling on a {network}", if self.weak { "Weak" } else { "Strong" });
         let plot = Plot {
-            title: format!("{} scaling on a {network}", if self.weak { "Weak" } else { "Strong" }),
             x_label: "log₂ of the number of ranks",
-            logarithmic_x: false,
-            y_label: "efficiency, %".into(),
-            curves,
             mark: Some((80.0, "80 %".into())),
-            logarithmic: false,
+            ..Plot::over_time(&title, "efficiency, %", curves)
         };
         write_drawing(path, &plot.svg())
     }
