@@ -63,9 +63,6 @@ impl FieldWriter {
     /// `.series` file is made again; without them it is taken as it is found.
     /// What began in single files goes on in single files and what began in pieces in pieces, since a `.series` file must not
     /// mix them. To be called on rank 0 before [`FieldWriter::meet`].
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn resume(
         &mut self,
         last: Option<u64>,
@@ -163,9 +160,6 @@ impl FieldWriter {
     /// Write the fields of one time, of each what [`Selection::of`] takes of this rank's block, and list them in the `.series`
     /// file.
     /// Returns the bytes of all files. Collective.
-    ///
-    /// # Errors
-    /// On all ranks, where one cannot write.
     pub fn write(
         &mut self,
         comm: &dyn Communicator,

@@ -11,7 +11,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
@@ -54,9 +54,7 @@ pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let part = Path::new(&name);
+    let part = &with_ending(path, ".part");
     if part.is_symlink() {
         // Nobody's file is to be written through it.
         remove_file(part)?;
@@ -100,9 +98,6 @@ pub(crate) fn make_directory(path: &Path) -> Result<()> {
 }
 
 /// Open a file of lines to append to, made where it is not there. A last line that was never finished is cut off.
-///
-/// # Errors
-/// What the system says.
 pub fn append_to(path: &Path) -> Result<File> {
     unshare(path)?;
     let open = || {
@@ -120,9 +115,6 @@ pub fn append_to(path: &Path) -> Result<File> {
 
 /// Have the file at `path`, where there is one, under this name alone: a copy takes its place where it has others (`cp -al`), under
 /// which it stays as it is.
-///
-/// # Errors
-/// What the system says.
 #[cfg(unix)]
 pub(crate) fn unshare(path: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -142,10 +134,22 @@ pub(crate) fn unshare(_: &Path) -> Result<()> {
 
 /// Remove a file that need not be there.
 pub(crate) fn remove_file(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
+    or_missing(path, fs::remove_file(path))
+}
+
+/// What became of something at `path` that need not be there.
+fn or_missing(path: &Path, done: std::io::Result<()>) -> Result<()> {
+    match done {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(error)),
         _ => Ok(()),
     }
+}
+
+/// A path with `ending` behind its name.
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 /// JSON, indented for people.

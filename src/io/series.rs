@@ -166,9 +166,6 @@ impl SeriesWriter {
     }
 
     /// Whether [`SeriesWriter::resume`] would go on with what is at `path`, wherever it is cut.
-    ///
-    /// # Errors
-    /// As there.
     pub fn check_rows(path: &Path, columns: &[&str]) -> Result<()> {
         if path.exists() { kept(path, columns, Some(u64::MAX)).map(|_| ()) } else { Ok(()) }
     }

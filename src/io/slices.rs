@@ -139,9 +139,6 @@ impl SliceWriter {
     }
 
     /// Go on with the pictures in `directory`, of which those of steps after `last` are removed; all, where that is none.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn resume(directory: &Path, last: Option<u64>) -> Result<Self> {
         let mut writer = Self::create(directory)?;
         // Pictures are drawn for people: where their list is lost the run goes on with a new one.
@@ -192,9 +189,6 @@ impl SliceWriter {
 
     /// Give all pictures of a plane the colours of one scale, that of all its times. Only palettes change. A picture that
     /// somebody has removed or changed is left as it is.
-    ///
-    /// # Errors
-    /// What the system says of a file that cannot be written.
     pub fn finish(&mut self) -> Result<()> {
         let mut changed = false;
         for at in 0..self.entries.len() {

@@ -13,8 +13,7 @@ fn a_number_is_read_as_it_was_written_and_no_two_are_equal() {
     assert_eq!(id.to_string().parse(), Ok(id));
     assert_eq!(id.to_string().len(), 32);
     assert_ne!(id, RunId::new());
-    for wrong in ["", "0", "+0000000000000000000000000000000", &"A".repeat(32), &"0".repeat(33)]
-    {
+    for wrong in ["", "0", "+0000000000000000000000000000000", &"A".repeat(32), &"0".repeat(33)] {
         assert!(wrong.parse::<RunId>().is_err(), "{wrong}");
     }
 }
@@ -31,10 +30,8 @@ fn histories_are_compared_on_the_coarser_of_the_two_over_the_times_that_both_cov
     let coarse: (&[f64], &[f64]) = (&[0.0, 1.0, 2.0, 9.0], &[0.0, 1.0, 2.0, 100.0]);
     let times: Vec<f64> = (1..=25).map(|row| 0.1 * f64::from(row)).collect();
     // A kink between the coarse rows does not count; at the coarse rows 1 and 2 the distance is 0.25 and 0.5.
-    let values: Vec<f64> = times
-        .iter()
-        .map(|t| 1.25 * t + if (t - 1.5).abs() < 0.3 { 7.0 } else { 0.0 })
-        .collect();
+    let values: Vec<f64> =
+        times.iter().map(|t| 1.25 * t + if (t - 1.5).abs() < 0.3 { 7.0 } else { 0.0 }).collect();
     for (a, b) in [(coarse, (&*times, &*values)), ((&*times, &*values), coarse)] {
         assert!((difference(a, b).unwrap_or(f64::NAN) - 0.5).abs() < 1e-12);
     }
@@ -57,8 +54,5 @@ fn what_steers_a_terminal_is_written_out_and_all_else_stays() {
     let shown = "a \\u001b[31mred\\u000d\\u007f\\u009b2J \\u202etxt\\u2066\nη → “b”\n";
     assert_eq!(visible(text), shown);
     let json = serde_json::to_string("\u{7f}\u{9b}\u{202e}").unwrap();
-    assert_eq!(
-        serde_json::from_str::<String>(&visible(&json)).unwrap(),
-        "\u{7f}\u{9b}\u{202e}"
-    );
+    assert_eq!(serde_json::from_str::<String>(&visible(&json)).unwrap(), "\u{7f}\u{9b}\u{202e}");
 }

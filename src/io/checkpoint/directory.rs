@@ -8,6 +8,7 @@ use super::files::{REPLACED, discard, remove};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
 use crate::io::directory::step;
+use crate::io::with_ending;
 
 /// The checkpoint of a step in `directory`.
 pub fn path(directory: &Path, step: u64) -> PathBuf {
@@ -56,9 +57,6 @@ pub(super) fn step_of(checkpoint: &Path) -> Option<u64> {
 
 /// Put right what a run that was killed while it gave a checkpoint its name left in `directory`, and remove what was never
 /// finished, or not wholly removed, where the run `owns` it.
-///
-/// # Errors
-/// What the system says.
 pub fn tidy(directory: &Path, owns: impl Fn(&Path) -> bool) -> Result<()> {
     let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
     for path in entries.flatten().map(|entry| entry.path()).filter(|path| owns(path)) {
@@ -101,18 +99,11 @@ pub fn prune(
 }
 
 /// Give the checkpoint of `step` a name by which no run goes on from it, with `why` added; returns that name.
-///
-/// # Errors
-/// What the system says.
 pub fn set_aside(directory: &Path, step: u64, why: &str) -> Result<PathBuf> {
     let path = path(directory, step);
-    let named = |number: usize| {
-        let mut name = path.clone().into_os_string();
-        name.push(format!(".{why}"));
-        if number > 1 {
-            name.push(format!("-{number}"));
-        }
-        PathBuf::from(name)
+    let named = |number: usize| match number {
+        1 => with_ending(&path, &format!(".{why}")),
+        _ => with_ending(&path, &format!(".{why}-{number}")),
     };
     let free = (1..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(1));
     fs::rename(&path, &free).map_err(Error::io(&path))?;

@@ -156,9 +156,7 @@ impl Field {
     }
 
     /// The values at the points of `block` of the field in `folder`, which has a grid of `points`.
-    ///
-    /// # Errors
-    /// Where its metadata are not those of such a field, or its files are not what they say.
+    /// Fails where its metadata are not those of such a field, or its files are not what they say.
     pub(super) fn read(folder: &Path, points: [usize; 3], block: Block) -> Result<Vec<f64>> {
         let file = folder.join("zarr.json");
         let text = open::read(&file, open::MOST_JSON).map_err(Error::io(&file))?;

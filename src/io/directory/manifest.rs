@@ -39,9 +39,7 @@ pub(super) struct Manifest {
 
 impl Manifest {
     /// What the manifest of `directory` says; `None` where it has no manifest.
-    ///
-    /// # Errors
-    /// Where a line is no name of a file that a run writes.
+    /// Fails where a line is no name of a file that a run writes.
     pub(super) fn read(directory: &Path) -> Result<Option<Content>> {
         let path = directory.join(FILE);
         if !path.exists() {
@@ -50,9 +48,8 @@ impl Manifest {
         let text = read_text(&path)?;
         if text.lines().next() != Some(HEAD) {
             let what = "its first line is not that of a manifest: remove it, and all files that have names of a run count \
-                        as the run's"
-                .to_string();
-            return Err(Error::Format { path, what });
+                        as the run's";
+            return Err(Error::Format { path, what: what.into() });
         }
         let run = text.lines().find_map(|line| line.strip_prefix(RUN)?.parse().ok());
         let mut names = BTreeSet::new();
@@ -69,9 +66,6 @@ impl Manifest {
     }
 
     /// Begin the manifest of `directory` with `content`, in place of one that is there.
-    ///
-    /// # Errors
-    /// What the system says.
     pub(super) fn begin(directory: &Path, content: Content) -> Result<Self> {
         let path = directory.join(FILE);
         write_whole(&path, |to| {
@@ -86,9 +80,6 @@ impl Manifest {
     }
 
     /// Go on with the manifest of `directory`; `None` where it has none.
-    ///
-    /// # Errors
-    /// As [`Manifest::read`], and what the system says.
     pub(super) fn open(directory: &Path) -> Result<Option<Self>> {
         let Some(content) = Self::read(directory)? else { return Ok(None) };
         let path = directory.join(FILE);
@@ -97,9 +88,6 @@ impl Manifest {
     }
 
     /// Keep the names that `kept` says yes to, and have them of `run` where that is given.
-    ///
-    /// # Errors
-    /// As [`Manifest::begin`].
     pub(super) fn keep(&mut self, run: Option<RunId>, kept: impl Fn(&str) -> bool) -> Result<()> {
         let run = run.or(self.content.run);
         let names: BTreeSet<String> =
@@ -124,7 +112,7 @@ impl Manifest {
     ///
     /// # Errors
     /// What the system says; the names are not added then.
-    pub(super) fn add(&mut self, names: Vec<String>) -> Result<()> {
+    pub(super) fn add(&mut self, names: BTreeSet<String>) -> Result<()> {
         if names.is_empty() {
             return Ok(());
         }
