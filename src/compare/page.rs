@@ -29,38 +29,35 @@ const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
 
 /// The pictures of runs, with what could not be drawn. `time` is that of the spectra.
 pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
-    let mut figures: Vec<Figure> = HISTORIES
-        .into_iter()
-        .filter_map(|(column, title, label, caption, logarithmic)| {
-            let curves: Vec<Curve> = runs
-                .iter()
-                .zip(Line::SIDE_BY_SIDE)
-                // Of an inviscid flow there is only round-off to see.
-                .filter(|(run, _)| column != "dissipation" || run.summary.reynolds.is_some())
-                .filter_map(|(run, line)| {
-                    let (time, values) = run.curve(column)?;
-                    Some(Curve::new(&run.name, line, time, values))
-                })
-                .collect();
-            (!curves.is_empty()).then(|| Figure {
-                name: column,
-                plot: Plot { logarithmic, ..Plot::over_time(title, label, curves) },
-                caption: caption.to_string(),
+    let mut figures: Vec<Figure> = Vec::new();
+    for (name, title, label, caption, logarithmic) in HISTORIES {
+        // Of the dissipation of an inviscid flow there is only round-off to see.
+        let drawn = runs.iter().zip(Line::SIDE_BY_SIDE);
+        let drawn =
+            drawn.filter(|(run, _)| name != "dissipation" || run.summary.reynolds.is_some());
+        let curves: Vec<Curve> = drawn
+            .filter_map(|(run, line)| {
+                let (time, values) = run.curve(name)?;
+                Some(Curve::new(&run.name, line, time, values))
             })
-        })
-        .collect();
-    let (spectra, notes) = spectra(runs, time);
-    figures.extend(spectra);
+            .collect();
+        if !curves.is_empty() {
+            let plot = Plot { logarithmic, ..Plot::over_time(title, label, curves) };
+            figures.push(Figure { name, plot, caption: caption.into() });
+        }
+    }
+    let notes = spectra(runs, time, &mut figures);
     (figures, notes)
 }
 
-/// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have.
-fn spectra(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
+/// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have. Returns what could not
+/// be drawn.
+fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>) -> Vec<String> {
     let last = |run: &Run| Some(run.spectra.as_ref()?.times.last()?.time);
     let common = runs.iter().filter_map(last).reduce(f64::min);
     let Some(time) = common.map(|common| time.unwrap_or(common)) else {
         let asked = time.map(|_| "no run has spectra, so --time draws nothing".to_string());
-        return (Vec::new(), asked.into_iter().collect());
+        return asked.into_iter().collect();
     };
     let (mut of_flow, mut of_scalar, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for (run, line) in runs.iter().zip(Line::SIDE_BY_SIDE) {
@@ -72,18 +69,17 @@ fn spectra(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
         let curve = Curve { label, line, points: nearest.points() };
         if run.is_scalar() { of_scalar.push(curve) } else { of_flow.push(curve) }
     }
-    let figure = |name, title, is_scalar, curves: Vec<Curve>| {
-        (!curves.is_empty()).then(|| Figure {
-            name,
-            plot: spectrum_plot(title, is_scalar, curves),
-            caption: format!("Those nearest to t = {time:.2}."),
-        })
-    };
-    let figures = [
-        figure("spectra", "Spectra", false, of_flow),
-        figure("scalar_spectra", "Spectra of the scalar", true, of_scalar),
-    ];
-    (figures.into_iter().flatten().collect(), notes)
+    for (name, title, is_scalar, curves) in [
+        ("spectra", "Spectra", false, of_flow),
+        ("scalar_spectra", "Spectra of the scalar", true, of_scalar),
+    ] {
+        if !curves.is_empty() {
+            let plot = spectrum_plot(title, is_scalar, curves);
+            let caption = format!("Those nearest to t = {time:.2}.");
+            figures.push(Figure { name, plot, caption });
+        }
+    }
+    notes
 }
 
 impl Comparison {

@@ -51,7 +51,7 @@ pub fn write_report(
     numbers(&mut page, &summary, &series);
     page.gallery("History", &drawn);
     page.gallery("Statistics", &statistics);
-    page.push(&slice_page::slices(run_dir, slices)?);
+    slice_page::show(&mut page, run_dir, slices)?;
     tables(&mut page, &summary, &series);
     page.push(&format!(
         "<h2>Configuration</h2>\n<p><code>kolmo run config.toml</code> repeats this run.</p>\n<pre>{}</pre>",

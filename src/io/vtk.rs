@@ -52,6 +52,13 @@ pub enum FieldValues {
 }
 
 impl FieldValues {
+    fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
     /// The same with 32 bits each.
     #[expect(clippy::cast_possible_truncation, reason = "so it is asked")]
     pub fn single(self) -> Self {
@@ -115,11 +122,7 @@ pub(super) fn write_part(
         head(to, "ImageData", "", grid, part)?;
         writeln!(to, "<Piece Extent=\"{}\">\n<PointData>", extent(part)?)?;
         for field in fields {
-            let length = match &field.values {
-                FieldValues::F32(values) => values.len(),
-                FieldValues::F64(values) => values.len(),
-            };
-            let fits = length == part.len() * field.components as usize;
+            let fits = field.values.len() == part.len() * field.components as usize;
             assert!(fits, "field `{}` does not fit its grid", field.name);
             let Array { name, kind, components } = field.array();
             writeln!(

@@ -7,7 +7,7 @@ use super::Checkpoint;
 use super::files::{REPLACED, discard, remove};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
-use crate::io::directory::step;
+use crate::io::directory::{entries, step};
 use crate::io::with_ending;
 
 /// The checkpoint of a step in `directory`.
@@ -31,9 +31,7 @@ pub fn check_name(directory: &Path) -> Result<()> {
 
 /// Steps of which `directory` holds checkpoints, the newest first; whether they are sound is not looked at.
 pub fn steps(directory: &Path) -> Vec<u64> {
-    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    let mut steps: Vec<u64> =
-        entries.flatten().filter_map(|entry| step_of(&entry.path())).collect();
+    let mut steps: Vec<u64> = entries(directory).iter().filter_map(|path| step_of(path)).collect();
     steps.sort_unstable_by(|a, b| b.cmp(a));
     steps
 }
@@ -58,8 +56,7 @@ pub(super) fn step_of(checkpoint: &Path) -> Option<u64> {
 /// Put right what a run that was killed while it gave a checkpoint its name left in `directory`, and remove what was never
 /// finished, or not wholly removed, where the run `owns` it.
 pub fn tidy(directory: &Path, owns: impl Fn(&Path) -> bool) -> Result<()> {
-    let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
-    for path in entries.flatten().map(|entry| entry.path()).filter(|path| owns(path)) {
+    for path in entries(directory).into_iter().filter(|path| owns(path)) {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         if name.ends_with(".zarr.part") {
             remove(&path)?;

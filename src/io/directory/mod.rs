@@ -242,7 +242,7 @@ fn finished(name: &str) -> Option<&str> {
 }
 
 /// What lies in a folder; nothing where there is none.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
