@@ -81,6 +81,11 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     write_whole(path, |writer| writer.write_all(text.as_bytes()))
 }
 
+/// The error of a file at `path` that does not hold what it should.
+fn malformed(path: &Path, why: impl std::fmt::Display) -> Error {
+    Error::Format { path: path.to_path_buf(), what: why.to_string() }
+}
+
 /// The text of a file that a run directory should hold.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     open::text(path, open::MOST_TEXT).map_err(Error::io(path))
@@ -89,10 +94,9 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 /// A directory, made with its parents where it is not there.
 pub(crate) fn make_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|why| match fs::read_link(path) {
-        Ok(target) if !path.exists() => Error::Format {
-            path: path.to_path_buf(),
-            what: format!("a link to {}, which is not there", target.display()),
-        },
+        Ok(target) if !path.exists() => {
+            malformed(path, format!("a link to {}, which is not there", target.display()))
+        }
         _ => Error::io(path)(why),
     })
 }
@@ -166,6 +170,5 @@ pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(
 /// JSON read back, or what is wrong with it.
 pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let text = open::text(path, open::MOST_JSON).map_err(Error::io(path))?;
-    serde_json::from_str(&text)
-        .map_err(|error| Error::Format { path: path.to_path_buf(), what: error.to_string() })
+    serde_json::from_str(&text).map_err(|why| malformed(path, why))
 }

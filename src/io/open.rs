@@ -64,7 +64,7 @@ pub(crate) fn own(directory: &Path, file: &Path) -> crate::Result<()> {
         return Ok(());
     }
     let what = format!("a link to {}, which is not a part of the run", outside.display());
-    Err(crate::Error::Format { path: file.to_path_buf(), what })
+    Err(super::malformed(file, what))
 }
 
 #[cfg(unix)]

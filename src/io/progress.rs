@@ -61,15 +61,8 @@ impl Progress {
             }
             bar
         });
-        Self {
-            end_time,
-            max_steps,
-            start: Instant::now(),
-            first: None,
-            bar,
-            last_line: None,
-            line: String::new(),
-        }
+        let (start, line) = (Instant::now(), String::new());
+        Self { end_time, max_steps, start, first: None, bar, last_line: None, line }
     }
 
     /// Show where the run is: `ns` are nanoseconds per point and Runge-Kutta stage. Energy and
@@ -81,7 +74,12 @@ impl Progress {
         self.line = line(step, t, self.end_time, dt, kinetic_energy, ns, left);
         match &self.bar {
             Some(bar) => {
-                bar.set_position(position(done));
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "0 to 1"
+                )]
+                bar.set_position((done * BAR_LENGTH as f64) as u64);
                 bar.set_message(self.line.clone());
             }
             None if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_INTERVAL) => {
@@ -106,16 +104,11 @@ impl Progress {
 
     /// The part of the run that is done, in 0..1.
     fn done(&self, step: u64, t: f64) -> f64 {
-        let time = self.end_time.filter(|&end| end > 0.0).map_or(0.0, |end| t / end);
-        let steps =
-            self.max_steps.filter(|&max| max > 0).map_or(0.0, |max| step as f64 / max as f64);
+        let part = |now: f64, end: Option<f64>| end.filter(|&end| end > 0.0).map(|end| now / end);
+        let time = part(t, self.end_time).unwrap_or(0.0);
+        let steps = part(step as f64, self.max_steps.map(|max| max as f64)).unwrap_or(0.0);
         time.max(steps).clamp(0.0, 1.0)
     }
-}
-
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "done is in 0..1")]
-fn position(done: f64) -> u64 {
-    (done * BAR_LENGTH as f64) as u64
 }
 
 /// From the time that the part done so far took; `None` while nothing is done.

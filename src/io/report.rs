@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::Result;
 use crate::io::figures::{Figure, closure, conservation, figures, number};
 use crate::io::open::own;
 use crate::io::page::{self, Page, escape};
@@ -13,8 +14,7 @@ use crate::io::slices::SliceEntry;
 use crate::io::statistics;
 use crate::io::summary::Summary;
 use crate::io::verdict::{Verdict, floored};
-use crate::io::{make_directory, read_json, read_text};
-use crate::{Error, Result};
+use crate::io::{make_directory, malformed, read_json, read_text};
 
 /// Draw `plots/*.svg` and `report.html` from what lies in the run directory: `config.toml`, `series.csv`,
 /// `summary.json`, and `reference.csv`, `slices/`, `statistics/` and `reference_spectrum.csv` where they are there.
@@ -68,12 +68,13 @@ fn needed<T>(run_dir: &Path, name: &str, read: impl FnOnce(&Path) -> Result<T>) 
     if path.exists() {
         return read(&path);
     }
-    let what = if run_dir.is_dir() {
-        format!("{name} is missing, so this is no run, or one that stopped before its first output")
-    } else {
-        "there is no such directory".to_string()
+    let what = match run_dir.is_dir() {
+        true => format!(
+            "{name} is missing, so this is no run, or one that stopped before its first output"
+        ),
+        false => "there is no such directory".into(),
     };
-    Err(Error::Format { path: run_dir.to_path_buf(), what })
+    Err(malformed(run_dir, what))
 }
 
 fn optional<T>(path: &Path, read: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::io::{open, read_text, unshare};
+use crate::io::{malformed, open, read_text, unshare};
 use crate::{Error, Result};
 
 /// Columns of a flow, in order: non-dimensional, volume averages over the box.
@@ -76,7 +76,7 @@ impl TableMark {
                 }
             }
         };
-        Err(wrong(
+        Err(malformed(
             path,
             format!(
                 "{what}, and the checkpoint goes on behind its rows\n       restore the file, or go on from an older \
@@ -89,10 +89,6 @@ impl TableMark {
 /// The XXH3 (128 bits) of some bytes, in hexadecimal digits.
 pub(super) fn xxh3(bytes: &[u8]) -> String {
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(bytes))
-}
-
-fn wrong(path: &Path, what: String) -> Error {
-    Error::Format { path: path.to_path_buf(), what }
 }
 
 /// Writes a series row by row. A run that is killed leaves whole rows, and at most a part of one behind them.
@@ -156,7 +152,7 @@ impl SeriesWriter {
                 None => "there is no row before that".into(),
             },
         };
-        Err(wrong(
+        Err(malformed(
             path,
             format!(
                 "the checkpoint counts on a row of step {last}, and {found}\n       `--from STEP` goes on from \
@@ -248,7 +244,7 @@ fn kept(path: &Path, columns: &[&str], last: Option<u64>) -> Result<(Option<u64>
     let header = lines.next().unwrap_or_default();
     let (found, columns) = (header.trim_end(), columns.join(","));
     if found != columns {
-        return Err(wrong(path, format!("its columns are `{found}`, not `{columns}`")));
+        return Err(malformed(path, format!("its columns are `{found}`, not `{columns}`")));
     }
     let count = columns.split(',').count();
     let (mut newest, mut length) = (None, header.len() as u64);
@@ -259,7 +255,7 @@ fn kept(path: &Path, columns: &[&str], last: Option<u64>) -> Result<(Option<u64>
             break;
         }
         if step.is_none() || step < newest || row.split(',').count() != count {
-            return Err(wrong(path, format!("line {} is damaged: {row}", number + 2)));
+            return Err(malformed(path, format!("line {} is damaged: {row}", number + 2)));
         }
         newest = step;
         length += line.len() as u64;
@@ -292,7 +288,7 @@ impl Series {
         let is_row = |(_, line): &(usize, &str)| !line.starts_with('#') && !line.is_empty();
         let mut lines = whole.lines().enumerate().filter(is_row);
         let (first, header) = lines.next().ok_or_else(|| {
-            wrong(path, "the file is empty: a line of column names is missing".into())
+            malformed(path, "the file is empty: a line of column names is missing")
         })?;
         let comments = whole.lines().take(first).filter_map(|line| line.strip_prefix('#'));
         let comments = comments.map(|line| line.trim_start_matches('#').trim().into()).collect();
@@ -307,7 +303,7 @@ impl Series {
             if cells != names.len() {
                 let named = names.len();
                 let what = format!("{cells} values where the header names {named} columns");
-                return Err(wrong(path, format!("line {number}: {what}")));
+                return Err(malformed(path, format!("line {number}: {what}")));
             }
             for ((cell, column), name) in line.split(',').zip(&mut columns).zip(&names) {
                 match column {
@@ -315,7 +311,7 @@ impl Series {
                     Column::Numbers(numbers) => {
                         numbers.push(cell.trim().parse().map_err(|_| {
                             let what = format!("`{cell}` in column `{name}` is not a number");
-                            wrong(path, format!("line {number}: {what}"))
+                            malformed(path, format!("line {number}: {what}"))
                         })?)
                     }
                 }
@@ -370,6 +366,6 @@ impl Series {
 
     fn missing(&self, name: &str) -> Error {
         let what = format!("column `{name}` is missing; the file has {}", self.names.join(", "));
-        wrong(&self.path, what)
+        malformed(&self.path, what)
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::io::open::{self, own};
 use crate::io::palette::{COLOURS, palette, with_palette};
-use crate::io::{make_directory, read_json, remove_file, write_json, write_whole};
+use crate::io::{make_directory, malformed, read_json, remove_file, write_json, write_whole};
 use crate::{Error, Result};
 
 /// The longer side of a picture has at least so many pixels.
@@ -112,14 +112,14 @@ impl SliceEntry {
         let list = run_dir.join("slices/slices.json");
         if self.file != file(self.step, self.plane) {
             let what = format!("{:?} is not the name of a picture of a run", self.file);
-            return Err(Error::Format { path: list, what });
+            return Err(malformed(&list, what));
         }
         let path = run_dir.join("slices").join(&self.file);
         own(run_dir, &path)?;
         let png = open::read(&path, LARGEST_PICTURE).map_err(Error::io(&path))?;
         match png.starts_with(&SIGNATURE) {
             true => Ok(png),
-            false => Err(Error::Format { path, what: "it is not a PNG picture".into() }),
+            false => Err(malformed(&path, "it is not a PNG picture")),
         }
     }
 

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
+use crate::Result;
+use crate::io::malformed;
 use crate::io::series::Series;
-use crate::{Error, Result};
 
 /// The spectrum at one time. Shell k holds the wavenumbers that round to k, in units of the smallest of the box.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,8 +84,7 @@ impl ReferenceSpectrum {
             number.trim().parse().ok()
         });
         let Some(time) = time else {
-            let what = "a line `# time: ` with a number is missing".to_string();
-            return Err(Error::Format { path: path.to_path_buf(), what });
+            return Err(malformed(path, "a line `# time: ` with a number is missing"));
         };
         let column = |name| table.required(name).map(<[f64]>::to_vec);
         let spectrum = Spectrum { time, k: column("k")?, energy: column("energy")? };

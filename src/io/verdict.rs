@@ -73,74 +73,59 @@ pub struct Evidence<'a> {
 /// reference's peak in rows that are dense enough, and its kmax η is known.
 pub fn decide(evidence: &Evidence) -> (Verdict, String) {
     let Evidence { unfinished, unjudged, resolution, reference, error } = *evidence;
-    let gap = reference.map(|reference| gap(unfinished, resolution, reference));
+    let stopped = unfinished.map(|reason| format!("not finished: {reason}"));
+    let and_stopped = stopped.as_ref().map_or(String::new(), |stopped| format!("; {stopped}"));
     if let Some(worst) = resolution.filter(|worst| worst.kmax_eta_min < RESOLVED_KMAX_ETA) {
-        let more = match (unfinished, reference) {
-            (Some(reason), _) => format!("; not finished: {reason}"),
-            (None, Some(reference)) if gap == Some(None) => format!("; {}", distances(reference)),
-            _ => String::new(),
-        };
-        let Resolution { kmax_eta_min, time } = worst;
-        let reason = format!(
-            "kmax η falls to {} at t = {}, below the {RESOLVED_KMAX_ETA} of a resolved run{more}",
-            floored(kmax_eta_min),
-            trimmed(time)
-        );
+        let shown = reference.filter(|it| stopped.is_none() && gap(resolution, it).is_none());
+        let compared = shown.map_or(and_stopped, |it| format!("; {}", distances(it)));
+        let (kmax_eta, time) = (floored(worst.kmax_eta_min), trimmed(worst.time));
+        let resolved = format!("below the {RESOLVED_KMAX_ETA} of a resolved run");
+        let reason = format!("kmax η falls to {kmax_eta} at t = {time}, {resolved}{compared}");
         return (Verdict::UnderResolved, reason);
     }
     let known = resolution.map_or(String::new(), |worst| {
         format!("; kmax η is {} or more", floored(worst.kmax_eta_min))
     });
-    match (reference, gap.flatten()) {
-        (Some(reference), _) if reference.rows > 0 && !reference.is_close() => {
-            let ended =
-                unfinished.map_or(String::new(), |reason| format!("; not finished: {reason}"));
-            (Verdict::Deviates, format!("{}{known}{ended}", distances(reference)))
+    if let Some(reference) = reference {
+        let reason = format!("{}{known}", distances(reference));
+        if reference.rows > 0 && !reference.is_close() {
+            return (Verdict::Deviates, format!("{reason}{and_stopped}"));
         }
-        (Some(_), Some(gap)) => (Verdict::NoVerdict, gap),
-        (Some(reference), None) => (Verdict::Passed, format!("{}{known}", distances(reference))),
-        (None, _) => match (unfinished, unjudged, error) {
-            (Some(reason), ..) => (Verdict::NoVerdict, format!("not finished: {reason}")),
-            (None, Some(why), _) => (Verdict::NoVerdict, format!("{why}{known}")),
-            (None, None, Some(error)) => {
-                let error = format!(
-                    "the largest error against the exact solution is {error:.1e} at the end"
-                );
-                (Verdict::NoReference, format!("{error}{known}"))
-            }
-            (None, None, None) => (Verdict::NoReference, format!("nothing to compare with{known}")),
-        },
+        return match stopped.or_else(|| gap(resolution, reference)) {
+            Some(missing) => (Verdict::NoVerdict, missing),
+            None => (Verdict::Passed, reason),
+        };
+    }
+    match (stopped, unjudged, error) {
+        (Some(stopped), ..) => (Verdict::NoVerdict, stopped),
+        (None, Some(why), _) => (Verdict::NoVerdict, format!("{why}{known}")),
+        (None, None, Some(error)) => {
+            let error =
+                format!("the largest error against the exact solution is {error:.1e} at the end");
+            (Verdict::NoReference, format!("{error}{known}"))
+        }
+        (None, None, None) => (Verdict::NoReference, format!("nothing to compare with{known}")),
     }
 }
 
-/// What is missing for a verdict; `None` where nothing is.
-fn gap(
-    unfinished: Option<&str>,
-    resolution: Option<Resolution>,
-    reference: &Comparison,
-) -> Option<String> {
-    let Comparison { rows, until, peak_time, unseen, unseen_between: [from, to], .. } = *reference;
-    if let Some(reason) = unfinished {
-        return Some(format!("not finished: {reason}"));
-    }
+/// What is missing for a verdict of a run that is finished; `None` where nothing is.
+fn gap(resolution: Option<Resolution>, reference: &Comparison) -> Option<String> {
+    let Comparison { rows, until, peak_time, unseen, unseen_between, .. } = *reference;
     if until < peak_time {
+        let [until, peak] = [until, peak_time].map(trimmed);
         return Some(match rows {
             0 => "no row of series.csv lies within the times of the reference".into(),
             _ => format!(
-                "the rows that can be compared end at t = {}, before the peak of the reference at t = {}",
-                trimmed(until),
-                trimmed(peak_time)
+                "the rows that can be compared end at t = {until}, before the peak of the reference at t = {peak}"
             ),
         });
     }
     if unseen.is_nan() || unseen > DISSIPATION_TOLERANCE {
+        let [from, to] = unseen_between.map(trimmed);
+        let [unseen, allowed] = [unseen, DISSIPATION_TOLERANCE].map(percent);
         return Some(format!(
-            "too few rows in series.csv: from t = {} to {}, where it has none, the reference's dissipation leaves a \
-             straight line by {} of its peak, more than {}",
-            trimmed(from),
-            trimmed(to),
-            percent(unseen),
-            percent(DISSIPATION_TOLERANCE)
+            "too few rows in series.csv: from t = {from} to {to}, where it has none, the reference's dissipation leaves a \
+             straight line by {unseen} of its peak, more than {allowed}"
         ));
     }
     resolution.is_none().then(|| "kmax η is not known".into())

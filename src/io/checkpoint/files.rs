@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::refused;
 use crate::error::{Error, Result};
-use crate::io::{RunId, open, or_missing, with_ending};
+use crate::io::{RunId, malformed, open, or_missing, with_ending};
 
 /// What a file is known by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +71,7 @@ impl FileChecksum {
             false => format!("it has {} bytes, not {}", found.bytes, self.bytes),
             true => "its checksum is not that of what was written".into(),
         };
-        Err(refused(&path, &format!("damaged: {what}")))
+        Err(malformed(&path, format!("damaged: {what}")))
     }
 }
 

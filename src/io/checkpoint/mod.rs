@@ -21,12 +21,10 @@ mod write;
 mod zarr;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::RunId;
-use crate::error::Error;
 use crate::io::series::{TableMark, xxh3};
 use crate::io::summary::Part;
 use crate::statistics::Running;
@@ -171,8 +169,4 @@ struct Kolmo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     step: Option<u64>,
     kolmo: Attributes,
-}
-
-fn refused(path: &Path, why: &dyn std::fmt::Display) -> Error {
-    Error::Format { path: path.to_path_buf(), what: why.to_string() }
 }

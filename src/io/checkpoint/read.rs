@@ -7,13 +7,11 @@ use serde_json::Value;
 
 use super::directory::step_of;
 use super::zarr::Field;
-use super::{
-    Attributes, FORMAT, Group, Head, Kolmo, WEAK_FORMAT, ZARR_FORMAT, path, refused, steps_on_all,
-};
+use super::{Attributes, FORMAT, Group, Head, Kolmo, WEAK_FORMAT, ZARR_FORMAT, path, steps_on_all};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
 use crate::grid::Block;
-use crate::io::{RunId, open};
+use crate::io::{RunId, malformed, open};
 use crate::real::Real;
 
 /// Why ranks may see different files.
@@ -45,7 +43,7 @@ impl Checkpoint {
         let first = comm.broadcast(0, own.as_ref().map_or(Vec::new(), Attributes::known_by));
         let is_sound = !first.is_empty();
         let older =
-            |what: &str| refused(path, &format!("rank 0 finds it sound; here {what}{OLDER}"));
+            |what: &str| malformed(path, format!("rank 0 finds it sound; here {what}{OLDER}"));
         let own = match own {
             Err(why) if is_sound => Err(older(&format!("not: {why}"))),
             Ok(own) if is_sound && own.known_by() != first => Err(older("it is another one")),
@@ -90,7 +88,7 @@ impl Checkpoint {
         match run.zip(self.head.run) {
             Some((run, other)) if run != other => {
                 let what = format!("a checkpoint of another run: of {other}, and this is {run}");
-                Err(refused(&self.path, &what))
+                Err(malformed(&self.path, what))
             }
             _ => Ok(self),
         }
@@ -155,22 +153,22 @@ fn attributes(path: &Path) -> Result<Attributes> {
     let (named, step) = (step_of(path), attributes.head.step);
     if named.is_some_and(|named| named != step) {
         let what = format!("this is the checkpoint of step {step}, not of that in its name");
-        return Err(refused(&file, &format!("damaged: {what}")));
+        return Err(malformed(&file, format!("damaged: {what}")));
     }
     Ok(attributes)
 }
 
 fn parse(text: &[u8], file: &Path) -> Result<Attributes> {
-    let damaged = |what: &dyn Display| refused(file, &format!("damaged: {what}"));
+    let damaged = |what: &dyn Display| malformed(file, format!("damaged: {what}"));
     let value: Value = serde_json::from_slice(text).map_err(|why| damaged(&why))?;
     let format = value.pointer("/attributes/kolmo/format").and_then(Value::as_u64);
     match format {
         None => {
-            return Err(refused(file, &"damaged, or no checkpoint of Kolmo: it has no format"));
+            return Err(malformed(file, "damaged, or no checkpoint of Kolmo: it has no format"));
         }
         Some(newer) if newer > FORMAT.into() => {
             let reads = format!("this version of Kolmo reads formats up to {FORMAT}");
-            return Err(refused(file, &format!("it has format {newer}; {reads}")));
+            return Err(malformed(file, format!("it has format {newer}; {reads}")));
         }
         Some(_) => {}
     }

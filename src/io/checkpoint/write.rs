@@ -11,10 +11,11 @@ use serde_json::Value;
 
 use super::files::{self, FileChecksum, Seal};
 use super::zarr::{Field, coordinates};
-use super::{Attributes, Group, Head, Kolmo, NodeType, ZARR_FORMAT, refused};
+use super::{Attributes, Group, Head, Kolmo, NodeType, ZARR_FORMAT};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition, Grid, redistribute};
+use crate::io::malformed;
 use crate::real::Real;
 
 /// How a checkpoint is written.
@@ -97,7 +98,7 @@ impl Writing {
                 continue;
             }
             let file = format!("{name}/c.{k}.{j}.{i}");
-            let shard = Shard { layout, file, values: bytes_of(&values), seal };
+            let shard = Shard { layout, file, values: bytes_of(values), seal };
             match manner.asynchronous {
                 true => later.push(shard),
                 false => written = store(written, &part, [shard]),
@@ -147,7 +148,7 @@ impl Writing {
         let Self { part, path, head, written, thread, .. } = self;
         let mut own = written;
         if let Some(thread) = thread {
-            let broken = |_| Err(refused(&part, &"the thread that writes it has broken"));
+            let broken = |_| Err(malformed(&part, "the thread that writes it has broken"));
             let more = thread.join().unwrap_or_else(broken);
             own = own.and_then(|own| Ok(own.into_iter().chain(more?).collect()));
         }
@@ -157,7 +158,7 @@ impl Writing {
             let mut all = Written::new();
             for bytes in gathered {
                 let files: Written =
-                    serde_json::from_slice(&bytes).map_err(|why| refused(&part, &why))?;
+                    serde_json::from_slice(&bytes).map_err(|why| malformed(&part, why))?;
                 all.extend(files);
             }
             let bytes = all.values().map(|file| file.bytes).sum();
@@ -246,7 +247,7 @@ fn store_coordinates(
     store_metadata(part, name, &coordinates(axis, points), seal, written)?;
     let values: Vec<f64> = (0..points).map(at).collect();
     let file = format!("{name}/c.0");
-    fs::write(part.join(&file), bytes_of(&values)).map_err(Error::io(&part.join(&file)))?;
+    fs::write(part.join(&file), bytes_of(values)).map_err(Error::io(&part.join(&file)))?;
     let checksum = seal.flush(part, &file)?;
     written.insert(file, checksum);
     Ok(())
@@ -254,8 +255,8 @@ fn store_coordinates(
 
 /// The bytes of values, the least significant first.
 #[expect(clippy::cast_possible_truncation, reason = "four bytes were a value of f32")]
-fn bytes_of<T: Real>(values: &[T]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(size_of_val(values));
+fn bytes_of<T: Real>(values: Vec<T>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(size_of_val(&*values));
     for value in values {
         match size_of::<T>() {
             4 => bytes.extend_from_slice(&(value.f64() as f32).to_le_bytes()),

@@ -12,10 +12,10 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use super::{ZARR_FORMAT, refused};
+use super::ZARR_FORMAT;
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block};
-use crate::io::open;
+use crate::io::{malformed, open};
 
 /// Bytes of a part of a shard, at most: what is read for one value of it.
 const PART: usize = 4 << 20;
@@ -160,8 +160,8 @@ impl Field {
     pub(super) fn read(folder: &Path, points: [usize; 3], block: Block) -> Result<Vec<f64>> {
         let file = folder.join("zarr.json");
         let text = open::read(&file, open::MOST_JSON).map_err(Error::io(&file))?;
-        let metadata = serde_json::from_slice(&text).map_err(|why| refused(&file, &why))?;
-        let field = Self::from_metadata(&metadata, points).map_err(|why| refused(folder, &why))?;
+        let metadata = serde_json::from_slice(&text).map_err(|why| malformed(&file, why))?;
+        let field = Self::from_metadata(&metadata, points).map_err(|why| malformed(folder, why))?;
         let mut values = vec![f64::NAN; block.len()];
         let range = |a: usize| {
             let end = block.start[a] + block.points[a];

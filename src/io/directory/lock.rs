@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::io::make_directory;
 use crate::io::open::regular;
 use crate::io::progress::tell;
+use crate::io::{make_directory, malformed};
 
 /// The file that is locked.
 pub(super) const FILE: &str = ".lock";
@@ -45,8 +45,7 @@ impl DirectoryLock {
                 open => open.map_err(Error::io(&path))?,
             };
             if path.is_symlink() || file.metadata().is_ok_and(|data| data.len() > 0) {
-                let what = "not the lock of a run; move it away".to_string();
-                return Err(Error::Format { path, what });
+                return Err(malformed(&path, "not the lock of a run; move it away"));
             }
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => {

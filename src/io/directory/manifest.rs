@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::lock::is_at;
 use super::names::is_of_a_run;
 use crate::error::{Error, Result};
-use crate::io::{RunId, append_to, read_text, write_whole};
+use crate::io::{RunId, append_to, malformed, read_text, write_whole};
 
 /// The name of the file.
 pub(super) const FILE: &str = "manifest.txt";
@@ -49,7 +49,7 @@ impl Manifest {
         if text.lines().next() != Some(HEAD) {
             let what = "its first line is not that of a manifest: remove it, and all files that have names of a run count \
                         as the run's";
-            return Err(Error::Format { path, what: what.into() });
+            return Err(malformed(&path, what));
         }
         let run = text.lines().find_map(|line| line.strip_prefix(RUN)?.parse().ok());
         let mut names = BTreeSet::new();
@@ -58,7 +58,7 @@ impl Manifest {
         for (number, line) in whole.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
             if !is_of_a_run(line) {
                 let what = format!("line {}: a run writes no file `{line}`", number + 1);
-                return Err(Error::Format { path, what });
+                return Err(malformed(&path, what));
             }
             names.insert(line.to_string());
         }

@@ -16,7 +16,7 @@ use manifest::{Content, Manifest};
 use names::{FILES, FOLDERS};
 pub(crate) use names::{is_of_a_run, is_plane, plane, step};
 
-use super::{RunId, checkpoint, make_directory, remove_file, with_ending};
+use super::{RunId, checkpoint, make_directory, malformed, remove_file, with_ending};
 use crate::error::{Error, Result};
 
 /// The resolved input.
@@ -179,14 +179,14 @@ impl RunDirectory {
     pub fn claim(&mut self, names: impl IntoIterator<Item = String>) -> Result<()> {
         if !self.manifest.is_in(&self.path) {
             let what = "the directory of the run was moved, or is that of another run now";
-            return Err(Error::Format { path: self.path.clone(), what: what.into() });
+            return Err(malformed(&self.path, what));
         }
         let new = names.into_iter().filter(|name| !self.manifest.has(name));
         let new: BTreeSet<String> = new.collect();
         debug_assert!(new.iter().all(|name| is_of_a_run(name)), "{new:?}");
         if let Some(foreign) = new.iter().find(|name| is_there(&self.path, name)) {
             let what = "no file of this run, which would replace it; move it away";
-            return Err(Error::Format { path: self.path.join(foreign), what: what.into() });
+            return Err(malformed(&self.path.join(foreign), what));
         }
         self.manifest.add(new)
     }
