@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::plot::Line;
+use crate::io::refused;
 
 /// What is compared.
 #[derive(Args, Debug)]
@@ -35,19 +36,16 @@ fn finite(text: &str) -> std::result::Result<f64, String> {
 impl CompareOptions {
     /// Where the page goes.
     pub(super) fn page(&self) -> Result<PathBuf> {
-        let refused = |what: String, advice: String| {
-            Err(Error::Config(vec![format!("error: {what}"), format!("       {advice}")]))
-        };
         let most = Line::SIDE_BY_SIDE.len();
         if self.runs.len() > most {
             let what = format!("{} runs are more than a picture can tell apart", self.runs.len());
-            return refused(what, format!("compare at most {most} at a time"));
+            return Err(refused(what, &format!("compare at most {most} at a time")));
         }
         let is_page = self.out.extension().is_some_and(|ending| ending == "html");
         if !is_page || self.out.is_dir() {
             let why = if is_page { "is a directory" } else { "does not end in .html" };
             let advice = "give the file that is to be written: `--out compare.html`";
-            return refused(format!("--out {} {why}", self.out.display()), advice.into());
+            return Err(refused(format!("--out {} {why}", self.out.display()), advice));
         }
         Ok(self.out.clone())
     }

@@ -163,7 +163,6 @@ impl FieldWriter {
     ) -> Result<u64> {
         let Layout { grid, selection, files } = self.layout;
         let boxes = boxes(decomposition, grid.points, &selection, files);
-        let arrays: Vec<_> = fields.iter().map(FieldData::array).collect();
         let join = |field| joined(comm, decomposition, grid.points, &selection, &boxes, field);
         let fields: Vec<_> = fields.into_iter().map(join).collect();
         let (part, image) = (boxes[comm.rank()], selection.image(&grid));
@@ -192,7 +191,7 @@ impl FieldWriter {
                 let all = boxes.iter().enumerate().filter(|(_, part)| !part.is_empty());
                 let all: Vec<_> = all.map(|(rank, part)| (piece(rank), *part)).collect();
                 let path = directory.join(&whole);
-                write_whole(&path, |writer| pvti(writer, &image, &arrays, &all))?;
+                write_whole(&path, |writer| pvti(writer, &image, &fields, &all))?;
             }
             self.index.files.retain(|entry| entry.name != whole);
             self.index.files.push(FieldEntry { name: whole.clone(), time });

@@ -81,6 +81,11 @@ pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
     write_whole(path, |writer| writer.write_all(text.as_bytes()))
 }
 
+/// A mistake of the user, and the way out of it.
+pub(crate) fn refused(what: impl std::fmt::Display, way_out: &str) -> Error {
+    Error::Config(vec![format!("error: {what}"), format!("       {way_out}")])
+}
+
 /// The error of a file at `path` that does not hold what it should.
 fn malformed(path: &Path, why: impl std::fmt::Display) -> Error {
     Error::Format { path: path.to_path_buf(), what: why.to_string() }

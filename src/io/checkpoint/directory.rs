@@ -8,7 +8,7 @@ use super::files::{REPLACED, discard, remove};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
 use crate::io::directory::{entries, step};
-use crate::io::with_ending;
+use crate::io::{refused, with_ending};
 
 /// The checkpoint of a step in `directory`.
 pub fn path(directory: &Path, step: u64) -> PathBuf {
@@ -20,13 +20,13 @@ pub fn path(directory: &Path, step: u64) -> PathBuf {
 /// # Errors
 /// Where its name is not UTF-8.
 pub fn check_name(directory: &Path) -> Result<()> {
-    if directory.to_str().is_some() {
-        return Ok(());
+    match directory.to_str() {
+        Some(_) => Ok(()),
+        None => Err(refused(
+            format!("{directory:?} is not UTF-8, and no checkpoint can be written below it"),
+            "choose another name",
+        )),
     }
-    Err(Error::Config(vec![
-        format!("error: {directory:?} is not UTF-8, and no checkpoint can be written below it"),
-        "       choose another name".into(),
-    ]))
 }
 
 /// Steps of which `directory` holds checkpoints, the newest first; whether they are sound is not looked at.

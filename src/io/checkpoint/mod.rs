@@ -23,6 +23,7 @@ mod zarr;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::RunId;
 use crate::io::series::{TableMark, xxh3};
@@ -106,38 +107,28 @@ struct Attributes {
     head: Head,
     /// Every other file, by its path in the group.
     files: BTreeMap<String, FileChecksum>,
-    /// Of the JSON of the others.
-    checksum: Checksum,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Checksum {
-    /// In format 1.
-    Crc32c(u32),
-    /// XXH3 (128 bit), in hexadecimal digits.
-    Xxh3(String),
+    /// Of the JSON of the others: XXH3 (128 bit) in hexadecimal digits; in format 1 the CRC32C.
+    checksum: Value,
 }
 
 impl Attributes {
     fn new(head: Head, files: BTreeMap<String, FileChecksum>) -> Self {
-        let checksum = Checksum::Crc32c(0);
-        let mut all = Self { format: FORMAT, head, files, checksum };
+        let mut all = Self { format: FORMAT, head, files, checksum: Value::Null };
         all.checksum = all.sum();
         all
     }
 
-    fn sum(&self) -> Checksum {
+    fn sum(&self) -> Value {
         let text = serde_json::to_vec(&(self.format, &self.head, &self.files)).unwrap_or_default();
         match self.format {
-            0..=WEAK_FORMAT => Checksum::Crc32c(crc32c::crc32c(&text)),
-            _ => Checksum::Xxh3(xxh3(&text)),
+            0..=WEAK_FORMAT => crc32c::crc32c(&text).into(),
+            _ => xxh3(&text).into(),
         }
     }
 
     /// What tells it from that of any other checkpoint.
     fn known_by(&self) -> Vec<u8> {
-        serde_json::to_vec(&self.checksum).unwrap_or_default()
+        self.checksum.to_string().into_bytes()
     }
 
     /// What the hashes of the files are bound to.

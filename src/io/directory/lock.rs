@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::io::open::regular;
 use crate::io::progress::tell;
-use crate::io::{make_directory, malformed};
+use crate::io::{make_directory, malformed, refused};
 
 /// The file that is locked.
 pub(super) const FILE: &str = ".lock";
@@ -54,7 +54,12 @@ impl DirectoryLock {
                 }
                 // The file was removed by the process that held the lock: a lock on it protects nothing.
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(is_taken(directory)),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(refused(
+                        format!("another process is running in {}", directory.display()),
+                        "wait until it has ended, or choose another directory",
+                    ));
+                }
                 Err(TryLockError::Error(_)) => {
                     tell(&format!(
                         "note: the file system of {} has no locks: take care that no other process writes there",
@@ -95,11 +100,4 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 pub(super) fn is_at(_: &File, _: &Path) -> bool {
     true
-}
-
-fn is_taken(directory: &Path) -> Error {
-    Error::Config(vec![
-        format!("error: another process is running in {}", directory.display()),
-        "       wait until it has ended, or choose another directory".into(),
-    ])
 }

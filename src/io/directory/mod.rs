@@ -16,8 +16,8 @@ use manifest::{Content, Manifest};
 use names::{FILES, FOLDERS};
 pub(crate) use names::{is_of_a_run, is_plane, plane, step};
 
-use super::{RunId, checkpoint, make_directory, malformed, remove_file, with_ending};
-use crate::error::{Error, Result};
+use super::{RunId, checkpoint, make_directory, malformed, refused, remove_file, with_ending};
+use crate::error::Result;
 
 /// The resolved input.
 const INPUT: &str = "config.toml";
@@ -32,7 +32,9 @@ pub struct RunDirectory {
 impl RunDirectory {
     /// Whether a run, or a part of one, lies in `path`.
     pub fn holds_run(path: &Path) -> bool {
-        path.join(manifest::FILE).exists() || is_of_before_manifests(path)
+        let has = |name| path.join(name).exists();
+        // Runs of a version that wrote no manifest have these two.
+        has(manifest::FILE) || (has("log.jsonl") && has(INPUT))
     }
 
     /// Something in `path` that a run would replace, and that the manifest of the run there does not name.
@@ -62,16 +64,12 @@ impl RunDirectory {
             if link.canonicalize().is_ok_and(|target| target.starts_with(&home)) {
                 continue;
             }
-            let target = fs::read_link(&link).unwrap_or_default();
-            return Err(Error::Config(vec![
-                format!(
-                    "error: {} is a link to {}, outside the directory of the run",
-                    link.display(),
-                    target.display()
-                ),
-                "       a run writes and removes files in its own directory only; choose that with `--out`"
-                    .into(),
-            ]));
+            let (link, target) = (link.display(), fs::read_link(&link).unwrap_or_default());
+            let target = target.display();
+            return Err(refused(
+                format!("{link} is a link to {target}, outside the directory of the run"),
+                "a run writes and removes files in its own directory only; choose that with `--out`",
+            ));
         }
         Ok(())
     }
@@ -86,14 +84,11 @@ impl RunDirectory {
             })
         };
         let Some(folder) = whole.ancestors().find(is_checkpoint) else { return Ok(()) };
-        Err(Error::Config(vec![
-            format!(
-                "error: {} lies inside {}, which the run that it is of may remove",
-                path.display(),
-                folder.display()
-            ),
-            "       choose another directory with `--out`".into(),
-        ]))
+        let (path, folder) = (path.display(), folder.display());
+        Err(refused(
+            format!("{path} lies inside {folder}, which the run that it is of may remove"),
+            "choose another directory with `--out`",
+        ))
     }
 
     /// Keep other processes from the run in `path`, which has to be there.
@@ -102,10 +97,10 @@ impl RunDirectory {
     /// [`Error::Config`] where there is no run, a link leads out of it, or another process holds it.
     pub fn enter(path: &Path) -> Result<DirectoryLock> {
         if !Self::holds_run(path) {
-            return Err(Error::Config(vec![
-                format!("error: {} holds no run", path.display()),
-                "       the directory of a run has a manifest.txt in it".into(),
-            ]));
+            return Err(refused(
+                format!("{} holds no run", path.display()),
+                "the directory of a run has a manifest.txt in it",
+            ));
         }
         Self::refuse_links(path)?;
         DirectoryLock::take(path)
@@ -212,13 +207,6 @@ impl RunDirectory {
     }
 }
 
-/// Whether `path` holds a run of a version that wrote no manifest.
-fn is_of_before_manifests(path: &Path) -> bool {
-    !path.join(manifest::FILE).exists()
-        && path.join("log.jsonl").exists()
-        && path.join("config.toml").exists()
-}
-
 /// The name of what lies at `path` in `directory`.
 fn relative(directory: &Path, path: &Path) -> String {
     let inside = path.strip_prefix(directory).unwrap_or(path);
@@ -310,8 +298,8 @@ fn remove(directory: &Path, name: &str) -> Result<()> {
         return REMAINS.iter().try_for_each(|end| checkpoint::remove(&with_ending(&path, end)));
     }
     if name.ends_with('/') {
-        let pieces = entries(&path).into_iter().filter(|piece| is_piece(piece));
-        return pieces.into_iter().try_for_each(|piece| remove_file(&piece));
+        let mut pieces = entries(&path).into_iter().filter(|piece| is_piece(piece));
+        return pieces.try_for_each(|piece| remove_file(&piece));
     }
     remove_file(&path)?;
     remove_file(&with_ending(&path, ".part"))
