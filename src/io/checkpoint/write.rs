@@ -15,7 +15,7 @@ use super::{Attributes, Group, Head, Kolmo, NodeType, ZARR_FORMAT};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition, Grid, redistribute};
-use crate::io::malformed;
+use crate::io::{make_directory, malformed};
 use crate::real::Real;
 
 /// How a checkpoint is written.
@@ -206,6 +206,8 @@ fn store(
     let mut written = written?;
     for Shard { layout, file, values, seal } in shards {
         let path = part.join(&file);
+        // Rank 0 has made the folder, which a file system may not show this rank yet.
+        path.parent().map_or(Ok(()), make_directory)?;
         layout.write_shard(&path, &values).map_err(Error::io(&path))?;
         let checksum = seal.flush(part, &file)?;
         written.insert(file, checksum);
@@ -222,7 +224,7 @@ fn store_metadata(
     written: &mut Written,
 ) -> Result<()> {
     let folder = part.join(name);
-    fs::create_dir_all(&folder).map_err(Error::io(&folder))?;
+    make_directory(&folder)?;
     files::write(&folder.join("zarr.json"), metadata)?;
     let file = format!("{name}/zarr.json");
     let checksum = seal.flush(part, &file)?;

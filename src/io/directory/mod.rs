@@ -8,15 +8,17 @@ mod manifest;
 mod names;
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 pub use lock::DirectoryLock;
-use manifest::{Content, Manifest};
+use manifest::Content;
 use names::{FILES, FOLDERS};
 pub(crate) use names::{is_of_a_run, is_plane, plane, step};
 
-use super::{RunId, checkpoint, make_directory, malformed, refused, remove_file, with_ending};
+use super::{
+    RunId, append_to, checkpoint, make_directory, malformed, refused, remove_file, with_ending,
+};
 use crate::error::Result;
 
 /// The resolved input.
@@ -26,7 +28,9 @@ const INPUT: &str = "config.toml";
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
-    manifest: Manifest,
+    /// Its manifest.
+    file: File,
+    content: Content,
 }
 
 impl RunDirectory {
@@ -39,7 +43,7 @@ impl RunDirectory {
 
     /// Something in `path` that a run would replace, and that the manifest of the run there does not name.
     pub fn in_the_way(path: &Path) -> Result<Option<String>> {
-        let own = Manifest::read(path)?.unwrap_or_default().names;
+        let own = manifest::read(path)?.unwrap_or_default().names;
         // Under names with an ending the run would write first.
         let unfinished = entries(path).into_iter().chain(inside(path)).filter_map(|inside| {
             let name = relative(path, &inside);
@@ -117,7 +121,7 @@ impl RunDirectory {
     /// Make the directory of `run`, and remove what the manifest of an older run there names. Other files stay.
     pub fn create(path: &Path, run: RunId) -> Result<Self> {
         make_directory(path)?;
-        if let Some(old) = Manifest::read(path)? {
+        if let Some(old) = manifest::read(path)? {
             // The manifest stays until all else is gone: what a kill leaves is still a run, which can be replaced.
             // So does the input, which may be what this run is repeated from: it is replaced as a whole.
             let mut gone = old.names.iter().filter(|name| *name != INPUT);
@@ -126,20 +130,27 @@ impl RunDirectory {
         }
         let input = is_there(path, INPUT).then(|| INPUT.to_string());
         let names = input.into_iter().collect();
-        let manifest = Manifest::begin(path, Content { run: Some(run), names })?;
-        Ok(Self { path: path.to_path_buf(), manifest })
+        Self::begin(path, Content { run: Some(run), names })
     }
 
     /// The directory of a run that is there, and goes on as `run` where that is given. A run of a version that wrote no manifest
     /// gets one, of all files that have names of a run.
     pub fn open(path: &Path, run: Option<RunId>) -> Result<Self> {
-        let manifest = match Manifest::open(path)? {
-            Some(manifest) => manifest,
-            None => Manifest::begin(path, Content { run, names: present(path) })?,
+        let mut directory = match manifest::read(path)? {
+            None => Self::begin(path, Content { run, names: present(path) })?,
+            Some(content) => {
+                let file = append_to(&path.join(manifest::FILE))?;
+                Self { path: path.to_path_buf(), file, content }
+            }
         };
-        let mut directory = Self { path: path.to_path_buf(), manifest };
-        directory.manifest.keep(run, |name| is_kept(path, name))?;
+        directory.keep(run)?;
         Ok(directory)
+    }
+
+    /// With a new manifest, in place of one that is there.
+    fn begin(path: &Path, content: Content) -> Result<Self> {
+        let file = manifest::write(path, &content)?;
+        Ok(Self { path: path.to_path_buf(), file, content })
     }
 
     /// Take names of steps out of the manifest that nothing lies at any more, such as those of older checkpoints: what somebody puts
@@ -148,17 +159,29 @@ impl RunDirectory {
     /// # Errors
     /// What the system says; the manifest is as before then.
     pub fn forget_removed(&mut self) -> Result<()> {
-        self.manifest.keep(None, |name| is_kept(&self.path, name))
+        self.keep(None)
+    }
+
+    /// The same, and have the manifest name `run` where that is given.
+    fn keep(&mut self, run: Option<RunId>) -> Result<()> {
+        let Content { run: before, names: all } = &self.content;
+        let run = run.or(*before);
+        let names: BTreeSet<String> =
+            all.iter().filter(|name| is_kept(&self.path, name)).cloned().collect();
+        if names.len() < all.len() || run != *before {
+            *self = Self::begin(&self.path, Content { run, names })?;
+        }
+        Ok(())
     }
 
     /// The number of the run in `path`; `None` where it has none.
     pub fn run_of(path: &Path) -> Result<Option<RunId>> {
-        Ok(Manifest::read(path)?.and_then(|content| content.run))
+        Ok(manifest::read(path)?.and_then(|content| content.run))
     }
 
     /// What tells whether something in `path` is of the run there.
     pub fn owner_of(path: &Path) -> Result<impl Fn(&Path) -> bool> {
-        let names = match Manifest::read(path)? {
+        let names = match manifest::read(path)? {
             Some(content) => content.names,
             None => present(path),
         };
@@ -172,23 +195,26 @@ impl RunDirectory {
     /// Where one is there that the run did not make, where the directory was moved or another run has taken its place, or where
     /// the system refuses.
     pub fn claim(&mut self, names: impl IntoIterator<Item = String>) -> Result<()> {
-        if !self.manifest.is_in(&self.path) {
+        if !lock::is_at(&self.file, &self.path.join(manifest::FILE)) {
             let what = "the directory of the run was moved, or is that of another run now";
             return Err(malformed(&self.path, what));
         }
-        let new = names.into_iter().filter(|name| !self.manifest.has(name));
-        let new: BTreeSet<String> = new.collect();
+        let known = &self.content.names;
+        let new: BTreeSet<String> =
+            names.into_iter().filter(|name| !known.contains(name)).collect();
         debug_assert!(new.iter().all(|name| is_of_a_run(name)), "{new:?}");
         if let Some(foreign) = new.iter().find(|name| is_there(&self.path, name)) {
             let what = "no file of this run, which would replace it; move it away";
             return Err(malformed(&self.path.join(foreign), what));
         }
-        self.manifest.add(new)
+        manifest::add(&self.path, &mut self.file, &new)?;
+        self.content.names.extend(new);
+        Ok(())
     }
 
     /// Whether the manifest names what lies at `path`, in the directory.
     pub fn owns(&self, path: &Path) -> bool {
-        is_named(&self.path, path, |name| self.manifest.has(name))
+        is_named(&self.path, path, |name| self.content.names.contains(name))
     }
 
     /// Where its checkpoints are.
