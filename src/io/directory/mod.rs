@@ -98,7 +98,7 @@ impl RunDirectory {
     /// Keep other processes from the run in `path`, which has to be there.
     ///
     /// # Errors
-    /// [`Error::Config`] where there is no run, a link leads out of it, or another process holds it.
+    /// Where there is no run, a link leads out of it, or another process holds it.
     pub fn enter(path: &Path) -> Result<DirectoryLock> {
         if !Self::holds_run(path) {
             return Err(refused(
