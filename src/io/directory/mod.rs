@@ -43,7 +43,12 @@ impl RunDirectory {
 
     /// Something in `path` that a run would replace, and that the manifest of the run there does not name.
     pub fn in_the_way(path: &Path) -> Result<Option<String>> {
-        let own = manifest::read(path)?.unwrap_or_default().names;
+        let mut own = BTreeSet::new();
+        if let Some(content) = manifest::read(path)? {
+            own = content.names;
+            // Also of a new manifest in its place, which a kill may have left unfinished.
+            own.insert(manifest::FILE.into());
+        }
         // Under names with an ending the run would write first.
         let unfinished = entries(path).into_iter().chain(inside(path)).filter_map(|inside| {
             let name = relative(path, &inside);
