@@ -15,11 +15,14 @@ use kolmo::io::pieces::Selection;
 use kolmo::io::reference::Reference;
 use kolmo::io::series::{ERROR_COLUMNS, SCALAR_COLUMNS};
 use kolmo::io::summary::{self, Machine, SchemeSummary};
-use kolmo::io::verdict::{self, Evidence, Verdict};
+use kolmo::io::verdict::{Evidence, Verdict, decide};
 use kolmo::io::{
     FLOW_COLUMNS, FieldData, FieldValues, FieldWriter, Plane, Series, SeriesWriter, Slice,
     SliceWriter, Summary, write_report,
 };
+
+mod parts;
+mod verdict;
 
 /// The box of runs that no solver made.
 const BOX: Domain = Domain { origin: [0.0; 3], length: [TAU; 3] };
@@ -117,7 +120,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
     let resolution = summary::resolution(&series, &[part]);
     let reference =
         Reference::read(&dir.join("reference.csv")).ok().and_then(|r| r.compare(&series, 10.0));
-    let (verdict, verdict_reason) = verdict::decide(&Evidence {
+    let (verdict, verdict_reason) = decide(&Evidence {
         unfinished: None,
         unjudged: None,
         resolution,
@@ -195,7 +198,7 @@ fn a_row_that_was_cut_off_is_left_out_and_a_broken_one_is_reported_by_line() {
         assert_eq!(error, format!("{}: {message}", path.display()));
     }
     fs::write(&path, "step,time\n0,0.0\n").unwrap();
-    let error = Series::read(&path).unwrap().required("enstrophy", &path).unwrap_err().to_string();
+    let error = Series::read(&path).unwrap().required("enstrophy").unwrap_err().to_string();
     assert!(error.ends_with("column `enstrophy` is missing; the file has step, time"), "{error}");
 }
 
@@ -364,7 +367,7 @@ fn a_run_with_few_rows_or_a_gap_in_them_is_not_compared_and_says_where() {
         let text: Vec<&str> = std::iter::once(header).chain(rows).collect();
         fs::write(&path, text.join("\n") + "\n").unwrap();
         let comparison = reference.compare(&Series::read(&path).unwrap(), 10.0).unwrap();
-        let (verdict, reason) = verdict::decide(&Evidence {
+        let (verdict, reason) = decide(&Evidence {
             unfinished: None,
             unjudged: None,
             resolution: Some(summary::Resolution { kmax_eta_min: 2.0, time: 9.0 }),

@@ -43,8 +43,7 @@ pub fn compare(options: &CompareOptions) -> Result<Comparison> {
     let out = options.page()?;
     let runs = runs::read(&options.runs)?;
     let mut notes = runs::notes(&runs);
-    let ends = runs.iter().map(Run::end);
-    let common_time = ends.fold(f64::INFINITY, f64::min);
+    let common_time = runs.iter().map(Run::end).fold(f64::INFINITY, f64::min);
     let rows = runs.iter().map(|run| Row::new(run, &runs[0], common_time)).collect();
     let (figures, more) = page::figures(&runs, options.time);
     notes.extend(more);

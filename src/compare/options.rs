@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::plot::Line;
+use crate::io::refused;
 
 /// What is compared.
 #[derive(Args, Debug)]
@@ -37,20 +38,14 @@ impl CompareOptions {
     pub(super) fn page(&self) -> Result<PathBuf> {
         let most = Line::SIDE_BY_SIDE.len();
         if self.runs.len() > most {
-            return Err(Error::Config(vec![
-                format!("error: {} runs are more than a picture can tell apart", self.runs.len()),
-                format!("       compare at most {most} at a time"),
-            ]));
+            let what = format!("{} runs are more than a picture can tell apart", self.runs.len());
+            return Err(refused(what, &format!("compare at most {most} at a time")));
         }
-        let shown = self.out.display();
-        let advice = "       give the file that is to be written: `--out compare.html`";
-        if self.out.extension().is_none_or(|ending| ending != "html") {
-            let what = format!("error: --out {shown} does not end in .html");
-            return Err(Error::Config(vec![what, advice.into()]));
-        }
-        if self.out.is_dir() {
-            let what = format!("error: --out {shown} is a directory");
-            return Err(Error::Config(vec![what, advice.into()]));
+        let is_page = self.out.extension().is_some_and(|ending| ending == "html");
+        if !is_page || self.out.is_dir() {
+            let why = if is_page { "is a directory" } else { "does not end in .html" };
+            let advice = "give the file that is to be written: `--out compare.html`";
+            return Err(refused(format!("--out {} {why}", self.out.display()), advice));
         }
         Ok(self.out.clone())
     }

@@ -1,16 +1,15 @@
 //! A comparison as a page.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::Comparison;
 use super::runs::Run;
 use crate::error::Result;
-use crate::io::figures::{Figure, plot};
-use crate::io::page::{self, escape};
+use crate::io::figures::Figure;
+use crate::io::make_directory;
+use crate::io::page::{self, Page};
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::statistics::spectrum_plot;
-use crate::io::{make_directory, write_whole};
 
 /// The histories: column, title, label, caption, whether y is logarithmic.
 const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
@@ -30,39 +29,35 @@ const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
 
 /// The pictures of runs, with what could not be drawn. `time` is that of the spectra.
 pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
-    let mut figures: Vec<Figure> = HISTORIES
-        .into_iter()
-        .filter_map(|(column, title, label, caption, logarithmic)| {
-            let curves: Vec<Curve> = runs
-                .iter()
-                .zip(Line::SIDE_BY_SIDE)
-                // Of an inviscid flow there is only round-off to see.
-                .filter(|(run, _)| column != "dissipation" || run.summary.reynolds.is_some())
-                .filter_map(|(run, line)| {
-                    let (time, values) = run.curve(column)?;
-                    let points = time.iter().copied().zip(values.iter().copied()).collect();
-                    Some(Curve { label: run.name.clone(), line, points })
-                })
-                .collect();
-            (!curves.is_empty()).then(|| Figure {
-                name: column,
-                plot: Plot { logarithmic, ..plot(title, label, curves) },
-                caption: caption.to_string(),
+    let mut figures: Vec<Figure> = Vec::new();
+    for (name, title, label, caption, logarithmic) in HISTORIES {
+        // Of the dissipation of an inviscid flow there is only round-off to see.
+        let drawn = runs.iter().zip(Line::SIDE_BY_SIDE);
+        let drawn =
+            drawn.filter(|(run, _)| name != "dissipation" || run.summary.reynolds.is_some());
+        let curves: Vec<Curve> = drawn
+            .filter_map(|(run, line)| {
+                let (time, values) = run.curve(name)?;
+                Some(Curve::new(&run.name, line, time, values))
             })
-        })
-        .collect();
-    let (spectra, notes) = spectra(runs, time);
-    figures.extend(spectra);
+            .collect();
+        if !curves.is_empty() {
+            let plot = Plot { logarithmic, ..Plot::over_time(title, label, curves) };
+            figures.push(Figure { name, plot, caption: caption.into() });
+        }
+    }
+    let notes = spectra(runs, time, &mut figures);
     (figures, notes)
 }
 
-/// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have.
-fn spectra(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
+/// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have. Returns what could not
+/// be drawn.
+fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>) -> Vec<String> {
     let last = |run: &Run| Some(run.spectra.as_ref()?.times.last()?.time);
     let common = runs.iter().filter_map(last).reduce(f64::min);
     let Some(time) = common.map(|common| time.unwrap_or(common)) else {
         let asked = time.map(|_| "no run has spectra, so --time draws nothing".to_string());
-        return (Vec::new(), asked.into_iter().collect());
+        return asked.into_iter().collect();
     };
     let (mut of_flow, mut of_scalar, mut notes) = (Vec::new(), Vec::new(), Vec::new());
     for (run, line) in runs.iter().zip(Line::SIDE_BY_SIDE) {
@@ -74,18 +69,17 @@ fn spectra(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<String>) {
         let curve = Curve { label, line, points: nearest.points() };
         if run.is_scalar() { of_scalar.push(curve) } else { of_flow.push(curve) }
     }
-    let figure = |name, title, is_scalar, curves: Vec<Curve>| {
-        (!curves.is_empty()).then(|| Figure {
-            name,
-            plot: spectrum_plot(title, is_scalar, curves),
-            caption: format!("Those nearest to t = {time:.2}."),
-        })
-    };
-    let figures = [
-        figure("spectra", "Spectra", false, of_flow),
-        figure("scalar_spectra", "Spectra of the scalar", true, of_scalar),
-    ];
-    (figures.into_iter().flatten().collect(), notes)
+    for (name, title, is_scalar, curves) in [
+        ("spectra", "Spectra", false, of_flow),
+        ("scalar_spectra", "Spectra of the scalar", true, of_scalar),
+    ] {
+        if !curves.is_empty() {
+            let plot = spectrum_plot(title, is_scalar, curves);
+            let caption = format!("Those nearest to t = {time:.2}.");
+            figures.push(Figure { name, plot, caption });
+        }
+    }
+    notes
 }
 
 impl Comparison {
@@ -104,22 +98,22 @@ impl Comparison {
             make_directory(folder)?;
         }
         let drawn = page::draw(figures, place)?;
-        let (header, rows) = self.cells();
         let names = self.rows.iter().map(|row| row.run.as_str()).collect::<Vec<_>>().join(", ");
-        let mut html = page::head("compare", "Comparison", &names);
-        html += &page::columns(&header, &rows);
-        html += "<p>The energy is that of the last time which all runs have. Differences are the largest from the first \
-                 run, over the times that both cover: at the rows of the series that has fewer there, the other \
-                 interpolated on straight lines.</p>\n";
+        let mut html = Page::new("compare", "Comparison", &names);
+        html.push(&self.table().html_by_columns());
+        html.paragraph(
+            "The energy is that of the last time which all runs have. Differences are the largest from the first run, \
+             over the times that both cover: at the rows of the series that has fewer there, the other interpolated on \
+             straight lines.",
+        );
         for reason in self.reasons() {
-            html += &format!("<p>{}.</p>\n", escape(reason.trim_end_matches('.')));
+            html.paragraph(&format!("{}.", reason.trim_end_matches('.')));
         }
         for note in &self.notes {
-            html += &format!("<p>Note: {}.</p>\n", escape(note));
+            html.paragraph(&format!("Note: {note}."));
         }
-        html += &page::gallery("Pictures", &drawn);
+        html.gallery("Pictures", &drawn);
         let data = "<code>series.csv</code>, <code>statistics/spectra.csv</code> and <code>summary.json</code> of the runs";
-        html += &page::foot(env!("CARGO_PKG_VERSION"), data);
-        write_whole(&self.page, |writer| writer.write_all(html.as_bytes()))
+        html.write(&self.page, env!("CARGO_PKG_VERSION"), data)
     }
 }

@@ -53,26 +53,23 @@ pub(super) fn read(directories: &[PathBuf]) -> Result<Vec<Run>> {
 /// Why nothing in `path` can be compared; `None` where something may be.
 fn why_no_run(path: &Path) -> Option<String> {
     let shown = path.display();
-    if !path.is_dir() {
-        return Some(match path.exists() {
-            true => format!("error: {shown} is a file, not the directory of a run"),
-            false => format!("error: there is no directory {shown}"),
-        });
-    }
-    let missing =
-        ["series.csv", "summary.json"].into_iter().find(|name| !path.join(name).exists())?;
-    // The summary is what a run writes last.
-    let why = match missing {
-        "summary.json" => "the run goes on still, or was killed",
-        _ => "it holds no run",
-    };
-    Some(format!("error: {shown} has no {missing}: {why}"))
+    let lacks = |name: &str| !path.join(name).exists();
+    Some(match path.is_dir() {
+        false if path.exists() => format!("error: {shown} is a file, not the directory of a run"),
+        false => format!("error: there is no directory {shown}"),
+        true if lacks("series.csv") => format!("error: {shown} has no series.csv: it holds no run"),
+        // The summary is what a run writes last.
+        true if lacks("summary.json") => {
+            format!("error: {shown} has no summary.json: the run goes on still, or was killed")
+        }
+        true => return None,
+    })
 }
 
 fn read_one(path: &Path) -> Result<Run> {
     let file = path.join("series.csv");
     let series = Series::read(&file)?;
-    let time = series.required("time", &file)?;
+    let time = series.required("time")?;
     let wrong = |what: &str| Error::Format { path: file.clone(), what: what.into() };
     if time.is_empty() {
         return Err(wrong("there are no rows: the run stopped before its first output"));
@@ -102,25 +99,22 @@ pub(super) fn notes(runs: &[Run]) -> Vec<String> {
     };
     let mut notes = Vec::new();
     for run in &runs[1..] {
+        let (name, to) = (&run.name, &first.name);
         if flow(run) != flow(first) {
             notes.push(format!(
-                "{} is another flow ({}) than {} ({})",
-                run.name,
+                "{name} is another flow ({}) than {to} ({})",
                 flow(run),
-                first.name,
                 flow(first)
             ));
         } else if run.summary.length != first.summary.length {
-            notes.push(format!("{} has another box than {}", run.name, first.name));
+            notes.push(format!("{name} has another box than {to}"));
         }
-        let (from, to) = (run.time()[0].max(first.time()[0]), run.end().min(first.end()));
-        if from > to {
-            notes.push(format!("{} shares no time with {}", run.name, first.name));
+        if run.time()[0].max(first.time()[0]) > run.end().min(first.end()) {
+            notes.push(format!("{name} shares no time with {to}"));
         }
     }
-    let unfinished = runs.iter().filter(|run| !run.summary.finished);
-    notes.extend(
-        unfinished.map(|run| format!("{} did not finish: {}", run.name, run.summary.stop_reason)),
-    );
+    for run in runs.iter().filter(|run| !run.summary.finished) {
+        notes.push(format!("{} did not finish: {}", run.name, run.summary.stop_reason));
+    }
     notes
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::Comparison;
 use super::difference::{difference, value_at};
 use super::runs::Run;
-use crate::io::page::text_table;
+use crate::io::json;
+use crate::io::page::Table;
 use crate::io::report::{grid, peak};
 use crate::io::verdict::{Verdict, floored};
 
@@ -96,8 +97,8 @@ impl Row {
 type Column = (String, fn(&Row) -> Option<f64>, fn(f64) -> String);
 
 impl Comparison {
-    /// Column names and cells. Columns in which no run has anything are left out.
-    pub(super) fn cells(&self) -> (Vec<String>, Vec<Vec<String>>) {
+    /// A row a run. Columns in which no run has anything are left out.
+    pub(super) fn table(&self) -> Table {
         let at = format!("t = {}", number(self.common_time));
         let columns: [Column; 11] = [
             (format!("energy at {at}"), |row| row.kinetic_energy, number),
@@ -112,17 +113,14 @@ impl Comparison {
             ("kmax eta".into(), |row| row.smallest_kmax_eta, fixed),
             ("ns/pt/stage".into(), |row| row.ns_per_point_stage, fixed),
         ];
-        let columns: Vec<Column> = columns
-            .into_iter()
-            .filter(|(_, of, _)| self.rows.iter().any(|row| of(row).is_some()))
-            .collect();
-        let mut header: Vec<String> =
-            ["run", "case", "points", "scheme", "backend", "steps", "end"]
-                .map(String::from)
-                .to_vec();
+        let mut columns = Vec::from(columns);
+        columns.retain(|(_, of, _)| self.rows.iter().any(|row| of(row).is_some()));
+        let names =
+            ["run", "case", "points", "scheme", "backend", "steps", "end"].map(String::from);
+        let mut header = Vec::from(names);
         header.extend(columns.iter().map(|(name, ..)| name.clone()));
         header.push("verdict".into());
-        let cells = self.rows.iter().map(|row| {
+        let cells = |row: &Row| {
             let mut cells = vec![
                 row.run.clone(),
                 row.case.clone(),
@@ -135,8 +133,9 @@ impl Comparison {
             cells.extend(columns.iter().map(|(_, of, write)| of(row).map_or("-".into(), write)));
             cells.push(row.verdict.to_string());
             cells
-        });
-        (header, cells.collect())
+        };
+        let rows = self.rows.iter().map(cells).collect();
+        Table { header, rows }
     }
 
     /// Why each run has the verdict that it has, a sentence each.
@@ -147,21 +146,15 @@ impl Comparison {
 
     /// As JSON.
     pub fn json(&self) -> String {
-        let text = serde_json::to_string_pretty(self);
-        text.unwrap_or_else(|_| unreachable!("numbers and words have a JSON")) + "\n"
+        json(self)
     }
 }
 
 impl Display for Comparison {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        let (header, rows) = self.cells();
-        to.write_str(&text_table(&header, &rows))?;
-        for reason in self.reasons() {
-            writeln!(to, "{reason}")?;
-        }
-        for note in &self.notes {
-            writeln!(to, "note: {note}")?;
-        }
+        to.write_str(&self.table().text())?;
+        self.reasons().iter().try_for_each(|reason| writeln!(to, "{reason}"))?;
+        self.notes.iter().try_for_each(|note| writeln!(to, "note: {note}"))?;
         writeln!(to, "{}", self.page.display())
     }
 }

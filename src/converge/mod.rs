@@ -90,11 +90,9 @@ pub fn converge(
     let points = options.ascending()?;
     let base = load(&options.set(None))?;
     if let Some(path) = &base.origin {
+        let path = path.display();
         return Err(Error::Config(vec![
-            format!(
-                "error: case.name = \"from-checkpoint\": {} is on one grid only",
-                path.display()
-            ),
+            format!("error: case.name = \"from-checkpoint\": {path} is on one grid only"),
             "       give the case itself: its initial state is known on every grid".into(),
         ]));
     }
@@ -142,18 +140,14 @@ fn lag(config: &Config) -> f64 {
 
 /// The time to which every grid is run.
 fn end(config: &Config) -> Result<f64> {
-    let way_out = "give it alone: `--set 'time={ end = 1.0, cfl = 0.8 }'`";
-    match (config.time.end, config.time.max_steps) {
-        (Some(end), None) => Ok(end),
-        (None, _) => Err(refused(
-            "errors are compared at one time, and there is no time.end".into(),
-            way_out,
-        )),
+    let what = match (config.time.end, config.time.max_steps) {
+        (Some(end), None) => return Ok(end),
+        (None, _) => "errors are compared at one time, and there is no time.end".into(),
         (_, Some(steps)) => {
-            let what = format!("time.max_steps = {steps} would end each grid at another time");
-            Err(refused(what, way_out))
+            format!("time.max_steps = {steps} would end each grid at another time")
         }
-    }
+    };
+    Err(refused(what, "give it alone: `--set 'time={ end = 1.0, cfl = 0.8 }'`"))
 }
 
 /// Whether the case knows its solution at any time.
@@ -170,20 +164,17 @@ fn has_exact(config: &Config) -> bool {
 /// Every point of every grid has to be one of the finest.
 fn check_common_points(points: &[usize], case: &str) -> Result<()> {
     let Some((&finest, coarser)) = points.split_last() else { return Ok(()) };
+    let why = format!("{case} has no exact solution");
     if let Some(n) = coarser.iter().find(|&&n| finest % n != 0) {
+        let against = format!("so errors are taken against {finest} points");
         return Err(refused(
-            format!(
-                "{case} has no exact solution, so errors are taken against {finest} points, which is no whole multiple \
-                 of {n}"
-            ),
+            format!("{why}, {against}, which is no whole multiple of {n}"),
             "give numbers that all divide the largest: `--points 16,32,64`, `--points 12,24,36,72`",
         ));
     }
     if coarser.len() < 2 {
         return Err(refused(
-            format!(
-                "{case} has no exact solution: of two grids one is the reference, and an order needs two more errors"
-            ),
+            format!("{why}: of two grids one is the reference, and an order needs two more errors"),
             "give three numbers or more: `--points 16,32,64`",
         ));
     }
@@ -234,24 +225,25 @@ impl Study {
         floor: &Floor,
     ) -> Self {
         let integrator = config.time.integrator;
+        let (name, order) = (integrator.name, integrator.order);
         let formal_order = formal_order(config);
-        let what = if config.case.flow().is_some() { "density" } else { "scalar" };
-        let error = match (exact, rows.last()) {
-            (false, Some(finest)) => {
-                let what = if what == "scalar" { what } else { "velocity" };
-                format!(
-                    "of the {what}, against {} points at the points that the grids share",
-                    grid(finest.grid)
-                )
-            }
-            _ if config.case.opposite().is_some() => format!(
+        let is_flow = config.case.flow().is_some();
+        let error = match rows.last().filter(|_| !exact) {
+            Some(finest) => format!(
+                "of the {}, against {} points at the points that the grids share",
+                if is_flow { "velocity" } else { "scalar" },
+                grid(finest.grid)
+            ),
+            None if config.case.opposite().is_some() => format!(
                 "of {}, against the exact solution: half the difference of the runs with amplitude A and −A, from which what is \
                  of second order in A drops out",
                 if matches!(config.case, Case::ShearWave(_)) { "ρv" } else { "the density" }
             ),
-            _ => format!("of the {what}, against the exact solution"),
+            None => {
+                let what = if is_flow { "density" } else { "scalar" };
+                format!("of the {what}, against the exact solution")
+            }
         };
-        let (name, order) = (integrator.name, integrator.order);
         let step = match config.time.step {
             StepSize::Cfl(cfl) if !keep_cfl && lag(config) > 0.0 => format!(
                 "time.cfl = {cfl} on the coarsest grid, dt less by (n0/n)^{:.2} on the others, so that the error of {name} (order \

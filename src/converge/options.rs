@@ -68,22 +68,18 @@ impl ConvergeOptions {
         let directory = self.out.clone().unwrap_or_else(usual);
         let shown = directory.display();
         if directory.exists() && !directory.is_dir() {
-            return Err(refused(
-                format!("{shown} is a file; the table and the picture need a directory"),
-                "choose another with `--out`",
-            ));
+            let what = format!("{shown} is a file; the table and the picture need a directory");
+            return Err(refused(what, "choose another with `--out`"));
         }
-        let there = |name: &&str| directory.join(name).symlink_metadata().is_ok();
+        let is_there = |name: &&str| directory.join(name).symlink_metadata().is_ok();
         let files = ["converge.csv", "converge.html", "converge.svg"];
-        if let Some(name) = files.into_iter().find(there)
-            && !self.overwrite
-        {
-            return Err(refused(
+        match files.into_iter().find(is_there).filter(|_| !self.overwrite) {
+            Some(name) => Err(refused(
                 format!("{shown} already holds a table: {name}"),
                 "choose another directory with `--out`, or replace it with `--overwrite`",
-            ));
+            )),
+            None => Ok(directory),
         }
-        Ok(directory)
     }
 }
 

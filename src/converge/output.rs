@@ -1,42 +1,37 @@
 //! A study as a table, as JSON, as CSV, as a picture and as a page.
 
-use std::fmt::{self, Display, Formatter, Write as _};
-use std::io::Write as _;
+use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
 use super::{Row, Study};
 use crate::error::Result;
-use crate::io::figures::{Figure, plot};
-use crate::io::page::{self, escape, text_table};
+use crate::io::figures::Figure;
+use crate::io::page::{self, Page, Table, escape};
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::report::grid;
-use crate::io::{make_directory, write_whole};
+use crate::io::{json, make_directory, write_text};
 
 impl Study {
     /// Write `converge.csv`, `converge.svg` and `converge.html`.
     pub(super) fn write(&self, directory: &Path) -> Result<()> {
         make_directory(directory)?;
-        let write = |name: &str, text: &str| {
-            write_whole(&directory.join(name), |writer| writer.write_all(text.as_bytes()))
-        };
-        write("converge.csv", &self.csv())?;
+        write_text(&directory.join("converge.csv"), &self.csv())?;
         let drawn = page::draw(vec![self.figure()], |_| directory.join("converge.svg"))?;
-        let (header, rows) = self.cells();
-        let mut html = page::head("converge", "Convergence", &self.what());
-        html += &format!("<p>Error {}.</p>\n<p>{}.</p>\n", escape(&self.error), escape(&self.step));
-        html += &page::table(&header, &rows);
+        let mut page = Page::new("converge", "Convergence", &self.what());
+        page.paragraph(&format!("Error {}.", self.error));
+        page.paragraph(&format!("{}.", self.step));
+        page.push(&self.table().html());
         for note in &self.notes {
-            html += &format!("<p>Note: {}.</p>\n", escape(note));
+            page.paragraph(&format!("Note: {note}."));
         }
-        html += &page::gallery("Picture", &drawn);
-        html += &page::foot(env!("CARGO_PKG_VERSION"), "<code>converge.csv</code>");
-        write("converge.html", &html)
+        page.gallery("Picture", &drawn);
+        let path = directory.join("converge.html");
+        page.write(&path, env!("CARGO_PKG_VERSION"), "<code>converge.csv</code>")
     }
 
     /// As JSON.
     pub fn json(&self) -> String {
-        let text = serde_json::to_string_pretty(self);
-        text.unwrap_or_else(|_| unreachable!("numbers and words have a JSON")) + "\n"
+        json(self)
     }
 
     /// `acoustic-wave at t = 1, compact6 (order 6), hale64 (order 4)`.
@@ -58,33 +53,21 @@ impl Study {
             "points,points_x,points_y,points_z,steps,dt,error_l2,error_max,order_l2,order_max,floor,floor_reached,wall_seconds\n",
         );
         for row in &self.rows {
-            let [x, y, z] = row.grid;
-            let Row { points, steps, dt, floor, wall_seconds, .. } = row;
+            let Row { points, grid: [x, y, z], steps, dt, floor, wall_seconds, .. } = row;
             let reached = u8::from(row.floor_reached);
             let [l2, max, order_l2, order_max] =
                 [row.error_l2, row.error_max, row.order_l2, row.order_max]
                     .map(|value| value.unwrap_or(f64::NAN));
-            // Writing to a string cannot fail.
-            let _ = writeln!(
-                text,
-                "{points},{x},{y},{z},{steps},{dt:?},{l2:?},{max:?},{order_l2:?},{order_max:?},{floor:?},{reached},{wall_seconds:?}"
+            text += &format!(
+                "{points},{x},{y},{z},{steps},{dt:?},{l2:?},{max:?},{order_l2:?},{order_max:?},{floor:?},{reached},{wall_seconds:?}\n"
             );
         }
         text
     }
 
-    fn cells(&self) -> (Vec<String>, Vec<Vec<String>>) {
-        let header = [
-            "points",
-            "steps",
-            "mean dt",
-            "error_l2",
-            "order",
-            "error_max",
-            "order",
-            "floor",
-            "wall s",
-        ];
+    fn table(&self) -> Table {
+        let (l2, max) = ("error_l2", "error_max");
+        let header = ["points", "steps", "mean dt", l2, "order", max, "order", "floor", "wall s"];
         let error = |value: Option<f64>| value.map_or("-".into(), |value| format!("{value:.3e}"));
         let order = |row: &Row, value: Option<f64>| match value {
             Some(value) => format!("{value:.2}"),
@@ -104,7 +87,7 @@ impl Study {
                 format!("{:.2}", row.wall_seconds),
             ]
         });
-        (header.map(String::from).to_vec(), rows.collect())
+        Table { header: header.map(String::from).to_vec(), rows: rows.collect() }
     }
 
     /// Errors over points on logarithmic axes, with the slope of the formal order.
@@ -132,24 +115,16 @@ impl Study {
         if self.rows.iter().any(|row| row.floor_reached) {
             curves.push(curve("floor", Line::Dotted, |row| Some(row.floor)));
         }
-        Figure {
-            name: "converge",
-            plot: Plot {
-                x_label: "points n along an axis",
-                logarithmic_x: true,
-                logarithmic: true,
-                ..plot(&format!("{}: error over points", self.case), "error", curves)
-            },
-            caption: format!("Error {}.", escape(&self.error)),
-        }
+        let title = format!("{}: error over points", self.case);
+        let plot = Plot::logarithmic(&title, "points n along an axis", "error", curves);
+        Figure { name: "converge", plot, caption: format!("Error {}.", escape(&self.error)) }
     }
 }
 
 impl Display for Study {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         writeln!(to, "{}\nerror {}\n{}", self.what(), self.error, self.step)?;
-        let (header, rows) = self.cells();
-        to.write_str(&text_table(&header, &rows))?;
+        to.write_str(&self.table().text())?;
         self.notes.iter().try_for_each(|note| writeln!(to, "note: {note}"))
     }
 }

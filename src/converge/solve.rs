@@ -149,16 +149,20 @@ fn exact(config: &Config, time: f64) -> Vec<f64> {
 }
 
 /// (root mean square, maximum); what is no number makes both of them none.
-#[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
 fn norms(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    norms_of_squares(values.map(|value| value * value))
+}
+
+#[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
+fn norms_of_squares(squares: impl Iterator<Item = f64>) -> [f64; 2] {
     let (mut count, mut sum, mut largest) = (0_u64, 0.0, 0.0_f64);
-    for value in values {
+    for square in squares {
         count += 1;
-        sum += value * value;
+        sum += square;
         // Not `max`, which drops what is no number.
-        largest = if value.abs() > largest || value.is_nan() { value.abs() } else { largest };
+        largest = if square > largest || square.is_nan() { square } else { largest };
     }
-    [(sum / count as f64).sqrt(), largest]
+    [(sum / count as f64).sqrt(), largest.sqrt()]
 }
 
 /// The error of a fixed step of `config`, which every grid has: that run with half the step differs from `solved` by all of it
@@ -178,7 +182,6 @@ fn quantity(config: &Config) -> Variable {
 
 /// (root mean square, maximum) of the distance between the values on a grid and those of a finer one at the same points.
 /// `finest` has a whole multiple of `points` along each axis.
-#[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
 pub(super) fn distance(
     (points, values): ([usize; 3], &[f64]),
     (finest, reference): ([usize; 3], &[f64]),
@@ -186,19 +189,15 @@ pub(super) fn distance(
     let count: usize = points.iter().product();
     let components = values.len() / count;
     let [nx, ny, _] = points;
-    let (mut sum, mut largest) = (0.0, 0.0_f64);
-    for at in 0..count {
+    let squares = (0..count).map(|at| {
         let index = [at % nx, at / nx % ny, at / (nx * ny)];
         let [i, j, k]: [usize; 3] = std::array::from_fn(|a| index[a] * (finest[a] / points[a]));
         let there = i + finest[0] * (j + finest[1] * k);
         let here = &values[at * components..][..components];
         let other = &reference[there * components..][..components];
-        let square: f64 = here.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum();
-        sum += square;
-        // Not `max`, which drops what is no number.
-        largest = if square > largest || square.is_nan() { square } else { largest };
-    }
-    [(sum / count as f64).sqrt(), largest.sqrt()]
+        here.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum()
+    });
+    norms_of_squares(squares)
 }
 
 #[cfg(test)]

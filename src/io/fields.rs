@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::directory::{is_piece, step};
+use super::directory::{entries, is_piece, step};
 use super::pieces::{Selection, boxes, joined};
 use super::vtk::{FieldData, pvti, write_part};
 use super::{make_directory, read_json, remove_file, write_json, write_whole};
@@ -63,9 +63,6 @@ impl FieldWriter {
     /// `.series` file is made again; without them it is taken as it is found.
     /// What began in single files goes on in single files and what began in pieces in pieces, since a `.series` file must not
     /// mix them. To be called on rank 0 before [`FieldWriter::meet`].
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn resume(
         &mut self,
         last: Option<u64>,
@@ -76,12 +73,9 @@ impl FieldWriter {
             |name: &str| step_of(name).is_some_and(|step| last.is_some_and(|last| step <= last));
         for in_pieces in [true, false] {
             let path = self.series(in_pieces);
-            let found = match path.exists() {
-                // What is damaged is made again where it is known what was written.
-                true if written.is_some() => read_json::<FieldIndex>(&path).ok(),
-                true => Some(read_json::<FieldIndex>(&path)?),
-                false => None,
-            };
+            let found = path.exists().then(|| read_json::<FieldIndex>(&path)).transpose();
+            // What is damaged is made again where it is known what was written.
+            let found = if written.is_some() { found.unwrap_or(None) } else { found? };
             let found = found.map_or(Vec::new(), |index| index.files);
             let files: Vec<FieldEntry> = match written {
                 Some(written) => written
@@ -105,22 +99,19 @@ impl FieldWriter {
             }
         }
         // Also what was written and not listed any more, and halves of files.
-        let Ok(entries) = fs::read_dir(&self.directory) else { return Ok(()) };
-        for entry in entries.flatten() {
-            let (path, name) = (entry.path(), entry.file_name());
-            let name = name.to_string_lossy();
-            if step_of(&name).is_none() || (kept(&name) && !name.ends_with(".part")) || !owns(&path)
-            {
+        for path in entries(&self.directory) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let stays = kept(&name) && !name.ends_with(".part");
+            if step_of(&name).is_none() || stays || !owns(&path) {
                 continue;
             }
-            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if path.is_symlink() || !path.is_dir() {
                 remove_file(&path)?;
                 continue;
             }
             let pieces = fs::read_dir(&path).map_err(Error::io(&path))?.flatten();
-            for piece in pieces.map(|piece| piece.path()).filter(|piece| is_piece(piece)) {
-                remove_file(&piece)?;
-            }
+            let mut pieces = pieces.map(|piece| piece.path()).filter(|piece| is_piece(piece));
+            pieces.try_for_each(|piece| remove_file(&piece))?;
             // Not where somebody else has put something.
             let _ = fs::remove_dir(&path);
         }
@@ -163,9 +154,6 @@ impl FieldWriter {
     /// Write the fields of one time, of each what [`Selection::of`] takes of this rank's block, and list them in the `.series`
     /// file.
     /// Returns the bytes of all files. Collective.
-    ///
-    /// # Errors
-    /// On all ranks, where one cannot write.
     pub fn write(
         &mut self,
         comm: &dyn Communicator,
@@ -175,55 +163,47 @@ impl FieldWriter {
     ) -> Result<u64> {
         let Layout { grid, selection, files } = self.layout;
         let boxes = boxes(decomposition, grid.points, &selection, files);
-        let arrays: Vec<_> = fields.iter().map(FieldData::array).collect();
         let join = |field| joined(comm, decomposition, grid.points, &selection, &boxes, field);
         let fields: Vec<_> = fields.into_iter().map(join).collect();
         let (part, image) = (boxes[comm.rank()], selection.image(&grid));
-        let name = format!("step_{step:08}");
-        let directory = match self.in_pieces {
-            true => self.directory.join(&name),
-            false => self.directory.clone(),
-        };
-        let file = |rank| match self.in_pieces {
-            true => format!("rank_{rank:05}.vti"),
-            false => format!("{name}.vti"),
+        let (in_pieces, directory) = (self.in_pieces, self.directory.clone());
+        let whole = file_name(step, in_pieces);
+        let piece = |rank| match in_pieces {
+            true => format!("step_{step:08}/rank_{rank:05}.vti"),
+            false => whole.clone(),
         };
         let own = || {
             if part.is_empty() {
                 return Ok(0);
             }
-            make_directory(&directory)?;
-            let path = directory.join(file(comm.rank()));
+            let path = directory.join(piece(comm.rank()));
+            make_directory(path.parent().unwrap_or(&directory))?;
             write_part(&path, &image, &part, &fields)?;
             fs::metadata(&path).map(|file| file.len()).map_err(Error::io(&path))
         };
         // All pieces are there before a file speaks of them.
         let bytes = agree(comm, own())?;
-        let listed = if comm.rank() > 0 {
-            Ok(())
-        } else if self.in_pieces {
-            let pieces = boxes.iter().enumerate().filter(|(_, part)| !part.is_empty());
-            let pieces: Vec<_> =
-                pieces.map(|(rank, part)| (format!("{name}/{}", file(rank)), *part)).collect();
-            let whole = format!("{name}.pvti");
-            let path = self.directory.join(&whole);
-            write_whole(&path, |writer| pvti(writer, &image, &arrays, &pieces))
-                .and_then(|()| self.list(whole, time))
-        } else {
-            self.list(file(0), time)
+        let mut list = || {
+            if comm.rank() > 0 {
+                return Ok(());
+            }
+            if in_pieces {
+                let all = boxes.iter().enumerate().filter(|(_, part)| !part.is_empty());
+                let all: Vec<_> = all.map(|(rank, part)| (piece(rank), *part)).collect();
+                let path = directory.join(&whole);
+                write_whole(&path, |writer| pvti(writer, &image, &fields, &all))?;
+            }
+            self.index.files.retain(|entry| entry.name != whole);
+            self.index.files.push(FieldEntry { name: whole.clone(), time });
+            write_json(&self.series(in_pieces), &self.index)
         };
+        let listed = list();
         agree(comm, listed)?;
         Ok(total(comm, bytes))
     }
 
     fn series(&self, in_pieces: bool) -> PathBuf {
         self.directory.join(format!("{}.{}.series", self.stem, kind(in_pieces)))
-    }
-
-    fn list(&mut self, name: String, time: f64) -> Result<()> {
-        self.index.files.retain(|entry| entry.name != name);
-        self.index.files.push(FieldEntry { name, time });
-        write_json(&self.series(self.in_pieces), &self.index)
     }
 }
 

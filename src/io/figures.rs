@@ -17,6 +17,49 @@ pub(crate) struct Figure {
     pub(crate) caption: String,
 }
 
+/// Curves that are columns of the series: label, line, column.
+type Columns = &'static [(&'static str, Line, &'static str)];
+
+/// Figures of columns alone: name, title, what is drawn upwards, curves, caption.
+const PLAIN: [(&str, &str, &str, Columns, &str); 4] = [
+    (
+        "enstrophy",
+        "Enstrophy",
+        "enstrophy Ω",
+        &[("this run", Line::Solid, "enstrophy")],
+        "Ω = ⟨ρ ω·ω⟩ / 2, with the vorticity ω = ∇×u.",
+    ),
+    (
+        "scalar_variance",
+        "Variance of the scalar",
+        "⟨φ²⟩ − ⟨φ⟩²",
+        &[("this run", Line::Solid, "scalar_variance")],
+        "Without diffusion the exact solution keeps it.",
+    ),
+    (
+        "scalar_range",
+        "Range of the scalar",
+        "scalar φ",
+        &[("largest", Line::Solid, "scalar_max"), ("smallest", Line::Dashed, "scalar_min")],
+        "The exact solution never leaves the range that it starts in.",
+    ),
+    (
+        "error",
+        "Error",
+        "error",
+        &[("root mean square", Line::Solid, "error_l2"), ("largest", Line::Dashed, "error_max")],
+        "Distance from the exact solution.",
+    ),
+];
+
+/// The terms of the kinetic-energy budget.
+const TERMS: Columns = &[
+    ("viscous", Line::Dashed, "ke_rate_viscous"),
+    ("pressure", Line::Dotted, "ke_rate_pressure"),
+    ("convection", Line::Long, "ke_rate_convection"),
+    ("filter", Line::Thin, "ke_rate_filter"),
+];
+
 /// The figures that the columns of a series allow, in the order of the report.
 pub(crate) fn figures(
     series: &Series,
@@ -24,19 +67,18 @@ pub(crate) fn figures(
     summary: &Summary,
 ) -> Vec<Figure> {
     let over = Over { series, time: series.column("time").unwrap_or_default() };
-    [
-        kinetic_energy(&over, reference),
-        dissipation(&over, reference, summary),
-        enstrophy(&over),
-        budget(&over),
-        resolution(&over, summary),
-        variance(&over),
-        extremes(&over),
-        error(&over),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let plain = PLAIN.map(|(name, title, y_label, columns, caption)| {
+        let columns = columns.iter().map(|&(label, line, column)| over.column(label, line, column));
+        let mut plot = Plot::over_time(title, y_label, columns.collect::<Option<_>>()?);
+        plot.logarithmic = name == "error";
+        Some(Figure { name, plot, caption: caption.into() })
+    });
+    let [enstrophy, variance, range, error] = plain;
+    let (energy, dissipation) =
+        (kinetic_energy(&over, reference), dissipation(&over, reference, summary));
+    let (budget, resolution) = (budget(&over), resolution(&over, summary));
+    let all = [energy, dissipation, enstrophy, budget, resolution, variance, range, error];
+    all.into_iter().flatten().collect()
 }
 
 /// A series and its times.
@@ -46,34 +88,15 @@ struct Over<'a> {
 }
 
 impl Over<'_> {
-    fn curve(&self, label: &str, line: Line, values: &[f64]) -> Curve {
-        let points = self.time.iter().copied().zip(values.iter().copied()).collect();
-        Curve { label: label.to_string(), line, points }
-    }
-
     fn column(&self, label: &str, line: Line, name: &str) -> Option<Curve> {
-        self.series.column(name).map(|values| self.curve(label, line, values))
+        self.series.column(name).map(|values| Curve::new(label, line, self.time, values))
     }
 
     /// A curve of the reference over the times of the run.
     fn reference(&self, reference: &Reference, values: &[f64]) -> Curve {
         let end = self.time.iter().copied().fold(0.0, f64::max);
-        let points = reference.time.iter().copied().zip(values.iter().copied());
-        let points = points.filter(|&(t, _)| t <= end).collect();
-        Curve { label: "reference".to_string(), line: Line::Reference, points }
-    }
-}
-
-/// Curves over time.
-pub(crate) fn plot(title: &str, y_label: &str, curves: Vec<Curve>) -> Plot {
-    Plot {
-        x_label: "time t",
-        logarithmic_x: false,
-        title: title.to_string(),
-        y_label: y_label.to_string(),
-        curves,
-        mark: None,
-        logarithmic: false,
+        let covered = reference.time.partition_point(|&time| time <= end);
+        Curve::new("reference", Line::Reference, &reference.time[..covered], values)
     }
 }
 
@@ -86,79 +109,50 @@ fn source(reference: Option<&Reference>) -> String {
 fn kinetic_energy(over: &Over, reference: Option<&Reference>) -> Option<Figure> {
     let mut curves = vec![over.column("this run", Line::Solid, "kinetic_energy")?];
     curves.extend(reference.map(|r| over.reference(r, &r.kinetic_energy)));
-    Some(Figure {
-        name: "kinetic_energy",
-        plot: plot("Kinetic energy", "kinetic energy E", curves),
-        caption: format!("E = ⟨ρ u·u⟩ / 2.{}", source(reference)),
-    })
+    let plot = Plot::over_time("Kinetic energy", "kinetic energy E", curves);
+    let caption = format!("E = ⟨ρ u·u⟩ / 2.{}", source(reference));
+    Some(Figure { name: "kinetic_energy", plot, caption })
 }
 
 /// Nothing for an inviscid flow, where the energy budget says all there is to say.
 fn dissipation(over: &Over, reference: Option<&Reference>, summary: &Summary) -> Option<Figure> {
     summary.reynolds?;
     let mut curves = vec![over.column("from gradients", Line::Solid, "dissipation")?];
-    curves.extend(
-        energy_loss(over.series).map(|loss| over.curve("from the energy", Line::Dashed, &loss)),
-    );
+    let loss = energy_loss(over.series);
+    curves.extend(loss.map(|loss| Curve::new("from the energy", Line::Dashed, over.time, &loss)));
     curves.extend(reference.map(|r| over.reference(r, &r.dissipation)));
-    Some(Figure {
-        name: "dissipation",
-        plot: plot("Dissipation", "dissipation ε", curves),
-        caption: format!(
-            "From gradients: ε = ⟨τ : ∇u⟩. From the energy: −dE/dt + ⟨p ∇·u⟩. What lies between the two, the scheme \
-             dissipates.{}",
-            source(reference)
-        ),
-    })
+    let plot = Plot::over_time("Dissipation", "dissipation ε", curves);
+    let caption = format!(
+        "From gradients: ε = ⟨τ : ∇u⟩. From the energy: −dE/dt + ⟨p ∇·u⟩. The gap between the two is numerical \
+         dissipation.{}",
+        source(reference)
+    );
+    Some(Figure { name: "dissipation", plot, caption })
 }
-
-fn enstrophy(over: &Over) -> Option<Figure> {
-    let curve = over.column("this run", Line::Solid, "enstrophy")?;
-    Some(Figure {
-        name: "enstrophy",
-        plot: plot("Enstrophy", "enstrophy Ω", vec![curve]),
-        caption: "Ω = ⟨ρ ω·ω⟩ / 2, with the vorticity ω = ∇×u.".to_string(),
-    })
-}
-
-/// The terms of the kinetic-energy budget: column, name, line.
-const TERMS: [(&str, &str, Line); 4] = [
-    ("ke_rate_viscous", "viscous", Line::Dashed),
-    ("ke_rate_pressure", "pressure", Line::Dotted),
-    ("ke_rate_convection", "convection", Line::Long),
-    ("ke_rate_filter", "filter", Line::Thin),
-];
 
 fn budget(over: &Over) -> Option<Figure> {
     let mut curves = vec![over.column("dE/dt", Line::Solid, "ke_rate")?];
-    for (column, label, line) in TERMS {
+    for &(label, line, column) in TERMS {
         // A filter that is off needs no curve; the other terms say something by being zero.
         let off = || over.series.column(column).is_some_and(|v| v.iter().all(|&v| v == 0.0));
         if column != "ke_rate_filter" || !off() {
             curves.extend(over.column(label, line, column));
         }
     }
-    let caption = match closure(over.series) {
-        Some((residual, largest)) => format!(
-            "What each term of the discrete equations does to E. The terms add up to dE/dt within {} \
-             (largest |dE/dt|: {}).",
-            number(residual),
-            number(largest)
-        ),
-        None => "What each term of the discrete equations does to E.".to_string(),
-    };
-    Some(Figure {
-        name: "budget",
-        plot: plot("Energy budget", "rate of change of E", curves),
-        caption,
-    })
+    let closes = closure(over.series).map_or(String::new(), |(residual, largest)| {
+        let (residual, largest) = (number(residual), number(largest));
+        format!(" The terms add up to dE/dt within {residual} (largest |dE/dt|: {largest}).")
+    });
+    let plot = Plot::over_time("Energy budget", "rate of change of E", curves);
+    let caption = format!("Budget terms of dE/dt in the discrete equations.{closes}");
+    Some(Figure { name: "budget", plot, caption })
 }
 
 /// The largest |dE/dt − sum of its terms|, and the largest |dE/dt|, over all rows that are finite.
 pub(crate) fn closure(series: &Series) -> Option<(f64, f64)> {
     let rate = series.column("ke_rate")?;
-    let terms: Vec<&[f64]> =
-        TERMS.iter().map(|(column, _, _)| series.column(column)).collect::<Option<_>>()?;
+    let terms = TERMS.iter().map(|(_, _, column)| series.column(column));
+    let terms: Vec<&[f64]> = terms.collect::<Option<_>>()?;
     let residual = |row: usize| (rate[row] - terms.iter().map(|term| term[row]).sum::<f64>()).abs();
     let largest = |f: &dyn Fn(usize) -> f64| {
         (0..rate.len()).map(f).filter(|v| v.is_finite()).reduce(f64::max)
@@ -169,48 +163,12 @@ pub(crate) fn closure(series: &Series) -> Option<(f64, f64)> {
 fn resolution(over: &Over, summary: &Summary) -> Option<Figure> {
     summary.resolution?;
     let values = kmax_etas(over.series, &summary.parts())?;
-    let mut plot = plot("Resolution", "kmax η", vec![over.curve("this run", Line::Solid, &values)]);
+    let curve = Curve::new("this run", Line::Solid, over.time, &values);
+    let mut plot = Plot::over_time("Resolution", "kmax η", vec![curve]);
     plot.mark = Some((RESOLVED_KMAX_ETA, format!("resolved above {RESOLVED_KMAX_ETA}")));
-    Some(Figure {
-        name: "resolution",
-        plot,
-        caption: "Largest wavenumber of the grid, kmax = π/h, times the Kolmogorov length \
-                  η = (ν³/ε)<sup>1/4</sup>."
-            .to_string(),
-    })
-}
-
-fn variance(over: &Over) -> Option<Figure> {
-    let curve = over.column("this run", Line::Solid, "scalar_variance")?;
-    Some(Figure {
-        name: "scalar_variance",
-        plot: plot("Variance of the scalar", "⟨φ²⟩ − ⟨φ⟩²", vec![curve]),
-        caption: "Without diffusion the exact solution keeps it.".to_string(),
-    })
-}
-
-fn extremes(over: &Over) -> Option<Figure> {
-    let curves = vec![
-        over.column("largest", Line::Solid, "scalar_max")?,
-        over.column("smallest", Line::Dashed, "scalar_min")?,
-    ];
-    Some(Figure {
-        name: "scalar_range",
-        plot: plot("Range of the scalar", "scalar φ", curves),
-        caption: "The exact solution never leaves the range that it starts in.".to_string(),
-    })
-}
-
-fn error(over: &Over) -> Option<Figure> {
-    let curves = vec![
-        over.column("root mean square", Line::Solid, "error_l2")?,
-        over.column("largest", Line::Dashed, "error_max")?,
-    ];
-    Some(Figure {
-        name: "error",
-        plot: Plot { logarithmic: true, ..plot("Error", "error", curves) },
-        caption: "Distance from the exact solution.".to_string(),
-    })
+    let caption = "Largest wavenumber of the grid, kmax = π/h, times the Kolmogorov length \
+                   η = (ν³/ε)<sup>1/4</sup>.";
+    Some(Figure { name: "resolution", plot, caption: caption.into() })
 }
 
 /// Drift of what the equations conserve, over the whole run: name and number.
@@ -241,11 +199,7 @@ pub(crate) fn number(value: f64) -> String {
     let text = if value == 0.0 {
         "0".to_string()
     } else if (0.001..1e5).contains(&value.abs()) {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "clamped to 0..=5"
-        )]
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 5")]
         let decimals = (2.0 - value.abs().log10().floor()).clamp(0.0, 5.0) as usize;
         format!("{value:.decimals$}")
     } else if value.is_finite() {

@@ -11,7 +11,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
@@ -36,7 +36,6 @@ pub mod slices;
 pub mod spectra;
 pub(crate) mod statistics;
 pub mod summary;
-mod tidy;
 pub mod verdict;
 pub mod vtk;
 
@@ -58,9 +57,7 @@ pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".part");
-    let part = Path::new(&name);
+    let part = &with_ending(path, ".part");
     if part.is_symlink() {
         // Nobody's file is to be written through it.
         remove_file(part)?;
@@ -82,6 +79,21 @@ pub(crate) fn write_whole(
     })
 }
 
+/// [`write_whole`] of a text.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
+    write_whole(path, |writer| writer.write_all(text.as_bytes()))
+}
+
+/// A mistake of the user, and the way out of it.
+pub(crate) fn refused(what: impl std::fmt::Display, way_out: &str) -> Error {
+    Error::Config(vec![format!("error: {what}"), format!("       {way_out}")])
+}
+
+/// The error of a file at `path` that does not hold what it should.
+fn malformed(path: &Path, why: impl std::fmt::Display) -> Error {
+    Error::Format { path: path.to_path_buf(), what: why.to_string() }
+}
+
 /// The text of a file that a run directory should hold.
 pub(crate) fn read_text(path: &Path) -> Result<String> {
     open::text(path, open::MOST_TEXT).map_err(Error::io(path))
@@ -90,18 +102,14 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
 /// A directory, made with its parents where it is not there.
 pub(crate) fn make_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|why| match fs::read_link(path) {
-        Ok(target) if !path.exists() => Error::Format {
-            path: path.to_path_buf(),
-            what: format!("a link to {}, which is not there", target.display()),
-        },
+        Ok(target) if !path.exists() => {
+            malformed(path, format!("a link to {}, which is not there", target.display()))
+        }
         _ => Error::io(path)(why),
     })
 }
 
 /// Open a file of lines to append to, made where it is not there. A last line that was never finished is cut off.
-///
-/// # Errors
-/// What the system says.
 pub fn append_to(path: &Path) -> Result<File> {
     unshare(path)?;
     let open = || {
@@ -119,9 +127,6 @@ pub fn append_to(path: &Path) -> Result<File> {
 
 /// Have the file at `path`, where there is one, under this name alone: a copy takes its place where it has others (`cp -al`), under
 /// which it stays as it is.
-///
-/// # Errors
-/// What the system says.
 #[cfg(unix)]
 pub(crate) fn unshare(path: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
@@ -141,23 +146,37 @@ pub(crate) fn unshare(_: &Path) -> Result<()> {
 
 /// Remove a file that need not be there.
 pub(crate) fn remove_file(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
+    or_missing(path, fs::remove_file(path))
+}
+
+/// What became of something at `path` that need not be there.
+fn or_missing(path: &Path, done: std::io::Result<()>) -> Result<()> {
+    match done {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(error)),
         _ => Ok(()),
     }
 }
 
-/// JSON, indented for people, written whole.
+/// A path with `ending` behind its name.
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// JSON, indented for people.
+pub(crate) fn json(value: &impl serde::Serialize) -> String {
+    let text = serde_json::to_string_pretty(value);
+    text.unwrap_or_else(|_| unreachable!("numbers and words have a JSON")) + "\n"
+}
+
+/// JSON written whole.
 pub(crate) fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<()> {
-    write_whole(path, |writer| {
-        serde_json::to_writer_pretty(&mut *writer, value).map_err(std::io::Error::other)?;
-        writer.write_all(b"\n")
-    })
+    write_text(path, &json(value))
 }
 
 /// JSON read back, or what is wrong with it.
 pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
     let text = open::text(path, open::MOST_JSON).map_err(Error::io(path))?;
-    serde_json::from_str(&text)
-        .map_err(|error| Error::Format { path: path.to_path_buf(), what: error.to_string() })
+    serde_json::from_str(&text).map_err(|why| malformed(path, why))
 }

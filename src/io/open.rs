@@ -10,17 +10,13 @@ pub(crate) const MOST_TEXT: u64 = 4 << 30;
 pub(crate) const MOST_JSON: u64 = 256 << 20;
 
 /// Open a regular file to read it.
-///
-/// # Errors
-/// Where it is none: a pipe without a writer or a terminal would be waited for, and a device need have no end.
+/// Fails where it is none: a pipe without a writer or a terminal would be waited for, and a device need have no end.
 pub(crate) fn open(path: &Path) -> Result<File> {
     regular(File::options().read(true), path)
 }
 
 /// The bytes of a regular file, of which there are at most `most`.
-///
-/// # Errors
-/// Where it is none, or larger.
+/// Fails where it is none, or larger.
 pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
@@ -43,9 +39,7 @@ pub(crate) fn text(path: &Path, most: u64) -> Result<String> {
 }
 
 /// Open a regular file as `options` say, without a wait for the other end of a pipe.
-///
-/// # Errors
-/// Where it is none.
+/// Fails where it is none.
 pub(crate) fn regular(options: &mut OpenOptions, path: &Path) -> Result<File> {
     #[cfg(unix)]
     {
@@ -61,9 +55,7 @@ pub(crate) fn regular(options: &mut OpenOptions, path: &Path) -> Result<File> {
 }
 
 /// Whether `file` lies in `directory` by its own name and no link leads out, so that its content may be shown.
-///
-/// # Errors
-/// Where it does not.
+/// Fails where it does not.
 pub(crate) fn own(directory: &Path, file: &Path) -> crate::Result<()> {
     let real = |path: &Path| path.canonicalize().map_err(crate::Error::io(path));
     let (inside, outside) = (real(directory)?, real(file)?);
@@ -72,7 +64,7 @@ pub(crate) fn own(directory: &Path, file: &Path) -> crate::Result<()> {
         return Ok(());
     }
     let what = format!("a link to {}, which is not a part of the run", outside.display());
-    Err(crate::Error::Format { path: file.to_path_buf(), what })
+    Err(super::malformed(file, what))
 }
 
 #[cfg(unix)]

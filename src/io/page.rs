@@ -1,24 +1,63 @@
 //! What the pages have in common: each is one HTML file that needs nothing but itself.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::io::figures::Figure;
 use crate::io::progress::visible;
-use crate::io::{open, write_whole};
+use crate::io::{open, write_text, write_whole};
 use crate::{Error, Result};
 
-/// From the beginning of a page to the line below its heading; `title` and `what` are plain text, and `command` writes the page.
-pub(crate) fn head(command: &str, title: &str, what: &str) -> String {
-    let (title, what, generator) = (escape(title), escape(what), generator(command));
-    let style = include_str!("report.css");
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         {generator}\n<title>{title}, {what}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{title}</h1>\n<p class=\"what\">{what}</p>\n"
-    )
+/// A page as it grows.
+pub(crate) struct Page(String);
+
+impl Page {
+    /// From its beginning to the line below its heading; `title` and `what` are plain text, and `command` writes the page.
+    pub(crate) fn new(command: &str, title: &str, what: &str) -> Self {
+        let (title, what, generator) = (escape(title), escape(what), generator(command));
+        let style = include_str!("report.css");
+        Self(format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             {generator}\n<title>{title}, {what}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n\
+             <h1>{title}</h1>\n<p class=\"what\">{what}</p>\n"
+        ))
+    }
+
+    /// HTML, and a line end.
+    pub(crate) fn push(&mut self, html: &str) {
+        self.0.push_str(html);
+        self.0.push('\n');
+    }
+
+    /// A paragraph of plain text.
+    pub(crate) fn paragraph(&mut self, text: &str) {
+        self.push(&format!("<p>{}</p>", escape(text)));
+    }
+
+    /// A heading, and figures with their captions; nothing where there are none.
+    pub(crate) fn gallery(&mut self, heading: &str, drawn: &[(Figure, String)]) {
+        if drawn.is_empty() {
+            return;
+        }
+        self.push(&format!("<h2>{heading}</h2>\n<div class=\"plots\">"));
+        for (Figure { plot, caption, .. }, svg) in drawn {
+            let title = escape(&plot.title);
+            self.push(&format!(
+                "<figure role=\"group\" aria-label=\"{title}\">\n{svg}<figcaption>{caption}</figcaption>\n</figure>"
+            ));
+        }
+        self.push("</div>");
+    }
+
+    /// Write it with its end: which version made it, and where its numbers lie, as HTML.
+    pub(crate) fn write(mut self, path: &Path, version: &str, data: &str) -> Result<()> {
+        let version = escape(version);
+        self.push(&format!(
+            "</main>\n<footer>Kolmo {version}. Everything is non-dimensional. Data: {data}.</footer>\n</body>\n</html>"
+        ));
+        write_text(path, &self.0)
+    }
 }
 
 /// What makes a page known as one that `command` wrote.
@@ -31,11 +70,7 @@ const DRAWN: &str = "<!-- drawn by kolmo -->\n";
 
 /// Write a picture that [`check_replaceable`] knows again.
 pub(crate) fn write_drawing(path: &Path, svg: &str) -> Result<()> {
-    write_whole(path, |writer| {
-        writer.write_all(svg.trim_end().as_bytes())?;
-        writer.write_all(b"\n")?;
-        writer.write_all(DRAWN.as_bytes())
-    })
+    write_whole(path, |writer| write!(writer, "{svg}{DRAWN}"))
 }
 
 /// Whether `path` is free, or holds a page of `command` or a drawing, which may be replaced.
@@ -60,93 +95,70 @@ pub(crate) fn check_replaceable(path: &Path, command: &str) -> Result<()> {
     ]))
 }
 
-/// The end of a page: where its numbers lie, as HTML.
-pub(crate) fn foot(version: &str, data: &str) -> String {
-    format!(
-        "</main>\n<footer>Kolmo {}. Everything is non-dimensional. Data: {data}.</footer>\n</body>\n</html>\n",
-        escape(version)
-    )
-}
-
 /// Draw figures, each as SVG to the path that `place` gives it, and return them with their drawings.
 pub(crate) fn draw(
     figures: Vec<Figure>,
     place: impl Fn(&Figure) -> PathBuf,
 ) -> Result<Vec<(Figure, String)>> {
     let drawn = figures.into_iter().map(|figure| {
-        let path = place(&figure);
-        let svg = figure.plot.svg().map_err(Error::io(&path))?;
-        write_drawing(&path, &svg)?;
+        let svg = figure.plot.svg();
+        write_drawing(&place(&figure), &svg)?;
         Ok((figure, svg))
     });
     drawn.collect()
 }
 
-/// Drawings with their captions below a heading; nothing where there are none.
-pub(crate) fn gallery(heading: &str, drawn: &[(Figure, String)]) -> String {
-    if drawn.is_empty() {
-        return String::new();
+/// A table of plain text, shown as HTML or on a terminal.
+pub(crate) struct Table {
+    pub(crate) header: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// HTML that scrolls where the screen is narrow.
+    pub(crate) fn html(&self) -> String {
+        let cells = |tag: &str, row: &[String]| -> String {
+            row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
+        };
+        let row = |row: &Vec<String>| format!("<tr>{}</tr>\n", cells("td", row));
+        let (head, rows) = (cells("th", &self.header), self.rows.iter().map(row));
+        let rows: String = rows.collect();
+        format!("<div class=\"wide\"><table>\n<tr>{head}</tr>\n{rows}</table></div>")
     }
-    let mut html = format!("<h2>{heading}</h2>\n<div class=\"plots\">\n");
-    for (figure, svg) in drawn {
-        // Writing to a string cannot fail.
-        let _ = writeln!(
-            html,
-            "<figure role=\"group\" aria-label=\"{}\">\n{svg}<figcaption>{}</figcaption>\n</figure>",
-            escape(&figure.plot.title),
-            figure.caption
-        );
+
+    /// HTML with a column for each row, where rows are few and have many cells: it is as wide as they need, and what names the
+    /// cells stays in sight where it scrolls.
+    pub(crate) fn html_by_columns(&self) -> String {
+        let line = |(at, name): (usize, &String)| -> String {
+            let cells = self.rows.iter().map(|row| format!("<td>{}</td>", escape(&row[at])));
+            format!("<tr><th>{}</th>{}</tr>\n", escape(name), cells.collect::<String>())
+        };
+        let lines: String = self.header.iter().enumerate().map(line).collect();
+        let style = format!("--columns: {}", self.rows.len());
+        format!("<div class=\"wide side\" style=\"{style}\"><table>\n{lines}</table></div>")
     }
-    html + "</div>\n"
-}
 
-/// A table that scrolls where the screen is narrow; its cells are plain text.
-pub(crate) fn table(header: &[String], rows: &[Vec<String>]) -> String {
-    let cells = |tag: &str, row: &[String]| -> String {
-        row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect()
-    };
-    let rows: String = rows.iter().map(|row| format!("<tr>{}</tr>\n", cells("td", row))).collect();
-    let head = cells("th", header);
-    format!("<div class=\"wide\"><table>\n<tr>{head}</tr>\n{rows}</table></div>\n")
-}
-
-/// The same with a column for each row, where rows are few and have many cells: it is as wide as they need, and what names
-/// the cells stays in sight where it scrolls.
-pub(crate) fn columns(header: &[String], rows: &[Vec<String>]) -> String {
-    let line = |(at, name): (usize, &String)| -> String {
-        let cells = rows.iter().map(|row| format!("<td>{}</td>", escape(&row[at])));
-        format!("<tr><th>{}</th>{}</tr>\n", escape(name), cells.collect::<String>())
-    };
-    let lines: String = header.iter().enumerate().map(line).collect();
-    let count = rows.len();
-    format!(
-        "<div class=\"wide side\" style=\"--columns: {count}\"><table>\n{lines}</table></div>\n"
-    )
-}
-
-/// The same table as lines of text: columns as wide as what stands in them, the first to the left, the others right.
-pub(crate) fn text_table(header: &[String], rows: &[Vec<String>]) -> String {
-    let all = || std::iter::once(header).chain(rows.iter().map(Vec::as_slice));
-    let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..header.len()).map(width).collect();
-    let line = |row: &[String]| {
-        let cells = row.iter().zip(&widths).enumerate();
-        let cells = cells.map(|(column, (cell, &width))| match column {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
-    };
-    all().map(line).collect()
+    /// Lines of text: columns as wide as what stands in them, the first to the left, the others right.
+    pub(crate) fn text(&self) -> String {
+        let all = || std::iter::once(&self.header).chain(&self.rows);
+        let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.header.len()).map(width).collect();
+        let line = |row: &Vec<String>| {
+            let cells = row.iter().zip(&widths).enumerate();
+            let cells = cells.map(|(column, (cell, &width))| match column {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
+        };
+        all().map(line).collect()
+    }
 }
 
 /// Text as HTML, also inside an attribute.
 pub(crate) fn escape(text: &str) -> String {
-    visible(text)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
+    let text = visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace('"', "&quot;")
 }
 
 #[cfg(test)]
@@ -156,8 +168,8 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_what_stands_in_them() {
         let words = |row: &[&str]| -> Vec<String> { row.iter().map(ToString::to_string).collect() };
-        let rows = [words(&["runs/a", "1"]), words(&["b", "12.5"])];
-        let text = text_table(&words(&["run", "ε"]), &rows);
-        assert_eq!(text, "run        ε\nruns/a     1\nb       12.5\n");
+        let rows = vec![words(&["runs/a", "1"]), words(&["b", "12.5"])];
+        let table = Table { header: words(&["run", "ε"]), rows };
+        assert_eq!(table.text(), "run        ε\nruns/a     1\nb       12.5\n");
     }
 }

@@ -160,13 +160,9 @@ pub fn boxes(
     if files < ranks {
         boxes.fill(Block::NONE);
         // The slowest axis, unless another has far more points: slabs are then written as they lie.
-        let [nx, ny, nz] = within.points;
-        let a = if nz >= files {
-            2
-        } else if ny >= nx {
-            1
-        } else {
-            0
+        let a = match within.points {
+            [_, _, nz] if nz >= files => 2,
+            [nx, ny, _] => usize::from(ny >= nx),
         };
         let mut along = [1; 3];
         along[a] = files.min(within.points[a]);
@@ -194,21 +190,14 @@ pub fn joined(
     field: FieldData,
 ) -> FieldData {
     let components = field.components as usize;
+    let spread = (decomposition, points, selection);
     let values = match &field.values {
-        FieldValues::F32(values) => FieldValues::F32(moved(
-            comm,
-            (decomposition, points, selection),
-            boxes,
-            components,
-            (values, f32::NAN),
-        )),
-        FieldValues::F64(values) => FieldValues::F64(moved(
-            comm,
-            (decomposition, points, selection),
-            boxes,
-            components,
-            (values, f64::NAN),
-        )),
+        FieldValues::F32(values) => {
+            FieldValues::F32(moved(comm, spread, boxes, components, (values, f32::NAN)))
+        }
+        FieldValues::F64(values) => {
+            FieldValues::F64(moved(comm, spread, boxes, components, (values, f64::NAN)))
+        }
     };
     FieldData { values, ..field }
 }

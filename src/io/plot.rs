@@ -1,37 +1,30 @@
-//! One line plot as SVG, by `plotters`: readable on a phone, on paper and without colour.
+//! One line plot as SVG: readable on a phone, on paper and without colour.
 
-use std::io;
+use std::fmt::Write as _;
 
-use plotters::coord::Shift;
-use plotters::element::DashedPathElement;
-use plotters::prelude::*;
-
-use crate::io::scale::{
-    MOST_X_TICKS, Scale, Ticked, decimal, logarithmic_ticks, range, round_ticks, tick,
-};
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+use crate::io::page::escape;
+use crate::io::scale::{MOST_X_TICKS, Scale, decimal, logarithmic_ticks, range, round_ticks, tick};
 
 /// Size of a drawing in pixels; small next to its text, since a page scales it to the width of a phone.
-const SIZE: (u32, u32) = (600, 400);
-/// Units of a drawing to the pixel: `plotters` draws on whole units, and curves on whole pixels have steps.
-const UNITS: u32 = 4;
-/// The same for lengths.
-const PX: i32 = UNITS.cast_signed();
-/// Font size; `plotters` divides it by 1.24 to fill lines of this height.
-const TEXT: u32 = 20 * UNITS;
-/// Height of a row of the legend.
-const ROW: i32 = 24 * PX;
+const SIZE: [f64; 2] = [600.0, 400.0];
+/// Font sizes of the text and of the title.
+const TEXT: f64 = 16.0;
+const TITLE: f64 = 18.5;
+/// Width of a letter, estimated: SVG leaves the font to the reader's machine.
+const LETTER: f64 = 9.0;
+/// Height of a row of the legend, and where the first one begins.
+const ROW: f64 = 24.0;
+const LEGEND_TOP: f64 = 40.0;
 /// Rows of a legend that a plot of the usual height has room for.
-const USUAL_ROWS: i32 = 2;
-/// Where the legend begins, below the title.
-const LEGEND_TOP: i32 = 40 * PX;
-/// More points than this along the time axis cannot be seen.
+const USUAL_ROWS: usize = 2;
+/// More numbers than these along y are not needed.
+const MOST_Y_TICKS: usize = 7;
+/// More points than this along x cannot be seen.
 const MOST_POINTS: usize = 1200;
 /// The colours of text, grid and paper; `report.css` knows them, and turns them round where the reader's screen is dark.
-const INK: RGBColor = RGBColor(26, 26, 26);
-const GRID: RGBColor = RGBColor(221, 221, 221);
-const PAPER: RGBColor = RGBColor(255, 255, 255);
+const INK: &str = "#1A1A1A";
+const GRID: &str = "#DDDDDD";
+const PAPER: &str = "#FFFFFF";
 
 /// How a curve is drawn: colour and pattern, so that either alone tells curves apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +49,8 @@ pub(crate) enum Line {
     MarkedDashed,
     /// Open circles in the colour of text: data that someone else computed.
     Reference,
+    /// Dots in the colour of text: a level to compare with.
+    Level,
 }
 
 impl Line {
@@ -63,32 +58,18 @@ impl Line {
     pub(crate) const SIDE_BY_SIDE: [Line; 7] =
         [Self::Solid, Self::Dashed, Self::Dotted, Self::Long, Self::Thin, Self::Sky, Self::Ink];
 
-    /// The colours that Okabe and Ito (2008) chose to be told apart by everyone.
-    fn stroke(self) -> ShapeStyle {
-        let (colour, width) = match self {
-            Self::Solid => (RGBColor(0, 114, 178), 3),
-            Self::Dashed => (RGBColor(213, 94, 0), 3),
-            Self::Dotted => (RGBColor(0, 158, 115), 3),
-            Self::Long => (RGBColor(204, 121, 167), 3),
-            Self::Thin => (RGBColor(230, 159, 0), 2),
-            Self::Sky => (RGBColor(86, 180, 233), 3),
-            Self::Ink => (INK, 2),
-            Self::Marked => (RGBColor(0, 114, 178), 3),
-            Self::MarkedDashed => (RGBColor(213, 94, 0), 3),
-            Self::Reference => (INK, 1),
-        };
-        ShapeStyle { color: colour.to_rgba(), filled: false, stroke_width: width * UNITS }
-    }
-
-    /// Dash and gap; `None` is a solid line.
-    fn dashes(self) -> Option<(i32, i32)> {
+    /// Colour, width, dashes. The colours are those that Okabe and Ito (2008) chose to be told apart by everyone.
+    fn stroke(self) -> (&'static str, u32, &'static str) {
         match self {
-            Self::Dashed | Self::MarkedDashed => Some((10 * PX, 5 * PX)),
-            Self::Dotted => Some((3 * PX, 4 * PX)),
-            Self::Long => Some((22 * PX, 6 * PX)),
-            Self::Sky => Some((6 * PX, 4 * PX)),
-            Self::Ink => Some((16 * PX, 4 * PX)),
-            Self::Solid | Self::Thin | Self::Marked | Self::Reference => None,
+            Self::Solid | Self::Marked => ("#0072B2", 3, "none"),
+            Self::Dashed | Self::MarkedDashed => ("#D55E00", 3, "10 5"),
+            Self::Dotted => ("#009E73", 3, "3 4"),
+            Self::Long => ("#CC79A7", 3, "22 6"),
+            Self::Thin => ("#E69F00", 2, "none"),
+            Self::Sky => ("#56B4E9", 3, "6 4"),
+            Self::Ink => (INK, 2, "16 4"),
+            Self::Reference => (INK, 1, "none"),
+            Self::Level => (INK, 2, "2 4"),
         }
     }
 
@@ -97,15 +78,26 @@ impl Line {
     }
 }
 
-/// A curve over the time axis.
+/// A curve over the x axis.
 pub(crate) struct Curve {
     /// For the legend.
     pub(crate) label: String,
     /// How it is drawn.
     pub(crate) line: Line,
     /// (x, y); points that are not finite are left out.
-    pub(crate) points: Vec<(f64, f64)>,
+    pub(crate) points: Vec<Point>,
 }
+
+impl Curve {
+    /// Through the points with these coordinates.
+    pub(crate) fn new(label: &str, line: Line, x: &[f64], y: &[f64]) -> Self {
+        let points = x.iter().copied().zip(y.iter().copied()).collect();
+        Self { label: label.into(), line, points }
+    }
+}
+
+/// (x, y)
+pub(crate) type Point = (f64, f64);
 
 /// A plot, most of them over time.
 pub(crate) struct Plot {
@@ -127,100 +119,104 @@ pub(crate) struct Plot {
 }
 
 impl Plot {
-    /// The whole plot as the text of an SVG file.
-    pub(crate) fn svg(&self) -> io::Result<String> {
-        let mut text = String::new();
-        let rows = self.legend().last().map_or(1, |&(_, row)| row + 1);
-        // A long legend leaves the curves their room.
-        let more = (rows - USUAL_ROWS).max(0).cast_unsigned() * (ROW / PX).cast_unsigned();
-        let whole = (SIZE.0, SIZE.1 + more);
-        let units = (whole.0 * UNITS, whole.1 * UNITS);
-        self.draw(&SVGBackend::with_string(&mut text, units).into_drawing_area())
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        let size = |(width, height)| format!("width=\"{width}\" height=\"{height}\"");
-        Ok(text.replacen(&size(units), &size(whole), 1))
+    /// Curves over time.
+    pub(crate) fn over_time(title: &str, y_label: &str, curves: Vec<Curve>) -> Self {
+        Self {
+            title: title.into(),
+            x_label: "time t",
+            logarithmic_x: false,
+            y_label: y_label.into(),
+            curves,
+            mark: None,
+            logarithmic: false,
+        }
     }
 
-    fn draw(&self, root: &Area) -> Result<(), Box<dyn std::error::Error>> {
-        root.fill(&PAPER)?;
+    /// Curves over something else, on logarithmic axes.
+    pub(crate) fn logarithmic(
+        title: &str,
+        x_label: &'static str,
+        y_label: &str,
+        curves: Vec<Curve>,
+    ) -> Self {
+        let plot = Self::over_time(title, y_label, curves);
+        Self { x_label, logarithmic_x: true, logarithmic: true, ..plot }
+    }
+
+    /// The whole plot as the text of an SVG file.
+    pub(crate) fn svg(&self) -> String {
+        let (legend, rows) = self.legend();
+        let [width, mut height] = SIZE;
+        // A long legend leaves the curves their room.
+        height += ROW * rows.saturating_sub(USUAL_ROWS) as f64;
+        let mut svg = Svg(format!(
+            "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
+             xmlns=\"http://www.w3.org/2000/svg\" font-family=\"sans-serif\" font-size=\"{TEXT}\">\n\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"{PAPER}\"/>\n"
+        ));
+        let title = format!("font-size=\"{TITLE}\" font-weight=\"bold\"");
+        svg.text((12.0, 22.0), &title, &self.title);
+        for (line, label, (x, y)) in legend {
+            let points = [(x, y), (x + 34.0, y)];
+            let dots = match line {
+                Line::Reference => vec![(x + 8.0, y), (x + 26.0, y)],
+                line if line.is_marked() => vec![(x + 17.0, y)],
+                _ => Vec::new(),
+            };
+            svg.curve(line, &points, &dots);
+            svg.text((x + 42.0, y + 5.0), "", label);
+        }
+
         let (curves, scale) = self.prepared();
-        let title = ("sans-serif", TEXT + 3 * UNITS, FontStyle::Bold).into_font().color(&INK);
-        root.draw(&Text::new(self.title.as_str(), (12 * PX, 8 * PX), title))?;
-        let legend_rows = self.draw_legend(root)?;
-        let (_, area) = root.split_vertically(LEGEND_TOP + ROW * legend_rows);
-
-        let x_values = || curves.iter().flatten().map(|p| p.0);
         let mark = self.mark.as_ref().and_then(|(value, _)| scale.apply(*value));
-        let y_values = || curves.iter().flatten().map(|p| p.1).chain(mark);
-        let (x_min, x_max) = range(x_values());
-        let x = if x_max > x_min { (x_min, x_max) } else { (x_min, x_min + 1.0) };
-        let y = scale.padded(range(y_values()));
+        let mut x = range(curves.iter().flatten().map(|p| p.0));
+        if x.1 <= x.0 {
+            x.1 = x.0 + 1.0;
+        }
+        let y = scale.padded(range(curves.iter().flatten().map(|p| p.1).chain(mark)));
+        let y_tick = |value: f64| scale.tick(value, y.1 - y.0);
+        // The ends of the axis have as many digits as any tick.
+        let digits = [y.0, y.1].map(|end| y_tick(end).chars().count() as f64);
+        let left = 4.0 + f64::max(92.0, 46.0 + LETTER * digits[0].max(digits[1]));
+        let (right, top) = (width - 24.0, LEGEND_TOP + ROW * rows as f64 + 8.0);
+        let bottom = height - 58.0;
+        let along = |value: f64| left + (value - x.0) / (x.1 - x.0) * (right - left);
+        let up = |value: f64| bottom - (value - y.0) / (y.1 - y.0) * (bottom - top);
 
-        let mut chart = ChartBuilder::on(&area)
-            .margin_left(4 * PX)
-            .margin_right(24 * PX)
-            .margin_top(8 * PX)
-            .margin_bottom(4 * PX)
-            .x_label_area_size(54 * PX)
-            .y_label_area_size(self.y_label_area(scale, y))
-            .build_cartesian_2d(Ticked::new(x, self.x_ticks(x)), y.0..y.1)?;
-        let text = ("sans-serif", TEXT).into_font().color(&INK);
-        let y_label = scale.label(&self.y_label);
-        chart
-            .configure_mesh()
-            .light_line_style(TRANSPARENT)
-            .bold_line_style(ShapeStyle { stroke_width: UNITS, ..GRID.into() })
-            .axis_style(ShapeStyle { stroke_width: UNITS, ..INK.into() })
-            .label_style(text.clone())
-            .axis_desc_style(text)
-            .x_desc(self.x_label)
-            .y_desc(y_label)
-            .set_all_tick_mark_size(5 * PX)
-            .x_labels(MOST_X_TICKS)
-            .y_labels(7)
-            .x_label_formatter(&|v| match self.logarithmic_x {
-                true => decimal(*v),
-                false => tick(*v, x.1 - x.0),
-            })
-            .y_label_formatter(&|v| scale.tick(*v, y.1 - y.0))
-            .draw()?;
+        let middle = "text-anchor=\"middle\"";
+        let centre = (top + bottom) / 2.0;
+        let turned = format!("{middle} transform=\"rotate(270, 16, {centre})\"");
+        svg.text((16.0, centre), &turned, &scale.label(&self.y_label));
+        svg.text(((left + right) / 2.0, height - 8.0), middle, self.x_label);
+        for value in self.x_ticks(x) {
+            let at = along(value);
+            svg.line(GRID, (at, top), (at, bottom));
+            svg.line(INK, (at, bottom), (at, bottom + 5.0));
+            let number = if self.logarithmic_x { decimal(value) } else { tick(value, x.1 - x.0) };
+            svg.text((at, bottom + 22.0), middle, &number);
+        }
+        for value in round_ticks(y, MOST_Y_TICKS) {
+            let at = up(value);
+            svg.line(GRID, (left, at), (right, at));
+            svg.line(INK, (left - 5.0, at), (left, at));
+            svg.text((left - 10.0, at + 5.0), "text-anchor=\"end\"", &y_tick(value));
+        }
+        svg.line(INK, (left, top), (left, bottom));
+        svg.line(INK, (left, bottom), (right, bottom));
         if let Some(mark) = mark {
-            let line = ShapeStyle { stroke_width: 2 * UNITS, ..INK.into() };
-            chart.draw_series(DashedLineSeries::new(
-                [(x.0, mark), (x.1, mark)],
-                2 * PX,
-                4 * PX,
-                line,
-            ))?;
+            svg.curve(Line::Level, &[(left, up(mark)), (right, up(mark))], &[]);
         }
         for (curve, points) in self.curves.iter().zip(&curves) {
-            let stroke = curve.line.stroke();
-            let points = points.iter().copied();
-            if points.len() == 1 && curve.line != Line::Reference {
+            let points: Vec<Point> = points.iter().map(|p| (along(p.0), up(p.1))).collect();
+            let dots = match curve.line {
+                Line::Reference => spaced(&points, (right - left) / 32.0),
                 // A line through one point is nothing to see.
-                let dot = ShapeStyle { filled: true, ..stroke };
-                chart.draw_series(points.map(|at| Circle::new(at, 3 * PX, dot)))?;
-                continue;
-            }
-            match (curve.line, curve.line.dashes()) {
-                (Line::Reference, _) => {
-                    let spaced = spaced(points.clone(), (x.1 - x.0) / 32.0);
-                    chart.draw_series(spaced.map(|at| Circle::new(at, 4 * PX, stroke)))?;
-                }
-                (_, Some((dash, gap))) => {
-                    chart.draw_series(DashedLineSeries::new(points.clone(), dash, gap, stroke))?;
-                }
-                (_, None) => {
-                    chart.draw_series(LineSeries::new(points.clone(), stroke))?;
-                }
-            }
-            if curve.line.is_marked() {
-                let dot = ShapeStyle { filled: true, ..stroke };
-                chart.draw_series(points.map(|at| Circle::new(at, 4 * PX, dot)))?;
-            }
+                line if line.is_marked() || points.len() == 1 => points.clone(),
+                _ => Vec::new(),
+            };
+            svg.curve(curve.line, &points, &dots);
         }
-        root.present()?;
-        Ok(())
+        svg.0 + "</svg>\n"
     }
 
     /// Where x has numbers: round ones; of a logarithmic axis at the points that are marked where they are few, else at 1,
@@ -230,149 +226,114 @@ impl Plot {
             return round_ticks(x, MOST_X_TICKS);
         }
         let marked = self.curves.iter().find(|curve| curve.line.is_marked());
-        if let Some(marked) = marked.filter(|curve| curve.points.len() <= MOST_X_TICKS) {
-            return marked.points.iter().map(|point| point.0.log10()).collect();
+        match marked.filter(|curve| curve.points.len() <= MOST_X_TICKS) {
+            Some(marked) => marked.points.iter().map(|point| point.0.log10()).collect(),
+            None => logarithmic_ticks(x),
         }
-        logarithmic_ticks(x)
     }
 
-    /// Room for the label and the numbers at the ticks; the ends of the axis have as many digits as any tick.
-    fn y_label_area(&self, scale: Scale, y: (f64, f64)) -> i32 {
-        let widest = [y.0, y.1].map(|end| text_width(&scale.tick(end, y.1 - y.0)));
-        (92 * PX).max(46 * PX + widest[0].max(widest[1]))
-    }
-
-    /// What is drawn: finite points, not too many, in the units of the axis.
-    fn prepared(&self) -> (Vec<Vec<(f64, f64)>>, Scale) {
+    /// What is drawn: finite points, not too many, in the units of the axes.
+    fn prepared(&self) -> (Vec<Vec<Point>>, Scale) {
         let sensible = |v: f64| v.is_finite() && v.abs() < 1e200;
         // Powers of ten near the smallest number overflow when the scale is divided by.
         let flat = |y: f64| if y.abs() < 1e-200 { 0.0 } else { y };
-        let finite: Vec<Vec<(f64, f64)>> = self
-            .curves
-            .iter()
-            .map(|curve| {
-                let points = curve.points.iter().copied();
-                let points = points.filter(|&(x, y)| sensible(x) && sensible(y));
-                let points = points.filter(|&(x, _)| !self.logarithmic_x || x > 0.0);
-                let along = |x: f64| if self.logarithmic_x { x.log10() } else { x };
-                thinned(points.map(|(x, y)| (along(x), flat(y))).collect())
-            })
-            .collect();
-        let marked = self.mark.iter().map(|m| flat(m.0));
-        let scale = Scale::of(
-            finite.iter().flatten().map(|p| p.1).chain(marked),
-            self.logarithmic,
-            self.logarithmic_x,
-        );
-        let scaled = finite
-            .into_iter()
-            .map(|points| {
-                points.into_iter().filter_map(|(x, y)| Some((x, scale.apply(y)?))).collect()
-            })
-            .collect();
-        (scaled, scale)
+        let along = |x: f64| if self.logarithmic_x { x.log10() } else { x };
+        let finite = |curve: &Curve| -> Vec<Point> {
+            let points = curve.points.iter().copied();
+            let points = points.filter(|&(x, y)| sensible(along(x)) && sensible(y));
+            let points: Vec<Point> = points.map(|(x, y)| (along(x), flat(y))).collect();
+            // Every so many of them, and the last.
+            let (every, count) = (points.len().div_ceil(MOST_POINTS).max(1), points.len());
+            let numbered = points.into_iter().enumerate();
+            let kept = numbered.filter(|(at, _)| at % every == 0 || at + 1 == count);
+            kept.map(|(_, point)| point).collect()
+        };
+        let mut curves: Vec<Vec<Point>> = self.curves.iter().map(finite).collect();
+        let mark = self.mark.iter().map(|mark| flat(mark.0));
+        let values = curves.iter().flatten().map(|point| point.1).chain(mark);
+        let scale = Scale::of(values, self.logarithmic, self.logarithmic_x);
+        for points in &mut curves {
+            let scaled = points.iter().filter_map(|&(x, y)| Some((x, scale.apply(y)?)));
+            *points = scaled.collect();
+        }
+        (curves, scale)
     }
 
-    /// Where the entries of the legend stand: how far from the left, in which row.
-    fn legend(&self) -> Vec<(i32, i32)> {
-        let left = 12 * PX;
+    /// The entries of the legend, above the plot where they hide nothing: line, label, where the sample begins. And the
+    /// number of rows.
+    fn legend(&self) -> (Vec<(Line, &str, Point)>, usize) {
+        let left = 12.0;
         let (mut x, mut row) = (left, 0);
-        let curves = self.curves.iter().map(|curve| &curve.label);
-        let place = |label: &String| {
-            let width = 62 * PX + text_width(label);
-            if x > left && x + width > SIZE.0.cast_signed() * PX {
+        let curves = self.curves.iter().map(|curve| (curve.line, curve.label.as_str()));
+        let mark = self.mark.iter().map(|(_, label)| (Line::Level, label.as_str()));
+        let mut entries = Vec::new();
+        for (line, label) in curves.chain(mark) {
+            let width = 62.0 + LETTER * label.chars().count() as f64;
+            if x > left && x + width > SIZE[0] {
                 (x, row) = (left, row + 1);
             }
+            entries.push((line, label, (x, LEGEND_TOP + ROW * (row as f64 + 0.5))));
             x += width;
-            (x - width, row)
-        };
-        curves.chain(self.mark.iter().map(|(_, label)| label)).map(place).collect()
-    }
-
-    /// Samples and names of the curves, above the plot where they hide nothing. Returns the number of rows.
-    fn draw_legend(&self, root: &Area) -> Result<i32, Box<dyn std::error::Error>> {
-        let text = ("sans-serif", TEXT).into_font().color(&INK);
-        let places = self.legend();
-        let curves = self.curves.iter().map(|curve| (curve.label.as_str(), Some(curve.line)));
-        let mark = self.mark.iter().map(|(_, label)| (label.as_str(), None));
-        for ((label, line), &(x, row)) in curves.chain(mark).zip(&places) {
-            let y = LEGEND_TOP + ROW * row + ROW / 2;
-            let (from, to) = ((x, y), (x + 34 * PX, y));
-            match (line, line.and_then(Line::dashes)) {
-                (Some(Line::Reference), _) => {
-                    let stroke = Line::Reference.stroke();
-                    root.draw(&Circle::new((x + 8 * PX, y), 4 * PX, stroke))?;
-                    root.draw(&Circle::new((x + 26 * PX, y), 4 * PX, stroke))?;
-                }
-                (Some(line), Some((dash, gap))) => {
-                    root.draw(&DashedPathElement::new([from, to], dash, gap, line.stroke()))?;
-                }
-                (Some(line), None) => root.draw(&PathElement::new([from, to], line.stroke()))?,
-                (None, _) => {
-                    let stroke = ShapeStyle { stroke_width: 2 * UNITS, ..INK.into() };
-                    root.draw(&DashedPathElement::new([from, to], 2 * PX, 4 * PX, stroke))?;
-                }
-            }
-            if let Some(line) = line.filter(|line| line.is_marked()) {
-                let dot = ShapeStyle { filled: true, ..line.stroke() };
-                root.draw(&Circle::new((x + 17 * PX, y), 4 * PX, dot))?;
-            }
-            root.draw(&Text::new(label, (x + 42 * PX, y - 9 * PX), text.clone()))?;
         }
-        Ok(places.last().map_or(1, |&(_, row)| row + 1))
+        (entries, row + 1)
     }
 }
 
-/// Estimated from the number of letters: SVG leaves the font to the reader's machine.
-fn text_width(text: &str) -> i32 {
-    let letters = i32::try_from(text.chars().count()).unwrap_or(i32::MAX / TEXT.cast_signed());
-    letters * TEXT.cast_signed() * 45 / 100
-}
+/// A drawing as it grows. Writing to a `String` cannot fail, so results of `write!` are dropped.
+struct Svg(String);
 
-/// Every k-th point and the last.
-fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    let every = points.len().div_ceil(MOST_POINTS).max(1);
-    let last = points.len().saturating_sub(1);
-    points
-        .into_iter()
-        .enumerate()
-        .filter(|(i, _)| i % every == 0 || *i == last)
-        .map(|p| p.1)
-        .collect()
+impl Svg {
+    /// Text from `x` on, or as the attributes `more` say.
+    fn text(&mut self, (x, y): Point, more: &str, text: &str) {
+        let text = escape(text);
+        let _ =
+            writeln!(self.0, "<text x=\"{x:.2}\" y=\"{y:.2}\" fill=\"{INK}\" {more}>{text}</text>");
+    }
+
+    fn line(&mut self, colour: &str, from: Point, to: Point) {
+        let _ = writeln!(
+            self.0,
+            "<line x1=\"{:.2}\" y1=\"{:.2}\" x2=\"{:.2}\" y2=\"{:.2}\" stroke=\"{colour}\"/>",
+            from.0, from.1, to.0, to.1
+        );
+    }
+
+    /// A line through `points`, but for data of others, and circles at `dots`.
+    fn curve(&mut self, line: Line, points: &[Point], dots: &[Point]) {
+        let (colour, width, dashes) = line.stroke();
+        if line != Line::Reference && points.len() > 1 {
+            let points: String = points.iter().map(|(x, y)| format!("{x:.2},{y:.2} ")).collect();
+            let _ = writeln!(
+                self.0,
+                "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" \
+                 stroke-dasharray=\"{dashes}\" points=\"{}\"/>",
+                points.trim_end()
+            );
+        }
+        let fill = if line == Line::Reference { "none" } else { colour };
+        for (x, y) in dots {
+            let _ = writeln!(
+                self.0,
+                "<circle cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"4\" fill=\"{fill}\" stroke=\"{colour}\"/>"
+            );
+        }
+    }
 }
 
 /// Points at least `distance` apart in x.
-fn spaced(
-    points: impl Iterator<Item = (f64, f64)>,
-    distance: f64,
-) -> impl Iterator<Item = (f64, f64)> {
+fn spaced(points: &[Point], distance: f64) -> Vec<Point> {
     let mut last = f64::NEG_INFINITY;
-    points.filter(move |&(x, _)| {
+    let far = |&(x, _): &Point| {
         let far = x >= last + distance;
-        if far {
-            last = x;
-        }
+        last = if far { x } else { last };
         far
-    })
+    };
+    points.iter().copied().filter(far).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn plot(points: Vec<(f64, f64)>, [logarithmic_x, logarithmic]: [bool; 2]) -> String {
-        let curve = Curve { label: "a".into(), line: Line::MarkedDashed, points };
-        let plot = Plot {
-            title: "title".into(),
-            x_label: "time t",
-            logarithmic_x,
-            y_label: "y".into(),
-            curves: vec![curve],
-            mark: None,
-            logarithmic,
-        };
-        plot.svg().unwrap()
-    }
 
     #[test]
     fn curves_without_extent_or_with_broken_values_are_drawn() {
@@ -388,8 +349,13 @@ mod tests {
             broken,
         ];
         for points in cases {
-            for logarithmic in [[false, false], [false, true], [true, false], [true, true]] {
-                let svg = plot(points.clone(), logarithmic);
+            for [logarithmic_x, logarithmic] in
+                [[false, false], [false, true], [true, false], [true, true]]
+            {
+                let line = Line::MarkedDashed;
+                let curve = Curve { label: "a".into(), line, points: points.clone() };
+                let plot = Plot::over_time("title", "y", vec![curve]);
+                let svg = Plot { logarithmic_x, logarithmic, ..plot }.svg();
                 assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
                 assert!(!svg.contains("NaN") && !svg.contains("inf"), "{points:?}: {svg}");
             }

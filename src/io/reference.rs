@@ -1,12 +1,12 @@
 //! A reference curve for a run, and how far the run lies from it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::io::read_text;
+use crate::Result;
+use crate::io::malformed;
 use crate::io::series::Series;
-use crate::{Error, Result};
 
 /// Kinetic energy and dissipation of a reference solution over time, in the scaling of the run.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,28 +65,19 @@ impl Reference {
     /// Read `reference.csv`: `# source`, then columns time, kinetic_energy, dissipation.
     pub fn read(path: &Path) -> Result<Self> {
         let table = Series::read(path)?;
-        let column = |name| table.required(name, path).map(<[f64]>::to_vec);
-        let source = read_text(path)?
-            .lines()
-            .take_while(|line| line.starts_with('#'))
-            .map(|line| line.trim_start_matches('#').trim().to_string())
-            .collect::<Vec<_>>()
-            .join(" ");
+        let column = |name| table.required(name).map(<[f64]>::to_vec);
         let reference = Self {
-            source,
+            source: table.comments().join(" "),
             time: column("time")?,
             kinetic_energy: column("kinetic_energy")?,
             dissipation: column("dissipation")?,
         };
-        let wrong =
-            |what: &str| Error::Format { path: PathBuf::from(path), what: what.to_string() };
-        if reference.time.len() < 4 {
-            return Err(wrong("a reference needs four rows or more"));
-        }
-        if !reference.time.windows(2).all(|t| t[0] < t[1]) {
-            return Err(wrong("the times of a reference must increase"));
-        }
-        Ok(reference)
+        let what = match reference.time.len() {
+            0..4 => "a reference needs four rows or more",
+            _ if reference.time.is_sorted_by(|a, b| a < b) => return Ok(reference),
+            _ => "the times of a reference must increase",
+        };
+        Err(malformed(path, what))
     }
 
     /// When the dissipation is largest.
@@ -105,11 +96,11 @@ impl Reference {
         let loss = energy_loss(series)?;
         let shared: Vec<usize> =
             (0..time.len()).filter(|&row| time[row] >= start && time[row] <= end).collect();
-        let largest = |run: &[f64], reference: &[f64]| {
+        let deviation = |run: &[f64], reference: &[f64]| {
             largest(shared.iter().map(|&row| run[row] - self.at(reference, time[row])))
         };
         let first = shared.first().map_or(start, |&row| time[row]);
-        let peak = largest_of(&self.dissipation);
+        let peak = largest(self.dissipation.iter().copied());
         let mut times: Vec<f64> = shared.iter().map(|&row| time[row]).collect();
         let until = times.last().copied().unwrap_or(start);
         times.insert(0, start);
@@ -118,10 +109,10 @@ impl Reference {
         Some(Comparison {
             source: self.source.clone(),
             until,
-            kinetic_energy_max_deviation: largest(energy, &self.kinetic_energy)
+            kinetic_energy_max_deviation: deviation(energy, &self.kinetic_energy)
                 / self.at(&self.kinetic_energy, first).abs(),
-            dissipation_max_deviation: largest(dissipation, &self.dissipation) / peak,
-            energy_loss_max_deviation: largest(&loss, &self.dissipation) / peak,
+            dissipation_max_deviation: deviation(dissipation, &self.dissipation) / peak,
+            energy_loss_max_deviation: deviation(&loss, &self.dissipation) / peak,
             rows: shared.len(),
             peak_time: self.peak_time(),
             unseen: unseen / peak,
@@ -153,18 +144,10 @@ impl Reference {
     fn at(&self, column: &[f64], t: f64) -> f64 {
         let next = self.time.partition_point(|&time| time < t);
         let start = next.saturating_sub(2).min(self.time.len() - 4);
-        let nodes = start..start + 4;
-        nodes
-            .clone()
-            .map(|i| {
-                let weight: f64 = nodes
-                    .clone()
-                    .filter(|&j| j != i)
-                    .map(|j| (t - self.time[j]) / (self.time[i] - self.time[j]))
-                    .product();
-                weight * column[i]
-            })
-            .sum()
+        let nodes = || start..start + 4;
+        let factor = |i: usize, j: usize| (t - self.time[j]) / (self.time[i] - self.time[j]);
+        let weight = |i| -> f64 { nodes().filter(|&j| j != i).map(|j| factor(i, j)).product() };
+        nodes().map(|i| weight(i) * column[i]).sum()
     }
 }
 
@@ -179,10 +162,6 @@ pub(crate) fn energy_loss(series: &Series) -> Option<Vec<f64>> {
 /// Largest magnitude; a value that is no number is infinitely far.
 fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |max, v| if v.is_nan() { f64::INFINITY } else { max.max(v.abs()) })
-}
-
-fn largest_of(values: &[f64]) -> f64 {
-    largest(values.iter().copied())
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! `report.html`: one page that shows a run, and that needs nothing but itself.
 
-use std::fmt::Write;
-use std::io::Write as _;
 use std::path::Path;
 
+use crate::Result;
 use crate::io::figures::{Figure, closure, conservation, figures, number};
 use crate::io::open::own;
-use crate::io::page::{self, escape};
+use crate::io::page::{self, Page, escape};
 use crate::io::progress::duration;
 use crate::io::reference::Reference;
 use crate::io::series::Series;
@@ -15,8 +14,7 @@ use crate::io::slices::SliceEntry;
 use crate::io::statistics;
 use crate::io::summary::Summary;
 use crate::io::verdict::{Verdict, floored};
-use crate::io::{make_directory, read_json, read_text, write_whole};
-use crate::{Error, Result};
+use crate::io::{make_directory, malformed, read_json, read_text};
 
 /// Draw `plots/*.svg` and `report.html` from what lies in the run directory: `config.toml`, `series.csv`,
 /// `summary.json`, and `reference.csv`, `slices/`, `statistics/` and `reference_spectrum.csv` where they are there.
@@ -32,7 +30,7 @@ pub fn write_report(
     let config = needed(run_dir, "config.toml", read_text)?;
     own(run_dir, &run_dir.join("config.toml"))?;
     let series = needed(run_dir, "series.csv", Series::read)?;
-    series.required("time", &run_dir.join("series.csv"))?;
+    series.required("time")?;
     let summary = needed(run_dir, "summary.json", Summary::read)?;
     let reference = optional(&run_dir.join("reference.csv"), Reference::read)?;
     let slices = optional(&run_dir.join("slices/slices.json"), read_json::<Vec<SliceEntry>>)?
@@ -48,15 +46,20 @@ pub fn write_report(
     make_directory(&plots)?;
     let drawn = page::draw(history, place)?;
     let statistics = page::draw(statistics, place)?;
-    let mut page = Page { html: page::head("run", &summary.title, &parameters(&summary)) };
-    page.verdict(&summary);
-    page.numbers(&summary, &series);
-    page.push(&page::gallery("History", &drawn));
-    page.push(&page::gallery("Statistics", &statistics));
-    page.push(&slice_page::slices(run_dir, slices)?);
-    page.tables(&summary, &series);
-    page.configuration(&config, &summary);
-    write_whole(&run_dir.join("report.html"), |writer| writer.write_all(page.html.as_bytes()))
+    let mut page = Page::new("run", &summary.title, &parameters(&summary));
+    verdict(&mut page, &summary);
+    numbers(&mut page, &summary, &series);
+    page.gallery("History", &drawn);
+    page.gallery("Statistics", &statistics);
+    slice_page::show(&mut page, run_dir, slices)?;
+    tables(&mut page, &summary, &series);
+    page.push(&format!(
+        "<h2>Configuration</h2>\n<p><code>kolmo run config.toml</code> repeats this run.</p>\n<pre>{}</pre>",
+        escape(config.trim_end())
+    ));
+    let data = ["series.csv", "summary.json", "fields/", "plots/"];
+    let data = data.map(|name| format!("<code>{name}</code>")).join(", ");
+    page.write(&run_dir.join("report.html"), &summary.version, &data)
 }
 
 /// Read a file that every run has.
@@ -65,179 +68,142 @@ fn needed<T>(run_dir: &Path, name: &str, read: impl FnOnce(&Path) -> Result<T>) 
     if path.exists() {
         return read(&path);
     }
-    let what = if run_dir.is_dir() {
-        format!("{name} is missing, so this is no run, or one that stopped before its first output")
-    } else {
-        "there is no such directory".to_string()
+    let what = match run_dir.is_dir() {
+        true => format!(
+            "{name} is missing, so this is no run, or one that stopped before its first output"
+        ),
+        false => "there is no such directory".into(),
     };
-    Err(Error::Format { path: run_dir.to_path_buf(), what })
+    Err(malformed(run_dir, what))
 }
 
 fn optional<T>(path: &Path, read: impl FnOnce(&Path) -> Result<T>) -> Result<Option<T>> {
     path.exists().then(|| read(path)).transpose()
 }
 
-/// The page as it grows. Writing to a `String` cannot fail, so results of `write!` are dropped.
-struct Page {
-    html: String,
+fn verdict(page: &mut Page, summary: &Summary) {
+    let (tone, sign) = match summary.verdict {
+        Verdict::Passed => ("good", "✓ "),
+        Verdict::Deviates | Verdict::UnderResolved => ("bad", "✗ "),
+        _ if !summary.finished => ("bad", "! "),
+        Verdict::NoReference | Verdict::NoVerdict => ("plain", ""),
+    };
+    let (name, rest) = match summary.finished {
+        true => (capital(&summary.verdict.to_string()), ""),
+        false => (
+            format!("Not finished: {}", summary.verdict),
+            " Everything below is what was computed until then.",
+        ),
+    };
+    page.push(&format!(
+        "<div class=\"verdict {tone}\"><p><strong>{sign}{}</strong><br>{}{rest}</p></div>",
+        escape(&name),
+        escape(&sentence(&summary.verdict_reason))
+    ));
 }
 
-impl Page {
-    fn push(&mut self, text: &str) {
-        self.html.push_str(text);
-        self.html.push('\n');
+/// The numbers that come first: name and value as HTML, remark.
+fn numbers(page: &mut Page, summary: &Summary, series: &Series) {
+    let mut tiles = Vec::new();
+    if let Some((peak, time)) = peak(series, "dissipation").filter(|peak| peak.0 > 0.0) {
+        tiles.push(("peak dissipation", number(peak), format!("at t = {time:.2}")));
     }
+    if let Some(worst) = summary.resolution {
+        let (value, time) = (floored(worst.kmax_eta_min), worst.time);
+        let at = format!("at t = {time:.2}");
+        tiles.push(("smallest k<sub>max</sub> η", format!("{value:.2}"), at));
+    }
+    if let Some(error) = series.column("error_max").and_then(|error| error.last()) {
+        tiles.push(("largest error at the end", number(*error), String::new()));
+    }
+    if let Some((residual, largest)) = closure(series).filter(|c| c.1 > 0.0) {
+        let closes = number(residual / largest);
+        tiles.push(("energy budget closes to", closes, "of the largest rate".into()));
+    }
+    tiles.push(("time reached", number(summary.end_time), format!("{} steps", summary.steps)));
+    if let Some(ns) = summary.ns_per_point_stage {
+        tiles.push(("per point and stage", format!("{ns:.1} ns"), String::new()));
+    }
+    tiles.push(("wall time", duration(summary.wall_seconds), String::new()));
+    page.push("<dl class=\"numbers\">");
+    for (name, value, remark) in tiles {
+        page.push(&format!("<div><dt>{name}</dt><dd>{value} <small>{remark}</small></dd></div>"));
+    }
+    page.push("</dl>");
+}
 
-    fn verdict(&mut self, summary: &Summary) {
-        let (tone, sign) = match summary.verdict {
-            Verdict::Passed => ("good", "✓ "),
-            Verdict::Deviates | Verdict::UnderResolved => ("bad", "✗ "),
-            _ if !summary.finished => ("bad", "! "),
-            Verdict::NoReference | Verdict::NoVerdict => ("plain", ""),
-        };
-        let (name, rest) = match summary.finished {
-            true => (capital(&summary.verdict.to_string()), ""),
-            false => (
-                format!("Not finished: {}", summary.verdict),
-                " Everything below is what was computed until then.",
-            ),
-        };
-        let _ = writeln!(
-            self.html,
-            "<div class=\"verdict {tone}\"><p><strong>{sign}{}</strong><br>{}{rest}</p></div>",
-            escape(&name),
-            escape(&sentence(&summary.verdict_reason))
-        );
+fn tables(page: &mut Page, summary: &Summary, series: &Series) {
+    let scheme = &summary.scheme;
+    let count = thousands(summary.points.iter().product());
+    let numerics = [
+        ("points", format!("{} ({count})", grid(summary.points))),
+        ("derivative", scheme.derivative.clone()),
+        ("convection", scheme.convection.clone()),
+        ("energy equation", scheme.energy.clone()),
+        ("viscous terms", scheme.viscous.clone()),
+        ("filter", scheme.filter.clone()),
+        ("time integration", scheme.integrator.clone()),
+        ("precision", summary.precision.clone()),
+    ];
+    page.push("<div class=\"tables\">\n<div>\n<h2>Numerics</h2>\n<table>");
+    // A scalar equation has no energy equation and no split forms to name.
+    for (name, value) in numerics.iter().filter(|(_, value)| !value.is_empty()) {
+        row(page, name, &escape(value));
     }
+    for (name, value) in conservation(series) {
+        row(page, &format!("drift of {name}"), &number(value));
+    }
+    page.push("</table>\n</div>\n<div>\n<h2>Machine and speed</h2>\n<table>");
+    let machine = &summary.machine;
+    let threads = if summary.ranks.is_some() { "threads a rank" } else { "threads" };
+    let over = summary.ranks.as_ref().map(|ranks| {
+        let [x, y, z] = ranks.decomposition;
+        (format!("{} ({x} × {y} × {z})", ranks.count), ranks.method.clone())
+    });
+    let (ranks, method) = over.unzip();
+    for (name, value) in [
+        ("processor", Some(machine.cpu.clone())),
+        (threads, Some(format!("{} of {}", machine.threads, machine.cores))),
+        ("vector instructions", Some(machine.simd.clone())),
+        ("work cut by", machine.shape.clone()),
+        ("device", machine.device.clone()),
+        ("backend", Some(summary.backend.clone())),
+        ("ranks", ranks),
+        ("solves over ranks", method),
+        ("steps", Some(summary.steps.to_string())),
+        ("wall time", Some(duration(summary.wall_seconds))),
+        ("per point and stage", summary.ns_per_point_stage.map(|ns| format!("{ns:.1} ns"))),
+    ] {
+        value.iter().for_each(|value| row(page, name, &escape(value)));
+    }
+    page.push("</table>");
+    phases(page, summary);
+    page.push("</div>\n</div>");
+}
 
-    fn numbers(&mut self, summary: &Summary, series: &Series) {
-        self.push("<dl class=\"numbers\">");
-        if let Some((peak, time)) = peak(series, "dissipation").filter(|peak| peak.0 > 0.0) {
-            self.tile("peak dissipation", &number(peak), &format!("at t = {time:.2}"));
-        }
-        if let Some(worst) = summary.resolution {
-            let value = format!("{:.2}", floored(worst.kmax_eta_min));
-            self.tile("smallest k<sub>max</sub> η", &value, &format!("at t = {:.2}", worst.time));
-        }
-        if let Some(error) = series.column("error_max").and_then(|e| e.last()) {
-            self.tile("largest error at the end", &number(*error), "");
-        }
-        if let Some((residual, largest)) = closure(series).filter(|c| c.1 > 0.0) {
-            self.tile(
-                "energy budget closes to",
-                &number(residual / largest),
-                "of the largest rate",
-            );
-        }
-        self.tile("time reached", &number(summary.end_time), &format!("{} steps", summary.steps));
-        if let Some(ns) = summary.ns_per_point_stage {
-            self.tile("per point and stage", &format!("{ns:.1} ns"), "");
-        }
-        self.tile("wall time", &duration(summary.wall_seconds), "");
-        self.push("</dl>");
-    }
+/// A row of a table of names and values; `value` is HTML.
+fn row(page: &mut Page, name: &str, value: &str) {
+    page.push(&format!("<tr><th scope=\"row\">{name}</th><td>{value}</td></tr>"));
+}
 
-    /// A number with its name; `name` and `value` are HTML.
-    fn tile(&mut self, name: &str, value: &str, remark: &str) {
-        let _ = writeln!(
-            self.html,
-            "<div><dt>{name}</dt><dd>{value} <small>{remark}</small></dd></div>"
-        );
+fn phases(page: &mut Page, summary: &Summary) {
+    let total: f64 = summary.phases.values().sum();
+    if total <= 0.0 {
+        return;
     }
-
-    fn tables(&mut self, summary: &Summary, series: &Series) {
-        self.push("<div class=\"tables\">\n<div>\n<h2>Numerics</h2>\n<table>");
-        let scheme = &summary.scheme;
-        for (name, value) in [
-            (
-                "points",
-                format!(
-                    "{} ({})",
-                    grid(summary.points),
-                    thousands(summary.points.iter().product())
-                ),
-            ),
-            ("derivative", scheme.derivative.clone()),
-            ("convection", scheme.convection.clone()),
-            ("energy equation", scheme.energy.clone()),
-            ("viscous terms", scheme.viscous.clone()),
-            ("filter", scheme.filter.clone()),
-            ("time integration", scheme.integrator.clone()),
-            ("precision", summary.precision.clone()),
-        ] {
-            // A scalar equation has no energy equation and no split forms to name.
-            if !value.is_empty() {
-                self.row(name, &escape(&value));
-            }
-        }
-        for (name, value) in conservation(series) {
-            self.row(&format!("drift of {name}"), &number(value));
-        }
-        self.push("</table>\n</div>\n<div>\n<h2>Machine and speed</h2>\n<table>");
-        let machine = &summary.machine;
-        self.row("processor", &escape(&machine.cpu));
-        let threads = if summary.ranks.is_some() { "threads a rank" } else { "threads" };
-        self.row(threads, &format!("{} of {}", machine.threads, machine.cores));
-        self.row("vector instructions", &escape(&machine.simd));
-        if let Some(shape) = &machine.shape {
-            self.row("work cut by", &escape(shape));
-        }
-        if let Some(device) = &machine.device {
-            self.row("device", &escape(device));
-        }
-        self.row("backend", &escape(&summary.backend));
-        if let Some(ranks) = &summary.ranks {
-            let [x, y, z] = ranks.decomposition;
-            self.row("ranks", &format!("{} ({x} × {y} × {z})", ranks.count));
-            self.row("solves over ranks", &escape(&ranks.method));
-        }
-        self.row("steps", &summary.steps.to_string());
-        self.row("wall time", &duration(summary.wall_seconds));
-        if let Some(ns) = summary.ns_per_point_stage {
-            self.row("per point and stage", &format!("{ns:.1} ns"));
-        }
-        self.push("</table>");
-        self.phases(summary);
-        self.push("</div>\n</div>");
+    let mut phases: Vec<(&String, &f64)> = summary.phases.iter().collect();
+    phases.sort_by(|a, b| b.1.total_cmp(a.1));
+    page.push("<h3>Where the time went</h3>\n<table class=\"phases\">");
+    for (name, seconds) in phases {
+        let (shown, share) = (escape(name), 100.0 * seconds / total);
+        let mean = summary.ranks.as_ref().and_then(|ranks| ranks.phases_mean.get(name));
+        let mean = mean.map_or(String::new(), |mean| format!(" (mean {mean:.1} s)"));
+        page.push(&format!(
+            "<tr><th scope=\"row\">{shown}</th><td>{seconds:.1} s{mean}</td><td>{share:.0} %</td>\
+             <td class=\"share\"><span style=\"width: {share:.1}%\"></span></td></tr>"
+        ));
     }
-
-    fn row(&mut self, name: &str, value: &str) {
-        let _ = writeln!(self.html, "<tr><th scope=\"row\">{name}</th><td>{value}</td></tr>");
-    }
-
-    fn phases(&mut self, summary: &Summary) {
-        let total: f64 = summary.phases.values().sum();
-        if total <= 0.0 {
-            return;
-        }
-        let mut phases: Vec<(&String, &f64)> = summary.phases.iter().collect();
-        phases.sort_by(|a, b| b.1.total_cmp(a.1));
-        self.push("<h3>Where the time went</h3>\n<table class=\"phases\">");
-        for (name, seconds) in phases {
-            let share = 100.0 * seconds / total;
-            let mean = summary.ranks.as_ref().and_then(|ranks| ranks.phases_mean.get(name));
-            let mean = mean.map_or(String::new(), |mean| format!(" (mean {mean:.1} s)"));
-            let _ = writeln!(
-                self.html,
-                "<tr><th scope=\"row\">{}</th><td>{seconds:.1} s{mean}</td><td>{share:.0} %</td>\
-                 <td class=\"share\"><span style=\"width: {share:.1}%\"></span></td></tr>",
-                escape(name)
-            );
-        }
-        self.push("</table>");
-    }
-
-    fn configuration(&mut self, config: &str, summary: &Summary) {
-        let _ = writeln!(
-            self.html,
-            "<h2>Configuration</h2>\n<p><code>kolmo run config.toml</code> repeats this run.</p>\n<pre>{}</pre>\n{}",
-            escape(config.trim_end()),
-            page::foot(
-                &summary.version,
-                "<code>series.csv</code>, <code>summary.json</code>, <code>fields/</code>, <code>plots/</code>"
-            )
-        );
-    }
+    page.push("</table>");
 }
 
 /// `Re = 1600, Ma = 0.1, 64³ points`.

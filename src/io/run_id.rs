@@ -69,20 +69,3 @@ impl From<RunId> for String {
         id.to_string()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_is_read_as_it_was_written_and_no_two_are_equal() {
-        let id = RunId::new();
-        assert_eq!(id.to_string().parse(), Ok(id));
-        assert_eq!(id.to_string().len(), 32);
-        assert_ne!(id, RunId::new());
-        for wrong in ["", "0", "+0000000000000000000000000000000", &"A".repeat(32), &"0".repeat(33)]
-        {
-            assert!(wrong.parse::<RunId>().is_err(), "{wrong}");
-        }
-    }
-}

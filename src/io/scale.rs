@@ -1,10 +1,5 @@
 //! The numbers at the axes of a plot.
 
-use std::ops::Range;
-
-use plotters::coord::ranged1d::{BoldPoints, DefaultFormatting, KeyPointHint, Ranged};
-use plotters::coord::types::RangedCoordf64;
-
 /// More numbers than these along x touch each other.
 pub(crate) const MOST_X_TICKS: usize = 8;
 
@@ -128,9 +123,31 @@ pub(crate) fn logarithmic_ticks(x: (f64, f64)) -> Vec<f64> {
     if fine.len() <= MOST_X_TICKS { fine } else { ticks(&[1.0]) }
 }
 
-/// Round numbers from `from` to `to`, at most `most`.
+/// The multiples of 1, 2 or 5 times a power of ten from `from` to `to`: the most of them that are not more than `most`.
 pub(crate) fn round_ticks((from, to): (f64, f64), most: usize) -> Vec<f64> {
-    RangedCoordf64::from(from..to).key_points(BoldPoints(most))
+    if to <= from {
+        return vec![from];
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a decimal exponent of an f64")]
+    let decade = (to - from).log10().floor() as i32;
+    let steps = (decade - 2..=decade + 1).flat_map(|k| [1.0, 2.0, 5.0].map(|m| (m, k)));
+    for (mantissa, k) in steps {
+        // Divided by a whole number where the step is a fraction: 0.3 is 3 / 10.
+        let value = |n: f64| match k {
+            0.. => n * mantissa * 10_f64.powi(k),
+            _ => n * mantissa / 10_f64.powi(-k),
+        };
+        let (first, last) = ((from / value(1.0) - 1e-9).ceil(), (to / value(1.0) + 1e-9).floor());
+        if last - first < most as f64 {
+            let count = (last - first + 1.0).max(0.0);
+            return (0..most)
+                .map(|n| n as f64)
+                .filter(|n| *n < count)
+                .map(|n| value(first + n))
+                .collect();
+        }
+    }
+    vec![from]
 }
 
 /// (smallest, largest); (0, 1) where there is nothing.
@@ -138,35 +155,6 @@ pub(crate) fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     let (min, max) =
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
     if min <= max { (min, max) } else { (0.0, 1.0) }
-}
-
-/// An axis with ticks of our own.
-pub(crate) struct Ticked {
-    range: RangedCoordf64,
-    ticks: Vec<f64>,
-}
-
-impl Ticked {
-    pub(crate) fn new((from, to): (f64, f64), ticks: Vec<f64>) -> Self {
-        Self { range: (from..to).into(), ticks }
-    }
-}
-
-impl Ranged for Ticked {
-    type FormatOption = DefaultFormatting;
-    type ValueType = f64;
-
-    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
-        self.range.map(value, limit)
-    }
-
-    fn key_points<Hint: KeyPointHint>(&self, _: Hint) -> Vec<f64> {
-        self.ticks.clone()
-    }
-
-    fn range(&self) -> Range<f64> {
-        self.range.range()
-    }
 }
 
 #[cfg(test)]
@@ -193,6 +181,18 @@ mod tests {
         assert_eq!(scale(&[2.5e-17]), Scale::Power(-18));
         assert_eq!(scale(&[3e7]), Scale::Power(6));
         assert_eq!(scale(&[0.0]), Scale::Power(0));
+    }
+
+    #[test]
+    fn numbers_at_an_axis_are_round_and_not_too_many() {
+        let shown = |from: f64, to: f64| -> Vec<String> {
+            round_ticks((from, to), 7).into_iter().map(|value| tick(value, to - from)).collect()
+        };
+        assert_eq!(shown(0.0, 0.6), ["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6"]);
+        assert_eq!(shown(-4.2, 0.3), ["−4", "−3", "−2", "−1", "0"]);
+        assert_eq!(shown(0.0, 20.0), ["0", "5", "10", "15", "20"]);
+        assert_eq!(shown(1.1e-3, 1.9e-3), ["0.0012", "0.0014", "0.0016", "0.0018"]);
+        assert_eq!(round_ticks((1.0, 1.0), 7), [1.0]);
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! `series.csv`: the history of a run, one row per time, readable by anything that reads CSV.
 
-use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::io::{open, read_text, unshare};
+use crate::io::{malformed, open, read_text, unshare};
 use crate::{Error, Result};
 
 /// Columns of a flow, in order: non-dimensional, volume averages over the box.
@@ -44,6 +43,9 @@ pub const SCALAR_COLUMNS: [&str; 7] =
 /// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
 
+/// Columns of words in the tables of statistics; all others have numbers.
+const WORDS: [&str; 2] = ["axis", "quantity"];
+
 /// What a table holds up to some row: by this a restart knows that no row was lost or changed since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,36 +60,34 @@ impl TableMark {
     /// # Errors
     /// Where the table at `path` does not begin with what was marked.
     pub fn check(&self, path: &Path) -> Result<()> {
-        let wrong = |what: String| Error::Format {
-            path: path.to_path_buf(),
-            what: format!(
+        let what = match open::read(path, open::MOST_TEXT) {
+            Err(why) if why.kind() == ErrorKind::NotFound => "the file is gone".to_string(),
+            Err(why) => return Err(Error::io(path)(why)),
+            Ok(text) => {
+                let marked = usize::try_from(self.bytes).ok().and_then(|bytes| text.get(..bytes));
+                match marked.map(|marked| xxh3(marked) == self.xxh3) {
+                    Some(true) => return Ok(()),
+                    Some(false) => "rows were changed, removed or added".into(),
+                    None => format!(
+                        "rows are missing: it has {} bytes and had {}",
+                        text.len(),
+                        self.bytes
+                    ),
+                }
+            }
+        };
+        Err(malformed(
+            path,
+            format!(
                 "{what}, and the checkpoint goes on behind its rows\n       restore the file, or go on from an older \
                  checkpoint with `--from STEP`; a run with case.name = \"from-checkpoint\" needs no tables"
             ),
-        };
-        let text = match open::read(path, open::MOST_TEXT) {
-            Ok(text) => text,
-            Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
-                return Err(wrong("the file is gone".into()));
-            }
-            Err(why) => return Err(Error::io(path)(why)),
-        };
-        let marked = usize::try_from(self.bytes).ok().and_then(|bytes| text.get(..bytes));
-        match marked {
-            None => Err(wrong(format!(
-                "rows are missing: it has {} bytes and had {}",
-                text.len(),
-                self.bytes
-            ))),
-            Some(marked) if xxh3(marked) != self.xxh3 => {
-                Err(wrong("rows were changed, removed or added".into()))
-            }
-            Some(_) => Ok(()),
-        }
+        ))
     }
 }
 
-fn xxh3(bytes: &[u8]) -> String {
+/// The XXH3 (128 bits) of some bytes, in hexadecimal digits.
+pub(super) fn xxh3(bytes: &[u8]) -> String {
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(bytes))
 }
 
@@ -105,18 +105,11 @@ pub struct SeriesWriter {
 
 impl SeriesWriter {
     /// Create `path` with a header line; the first column is `step`, an integer.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn create(path: &Path, columns: &[&str]) -> Result<Self> {
         assert_eq!(columns.first(), Some(&"step"), "a series begins with the column `step`");
         File::create(path).map_err(Error::io(path))?;
-        // Behind its end always: a half row that is taken back leaves no hole.
-        let file = File::options().append(true).open(path).map_err(Error::io(path))?;
-        let pending = columns.join(",") + "\n";
-        let path = path.to_path_buf();
-        let (columns, hash) = (columns.len(), Xxh3::new());
-        let mut writer = Self { path, file, columns, length: 0, hash, pending };
+        let mut writer = Self::append_to(path, columns.len())?;
+        writer.pending = columns.join(",") + "\n";
         writer.flush()?;
         Ok(writer)
     }
@@ -132,12 +125,18 @@ impl SeriesWriter {
         }
         let (_, length) = kept(path, columns, last)?;
         unshare(path)?;
+        let mut writer = Self::append_to(path, columns.len())?;
+        writer.file.set_len(length).map_err(Error::io(path))?;
+        writer.length = length;
+        writer.hash.update(read_text(path)?.as_bytes());
+        Ok(writer)
+    }
+
+    /// A file that is written behind its end always: a half row that is taken back leaves no hole.
+    fn append_to(path: &Path, columns: usize) -> Result<Self> {
         let file = File::options().append(true).open(path).map_err(Error::io(path))?;
-        file.set_len(length).map_err(Error::io(path))?;
-        let mut hash = Xxh3::new();
-        hash.update(read_text(path)?.as_bytes());
-        let (path, columns) = (path.to_path_buf(), columns.len());
-        Ok(Self { path, file, columns, length, hash, pending: String::new() })
+        let (path, pending) = (path.to_path_buf(), String::new());
+        Ok(Self { path, file, columns, length: 0, hash: Xxh3::new(), pending })
     }
 
     /// Whether there is a series at `path` that can be gone on with behind its row of the step `last`.
@@ -145,27 +144,24 @@ impl SeriesWriter {
     /// # Errors
     /// Where it has other columns, no such row, or a row before it that is damaged.
     pub fn check(path: &Path, columns: &[&str], last: u64) -> Result<()> {
-        let missing = |found: String| Error::Format {
-            path: path.to_path_buf(),
-            what: format!(
+        let found = match path.exists() {
+            false => "there is no such file".into(),
+            true => match kept(path, columns, Some(last))?.0 {
+                Some(newest) if newest == last => return Ok(()),
+                Some(newest) => format!("the last before that is step {newest}"),
+                None => "there is no row before that".into(),
+            },
+        };
+        Err(malformed(
+            path,
+            format!(
                 "the checkpoint counts on a row of step {last}, and {found}\n       `--from STEP` goes on from \
                  an older checkpoint; a run with case.name = \"from-checkpoint\" needs no series"
             ),
-        };
-        if !path.exists() {
-            return Err(missing("there is no such file".into()));
-        }
-        match kept(path, columns, Some(last))?.0 {
-            Some(newest) if newest == last => Ok(()),
-            Some(newest) => Err(missing(format!("the last before that is step {newest}"))),
-            None => Err(missing("there is no row before that".into())),
-        }
+        ))
     }
 
     /// Whether [`SeriesWriter::resume`] would go on with what is at `path`, wherever it is cut.
-    ///
-    /// # Errors
-    /// As there.
     pub fn check_rows(path: &Path, columns: &[&str]) -> Result<()> {
         if path.exists() { kept(path, columns, Some(u64::MAX)).map(|_| ()) } else { Ok(()) }
     }
@@ -196,26 +192,16 @@ impl SeriesWriter {
         values: &[f64],
         label: Option<(usize, &str)>,
     ) -> Result<()> {
-        assert_eq!(
-            values.len() + usize::from(label.is_some()) + 1,
-            self.columns,
-            "a row of the series has a value for every column"
-        );
-        let _ = write!(self.pending, "{step}");
-        for (at, value) in values.iter().enumerate() {
-            if let Some((_, text)) = label.filter(|(before, _)| *before == at) {
-                let _ = write!(self.pending, ",{text}");
-            }
-            let _ = write!(self.pending, ",{value:?}");
+        let mut cells: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
+        if let Some((at, text)) = label {
+            cells.insert(at, text.to_string());
         }
-        self.pending.push('\n');
+        assert_eq!(cells.len() + 1, self.columns, "a row has a value for every column");
+        self.pending += &format!("{step},{}\n", cells.join(","));
         self.flush()
     }
 
     /// Have all rows on disk, and mark them.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn sync(&mut self) -> Result<TableMark> {
         self.flush()?;
         self.file.sync_all().map_err(Error::io(&self.path))?;
@@ -229,25 +215,18 @@ impl SeriesWriter {
 
     /// One write for whole rows; where it fails half-way (a full disk), the half is taken back.
     fn flush(&mut self) -> Result<()> {
-        match self.file.write_all(self.pending.as_bytes()) {
-            Ok(()) => {
-                self.length += self.pending.len() as u64;
-                self.hash.update(self.pending.as_bytes());
-                self.pending.clear();
-                Ok(())
-            }
-            Err(error) => {
-                let _ = self.file.set_len(self.length);
-                Err(Error::io(&self.path)(error))
-            }
+        if let Err(error) = self.file.write_all(self.pending.as_bytes()) {
+            let _ = self.file.set_len(self.length);
+            return Err(Error::io(&self.path)(error));
         }
+        self.length += self.pending.len() as u64;
+        self.hash.update(self.pending.as_bytes());
+        self.pending.clear();
+        Ok(())
     }
 }
 
 /// Remove the rows of steps after `last` from the table at `path`, all where that is none, whatever its columns are.
-///
-/// # Errors
-/// What the system says.
 pub fn cut(path: &Path, last: Option<u64>) -> Result<()> {
     let text = read_text(path)?;
     let header = text.lines().next().unwrap_or_default();
@@ -260,23 +239,23 @@ pub fn cut(path: &Path, last: Option<u64>) -> Result<()> {
 
 /// (the step of the last row, the bytes) of what is not after the step `last` in the series at `path`.
 fn kept(path: &Path, columns: &[&str], last: Option<u64>) -> Result<(Option<u64>, u64)> {
-    let wrong = |what: String| Error::Format { path: path.to_path_buf(), what };
     let text = read_text(path)?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let header = lines.next().unwrap_or_default();
-    if header.trim_end() != columns.join(",") {
-        let columns = columns.join(",");
-        return Err(wrong(format!("its columns are `{}`, not `{columns}`", header.trim_end())));
+    let (found, columns) = (header.trim_end(), columns.join(","));
+    if found != columns {
+        return Err(malformed(path, format!("its columns are `{found}`, not `{columns}`")));
     }
+    let count = columns.split(',').count();
     let (mut newest, mut length) = (None, header.len() as u64);
     for (number, line) in lines.enumerate() {
-        let mut cells = line.trim_end().split(',');
-        let step: Option<u64> = cells.next().and_then(|step| step.parse().ok());
+        let row = line.trim_end();
+        let step: Option<u64> = row.split(',').next().and_then(|step| step.parse().ok());
         if step.is_some() && step > last {
             break;
         }
-        if step.is_none() || step < newest || cells.count() + 1 != columns.len() {
-            return Err(wrong(format!("line {} is damaged: {}", number + 2, line.trim_end())));
+        if step.is_none() || step < newest || row.split(',').count() != count {
+            return Err(malformed(path, format!("line {} is damaged: {row}", number + 2)));
         }
         newest = step;
         length += line.len() as u64;
@@ -284,48 +263,66 @@ fn kept(path: &Path, columns: &[&str], last: Option<u64>) -> Result<(Option<u64>
     Ok((newest, length))
 }
 
-/// A series read back, column by column.
-#[derive(Clone, Debug, PartialEq)]
+/// A table read back, column by column.
+#[derive(Clone, Debug)]
 pub struct Series {
+    path: PathBuf,
+    /// What the file says before the names of its columns, without `#`.
+    comments: Vec<String>,
     names: Vec<String>,
-    columns: Vec<Vec<f64>>,
+    columns: Vec<Column>,
+}
+
+#[derive(Clone, Debug)]
+enum Column {
+    Numbers(Vec<f64>),
+    Words(Vec<String>),
 }
 
 impl Series {
-    /// Read a CSV file of numbers with a header line; lines that start with `#` are comments. A last line without its
-    /// line end is a row that was never finished, and is left out.
+    /// Read a CSV file with a header line; lines that start with `#` are comments. A last line without its line end is a row
+    /// that was never finished, and is left out.
     pub fn read(path: &Path) -> Result<Self> {
-        Self::parse(&read_text(path)?)
-            .map_err(|what| Error::Format { path: path.to_path_buf(), what })
-    }
-
-    fn parse(text: &str) -> std::result::Result<Self, String> {
+        let text = read_text(path)?;
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        let mut lines = whole
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.starts_with('#') && !line.is_empty());
-        let (_, header) =
-            lines.next().ok_or("the file is empty: a line of column names is missing")?;
+        let is_row = |(_, line): &(usize, &str)| !line.starts_with('#') && !line.is_empty();
+        let mut lines = whole.lines().enumerate().filter(is_row);
+        let (first, header) = lines.next().ok_or_else(|| {
+            malformed(path, "the file is empty: a line of column names is missing")
+        })?;
+        let comments = whole.lines().take(first).filter_map(|line| line.strip_prefix('#'));
+        let comments = comments.map(|line| line.trim_start_matches('#').trim().into()).collect();
         let names: Vec<String> = header.split(',').map(|name| name.trim().to_string()).collect();
-        let mut columns = vec![Vec::new(); names.len()];
-        for (number, line) in lines {
-            let cells = line.split(',').count();
+        let column = |name: &String| match WORDS.contains(&name.as_str()) {
+            true => Column::Words(Vec::new()),
+            false => Column::Numbers(Vec::new()),
+        };
+        let mut columns: Vec<Column> = names.iter().map(column).collect();
+        for (at, line) in lines {
+            let (number, cells) = (at + 1, line.split(',').count());
             if cells != names.len() {
-                return Err(format!(
-                    "line {}: {cells} values where the header names {} columns",
-                    number + 1,
-                    names.len()
-                ));
+                let named = names.len();
+                let what = format!("{cells} values where the header names {named} columns");
+                return Err(malformed(path, format!("line {number}: {what}")));
             }
             for ((cell, column), name) in line.split(',').zip(&mut columns).zip(&names) {
-                let value = cell.trim().parse::<f64>().map_err(|_| {
-                    format!("line {}: `{cell}` in column `{name}` is not a number", number + 1)
-                })?;
-                column.push(value);
+                match column {
+                    Column::Words(words) => words.push(cell.trim().to_string()),
+                    Column::Numbers(numbers) => {
+                        numbers.push(cell.trim().parse().map_err(|_| {
+                            let what = format!("`{cell}` in column `{name}` is not a number");
+                            malformed(path, format!("line {number}: {what}"))
+                        })?)
+                    }
+                }
             }
         }
-        Ok(Self { names, columns })
+        Ok(Self { path: path.to_path_buf(), comments, names, columns })
+    }
+
+    /// The lines before the header, without `#`.
+    pub(super) fn comments(&self) -> &[String] {
+        &self.comments
     }
 
     /// The names of the columns, in order.
@@ -335,19 +332,40 @@ impl Series {
 
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        self.columns.first().map_or(0, Vec::len)
+        match self.columns.first() {
+            Some(Column::Numbers(values)) => values.len(),
+            Some(Column::Words(words)) => words.len(),
+            None => 0,
+        }
     }
 
     /// The values of a column, where there is one of this name.
     pub fn column(&self, name: &str) -> Option<&[f64]> {
-        self.names.iter().position(|n| n == name).map(|index| self.columns[index].as_slice())
+        match self.named(name)? {
+            Column::Numbers(values) => Some(values),
+            Column::Words(_) => None,
+        }
     }
 
-    /// The values of a column that has to be there; `path` is the file to name in the message.
-    pub fn required(&self, name: &str, path: &Path) -> Result<&[f64]> {
-        self.column(name).ok_or_else(|| Error::Format {
-            path: path.to_path_buf(),
-            what: format!("column `{name}` is missing; the file has {}", self.names.join(", ")),
-        })
+    /// The values of a column that has to be there.
+    pub fn required(&self, name: &str) -> Result<&[f64]> {
+        self.column(name).ok_or_else(|| self.missing(name))
+    }
+
+    /// A column of words, `axis` or `quantity`, that has to be there.
+    pub(super) fn words(&self, name: &str) -> Result<&[String]> {
+        match self.named(name) {
+            Some(Column::Words(words)) => Ok(words),
+            _ => Err(self.missing(name)),
+        }
+    }
+
+    fn named(&self, name: &str) -> Option<&Column> {
+        self.names.iter().position(|known| known == name).map(|at| &self.columns[at])
+    }
+
+    fn missing(&self, name: &str) -> Error {
+        let what = format!("column `{name}` is missing; the file has {}", self.names.join(", "));
+        malformed(&self.path, what)
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::io::open::{self, own};
 use crate::io::palette::{COLOURS, palette, with_palette};
-use crate::io::{make_directory, read_json, remove_file, write_json, write_whole};
+use crate::io::{make_directory, malformed, read_json, remove_file, write_json, write_whole};
 use crate::{Error, Result};
 
 /// The longer side of a picture has at least so many pixels.
@@ -33,20 +33,12 @@ pub enum Plane {
 impl Plane {
     /// `xy`, `xz` or `yz`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Xy => "xy",
-            Self::Xz => "xz",
-            Self::Yz => "yz",
-        }
+        ["xy", "xz", "yz"][self as usize]
     }
 
     /// The axes to the right and up, and the one across: 0, 1, 2 for x, y, z.
     pub fn axes(self) -> [usize; 3] {
-        match self {
-            Self::Xy => [0, 1, 2],
-            Self::Xz => [0, 2, 1],
-            Self::Yz => [1, 2, 0],
-        }
+        [[0, 1, 2], [0, 2, 1], [1, 2, 0]][self as usize]
     }
 }
 
@@ -111,6 +103,26 @@ impl SliceEntry {
         path.symlink_metadata().is_err_and(|why| why.kind() == std::io::ErrorKind::NotFound)
     }
 
+    /// The picture in the `slices/` of `run_dir`, as PNG.
+    ///
+    /// # Errors
+    /// Where the list names what no run writes, or the file is not one of the run's own: a list may come from anywhere, and a page
+    /// with what it names is passed on.
+    pub(crate) fn picture(&self, run_dir: &Path) -> Result<Vec<u8>> {
+        let list = run_dir.join("slices/slices.json");
+        if self.file != file(self.step, self.plane) {
+            let what = format!("{:?} is not the name of a picture of a run", self.file);
+            return Err(malformed(&list, what));
+        }
+        let path = run_dir.join("slices").join(&self.file);
+        own(run_dir, &path)?;
+        let png = open::read(&path, LARGEST_PICTURE).map_err(Error::io(&path))?;
+        match png.starts_with(&SIGNATURE) {
+            true => Ok(png),
+            false => Err(malformed(&path, "it is not a PNG picture")),
+        }
+    }
+
     /// The picture `png` in the colours of `scale`; as it is where it is none of ours.
     pub(crate) fn coloured(&self, png: Vec<u8>, scale: [f64; 2]) -> Vec<u8> {
         with_palette(&png, &palette([self.min, self.max], scale)).unwrap_or(png)
@@ -139,18 +151,15 @@ impl SliceWriter {
     }
 
     /// Go on with the pictures in `directory`, of which those of steps after `last` are removed; all, where that is none.
-    ///
-    /// # Errors
-    /// What the system says.
     pub fn resume(directory: &Path, last: Option<u64>) -> Result<Self> {
         let mut writer = Self::create(directory)?;
         // Pictures are drawn for people: where their list is lost the run goes on with a new one.
-        let entries: Vec<SliceEntry> =
+        let mut entries: Vec<SliceEntry> =
             read_json(&directory.join("slices.json")).unwrap_or_default();
         // A list may have been changed: no file but a picture of ours is removed.
-        let own = entries.into_iter().filter(|entry| entry.file == file(entry.step, entry.plane));
-        let (kept, later): (Vec<_>, Vec<_>) =
-            own.partition(|entry| last.is_some_and(|last| entry.step <= last));
+        entries.retain(|entry| entry.file == file(entry.step, entry.plane));
+        let is_kept = |entry: &SliceEntry| last.is_some_and(|last| entry.step <= last);
+        let (kept, later): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_kept);
         writer.entries = kept;
         // The list last: what a kill leaves is still listed, and removed by the next restart.
         later.iter().try_for_each(|entry| remove_file(&directory.join(&entry.file)))?;
@@ -170,31 +179,24 @@ impl SliceWriter {
         let file = file(step, slice.plane);
         write_slice(&self.directory.join(&file), slice)?;
         self.entries.retain(|entry| entry.file != file);
-        let Slice { plane, at, quantity, unit, edges, range, .. } = *slice;
-        let (quantity, unit) = (quantity.to_string(), unit.to_string());
-        let ([min, max], scale) = (range, Some(range));
-        let (at, edges) = (Some(at), Some(edges));
         self.entries.push(SliceEntry {
             file,
-            plane,
-            at,
-            quantity,
-            unit,
-            edges,
+            plane: slice.plane,
+            at: Some(slice.at),
+            quantity: slice.quantity.into(),
+            unit: slice.unit.into(),
+            edges: Some(slice.edges),
             time,
             step,
-            min,
-            max,
-            scale,
+            min: slice.range[0],
+            max: slice.range[1],
+            scale: Some(slice.range),
         });
         self.list()
     }
 
     /// Give all pictures of a plane the colours of one scale, that of all its times. Only palettes change. A picture that
     /// somebody has removed or changed is left as it is.
-    ///
-    /// # Errors
-    /// What the system says of a file that cannot be written.
     pub fn finish(&mut self) -> Result<()> {
         let mut changed = false;
         for at in 0..self.entries.len() {
@@ -217,28 +219,6 @@ impl SliceWriter {
 
     fn list(&self) -> Result<()> {
         write_json(&self.directory.join("slices.json"), &self.entries)
-    }
-}
-
-impl SliceEntry {
-    /// The picture in the `slices/` of `run_dir`, as PNG.
-    ///
-    /// # Errors
-    /// Where the list names what no run writes, or the file is not one of the run's own: a list may come from anywhere, and a page
-    /// with what it names is passed on.
-    pub(crate) fn picture(&self, run_dir: &Path) -> Result<Vec<u8>> {
-        let list = run_dir.join("slices/slices.json");
-        if self.file != file(self.step, self.plane) {
-            let what = format!("{:?} is not the name of a picture of a run", self.file);
-            return Err(Error::Format { path: list, what });
-        }
-        let path = run_dir.join("slices").join(&self.file);
-        own(run_dir, &path)?;
-        let png = open::read(&path, LARGEST_PICTURE).map_err(Error::io(&path))?;
-        match png.starts_with(&SIGNATURE) {
-            true => Ok(png),
-            false => Err(Error::Format { path, what: "it is not a PNG picture".into() }),
-        }
     }
 }
 

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use crate::io::read_text;
+use crate::Result;
+use crate::io::malformed;
 use crate::io::series::Series;
-use crate::{Error, Result};
 
 /// The spectrum at one time. Shell k holds the wavenumbers that round to k, in units of the smallest of the box.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,8 +42,8 @@ impl Spectra {
     pub fn read(path: &Path) -> Result<Self> {
         let table = Series::read(path)?;
         let of_scalar = table.column("energy").is_none() && table.column("scalar").is_some();
-        let values = table.required(if of_scalar { "scalar" } else { "energy" }, path)?;
-        let (time, k) = (table.required("time", path)?, table.required("k", path)?);
+        let values = table.required(if of_scalar { "scalar" } else { "energy" })?;
+        let (time, k) = (table.required("time")?, table.required("k")?);
         let mut times: Vec<Spectrum> = Vec::new();
         for row in 0..table.rows() {
             if times.last().is_none_or(|last| last.time != time[row]) {
@@ -77,18 +77,16 @@ impl ReferenceSpectrum {
     /// Read `reference_spectrum.csv`: `# source`, `# time: 9`, then columns k, energy.
     pub fn read(path: &Path) -> Result<Self> {
         let table = Series::read(path)?;
-        let text = read_text(path)?;
-        let mut comments = text.lines().filter_map(|line| line.strip_prefix('#')).map(str::trim);
-        let source = comments.next().unwrap_or_default().to_string();
+        let mut comments = table.comments().iter();
+        let source = comments.next().cloned().unwrap_or_default();
         let time = comments.find_map(|line| {
             let number = line.strip_prefix("time")?.trim_start_matches([':', '=', ' ']);
             number.trim().parse().ok()
         });
         let Some(time) = time else {
-            let what = "a line `# time: ` with a number is missing".to_string();
-            return Err(Error::Format { path: path.to_path_buf(), what });
+            return Err(malformed(path, "a line `# time: ` with a number is missing"));
         };
-        let column = |name| table.required(name, path).map(<[f64]>::to_vec);
+        let column = |name| table.required(name).map(<[f64]>::to_vec);
         let spectrum = Spectrum { time, k: column("k")?, energy: column("energy")? };
         Ok(Self { source, spectrum })
     }

@@ -73,74 +73,59 @@ pub struct Evidence<'a> {
 /// reference's peak in rows that are dense enough, and its kmax η is known.
 pub fn decide(evidence: &Evidence) -> (Verdict, String) {
     let Evidence { unfinished, unjudged, resolution, reference, error } = *evidence;
-    let gap = reference.map(|reference| gap(unfinished, resolution, reference));
+    let stopped = unfinished.map(|reason| format!("not finished: {reason}"));
+    let and_stopped = stopped.as_ref().map_or(String::new(), |stopped| format!("; {stopped}"));
     if let Some(worst) = resolution.filter(|worst| worst.kmax_eta_min < RESOLVED_KMAX_ETA) {
-        let more = match (unfinished, reference) {
-            (Some(reason), _) => format!("; not finished: {reason}"),
-            (None, Some(reference)) if gap == Some(None) => format!("; {}", distances(reference)),
-            _ => String::new(),
-        };
-        let Resolution { kmax_eta_min, time } = worst;
-        let reason = format!(
-            "kmax η falls to {} at t = {}, below the {RESOLVED_KMAX_ETA} of a resolved run{more}",
-            floored(kmax_eta_min),
-            trimmed(time)
-        );
+        let shown = reference.filter(|it| stopped.is_none() && gap(resolution, it).is_none());
+        let compared = shown.map_or(and_stopped, |it| format!("; {}", distances(it)));
+        let (kmax_eta, time) = (floored(worst.kmax_eta_min), trimmed(worst.time));
+        let resolved = format!("below the {RESOLVED_KMAX_ETA} of a resolved run");
+        let reason = format!("kmax η falls to {kmax_eta} at t = {time}, {resolved}{compared}");
         return (Verdict::UnderResolved, reason);
     }
     let known = resolution.map_or(String::new(), |worst| {
         format!("; kmax η is {} or more", floored(worst.kmax_eta_min))
     });
-    match (reference, gap.flatten()) {
-        (Some(reference), _) if reference.rows > 0 && !reference.is_close() => {
-            let ended =
-                unfinished.map_or(String::new(), |reason| format!("; not finished: {reason}"));
-            (Verdict::Deviates, format!("{}{known}{ended}", distances(reference)))
+    if let Some(reference) = reference {
+        let reason = format!("{}{known}", distances(reference));
+        if reference.rows > 0 && !reference.is_close() {
+            return (Verdict::Deviates, format!("{reason}{and_stopped}"));
         }
-        (Some(_), Some(gap)) => (Verdict::NoVerdict, gap),
-        (Some(reference), None) => (Verdict::Passed, format!("{}{known}", distances(reference))),
-        (None, _) => match (unfinished, unjudged, error) {
-            (Some(reason), ..) => (Verdict::NoVerdict, format!("not finished: {reason}")),
-            (None, Some(why), _) => (Verdict::NoVerdict, format!("{why}{known}")),
-            (None, None, Some(error)) => {
-                let error = format!(
-                    "the largest error against the exact solution is {error:.1e} at the end"
-                );
-                (Verdict::NoReference, format!("{error}{known}"))
-            }
-            (None, None, None) => (Verdict::NoReference, format!("nothing to compare with{known}")),
-        },
+        return match stopped.or_else(|| gap(resolution, reference)) {
+            Some(missing) => (Verdict::NoVerdict, missing),
+            None => (Verdict::Passed, reason),
+        };
+    }
+    match (stopped, unjudged, error) {
+        (Some(stopped), ..) => (Verdict::NoVerdict, stopped),
+        (None, Some(why), _) => (Verdict::NoVerdict, format!("{why}{known}")),
+        (None, None, Some(error)) => {
+            let error =
+                format!("the largest error against the exact solution is {error:.1e} at the end");
+            (Verdict::NoReference, format!("{error}{known}"))
+        }
+        (None, None, None) => (Verdict::NoReference, format!("nothing to compare with{known}")),
     }
 }
 
-/// What is missing for a verdict; `None` where nothing is.
-fn gap(
-    unfinished: Option<&str>,
-    resolution: Option<Resolution>,
-    reference: &Comparison,
-) -> Option<String> {
-    let Comparison { rows, until, peak_time, unseen, unseen_between: [from, to], .. } = *reference;
-    if let Some(reason) = unfinished {
-        return Some(format!("not finished: {reason}"));
-    }
+/// What is missing for a verdict of a run that is finished; `None` where nothing is.
+fn gap(resolution: Option<Resolution>, reference: &Comparison) -> Option<String> {
+    let Comparison { rows, until, peak_time, unseen, unseen_between, .. } = *reference;
     if until < peak_time {
+        let [until, peak] = [until, peak_time].map(trimmed);
         return Some(match rows {
             0 => "no row of series.csv lies within the times of the reference".into(),
             _ => format!(
-                "the rows that can be compared end at t = {}, before the peak of the reference at t = {}",
-                trimmed(until),
-                trimmed(peak_time)
+                "the rows that can be compared end at t = {until}, before the peak of the reference at t = {peak}"
             ),
         });
     }
     if unseen.is_nan() || unseen > DISSIPATION_TOLERANCE {
+        let [from, to] = unseen_between.map(trimmed);
+        let [unseen, allowed] = [unseen, DISSIPATION_TOLERANCE].map(percent);
         return Some(format!(
-            "too few rows in series.csv: from t = {} to {}, where it has none, the reference's dissipation leaves a \
-             straight line by {} of its peak, more than {}",
-            trimmed(from),
-            trimmed(to),
-            percent(unseen),
-            percent(DISSIPATION_TOLERANCE)
+            "too few rows in series.csv: from t = {from} to {to}, where it has none, the reference's dissipation leaves a \
+             straight line by {unseen} of its peak, more than {allowed}"
         ));
     }
     resolution.is_none().then(|| "kmax η is not known".into())
@@ -192,135 +177,4 @@ pub(crate) fn floored(value: f64) -> f64 {
 fn trimmed(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(kmax_eta_min: f64) -> Option<Resolution> {
-        Some(Resolution { kmax_eta_min, time: 9.0 })
-    }
-
-    /// Compared from the start to t = 10, past the peak at t = 9, in rows that leave nothing unseen.
-    fn off_by(energy: f64, dissipation: f64, loss: f64) -> Comparison {
-        Comparison {
-            source: "made up".into(),
-            until: 10.0,
-            kinetic_energy_max_deviation: energy,
-            dissipation_max_deviation: dissipation,
-            energy_loss_max_deviation: loss,
-            rows: 101,
-            peak_time: 9.0,
-            unseen: 0.001,
-            unseen_between: [8.9, 9.0],
-            whole: false,
-        }
-    }
-
-    fn close() -> Comparison {
-        off_by(0.009, 0.019, 0.019)
-    }
-
-    fn held(resolution: Option<Resolution>, reference: Option<&Comparison>) -> (Verdict, String) {
-        decide(&Evidence { unfinished: None, unjudged: None, resolution, reference, error: None })
-    }
-
-    #[test]
-    fn a_run_passes_where_it_lies_on_the_reference_and_is_resolved() {
-        let (verdict, reason) = held(at(1.5), Some(&close()));
-        assert_eq!(verdict, Verdict::Passed);
-        assert_eq!(
-            reason,
-            "on the reference up to t = 10: dissipation within 1.9 % and energy loss within 1.9 % of its peak, \
-             kinetic energy within 0.9 % of its start; kmax η is 1.5 or more"
-        );
-    }
-
-    #[test]
-    fn a_coarse_run_does_not_pass_however_close_it_lies() {
-        let (verdict, reason) = held(at(1.499), Some(&close()));
-        assert_eq!(verdict, Verdict::UnderResolved);
-        let start = "kmax η falls to 1.49 at t = 9, below the 1.5 of a resolved run; on the reference up to t = 10: ";
-        assert!(reason.starts_with(start), "{reason}");
-        assert_eq!(held(None, Some(&close())), (Verdict::NoVerdict, "kmax η is not known".into()));
-    }
-
-    #[test]
-    fn a_run_off_its_reference_in_any_of_the_three_does_not_pass() {
-        for far in [off_by(0.0101, 0.0, 0.0), off_by(0.0, 0.0201, 0.0), off_by(0.0, 0.0, 0.0201)] {
-            let (verdict, reason) = held(at(2.0), Some(&far));
-            assert_eq!(verdict, Verdict::Deviates);
-            assert!(reason.starts_with("off the reference up to t = 10: "), "{reason}");
-            assert_eq!(reason.matches("(more than ").count(), 1, "{reason}");
-            assert_eq!(held(at(1.49), Some(&far)).0, Verdict::UnderResolved);
-        }
-        let broken = off_by(f64::INFINITY, 0.0, 0.0);
-        assert_eq!(held(None, Some(&broken)).0, Verdict::Deviates);
-    }
-
-    #[test]
-    fn a_run_that_shows_too_little_has_no_verdict_and_says_what_is_missing() {
-        let none = Comparison { rows: 0, until: 0.0, ..close() };
-        let early = Comparison { until: 8.99, ..close() };
-        let sparse = Comparison { unseen: 0.5, unseen_between: [0.0, 10.0], ..close() };
-        for (comparison, words) in [
-            (none, "no row of series.csv lies within the times of the reference"),
-            (early, "end at t = 8.99, before the peak of the reference at t = 9"),
-            (sparse, "too few rows in series.csv: from t = 0 to 10, where it has none"),
-        ] {
-            let (verdict, reason) = held(at(2.0), Some(&comparison));
-            assert_eq!(verdict, Verdict::NoVerdict);
-            assert!(reason.contains(words), "{reason}");
-        }
-        let stopped = Evidence {
-            unfinished: Some("asked to stop"),
-            unjudged: None,
-            resolution: at(2.0),
-            reference: Some(&close()),
-            error: None,
-        };
-        let expected = (Verdict::NoVerdict, "not finished: asked to stop".to_string());
-        assert_eq!(decide(&stopped), expected);
-        assert_eq!(decide(&Evidence { reference: None, ..stopped }), expected);
-        // What speaks against a run does so wherever it stopped.
-        assert_eq!(decide(&Evidence { resolution: at(1.0), ..stopped }).0, Verdict::UnderResolved);
-        let far = off_by(0.1, 0.0, 0.0);
-        assert_eq!(decide(&Evidence { reference: Some(&far), ..stopped }).0, Verdict::Deviates);
-    }
-
-    #[test]
-    fn without_a_reference_only_the_resolution_speaks() {
-        assert_eq!(
-            held(at(1.5), None),
-            (Verdict::NoReference, "nothing to compare with; kmax η is 1.5 or more".into())
-        );
-        assert_eq!(held(None, None), (Verdict::NoReference, "nothing to compare with".into()));
-        assert_eq!(held(at(1.49), None).0, Verdict::UnderResolved);
-        let exact = Evidence {
-            unfinished: None,
-            unjudged: None,
-            resolution: None,
-            reference: None,
-            error: Some(2e-9),
-        };
-        assert_eq!(
-            decide(&exact).1,
-            "the largest error against the exact solution is 2.0e-9 at the end"
-        );
-    }
-
-    #[test]
-    fn a_run_that_was_another_flow_is_not_held_against_a_reference() {
-        let changed = Evidence {
-            unfinished: None,
-            unjudged: Some("it was another flow up to step 7"),
-            resolution: at(2.0),
-            reference: None,
-            error: Some(2e-9),
-        };
-        let reason = "it was another flow up to step 7; kmax η is 2 or more";
-        assert_eq!(decide(&changed), (Verdict::NoVerdict, reason.into()));
-        assert_eq!(decide(&Evidence { resolution: at(1.0), ..changed }).0, Verdict::UnderResolved);
-    }
 }

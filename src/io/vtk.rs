@@ -52,6 +52,13 @@ pub enum FieldValues {
 }
 
 impl FieldValues {
+    fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
     /// The same with 32 bits each.
     #[expect(clippy::cast_possible_truncation, reason = "so it is asked")]
     pub fn single(self) -> Self {
@@ -82,29 +89,19 @@ impl From<Vec<f64>> for FieldValues {
     }
 }
 
-/// What a `.pvti` says of an array.
-pub(super) struct Array {
-    name: String,
-    kind: &'static str,
-    components: u32,
-}
-
 impl FieldData {
-    pub(super) fn array(&self) -> Array {
-        let kind = match self.values {
+    /// The attributes of its array.
+    fn attributes(&self) -> String {
+        let Self { name, components, values } = self;
+        let kind = match values {
             FieldValues::F32(_) => "Float32",
             FieldValues::F64(_) => "Float64",
         };
-        Array { name: self.name.clone(), kind, components: self.components }
+        format!("type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\"")
     }
 }
 
-/// Write one `.vti` file, whole or not at all.
-pub fn write_vti(path: &Path, grid: &ImageGrid, fields: &[FieldData]) -> Result<()> {
-    write_part(path, grid, &Block::whole(grid.points), fields)
-}
-
-/// The same with the points of `part` alone.
+/// Write one `.vti` file of the points of `part`, whole or not at all.
 pub(super) fn write_part(
     path: &Path,
     grid: &ImageGrid,
@@ -115,17 +112,9 @@ pub(super) fn write_part(
         head(to, "ImageData", "", grid, part)?;
         writeln!(to, "<Piece Extent=\"{}\">\n<PointData>", extent(part)?)?;
         for field in fields {
-            let length = match &field.values {
-                FieldValues::F32(values) => values.len(),
-                FieldValues::F64(values) => values.len(),
-            };
-            let fits = length == part.len() * field.components as usize;
+            let fits = field.values.len() == part.len() * field.components as usize;
             assert!(fits, "field `{}` does not fit its grid", field.name);
-            let Array { name, kind, components } = field.array();
-            writeln!(
-                to,
-                "<DataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\" format=\"binary\">"
-            )?;
+            writeln!(to, "<DataArray {} format=\"binary\">", field.attributes())?;
             match &field.values {
                 FieldValues::F32(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
                 FieldValues::F64(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
@@ -194,16 +183,13 @@ fn extent(part: &Block) -> std::io::Result<String> {
 pub(super) fn pvti(
     to: &mut impl Write,
     grid: &ImageGrid,
-    arrays: &[Array],
+    fields: &[FieldData],
     pieces: &[(String, Block)],
 ) -> std::io::Result<()> {
     head(to, "PImageData", " GhostLevel=\"0\"", grid, &Block::whole(grid.points))?;
     writeln!(to, "<PPointData>")?;
-    for Array { name, kind, components } in arrays {
-        writeln!(
-            to,
-            "<PDataArray type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\"/>"
-        )?;
+    for field in fields {
+        writeln!(to, "<PDataArray {}/>", field.attributes())?;
     }
     writeln!(to, "</PPointData>")?;
     for (source, part) in pieces {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Prediction;
 use super::study::{BASE, Eighty, Row, Study};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::page::write_drawing;
 use crate::io::plot::{Curve, Line, Plot};
 
@@ -98,16 +98,12 @@ impl Study {
             };
             curve.points.push(((row.ranks as f64).log2(), 100.0 * efficiency));
         }
+        let title = format!("{} scaling on a {network}", if self.weak { "Weak" } else { "Strong" });
         let plot = Plot {
-            title: format!("{} scaling on a {network}", if self.weak { "Weak" } else { "Strong" }),
             x_label: "log₂ of the number of ranks",
-            logarithmic_x: false,
-            y_label: "efficiency, %".into(),
-            curves,
             mark: Some((80.0, "80 %".into())),
-            logarithmic: false,
+            ..Plot::over_time(&title, "efficiency, %", curves)
         };
-        let svg = plot.svg().map_err(Error::io(path))?;
-        write_drawing(path, &svg)
+        write_drawing(path, &plot.svg())
     }
 }

@@ -9,8 +9,9 @@ use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
 use kolmo::comm::{Communicator, Solo};
 use kolmo::config::Config;
-use kolmo::grid::Decomposition;
-use kolmo::io::checkpoint::{self, Checkpoint};
+use kolmo::grid::{Block, Decomposition, Grid};
+use kolmo::io::RunId;
+use kolmo::io::checkpoint::{self, Checkpoint, Course, Head, Manner, Writing};
 use kolmo::time::Simulation;
 
 use super::blocks::{blocks, whole};
@@ -233,6 +234,49 @@ fn a_finer_grid_has_the_same_waves_on_any_ranks() {
                 assert!(off.fold(0.0, f64::max) <= 1e-14 * size, "{points:?} on {cut:?}");
             }
         }
+    }
+}
+
+#[test]
+fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
+    // A layer has 1.4 MB, so that shards of three layers have a part a layer; the last shard has two layers beyond the grid.
+    let points = [512, 345, 10];
+    let config = config("scalar-advection", points, &[]);
+    let grid = Grid::periodic(points, &config.grid.domain);
+    let value = |[i, j, k]: [usize; 3]| (i + 1000 * (j + 1000 * k)) as f64 - 0.5;
+    let cut = Decomposition { ranks: [1, 1, 4] };
+    let part = Block { start: [3, 100, 2], points: [500, 7, 8] };
+    for compress in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("saved.zarr");
+        on_ranks(4, |comm| {
+            let block = cut.block(comm.rank(), points);
+            let values: Vec<f64> = (0..block.len()).map(|at| value(block.index(at))).collect();
+            let head = Head {
+                version: "0".into(),
+                run: Some(RunId::shared(&*comm)),
+                step: 1,
+                time: 1.0,
+                last_dt: 1.0,
+                unfiltered: 0.0,
+                filter_rate: 0.0,
+                points,
+                fields: vec!["scalar".into()],
+                references: vec![0.0],
+                config: String::new(),
+                course: Course::default(),
+            };
+            let manner = Manner { compress, asynchronous: compress };
+            let writing = Writing::begin(&*comm, &cut, &path, &grid, head, &[&values], manner);
+            writing.unwrap().finish(&*comm).unwrap();
+        });
+        let saved = Checkpoint::open(&Solo, &path).unwrap();
+        let found = saved.fields::<f64>(part, &[0.0]).unwrap();
+        assert!((0..part.len()).all(|at| found[0][at] == value(part.index(at))), "{compress}");
+        // The layers beyond the grid are not written.
+        let layer = (512 * 345 * 8) as u64;
+        let length = fs::metadata(path.join("scalar/c.3.0.0")).unwrap().len();
+        assert!(length < layer + 100 && (length > layer || compress), "{length}");
     }
 }
 

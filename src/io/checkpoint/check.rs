@@ -1,6 +1,6 @@
 //! Whether the head of a checkpoint makes sense. A checksum says that it is as it was written, not by whom.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::{Attributes, Course, Head, WEAK_FORMAT};
 use crate::grid::{Axis, MOST_POINTS};
@@ -24,29 +24,25 @@ impl Attributes {
             true => "it names a run, which its format does not".into(),
             false => "it names no run".into(),
         })?;
-        let axes = Axis::ALL.map(Axis::name);
-        let coordinates = axes.into_iter().filter(|_| !weak);
-        let arrays: BTreeSet<&str> =
-            self.head.fields.iter().map(String::as_str).chain(coordinates).collect();
-        for (file, print) in &self.files {
+        let coordinates = Axis::ALL.iter().map(|axis| -> &str { axis.name() }).filter(|_| !weak);
+        let fields = self.head.fields.iter().map(String::as_str);
+        // Whether each array has metadata and chunks.
+        let mut arrays: BTreeMap<&str, [bool; 2]> =
+            fields.chain(coordinates).map(|name| (name, [false; 2])).collect();
+        for (file, checksum) in &self.files {
             // No other path, least of all one that leads out of the group.
             let (array, rest) = file.split_once('/').unwrap_or_default();
-            let known = arrays.contains(array) && (rest == "zarr.json" || is_chunk(rest));
-            must(known, || format!("it lists a file {file:?}, which none of its fields has"))?;
-            must(print.crc32c.is_some() == weak && print.xxh3_128.is_some() != weak, || {
+            let has = [rest == "zarr.json", is_chunk(rest)];
+            let known = arrays.get_mut(array).filter(|_| has.contains(&true));
+            let known = known
+                .ok_or_else(|| format!("it lists a file {file:?}, which none of its fields has"))?;
+            *known = [known[0] || has[0], known[1] || has[1]];
+            must(checksum.crc32c.is_some() == weak && checksum.xxh3_128.is_some() != weak, || {
                 format!("the checksum of {file} is not that of format {}", self.format)
             })?;
         }
-        for array in arrays {
-            let has = |is: fn(&str) -> bool| {
-                let mut files = self.files.keys().filter_map(|file| file.split_once('/'));
-                files.any(|(of, rest)| of == array && is(rest))
-            };
-            must(has(|rest| rest == "zarr.json") && has(is_chunk), || {
-                format!("it lists no files of {array:?}")
-            })?;
-        }
-        Ok(())
+        let incomplete = arrays.iter().find(|(_, has)| has.contains(&false));
+        incomplete.map_or(Ok(()), |(array, _)| Err(format!("it lists no files of {array:?}")))
     }
 }
 

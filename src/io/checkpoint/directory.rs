@@ -7,7 +7,8 @@ use super::Checkpoint;
 use super::files::{REPLACED, discard, remove};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
-use crate::io::directory::step;
+use crate::io::directory::{entries, step};
+use crate::io::{refused, with_ending};
 
 /// The checkpoint of a step in `directory`.
 pub fn path(directory: &Path, step: u64) -> PathBuf {
@@ -19,20 +20,18 @@ pub fn path(directory: &Path, step: u64) -> PathBuf {
 /// # Errors
 /// Where its name is not UTF-8.
 pub fn check_name(directory: &Path) -> Result<()> {
-    if directory.to_str().is_some() {
-        return Ok(());
+    match directory.to_str() {
+        Some(_) => Ok(()),
+        None => Err(refused(
+            format!("{directory:?} is not UTF-8, and no checkpoint can be written below it"),
+            "choose another name",
+        )),
     }
-    Err(Error::Config(vec![
-        format!("error: {directory:?} is not UTF-8, and no checkpoint can be written below it"),
-        "       choose another name".into(),
-    ]))
 }
 
 /// Steps of which `directory` holds checkpoints, the newest first; whether they are sound is not looked at.
 pub fn steps(directory: &Path) -> Vec<u64> {
-    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    let mut steps: Vec<u64> =
-        entries.flatten().filter_map(|entry| step_of(&entry.path())).collect();
+    let mut steps: Vec<u64> = entries(directory).iter().filter_map(|path| step_of(path)).collect();
     steps.sort_unstable_by(|a, b| b.cmp(a));
     steps
 }
@@ -56,12 +55,8 @@ pub(super) fn step_of(checkpoint: &Path) -> Option<u64> {
 
 /// Put right what a run that was killed while it gave a checkpoint its name left in `directory`, and remove what was never
 /// finished, or not wholly removed, where the run `owns` it.
-///
-/// # Errors
-/// What the system says.
 pub fn tidy(directory: &Path, owns: impl Fn(&Path) -> bool) -> Result<()> {
-    let Ok(entries) = fs::read_dir(directory) else { return Ok(()) };
-    for path in entries.flatten().map(|entry| entry.path()).filter(|path| owns(path)) {
+    for path in entries(directory).into_iter().filter(|path| owns(path)) {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         if name.ends_with(".zarr.part") {
             remove(&path)?;
@@ -101,18 +96,11 @@ pub fn prune(
 }
 
 /// Give the checkpoint of `step` a name by which no run goes on from it, with `why` added; returns that name.
-///
-/// # Errors
-/// What the system says.
 pub fn set_aside(directory: &Path, step: u64, why: &str) -> Result<PathBuf> {
     let path = path(directory, step);
-    let named = |number: usize| {
-        let mut name = path.clone().into_os_string();
-        name.push(format!(".{why}"));
-        if number > 1 {
-            name.push(format!("-{number}"));
-        }
-        PathBuf::from(name)
+    let named = |number: usize| match number {
+        1 => with_ending(&path, &format!(".{why}")),
+        _ => with_ending(&path, &format!(".{why}-{number}")),
     };
     let free = (1..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(1));
     fs::rename(&path, &free).map_err(Error::io(&path))?;

@@ -1,21 +1,21 @@
 //! Files that are on disk when it is said that they are.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Error, Result};
-use crate::io::{RunId, open};
+use crate::io::{RunId, malformed, open, or_missing, with_ending};
 
 /// What a file is known by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Print {
+pub(super) struct FileChecksum {
     pub(super) bytes: u64,
-    /// XXH3 (128 bit) in hexadecimal digits, as [`Seal::print`] makes it.
+    /// XXH3 (128 bit) in hexadecimal digits, as [`Seal::checksum`] makes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) xxh3_128: Option<String>,
     /// In format 1.
@@ -31,8 +31,8 @@ pub(super) struct Seal {
 }
 
 impl Seal {
-    /// The print of the file `name` of the group at `group`.
-    fn print(self, group: &Path, name: &str) -> Result<Print> {
+    /// That of the file `name` of the group at `group`.
+    fn checksum(self, group: &Path, name: &str) -> Result<FileChecksum> {
         let mut hasher = Xxh3::new();
         hasher.update(&self.run.bytes());
         hasher.update(&self.step.to_le_bytes());
@@ -40,61 +40,52 @@ impl Seal {
         hasher.update(name.as_bytes());
         let bytes = read(&group.join(name), |part| hasher.update(part))?;
         let digest = format!("{:032x}", hasher.digest128());
-        Ok(Print { bytes, xxh3_128: Some(digest), crc32c: None })
+        Ok(FileChecksum { bytes, xxh3_128: Some(digest), crc32c: None })
     }
 
     /// Have the file `name` of the group at `group`, which was written, on disk, and know it.
-    pub(super) fn flush(self, group: &Path, name: &str) -> Result<Print> {
+    pub(super) fn flush(self, group: &Path, name: &str) -> Result<FileChecksum> {
         let path = group.join(name);
         File::open(&path).and_then(|file| file.sync_all()).map_err(Error::io(&path))?;
-        self.print(group, name)
+        self.checksum(group, name)
     }
 }
 
-impl Print {
-    /// Look at the file `name` of the group at `group`. Without a `seal` its print is that of format 1.
-    ///
-    /// # Errors
-    /// Where the file is not there, or not as it was written.
+impl FileChecksum {
+    /// Look at the file `name` of the group at `group`. Without a `seal` it is one of format 1.
+    /// Fails where the file is not there, or not as it was written.
     pub(super) fn check(&self, seal: Option<Seal>, group: &Path, name: &str) -> Result<()> {
         let path = group.join(name);
         let found = match seal {
-            Some(seal) => seal.print(group, name)?,
+            Some(seal) => seal.checksum(group, name)?,
             None => {
                 let mut sum = 0;
                 let bytes = read(&path, |part| sum = crc32c::crc32c_append(sum, part))?;
                 Self { bytes, xxh3_128: None, crc32c: Some(sum) }
             }
         };
-        let what = match found {
-            found if found == *self => return Ok(()),
-            Self { bytes, .. } if bytes != self.bytes => {
-                format!("damaged: it has {bytes} bytes, not {}", self.bytes)
-            }
-            _ => "damaged: its checksum is not that of what was written".into(),
+        if found == *self {
+            return Ok(());
+        }
+        let what = match found.bytes == self.bytes {
+            false => format!("it has {} bytes, not {}", found.bytes, self.bytes),
+            true => "its checksum is not that of what was written".into(),
         };
-        Err(Error::Format { path, what })
+        Err(malformed(&path, format!("damaged: {what}")))
     }
-}
-
-/// The XXH3 (128 bit) of some bytes, in hexadecimal digits.
-pub(super) fn hash(bytes: &[u8]) -> String {
-    format!("{:032x}", xxh3_128(bytes))
 }
 
 /// Read a file part by part; returns its length.
 fn read(path: &Path, mut each: impl FnMut(&[u8])) -> Result<u64> {
     let mut file = open::open(path).map_err(Error::io(path))?;
-    let mut buffer = vec![0; 1 << 20];
-    let mut bytes = 0;
+    let (mut buffer, mut bytes) = (vec![0; 1 << 20], 0);
     loop {
-        match file.read(&mut buffer).map_err(Error::io(path))? {
-            0 => return Ok(bytes),
-            count => {
-                bytes += count as u64;
-                each(&buffer[..count]);
-            }
+        let count = file.read(&mut buffer).map_err(Error::io(path))?;
+        if count == 0 {
+            return Ok(bytes);
         }
+        bytes += count as u64;
+        each(&buffer[..count]);
     }
 }
 
@@ -130,10 +121,7 @@ fn flush_folder(folder: &Path) -> Result<()> {
 
 /// Remove a folder that need not be there.
 pub(crate) fn remove(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(folder)(error)),
-        _ => Ok(()),
-    }
+    or_missing(folder, fs::remove_dir_all(folder))
 }
 
 /// Remove a folder that need not be there. It loses its name first: a process that is killed meanwhile leaves what nobody takes
@@ -141,10 +129,8 @@ pub(crate) fn remove(folder: &Path) -> Result<()> {
 pub(super) fn discard(path: &Path) -> Result<()> {
     let part = part_of(path);
     remove(&part)?;
-    match fs::rename(path, &part) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(path)(error)),
-        _ => remove(&part),
-    }
+    or_missing(path, fs::rename(path, &part))?;
+    remove(&part)
 }
 
 /// Added to the name of a checkpoint while another takes its place.
@@ -152,16 +138,12 @@ pub(crate) const REPLACED: &str = ".replaced";
 
 /// Where what is to be at `path` is while it is not whole.
 pub(super) fn part_of(path: &Path) -> PathBuf {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    PathBuf::from(part)
+    with_ending(path, ".part")
 }
 
 /// Give the folder `part` the name `path`. One that has it already is moved aside first, and removed when the new one is there.
 pub(super) fn replace(part: &Path, path: &Path) -> Result<()> {
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(REPLACED);
-    let aside = Path::new(&aside);
+    let aside = &with_ending(path, REPLACED);
     remove(aside)?;
     if path.exists() {
         fs::rename(path, aside).map_err(Error::io(path))?;

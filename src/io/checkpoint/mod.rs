@@ -14,31 +14,27 @@
 //! shard from another.
 
 mod check;
-mod chunks;
 mod directory;
 mod files;
 mod read;
-mod threads;
 mod write;
+mod zarr;
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use zarrs::filesystem::FilesystemStore;
+use serde_json::Value;
 
 use super::RunId;
-use crate::error::{Error, Result};
-use crate::io::series::TableMark;
+use crate::io::series::{TableMark, xxh3};
 use crate::io::summary::Part;
 use crate::statistics::Running;
-use files::{Print, Seal, hash};
+use files::{FileChecksum, Seal};
 
 pub use directory::{check_name, path, prune, set_aside, steps, steps_on_all, tidy};
 pub(crate) use files::{REPLACED, remove};
 pub use read::Checkpoint;
-pub use write::{Manner, Writing, write};
+pub use write::{Manner, Writing};
 
 /// What is written now; what is read must be no newer.
 const FORMAT: u32 = 2;
@@ -110,39 +106,29 @@ struct Attributes {
     format: u32,
     head: Head,
     /// Every other file, by its path in the group.
-    files: BTreeMap<String, Print>,
-    /// Of the JSON of the others.
-    checksum: Checksum,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Checksum {
-    /// In format 1.
-    Crc32c(u32),
-    /// XXH3 (128 bit), in hexadecimal digits.
-    Xxh3(String),
+    files: BTreeMap<String, FileChecksum>,
+    /// Of the JSON of the others: XXH3 (128 bit) in hexadecimal digits; in format 1 the CRC32C.
+    checksum: Value,
 }
 
 impl Attributes {
-    fn new(head: Head, files: BTreeMap<String, Print>) -> Self {
-        let checksum = Checksum::Crc32c(0);
-        let mut all = Self { format: FORMAT, head, files, checksum };
+    fn new(head: Head, files: BTreeMap<String, FileChecksum>) -> Self {
+        let mut all = Self { format: FORMAT, head, files, checksum: Value::Null };
         all.checksum = all.sum();
         all
     }
 
-    fn sum(&self) -> Checksum {
+    fn sum(&self) -> Value {
         let text = serde_json::to_vec(&(self.format, &self.head, &self.files)).unwrap_or_default();
         match self.format {
-            0..=WEAK_FORMAT => Checksum::Crc32c(crc32c::crc32c(&text)),
-            _ => Checksum::Xxh3(hash(&text)),
+            0..=WEAK_FORMAT => crc32c::crc32c(&text).into(),
+            _ => xxh3(&text).into(),
         }
     }
 
     /// What tells it from that of any other checkpoint.
     fn known_by(&self) -> Vec<u8> {
-        serde_json::to_vec(&self.checksum).unwrap_or_default()
+        self.checksum.to_string().into_bytes()
     }
 
     /// What the hashes of the files are bound to.
@@ -174,13 +160,4 @@ struct Kolmo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     step: Option<u64>,
     kolmo: Attributes,
-}
-
-fn store(path: &Path) -> Result<Arc<FilesystemStore>> {
-    threads::are_there();
-    FilesystemStore::new(path).map(Arc::new).map_err(|why| refused(path, &why))
-}
-
-fn refused(path: &Path, why: &dyn std::fmt::Display) -> Error {
-    Error::Format { path: path.to_path_buf(), what: why.to_string() }
 }

@@ -1,20 +1,17 @@
 //! A checkpoint read.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use zarrs::array::{Array, ArraySubset, data_type};
-use zarrs::filesystem::FilesystemStore;
+use serde_json::Value;
 
 use super::directory::step_of;
-use super::{
-    Attributes, FORMAT, Group, Head, Kolmo, WEAK_FORMAT, ZARR_FORMAT, path, refused, steps_on_all,
-    store,
-};
+use super::zarr::Field;
+use super::{Attributes, FORMAT, Group, Head, Kolmo, WEAK_FORMAT, ZARR_FORMAT, path, steps_on_all};
 use crate::comm::{Communicator, agree};
 use crate::error::{Error, Result};
 use crate::grid::Block;
-use crate::io::{RunId, open};
+use crate::io::{RunId, malformed, open};
 use crate::real::Real;
 
 /// Why ranks may see different files.
@@ -46,7 +43,7 @@ impl Checkpoint {
         let first = comm.broadcast(0, own.as_ref().map_or(Vec::new(), Attributes::known_by));
         let is_sound = !first.is_empty();
         let older =
-            |what: &str| refused(path, &format!("rank 0 finds it sound; here {what}{OLDER}"));
+            |what: &str| malformed(path, format!("rank 0 finds it sound; here {what}{OLDER}"));
         let own = match own {
             Err(why) if is_sound => Err(older(&format!("not: {why}"))),
             Ok(own) if is_sound && own.known_by() != first => Err(older("it is another one")),
@@ -91,7 +88,7 @@ impl Checkpoint {
         match run.zip(self.head.run) {
             Some((run, other)) if run != other => {
                 let what = format!("a checkpoint of another run: of {other}, and this is {run}");
-                Err(Error::Format { path: self.path, what })
+                Err(malformed(&self.path, what))
             }
             _ => Ok(self),
         }
@@ -123,55 +120,26 @@ impl Checkpoint {
     /// # Errors
     /// Where the fields are not those that the head speaks of.
     pub fn fields<T: Real>(&self, block: Block, references: &[f64]) -> Result<Vec<Vec<T>>> {
-        let store = store(&self.path)?;
-        let offsets = self.head.references.iter().zip(references).map(|(was, is)| was - is);
+        let head = &self.head;
+        let offsets = head.references.iter().zip(references).map(|(was, is)| was - is);
         let moved = |(name, offset): (&String, f64)| {
-            let values = self.field(&store, name, block)?;
+            let values = Field::read(&self.path.join(name), head.points, block)?;
             // Zero may have a sign, which a sum would take.
             let moved =
                 values.into_iter().map(|x| T::of(if offset == 0.0 { x } else { x + offset }));
             Ok(moved.collect())
         };
-        self.head.fields.iter().zip(offsets).map(moved).collect()
-    }
-
-    fn field(&self, store: &Arc<FilesystemStore>, name: &str, block: Block) -> Result<Vec<f64>> {
-        let path = self.path.join(name);
-        let refused = |why: &dyn std::fmt::Display| refused(&path, why);
-        let array = Array::open(store.clone(), &format!("/{name}")).map_err(|why| refused(&why))?;
-        let [nx, ny, nz] = self.head.points;
-        if array.shape() != [nz as u64, ny as u64, nx as u64] {
-            let what = format!("{:?} values along z, y, x, not {nz} x {ny} x {nx}", array.shape());
-            return Err(refused(&what));
-        }
-        let chunk = array.chunk_shape(&[0; 3]).map_err(|why| refused(&why))?;
-        if chunk.iter().zip(array.shape()).any(|(chunk, whole)| chunk.get() > *whole) {
-            return Err(refused(&format!("damaged: chunks of {chunk:?} values")));
-        }
-        let range = |a: usize| block.start[a] as u64..(block.start[a] + block.points[a]) as u64;
-        let subset = ArraySubset::new_with_ranges(&[range(2), range(1), range(0)]);
-        if *array.data_type() == data_type::float64() {
-            let values = array.retrieve_array_subset::<Vec<f64>>(&subset);
-            return values.map_err(|why| refused(&why));
-        }
-        let values = array.retrieve_array_subset::<Vec<f32>>(&subset);
-        Ok(values.map_err(|why| refused(&why))?.into_iter().map(f64::from).collect())
+        head.fields.iter().zip(offsets).map(moved).collect()
     }
 }
 
 impl Head {
-    /// That of the checkpoint at `path`, whose fields are not looked at.
-    ///
-    /// # Errors
-    /// Where it is missing, damaged, or of a version that is newer than this one.
+    /// That of the checkpoint at `path`, whose fields are not looked at. Refused where it is damaged or of a newer version.
     pub fn read(path: &Path) -> Result<Self> {
         attributes(path).map(|attributes| attributes.head)
     }
 
     /// That in `text`, the `zarr.json` of a checkpoint; errors call it `file`.
-    ///
-    /// # Errors
-    /// As [`Head::read`].
     pub fn parse(text: &[u8], file: &Path) -> Result<Self> {
         parse(text, file).map(|attributes| attributes.head)
     }
@@ -184,41 +152,39 @@ fn attributes(path: &Path) -> Result<Attributes> {
     let attributes = parse(&text, &file)?;
     let (named, step) = (step_of(path), attributes.head.step);
     if named.is_some_and(|named| named != step) {
-        let what =
-            format!("damaged: this is the checkpoint of step {step}, not of that in its name");
-        return Err(Error::Format { path: file, what });
+        let what = format!("this is the checkpoint of step {step}, not of that in its name");
+        return Err(malformed(&file, format!("damaged: {what}")));
     }
     Ok(attributes)
 }
 
 fn parse(text: &[u8], file: &Path) -> Result<Attributes> {
-    let wrong = |what: String| Error::Format { path: file.to_path_buf(), what };
-    let value: serde_json::Value =
-        serde_json::from_slice(text).map_err(|why| wrong(format!("damaged: {why}")))?;
-    let format = value.pointer("/attributes/kolmo/format").and_then(serde_json::Value::as_u64);
+    let damaged = |what: &dyn Display| malformed(file, format!("damaged: {what}"));
+    let value: Value = serde_json::from_slice(text).map_err(|why| damaged(&why))?;
+    let format = value.pointer("/attributes/kolmo/format").and_then(Value::as_u64);
     match format {
-        None => return Err(wrong("damaged, or no checkpoint of Kolmo: it has no format".into())),
+        None => {
+            return Err(malformed(file, "damaged, or no checkpoint of Kolmo: it has no format"));
+        }
         Some(newer) if newer > FORMAT.into() => {
-            return Err(wrong(format!(
-                "it has format {newer}; this version of Kolmo reads formats up to {FORMAT}"
-            )));
+            let reads = format!("this version of Kolmo reads formats up to {FORMAT}");
+            return Err(malformed(file, format!("it has format {newer}; {reads}")));
         }
         Some(_) => {}
     }
-    let group: Group =
-        serde_json::from_value(value).map_err(|why| wrong(format!("damaged: {why}")))?;
+    let group: Group = serde_json::from_value(value).map_err(|why| damaged(&why))?;
     let Kolmo { time, step, kolmo: attributes } = group.attributes;
     if group.zarr_format != ZARR_FORMAT {
-        return Err(wrong(format!("damaged: zarr_format is {}", group.zarr_format)));
+        return Err(damaged(&format!("zarr_format is {}", group.zarr_format)));
     }
     if attributes.sum() != attributes.checksum {
-        return Err(wrong("damaged: its checksum is not that of what it holds".into()));
+        return Err(damaged(&"its checksum is not that of what it holds"));
     }
     let head = &attributes.head;
-    let told = (attributes.format > WEAK_FORMAT).then_some((head.time, head.step));
-    if time.zip(step) != told || time.is_some() != step.is_some() {
-        return Err(wrong("damaged: time and step are not those of its head".into()));
+    let stated = (attributes.format > WEAK_FORMAT).then_some((head.time, head.step));
+    if time.zip(step) != stated || time.is_some() != step.is_some() {
+        return Err(damaged(&"time and step are not those of its head"));
     }
-    attributes.check().map_err(|why| wrong(format!("damaged: {why}")))?;
+    attributes.check().map_err(|why| damaged(&why))?;
     Ok(attributes)
 }

@@ -5,9 +5,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::io::make_directory;
 use crate::io::open::regular;
 use crate::io::progress::tell;
+use crate::io::{make_directory, malformed, refused};
 
 /// The file that is locked.
 pub(super) const FILE: &str = ".lock";
@@ -45,8 +45,7 @@ impl DirectoryLock {
                 open => open.map_err(Error::io(&path))?,
             };
             if path.is_symlink() || file.metadata().is_ok_and(|data| data.len() > 0) {
-                let what = "not the lock of a run; move it away".to_string();
-                return Err(Error::Format { path, what });
+                return Err(malformed(&path, "not the lock of a run; move it away"));
             }
             match file.try_lock() {
                 Ok(()) if is_at(&file, &path) => {
@@ -55,7 +54,12 @@ impl DirectoryLock {
                 }
                 // The file was removed by the process that held the lock: a lock on it protects nothing.
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => return Err(is_taken(directory)),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(refused(
+                        format!("another process is running in {}", directory.display()),
+                        "wait until it has ended, or choose another directory",
+                    ));
+                }
                 Err(TryLockError::Error(_)) => {
                     tell(&format!(
                         "note: the file system of {} has no locks: take care that no other process writes there",
@@ -96,11 +100,4 @@ pub(super) fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 pub(super) fn is_at(_: &File, _: &Path) -> bool {
     true
-}
-
-fn is_taken(directory: &Path) -> Error {
-    Error::Config(vec![
-        format!("error: another process is running in {}", directory.display()),
-        "       wait until it has ended, or choose another directory".into(),
-    ])
 }

@@ -6,12 +6,11 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::lock::is_at;
 use super::names::is_of_a_run;
 use crate::error::{Error, Result};
-use crate::io::{RunId, append_to, read_text, write_whole};
+use crate::io::{RunId, append_to, malformed, read_text, write_whole};
 
 /// The name of the file.
 pub(super) const FILE: &str = "manifest.txt";
@@ -29,114 +28,58 @@ pub(super) struct Content {
     pub(super) names: BTreeSet<String>,
 }
 
-/// The names, in memory and on disk.
-#[derive(Debug)]
-pub(super) struct Manifest {
-    path: PathBuf,
-    file: File,
-    content: Content,
+/// What the manifest of `directory` says; `None` where it has no manifest. Fails where a line is no name of a file that a run
+/// writes.
+pub(super) fn read(directory: &Path) -> Result<Option<Content>> {
+    let path = directory.join(FILE);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = read_text(&path)?;
+    if text.lines().next() != Some(HEAD) {
+        let what = "its first line is not that of a manifest: remove it, and all files that have names of a run count \
+                    as the run's";
+        return Err(malformed(&path, what));
+    }
+    let run = text.lines().find_map(|line| line.strip_prefix(RUN)?.parse().ok());
+    let mut names = BTreeSet::new();
+    // A last line without its end was never finished, and its file was never made.
+    let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+    for (number, line) in whole.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
+        if !is_of_a_run(line) {
+            let what = format!("line {}: a run writes no file `{line}`", number + 1);
+            return Err(malformed(&path, what));
+        }
+        names.insert(line.to_string());
+    }
+    Ok(Some(Content { run, names }))
 }
 
-impl Manifest {
-    /// What the manifest of `directory` says; `None` where it has no manifest.
-    ///
-    /// # Errors
-    /// Where a line is no name of a file that a run writes.
-    pub(super) fn read(directory: &Path) -> Result<Option<Content>> {
-        let path = directory.join(FILE);
-        if !path.exists() {
-            return Ok(None);
-        }
-        let text = read_text(&path)?;
-        if text.lines().next() != Some(HEAD) {
-            let what = "its first line is not that of a manifest: remove it, and all files that have names of a run count \
-                        as the run's"
-                .to_string();
-            return Err(Error::Format { path, what });
-        }
-        let run = text.lines().find_map(|line| line.strip_prefix(RUN)?.parse().ok());
-        let mut names = BTreeSet::new();
-        // A last line without its end was never finished, and its file was never made.
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        for (number, line) in whole.lines().enumerate().filter(|(_, line)| !line.starts_with('#')) {
-            if !is_of_a_run(line) {
-                let what = format!("line {}: a run writes no file `{line}`", number + 1);
-                return Err(Error::Format { path, what });
-            }
-            names.insert(line.to_string());
-        }
-        Ok(Some(Content { run, names }))
-    }
+/// Write the manifest of `directory`, in place of one that is there; returns the file, to add to it.
+pub(super) fn write(directory: &Path, content: &Content) -> Result<File> {
+    let path = directory.join(FILE);
+    write_whole(&path, |to| {
+        writeln!(to, "{HEAD}")?;
+        content.run.iter().try_for_each(|run| writeln!(to, "{RUN}{run}"))?;
+        content.names.iter().try_for_each(|name| writeln!(to, "{name}"))?;
+        to.flush()?;
+        to.get_ref().sync_data()
+    })?;
+    append_to(&path)
+}
 
-    /// Begin the manifest of `directory` with `content`, in place of one that is there.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub(super) fn begin(directory: &Path, content: Content) -> Result<Self> {
-        let path = directory.join(FILE);
-        write_whole(&path, |to| {
-            writeln!(to, "{HEAD}")?;
-            content.run.iter().try_for_each(|run| writeln!(to, "{RUN}{run}"))?;
-            content.names.iter().try_for_each(|name| writeln!(to, "{name}"))?;
-            to.flush()?;
-            to.get_ref().sync_data()
-        })?;
-        let file = append_to(&path)?;
-        Ok(Self { path, file, content })
+/// Add names to the manifest of `directory` in `file`. They are on disk when this returns; after an error none is there.
+pub(super) fn add(directory: &Path, file: &mut File, names: &BTreeSet<String>) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
     }
-
-    /// Go on with the manifest of `directory`; `None` where it has none.
-    ///
-    /// # Errors
-    /// As [`Manifest::read`], and what the system says.
-    pub(super) fn open(directory: &Path) -> Result<Option<Self>> {
-        let Some(content) = Self::read(directory)? else { return Ok(None) };
-        let path = directory.join(FILE);
-        let file = append_to(&path)?;
-        Ok(Some(Self { path, file, content }))
-    }
-
-    /// Keep the names that `kept` says yes to, and have them of `run` where that is given.
-    ///
-    /// # Errors
-    /// As [`Manifest::begin`].
-    pub(super) fn keep(&mut self, run: Option<RunId>, kept: impl Fn(&str) -> bool) -> Result<()> {
-        let run = run.or(self.content.run);
-        let names: BTreeSet<String> =
-            self.content.names.iter().filter(|name| kept(name)).cloned().collect();
-        if names.len() < self.content.names.len() || run != self.content.run {
-            let directory = self.path.parent().unwrap_or(Path::new("")).to_path_buf();
-            *self = Self::begin(&directory, Content { run, names })?;
-        }
-        Ok(())
-    }
-
-    /// Whether this is still the manifest of `directory`.
-    pub(super) fn is_in(&self, directory: &Path) -> bool {
-        is_at(&self.file, &directory.join(FILE))
-    }
-
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.content.names.contains(name)
-    }
-
-    /// Add names. They are on disk when this returns.
-    ///
-    /// # Errors
-    /// What the system says; the names are not added then.
-    pub(super) fn add(&mut self, names: Vec<String>) -> Result<()> {
-        if names.is_empty() {
-            return Ok(());
-        }
-        let lines = names.iter().map(|name| format!("{name}\n")).collect::<String>();
-        let length = self.file.metadata().map_err(Error::io(&self.path))?.len();
-        let added = self.file.write_all(lines.as_bytes()).and_then(|()| self.file.sync_data());
-        added.map_err(|why| {
-            // Half of a line would join the next one.
-            let _ = self.file.set_len(length);
-            Error::io(&self.path)(why)
-        })?;
-        self.content.names.extend(names);
-        Ok(())
-    }
+    let path = directory.join(FILE);
+    let lines: String = names.iter().map(|name| format!("{name}\n")).collect();
+    let length = file.metadata().map_err(Error::io(&path))?.len();
+    let added = file.write_all(lines.as_bytes()).and_then(|()| file.sync_data());
+    added.map_err(|why| {
+        // Half of a line would join the next one.
+        let _ = file.set_len(length);
+        Error::io(&path)(why)
+    })
 }

@@ -8,16 +8,18 @@ mod manifest;
 mod names;
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 pub use lock::DirectoryLock;
-use manifest::{Content, Manifest};
+use manifest::Content;
 use names::{FILES, FOLDERS};
 pub(crate) use names::{is_of_a_run, is_plane, plane, step};
 
-use super::{RunId, checkpoint, make_directory, remove_file};
-use crate::error::{Error, Result};
+use super::{
+    RunId, append_to, checkpoint, make_directory, malformed, refused, remove_file, with_ending,
+};
+use crate::error::Result;
 
 /// The resolved input.
 const INPUT: &str = "config.toml";
@@ -26,27 +28,33 @@ const INPUT: &str = "config.toml";
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
-    manifest: Manifest,
+    /// Its manifest.
+    file: File,
+    content: Content,
 }
 
 impl RunDirectory {
     /// Whether a run, or a part of one, lies in `path`.
     pub fn holds_run(path: &Path) -> bool {
-        path.join(manifest::FILE).exists() || is_of_before_manifests(path)
+        let has = |name| path.join(name).exists();
+        // Runs of a version that wrote no manifest have these two.
+        has(manifest::FILE) || (has("log.jsonl") && has(INPUT))
     }
 
     /// Something in `path` that a run would replace, and that the manifest of the run there does not name.
-    ///
-    /// # Errors
-    /// Where the manifest is damaged.
     pub fn in_the_way(path: &Path) -> Result<Option<String>> {
-        let own = Manifest::read(path)?.unwrap_or_default().names;
+        let mut own = BTreeSet::new();
+        if let Some(content) = manifest::read(path)? {
+            own = content.names;
+            // Also of a new manifest in its place, which a kill may have left unfinished.
+            own.insert(manifest::FILE.into());
+        }
         // Under names with an ending the run would write first.
         let unfinished = entries(path).into_iter().chain(inside(path)).filter_map(|inside| {
             let name = relative(path, &inside);
-            let whole = name.strip_suffix(".part").or(name.strip_suffix(checkpoint::REPLACED))?;
-            let whole = if inside.is_dir() { format!("{whole}/") } else { whole.to_string() };
-            is_of_a_run(&whole).then(|| (whole, name.clone()))
+            let mut whole = finished(&name)?.to_string();
+            whole += if inside.is_dir() { "/" } else { "" };
+            is_of_a_run(&whole).then_some((whole, name))
         });
         let present = present(path).into_iter().map(|name| (name.clone(), name));
         let mut foreign = present.chain(unfinished).filter(|(whole, _)| !own.contains(whole));
@@ -54,9 +62,6 @@ impl RunDirectory {
     }
 
     /// Refuse links by which a run in `path` would write or remove files outside it.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the link and where it leads.
     pub fn refuse_links(path: &Path) -> Result<()> {
         let Ok(home) = path.canonicalize() else { return Ok(()) };
         let top = FILES.into_iter().chain([lock::FILE]).chain(FOLDERS).map(|name| path.join(name));
@@ -68,24 +73,17 @@ impl RunDirectory {
             if link.canonicalize().is_ok_and(|target| target.starts_with(&home)) {
                 continue;
             }
-            let target = fs::read_link(&link).unwrap_or_default();
-            return Err(Error::Config(vec![
-                format!(
-                    "error: {} is a link to {}, outside the directory of the run",
-                    link.display(),
-                    target.display()
-                ),
-                "       a run writes and removes files in its own directory only; choose that with `--out`"
-                    .into(),
-            ]));
+            let (link, target) = (link.display(), fs::read_link(&link).unwrap_or_default());
+            let target = target.display();
+            return Err(refused(
+                format!("{link} is a link to {target}, outside the directory of the run"),
+                "a run writes and removes files in its own directory only; choose that with `--out`",
+            ));
         }
         Ok(())
     }
 
     /// Refuse a directory inside a checkpoint of a run, which the run may remove as a whole.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the checkpoint.
     pub fn refuse_inside_checkpoint(path: &Path) -> Result<()> {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let is_checkpoint = |folder: &&Path| {
@@ -95,26 +93,23 @@ impl RunDirectory {
             })
         };
         let Some(folder) = whole.ancestors().find(is_checkpoint) else { return Ok(()) };
-        Err(Error::Config(vec![
-            format!(
-                "error: {} lies inside {}, which the run that it is of may remove",
-                path.display(),
-                folder.display()
-            ),
-            "       choose another directory with `--out`".into(),
-        ]))
+        let (path, folder) = (path.display(), folder.display());
+        Err(refused(
+            format!("{path} lies inside {folder}, which the run that it is of may remove"),
+            "choose another directory with `--out`",
+        ))
     }
 
     /// Keep other processes from the run in `path`, which has to be there.
     ///
     /// # Errors
-    /// [`Error::Config`] where there is no run, a link leads out of it, or another process holds it.
+    /// Where there is no run, a link leads out of it, or another process holds it.
     pub fn enter(path: &Path) -> Result<DirectoryLock> {
         if !Self::holds_run(path) {
-            return Err(Error::Config(vec![
-                format!("error: {} holds no run", path.display()),
-                "       the directory of a run has a manifest.txt in it".into(),
-            ]));
+            return Err(refused(
+                format!("{} holds no run", path.display()),
+                "the directory of a run has a manifest.txt in it",
+            ));
         }
         Self::refuse_links(path)?;
         DirectoryLock::take(path)
@@ -123,22 +118,15 @@ impl RunDirectory {
     /// A path that nothing lies at: `path` with the first number from 2 on that makes it so.
     pub fn beside(path: &Path) -> PathBuf {
         // The components leave out a slash at the end, behind which a number would be a file inside.
-        let path = path.components().collect::<PathBuf>().into_os_string();
-        let numbered = |number: u32| {
-            let mut path = path.clone();
-            path.push(format!("-{number}"));
-            PathBuf::from(path)
-        };
+        let path: PathBuf = path.components().collect();
+        let numbered = |number: u32| with_ending(&path, &format!("-{number}"));
         (2..).map(numbered).find(|path| !path.exists()).unwrap_or_else(|| numbered(2))
     }
 
     /// Make the directory of `run`, and remove what the manifest of an older run there names. Other files stay.
-    ///
-    /// # Errors
-    /// Where the system refuses, or the manifest is damaged.
     pub fn create(path: &Path, run: RunId) -> Result<Self> {
         make_directory(path)?;
-        if let Some(old) = Manifest::read(path)? {
+        if let Some(old) = manifest::read(path)? {
             // The manifest stays until all else is gone: what a kill leaves is still a run, which can be replaced.
             // So does the input, which may be what this run is repeated from: it is replaced as a whole.
             let mut gone = old.names.iter().filter(|name| *name != INPUT);
@@ -147,25 +135,27 @@ impl RunDirectory {
         }
         let input = is_there(path, INPUT).then(|| INPUT.to_string());
         let names = input.into_iter().collect();
-        let manifest = Manifest::begin(path, Content { run: Some(run), names })?;
-        Ok(Self { path: path.to_path_buf(), manifest })
+        Self::begin(path, Content { run: Some(run), names })
     }
 
     /// The directory of a run that is there, and goes on as `run` where that is given. A run of a version that wrote no manifest
     /// gets one, of all files that have names of a run.
-    ///
-    /// # Errors
-    /// Where the manifest is damaged.
     pub fn open(path: &Path, run: Option<RunId>) -> Result<Self> {
-        let manifest = match Manifest::open(path)? {
-            Some(manifest) => manifest,
-            None => {
-                Manifest::begin(path, Content { run, names: present(path).into_iter().collect() })?
+        let mut directory = match manifest::read(path)? {
+            None => Self::begin(path, Content { run, names: present(path) })?,
+            Some(content) => {
+                let file = append_to(&path.join(manifest::FILE))?;
+                Self { path: path.to_path_buf(), file, content }
             }
         };
-        let mut directory = Self { path: path.to_path_buf(), manifest };
-        directory.manifest.keep(run, |name| is_kept(path, name))?;
+        directory.keep(run)?;
         Ok(directory)
+    }
+
+    /// With a new manifest, in place of one that is there.
+    fn begin(path: &Path, content: Content) -> Result<Self> {
+        let file = manifest::write(path, &content)?;
+        Ok(Self { path: path.to_path_buf(), file, content })
     }
 
     /// Take names of steps out of the manifest that nothing lies at any more, such as those of older checkpoints: what somebody puts
@@ -174,25 +164,31 @@ impl RunDirectory {
     /// # Errors
     /// What the system says; the manifest is as before then.
     pub fn forget_removed(&mut self) -> Result<()> {
-        self.manifest.keep(None, |name| is_kept(&self.path, name))
+        self.keep(None)
+    }
+
+    /// The same, and have the manifest name `run` where that is given.
+    fn keep(&mut self, run: Option<RunId>) -> Result<()> {
+        let Content { run: before, names: all } = &self.content;
+        let run = run.or(*before);
+        let names: BTreeSet<String> =
+            all.iter().filter(|name| is_kept(&self.path, name)).cloned().collect();
+        if names.len() < all.len() || run != *before {
+            *self = Self::begin(&self.path, Content { run, names })?;
+        }
+        Ok(())
     }
 
     /// The number of the run in `path`; `None` where it has none.
-    ///
-    /// # Errors
-    /// Where the manifest is damaged.
     pub fn run_of(path: &Path) -> Result<Option<RunId>> {
-        Ok(Manifest::read(path)?.and_then(|content| content.run))
+        Ok(manifest::read(path)?.and_then(|content| content.run))
     }
 
     /// What tells whether something in `path` is of the run there.
-    ///
-    /// # Errors
-    /// Where the manifest is damaged.
     pub fn owner_of(path: &Path) -> Result<impl Fn(&Path) -> bool> {
-        let names = match Manifest::read(path)? {
+        let names = match manifest::read(path)? {
             Some(content) => content.names,
-            None => present(path).into_iter().collect(),
+            None => present(path),
         };
         let directory = path.to_path_buf();
         Ok(move |path: &Path| is_named(&directory, path, |name| names.contains(name)))
@@ -204,24 +200,26 @@ impl RunDirectory {
     /// Where one is there that the run did not make, where the directory was moved or another run has taken its place, or where
     /// the system refuses.
     pub fn claim(&mut self, names: impl IntoIterator<Item = String>) -> Result<()> {
-        if !self.manifest.is_in(&self.path) {
-            let what =
-                "the directory of the run was moved, or is that of another run now".to_string();
-            return Err(Error::Format { path: self.path.clone(), what });
+        if !lock::is_at(&self.file, &self.path.join(manifest::FILE)) {
+            let what = "the directory of the run was moved, or is that of another run now";
+            return Err(malformed(&self.path, what));
         }
-        let new = names.into_iter().filter(|name| !self.manifest.has(name));
-        let new: Vec<String> = new.collect::<BTreeSet<_>>().into_iter().collect();
+        let known = &self.content.names;
+        let new: BTreeSet<String> =
+            names.into_iter().filter(|name| !known.contains(name)).collect();
         debug_assert!(new.iter().all(|name| is_of_a_run(name)), "{new:?}");
         if let Some(foreign) = new.iter().find(|name| is_there(&self.path, name)) {
-            let what = "no file of this run, which would replace it; move it away".to_string();
-            return Err(Error::Format { path: self.path.join(foreign), what });
+            let what = "no file of this run, which would replace it; move it away";
+            return Err(malformed(&self.path.join(foreign), what));
         }
-        self.manifest.add(new)
+        manifest::add(&self.path, &mut self.file, &new)?;
+        self.content.names.extend(new);
+        Ok(())
     }
 
     /// Whether the manifest names what lies at `path`, in the directory.
     pub fn owns(&self, path: &Path) -> bool {
-        is_named(&self.path, path, |name| self.manifest.has(name))
+        is_named(&self.path, path, |name| self.content.names.contains(name))
     }
 
     /// Where its checkpoints are.
@@ -240,13 +238,6 @@ impl RunDirectory {
     }
 }
 
-/// Whether `path` holds a run of a version that wrote no manifest.
-fn is_of_before_manifests(path: &Path) -> bool {
-    !path.join(manifest::FILE).exists()
-        && path.join("log.jsonl").exists()
-        && path.join("config.toml").exists()
-}
-
 /// The name of what lies at `path` in `directory`.
 fn relative(directory: &Path, path: &Path) -> String {
     let inside = path.strip_prefix(directory).unwrap_or(path);
@@ -257,13 +248,20 @@ fn relative(directory: &Path, path: &Path) -> String {
 /// Whether `has` says yes to the name of what lies at `path` in `directory`, or of what that is a part of.
 fn is_named(directory: &Path, path: &Path, has: impl Fn(&str) -> bool) -> bool {
     let name = relative(directory, path);
-    let whole = name.strip_suffix(".part").or(name.strip_suffix(checkpoint::REPLACED));
-    let whole = whole.unwrap_or(&name);
+    let whole = finished(&name).unwrap_or(&name);
     has(whole) || has(&format!("{whole}/"))
 }
 
+/// What stands behind a name while it is written or replaced.
+const REMAINS: [&str; 2] = [".part", checkpoint::REPLACED];
+
+/// The name without what stands behind it while it is written or replaced; `None` where nothing does.
+fn finished(name: &str) -> Option<&str> {
+    REMAINS.iter().find_map(|ending| name.strip_suffix(ending))
+}
+
 /// What lies in a folder; nothing where there is none.
-fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
@@ -280,21 +278,19 @@ fn is_folder_of_a_run(name: &str) -> bool {
 }
 
 /// All that lies in `directory` under names of a run, but its manifest.
-fn present(directory: &Path) -> Vec<String> {
+fn present(directory: &Path) -> BTreeSet<String> {
     let files = FILES.into_iter().filter(|name| *name != manifest::FILE).map(String::from);
     let inside = inside(directory).into_iter().map(|path| match path.is_dir() {
         true => relative(directory, &path) + "/",
         false => relative(directory, &path),
     });
     let names = files.chain(inside).filter(|name| is_of_a_run(name));
-    let mut names: Vec<String> = names.filter(|name| is_there(directory, name)).collect();
-    names.sort_unstable();
-    names
+    names.filter(|name| is_there(directory, name)).collect()
 }
 
 /// Whether something of this name lies in `directory`: of a folder of pieces whether there is a piece in it.
 fn is_there(directory: &Path, name: &str) -> bool {
-    let path = directory.join(name.trim_end_matches('/'));
+    let path = path_of(directory, name);
     match name.strip_prefix("fields/").and_then(|name| name.strip_suffix('/')) {
         Some(_) => entries(&path).iter().any(|path| is_piece(path)),
         None => path.symlink_metadata().is_ok(),
@@ -305,17 +301,18 @@ fn is_there(directory: &Path, name: &str) -> bool {
 fn is_kept(directory: &Path, name: &str) -> bool {
     let last = name.trim_end_matches('/').rsplit('/').next();
     // Also while there is but what a kill left of it.
-    let remains = ["", ".part", checkpoint::REPLACED].map(|ending| with_ending(name, ending));
+    let remains = |ending: &&str| match name.strip_suffix('/') {
+        Some(folder) => is_there(directory, &format!("{folder}{ending}/")),
+        None => is_there(directory, &format!("{name}{ending}")),
+    };
     !last.is_some_and(|last| last.starts_with("step_"))
-        || remains.iter().any(|name| is_there(directory, name))
+        || is_there(directory, name)
+        || REMAINS.iter().any(remains)
 }
 
-/// A name, or one of a folder with its `/`, with `ending` behind it.
-fn with_ending(name: &str, ending: &str) -> String {
-    match name.strip_suffix('/') {
-        Some(folder) => format!("{folder}{ending}/"),
-        None => format!("{name}{ending}"),
-    }
+/// Where something of this name lies in `directory`.
+fn path_of(directory: &Path, name: &str) -> PathBuf {
+    directory.join(name.trim_end_matches('/'))
 }
 
 /// `rank_00003.vti`, or a part of it.
@@ -326,20 +323,17 @@ pub(crate) fn is_piece(path: &Path) -> bool {
 
 /// Remove something that a manifest names, and what a kill may have left of it, from `directory`.
 fn remove(directory: &Path, name: &str) -> Result<()> {
-    let with = |ending: &str| directory.join(with_ending(name, ending).trim_end_matches('/'));
-    let path = with("");
+    let path = path_of(directory, name);
     if name.starts_with("checkpoints/") {
-        return ["", ".part", checkpoint::REPLACED]
-            .iter()
-            .try_for_each(|ending| checkpoint::remove(&with(ending)));
+        checkpoint::remove(&path)?;
+        return REMAINS.iter().try_for_each(|end| checkpoint::remove(&with_ending(&path, end)));
     }
     if name.ends_with('/') {
-        return entries(&path)
-            .iter()
-            .filter(|piece| is_piece(piece))
-            .try_for_each(|piece| remove_file(piece));
+        let mut pieces = entries(&path).into_iter().filter(|piece| is_piece(piece));
+        return pieces.try_for_each(|piece| remove_file(&piece));
     }
-    remove_file(&path).and_then(|()| remove_file(&with(".part")))
+    remove_file(&path)?;
+    remove_file(&with_ending(&path, ".part"))
 }
 
 /// Remove the folders of a run that nothing lies in.
