@@ -10,12 +10,12 @@ use crate::engine::distributed::Method;
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::lines::LineSolver;
-use crate::scheme::{SchemeFamily, default_closure, families, family};
+use crate::options::{by_name, points};
+use crate::scheme::{SchemeFamily, default_closure, families};
 
 use super::output::{Row, shape};
 use super::place::Place;
 use super::refusal;
-use crate::grid::MOST_POINTS;
 
 /// What is measured.
 #[derive(Debug, Subcommand)]
@@ -328,53 +328,19 @@ impl OperatorOptions {
     }
 }
 
-/// N, or NXxNYxNZ.
-pub(crate) fn points(text: &str) -> std::result::Result<[usize; 3], String> {
-    let advice = || {
-        format!(
-            "points are N or NXxNYxNZ, such as 256 or 256x256x128, each from 1 to {MOST_POINTS}"
-        )
-    };
-    let numbers: Vec<usize> = text
-        .split('x')
-        .map(|part| part.parse().ok().filter(|n| (1..=MOST_POINTS).contains(n)))
-        .collect::<Option<_>>()
-        .ok_or_else(advice)?;
-    let points = match numbers[..] {
-        [n] => [n; 3],
-        [x, y, z] => [x, y, z],
-        _ => return Err(advice()),
-    };
-    match points {
-        [1, 1, 1] => Err("at least one axis needs more than 1 point".to_string()),
-        points => Ok(points),
-    }
-}
-
 fn scheme(name: &str) -> std::result::Result<&'static SchemeFamily, String> {
-    let names = || families().iter().map(|family| family.name).collect::<Vec<_>>().join(", ");
-    family(name).ok_or_else(|| format!("the schemes are {}", names()))
+    by_name("schemes", families().iter().map(|family| (family.name, family)), name)
 }
 
 fn methods(name: &str) -> std::result::Result<Methods, String> {
-    let names = || LineSolver::ALL.map(LineSolver::name).join(", ");
-    match name {
-        "auto" => Ok(Methods::Auto),
-        "all" => Ok(Methods::All),
-        _ => LineSolver::from_name(name)
-            .map(Methods::One)
-            .ok_or_else(|| format!("the methods are auto, all, {}", names())),
-    }
+    let each = LineSolver::ALL.map(|solver| (solver.name(), Methods::One(solver)));
+    let all = [("auto", Methods::Auto), ("all", Methods::All)];
+    by_name("methods", all.into_iter().chain(each), name)
 }
 
 fn distributed(name: &str) -> std::result::Result<Distributed, String> {
-    let names = || Method::ALL.map(Method::name).join(", ");
-    match name {
-        "all" => Ok(Distributed::All),
-        _ => Method::from_name(name)
-            .map(Distributed::One)
-            .ok_or_else(|| format!("the methods are all, {}", names())),
-    }
+    let each = Method::ALL.map(|method| (method.name(), Distributed::One(method)));
+    by_name("methods", [("all", Distributed::All)].into_iter().chain(each), name)
 }
 
 fn one_method(name: &str) -> std::result::Result<Methods, String> {

@@ -21,7 +21,6 @@ mod step;
 mod table;
 
 pub use arguments::Bench;
-pub(crate) use arguments::points;
 pub use output::Report;
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use crate::engine::distributed::{self, Layout, Method, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Decomposition};
-use crate::model::{Lines, Step, Sweeping};
+use crate::model::{Lines, Sweeping, Task};
 
 /// A line cut into blocks, one of which is looked at. Two ranks have one each; of more, and for one alone, it is the middle one
 /// of three, whose neighbours are the ranks before and after in a ring.
@@ -143,13 +143,12 @@ impl<P: Place> Block<P> {
         let whole = cut.whole(points, axis);
         let counted = Sweeping::new(sweep, Decomposition { ranks }, whole, operators, Some(method));
         if let Ok(Sweeping { lines: Lines::Blocks { plans, plan_of, .. }, .. }) = counted {
-            for stage in &plans[plan_of[position]] {
-                block.packed += stage.packed * lines;
-                block.corrected += stage.corrected * lines;
-                for step in &stage.steps {
-                    if let Step::Combine(planes) = step {
-                        block.combined += planes * lines;
-                    }
+            for task in &plans[plan_of[position]] {
+                match task {
+                    Task::Pack { points, .. } => block.packed += points * lines,
+                    Task::Combine(planes) => block.combined += planes * lines,
+                    Task::Exchange { .. } => {}
+                    Task::Sweep(applied) => block.corrected += applied.corrected * lines,
                 }
             }
         }

@@ -1,0 +1,36 @@
+//! Values of command-line options that several commands take.
+
+use crate::grid::MOST_POINTS;
+
+/// Points of a grid: N for N x N x N, or NXxNYxNZ.
+pub(crate) fn points(text: &str) -> Result<[usize; 3], String> {
+    let advice = || {
+        format!(
+            "points are N or NXxNYxNZ, such as 256 or 256x256x128, each from 1 to {MOST_POINTS}"
+        )
+    };
+    let number = |part: &str| part.parse().ok().filter(|n| (1..=MOST_POINTS).contains(n));
+    let numbers: Option<Vec<usize>> = text.split('x').map(number).collect();
+    match numbers.as_deref() {
+        Some([1] | [1, 1, 1]) => Err("at least one axis needs more than 1 point".into()),
+        Some(&[n]) => Ok([n; 3]),
+        Some(&[x, y, z]) => Ok([x, y, z]),
+        _ => Err(advice()),
+    }
+}
+
+/// The value that `choices` has under `name`; `what` are they?
+pub(crate) fn by_name<T>(
+    what: &str,
+    choices: impl IntoIterator<Item = (&'static str, T)>,
+    name: &str,
+) -> Result<T, String> {
+    let mut names = Vec::new();
+    for (known, value) in choices {
+        if known == name {
+            return Ok(value);
+        }
+        names.push(known);
+    }
+    Err(format!("the {what} are {}", names.join(", ")))
+}
