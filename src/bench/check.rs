@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
     use crate::engine::{Shift, closed_min_points};
-    use crate::scheme::{COMPACT6, COMPACT10_PENTA, default_closure};
+    use crate::scheme::{default_closure, family};
 
     /// The error of the exact derivative of `f` along y, one value of it changed by `change`.
     fn error(operator: &LineOperator<f64>, h: f64, f: fn(f64) -> [f64; 2], change: f64) -> f64 {
@@ -89,7 +89,7 @@ mod tests {
         let (n, h) = (41, TAU / 41.0);
         let wave: fn(f64) -> [f64; 2] = |x| [x.sin(), x.cos()];
         let parabola: fn(f64) -> [f64; 2] = |x| [x * x - 3.0 * x, 2.0 * x - 3.0];
-        for scheme in [COMPACT6, COMPACT10_PENTA] {
+        for scheme in ["compact6", "compact10-penta"].map(|name| family(name).unwrap().first) {
             let periodic = LineOperator::periodic(&scheme, Shift::None, n, h);
             assert!(error(&periodic, h, wave, 0.0) < 1e-8, "{}", scheme.name);
             let closure = default_closure(&scheme).unwrap();
@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn one_wrong_value_is_found() {
         let h = TAU / 41.0;
-        let operator = LineOperator::periodic(&COMPACT6, Shift::None, 41, h);
+        let operator =
+            LineOperator::periodic(&family("compact6").unwrap().first, Shift::None, 41, h);
         let wave: fn(f64) -> [f64; 2] = |x| [x.sin(), x.cos()];
         assert!((error(&operator, h, wave, 1e-3) - 1e-3).abs() < 1e-6);
         assert_eq!(error(&operator, h, wave, f64::NAN), f64::INFINITY);
