@@ -19,6 +19,10 @@ pub(crate) fn points(text: &str) -> Result<[usize; 3], String> {
     }
 }
 
+/// What one name on the command line stands for, such as `all`.
+#[derive(Clone, Debug)]
+pub(crate) struct Several<T>(pub(crate) Vec<T>);
+
 /// The value that `choices` has under `name`; `what` are they?
 pub(crate) fn by_name<T>(
     what: &str,

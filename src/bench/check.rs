@@ -1,5 +1,7 @@
 //! What the results are held against: plain loops on the host, in f64.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::engine::LineOperator;
@@ -18,26 +20,31 @@ pub(super) fn operator_error<T: Real>(
 ) -> f64 {
     let n = operator.len();
     let inner: usize = points[..axis.index()].iter().product();
-    let line = |q: usize| {
-        let at = |m: usize| q / inner * inner * n + q % inner + m * inner;
-        let f: Vec<f64> = (0..n).map(|m| given[at(m)].f64()).collect();
-        let expected = applied(operator, &f);
-        let off = |m: usize| difference(found[at(m)].f64(), expected[m]);
-        let size = expected.iter().fold(0.0, |size: f64, x| size.max(x.abs()));
-        ((0..n).map(off).fold(0.0, f64::max), size)
-    };
-    let worst = (0..given.len() / n)
-        .into_par_iter()
-        .map(line)
-        .reduce(|| (0.0, 0.0), |a, b| (a.0.max(b.0), a.1.max(b.1)));
-    worst.0 / worst.1
+    let at = |q: usize, m: usize| q / inner * inner * n + q % inner + m * inner;
+    let value = |values: &[T], q, m| values[at(q, m)].f64();
+    let lines: Vec<usize> = (0..given.len() / n).collect();
+    error_of_lines(operator, &lines, 0..n, |q, m| value(given, q, m), |q, m| value(found, q, m))
 }
 
-/// `operator` applied to one line.
-pub(super) fn applied(operator: &LineOperator<f64>, f: &[f64]) -> Vec<f64> {
-    let mut line: Vec<f64> = (0..f.len()).map(|m| right_hand_side(operator, f, m)).collect();
-    lines::solve(&operator.factors, &mut line);
-    line
+/// The same for some `lines` of which only the points `own` were found: `given` and `found` are values by line and point.
+pub(super) fn error_of_lines(
+    operator: &LineOperator<f64>,
+    lines: &[usize],
+    own: Range<usize>,
+    given: impl Fn(usize, usize) -> f64 + Sync,
+    found: impl Fn(usize, usize) -> f64 + Sync,
+) -> f64 {
+    let line = |&q: &usize| {
+        let f: Vec<f64> = (0..operator.len()).map(|m| given(q, m)).collect();
+        let mut expected: Vec<f64> =
+            (0..f.len()).map(|m| right_hand_side(operator, &f, m)).collect();
+        lines::solve(&operator.factors, &mut expected);
+        let off = own.clone().map(|m| difference(found(q, m), expected[m])).fold(0.0, f64::max);
+        (off, expected.iter().fold(0.0, |size: f64, x| size.max(x.abs())))
+    };
+    let most = |a: (f64, f64), b: (f64, f64)| (a.0.max(b.0), a.1.max(b.1));
+    let (worst, largest) = lines.par_iter().map(line).reduce(|| (0.0, 0.0), most);
+    worst / largest
 }
 
 /// |a − b|, infinite where either is not a number.

@@ -8,7 +8,7 @@ use super::{Network, Rates};
 use crate::engine::distributed::Method;
 use crate::error::{Error, Result};
 use crate::io::page::check_replaceable;
-use crate::options::{by_name, points};
+use crate::options::{Several, by_name, points};
 
 /// Most ranks: more than any machine has.
 const MOST_RANKS: usize = 1 << 24;
@@ -62,10 +62,6 @@ pub struct ModelOptions {
     #[arg(long, requires = "plot")]
     overwrite: bool,
 }
-
-/// What one name on the command line stands for.
-#[derive(Clone, Debug)]
-pub(super) struct Several<T>(pub(super) Vec<T>);
 
 impl ModelOptions {
     /// The rates with the changes asked for.

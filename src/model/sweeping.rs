@@ -91,13 +91,13 @@ impl Sweeping {
     /// # Errors
     /// A sentence where the requested method cannot.
     pub(crate) fn new<T: Real>(
-        (axis, sweep): &(Axis, Sweep),
+        (axis, sweep): (Axis, &Sweep),
         decomposition: Decomposition,
         points: [usize; 3],
         operators: &LineOperators<T>,
         asked: Option<Method>,
     ) -> Result<Self, String> {
-        let (axis, a) = (*axis, axis.index());
+        let a = axis.index();
         let lengths = decomposition.lengths(a, points[a]);
         let ops = sweep.operators();
         let operands = sweep.stages().iter().map(Vec::len).sum();
@@ -290,7 +290,7 @@ mod tests {
         let operators = LineOperators::<f64>::new(family(scheme).unwrap(), None, &grid);
         let cut = Decomposition { ranks: [1, 1, ranks] };
         let all =
-            Sweeping::new(&(Axis::Z, sweep()), cut, grid.points, &operators, Some(method)).unwrap();
+            Sweeping::new((Axis::Z, &sweep()), cut, grid.points, &operators, Some(method)).unwrap();
         let Lines::Blocks { plans: shared, plan_of, .. } = all.lines else { panic!("whole lines") };
         for position in 0..ranks {
             let alone = plans(&sweep(), Axis::Z, &operators, &all.lengths, &[position], method);

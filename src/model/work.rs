@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::sweeping::{Lines, Sweeping};
 use crate::comm::Sent;
 use crate::config::{Config, Precision, RightHandSide};
-use crate::engine::commute;
 use crate::engine::distributed::Method;
+use crate::engine::{LineOperators, Sweep, commute};
 use crate::grid::{Axis, Decomposition, Grid};
 use crate::physics::StepParts;
 use crate::real::Real;
@@ -53,6 +53,31 @@ impl Work {
             Precision::F64 => Planner::<f64>::new(config, points, method).work(decomposition),
             Precision::F32 => Planner::<f32>::new(config, points, method).work(decomposition),
         }
+    }
+
+    /// That of one sweep alone, by `method`.
+    ///
+    /// # Errors
+    /// A sentence where the method cannot.
+    pub(crate) fn of_sweep<T: Real>(
+        sweep: (Axis, &Sweep),
+        decomposition: Decomposition,
+        points: [usize; 3],
+        operators: &LineOperators<T>,
+        method: Method,
+    ) -> Result<Self, String> {
+        let sweeping = Sweeping::new(sweep, decomposition, points, operators, Some(method))?;
+        Ok(Self {
+            decomposition,
+            points,
+            value: size_of::<T>(),
+            stages: 1,
+            right_hand_side: vec![vec![Arc::new(sweeping)]],
+            filter: Vec::new(),
+            filterings: 0.0,
+            words: 0,
+            reductions: 0,
+        })
     }
 
     /// Messages and bytes that `rank` sends in one right-hand side, and planes, each a value a line.
@@ -142,11 +167,10 @@ impl<'a, T: Real> Planner<'a, T> {
         let whole = decomposition.ranks.map(|ranks| ranks == 1);
         let lists = if filter { &parts.filter } else { &parts.right_hand_side };
         let planned = lists.iter().enumerate().map(|(number, list)| {
-            let plan = |(at, sweep): (usize, &_)| {
-                let (axis, _): &(Axis, _) = sweep;
+            let plan = |(at, (axis, sweep)): (usize, &(Axis, Sweep))| {
                 let ranks = decomposition.ranks[axis.index()];
-                let new =
-                    || Sweeping::new(sweep, decomposition, *points, &parts.operators, *method);
+                let (sweep, operators) = ((*axis, sweep), &parts.operators);
+                let new = || Sweeping::new(sweep, decomposition, *points, operators, *method);
                 let known = known.entry((whole, (filter, number, at), ranks));
                 known.or_insert_with(|| new().map(Arc::new)).clone()
             };

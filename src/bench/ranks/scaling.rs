@@ -4,22 +4,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::messages::rest;
-use super::parts::{Bench, Problem};
-use super::report::{self, Spreading, spread};
-use super::{busiest, by_phase, copies};
+use super::rates::Problem;
+use super::report::{self, Spreading};
+use super::{Probe, busiest, by_phase, copies, note_left_out, note_placement};
 use crate::backend::ranks::Ranks;
 use crate::bench::arguments::StepOptions;
 use crate::bench::measure::Times;
-use crate::bench::output::{CopyReport, Report, Row, Spread, shape};
-use crate::bench::place::{Place, Setup};
+use crate::bench::output::{CopyReport, Report, Row, shape};
+use crate::bench::place::{self, Place, Setup};
 use crate::bench::pool::{FEWEST, Pool};
-use crate::bench::step::{config, words};
+use crate::bench::step::{config, row};
 use crate::comm::{Communicator, agree};
 use crate::config::Config;
 use crate::error::Result;
 use crate::grid::{Axis, Decomposition};
 use crate::model::{Network, Rates, Work, predict};
-use crate::time::{Simulation, check_device_memory, check_memory, decomposition};
+use crate::time::{Simulation, decomposition};
 
 pub(in crate::bench) fn run<P: Place>(
     options: &StepOptions,
@@ -27,9 +27,7 @@ pub(in crate::bench) fn run<P: Place>(
     comm: &Arc<dyn Communicator>,
     report: &mut Report,
 ) -> Result<()> {
-    if let Some(text) = &setup.placement {
-        text.lines().for_each(|line| report.note(line.into()));
-    }
+    note_placement(setup, report);
     let given = options.rates.as_deref().map(Rates::load).transpose();
     let given = agree(&**comm, given)?;
     for points in options.common.sizes(64) {
@@ -44,13 +42,8 @@ pub(in crate::bench) fn run<P: Place>(
             rest(&**comm, ranks);
         }
         efficiencies(options.weak, &mut rows);
-        let kind = if options.weak { "a rank" } else { "in all" };
-        let heading = format!("Weak scaling, {} points a rank", shape(points));
-        let heading = if options.weak {
-            heading
-        } else {
-            format!("Strong scaling, {} points {kind}", shape(points))
-        };
+        let (kind, of) = if options.weak { ("Weak", "a rank") } else { ("Strong", "in all") };
+        let heading = format!("{kind} scaling, {} points {of}", shape(points));
         report.tables.push(report::scaling(&heading, &rows));
         let heading =
             "Microseconds a step on the slowest rank; each phase ends before the next begins";
@@ -131,9 +124,7 @@ impl Group<'_> {
                 self.measure::<P>(&config, decomposition, report).map(Some)
             }
             Err(why) if ranks > 1 => {
-                let why = why.to_string();
-                let why = why.lines().next().unwrap_or_default().trim_start_matches("error: ");
-                report.note(format!("left out: {ranks} ranks: {why}"));
+                note_left_out(&format!("{ranks} ranks"), &why, report);
                 Ok(None)
             }
             Err(why) => Err(why),
@@ -154,10 +145,7 @@ impl Group<'_> {
             (config, decomposition)
         };
         let block = decomposition.block(self.comm.rank(), config.grid.points);
-        match &self.setup.device {
-            Some(device) => check_device_memory(&config, decomposition, &block, device)?,
-            None => check_memory(&config, decomposition, &block, self.comm.local().1)?,
-        }
+        self.setup.check_room(&config, decomposition, &block, self.comm.local().1)?;
         Ok((config, decomposition))
     }
 
@@ -168,7 +156,7 @@ impl Group<'_> {
         report: &mut Report,
     ) -> Result<Row> {
         let Self { options, setup, comm, .. } = self;
-        let (common, solver) = (&options.common, options.method.list()[0]);
+        let (common, solver) = (&options.common, options.method.0[0]);
         let block = decomposition.block(comm.rank(), config.grid.points);
         let (len, size) = (block.len(), size_of::<P::Real>());
         // Rates are measured with blocks that are the same on all ranks.
@@ -178,9 +166,10 @@ impl Group<'_> {
         let backend = Ranks::new(own, (*comm).clone(), decomposition, &setup.compute)?;
         let route = backend.route();
         let mut simulation = Simulation::on(backend, config)?;
-        let (copier, mut beside) = (place.copier()?, Vec::new());
+        let negation = place.prepare(place::Work::Negation, block.points)?;
+        let mut beside = Vec::new();
         let mut pool = Pool::new(&place, len, FEWEST)?;
-        let mut copy = copies(&place, &***comm, &copier, &mut pool);
+        let mut copy = copies(&place, &***comm, &negation, &mut pool);
         let before = simulation.backend().sent();
         let mut sent = None;
         let mut steps = |simulation: &mut Simulation<Ranks<P>>| {
@@ -205,7 +194,7 @@ impl Group<'_> {
         let copy = CopyReport::new(&copy, len, size);
 
         let mut result = Spreading::new(decomposition.ranks, &whole, &phases, sent);
-        let bench = Bench {
+        let probe = Probe {
             setup,
             place: &place,
             comm: &***comm,
@@ -218,7 +207,7 @@ impl Group<'_> {
             None if problem.fits::<P::Real>(largest.points) => {
                 let cut = |axis: &Axis| decomposition.ranks[axis.index()] > 1;
                 let axes: Vec<Axis> = Axis::ALL.into_iter().filter(cut).collect();
-                Ok(bench.rates(&problem, &axes, route)?)
+                Ok(probe.rates(&problem, &axes, route)?)
             }
             None => Err(format!(
                 "blocks of {} points are too short for whole lines",
@@ -233,24 +222,9 @@ impl Group<'_> {
             Err(why) => report.note(format!("no prediction for {} ranks: {why}", comm.size())),
         }
         report.rates = rates.ok().filter(|_| comm.size() > 1);
-        let stages = config.time.integrator.stages();
-        let seconds = spread(&whole);
-        #[allow(clippy::cast_precision_loss, reason = "points of one rank")]
-        let each = 1e9 / (len * stages) as f64;
-        let stage = Spread { min: each * seconds.min, median: each * seconds.median };
-        let row = Row {
-            name: "step",
-            scheme: Some(config.scheme.derivative.name),
-            method: options.method.name(),
-            ns_per_point_stage: Some(stage),
-            spread: Some(result),
-            ..common.row(&place, block.points)
-        };
-        let bytes = words(config).map(|words| words * size * stages);
-        let mut row = row.timed(bytes, &whole, copy);
         report.copy = copy;
-        row.time_over_copy = stage.min / copy.ns_per_point.min;
-        Ok(row)
+        let row = row(options, config, &place, block.points, &whole, copy);
+        Ok(Row { spread: Some(result), ..row })
     }
 }
 

@@ -4,7 +4,7 @@ use crate::backend::ranks::{Joined, Part, Round};
 use crate::bench::place::Place;
 use crate::comm::Communicator;
 use crate::engine::distributed::{self, Layout, Method, Plan};
-use crate::engine::{LineOperators, Op, Sweep};
+use crate::engine::{LineOperators, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Decomposition};
 use crate::model::{Lines, Sweeping, Task};
@@ -30,6 +30,22 @@ impl Cut {
         }
     }
 
+    /// A round counted in planes as one of values of `lines` lines, to the ranks behind the blocks, and the values that leave
+    /// in it; none where it is not one with all neighbours.
+    fn round(self, mut round: Round, lines: usize) -> Option<(Round, usize)> {
+        for Part { peer, values } in round.send.iter_mut().chain(&mut round.receive) {
+            *peer = self.ranks[*peer];
+            *values = values.start * lines..values.end * lines;
+        }
+        // What one rank sends to the one before, the other one gets from the one after.
+        round.receive.reverse();
+        let counts =
+            |parts: &[Part]| parts.iter().map(|part| part.values.len()).collect::<Vec<_>>();
+        let sent = counts(&round.send);
+        let with_all = sent.len() == self.blocks - 1 && sent == counts(&round.receive);
+        with_all.then(|| (round, sent.iter().sum()))
+    }
+
     /// Points of all blocks along `axis`, where one has `points`.
     pub(super) fn whole(self, mut points: [usize; 3], axis: Axis) -> [usize; 3] {
         points[axis.index()] *= self.blocks;
@@ -43,12 +59,12 @@ pub(super) struct Block<P: Place> {
     /// Of every stage.
     pub(super) planes: Vec<P::Field>,
     /// What is done after a stage is packed.
-    pub(super) steps: Vec<(usize, Done<P>)>,
+    pub(super) steps: Vec<(usize, Step<P>)>,
     /// Operators.
     pub(super) operands: usize,
     /// Values at the ends of operands that planes are made of.
     pub(super) packed: usize,
-    /// Values of results that inflow is added to, once for every plane.
+    /// Values of results that interface values are added to, once for every plane.
     pub(super) corrected: usize,
     /// Values of planes that sums read and write.
     pub(super) combined: usize,
@@ -56,11 +72,11 @@ pub(super) struct Block<P: Place> {
     pub(super) leaving: usize,
 }
 
-/// A step between packing and inflow.
-pub(super) enum Done<P: Place> {
-    Sums(P::Combination),
+/// A step between packing and the sweep.
+pub(super) enum Step<P: Place> {
+    Combine(P::Combination),
     /// Messages for all neighbours; rounds with fewer are left out.
-    Messages(Round),
+    Exchange(Round),
 }
 
 impl<P: Place> Block<P> {
@@ -73,75 +89,65 @@ impl<P: Place> Block<P> {
         points: [usize; 3],
         operators: &LineOperators<P::Real>,
     ) -> Result<Option<Self>> {
-        let (axis, applied) = (sweep.0, sweep.1.stages());
-        let a = axis.index();
-        let mut ops: Vec<Op> = applied.iter().flatten().map(|(op, ..)| *op).collect();
-        ops.sort_unstable_by_key(|op| *op as usize);
-        ops.dedup();
-        let Cut { blocks, position, ranks } = cut;
-        let lengths = vec![points[a]; blocks];
+        let (axis, stages, ops) = (sweep.0, sweep.1.stages(), sweep.1.operators());
+        let Cut { blocks, position, .. } = cut;
+        let lengths = vec![points[axis.index()]; blocks];
         let (method, _) = distributed::settle(None, axis, &ops, operators, &lengths);
         if method == Method::Transpose || ops.is_empty() {
             return Ok(None);
         }
-        let mut of_ops = Vec::new();
-        for &op in &ops {
-            let Ok((local, plan)) =
-                distributed::distribute(operators.get(axis, op), &lengths, position, method)
-            else {
-                return Ok(None);
-            };
-            of_ops.push((op, local, plan));
-        }
-        let lines: usize = points.iter().product::<usize>() / points[a];
-        let (mut planes, mut steps, mut leaving) = (Vec::new(), Vec::new(), 0);
-        for (number, stage) in applied.iter().enumerate() {
-            let plan = |op: Op| of_ops.iter().filter(move |of| of.0 == op).map(|of| &of.2);
-            let plans: Vec<&Plan> = stage.iter().flat_map(|(op, ..)| plan(*op)).collect();
+        let distributed = ops.iter().map(|&op| {
+            let operator = operators.get(axis, op);
+            let (local, plan) = distributed::distribute(operator, &lengths, position, method)?;
+            Ok(((op, local), (op, plan)))
+        });
+        let Ok((local, plans)) =
+            distributed.collect::<std::result::Result<(Vec<_>, Vec<_>), String>>()
+        else {
+            return Ok(None);
+        };
+        let lines: usize = points.iter().product::<usize>() / points[axis.index()];
+        let mut block = Self {
+            program: place.program(&sweep.1, axis, points, &LineOperators::along(axis, local))?,
+            planes: Vec::new(),
+            steps: Vec::new(),
+            operands: stages.iter().map(Vec::len).sum(),
+            packed: 0,
+            corrected: 0,
+            combined: 0,
+            leaving: 0,
+        };
+        for (number, stage) in stages.iter().enumerate() {
+            let plan = |op| plans.iter().find(|(of, _)| *of == op).map(|(_, plan)| plan);
+            let plans: Vec<&Plan> = stage.iter().filter_map(|(op, ..)| plan(*op)).collect();
             let widths: Vec<_> = plans.iter().map(|plan| plan.widths.clone()).collect();
             let layout = Layout::new(&widths);
-            planes.push(place.planes((layout.planes() * lines).max(1))?);
+            block.planes.push(place.planes((layout.planes() * lines).max(1))?);
             for step in Joined::steps(&plans, &layout) {
                 match step {
                     Joined::Combine(sums) => {
-                        steps.push((number, Done::Sums(place.combination(lines, sums)?)));
+                        let sums = place.combination(lines, sums)?;
+                        block.steps.push((number, Step::Combine(sums)));
                     }
-                    Joined::Exchange(mut round) => {
-                        for Part { peer, values } in round.send.iter_mut().chain(&mut round.receive)
-                        {
-                            *peer = ranks[*peer];
-                            *values = values.start * lines..values.end * lines;
-                        }
-                        // What one rank sends to the one before, the other one gets from the one after.
-                        round.receive.reverse();
-                        let count = |parts: &[Part]| -> Vec<usize> {
-                            parts.iter().map(|part| part.values.len()).collect()
-                        };
-                        let [sent, received] = [&round.send, &round.receive].map(|p| count(p));
-                        if sent.len() == blocks - 1 && sent == received {
-                            leaving += sent.iter().sum::<usize>();
-                            steps.push((number, Done::Messages(round)));
+                    Joined::Exchange(round) => {
+                        if let Some((round, leaving)) = cut.round(round, lines) {
+                            block.leaving += leaving;
+                            block.steps.push((number, Step::Exchange(round)));
                         }
                     }
                 }
             }
         }
-        let blocks = of_ops.into_iter().map(|(op, local, _)| (op, local)).collect();
-        let program = place.program(&sweep.1, axis, points, &LineOperators::along(axis, blocks))?;
-        let mut block = Self {
-            program,
-            planes,
-            steps,
-            leaving,
-            operands: applied.iter().map(Vec::len).sum(),
-            packed: 0,
-            corrected: 0,
-            combined: 0,
-        };
         let mut ranks = [1; 3];
-        ranks[a] = cut.blocks;
+        ranks[axis.index()] = blocks;
         let whole = cut.whole(points, axis);
-        let counted = Sweeping::new(sweep, Decomposition { ranks }, whole, operators, Some(method));
+        let counted = Sweeping::new(
+            (axis, &sweep.1),
+            Decomposition { ranks },
+            whole,
+            operators,
+            Some(method),
+        );
         if let Ok(Sweeping { lines: Lines::Blocks { plans, plan_of, .. }, .. }) = counted {
             for task in &plans[plan_of[position]] {
                 match task {
