@@ -19,6 +19,7 @@ pub use network::Network;
 pub use options::ModelOptions;
 pub use predict::{Prediction, predict};
 pub use rates::Rates;
+pub(crate) use study::most_cubic;
 pub use study::{Eighty, Row, Study, run};
 pub(crate) use sweeping::{Lines, Sweeping, Task};
 pub use work::Work;

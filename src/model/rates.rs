@@ -40,7 +40,7 @@ pub struct Rates {
     /// included, on one rank (fields read and written, operands formed, lines solved, terms added), over its points and its
     /// operators.
     pub sweep: f64,
-    /// Seconds a point and plane of what inflow adds to a result at the ends of a block: the time of a sweep with ends, less
+    /// Seconds a point and plane of interface values added to a result at the ends of a block: the time of a sweep with ends, less
     /// that of the same sweep on lines as long that have none, over the lengths of all columns of all operands and lines.
     pub correct: f64,
     /// Bytes a second of the points at the ends of operands, each counted once: 2 x reach x lines x operands values.

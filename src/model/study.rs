@@ -148,7 +148,7 @@ impl Counted {
 }
 
 /// Ranks along the axes with more than one point, as many along each as can be; the most along z.
-fn most_cubic(ranks: usize, points: [usize; 3]) -> Decomposition {
+pub(crate) fn most_cubic(ranks: usize, points: [usize; 3]) -> Decomposition {
     let divisors = |n: usize| (1..=n).filter(move |p| n.is_multiple_of(*p));
     let fits = |ranks: [usize; 3]| (0..3).all(|a| ranks[a] == 1 || points[a] > 1);
     let all = divisors(ranks).flat_map(|px| {

@@ -18,7 +18,7 @@ use crate::comm::{Communicator, agree};
 use crate::config::Config;
 use crate::error::Result;
 use crate::grid::{Axis, Decomposition};
-use crate::model::{Network, Rates, Work, predict};
+use crate::model::{Network, Rates, Work, most_cubic, predict};
 use crate::time::{Simulation, decomposition};
 
 pub(in crate::bench) fn run<P: Place>(
@@ -60,27 +60,6 @@ fn groups(most: usize) -> Vec<usize> {
     let mut groups: Vec<usize> = powers.take_while(|&ranks| ranks < most).collect();
     groups.push(most);
     groups
-}
-
-/// As many ranks along each axis as can be, more along z than along y than along x.
-fn balanced(ranks: usize) -> Decomposition {
-    let mut cut = [1; 3];
-    let mut left = ranks;
-    let mut factors = Vec::new();
-    let mut factor = 2;
-    while left > 1 {
-        while left.is_multiple_of(factor) {
-            factors.push(factor);
-            left /= factor;
-        }
-        factor += 1;
-    }
-    for factor in factors.into_iter().rev() {
-        let least = (0..3).rev().min_by_key(|&a| cut[a]).unwrap_or(2);
-        cut[least] *= factor;
-    }
-    cut.sort_unstable();
-    Decomposition { ranks: cut }
 }
 
 /// Relative to one rank, and to the fewest that exchange along all axes.
@@ -135,7 +114,7 @@ impl Group<'_> {
     fn prepared(&self, points: [usize; 3]) -> Result<(Config, Decomposition)> {
         let (weak, ranks) = (self.options.weak, self.comm.size());
         let (config, decomposition) = if weak {
-            let decomposition = balanced(ranks);
+            let decomposition = most_cubic(ranks, [2; 3]);
             let points = std::array::from_fn(|a| points[a] * decomposition.ranks[a]);
             (config(self.options, points)?, decomposition)
         } else {
@@ -242,7 +221,7 @@ mod tests {
 
     #[test]
     fn weak_scaling_exchanges_along_all_axes_from_eight_ranks_on() {
-        let cut = |ranks| balanced(ranks).ranks;
+        let cut = |ranks| most_cubic(ranks, [2; 3]).ranks;
         assert_eq!([1, 2, 4, 8].map(cut), [[1, 1, 1], [1, 1, 2], [1, 2, 2], [2, 2, 2]]);
         assert_eq!([7, 12, 60].map(cut), [[1, 1, 7], [2, 2, 3], [3, 4, 5]]);
     }
