@@ -38,3 +38,14 @@ pub(crate) fn by_name<T>(
     }
     Err(format!("the {what} are {}", names.join(", ")))
 }
+
+/// The values that `name` stands for: one of `groups`, or one of `singles` alone.
+pub(crate) fn several<T>(
+    what: &str,
+    groups: impl IntoIterator<Item = (&'static str, Vec<T>)>,
+    singles: impl IntoIterator<Item = (&'static str, T)>,
+    name: &str,
+) -> Result<Several<T>, String> {
+    let singles = singles.into_iter().map(|(name, value)| (name, vec![value]));
+    by_name(what, groups.into_iter().chain(singles), name).map(Several)
+}

@@ -10,7 +10,7 @@ use crate::engine::distributed::Method;
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::lines::LineSolver;
-use crate::options::{Several, by_name, points};
+use crate::options::{Several, by_name, points, several};
 use crate::scheme::{SchemeFamily, default_closure, families};
 
 use super::output::{Row, shape};
@@ -293,9 +293,8 @@ type Solvers = Several<Option<LineSolver>>;
 
 fn solvers(name: &str) -> std::result::Result<Solvers, String> {
     let all = LineSolver::ALL.map(Some).to_vec();
-    let each = LineSolver::ALL.map(|solver| (solver.name(), vec![Some(solver)]));
-    by_name("methods", [("auto", vec![None]), ("all", all)].into_iter().chain(each), name)
-        .map(Several)
+    let each = LineSolver::ALL.map(|solver| (solver.name(), Some(solver)));
+    several("methods", [("auto", vec![None]), ("all", all)], each, name)
 }
 
 fn one_solver(name: &str) -> std::result::Result<Solvers, String> {
@@ -306,6 +305,6 @@ fn one_solver(name: &str) -> std::result::Result<Solvers, String> {
 }
 
 fn distributed(name: &str) -> std::result::Result<Several<Method>, String> {
-    let each = Method::ALL.map(|method| (method.name(), vec![method]));
-    by_name("methods", [("all", Method::ALL.to_vec())].into_iter().chain(each), name).map(Several)
+    let each = Method::ALL.map(|method| (method.name(), method));
+    several("methods", [("all", Method::ALL.to_vec())], each, name)
 }

@@ -15,9 +15,11 @@ use crate::real::Real;
 pub(super) struct Subject<'a, P: Place> {
     pub(super) row: Row,
     pub(super) work: Prepared<'a, P>,
-    /// The error of a result, given what it was made of.
-    pub(super) error: Box<dyn Fn(&[P::Real], &[P::Real]) -> f64 + 'a>,
+    pub(super) error: Check<'a, P::Real>,
 }
+
+/// The error of a result, from what it was made of and the result.
+pub(super) type Check<'a, T> = Box<dyn Fn(&[T], &[T]) -> f64 + 'a>;
 
 /// Measure `subjects` in turn and check them; errors above `tolerance` are wrong answers.
 pub(super) fn measure<P: Place>(

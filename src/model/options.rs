@@ -8,7 +8,7 @@ use super::{Network, Rates};
 use crate::engine::distributed::Method;
 use crate::error::{Error, Result};
 use crate::io::page::check_replaceable;
-use crate::options::{Several, by_name, points};
+use crate::options::{Several, points, several};
 
 /// Most ranks: more than any machine has.
 const MOST_RANKS: usize = 1 << 24;
@@ -139,13 +139,12 @@ fn rate(text: &str) -> std::result::Result<(String, f64), String> {
 
 fn methods(name: &str) -> std::result::Result<Several<Option<Method>>, String> {
     let all = Method::ALL.map(Some).to_vec();
-    let each = Method::ALL.map(|method| (method.name(), vec![Some(method)]));
-    by_name("methods", [("auto", vec![None]), ("all", all)].into_iter().chain(each), name)
-        .map(Several)
+    let each = Method::ALL.map(|method| (method.name(), Some(method)));
+    several("methods", [("auto", vec![None]), ("all", all)], each, name)
 }
 
 fn networks(name: &str) -> std::result::Result<Several<Network>, String> {
     let each = Network::ALL.into_iter().chain([Network::Flat]);
-    let each = each.map(|network| (network.name(), vec![network]));
-    by_name("networks", [("all", Network::ALL.to_vec())].into_iter().chain(each), name).map(Several)
+    let each = each.map(|network| (network.name(), network));
+    several("networks", [("all", Network::ALL.to_vec())], each, name)
 }
