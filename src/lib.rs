@@ -59,6 +59,7 @@ pub mod grid;
 pub mod io;
 pub mod lines;
 pub mod model;
+mod options;
 pub mod physics;
 mod real;
 pub mod scheme;

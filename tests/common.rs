@@ -6,6 +6,7 @@ use std::ops::Range;
 use kolmo::Real;
 use kolmo::backend::cpu::{Cpu, Field};
 use kolmo::config::{Config, parse};
+use kolmo::scheme::{COMPACT6_PENTA, Kind, Scheme, SchemeFamily, families, family};
 use kolmo::time::Simulation;
 use num_complex::Complex;
 
@@ -28,6 +29,32 @@ pub(crate) const FAMILIES: [(&str, i32); 6] = [
     ("compact8-penta", 8),
     ("compact10-penta", 10),
 ];
+
+/// The formulas that a user calls `name`.
+pub(crate) fn formula_of(name: &str) -> &'static SchemeFamily {
+    family(name).unwrap_or_else(|| panic!("no family {name}"))
+}
+
+/// Every formula of that kind, once.
+pub(crate) fn formulas(kind: Kind) -> Vec<&'static Scheme> {
+    let mut found: Vec<&Scheme> = Vec::new();
+    let formulas = families().iter().flat_map(|family| {
+        [&family.first, &family.second, &family.midpoint_derivative, &family.midpoint_interpolation]
+    });
+    for scheme in formulas.chain([&COMPACT6_PENTA]).filter(|scheme| scheme.kind == kind) {
+        if found.iter().all(|known| known.name != scheme.name) {
+            found.push(scheme);
+        }
+    }
+    found
+}
+
+/// Every formula that is not a filter, once.
+pub(crate) fn all_formulas() -> impl Iterator<Item = &'static Scheme> {
+    let kinds = [Kind::FirstDerivative, Kind::SecondDerivative];
+    let staggered = [Kind::MidpointDerivative, Kind::MidpointInterpolation];
+    kinds.into_iter().chain(staggered).flat_map(formulas)
+}
 
 /// The configuration of `case` on `points` points, one thread, with keys set as by `--set`.
 pub(crate) fn config(case: &str, points: [usize; 3], set: &[&str]) -> Config {

@@ -4,7 +4,7 @@ use kolmo::comm::Sent;
 use kolmo::config::{Config, parse};
 use kolmo::engine::distributed::Method;
 use kolmo::grid::Decomposition;
-use kolmo::model::{Network, Prediction, Rates, Work, predict};
+use kolmo::model::{Network, Prediction, Rates, Work, fastest, predict};
 
 fn config() -> Config {
     let text =
@@ -198,4 +198,64 @@ fn rates_are_read_from_a_file_as_they_were_written_and_refused_where_they_are_no
         let refused = Rates::load(&path).unwrap_err().to_string();
         assert!(refused.contains(sentence), "{refused}");
     }
+}
+
+fn cut(points: [usize; 3], ranks: usize, rates: &Rates) -> Result<[usize; 3], kolmo::Error> {
+    fastest(&input(points, ""), ranks, rates).map(|(best, _)| best.ranks)
+}
+
+#[test]
+fn few_ranks_cut_one_axis_and_blocks_stay_long_enough_for_one_message() {
+    let rates = Rates::core();
+    assert_eq!(cut([128, 128, 128], 2, &rates).unwrap(), [1, 1, 2]);
+    // Along z alone blocks would be shorter than compact6 reaches.
+    assert_eq!(cut([256, 256, 64], 4, &rates).unwrap()[2], 1);
+    // A flat grid is cut where it is long.
+    assert_eq!(cut([512, 8, 8], 4, &rates).unwrap(), [4, 1, 1]);
+}
+
+fn input(points: [usize; 3], set: &str) -> Config {
+    let input = format!(
+        "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nmax_steps = 1\n{set}"
+    );
+    parse(&input, "test", &[]).unwrap()
+}
+
+/// The same by predicting every cut, each planned by itself.
+fn of_all(config: &Config, ranks: usize, rates: &Rates) -> Option<(Decomposition, f64)> {
+    let points = config.grid.points;
+    let mut best: Option<(Decomposition, f64)> = None;
+    for cut in Decomposition::all(ranks, points, 1) {
+        let work = Work::new(config, points, cut, config.compute.distributed);
+        let seconds = work.map(|work| predict(&work, rates, Network::Flat).step_seconds);
+        let Ok(seconds) = seconds else { continue };
+        if best.is_none_or(|(_, least)| seconds < 0.999 * least) {
+            best = Some((cut, seconds));
+        }
+    }
+    best
+}
+
+#[test]
+fn plans_that_decompositions_share_lead_to_the_same_choice() {
+    for (points, set) in [
+        ([64, 64, 64], ""),
+        ([256, 128, 48], ""),
+        ([96, 90, 100], "[compute]\ndistributed = 'pcr'\n"),
+        ([40, 48, 56], "[compute]\ndistributed = 'transpose'\n"),
+    ] {
+        let config = input(points, set);
+        for ranks in [2, 3, 4, 6, 8, 12, 16, 30, 64] {
+            for rates in [Rates::core(), Rates::h200()] {
+                let found = fastest(&config, ranks, &rates).ok();
+                assert_eq!(found, of_all(&config, ranks, &rates), "{ranks} ranks, {points:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_grid_that_cannot_be_cut_so_often_is_refused() {
+    let told = cut([8, 8, 8], 1024, &Rates::core()).unwrap_err().to_string();
+    assert!(told.contains("512"), "{told}");
 }

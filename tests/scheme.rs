@@ -5,6 +5,8 @@
 
 use kolmo::scheme::*;
 
+use crate::common::{all_formulas as schemes, formula_of, formulas};
+
 mod closures;
 mod filters;
 mod runge_kutta;
@@ -23,9 +25,9 @@ fn number(text: &str) -> f64 {
     text.parse().unwrap()
 }
 
-/// Every formula that is not a filter.
-fn schemes() -> impl Iterator<Item = &'static Scheme> {
-    ALL_FIRST.iter().chain(&ALL_SECOND).chain(&ALL_MIDPOINT).chain(&ALL_INTERPOLATION)
+/// The formula of that name.
+fn scheme(name: &str) -> &'static Scheme {
+    schemes().find(|scheme| scheme.name == name).unwrap()
 }
 
 #[track_caller]

@@ -10,12 +10,12 @@ use crate::engine::closed_min_points;
 use crate::engine::distributed::Method;
 use crate::error::Result;
 use crate::grid::Axis;
-use crate::scheme::{SchemeFamily, default_closure, families, family};
+use crate::options::{Several, by_name, points, several};
+use crate::scheme::{SchemeFamily, default_closure, families};
 
 use super::output::{Row, shape};
 use super::place::Place;
 use super::refusal;
-use crate::grid::MOST_POINTS;
 
 /// What is measured.
 #[derive(Debug, Subcommand)]
@@ -96,8 +96,8 @@ pub struct DerivativeOptions {
     #[command(flatten)]
     pub(super) operator: OperatorOptions,
     /// Line solver: auto, all, or a name such as thomas or chunked.
-    #[arg(long, default_value = "auto", value_parser = methods)]
-    pub(super) method: Methods,
+    #[arg(long, default_value = "auto", value_parser = solvers)]
+    pub(super) method: Solvers,
 }
 
 /// Options of `lines`.
@@ -108,8 +108,8 @@ pub struct LinesOptions {
     #[command(flatten)]
     pub(super) operator: OperatorOptions,
     /// Line solver: auto, all, or a name such as thomas or chunked.
-    #[arg(long, default_value = "all", value_parser = methods)]
-    pub(super) method: Methods,
+    #[arg(long, default_value = "all", value_parser = solvers)]
+    pub(super) method: Solvers,
     /// The sizes of Srinath (2015), table 4.1: n systems of n points for n = 32 to 2048, n² for n = 32 to 512.
     #[arg(long = "table4.1", conflicts_with = "points")]
     pub(super) table: bool,
@@ -148,8 +148,8 @@ pub struct StepOptions {
     #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append)]
     pub(super) set: Vec<String>,
     /// Line solver: auto or a name such as thomas or chunked.
-    #[arg(long, default_value = "auto", value_parser = one_method)]
-    pub(super) method: Methods,
+    #[arg(long, default_value = "auto", value_parser = one_solver)]
+    pub(super) method: Solvers,
     /// How a device solves lines along y and z: where they lie, or permuted to x and back.
     #[arg(long, default_value = "strided", value_parser = ["strided", "permuted"])]
     pub(super) pencils: String,
@@ -177,53 +177,10 @@ pub struct CommOptions {
     pub(super) scheme: &'static SchemeFamily,
     /// How lines are solved that are spread over ranks: all, or a name such as neighbour or pcr.
     #[arg(long, default_value = "all", value_parser = distributed)]
-    pub(super) method: Distributed,
+    pub(super) method: Several<Method>,
     /// Fields that are differentiated together.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(1..=16))]
     pub(super) operands: u8,
-}
-
-/// Methods for lines that are spread over ranks.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Distributed {
-    All,
-    One(Method),
-}
-
-impl Distributed {
-    pub(super) fn list(self) -> Vec<Method> {
-        match self {
-            Distributed::All => Method::ALL.to_vec(),
-            Distributed::One(method) => vec![method],
-        }
-    }
-}
-
-/// Line solvers that are asked for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Methods {
-    Auto,
-    All,
-    One(LineSolver),
-}
-
-impl Methods {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Methods::Auto => "auto",
-            Methods::All => "all",
-            Methods::One(solver) => solver.name(),
-        }
-    }
-
-    /// One after another; `None` is the backend's own choice.
-    pub(super) fn list(self) -> Vec<Option<LineSolver>> {
-        match self {
-            Methods::Auto => vec![None],
-            Methods::All => LineSolver::ALL.into_iter().map(Some).collect(),
-            Methods::One(solver) => vec![Some(solver)],
-        }
-    }
 }
 
 impl Bench {
@@ -321,65 +278,33 @@ impl OperatorOptions {
         if found >= fewest {
             return Ok(());
         }
-        let along = ["x", "y", "z"][axis.index()];
-        let found = format!("{} points have {found} along {along}", shape(points));
+        let found = format!("{} points have {found} along {}", shape(points), axis.name());
         let advice = format!("{} needs {fewest} on {} lines", scheme.name, self.ends);
         Err(refusal(&found, &advice))
     }
 }
 
-/// N, or NXxNYxNZ.
-pub(crate) fn points(text: &str) -> std::result::Result<[usize; 3], String> {
-    let advice = || {
-        format!(
-            "points are N or NXxNYxNZ, such as 256 or 256x256x128, each from 1 to {MOST_POINTS}"
-        )
-    };
-    let numbers: Vec<usize> = text
-        .split('x')
-        .map(|part| part.parse().ok().filter(|n| (1..=MOST_POINTS).contains(n)))
-        .collect::<Option<_>>()
-        .ok_or_else(advice)?;
-    let points = match numbers[..] {
-        [n] => [n; 3],
-        [x, y, z] => [x, y, z],
-        _ => return Err(advice()),
-    };
-    match points {
-        [1, 1, 1] => Err("at least one axis needs more than 1 point".to_string()),
-        points => Ok(points),
-    }
-}
-
 fn scheme(name: &str) -> std::result::Result<&'static SchemeFamily, String> {
-    let names = || families().iter().map(|family| family.name).collect::<Vec<_>>().join(", ");
-    family(name).ok_or_else(|| format!("the schemes are {}", names()))
+    by_name("schemes", families().iter().map(|family| (family.name, family)), name)
 }
 
-fn methods(name: &str) -> std::result::Result<Methods, String> {
-    let names = || LineSolver::ALL.map(LineSolver::name).join(", ");
+/// Line solvers; `None` is the backend's own choice.
+type Solvers = Several<Option<LineSolver>>;
+
+fn solvers(name: &str) -> std::result::Result<Solvers, String> {
+    let all = LineSolver::ALL.map(Some).to_vec();
+    let each = LineSolver::ALL.map(|solver| (solver.name(), Some(solver)));
+    several("methods", [("auto", vec![None]), ("all", all)], each, name)
+}
+
+fn one_solver(name: &str) -> std::result::Result<Solvers, String> {
     match name {
-        "auto" => Ok(Methods::Auto),
-        "all" => Ok(Methods::All),
-        _ => LineSolver::from_name(name)
-            .map(Methods::One)
-            .ok_or_else(|| format!("the methods are auto, all, {}", names())),
+        "all" => Err("a step takes one method".to_string()),
+        _ => solvers(name),
     }
 }
 
-fn distributed(name: &str) -> std::result::Result<Distributed, String> {
-    let names = || Method::ALL.map(Method::name).join(", ");
-    match name {
-        "all" => Ok(Distributed::All),
-        _ => Method::from_name(name)
-            .map(Distributed::One)
-            .ok_or_else(|| format!("the methods are all, {}", names())),
-    }
-}
-
-fn one_method(name: &str) -> std::result::Result<Methods, String> {
-    match methods(name)? {
-        Methods::All => Err("a step takes one method".to_string()),
-        method => Ok(method),
-    }
+fn distributed(name: &str) -> std::result::Result<Several<Method>, String> {
+    let each = Method::ALL.map(|method| (method.name(), method));
+    several("methods", [("all", Method::ALL.to_vec())], each, name)
 }

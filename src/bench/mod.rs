@@ -7,9 +7,7 @@
 
 mod arguments;
 mod check;
-mod copy;
-mod derivative;
-mod lines;
+mod maps;
 mod measure;
 mod operators;
 mod output;
@@ -21,7 +19,6 @@ mod step;
 mod table;
 
 pub use arguments::Bench;
-pub(crate) use arguments::points;
 pub use output::Report;
 
 use std::sync::Arc;
@@ -31,7 +28,10 @@ use crate::backend::device::Gpu;
 use crate::comm::{Communicator, Solo, agree};
 use crate::config::Precision;
 use crate::error::{Error, Result};
+use crate::grid::Axis;
 use crate::io::summary::Machine;
+use crate::real::Real;
+use operators::Request;
 use place::{Place, Setup};
 
 /// Measure what `bench` asks for, on this rank alone, or on all ranks of `comm` where [`Bench::is_collective`]; what was
@@ -57,9 +57,11 @@ fn on<P: Place>(bench: &Bench, setup: &Setup, comm: &Arc<dyn Communicator>) -> R
     let machine = Machine::here(host.threads(), host.simd(), None);
     let mut report = Report::new(machine, setup.device.as_ref().map(|device| device.info()));
     match bench {
-        Bench::Copy(common) => copy::run::<P>(common, setup, &mut report),
-        Bench::Derivative(options) => derivative::run::<P>(options, setup, &mut report),
-        Bench::Lines(options) => lines::run::<P>(options, setup, &mut report),
+        Bench::Copy(common) => maps::copy::<P>(common, setup, &mut report),
+        Bench::Derivative(options) => {
+            operators::run::<P>(&Request::derivative(options), setup, &mut report)
+        }
+        Bench::Lines(options) => operators::run::<P>(&Request::lines(options), setup, &mut report),
         Bench::Permute(options) => permute::run::<P>(options, setup, &mut report),
         Bench::Step(options) if bench.is_collective() => {
             ranks::scaling::run::<P>(options, setup, comm, &mut report)
@@ -79,4 +81,14 @@ fn on<P: Place>(bench: &Bench, setup: &Setup, comm: &Arc<dyn Communicator>) -> R
 /// A mistake of the user: what was found, and the way out.
 fn refusal(found: &str, advice: &str) -> Error {
     Error::Config(vec![format!("error: {found}"), format!("       {advice}")])
+}
+
+/// x, y, z or all.
+fn axes(name: &str) -> Vec<Axis> {
+    Axis::ALL.into_iter().filter(|axis| name == "all" || axis.name() == name).collect()
+}
+
+/// The largest error of a right derivative, as a fraction of the largest result: some thousand times the round-off in f64.
+fn tolerance<T: Real>() -> f64 {
+    if size_of::<T>() == size_of::<f64>() { 1e-12 } else { 1e-5 }
 }

@@ -1,36 +1,67 @@
-//! One derivative along lines, by one solver after another: what `derivative` and `lines` have in common.
+//! Derivatives along lines by one solver after another: `derivative` and `lines`.
 
 use std::cell::RefCell;
 use std::f64::consts::TAU;
 
-use super::arguments::{Common, Methods, OperatorOptions};
+use super::arguments::{Common, DerivativeOptions, LinesOptions, OperatorOptions};
 use super::check::operator_error;
-use super::measure::{interleaved, rotating};
-use super::output::{CopyReport, Report, Row, shape};
-use super::place::{Place, Setup};
-use super::pool::{FEWEST, Pool, fitting};
-use super::refusal;
+use super::maps::{Subject, each_size, measure};
+use super::output::{Report, Row, shape};
+use super::place::{Place, Setup, Work};
+use super::pool::{FEWEST, Pool};
+use super::{axes, refusal, tolerance};
 use crate::backend::device::LineSolver;
 use crate::cases::Domain;
 use crate::engine::{LineOperators, Op};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
-use crate::real::Real;
+use crate::real::{Precision, Real};
 
 /// What is to be measured.
 pub(super) struct Request<'a> {
-    pub(super) name: &'static str,
-    pub(super) common: &'a Common,
-    pub(super) options: &'a OperatorOptions,
-    pub(super) sizes: Vec<[usize; 3]>,
-    /// Along which axis; `None` is along all that have more than one point.
-    pub(super) axis: Option<Axis>,
-    pub(super) methods: Methods,
+    name: &'static str,
+    common: &'a Common,
+    options: &'a OperatorOptions,
+    sizes: Vec<[usize; 3]>,
+    /// Along which axes; those with one point are left out where none was asked for.
+    axes: Vec<Axis>,
+    asked: bool,
+    methods: &'a [Option<LineSolver>],
 }
 
-/// The largest error of a right answer, as a fraction of the largest result: some thousand times the round-off in f64.
-fn tolerance<T: Real>() -> f64 {
-    if size_of::<T>() == size_of::<f64>() { 1e-12 } else { 1e-5 }
+impl<'a> Request<'a> {
+    /// One derivative along each axis.
+    pub(super) fn derivative(options: &'a DerivativeOptions) -> Self {
+        Self {
+            name: "derivative",
+            common: &options.common,
+            options: &options.operator,
+            sizes: options.common.sizes(256),
+            axes: axes(&options.axis),
+            asked: options.axis != "all",
+            methods: &options.method.0,
+        }
+    }
+
+    /// The line solvers side by side, along x.
+    pub(super) fn lines(options: &'a LinesOptions) -> Self {
+        Self {
+            name: "lines",
+            common: &options.common,
+            options: &options.operator,
+            sizes: if options.table { table() } else { options.common.sizes(256) },
+            axes: vec![Axis::X],
+            asked: true,
+            methods: &options.method.0,
+        }
+    }
+}
+
+/// n systems of n points, and n² of them: the sizes of table 4.1 of Srinath (2015).
+fn table() -> Vec<[usize; 3]> {
+    let few = [32, 64, 128, 256, 512, 1024, 2048].map(|n| [n, n, 1]);
+    let many = [32, 64, 128, 256, 512].map(|n| [n, n, n]);
+    few.into_iter().chain(many).collect()
 }
 
 pub(super) fn run<P: Place>(
@@ -38,17 +69,13 @@ pub(super) fn run<P: Place>(
     setup: &Setup,
     report: &mut Report,
 ) -> Result<()> {
-    for points in fitting::<P>(setup, request.sizes.clone(), &mut report.notes)? {
-        let active = |axis: &Axis| points[axis.index()] > 1;
-        let axes: Vec<Axis> = match request.axis {
-            Some(axis) => vec![axis],
-            None => Axis::ALL.into_iter().filter(active).collect(),
-        };
-        axes.iter().try_for_each(|&axis| request.options.check(points, axis))?;
-        let result = size::<P>(request, setup, report, points, &axes);
-        report.attempt(&format!("{} on {}", request.name, shape(points)), result)?;
-    }
-    Ok(())
+    let Request { name, options, ref sizes, ref axes, asked, .. } = *request;
+    each_size::<P>(name, sizes.clone(), setup, report, |points, report| {
+        let measured = |axis: &&Axis| asked || points[axis.index()] > 1;
+        let axes: Vec<Axis> = axes.iter().filter(measured).copied().collect();
+        axes.iter().try_for_each(|&axis| options.check(points, axis))?;
+        size::<P>(request, setup, report, points, &axes)
+    })
 }
 
 /// One size by every solver that can. Only one solver's scratch memory is there at a time.
@@ -59,77 +86,73 @@ fn size<P: Place>(
     points: [usize; 3],
     axes: &[Axis],
 ) -> Result<()> {
-    let grid = Grid::new(points, &Domain::cube(TAU), [request.options.periodic(); 3]);
-    let operators = LineOperators::new(request.options.scheme, None, &grid, P::Real::PRECISION);
+    let Request { name, common, options, methods, .. } = *request;
+    let grid = Grid::new(points, &Domain::cube(TAU), [options.periodic(); 3]);
+    let operators = LineOperators::new(options.scheme, None, &grid, P::Real::PRECISION);
+    let reference = LineOperators::new(options.scheme, None, &grid, Precision::F64);
     let pool = RefCell::new(Pool::new(&P::at(setup, grid.len(), None)?, grid.len(), FEWEST)?);
-    let problem = Problem { request, setup, grid, axes, operators, pool };
-    for solver in request.methods.list() {
-        let obstacle = |&axis| P::obstacle(setup, solver?, &problem.operators, axis);
-        match (axes.iter().find_map(obstacle), request.methods) {
-            (Some(sentence), Methods::All) => report.note(format!("left out: {sentence}")),
-            (Some(sentence), _) => {
+    for &solver in methods {
+        let obstacle = |&axis| P::obstacle(setup, solver?, &operators, axis);
+        if let Some(sentence) = axes.iter().find_map(obstacle) {
+            if methods.len() == 1 {
                 return Err(refusal(&sentence, "use another method, or `--method all`"));
             }
-            (None, _) => {
-                let what = format!("{} {} on {}", request.name, name(solver), shape(points));
-                let result = problem.solve_with(solver, report);
-                report.attempt(&what, result)?;
-            }
+            report.note(format!("left out: {sentence}"));
+            continue;
         }
+        let method = solver.map_or("auto", LineSolver::name);
+        let result = P::at(setup, grid.len(), solver).and_then(|place| {
+            let subject = |&axis: &Axis| {
+                let row = Row {
+                    name,
+                    axis: Some(axis.name()),
+                    scheme: Some(options.scheme.name),
+                    method,
+                    ends: Some(if options.periodic() { "periodic" } else { "closed" }),
+                    pencils: setup.pencils(),
+                    ..common.row(&place, points)
+                };
+                let expected = reference.get(axis, Op::D1);
+                let error = move |given: &[_], found: &[_]| {
+                    operator_error(expected, points, axis, given, found)
+                };
+                let work = place.ready(Work::Derivative(&operators, axis), points)?;
+                Ok(Subject { row, work, error: Box::new(error) })
+            };
+            let subjects = axes.iter().map(subject).collect::<Result<_>>()?;
+            let right = tolerance::<P::Real>();
+            measure(common, (&place, points), &pool, subjects, right, report)
+        });
+        report.attempt(&format!("{name} {method} on {}", shape(points)), result)?;
     }
     Ok(())
 }
 
-struct Problem<'a, P: Place> {
-    request: &'a Request<'a>,
-    setup: &'a Setup,
-    grid: Grid,
-    axes: &'a [Axis],
-    operators: LineOperators,
-    pool: RefCell<Pool<P>>,
-}
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
 
-impl<P: Place> Problem<'_, P> {
-    /// The derivatives along all axes by one solver.
-    fn solve_with(&self, solver: Option<LineSolver>, report: &mut Report) -> Result<()> {
-        let Self { request, setup, grid, axes, operators, pool } = self;
-        let Request { common, options, .. } = request;
-        let (points, bytes) = (grid.points, size_of::<P::Real>());
-        let place = &P::at(setup, grid.len(), solver)?;
-        let derivatives = axes.iter().map(|&axis| place.derivative(operators, points, axis));
-        let derivatives: Vec<P::Operator> = derivatives.collect::<Result<_>>()?;
-        let copier = place.copier()?;
-        let copy = rotating(place, pool, |from, to| place.negated(&copier, from, to));
-        let subjects = derivatives
-            .iter()
-            .map(|by| rotating(place, pool, move |from, to| place.differentiate(by, from, to)));
-        let (copy, times) = interleaved(common.repeats, copy, subjects.collect())?;
+    use super::super::Bench;
+    use super::*;
 
-        let copy = CopyReport::new(&copy, grid.len(), bytes);
-        let reference = LineOperators::new(options.scheme, None, grid, crate::Precision::F64);
-        let mut rows = Vec::new();
-        for ((&axis, by), times) in axes.iter().zip(&derivatives).zip(&times) {
-            let differentiate =
-                |from: &P::Field, to: &mut P::Field| place.differentiate(by, from, to);
-            let (given, found) = pool.borrow_mut().checked(place, differentiate)?;
-            let expected = reference.get(axis, Op::D1);
-            let row = Row {
-                name: request.name,
-                axis: Some(["x", "y", "z"][axis.index()]),
-                scheme: Some(options.scheme.name),
-                method: name(solver),
-                error: Some(operator_error(expected, points, axis, &given, &found)),
-                ends: Some(if options.periodic() { "periodic" } else { "closed" }),
-                pencils: setup.pencils(),
-                ..common.row(place, points)
-            };
-            rows.push(row.timed(Some(2 * bytes), times, copy));
-        }
-        report.add(copy, tolerance::<P::Real>(), rows);
-        Ok(())
+    #[derive(Parser)]
+    struct Line {
+        #[command(subcommand)]
+        bench: Bench,
     }
-}
 
-fn name(solver: Option<LineSolver>) -> &'static str {
-    solver.map_or("auto", LineSolver::name)
+    #[test]
+    fn the_table_of_the_thesis_has_seven_plane_problems_and_five_boxes() {
+        let sizes = |typed: &str| {
+            let line = Line::parse_from(format!("bench {typed}").split_whitespace());
+            let Bench::Lines(options) = line.bench else { panic!("`{typed}` is read otherwise") };
+            Request::lines(&options).sizes
+        };
+        let table = sizes("lines --table4.1");
+        assert_eq!(table.len(), 12);
+        assert_eq!([table[0], table[6]], [[32, 32, 1], [2048, 2048, 1]]);
+        assert_eq!([table[7], table[11]], [[32; 3], [512; 3]]);
+        assert_eq!(sizes("lines --points 8,9x10x11"), [[8; 3], [9, 10, 11]]);
+        assert_eq!(sizes("lines"), [[256; 3]]);
+    }
 }

@@ -85,6 +85,10 @@ pub(super) struct Spread {
 }
 
 impl Spread {
+    pub(super) fn seconds(times: &Times) -> Self {
+        Self { min: times.min(), median: times.median() }
+    }
+
     /// Nanoseconds of each of `parts` parts.
     #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
     pub(super) fn ns(times: &Times, parts: usize) -> Self {
@@ -190,9 +194,9 @@ impl Report {
         self.copy = copy;
         for row in &rows {
             if let Some(error) = row.error.filter(|error| *error > tolerance || error.is_nan()) {
-                let what = row.what();
+                let (what, points) = (row.part_and_method(), shape(row.points));
                 self.failures.push(format!(
-                    "{what}: {error:.1e} from the reference, at most {tolerance:.0e} is right"
+                    "{what} on {points}: {error:.1e} from the reference, at most {tolerance:.0e} is right"
                 ));
             }
         }
@@ -237,10 +241,14 @@ impl Report {
 
 impl Row {
     /// Which part this is.
-    fn what(&self) -> String {
-        let words = [Some(self.name), self.axis, self.order, Some(self.method)];
-        let words: Vec<&str> = words.into_iter().flatten().collect();
-        format!("{} on {}", words.join(" "), shape(self.points))
+    fn part(&self) -> String {
+        let words = [Some(self.name), self.axis, self.order];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Which part this is, and how it was done.
+    pub(super) fn part_and_method(&self) -> String {
+        format!("{} {}", self.part(), self.method)
     }
 }
 
@@ -299,12 +307,10 @@ impl Row {
     #[allow(clippy::cast_precision_loss, reason = "for a table")]
     fn cells(&self) -> [String; 12] {
         let points: usize = self.points.iter().product();
-        let words = [Some(self.name), self.axis, self.order];
-        let part: Vec<&str> = words.into_iter().flatten().collect();
         let none = || "-".to_string();
         let Spread { min, median } = self.ns_per_point;
         [
-            part.join(" "),
+            self.part(),
             shape(self.points),
             self.method.to_string(),
             self.bytes_per_point.map_or_else(none, |bytes| bytes.to_string()),

@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use super::arguments::PermuteOptions;
 use super::check::difference;
-use super::measure::{interleaved, rotating};
-use super::output::{CopyReport, Report, Row, shape};
-use super::place::{Place, Setup};
-use super::pool::{FEWEST, Pool, fitting};
+use super::maps::{Subject, each_size, measure};
+use super::output::{Report, Row};
+use super::place::{Place, Setup, Work};
+use super::pool::{FEWEST, Pool};
 use crate::error::Result;
 use crate::real::Real;
 
@@ -28,50 +28,29 @@ pub(super) fn run<P: Place>(
     setup: &Setup,
     report: &mut Report,
 ) -> Result<()> {
-    for points in fitting::<P>(setup, options.common.sizes(256), &mut report.notes)? {
-        let result = size::<P>(options, setup, report, points);
-        report.attempt(&format!("permute on {}", shape(points)), result)?;
-    }
-    Ok(())
-}
-
-fn size<P: Place>(
-    options: &PermuteOptions,
-    setup: &Setup,
-    report: &mut Report,
-    points: [usize; 3],
-) -> Result<()> {
     let common = &options.common;
-    let (len, bytes) = (points.iter().product(), size_of::<P::Real>());
-    let place = P::at(setup, len, None)?;
-    let copier = place.copier()?;
-    let pool = RefCell::new(Pool::new(&place, len, FEWEST)?);
-    let wanted = |(name, _): &&(&str, [usize; 3])| match options.order.as_str() {
-        "all" => *name != "xyz",
-        one => *name == one,
-    };
-    let orders: Vec<_> = ORDERS.iter().filter(wanted).collect();
-    let permuters = orders.iter().map(|(_, order)| place.permuter(points, *order));
-    let permuters: Vec<P::Permuter> = permuters.collect::<Result<_>>()?;
-    let subjects = permuters.iter().map(|by| {
-        let place = &place;
-        rotating(place, &pool, move |from, to| place.permute(by, from, to))
-    });
-    let copy = rotating(&place, &pool, |from, to| place.negated(&copier, from, to));
-    let (copy, times) = interleaved(common.repeats, copy, subjects.collect())?;
-
-    let copy = CopyReport::new(&copy, len, bytes);
-    let mut pool = pool.into_inner();
-    let mut rows = Vec::new();
-    for (((name, order), by), times) in orders.into_iter().zip(&permuters).zip(&times) {
-        let (given, found) = pool.checked(&place, |from, to| place.permute(by, from, to))?;
-        let error = Some(error(points, *order, &given, &found));
-        let (order, method) = (Some(*name), "auto");
-        let row = Row { name: "permute", order, method, error, ..common.row(&place, points) };
-        rows.push(row.timed(Some(2 * bytes), times, copy));
-    }
-    report.add(copy, 0.0, rows);
-    Ok(())
+    each_size::<P>("permute", common.sizes(256), setup, report, |points, report| {
+        let len = points.iter().product();
+        let place = P::at(setup, len, None)?;
+        let pool = RefCell::new(Pool::new(&place, len, FEWEST)?);
+        let wanted = |(name, _): &(&str, [usize; 3])| match options.order.as_str() {
+            "all" => *name != "xyz",
+            one => *name == one,
+        };
+        let subject = |(name, order)| {
+            let row = Row {
+                name: "permute",
+                order: Some(name),
+                method: "auto",
+                ..common.row(&place, points)
+            };
+            let work = place.ready(Work::Permutation(order), points)?;
+            let error = move |given: &[_], found: &[_]| error(points, order, given, found);
+            Ok(Subject { row, work, error: Box::new(error) })
+        };
+        let subjects = ORDERS.into_iter().filter(wanted).map(subject).collect::<Result<_>>()?;
+        measure(common, (&place, points), &pool, subjects, 0.0, report)
+    })
 }
 
 /// How far apart points that are neighbours along axis a of the result lie in the source, and the result's points.

@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::measure::Clock;
 use super::permute::HostPermutation;
-use crate::backend::cpu::{Cpu, Field, Program};
+use crate::backend::cpu::{Cpu, Program};
 use crate::backend::device::LineSolver;
-use crate::backend::device::{Buffer, Device, DeviceOperator, Gpu, Permutation, choose, obstacle};
+use crate::backend::device::{Device, Gpu, Permutation, choose, obstacle};
 use crate::backend::ranks::Blocks;
 use crate::backend::{Backend, Weights};
 use crate::comm::placement::Placement;
 use crate::comm::{Communicator, agree};
-use crate::config::{ComputeConfig, Pencils};
+use crate::config::{ComputeConfig, Config, Pencils};
 use crate::engine::{Formula, LineOperators, Number, Op, PointFormula, SweepBuilder};
 use crate::error::Result;
-use crate::grid::Axis;
+use crate::grid::{Axis, Block, Decomposition};
 use crate::real::Real;
+use crate::time::{check_device_memory, check_memory};
 
 /// What the user chose.
 pub(super) struct Setup {
@@ -43,6 +46,21 @@ impl Setup {
             compute.threads = Some(placement.threads);
         }
         Ok(Self { device, compute, cores, placement: places })
+    }
+
+    /// # Errors
+    /// Where a run of `config` has no room for its `block`, on a host with so many ranks.
+    pub(super) fn check_room(
+        &self,
+        config: &Config,
+        decomposition: Decomposition,
+        block: &Block,
+        ranks: usize,
+    ) -> Result<()> {
+        match &self.device {
+            Some(device) => check_device_memory(config, decomposition, block, device),
+            None => check_memory(config, decomposition, block, ranks),
+        }
     }
 
     /// Whether device memory, or what stands for it, is the host's.
@@ -73,7 +91,7 @@ impl Setup {
 }
 
 /// A copy that the compiler does not make a call to the system's own copy of.
-pub(super) struct Negated;
+struct Negated;
 
 impl Formula<1, 1> for Negated {
     #[inline(always)]
@@ -82,17 +100,25 @@ impl Formula<1, 1> for Negated {
     }
 }
 
+/// What one field is made of another by.
+pub(super) enum Work<'a> {
+    /// −f of f: as much traffic as a copy.
+    Negation,
+    /// A copy by a library or a driver, which may do what no loop of ours does.
+    LibraryCopy,
+    /// ∂/∂`axis` by the solver of the place.
+    Derivative(&'a LineOperators, Axis),
+    /// Axis `order[a]` becomes axis a.
+    Permutation([usize; 3]),
+}
+
+/// [`Work`] that is ready to run.
+pub(super) type Prepared<'a, P> =
+    Box<dyn Fn(&<P as Backend>::Field, &mut <P as Backend>::Field) + Sync + 'a>;
+
 /// A backend that can be measured. Everything it makes may be used from any thread.
 pub(super) trait Place: Blocks<Field: Sync, Program: Sync, Combination: Sync> {
-    /// −f of f: as much traffic as a copy.
-    type Copier: Sync;
-    /// A derivative along lines.
-    type Operator: Sync;
-    /// Axes in another order.
-    type Permuter: Sync;
-
-    /// What to call the two copies: a loop with ordinary stores, and that of a library or a driver, which may do what no
-    /// loop of ours does.
+    /// What to call [`Work::Negation`] and [`Work::LibraryCopy`].
     const COPIES: [&'static str; 2];
 
     /// Fields of `len` values there, lines solved by `solver`.
@@ -105,10 +131,6 @@ pub(super) trait Place: Blocks<Field: Sync, Program: Sync, Combination: Sync> {
         None
     }
 
-    fn copier(&self) -> Result<Self::Copier>;
-    fn negated(&self, copier: &Self::Copier, from: &Self::Field, to: &mut Self::Field);
-    fn other_copy(&self, from: &Self::Field, to: &mut Self::Field);
-
     /// Why `solver` cannot solve the lines of this operator there.
     fn obstacle(
         setup: &Setup,
@@ -117,25 +139,11 @@ pub(super) trait Place: Blocks<Field: Sync, Program: Sync, Combination: Sync> {
         axis: Axis,
     ) -> Option<String>;
 
-    /// ∂/∂`axis` by the solver of this place.
-    fn derivative(
-        &self,
-        operators: &LineOperators,
-        points: [usize; 3],
-        axis: Axis,
-    ) -> Result<Self::Operator>;
-    fn differentiate(&self, by: &Self::Operator, from: &Self::Field, to: &mut Self::Field);
-
-    /// Axis `order[a]` of `points` becomes axis a.
-    fn permuter(&self, points: [usize; 3], order: [usize; 3]) -> Result<Self::Permuter>;
-    fn permute(&self, by: &Self::Permuter, from: &Self::Field, to: &mut Self::Field);
+    /// `work` on fields of `points`.
+    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Prepared<'_, Self>>;
 }
 
 impl<T: Real> Place for Cpu<T> {
-    type Copier = PointFormula;
-    type Operator = Program<T>;
-    type Permuter = HostPermutation;
-
     const COPIES: [&'static str; 2] = ["ordinary-stores", "copy_from_slice"];
 
     fn at(setup: &Setup, _: usize, _: Option<LineSolver>) -> Result<Self> {
@@ -153,55 +161,36 @@ impl<T: Real> Place for Cpu<T> {
         Some(Cpu::peak(self))
     }
 
-    fn copier(&self) -> Result<PointFormula> {
-        Ok(PointFormula::map(Negated))
-    }
-
-    fn negated(&self, copier: &PointFormula, from: &Field<T>, to: &mut Field<T>) {
-        self.map(copier, &[from], &mut [to], &[]);
-    }
-
-    fn other_copy(&self, from: &Field<T>, to: &mut Field<T>) {
-        use rayon::prelude::*;
-        let part = from.len().div_ceil(self.threads()).max(1);
-        to.par_chunks_mut(part)
-            .zip(from.par_chunks(part))
-            .for_each(|(to, from)| to.copy_from_slice(from));
-    }
-
     fn obstacle(_: &Setup, solver: LineSolver, _: &LineOperators, _: Axis) -> Option<String> {
         (solver != LineSolver::THOMAS).then(|| "the cpu solves lines by thomas only".to_string())
     }
 
-    fn derivative(
-        &self,
-        operators: &LineOperators,
-        points: [usize; 3],
-        axis: Axis,
-    ) -> Result<Program<T>> {
-        let s = SweepBuilder::new();
-        s.store(0, s.d1(s.read(0)));
-        Ok(Program::new(&s.build(), axis, points, operators))
-    }
-
-    fn differentiate(&self, by: &Program<T>, from: &Field<T>, to: &mut Field<T>) {
-        self.run(by, &[from], &mut [to], Weights::SET);
-    }
-
-    fn permuter(&self, points: [usize; 3], order: [usize; 3]) -> Result<HostPermutation> {
-        Ok(HostPermutation::new(points, order))
-    }
-
-    fn permute(&self, by: &HostPermutation, from: &Field<T>, to: &mut Field<T>) {
-        by.apply(from, to);
+    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Prepared<'_, Self>> {
+        Ok(match work {
+            Work::Negation => {
+                let negation = PointFormula::map(Negated);
+                Box::new(move |from, to| self.map(&negation, &[from], &mut [to], &[]))
+            }
+            Work::LibraryCopy => Box::new(|from, to| {
+                let part = from.len().div_ceil(self.threads()).max(1);
+                let parts = to.par_chunks_mut(part).zip(from.par_chunks(part));
+                parts.for_each(|(to, from)| to.copy_from_slice(from));
+            }),
+            Work::Derivative(operators, axis) => {
+                let s = SweepBuilder::new();
+                s.store(0, s.d1(s.read(0)));
+                let program = Program::new(&s.build(), axis, points, operators);
+                Box::new(move |from, to| self.run(&program, &[from], &mut [to], Weights::SET))
+            }
+            Work::Permutation(order) => {
+                let permutation = HostPermutation::new(points, order);
+                Box::new(move |from, to| permutation.apply(from, to))
+            }
+        })
     }
 }
 
 impl<T: Real> Place for Gpu<T> {
-    type Copier = <Self as Backend>::Prepared;
-    type Operator = DeviceOperator;
-    type Permuter = Permutation;
-
     const COPIES: [&'static str; 2] = ["kernel", "driver"];
 
     fn at(setup: &Setup, len: usize, solver: Option<LineSolver>) -> Result<Self> {
@@ -213,46 +202,30 @@ impl<T: Real> Place for Gpu<T> {
         Clock::Device(self.device().clone())
     }
 
-    fn copier(&self) -> Result<Self::Copier> {
-        self.prepare(PointFormula::map(Negated))
-    }
-
-    fn negated(&self, copier: &Self::Copier, from: &Buffer, to: &mut Buffer) {
-        self.map(copier, &[from], &mut [to], &[]);
-    }
-
-    fn other_copy(&self, from: &Buffer, to: &mut Buffer) {
-        self.device().copy(from, to);
-    }
-
     fn obstacle(
         setup: &Setup,
         solver: LineSolver,
         operators: &LineOperators,
         axis: Axis,
     ) -> Option<String> {
-        let info = setup.device.as_ref()?.info();
-        obstacle(solver, operators.get(axis, Op::D1), info)
+        obstacle(solver, operators.get(axis, Op::D1), setup.device.as_ref()?.info())
     }
 
-    fn derivative(
-        &self,
-        operators: &LineOperators,
-        points: [usize; 3],
-        axis: Axis,
-    ) -> Result<DeviceOperator> {
-        self.operator(operators.get(axis, Op::D1), points, axis)
-    }
-
-    fn differentiate(&self, by: &DeviceOperator, from: &Buffer, to: &mut Buffer) {
-        by.apply(from, to);
-    }
-
-    fn permuter(&self, points: [usize; 3], order: [usize; 3]) -> Result<Permutation> {
-        Permutation::new(self.device(), T::PRECISION, points, order)
-    }
-
-    fn permute(&self, by: &Permutation, from: &Buffer, to: &mut Buffer) {
-        by.apply(from, to);
+    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Prepared<'_, Self>> {
+        Ok(match work {
+            Work::Negation => {
+                let negation = self.prepare(PointFormula::map(Negated))?;
+                Box::new(move |from, to| self.map(&negation, &[from], &mut [to], &[]))
+            }
+            Work::LibraryCopy => Box::new(|from, to| self.device().copy(from, to)),
+            Work::Derivative(operators, axis) => {
+                let operator = self.operator(operators.get(axis, Op::D1), points, axis)?;
+                Box::new(move |from, to| operator.apply(from, to))
+            }
+            Work::Permutation(order) => {
+                let permutation = Permutation::new(self.device(), T::PRECISION, points, order)?;
+                Box::new(move |from, to| permutation.apply(from, to))
+            }
+        })
     }
 }

@@ -4,19 +4,20 @@ use std::cell::RefCell;
 
 use super::arguments::StepOptions;
 use super::check::difference;
-use super::measure::{WARM_UPS, interleaved, rotating};
+use super::measure::{Times, WARM_UPS, interleaved, rotating};
 use super::output::{CopyReport, Report, Row, Spread, shape};
-use super::place::{Place, Setup};
+use super::place::{Place, Setup, Work};
 use super::pool::Pool;
 use super::refusal;
 use crate::backend::cpu::Cpu;
+use crate::backend::device::LineSolver;
 use crate::config::{Config, Precision, parse};
 use crate::engine::LineOperators;
 use crate::error::{Error, Result};
 use crate::grid::{Block, Decomposition, Grid};
 use crate::physics::StageWork;
 use crate::real::Real;
-use crate::time::{Phases, Simulation, check_device_memory, check_memory};
+use crate::time::{Phases, Simulation};
 
 /// Most points times steps that the host repeats for a check.
 const CHECKED: usize = 1 << 24;
@@ -31,11 +32,7 @@ pub(super) fn run<P: Place>(
     for points in sizes {
         let config = config(options, points)?;
         let block = Block { start: [0; 3], points };
-        let room = match &setup.device {
-            Some(device) => check_device_memory(&config, Decomposition::ONE, &block, device),
-            None => check_memory(&config, Decomposition::ONE, &block, 1),
-        };
-        match room {
+        match setup.check_room(&config, Decomposition::ONE, &block, 1) {
             Err(Error::Config(lines)) if !alone => {
                 let sentence = lines.first().map_or("", |line| line.trim_start_matches("error: "));
                 report.note(format!("left out: {sentence}"));
@@ -84,7 +81,7 @@ fn size<P: Place>(
 ) -> Result<()> {
     let (common, points) = (&options.common, config.grid.points);
     let (len, bytes) = (points.iter().product(), size_of::<P::Real>());
-    let solver = options.method.list()[0];
+    let solver = options.method.0[0];
     let grid = Grid::periodic(points, &config.grid.domain);
     let operators = LineOperators::new(&config.scheme.derivative, None, &grid, P::Real::PRECISION);
     let obstacle = |axis| P::obstacle(setup, solver?, &operators, axis);
@@ -94,9 +91,9 @@ fn size<P: Place>(
     let place = P::at(setup, len, solver)?;
     // The state leaves little room on a large grid.
     let pool = RefCell::new(Pool::new(&place, len, 1)?);
-    let copier = place.copier()?;
+    let negation = place.ready(Work::Negation, points)?;
     let mut simulation = Simulation::on(P::at(setup, len, solver)?, config)?;
-    let copy = rotating(&place, &pool, |from, to| place.negated(&copier, from, to));
+    let copy = rotating(&place, &pool, &negation);
     let mut rounds = 0;
     let step = Box::new(|| {
         if rounds == WARM_UPS {
@@ -110,21 +107,14 @@ fn size<P: Place>(
     let (copy, times) = interleaved(common.repeats, copy, vec![step])?;
 
     let copy = CopyReport::new(&copy, len, bytes);
-    let stages = config.time.integrator.stages();
-    let stage = Spread::ns(&times[0], len * stages);
-    let row = Row {
-        name: "step",
-        scheme: Some(config.scheme.derivative.name),
-        method: options.method.name(),
+    let mut row = Row {
         pencils: setup.pencils(),
-        ns_per_point_stage: Some(stage),
         phases: Some(simulation.phases.0.clone()),
-        ..common.row(&place, points)
+        ..row(options, config, &place, points, &times[0], copy)
     };
-    let mut row = row.timed(words(config).map(|words| words * bytes * stages), &times[0], copy);
-    row.time_over_copy = stage.min / copy.ns_per_point.min;
     if let Some(work) = work(config) {
-        report.note(limits(work, bytes, &copy, place.peak(), stage.min));
+        let measured = row.ns_per_point_stage.map_or(0.0, |stage| stage.min);
+        report.note(limits(work, bytes, &copy, place.peak(), measured));
     }
     row.error = error_of_steps(&mut simulation, setup, config, report)?;
     if setup.device.is_some() {
@@ -137,14 +127,31 @@ fn size<P: Place>(
     Ok(())
 }
 
+/// The result of steps on `points` points of this rank, but for their errors.
+pub(super) fn row<P: Place>(
+    options: &StepOptions,
+    config: &Config,
+    place: &P,
+    points: [usize; 3],
+    times: &Times,
+    copy: CopyReport,
+) -> Row {
+    let (stages, size) = (config.time.integrator.stages(), size_of::<P::Real>());
+    let stage = Spread::ns(times, points.iter().product::<usize>() * stages);
+    let bytes = work(config).map(|work| work.words * size * stages);
+    let row = Row {
+        name: "step",
+        scheme: Some(config.scheme.derivative.name),
+        method: options.method.0[0].map_or("auto", LineSolver::name),
+        ns_per_point_stage: Some(stage),
+        ..options.common.row(place, points)
+    };
+    Row { time_over_copy: stage.min / copy.ns_per_point.min, ..row.timed(bytes, times, copy) }
+}
+
 /// What a right-hand side with its update takes at a point, where it is counted: without a filter.
 fn work(config: &Config) -> Option<StageWork> {
     StageWork::of(config).filter(|_| config.scheme.filter.is_none())
-}
-
-/// Words that it must move.
-pub(super) fn words(config: &Config) -> Option<usize> {
-    work(config).map(|work| work.words)
 }
 
 /// What its words and its operations would take alone, at the rates measured here; `measured` is what it took.

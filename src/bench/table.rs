@@ -15,6 +15,10 @@ impl Table {
         let columns = columns.iter().map(|name| (*name).to_string()).collect();
         Self { heading: heading.into(), rows: vec![columns] }
     }
+
+    pub(super) fn row<const N: usize>(&mut self, cells: [&dyn fmt::Display; N]) {
+        self.rows.push(cells.map(ToString::to_string).to_vec());
+    }
 }
 
 impl fmt::Display for Table {

@@ -14,8 +14,6 @@ mod same;
 mod solo;
 mod world;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crate::error::{Error, Result};
 
 pub use same::{Fact, same_on_all};
@@ -34,30 +32,6 @@ pub struct Sent {
     pub messages: u64,
     /// Their bytes.
     pub bytes: u64,
-}
-
-/// Counts what is sent.
-#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
-#[derive(Debug, Default)]
-pub(crate) struct Counter {
-    messages: AtomicU64,
-    bytes: AtomicU64,
-}
-
-#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
-impl Counter {
-    /// One message of `bytes` bytes.
-    pub(crate) fn add(&self, bytes: usize) {
-        self.messages.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-    }
-
-    pub(crate) fn sent(&self) -> Sent {
-        Sent {
-            messages: self.messages.load(Ordering::Relaxed),
-            bytes: self.bytes.load(Ordering::Relaxed),
-        }
-    }
 }
 
 /// A group of ranks that one program runs on. Calls marked *collective* must be made by all ranks of the group, in the

@@ -52,15 +52,16 @@ fn difference(all: &[Vec<u8>]) -> Error {
     let nothing = |_| Told { host: "an unknown host".into(), facts: BTreeMap::new() };
     let told = |bytes: &Vec<u8>| serde_json::from_slice(bytes).unwrap_or_else(nothing);
     let first = told(&all[0]);
-    let mut others = all.iter().enumerate().map(|(rank, bytes)| (rank, told(bytes)));
-    let mut differing = others.by_ref().filter(|(_, told)| told.facts != first.facts);
+    let others = all.iter().enumerate().map(|(rank, bytes)| (rank, told(bytes)));
+    let mut differing = others.filter(|(_, told)| told.facts != first.facts);
     let what = differing.next().map_or("ranks were started differently".into(), |(rank, told)| {
-        let names = told
+        let missing = first.facts.keys().filter(|name| !told.facts.contains_key(*name));
+        let differs = |name: &&String| told.facts.get(*name) != first.facts.get(*name);
+        let mut differences: Vec<String> = told
             .facts
             .keys()
-            .chain(first.facts.keys().filter(|name| !told.facts.contains_key(*name)));
-        let mut differences: Vec<String> = names
-            .filter(|name| told.facts.get(*name) != first.facts.get(*name))
+            .chain(missing)
+            .filter(differs)
             .map(|name| {
                 let [own, its] = [&told, &first].map(|told| shown(told.facts.get(name)));
                 format!("{name} = {own}, not {its}")
@@ -71,11 +72,8 @@ fn difference(all: &[Vec<u8>]) -> Error {
         if more > 0 {
             differences.push(format!("and {more} more"));
         }
-        format!(
-            "rank {rank} on {} was started differently from rank 0: {}",
-            told.host,
-            differences.join("; ")
-        )
+        let (host, differences) = (&told.host, differences.join("; "));
+        format!("rank {rank} on {host} was started differently from rank 0: {differences}")
     });
     let more = match differing.count() {
         0 => String::new(),

@@ -1,7 +1,5 @@
 //! Banded matrices, cyclic or not, and how fast their inverses decay.
 
-use super::{Factors, solve};
-
 /// Largest half-bandwidth: pentadiagonal.
 pub const MAX_HALF_BAND: usize = 2;
 
@@ -83,41 +81,6 @@ impl BandedMatrix {
             }
         }
         transposed
-    }
-
-    /// A x.
-    pub fn apply(&self, x: &[f64]) -> Vec<f64> {
-        let n = self.len();
-        let p = self.half_band.cast_signed();
-        let value = |m: usize, d: isize| {
-            let a = self.entry(m, d);
-            if a == 0.0 { 0.0 } else { a * x[wrapped(m, d, n)] }
-        };
-        (0..n).map(|m| (-p..=p).map(|d| value(m, d)).sum()).collect()
-    }
-
-    /// The decay of the inverse: the smallest distance J such that every entry of A⁻¹ that lies J or more away from
-    /// the diagonal is at most `tolerance` times the largest entry of its column. `None` where the line is too short
-    /// for the inverse to decay that far. Costs one solve a column.
-    pub fn reach(&self, tolerance: f64) -> Option<usize> {
-        let n = self.len();
-        let factors = Factors::new(self);
-        let farthest = if self.cyclic { n / 2 } else { n - 1 };
-        let mut reach = 0;
-        let mut column = vec![0.0; n];
-        for j in 0..n {
-            column.fill(0.0);
-            column[j] = 1.0;
-            solve(&factors, &mut column);
-            let largest = column.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
-            for (i, x) in column.iter().enumerate() {
-                if x.abs() > tolerance * largest {
-                    let d = i.abs_diff(j);
-                    reach = reach.max(1 + if self.cyclic { d.min(n - d) } else { d });
-                }
-            }
-        }
-        (reach <= farthest).then_some(reach)
     }
 }
 

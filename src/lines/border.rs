@@ -96,21 +96,6 @@ impl Border {
     pub fn rows(&self) -> usize {
         self.core.len()
     }
-
-    /// Turn y, with b' behind it, into x.
-    pub fn close(&self, x: &mut [f64]) {
-        if self.width == 0 {
-            return;
-        }
-        let (rows, p) = (self.rows(), self.width);
-        let known: Vec<f64> = [&x[..p], &x[rows - p..]].concat();
-        let last: Vec<f64> =
-            self.unknowns.iter().map(|u| u.iter().zip(&known).map(|(a, b)| a * b).sum()).collect();
-        for m in (0..self.head).chain(rows - self.tail..rows) {
-            x[m] -= self.correction[m].iter().zip(&last).map(|(z, x)| z * x).sum::<f64>();
-        }
-        x[rows..].copy_from_slice(&last);
-    }
 }
 
 /// Rows and columns `first` .. `first + rows` of a matrix, as an open matrix.

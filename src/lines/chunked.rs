@@ -35,7 +35,6 @@ pub struct Chunks {
     pub levels: Vec<Vec<[Block; 2]>>,
     /// The inverse of what is left of the diagonal, of every chunk.
     pub inverse: Vec<Block>,
-    cyclic: bool,
 }
 
 /// The elimination of one chunk; tables have a row a point of the longest chunk, zero where there is no point.
@@ -113,17 +112,12 @@ impl Chunks {
             rows.push(row);
         }
         let (levels, inverse) = reduced(rows, cyclic, tolerance);
-        Self { half_band: p, length, long, classes, class, levels, inverse, cyclic }
+        Self { half_band: p, length, long, classes, class, levels, inverse }
     }
 
     /// Number of chunks K.
     pub fn count(&self) -> usize {
         self.class.len()
-    }
-
-    /// The first point of chunk k.
-    pub fn first(&self, k: usize) -> usize {
-        k * self.length - k.saturating_sub(self.long)
     }
 
     /// True where all chunks have the same blocks at every level.
@@ -132,50 +126,6 @@ impl Chunks {
             all.windows(2).all(|pair| pair[0] == pair[1])
         }
         equal(&self.inverse) && self.levels.iter().all(|level| equal(level))
-    }
-
-    /// Solve in place.
-    pub fn solve(&self, x: &mut [f64]) {
-        let (p, count) = (self.half_band, self.count());
-        let mut separators = vec![[0.0; 2]; count];
-        for k in 0..count {
-            let chunk = &self.classes[self.class[k]];
-            let b = &mut x[self.first(k)..][..chunk.points];
-            chunk.eliminate(p, b);
-            let value = |at: usize| b.get(at).copied().unwrap_or(0.0);
-            for i in 0..p {
-                separators[k][i] += b[i];
-                separators[k][i] -= (0..p).map(|q| chunk.own[i][q] * b[p + q]).sum::<f64>();
-                let g = chunk.next[i][..=p].iter().enumerate();
-                let g = g.map(|(q, g)| g * (self.length + q).checked_sub(p + 1).map_or(0.0, value));
-                separators[(k + 1) % count][i] -= g.sum::<f64>();
-            }
-        }
-        for (level, blocks) in self.levels.iter().enumerate() {
-            let before = separators.clone();
-            for k in 0..count {
-                let [low, high] = neighbours(k, 1 << level, count, self.cyclic);
-                for (block, at) in blocks[k].iter().zip([low, high]) {
-                    let value = at.map_or([0.0; 2], |at| product(block, &before[at]));
-                    separators[k].iter_mut().zip(value).for_each(|(r, v)| *r -= v);
-                }
-            }
-        }
-        for (separator, inverse) in separators.iter_mut().zip(&self.inverse) {
-            *separator = product(inverse, separator);
-        }
-        for k in 0..count {
-            let chunk = &self.classes[self.class[k]];
-            let next = separators[(k + 1) % count];
-            for (j, b) in x[self.first(k)..][..chunk.points].iter_mut().enumerate() {
-                for q in 0..p {
-                    *b -= chunk.left[j][q] * separators[k][q] + chunk.right[j][q] * next[q];
-                }
-                if j < p {
-                    *b = separators[k][j];
-                }
-            }
-        }
     }
 }
 
@@ -235,19 +185,6 @@ impl Chunk {
         }
         chunk
     }
-
-    /// D⁻¹ b in place of the interior of b.
-    fn eliminate(&self, p: usize, b: &mut [f64]) {
-        for j in p..b.len() {
-            let before = |step: usize| if j >= p + step { b[j - step] } else { 0.0 };
-            let [inverse, l1, l2] = self.lower[j];
-            b[j] = b[j] * inverse - l1 * before(1) - l2 * before(2);
-        }
-        for j in (p..b.len()).rev() {
-            let after = |step: usize| b.get(j + step).copied().unwrap_or(0.0);
-            b[j] -= self.upper[j][0] * after(1) + self.upper[j][1] * after(2);
-        }
-    }
 }
 
 /// The rows `stride` before and after row k, where there are such.
@@ -306,10 +243,6 @@ fn reduced(
         stride *= 2;
     }
     (levels, rows.iter().map(|[_, d, _]| inverted(*d)).collect())
-}
-
-fn product(a: &Block, x: &[f64; 2]) -> [f64; 2] {
-    [a[0][0] * x[0] + a[0][1] * x[1], a[1][0] * x[0] + a[1][1] * x[1]]
 }
 
 fn times(a: &Block, b: &Block) -> Block {

@@ -60,25 +60,4 @@ impl CyclicReduction {
         }
         Self { levels, last: 1.0 / rows[0][1] }
     }
-
-    /// Solve in place.
-    pub fn solve(&self, x: &mut [f64]) {
-        let row = |level: usize, r: usize| ((r + 1) << level) - 1;
-        for (l, level) in self.levels.iter().enumerate() {
-            for (i, [k1, k2]) in level.forward.iter().enumerate() {
-                let r = 2 * i + 1;
-                let above = if r + 1 < level.rows { x[row(l, r + 1)] } else { 0.0 };
-                x[row(l, r)] -= k1 * x[row(l, r - 1)] + k2 * above;
-            }
-        }
-        x[row(self.levels.len(), 0)] *= self.last;
-        for (l, level) in self.levels.iter().enumerate().rev() {
-            for (i, [inverse, a, c]) in level.backward.iter().enumerate() {
-                let r = 2 * i;
-                let below = if r > 0 { x[row(l, r - 1)] } else { 0.0 };
-                let above = if r + 1 < level.rows { x[row(l, r + 1)] } else { 0.0 };
-                x[row(l, r)] = x[row(l, r)] * inverse - a * below - c * above;
-            }
-        }
-    }
 }

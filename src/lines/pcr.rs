@@ -45,24 +45,6 @@ impl BandedPcr {
         }
         Self { half_band: p, levels, inverse: rows.iter().map(|row| 1.0 / row[2]).collect() }
     }
-
-    /// Solve in place.
-    pub fn solve(&self, x: &mut [f64]) {
-        let p = self.half_band.cast_signed();
-        let n = x.len();
-        for (level, k) in self.levels.iter().enumerate() {
-            let before = x.to_vec();
-            let reached =
-                |i: usize, j: isize| i.checked_add_signed(j << level).filter(|&at| at < n);
-            for i in 0..n {
-                let offsets = (-p..=p).filter(|&j| j != 0);
-                for (k, j) in k[i].iter().zip(offsets) {
-                    x[i] -= k * reached(i, j).map_or(0.0, |at| before[at]);
-                }
-            }
-        }
-        x.iter_mut().zip(&self.inverse).for_each(|(x, inverse)| *x *= inverse);
-    }
 }
 
 /// Row i + j s, where there is one.

@@ -270,9 +270,26 @@ pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
     }
 
     let coupled = |m: usize| m < head || m >= tail;
-    let mut down = Forward::<T, P, L> { before: [[T::ZERO; L]; P], border: [[T::ZERO; L]; P] };
+    // Down the lines: the last d's, and what the border rows have gathered.
+    let mut before = [[T::ZERO; L]; P];
+    let mut border = [[T::ZERO; L]; P];
     for m in 0..core {
-        x[m] = down.row(simd, factors, m, b.row(simd, m), coupled(m));
+        let [inverse, l1, l2] = factors.lower[m];
+        let mut d = scaled(simd, inverse, &b.row(simd, m));
+        if P > 1 {
+            d = added(simd, -l2, &before[P - 1], &d);
+        }
+        d = added(simd, -l1, &before[0], &d);
+        if coupled(m) {
+            for (border, c) in border.iter_mut().zip(factors.rows[m]) {
+                *border = added(simd, c, &d, border);
+            }
+        }
+        if P > 1 {
+            before[P - 1] = before[0];
+        }
+        before[0] = d;
+        x[m] = d;
     }
 
     // The border unknowns: the last p of a cyclic line; without a border they stay zero.
@@ -280,7 +297,7 @@ pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
     if core < factors.n {
         let [inv0, inv1, l10, u01] = factors.corner;
         for q in 0..P {
-            let (b, gathered) = (b.row(simd, core + q), &down.border[q]);
+            let (b, gathered) = (b.row(simd, core + q), &border[q]);
             last[q] = row(simd, |part| T::minus(simd, part.of(&b), part.of(gathered)));
         }
         last[0] = scaled(simd, inv0, &last[0]);
@@ -294,79 +311,25 @@ pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
         }
     }
 
-    let mut up = Backward::<T, P, L> { after: [[T::ZERO; L]; P], last };
+    // Up the lines: the next x's.
+    let mut after = [[T::ZERO; L]; P];
     for m in (0..core).rev() {
-        x[m] = up.row(simd, factors, m, x[m], coupled(m));
-        b.solved::<S>(m, x);
-    }
-}
-
-/// Going down a line: the last d's, and what the border rows have gathered.
-struct Forward<T, const P: usize, const L: usize> {
-    before: [[T; L]; P],
-    border: [[T; L]; P],
-}
-
-impl<T: Real, const P: usize, const L: usize> Forward<T, P, L> {
-    #[inline(always)]
-    fn row<S: Simd>(
-        &mut self,
-        simd: S,
-        factors: &Factors<T>,
-        m: usize,
-        b: [T; L],
-        coupled: bool,
-    ) -> [T; L] {
-        let [inverse, l1, l2] = factors.lower[m];
-        let mut d = scaled(simd, inverse, &b);
-        if P > 1 {
-            d = added(simd, -l2, &self.before[P - 1], &d);
-        }
-        d = added(simd, -l1, &self.before[0], &d);
-        if coupled {
-            for (border, c) in self.border.iter_mut().zip(factors.rows[m]) {
-                *border = added(simd, c, &d, border);
-            }
-        }
-        if P > 1 {
-            self.before[P - 1] = self.before[0];
-        }
-        self.before[0] = d;
-        d
-    }
-}
-
-/// Going up a line: the next x's, and the border unknowns.
-struct Backward<T, const P: usize, const L: usize> {
-    after: [[T; L]; P],
-    last: [[T; L]; P],
-}
-
-impl<T: Real, const P: usize, const L: usize> Backward<T, P, L> {
-    #[inline(always)]
-    fn row<S: Simd>(
-        &mut self,
-        simd: S,
-        factors: &Factors<T>,
-        m: usize,
-        d: [T; L],
-        coupled: bool,
-    ) -> [T; L] {
         let [u1, u2] = factors.upper[m];
-        let mut x = d;
+        let mut value = x[m];
         if P > 1 {
-            x = added(simd, -u2, &self.after[P - 1], &x);
+            value = added(simd, -u2, &after[P - 1], &value);
         }
-        if coupled {
-            for (last, c) in self.last.iter().zip(factors.columns[m]) {
-                x = added(simd, -c, last, &x);
+        if coupled(m) {
+            for (last, c) in last.iter().zip(factors.columns[m]) {
+                value = added(simd, -c, last, &value);
             }
         }
-        x = added(simd, -u1, &self.after[0], &x);
+        value = added(simd, -u1, &after[0], &value);
         if P > 1 {
-            self.after[P - 1] = self.after[0];
+            after[P - 1] = after[0];
         }
-        self.after[0] = x;
-        x
+        after[0] = value;
+        x[m] = value;
+        b.solved::<S>(m, x);
     }
 }

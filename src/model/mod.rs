@@ -1,13 +1,12 @@
-//! `kolmo model`: what a step takes on ranks that are not there.
+//! `kolmo model`: predicted time of a step on any number of ranks.
 //!
-//! The work is counted from the plans that ranks carry out ([`Work`]), so that messages and bytes are those of a run; what it
-//! takes follows from a dozen [`Rates`] and a [`Network`]. `docs/model.md` has the formulas, and what they leave out.
+//! The work is counted from the plans that ranks run ([`Work`]), so that messages and bytes are those of a run. Its time follows
+//! from a dozen [`Rates`] and a [`Network`]. `docs/model.md` has the formulas, and what they leave out.
 
 mod choice;
 mod line;
 mod network;
 mod options;
-mod planner;
 mod predict;
 mod rates;
 mod study;
@@ -20,6 +19,7 @@ pub use network::Network;
 pub use options::ModelOptions;
 pub use predict::{Prediction, predict};
 pub use rates::Rates;
+pub(crate) use study::most_cubic;
 pub use study::{Eighty, Row, Study, run};
-pub use sweeping::{Lines, Peer, Stage, Step, Sweeping};
+pub(crate) use sweeping::{Lines, Sweeping, Task};
 pub use work::Work;

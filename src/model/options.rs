@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args};
 
 use super::{Network, Rates};
-use crate::bench::points;
 use crate::engine::distributed::Method;
 use crate::error::{Error, Result};
 use crate::io::page::check_replaceable;
+use crate::options::{Several, points, several};
 
 /// Most ranks: more than any machine has.
 const MOST_RANKS: usize = 1 << 24;
@@ -27,25 +27,25 @@ pub struct ModelOptions {
     pub(super) points_per_rank: [usize; 3],
     /// Points of the whole grid, for strong scaling.
     #[arg(long, value_name = "POINTS", value_parser = points, conflicts_with = "weak")]
-    pub(super) points: Option<[usize; 3]>,
+    points: Option<[usize; 3]>,
     /// As many points a rank on any number of ranks. This is the default.
     #[arg(long, conflicts_with = "strong")]
     weak: bool,
     /// The same grid on any number of ranks: `--points`, else what eight ranks have with `--points-per-rank`.
     #[arg(long)]
-    pub(super) strong: bool,
+    strong: bool,
     /// Numbers of ranks.
     #[arg(long, value_name = "N", value_delimiter = ',', action = ArgAction::Set, value_parser = ranks, default_value = "1,8,64,512,4096,32768,131072")]
     pub(super) ranks: Vec<usize>,
     /// How lines that are spread over ranks are solved: all, auto, or a name such as neighbour.
     #[arg(long, default_value = "all", value_parser = methods)]
-    pub(super) method: Methods,
+    pub(super) method: Several<Option<Method>>,
     /// torus, fat-tree, dragonfly, flat (every rank beside every other), or all of the first three.
     #[arg(long, default_value = "all", value_parser = networks)]
-    pub(super) network: Networks,
+    network: Several<Network>,
     /// How much slower the upper links of a fat tree, or those between groups of a dragonfly, are than those below.
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = taper)]
-    pub(super) taper: f64,
+    taper: f64,
     /// A file with the rates of a machine, as `kolmo bench comm --json` prints it; without it a cluster of H200 is assumed.
     #[arg(long, value_name = "FILE")]
     rates: Option<PathBuf>,
@@ -63,14 +63,6 @@ pub struct ModelOptions {
     overwrite: bool,
 }
 
-/// Methods that are asked for; `None` is the choice of a run.
-#[derive(Clone, Debug)]
-pub(super) struct Methods(pub(super) Vec<Option<Method>>);
-
-/// Networks that are asked for.
-#[derive(Clone, Debug)]
-pub(super) struct Networks(pub(super) Vec<Network>);
-
 impl ModelOptions {
     /// The rates with the changes asked for.
     pub(super) fn rates(&self) -> Result<Rates> {
@@ -85,12 +77,10 @@ impl ModelOptions {
             }
             let mut named = rates.named();
             let Some((_, rate)) = named.iter_mut().find(|(known, _)| known == name) else {
+                let names = named.map(|(name, _)| name).join(", ");
                 return Err(Error::Config(vec![
                     format!("error: there is no rate `{name}`"),
-                    format!(
-                        "       the rates are {}, staging",
-                        named.map(|(name, _)| name).join(", ")
-                    ),
+                    format!("       the rates are {names}, staging"),
                 ]));
             };
             **rate = *value;
@@ -104,10 +94,8 @@ impl ModelOptions {
         Ok(rates)
     }
 
-    /// Where the efficiencies are drawn, which nothing of somebody else's is lost by.
-    ///
     /// # Errors
-    /// Where it would be.
+    /// Where the picture would replace a file that is not Kolmo's.
     pub(super) fn check_plot(&self) -> Result<()> {
         match &self.plot {
             Some(path) if !self.overwrite => check_replaceable(path, "model"),
@@ -149,27 +137,14 @@ fn rate(text: &str) -> std::result::Result<(String, f64), String> {
     Ok((name.to_string(), value))
 }
 
-fn methods(name: &str) -> std::result::Result<Methods, String> {
-    match name {
-        "all" => Ok(Methods(Method::ALL.map(Some).to_vec())),
-        "auto" => Ok(Methods(vec![None])),
-        _ => Method::from_name(name).map(|method| Methods(vec![Some(method)])).ok_or_else(|| {
-            format!("the methods are auto, all, {}", Method::ALL.map(Method::name).join(", "))
-        }),
-    }
+fn methods(name: &str) -> std::result::Result<Several<Option<Method>>, String> {
+    let all = Method::ALL.map(Some).to_vec();
+    let each = Method::ALL.map(|method| (method.name(), Some(method)));
+    several("methods", [("auto", vec![None]), ("all", all)], each, name)
 }
 
-fn networks(name: &str) -> std::result::Result<Networks, String> {
-    let all = Network::ALL.into_iter().chain([Network::Flat]);
-    match name {
-        "all" => Ok(Networks(Network::ALL.to_vec())),
-        _ => all
-            .clone()
-            .find(|network| network.name() == name)
-            .map(|network| Networks(vec![network]))
-            .ok_or_else(|| {
-                let names: Vec<_> = all.map(Network::name).collect();
-                format!("the networks are all, {}", names.join(", "))
-            }),
-    }
+fn networks(name: &str) -> std::result::Result<Several<Network>, String> {
+    let each = Network::ALL.into_iter().chain([Network::Flat]);
+    let each = each.map(|network| (network.name(), network));
+    several("networks", [("all", Network::ALL.to_vec())], each, name)
 }

@@ -40,7 +40,7 @@ pub struct Rates {
     /// included, on one rank (fields read and written, operands formed, lines solved, terms added), over its points and its
     /// operators.
     pub sweep: f64,
-    /// Seconds a point and plane of what inflow adds to a result at the ends of a block: the time of a sweep with ends, less
+    /// Seconds a point and plane of interface values added to a result at the ends of a block: the time of a sweep with ends, less
     /// that of the same sweep on lines as long that have none, over the lengths of all columns of all operands and lines.
     pub correct: f64,
     /// Bytes a second of the points at the ends of operands, each counted once: 2 x reach x lines x operands values.
@@ -55,11 +55,11 @@ pub struct Rates {
     pub reduction: f64,
     /// The part of a message's bytes that moves while the rank computes: 1 where hardware carries them, 0 where they move
     /// only while the rank waits, as between the ranks of one host.
-    #[serde(default = "all")]
+    #[serde(default = "one")]
     pub progress: f64,
 }
 
-fn all() -> f64 {
+fn one() -> f64 {
     1.0
 }
 
@@ -87,6 +87,29 @@ impl Rates {
             launch: 3e-6,
             reduction: 8e-6,
             progress: 1.0,
+        }
+    }
+
+    /// One core a rank on a host of its own: assumed, from what a server of 2024 does.
+    pub fn core() -> Self {
+        Self {
+            source: "a core of a server; assumed".into(),
+            latency: 1e-6,
+            overhead: 0.5e-6,
+            bandwidth: 5e9,
+            again: 8e9,
+            one_way: 12e9,
+            all_to_all: 3e9,
+            staging: None,
+            copy: 10e9,
+            sweep: 0.8e-9,
+            correct: 0.5e-9,
+            pack: 5e9,
+            combine: 5e9,
+            deal: 2e9,
+            launch: 2e-6,
+            reduction: 2e-6,
+            progress: 0.0,
         }
     }
 

@@ -68,38 +68,27 @@ pub struct Eighty {
 pub fn run(options: &ModelOptions, config: &Config) -> Result<Study> {
     options.check_plot()?;
     let rates = options.rates()?;
-    let whole = options.whole();
-    let networks = options.networks();
+    let weak = options.whole().is_none();
     let mut rows = Vec::new();
     let mut eighty = Vec::new();
     for &method in &options.method.0 {
         let counted = |ranks: usize| Counted::new(config, options, ranks, method);
         let base = counted(BASE);
         let all: Vec<Counted> = options.ranks.iter().map(|&ranks| counted(ranks)).collect();
-        for &network in &networks {
+        for network in options.networks() {
+            let (method, from) = (method.map_or("auto", Method::name), rows.len());
             let base = base.predict(&rates, network);
-            let from = rows.len();
             rows.extend(all.iter().map(|counted| {
-                let prediction = counted.predict(&rates, network);
-                let efficiency = base.zip(prediction);
-                let efficiency = efficiency.map(|(base, own)| counted.efficiency(whole, base, own));
-                counted.row(method, network, prediction, efficiency)
+                let own = counted.predict(&rates, network);
+                counted.row([network.name(), method], weak, base, own)
             }));
-            if whole.is_some() {
-                eighty.push(Eighty {
-                    network: network.name(),
-                    method: name(method),
-                    points_of_a_rank: falls_through(0.8, &rows[from..]),
-                });
+            if !weak {
+                let points_of_a_rank = falls_through(0.8, &rows[from..]);
+                eighty.push(Eighty { network: network.name(), method, points_of_a_rank });
             }
         }
     }
-    let weak = whole.is_none();
     Ok(Study { case: config.case.name(), weak, rates, rows, points_at_80_percent: eighty })
-}
-
-fn name(method: Option<Method>) -> &'static str {
-    method.map_or("auto", Method::name)
 }
 
 /// The work of one number of ranks.
@@ -113,14 +102,13 @@ impl Counted {
     fn new(config: &Config, options: &ModelOptions, ranks: usize, method: Option<Method>) -> Self {
         let each = options.points_per_rank;
         let decomposition = most_cubic(ranks, options.whole().unwrap_or(each));
-        let points = options
-            .whole()
-            .unwrap_or_else(|| std::array::from_fn(|a| each[a] * decomposition.ranks[a]));
-        let work = match (0..3).find(|&a| points[a] > MOST_POINTS) {
-            Some(a) => Err(format!(
+        let scaled = || std::array::from_fn(|a| each[a] * decomposition.ranks[a]);
+        let points: [usize; 3] = options.whole().unwrap_or_else(scaled);
+        let work = match Axis::ALL.into_iter().find(|axis| points[axis.index()] > MOST_POINTS) {
+            Some(axis) => Err(format!(
                 "{} points along {} are more than the {MOST_POINTS} of a run",
-                points[a],
-                Axis::ALL[a].name()
+                points[axis.index()],
+                axis.name()
             )),
             None => Work::new(config, points, decomposition, method),
         };
@@ -131,41 +119,36 @@ impl Counted {
         self.work.as_ref().ok().map(|work| predict(work, rates, network))
     }
 
-    /// Speed a rank relative to that of `base` on [`BASE`] ranks.
+    /// The row of the prediction `own`, with its efficiency relative to `base` on [`BASE`] ranks.
     #[allow(clippy::cast_precision_loss, reason = "a number of ranks")]
-    fn efficiency(&self, whole: Option<[usize; 3]>, base: Prediction, own: Prediction) -> f64 {
-        let less = match whole {
-            Some(_) => BASE as f64 / self.decomposition.size() as f64,
-            None => 1.0,
-        };
-        base.step_seconds / own.step_seconds * less
-    }
-
     fn row(
         &self,
-        method: Option<Method>,
-        network: Network,
-        prediction: Option<Prediction>,
-        efficiency: Option<f64>,
+        [network, method]: [&'static str; 2],
+        weak: bool,
+        base: Option<Prediction>,
+        own: Option<Prediction>,
     ) -> Row {
+        let Self { decomposition, points, .. } = self;
+        let ranks = decomposition.size();
+        let less = if weak { 1.0 } else { BASE as f64 / ranks as f64 };
+        let efficiency =
+            |(base, own): (Prediction, Prediction)| base.step_seconds / own.step_seconds * less;
         Row {
-            network: network.name(),
-            method: name(method),
-            ranks: self.decomposition.size(),
-            decomposition: self.decomposition.ranks,
-            points: self.points,
-            points_of_a_rank: (0..3)
-                .map(|a| self.points[a].div_ceil(self.decomposition.ranks[a]))
-                .product(),
-            prediction,
-            efficiency,
+            network,
+            method,
+            ranks,
+            decomposition: decomposition.ranks,
+            points: *points,
+            points_of_a_rank: decomposition.block(0, *points).len(),
+            prediction: own,
+            efficiency: base.zip(own).map(efficiency),
             refusal: self.work.as_ref().err().cloned(),
         }
     }
 }
 
 /// Ranks along the axes with more than one point, as many along each as can be; the most along z.
-fn most_cubic(ranks: usize, points: [usize; 3]) -> Decomposition {
+pub(crate) fn most_cubic(ranks: usize, points: [usize; 3]) -> Decomposition {
     let divisors = |n: usize| (1..=n).filter(move |p| n.is_multiple_of(*p));
     let fits = |ranks: [usize; 3]| (0..3).all(|a| ranks[a] == 1 || points[a] > 1);
     let all = divisors(ranks).flat_map(|px| {

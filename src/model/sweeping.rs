@@ -1,4 +1,4 @@
-//! One sweep along one axis, in numbers: of the very plans that ranks carry out.
+//! One sweep along one axis, counted from the plans that ranks run.
 
 use std::collections::BTreeSet;
 
@@ -10,29 +10,26 @@ use crate::grid::{Axis, Block, Decomposition};
 
 /// A sweep along an axis.
 #[derive(Clone, Debug)]
-pub struct Sweeping {
-    /// Along which.
-    pub axis: Axis,
+pub(crate) struct Sweeping {
+    pub(crate) axis: Axis,
     /// Points of every block along it.
-    pub lengths: Vec<usize>,
+    pub(crate) lengths: Vec<usize>,
     /// Operators that are applied.
-    pub operands: usize,
-    /// How its lines are solved.
-    pub lines: Lines,
+    pub(crate) operands: usize,
+    pub(crate) lines: Lines,
 }
 
 /// How the lines of a sweep are solved.
 #[derive(Clone, Debug)]
-pub enum Lines {
+pub(crate) enum Lines {
     /// Each rank has them from end to end.
     Whole,
     /// They are blocks of longer ones.
     Blocks {
-        /// How these are joined.
         method: Method,
-        /// What ranks do: their stages, one after another. Ranks that do alike share one.
-        plans: Vec<Vec<Stage>>,
-        /// Which of them the rank at each position along the axis carries out.
+        /// What ranks do, in order. Ranks that do alike share one list.
+        plans: Vec<Vec<Task>>,
+        /// The list of the rank at each position along the axis.
         plan_of: Vec<usize>,
     },
     /// They are made whole.
@@ -44,36 +41,35 @@ pub enum Lines {
     },
 }
 
-/// Operators that do not depend on each other, on one rank, counted for one line.
+/// What a rank on a line in blocks does next, counted for one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stage {
-    /// Operators.
-    pub operands: usize,
-    /// Points of operands that planes are made of.
-    pub packed: usize,
-    /// Points of results that inflow is added to, once for every plane of it.
-    pub corrected: usize,
-    /// What is done from the planes packed to the inflow.
-    pub steps: Vec<Step>,
-}
-
-/// A step from the planes packed to the inflow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Task {
+    /// Form `operands` operands by the operators before them, and pack `points` points of their ends.
+    Pack { before: Applied, operands: usize, points: usize },
     /// Sums of planes, which read and write so many in memory.
     Combine(usize),
-    /// One round of messages.
+    /// One round of messages: (rank, planes).
     Exchange {
-        /// (rank, planes) of those that go out.
+        /// True for the first round behind a [`Task::Pack`].
+        is_first: bool,
         send: Vec<(Peer, usize)>,
-        /// Of those that come in.
         receive: Vec<(Peer, usize)>,
     },
+    /// The sweep, with interface values known.
+    Sweep(Applied),
+}
+
+/// Operators applied to a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Applied {
+    pub(crate) operands: usize,
+    /// Points of results that interface values are added to, once for every plane of these.
+    pub(crate) corrected: usize,
 }
 
 /// Another rank on the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Peer {
+pub(crate) enum Peer {
     /// So many positions behind this one, and from the last to the first.
     Behind(usize),
     /// The one at this position, for whoever speaks to it.
@@ -82,7 +78,7 @@ pub enum Peer {
 
 impl Peer {
     /// Its position on a line of `ranks`, for the rank at position `own`.
-    pub fn position(self, own: usize, ranks: usize) -> usize {
+    pub(crate) fn position(self, own: usize, ranks: usize) -> usize {
         match self {
             Peer::Behind(away) => (own + away) % ranks,
             Peer::At(position) => position,
@@ -92,65 +88,36 @@ impl Peer {
 
 impl Sweeping {
     /// # Errors
-    /// A sentence where the method that was asked for cannot.
+    /// A sentence where the requested method cannot.
     pub(crate) fn new(
-        (axis, sweep): &(Axis, Sweep),
+        (axis, sweep): (Axis, &Sweep),
         decomposition: Decomposition,
         points: [usize; 3],
         operators: &LineOperators,
         asked: Option<Method>,
     ) -> Result<Self, String> {
-        let (axis, a) = (*axis, axis.index());
+        let a = axis.index();
         let lengths = decomposition.lengths(a, points[a]);
-        let (applied, ops) = (sweep.stages(), sweep.operators());
-        let operands = applied.iter().map(Vec::len).sum();
+        let ops = sweep.operators();
+        let operands = sweep.stages().iter().map(Vec::len).sum();
         if let Some(op) = ops.iter().find(|op| operators.find(axis, **op).is_none()) {
             let (n, op, along) = (points[a], op.name(), axis.name());
             return Err(format!("{n} points along {along} are too few for {op}"));
         }
-        if lengths.len() == 1 || operands == 0 {
-            return Ok(Self { axis, lengths, operands, lines: Lines::Whole });
-        }
-        let (method, _) = distributed::settle(asked, axis, &ops, operators, &lengths);
-        if method == Method::Transpose {
-            let parts = Parts::of(sweep);
-            let made = parts.batches.iter().map(|batch| batch.products.words()).sum::<usize>();
-            let words = made + parts.last.words();
-            let transfers = parts.batches.iter().map(|batch| batch.applied.len()).collect();
-            return Ok(Self {
-                axis,
-                lengths,
-                operands,
-                lines: Lines::Transposed { transfers, words },
-            });
-        }
-        let stages: Vec<Vec<Op>> =
-            applied.iter().map(|stage| stage.iter().map(|(op, ..)| *op).collect()).collect();
-        let cyclic = ops.iter().all(|op| operators.get(axis, *op).periodic);
-        let kinds = distributed::kinds(cyclic, &lengths, method);
-        let mut known = vec![Vec::new(); kinds.first.len()];
-        for &op in &ops {
-            let operator = operators.get(axis, op);
-            let blocks = distributed::distribute_at(operator, &lengths, &kinds.first, method)?;
-            for (known, (block, plan)) in known.iter_mut().zip(blocks) {
-                known.push((op, Corrected::of(block.ends()), plan));
+        let lines = if lengths.len() == 1 || operands == 0 {
+            Lines::Whole
+        } else {
+            match distributed::settle(asked, axis, &ops, operators, &lengths).0 {
+                Method::Transpose => Lines::transposed(sweep),
+                method => {
+                    let cyclic = ops.iter().all(|op| operators.get(axis, *op).periodic);
+                    let kinds = distributed::kinds(cyclic, &lengths, method);
+                    let plans = plans(sweep, axis, operators, &lengths, &kinds.first, method)?;
+                    Lines::Blocks { method, plans, plan_of: kinds.of }
+                }
             }
-        }
-        let plan = |(&position, known): (&usize, &Vec<_>)| {
-            let place = Place { position, ranks: lengths.len(), method };
-            stages.iter().map(|stage| Stage::new(stage, known, place)).collect()
         };
-        let plans = kinds.first.iter().zip(&known).map(plan).collect();
-        let lines = Lines::Blocks { method, plans, plan_of: kinds.of };
         Ok(Self { axis, lengths, operands, lines })
-    }
-
-    /// Plans that were made, each for all ranks that do alike.
-    pub fn planned(&self) -> usize {
-        match &self.lines {
-            Lines::Whole | Lines::Transposed { .. } => 0,
-            Lines::Blocks { plans, .. } => plans.len(),
-        }
     }
 
     /// What the rank at `position` with `block` sends, in values of which each has `value` bytes, and in planes.
@@ -167,8 +134,8 @@ impl Sweeping {
         match &self.lines {
             Lines::Whole => {}
             Lines::Blocks { plans, plan_of, .. } => {
-                for step in plans[plan_of[position]].iter().flat_map(|stage| &stage.steps) {
-                    let Step::Exchange { send: messages, .. } = step else { continue };
+                for task in &plans[plan_of[position]] {
+                    let Task::Exchange { send: messages, .. } = task else { continue };
                     for (_, of_message) in messages {
                         send(of_message * lines);
                         planes += of_message;
@@ -191,71 +158,101 @@ impl Sweeping {
     }
 }
 
-/// Of one operand: points that are packed, and results that are corrected.
-#[derive(Clone, Copy, Debug)]
-struct Corrected {
-    packed: usize,
-    corrected: usize,
-}
-
-impl Corrected {
-    fn of(ends: Option<&Ends>) -> Self {
-        let Some(ends) = ends else { return Self { packed: 0, corrected: 0 } };
-        let [to_left, to_right, head, tail] =
-            ends.sources.each_ref().map(|planes| planes.iter().map(Vec::len).max().unwrap_or(0));
-        let columns = ends.left.iter().chain(&ends.right);
-        Self {
-            packed: to_left.max(head) + to_right.max(tail),
-            corrected: columns.map(Vec::len).sum(),
-        }
+impl Lines {
+    fn transposed(sweep: &Sweep) -> Self {
+        let Parts { batches, last, .. } = Parts::of(sweep);
+        let made = batches.iter().map(|batch| batch.products.words()).sum::<usize>();
+        let transfers = batches.iter().map(|batch| batch.applied.len()).collect();
+        Lines::Transposed { transfers, words: made + last.words() }
     }
 }
 
-/// Whose plans are counted.
-#[derive(Clone, Copy, Debug)]
-struct Place {
+/// The tasks of the ranks at `positions` of a line.
+///
+/// # Errors
+/// A sentence where the method cannot.
+fn plans(
+    sweep: &Sweep,
+    axis: Axis,
+    operators: &LineOperators,
+    lengths: &[usize],
+    positions: &[usize],
+    method: Method,
+) -> Result<Vec<Vec<Task>>, String> {
+    let mut blocks = vec![Vec::new(); positions.len()];
+    for op in sweep.operators() {
+        let operator = operators.get(axis, op);
+        let distributed = distributed::distribute_at(operator, lengths, positions, method)?;
+        for (known, (block, plan)) in blocks.iter_mut().zip(distributed) {
+            let (packed, corrected) = block.ends().map_or((0, 0), packed_and_corrected);
+            known.push(Operand { op, packed, corrected, plan });
+        }
+    }
+    let tasks = |(&position, blocks): (&usize, &Vec<_>)| {
+        tasks(sweep, blocks, position, lengths.len(), method)
+    };
+    Ok(positions.iter().zip(&blocks).map(tasks).collect())
+}
+
+/// An operator on one block.
+#[derive(Clone, Debug)]
+struct Operand {
+    op: Op,
+    /// Points that are packed.
+    packed: usize,
+    /// Points of the result that interface values are added to, once for every plane of these.
+    corrected: usize,
+    plan: Plan,
+}
+
+/// (points of an operand that are packed, points of its result that are corrected).
+fn packed_and_corrected(ends: &Ends) -> (usize, usize) {
+    let [to_left, to_right, head, tail] =
+        ends.sources.each_ref().map(|planes| planes.iter().map(Vec::len).max().unwrap_or(0));
+    let columns = ends.left.iter().chain(&ends.right);
+    (to_left.max(head) + to_right.max(tail), columns.map(Vec::len).sum())
+}
+
+/// What the rank at `position` of `ranks` does.
+fn tasks(
+    sweep: &Sweep,
+    blocks: &[Operand],
     position: usize,
     ranks: usize,
     method: Method,
-}
-
-impl Stage {
-    fn new(
-        ops: &[Op],
-        known: &[(Op, Corrected, Plan)],
-        Place { position, ranks, method }: Place,
-    ) -> Self {
-        let of = |op: &Op| {
-            let found = known.iter().find(|(other, ..)| other == op);
-            found.unwrap_or_else(|| unreachable!("collected from this sweep"))
-        };
-        let plans: Vec<&Plan> = ops.iter().map(|op| &of(op).2).collect();
+) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    let mut applied = Applied::default();
+    for stage in sweep.stages() {
+        let of = |op: Op| blocks.iter().find(move |block| block.op == op);
+        let stage: Vec<&Operand> = stage.iter().filter_map(|(op, ..)| of(*op)).collect();
+        let (before, operands) = (applied, stage.len());
+        tasks.push(Task::Pack { before, operands, points: stage.iter().map(|o| o.packed).sum() });
+        let plans: Vec<&Plan> = stage.iter().map(|operand| &operand.plan).collect();
         let widths: Vec<_> = plans.iter().map(|plan| plan.widths.clone()).collect();
-        let layout = Layout::new(&widths);
-        let mut rounds = 0;
-        let step = |step| match step {
-            Joined::Combine(sums) => Step::Combine(sums.iter().map(|list| touched(list)).sum()),
-            Joined::Exchange(round) => {
-                rounds += 1;
-                // Behind the first round with the neighbours all speak to one rank.
-                let one_for_all = method == Method::Gather && rounds > 1;
-                let peer = |peer: usize| match one_for_all {
-                    true => Peer::At(peer),
-                    false => Peer::Behind((peer + ranks - position) % ranks),
-                };
-                let planes = |parts: &[Part]| {
-                    parts.iter().map(|part| (peer(part.peer), part.values.len())).collect()
-                };
-                Step::Exchange { send: planes(&round.send), receive: planes(&round.receive) }
-            }
-        };
-        Self {
-            operands: ops.len(),
-            packed: ops.iter().map(|op| of(op).1.packed).sum(),
-            corrected: ops.iter().map(|op| of(op).1.corrected).sum(),
-            steps: Joined::steps(&plans, &layout).into_iter().map(step).collect(),
+        let mut is_first = true;
+        for step in Joined::steps(&plans, &Layout::new(&widths)) {
+            tasks.push(match step {
+                Joined::Combine(sums) => Task::Combine(sums.iter().map(|list| touched(list)).sum()),
+                Joined::Exchange(round) => {
+                    // After the first round with the neighbours all speak to one rank.
+                    let peer = |peer: usize| match method == Method::Gather && !is_first {
+                        true => Peer::At(peer),
+                        false => Peer::Behind((peer + ranks - position) % ranks),
+                    };
+                    let planes = |parts: &[Part]| {
+                        parts.iter().map(|part| (peer(part.peer), part.values.len())).collect()
+                    };
+                    let (send, receive) = (planes(&round.send), planes(&round.receive));
+                    Task::Exchange { is_first: std::mem::take(&mut is_first), send, receive }
+                }
+            });
         }
+        applied.operands += operands;
+        applied.corrected += stage.iter().map(|operand| operand.corrected).sum::<usize>();
     }
+    tasks.push(Task::Sweep(applied));
+    tasks
 }
 
 /// Planes that sums, taken one after another, read from memory or write there.
@@ -286,23 +283,6 @@ mod tests {
         s.build()
     }
 
-    /// What the rank at `place` does, planned for it alone.
-    fn alone(operators: &LineOperators, lengths: &[usize], place: Place) -> Vec<Stage> {
-        let (sweep, Place { position, method, .. }) = (sweep(), place);
-        let plan = |&op: &Op| {
-            let operator = operators.get(Axis::Z, op);
-            let block = distributed::distribute(operator, lengths, position, method);
-            let (block, plan) = block.unwrap();
-            (op, Corrected::of(block.ends()), plan)
-        };
-        let known: Vec<_> = sweep.operators().iter().map(plan).collect();
-        let stage = |stage: &Vec<(Op, _, _)>| {
-            let ops: Vec<Op> = stage.iter().map(|(op, ..)| *op).collect();
-            Stage::new(&ops, &known, place)
-        };
-        sweep.stages().iter().map(stage).collect()
-    }
-
     fn check(scheme: &str, method: Method, lengths: [usize; 2], periodic: bool) {
         let [n, ranks] = lengths;
         let grid = Grid::new([8, 8, n], &Domain::cube(1.0), [true, true, periodic]);
@@ -310,12 +290,12 @@ mod tests {
             LineOperators::new(family(scheme).unwrap(), None, &grid, crate::Precision::F64);
         let cut = Decomposition { ranks: [1, 1, ranks] };
         let all =
-            Sweeping::new(&(Axis::Z, sweep()), cut, grid.points, &operators, Some(method)).unwrap();
-        let Lines::Blocks { plans, plan_of, .. } = all.lines else { panic!("lines are cut") };
+            Sweeping::new((Axis::Z, &sweep()), cut, grid.points, &operators, Some(method)).unwrap();
+        let Lines::Blocks { plans: shared, plan_of, .. } = all.lines else { panic!("whole lines") };
         for position in 0..ranks {
-            let alone = alone(&operators, &all.lengths, Place { position, ranks, method });
+            let alone = plans(&sweep(), Axis::Z, &operators, &all.lengths, &[position], method);
             let what = format!("{scheme}, {method:?}, {position} of {:?}", all.lengths);
-            assert_eq!(plans[plan_of[position]], alone, "{what}");
+            assert_eq!(shared[plan_of[position]], alone.unwrap()[0], "{what}");
         }
     }
 

@@ -9,6 +9,9 @@ use crate::error::Result;
 use crate::io::page::write_drawing;
 use crate::io::plot::{Curve, Line, Plot};
 
+const HEAD: &str = "   ranks  along x, y, z points/rank      step     local     pack  commun.  exposed  \
+     reduced   MB sent messages  planes eff. %";
+
 impl Display for Study {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         writeln!(to, "a step of {} ({})", self.case, self.rates.source)?;
@@ -22,23 +25,7 @@ impl Display for Study {
             if group != Some((row.network, row.method)) {
                 group = Some((row.network, row.method));
                 writeln!(to, "\n{}, {}", row.network, row.method)?;
-                writeln!(
-                    to,
-                    "{:>8} {:>14} {:>11} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>9} {:>8} {:>7} {:>6}",
-                    "ranks",
-                    "along x, y, z",
-                    "points/rank",
-                    "step",
-                    "local",
-                    "pack",
-                    "commun.",
-                    "exposed",
-                    "reduced",
-                    "MB sent",
-                    "messages",
-                    "planes",
-                    "eff. %"
-                )?;
+                writeln!(to, "{HEAD}")?;
             }
             line(to, row)?;
         }

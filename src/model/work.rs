@@ -1,37 +1,40 @@
-//! What the ranks of a run do in a step, counted.
+//! The work of the ranks of a run in a step, counted.
 
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Sweeping;
-use super::planner::{Planned, Planner};
+use super::sweeping::{Lines, Sweeping};
 use crate::comm::Sent;
-use crate::config::{Config, RightHandSide};
+use crate::config::{Config, Precision, RightHandSide};
 use crate::engine::distributed::Method;
-use crate::grid::Decomposition;
+use crate::engine::{LineOperators, Sweep, commute};
+use crate::grid::{Axis, Decomposition, Grid};
+use crate::physics::StepParts;
 use crate::scheme::Form;
+
+/// Lists of sweeps in the order in which they run. While the messages of one sweep of a list are under way, others compute.
+pub(crate) type Lists = Vec<Vec<Arc<Sweeping>>>;
 
 /// A step on a grid that is spread over ranks.
 #[derive(Clone, Debug)]
 pub struct Work {
-    /// How the grid is cut.
-    pub decomposition: Decomposition,
+    pub(crate) decomposition: Decomposition,
     /// Points of the whole grid.
-    pub points: [usize; 3],
+    pub(crate) points: [usize; 3],
     /// Bytes of a value.
-    pub value: usize,
+    pub(crate) value: usize,
     /// Right-hand sides a step.
     pub stages: usize,
-    /// Their sweeps in the order in which they run, those of one list together: while the messages of one are under way,
-    /// others compute.
-    pub right_hand_side: Vec<Vec<Arc<Sweeping>>>,
+    pub(crate) right_hand_side: Lists,
     /// The sweeps that filter the state once.
-    pub filter: Vec<Vec<Arc<Sweeping>>>,
+    pub(crate) filter: Lists,
     /// Filterings a step: less than 1 where not every step is filtered.
-    pub filterings: f64,
+    pub(crate) filterings: f64,
     /// Fields that a step reads and writes point by point, outside of sweeps.
-    pub words: usize,
+    pub(crate) words: usize,
     /// Reductions over all ranks in a step: its size, and whether to stop.
-    pub reductions: usize,
+    pub(crate) reductions: usize,
 }
 
 impl Work {
@@ -45,29 +48,31 @@ impl Work {
         decomposition: Decomposition,
         method: Option<Method>,
     ) -> Result<Self, String> {
-        Self::of(&mut Planner::new(config, points, method), decomposition)
+        Planner::new(config, points, method).work(decomposition)
     }
 
-    /// That of the sweeps that `planner` plans.
+    /// That of one sweep alone, by `method`.
     ///
     /// # Errors
-    /// As [`Work::new`].
-    #[allow(clippy::cast_precision_loss, reason = "a number of steps")]
-    pub(super) fn of(planner: &mut Planner, decomposition: Decomposition) -> Result<Self, String> {
-        let Planned { parts, right_hand_side, filter } = planner.plan(decomposition)?;
-        let config = planner.config;
-        let integrator = config.time.integrator;
-        let fused = config.compute.right_hand_side == RightHandSide::Fused;
+    /// A sentence where the method cannot.
+    pub(crate) fn of_sweep(
+        sweep: (Axis, &Sweep),
+        decomposition: Decomposition,
+        points: [usize; 3],
+        operators: &LineOperators,
+        (method, precision): (Method, Precision),
+    ) -> Result<Self, String> {
+        let sweeping = Sweeping::new(sweep, decomposition, points, operators, Some(method))?;
         Ok(Self {
             decomposition,
-            points: planner.points,
-            value: config.compute.precision.bytes(),
-            stages: integrator.stages(),
-            right_hand_side,
-            filter,
-            filterings: config.scheme.filter.map_or(0.0, |filter| 1.0 / filter.every as f64),
-            words: integrator.stages() * parts.words + words(integrator.form, parts.fields, fused),
-            reductions: 2,
+            points,
+            value: precision.bytes(),
+            stages: 1,
+            right_hand_side: vec![vec![Arc::new(sweeping)]],
+            filter: Vec::new(),
+            filterings: 0.0,
+            words: 0,
+            reductions: 0,
         })
     }
 
@@ -81,7 +86,7 @@ impl Work {
         self.sent_in(&self.filter, rank)
     }
 
-    fn sent_in(&self, lists: &[Vec<Arc<Sweeping>>], rank: usize) -> (Sent, usize) {
+    fn sent_in(&self, lists: &Lists, rank: usize) -> (Sent, usize) {
         let position = self.decomposition.position(rank);
         let block = self.decomposition.block(rank, self.points);
         let mut all = (Sent::default(), 0);
@@ -93,6 +98,95 @@ impl Work {
             all.1 += planes;
         }
         all
+    }
+}
+
+/// Counts the work of many decompositions. Those with as many ranks along an axis share what is planned along it.
+pub(super) struct Planner<'a> {
+    config: &'a Config,
+    pub(super) points: [usize; 3],
+    method: Option<Method>,
+    grid: Grid,
+    /// By the axes along which lines are whole.
+    parts: HashMap<[bool; 3], Rc<StepParts>>,
+    known: HashMap<Key, Result<Arc<Sweeping>, String>>,
+}
+
+/// The axes along which lines are whole; the sweep: whether it filters, its list, its place there; ranks along its axis.
+type Key = ([bool; 3], (bool, usize, usize), usize);
+
+impl<'a> Planner<'a> {
+    /// For `config` on `points` points, whatever its own are, by `method` where it is given.
+    pub(super) fn new(config: &'a Config, points: [usize; 3], method: Option<Method>) -> Self {
+        let grid = Grid::periodic(points, &config.grid.domain);
+        Self { config, points, method, grid, parts: HashMap::new(), known: HashMap::new() }
+    }
+
+    /// # Errors
+    /// A sentence where the method cannot, or blocks would have no points.
+    #[allow(clippy::cast_precision_loss, reason = "a number of steps")]
+    pub(super) fn work(&mut self, decomposition: Decomposition) -> Result<Work, String> {
+        let Self { config, points, .. } = *self;
+        for axis in Axis::ALL {
+            let (n, ranks) = (points[axis.index()], decomposition.ranks[axis.index()]);
+            if n < ranks {
+                let along = axis.name();
+                return Err(format!("{n} points along {along} are fewer than {ranks} ranks"));
+            }
+        }
+        let whole = decomposition.ranks.map(|ranks| ranks == 1);
+        let make = || Rc::new(StepParts::new(config, &self.grid, |axis| whole[axis.index()]));
+        let parts = self.parts.entry(whole).or_insert_with(make).clone();
+        let integrator = config.time.integrator;
+        let fused = config.compute.right_hand_side == RightHandSide::Fused;
+        Ok(Work {
+            decomposition,
+            points,
+            value: config.compute.precision.bytes(),
+            stages: integrator.stages(),
+            right_hand_side: self.lists(&parts, decomposition, false)?,
+            filter: self.lists(&parts, decomposition, true)?,
+            filterings: config.scheme.filter.map_or(0.0, |filter| 1.0 / filter.every as f64),
+            words: integrator.stages() * parts.words + words(integrator.form, parts.fields, fused),
+            reductions: 2,
+        })
+    }
+
+    /// In the order in which they run: sweeps that need no messages come first where that does not matter.
+    fn lists(
+        &mut self,
+        parts: &StepParts,
+        decomposition: Decomposition,
+        filter: bool,
+    ) -> Result<Lists, String> {
+        let Self { points, method, known, .. } = self;
+        let whole = decomposition.ranks.map(|ranks| ranks == 1);
+        let lists = if filter { &parts.filter } else { &parts.right_hand_side };
+        let planned = lists.iter().enumerate().map(|(number, list)| {
+            let plan = |(at, (axis, sweep)): (usize, &(Axis, Sweep))| {
+                let ranks = decomposition.ranks[axis.index()];
+                let (sweep, operators) = ((*axis, sweep), &parts.operators);
+                let new = || Sweeping::new(sweep, decomposition, *points, operators, *method);
+                let known = known.entry((whole, (filter, number, at), ranks));
+                known.or_insert_with(|| new().map(Arc::new)).clone()
+            };
+            let mut together = list.iter().enumerate().map(plan).collect::<Result<Vec<_>, _>>()?;
+            if commute(list.iter().map(|(_, sweep)| sweep.accesses())) {
+                together.sort_by_key(|sweeping| !matches!(sweeping.lines, Lines::Whole));
+            }
+            Ok(together)
+        });
+        planned.collect()
+    }
+
+    /// Plans made so far: one for all ranks on a line that do alike.
+    #[cfg(test)]
+    pub(super) fn planned(&self) -> usize {
+        let plans = |sweeping: &Arc<Sweeping>| match &sweeping.lines {
+            Lines::Blocks { plans, .. } => plans.len(),
+            _ => 0,
+        };
+        self.known.values().flatten().map(plans).sum()
     }
 }
 

@@ -15,9 +15,20 @@
 //! which is the interior formula for i = N and the near-boundary formulas for i = 1 ... N − 1. In the interior
 //! T(w) = 1 − (1 − 2α) sin²ᴺ(w/2) / (1 + 2α cos w).
 
-use super::{Closure, ClosureRow, Kind, NOTHING, Scheme, lead};
+use super::{Closure, ClosureRow, Kind, LeadingError, MAX_WIDTH, Scheme};
 
-const FILTER: Scheme = Scheme { kind: Kind::Filter, ..NOTHING };
+/// What the filters have in common.
+const FILTER: Scheme = Scheme {
+    name: "",
+    kind: Kind::Filter,
+    alpha: 0.0,
+    beta: 0.0,
+    center: 0.0,
+    rhs: [0.0; MAX_WIDTH],
+    order: 0,
+    lead: None,
+    source: "",
+};
 
 /// Eighth-order pentadiagonal filter that keeps 90 % of the wavenumbers (Cook and Cabot 2004, J. Comput. Phys. 195, 594,
 /// after Lele 1992, appendix C.2).
@@ -26,7 +37,7 @@ pub const CF90: Scheme = Scheme {
     name: "cf90", order: 8,
     alpha: 0.66624, beta: 0.16688,
     center: 0.99965, rhs: [2.0 * 0.66652, 2.0 * 0.16674, 2.0 * 4e-5, 2.0 * -5e-6, 0.0],
-    lead: lead(-1.0 / 533_248.0, 8),
+    lead: Some(LeadingError { coefficient: -1.0 / 533_248.0, power: 8 }),
     source: "Cook and Cabot 2004; Lele 1992, appendix C.2",
     ..FILTER
 };
@@ -67,7 +78,10 @@ pub fn compact_filter(order: u32, alpha: f64) -> Scheme {
         center: weight(0),
         rhs,
         order,
-        lead: lead(-strength * 0.25f64.powi(half.cast_signed()), order.cast_signed()),
+        lead: Some(LeadingError {
+            coefficient: -strength * 0.25f64.powi(half.cast_signed()),
+            power: order.cast_signed(),
+        }),
         source: "Gaitonde and Visbal 2000",
         ..FILTER
     }

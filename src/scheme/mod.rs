@@ -8,17 +8,17 @@
 //!
 //! whose right-hand side depends on its [`Kind`] (Lele 1992, J. Comput. Phys. 103, 16).
 //!
-//! - Formulas: [`ALL_FIRST`], [`ALL_SECOND`], [`ALL_MIDPOINT`], [`ALL_INTERPOLATION`]; the ones that go together under
-//!   the name that a user types are a [`SchemeFamily`]. Filters: [`compact_filter`], [`CF90`], [`LELE_CUTOFF`].
+//! - Formulas: [`families`], those that go together under the name that a user types. Filters: [`compact_filter`], [`CF90`],
+//!   [`LELE_CUTOFF`].
 //! - What a formula does to a wave exp(ikx): [`Scheme::symbol`] as a function of w = kh in [0, π], and from it
 //!   [`Scheme::modified_wavenumber`], [`Scheme::transfer`], [`Scheme::resolving_efficiency`], [`Scheme::max_symbol`].
 //! - Ends of a line that is not periodic: [`default_closure`], [`closure`], [`filter_closure`].
 //! - Time: [`Tableau`], with its limits of linear stability computed from its coefficients.
 //!
 //! ```
-//! use kolmo::scheme::{COMPACT6, tableau};
+//! use kolmo::scheme::{family, tableau};
 //!
-//! let (kmax, _) = COMPACT6.max_symbol();                      // 1.989 at kh = 2.267
+//! let (kmax, _) = family("compact6").unwrap().first.max_symbol(); // 1.989 at kh = 2.267
 //! let cfl = tableau("rk4").map(|rk4| rk4.imaginary_limit() / kmax); // largest stable c dt / h
 //! assert!((cfl.unwrap_or(0.0) - 1.4217).abs() < 1e-4);
 //! ```
@@ -26,24 +26,18 @@
 #[rustfmt::skip]
 mod closure_rows;
 mod closures;
-mod family;
+mod families;
 mod filters;
-mod first;
-mod midpoint;
 mod options;
 mod runge_kutta;
-mod second;
 mod spectral;
 mod tableaux;
 
 pub use closures::*;
-pub use family::*;
+pub use families::*;
 pub use filters::*;
-pub use first::*;
-pub use midpoint::*;
 pub use options::*;
 pub use runge_kutta::*;
-pub use second::*;
 pub use tableaux::*;
 
 /// What a [`Scheme`] computes, which fixes the form of its right-hand side.
@@ -94,23 +88,6 @@ pub struct Scheme {
     pub lead: Option<LeadingError>,
     /// Author, year and equation.
     pub source: &'static str,
-}
-
-/// No formula: what a table of coefficients leaves out.
-const NOTHING: Scheme = Scheme {
-    name: "",
-    kind: Kind::FirstDerivative,
-    alpha: 0.0,
-    beta: 0.0,
-    center: 0.0,
-    rhs: [0.0; MAX_WIDTH],
-    order: 0,
-    lead: None,
-    source: "",
-};
-
-const fn lead(coefficient: f64, power: i32) -> Option<LeadingError> {
-    Some(LeadingError { coefficient, power })
 }
 
 impl Scheme {

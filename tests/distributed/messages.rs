@@ -4,6 +4,7 @@ use kolmo::engine::distributed::Message;
 use kolmo::engine::distributed::pcr::{Round, schedule};
 
 use super::*;
+use crate::common::formula_of;
 
 /// Ranks, rounds, most messages that a rank sends for a solve after the halo: Algorithms 1 to 4 of Song et al. (2022) carried
 /// out for every number of ranks, two partners that are the same rank counted once.
@@ -17,7 +18,7 @@ pub(crate) const SONG: [(usize, usize, usize); 35] = [
 ];
 
 fn compact6() -> Formula {
-    Formula { scheme: COMPACT6, shift: Shift::None }
+    Formula { scheme: formula_of("compact6").first, shift: Shift::None }
 }
 
 /// Messages of an exchange.
@@ -123,7 +124,11 @@ fn seconds_worked() -> f64 {
 
 #[test]
 fn plans_for_thousands_of_ranks_are_made_within_a_second() {
-    for (scheme, points) in [(COMPACT6, 8), (COMPACT10_PENTA, 8), (compact_filter(8, 0.49), 16)] {
+    for (scheme, points) in [
+        (formula_of("compact6").first, 8),
+        (formula_of("compact10-penta").first, 8),
+        (compact_filter(8, 0.49), 16),
+    ] {
         let formula = Formula { scheme, shift: Shift::None };
         for ranks in [4095, 4096] {
             let operator = formula.operator::<f64>(points * ranks, true);
@@ -161,12 +166,17 @@ fn plans_of_all_operators_of_an_axis_have_the_same_steps() {
                         let plan = distribute(&operator, &vec![48; ranks], rank, method);
                         skeleton(&plan.unwrap().1)
                     };
-                    let schemes = [EXPLICIT4, COMPACT6, SECOND_COMPACT6, compact_filter(4, 0.2)];
+                    let schemes = [
+                        formula_of("explicit4").first,
+                        formula_of("compact6").first,
+                        formula_of("compact6").second,
+                        compact_filter(4, 0.2),
+                    ];
                     let of_schemes =
                         schemes.map(|scheme| steps(&Formula { scheme, shift: Shift::None }));
                     assert!(of_schemes.iter().all(|steps| *steps == of_schemes[0]));
                     if periodic && method != Method::Neighbour {
-                        let scheme = COMPACT10_PENTA;
+                        let scheme = formula_of("compact10-penta").first;
                         let wide = steps(&Formula { scheme, shift: Shift::None });
                         assert_eq!(wide, of_schemes[0]);
                     }

@@ -3,6 +3,7 @@
 use kolmo::engine::distributed::{choose, shortest};
 
 use super::*;
+use crate::common::formula_of;
 
 fn formula(scheme: Scheme) -> Formula {
     Formula { scheme, shift: Shift::None }
@@ -10,7 +11,7 @@ fn formula(scheme: Scheme) -> Formula {
 
 #[test]
 fn neighbour_names_its_reach_and_the_shortest_block() {
-    let operator = formula(COMPACT6).operator::<f64>(60, true);
+    let operator = formula(formula_of("compact6").first).operator::<f64>(60, true);
     let message = distribute(&operator, &[31, 29], 0, Method::Neighbour).unwrap_err();
     for words in ["needs blocks of 39 points", "the shortest has 29", "`pcr`"] {
         assert!(message.contains(words), "{message}");
@@ -19,7 +20,7 @@ fn neighbour_names_its_reach_and_the_shortest_block() {
 
 #[test]
 fn no_method_takes_a_block_that_does_not_hold_what_its_neighbours_read() {
-    let operator = formula(COMPACT6).operator::<f64>(13, true);
+    let operator = formula(formula_of("compact6").first).operator::<f64>(13, true);
     for method in [Method::Neighbour, Method::Pcr, Method::Gather, Method::Chain] {
         let message = distribute(&operator, &[7, 5, 1], 1, method).unwrap_err();
         for words in ["a block of 1 points", "needs 2", "`transpose`"] {
@@ -42,9 +43,16 @@ fn a_closure_must_lie_in_the_end_blocks() {
 fn neighbour_takes_blocks_a_little_longer_than_the_tail_of_the_inverse() {
     let reach =
         |scheme: Scheme| shortest(&formula(scheme).operator::<f64>(64, true), Method::Neighbour);
-    let schemes = [COMPACT4, COMPACT6, COMPACT8, COMPACT10_PENTA, SPECTRAL_LIKE, EXPLICIT4];
+    let schemes = [
+        formula_of("compact4").first,
+        formula_of("compact6").first,
+        formula_of("compact8").first,
+        formula_of("compact10-penta").first,
+        formula_of("spectral-like").first,
+        formula_of("explicit4").first,
+    ];
     assert_eq!(schemes.map(reach), [28, 39, 48, 65, 109, 2]);
-    let single = formula(COMPACT6).operator::<f32>(64, true);
+    let single = formula(formula_of("compact6").first).operator::<f32>(64, true);
     assert_eq!(shortest(&single, Method::Neighbour), 18);
 }
 
@@ -62,7 +70,7 @@ fn two_blocks_of_a_line_with_ends_need_no_more_than_one_message_however_short() 
 #[test]
 fn auto_chooses_neighbour_where_it_is_exact_for_all_operators() {
     let operators = |n| {
-        [COMPACT6, SECOND_COMPACT6, compact_filter(8, 0.45)]
+        [formula_of("compact6").first, formula_of("compact6").second, compact_filter(8, 0.45)]
             .map(|scheme| formula(scheme).operator::<f64>(n, true))
     };
     assert_eq!(choose(&operators(192)[..2], &[48; 4]), Ok(Method::Neighbour));

@@ -4,6 +4,7 @@ use kolmo::backend::{Backend, Weights};
 use kolmo::engine::{Expr, Number, Sweep, Value};
 
 use super::*;
+use crate::common::formula_of;
 
 /// Numbers without a pattern (Knuth's linear congruential generator).
 struct Dice(u64);
@@ -378,21 +379,21 @@ fn a_field_to_write_of_another_size_is_refused() {
 #[test]
 #[should_panic(expected = "compact6 needs 5 points")]
 fn too_few_periodic_points_are_refused() {
-    kolmo::engine::LineOperator::periodic(&COMPACT6, Shift::None, 4, 0.1);
+    kolmo::engine::LineOperator::periodic(&formula_of("compact6").first, Shift::None, 4, 0.1);
 }
 
 #[test]
 #[should_panic(expected = "compact6 with c3-pade4 needs 5 points")]
 fn too_few_points_between_two_ends_are_refused() {
-    let closure = default_closure(&COMPACT6).unwrap();
-    kolmo::engine::LineOperator::closed(&COMPACT6, &closure, 4, 0.1);
+    let closure = default_closure(&formula_of("compact6").first).unwrap();
+    kolmo::engine::LineOperator::closed(&formula_of("compact6").first, &closure, 4, 0.1);
 }
 
 #[test]
 #[should_panic(expected = "compact6 needs a closure of 2 rows")]
 fn a_closure_with_too_few_rows_is_refused() {
     let c3 = closure("c3").unwrap();
-    kolmo::engine::LineOperator::closed(&COMPACT6, &c3, 12, 0.1);
+    kolmo::engine::LineOperator::closed(&formula_of("compact6").first, &c3, 12, 0.1);
 }
 
 #[test]

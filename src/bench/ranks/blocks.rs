@@ -1,9 +1,11 @@
 //! The parts of sweeps along cut axes, one after another as in a step.
 
-use super::WARM_UPS;
-use super::joined::{Block, Cut, Done};
+use std::ops::{Index, IndexMut};
+
+use super::block::{Block, Cut, Step};
 use super::messages::address;
-use super::parts::{Bench, Problem, Work};
+use super::rates::{Arrays, Problem};
+use super::{Probe, WARM_UPS};
 use crate::backend::Weights;
 use crate::backend::ranks::{self, Round, Route};
 use crate::bench::measure::Times;
@@ -24,7 +26,7 @@ pub(super) enum Part {
     OneWay,
     /// Sums of planes.
     Combine,
-    /// Sweeps with what inflow adds.
+    /// Sweeps with interface values added.
     Complete,
     /// The same sweeps over lines as long that are whole.
     Whole,
@@ -34,35 +36,34 @@ pub(super) enum Part {
 
 const PARTS: usize = 8;
 
-/// What a repeat is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Lines that are whole.
-    Whole,
-    /// What ranks do in a step, but messages exchanged twice.
-    Again,
-    /// The same, messages exchanged and then sent one way.
-    OneWay,
-    /// What ranks do in a step.
-    Step,
-}
+/// Seconds of every [`Part`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seconds([f64; PARTS]);
 
-impl Kind {
-    /// What is timed in it.
-    fn parts(self) -> &'static [Part] {
-        match self {
-            Kind::Whole => &[Part::Whole, Part::Uncut],
-            Kind::Again => &[Part::Again],
-            Kind::OneWay => &[Part::OneWay],
-            Kind::Step => &[Part::Pack, Part::Exchange, Part::Combine, Part::Complete],
-        }
+impl Index<Part> for Seconds {
+    type Output = f64;
+
+    fn index(&self, part: Part) -> &f64 {
+        &self.0[part as usize]
     }
 }
 
-/// In turn; a step comes behind what is like one.
-const KINDS: [Kind; 4] = [Kind::Whole, Kind::Again, Kind::OneWay, Kind::Step];
+impl IndexMut<Part> for Seconds {
+    fn index_mut(&mut self, part: Part) -> &mut f64 {
+        &mut self.0[part as usize]
+    }
+}
 
-impl<P: Place> Bench<'_, P> {
+/// What repeats are for, in turn, by the parts that count in them: whole lines, a step whose messages are exchanged twice, one
+/// whose messages are exchanged and then sent one way, and a step, which comes behind what is like one.
+const KINDS: [&[Part]; 4] = [
+    &[Part::Whole, Part::Uncut],
+    &[Part::Again],
+    &[Part::OneWay],
+    &[Part::Pack, Part::Exchange, Part::Combine, Part::Complete],
+];
+
+impl<P: Place> Probe<'_, P> {
     /// The blocks of all sweeps along `axes`, and the median times of every [`Part`] of all sweeps together: one after another,
     /// so that each finds in the caches what it finds there in a step; what is no part of a step in repeats of its own. No
     /// blocks where they are too short for any method but `transpose`. Collective.
@@ -71,7 +72,7 @@ impl<P: Place> Bench<'_, P> {
         problem: &Problem<'_>,
         axes: &[Axis],
         route: Route,
-    ) -> Result<(Vec<Block<P>>, [f64; PARTS])> {
+    ) -> Result<(Vec<Block<P>>, Seconds)> {
         let Self { place, points, comm, .. } = *self;
         let (whole, cut) =
             (problem.operators(points, <P::Real as crate::Real>::PRECISION), Cut::of(comm));
@@ -89,80 +90,63 @@ impl<P: Place> Bench<'_, P> {
         };
         let programs = problem.sweeps.iter().map(program).collect::<Result<Vec<_>>>()?;
         let all: Vec<&Sweep> = problem.sweeps.iter().map(|(_, sweep)| sweep).collect();
-        let mut work = Work::new(place, points.iter().product(), &all)?;
-        let (read, mut write) = work.fields();
+        let mut arrays = Arrays::new(place, points.iter().product(), &all)?;
+        let (read, mut write) = arrays.fields();
+        let weights = || Weights::times(problem.beta);
         let mut times = [const { Vec::new() }; PARTS];
-        for (round, kind) in
-            (0..WARM_UPS + self.repeats).flat_map(|round| KINDS.map(|kind| (round, kind)))
-        {
+        let rounds = (0..WARM_UPS + self.repeats).flat_map(|round| KINDS.map(|kind| (round, kind)));
+        for (round, counted) in rounds {
             let spent = place.within(|| {
-                let mut spent = [0.0; PARTS];
-                if kind == Kind::Whole {
+                let mut spent = Seconds::default();
+                if counted.contains(&Part::Whole) {
                     for (part, program) in &programs {
                         comm.barrier();
-                        let run =
-                            || place.run(program, &read, &mut write, Weights::times(problem.beta));
-                        spent[*part as usize] += self.seconds(run)?;
+                        let run = || place.run(program, &read, &mut write, weights());
+                        spent[*part] += self.seconds(run)?;
                     }
                     return Ok(spent);
                 }
                 for Block { program, planes, steps, .. } in &mut blocks {
                     comm.barrier();
-                    spent[Part::Pack as usize] += self.seconds(|| {
+                    spent[Part::Pack] += self.seconds(|| {
                         (0..planes.len()).for_each(|stage| {
-                            place.pack(program, stage, &read, &mut write, planes)
+                            place.pack(program, stage, &read, &mut write, planes);
                         });
                     })?;
                     for (stage, step) in steps {
-                        self.step(step, kind, &mut planes[*stage], route, &mut spent)?;
+                        let planes = &mut planes[*stage];
+                        match step {
+                            Step::Combine(sums) => {
+                                let combine = || place.combine(sums, planes);
+                                spent[Part::Combine] += self.seconds(combine)?;
+                            }
+                            Step::Exchange(_) if comm.size() == 1 => {}
+                            Step::Exchange(round) => {
+                                let mut exchange =
+                                    |one_way| self.exchange(round, one_way, planes, route);
+                                spent[Part::Exchange] += exchange(false)?;
+                                if counted.contains(&Part::Again) {
+                                    spent[Part::Again] += exchange(false)?;
+                                }
+                                if counted.contains(&Part::OneWay) {
+                                    spent[Part::OneWay] += exchange(true)?;
+                                }
+                            }
+                        }
                     }
-                    spent[Part::Complete as usize] += self.seconds(|| {
-                        place.complete(
-                            program,
-                            &read,
-                            &mut write,
-                            planes,
-                            Weights::times(problem.beta),
-                        );
+                    spent[Part::Complete] += self.seconds(|| {
+                        place.complete(program, &read, &mut write, planes, weights());
                     })?;
                 }
                 Ok::<_, Error>(spent)
             });
             let mut spent = spent?;
-            comm.max(&mut spent);
+            comm.max(&mut spent.0);
             if round >= WARM_UPS {
-                kind.parts().iter().for_each(|&at| times[at as usize].push(spent[at as usize]));
+                counted.iter().for_each(|&part| times[part as usize].push(spent[part]));
             }
         }
-        Ok((blocks, times.map(|times| Times::new(times).median())))
-    }
-
-    /// One step between packing and inflow. Collective.
-    fn step(
-        &self,
-        step: &Done<P>,
-        kind: Kind,
-        planes: &mut P::Field,
-        route: Route,
-        spent: &mut [f64; PARTS],
-    ) -> Result<()> {
-        match step {
-            Done::Sums(sums) => {
-                spent[Part::Combine as usize] +=
-                    self.seconds(|| self.place.combine(sums, planes))?;
-            }
-            Done::Messages(round) if self.comm.size() > 1 => {
-                spent[Part::Exchange as usize] += self.exchange(round, false, planes, route)?;
-                let (part, one_way) = match kind {
-                    Kind::Again => (Part::Again, false),
-                    Kind::OneWay => (Part::OneWay, true),
-                    Kind::Step | Kind::Whole => return Ok(()),
-                };
-                spent[part as usize] += self.exchange(round, one_way, planes, route)?;
-            }
-            Done::Messages(_) => {}
-        }
-        Ok(())
+        Ok((blocks, Seconds(times.map(|times| Times::new(times).median()))))
     }
 
     /// Seconds of a round of messages between `planes`: of all ranks at once, or `one_way`, its last message from every other

@@ -2,28 +2,27 @@
 
 use std::sync::Arc;
 
-use super::parts::{Bench, Problem};
+use super::rates::Problem;
 use super::report::{self, Spreading};
-use super::{busiest, by_phase, copies};
+use super::{Probe, busiest, by_phase, copies, note_left_out, note_placement};
 use crate::backend::ranks::Ranks;
 use crate::backend::{Backend, Weights};
 use crate::bench::arguments::CommOptions;
-use crate::bench::check::{applied, difference};
+use crate::bench::check::error_of_lines;
 use crate::bench::measure::{calls_for, interleaved, together};
 use crate::bench::output::{CopyReport, Report, Row};
-use crate::bench::place::{Place, Setup};
+use crate::bench::place::{self, Place, Setup};
 use crate::bench::pool::{FEWEST, Pool};
-use crate::bench::refusal;
 use crate::bench::step::vortex;
+use crate::bench::{axes, refusal, tolerance};
 use crate::comm::{Communicator, agree};
 use crate::config::{ComputeConfig, Config};
 use crate::engine::distributed::Method;
-use crate::engine::{LineOperators, Number, Op, Sweep, SweepBuilder};
+use crate::engine::{LineOperator, LineOperators, Number, Op, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Decomposition, Grid};
-use crate::model::{Network, Rates, Sweeping, Work, predict};
-use crate::real::Real;
-use crate::time::{check_device_memory, check_memory};
+use crate::model::{Network, Rates, Work, predict};
+use crate::real::{Precision, Real};
 
 /// Most lines of a block that are solved again for a check.
 const CHECKED: usize = 200;
@@ -34,15 +33,8 @@ pub(in crate::bench) fn run<P: Place>(
     comm: &Arc<dyn Communicator>,
     report: &mut Report,
 ) -> Result<()> {
-    let axes = match options.axis.as_str() {
-        "x" => vec![Axis::X],
-        "y" => vec![Axis::Y],
-        "z" => vec![Axis::Z],
-        _ => Axis::ALL.to_vec(),
-    };
-    if let Some(text) = &setup.placement {
-        text.lines().for_each(|line| report.note(line.into()));
-    }
+    let axes = axes(&options.axis);
+    note_placement(setup, report);
     let sizes = options.common.sizes(64);
     let config = agree(&**comm, prepared(options, setup, &sizes, &axes, &**comm))?;
     for (points, config) in sizes.into_iter().zip(config) {
@@ -69,10 +61,7 @@ fn prepared(
         let scheme = format!("scheme.derivative={}", options.scheme.name);
         let config = vortex(*points, &options.common.precision, &[scheme])?;
         let block = Block { start: [0; 3], points: *points };
-        match &setup.device {
-            Some(device) => check_device_memory(&config, Decomposition::ONE, &block, device)?,
-            None => check_memory(&config, Decomposition::ONE, &block, comm.local().1)?,
-        }
+        setup.check_room(&config, Decomposition::ONE, &block, comm.local().1)?;
         Ok(config)
     };
     sizes.iter().map(one).collect()
@@ -94,19 +83,19 @@ impl Size<'_> {
         let Self { setup, comm, points, config, axes, .. } = self;
         let len = points.iter().product();
         let place = P::at(setup, len, None)?;
-        let bench = Bench {
+        let probe = Probe {
             setup,
             place: &place,
             comm: &***comm,
             points: *points,
-            repeats: self.repeats(),
+            repeats: self.options.common.repeats,
         };
-        let probe = P::at(setup, len, None)?;
         let along = Decomposition { ranks: [1, 1, comm.size()] };
-        let route = Ranks::new(probe, (*comm).clone(), along, &setup.compute)?.route();
+        let other = P::at(setup, len, None)?;
+        let route = Ranks::new(other, (*comm).clone(), along, &setup.compute)?.route();
         report.note(format!("messages go {}", route.name()));
         let problem = Problem::right_hand_side(config, *points);
-        let rates = bench.rates(&problem, axes, route)?;
+        let rates = probe.rates(&problem, axes, route)?;
         report.tables.push(report::rates(&rates));
         match comm.size() {
             1 => {
@@ -114,7 +103,7 @@ impl Size<'_> {
             }
             _ => report.rates = Some(rates),
         }
-        let messages = bench.growing(route)?;
+        let messages = probe.growing(route)?;
         if !messages.is_empty() {
             report.tables.push(report::messages(&messages));
         }
@@ -129,22 +118,18 @@ impl Size<'_> {
             };
             let methods = match comm.size() {
                 1 => vec![Method::Neighbour],
-                _ => self.options.method.list(),
+                _ => self.options.method.0.clone(),
             };
             for method in methods {
                 // As fast as the machine is now.
-                let rates = bench.rates(&problem, &[axis], route)?;
-                rows.extend(self.method(&bench, axis, method, &rates, report)?);
+                let rates = probe.rates(&problem, &[axis], route)?;
+                rows.extend(self.method(&probe, axis, method, &rates, report)?);
             }
         }
         let heading = "Microseconds on the slowest rank; each phase ends before the next begins";
         report.tables.push(report::phases(heading, &rows));
         report.tables.push(report::sent(&rows, "each time"));
         Ok(())
-    }
-
-    fn repeats(&self) -> u32 {
-        self.options.common.repeats
     }
 
     /// The derivatives of all operands.
@@ -159,7 +144,7 @@ impl Size<'_> {
     /// By one method; none where blocks are too short for it.
     fn method<P: Place>(
         &self,
-        bench: &Bench<'_, P>,
+        probe: &Probe<'_, P>,
         axis: Axis,
         method: Method,
         rates: &Rates,
@@ -179,9 +164,7 @@ impl Size<'_> {
         let program = match agree(&***comm, ranks.program(&sweep, axis, points, &operators)) {
             Ok(program) => program,
             Err(why) => {
-                let why = why.to_string();
-                let why = why.lines().next().unwrap_or_default().trim_start_matches("error: ");
-                report.note(format!("left out: {} along {}: {why}", method.name(), axis.name()));
+                note_left_out(&format!("{} along {}", method.name(), axis.name()), &why, report);
                 return Ok(None);
             }
         };
@@ -189,11 +172,8 @@ impl Size<'_> {
         let mine = ranks.block(points);
         let given: Vec<_> = (0..operands)
             .map(|operand| {
-                let value = |at: usize| {
-                    let [i, j, k] = mine.index(at);
-                    P::Real::of(value(i + points[0] * (j + points[1] * k), operand))
-                };
-                ranks.field((0..len).map(value).collect())
+                let values = (0..len).map(|at| value::<P::Real>(points, mine.index(at), operand));
+                ranks.field(values.collect())
             })
             .collect::<Result<_>>()?;
         let read: Vec<&P::Field> = given.iter().collect();
@@ -205,27 +185,27 @@ impl Size<'_> {
         ranks.run(&program, &read, &mut write, Weights::SET);
         ranks.finish()?;
         let sent = busiest(&***comm, before, ranks.sent());
-        let whole = LineOperators::new(options.scheme, None, &grid, crate::Precision::F64);
-        let mut error = 0.0_f64;
+        let whole = LineOperators::new(options.scheme, None, &grid, Precision::F64);
+        let mut worst = [0.0_f64];
         for (operand, found) in found.iter().enumerate() {
-            let lines = Lines { points, axis, mine, operand, operator: whole.get(axis, Op::D1) };
-            error = error.max(lines.error::<P::Real>(&ranks.values(found)?));
+            let (found, expected) = (ranks.values(found)?, whole.get(axis, Op::D1));
+            let error = || error::<P::Real>(expected, points, axis, &mine, operand, &found);
+            worst[0] = worst[0].max(ranks.within(error));
         }
-        let mut errors = [error];
-        comm.max(&mut errors);
+        comm.max(&mut worst);
 
-        let place = bench.place;
-        let copier = place.copier()?;
+        let place = probe.place;
+        let negation = place.ready(place::Work::Negation, self.points)?;
         let mut pool = Pool::new(place, len, FEWEST)?;
-        let copy = copies(place, &***comm, &copier, &mut pool);
+        let copy = copies(place, &***comm, &negation, &mut pool);
         let mut write: Vec<&mut P::Field> = found.iter_mut().collect();
         let (copy, times) = {
             let all = || ranks.run(&program, &read, &mut write, Weights::SET);
-            interleaved(self.repeats(), copy, vec![together(&ranks, &***comm, all)])?
+            interleaved(probe.repeats, copy, vec![together(&ranks, &***comm, all)])?
         };
         let calls = calls_for(times[0].min(), 1);
         ranks.wait_for_phases(true);
-        let (phases, _) = by_phase(&***comm, self.repeats(), || {
+        let (phases, _) = by_phase(&***comm, probe.repeats, || {
             let before = ranks.phases();
             ranks.within(|| {
                 (0..calls).for_each(|_| ranks.run(&program, &read, &mut write, Weights::SET));
@@ -237,9 +217,14 @@ impl Size<'_> {
         })?;
         let mut spread = Spreading::new(decomposition.ranks, &times[0], &phases, sent);
         spread.operands = Some(operands);
-        if let Some(work) =
-            work::<P::Real>(&(axis, sweep), decomposition, points, &operators, method)
-        {
+        let work = Work::of_sweep(
+            (axis, &sweep),
+            decomposition,
+            points,
+            &operators,
+            (method, P::Real::PRECISION),
+        );
+        if let Ok(work) = work {
             spread.predict(&predict(&work, rates, Network::Flat));
         }
         let copy = CopyReport::new(&copy, len, size_of::<P::Real>());
@@ -248,86 +233,49 @@ impl Size<'_> {
             axis: Some(axis.name()),
             scheme: Some(options.scheme.name),
             method: if comm.size() == 1 { "whole" } else { method.name() },
-            error: Some(errors[0]),
+            error: Some(worst[0]),
             spread: Some(spread),
             ..options.common.row(place, self.points)
         };
         let bytes = 2 * operands * size_of::<P::Real>();
         let row = row.timed(Some(bytes), &times[0], copy);
-        let tolerance = if size_of::<P::Real>() == 8 { 1e-12 } else { 1e-5 };
-        report.add(copy, tolerance, vec![row.clone()]);
+        report.add(copy, tolerance::<P::Real>(), vec![row.clone()]);
         Ok(Some(row))
     }
 }
 
-/// The derivative as the model sees it.
-fn work<T: Real>(
-    sweep: &(Axis, Sweep),
-    decomposition: Decomposition,
-    points: [usize; 3],
-    operators: &LineOperators,
-    method: Method,
-) -> Option<Work> {
-    let sweeping = Sweeping::new(sweep, decomposition, points, operators, Some(method)).ok()?;
-    Some(Work {
-        decomposition,
-        points,
-        value: size_of::<T>(),
-        stages: 1,
-        right_hand_side: vec![vec![Arc::new(sweeping)]],
-        filter: Vec::new(),
-        filterings: 0.0,
-        words: 0,
-        reductions: 0,
-    })
-}
-
-/// Noise in [-1/2, 1/2): what an operand is at a point of the whole grid (the mixer of SplitMix64: Steele, Lea and Flood
-/// 2014, figure 16).
+/// Noise in [-1/2, 1/2): what an operand is at a point of the whole grid of `points` (the mixer of SplitMix64: Steele, Lea and
+/// Flood 2014, figure 16).
 #[allow(clippy::cast_precision_loss, reason = "noise")]
-fn value(at: usize, operand: usize) -> f64 {
+fn value<T: Real>(points: [usize; 3], [i, j, k]: [usize; 3], operand: usize) -> T {
+    let at = i + points[0] * (j + points[1] * k);
     let mut z = ((at as u64) << 8 | operand as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
+    T::of(((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5)
 }
 
-/// Lines of the whole grid that go through a block.
-struct Lines<'a> {
+/// The largest difference of the derivatives `found` of an operand on the block `mine` of a grid of `points` from those of whole
+/// lines, on some of the lines, as a fraction of the largest.
+fn error<T: Real>(
+    operator: &LineOperator,
     points: [usize; 3],
     axis: Axis,
-    mine: Block,
+    mine: &Block,
     operand: usize,
-    operator: &'a crate::engine::LineOperator,
-}
-
-impl Lines<'_> {
-    /// The largest difference of the derivatives `found` on the block from those of whole lines, on some of the lines, as a
-    /// fraction of the largest.
-    fn error<T: Real>(&self, found: &[T]) -> f64 {
-        let (a, block) = (self.axis.index(), &self.mine.points);
-        let across = block.iter().product::<usize>() / block[a];
-        let stride: usize = block[..a].iter().product();
-        let every = across.div_ceil(CHECKED);
-        let (mut worst, mut largest) = (0.0_f64, 0.0_f64);
-        for q in (0..across).step_by(every) {
-            let start = q / stride * stride * block[a] + q % stride;
-            let [i, j, k] = self.mine.index(start);
-            let f: Vec<f64> = (0..self.points[a])
-                .map(|m| {
-                    let mut at = [i, j, k];
-                    at[a] = m;
-                    let at = at[0] + self.points[0] * (at[1] + self.points[1] * at[2]);
-                    T::of(value(at, self.operand)).f64()
-                })
-                .collect();
-            let expected = applied(self.operator, &f);
-            largest = expected.iter().fold(largest, |largest, x| largest.max(x.abs()));
-            let mine = &expected[self.mine.start[a]..][..block[a]];
-            for (m, expected) in mine.iter().enumerate() {
-                worst = worst.max(difference(found[start + m * stride].f64(), *expected));
-            }
-        }
-        worst / largest
-    }
+    found: &[T],
+) -> f64 {
+    let a = axis.index();
+    let across = mine.len() / mine.points[a];
+    let stride: usize = mine.points[..a].iter().product();
+    let start = |q: usize| q / stride * stride * mine.points[a] + q % stride;
+    let given = |q: usize, m: usize| {
+        let mut at = mine.index(start(q));
+        at[a] = m;
+        value::<T>(points, at, operand).f64()
+    };
+    let first = mine.start[a];
+    let found = |q: usize, m: usize| found[start(q) + (m - first) * stride].f64();
+    let lines: Vec<usize> = (0..across).step_by(across.div_ceil(CHECKED)).collect();
+    error_of_lines(operator, &lines, first..first + mine.points[a], given, found)
 }

@@ -3,7 +3,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use super::parts::{Bench, Parts};
+use super::Probe;
+use super::rates::Traffic;
 use super::report::MessageRow;
 use crate::backend::ranks::{Memory, Route};
 use crate::bench::measure::{Times, interleaved, together};
@@ -11,6 +12,7 @@ use crate::bench::output::Spread;
 use crate::bench::place::Place;
 use crate::comm::{Communicator, Request};
 use crate::error::Result;
+use crate::model::Rates;
 
 /// Bytes of one message: from next to nothing to what leaves the caches.
 const SIZES: [usize; 8] = [8, 64, 512, 4 << 10, 32 << 10, 256 << 10, 2 << 20, 16 << 20];
@@ -22,20 +24,6 @@ const SHORT: usize = 8;
 const UNKNOWN: usize = 256 << 10;
 /// Times of a round that a rank computes while messages travel.
 const MEANWHILE: f64 = 2.0;
-
-/// What messages take, as [`Rates`](crate::model::Rates) has it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Messages {
-    pub(super) latency: f64,
-    pub(super) overhead: f64,
-    pub(super) bandwidth: f64,
-    pub(super) again: f64,
-    pub(super) one_way: f64,
-    pub(super) all_to_all: f64,
-    pub(super) staging: Option<f64>,
-    pub(super) reduction: f64,
-    pub(super) progress: f64,
-}
 
 /// Memory that messages leave and come to: each has one half.
 pub(super) struct Ends<P: Place> {
@@ -117,19 +105,23 @@ pub(super) fn round(
     requests
 }
 
-impl<P: Place> Bench<'_, P> {
-    /// What messages take, where long ones were exchanged as `parts` say, by `route`; nothing for one rank. Collective.
+impl<P: Place> Probe<'_, P> {
+    /// Put into `rates` what messages take, where long ones were exchanged as `traffic` says, by `route`; nothing for one rank.
+    /// Collective.
     #[allow(clippy::cast_precision_loss, reason = "bytes of messages and a number of ranks")]
-    pub(super) fn messages(&self, parts: &Parts, route: Route) -> Result<Option<Messages>> {
+    pub(super) fn messages(
+        &self,
+        traffic: &Traffic,
+        route: Route,
+        rates: &mut Rates,
+    ) -> Result<()> {
         let Self { place, comm, .. } = *self;
+        let Traffic { rounds, leaving, transfers, travelling, .. } = *traffic;
         let size = comm.size();
         if size == 1 {
-            return Ok(None);
+            return Ok(());
         }
-        let message = match parts.rounds {
-            0 => UNKNOWN,
-            count => parts.leaving / (2 * count),
-        };
+        let message = if rounds == 0 { UNKNOWN } else { leaving / (2 * rounds) };
         // A round has one message to each neighbour.
         let neighbours = if size == 2 { 1 } else { 2 };
         let mut ends = Ends::<P>::new(place, 2 * message.max(SHORT))?;
@@ -144,39 +136,29 @@ impl<P: Place> Bench<'_, P> {
         let [short, many, alone, reduction] = [0, 1, 2, 3].map(|at: usize| times[at].median());
         // One more message is one sent and one received.
         let overhead = (many - short).max(0.0) / (2 * MORE) as f64;
-        let one_way = self.ping_pong(SHORT, at)?.median();
-        let latency = (one_way - 2.0 * overhead).max(0.0);
-        let (leaving, long) = match parts.rounds {
-            0 => (2 * message, alone),
-            _ => (parts.leaving, parts.exchange),
-        };
+        let latency = (self.ping_pong(SHORT, at)?.median() - 2.0 * overhead).max(0.0);
         let rate = |bytes: usize, seconds: f64, calls: usize, rounds: usize| {
             let travelling = seconds - rounds as f64 * latency - calls as f64 * overhead;
             bytes as f64 / travelling.max(0.25 * seconds)
         };
-        let rounds = parts.rounds.max(1);
-        let bandwidth = rate(leaving, long, 2 * neighbours * rounds, rounds);
-        let [again, one_way] = match parts.rounds {
-            0 => [bandwidth; 2],
-            count => [
-                rate(leaving, parts.again, 2 * neighbours * rounds, rounds),
-                rate(parts.leaving / neighbours, parts.one_way, count, count),
-            ],
-        };
-        let calls = 2 * (size - 1) * parts.transfers;
-        let all_to_all = rate(parts.travelling, parts.all_to_all, calls, parts.transfers);
-        let progress = self.progress(message, at, alone)?;
-        Ok(Some(Messages {
-            latency,
-            overhead,
-            bandwidth,
-            again,
-            one_way,
-            all_to_all,
-            staging: if route == Route::Staged { Some(self.staging(&mut ends)?) } else { None },
-            reduction: reduction / (size as f64).log2(),
-            progress,
-        }))
+        let calls = 2 * neighbours * rounds;
+        if rounds == 0 {
+            rates.bandwidth = rate(2 * message, alone, 2 * neighbours, 1);
+            (rates.again, rates.one_way) = (rates.bandwidth, rates.bandwidth);
+        } else {
+            rates.bandwidth = rate(leaving, traffic.exchange, calls, rounds);
+            rates.again = rate(leaving, traffic.again, calls, rounds);
+            rates.one_way = rate(leaving / neighbours, traffic.one_way, rounds, rounds);
+        }
+        let calls = 2 * (size - 1) * transfers;
+        rates.all_to_all = rate(travelling, traffic.all_to_all, calls, transfers);
+        (rates.latency, rates.overhead) = (latency, overhead);
+        rates.reduction = reduction / (size as f64).log2();
+        rates.progress = self.progress(message, at, alone)?;
+        if route == Route::Staged {
+            rates.staging = Some(self.staging(&mut ends)?);
+        }
+        Ok(())
     }
 
     /// Messages of growing size: there and back between the first two ranks, and rounds of all ranks. Collective.
@@ -191,7 +173,7 @@ impl<P: Place> Bench<'_, P> {
         let mut ends = Ends::<P>::new(place, 2 * most)?;
         let at = ends.addresses(place, route);
         let mut row = |name, bytes: usize, leaving: usize, times: &Times| {
-            let seconds = Spread { min: times.min(), median: times.median() };
+            let seconds = Spread::seconds(times);
             let gb_per_s = 1e-9 * leaving as f64 / seconds.min;
             rows.push(MessageRow { name, bytes, seconds, gb_per_s });
         };
@@ -241,43 +223,32 @@ impl<P: Place> Bench<'_, P> {
 
     /// The part of a long round that is hidden behind work.
     fn progress(&self, bytes: usize, at: Addresses, alone: f64) -> Result<f64> {
-        let comm = self.comm;
-        let mut waited = Vec::new();
-        for _ in 0..self.repeats {
-            comm.barrier();
-            let requests = round(comm, at, bytes, 0);
+        let waited = self.slowest(|| {
+            let requests = round(self.comm, at, bytes, 0);
             let start = Instant::now();
             let mut spun = 0_u64;
             while start.elapsed().as_secs_f64() < MEANWHILE * alone {
                 spun = black_box(spun + 1);
             }
             let start = Instant::now();
-            comm.wait(requests);
-            let mut seconds = [start.elapsed().as_secs_f64()];
-            comm.max(&mut seconds);
-            waited.push(seconds[0]);
-        }
-        Ok((1.0 - Times::new(waited).median() / alone).clamp(0.0, 1.0))
+            self.comm.wait(requests);
+            Ok(start.elapsed().as_secs_f64())
+        })?;
+        Ok((1.0 - waited / alone).clamp(0.0, 1.0))
     }
 
     /// Bytes a second between the memories of device and host.
     #[allow(clippy::cast_precision_loss, reason = "bytes of a message")]
-    fn staging(&self, ends: &mut Ends<P>) -> Result<f64> {
-        let Self { place, comm, .. } = *self;
-        let Ends { array, staging, half } = ends;
-        let mut times = Vec::new();
-        for _ in 0..self.repeats {
-            comm.barrier();
+    fn staging(&self, Ends { array, staging, half }: &mut Ends<P>) -> Result<f64> {
+        let place = self.place;
+        let seconds = self.slowest(|| {
             let start = Instant::now();
             place.fetch(array, 0, staging.as_mut())?;
             place.put(array, 0, staging.as_ref())?;
             place.finish()?;
-            let mut seconds = [start.elapsed().as_secs_f64()];
-            comm.max(&mut seconds);
-            times.push(seconds[0]);
-        }
-        let bytes = 4 * *half * size_of::<P::Real>();
-        Ok(bytes as f64 / Times::new(times).median())
+            Ok(start.elapsed().as_secs_f64())
+        })?;
+        Ok((4 * *half * size_of::<P::Real>()) as f64 / seconds)
     }
 }
 

@@ -4,25 +4,72 @@
 //! same. What a model needs to know of the machine ([`Rates`](crate::model::Rates)) is measured beside what it is to
 //! predict.
 
+mod block;
 mod blocks;
 pub(super) mod comm;
-mod joined;
 mod messages;
-mod parts;
 mod rates;
 pub(super) mod report;
 pub(super) mod scaling;
 mod transfers;
 
+use std::time::Instant;
+
 use super::measure::{Repeat, Times, together};
-use super::place::Place;
+use super::output::Report;
+use super::place::{Place, Prepared, Setup};
 use super::pool::Pool;
 use crate::backend::ranks::{Phase, PhaseTimes};
 use crate::comm::{Communicator, Sent};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Rounds that do not count where repeats are not calibrated.
 const WARM_UPS: u32 = 2;
+
+/// Where and how often something is measured.
+struct Probe<'a, P: Place> {
+    setup: &'a Setup,
+    place: &'a P,
+    comm: &'a dyn Communicator,
+    /// Points of a rank.
+    points: [usize; 3],
+    repeats: u32,
+}
+
+impl<P: Place> Probe<'_, P> {
+    /// Of `work` on this rank, to its end.
+    fn seconds(&self, work: impl FnOnce()) -> Result<f64> {
+        let start = Instant::now();
+        work();
+        self.place.finish()?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    /// The median on the slowest rank of what `seconds` measures on each, from a barrier on. Collective.
+    fn slowest(&self, mut seconds: impl FnMut() -> Result<f64>) -> Result<f64> {
+        let mut times = Vec::new();
+        for _ in 0..self.repeats {
+            self.comm.barrier();
+            let mut slowest = [seconds()?];
+            self.comm.max(&mut slowest);
+            times.push(slowest[0]);
+        }
+        Ok(Times::new(times).median())
+    }
+}
+
+/// Say where the ranks are.
+fn note_placement(setup: &Setup, report: &mut Report) {
+    let lines = setup.placement.iter().flat_map(|text| text.lines());
+    lines.for_each(|line| report.note(line.into()));
+}
+
+/// Say why `what` was left out: the first line of `why`.
+fn note_left_out(what: &str, why: &Error, report: &mut Report) {
+    let why = why.to_string();
+    let why = why.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    report.note(format!("left out: {what}: {why}"));
+}
 
 /// Times of every phase, in the order of [`Phase::ALL`].
 pub(super) type PhaseSpread = [Times; 4];
@@ -53,14 +100,14 @@ fn by_phase(
 fn copies<'a, P: Place>(
     place: &'a P,
     comm: &'a dyn Communicator,
-    copier: &'a P::Copier,
+    negation: &'a Prepared<'_, P>,
     pool: &'a mut Pool<P>,
 ) -> Repeat<'a> {
     let mut turn = 0;
     let Pool { sources, results, .. } = pool;
     together(place, comm, move || {
         turn = (turn + 1) % sources.len();
-        place.negated(copier, &sources[turn], &mut results[turn]);
+        negation(&sources[turn], &mut results[turn]);
     })
 }
 

@@ -1,25 +1,110 @@
-//! The rates that a model predicts with, measured where it is to predict.
+//! The rates that a model predicts with, measured where it is to predict: what ranks typically take that wait for each other.
 
-use super::messages::Messages;
-use super::parts::{Bench, Parts, Problem};
+use super::Probe;
+use super::block::{Block, Cut, Step};
+use super::blocks::Part;
+use super::transfers::Transfers;
 use crate::backend::ranks::Route;
+use crate::bench::measure::{interleaved, together};
 use crate::bench::place::Place;
+use crate::bench::pool::noise;
+use crate::cases::Domain;
 use crate::comm::host;
+use crate::config::Config;
+use crate::engine::{LineOperators, Sweep};
 use crate::error::Result;
-use crate::grid::Axis;
+use crate::grid::{Axis, Grid};
 use crate::model::Rates;
+use crate::physics::StepParts;
+use crate::real::{Precision, Real};
+use crate::scheme::SchemeFamily;
 
-impl<P: Place> Bench<'_, P> {
-    /// What the ranks do in a second when all of them work, for `problem` with lines along `axes` cut into blocks. One rank exchanges nothing: its rates say so with a bandwidth that nothing uses. Collective.
+/// Rounds of messages with both neighbours, and all-to-alls.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Traffic {
+    /// Rounds, and bytes that leave in them.
+    pub(super) rounds: usize,
+    pub(super) leaving: usize,
+    /// Seconds of the rounds, of the same once more, and of their last messages where every other rank sends and the next receives.
+    pub(super) exchange: f64,
+    pub(super) again: f64,
+    pub(super) one_way: f64,
+    /// All-to-alls, bytes that leave in them, and their seconds.
+    pub(super) transfers: usize,
+    pub(super) travelling: usize,
+    pub(super) all_to_all: f64,
+}
+
+/// The sweeps that are measured.
+pub(super) struct Problem<'a> {
+    pub(super) family: &'a SchemeFamily,
+    pub(super) domain: &'a Domain,
+    pub(super) sweeps: Vec<(Axis, Sweep)>,
+    /// What a result is multiplied with before anything is added to it: where it is not 0, the result is read, too.
+    pub(super) beta: f64,
+}
+
+impl<'a> Problem<'a> {
+    /// All sweeps of a right-hand side of `config`, on `points` points a rank.
+    pub(super) fn right_hand_side(config: &'a Config, points: [usize; 3]) -> Self {
+        let (family, domain) = (&config.scheme.derivative, &config.grid.domain);
+        let parts = StepParts::new(config, &Grid::periodic(points, domain), |_| false);
+        let sweeps = parts.right_hand_side.into_iter().flatten().collect();
+        // As in 2N storage.
+        Self { family, domain, sweeps, beta: 0.5 }
+    }
+
+    pub(super) fn operators(&self, points: [usize; 3], precision: Precision) -> LineOperators {
+        LineOperators::new(self.family, None, &Grid::periodic(points, self.domain), precision)
+    }
+
+    /// Whether whole lines of as many points have all operators.
+    pub(super) fn fits(&self, points: [usize; 3]) -> bool {
+        let operators = self.operators(points, Precision::F64);
+        self.sweeps.iter().all(|(axis, sweep)| {
+            sweep.operators().into_iter().all(|op| operators.find(*axis, op).is_some())
+        })
+    }
+}
+
+/// The arrays that sweeps read and write.
+pub(super) struct Arrays<P: Place> {
+    read: Vec<P::Field>,
+    write: Vec<P::Field>,
+}
+
+impl<P: Place> Arrays<P> {
+    pub(super) fn new(place: &P, len: usize, sweeps: &[&Sweep]) -> Result<Self> {
+        let most =
+            |of: fn(&Sweep) -> usize| sweeps.iter().map(|sweep| of(sweep)).max().unwrap_or(0);
+        let read = (0..most(Sweep::fields_read)).map(|seed| place.field(noise(len, seed)));
+        let write = (0..most(Sweep::fields_written)).map(|_| place.zeros(len));
+        Ok(Self { read: read.collect::<Result<_>>()?, write: write.collect::<Result<_>>()? })
+    }
+
+    pub(super) fn fields(&mut self) -> (Vec<&P::Field>, Vec<&mut P::Field>) {
+        (self.read.iter().collect(), self.write.iter_mut().collect())
+    }
+}
+
+impl<P: Place> Probe<'_, P> {
+    /// What the ranks do in a second when all of them work, for `problem` with lines along `axes` cut into blocks. One rank
+    /// exchanges nothing: its rates say so with a bandwidth that nothing uses. Collective.
+    #[allow(clippy::cast_precision_loss, reason = "points and bytes of one rank")]
     pub(super) fn rates(
         &self,
         problem: &Problem<'_>,
         axes: &[Axis],
         route: Route,
     ) -> Result<Rates> {
-        let parts = self.parts(problem, axes, route)?;
-        let Parts { copy, sweep, correct, pack, combine, deal, launch, .. } = parts;
-        let none = Messages {
+        let (size, len) = (size_of::<P::Real>(), self.points.iter().product::<usize>());
+        let launch = self.launch(problem, axes)?;
+        let Transfers { deal, copy, travelling, all_to_all } = self.transfers(axes, route)?;
+        let (blocks, seconds) = self.blocks(problem, axes, route)?;
+        let whole = seconds[Part::Whole];
+        let operands: usize = problem.sweeps.iter().map(|(_, sweep)| sweep.solves()).sum();
+        let mut rates = Rates {
+            source: self.source(),
             latency: 0.0,
             overhead: 0.0,
             bandwidth: copy,
@@ -27,39 +112,88 @@ impl<P: Place> Bench<'_, P> {
             one_way: copy,
             all_to_all: copy,
             staging: None,
+            copy,
+            sweep: (whole + seconds[Part::Uncut]) / (operands * len) as f64,
+            correct: 2.0 * size as f64 / copy,
+            pack: copy,
+            combine: copy,
+            deal,
+            launch,
             reduction: 0.0,
             progress: 0.0,
         };
-        let messages = self.messages(&parts, route)?.unwrap_or(none);
-        let [x, y, z] = self.points;
-        let ranks = self.comm.size();
-        let here =
-            self.place.device_name().unwrap_or_else(|| format!("{} threads", self.place.threads()));
-        let mut source = format!(
-            "measured with {ranks} ranks, {here} each, {x} x {y} x {z} points a rank, rank 0 on {}",
-            host()
-        );
-        if !parts.joined && ranks > 1 {
-            source += "; blocks are too short for any method but `transpose`: `correct`, `pack` and `combine` are those of a copy";
+        let mut traffic = Traffic {
+            exchange: seconds[Part::Exchange],
+            again: seconds[Part::Again],
+            one_way: seconds[Part::OneWay],
+            transfers: axes.len(),
+            travelling,
+            all_to_all,
+            ..Traffic::default()
+        };
+        if !blocks.is_empty() {
+            let sum = |of: fn(&Block<P>) -> usize| blocks.iter().map(of).sum::<usize>();
+            let rate = |values: usize, seconds: f64, launches: usize| {
+                // Where there is little work the launches are most of it, and noise the rest.
+                let own = (seconds - launches as f64 * launch).max(0.25 * seconds);
+                (size * values) as f64 / own
+            };
+            let is_sums = |(_, step): &&(usize, Step<P>)| matches!(step, Step::Combine(_));
+            let sums = blocks.iter().flat_map(|block| &block.steps).filter(is_sums).count();
+            let added = (seconds[Part::Complete] - whole).max(0.0);
+            rates.correct = added / sum(|block| block.corrected) as f64;
+            let operands = sum(|block| block.operands);
+            rates.pack = rate(sum(|block| block.packed), seconds[Part::Pack], operands);
+            rates.combine = rate(sum(|block| block.combined), seconds[Part::Combine], sums);
+            traffic.leaving = size * sum(|block| block.leaving);
+            traffic.rounds = sum(|block| block.steps.len()) - sums;
+        } else if self.comm.size() > 1 {
+            rates.source += "; blocks are too short for any method but `transpose`: `correct`, `pack` and `combine` are those of a copy";
         }
-        Ok(Rates {
-            source,
-            latency: messages.latency,
-            overhead: messages.overhead,
-            bandwidth: messages.bandwidth,
-            again: messages.again,
-            one_way: messages.one_way,
-            all_to_all: messages.all_to_all,
-            staging: messages.staging,
-            copy,
-            sweep,
-            correct,
-            pack,
-            combine,
-            deal,
-            launch,
-            reduction: messages.reduction,
-            progress: messages.progress,
-        })
+        self.messages(&traffic, route, &mut rates)?;
+        Ok(rates)
+    }
+
+    fn source(&self) -> String {
+        let ([x, y, z], place) = (self.points, self.place);
+        let here = place.device_name().unwrap_or_else(|| format!("{} threads", place.threads()));
+        format!(
+            "measured with {} ranks, {here} each, {x} x {y} x {z} points a rank, rank 0 on {}",
+            self.comm.size(),
+            host()
+        )
+    }
+
+    /// Seconds an operand of packing next to nothing.
+    #[allow(clippy::cast_precision_loss, reason = "a number of operands")]
+    fn launch(&self, problem: &Problem<'_>, axes: &[Axis]) -> Result<f64> {
+        let axis = axes.first().copied().unwrap_or(Axis::Z);
+        let mut points = [1; 3];
+        points[axis.index()] = self.points[axis.index()];
+        let place = &P::at(self.setup, points[axis.index()], None)?;
+        let cut = Cut::of(self.comm);
+        let operators = problem.operators(cut.whole(points, axis), P::Real::PRECISION);
+        let (mut blocks, mut all) = (Vec::new(), Vec::new());
+        for sweep in problem.sweeps.iter().filter(|(along, _)| *along == axis) {
+            let Some(block) = Block::new(place, cut, sweep, points, &operators)? else {
+                return Ok(0.0);
+            };
+            blocks.push(block);
+            all.push(&sweep.1);
+        }
+        let operands: usize = blocks.iter().map(|block| block.operands).sum();
+        let mut arrays = Arrays::new(place, points.iter().product(), &all)?;
+        let (read, mut write) = arrays.fields();
+        let tiny = || {
+            for Block { program, planes, .. } in &mut blocks {
+                for stage in 0..planes.len() {
+                    place.pack(program, stage, &read, &mut write, planes);
+                }
+            }
+        };
+        let nothing = Box::new(|| Ok(0.0));
+        let parts = vec![together(place, self.comm, tiny)];
+        let times = interleaved(self.repeats, nothing, parts)?.1;
+        Ok(times[0].median() / operands as f64)
     }
 }

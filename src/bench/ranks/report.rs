@@ -53,11 +53,6 @@ pub(in crate::bench) struct Spreading {
 /// Shorter than this and a phase is noise.
 const NOISE: f64 = 5e-6;
 
-/// Smallest and middle seconds.
-pub(super) fn spread(times: &Times) -> Spread {
-    Spread { min: times.min(), median: times.median() }
-}
-
 impl Spreading {
     pub(super) fn new(
         decomposition: [usize; 3],
@@ -65,11 +60,11 @@ impl Spreading {
         phases: &PhaseSpread,
         sent: Sent,
     ) -> Self {
-        let of = |(phase, times): (Phase, &Times)| (phase.name(), spread(times));
+        let of = |(phase, times): (Phase, &Times)| (phase.name(), Spread::seconds(times));
         Self {
             ranks: decomposition.iter().product(),
             decomposition,
-            seconds: spread(all),
+            seconds: Spread::seconds(all),
             phase_seconds: Phase::ALL.into_iter().zip(phases).map(of).collect(),
             messages: sent.messages,
             bytes: sent.bytes,
@@ -87,36 +82,38 @@ impl Spreading {
 /// The key of what is not one phase but everything.
 const ALL: &str = "all";
 
+/// Rows that several ranks made.
+fn spread(rows: &[Row]) -> impl Iterator<Item = (&Row, &Spreading)> {
+    rows.iter().filter_map(|row| Some((row, row.spread.as_ref()?)))
+}
+
+fn or_none(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
+    value.map_or_else(|| "-".to_string(), text)
+}
+
 /// Times by phase, smallest and median, predicted ones and how far these are from the medians.
 pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
     let columns = ["", "ranks", "phase", "us", "median", "predicted", "off"];
     let mut table = Table::new(heading, &columns);
-    for row in rows {
-        let Some(spread) = &row.spread else { continue };
-        let all = [(ALL, spread.seconds)];
+    for (row, spread) in spread(rows) {
         let phases = Phase::ALL.map(|phase| (phase.name(), spread.phase_seconds[phase.name()]));
-        for (name, seconds) in phases.into_iter().chain(all) {
+        for (name, seconds) in phases.into_iter().chain([(ALL, spread.seconds)]) {
             if seconds.min == 0.0 {
                 continue;
             }
-            let predicted = spread.predicted_seconds.get(name);
-            let off = predicted.map(|predicted| match seconds.median {
+            let predicted = spread.predicted_seconds.get(name).copied();
+            let off = |predicted: f64| match seconds.median {
                 median if median < NOISE => "noise".to_string(),
                 median => format!("{:+.0} %", 100.0 * (predicted / median - 1.0)),
-            });
-            let none = || "-".to_string();
-            table.rows.push(vec![
-                [Some(row.name), row.axis, Some(row.method)]
-                    .into_iter()
-                    .flatten()
-                    .collect::<Vec<_>>()
-                    .join(" "),
-                spread.ranks.to_string(),
-                name.to_string(),
-                figure(1e6 * seconds.min),
-                figure(1e6 * seconds.median),
-                predicted.map_or_else(none, |predicted| figure(1e6 * predicted)),
-                off.unwrap_or_else(none),
+            };
+            table.row([
+                &row.part_and_method(),
+                &spread.ranks,
+                &name,
+                &figure(1e6 * seconds.min),
+                &figure(1e6 * seconds.median),
+                &or_none(predicted, |predicted| figure(1e6 * predicted)),
+                &or_none(predicted, off),
             ]);
         }
     }
@@ -127,19 +124,8 @@ pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
 pub(super) fn sent(rows: &[Row], each: &str) -> Table {
     let heading = format!("Sent by the rank that sends most, {each}");
     let mut table = Table::new(heading, &["", "ranks", "cut", "messages", "bytes"]);
-    for row in rows {
-        let Some(spread) = &row.spread else { continue };
-        table.rows.push(vec![
-            [Some(row.name), row.axis, Some(row.method)]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" "),
-            spread.ranks.to_string(),
-            shape(spread.decomposition),
-            spread.messages.to_string(),
-            spread.bytes.to_string(),
-        ]);
+    for (row, Spreading { ranks, decomposition, messages, bytes, .. }) in spread(rows) {
+        table.row([&row.part_and_method(), ranks, &shape(*decomposition), messages, bytes]);
     }
     table
 }
@@ -158,21 +144,19 @@ pub(super) fn scaling(heading: &str, rows: &[Row]) -> Table {
         "from all axes",
     ];
     let mut table = Table::new(heading, &columns);
-    for row in rows {
-        let (Some(spread), Some(stage)) = (&row.spread, row.ns_per_point_stage) else { continue };
-        let percent = |part: Option<f64>| {
-            part.map_or_else(|| "-".to_string(), |part| format!("{:.1} %", 100.0 * part))
-        };
-        table.rows.push(vec![
-            spread.ranks.to_string(),
-            shape(spread.decomposition),
-            shape(row.points),
-            figure(1e3 * spread.seconds.min),
-            figure(1e3 * spread.seconds.median),
-            figure(stage.min),
-            figure(row.copy_gb_per_s),
-            percent(spread.efficiency),
-            percent(spread.efficiency_exchanging),
+    for (row, spread) in spread(rows) {
+        let Some(stage) = row.ns_per_point_stage else { continue };
+        let percent = |part| or_none(part, |part| format!("{:.1} %", 100.0 * part));
+        table.row([
+            &spread.ranks,
+            &shape(spread.decomposition),
+            &shape(row.points),
+            &figure(1e3 * spread.seconds.min),
+            &figure(1e3 * spread.seconds.median),
+            &figure(stage.min),
+            &figure(row.copy_gb_per_s),
+            &percent(spread.efficiency),
+            &percent(spread.efficiency_exchanging),
         ]);
     }
     table
@@ -182,13 +166,8 @@ pub(super) fn scaling(heading: &str, rows: &[Row]) -> Table {
 pub(super) fn messages(rows: &[MessageRow]) -> Table {
     let mut table = Table::new("Messages", &["", "bytes", "us", "median", "GB/s"]);
     for MessageRow { name, bytes, seconds, gb_per_s } in rows {
-        table.rows.push(vec![
-            (*name).to_string(),
-            bytes.to_string(),
-            figure(1e6 * seconds.min),
-            figure(1e6 * seconds.median),
-            figure(*gb_per_s),
-        ]);
+        let [min, median] = [seconds.min, seconds.median].map(|seconds| figure(1e6 * seconds));
+        table.row([name, bytes, &min, &median, &figure(*gb_per_s)]);
     }
     table
 }
@@ -196,13 +175,11 @@ pub(super) fn messages(rows: &[MessageRow]) -> Table {
 /// Rates, by the names of their file.
 pub(super) fn rates(rates: &Rates) -> Table {
     let mut table = Table::new(format!("Rates: {}", rates.source), &["", "s, or 1/s"]);
-    let staging = rates.staging;
+    let mut staging = rates.staging;
     let mut rates = rates.clone();
-    for (name, value) in rates.named() {
-        table.rows.push(vec![name.to_string(), format!("{value:.4e}")]);
-    }
-    if let Some(staging) = staging {
-        table.rows.push(vec!["staging".to_string(), format!("{staging:.4e}")]);
+    let staging = staging.as_mut().map(|staging| ("staging", staging));
+    for (name, value) in rates.named().into_iter().chain(staging) {
+        table.row([&name, &format!("{value:.4e}")]);
     }
     table
 }

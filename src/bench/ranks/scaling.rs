@@ -4,22 +4,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::messages::rest;
-use super::parts::{Bench, Problem};
-use super::report::{self, Spreading, spread};
-use super::{busiest, by_phase, copies};
+use super::rates::Problem;
+use super::report::{self, Spreading};
+use super::{Probe, busiest, by_phase, copies, note_left_out, note_placement};
 use crate::backend::ranks::Ranks;
 use crate::bench::arguments::StepOptions;
 use crate::bench::measure::Times;
-use crate::bench::output::{CopyReport, Report, Row, Spread, shape};
-use crate::bench::place::{Place, Setup};
+use crate::bench::output::{CopyReport, Report, Row, shape};
+use crate::bench::place::{self, Place, Setup};
 use crate::bench::pool::{FEWEST, Pool};
-use crate::bench::step::{config, words};
+use crate::bench::step::{config, row};
 use crate::comm::{Communicator, agree};
 use crate::config::Config;
 use crate::error::Result;
 use crate::grid::{Axis, Decomposition};
-use crate::model::{Network, Rates, Work, predict};
-use crate::time::{Simulation, check_device_memory, check_memory, decomposition};
+use crate::model::{Network, Rates, Work, most_cubic, predict};
+use crate::time::{Simulation, decomposition};
 
 pub(in crate::bench) fn run<P: Place>(
     options: &StepOptions,
@@ -27,9 +27,7 @@ pub(in crate::bench) fn run<P: Place>(
     comm: &Arc<dyn Communicator>,
     report: &mut Report,
 ) -> Result<()> {
-    if let Some(text) = &setup.placement {
-        text.lines().for_each(|line| report.note(line.into()));
-    }
+    note_placement(setup, report);
     let given = options.rates.as_deref().map(Rates::load).transpose();
     let given = agree(&**comm, given)?;
     for points in options.common.sizes(64) {
@@ -44,13 +42,8 @@ pub(in crate::bench) fn run<P: Place>(
             rest(&**comm, ranks);
         }
         efficiencies(options.weak, &mut rows);
-        let kind = if options.weak { "a rank" } else { "in all" };
-        let heading = format!("Weak scaling, {} points a rank", shape(points));
-        let heading = if options.weak {
-            heading
-        } else {
-            format!("Strong scaling, {} points {kind}", shape(points))
-        };
+        let (kind, of) = if options.weak { ("Weak", "a rank") } else { ("Strong", "in all") };
+        let heading = format!("{kind} scaling, {} points {of}", shape(points));
         report.tables.push(report::scaling(&heading, &rows));
         let heading =
             "Microseconds a step on the slowest rank; each phase ends before the next begins";
@@ -67,27 +60,6 @@ fn groups(most: usize) -> Vec<usize> {
     let mut groups: Vec<usize> = powers.take_while(|&ranks| ranks < most).collect();
     groups.push(most);
     groups
-}
-
-/// As many ranks along each axis as can be, more along z than along y than along x.
-fn balanced(ranks: usize) -> Decomposition {
-    let mut cut = [1; 3];
-    let mut left = ranks;
-    let mut factors = Vec::new();
-    let mut factor = 2;
-    while left > 1 {
-        while left.is_multiple_of(factor) {
-            factors.push(factor);
-            left /= factor;
-        }
-        factor += 1;
-    }
-    for factor in factors.into_iter().rev() {
-        let least = (0..3).rev().min_by_key(|&a| cut[a]).unwrap_or(2);
-        cut[least] *= factor;
-    }
-    cut.sort_unstable();
-    Decomposition { ranks: cut }
 }
 
 /// Relative to one rank, and to the fewest that exchange along all axes.
@@ -131,9 +103,7 @@ impl Group<'_> {
                 self.measure::<P>(&config, decomposition, report).map(Some)
             }
             Err(why) if ranks > 1 => {
-                let why = why.to_string();
-                let why = why.lines().next().unwrap_or_default().trim_start_matches("error: ");
-                report.note(format!("left out: {ranks} ranks: {why}"));
+                note_left_out(&format!("{ranks} ranks"), &why, report);
                 Ok(None)
             }
             Err(why) => Err(why),
@@ -144,7 +114,7 @@ impl Group<'_> {
     fn prepared(&self, points: [usize; 3]) -> Result<(Config, Decomposition)> {
         let (weak, ranks) = (self.options.weak, self.comm.size());
         let (config, decomposition) = if weak {
-            let decomposition = balanced(ranks);
+            let decomposition = most_cubic(ranks, [2; 3]);
             let points = std::array::from_fn(|a| points[a] * decomposition.ranks[a]);
             (config(self.options, points)?, decomposition)
         } else {
@@ -154,10 +124,7 @@ impl Group<'_> {
             (config, decomposition)
         };
         let block = decomposition.block(self.comm.rank(), config.grid.points);
-        match &self.setup.device {
-            Some(device) => check_device_memory(&config, decomposition, &block, device)?,
-            None => check_memory(&config, decomposition, &block, self.comm.local().1)?,
-        }
+        self.setup.check_room(&config, decomposition, &block, self.comm.local().1)?;
         Ok((config, decomposition))
     }
 
@@ -168,7 +135,7 @@ impl Group<'_> {
         report: &mut Report,
     ) -> Result<Row> {
         let Self { options, setup, comm, .. } = self;
-        let (common, solver) = (&options.common, options.method.list()[0]);
+        let (common, solver) = (&options.common, options.method.0[0]);
         let block = decomposition.block(comm.rank(), config.grid.points);
         let (len, size) = (block.len(), size_of::<P::Real>());
         // Rates are measured with blocks that are the same on all ranks.
@@ -178,9 +145,10 @@ impl Group<'_> {
         let backend = Ranks::new(own, (*comm).clone(), decomposition, &setup.compute)?;
         let route = backend.route();
         let mut simulation = Simulation::on(backend, config)?;
-        let (copier, mut beside) = (place.copier()?, Vec::new());
+        let negation = place.ready(place::Work::Negation, block.points)?;
+        let mut beside = Vec::new();
         let mut pool = Pool::new(&place, len, FEWEST)?;
-        let mut copy = copies(&place, &***comm, &copier, &mut pool);
+        let mut copy = copies(&place, &***comm, &negation, &mut pool);
         let before = simulation.backend().sent();
         let mut sent = None;
         let mut steps = |simulation: &mut Simulation<Ranks<P>>| {
@@ -205,7 +173,7 @@ impl Group<'_> {
         let copy = CopyReport::new(&copy, len, size);
 
         let mut result = Spreading::new(decomposition.ranks, &whole, &phases, sent);
-        let bench = Bench {
+        let probe = Probe {
             setup,
             place: &place,
             comm: &***comm,
@@ -215,10 +183,10 @@ impl Group<'_> {
         let problem = Problem::right_hand_side(config, largest.points);
         let rates = match self.given {
             Some(rates) => Ok(rates.clone()),
-            None if problem.fits(largest.points, config.compute.precision) => {
+            None if problem.fits(largest.points) => {
                 let cut = |axis: &Axis| decomposition.ranks[axis.index()] > 1;
                 let axes: Vec<Axis> = Axis::ALL.into_iter().filter(cut).collect();
-                Ok(bench.rates(&problem, &axes, route)?)
+                Ok(probe.rates(&problem, &axes, route)?)
             }
             None => Err(format!(
                 "blocks of {} points are too short for whole lines",
@@ -233,24 +201,9 @@ impl Group<'_> {
             Err(why) => report.note(format!("no prediction for {} ranks: {why}", comm.size())),
         }
         report.rates = rates.ok().filter(|_| comm.size() > 1);
-        let stages = config.time.integrator.stages();
-        let seconds = spread(&whole);
-        #[allow(clippy::cast_precision_loss, reason = "points of one rank")]
-        let each = 1e9 / (len * stages) as f64;
-        let stage = Spread { min: each * seconds.min, median: each * seconds.median };
-        let row = Row {
-            name: "step",
-            scheme: Some(config.scheme.derivative.name),
-            method: options.method.name(),
-            ns_per_point_stage: Some(stage),
-            spread: Some(result),
-            ..common.row(&place, block.points)
-        };
-        let bytes = words(config).map(|words| words * size * stages);
-        let mut row = row.timed(bytes, &whole, copy);
         report.copy = copy;
-        row.time_over_copy = stage.min / copy.ns_per_point.min;
-        Ok(row)
+        let row = row(options, config, &place, block.points, &whole, copy);
+        Ok(Row { spread: Some(result), ..row })
     }
 }
 
@@ -268,7 +221,7 @@ mod tests {
 
     #[test]
     fn weak_scaling_exchanges_along_all_axes_from_eight_ranks_on() {
-        let cut = |ranks| balanced(ranks).ranks;
+        let cut = |ranks| most_cubic(ranks, [2; 3]).ranks;
         assert_eq!([1, 2, 4, 8].map(cut), [[1, 1, 1], [1, 1, 2], [1, 2, 2], [2, 2, 2]]);
         assert_eq!([7, 12, 60].map(cut), [[1, 1, 7], [2, 2, 3], [3, 4, 5]]);
     }

@@ -1,8 +1,7 @@
 //! What it takes to make lines whole that are cut, and to copy fields.
 
-use super::WARM_UPS;
 use super::messages::address;
-use super::parts::Bench;
+use super::{Probe, WARM_UPS};
 use crate::backend::Weights;
 use crate::backend::ranks::{Deal, Route};
 use crate::bench::measure::Times;
@@ -24,7 +23,7 @@ pub(super) struct Transfers {
     pub(super) all_to_all: f64,
 }
 
-impl<P: Place> Bench<'_, P> {
+impl<P: Place> Probe<'_, P> {
     /// Lines along `axes` dealt out, exchanged, collected and then copied. Collective.
     #[allow(clippy::cast_precision_loss, reason = "bytes of a few fields")]
     pub(super) fn transfers(&self, axes: &[Axis], route: Route) -> Result<Transfers> {

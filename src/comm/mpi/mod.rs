@@ -4,18 +4,19 @@ mod bytes;
 mod waiting;
 
 use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
 use mpi::Threading;
 use mpi::environment::{Universe, initialize_with_threading};
-use mpi::ffi::{self, MPI_Comm, MPI_Request};
+use mpi::ffi::{self, MPI_Comm, MPI_Datatype, MPI_Request};
 
 #[cfg(unix)]
 use super::drain::drain;
 use super::world::refusal;
-use super::{Communicator, Counter, Request, Sent};
+use super::{Communicator, Request, Sent};
 use crate::error::Result;
 use bytes::Bytes;
 use waiting::{Waiting, packed, unpacked};
@@ -47,7 +48,8 @@ pub(super) struct Mpi {
     host: u64,
     local: (usize, usize),
     waiting: Waiting,
-    sent: Counter,
+    messages: AtomicU64,
+    bytes: AtomicU64,
     /// Of the world only: ends MPI when it is dropped.
     universe: Option<Universe>,
 }
@@ -70,10 +72,20 @@ impl Mpi {
         let _calling = calling();
         // SAFETY: a constant of the library.
         let group = unsafe { ffi::RSMPI_COMM_WORLD };
+        let (host, local) = neighbours(group, place(group).0);
+        Ok(Self::new(group, host, local, Waiting::among(local.1), Some(universe)))
+    }
+
+    fn new(
+        group: MPI_Comm,
+        host: u64,
+        local: (usize, usize),
+        waiting: Waiting,
+        universe: Option<Universe>,
+    ) -> Self {
         let (rank, size) = place(group);
-        let (host, local) = neighbours(group, rank);
-        let (waiting, sent) = (Waiting::among(local.1), Counter::default());
-        Ok(Self { group, rank, size, host, local, waiting, sent, universe: Some(universe) })
+        let (messages, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { group, rank, size, host, local, waiting, messages, bytes, universe }
     }
 
     /// The new group of some ranks of this one. Collective in the new one.
@@ -89,14 +101,28 @@ impl Mpi {
         let here = |ranks: &[u64]| ranks.iter().filter(|&&host| host == self.host).count();
         let local = (here(&hosts[..rank]), here(&hosts));
         // Of a part of the ranks a host may seem to have few.
-        let (host, waiting, sent) = (self.host, self.waiting, Counter::default());
-        Self { group, rank, size, host, local, waiting, sent, universe: None }
+        Self::new(group, self.host, local, self.waiting, None)
     }
 
     fn count(&self, bytes: usize, to: usize) {
         if to != self.rank && bytes > 0 {
-            self.sent.add(bytes);
+            self.messages.fetch_add(1, Ordering::Relaxed);
+            self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         }
+    }
+
+    /// Begin a message of `bytes` bytes by `call`, which is given their number in a datatype.
+    fn begin(
+        &self,
+        bytes: usize,
+        call: impl FnOnce(c_int, MPI_Datatype, *mut MPI_Request),
+    ) -> Request {
+        let _calling = calling();
+        let bytes = Bytes::new(bytes);
+        // SAFETY: a constant of the library.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        call(bytes.count, bytes.datatype, &raw mut request);
+        packed(request)
     }
 
     /// `send`, without counting.
@@ -104,15 +130,9 @@ impl Mpi {
     /// # Safety
     /// As there.
     unsafe fn begin_send(&self, data: *const u8, bytes: usize, to: usize, tag: c_int) -> Request {
-        let _calling = calling();
-        let bytes = Bytes::new(bytes);
         // SAFETY: the caller keeps the memory until the request was waited for.
-        packed(unsafe {
-            let mut request = ffi::RSMPI_REQUEST_NULL;
-            let (count, datatype) = (bytes.count, bytes.datatype);
-            let request_at = &raw mut request;
-            ffi::MPI_Isend(data.cast(), count, datatype, int(to), tag, self.group, request_at);
-            request
+        self.begin(bytes, |count, datatype, request| unsafe {
+            ffi::MPI_Isend(data.cast(), count, datatype, int(to), tag, self.group, request);
         })
     }
 
@@ -127,15 +147,9 @@ impl Mpi {
         from: usize,
         tag: c_int,
     ) -> Request {
-        let _calling = calling();
-        let bytes = Bytes::new(bytes);
         // SAFETY: the caller keeps the memory until the request was waited for.
-        packed(unsafe {
-            let mut request = ffi::RSMPI_REQUEST_NULL;
-            let (count, datatype) = (bytes.count, bytes.datatype);
-            let request_at = &raw mut request;
-            ffi::MPI_Irecv(data.cast(), count, datatype, int(from), tag, self.group, request_at);
-            request
+        self.begin(bytes, |count, datatype, request| unsafe {
+            ffi::MPI_Irecv(data.cast(), count, datatype, int(from), tag, self.group, request);
         })
     }
 
@@ -226,17 +240,11 @@ impl Communicator for Mpi {
 
     fn wait_asleep(&self, requests: Vec<Request>) {
         let mut requests: Vec<MPI_Request> = requests.into_iter().map(unpacked).collect();
-        let all_complete = |requests: &mut [MPI_Request]| {
+        let all_done = |requests: &mut [MPI_Request]| {
             let _calling = calling();
-            let mut complete: c_int = 0;
-            let (count, list) = (int(requests.len()), requests.as_mut_ptr());
-            // SAFETY: that many requests are there, each from a call above; those that are complete are made null.
-            unsafe {
-                ffi::MPI_Testall(count, list, &raw mut complete, ffi::RSMPI_STATUSES_IGNORE);
-            }
-            complete != 0
+            waiting::all_done(requests)
         };
-        while !all_complete(&mut requests) {
+        while !all_done(&mut requests) {
             sleep(NAP);
         }
     }
@@ -269,14 +277,11 @@ impl Communicator for Mpi {
             blocks.iter().enumerate().map(of).collect()
         };
         let (send, receive) = (described(send), described(receive));
-        let lists = |blocks: &[Bytes]| {
-            let counts: Vec<_> = blocks.iter().map(|b| b.count).collect();
-            let starts: Vec<_> = blocks.iter().map(|b| b.start).collect();
-            let types: Vec<_> = blocks.iter().map(|b| b.datatype).collect();
-            (counts, starts, types)
+        let lists = |blocks: &[Bytes]| -> (Vec<_>, Vec<_>, Vec<_>) {
+            blocks.iter().map(|block| (block.count, block.start, block.datatype)).collect()
         };
-        let ((counts, starts, types), (counts_in, starts_in, types_in)) =
-            (lists(&send), lists(&receive));
+        let (counts, starts, types) = lists(&send);
+        let (counts_in, starts_in, types_in) = lists(&receive);
         // SAFETY: the memory is there, as the caller promises; the lists are as long as there are ranks, and stay until
         // all is done.
         self.waiting.until_done(|request| unsafe {
@@ -368,7 +373,8 @@ impl Communicator for Mpi {
     }
 
     fn sent(&self) -> Sent {
-        self.sent.sent()
+        let [messages, bytes] = [&self.messages, &self.bytes].map(|n| n.load(Ordering::Relaxed));
+        Sent { messages, bytes }
     }
 
     fn says_device_aware(&self) -> Option<bool> {

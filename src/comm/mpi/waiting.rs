@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use mpi::ffi::{self, MPI_Request};
 
+use super::int;
 use crate::comm::Request;
 
 /// First and longest nap between two looks. Each is twice the one before: a rank waits little longer than it must, and many
@@ -28,21 +29,14 @@ impl Waiting {
 
     /// Return when all are done.
     pub(super) fn until_all_done(self, requests: &mut [MPI_Request]) {
-        let count = c_int::try_from(requests.len()).expect("MPI counts in 32 bits");
-        let all = requests.as_mut_ptr();
         if !self.naps {
+            let (count, all) = (int(requests.len()), requests.as_mut_ptr());
             // SAFETY: that many requests are there, each from a call of this library.
             unsafe { ffi::MPI_Waitall(count, all, ffi::RSMPI_STATUSES_IGNORE) };
             return;
         }
-        let mut done: c_int = 0;
         let [mut nap, longest] = NAPS;
-        loop {
-            // SAFETY: as above.
-            unsafe { ffi::MPI_Testall(count, all, &raw mut done, ffi::RSMPI_STATUSES_IGNORE) };
-            if done != 0 {
-                return;
-            }
+        while !all_done(requests) {
             thread::sleep(nap);
             nap = longest.min(2 * nap);
         }
@@ -55,6 +49,15 @@ impl Waiting {
         begin(request.as_mut_ptr());
         self.until_all_done(&mut request);
     }
+}
+
+/// Whether all are done. Those that are become null.
+pub(super) fn all_done(requests: &mut [MPI_Request]) -> bool {
+    let mut done: c_int = 0;
+    let (count, all) = (int(requests.len()), requests.as_mut_ptr());
+    // SAFETY: that many requests are there, each from a call of this library.
+    unsafe { ffi::MPI_Testall(count, all, &raw mut done, ffi::RSMPI_STATUSES_IGNORE) };
+    done != 0
 }
 
 /// Cores of this host.

@@ -1,0 +1,85 @@
+//! Parts that make one field of another, each beside a copy.
+
+use std::cell::RefCell;
+
+use super::arguments::Common;
+use super::check::difference;
+use super::measure::{interleaved, rotating};
+use super::output::{CopyReport, Report, Row, shape};
+use super::place::{Place, Prepared, Setup, Work};
+use super::pool::{FEWEST, Pool, fitting};
+use crate::error::Result;
+use crate::real::Real;
+
+/// A part, and the result of it as far as it is known.
+pub(super) struct Subject<'a, P: Place> {
+    pub(super) row: Row,
+    pub(super) work: Prepared<'a, P>,
+    pub(super) error: Check<'a, P::Real>,
+}
+
+/// The error of a result, from what it was made of and the result.
+pub(super) type Check<'a, T> = Box<dyn Fn(&[T], &[T]) -> f64 + 'a>;
+
+/// Measure `subjects` in turn and check them; errors above `tolerance` are wrong answers.
+pub(super) fn measure<P: Place>(
+    common: &Common,
+    (place, points): (&P, [usize; 3]),
+    pool: &RefCell<Pool<P>>,
+    subjects: Vec<Subject<'_, P>>,
+    tolerance: f64,
+    report: &mut Report,
+) -> Result<()> {
+    let negation = place.ready(Work::Negation, points)?;
+    let parts = subjects.iter().map(|subject| rotating(place, pool, &subject.work));
+    let copy = rotating(place, pool, &negation);
+    let (copy, times) = interleaved(common.repeats, copy, parts.collect())?;
+    let size = size_of::<P::Real>();
+    let copy = CopyReport::new(&copy, points.iter().product(), size);
+    let mut rows = Vec::new();
+    for (Subject { row, work, error }, times) in subjects.into_iter().zip(&times) {
+        let (given, found) = pool.borrow_mut().checked(place, |from, to| work(from, to))?;
+        let row = Row { error: Some(error(&given, &found)), ..row };
+        rows.push(row.timed(Some(2 * size), times, copy));
+    }
+    report.add(copy, tolerance, rows);
+    Ok(())
+}
+
+/// `size` for each of `sizes` that fits into memory. What fails is reported as `name`.
+pub(super) fn each_size<P: Place>(
+    name: &str,
+    sizes: Vec<[usize; 3]>,
+    setup: &Setup,
+    report: &mut Report,
+    size: impl Fn([usize; 3], &mut Report) -> Result<()>,
+) -> Result<()> {
+    for points in fitting::<P>(setup, sizes, &mut report.notes)? {
+        let result = size(points, report);
+        report.attempt(&format!("{name} on {}", shape(points)), result)?;
+    }
+    Ok(())
+}
+
+/// Two copies: what everything else is compared with, and that of a library or a driver.
+pub(super) fn copy<P: Place>(common: &Common, setup: &Setup, report: &mut Report) -> Result<()> {
+    each_size::<P>("copy", common.sizes(256), setup, report, |points, report| {
+        let len = points.iter().product();
+        let place = P::at(setup, len, None)?;
+        let pool = RefCell::new(Pool::new(&place, len, FEWEST)?);
+        let subject = |method, work, sign| {
+            let row = Row { name: "copy", method, ..common.row(&place, points) };
+            let off =
+                move |given: &P::Real, found: &P::Real| difference(found.f64(), sign * given.f64());
+            let error = move |given: &[P::Real], found: &[P::Real]| {
+                given.iter().zip(found).map(|(a, b)| off(a, b)).fold(0.0, f64::max)
+            };
+            Ok(Subject { row, work: place.ready(work, points)?, error: Box::new(error) })
+        };
+        let subjects = vec![
+            subject(P::COPIES[0], Work::Negation, -1.0)?,
+            subject(P::COPIES[1], Work::LibraryCopy, 1.0)?,
+        ];
+        measure(common, (&place, points), &pool, subjects, 0.0, report)
+    })
+}

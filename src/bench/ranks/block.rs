@@ -1,0 +1,163 @@
+//! The block of a sweep on a rank between its neighbours, without the others.
+
+use crate::backend::ranks::{Joined, Part, Round};
+use crate::bench::place::Place;
+use crate::comm::Communicator;
+use crate::engine::distributed::{self, Layout, Method, Plan};
+use crate::engine::{LineOperators, Sweep};
+use crate::error::Result;
+use crate::grid::{Axis, Decomposition};
+use crate::model::{Lines, Sweeping, Task};
+
+/// A line cut into blocks, one of which is looked at. Two ranks have one each; of more, and for one alone, it is the middle one
+/// of three, whose neighbours are the ranks before and after in a ring.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cut {
+    pub(super) blocks: usize,
+    position: usize,
+    /// The rank behind each block.
+    ranks: [usize; 3],
+}
+
+impl Cut {
+    pub(super) fn of(comm: &dyn Communicator) -> Self {
+        match (comm.rank(), comm.size()) {
+            (rank, 2) => Self { blocks: 2, position: rank, ranks: [0, 1, 0] },
+            (rank, size) => {
+                let ranks = [(rank + size - 1) % size, rank, (rank + 1) % size];
+                Self { blocks: 3, position: 1, ranks }
+            }
+        }
+    }
+
+    /// A round counted in planes as one of values of `lines` lines, to the ranks behind the blocks, and the values that leave
+    /// in it; none where it is not one with all neighbours.
+    fn round(self, mut round: Round, lines: usize) -> Option<(Round, usize)> {
+        for Part { peer, values } in round.send.iter_mut().chain(&mut round.receive) {
+            *peer = self.ranks[*peer];
+            *values = values.start * lines..values.end * lines;
+        }
+        // What one rank sends to the one before, the other one gets from the one after.
+        round.receive.reverse();
+        let counts =
+            |parts: &[Part]| parts.iter().map(|part| part.values.len()).collect::<Vec<_>>();
+        let sent = counts(&round.send);
+        let with_all = sent.len() == self.blocks - 1 && sent == counts(&round.receive);
+        with_all.then(|| (round, sent.iter().sum()))
+    }
+
+    /// Points of all blocks along `axis`, where one has `points`.
+    pub(super) fn whole(self, mut points: [usize; 3], axis: Axis) -> [usize; 3] {
+        points[axis.index()] *= self.blocks;
+        points
+    }
+}
+
+/// A sweep over one block of lines, and what it works with.
+pub(super) struct Block<P: Place> {
+    pub(super) program: P::Program,
+    /// Of every stage.
+    pub(super) planes: Vec<P::Field>,
+    /// What is done after a stage is packed.
+    pub(super) steps: Vec<(usize, Step<P>)>,
+    /// Operators.
+    pub(super) operands: usize,
+    /// Values at the ends of operands that planes are made of.
+    pub(super) packed: usize,
+    /// Values of results that interface values are added to, once for every plane.
+    pub(super) corrected: usize,
+    /// Values of planes that sums read and write.
+    pub(super) combined: usize,
+    /// Values that leave in a round, to both neighbours.
+    pub(super) leaving: usize,
+}
+
+/// A step between packing and the sweep.
+pub(super) enum Step<P: Place> {
+    Combine(P::Combination),
+    /// Messages for all neighbours; rounds with fewer are left out.
+    Exchange(Round),
+}
+
+impl<P: Place> Block<P> {
+    /// That of `points` points; `operators` are those of a grid of all blocks. `None` where blocks are too short for any method
+    /// but `transpose`.
+    pub(super) fn new(
+        place: &P,
+        cut: Cut,
+        sweep: &(Axis, Sweep),
+        points: [usize; 3],
+        operators: &LineOperators,
+    ) -> Result<Option<Self>> {
+        let (axis, stages, ops) = (sweep.0, sweep.1.stages(), sweep.1.operators());
+        let Cut { blocks, position, .. } = cut;
+        let lengths = vec![points[axis.index()]; blocks];
+        let (method, _) = distributed::settle(None, axis, &ops, operators, &lengths);
+        if method == Method::Transpose || ops.is_empty() {
+            return Ok(None);
+        }
+        let distributed = ops.iter().map(|&op| {
+            let operator = operators.get(axis, op);
+            let (local, plan) = distributed::distribute(operator, &lengths, position, method)?;
+            Ok(((op, local), (op, plan)))
+        });
+        let Ok((local, plans)) =
+            distributed.collect::<std::result::Result<(Vec<_>, Vec<_>), String>>()
+        else {
+            return Ok(None);
+        };
+        let lines: usize = points.iter().product::<usize>() / points[axis.index()];
+        let mut block = Self {
+            program: place.program(&sweep.1, axis, points, &LineOperators::along(axis, local))?,
+            planes: Vec::new(),
+            steps: Vec::new(),
+            operands: stages.iter().map(Vec::len).sum(),
+            packed: 0,
+            corrected: 0,
+            combined: 0,
+            leaving: 0,
+        };
+        for (number, stage) in stages.iter().enumerate() {
+            let plan = |op| plans.iter().find(|(of, _)| *of == op).map(|(_, plan)| plan);
+            let plans: Vec<&Plan> = stage.iter().filter_map(|(op, ..)| plan(*op)).collect();
+            let widths: Vec<_> = plans.iter().map(|plan| plan.widths.clone()).collect();
+            let layout = Layout::new(&widths);
+            block.planes.push(place.planes((layout.planes() * lines).max(1))?);
+            for step in Joined::steps(&plans, &layout) {
+                match step {
+                    Joined::Combine(sums) => {
+                        let sums = place.combination(lines, sums)?;
+                        block.steps.push((number, Step::Combine(sums)));
+                    }
+                    Joined::Exchange(round) => {
+                        if let Some((round, leaving)) = cut.round(round, lines) {
+                            block.leaving += leaving;
+                            block.steps.push((number, Step::Exchange(round)));
+                        }
+                    }
+                }
+            }
+        }
+        let mut ranks = [1; 3];
+        ranks[axis.index()] = blocks;
+        let whole = cut.whole(points, axis);
+        let counted = Sweeping::new(
+            (axis, &sweep.1),
+            Decomposition { ranks },
+            whole,
+            operators,
+            Some(method),
+        );
+        if let Ok(Sweeping { lines: Lines::Blocks { plans, plan_of, .. }, .. }) = counted {
+            for task in &plans[plan_of[position]] {
+                match task {
+                    Task::Pack { points, .. } => block.packed += points * lines,
+                    Task::Combine(planes) => block.combined += planes * lines,
+                    Task::Exchange { .. } => {}
+                    Task::Sweep(applied) => block.corrected += applied.corrected * lines,
+                }
+            }
+        }
+        Ok(Some(block))
+    }
+}

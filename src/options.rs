@@ -1,0 +1,51 @@
+//! Values of command-line options that several commands take.
+
+use crate::grid::MOST_POINTS;
+
+/// Points of a grid: N for N x N x N, or NXxNYxNZ.
+pub(crate) fn points(text: &str) -> Result<[usize; 3], String> {
+    let advice = || {
+        format!(
+            "points are N or NXxNYxNZ, such as 256 or 256x256x128, each from 1 to {MOST_POINTS}"
+        )
+    };
+    let number = |part: &str| part.parse().ok().filter(|n| (1..=MOST_POINTS).contains(n));
+    let numbers: Option<Vec<usize>> = text.split('x').map(number).collect();
+    match numbers.as_deref() {
+        Some([1] | [1, 1, 1]) => Err("at least one axis needs more than 1 point".into()),
+        Some(&[n]) => Ok([n; 3]),
+        Some(&[x, y, z]) => Ok([x, y, z]),
+        _ => Err(advice()),
+    }
+}
+
+/// What one name on the command line stands for, such as `all`.
+#[derive(Clone, Debug)]
+pub(crate) struct Several<T>(pub(crate) Vec<T>);
+
+/// The value that `choices` has under `name`; `what` are they?
+pub(crate) fn by_name<T>(
+    what: &str,
+    choices: impl IntoIterator<Item = (&'static str, T)>,
+    name: &str,
+) -> Result<T, String> {
+    let mut names = Vec::new();
+    for (known, value) in choices {
+        if known == name {
+            return Ok(value);
+        }
+        names.push(known);
+    }
+    Err(format!("the {what} are {}", names.join(", ")))
+}
+
+/// The values that `name` stands for: one of `groups`, or one of `singles` alone.
+pub(crate) fn several<T>(
+    what: &str,
+    groups: impl IntoIterator<Item = (&'static str, Vec<T>)>,
+    singles: impl IntoIterator<Item = (&'static str, T)>,
+    name: &str,
+) -> Result<Several<T>, String> {
+    let singles = singles.into_iter().map(|(name, value)| (name, vec![value]));
+    by_name(what, groups.into_iter().chain(singles), name).map(Several)
+}
