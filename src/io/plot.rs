@@ -227,7 +227,10 @@ impl Plot {
         }
         let marked = self.curves.iter().find(|curve| curve.line.is_marked());
         match marked.filter(|curve| curve.points.len() <= MOST_X_TICKS) {
-            Some(marked) => marked.points.iter().map(|point| point.0.log10()).collect(),
+            Some(marked) => {
+                let ticks = marked.points.iter().map(|point| point.0.log10());
+                ticks.filter(|tick| (x.0..=x.1).contains(tick)).collect()
+            }
             None => logarithmic_ticks(x),
         }
     }

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use super::Variable;
 use super::collective::{Broken, lowest, norms};
 use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
 use super::stability::Limits;
 use super::system::{Moment, Picture, Stage, System, add_scaled};
+use crate::backend::RightHandSide;
 use crate::backend::{Backend, Reduction, Weights};
 use crate::cases::{Domain, ScalarAdvection};
 use crate::comm::agree;
-use crate::config::{Config, RightHandSide, Variable};
+use crate::config::Config;
 use crate::engine::{Formula, Number, PointFormula, Sweep, SweepBuilder};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Grid};

@@ -2,8 +2,8 @@
 
 use super::base_state::BaseState;
 use super::slots::{fused, read};
+use super::{Convection, ViscousForm};
 use super::{Gas, Viscosity};
-use crate::config::{Convection, ViscousForm};
 use crate::engine::{Expr, Op, SweepBuilder, Value};
 use crate::grid::Axis;
 

@@ -1,5 +1,6 @@
 //! What the series, the report and the output files say of a flow.
 
+use super::Variable;
 use super::collective::{Broken, lowest, norms};
 use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
@@ -9,7 +10,6 @@ use super::term_group::TermGroup;
 use crate::backend::{Backend, Reduction, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::agree;
-use crate::config::Variable;
 use crate::engine::Number;
 use crate::error::{Error, Result};
 use crate::io::FLOW_COLUMNS;

@@ -1,7 +1,8 @@
 //! The sweeps of a set of equations, ready to run on the grid of a configuration.
 
+use super::SchemeConfig;
 use crate::backend::Backend;
-use crate::config::{Config, SchemeConfig};
+use crate::config::Config;
 use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};

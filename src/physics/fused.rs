@@ -17,6 +17,7 @@
 //! Where lines are blocks of longer ones, a derivative of what a derivative was made of takes another round of messages. There
 //! passes along all axes store all nine gradients first, and no operator of a sweep depends on another: two rounds a stage.
 
+use super::SchemeConfig;
 use super::base_state::BaseState;
 use super::context::{CrossGradients, OnChip, Origin, SweepContext};
 use super::formulas::{Primitives, ViscosityLaw, Volume};
@@ -24,7 +25,6 @@ use super::rhs::add_terms;
 use super::slots::{conserved, fused, read};
 use super::term_group::TermGroup;
 use super::{Gas, Viscosity};
-use crate::config::SchemeConfig;
 use crate::engine::{Sweep, SweepBuilder, Value};
 use crate::grid::Axis;
 

@@ -12,7 +12,7 @@
 use super::context::SweepContext;
 use super::slots::conserved::{ENERGY, MASS, MOMENTUM};
 use super::term_group::TermGroup;
-use crate::config::{Convection, EnergyForm, SchemeConfig, ViscousForm};
+use super::{Convection, EnergyForm, SchemeConfig, ViscousForm};
 use crate::engine::{Expr, Value};
 
 /// The terms of `group` along the axis of `q`, added to the rates of (ρ, ρu, ρv, ρw, ρE).

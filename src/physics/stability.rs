@@ -1,6 +1,6 @@
 //! How fast the discrete equations may change: the numbers behind `cfl`.
 
-use crate::config::{Convection, SchemeConfig, ViscousForm};
+use super::{Convection, SchemeConfig, ViscousForm};
 use crate::engine::Number;
 use crate::grid::Grid;
 use crate::scheme::{Scheme, Tableau};

@@ -1,7 +1,7 @@
 //! What the time loop needs to know of a set of equations.
 
+use super::Variable;
 use crate::backend::{Backend, Reduction, Weights};
-use crate::config::Variable;
 use crate::error::Result;
 use crate::statistics::Sample;
 

@@ -9,7 +9,7 @@ use kolmo::backend::device::KernelRequest;
 use kolmo::grid::{Axis, Block};
 use kolmo::time::Parts;
 
-use super::nvrtc::{ARCHITECTURES, Architecture, Compilers, REGISTERS, run};
+use super::nvrtc::{Architecture, Compilers, REGISTERS, architectures, run};
 use super::on_two_threads;
 use crate::common::config;
 
@@ -111,7 +111,7 @@ fn words(kernel: &KernelRequest) -> usize {
 fn sweeps_of_a_stage_are_one_kernel_each_and_spill_nothing() {
     let compilers = Compilers::new();
     let mut work = Vec::new();
-    for on in ARCHITECTURES.into_iter().filter(|on| CAPABILITIES.contains(&on.number)) {
+    for on in architectures(&[90], &CAPABILITIES) {
         for line in lines() {
             work.extend(Axis::ALL.map(|axis| (on, line, axis)));
         }

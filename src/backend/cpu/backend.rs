@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::{Cpu, Field, Program, SHAPES};
+use crate::backend::ComputeConfig;
 use crate::backend::{Backend, Reduction, Weights};
-use crate::config::ComputeConfig;
 use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;

@@ -8,8 +8,8 @@ use super::job::{Job, LaunchSize};
 use super::text::Text;
 use super::{Arg, Buffer, Device};
 use crate::backend::ranks::{Deal, Sums};
-use crate::config::Precision;
 use crate::error::Result;
+use crate::real::Precision;
 
 /// Sums of planes, ready to be taken on a device.
 pub struct Combination {

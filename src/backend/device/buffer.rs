@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::Device;
 use super::numbers::{bytes_of, bytes_of_mut};
 use super::runtime::{Handle, MOST_FETCHED};
-use crate::config::Precision;
 use crate::error::Result;
+use crate::real::Precision;
 use crate::real::Real;
 
 /// `len` numbers in device memory.

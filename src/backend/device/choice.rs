@@ -2,8 +2,9 @@
 
 use super::{Api, DeviceInfo, cuda, devices};
 use crate::backend::device::LineSolver;
-use crate::config::{Backend, ComputeConfig, Pencils, Precision};
+use crate::backend::{BackendChoice, ComputeConfig, Pencils};
 use crate::error::{Error, Result};
+use crate::real::Precision;
 
 /// The device that `compute` asks for; `None` is the CPU. `auto` takes CUDA where it can be used, else a GPU of OpenCL,
 /// else the CPU. Where no number is asked for, the ranks of a host take its devices in turn: `local_rank` is this one's
@@ -15,14 +16,16 @@ pub fn choose(compute: &ComputeConfig, local_rank: usize) -> Result<Option<(Api,
     let wanted = Wanted { index: compute.device, local_rank };
     let of = |api| devices(api).unwrap_or_default();
     let chosen = match compute.backend {
-        Backend::Cpu => None,
-        Backend::Cuda => {
+        BackendChoice::Cpu => None,
+        BackendChoice::Cuda => {
             let device = pick(Api::Cuda, devices(Api::Cuda).map_err(refusal)?, wanted)?;
             cuda::compiler(device.index).map_err(refusal)?;
             Some(device)
         }
-        Backend::OpenCl => Some(pick(Api::OpenCl, devices(Api::OpenCl).map_err(refusal)?, wanted)?),
-        Backend::Auto => best(of(Api::Cuda), || of(Api::OpenCl), compute, wanted)?,
+        BackendChoice::OpenCl => {
+            Some(pick(Api::OpenCl, devices(Api::OpenCl).map_err(refusal)?, wanted)?)
+        }
+        BackendChoice::Auto => best(of(Api::Cuda), || of(Api::OpenCl), compute, wanted)?,
     };
     match chosen {
         Some(device) => {
@@ -130,7 +133,7 @@ fn check_cpu(compute: &ComputeConfig) -> Result<()> {
         (None, Pencils::Strided) => return Ok(()),
     };
     let why = match compute.backend {
-        Backend::Cpu => "is for devices, and the CPU was asked for",
+        BackendChoice::Cpu => "is for devices, and the CPU was asked for",
         _ => "needs a GPU, and none was found: `kolmo info` says why",
     };
     Err(Error::Config(vec![

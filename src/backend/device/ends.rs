@@ -7,10 +7,10 @@ use super::job::{Job, LaunchSize};
 use super::pointwise::Visit;
 use super::text::Text;
 use super::{Buffer, Device};
-use crate::config::Precision;
 use crate::engine::distributed::{Ends, Starts, slot};
 use crate::error::Result;
 use crate::grid::Axis;
+use crate::real::Precision;
 
 /// Threads of a block.
 pub(super) const THREADS: usize = 128;

@@ -13,7 +13,7 @@ use super::workspace::{Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device, choose};
 use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
 use crate::backend::{Backend, Reduction, Weights};
-use crate::config::{ComputeConfig, Pencils};
+use crate::backend::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
 use crate::error::{Error, Result};
 use crate::grid::Axis;

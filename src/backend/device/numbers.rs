@@ -3,8 +3,8 @@
 
 use std::cmp::Ordering;
 
-use crate::config::Precision;
 use crate::engine::Number;
+use crate::real::Precision;
 use crate::real::Real;
 
 impl Precision {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::job::{Job, LaunchSize};
 use super::text::Text;
 use super::{Buffer, Device};
-use crate::config::Precision;
 use crate::error::Result;
+use crate::real::Precision;
 
 /// Points of a tile along both axes, and rows of them that its threads take at a time.
 const TILE: usize = 32;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::job::{Job, LaunchSize};
 use super::text::{Names, Text, parameters, statements};
 use super::{Arg, Buffer, Device, PendingReduction};
-use crate::config::Precision;
 use crate::engine::{Code, PointFormula};
 use crate::error::Result;
+use crate::real::Precision;
 
 /// Threads of a block.
 const THREADS: usize = 256;

@@ -7,8 +7,8 @@ use super::list::{List, SCALAR_BYTES};
 use super::recording::{Recorder, Recording};
 use super::runtime::{Handle, KernelRequest, Runtime, Tridiagonal};
 use super::{Api, Buffer, DeviceInfo};
-use crate::config::Precision;
 use crate::error::{Error, Result};
+use crate::real::Precision;
 
 /// Blocks along y and z that every device has (CUDA C++ Programming Guide, "Technical Specifications per Compute
 /// Capability").

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::config::Precision;
 use crate::error::{Error, Result};
+use crate::real::Precision;
 
 /// A buffer, kernel, event or graph of a driver. Its meaning is the runtime's own; 0 is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt::{Display, Write as _};
 
 use super::Source;
-use crate::config::Precision;
 use crate::engine::{Monomial, Node, Symbol, Value};
+use crate::real::Precision;
 
 /// The text that makes CUDA C of a kernel file, or OpenCL C.
 const PRELUDE: &str = include_str!("../../../kernels/prelude.cu");

@@ -9,10 +9,11 @@ use super::gpu::{Same, Zero};
 use super::lines::{DeviceOperator, LineSolver, obstacle};
 use super::pointwise::PointKernel;
 use super::{Device, DeviceInfo, Scratch};
-use crate::config::{ComputeConfig, Pencils, Precision};
+use crate::backend::{ComputeConfig, Pencils};
 use crate::engine::{LineOperator, LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;
+use crate::real::Precision;
 
 /// Which sweeps become one kernel; all others are run operation by operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,9 +24,9 @@ pub use phases::{Phase, PhaseTimes};
 pub(crate) use room::Needed;
 pub use route::Route;
 
+use crate::backend::ComputeConfig;
 use crate::backend::{Backend, Reduction, Weights};
 use crate::comm::{Communicator, Sent, Solo};
-use crate::config::ComputeConfig;
 use crate::engine::distributed::Method;
 use crate::engine::{Accesses, Code, LineOperators, PointFormula, Sweep, commute};
 use crate::error::{Error, Result};

@@ -2,8 +2,8 @@
 
 use super::{Blocks, Memory};
 use crate::backend::device::{Api, Device, Gpu, devices};
+use crate::backend::{DeviceAware, Pencils};
 use crate::comm::{Communicator, agree};
-use crate::config::{DeviceAware, Pencils};
 use crate::engine::Number;
 use crate::error::{Error, Result};
 use crate::real::Real;

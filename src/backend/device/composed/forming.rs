@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::super::text::{Names, polynomial, statements};
-use crate::config::Precision;
 use crate::engine::{Expr, Operation, PointFormula, Value};
+use crate::real::Precision;
 
 /// Where a value of a sweep is found by the kernels of this sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

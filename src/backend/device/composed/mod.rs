@@ -13,11 +13,11 @@ use super::pointwise::{Visit, pointwise};
 use super::program::{Fields, Task};
 use super::{Arg, Buffer};
 use crate::backend::Weights;
-use crate::config::Precision;
 use crate::engine::distributed::Layout;
 use crate::engine::{Expr, Op, Operation, Value};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
+use crate::real::Precision;
 use forming::{Forming, Place};
 
 /// A sweep along one axis, ready to run operation by operation.

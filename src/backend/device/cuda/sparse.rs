@@ -7,8 +7,8 @@ use libloading::Library;
 
 use super::super::runtime::Tridiagonal;
 use super::libraries;
-use crate::config::Precision;
 use crate::error::{Error, Result};
+use crate::real::Precision;
 
 /// What is called of it.
 const FUNCTIONS: [&str; 7] = [

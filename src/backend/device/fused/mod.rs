@@ -13,10 +13,10 @@ use super::program::{Fields, Task};
 use super::text::Text;
 use super::{Arg, Buffer, Fusing};
 use crate::backend::Weights;
-use crate::config::Precision;
 use crate::engine::LineOperator;
 use crate::error::Result;
 use crate::lines::Chunks;
+use crate::real::Precision;
 use body::Written;
 use shape::Shape;
 

@@ -8,10 +8,10 @@ use super::super::runtime::MOST_ARGUMENTS;
 use super::body::{Body, Room, Written};
 use super::shape::Shape;
 use super::uses::Uses;
-use crate::config::Precision;
 use crate::engine::distributed::{Layout, slot};
 use crate::engine::{LineOperators, Op, Operation, Sweep, Value};
 use crate::grid::Axis;
+use crate::real::Precision;
 
 /// Values of a point that a block may keep in registers less than it seems to have room for, where they spill.
 const FEWER: usize = 2;

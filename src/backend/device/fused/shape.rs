@@ -4,7 +4,7 @@ use super::super::DeviceInfo;
 use super::super::ends::Lines;
 use super::super::lines::bank_row;
 use super::body::Room;
-use crate::config::Precision;
+use crate::real::Precision;
 
 /// Points of a chunk, what is best first.
 const LENGTHS: [usize; 7] = [4, 5, 6, 3, 8, 7, 2];

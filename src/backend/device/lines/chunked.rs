@@ -4,9 +4,9 @@ use super::super::job::LaunchSize;
 use super::super::text::Text;
 use super::plan::{Plan, Slot, Step};
 use super::{Problem, Solver, TRIDIAGONAL};
-use crate::config::Precision;
 use crate::error::Result;
 use crate::lines::{Chunk, Chunks};
+use crate::real::Precision;
 
 /// What all kernels share that have a thread a chunk, and what one of them does.
 pub(in super::super) const CHUNKS: &str = include_str!("../../../../kernels/lines/chunks.cu");

@@ -31,7 +31,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::ends::Lines;
 use super::{Api, Arg, Buffer, Device, DeviceInfo, Scratch, permute};
-use crate::config::Pencils;
+use crate::backend::Pencils;
 use crate::engine::LineOperator;
 use crate::error::{Error, Result};
 use crate::grid::Axis;

@@ -6,9 +6,9 @@ use super::super::ends::Lines;
 use super::super::job::{Job, LaunchSize};
 use super::super::text::Text;
 use super::super::{Buffer, Device, Scratch, Source};
-use crate::config::Precision;
 use crate::engine::{EndRow, LineOperator};
 use crate::error::Result;
+use crate::real::Precision;
 
 /// The text that all kernels about lines share, and that of those that take the operand from device memory.
 pub(in super::super) const LINE: &str = include_str!("../../../../kernels/lines/line.cu");
