@@ -101,7 +101,7 @@ fn production(system: &mut NavierStokes<Cpu<f64>>, state: &[Field<f64>]) -> f64 
 
 fn navier_stokes(points: [usize; 3], set: &[&str]) -> NavierStokes<Cpu<f64>> {
     let config = config("taylor-green", points, set);
-    NavierStokes::new(&config, Arc::new(Cpu::new(Some(1)).unwrap())).unwrap()
+    NavierStokes::new(&config.problem(), Arc::new(Cpu::new(Some(1)).unwrap())).unwrap()
 }
 
 /// White noise in density, velocity and pressure.

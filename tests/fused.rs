@@ -44,7 +44,7 @@ fn agree<T: Real>(case: &str, points: [usize; 3], set: &[&str], bound: f64) {
 #[test]
 fn a_stage_moves_as_few_words_as_its_table_says() {
     let words = |case, points, set: &[&str]| {
-        StageWork::of(&config(case, points, set)).map_or(0, |work| work.words)
+        StageWork::of(&config(case, points, set).problem()).map_or(0, |work| work.words)
     };
     for convection in CONVECTION {
         for viscous in VISCOUS {
@@ -64,7 +64,8 @@ fn a_stage_moves_as_few_words_as_its_table_says() {
 #[test]
 fn the_default_forms_take_sixty_eight_line_solves_a_stage_and_the_cheapest_fifty_three() {
     // Five more than the composed equations: each sweep differentiates along its axis what it needs of the velocity.
-    let work = |set: &[&str]| StageWork::of(&config("taylor-green", [16; 3], set)).unwrap();
+    let work =
+        |set: &[&str]| StageWork::of(&config("taylor-green", [16; 3], set).problem()).unwrap();
     let default = work(&[]);
     assert_eq!(default.solves, 68);
     let cheapest = work(&["scheme.convection=feiereisen", "scheme.energy=split-enthalpy"]);
@@ -74,7 +75,7 @@ fn the_default_forms_take_sixty_eight_line_solves_a_stage_and_the_cheapest_fifty
         assert!((11 * solves..22 * solves).contains(&flops), "{flops}");
     }
     let butcher = config("taylor-green", [16; 3], &["time.integrator=rk4"]);
-    assert_eq!(StageWork::of(&butcher), None);
+    assert_eq!(StageWork::of(&butcher.problem()), None);
 }
 
 #[test]
@@ -143,7 +144,8 @@ fn mixed(points: [usize; 3], set: &[&str]) -> Simulation<Cpu<f64>> {
 
 /// dU/dt of `part` alone, of `state`.
 fn terms(part: TermGroup, config: &Config, state: &[Field<f64>]) -> Vec<Field<f64>> {
-    let mut equations = NavierStokes::new(config, Arc::new(Cpu::new(Some(1)).unwrap())).unwrap();
+    let mut equations =
+        NavierStokes::new(&config.problem(), Arc::new(Cpu::new(Some(1)).unwrap())).unwrap();
     let mut rate = vec![Field::zeros(state[0].len()); 5];
     rate.iter_mut().for_each(|field| field.fill(f64::NAN));
     equations.rhs_group(part, state, &mut rate);

@@ -151,7 +151,7 @@ pub(super) fn row<P: Place>(
 
 /// What a right-hand side with its update takes at a point, where it is counted: without a filter.
 fn work(config: &Config) -> Option<StageWork> {
-    StageWork::of(config).filter(|_| config.scheme.filter.is_none())
+    StageWork::of(&config.problem()).filter(|_| config.scheme.filter.is_none())
 }
 
 /// What its words and its operations would take alone, at the rates measured here; `measured` is what it took.

@@ -31,6 +31,7 @@ pub use crate::backend::{
 use crate::cases::Case;
 use crate::gas::Gas;
 pub use crate::io::{CheckpointConfig, Schedule};
+use crate::physics::Problem;
 pub use crate::physics::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};
 pub use crate::real::Precision;
 pub use crate::scheme::FilterConfig;
@@ -55,4 +56,20 @@ pub struct Config {
     pub compute: ComputeConfig,
     /// What is written.
     pub output: OutputConfig,
+}
+
+impl Config {
+    /// What is solved, for those who know no input.
+    pub fn problem(&self) -> Problem {
+        Problem {
+            case: self.case.clone(),
+            gas: self.gas,
+            points: self.grid.points,
+            domain: self.grid.domain,
+            scheme: self.scheme.clone(),
+            integrator: self.time.integrator,
+            right_hand_side: self.compute.right_hand_side,
+            precision: self.compute.precision,
+        }
+    }
 }

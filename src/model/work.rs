@@ -135,7 +135,8 @@ impl<'a> Planner<'a> {
             }
         }
         let whole = decomposition.ranks.map(|ranks| ranks == 1);
-        let make = || Rc::new(StepParts::new(config, &self.grid, |axis| whole[axis.index()]));
+        let make =
+            || Rc::new(StepParts::new(&config.problem(), &self.grid, |axis| whole[axis.index()]));
         let parts = self.parts.entry(whole).or_insert_with(make).clone();
         let integrator = config.time.integrator;
         let fused = config.compute.right_hand_side == RightHandSide::Fused;

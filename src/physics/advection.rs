@@ -6,13 +6,13 @@ use super::Variable;
 use super::collective::{Broken, lowest, norms};
 use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
+use super::problem::Problem;
 use super::stability::Limits;
 use super::system::{Moment, Picture, Stage, System, add_scaled};
 use crate::backend::RightHandSide;
 use crate::backend::{Backend, Reduction, Weights};
 use crate::cases::{Domain, ScalarAdvection};
 use crate::comm::agree;
-use crate::config::Config;
 use crate::engine::{Formula, Number, PointFormula, Sweep, SweepBuilder};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Grid};
@@ -64,19 +64,19 @@ impl Formula<1, 2> for Extrema {
 }
 
 impl<B: Backend> Advection<B> {
-    /// The equation of `config` on `backend`.
+    /// The equation of `problem` on `backend`.
     ///
     /// # Errors
     /// Where a compiler refuses.
-    pub fn new(config: &Config, case: ScalarAdvection, backend: Arc<B>) -> Result<Self> {
-        let discretisation = Discretisation::new(config, B::Real::PRECISION);
+    pub fn new(problem: &Problem, case: ScalarAdvection, backend: Arc<B>) -> Result<Self> {
+        let discretisation = Discretisation::new(problem, B::Real::PRECISION);
         let grid = discretisation.grid;
-        let fused = config.compute.right_hand_side == RightHandSide::Fused;
+        let fused = problem.right_hand_side == RightHandSide::Fused;
         let last = grid.active_axes().last();
         let advancing =
             |axis| discretisation.program(&*backend, axis, &rhs_sweep(axis, &case, true));
         Ok(Self {
-            limits: Limits::scalar(&config.scheme, config.time.integrator, &grid),
+            limits: Limits::scalar(&problem.scheme, problem.integrator, &grid),
             sweeps: discretisation.programs(&*backend, |axis| rhs_sweep(axis, &case, false))?,
             advancing: last.filter(|_| fused).map(advancing).transpose()?,
             add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
@@ -86,7 +86,7 @@ impl<B: Backend> Advection<B> {
             block: backend.block(grid.points),
             backend,
             grid,
-            domain: config.grid.domain,
+            domain: problem.domain,
             case,
         })
     }

@@ -5,11 +5,11 @@ use super::base_state::BaseState;
 use super::context::{Origin, SweepContext};
 use super::discretisation::Discretisation;
 use super::formulas::{Primitives, ViscosityLaw};
+use super::problem::Problem;
 use super::rhs::add_terms;
 use super::slots::{conserved, exactly, read};
 use super::term_group::TermGroup;
 use crate::backend::{Backend, Weights};
-use crate::config::Config;
 use crate::engine::{PointFormula, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
@@ -31,15 +31,15 @@ impl<B: Backend> Composed<B> {
     pub(super) fn new(
         backend: &B,
         discretisation: &Discretisation,
-        config: &Config,
+        problem: &Problem,
         base: BaseState,
         primitives: usize,
     ) -> Result<Self> {
-        let gas = config.gas;
+        let gas = problem.gas;
         let len = backend.block(discretisation.grid.points).len();
         let axes: Vec<Axis> = discretisation.grid.active_axes().collect();
         let sweeps = |group| {
-            let sweep = |axis| rhs_sweep(axis, group, config, &axes, base);
+            let sweep = |axis| rhs_sweep(axis, group, problem, &axes, base);
             discretisation.programs(backend, sweep)
         };
         let [all, convection, pressure, viscous] = TermGroup::ALL.map(sweeps);
@@ -96,14 +96,14 @@ impl<B: Backend> Composed<B> {
 fn rhs_sweep(
     axis: Axis,
     group: TermGroup,
-    config: &Config,
+    problem: &Problem,
     axes: &[Axis],
     base: BaseState,
 ) -> Sweep {
-    let (s, gas) = (SweepBuilder::new(), &config.gas);
+    let (s, gas) = (SweepBuilder::new(), &problem.gas);
     let origin = Origin::Fields { gradients: !gas.is_inviscid() };
     let q = SweepContext { s: &s, j: axis.index(), axes, gas, origin, base };
-    add_terms(&q, group, &config.scheme);
+    add_terms(&q, group, &problem.scheme);
     s.build()
 }
 
@@ -117,10 +117,10 @@ fn gradient_sweep(axis: Axis) -> Sweep {
 }
 
 /// The sweeps along `axes`, in the order in which they run, those of one list together.
-pub(super) fn sweeps(config: &Config, axes: &[Axis]) -> Vec<Vec<(Axis, Sweep)>> {
-    let base = BaseState::of::<f64>(&config.gas);
+pub(super) fn sweeps(problem: &Problem, axes: &[Axis]) -> Vec<Vec<(Axis, Sweep)>> {
+    let base = BaseState::of::<f64>(&problem.gas);
     let gradients = || axes.iter().map(|&axis| (axis, gradient_sweep(axis))).collect();
-    let rhs = |axis| rhs_sweep(axis, TermGroup::All, config, axes, base);
+    let rhs = |axis| rhs_sweep(axis, TermGroup::All, problem, axes, base);
     let rhs = axes.iter().map(|&axis| (axis, rhs(axis))).collect();
-    if config.gas.is_inviscid() { vec![rhs] } else { vec![gradients(), rhs] }
+    if problem.gas.is_inviscid() { vec![rhs] } else { vec![gradients(), rhs] }
 }

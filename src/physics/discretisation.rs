@@ -1,8 +1,8 @@
 //! The sweeps of a set of equations, ready to run on the grid of a configuration.
 
 use super::SchemeConfig;
+use super::problem::Problem;
 use crate::backend::Backend;
-use crate::config::Config;
 use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
@@ -17,10 +17,10 @@ pub(super) struct Discretisation {
 }
 
 impl Discretisation {
-    pub(super) fn new(config: &Config, precision: Precision) -> Self {
-        let grid = Grid::periodic(config.grid.points, &config.grid.domain);
-        let operators = operators(&config.scheme, &grid, precision);
-        Self { grid, operators, filtered: config.scheme.filter.is_some() }
+    pub(super) fn new(problem: &Problem, precision: Precision) -> Self {
+        let grid = Grid::periodic(problem.points, &problem.domain);
+        let operators = operators(&problem.scheme, &grid, precision);
+        Self { grid, operators, filtered: problem.scheme.filter.is_some() }
     }
 
     /// One program for every active axis.

@@ -17,6 +17,7 @@ use super::formulas::{
     Vorticity, Whole,
 };
 use super::gradients::VelocityGradients;
+use super::problem::Problem;
 use super::schedule::Schedule;
 use super::slots::{conserved, exactly};
 use super::stability::Limits;
@@ -26,7 +27,6 @@ use super::term_group::TermGroup;
 use crate::backend::RightHandSide;
 use crate::backend::{Backend, Weights};
 use crate::cases::{Case, Domain};
-use crate::config::Config;
 use crate::engine::PointFormula;
 use crate::error::Result;
 use crate::grid::{Block, Grid};
@@ -70,24 +70,24 @@ pub(super) struct Formulas<B: Backend> {
 }
 
 impl<B: Backend> NavierStokes<B> {
-    /// The equations of `config` on `backend`.
+    /// The equations of `problem` on `backend`.
     ///
     /// # Errors
     /// Where there is no memory left for the fields, or a compiler refuses.
-    pub fn new(config: &Config, backend: Arc<B>) -> Result<Self> {
-        let discretisation = Discretisation::new(config, <B::Real as crate::Real>::PRECISION);
+    pub fn new(problem: &Problem, backend: Arc<B>) -> Result<Self> {
+        let discretisation = Discretisation::new(problem, <B::Real as crate::Real>::PRECISION);
         let grid = discretisation.grid;
         let block = backend.block(grid.points);
-        let gas = config.gas;
+        let gas = problem.gas;
         let base = BaseState::of::<B::Real>(&gas);
-        let held = Held::of(config, &block);
-        let new_sweeps = || match config.compute.right_hand_side {
+        let held = Held::of(problem, &block);
+        let new_sweeps = || match problem.right_hand_side {
             RightHandSide::Fused => {
-                Schedule::new(&*backend, &discretisation, config, base).map(Sweeps::Fused)
+                Schedule::new(&*backend, &discretisation, problem, base).map(Sweeps::Fused)
             }
             RightHandSide::Composed => {
                 let primitives = held.primitives;
-                Composed::new(&*backend, &discretisation, config, base, primitives)
+                Composed::new(&*backend, &discretisation, problem, base, primitives)
                     .map(Sweeps::Composed)
             }
         };
@@ -99,7 +99,7 @@ impl<B: Backend> NavierStokes<B> {
                 step_rate: backend.prepare(PointFormula::max(StepRate {
                     gas,
                     base,
-                    limits: Limits::flow(&config.scheme, config.time.integrator, &grid),
+                    limits: Limits::flow(&problem.scheme, problem.integrator, &grid),
                 }))?,
                 kinetic_energy: backend.prepare(PointFormula::sum(KineticEnergy { base }))?,
                 energy_rate: backend.prepare(PointFormula::sum(EnergyRate { base }))?,
@@ -117,8 +117,8 @@ impl<B: Backend> NavierStokes<B> {
             block,
             gas,
             base,
-            case: config.case.clone(),
-            domain: config.grid.domain,
+            case: problem.case.clone(),
+            domain: problem.domain,
         })
     }
 

@@ -3,11 +3,11 @@
 use super::base_state::BaseState;
 use super::discretisation::Discretisation;
 use super::fused::Fused;
+use super::problem::Problem;
 use super::slots::{conserved, exactly, fused};
 use super::system::Stage;
 use super::term_group::TermGroup;
 use crate::backend::{Backend, Weights};
-use crate::config::Config;
 use crate::engine::Sweep;
 use crate::error::Result;
 use crate::grid::Axis;
@@ -42,18 +42,18 @@ pub(super) fn is_stored(axes: &[Axis], whole: impl Fn(Axis) -> bool) -> bool {
 
 /// All passes and sweeps along `axes` that a run asks for whatever the backend.
 pub(super) fn sweeps(
-    config: &Config,
+    problem: &Problem,
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
 ) -> Vec<(Axis, Sweep)> {
     let mut advances = vec![false];
-    if matches!(config.time.integrator.form, Form::LowStorage { .. }) {
+    if matches!(problem.integrator.form, Form::LowStorage { .. }) {
         advances.push(true);
     }
     let mut all = Vec::new();
     for group in TermGroup::ALL {
         for &advances in advances.iter().filter(|advances| group == TermGroup::All || !**advances) {
-            let fused = of(config, axes, &whole, group, advances);
+            let fused = of(problem, axes, &whole, group, advances);
             all.extend(fused.passes());
             all.extend((0..axes.len()).map(|at| (axes[at], fused.sweep(at, false))));
         }
@@ -64,11 +64,11 @@ pub(super) fn sweeps(
 /// The passes and the sweeps of a stage in 2N storage that is not the first of its step, in the order in which they run, those of one
 /// list together.
 pub(super) fn sweeps_of_stage(
-    config: &Config,
+    problem: &Problem,
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
 ) -> Vec<Vec<(Axis, Sweep)>> {
-    let fused = of(config, axes, whole, TermGroup::All, true);
+    let fused = of(problem, axes, whole, TermGroup::All, true);
     let mut passes = fused.passes();
     let chained = !fused.stored;
     if chained {
@@ -77,9 +77,9 @@ pub(super) fn sweeps_of_stage(
     vec![passes, (0..axes.len()).map(|at| (axes[at], fused.sweep(at, chained))).collect()]
 }
 
-/// The terms `part` of the equations of `config`, for those who count and do not compute.
+/// The terms `part` of the equations of `problem`, for those who count and do not compute.
 fn of<'a>(
-    config: &'a Config,
+    problem: &'a Problem,
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
     group: TermGroup,
@@ -87,9 +87,9 @@ fn of<'a>(
 ) -> Fused<'a> {
     Fused {
         axes: axes.to_vec(),
-        scheme: &config.scheme,
-        gas: &config.gas,
-        base: BaseState::of::<f64>(&config.gas),
+        scheme: &problem.scheme,
+        gas: &problem.gas,
+        base: BaseState::of::<f64>(&problem.gas),
         stored: is_stored(axes, whole),
         group,
         advances,
@@ -100,14 +100,14 @@ impl<B: Backend> Schedule<B> {
     pub(super) fn new(
         backend: &B,
         discretisation: &Discretisation,
-        config: &Config,
+        problem: &Problem,
         base: BaseState,
     ) -> Result<Self> {
         let grid = &discretisation.grid;
         let axes: Vec<Axis> = grid.active_axes().collect();
         let block = backend.block(grid.points).points;
         let whole = |axis: Axis| block[axis.index()] == grid.points[axis.index()];
-        let fused = |group, advances| Fused { base, ..of(config, &axes, whole, group, advances) };
+        let fused = |group, advances| Fused { base, ..of(problem, &axes, whole, group, advances) };
         let program = |(axis, sweep)| discretisation.program(backend, axis, &sweep);
         let sweeps = |group| -> Result<Vec<_>> {
             let fused = fused(group, false);
@@ -131,7 +131,7 @@ impl<B: Backend> Schedule<B> {
                 link: link.transpose()?.flatten(),
             })
         };
-        let low_storage = matches!(config.time.integrator.form, Form::LowStorage { .. });
+        let low_storage = matches!(problem.integrator.form, Form::LowStorage { .. });
         Ok(Self {
             passes: passes(&fused(TermGroup::All, false))?,
             sweeps: [all?, convection?, pressure?, viscous?],

@@ -2,10 +2,10 @@
 
 use super::base_state::BaseState;
 use super::discretisation::{filter_sweep, operators};
+use super::problem::Problem;
 use super::slots::{conserved, fused};
 use super::{advection, composed, gradients, schedule};
 use crate::backend::RightHandSide;
-use crate::config::Config;
 use crate::engine::{LineOperators, Sweep};
 use crate::grid::{Axis, Block, Grid};
 use crate::physics::Viscosity;
@@ -38,32 +38,32 @@ pub struct StageWork {
 }
 
 impl StageWork {
-    /// That of `config`; none where its integrator keeps more.
-    pub fn of(config: &Config) -> Option<Self> {
-        let operators = operators(&config.scheme, &grid(config), Precision::F64);
-        let sweeps = sweeps(config, RightHandSide::Fused, &axes(config), |_| true);
+    /// That of `problem`; none where its integrator keeps more.
+    pub fn of(problem: &Problem) -> Option<Self> {
+        let operators = operators(&problem.scheme, &grid(problem), Precision::F64);
+        let sweeps = sweeps(problem, RightHandSide::Fused, &axes(problem), |_| true);
         let none = Self { words: 0, solves: 0, flops: 0 };
         let work = sweeps.iter().flatten().fold(none, |sum, (axis, sweep)| Self {
             words: sum.words + sweep.words(),
             solves: sum.solves + sweep.solves(),
             flops: sum.flops + sweep.flops(|op| operators.get(*axis, op).flops()),
         });
-        matches!(config.time.integrator.form, Form::LowStorage { .. }).then_some(work)
+        matches!(problem.integrator.form, Form::LowStorage { .. }).then_some(work)
     }
 }
 
 /// The sweeps of a right-hand side along `axes`, in the order in which they run, those of one list together: fused, those of
 /// such a stage. `whole`: whether lines along an axis are.
 pub(super) fn sweeps(
-    config: &Config,
+    problem: &Problem,
     how: RightHandSide,
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
 ) -> Vec<Vec<(Axis, Sweep)>> {
-    let Some(case) = config.case.scalar() else {
+    let Some(case) = problem.case.scalar() else {
         return match how {
-            RightHandSide::Fused => schedule::sweeps_of_stage(config, axes, whole),
-            RightHandSide::Composed => composed::sweeps(config, axes),
+            RightHandSide::Fused => schedule::sweeps_of_stage(problem, axes, whole),
+            RightHandSide::Composed => composed::sweeps(problem, axes),
         };
     };
     let fused = how == RightHandSide::Fused;
@@ -81,15 +81,15 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Those of `config` for the points of `block`.
-    pub(crate) fn of(config: &Config, block: &Block) -> Self {
-        match config.compute.right_hand_side {
+    /// Those of `problem` for the points of `block`.
+    pub(crate) fn of(problem: &Problem, block: &Block) -> Self {
+        match problem.right_hand_side {
             RightHandSide::Fused => {
-                let stored = schedule::is_stored(&axes(config), whole(config, block));
+                let stored = schedule::is_stored(&axes(problem), whole(problem, block));
                 Self { primitives: 0, gradients: fused::gradients(stored) }
             }
             RightHandSide::Composed => {
-                let constant = config.gas.viscosity == Viscosity::Constant;
+                let constant = problem.gas.viscosity == Viscosity::Constant;
                 Self { primitives: if constant { 5 } else { 7 }, gradients: 9 }
             }
         }
@@ -99,68 +99,68 @@ impl Held {
 /// Fields, beside those of the equations themselves, that sweeps take for the points of `block` where they run operation by
 /// operation; `in_one` says which do not.
 pub(crate) fn composed_room(
-    config: &Config,
+    problem: &Problem,
     block: &Block,
     in_one: impl Fn(Axis, &Sweep, &LineOperators) -> bool,
 ) -> usize {
-    let whole = whole(config, block);
-    let (mut all, operators) = all_sweeps(config, block);
+    let whole = whole(problem, block);
+    let (mut all, operators) = all_sweeps(problem, block);
     // Of blocks of longer lines, what goes to the neighbours is formed operation by operation.
     all.retain(|(axis, sweep)| !(whole(*axis) && in_one(*axis, sweep, &operators)));
     all.iter().map(|(_, sweep)| sweep.room()).max().unwrap_or(0)
 }
 
 /// All sweeps that a run asks for on the points of `block`, whatever the backend, and their operators.
-pub(crate) fn all_sweeps(config: &Config, block: &Block) -> (Vec<(Axis, Sweep)>, LineOperators) {
-    let (axes, whole) = (axes(config), whole(config, block));
-    let mut all = match (config.case.scalar(), config.compute.right_hand_side) {
-        (None, RightHandSide::Fused) => schedule::sweeps(config, &axes, &whole),
-        (_, how) => sweeps(config, how, &axes, &whole).concat(),
+pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)>, LineOperators) {
+    let (axes, whole) = (axes(problem), whole(problem, block));
+    let mut all = match (problem.case.scalar(), problem.right_hand_side) {
+        (None, RightHandSide::Fused) => schedule::sweeps(problem, &axes, &whole),
+        (_, how) => sweeps(problem, how, &axes, &whole).concat(),
     };
-    if config.case.flow().is_some() {
-        let base = BaseState::of::<f64>(&config.gas);
+    if problem.case.flow().is_some() {
+        let base = BaseState::of::<f64>(&problem.gas);
         all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, base))));
     }
-    if config.scheme.filter.is_some() {
-        let fields = if config.case.flow().is_some() { conserved::COUNT } else { 1 };
+    if problem.scheme.filter.is_some() {
+        let fields = if problem.case.flow().is_some() { conserved::COUNT } else { 1 };
         all.extend(axes.iter().map(|&axis| (axis, filter_sweep(fields))));
     }
-    (all, operators(&config.scheme, &grid(config), config.compute.precision))
+    (all, operators(&problem.scheme, &grid(problem), problem.precision))
 }
 
 /// Those with more than one point.
-fn axes(config: &Config) -> Vec<Axis> {
-    grid(config).active_axes().collect()
+fn axes(problem: &Problem) -> Vec<Axis> {
+    grid(problem).active_axes().collect()
 }
 
-fn grid(config: &Config) -> Grid {
-    Grid::periodic(config.grid.points, &config.grid.domain)
+fn grid(problem: &Problem) -> Grid {
+    Grid::periodic(problem.points, &problem.domain)
 }
 
 /// Whether lines of `block` along an axis are whole.
-fn whole(config: &Config, block: &Block) -> impl Fn(Axis) -> bool {
-    let (all, here) = (config.grid.points, block.points);
+fn whole(problem: &Problem, block: &Block) -> impl Fn(Axis) -> bool {
+    let (all, here) = (problem.points, block.points);
     move |axis| all[axis.index()] == here[axis.index()]
 }
 
 impl StepParts {
-    /// Those of the equations of `config` on `grid`; `whole` says along which axes lines are.
-    pub(crate) fn new(config: &Config, grid: &Grid, whole: impl Fn(Axis) -> bool) -> Self {
+    /// Those of the equations of `problem` on `grid`; `whole` says along which axes lines are.
+    pub(crate) fn new(problem: &Problem, grid: &Grid, whole: impl Fn(Axis) -> bool) -> Self {
         let axes: Vec<Axis> = grid.active_axes().collect();
-        let how = config.compute.right_hand_side;
-        let right_hand_side = sweeps(config, how, &axes, whole);
-        let (fields, words) = match (config.case.scalar(), how) {
+        let how = problem.right_hand_side;
+        let right_hand_side = sweeps(problem, how, &axes, whole);
+        let (fields, words) = match (problem.case.scalar(), how) {
             (Some(_), _) => (1, 0),
             (None, RightHandSide::Fused) => (conserved::COUNT, 0),
             // The primitive variables from the conserved ones, and (μ, dμ/dT) from T.
             (None, RightHandSide::Composed) => {
-                let law = if config.gas.viscosity == Viscosity::Constant { 0 } else { 3 };
+                let law = if problem.gas.viscosity == Viscosity::Constant { 0 } else { 3 };
                 (conserved::COUNT, 2 * conserved::COUNT + law)
             }
         };
-        let filter = config.scheme.filter.iter().flat_map(|_| &axes);
+        let filter = problem.scheme.filter.iter().flat_map(|_| &axes);
         let filter = filter.map(|&axis| vec![(axis, filter_sweep(fields))]).collect();
-        let operators = operators(&config.scheme, grid, config.compute.precision);
+        let operators = operators(&problem.scheme, grid, problem.precision);
         Self { operators, right_hand_side, filter, fields, words }
     }
 }

@@ -128,7 +128,7 @@ fn device_memory(device: &Device) -> f64 {
 }
 
 fn words(config: &Config) -> String {
-    match (config.compute.right_hand_side, StageWork::of(config)) {
+    match (config.compute.right_hand_side, StageWork::of(&config.problem())) {
         (RightHandSide::Fused, Some(StageWork { words, solves, flops })) => {
             format!(
                 "{words} read and written a point and stage, {solves} line solves, {flops} operations"

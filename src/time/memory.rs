@@ -133,7 +133,7 @@ pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &DeviceInfo) 
 /// unless `fused`, and what the line solvers need while they run. What `cusparse` keeps, a matrix for every line, is not counted.
 fn for_operators(config: &Config, block: &Block, (device, fused): (&DeviceInfo, bool)) -> usize {
     let compute = &config.compute;
-    let room = composed_room(config, block, |axis, sweep, operators| {
+    let room = composed_room(&config.problem(), block, |axis, sweep, operators| {
         fused && device::is_one_kernel(device, compute, sweep, axis, block.points, operators)
     });
     let solver = compute.line_solver.map_or(0, LineSolver::scratch_fields);
@@ -148,7 +148,7 @@ pub fn for_messages(config: &Config, cut: Decomposition, block: &Block) -> f64 {
     if cut == Decomposition::ONE {
         return 0.0;
     }
-    let (sweeps, operators) = all_sweeps(config, block);
+    let (sweeps, operators) = all_sweeps(&config.problem(), block);
     let (points, method) = (config.grid.points, config.compute.distributed);
     let needed = Needed::of(&sweeps, &operators, cut, (points, block), method);
     (needed.values(block.len()) * config.compute.precision.bytes()) as f64
@@ -209,7 +209,7 @@ impl Parts {
             Form::LowStorage { .. } => (1, 1),
             Form::Butcher { b, .. } => (2, b.len()),
         };
-        let held = flow.then(|| Held::of(config, block));
+        let held = flow.then(|| Held::of(&config.problem(), block));
         Self {
             state: copies * state,
             rates: rates * state,

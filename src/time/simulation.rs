@@ -95,8 +95,10 @@ impl<B: Backend> Simulation<B> {
         let len = backend.block(grid.points).len();
         let prepare = || {
             let system: Box<dyn System<B> + Send> = match config.case.scalar() {
-                Some(scalar) => Box::new(Advection::new(config, *scalar, backend.clone())?),
-                None => Box::new(NavierStokes::new(config, backend.clone())?),
+                Some(scalar) => {
+                    Box::new(Advection::new(&config.problem(), *scalar, backend.clone())?)
+                }
+                None => Box::new(NavierStokes::new(&config.problem(), backend.clone())?),
             };
             let state = system.initial()?;
             let integrator = config.time.integrator;

@@ -1,0 +1,30 @@
+//! What is solved, and how it is discretised.
+
+use super::SchemeConfig;
+use crate::backend::RightHandSide;
+use crate::cases::Case;
+use crate::gas::Gas;
+use crate::grid::Domain;
+use crate::real::Precision;
+use crate::scheme::Tableau;
+
+/// The equations of a run, as far as they do not depend on when it ends, where it is computed and what it writes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// The flow and its parameters.
+    pub case: Case,
+    /// Gas with the case's Mach and Reynolds numbers.
+    pub gas: Gas,
+    /// Points along x, y, z.
+    pub points: [usize; 3],
+    /// The box.
+    pub domain: Domain,
+    /// Discretisation in space.
+    pub scheme: SchemeConfig,
+    /// Runge-Kutta tableau.
+    pub integrator: &'static Tableau,
+    /// How the right-hand side is computed.
+    pub right_hand_side: RightHandSide,
+    /// Precision of the fields.
+    pub precision: Precision,
+}
