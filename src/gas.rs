@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::engine::Number;
+use crate::real::Number;
 
 /// How the viscosity μ/μ₀ depends on the temperature T/T₀.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

@@ -1,14 +1,59 @@
 //! The two floating-point formats that fields come in.
 
 use std::fmt::{Debug, Display};
-use std::ops::{AddAssign, SubAssign};
+use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::cpu::Work;
-use crate::engine::{Number, OnRows, OverPoints};
+use crate::engine::{OnRows, OverPoints};
 use crate::simd::Vectors;
+
+/// What formulas compute with.
+pub trait Number:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+{
+    /// The nearest number of this format.
+    fn of(x: f64) -> Self;
+    /// √self.
+    fn sqrt(self) -> Self;
+    /// |self|.
+    fn abs(self) -> Self;
+    /// self to a constant power.
+    fn powf(self, exponent: f64) -> Self;
+}
+
+macro_rules! number {
+    ($t:ty) => {
+        impl Number for $t {
+            #[inline(always)]
+            #[allow(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
+            fn of(x: f64) -> Self {
+                x as $t
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                self.sqrt()
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                self.abs()
+            }
+            #[inline(always)]
+            fn powf(self, exponent: f64) -> Self {
+                self.powf(Number::of(exponent))
+            }
+        }
+    };
+}
+number!(f32);
+number!(f64);
 
 /// Values that may be sent to another rank as the bytes that they are.
 ///

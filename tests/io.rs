@@ -13,13 +13,13 @@ use kolmo::grid::{Block, Decomposition, Grid};
 use kolmo::io::fields::Layout;
 use kolmo::io::pieces::Selection;
 use kolmo::io::reference::Reference;
-use kolmo::io::series::{ERROR_COLUMNS, SCALAR_COLUMNS};
 use kolmo::io::summary::{self, Machine, SchemeSummary};
 use kolmo::io::verdict::{Evidence, Verdict, decide};
 use kolmo::io::{
-    FLOW_COLUMNS, FieldData, FieldValues, FieldWriter, Plane, Series, SeriesWriter, Slice,
-    SliceWriter, Summary, write_report,
+    FieldData, FieldValues, FieldWriter, Plane, Series, SeriesWriter, Slice, SliceWriter, Summary,
+    write_report,
 };
+use kolmo::physics::{ERROR_COLUMNS, FLOW_COLUMNS, SCALAR_COLUMNS};
 
 mod parts;
 mod verdict;

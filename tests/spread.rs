@@ -234,7 +234,7 @@ fn a_run_over_ranks_leaves_the_files_of_one_rank_but_for_pieces() {
 
         let [a, b] = [&one, &many].map(|run| Series::read(&run.join("series.csv")).unwrap());
         let tolerance = if name == "f64" { 1e-13 } else { 1e-6 };
-        for column in kolmo::io::FLOW_COLUMNS {
+        for column in kolmo::physics::FLOW_COLUMNS {
             let [a, b] = [&a, &b].map(|series| series.column(column).unwrap());
             assert_eq!(a.len(), b.len());
             let size = a.iter().copied().map(f64::abs).fold(1.0, f64::max);

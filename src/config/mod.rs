@@ -30,12 +30,12 @@ pub use crate::backend::{
 };
 use crate::cases::Case;
 use crate::gas::Gas;
-pub use crate::io::{CheckpointConfig, Schedule};
+pub use crate::io::{CheckpointConfig, Schedule, StatisticsConfig};
 use crate::physics::Problem;
 pub use crate::physics::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};
 pub use crate::real::Precision;
 pub use crate::scheme::FilterConfig;
-pub use crate::statistics::{Statistic, StatisticsConfig};
+pub use crate::statistics::Statistic;
 
 /// A run, fully resolved.
 #[derive(Clone, Debug, PartialEq)]

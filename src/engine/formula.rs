@@ -9,52 +9,7 @@ use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::Arc;
 
-use crate::real::Real;
-
-/// What formulas compute with.
-pub trait Number:
-    Copy
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
-{
-    /// The nearest number of this format.
-    fn of(x: f64) -> Self;
-    /// √self.
-    fn sqrt(self) -> Self;
-    /// |self|.
-    fn abs(self) -> Self;
-    /// self to a constant power.
-    fn powf(self, exponent: f64) -> Self;
-}
-
-macro_rules! number {
-    ($t:ty) => {
-        impl Number for $t {
-            #[inline(always)]
-            #[allow(clippy::cast_possible_truncation, reason = "rounding is the purpose")]
-            fn of(x: f64) -> Self {
-                x as $t
-            }
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                self.sqrt()
-            }
-            #[inline(always)]
-            fn abs(self) -> Self {
-                self.abs()
-            }
-            #[inline(always)]
-            fn powf(self, exponent: f64) -> Self {
-                self.powf(Number::of(exponent))
-            }
-        }
-    };
-}
-number!(f32);
-number!(f64);
+use crate::real::{Number, Real};
 
 /// W results from R fields, the W fields that the results replace, and P numbers that may differ from call to call.
 pub trait Formula<const R: usize, const W: usize, const P: usize = 0>:

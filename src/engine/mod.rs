@@ -13,12 +13,13 @@ mod operator;
 mod operators;
 mod sweep;
 
+pub use crate::real::Number;
 pub(crate) use accesses::{Accesses, commute};
 pub use builder::SweepBuilder;
 pub(crate) use expr::Monomial;
 pub use expr::{Expr, Value};
 pub(crate) use formula::{Code, Combine, Max, Node, OnRows, OverPoints, Sum, Symbol};
-pub use formula::{Formula, Number, PointFormula};
+pub use formula::{Formula, PointFormula};
 pub(crate) use operator::{EndRow, Stencil};
 pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::typed::{count, positive, whole};
+use crate::statistics::Statistic;
+use crate::typed::{count, not_negative, positive, whole};
 
 /// Most files that fields of one time may be written into, and most checkpoints that may be kept.
 pub(crate) const MOST_FILES: i64 = 1 << 20;
@@ -48,4 +49,18 @@ impl Default for CheckpointConfig {
     fn default() -> Self {
         Self::LAST
     }
+}
+
+/// `statistics = { every_time, from, quantities }`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatisticsConfig {
+    /// When.
+    #[serde(flatten, skip_deserializing)]
+    pub schedule: Schedule,
+    /// The time at which averages over time begin.
+    #[serde(default, deserialize_with = "not_negative")]
+    pub from: f64,
+    /// Of what.
+    #[serde(skip_deserializing)]
+    pub quantities: Vec<Statistic>,
 }

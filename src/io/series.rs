@@ -10,39 +10,6 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::io::{malformed, open, read_text, unshare};
 use crate::{Error, Result};
 
-/// Columns of a flow, in order: non-dimensional, volume averages over the box.
-pub const FLOW_COLUMNS: [&str; 22] = [
-    "step",
-    "time",
-    "dt",
-    "kinetic_energy",
-    "enstrophy",
-    "dissipation",
-    "dissipation_solenoidal",
-    "dissipation_dilatational",
-    "pressure_dilatation",
-    "ke_rate",
-    "ke_rate_convection",
-    "ke_rate_pressure",
-    "ke_rate_viscous",
-    "ke_rate_filter",
-    "mass",
-    "momentum_x",
-    "momentum_y",
-    "momentum_z",
-    "total_energy",
-    "max_mach",
-    "min_density",
-    "min_temperature",
-];
-
-/// Columns of an advected scalar φ, in order; `mass` is ⟨φ⟩ and `scalar_variance` is ⟨φ²⟩ − ⟨φ⟩².
-pub const SCALAR_COLUMNS: [&str; 7] =
-    ["step", "time", "dt", "mass", "scalar_variance", "scalar_min", "scalar_max"];
-
-/// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
-pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
-
 /// Columns of words in the tables of statistics; all others have numbers.
 const WORDS: [&str; 2] = ["axis", "quantity"];
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Variable;
 use super::collective::{Broken, lowest, norms};
+use super::columns::SCALAR_COLUMNS;
 use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
 use super::problem::Problem;
@@ -16,7 +17,6 @@ use crate::comm::agree;
 use crate::engine::{Formula, Number, PointFormula, Sweep, SweepBuilder};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Grid};
-use crate::io::series::SCALAR_COLUMNS;
 use crate::real::Real;
 use crate::statistics::Sample;
 

@@ -2,6 +2,7 @@
 
 use super::Variable;
 use super::collective::{Broken, lowest, norms};
+use super::columns::FLOW_COLUMNS;
 use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
 use super::slots::{conserved, exactly};
@@ -12,7 +13,6 @@ use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::agree;
 use crate::engine::Number;
 use crate::error::{Error, Result};
-use crate::io::FLOW_COLUMNS;
 use crate::real::Real;
 use crate::statistics::{Flow, Sample};
 

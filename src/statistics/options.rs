@@ -1,23 +1,6 @@
 //! What a user chooses of statistics.
 
-use serde::{Deserialize, Serialize};
-
-use crate::io::Schedule;
-use crate::typed::not_negative;
-
-/// `statistics = { every_time, from, quantities }`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StatisticsConfig {
-    /// When.
-    #[serde(flatten, skip_deserializing)]
-    pub schedule: Schedule,
-    /// The time at which averages over time begin.
-    #[serde(default, deserialize_with = "not_negative")]
-    pub from: f64,
-    /// Of what.
-    #[serde(skip_deserializing)]
-    pub quantities: Vec<Statistic>,
-}
+use serde::Serialize;
 
 /// What statistics can be taken of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::Simulation;
+use super::Statistics;
 use super::agenda::{Agenda, Kind};
 use super::deadline::Deadline;
 use super::files::{ALWAYS, Files};
@@ -21,7 +22,7 @@ use crate::grid::Decomposition;
 use crate::io::checkpoint::{Course, Writing};
 use crate::io::progress::tell;
 use crate::io::{FieldValues, RunDirectory, RunId, remove_file};
-use crate::statistics::{self, Statistics};
+use crate::statistics::Kind as SampleKind;
 
 /// Pictures of a run that writes no fields: at the start and after every such part of it.
 const PICTURES: u64 = 4;
@@ -410,10 +411,10 @@ fn pictures_by(config: &Config, step: u64, time: f64) -> u64 {
     by_time.max(by_steps) as u64 + 1
 }
 
-fn kind(config: &Config) -> statistics::Kind {
+fn kind(config: &Config) -> SampleKind {
     match config.case.flow() {
-        Some(_) => statistics::Kind::Flow,
-        None => statistics::Kind::Scalar,
+        Some(_) => SampleKind::Flow,
+        None => SampleKind::Scalar,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::config::{Config, Precision, Schedule, Statistic, StepSize, Variable};
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::io::pieces::Selection;
-use crate::io::series::{FLOW_COLUMNS, SCALAR_COLUMNS};
+use crate::physics::{FLOW_COLUMNS, SCALAR_COLUMNS};
 
 /// Bytes of a number in a table, with its comma.
 const CELL: f64 = 20.0;

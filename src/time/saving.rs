@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
+use super::Statistics;
 use super::course::Run;
 use crate::backend::Backend;
 use crate::config::CheckpointConfig;
@@ -11,7 +12,6 @@ use crate::error::Result;
 use crate::io::checkpoint::{self, Course, Manner};
 use crate::io::series::TableMark;
 use crate::io::{FieldValues, RunDirectory};
-use crate::statistics::Statistics;
 
 /// How a run that is stopped writes one though the input asks for none.
 const UNASKED: CheckpointConfig = CheckpointConfig {

@@ -10,7 +10,7 @@ use crate::comm::{Communicator, agree};
 use crate::config::{Config, StepSize, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
-use crate::io::series::ERROR_COLUMNS;
+use crate::physics::ERROR_COLUMNS;
 use crate::physics::{Advection, Moment, NavierStokes, Picture, System};
 use crate::statistics::Sample;
 

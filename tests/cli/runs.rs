@@ -19,7 +19,7 @@ fn a_run_leaves_every_file_of_the_contract() {
     );
     assert_eq!(names(&run.join("slices")).len(), 2 * 3 + 1);
     let header = read(run.join("series.csv")).lines().next().unwrap().to_string();
-    assert_eq!(header, kolmo::io::FLOW_COLUMNS.join(","));
+    assert_eq!(header, kolmo::physics::FLOW_COLUMNS.join(","));
     assert_whole(&run, 5);
     let summary = summary(&run);
     assert_eq!(summary["finished"], true);
@@ -67,7 +67,7 @@ fn a_run_on_opencl_leaves_the_same_files_and_the_same_numbers() {
     assert_eq!(names(&host.join("fields")), names(&device.join("fields")));
     assert_whole(&device, 5);
     let [a, b] = [&host, &device].map(|run| Series::read(&run.join("series.csv")).unwrap());
-    for name in kolmo::io::FLOW_COLUMNS {
+    for name in kolmo::physics::FLOW_COLUMNS {
         let [a, b] = [&a, &b].map(|series| series.column(name).unwrap());
         let size = a.iter().copied().map(f64::abs).fold(1.0, f64::max);
         for (a, b) in a.iter().zip(b) {

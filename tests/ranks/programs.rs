@@ -6,7 +6,8 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use kolmo::io::{FLOW_COLUMNS, Series, Summary};
+use kolmo::io::{Series, Summary};
+use kolmo::physics::FLOW_COLUMNS;
 
 use super::{Job, Running, job};
 use crate::io::{python, readback};

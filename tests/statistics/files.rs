@@ -7,7 +7,8 @@ use std::path::Path;
 use kolmo::comm::Solo;
 use kolmo::config::{Statistic, StatisticsConfig};
 use kolmo::grid::Decomposition;
-use kolmo::statistics::{Kind, Running, Sample, Statistics};
+use kolmo::statistics::{Kind, Running, Sample};
+use kolmo::time::Statistics;
 
 use super::{DECOMPOSITIONS, cube, options, part_of_flow, random_flow};
 use crate::common::float;

@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use super::Statistic;
-use super::gradients::{Density, centre};
-use super::increments::{Increments, ORDERS};
-use super::moments::{self, Moments, Running};
-use super::sample::Kind;
-use super::spectrum::{self, Spectra};
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::io::series::TableMark;
 use crate::io::{SeriesWriter, make_directory};
+use crate::statistics::gradients::{Density, centre};
+use crate::statistics::increments::{Increments, ORDERS};
+use crate::statistics::moments::{self, Moments, Running};
+use crate::statistics::spectrum::{self, Spectra};
+use crate::statistics::{Kind, Statistic};
 
 /// Those that a run asks for.
 pub(super) struct Files {

@@ -1,0 +1,156 @@
+//! The statistics that a run takes and writes.
+
+mod files;
+
+use std::path::Path;
+
+use crate::comm::{Communicator, agree};
+use crate::error::Result;
+use crate::fourier::Fourier;
+use crate::grid::{Decomposition, Grid};
+use crate::io::StatisticsConfig;
+use crate::io::series::TableMark;
+use crate::statistics::{
+    Kind, Running, Sample, Statistic, gradients, increments, moments, spectrum,
+};
+use files::Files;
+
+/// Takes statistics and writes them.
+pub struct Statistics {
+    options: StatisticsConfig,
+    kind: Kind,
+    running: Running,
+    /// On rank 0.
+    files: Option<Files>,
+    /// Planned with the first sample that needs it.
+    fourier: Option<Fourier>,
+}
+
+impl Statistics {
+    /// Make `directory` (`RUN_DIR/statistics`) and begin the files in it that `options` ask for. Of a scalar there are
+    /// moments and spectra. Collective.
+    ///
+    /// # Errors
+    /// On all ranks, where the system refuses.
+    pub fn create(
+        comm: &dyn Communicator,
+        directory: &Path,
+        options: &StatisticsConfig,
+        kind: Kind,
+    ) -> Result<Self> {
+        let files = || Files::create(directory, &options.quantities, kind);
+        let files = agree(comm, (comm.rank() == 0).then(files).transpose())?;
+        Ok(Self {
+            options: options.clone(),
+            kind,
+            running: Running::default(),
+            files,
+            fourier: None,
+        })
+    }
+
+    /// Go on with the files in `directory`: rows of steps after `last_step` (all of them, where it is `None`) are cut, and
+    /// so is a last line that was never finished. A file that is not there is begun. `running` is what
+    /// [`Statistics::state`] was then: it goes on, but where averages begin later now or no moments are taken. Collective.
+    ///
+    /// # Errors
+    /// On all ranks, where a file has other columns or the system refuses.
+    pub fn resume(
+        comm: &dyn Communicator,
+        directory: &Path,
+        options: &StatisticsConfig,
+        kind: Kind,
+        last_step: Option<u64>,
+        running: Running,
+    ) -> Result<Self> {
+        let files = || Files::resume(directory, &options.quantities, kind, last_step);
+        let files = agree(comm, (comm.rank() == 0).then(files).transpose())?;
+        let running = match options.quantities.contains(&Statistic::Moments) {
+            true => running.since(options.from),
+            // What comes on both sides of a gap says nothing of it.
+            false => Running::default(),
+        };
+        Ok(Self { options: options.clone(), kind, running, files, fourier: None })
+    }
+
+    /// Whether samples must hold the velocity gradient.
+    pub fn needs_gradients(&self) -> bool {
+        self.kind == Kind::Flow && self.wants(Statistic::Gradients)
+    }
+
+    /// Take the statistics of one instant, and write them. Instants come in the order of their times. The work is that of the
+    /// threads that the caller is on: see [`crate::backend::Backend::within`]. Collective.
+    ///
+    /// # Errors
+    /// On all ranks, where a file cannot be written.
+    pub fn sample(
+        &mut self,
+        comm: &dyn Communicator,
+        decomposition: &Decomposition,
+        grid: &Grid,
+        step: u64,
+        time: f64,
+        sample: &Sample,
+    ) -> Result<()> {
+        assert_eq!(sample.kind(), self.kind, "a run has one kind of samples");
+        let moments = self.wants(Statistic::Moments).then(|| {
+            let now = moments::moments(comm, grid, sample);
+            if time >= self.options.from {
+                self.running.add(time, &now);
+            }
+            now
+        });
+        let spectra = self.wants(Statistic::Spectra).then(|| {
+            let fourier = self
+                .fourier
+                .get_or_insert_with(|| Fourier::new(*decomposition, grid.points, comm.size()));
+            match sample {
+                Sample::Flow(flow) => spectrum::flow(comm, fourier, grid, flow),
+                Sample::Scalar(phi) => spectrum::scalar(comm, fourier, grid, phi),
+            }
+        });
+        let (mut structure, mut densities) = (None, None);
+        if let Sample::Flow(flow) = sample {
+            structure = self.wants(Statistic::Increments).then(|| {
+                increments::structure_functions(comm, decomposition, grid, &flow.velocity)
+            });
+            let gradient = flow.gradient.as_ref().filter(|_| self.wants(Statistic::Gradients));
+            densities = gradient.map(|gradient| gradients::densities(comm, grid, gradient));
+        }
+        let mut write = || {
+            let Some(files) = &mut self.files else { return Ok(()) };
+            if let Some(now) = &moments {
+                files.moments(step, time, now, &self.running)?;
+            }
+            if let Some(spectra) = &spectra {
+                files.spectra(step, time, spectra)?;
+            }
+            files.structure(step, time, structure.as_deref().unwrap_or_default())?;
+            files.gradients(step, time, densities.as_ref().map_or(&[], |found| &found[..]))
+        };
+        let written = write();
+        agree(comm, written)
+    }
+
+    /// The averages over time so far: what a checkpoint carries. The same on all ranks.
+    pub fn state(&self) -> &Running {
+        &self.running
+    }
+
+    /// Return when all that was written is on disk: on rank 0 the marks of the tables, by their names.
+    ///
+    /// # Errors
+    /// On rank 0, where the system refuses.
+    pub fn sync(&mut self) -> Result<Vec<(String, TableMark)>> {
+        self.files.as_mut().map_or(Ok(Vec::new()), Files::sync)
+    }
+
+    /// The names of the tables that `options` ask for.
+    pub fn tables(options: &StatisticsConfig, kind: Kind) -> Vec<String> {
+        files::names(&options.quantities, kind)
+    }
+
+    fn wants(&self, quantity: Statistic) -> bool {
+        self.options.quantities.contains(&quantity)
+    }
+}
