@@ -6,8 +6,6 @@ use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::cpu::Work;
-use crate::engine::{OnRows, OverPoints};
 use crate::simd::Vectors;
 
 /// What formulas compute with.
@@ -130,29 +128,26 @@ pub trait Real:
     /// Exact value.
     fn f64(self) -> f64;
 
-    /// Run the code of a formula in this format.
+    /// What is generic over the format, as that of this one: by it code that is compiled once for each format is reached from
+    /// code that is generic.
     #[doc(hidden)]
-    fn on_rows(
-        code: &dyn OnRows,
-        arch: pulp::Arch,
-        from: &[&[Self]],
-        to: &mut [&mut [Self]],
-        parameters: &[f64],
-    );
+    fn concrete<F: Family>(of: F::Of<Self>) -> Concrete<F>;
+}
 
-    /// Run the code of a sum or a maximum in this format.
-    #[doc(hidden)]
-    fn over_points(
-        code: &dyn OverPoints,
-        arch: pulp::Arch,
-        from: &[&[Self]],
-        to: &mut [f64],
-        parameters: &[f64],
-    );
+/// Types that are generic over the format of numbers.
+#[doc(hidden)]
+pub trait Family {
+    /// That of numbers of the format `T`.
+    type Of<T: Real>;
+}
 
-    /// Work on lines in this format. Not generic, so that it is compiled once and not where it is used.
-    #[doc(hidden)]
-    fn carry_out(work: Work<'_, Self>);
+/// A type of a family with its format.
+#[doc(hidden)]
+pub enum Concrete<F: Family> {
+    /// 32 bit.
+    F32(F::Of<f32>),
+    /// 64 bit.
+    F64(F::Of<f64>),
 }
 
 macro_rules! real {
@@ -167,28 +162,8 @@ macro_rules! real {
                 self.into()
             }
 
-            fn on_rows(
-                code: &dyn OnRows,
-                arch: pulp::Arch,
-                from: &[&[$t]],
-                to: &mut [&mut [$t]],
-                parameters: &[f64],
-            ) {
-                code.$t(arch, from, to, parameters);
-            }
-
-            fn over_points(
-                code: &dyn OverPoints,
-                arch: pulp::Arch,
-                from: &[&[$t]],
-                to: &mut [f64],
-                parameters: &[f64],
-            ) {
-                code.$t(arch, from, to, parameters);
-            }
-
-            fn carry_out(work: Work<'_, $t>) {
-                work.carry_out();
+            fn concrete<F: Family>(of: F::Of<$t>) -> Concrete<F> {
+                Concrete::$precision(of)
             }
         }
     };

@@ -16,6 +16,7 @@ mod convergence;
 mod corpus;
 mod device;
 mod distributed;
+mod floors;
 mod forms;
 mod fused;
 mod guard;

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::Arc;
 
-use crate::real::{Number, Real};
+use crate::real::{Concrete, Family, Number, Real};
 
 /// W results from R fields, the W fields that the results replace, and P numbers that may differ from call to call.
 pub trait Formula<const R: usize, const W: usize, const P: usize = 0>:
@@ -165,15 +165,48 @@ impl PointFormula {
     }
 
     /// Evaluate a map on rows of numbers: as many rows as it takes and gives, all of one length.
-    pub(crate) fn evaluate<T: Real>(
+    pub(crate) fn evaluate<'a, 'b, T: Real>(
         &self,
         arch: pulp::Arch,
-        from: &[&[T]],
-        to: &mut [&mut [T]],
+        from: &'a [&'b [T]],
+        to: &'a mut [&'b mut [T]],
         parameters: &[f64],
     ) {
         let Code::Map(code) = &self.code else { unreachable!("made for a map") };
-        T::on_rows(&**code, arch, from, to, parameters);
+        match T::concrete::<Rows>((from, to)) {
+            Concrete::F32((from, to)) => code.f32(arch, from, to, parameters),
+            Concrete::F64((from, to)) => code.f64(arch, from, to, parameters),
+        }
+    }
+}
+
+/// Rows that are read, and rows that are made.
+struct Rows<'a, 'b>(PhantomData<&'a &'b ()>);
+
+impl<'a, 'b> Family for Rows<'a, 'b> {
+    type Of<T: Real> = (&'a [&'b [T]], &'a mut [&'b mut [T]]);
+}
+
+/// Rows that are reduced.
+struct Points<'a, 'b>(PhantomData<&'a &'b ()>);
+
+impl<'a, 'b> Family for Points<'a, 'b> {
+    type Of<T: Real> = &'a [&'b [T]];
+}
+
+impl dyn OverPoints + '_ {
+    /// The sums or the largest values over the points of rows.
+    pub(crate) fn reduce<T: Real>(
+        &self,
+        arch: pulp::Arch,
+        from: &[&[T]],
+        to: &mut [f64],
+        parameters: &[f64],
+    ) {
+        match T::concrete::<Points>(from) {
+            Concrete::F32(from) => self.f32(arch, from, to, parameters),
+            Concrete::F64(from) => self.f64(arch, from, to, parameters),
+        }
     }
 }
 
@@ -193,13 +226,13 @@ impl fmt::Debug for PointFormula {
 }
 
 /// The code of a map.
-pub trait OnRows: Send + Sync {
+pub(crate) trait OnRows: Send + Sync {
     fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [&mut [f32]], parameters: &[f64]);
     fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [&mut [f64]], parameters: &[f64]);
 }
 
 /// The code of a sum or a maximum over points.
-pub trait OverPoints: Send + Sync {
+pub(crate) trait OverPoints: Send + Sync {
     fn f32(&self, arch: pulp::Arch, from: &[&[f32]], to: &mut [f64], parameters: &[f64]);
     fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [f64], parameters: &[f64]);
 }

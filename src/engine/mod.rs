@@ -18,7 +18,7 @@ pub(crate) use accesses::{Accesses, commute};
 pub use builder::SweepBuilder;
 pub(crate) use expr::Monomial;
 pub use expr::{Expr, Value};
-pub(crate) use formula::{Code, Combine, Max, Node, OnRows, OverPoints, Sum, Symbol};
+pub(crate) use formula::{Code, Combine, Max, Node, OverPoints, Sum, Symbol};
 pub use formula::{Formula, PointFormula};
 pub(crate) use operator::{EndRow, Stencil};
 pub use operator::{LineOperator, Shift, closed_min_points};

@@ -23,7 +23,6 @@ use std::sync::Mutex;
 pub use blocks::Combination;
 pub use field::Field;
 pub use program::Program;
-pub use run::Work;
 
 use crate::comm::placement;
 use crate::error::{Error, Result};

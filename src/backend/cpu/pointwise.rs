@@ -91,7 +91,7 @@ impl<T: Real> Cpu<T> {
         partials.resize(chunks * width, C::IDENTITY);
         let one = |(chunk, to): (usize, &mut [f64])| {
             let fields = parts(read, chunk * CHUNK, len.min((chunk + 1) * CHUNK));
-            T::over_points(code, self.arch, &fields[..read.len()], to, parameters);
+            code.reduce(self.arch, &fields[..read.len()], to, parameters);
         };
         let slots: &mut [f64] = &mut partials;
         self.pool.install(|| slots.par_chunks_mut(width).enumerate().for_each(one));

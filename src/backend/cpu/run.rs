@@ -16,7 +16,7 @@ use crate::backend::Weights;
 use crate::engine::PointFormula;
 use crate::engine::distributed::slot;
 use crate::grid::Axis;
-use crate::real::Real;
+use crate::real::{Concrete, Family, Real};
 
 /// Most values that a formula takes or makes.
 const MOST_VALUES: usize = 8;
@@ -155,7 +155,7 @@ impl<T: Real> Cpu<T> {
         self.for_each_group(&job, |group, next, scratch| {
             let ahead =
                 next.map_or_else(Ahead::nothing, |next| Ahead::new(code, read, &job.write, next));
-            T::carry_out(Work { arch: self.arch, job: &job, group, end: None, scratch, ahead });
+            run(Work { arch: self.arch, job: &job, group, end: None, scratch, ahead });
         });
     }
 
@@ -183,7 +183,7 @@ impl<T: Real> Cpu<T> {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
                 let ahead = Ahead::nothing();
                 let (group, end) = (group.window(first, window), Some(end));
-                T::carry_out(Work { arch: self.arch, job: &job, group, end, scratch, ahead });
+                run(Work { arch: self.arch, job: &job, group, end, scratch, ahead });
             }
         });
     }
@@ -213,8 +213,7 @@ impl<T: Real> Cpu<T> {
 }
 
 /// What one thread does with one group of tiles.
-#[doc(hidden)]
-pub struct Work<'a, T> {
+struct Work<'a, T> {
     arch: pulp::Arch,
     job: &'a Job<'a, T>,
     group: Group,
@@ -224,9 +223,26 @@ pub struct Work<'a, T> {
     ahead: Ahead<'a, T>,
 }
 
+impl<'a> Family for Work<'a, ()> {
+    type Of<T: Real> = Work<'a, T>;
+}
+
+/// All instructions of the code. What it calls is not generic, so that it is compiled once and not where it is used.
+fn run<T: Real>(work: Work<'_, T>) {
+    fn in_f32(work: Work<'_, f32>) {
+        work.run();
+    }
+    fn in_f64(work: Work<'_, f64>) {
+        work.run();
+    }
+    match T::concrete::<Work<()>>(work) {
+        Concrete::F32(work) => in_f32(work),
+        Concrete::F64(work) => in_f64(work),
+    }
+}
+
 impl<T: Real> Work<'_, T> {
-    /// All instructions of the code.
-    pub(crate) fn carry_out(mut self) {
+    fn run(mut self) {
         let code = self.job.code;
         code.instructions.iter().for_each(|instruction| self.step(instruction));
     }
