@@ -143,11 +143,17 @@ fn check_steps<T: Real>(points: [usize; 3], set: &[&str], bound: f64) {
 #[test]
 fn fused_steps_give_the_answer_of_the_host_operator_by_operator() {
     let staggered = ["scheme.convection=staggered", "gas.viscosity=sutherland"];
-    let feiereisen = ["scheme.convection=feiereisen", "scheme.energy=split-enthalpy"];
+    // The order of the sweeps along three axes and what they leave for each other do not depend on the scheme; without line systems
+    // the kernels compile several times faster.
+    let explicit = [
+        "scheme.derivative=explicit4",
+        "scheme.convection=feiereisen",
+        "scheme.energy=split-enthalpy",
+    ];
     check_steps::<f64>([9, 16, 1], &[], 1e-12);
     check_steps::<f32>([9, 16, 1], &[], 1e-5);
     check_steps::<f64>([12, 13, 1], &staggered, 1e-12);
-    check_steps::<f64>([8, 9, 11], &feiereisen, 1e-12);
+    check_steps::<f64>([8, 9, 11], &explicit, 1e-12);
 }
 
 #[test]
