@@ -1,0 +1,159 @@
+//! What can be typed on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use kolmo::bench::Bench;
+use kolmo::comm::Fact;
+use kolmo::compare::CompareOptions;
+use kolmo::converge::ConvergeOptions;
+use kolmo::model::ModelOptions;
+
+/// Direct numerical simulation of the compressible Navier-Stokes equations with compact finite differences.
+#[derive(Parser)]
+#[command(version, after_help = "Start with:  kolmo run taylor-green")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run a simulation.
+    #[command(
+        after_help = "Examples:\n  kolmo run taylor-green\n  kolmo run configs/tgv-re1600-ma0.1-128.toml --set grid.points=[64,64,64] --out runs/re1600-64\n  kolmo run taylor-green --backend cuda --device 1\n  kolmo run taylor-green --backend opencl --set compute.precision=f32"
+    )]
+    Run {
+        /// An input file, or the name of a case for its built-in input.
+        input: String,
+        /// Change a key of the input: `--set time.end=20`.
+        #[arg(long, value_name = "KEY.PATH=VALUE")]
+        set: Vec<String>,
+        /// The run directory, instead of `output.directory`.
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Where to compute: auto, cpu, cuda or opencl.
+        #[arg(long)]
+        backend: Option<String>,
+        /// Which of the backend's devices, by its number in `kolmo info`.
+        #[arg(long, value_name = "N")]
+        device: Option<usize>,
+        /// Cut work in the usual way: neither measure how it is done fastest on this machine nor take what was measured before.
+        #[arg(long)]
+        no_tune: bool,
+        /// Replace a run that is in the directory already.
+        #[arg(long)]
+        overwrite: bool,
+        /// Start from a checkpoint of another flow all the same.
+        #[arg(long)]
+        allow_physics_change: bool,
+    },
+    /// Go on with a run from its newest sound checkpoint, on any number of ranks.
+    #[command(
+        after_help = "Examples:\n  kolmo restart runs/taylor-green\n  kolmo restart runs/taylor-green --set time.end=20\n  mpirun -n 4 kolmo restart runs/taylor-green --from 100"
+    )]
+    Restart {
+        /// The directory of the run.
+        run_dir: PathBuf,
+        /// Change a key of its input: `--set time.end=20`.
+        #[arg(long, value_name = "KEY.PATH=VALUE")]
+        set: Vec<String>,
+        /// The step of the checkpoint to go on from, if not the newest; later ones are set aside.
+        #[arg(long, value_name = "STEP")]
+        from: Option<u64>,
+        /// Where to compute: auto, cpu, cuda or opencl.
+        #[arg(long)]
+        backend: Option<String>,
+        /// Which of the backend's devices, by its number in `kolmo info`.
+        #[arg(long, value_name = "N")]
+        device: Option<usize>,
+        /// Cut work in the usual way: neither measure how it is done fastest on this machine nor take what was measured before.
+        #[arg(long)]
+        no_tune: bool,
+        /// Go on with another case, gas or box all the same.
+        #[arg(long)]
+        allow_physics_change: bool,
+    },
+    /// Print a commented input for a case.
+    #[command(after_help = "Example:\n  kolmo init taylor-green > my.toml")]
+    Init {
+        /// The case: see `kolmo cases`.
+        case: String,
+    },
+    /// List the cases.
+    #[command(after_help = "Example:\n  kolmo cases")]
+    Cases,
+    /// Say what this machine has and what Kolmo uses of it.
+    #[command(
+        after_help = "Examples:\n  kolmo info\n  kolmo info --plan taylor-green --set grid.points=[256,256,256]"
+    )]
+    Info {
+        /// Say what a run of this input would take: memory, the largest grid that fits, time and disk. Nothing of it is run but a
+        /// few steps on few points.
+        #[arg(long, value_name = "CONFIG")]
+        plan: Option<String>,
+        /// With `--plan`: set a key of the input, as for `run`.
+        #[arg(long, value_name = "KEY=VALUE", requires = "plan")]
+        set: Vec<String>,
+    },
+    /// Measure how fast the parts are, beside a copy of the same memory.
+    #[command(
+        after_help = "Examples:\n  kolmo bench derivative --points 128\n  kolmo bench lines --points 256 --backend opencl --json"
+    )]
+    Bench {
+        /// What to measure.
+        #[command(subcommand)]
+        what: Bench,
+    },
+    /// Predict what a step takes on many ranks: all methods, to 131072 ranks, on several networks.
+    #[command(
+        args_override_self = true,
+        after_help = "Examples:\n  kolmo model --method neighbour --network torus\n  kolmo model --points 1024 --ranks 8,64,512,4096 --network fat-tree --plot strong.svg"
+    )]
+    Model(ModelOptions),
+    /// Put several runs into one table and one page of pictures.
+    #[command(
+        after_help = "Examples:\n  kolmo compare runs/coarse runs/fine\n  kolmo compare runs/* --time 9 --out tgv.html"
+    )]
+    Compare(CompareOptions),
+    /// Run a case on grid after grid, and say how its error falls.
+    #[command(
+        args_override_self = true,
+        after_help = "Examples:\n  kolmo converge acoustic-wave --points 16,32,64\n  kolmo converge isentropic-vortex --points 48,64,96 --set 'time={ end = 0.25, cfl = 0.15 }' --out runs/order"
+    )]
+    Converge(ConvergeOptions),
+    /// Draw the report and the plots of a run again.
+    #[command(after_help = "Example:\n  kolmo plot runs/taylor-green")]
+    Plot {
+        /// The directory of the run.
+        run_dir: PathBuf,
+    },
+}
+
+impl Command {
+    /// What must be the same on all ranks before anything of it is done. What it says of the input is compared once that is
+    /// resolved.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        let fact = |name: &str, value: String| (name.to_string(), value);
+        let word = |at| std::env::args().nth(at).unwrap_or_default();
+        let mut facts = vec![fact("version", env!("CARGO_PKG_VERSION").into())];
+        facts.push(fact("command", word(1)));
+        match self {
+            Self::Run { overwrite, allow_physics_change, .. } => {
+                facts.push(fact("--overwrite", overwrite.to_string()));
+                facts.push(fact("--allow-physics-change", allow_physics_change.to_string()));
+            }
+            Self::Restart { run_dir, from, allow_physics_change, .. } => {
+                facts.push(fact("RUN_DIR", run_dir.to_string_lossy().into()));
+                facts.push(fact(
+                    "--from",
+                    from.map_or("the newest".into(), |step| step.to_string()),
+                ));
+                facts.push(fact("--allow-physics-change", allow_physics_change.to_string()));
+            }
+            Self::Bench { what } => facts.push(fact("options", format!("{what:?}"))),
+            _ => {}
+        }
+        facts
+    }
+}

@@ -1,0 +1,106 @@
+//! `kolmo info`: what this machine has, and what is used of it.
+
+use std::collections::BTreeSet;
+use std::convert::identity;
+use std::process::ExitCode;
+
+use kolmo::Result;
+use kolmo::backend::device::{Api, DeviceInfo, cuda, devices};
+use kolmo::backend::ranks::Route;
+use kolmo::comm::{self, Communicator};
+
+use crate::terminal::say;
+
+pub(crate) fn info(comm: &dyn Communicator) -> Result<ExitCode> {
+    let ranks = ranks(comm);
+    if comm.rank() > 0 {
+        return comm::agree(comm, Ok(ExitCode::SUCCESS));
+    }
+    comm::agree(comm, machine().and_then(|machine| say(&(machine + &ranks))))
+}
+
+/// What this host has.
+fn machine() -> Result<String> {
+    let cpu = kolmo::backend::cpu::Cpu::<f64>::new(None)?;
+    let machine = kolmo::io::summary::Machine::here(cpu.threads(), cpu.simd(), None);
+    Ok(format!(
+        "kolmo    {}\n\
+         cpu      {}\n\
+         cores    {}\n\
+         threads  {}\n\
+         simd     {}\n\
+         {}{}{}",
+        env!("CARGO_PKG_VERSION"),
+        machine.cpu,
+        machine.cores,
+        machine.threads,
+        machine.simd,
+        listed("cuda", &devices(Api::Cuda)),
+        compiler(),
+        listed("opencl", &devices(Api::OpenCl)),
+    ))
+}
+
+/// The library that ranks talk by, and the ranks. Collective.
+fn ranks(comm: &dyn Communicator) -> String {
+    let Some(library) = comm::library() else {
+        return "mpi      not built in: `cargo install --path . --features mpi`; one rank\n".into();
+    };
+    let hosts = comm.gather(comm::host().as_bytes()).unwrap_or_default();
+    let hosts = hosts.iter().collect::<BTreeSet<_>>().len();
+    let aware = match comm.says_device_aware() {
+        _ if comm.size() == 1 => "",
+        Some(true) => "         says that it takes addresses in the memory of CUDA devices\n",
+        Some(false) => "         says that it takes no addresses in the memory of devices\n",
+        None => "         does not say whether it takes addresses in the memory of devices\n",
+    };
+    let tested = match (comm.size() > 1).then(|| Route::between_devices(comm)) {
+        None => String::new(),
+        Some(Ok(Some(route))) => format!("         messages of CUDA devices go {}\n", route.name()),
+        Some(Ok(None)) => "         no CUDA device on some rank: nothing to test with one\n".into(),
+        Some(Err(why)) => format!("         {}\n", why.to_string().replace('\n', "\n         ")),
+    };
+    let many =
+        |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    format!(
+        "mpi      {library}\n         {} on {}\n{aware}{tested}",
+        many(comm.size(), "rank"),
+        many(hosts, "host")
+    )
+}
+
+/// The devices of an interface, a line or more for each, or why there are none.
+fn listed(label: &str, devices: &Result<Vec<DeviceInfo>>) -> String {
+    match devices {
+        Ok(devices) if devices.is_empty() => format!("{label:8} no device\n"),
+        Ok(devices) => devices.iter().map(|device| described(label, device)).collect(),
+        Err(why) => format!("{label:8} {}\n", why.to_string().replace('\n', "\n  ")),
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "to be read")]
+fn described(label: &str, device: &DeviceInfo) -> String {
+    let kind = if device.is_gpu { "" } else { " (a CPU; `auto` does not take it)" };
+    let bits = if device.has_f64 { "f64 and f32" } else { "f32 only" };
+    format!(
+        "{label:8} {}: {}{kind}\n         {}; {:.1} GiB of memory, {} KiB on chip a block, {bits}\n",
+        device.index,
+        device.name,
+        device.driver,
+        device.memory as f64 / f64::from(1 << 30),
+        device.on_chip >> 10,
+    )
+}
+
+/// CUDA's compiler, which is a library of its own; without a driver, any that is there.
+fn compiler() -> String {
+    let found = match devices(Api::Cuda) {
+        Ok(_) => cuda::compiler(0).map_err(|why| why.to_string().replace('\n', "\n  ")),
+        Err(_) => cuda::Nvrtc::first().ok_or("not found".to_string()),
+    };
+    let said = found.map_or_else(identity, |nvrtc| {
+        let (major, minor) = nvrtc.version();
+        format!("{major}.{minor}, {}", nvrtc.path().display())
+    });
+    format!("nvrtc    {said}\n")
+}

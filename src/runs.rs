@@ -1,0 +1,210 @@
+//! The commands that run: what they may replace, what they begin from, how they end.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use kolmo::comm::{self, Communicator};
+use kolmo::config::{self, Base, Config};
+use kolmo::io::progress::tell;
+use kolmo::io::{DirectoryLock, RunDirectory, append_to, checkpoint};
+use kolmo::time::restart::{self, Restart, Wish};
+use kolmo::time::{Ending, Origin, run};
+use kolmo::{Error, Result};
+
+use crate::signals;
+use crate::terminal::say;
+
+/// What the user typed, to be repeated in a message.
+pub(crate) struct Typed {
+    pub(crate) input: String,
+    pub(crate) set: Vec<String>,
+    pub(crate) backend: Option<String>,
+    pub(crate) device: Option<usize>,
+    pub(crate) out: Option<PathBuf>,
+}
+
+impl Typed {
+    /// The command with `out` for its directory, as a shell takes it.
+    fn command(&self, out: Option<&Path>) -> String {
+        let mut words = vec![program(), "run".into(), self.input.clone()];
+        let mut option = |name: &str, value: String| words.extend([name.into(), value]);
+        self.set.iter().for_each(|set| option("--set", set.clone()));
+        self.backend.iter().for_each(|backend| option("--backend", backend.clone()));
+        self.device.iter().for_each(|device| option("--device", device.to_string()));
+        out.into_iter().for_each(|out| option("--out", out.to_string_lossy().into()));
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same command, to take the place of its run.
+    fn again(&self) -> String {
+        format!("{} --overwrite", self.command(self.out.as_deref()))
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+pub(crate) fn start(
+    typed: &Typed,
+    overwrite: bool,
+    allow_physics_change: bool,
+    comm: &Arc<dyn Communicator>,
+) -> Result<ExitCode> {
+    // The lock is held until the run has ended.
+    let (mut config, _lock) =
+        restart::on_base_of_first(&**comm, |base| prepared(typed, overwrite, comm.rank(), base))?;
+    comm::same_on_all(&**comm, &config.shared_keys())?;
+    let origin = restart::origin(&**comm, &config, allow_physics_change)?;
+    if let Origin::Other(checkpoint) = &origin {
+        // Not the newest of a run that may go on: what is resolved means the same tomorrow.
+        config.origin = Some(checkpoint.path().to_path_buf());
+    }
+    execute_run(&config, origin, comm)
+}
+
+/// Go on with the run in `directory`.
+pub(crate) fn go_on(
+    directory: &Path,
+    wish: &Wish,
+    comm: &Arc<dyn Communicator>,
+) -> Result<ExitCode> {
+    // The lock is held until the run has ended.
+    let lock = (comm.rank() == 0).then(|| RunDirectory::enter(directory));
+    let _lock = comm::agree(&**comm, lock.transpose())?;
+    match restart::restart(&**comm, directory, wish)? {
+        Restart::Run(what) => {
+            let (config, origin) = *what;
+            execute_run(&config, origin, comm)
+        }
+        Restart::Finished(sentence) => {
+            if comm.rank() == 0 {
+                say(&(sentence + "\n"))?;
+            }
+            comm.barrier();
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn execute_run(config: &Config, origin: Origin, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+    let path = config.output.directory.clone();
+    let ending = run(config, &path, origin, &log_to, &signals::requests(), comm.clone())?;
+    let why = match ending {
+        Ending::Finished => return Ok(ExitCode::SUCCESS),
+        Ending::Stopped => "stopped early, as asked",
+        Ending::OutOfTime => "stopped early, since its wall time is nearly over",
+    };
+    if comm.rank() == 0 {
+        tell(&format!("{why}; to go on: {}", onwards(&path)));
+    }
+    comm.barrier();
+    Ok(ExitCode::from(3))
+}
+
+/// The command that goes on with the run in a directory.
+fn onwards(directory: &Path) -> String {
+    [&program(), "restart", &directory.to_string_lossy()].map(quoted).join(" ")
+}
+
+/// This program as it was called: not just `kolmo`, which need not be in the path.
+fn program() -> String {
+    std::env::args().next().unwrap_or("kolmo".into())
+}
+
+/// What `--backend` and `--device` stand for.
+pub(crate) fn with_device(
+    set: Vec<String>,
+    backend: Option<&String>,
+    device: Option<usize>,
+) -> Vec<String> {
+    let backend = backend.map(|name| format!("compute.backend={name}"));
+    let device = device.map(|index| format!("compute.device={index}"));
+    set.into_iter().chain(backend).chain(device).collect()
+}
+
+/// What `--no-tune` stands for.
+pub(crate) fn with_tuning(set: Vec<String>, tune: bool) -> Vec<String> {
+    let without = (!tune).then(|| "compute.tune=false".to_string());
+    set.into_iter().chain(without).collect()
+}
+
+/// The configuration, of a run that may go where it is to go: rank 0 looks there, and locks the directory.
+fn prepared(
+    typed: &Typed,
+    overwrite: bool,
+    rank: usize,
+    base: Base<'_>,
+) -> Result<(Config, Option<DirectoryLock>)> {
+    let set = with_device(typed.set.clone(), typed.backend.as_ref(), typed.device);
+    let mut config = configuration_on(&typed.input, &set, base)?;
+    if let Some(out) = &typed.out {
+        config.output.directory = out.clone();
+    }
+    let directory = &config.output.directory;
+    let lock = (rank == 0).then(|| check_directory(directory, overwrite, typed)).transpose()?;
+    Ok((config, lock))
+}
+
+/// Refuse a path that is no directory, that holds a run which may not be replaced, or files of others that a run would replace;
+/// else lock it.
+fn check_directory(path: &Path, overwrite: bool, typed: &Typed) -> Result<DirectoryLock> {
+    checkpoint::check_name(path)?;
+    if path.exists() && !path.is_dir() {
+        let path = path.display();
+        return Err(Error::Config(vec![format!(
+            "error: {path} is a file; a run needs a directory"
+        )]));
+    }
+    RunDirectory::refuse_inside_checkpoint(path)?;
+    RunDirectory::refuse_links(path)?;
+    let lock = DirectoryLock::take(path)?;
+    if RunDirectory::holds_run(path) && !overwrite {
+        return Err(Error::RunExists {
+            directory: path.to_path_buf(),
+            onwards: onwards(path),
+            elsewhere: typed.command(Some(&RunDirectory::beside(path))),
+            again: typed.again(),
+        });
+    }
+    if let Some(name) = RunDirectory::in_the_way(path)? {
+        let path = path.display();
+        return Err(Error::Config(vec![
+            format!(
+                "error: {path} holds a {name} that no manifest.txt names, and that a run would replace"
+            ),
+            "       move it away, or choose another directory with `--out`".to_string(),
+        ]));
+    }
+    Ok(lock)
+}
+
+/// The input file, or the built-in input where `input` names a case and no file.
+pub(crate) fn configuration(input: &str, set: &[String]) -> Result<Config> {
+    configuration_on(input, set, &restart::base)
+}
+
+/// The same, where `base` gives what a checkpoint carries.
+fn configuration_on(input: &str, set: &[String], base: Base<'_>) -> Result<Config> {
+    let path = Path::new(input);
+    if (path.is_dir() || !path.exists())
+        && let Ok(text) = config::built_in(input)
+    {
+        return config::parse_on(text, &format!("{input} (built in)"), set, base);
+    }
+    config::load_on(Path::new(input), set, base)
+}
+
+fn log_to(path: &Path) -> Result<()> {
+    let file = append_to(path)?;
+    let subscriber = tracing_subscriber::fmt().json().with_writer(file).finish();
+    // Fails only where a subscriber is set already, and there is none before this one.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+    Ok(())
+}
