@@ -14,9 +14,9 @@ use crate::terminal::say;
 pub(crate) fn info(comm: &dyn Communicator) -> Result<ExitCode> {
     let ranks = ranks(comm);
     if comm.rank() > 0 {
-        return comm::agree(comm, Ok(ExitCode::SUCCESS));
+        return comm::all_or_error(comm, Ok(ExitCode::SUCCESS));
     }
-    comm::agree(comm, machine().and_then(|machine| say(&(machine + &ranks))))
+    comm::all_or_error(comm, machine().and_then(|machine| say(&(machine + &ranks))))
 }
 
 /// What this host has.

@@ -24,7 +24,7 @@ use kolmo::io::progress::tell;
 use kolmo::io::{RunDirectory, write_report};
 use kolmo::model::ModelOptions;
 use kolmo::time::budget;
-use kolmo::time::restart::Wish;
+use kolmo::time::restart::RestartOptions;
 use kolmo::{Error, Result};
 
 use arguments::{Arguments, Command};
@@ -62,7 +62,7 @@ fn understood(
         message: usage.to_string().trim_end().to_string(),
         exit_code: u8::try_from(usage.exit_code()).unwrap_or(2),
     });
-    match (comm::agree(comm, own), typed) {
+    match (comm::all_or_error(comm, own), typed) {
         (Ok(()), Ok(arguments)) => Ok(arguments.command),
         (Err(error), Err(usage)) if comm.rank() == 0 => {
             match usage.use_stderr() {
@@ -129,7 +129,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         }
         Command::Restart { run_dir, set, from, backend, device, no_tune, allow_physics_change } => {
             let set = with_tuning(with_device(set, backend.as_ref(), device), !no_tune);
-            return go_on(&run_dir, &Wish { set, from, allow_physics_change }, comm);
+            return go_on(&run_dir, &RestartOptions { set, from, allow_physics_change }, comm);
         }
         Command::Info { plan: None, .. } => return info(&**comm),
         Command::Bench { what } if what.is_collective() => return measure(&what, comm),
@@ -137,7 +137,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     }
     // The rest needs one rank.
     if comm.rank() > 0 {
-        return comm::agree(&**comm, Ok(ExitCode::SUCCESS));
+        return comm::all_or_error(&**comm, Ok(ExitCode::SUCCESS));
     }
     let done = match command {
         Command::Init { case } => config::built_in(&case).and_then(say),
@@ -160,7 +160,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
     };
-    comm::agree(&**comm, done)
+    comm::all_or_error(&**comm, done)
 }
 
 /// Draw the report of a run again.

@@ -8,7 +8,7 @@ use kolmo::comm::{self, Communicator};
 use kolmo::config::{self, Base, Config};
 use kolmo::io::progress::tell;
 use kolmo::io::{DirectoryLock, RunDirectory, append_to, checkpoint};
-use kolmo::time::restart::{self, Restart, Wish};
+use kolmo::time::restart::{self, Restart, RestartOptions};
 use kolmo::time::{Ending, Origin, run};
 use kolmo::{Error, Result};
 
@@ -72,12 +72,12 @@ pub(crate) fn start(
 /// Go on with the run in `directory`.
 pub(crate) fn go_on(
     directory: &Path,
-    wish: &Wish,
+    wish: &RestartOptions,
     comm: &Arc<dyn Communicator>,
 ) -> Result<ExitCode> {
     // The lock is held until the run has ended.
     let lock = (comm.rank() == 0).then(|| RunDirectory::enter(directory));
-    let _lock = comm::agree(&**comm, lock.transpose())?;
+    let _lock = comm::all_or_error(&**comm, lock.transpose())?;
     match restart::restart(&**comm, directory, wish)? {
         Restart::Run(what) => {
             let (config, origin) = *what;

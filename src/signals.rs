@@ -40,7 +40,7 @@ struct Watch {
 /// # Errors
 /// Where the system refuses.
 pub(crate) fn watch() -> Result<()> {
-    let _held = system::Held::back();
+    let _held = system::FieldCounts::back();
     let requests = Requests { watch: Some(begin), ..Requests::default() };
     WATCH.get_or_init(|| Watch { requests, start: Instant::now(), asked: AtomicU64::new(0) });
     for signal in [SIGINT, SIGTERM].into_iter().chain(system::hang_up()) {
@@ -119,9 +119,9 @@ mod system {
     static ACTIONS: OnceLock<[sigaction; ALL.len()]> = OnceLock::new();
 
     /// While this lives signals wait.
-    pub(super) struct Held(sigset_t);
+    pub(super) struct FieldCounts(sigset_t);
 
-    impl Held {
+    impl FieldCounts {
         pub(super) fn back() -> Self {
             // SAFETY: all zero is a mask, which the calls fill.
             unsafe {
@@ -136,7 +136,7 @@ mod system {
         }
     }
 
-    impl Drop for Held {
+    impl Drop for FieldCounts {
         fn drop(&mut self) {
             // SAFETY: the mask that was there before.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, null_mut()) };
@@ -190,9 +190,9 @@ mod system {
 mod system {
     use kolmo::Result;
 
-    pub(super) struct Held;
+    pub(super) struct FieldCounts;
 
-    impl Held {
+    impl FieldCounts {
         pub(super) fn back() -> Self {
             Self
         }

@@ -13,7 +13,7 @@ pub(crate) use messages::SONG;
 use std::collections::{HashMap, VecDeque};
 
 use kolmo::Real;
-use kolmo::engine::distributed::{Ends, Method, Plan, Step, distribute, slot};
+use kolmo::engine::distributed::{BlockCoupling, Method, Plan, Step, distribute, slot};
 use kolmo::engine::{LineOperator, Shift, closed_min_points};
 use kolmo::lines::solve;
 use kolmo::scheme::*;
@@ -46,7 +46,7 @@ struct Rank {
 }
 
 /// Planes of the slots with a fixed meaning, from the operand.
-fn sources<T: Real>(ends: &Ends, f: &[T]) -> [Vec<f64>; 4] {
+fn sources<T: Real>(ends: &BlockCoupling, f: &[T]) -> [Vec<f64>; 4] {
     let ends = ends.rounded();
     let dot = |weights: &[T], f: &[T]| weights.iter().zip(f).map(|(w, f)| w.f64() * f.f64()).sum();
     std::array::from_fn(|source| {

@@ -2,14 +2,14 @@
 
 pub mod cpu;
 pub mod device;
+mod disk_cache;
 mod environment;
-mod kept;
 mod options;
 pub mod ranks;
 
 use std::borrow::Cow;
 
-pub use kept::Kept;
+pub use disk_cache::DiskCache;
 pub use options::{BackendChoice, ComputeConfig, DeviceAware, Pencils, RightHandSide};
 
 use crate::comm::{Communicator, Solo};

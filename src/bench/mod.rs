@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use crate::backend::cpu::Cpu;
 use crate::backend::device::Gpu;
-use crate::comm::{Communicator, Solo, agree};
+use crate::comm::{Communicator, Solo, all_or_error};
 use crate::config::Precision;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
@@ -53,7 +53,7 @@ pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
 
 fn on<P: Place>(bench: &Bench, setup: &Setup, comm: &Arc<dyn Communicator>) -> Result<Report> {
     // The host's part also where a device does the work.
-    let host = agree(&**comm, Cpu::<P::Real>::new(setup.compute.threads))?;
+    let host = all_or_error(&**comm, Cpu::<P::Real>::new(setup.compute.threads))?;
     let machine = Machine::here(host.threads(), host.simd(), None);
     let mut report = Report::new(machine, setup.device.as_ref().map(|device| device.info()));
     match bench {

@@ -12,7 +12,7 @@ use crate::backend::device::{Device, Gpu, Permutation, choose, obstacle};
 use crate::backend::ranks::Blocks;
 use crate::backend::{Backend, Weights};
 use crate::comm::placement::Placement;
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::config::{ComputeConfig, Config, Pencils};
 use crate::engine::{Formula, LineOperators, Number, Op, PointFormula, SweepBuilder};
 use crate::error::Result;
@@ -36,7 +36,7 @@ impl Setup {
     pub(super) fn new(mut compute: ComputeConfig, comm: &dyn Communicator) -> Result<Self> {
         let open = |(api, index)| Device::open(api, index);
         let chosen = choose(&compute, comm.local().0);
-        let device = agree(comm, chosen.and_then(|chosen| chosen.map(open).transpose()))?;
+        let device = all_or_error(comm, chosen.and_then(|chosen| chosen.map(open).transpose()))?;
         let (mut cores, mut places) = (None, None);
         if comm.size() > 1 {
             let placement = Placement::find(comm, compute.threads);

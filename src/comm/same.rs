@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::{Communicator, agree, host};
+use super::{Communicator, all_or_error, host};
 use crate::error::{Error, Result};
 
 /// Most differences that are told.
@@ -44,7 +44,7 @@ pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
     }
     let told = Told { host: host(), facts: facts.iter().cloned().collect() };
     let all = comm.gather(&serde_json::to_vec(&told).unwrap_or_default());
-    agree(comm, all.map_or(Ok(()), |all| Err(difference(&all))))
+    all_or_error(comm, all.map_or(Ok(()), |all| Err(difference(&all))))
 }
 
 /// The sentence for what all ranks have told.

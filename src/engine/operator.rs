@@ -1,6 +1,6 @@
 //! One operator along one axis: A f' = B f for every line of the grid, factored once.
 
-use super::distributed::Ends;
+use super::distributed::BlockCoupling;
 use crate::lines::{BandedMatrix, Factors};
 use crate::real::{Precision, Real};
 use crate::scheme::{Closure, Kind, MAX_WIDTH, Scheme};
@@ -54,7 +54,7 @@ pub struct LineOperator<T = f64> {
     /// B at points n − left.len(), ..., n − 1.
     pub(crate) right: Vec<EndRow<T>>,
     /// How this operator is joined to its neighbours, where its lines are blocks of longer ones.
-    pub(crate) ends: Option<Ends<T>>,
+    pub(crate) ends: Option<BlockCoupling<T>>,
     /// Format of the fields that it is applied to: what their round-off hides is left out.
     pub(crate) precision: Precision,
 }
@@ -146,7 +146,7 @@ impl LineOperator {
             periodic: self.periodic,
             left: rows(&self.left),
             right: rows(&self.right),
-            ends: self.ends.as_ref().map(Ends::rounded),
+            ends: self.ends.as_ref().map(BlockCoupling::rounded),
             precision: T::PRECISION,
         }
     }
@@ -196,7 +196,7 @@ impl<T> LineOperator<T> {
     }
 
     /// How it is joined to its neighbours where it is a block of a longer line.
-    pub fn ends(&self) -> Option<&Ends<T>> {
+    pub fn ends(&self) -> Option<&BlockCoupling<T>> {
         self.ends.as_ref()
     }
 }

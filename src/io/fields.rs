@@ -10,7 +10,7 @@ use super::directory::{entries, is_piece, step};
 use super::pieces::{Selection, boxes, joined};
 use super::vtk::{FieldData, pvti, write_part};
 use super::{make_directory, read_json, remove_file, write_json, write_whole};
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::{Decomposition, Grid};
 
@@ -182,7 +182,7 @@ impl FieldWriter {
             fs::metadata(&path).map(|file| file.len()).map_err(Error::io(&path))
         };
         // All pieces are there before a file speaks of them.
-        let bytes = agree(comm, own())?;
+        let bytes = all_or_error(comm, own())?;
         let mut list = || {
             if comm.rank() > 0 {
                 return Ok(());
@@ -198,7 +198,7 @@ impl FieldWriter {
             write_json(&self.series(in_pieces), &self.index)
         };
         let listed = list();
-        agree(comm, listed)?;
+        all_or_error(comm, listed)?;
         Ok(total(comm, bytes))
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::backend::ranks::{Deal, Joined, Part, Sum};
+use crate::backend::ranks::{Joined, Part, Sum, TransposeLayout};
 use crate::comm::Sent;
-use crate::engine::distributed::{self, Ends, Layout, Method, Parts, Plan};
+use crate::engine::distributed::{self, BlockCoupling, Layout, Method, Parts, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
 use crate::grid::{Axis, Block, Decomposition};
 
@@ -145,7 +145,7 @@ impl Sweeping {
             Lines::Transposed { transfers, .. } => {
                 for &fields in transfers {
                     let (points, parts) = (block.points, self.lengths.len());
-                    let deal = Deal { points, axis: self.axis, parts, fields };
+                    let deal = TransposeLayout { points, axis: self.axis, parts, fields };
                     for other in (0..parts).filter(|other| *other != position) {
                         send(deal.share(other).len() * points[a] * fields);
                         send(self.lengths[other] * deal.share(position).len() * fields);
@@ -206,7 +206,7 @@ struct Operand {
 }
 
 /// (points of an operand that are packed, points of its result that are corrected).
-fn packed_and_corrected(ends: &Ends) -> (usize, usize) {
+fn packed_and_corrected(ends: &BlockCoupling) -> (usize, usize) {
     let [to_left, to_right, head, tail] =
         ends.sources.each_ref().map(|planes| planes.iter().map(Vec::len).max().unwrap_or(0));
     let columns = ends.left.iter().chain(&ends.right);

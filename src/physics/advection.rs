@@ -9,11 +9,11 @@ use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
 use super::problem::Problem;
 use super::stability::Limits;
-use super::system::{Moment, Picture, Stage, System, add_scaled};
+use super::system::{Picture, Stage, System, TimeLevel, add_scaled};
 use crate::backend::RightHandSide;
 use crate::backend::{Backend, Reduction, Weights};
 use crate::cases::{Domain, ScalarAdvection};
-use crate::comm::agree;
+use crate::comm::all_or_error;
 use crate::engine::{Formula, Number, PointFormula, Sweep, SweepBuilder};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Grid};
@@ -143,11 +143,11 @@ impl<B: Backend> System<B> for Advection<B> {
         }
     }
 
-    fn look(&self, u: &[B::Field]) -> Result<Reduction> {
+    fn begin_check(&self, u: &[B::Field]) -> Result<Reduction> {
         self.backend.reduce(&self.extrema, &[&u[0]], &[])
     }
 
-    fn inspect(&self, seen: Reduction, u: &[B::Field], at: Moment) -> Result<f64> {
+    fn finish_check(&self, seen: Reduction, u: &[B::Field], at: TimeLevel) -> Result<f64> {
         let extrema: [f64; 2] = seen.wait()?;
         if extrema.iter().all(|phi| phi.is_finite()) {
             return Ok(self.limits.rate(self.case.velocity, 0.0, self.case.diffusivity));
@@ -216,7 +216,7 @@ impl<B: Backend> System<B> for Advection<B> {
     }
 
     fn sample(&mut self, u: &[B::Field], _: &mut [B::Field], _: bool) -> Result<Sample> {
-        let values = agree(self.backend.comm(), self.backend.values(&u[0]))?;
+        let values = all_or_error(self.backend.comm(), self.backend.values(&u[0]))?;
         Ok(Sample::Scalar(values.iter().map(|phi| phi.f64()).collect()))
     }
 }

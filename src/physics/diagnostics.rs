@@ -6,11 +6,11 @@ use super::columns::FLOW_COLUMNS;
 use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
 use super::slots::{conserved, exactly};
-use super::system::{Moment, Picture, Stage, System, add_scaled};
+use super::system::{Picture, Stage, System, TimeLevel, add_scaled};
 use super::term_group::TermGroup;
 use crate::backend::{Backend, Reduction, Weights};
 use crate::cases::{FlowCase, FlowPoint};
-use crate::comm::agree;
+use crate::comm::all_or_error;
 use crate::engine::Number;
 use crate::error::{Error, Result};
 use crate::real::Real;
@@ -64,11 +64,11 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         self.begin_stage(u, rate)
     }
 
-    fn look(&self, u: &[B::Field]) -> Result<Reduction> {
+    fn begin_check(&self, u: &[B::Field]) -> Result<Reduction> {
         self.backend.reduce(&self.formulas.step_rate, &state(u), &[])
     }
 
-    fn inspect(&self, seen: Reduction, u: &[B::Field], at: Moment) -> Result<f64> {
+    fn finish_check(&self, seen: Reduction, u: &[B::Field], at: TimeLevel) -> Result<f64> {
         let [rate, negative_density, negative_pressure] = seen.wait()?;
         if rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0 {
             return Ok(rate);
@@ -175,7 +175,7 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         });
         let comm = backend.comm();
         let flow = flow.and_then(|flow| Ok(Flow { gradient: gradient.transpose()?, ..flow }));
-        let mut flow = agree(comm, flow)?;
+        let mut flow = all_or_error(comm, flow)?;
         let mut viscosity = [flow.viscosity];
         comm.sum(&mut viscosity);
         flow.viscosity = viscosity[0] * self.grid.per_point() / self.gas.reynolds;
@@ -315,7 +315,7 @@ impl<B: Backend> NavierStokes<B> {
         Ok([mach_squared.sqrt(), -density, -temperature])
     }
 
-    fn first_broken_point(&self, u: &[B::Field], at: Moment) -> Result<Error> {
+    fn first_broken_point(&self, u: &[B::Field], at: TimeLevel) -> Result<Error> {
         let base = self.base.conserved(self.gas.gamma);
         let fields =
             u.iter().map(|field| self.backend.values(field)).collect::<Result<Vec<_>>>()?;

@@ -31,9 +31,9 @@ pub use options::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};
 pub use problem::Problem;
 pub use stability::Limits;
 pub use step::StageWork;
-pub(crate) use step::{Held, StepParts, all_sweeps, composed_room};
+pub(crate) use step::{FieldCounts, StepParts, all_sweeps, composed_room};
 pub(crate) use system::add_scaled;
-pub use system::{Moment, Picture, Stage, System};
+pub use system::{Picture, Stage, System, TimeLevel};
 pub use term_group::TermGroup;
 
 pub use crate::gas::{Gas, Viscosity};

@@ -21,7 +21,7 @@ use super::problem::Problem;
 use super::schedule::Schedule;
 use super::slots::{conserved, exactly};
 use super::stability::Limits;
-use super::step::Held;
+use super::step::FieldCounts;
 use super::system::Stage;
 use super::term_group::TermGroup;
 use crate::backend::RightHandSide;
@@ -80,7 +80,7 @@ impl<B: Backend> NavierStokes<B> {
         let block = backend.block(grid.points);
         let gas = problem.gas;
         let base = BaseState::of::<B::Real>(&gas);
-        let held = Held::of(problem, &block);
+        let held = FieldCounts::of(problem, &block);
         let new_sweeps = || match problem.right_hand_side {
             RightHandSide::Fused => {
                 Schedule::new(&*backend, &discretisation, problem, base).map(Sweeps::Fused)

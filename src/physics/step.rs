@@ -73,14 +73,14 @@ pub(super) fn sweeps(
 }
 
 /// Fields that the equations of a flow hold beside the state and its rates.
-pub(crate) struct Held {
+pub(crate) struct FieldCounts {
     /// u, p, T, and μ, dμ/dT where they vary.
     pub(crate) primitives: usize,
     /// ∂uᵢ/∂xⱼ.
     pub(crate) gradients: usize,
 }
 
-impl Held {
+impl FieldCounts {
     /// Those of `problem` for the points of `block`.
     pub(crate) fn of(problem: &Problem, block: &Block) -> Self {
         match problem.right_hand_side {

@@ -7,7 +7,7 @@ use crate::statistics::Sample;
 
 /// Where the run is: what an error message about the state says.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Moment {
+pub struct TimeLevel {
     /// Steps done.
     pub step: u64,
     /// Non-dimensional time.
@@ -95,15 +95,15 @@ pub trait System<B: Backend> {
     ///
     /// # Errors
     /// What a device says of the work so far.
-    fn look(&self, u: &[B::Field]) -> Result<Reduction>;
+    fn begin_check(&self, u: &[B::Field]) -> Result<Reduction>;
 
     /// The largest 1/dt that the stability limit asks for anywhere, from what was seen of U. A state that the equations have
     /// no meaning for is an error, the same on all ranks.
-    fn inspect(&self, seen: Reduction, u: &[B::Field], at: Moment) -> Result<f64>;
+    fn finish_check(&self, seen: Reduction, u: &[B::Field], at: TimeLevel) -> Result<f64>;
 
     /// The same from U, which is looked at now.
-    fn inspect_now(&self, u: &[B::Field], at: Moment) -> Result<f64> {
-        self.inspect(self.look(u)?, u, at)
+    fn check_now(&self, u: &[B::Field], at: TimeLevel) -> Result<f64> {
+        self.finish_check(self.begin_check(u)?, u, at)
     }
 
     /// Filter U once along every axis. Does nothing where there is no filter.

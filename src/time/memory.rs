@@ -8,7 +8,7 @@ use crate::backend::ranks::Needed;
 use crate::config::{Config, Pencils, Statistic};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Decomposition};
-use crate::physics::{Held, all_sweeps, composed_room};
+use crate::physics::{FieldCounts, all_sweeps, composed_room};
 use crate::scheme::Form;
 
 /// Refuse a grid whose fields cannot fit, with the numbers, before anything is written and before the system ends the
@@ -209,7 +209,7 @@ impl Parts {
             Form::LowStorage { .. } => (1, 1),
             Form::Butcher { b, .. } => (2, b.len()),
         };
-        let held = flow.then(|| Held::of(&config.problem(), block));
+        let held = flow.then(|| FieldCounts::of(&config.problem(), block));
         Self {
             state: copies * state,
             rates: rates * state,

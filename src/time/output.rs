@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use super::agenda::Kind;
-use super::course::Run;
+use super::output_schedule::Kind;
+use super::run_loop::Run;
 use crate::backend::Backend;
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, OnFailure, Precision, Variable};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
-use crate::io::checkpoint::Course;
+use crate::io::checkpoint::OutputProgress;
 use crate::io::directory::plane as plane_folder;
 use crate::io::fields::Layout;
 use crate::io::pieces::{Selection, plane};
@@ -33,7 +33,7 @@ where
             Some(files) => files.series.append(self.simulation.steps(), &row[1..]),
             None => Ok(()),
         };
-        self.spared(written)?;
+        self.tolerate_failure(written)?;
         self.spent("series", start);
         Ok(())
     }
@@ -70,7 +70,7 @@ where
             let (comm, cut) = (backend.comm(), &self.decomposition);
             statistics.sample(comm, cut, &grid, step, time, &sample)
         });
-        self.spared(written)?;
+        self.tolerate_failure(written)?;
         self.spent("statistics", start);
         Ok(())
     }
@@ -100,14 +100,14 @@ where
             writer.names(moment.0).into_iter().map(move |name| format!("{folder}/{name}"))
         });
         let claimed = self.files.as_mut().map_or(Ok(()), |files| files.directory.claim(names));
-        let mut written = agree(comm, claimed).map(|()| 0);
+        let mut written = all_or_error(comm, claimed).map(|()| 0);
         if written.is_ok() {
             for (writer, fields) in what.writers.iter_mut().zip(picked) {
                 let bytes = writer.write(comm, &self.decomposition, moment, fields);
                 written = written.and_then(|sum| Ok(sum + bytes?));
             }
         }
-        if let Some(bytes) = self.spared(written)? {
+        if let Some(bytes) = self.tolerate_failure(written)? {
             let (step, time) = moment;
             tracing::info!(step, time, bytes, "{} written", kind.name());
         }
@@ -148,13 +148,13 @@ where
                 .and_then(|()| files.directory.claim(SliceWriter::names(step, name)))
                 .and_then(|()| files.slices.write(step, time, &slice));
         }
-        self.spared(written).map(|_| ())
+        self.tolerate_failure(written).map(|_| ())
     }
 
     /// What comes of a file that could not be written on some rank: the end of the run, or a warning. Collective.
-    pub(super) fn spared<T>(&self, written: Result<T>) -> Result<Option<T>> {
+    pub(super) fn tolerate_failure<T>(&self, written: Result<T>) -> Result<Option<T>> {
         let comm = self.simulation.backend().comm();
-        match agree(comm, written) {
+        match all_or_error(comm, written) {
             Ok(written) => Ok(Some(written)),
             Err(why) if self.config.output.on_failure == OnFailure::Continue => {
                 let step = self.simulation.steps();
@@ -195,7 +195,7 @@ impl Volumes {
         config: &Config,
         grid: &Grid,
         (directory, owner): (&Path, Option<&RunDirectory>),
-        course: Option<&Course>,
+        course: Option<&OutputProgress>,
     ) -> Result<Self> {
         let all = Selection::all(grid);
         let layout = |selection, files| Layout { grid: *grid, selection, files };
@@ -245,11 +245,11 @@ impl Volumes {
             let mut old = old.map(|entry| entry.path()).filter(|path| path.is_dir());
             old.try_for_each(|plane| resume(&mut ended(&plane, "plane"), Kind::Planes))
         };
-        agree(comm, owner.map_or(Ok(()), |_| cut()))?;
+        all_or_error(comm, owner.map_or(Ok(()), |_| cut()))?;
         let mut volumes = Self { fields, planes };
         for kind in [Kind::Fields, Kind::Planes] {
             for writer in volumes.of(kind).into_iter().flat_map(|volume| &mut volume.writers) {
-                agree(comm, resume(writer, kind))?;
+                all_or_error(comm, resume(writer, kind))?;
                 writer.meet(comm);
             }
         }

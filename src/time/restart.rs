@@ -4,21 +4,21 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::close::part;
-use super::course::is_over;
 use super::plan::reached;
+use super::run_loop::is_over;
+use super::summary::part;
 use super::task::Origin;
-use crate::comm::{Communicator, Solo, agree, same_on_all};
+use crate::comm::{Communicator, Solo, all_or_error, same_on_all};
 use crate::config::{self, Base, Config};
 use crate::error::{Error, Result};
-use crate::io::checkpoint::{self, Checkpoint, Course, Head};
+use crate::io::checkpoint::{self, Checkpoint, Head, OutputProgress};
 use crate::io::progress::tell;
 use crate::io::summary::Part;
 use crate::io::{RunDirectory, RunId, Summary};
 
 /// What a user asks of a restart.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct RestartOptions {
     /// The `key.path=value` of each `--set`.
     pub set: Vec<String>,
     /// The step to go on from; `None` is that of the newest sound checkpoint.
@@ -41,7 +41,11 @@ pub enum Restart {
 /// # Errors
 /// On all ranks: where there is no run, no sound checkpoint of the step that is asked for, or another flow is asked for. Nothing is
 /// changed then but for remains of checkpoints that were never finished.
-pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result<Restart> {
+pub fn restart(
+    comm: &dyn Communicator,
+    directory: &Path,
+    wish: &RestartOptions,
+) -> Result<Restart> {
     let first = comm.rank() == 0;
     let checkpoints = RunDirectory::checkpoints(directory);
     let look = || {
@@ -63,7 +67,7 @@ pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result
         checkpoint::tidy(&checkpoints, RunDirectory::owner_of(directory)?)?;
         RunDirectory::run_of(directory)
     };
-    let run = agree(comm, if first { look() } else { Ok(None) })?;
+    let run = all_or_error(comm, if first { look() } else { Ok(None) })?;
     let told = comm.broadcast(0, run.map_or(String::new(), |run| run.to_string()).into_bytes());
     let run = String::from_utf8_lossy(&told).parse().ok();
     let found = chosen(comm, directory, run, wish.from)?;
@@ -72,7 +76,7 @@ pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result
     config.output.directory = directory.to_path_buf();
     same_on_all(comm, &config.shared_keys())?;
     let sensible = found.as_ref().map_or(Ok(()), |found| ends_before(&found.head, &config));
-    agree(comm, sensible)?;
+    all_or_error(comm, sensible)?;
     let sentence = if first { finished(directory, &config, found.as_ref()) } else { None };
     let sentence = comm.broadcast(0, sentence.unwrap_or_default().into_bytes());
     if wish.from.is_none() && !sentence.is_empty() {
@@ -97,7 +101,7 @@ pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result
                 ),
             ))
         };
-        agree(comm, if first { again() } else { Ok(()) })?;
+        all_or_error(comm, if first { again() } else { Ok(()) })?;
         if first {
             tell("there is no checkpoint: the run begins again");
         }
@@ -105,7 +109,7 @@ pub fn restart(comm: &dyn Communicator, directory: &Path, wish: &Wish) -> Result
         return Ok(Restart::Run(Box::new((config, origin))));
     };
     let told = tell_changes(changes(&found.head, &config), wish.allow_physics_change);
-    let told = agree(comm, told)?;
+    let told = all_or_error(comm, told)?;
     if first {
         let Head { step, time, .. } = found.head;
         found.warning().iter().for_each(|warning| tell(warning));
@@ -145,9 +149,10 @@ pub fn origin(
     } else {
         let (found, damaged) = Checkpoint::newest(comm, &RunDirectory::checkpoints(path), None)?;
         tell_of(comm, &damaged);
-        agree(comm, found.ok_or_else(|| no_checkpoint(path)))?
+        all_or_error(comm, found.ok_or_else(|| no_checkpoint(path)))?
     };
-    let told = agree(comm, tell_changes(changes(&found.head, config), allow_physics_change))?;
+    let told =
+        all_or_error(comm, tell_changes(changes(&found.head, config), allow_physics_change))?;
     let sensible = || {
         let Head { step, time, .. } = found.head;
         let (own, output) = (found.path().canonicalize(), config.output.directory.canonicalize());
@@ -169,7 +174,7 @@ pub fn origin(
         }
         Ok(())
     };
-    agree(comm, sensible())?;
+    all_or_error(comm, sensible())?;
     if comm.rank() == 0 {
         let Head { step, time, .. } = found.head;
         found.warning().iter().for_each(|warning| tell(warning));
@@ -214,7 +219,7 @@ pub fn on_base_of_first<T>(
     let seen = comm.broadcast(0, serde_json::to_vec(&seen.into_inner()).unwrap_or_default());
     let seen: BTreeMap<PathBuf, String> = serde_json::from_slice(&seen).unwrap_or_default();
     let known = |path: &Path| seen.get(path).map_or_else(|| base(path), |text| Ok(text.clone()));
-    agree(comm, own.unwrap_or_else(|| prepare(&known)))
+    all_or_error(comm, own.unwrap_or_else(|| prepare(&known)))
 }
 
 fn no_checkpoint(path: &Path) -> Error {
@@ -250,7 +255,7 @@ fn chosen(
         let (found, damaged) = Checkpoint::newest(comm, &checkpoints, run)?;
         tell_of(comm, &damaged);
         if found.is_none() && !damaged.is_empty() {
-            return agree(
+            return all_or_error(
                 comm,
                 Err(refusal(
                     format!("{} has no checkpoint that is sound", directory.display()),
@@ -264,7 +269,7 @@ fn chosen(
     if !steps.contains(&from) {
         let steps: Vec<String> = steps.iter().rev().map(u64::to_string).collect();
         let have = if steps.is_empty() { "none".into() } else { steps.join(", ") };
-        return agree(
+        return all_or_error(
             comm,
             Err(refusal(
                 format!("{} has no checkpoint of step {from}", directory.display()),
@@ -273,7 +278,7 @@ fn chosen(
         );
     }
     let found = Checkpoint::open(comm, &checkpoint::path(&checkpoints, from))?;
-    agree(comm, found.of_run(run)).map(Some)
+    all_or_error(comm, found.of_run(run)).map(Some)
 }
 
 /// What is to be run: `config.toml` of the run, which says what was asked for last, else what the checkpoint carries.
@@ -410,7 +415,7 @@ fn tell_changes(changes: Vec<Change>, allow_physics_change: bool) -> Result<Vec<
 ///
 /// # Errors
 /// Where the input that `head` carries cannot be read.
-pub(super) fn course_before(head: &Head, config: &Config) -> Result<Course> {
+pub(super) fn course_before(head: &Head, config: &Config) -> Result<OutputProgress> {
     let mut course = head.course.clone();
     course.restarts.push(head.step);
     let was = config::parse(&head.config, "the input in the checkpoint", &[])?;

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::course::run_on;
 use super::memory::{check_device_memory, check_memory, check_output_memory, has_room_to_tune};
+use super::run_loop::run_on;
 use super::task::{Ending, Origin, Requests, Task};
 use super::tuning::tuned;
 use crate::backend::cpu::Cpu;
 use crate::backend::device::{Api, Device, Gpu, choose, why_not_cuda};
 use crate::backend::ranks::{Blocks, Ranks};
 use crate::comm::placement::Placement;
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::config::{self, Config, Precision};
 use crate::error::Result;
 use crate::grid::{Block, Decomposition};
@@ -37,10 +37,10 @@ pub fn run(
     requests: &Requests,
     comm: Arc<dyn Communicator>,
 ) -> Result<Ending> {
-    let chosen = agree(&*comm, choose(&config.compute, comm.local().0))?;
+    let chosen = all_or_error(&*comm, choose(&config.compute, comm.local().0))?;
     let (decomposition, told) = decomposition(config, &*comm, chosen.is_some())?;
     let block = decomposition.block(comm.rank(), config.grid.points);
-    let device = agree(&*comm, device(config, decomposition, &block, &*comm, chosen))?;
+    let device = all_or_error(&*comm, device(config, decomposition, &block, &*comm, chosen))?;
     let compute = &config.compute;
     let placement = Placement::find(&*comm, compute.threads);
     if comm.size() > 1 {
@@ -87,7 +87,7 @@ pub fn decomposition(
         0 => cut(config, comm.size(), device),
         _ => Ok((Decomposition::ONE, String::new())),
     };
-    let (found, told) = agree(comm, cut)?;
+    let (found, told) = all_or_error(comm, cut)?;
     let numbers = found.ranks.iter().flat_map(|ranks| ranks.to_ne_bytes()).collect();
     let numbers = comm.broadcast(0, numbers);
     let mut numbers = numbers.as_chunks().0.iter().map(|bytes| usize::from_ne_bytes(*bytes));
@@ -167,12 +167,13 @@ impl<L: Fn(&Path) -> Result<()>> Job<'_, L> {
             true => tuned(open, task.config, &block, comm.rank() == 0),
             false => open(block.len()),
         };
-        let own = agree(&*comm, own)?;
+        let own = all_or_error(&*comm, own)?;
         if comm.size() == 1 {
             return run_on(own, task, log);
         }
         let compute = &task.config.compute;
-        let ranks = agree(&*comm, Ranks::new(own, comm.clone(), task.decomposition, compute))?;
+        let ranks =
+            all_or_error(&*comm, Ranks::new(own, comm.clone(), task.decomposition, compute))?;
         run_on(ranks, task, log)
     }
 }

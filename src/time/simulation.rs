@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use super::Stepper;
 use crate::backend::Backend;
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, StepSize, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
 use crate::physics::ERROR_COLUMNS;
-use crate::physics::{Advection, Moment, NavierStokes, Picture, System};
+use crate::physics::{Advection, NavierStokes, Picture, System, TimeLevel};
 use crate::statistics::Sample;
 
 /// The phase of right-hand sides and updates; on a device their checks too, which are waited for with them.
@@ -63,7 +63,7 @@ pub struct Simulation<B: Backend> {
     stepper: Stepper<B>,
     size: StepSize,
     filter_every: Option<u64>,
-    pub(super) moment: Moment,
+    pub(super) moment: TimeLevel,
     /// Largest 1/dt at the present state; `None` where the state was changed from outside.
     pub(super) rate: Option<f64>,
     pub(super) last_dt: f64,
@@ -106,8 +106,8 @@ impl<B: Backend> Simulation<B> {
             Ok((system, state, stepper))
         };
         // Before the first thing that all ranks do together, which one that failed would leave the others waiting in.
-        let (system, state, stepper) = agree(backend.comm(), prepare())?;
-        let moment = Moment::default();
+        let (system, state, stepper) = all_or_error(backend.comm(), prepare())?;
+        let moment = TimeLevel::default();
         let mut columns = vec!["step", "time", "dt"];
         columns.extend(system.columns());
         if system.has_exact() {
@@ -115,7 +115,7 @@ impl<B: Backend> Simulation<B> {
         }
         Ok(Self {
             columns,
-            rate: Some(system.inspect_now(&state, moment)?),
+            rate: Some(system.check_now(&state, moment)?),
             stepper,
             system,
             backend,
@@ -181,7 +181,7 @@ impl<B: Backend> Simulation<B> {
     fn advance(&mut self, until: Option<f64>) -> Result<f64> {
         let rate = match self.rate {
             Some(rate) => rate,
-            None => self.system.inspect_now(&self.state, self.moment)?,
+            None => self.system.check_now(&self.state, self.moment)?,
         };
         let dt = self.next_dt(rate, until);
         let time = match until {
@@ -189,7 +189,7 @@ impl<B: Backend> Simulation<B> {
             _ => self.moment.time + dt,
         };
         if time <= self.moment.time {
-            let Moment { step, time } = self.moment;
+            let TimeLevel { step, time } = self.moment;
             return Err(Error::Stalled { step, time, dt });
         }
         let filters =
@@ -216,11 +216,11 @@ impl<B: Backend> Simulation<B> {
         let Self { system, state, stepper, phases, moment, .. } = self;
         let queues = system.backend().queues();
         let rate = phases.time(if queues { STEPS } else { CHECKS }, || {
-            let seen = system.look(state)?;
+            let seen = system.begin_check(state)?;
             if queues && goes_on {
                 stepper.begin(system.as_mut(), state);
             }
-            system.inspect(seen, state, *moment)
+            system.finish_check(seen, state, *moment)
         });
         if rate.is_err() {
             self.stepper.forget();

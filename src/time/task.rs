@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::grid::Decomposition;
 use crate::io::RunId;
-use crate::io::checkpoint::{Checkpoint, Course};
+use crate::io::checkpoint::{Checkpoint, OutputProgress};
 
 /// How a run ended, where nothing went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Origin {
     }
 
     /// How far the outputs are in the directory, where the run goes on in it.
-    pub(super) fn course(&self) -> Option<&Course> {
+    pub(super) fn course(&self) -> Option<&OutputProgress> {
         match self {
             Self::Own(checkpoint) => Some(&checkpoint.head.course),
             Self::Case | Self::Other(_) => None,

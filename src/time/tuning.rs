@@ -1,7 +1,7 @@
 //! The fastest of the ways in which a backend can cut its work, measured once on a machine and kept.
 
 use super::sample;
-use crate::backend::{Backend, Kept};
+use crate::backend::{Backend, DiskCache};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::Block;
@@ -28,7 +28,7 @@ pub(super) fn tuned<B: Backend>(
     if shapes.len() < 2 || block.len() <= sample::POINTS.pow(3) {
         return Ok(backend);
     }
-    let (key, kept) = (key(&backend, config), Kept::of_user());
+    let (key, kept) = (key(&backend, config), DiskCache::of_user());
     let known = kept
         .get(&key)
         .and_then(|name| shapes.iter().copied().find(|shape| shape.as_bytes() == name));

@@ -7,7 +7,7 @@ use kolmo::backend::device::{
     Api, Arg, Buffer, Device, DeviceInfo, Gpu, KernelRequest, LineSolver, PendingReduction, Source,
     check_memory, devices,
 };
-use kolmo::backend::{Backend, Kept};
+use kolmo::backend::{Backend, DiskCache};
 use kolmo::config::{Pencils, Precision};
 use kolmo::{Error, Real};
 
@@ -204,11 +204,11 @@ fn a_grid_that_does_not_fit_is_refused_with_what_would() {
 fn a_compiled_kernel_is_found_again_and_only_under_its_own_key() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("not yet there");
-    let cache = Kept::at(&folder);
+    let cache = DiskCache::at(&folder);
     assert_eq!(cache.get("a"), None);
     cache.put("a", b"image of a");
     cache.put("b", b"");
-    assert_eq!(Kept::at(&folder).get("a").unwrap(), b"image of a");
+    assert_eq!(DiskCache::at(&folder).get("a").unwrap(), b"image of a");
     assert_eq!(cache.get("b").unwrap(), b"");
     assert_eq!(cache.get("c"), None);
     cache.put("a", b"another");
@@ -219,7 +219,7 @@ fn a_compiled_kernel_is_found_again_and_only_under_its_own_key() {
 #[test]
 fn a_broken_cache_is_as_good_as_none() {
     let dir = tempfile::tempdir().unwrap();
-    let cache = Kept::at(dir.path());
+    let cache = DiskCache::at(dir.path());
     cache.put("key", b"0123456789");
     let path = std::fs::read_dir(dir.path()).unwrap().next().unwrap().unwrap().path();
     let whole = std::fs::read(&path).unwrap();
@@ -234,7 +234,7 @@ fn a_broken_cache_is_as_good_as_none() {
     cache.put("key", b"0123456789");
     assert_eq!(cache.get("key").unwrap(), b"0123456789");
     // A folder that cannot be made, and a folder where the file should be.
-    let nowhere = Kept::at(path.join("below a file"));
+    let nowhere = DiskCache::at(path.join("below a file"));
     nowhere.put("key", b"image");
     assert_eq!(nowhere.get("key"), None);
     std::fs::remove_file(&path).unwrap();

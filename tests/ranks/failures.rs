@@ -28,7 +28,7 @@ fn a_killed_rank_ends_all() {
 
 mod worker {
     use kolmo::Error;
-    use kolmo::comm::agree;
+    use kolmo::comm::all_or_error;
 
     use crate::ranks::world;
 
@@ -37,7 +37,7 @@ mod worker {
     fn agreed() {
         let comm = world();
         let me = comm.rank();
-        assert_eq!(agree(&*comm, Ok(me)).unwrap(), me);
+        assert_eq!(all_or_error(&*comm, Ok(me)).unwrap(), me);
         let last = comm.size() - 1;
         // Two ranks fail, in different ways.
         let result = match me {
@@ -45,17 +45,17 @@ mod worker {
             1 => Err(Error::Device("no memory".into())),
             _ => Err(Error::Config(vec!["error: not this".into()])),
         };
-        let error = agree(&*comm, result).unwrap_err();
+        let error = all_or_error(&*comm, result).unwrap_err();
         assert!(error.is_everywhere());
         assert_eq!(error.exit_code(), 1);
         let report = error.report();
         assert!(report.starts_with("rank 1 on ") && report.ends_with(": error: no memory"));
         let result =
             if me == last { Err(Error::Config(vec!["error: a key".into()])) } else { Ok(()) };
-        assert_eq!(agree(&*comm, result).unwrap_err().exit_code(), 2);
+        assert_eq!(all_or_error(&*comm, result).unwrap_err().exit_code(), 2);
         // What all find is told as by one.
         let result = Err::<(), _>(Error::Config(vec!["error: a key".into()]));
-        assert_eq!(agree(&*comm, result).unwrap_err().report(), "error: a key");
+        assert_eq!(all_or_error(&*comm, result).unwrap_err().report(), "error: a key");
     }
 
     #[test]

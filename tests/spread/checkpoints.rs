@@ -11,7 +11,7 @@ use kolmo::comm::{Communicator, Solo};
 use kolmo::config::Config;
 use kolmo::grid::{Block, Decomposition, Grid};
 use kolmo::io::RunId;
-use kolmo::io::checkpoint::{self, Checkpoint, Course, Head, Manner, Writing};
+use kolmo::io::checkpoint::{self, Checkpoint, Head, OutputProgress, WriteOptions, Writing};
 use kolmo::time::Simulation;
 
 use super::blocks::{blocks, whole};
@@ -264,9 +264,9 @@ fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
                 fields: vec!["scalar".into()],
                 references: vec![0.0],
                 config: String::new(),
-                course: Course::default(),
+                course: OutputProgress::default(),
             };
-            let manner = Manner { compress, asynchronous: compress };
+            let manner = WriteOptions { compress, asynchronous: compress };
             let writing = Writing::begin(&*comm, &cut, &path, &grid, head, &[&values], manner);
             writing.unwrap().finish(&*comm).unwrap();
         });

@@ -8,7 +8,7 @@ use kolmo::backend::cpu::Cpu;
 use kolmo::comm::Solo;
 use kolmo::grid::{Block, Decomposition};
 use kolmo::io::RunId;
-use kolmo::io::checkpoint::{self, Checkpoint, Course, Head, Manner};
+use kolmo::io::checkpoint::{self, Checkpoint, Head, OutputProgress, WriteOptions};
 use kolmo::time::Simulation;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
@@ -35,8 +35,8 @@ fn run_of(config: Config, directory: &Path, steps: &[u64]) -> Vec<PathBuf> {
             simulation.step(None).unwrap();
         }
         let path = checkpoint::path(directory, *step);
-        let of = (id, Course::default());
-        let (cut, manner) = (Decomposition::ONE, Manner::default());
+        let of = (id, OutputProgress::default());
+        let (cut, manner) = (Decomposition::ONE, WriteOptions::default());
         let writing = simulation.begin_to_save(&cut, &path, &config, of, manner).unwrap();
         writing.finish(&Solo).unwrap();
         path

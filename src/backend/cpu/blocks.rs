@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::tile::SharedField;
 use super::{Cpu, Field, Program};
 use crate::backend::Weights;
-use crate::backend::ranks::{Blocks, Deal, Memory, Sum, Sums};
+use crate::backend::ranks::{Blocks, Memory, Sum, Sums, TransposeLayout};
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::Real;
@@ -89,7 +89,7 @@ impl<T: Real> Blocks for Cpu<T> {
         self.within(|| (0..lines.div_ceil(BLOCK)).into_par_iter().for_each(block));
     }
 
-    fn deal(&self, deal: &Deal, at: usize, field: &Field<T>, parts: &mut Field<T>) {
+    fn deal(&self, deal: &TransposeLayout, at: usize, field: &Field<T>, parts: &mut Field<T>) {
         let parts = SharedField::new(parts);
         self.for_each_share(deal, |part, m| {
             let lines = deal.share(part);
@@ -102,7 +102,7 @@ impl<T: Real> Blocks for Cpu<T> {
         });
     }
 
-    fn collect(&self, deal: &Deal, at: usize, parts: &Field<T>, field: &mut Field<T>) {
+    fn collect(&self, deal: &TransposeLayout, at: usize, parts: &Field<T>, field: &mut Field<T>) {
         let field = SharedField::new(field);
         self.for_each_share(deal, |part, m| {
             let lines = deal.share(part);
@@ -132,7 +132,7 @@ impl<T: Real> Blocks for Cpu<T> {
 
 impl<T: Real> Cpu<T> {
     /// Do `work` for every part and point of a line.
-    fn for_each_share(&self, deal: &Deal, work: impl Fn(usize, usize) + Sync + Send) {
+    fn for_each_share(&self, deal: &TransposeLayout, work: impl Fn(usize, usize) + Sync + Send) {
         let n = deal.points[deal.axis.index()];
         let count = deal.parts * n;
         self.within(|| (0..count).into_par_iter().for_each(|index| work(index / n, index % n)));
@@ -140,14 +140,14 @@ impl<T: Real> Cpu<T> {
 }
 
 /// Where the lines of a part lie at point `m` for field `at`.
-fn start(deal: &Deal, part: usize, m: usize, at: usize) -> usize {
+fn start(deal: &TransposeLayout, part: usize, m: usize, at: usize) -> usize {
     let lines = deal.share(part);
     let n = deal.points[deal.axis.index()];
     lines.start * n * deal.fields + (m * deal.fields + at) * lines.len()
 }
 
 /// Where point `m` of a line lies in the field.
-fn position(deal: &Deal, line: usize, m: usize) -> usize {
+fn position(deal: &TransposeLayout, line: usize, m: usize) -> usize {
     let [nx, ny, _] = deal.points;
     match deal.axis {
         Axis::X => line * nx + m,

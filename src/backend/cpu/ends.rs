@@ -7,7 +7,7 @@ use pulp::{Simd, WithSimd};
 use super::kernels::HALO;
 use super::tile::SharedField;
 use super::{LANES, Row};
-use crate::engine::distributed::{Ends, Starts, slot};
+use crate::engine::distributed::{BlockCoupling, PlaneOffsets, slot};
 use crate::real::Real;
 use crate::simd::added;
 
@@ -48,9 +48,9 @@ impl<T: Real> WithSimd for Pack<'_, T> {
 
 /// f' += C z at both ends of the lines of a tile.
 pub(super) struct Correct<'a, T> {
-    pub(super) ends: &'a Ends<T>,
+    pub(super) ends: &'a BlockCoupling<T>,
     pub(super) planes: &'a [T],
-    pub(super) starts: Starts,
+    pub(super) starts: PlaneOffsets,
     /// Lines of the grid: numbers of a plane.
     pub(super) total: usize,
     pub(super) lines: Range<usize>,

@@ -5,7 +5,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::ahead::Ahead;
+use super::prefetch::Prefetch;
 use super::program::Polynomial;
 use super::{LANES, Row};
 use crate::engine::{EndRow, LineOperator, Stencil};
@@ -203,7 +203,7 @@ pub(super) trait Lines<T, const L: usize> {
 /// A tile in a register. Its halo is filled where the lines are periodic; the results stay where they are made.
 pub(super) struct Tile<'a, 'b, T> {
     pub(super) rows: &'a [Row<T>],
-    pub(super) ahead: &'a mut Ahead<'b, T>,
+    pub(super) ahead: &'a mut Prefetch<'b, T>,
 }
 
 impl<T: Real> Lines<T, LANES> for Tile<'_, '_, T> {
@@ -214,12 +214,12 @@ impl<T: Real> Lines<T, LANES> for Tile<'_, '_, T> {
 
     #[inline(always)]
     fn reach<S: Simd>(&mut self, _: usize) {
-        self.ahead.go_on();
+        self.ahead.advance();
     }
 
     #[inline(always)]
     fn solved<S: Simd>(&mut self, _: usize, _: &[Row<T>]) {
-        self.ahead.go_on();
+        self.ahead.advance();
     }
 }
 
@@ -380,7 +380,7 @@ mod tests {
                 let Some(operator) = operators.find(Axis::X, op) else { continue };
                 let operator = &operator.rounded();
                 let mut x = vec![[T::ZERO; LANES]; N];
-                let mut ahead = Ahead::nothing();
+                let mut ahead = Prefetch::nothing();
                 let lines = Tile { rows: &registers[0], ahead: &mut ahead };
                 arch.dispatch(Apply { operator, lines, x: &mut x });
                 all.extend(x);

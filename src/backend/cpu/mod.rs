@@ -3,7 +3,6 @@
 //! Work is cut the same way for any number of threads and sums are taken in a fixed order, so results do not depend on
 //! the number of threads.
 
-mod ahead;
 mod backend;
 mod blocks;
 mod direct;
@@ -13,6 +12,7 @@ mod kernels;
 mod memory;
 mod peak;
 mod pointwise;
+mod prefetch;
 mod program;
 mod run;
 mod tile;

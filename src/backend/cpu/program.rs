@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::engine::distributed::{Layout, Starts};
+use crate::engine::distributed::{Layout, PlaneOffsets};
 use crate::engine::{
     Expr, LineOperator, LineOperators, Monomial, Op, Operation, PointFormula, Sweep, Value,
 };
@@ -56,7 +56,7 @@ pub(super) struct Coupling {
     /// Operators before it whose inflow it depends on, counted one behind the other.
     pub(super) stage: usize,
     /// First plane of every slot.
-    pub(super) starts: Starts,
+    pub(super) starts: PlaneOffsets,
 }
 
 /// What is done to a tile.

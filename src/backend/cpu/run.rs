@@ -5,10 +5,10 @@ use std::ops::Range;
 use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
 
-use super::ahead::Ahead;
 use super::direct::Direct;
 use super::ends::{Correct, Pack};
 use super::kernels::{Advance, Apply, Evaluate, HALO, Tile, wrap};
+use super::prefetch::Prefetch;
 use super::program::{Code, Instruction, Polynomial, Program};
 use super::tile::{Group, Load, SharedField, Source, Store, Tiling};
 use super::{Cpu, Field, LANES, MAX_FIELDS, Row};
@@ -153,8 +153,8 @@ impl<T: Real> Cpu<T> {
         let code = &program.whole;
         let job = Job { program, code, read, write, inflow, packed: None, weights };
         self.for_each_group(&job, |group, next, scratch| {
-            let ahead =
-                next.map_or_else(Ahead::nothing, |next| Ahead::new(code, read, &job.write, next));
+            let ahead = next
+                .map_or_else(Prefetch::nothing, |next| Prefetch::new(code, read, &job.write, next));
             run(Work { arch: self.arch, job: &job, group, end: None, scratch, ahead });
         });
     }
@@ -181,7 +181,7 @@ impl<T: Real> Cpu<T> {
         let window = if stage == 0 { reach.unwrap_or(0) } else { program.points };
         self.for_each_group(&job, |group, _, scratch| {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
-                let ahead = Ahead::nothing();
+                let ahead = Prefetch::nothing();
                 let (group, end) = (group.window(first, window), Some(end));
                 run(Work { arch: self.arch, job: &job, group, end, scratch, ahead });
             }
@@ -220,7 +220,7 @@ struct Work<'a, T> {
     /// While packing: which end of the lines.
     end: Option<End>,
     scratch: &'a mut Scratch<T>,
-    ahead: Ahead<'a, T>,
+    ahead: Prefetch<'a, T>,
 }
 
 impl<'a> Family for Work<'a, ()> {

@@ -7,7 +7,7 @@ use super::ends::{Lines, THREADS};
 use super::job::{Job, LaunchSize};
 use super::text::Text;
 use super::{Arg, Buffer, Device};
-use crate::backend::ranks::{Deal, Sums};
+use crate::backend::ranks::{Sums, TransposeLayout};
 use crate::error::Result;
 use crate::real::Precision;
 
@@ -59,7 +59,7 @@ impl Combination {
 
 /// Deal out the lines of `field`, or collect them, field `at` of several in `parts`.
 pub(super) fn deal(
-    deal: &Deal,
+    deal: &TransposeLayout,
     collect: bool,
     at: usize,
     [field, parts]: [&Buffer; 2],

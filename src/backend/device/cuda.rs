@@ -23,7 +23,7 @@ use super::runtime::{
     Argument, DeviceInfo, Handle, KernelRequest, Launch, MOST_ARGUMENTS, Runtime, Source,
     Tridiagonal,
 };
-use crate::backend::Kept;
+use crate::backend::DiskCache;
 use crate::error::{Error, Result};
 use machine::{describe, device, driver, failed, words};
 use nvrtc::dotted;
@@ -41,7 +41,7 @@ pub(super) struct Cuda {
     stream: sys::CUstream,
     capability: u32,
     nvrtc: Nvrtc,
-    cache: Kept,
+    cache: DiskCache,
     objects: Mutex<Objects>,
 }
 
@@ -90,7 +90,7 @@ impl Cuda {
             stream: ptr::null_mut(),
             capability,
             nvrtc,
-            cache: Kept::of_user(),
+            cache: DiskCache::of_user(),
             objects: Mutex::default(),
         };
         cuda.enter()?;

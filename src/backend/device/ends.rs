@@ -7,7 +7,7 @@ use super::job::{Job, LaunchSize};
 use super::pointwise::Visit;
 use super::text::Text;
 use super::{Buffer, Device};
-use crate::engine::distributed::{Ends, Starts, slot};
+use crate::engine::distributed::{BlockCoupling, PlaneOffsets, slot};
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::Precision;
@@ -77,9 +77,9 @@ impl Joints {
     pub(super) fn new(
         device: &Arc<Device>,
         precision: Precision,
-        ends: &Ends,
+        ends: &BlockCoupling,
         lines: Lines,
-        starts: Starts,
+        starts: PlaneOffsets,
     ) -> Result<Self> {
         let mut weights = Vec::new();
         let [mut first, mut points, mut from_end, mut planes] = [const { Vec::new() }; 4];
@@ -149,7 +149,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn new(ends: &Ends) -> Self {
+    pub(super) fn new(ends: &BlockCoupling) -> Self {
         let longest = |columns: &[Vec<f64>]| columns.iter().map(Vec::len).max().unwrap_or(0);
         let reach = [longest(&ends.left), longest(&ends.right)];
         let mut values = Vec::new();

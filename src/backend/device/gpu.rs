@@ -11,7 +11,7 @@ use super::pointwise::PointKernel;
 use super::program::{Fields, Program, Task};
 use super::workspace::{Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device, choose};
-use crate::backend::ranks::{Blocks, Deal, Memory, Sums};
+use crate::backend::ranks::{Blocks, Memory, Sums, TransposeLayout};
 use crate::backend::{Backend, Reduction, Weights};
 use crate::backend::{ComputeConfig, Pencils};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
@@ -275,11 +275,11 @@ impl<T: Real> Blocks for Gpu<T> {
         combination.run(planes);
     }
 
-    fn deal(&self, of: &Deal, at: usize, field: &Buffer, parts: &mut Buffer) {
+    fn deal(&self, of: &TransposeLayout, at: usize, field: &Buffer, parts: &mut Buffer) {
         self.device().note(deal(of, false, at, [field, parts]));
     }
 
-    fn collect(&self, of: &Deal, at: usize, parts: &Buffer, field: &mut Buffer) {
+    fn collect(&self, of: &TransposeLayout, at: usize, parts: &Buffer, field: &mut Buffer) {
         self.device().note(deal(of, true, at, [field, parts]));
     }
 

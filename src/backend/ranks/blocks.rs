@@ -27,7 +27,7 @@ pub type Sums = Vec<Vec<Sum>>;
 /// Lines of a block dealt out: `parts` ranks get neighbouring lines each, those that the number of lines is not divisible
 /// into one each to the first.
 #[derive(Clone, Copy, Debug)]
-pub struct Deal {
+pub struct TransposeLayout {
     /// Points of the block.
     pub points: [usize; 3],
     /// The axis of the lines.
@@ -38,7 +38,7 @@ pub struct Deal {
     pub fields: usize,
 }
 
-impl Deal {
+impl TransposeLayout {
     /// Lines of the block, counted with x before y before z.
     pub fn lines(&self) -> usize {
         self.points.iter().product::<usize>() / self.points[self.axis.index()].max(1)
@@ -109,10 +109,16 @@ pub trait Blocks: Backend {
 
     /// Deal out the lines of a block, field `at` of several. The part with lines l₀ to l₁ begins in `parts` at
     /// (l₀ · points of a line · fields) and holds `[point][field][line]`.
-    fn deal(&self, deal: &Deal, at: usize, field: &Self::Field, parts: &mut Self::Field);
+    fn deal(&self, deal: &TransposeLayout, at: usize, field: &Self::Field, parts: &mut Self::Field);
 
     /// The reverse of [`Blocks::deal`].
-    fn collect(&self, deal: &Deal, at: usize, parts: &Self::Field, field: &mut Self::Field);
+    fn collect(
+        &self,
+        deal: &TransposeLayout,
+        at: usize,
+        parts: &Self::Field,
+        field: &mut Self::Field,
+    );
 
     /// Where an array lies.
     fn memory(&self, array: &mut Self::Field) -> Memory;

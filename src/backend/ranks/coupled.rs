@@ -96,7 +96,7 @@ impl<B: Blocks> Coupled<B> {
             ranks.inner.pack(&self.program, 0, read, write, &mut room.planes);
         });
         ranks.assemble(self.axis);
-        let waiting = self.go_on(ranks, &mut room, 0, 0);
+        let waiting = self.advance(ranks, &mut room, 0, 0);
         Begun { room, waiting }
     }
 
@@ -118,7 +118,7 @@ impl<B: Blocks> Coupled<B> {
                     ranks.inner.pack(&self.program, at, read, write, &mut room.planes);
                 });
                 ranks.assemble(self.axis);
-                waiting = self.go_on(ranks, &mut room, at, 0);
+                waiting = self.advance(ranks, &mut room, at, 0);
             }
             while let Some((step, underway)) = waiting {
                 if let Ready::Exchange(round) = &stage.steps[step] {
@@ -126,7 +126,7 @@ impl<B: Blocks> Coupled<B> {
                     let (planes, staging) = (&mut planes[at], &staging[at]);
                     ranks.await_round(self.axis, underway, round, planes, staging);
                 }
-                waiting = self.go_on(ranks, &mut room, at, step + 1);
+                waiting = self.advance(ranks, &mut room, at, step + 1);
             }
         }
         ranks.timed(Phase::Local, || {
@@ -135,7 +135,7 @@ impl<B: Blocks> Coupled<B> {
     }
 
     /// Carry out the steps of stage `at` from step `from` on, until messages are under way or all is done.
-    fn go_on(
+    fn advance(
         &self,
         ranks: &Ranks<B>,
         room: &mut Planes<B>,

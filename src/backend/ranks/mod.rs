@@ -17,7 +17,7 @@ mod transposed;
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use blocks::{Blocks, Deal, Memory, Sum, Sums};
+pub use blocks::{Blocks, Memory, Sum, Sums, TransposeLayout};
 pub(crate) use joined::Joined;
 pub(crate) use messages::{Part, Round};
 pub use phases::{Phase, PhaseTimes};

@@ -3,7 +3,7 @@
 use super::{Blocks, Memory};
 use crate::backend::device::{Api, Device, Gpu, devices};
 use crate::backend::{DeviceAware, Pencils};
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::engine::Number;
 use crate::error::{Error, Result};
 use crate::real::Real;
@@ -46,7 +46,7 @@ impl Route {
             let device = Device::open(Api::Cuda, comm.local().0 % count)?;
             Gpu::<f64>::new(device, 1, None, Pencils::Strided)
         };
-        let gpu = agree(comm, open())?;
+        let gpu = all_or_error(comm, open())?;
         Self::find(&gpu, comm, DeviceAware::Auto).map(Some)
     }
 

@@ -2,7 +2,7 @@
 //! results travel back. Two all-to-alls for every few operands of one operator.
 
 use super::room::{Needed, WholeLines};
-use super::{Blocks, Deal, Phase, Ranks};
+use super::{Blocks, Phase, Ranks, TransposeLayout};
 use crate::backend::Weights;
 use crate::engine::distributed::{Batch, Parts, Source};
 use crate::engine::{LineOperators, Sweep, SweepBuilder};
@@ -35,7 +35,7 @@ struct Transfer<B: Blocks> {
     products: Option<B::Program>,
     count: usize,
     operands: Vec<(Source, usize)>,
-    deal: Deal,
+    deal: TransposeLayout,
     /// (first value, values) for every rank: of shares of lines of this block, and of this rank's lines.
     shares: Vec<(usize, usize)>,
     lines: Vec<(usize, usize)>,
@@ -46,7 +46,7 @@ struct Transfer<B: Blocks> {
 /// Values that travel for so many operands: of this block, and of the lines that this rank solves, which may be more.
 pub(super) fn buffer(place: &Place, fields: usize) -> usize {
     let Place { axis, block, lengths, position } = place;
-    let deal = Deal { points: *block, axis: *axis, parts: lengths.len(), fields };
+    let deal = TransposeLayout { points: *block, axis: *axis, parts: lengths.len(), fields };
     let lines = deal.share(*position).len() * lengths.iter().sum::<usize>();
     fields * lines.max(block.iter().product())
 }
@@ -117,7 +117,7 @@ impl<B: Blocks> Transfer<B> {
         let Place { axis, block, lengths, position } = place;
         let Batch { op, products, count, applied } = batch;
         let (a, parts, fields) = (axis.index(), lengths.len(), applied.len());
-        let deal = Deal { points: *block, axis: *axis, parts, fields };
+        let deal = TransposeLayout { points: *block, axis: *axis, parts, fields };
         let mine = deal.share(*position).len() * fields;
         let shares = (0..parts).map(|part| {
             let share = deal.share(part);

@@ -15,7 +15,7 @@ use crate::bench::place::{self, Place, Setup};
 use crate::bench::pool::{FEWEST, Pool};
 use crate::bench::step::vortex;
 use crate::bench::{axes, refusal, tolerance};
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::config::{ComputeConfig, Config};
 use crate::engine::distributed::Method;
 use crate::engine::{LineOperator, LineOperators, Number, Op, Sweep, SweepBuilder};
@@ -36,7 +36,7 @@ pub(in crate::bench) fn run<P: Place>(
     let axes = axes(&options.axis);
     note_placement(setup, report);
     let sizes = options.common.sizes(64);
-    let config = agree(&**comm, prepared(options, setup, &sizes, &axes, &**comm))?;
+    let config = all_or_error(&**comm, prepared(options, setup, &sizes, &axes, &**comm))?;
     for (points, config) in sizes.into_iter().zip(config) {
         Size { options, setup, comm, points, config, axes: &axes }.run::<P>(report)?;
     }
@@ -161,7 +161,8 @@ impl Size<'_> {
         let len: usize = self.points.iter().product();
         let compute = ComputeConfig { distributed: Some(method), ..setup.compute.clone() };
         let ranks = Ranks::new(P::at(setup, len, None)?, (*comm).clone(), decomposition, &compute)?;
-        let program = match agree(&***comm, ranks.program(&sweep, axis, points, &operators)) {
+        let program = match all_or_error(&***comm, ranks.program(&sweep, axis, points, &operators))
+        {
             Ok(program) => program,
             Err(why) => {
                 note_left_out(&format!("{} along {}", method.name(), axis.name()), &why, report);

@@ -14,7 +14,7 @@ use crate::bench::output::{CopyReport, Report, Row, shape};
 use crate::bench::place::{self, Place, Setup};
 use crate::bench::pool::{FEWEST, Pool};
 use crate::bench::step::{config, row};
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::config::Config;
 use crate::error::Result;
 use crate::grid::{Axis, Decomposition};
@@ -29,7 +29,7 @@ pub(in crate::bench) fn run<P: Place>(
 ) -> Result<()> {
     note_placement(setup, report);
     let given = options.rates.as_deref().map(Rates::load).transpose();
-    let given = agree(&**comm, given)?;
+    let given = all_or_error(&**comm, given)?;
     for points in options.common.sizes(64) {
         let mut rows: Vec<Row> = Vec::new();
         for ranks in groups(comm.size()) {
@@ -98,7 +98,7 @@ impl Group<'_> {
     /// The result; none where so many ranks cannot.
     fn run<P: Place>(&self, points: [usize; 3], report: &mut Report) -> Result<Option<Row>> {
         let ranks = self.comm.size();
-        match agree(&**self.comm, self.prepared(points)) {
+        match all_or_error(&**self.comm, self.prepared(points)) {
             Ok((config, decomposition)) => {
                 self.measure::<P>(&config, decomposition, report).map(Some)
             }

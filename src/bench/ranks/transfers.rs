@@ -3,7 +3,7 @@
 use super::messages::address;
 use super::{Probe, WARM_UPS};
 use crate::backend::Weights;
-use crate::backend::ranks::{Deal, Route};
+use crate::backend::ranks::{Route, TransposeLayout};
 use crate::bench::measure::Times;
 use crate::bench::place::Place;
 use crate::bench::pool::noise;
@@ -30,11 +30,16 @@ impl<P: Place> Probe<'_, P> {
         let Self { place, points, comm, .. } = *self;
         let len: usize = points.iter().product();
         let (ranks, size) = (comm.size(), size_of::<P::Real>());
-        let deal = |axis: &Axis| Deal { points, axis: *axis, parts: ranks.max(2), fields: FIELDS };
-        let deals: Vec<Deal> = axes.iter().map(deal).collect();
+        let deal = |axis: &Axis| TransposeLayout {
+            points,
+            axis: *axis,
+            parts: ranks.max(2),
+            fields: FIELDS,
+        };
+        let deals: Vec<TransposeLayout> = axes.iter().map(deal).collect();
         let mut fields =
             (0..FIELDS).map(|seed| place.field(noise(len, seed))).collect::<Result<Vec<_>>>()?;
-        let values = |deal: &Deal| FIELDS * deal.points[deal.axis.index()];
+        let values = |deal: &TransposeLayout| FIELDS * deal.points[deal.axis.index()];
         let most = deals.iter().map(|deal| ranks * deal.share(0).len() * values(deal)).max();
         let mut arrays = [place.planes(FIELDS * len)?, place.planes(most.unwrap_or(1))?];
         let s = SweepBuilder::new();
@@ -99,7 +104,12 @@ impl<P: Place> Probe<'_, P> {
     ///
     /// # Safety
     /// As many values as the block has fields of must lie at `from`, and as many as come must have room at `to`.
-    unsafe fn all_to_all(&self, deal: &Deal, from: *mut u8, to: *mut u8) -> Result<(usize, f64)> {
+    unsafe fn all_to_all(
+        &self,
+        deal: &TransposeLayout,
+        from: *mut u8,
+        to: *mut u8,
+    ) -> Result<(usize, f64)> {
         let comm = self.comm;
         let a_line = deal.points[deal.axis.index()] * deal.fields * size_of::<P::Real>();
         let share = |part| deal.share(part);

@@ -8,7 +8,7 @@ use super::block::{Line, halo};
 use super::functional::{corrections, leading, result_rows, trailing};
 use super::matrix::Matrix;
 use super::neighbour::{FROM_LEFT, FROM_RIGHT};
-use super::plan::{Ends, Plan, slot};
+use super::plan::{BlockCoupling, Plan, slot};
 use crate::engine::LineOperator;
 
 /// u and v.
@@ -32,7 +32,7 @@ pub(super) fn begin(line: &Line, k: usize) -> Result<(LineOperator, Plan), Strin
     let units = |wanted: bool, count: usize| -> Vec<Vec<f64>> {
         (0..if wanted { count } else { 0 }).map(|at| unit(at, count)).collect()
     };
-    let ends = Ends {
+    let ends = BlockCoupling {
         sources: [
             units(line.left_of(k).is_some(), high),
             units(line.right_of(k).is_some(), low),

@@ -1,6 +1,6 @@
 //! Where the planes of the operands of one stage lie.
 
-use super::{Ends, slot};
+use super::{BlockCoupling, slot};
 
 /// Slot after slot, in each the planes of one operand after those of another: what goes to one neighbour lies together.
 /// Counted in planes.
@@ -35,7 +35,7 @@ impl Layout {
     }
 
     /// For the slots with a fixed meaning only, which come first in every layout.
-    pub(crate) fn of_ends<'a, T: 'a>(ends: impl Iterator<Item = &'a Ends<T>>) -> Self {
+    pub(crate) fn of_ends<'a, T: 'a>(ends: impl Iterator<Item = &'a BlockCoupling<T>>) -> Self {
         Self::new(&ends.map(|ends| ends.widths().to_vec()).collect::<Vec<_>>())
     }
 
@@ -46,4 +46,4 @@ impl Layout {
 }
 
 /// The planes of one operand in the slots with a fixed meaning.
-pub(crate) type Starts = [usize; slot::FREE];
+pub(crate) type PlaneOffsets = [usize; slot::FREE];

@@ -27,8 +27,8 @@ mod two_port;
 
 pub(crate) use kinds::kinds;
 pub use layout::Layout;
-pub(crate) use layout::Starts;
-pub use plan::{Ends, Message, Plan, Step, slot};
+pub(crate) use layout::PlaneOffsets;
+pub use plan::{BlockCoupling, Message, Plan, Step, slot};
 pub(crate) use pointwise::{Batch, Parts, Source};
 
 use crate::engine::{LineOperator, LineOperators, Op};

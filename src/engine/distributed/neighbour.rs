@@ -14,7 +14,7 @@
 use super::block::{Line, Shape, halo};
 use super::functional::{corrections, leading, result_rows, trailing};
 use super::matrix::Matrix;
-use super::plan::{Ends, Plan, slot};
+use super::plan::{BlockCoupling, Plan, slot};
 use super::two_port::inverse_columns;
 use crate::engine::LineOperator;
 use crate::lines::BandedMatrix;
@@ -44,7 +44,7 @@ fn block(line: &Line, k: usize) -> Result<(LineOperator, Plan), String> {
     let mut operator = line.shape(k).operator(line.operator)?;
     let [left, right] = corrections(line.operator, line.shape(k))?;
     let sources = outflow(line, k)?;
-    let ends = Ends { sources, left, right };
+    let ends = BlockCoupling { sources, left, right };
 
     let mut plan = Plan::new(&ends);
     plan.slot(ends.right.len());

@@ -134,7 +134,7 @@ pub(super) fn distribute(
         positions.iter().map(|&k| Part::new(line, k)).collect::<Result<_, String>>()?;
     let mut rows = separators(line)?;
     for Round { phase, stride, attached, .. } in schedule(line.blocks(), 0, line.cyclic) {
-        blocks.iter_mut().try_for_each(|block| block.go_on(&rows))?;
+        blocks.iter_mut().try_for_each(|block| block.advance(&rows))?;
         match phase {
             Phase::Detach => detach(&mut rows, stride, attached)?,
             Phase::Reduce => reduce(&mut rows, stride, attached)?,
@@ -166,7 +166,7 @@ impl<'a> Part<'a> {
     }
 
     /// The next round, where the system is `rows` before it.
-    fn go_on(&mut self, rows: &[Rc<Row>]) -> Result<(), String> {
+    fn advance(&mut self, rows: &[Rc<Row>]) -> Result<(), String> {
         let Some(Round { phase, stride, attached, sends, receives }) = self.rounds.next() else {
             unreachable!("all blocks have the same number of rounds");
         };

@@ -8,7 +8,7 @@ use crate::real::Real;
 
 /// Slots with a fixed meaning: groups of planes (one value a line) of one operand.
 pub mod slot {
-    /// Made by [`Ends`](super::Ends) from the first points of the operand: sent to the left at once.
+    /// Made by [`BlockCoupling`](super::BlockCoupling) from the first points of the operand: sent to the left at once.
     pub const TO_LEFT: usize = 0;
     /// From the last points: sent to the right at once.
     pub const TO_RIGHT: usize = 1;
@@ -27,7 +27,7 @@ pub mod slot {
 /// How the block of an operator is joined to its neighbours: what is taken from its operand, and what the inflow does to
 /// its result.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ends<T = f64> {
+pub struct BlockCoupling<T = f64> {
     /// For the slots [`slot::TO_LEFT`], `TO_RIGHT`, `HEAD`, `TAIL`: the weights of every plane. Those of `TO_LEFT` and
     /// `HEAD` belong to the points 0, 1, ... of the block, those of `TO_RIGHT` and `TAIL` to its last points, the last
     /// weight to the last point.
@@ -38,13 +38,13 @@ pub struct Ends<T = f64> {
     pub right: Vec<Vec<T>>,
 }
 
-impl Ends {
+impl BlockCoupling {
     /// With numbers of the format `T`.
-    pub fn rounded<T: Real>(&self) -> Ends<T> {
+    pub fn rounded<T: Real>(&self) -> BlockCoupling<T> {
         let planes = |planes: &Vec<Vec<f64>>| -> Vec<Vec<T>> {
             planes.iter().map(|plane| plane.iter().map(|x| T::of(*x)).collect()).collect()
         };
-        Ends {
+        BlockCoupling {
             sources: self.sources.each_ref().map(planes),
             left: planes(&self.left),
             right: planes(&self.right),
@@ -52,7 +52,7 @@ impl Ends {
     }
 }
 
-impl<T> Ends<T> {
+impl<T> BlockCoupling<T> {
     /// Planes of each slot with a fixed meaning.
     pub fn widths(&self) -> [usize; slot::FREE] {
         let [a, b, c, d] = self.sources.each_ref().map(Vec::len);
@@ -100,7 +100,7 @@ pub struct Plan {
 
 impl Plan {
     /// Nothing yet, with the slots of a fixed meaning.
-    pub(super) fn new(ends: &Ends) -> Self {
+    pub(super) fn new(ends: &BlockCoupling) -> Self {
         Self { widths: ends.widths().to_vec(), steps: Vec::new() }
     }
 

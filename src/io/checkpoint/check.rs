@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Attributes, Course, Head, WEAK_FORMAT};
+use super::{Attributes, Head, OutputProgress, WEAK_FORMAT};
 use crate::grid::{Axis, MOST_POINTS};
 use crate::io::directory::{is_of_a_run, is_plane};
 use crate::io::summary::Part;
@@ -92,7 +92,7 @@ impl Head {
     }
 }
 
-impl Course {
+impl OutputProgress {
     /// Look at every value of what a run had done at `step`.
     fn check(&self, step: u64) -> Checked {
         for (name, last) in &self.written {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::Checkpoint;
 use super::files::{REPLACED, discard, remove};
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::io::directory::{entries, step};
 use crate::io::{refused, with_ending};
@@ -92,7 +92,7 @@ pub fn prune(
     Checkpoint::open(comm, &path(directory, *newest))?;
     let older = &all[keep.min(all.len())..];
     let clear = || older.iter().try_for_each(|step| discard(&path(directory, *step)));
-    agree(comm, if comm.rank() == 0 { clear() } else { Ok(()) })
+    all_or_error(comm, if comm.rank() == 0 { clear() } else { Ok(()) })
 }
 
 /// Give the checkpoint of `step` a name by which no run goes on from it, with `why` added; returns that name.

@@ -34,7 +34,7 @@ use files::{FileChecksum, Seal};
 pub use directory::{check_name, path, prune, set_aside, steps, steps_on_all, tidy};
 pub(crate) use files::{REPLACED, remove};
 pub use read::Checkpoint;
-pub use write::{Manner, Writing};
+pub use write::{WriteOptions, Writing};
 
 /// What is written now; what is read must be no newer.
 const FORMAT: u32 = 2;
@@ -71,13 +71,13 @@ pub struct Head {
     /// The resolved input, as in `config.toml`.
     pub config: String,
     /// What the run that wrote it had done beside its steps.
-    pub course: Course,
+    pub course: OutputProgress,
 }
 
 /// How far the outputs of a run are: what a restart goes on from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Course {
+pub struct OutputProgress {
     /// The step at which each output was last due, where it was: rows and files of later steps are not to be kept.
     pub written: BTreeMap<String, u64>,
     /// Pictures taken of a run that writes no fields.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::directory::step_of;
 use super::zarr::Field;
 use super::{Attributes, FORMAT, Group, Head, Kolmo, WEAK_FORMAT, ZARR_FORMAT, path, steps_on_all};
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::Block;
 use crate::io::{RunId, malformed, open};
@@ -49,7 +49,7 @@ impl Checkpoint {
             Ok(own) if is_sound && own.known_by() != first => Err(older("it is another one")),
             own => own,
         };
-        let attributes = match agree(comm, own) {
+        let attributes = match all_or_error(comm, own) {
             Err(why) if is_sound => return Err(why),
             Err(why) => return Ok(Err(why)),
             Ok(attributes) => attributes,
@@ -57,7 +57,7 @@ impl Checkpoint {
         let seal = attributes.seal();
         let mut mine = attributes.files.iter().skip(comm.rank()).step_by(comm.size());
         let checked = mine.try_for_each(|(name, print)| print.check(seal, path, name));
-        Ok(agree(comm, checked).map(|()| Self {
+        Ok(all_or_error(comm, checked).map(|()| Self {
             path: path.to_path_buf(),
             format: attributes.format,
             head: attributes.head,

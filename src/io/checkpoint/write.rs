@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::files::{self, FileChecksum, Seal};
 use super::zarr::{Field, coordinates};
 use super::{Attributes, Group, Head, Kolmo, NodeType, ZARR_FORMAT};
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition, Grid, redistribute};
 use crate::io::{make_directory, malformed};
@@ -20,7 +20,7 @@ use crate::real::Real;
 
 /// How a checkpoint is written.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Manner {
+pub struct WriteOptions {
     /// Compress the values.
     pub compress: bool,
     /// Return from [`Writing::begin`] before the files are written.
@@ -59,7 +59,7 @@ impl Writing {
         grid: &Grid,
         head: Head,
         fields: &[&[T]],
-        manner: Manner,
+        manner: WriteOptions,
     ) -> Result<Self> {
         assert_eq!(head.fields.len(), fields.len(), "names and fields");
         assert_eq!(head.points, grid.points, "points of the head and of the grid");
@@ -86,7 +86,7 @@ impl Writing {
             Ok(written)
         };
         let first = comm.rank() == 0;
-        let mut written = Ok(agree(comm, if first { begin() } else { Ok(Written::new()) })?);
+        let mut written = Ok(all_or_error(comm, if first { begin() } else { Ok(Written::new()) })?);
         let has_shard = (0..3).all(|a| shard_of(comm.rank()).start[a] < points[a]);
         let [i, j, k] = decomposition.position(comm.rank());
         let mut later = Vec::new();
@@ -152,7 +152,7 @@ impl Writing {
             let more = thread.join().unwrap_or_else(broken);
             own = own.and_then(|own| Ok(own.into_iter().chain(more?).collect()));
         }
-        let own = agree(comm, own)?;
+        let own = all_or_error(comm, own)?;
         let gathered = comm.gather(&serde_json::to_vec(&own).unwrap_or_default());
         let end = |gathered: Vec<Vec<u8>>| {
             let mut all = Written::new();
@@ -170,7 +170,7 @@ impl Writing {
             files::replace(&part, &path)?;
             Ok(bytes)
         };
-        agree(comm, gathered.map_or(Ok(0), end))
+        all_or_error(comm, gathered.map_or(Ok(0), end))
     }
 }
 

@@ -4,7 +4,7 @@ mod files;
 
 use std::path::Path;
 
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::error::Result;
 use crate::fourier::Fourier;
 use crate::grid::{Decomposition, Grid};
@@ -39,7 +39,7 @@ impl Statistics {
         kind: Kind,
     ) -> Result<Self> {
         let files = || Files::create(directory, &options.quantities, kind);
-        let files = agree(comm, (comm.rank() == 0).then(files).transpose())?;
+        let files = all_or_error(comm, (comm.rank() == 0).then(files).transpose())?;
         Ok(Self {
             options: options.clone(),
             kind,
@@ -64,7 +64,7 @@ impl Statistics {
         running: Running,
     ) -> Result<Self> {
         let files = || Files::resume(directory, &options.quantities, kind, last_step);
-        let files = agree(comm, (comm.rank() == 0).then(files).transpose())?;
+        let files = all_or_error(comm, (comm.rank() == 0).then(files).transpose())?;
         let running = match options.quantities.contains(&Statistic::Moments) {
             true => running.since(options.from),
             // What comes on both sides of a gap says nothing of it.
@@ -129,7 +129,7 @@ impl Statistics {
             files.gradients(step, time, densities.as_ref().map_or(&[], |found| &found[..]))
         };
         let written = write();
-        agree(comm, written)
+        all_or_error(comm, written)
     }
 
     /// The averages over time so far: what a checkpoint carries. The same on all ranks.

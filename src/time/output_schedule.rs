@@ -28,13 +28,13 @@ impl Kind {
 
 /// The plans of all kinds that a run writes.
 #[derive(Debug)]
-pub(super) struct Agenda {
+pub(super) struct OutputSchedule {
     plans: [Option<Plan>; Kind::ALL.len()],
     /// The step at which each was last due.
     written: [Option<u64>; Kind::ALL.len()],
 }
 
-impl Agenda {
+impl OutputSchedule {
     /// Of a run that is at `time`, and has `written` what was due until then.
     pub(super) fn new(output: &OutputConfig, time: f64, written: &BTreeMap<String, u64>) -> Self {
         let plan = |kind| {

@@ -6,20 +6,20 @@ use std::time::Instant;
 
 use super::Simulation;
 use super::Statistics;
-use super::agenda::{Agenda, Kind};
 use super::deadline::Deadline;
-use super::files::{ALWAYS, Files};
 use super::output::Volumes;
+use super::output_schedule::{Kind, OutputSchedule};
 use super::plan::reached;
 use super::refusals::{check_step, impossible_start, no_time, no_time_to_go_on};
 use super::restart::{course_before, set_newer_aside};
+use super::run_files::{ALWAYS, Files};
 use super::task::{Ending, Origin, Requests, Task};
 use crate::backend::Backend;
-use crate::comm::{Communicator, agree};
+use crate::comm::{Communicator, all_or_error};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::Decomposition;
-use crate::io::checkpoint::{Course, Writing};
+use crate::io::checkpoint::{OutputProgress, Writing};
 use crate::io::progress::tell;
 use crate::io::{FieldValues, RunDirectory, RunId, remove_file};
 use crate::statistics::Kind as SampleKind;
@@ -54,7 +54,7 @@ pub(super) struct Run<'a, B: Backend> {
     pub(super) files: Option<Files>,
     pub(super) volumes: Volumes,
     pub(super) statistics: Option<Statistics>,
-    pub(super) agenda: Agenda,
+    pub(super) agenda: OutputSchedule,
     pub(super) deadline: Deadline,
     /// A checkpoint that is being written.
     pub(super) writing: Option<Writing>,
@@ -64,7 +64,7 @@ pub(super) struct Run<'a, B: Backend> {
     pub(super) kinetic_energy: f64,
     pub(super) start: Instant,
     /// How far it was at this start: steps that it went on from, this time the last, and parts that had another grid or flow.
-    pub(super) before: Course,
+    pub(super) before: OutputProgress,
     /// Steps that were done before this start.
     pub(super) first_step: u64,
     /// Whether what the run begins with is written already.
@@ -90,11 +90,11 @@ where
         let start = Instant::now();
         let ranks = backend.comm().size();
         let before = match &origin {
-            Origin::Case => Course::default(),
+            Origin::Case => OutputProgress::default(),
             Origin::Own(checkpoint) => course_before(&checkpoint.head, config)?,
             Origin::Other(checkpoint) => {
-                let Course { earlier, .. } = course_before(&checkpoint.head, config)?;
-                Course { earlier, ..Course::default() }
+                let OutputProgress { earlier, .. } = course_before(&checkpoint.head, config)?;
+                OutputProgress { earlier, ..OutputProgress::default() }
             }
         };
         let simulation = match origin.checkpoint() {
@@ -105,11 +105,11 @@ where
         let preparation = start.elapsed().as_secs_f64();
         simulation.phases.0.insert("kernels and initial state", preparation);
         let comm = simulation.backend().comm();
-        agree(comm, requests.watch.map_or(Ok(()), |watch| watch(requests)))?;
+        all_or_error(comm, requests.watch.map_or(Ok(()), |watch| watch(requests)))?;
         let bytes = simulation.state().len() * simulation.block().len() * size_of::<B::Real>();
-        let deadline = agree(comm, Deadline::new(config.time.wall_limit, start, bytes))?;
-        agree(comm, check_step(config, &simulation))?;
-        agree(comm, if deadline.is_near() { Err(no_time()) } else { Ok(()) })?;
+        let deadline = all_or_error(comm, Deadline::new(config.time.wall_limit, start, bytes))?;
+        all_or_error(comm, check_step(config, &simulation))?;
+        all_or_error(comm, if deadline.is_near() { Err(no_time()) } else { Ok(()) })?;
         let course = origin.course();
         // What may be refused comes before what is cut or removed.
         let check = || match course {
@@ -118,7 +118,7 @@ where
             }
             _ => Ok(()),
         };
-        agree(comm, check())?;
+        all_or_error(comm, check())?;
         let id = origin.id().unwrap_or_else(|| RunId::shared(comm));
         let own = || {
             if comm.rank() > 0 {
@@ -139,12 +139,12 @@ where
             }
             Ok(Some(own))
         };
-        let own = agree(comm, own())?;
+        let own = all_or_error(comm, own())?;
         let statistics = statistics(comm, config, directory, course)?;
         let place = (directory, own.as_ref());
         let volumes = Volumes::open(comm, config, simulation.grid(), place, course)?;
         let files = own.map(|own| Files::open(config, &simulation, own, &origin, log));
-        let files = agree(comm, files.transpose())?;
+        let files = all_or_error(comm, files.transpose())?;
         if comm.rank() == 0 {
             simulation.backend().notes().iter().for_each(|note| tell(note));
         }
@@ -162,7 +162,7 @@ where
             config,
             directory,
             id,
-            agenda: Agenda::new(&config.output, simulation.time(), &before.written),
+            agenda: OutputSchedule::new(&config.output, simulation.time(), &before.written),
             pictures_taken: match origin {
                 Origin::Own(_) => before.pictures.min(pictures),
                 // That of its beginning is still to be taken.
@@ -234,7 +234,7 @@ where
             if now.out_of_time {
                 if self.begun && self.simulation.steps() == self.first_step {
                     let why = no_time_to_go_on(self.directory);
-                    return agree(self.simulation.backend().comm(), Err(why));
+                    return all_or_error(self.simulation.backend().comm(), Err(why));
                 }
                 break Ending::OutOfTime;
             }
@@ -315,7 +315,7 @@ where
                     "the run was to stop at step {step}, and no checkpoint could be written"
                 );
                 let comm = self.simulation.backend().comm();
-                return agree(comm, Err(Error::Format { path, what }));
+                return all_or_error(comm, Err(Error::Format { path, what }));
             }
         }
         let open =
@@ -388,7 +388,7 @@ where
 
     fn ns_per_point_stage(&self) -> f64 {
         let steps = self.simulation.steps() - self.first_step;
-        super::close::ns_per_point_stage(
+        super::summary::ns_per_point_stage(
             self.simulation.grid(),
             self.config,
             &self.simulation.phases,
@@ -430,7 +430,7 @@ fn statistics(
     comm: &dyn Communicator,
     config: &Config,
     directory: &Path,
-    course: Option<&Course>,
+    course: Option<&OutputProgress>,
 ) -> Result<Option<Statistics>> {
     let Some(options) = &config.output.statistics else { return Ok(None) };
     let kind = kind(config);

@@ -5,15 +5,15 @@ use std::path::Path;
 use super::Simulation;
 use super::memory::check_values_memory;
 use crate::backend::Backend;
-use crate::comm::agree;
+use crate::comm::all_or_error;
 use crate::config::Config;
 use crate::engine::Number;
 use crate::error::{Error, Result};
 use crate::fourier::resample;
 use crate::grid::Decomposition;
 use crate::io::RunId;
-use crate::io::checkpoint::{Checkpoint, Course, Head, Manner, Writing};
-use crate::physics::Moment;
+use crate::io::checkpoint::{Checkpoint, Head, OutputProgress, WriteOptions, Writing};
+use crate::physics::TimeLevel;
 
 impl<B: Backend> Simulation<B> {
     /// Write U and all that it takes to go on to `path`; `decomposition` is how the grid is cut. Returns the bytes of the
@@ -23,7 +23,8 @@ impl<B: Backend> Simulation<B> {
     /// On all ranks where one cannot write; what was there before is still there then.
     pub fn save(&self, decomposition: &Decomposition, path: &Path, config: &Config) -> Result<u64> {
         let comm = self.backend.comm();
-        let (run, course, manner) = (RunId::shared(comm), Course::default(), Manner::default());
+        let (run, course, manner) =
+            (RunId::shared(comm), OutputProgress::default(), WriteOptions::default());
         self.begin_to_save(decomposition, path, config, (run, course), manner)?.finish(comm)
     }
 
@@ -36,8 +37,8 @@ impl<B: Backend> Simulation<B> {
         decomposition: &Decomposition,
         path: &Path,
         config: &Config,
-        (run, course): (RunId, Course),
-        manner: Manner,
+        (run, course): (RunId, OutputProgress),
+        manner: WriteOptions,
     ) -> Result<Writing> {
         let head = Head {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -56,7 +57,7 @@ impl<B: Backend> Simulation<B> {
         };
         let comm = self.backend.comm();
         let values = self.state.iter().map(|field| self.backend.values(field));
-        let values = agree(comm, values.collect::<Result<Vec<_>>>())?;
+        let values = all_or_error(comm, values.collect::<Result<Vec<_>>>())?;
         let values: Vec<&[B::Real]> = values.iter().map(|values| &**values).collect();
         Writing::begin(comm, decomposition, path, &self.grid, head, &values, manner)
     }
@@ -77,7 +78,7 @@ impl<B: Backend> Simulation<B> {
         let head = &saved.head;
         let comm = resumed.backend.comm();
         let mismatch = |what: String| {
-            agree(
+            all_or_error(
                 comm,
                 Err(Error::Config(vec![
                     format!("error: {what}"),
@@ -92,24 +93,24 @@ impl<B: Backend> Simulation<B> {
             ))?;
         }
         let block = decomposition.block(comm.rank(), head.points);
-        agree(comm, check_values_memory(head.fields.len(), &block, comm.local().1))?;
+        all_or_error(comm, check_values_memory(head.fields.len(), &block, comm.local().1))?;
         let points = resumed.grid.points;
         let references = resumed.system.base_state();
         let fields = if head.points == points {
-            agree(comm, saved.fields::<B::Real>(block, &references))?
+            all_or_error(comm, saved.fields::<B::Real>(block, &references))?
         } else {
-            let fields = agree(comm, saved.fields::<f64>(block, &references))?;
+            let fields = all_or_error(comm, saved.fields::<f64>(block, &references))?;
             let on_grid = |values| resample(comm, *decomposition, head.points, points, values);
             let rounded = |values: Vec<f64>| values.into_iter().map(B::Real::of).collect();
             fields.into_iter().map(on_grid).map(rounded).collect()
         };
         let fields = fields.into_iter().map(|values| resumed.backend.field(values));
-        resumed.state = agree(comm, fields.collect::<Result<_>>())?;
-        resumed.moment = Moment { step: head.step, time: head.time };
+        resumed.state = all_or_error(comm, fields.collect::<Result<_>>())?;
+        resumed.moment = TimeLevel { step: head.step, time: head.time };
         resumed.last_dt = head.last_dt;
         resumed.unfiltered = head.unfiltered;
         resumed.filter_rate = head.filter_rate;
-        resumed.rate = Some(resumed.system.inspect_now(&resumed.state, resumed.moment)?);
+        resumed.rate = Some(resumed.system.check_now(&resumed.state, resumed.moment)?);
         Ok(resumed)
     }
 }

@@ -5,13 +5,13 @@ use std::io::Write;
 use std::path::Path;
 
 use super::Simulation;
-use super::close::reference_csv;
-use super::course::tables;
+use super::run_loop::tables;
+use super::summary::reference_csv;
 use super::task::Origin;
 use crate::backend::Backend;
 use crate::config::Config;
 use crate::error::Result;
-use crate::io::checkpoint::Course;
+use crate::io::checkpoint::OutputProgress;
 use crate::io::series::cut;
 use crate::io::{Progress, RunDirectory, SeriesWriter, SliceWriter, remove_file, write_whole};
 
@@ -37,7 +37,7 @@ impl Files {
     ) -> Result<Self> {
         let (series, slices) = (directory.join("series.csv"), directory.join("slices"));
         let columns = simulation.columns();
-        let course: Option<&Course> = origin.course();
+        let course: Option<&OutputProgress> = origin.course();
         let series = match course {
             None => {
                 log(&directory.join("log.jsonl"))?;
@@ -91,7 +91,7 @@ impl Files {
         config: &Config,
         simulation: &Simulation<B>,
         path: &Path,
-        course: &Course,
+        course: &OutputProgress,
     ) -> Result<()> {
         let written = tables(config);
         // A table that the run does not go on with may be gone.
@@ -107,7 +107,7 @@ impl Files {
 }
 
 /// Remove the rows of later steps also from tables that the run does not go on with.
-fn cut_statistics(directory: &RunDirectory, course: &Course) -> Result<()> {
+fn cut_statistics(directory: &RunDirectory, course: &OutputProgress) -> Result<()> {
     let Ok(entries) = fs::read_dir(directory.join("statistics")) else { return Ok(()) };
     let tables = entries.flatten().map(|entry| entry.path());
     let mut tables = tables.filter(|path| directory.owns(path));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::course::Run;
+use super::run_loop::Run;
 use super::simulation::{CHECKS, STEPS};
 use super::{Phases, Simulation};
 use crate::backend::Backend;

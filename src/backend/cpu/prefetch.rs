@@ -8,7 +8,7 @@ use crate::real::Real;
 
 /// The points of a group in the fields that a program touches, cache line by cache line. They come into the second cache
 /// while operators are applied to the group before: memory is busy then, and nobody waits for it.
-pub(super) struct Ahead<'a, T> {
+pub(super) struct Prefetch<'a, T> {
     fields: Touched<'a, T>,
     /// The field whose turn it is.
     field: Option<*const T>,
@@ -42,7 +42,7 @@ impl<T: Real> Touched<'_, T> {
     }
 }
 
-impl<'a, T: Real> Ahead<'a, T> {
+impl<'a, T: Real> Prefetch<'a, T> {
     /// What `code` touches of `group` to be brought while its operators are applied: a cache line for every point of a line that
     /// one comes to. Nothing where operators are so few that they wait for memory themselves.
     pub(super) fn new(
@@ -72,7 +72,7 @@ impl<'a, T: Real> Ahead<'a, T> {
 
     /// Fetch some more.
     #[inline(always)]
-    pub(super) fn go_on(&mut self) {
+    pub(super) fn advance(&mut self) {
         let Some(field) = self.field else { return };
         fetch(field.wrapping_add(self.start + self.row * self.stride + self.point), Fetch::Far);
         self.point += CACHE_LINE / size_of::<T>();

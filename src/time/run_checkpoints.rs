@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::Statistics;
-use super::course::Run;
+use super::run_loop::Run;
 use crate::backend::Backend;
 use crate::config::CheckpointConfig;
 use crate::error::Result;
-use crate::io::checkpoint::{self, Course, Manner};
+use crate::io::checkpoint::{self, OutputProgress, WriteOptions};
 use crate::io::series::TableMark;
 use crate::io::{FieldValues, RunDirectory};
 
@@ -31,18 +31,18 @@ where
         self.finish_checkpoint()?;
         let start = Instant::now();
         let asked = self.config.output.checkpoint.as_ref().unwrap_or(&UNASKED);
-        let manner = Manner { compress: asked.compress, asynchronous: asked.asynchronous };
+        let manner = WriteOptions { compress: asked.compress, asynchronous: asked.asynchronous };
         let step = self.simulation.steps();
         // The rows that it counts on are on disk first.
         let synced = self.sync_tables(step);
-        let Some(tables) = self.spared(synced)? else { return Ok(()) };
+        let Some(tables) = self.tolerate_failure(synced)? else { return Ok(()) };
         // What was switched off may be switched on again.
-        let Course { tables: marks, volumes, restarts, earlier, .. } = &self.before;
+        let OutputProgress { tables: marks, volumes, restarts, earlier, .. } = &self.before;
         let (mut marks, mut volumes) = (marks.clone(), volumes.clone());
         marks.retain(|name, _| self.directory.join(name).exists());
         marks.extend(tables);
         volumes.extend(self.volumes.written(self.directory));
-        let course = Course {
+        let course = OutputProgress {
             written: self.agenda.all_written(),
             pictures: self.pictures_taken,
             statistics: self.statistics.as_ref().map(|statistics| statistics.state().clone()),
@@ -56,7 +56,7 @@ where
         let of = (self.id, course);
         let begun =
             self.simulation.begin_to_save(&self.decomposition, &path, self.config, of, manner);
-        self.writing = self.spared(begun)?;
+        self.writing = self.tolerate_failure(begun)?;
         if !manner.asynchronous {
             self.finish_checkpoint()?;
         }
@@ -79,7 +79,7 @@ where
             checkpoint::prune(comm, &directory, asked.keep, owns)?;
             Ok((bytes, seconds))
         });
-        if let Some((bytes, seconds)) = self.spared(written)? {
+        if let Some((bytes, seconds)) = self.tolerate_failure(written)? {
             self.saved = Some(step);
             self.deadline.saved(began.elapsed().as_secs_f64());
             tracing::info!(step, bytes, seconds, "checkpoint written");

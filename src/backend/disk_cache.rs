@@ -13,11 +13,11 @@ use super::environment::folder;
 use crate::io::open;
 
 /// A folder of such things, or none.
-pub struct Kept {
+pub struct DiskCache {
     folder: Option<PathBuf>,
 }
 
-impl Kept {
+impl DiskCache {
     /// `kolmo` in $XDG_CACHE_HOME or ~/.cache; without either, nothing is kept.
     pub fn of_user() -> Self {
         let base =
