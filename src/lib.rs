@@ -16,8 +16,8 @@
 //! # Method
 //!
 //! Every derivative is compact: A f' = B f along a line of the grid, with A tri- or pentadiagonal. The convective terms
-//! are written in split forms that neither make nor destroy kinetic energy; time goes by explicit Runge-Kutta steps
-//! whose size is a fraction of the linear stability limit.
+//! are written in split forms that preserve kinetic energy. Time integration is explicit Runge-Kutta; the step is a fraction of
+//! the linear stability limit.
 //!
 //! # Where things are
 //!

@@ -1,4 +1,4 @@
-//! What takes long to find out, kept from run to run in the user's cache directory: compiled kernels, measurements.
+//! Persistent cache in the user's cache directory: compiled kernels, measurements.
 //!
 //! A file holds what it was made from beside what was made, and a sum over both, so that neither two keys with the same
 //! name of file nor a file that broke can give a wrong one. Nothing that goes wrong here stops a run: what is not found is

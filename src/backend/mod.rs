@@ -74,8 +74,8 @@ impl Reduction {
     }
 }
 
-/// A place where fields live. What is asked of it is done in the order in which it is asked for. Where a call returns
-/// nothing, what goes wrong in it is told by the next call that returns a result.
+/// A place where fields live. Calls take effect in their order. An error of a call that returns nothing is reported by the
+/// next fallible call.
 pub trait Backend: Sized + Send + Sync + 'static {
     /// Precision of the fields.
     type Real: Real;

@@ -5,7 +5,7 @@ use crate::comm::Communicator;
 /// What a broken point may be found by.
 const FIELDS: [&str; 4] = ["density", "momentum", "pressure", "scalar"];
 
-/// A point whose state the equations have no meaning for.
+/// A point with an unphysical state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Broken {
     /// One of [`FIELDS`].

@@ -14,8 +14,8 @@
 //! With 2N storage that is 74 words a point and stage, and 15 fields. Before the first stage of a step u_c, v_c, w_c are computed
 //! by a pass of their own (7 words). One kind of terms alone goes through the same sweeps without the others.
 //!
-//! Where lines are blocks of longer ones, a derivative of what a derivative was made of takes another round of messages. There
-//! passes along all axes store all nine gradients first, and no operator of a sweep depends on another: two rounds a stage.
+//! Where ranks split the lines, nested derivatives need another halo exchange. There passes along all axes store all nine
+//! gradients first, and no operator of a sweep depends on another: two exchanges a stage.
 
 use super::SchemeConfig;
 use super::base_state::BaseState;

@@ -97,8 +97,8 @@ pub trait System<B: Backend> {
     /// What a device says of the work so far.
     fn begin_check(&self, u: &[B::Field]) -> Result<Reduction>;
 
-    /// The largest 1/dt that the stability limit asks for anywhere, from what was seen of U. A state that the equations have
-    /// no meaning for is an error, the same on all ranks.
+    /// The largest 1/dt that the stability limit asks for anywhere, from what was seen of U. An unphysical
+    /// state (ρ or p ≤ 0, or not a number) is an error, the same on all ranks.
     fn finish_check(&self, seen: Reduction, u: &[B::Field], at: TimeLevel) -> Result<f64>;
 
     /// The same from U, which is looked at now.

@@ -35,7 +35,7 @@ pub(super) fn check_step<B: Backend>(config: &Config, simulation: &Simulation<B>
     ]))
 }
 
-/// An initial state that the equations have no meaning for is a mistake of the input, which all of `ranks` ranks know of.
+/// An unphysical initial state is a mistake of the input, which all of `ranks` ranks know of.
 pub(super) fn impossible_start(error: Error, ranks: usize) -> Error {
     let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return error };
     let mistake = Error::Config(vec![

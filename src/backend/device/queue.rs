@@ -24,7 +24,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Put it with this many blocks on the list of the device. What goes wrong is told by the next call that returns a result.
+    /// Put it with this many blocks on the list of the device. Errors are reported by the next fallible call.
     ///
     /// # Panics
     /// Where a buffer is of another device.
@@ -264,7 +264,7 @@ impl Device {
     /// Solve `batches` tridiagonal systems of `rows` unknowns by the maker's own library (cuSPARSE), after all work
     /// queued before. Number b begins `b * stride` numbers after the start of each buffer; `matrix` is the lower diagonal
     /// (its first number 0), the main and the upper one (its last number 0); `x` holds the right-hand sides before and
-    /// the solutions after. What goes wrong is told by the next call that returns a result.
+    /// the solutions after. Errors are reported by the next fallible call.
     ///
     /// # Panics
     /// Where a buffer is too short, or of another device.

@@ -49,7 +49,7 @@ pub struct DeviceInfo {
     pub name: String,
     /// Driver and its version.
     pub driver: String,
-    /// True for a GPU, false for a CPU that plays one.
+    /// True for a GPU, false for an OpenCL CPU device.
     pub is_gpu: bool,
     /// Bytes of device memory.
     pub memory: u64,
