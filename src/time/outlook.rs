@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use super::output::components;
+use super::refusals::impossible_start;
 use crate::backend::cpu::Cpu;
 use crate::config::{Config, Precision, Schedule, Statistic, StepSize, Variable};
 use crate::error::Result;
@@ -70,7 +71,8 @@ fn first_rate(config: &Config) -> Result<f64> {
             let fewer = |n: usize| (n * most / longest).max(FEWEST.min(n));
             sample.grid.points = config.grid.points.map(|n| if n > 1 { fewer(n) } else { 1 });
         }
-        let simulation = Simulation::on(Cpu::<f64>::new(config.compute.threads)?, &sample)?;
+        let simulation = Simulation::on(Cpu::<f64>::new(config.compute.threads)?, &sample);
+        let simulation = simulation.map_err(|error| impossible_start(error, 1))?;
         Ok(simulation.rate.unwrap_or(f64::NAN))
     };
     if longest <= SAMPLES[0] {

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use super::Simulation;
+use super::refusals::impossible_start;
 use crate::backend::Backend;
 use crate::config::Config;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Most points along an axis.
 pub(super) const POINTS: usize = 64;
@@ -19,19 +20,25 @@ pub(super) fn on_few_points(config: &Config) -> Config {
     sample
 }
 
-/// Seconds of each of some steps of `config`.
+/// Seconds of each of some steps of `config`: at least one. Steps that diverge behind the first are none of a run that ends
+/// before.
 ///
 /// # Errors
-/// What the backend says.
-pub(super) fn seconds<B: Backend>(backend: B, config: &Config) -> Result<[f64; STEPS]> {
-    let mut simulation = Simulation::on(backend, config)?;
-    simulation.step(None)?;
-    let mut seconds = [0.0; STEPS];
-    for seconds in &mut seconds {
+/// What the backend says; an unphysical initial state.
+pub(super) fn seconds<B: Backend>(backend: B, config: &Config) -> Result<Vec<f64>> {
+    let simulation = Simulation::on(backend, config);
+    let mut simulation = simulation.map_err(|error| impossible_start(error, 1))?;
+    let mut seconds = Vec::new();
+    while seconds.len() <= STEPS {
         let start = Instant::now();
-        simulation.step(None)?;
+        match simulation.step(None) {
+            Err(Error::Diverged { .. }) if !seconds.is_empty() => break,
+            stepped => stepped?,
+        };
         simulation.backend().finish()?;
-        *seconds = start.elapsed().as_secs_f64();
+        seconds.push(start.elapsed().as_secs_f64());
     }
-    Ok(seconds)
+    // The first takes longer than the others.
+    let warm_up = usize::from(seconds.len() > 1);
+    Ok(seconds.split_off(warm_up))
 }

@@ -217,6 +217,10 @@ fn a_plan_says_what_a_run_takes_before_anything_is_allocated() {
     let told = plan(&format!("taylor-green --set compute.backend=cpu --set {large}"));
     assert_eq!(told.code, Some(0), "{}", told.err);
     assert!(told.out.contains("it does not fit; at most "), "{}", told.out);
+    // A run of one step, of which the next would diverge.
+    let one = "--set grid.points=[16,16,16] --set 'time={ dt = 0.3, max_steps = 1 }'";
+    let told = plan(&format!("taylor-green --set compute.backend=cpu {one}"));
+    assert!(told.code == Some(0) && told.out.contains("1 steps of dt = 3.00e-1"), "{}", told.err);
     let refused = plan("taylor-green --set grid.points=[0,1,1]");
     assert_eq!(refused.code, Some(2), "{}", refused.out);
     assert!(names(dir.path()).is_empty(), "nothing is written");
