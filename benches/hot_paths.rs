@@ -75,10 +75,10 @@ fn step(criterion: &mut Criterion) {
         ("feiereisen, split-enthalpy", "convection = 'feiereisen'\nenergy = 'split-enthalpy'\n"),
     ] {
         let input = format!(
-            "[case]\nname = 'taylor-green'\n[grid]\npoints = [64, 64, 64]\n[scheme]\n{forms}[time]\nmax_steps = 1\n"
+            "[case]\nname = 'taylor-green'\n[grid]\npoints = [64, 64, 64]\n[scheme]\n{forms}[time]\nmax_steps = 1\n[compute]\nbackend = 'cpu'\n"
         );
         let Ok(config) = parse(&input, "bench", &[]) else { unreachable!("a good input") };
-        let Ok(mut simulation) = Simulation::<Cpu<f64>>::new(&config) else { unreachable!("fits") };
+        let Ok(mut simulation) = Simulation::new(&config) else { unreachable!("fits") };
         group.bench_function(name, |bench| {
             bench.iter(|| simulation.step(None).is_ok());
         });

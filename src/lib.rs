@@ -69,4 +69,4 @@ pub mod time;
 mod typed;
 
 pub use error::{Error, Result};
-pub use real::{Plain, Precision, Real};
+pub use real::{Plain, Precision, Real, Values};

@@ -1,5 +1,6 @@
 //! The two floating-point formats that fields come in.
 
+use std::borrow::Cow;
 use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 
@@ -128,6 +129,9 @@ pub trait Real:
     /// Exact value.
     fn f64(self) -> f64;
 
+    /// Values of this format.
+    fn values(of: Cow<'_, [Self]>) -> Values<'_>;
+
     /// What is generic over the format, as that of this one: by it code that is compiled once for each format is reached from
     /// code that is generic.
     #[doc(hidden)]
@@ -162,6 +166,10 @@ macro_rules! real {
                 self.into()
             }
 
+            fn values(of: Cow<'_, [$t]>) -> Values<'_> {
+                Values::$precision(of)
+            }
+
             fn concrete<F: Family>(of: F::Of<$t>) -> Concrete<F> {
                 Concrete::$precision(of)
             }
@@ -170,3 +178,134 @@ macro_rules! real {
 }
 real!(f32, F32);
 real!(f64, F64);
+
+/// The memory of numbers.
+pub(crate) fn bytes_of<T: Real>(values: &[T]) -> &[u8] {
+    // SAFETY: f32 and f64 have no padding, and any address does for a byte.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// The memory of numbers, to be written.
+pub(crate) fn bytes_of_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
+    // SAFETY: as above, and any four or eight bytes are an f32 or f64.
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
+}
+
+/// Values in the precision that they were computed in.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values<'a> {
+    /// 32 bit.
+    F32(Cow<'a, [f32]>),
+    /// 64 bit.
+    F64(Cow<'a, [f64]>),
+}
+
+impl Values<'_> {
+    /// `len` zeros.
+    pub fn zeros(precision: Precision, len: usize) -> Self {
+        match precision {
+            Precision::F32 => vec![0.0_f32; len].into(),
+            Precision::F64 => vec![0.0_f64; len].into(),
+        }
+    }
+
+    /// Their format.
+    pub fn precision(&self) -> Precision {
+        match self {
+            Self::F32(_) => Precision::F32,
+            Self::F64(_) => Precision::F64,
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Value `at`.
+    pub fn at(&self, at: usize) -> f64 {
+        match self {
+            Self::F32(values) => values[at].into(),
+            Self::F64(values) => values[at],
+        }
+    }
+
+    /// Make value `at` the nearest number to `value`.
+    pub fn set(&mut self, at: usize, value: f64) {
+        match self {
+            Self::F32(values) => values.to_mut()[at] = Number::of(value),
+            Self::F64(values) => values.to_mut()[at] = value,
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        (0..self.len()).map(|at| self.at(at))
+    }
+
+    /// Their memory.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::F32(values) => bytes_of(values),
+            Self::F64(values) => bytes_of(values),
+        }
+    }
+
+    /// Their memory, to be written.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::F32(values) => bytes_of_mut(values.to_mut()),
+            Self::F64(values) => bytes_of_mut(values.to_mut()),
+        }
+    }
+
+    /// The same, rounded where they have more digits than `precision` has.
+    pub fn with_precision(self, precision: Precision) -> Self {
+        match (self, precision) {
+            (Self::F64(values), Precision::F32) => {
+                values.iter().map(|x| f32::of(*x)).collect::<Vec<_>>().into()
+            }
+            (Self::F32(values), Precision::F64) => {
+                values.iter().map(|x| f64::from(*x)).collect::<Vec<_>>().into()
+            }
+            (same, _) => same,
+        }
+    }
+
+    /// The same in memory of their own.
+    pub fn into_owned(self) -> Values<'static> {
+        match self {
+            Self::F32(values) => Values::F32(Cow::Owned(values.into_owned())),
+            Self::F64(values) => Values::F64(Cow::Owned(values.into_owned())),
+        }
+    }
+}
+
+impl From<Vec<f32>> for Values<'_> {
+    fn from(values: Vec<f32>) -> Self {
+        Self::F32(values.into())
+    }
+}
+
+impl From<Vec<f64>> for Values<'_> {
+    fn from(values: Vec<f64>) -> Self {
+        Self::F64(values.into())
+    }
+}
+
+impl From<Values<'_>> for Vec<f64> {
+    fn from(values: Values<'_>) -> Self {
+        match values {
+            Values::F64(values) => values.into_owned(),
+            Values::F32(_) => values.iter().collect(),
+        }
+    }
+}

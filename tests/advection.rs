@@ -5,7 +5,9 @@ use std::f64::consts::TAU;
 use kolmo::scheme::{Tableau, compact_filter, family, tableau};
 use num_complex::Complex;
 
-use crate::common::{advance, assert_close, assert_orders, float, projection, simulation, steps};
+use crate::common::{
+    advance, assert_close, assert_orders, float, projection, simulation, state, steps,
+};
 
 /// One line of the table: scheme, integrator, N, k, CFL, n, amplitude, phase.
 struct Row<'a> {
@@ -41,10 +43,10 @@ fn gain(points: [usize; 3], periods: [i32; 3], dt: f64, n: usize, set: &[&str]) 
     let dt = format!("time.dt={dt:e}");
     let wave = format!("case.wavenumber={periods:?}");
     let set = [&["case.shape=sine", &dt, &wave], set].concat();
-    let mut run = simulation::<f64>("scalar-advection", points, &set);
-    let before = projection(points, periods, |at| run.state()[0][at]);
+    let mut run = simulation("scalar-advection", points, &set);
+    let before = projection(points, periods, &state(&run)[0]);
     steps(&mut run, n);
-    projection(points, periods, |at| run.state()[0][at]) / before
+    projection(points, periods, &state(&run)[0]) / before
 }
 
 /// Every row of the table with the wave along `axis` and one point along the others.
@@ -155,7 +157,7 @@ fn errors(shape: &str, points: usize, width: f64, cfl: f64) -> [f64; 2] {
     let set =
         [format!("case.shape={shape}"), format!("case.width={width}"), format!("time.cfl={cfl}")];
     let mut run =
-        simulation::<f64>("scalar-advection", [points, 1, 1], &set.each_ref().map(String::as_str));
+        simulation("scalar-advection", [points, 1, 1], &set.each_ref().map(String::as_str));
     advance(&mut run, TAU);
     run.error().unwrap().unwrap()
 }

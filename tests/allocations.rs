@@ -5,8 +5,6 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 
-use kolmo::Real;
-use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
 use kolmo::backend::ranks::Ranks;
 use kolmo::comm::Communicator;
@@ -14,7 +12,7 @@ use kolmo::config::{Config, Variable};
 use kolmo::grid::Decomposition;
 use kolmo::time::{Parts, Simulation, for_messages};
 
-use crate::common::{config, float};
+use crate::common::{config, float, on_host};
 use crate::spread::threads::on_ranks;
 
 /// The system's allocator, which counts what watched threads ask for.
@@ -108,9 +106,8 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// Give the thread that calls and the only one that works their roles.
-fn watch<T: Real>(simulation: &mut Simulation<Cpu<T>>, caller: Role, worker: Role) {
-    let cpu = simulation.system_and_state().0.backend();
-    cpu.within(|| ROLE.set(worker));
+fn watch(simulation: &Simulation, caller: Role, worker: Role) {
+    simulation.backend().within(|| ROLE.set(worker));
     ROLE.set(caller);
 }
 
@@ -118,24 +115,24 @@ fn watch<T: Real>(simulation: &mut Simulation<Cpu<T>>, caller: Role, worker: Rol
 const STEPS: usize = 20;
 
 /// (requests of the worker, of the caller) in [`STEPS`] steps after the first two.
-fn requests<T: Real>(case: &str, scheme: &str, integrator: &str) -> (usize, usize) {
+fn requests(precision: &str, case: &str, scheme: &str, integrator: &str) -> (usize, usize) {
     let text = format!(
         "[case]\nname = '{case}'\n[grid]\npoints = [16, 16, 16]\n[scheme]\n{scheme}\n\
-         [time]\nend = 1.0\nintegrator = '{integrator}'\n[compute]\nthreads = 1\n"
+         [time]\nend = 1.0\nintegrator = '{integrator}'\n[compute]\nthreads = 1\nprecision = '{precision}'\n"
     );
     let config = kolmo::config::parse(&text, "test", &[]).unwrap();
-    let mut simulation = Simulation::<Cpu<T>>::new(&config).unwrap();
+    let mut simulation = on_host(&config);
     for _ in 0..2 {
         simulation.step(None).unwrap();
     }
     let counts = || [&WORKER, &CALLER].map(|count| count.load(Ordering::Relaxed));
-    watch(&mut simulation, Role::Caller, Role::Worker);
+    watch(&simulation, Role::Caller, Role::Worker);
     let before = counts();
     for _ in 0..STEPS {
         simulation.step(None).unwrap();
     }
     let after = counts();
-    watch(&mut simulation, Role::Unwatched, Role::Unwatched);
+    watch(&simulation, Role::Unwatched, Role::Unwatched);
     (after[0] - before[0], after[1] - before[1])
 }
 
@@ -144,10 +141,10 @@ fn a_step_allocates_nothing_but_rarely_a_block_of_the_queue_of_jobs() {
     let filter = "filter = { order = 8, alpha = 0.49 }";
     let staggered = "convection = 'staggered'";
     let runs = [
-        requests::<f64>("taylor-green", "", "hale64"),
-        requests::<f64>("taylor-green", filter, "rk4"),
-        requests::<f32>("isentropic-vortex", staggered, "ssprk3"),
-        requests::<f64>("scalar-advection", "", "rk4"),
+        requests("f64", "taylor-green", "", "hale64"),
+        requests("f64", "taylor-green", filter, "rk4"),
+        requests("f32", "isentropic-vortex", staggered, "ssprk3"),
+        requests("f64", "scalar-advection", "", "rk4"),
     ];
     for (worker, caller) in runs {
         assert_eq!(worker, 0, "requests of the thread that computes");
@@ -159,15 +156,15 @@ fn a_step_allocates_nothing_but_rarely_a_block_of_the_queue_of_jobs() {
 
 /// (fields that a run holds, those that it holds at most while it starts, steps, and makes rows and samples), all ranks
 /// together.
-fn fields<T: Real>(ranks: [usize; 3], config: &Config) -> [isize; 2] {
+fn fields(ranks: [usize; 3], config: &Config) -> [isize; 2] {
     let points: usize = config.grid.points.iter().product();
-    FIELD.store(points / ranks.iter().product::<usize>() * size_of::<T>(), Ordering::Relaxed);
+    FIELD.store(points / ranks.iter().product::<usize>() * size_of::<f64>(), Ordering::Relaxed);
     FIELDS.store(0, Ordering::Relaxed);
     MOST_FIELDS.store(0, Ordering::Relaxed);
     let of_rank = |comm: Arc<dyn Communicator>| {
-        let cpu = Cpu::<T>::new(Some(1)).unwrap();
+        let cpu = Box::new(Cpu::<f64>::new(Some(1)).unwrap());
         let backend = Ranks::new(cpu, comm, Decomposition { ranks }, &config.compute).unwrap();
-        let mut simulation = Simulation::on(backend, config).unwrap();
+        let mut simulation = Simulation::on(Arc::new(backend), config).unwrap();
         for _ in 0..2 {
             simulation.step(None).unwrap();
             simulation.row().unwrap();
@@ -203,7 +200,7 @@ fn a_run_holds_the_fields_that_it_says() {
     ] {
         let config = config("taylor-green", points, set);
         let count: usize = ranks.iter().product();
-        let [held, most] = fields::<f64>(ranks, &config);
+        let [held, most] = fields(ranks, &config);
         assert_eq!(held, (expected * count).cast_signed(), "{ranks:?} {set:?}");
         assert_eq!(most, held, "{ranks:?} {set:?}: the start and what is looked at take more");
         let block = Decomposition { ranks }.block(0, points);
@@ -221,8 +218,8 @@ fn bytes(ranks: [usize; 3], config: &Config) -> [f64; 2] {
         // Fields are made on either thread.
         cpu.within(|| RANK.set(true));
         RANK.set(true);
-        let backend = Ranks::new(cpu, comm.clone(), cut, &config.compute).unwrap();
-        let mut simulation = Simulation::on(backend, config).unwrap();
+        let backend = Ranks::new(Box::new(cpu), comm.clone(), cut, &config.compute).unwrap();
+        let mut simulation = Simulation::on(Arc::new(backend), config).unwrap();
         // What it takes later is its scratch, which is as long as a few lines.
         simulation.backend().within(|| RANK.set(false));
         simulation.step(None).unwrap();

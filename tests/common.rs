@@ -2,10 +2,12 @@
 
 use std::f64::consts::TAU;
 use std::ops::Range;
+use std::sync::Arc;
 
-use kolmo::Real;
-use kolmo::backend::cpu::{Cpu, Field};
+use kolmo::backend::ranks::Blocks;
+use kolmo::backend::{self, Backend, ComputeConfig, Field, cpu};
 use kolmo::config::{Config, parse};
+use kolmo::physics::{NavierStokes, TermGroup};
 use kolmo::scheme::{COMPACT6_PENTA, Kind, Scheme, SchemeFamily, families, family};
 use kolmo::time::Simulation;
 use num_complex::Complex;
@@ -65,13 +67,20 @@ pub(crate) fn config(case: &str, points: [usize; 3], set: &[&str]) -> Config {
     parse(&text, case, &set).unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The host, with the precision and the threads that are asked for.
+pub(crate) fn host(compute: &ComputeConfig) -> Arc<dyn Backend> {
+    let host = backend::on_host(compute.precision, None, compute.threads);
+    Arc::<dyn Blocks>::from(host.unwrap())
+}
+
+/// A run on the host, at its start, whatever backend it asks for.
+pub(crate) fn on_host(config: &Config) -> Simulation {
+    Simulation::on(host(&config.compute), config).unwrap()
+}
+
 /// The run that [`config`] describes, at its start.
-pub(crate) fn simulation<T: Real>(
-    case: &str,
-    points: [usize; 3],
-    set: &[&str],
-) -> Simulation<Cpu<T>> {
-    Simulation::new(&config(case, points, set)).unwrap()
+pub(crate) fn simulation(case: &str, points: [usize; 3], set: &[&str]) -> Simulation {
+    on_host(&config(case, points, set))
 }
 
 /// The run of `case` with (derivative, convection, energy, viscous) and what else is `set`.
@@ -80,7 +89,7 @@ pub(crate) fn run_with(
     points: [usize; 3],
     forms: [&str; 4],
     set: &[String],
-) -> Simulation<Cpu<f64>> {
+) -> Simulation {
     let keys = ["derivative", "convection", "energy", "viscous"];
     let forms = keys.iter().zip(forms).map(|(key, form)| format!("scheme.{key}={form}"));
     let set: Vec<String> = forms.chain(set.iter().cloned()).collect();
@@ -88,40 +97,64 @@ pub(crate) fn run_with(
 }
 
 /// Step until `end`, which the last step lands on.
-pub(crate) fn advance<T: Real>(simulation: &mut Simulation<Cpu<T>>, end: f64) {
+pub(crate) fn advance(simulation: &mut Simulation, end: f64) {
     while simulation.time() < end {
         simulation.step(Some(end)).unwrap();
     }
 }
 
 /// Take `steps` steps.
-pub(crate) fn steps<T: Real>(simulation: &mut Simulation<Cpu<T>>, steps: usize) {
+pub(crate) fn steps(simulation: &mut Simulation, steps: usize) {
     for _ in 0..steps {
         simulation.step(None).unwrap();
     }
 }
 
-/// dU/dt of U as it is now. The memory it is written to holds NaN before.
-pub(crate) fn rate(simulation: &mut Simulation<Cpu<f64>>) -> Vec<Field<f64>> {
-    let points = simulation.grid().len();
-    let mut rate = vec![Field::zeros(points); simulation.state().len()];
-    rate.iter_mut().for_each(|field| field.fill(f64::NAN));
+/// The values of fields.
+fn values(backend: &dyn Backend, fields: &[Field]) -> Vec<Vec<f64>> {
+    fields.iter().map(|field| backend.values(field).unwrap().into()).collect()
+}
+
+/// The values of U.
+pub(crate) fn state(simulation: &Simulation) -> Vec<Vec<f64>> {
+    values(simulation.backend(), simulation.state())
+}
+
+/// As many fields as U has, of NaN: what dU/dt is written to.
+fn not_numbers(backend: &dyn Backend, state: &[Field]) -> Vec<Field> {
+    let nan = vec![f64::NAN; backend.values(&state[0]).unwrap().len()].into();
+    state.iter().map(|_| backend.field(&nan).unwrap()).collect()
+}
+
+/// dU/dt of U as it is now.
+pub(crate) fn rate(simulation: &mut Simulation) -> Vec<Vec<f64>> {
+    let mut rate = not_numbers(simulation.backend(), simulation.state());
     simulation.rhs(&mut rate);
-    rate
+    values(simulation.backend(), &rate)
+}
+
+/// The part of dU/dt that is of some terms, on the host.
+pub(crate) fn terms(part: TermGroup, config: &Config, state: &[Field]) -> Vec<Vec<f64>> {
+    let host = host(&config.compute);
+    let mut rate = not_numbers(&*host, state);
+    let mut equations = NavierStokes::new(&config.problem(), host.clone()).unwrap();
+    equations.rhs_group(part, state, &mut rate);
+    values(&*host, &rate)
 }
 
 /// Set U from (ρ, u, v, w, p) at every point.
 pub(crate) fn set_flow(
-    simulation: &mut Simulation<Cpu<f64>>,
+    simulation: &mut Simulation,
     gamma: f64,
     flow: impl Fn([usize; 3], [f64; 3]) -> [f64; 5],
 ) {
     let grid = *simulation.grid();
+    let state = simulation.state_mut();
     for at in 0..grid.len() {
         let index = grid.index(at);
         let conserved = conserved(gamma, flow(index, grid.coordinates(index)));
-        for (field, value) in simulation.state_mut().iter_mut().zip(conserved) {
-            field[at] = value;
+        for (field, value) in state.iter_mut().zip(conserved) {
+            field.get_mut::<cpu::Field<f64>>()[at] = value;
         }
     }
 }
@@ -133,19 +166,15 @@ pub(crate) fn conserved(gamma: f64, [rho, u, v, w, p]: [f64; 5]) -> [f64; 5] {
 }
 
 /// (2/N) Σ f exp(−i Σ nₐ θₐ), θₐ = 2π iₐ / Nₐ: the coefficient of a wave with n periods along each axis; f = sin gives −i.
-pub(crate) fn projection(
-    points: [usize; 3],
-    periods: [i32; 3],
-    field: impl Fn(usize) -> f64,
-) -> Complex<f64> {
+pub(crate) fn projection(points: [usize; 3], periods: [i32; 3], field: &[f64]) -> Complex<f64> {
     let [nx, ny, nz] = points;
     let mut sum = Complex::ZERO;
-    for at in 0..nx * ny * nz {
+    for (at, value) in field.iter().enumerate() {
         let index = [at % nx, at / nx % ny, at / (nx * ny)];
         let angle: f64 = (0..3)
             .map(|axis| TAU * f64::from(periods[axis]) * float(index[axis]) / float(points[axis]))
             .sum();
-        sum += field(at) * Complex::cis(-angle);
+        sum += value * Complex::cis(-angle);
     }
     2.0 * sum / float(nx * ny * nz)
 }

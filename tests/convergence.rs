@@ -5,7 +5,7 @@ use kolmo::scheme::TABLEAUX;
 
 use crate::common::{
     CONVECTION, ENERGY, FAMILIES, advance, assert_close, assert_orders, float, max_difference,
-    run_with, simulation, steps,
+    run_with, simulation, state, steps,
 };
 
 /// (spacing, root mean square of the error of the density) of the vortex after a short time.
@@ -58,9 +58,9 @@ fn plane_vortex(integrator: &str, n: u32) -> Vec<f64> {
         &format!("time.integrator={integrator}"),
         &format!("time.dt={:e}", 0.64 / f64::from(n)),
     ];
-    let mut run = simulation::<f64>("taylor-green", [12, 12, 1], &set);
+    let mut run = simulation("taylor-green", [12, 12, 1], &set);
     steps(&mut run, n as usize);
-    run.state().iter().flat_map(|field| field.to_vec()).collect()
+    state(&run).concat()
 }
 
 #[test]

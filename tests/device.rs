@@ -14,7 +14,8 @@ mod steps;
 
 use std::sync::{Arc, LazyLock, Mutex};
 
-use kolmo::backend::device::{Api, Device};
+use kolmo::backend::device::{Api, Device, Gpu};
+use kolmo::config::{Pencils, Precision};
 
 /// The first OpenCL device, the same for all tests, so that a kernel that several of them need is compiled once. A machine
 /// that builds this program has one, PoCL at least.
@@ -32,6 +33,11 @@ fn open() -> Arc<Device> {
 
 fn device() -> Arc<Device> {
     DEVICE.clone()
+}
+
+/// Fields of `len` values on the device that all tests share.
+fn gpu(precision: Precision, len: usize) -> Gpu {
+    Gpu::new(device(), precision, len, None, Pencils::Strided).unwrap()
 }
 
 /// Two at a time: what takes long is a compiler or an interpreter, and machines that run these tests have two cores or more.

@@ -1,40 +1,33 @@
 //! The fused right-hand side is the composed one to round-off, and moves as few words as it says.
 
 use std::f64::consts::TAU;
-use std::sync::Arc;
 
-use kolmo::Real;
-use kolmo::backend::cpu::{Cpu, Field};
-use kolmo::config::{Config, Variable};
-use kolmo::physics::{NavierStokes, StageWork, TermGroup};
+use kolmo::config::Variable;
+use kolmo::physics::{StageWork, TermGroup};
 use kolmo::statistics::Sample;
 use kolmo::time::Simulation;
 
 use crate::common::{
-    CONVECTION, ENERGY, LAWS, VISCOUS, config, float, max_difference, set_flow, steps,
+    CONVECTION, ENERGY, LAWS, VISCOUS, config, float, max_difference, set_flow, simulation, state,
+    steps, terms,
 };
 
 /// U after 20 steps.
-fn after<T: Real>(case: &str, points: [usize; 3], set: &[&str], how: &str) -> Vec<Field<T>> {
+fn after(case: &str, points: [usize; 3], set: &[&str], how: &str) -> Vec<Vec<f64>> {
     let how = format!("compute.right_hand_side={how}");
     let set: Vec<&str> = set.iter().copied().chain([how.as_str()]).collect();
-    let mut run = Simulation::<Cpu<T>>::new(&config(case, points, &set)).unwrap();
+    let mut run = simulation(case, points, &set);
     steps(&mut run, 20);
-    run.state().to_vec()
+    state(&run)
 }
 
-/// What the fields are stored relative to: in f32 they hold what differs from rest.
-fn at_rest<T: Real>(case: &str, points: [usize; 3], set: &[&str]) -> Vec<f64> {
-    let mut run = Simulation::<Cpu<T>>::new(&config(case, points, set)).unwrap();
-    run.system_and_state().0.base_state()
-}
-
-fn agree<T: Real>(case: &str, points: [usize; 3], set: &[&str], bound: f64) {
-    let [fused, composed] = ["fused", "composed"].map(|how| after::<T>(case, points, set, how));
-    let at_rest = at_rest::<T>(case, points, set);
+fn agree(case: &str, points: [usize; 3], set: &[&str], bound: f64) {
+    let [fused, composed] = ["fused", "composed"].map(|how| after(case, points, set, how));
+    // What the fields are stored relative to: in f32 they hold what differs from rest.
+    let at_rest = simulation(case, points, set).system_and_state().0.base_state();
     for (field, (a, b)) in fused.iter().zip(&composed).enumerate() {
-        let size = b.iter().map(|b| (b.f64() + at_rest[field]).abs()).fold(0.0, f64::max);
-        let off = a.iter().zip(&**b).map(|(a, b)| (a.f64() - b.f64()).abs()).fold(0.0, f64::max);
+        let size = b.iter().map(|b| (b + at_rest[field]).abs()).fold(0.0, f64::max);
+        let off = max_difference(a, b);
         // Where symmetry keeps a momentum at zero: density and velocity are of size 1.
         let size = size.max(1.0);
         assert!(off <= bound * size, "{case} {points:?} {set:?}, field {field}: {off:e} of {size}");
@@ -81,8 +74,8 @@ fn the_default_forms_take_sixty_eight_line_solves_a_stage_and_the_cheapest_fifty
 #[test]
 fn the_two_are_not_the_same_sweeps() {
     let [fused, composed] =
-        ["fused", "composed"].map(|how| after::<f64>("taylor-green", [9, 12, 11], &[], how));
-    assert!(fused.iter().zip(&composed).any(|(a, b)| a[..] != b[..]));
+        ["fused", "composed"].map(|how| after("taylor-green", [9, 12, 11], &[], how));
+    assert!(fused.iter().zip(&composed).any(|(a, b)| a != b));
 }
 
 #[test]
@@ -102,7 +95,7 @@ fn every_form_agrees_with_the_composed_equations() {
                     "case.reynolds=100".into(),
                 ];
                 let set: Vec<&str> = set.iter().map(String::as_str).collect();
-                agree::<f64>("taylor-green", [9, 12, 11], &set, 1e-12);
+                agree("taylor-green", [9, 12, 11], &set, 1e-12);
             }
         }
     }
@@ -113,17 +106,17 @@ fn every_scheme_integrator_and_shape_agrees_with_the_composed_equations() {
     for family in kolmo::scheme::families() {
         let derivative = format!("scheme.derivative={}", family.name);
         let filter = "scheme.filter={ order = 8, alpha = 0.49 }";
-        agree::<f64>("taylor-green", [16, 13, 17], &[&derivative], 1e-12);
-        agree::<f64>("acoustic-wave", [13, 1, 17], &[&derivative, filter], 1e-12);
-        agree::<f64>("shear-wave", [31, 1, 1], &[&derivative], 1e-12);
-        agree::<f64>("scalar-advection", [17, 12, 13], &[&derivative, filter], 1e-12);
+        agree("taylor-green", [16, 13, 17], &[&derivative], 1e-12);
+        agree("acoustic-wave", [13, 1, 17], &[&derivative, filter], 1e-12);
+        agree("shear-wave", [31, 1, 1], &[&derivative], 1e-12);
+        agree("scalar-advection", [17, 12, 13], &[&derivative, filter], 1e-12);
         let single = [&*derivative, "compute.precision=f32"];
-        agree::<f32>("taylor-green", [16, 13, 17], &single, 1e-5);
+        agree("taylor-green", [16, 13, 17], &single, 1e-5);
     }
     for tableau in kolmo::scheme::TABLEAUX {
         let integrator = format!("time.integrator={}", tableau.name);
-        agree::<f64>("taylor-green", [12, 13, 11], &[&integrator], 1e-12);
-        agree::<f64>("acoustic-wave", [32, 12, 1], &[&integrator], 1e-12);
+        agree("taylor-green", [12, 13, 11], &[&integrator], 1e-12);
+        agree("acoustic-wave", [32, 12, 1], &[&integrator], 1e-12);
     }
 }
 
@@ -131,25 +124,15 @@ fn every_scheme_integrator_and_shape_agrees_with_the_composed_equations() {
 const SHAPES: [[usize; 3]; 4] = [[9, 12, 11], [12, 9, 1], [12, 1, 9], [16, 1, 1]];
 
 /// A flow with all components of the velocity, that varies along every axis.
-fn mixed(points: [usize; 3], set: &[&str]) -> Simulation<Cpu<f64>> {
+fn mixed(points: [usize; 3], set: &[&str]) -> Simulation {
     let set = [set, &["case.mach=0.5", "case.reynolds=20"]].concat();
-    let mut run = Simulation::new(&config("acoustic-wave", points, &set)).unwrap();
+    let mut run = simulation("acoustic-wave", points, &set);
     set_flow(&mut run, 1.4, |index, _| {
         let turns: f64 = (0..3).map(|axis| float(index[axis]) / float(points[axis])).sum();
         let (sin, cos) = (TAU * turns).sin_cos();
         [1.0 + 0.1 * cos, 0.3 * sin, 0.2 * cos, 0.1 * sin - 0.2 * cos, 2.9 + 0.2 * sin]
     });
     run
-}
-
-/// dU/dt of `part` alone, of `state`.
-fn terms(part: TermGroup, config: &Config, state: &[Field<f64>]) -> Vec<Field<f64>> {
-    let mut equations =
-        NavierStokes::new(&config.problem(), Arc::new(Cpu::new(Some(1)).unwrap())).unwrap();
-    let mut rate = vec![Field::zeros(state[0].len()); 5];
-    rate.iter_mut().for_each(|field| field.fill(f64::NAN));
-    equations.rhs_group(part, state, &mut rate);
-    rate
 }
 
 #[test]
@@ -205,9 +188,7 @@ fn what_is_looked_at_between_steps_changes_no_step() {
                     watched.sample(true).unwrap();
                     watched.row().unwrap();
                 }
-                for (a, b) in plain.state().iter().zip(watched.state()) {
-                    assert!(a[..] == b[..], "{how} {integrator} {points:?}");
-                }
+                assert!(state(&plain) == state(&watched), "{how} {integrator} {points:?}");
             }
         }
     }

@@ -5,17 +5,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use kolmo::Error;
 use kolmo::backend::cpu::Cpu;
 use kolmo::backend::device::{Api, Device, DeviceInfo, Gpu, Recording};
 use kolmo::backend::ranks::Ranks;
 use kolmo::comm::Communicator;
-use kolmo::config::Config;
+use kolmo::config::{Config, Precision};
 use kolmo::grid::Decomposition;
 use kolmo::time::{Simulation, Stepper};
-use kolmo::{Error, Real};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config};
+use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, on_host, state};
 use crate::spread::threads::on_ranks;
 
 /// A run: the case, its points, what is set.
@@ -95,11 +95,17 @@ fn kernels(recording: &Recording) -> String {
     format!("{} {:016x}", kernels.len(), hash.digest())
 }
 
-fn kernels_of<T: Real>(config: &Config, on_chip: usize) -> String {
+/// The same in that precision.
+fn with(precision: Precision, mut config: Config) -> Config {
+    config.compute.precision = precision;
+    config
+}
+
+fn kernels_of(config: &Config, on_chip: usize) -> String {
     let (device, recording) = recording(on_chip);
     let len = config.grid.points.iter().product();
-    let gpu = || Gpu::<T>::configured(device.clone(), len, &config.compute).unwrap();
-    Stepper::new(&gpu(), config.time.integrator, 1, len).unwrap();
+    let gpu = || Arc::new(Gpu::configured(device.clone(), len, &config.compute).unwrap());
+    Stepper::new(&*gpu(), config.time.integrator, 1, len).unwrap();
     // What computes nothing gives no state that makes sense.
     let refused = Simulation::on(gpu(), config).err();
     assert!(matches!(refused, None | Some(Error::Diverged { .. })), "{refused:?}");
@@ -112,8 +118,10 @@ fn kernel_texts_are_what_they_were() {
     for (at, run) in runs().iter().enumerate() {
         let config = configured(run);
         lines.push(match at % 4 {
-            3 => format!("{run:?} f32 {}", kernels_of::<f32>(&config, 48 << 10)),
-            _ => format!("{run:?} f64 {}", kernels_of::<f64>(&config, 227 << 10)),
+            3 => {
+                format!("{run:?} f32 {}", kernels_of(&with(Precision::F32, config), 48 << 10))
+            }
+            _ => format!("{run:?} f64 {}", kernels_of(&config, 227 << 10)),
         });
     }
     for solver in ["thomas", "cr", "cr-sorted-direct", "pcr", "neato-global", "neato-shared"] {
@@ -122,7 +130,7 @@ fn kernel_texts_are_what_they_were() {
             let pencils = format!("compute.pencils={pencils}");
             let run =
                 run("taylor-green", [16, 32, 64], &[&solver, &pencils, "compute.backend=opencl"]);
-            lines.push(format!("{run:?} {}", kernels_of::<f64>(&configured(&run), 48 << 10)));
+            lines.push(format!("{run:?} {}", kernels_of(&configured(&run), 48 << 10)));
         }
     }
     for method in METHODS {
@@ -132,9 +140,9 @@ fn kernel_texts_are_what_they_were() {
             let found = on_ranks(2, |comm| {
                 let (device, recording) = recording(227 << 10);
                 let len = config.grid.points.iter().product::<usize>() / 2;
-                let gpu = Gpu::<f64>::configured(device, len, &config.compute).unwrap();
+                let gpu = Box::new(Gpu::configured(device, len, &config.compute).unwrap());
                 let ranks = Ranks::new(gpu, comm, Decomposition { ranks }, &config.compute);
-                drop(Simulation::on(ranks.unwrap(), &config));
+                drop(Simulation::on(Arc::new(ranks.unwrap()), &config));
                 kernels(&recording)
             });
             lines.push(format!("{run:?} {ranks:?} {found:?}"));
@@ -146,7 +154,7 @@ fn kernel_texts_are_what_they_were() {
 const METHODS: [&str; 5] = ["neighbour", "pcr", "gather", "transpose", "chain"];
 
 /// The row of the series, and a hash of the bits of all fields of U after three steps.
-fn bits<T: Real>(simulation: &mut Simulation<impl kolmo::backend::Backend<Real = T>>) -> String {
+fn bits(mut simulation: Simulation) -> String {
     for _ in 0..3 {
         simulation.step(None).unwrap();
     }
@@ -156,30 +164,25 @@ fn bits<T: Real>(simulation: &mut Simulation<impl kolmo::backend::Backend<Real =
     }
     let row = hash.digest();
     let mut hash = Xxh3::new();
-    for field in simulation.state() {
-        for value in simulation.backend().values(field).unwrap().iter() {
-            hash.update(&value.f64().to_le_bytes());
-        }
+    for value in state(&simulation).concat() {
+        hash.update(&value.to_le_bytes());
     }
     format!("{row:016x} {:016x}", hash.digest())
-}
-
-fn bits_of<T: Real>(config: &Config) -> String {
-    bits(&mut Simulation::<Cpu<T>>::new(config).unwrap())
 }
 
 #[test]
 fn bits_on_the_host_are_what_they_were() {
     let mut lines = Vec::new();
     for run in runs() {
-        let config = configured(&run);
-        lines.push(format!("{run:?} f64 {}", bits_of::<f64>(&config)));
-        lines.push(format!("{run:?} f32 {}", bits_of::<f32>(&config)));
+        for precision in [Precision::F64, Precision::F32] {
+            let simulation = on_host(&with(precision, configured(&run)));
+            lines.push(format!("{run:?} {} {}", precision.name(), bits(simulation)));
+        }
     }
     let spread = |comm: Arc<dyn Communicator>, config: &Config, ranks| {
-        let cpu = Cpu::<f64>::new(Some(1)).unwrap();
+        let cpu = Box::new(Cpu::<f64>::new(Some(1)).unwrap());
         let ranks = Ranks::new(cpu, comm, Decomposition { ranks }, &config.compute).unwrap();
-        bits(&mut Simulation::on(ranks, config).unwrap())
+        bits(Simulation::on(Arc::new(ranks), config).unwrap())
     };
     for method in METHODS {
         let run = run("taylor-green", [80, 120, 1], &[&format!("compute.distributed={method}")]);

@@ -3,12 +3,12 @@
 
 use std::f64::consts::TAU;
 
-use kolmo::Real;
+use kolmo::backend::cpu::Field;
 use kolmo::scheme::{family, tableau};
 
 use crate::common::{
     CONVECTION, ENERGY, VISCOUS, advance, assert_close, float, max_difference, noise, set_flow,
-    simulation, steps,
+    simulation, state, steps,
 };
 
 /// A smooth flow without any symmetry, in (x, y, z) of a unit period each.
@@ -31,7 +31,7 @@ fn turned(from: [usize; 3], flip: [bool; 3], set: &[&str]) -> [Vec<f64>; 5] {
     let new_points = from.map(|axis| points[axis]);
     let length = format!("grid.length={:?}", from.map(|axis| lengths[axis]));
     let set = [&["case.mach=0.5", "case.reynolds=40.0", "time.dt=0.01", &length], set].concat();
-    let mut run = simulation::<f64>("taylor-green", new_points, &set);
+    let mut run = simulation("taylor-green", new_points, &set);
     let old_index = |index: [usize; 3]| {
         let mut old = [0; 3];
         for a in 0..3 {
@@ -52,14 +52,14 @@ fn turned(from: [usize; 3], flip: [bool; 3], set: &[&str]) -> [Vec<f64>; 5] {
     });
     steps(&mut run, 5);
     let mut back: [Vec<f64>; 5] = std::array::from_fn(|_| vec![f64::NAN; points.iter().product()]);
-    let grid = *run.grid();
+    let (grid, state) = (*run.grid(), state(&run));
     for at in 0..grid.len() {
         let old = old_index(grid.index(at));
         let to = old[0] + points[0] * (old[1] + points[1] * old[2]);
-        back[0][to] = run.state()[0][at];
-        back[4][to] = run.state()[4][at];
+        back[0][to] = state[0][at];
+        back[4][to] = state[4][at];
         for a in 0..3 {
-            back[1 + from[a]][to] = sign(a) * run.state()[1 + a][at];
+            back[1 + from[a]][to] = sign(a) * state[1 + a][at];
         }
     }
     back
@@ -100,49 +100,48 @@ fn turning_or_mirroring_the_axes_turns_or_mirrors_the_answer() {
 }
 
 /// U and the row of the series after some steps on `threads` threads, bit for bit.
-fn bits<T: Real>(threads: usize, case: &str, set: &[&str]) -> Vec<u64> {
-    let threads = format!("compute.threads={threads}");
-    let set = [&[threads.as_str()], set].concat();
-    let mut run = simulation::<T>(case, [21, 18, 26], &set);
+fn bits(precision: &str, threads: usize, case: &str, set: &[&str]) -> Vec<u64> {
+    let own = [format!("compute.precision={precision}"), format!("compute.threads={threads}")];
+    let set = [&own.each_ref().map(String::as_str), set].concat();
+    let mut run = simulation(case, [21, 18, 26], &set);
     steps(&mut run, 6);
-    let state: Vec<u64> =
-        run.state().iter().flat_map(|field| field.iter().map(|x| x.f64().to_bits())).collect();
     let row = run.row().unwrap();
-    state.into_iter().chain(row.into_iter().map(f64::to_bits)).collect()
+    state(&run).concat().into_iter().chain(row).map(f64::to_bits).collect()
 }
 
-fn threads_do_not_matter<T: Real>() {
+fn threads_do_not_matter(precision: &str) {
     let filter = "scheme.filter={order=8, alpha=0.45, every=3}";
     for (case, set) in [
         ("taylor-green", &["case.mach=0.4", "gas.viscosity=power", filter][..]),
         ("taylor-green", &["scheme.convection=staggered", "time.integrator=rk4"][..]),
         ("scalar-advection", &["case.velocity=[1.0, 0.5, 0.2]", filter][..]),
     ] {
-        let one = bits::<T>(1, case, set);
+        let one = bits(precision, 1, case, set);
         assert!(one.iter().any(|&bits| bits != one[0]));
         for threads in [2, 3] {
-            assert!(one == bits::<T>(threads, case, set), "{case} on {threads} threads");
+            assert!(one == bits(precision, threads, case, set), "{case} on {threads} threads");
         }
     }
 }
 
 #[test]
 fn the_answer_is_the_same_bit_for_bit_on_any_number_of_threads() {
-    threads_do_not_matter::<f64>();
-    threads_do_not_matter::<f32>();
+    threads_do_not_matter("f64");
+    threads_do_not_matter("f32");
 }
 
 #[test]
 fn single_precision_stays_close_to_double() {
-    fn energies<T: Real>(mach: f64) -> [f64; 3] {
-        let mach = format!("case.mach={mach}");
-        let mut run =
-            simulation::<T>("taylor-green", [16, 16, 16], &[&mach, "case.reynolds=100.0"]);
+    let energies = |precision: &str, mach: f64| {
+        let [mach, precision] =
+            [format!("case.mach={mach}"), format!("compute.precision={precision}")];
+        let set = [&*mach, "case.reynolds=100.0", &precision];
+        let mut run = simulation("taylor-green", [16, 16, 16], &set);
         advance(&mut run, 2.0);
         ["kinetic_energy", "mass", "total_energy"].map(|name| run.quantity(name).unwrap())
-    }
+    };
     for mach in [0.1, 0.5] {
-        let (single, double) = (energies::<f32>(mach), energies::<f64>(mach));
+        let (single, double) = (energies("f32", mach), energies("f64", mach));
         for (name, (single, double)) in
             ["kinetic energy", "mass", "total energy"].iter().zip(single.into_iter().zip(double))
         {
@@ -155,7 +154,7 @@ fn single_precision_stays_close_to_double() {
 
 #[test]
 fn steps_land_on_output_times_exactly_and_leave_no_slivers() {
-    let mut run = simulation::<f64>("entropy-wave", [16, 1, 1], &["time.cfl=0.7"]);
+    let mut run = simulation("entropy-wave", [16, 1, 1], &["time.cfl=0.7"]);
     let mut usual = 0.0_f64;
     for target in [1.0_f64 / 3.0, 0.4, 0.4000001, 1.0, 2.0] {
         let from = run.time();
@@ -169,7 +168,7 @@ fn steps_land_on_output_times_exactly_and_leave_no_slivers() {
         assert!(smallest >= least, "to {target}: a step of {smallest}, usual {usual}");
     }
     // With dt given every step has it, but for the last before a landing.
-    let mut run = simulation::<f64>("entropy-wave", [16, 1, 1], &["time.dt=0.03"]);
+    let mut run = simulation("entropy-wave", [16, 1, 1], &["time.dt=0.03"]);
     let mut taken = Vec::new();
     while run.time() < 0.1 {
         taken.push(run.step(Some(0.1)).unwrap());
@@ -193,7 +192,7 @@ fn the_step_is_the_fraction_of_the_linear_limit_that_cfl_asks_for() {
             true => format!("case.reynolds={reynolds}"),
             false => "case.reynolds=inf".into(),
         };
-        let mut run = simulation::<f64>(
+        let mut run = simulation(
             "entropy-wave",
             points,
             &[
@@ -237,8 +236,8 @@ fn the_step_is_the_fraction_of_the_linear_limit_that_cfl_asks_for() {
 #[test]
 fn a_start_of_ones_own_has_the_step_that_it_asks_for() {
     let set = ["case.amplitude=0.0", "case.velocity=[3.0, 1.0, 2.0]", "case.mach=0.5"];
-    let mut known = simulation::<f64>("entropy-wave", [12, 14, 16], &set);
-    let mut own = simulation::<f64>("entropy-wave", [12, 14, 16], &["case.mach=0.5"]);
+    let mut known = simulation("entropy-wave", [12, 14, 16], &set);
+    let mut own = simulation("entropy-wave", [12, 14, 16], &["case.mach=0.5"]);
     let p0 = 1.0 / (1.4 * 0.25);
     set_flow(&mut own, 1.4, |_, _| [1.0, 3.0, 1.0, 2.0, p0]);
     let (known, own) = (known.step(None).unwrap(), own.step(None).unwrap());
@@ -247,7 +246,7 @@ fn a_start_of_ones_own_has_the_step_that_it_asks_for() {
 
 /// By how much white noise has grown after 400 steps; infinite where it was stopped.
 fn growth(cfl: f64, derivative: &str, integrator: &str) -> f64 {
-    let mut run = simulation::<f64>(
+    let mut run = simulation(
         "scalar-advection",
         [32, 1, 1],
         &[
@@ -257,15 +256,15 @@ fn growth(cfl: f64, derivative: &str, integrator: &str) -> f64 {
         ],
     );
     let mut next = noise(3);
-    run.state_mut()[0].iter_mut().for_each(|phi| *phi = next());
-    let size = |phi: &[f64]| phi.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let before = size(&run.state()[0]);
+    run.state_mut()[0].get_mut::<Field<f64>>().iter_mut().for_each(|phi| *phi = next());
+    let size = |run: &_| state(run)[0].iter().map(|x| x * x).sum::<f64>().sqrt();
+    let before = size(&run);
     for _ in 0..400 {
         if run.step(None).is_err() {
             return f64::INFINITY;
         }
     }
-    size(&run.state()[0]) / before
+    size(&run) / before
 }
 
 #[test]

@@ -16,8 +16,7 @@ use kolmo::io::reference::Reference;
 use kolmo::io::summary::{self, Machine, SchemeSummary};
 use kolmo::io::verdict::{Evidence, Verdict, decide};
 use kolmo::io::{
-    FieldData, FieldValues, FieldWriter, Plane, Series, SeriesWriter, Slice, SliceWriter, Summary,
-    write_report,
+    FieldData, FieldWriter, Plane, Series, SeriesWriter, Slice, SliceWriter, Summary, write_report,
 };
 use kolmo::physics::{ERROR_COLUMNS, FLOW_COLUMNS, SCALAR_COLUMNS};
 
@@ -75,21 +74,9 @@ fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
     let mut slices = SliceWriter::create(&dir.join("slices")).unwrap();
     for step in [0, 100] {
         let arrays = [
-            FieldData {
-                name: "density".into(),
-                components: 1,
-                values: FieldValues::F64(ramp(count)),
-            },
-            FieldData {
-                name: "velocity".into(),
-                components: 3,
-                values: FieldValues::F64(ramp(3 * count)),
-            },
-            FieldData {
-                name: "pressure".into(),
-                components: 1,
-                values: FieldValues::F32(single(count)),
-            },
+            FieldData { name: "density".into(), components: 1, values: ramp(count).into() },
+            FieldData { name: "velocity".into(), components: 3, values: ramp(3 * count).into() },
+            FieldData { name: "pressure".into(), components: 1, values: single(count).into() },
         ];
         let moment = (step, step as f64 / 10.0);
         let block = Block::whole(points);

@@ -1,6 +1,6 @@
 //! Flows, runs and files spread over ranks agree with those of one rank, whatever solves the lines.
 
-mod blocks;
+pub(crate) mod blocks;
 mod checkpoints;
 mod pieces;
 mod restarts;
@@ -15,17 +15,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use blocks::{blocks, whole};
-use kolmo::backend::Backend;
-use kolmo::backend::cpu::Cpu;
+use kolmo::backend::cpu::Field;
 use kolmo::comm::Communicator;
 use kolmo::config::Config;
 use kolmo::grid::Decomposition;
-use kolmo::io::{FieldValues, Series, Summary};
+use kolmo::io::{Series, Summary};
 use kolmo::time::{Ending, Origin, Requests, Simulation, Task, decomposition, run_on};
-use kolmo::{Error, Real, Result};
+use kolmo::{Error, Result};
 use threads::on_ranks;
 
-use super::common::config;
+use super::common::{config, max_difference, on_host, state, steps};
 use super::io::{python, readback};
 
 /// Uneven and even, along one axis, two and all.
@@ -42,16 +41,11 @@ fn after_three_steps(
     decomposition: [usize; 3],
     config: &Config,
 ) -> (Vec<f64>, Vec<Vec<f64>>) {
-    let backend = blocks::<f64>(comm, decomposition, config);
+    let backend = blocks(comm, decomposition, config);
     let mut simulation = Simulation::on(backend, config).unwrap();
-    assert_eq!(simulation.state()[0].len(), simulation.block().len());
-    for _ in 0..3 {
-        simulation.step(None).unwrap();
-    }
-    let backend = simulation.backend();
-    let whole = |field| whole(backend.comm(), backend.decomposition(), config.grid.points, field);
-    let fields = simulation.state().iter().map(|field| whole(field)).collect();
-    (simulation.row().unwrap(), fields)
+    assert_eq!(state(&simulation)[0].len(), simulation.block().len());
+    steps(&mut simulation, 3);
+    (simulation.row().unwrap(), whole(&simulation, decomposition))
 }
 
 #[test]
@@ -63,10 +57,8 @@ fn state_diagnostics_and_errors_do_not_depend_on_the_blocks() {
         ("scalar-advection", [17, 16, 12]),
     ] {
         let config = config(case, points, &[filter]);
-        let mut one = Simulation::<Cpu<f64>>::new(&config).unwrap();
-        for _ in 0..3 {
-            one.step(None).unwrap();
-        }
+        let mut one = on_host(&config);
+        steps(&mut one, 3);
         let row = one.row().unwrap();
         for decomposition in DECOMPOSITIONS {
             let what = format!("{case} on {decomposition:?}");
@@ -80,9 +72,9 @@ fn state_diagnostics_and_errors_do_not_depend_on_the_blocks() {
                         "{what}, {name}: {a:e} {b:e}"
                     );
                 }
-                for (a, b) in one.state().iter().zip(&fields) {
+                for (a, b) in state(&one).iter().zip(&fields) {
                     let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-                    let off = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                    let off = max_difference(a, b);
                     // Terms are added in another order; p/(γ − 1) is 180 where |ρu| is 1.
                     assert!(off <= 1e-12 * size, "{what}: {off:e} of {size:e}");
                 }
@@ -117,12 +109,10 @@ fn whole_lines_give_the_bits_of_one_rank_where_operators_are_taken_one_by_one() 
     for more in ["scheme.viscous=laplacian", "scheme.convection=staggered"] {
         let set = ["compute.right_hand_side=composed", "compute.distributed=transpose", more];
         let config = config("taylor-green", [13, 12, 11], &set);
-        let mut one = Simulation::<Cpu<f64>>::new(&config).unwrap();
-        for _ in 0..3 {
-            one.step(None).unwrap();
-        }
+        let mut one = on_host(&config);
+        steps(&mut one, 3);
         for (_, fields) in on_ranks(12, |comm| after_three_steps(comm, [2, 3, 2], &config)) {
-            for (a, b) in one.state().iter().zip(&fields) {
+            for (a, b) in state(&one).iter().zip(&fields) {
                 assert!(a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits()), "{more}");
             }
         }
@@ -137,10 +127,10 @@ fn the_lowest_rank_with_a_broken_point_tells_all_where_it_is() {
         let config = config(case, [nx, ny, nz], &[]);
         // Ranks along x hold i < 6 and the others, those along z k < 7: the ranks that are hit are 2, 3 and 3.
         let errors = on_ranks(4, |comm| {
-            let mut simulation =
-                Simulation::on(blocks::<f64>(comm, [2, 1, 2], &config), &config).unwrap();
+            let backend = blocks(comm, [2, 1, 2], &config);
+            let mut simulation = Simulation::on(backend, &config).unwrap();
             let block = simulation.block();
-            let field = &mut simulation.state_mut()[0];
+            let field = simulation.state_mut()[0].get_mut::<Field<f64>>();
             for at in 0..block.len() {
                 if broken.contains(&block.index(at)) {
                     field[at] = f64::NAN;
@@ -164,26 +154,23 @@ fn python_script(script: &str, arguments: &[&Path]) {
 }
 
 /// A run of a vortex on blocks, or on one rank where that is all there is.
-fn spread_run<T: Real>(
+fn spread_run(
     config: &Config,
     decomposition: [usize; 3],
     directory: &Path,
     stop: impl Fn(usize) -> Arc<AtomicBool> + Sync,
-) -> Vec<Result<Ending>>
-where
-    FieldValues: From<Vec<T>>,
-{
+) -> Vec<Result<Ending>> {
     on_ranks(ranks(decomposition), |comm| {
         let stop = stop(comm.rank());
         let log = |path: &Path| {
             fs::write(path, "").unwrap();
             Ok(())
         };
-        let backend = blocks::<T>(comm, decomposition, config);
+        let backend = blocks(comm, decomposition, config);
         let decomposition = Decomposition { ranks: decomposition };
         let requests = &Requests { stop, ..Requests::default() };
         let origin = Origin::Case;
-        run_on(backend, Task { config, directory, origin, decomposition, requests }, log)
+        run_on(backend, Task { config, directory, origin, decomposition, requests }, &log)
     })
 }
 
@@ -212,11 +199,7 @@ fn a_run_over_ranks_leaves_the_files_of_one_rank_but_for_pieces() {
         let config = config("taylor-green", [12, 11, 13], &set);
         let [one, many] = ["one", "many"].map(|count| dir.path().join(format!("{name}-{count}")));
         for (directory, decomposition) in [(&one, [1, 1, 1]), (&many, [2, 1, 3])] {
-            let endings = match name {
-                "f64" => spread_run::<f64>(&config, decomposition, directory, going),
-                _ => spread_run::<f32>(&config, decomposition, directory, going),
-            };
-            for ending in endings {
+            for ending in spread_run(&config, decomposition, directory, going) {
                 assert_eq!(ending.unwrap(), Ending::Finished);
             }
             let (content, text) = readback(directory);
@@ -301,7 +284,7 @@ fn what_one_rank_is_told_stops_all_after_the_same_step() {
             }
             told.store(true, Ordering::Relaxed);
         });
-        spread_run::<f64>(&config, [3, 1, 1], dir.path(), |rank| {
+        spread_run(&config, [3, 1, 1], dir.path(), |rank| {
             if rank == 1 { told.clone() } else { going(rank) }
         })
     });
@@ -319,7 +302,7 @@ fn a_run_that_diverges_ends_all_ranks_with_the_same_error_and_a_report() {
     let dir = tempfile::tempdir().unwrap();
     let set = ["scheme.convection=divergence", "time.dt=0.2", "output.series.every_steps=1"];
     let config = config("taylor-green", [12, 12, 12], &set);
-    let endings = spread_run::<f64>(&config, [1, 2, 2], dir.path(), going);
+    let endings = spread_run(&config, [1, 2, 2], dir.path(), going);
     let told: Vec<String> = endings.into_iter().map(|e| e.unwrap_err().to_string()).collect();
     assert!(told[0].contains("diverged") && told.iter().all(|text| *text == told[0]), "{told:?}");
     let summary = Summary::read(&dir.path().join("summary.json")).unwrap();
@@ -332,7 +315,7 @@ fn a_start_without_a_meaning_is_refused_on_all_ranks_and_writes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let run = dir.path().join("run");
     let config = config("taylor-green", [12, 12, 12], &["case.mach=2"]);
-    for ending in spread_run::<f64>(&config, [2, 1, 2], &run, going) {
+    for ending in spread_run(&config, [2, 1, 2], &run, going) {
         let error = ending.unwrap_err();
         assert!(error.is_everywhere() && error.exit_code() == 2);
         let text = error.report();

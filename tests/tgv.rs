@@ -1,12 +1,11 @@
 //! The Taylor-Green vortex against its short-time series and against spectral solutions.
 
-use kolmo::backend::cpu::Cpu;
 use kolmo::time::Simulation;
 
 use crate::common::{advance, simulation};
 
 /// A Taylor-Green vortex on `n`^3 points on all cores.
-fn vortex(n: usize, set: &[&str]) -> Simulation<Cpu<f64>> {
+fn vortex(n: usize, set: &[&str]) -> Simulation {
     let set = [&["compute.threads=auto"], set].concat();
     simulation("taylor-green", [n; 3], &set)
 }
@@ -31,7 +30,7 @@ fn short_time_errors(n: usize) -> [f64; 5] {
         "dissipation_dilatational",
     ];
     let mut worst = [0.0_f64; 5];
-    let mut running: Option<(String, Simulation<Cpu<f64>>)> = None;
+    let mut running: Option<(String, Simulation)> = None;
     for row in rows(include_str!("data/tgv_short_time.csv")) {
         let flow = row[..3].join(",");
         let mut simulation = match running.take() {

@@ -7,7 +7,6 @@
 use std::f64::consts::TAU;
 use std::ops::Range;
 
-use kolmo::backend::cpu::Cpu;
 use kolmo::physics::{Gas, Viscosity};
 use kolmo::scheme::{SchemeFamily, Tableau, family, tableau};
 use kolmo::time::Simulation;
@@ -15,7 +14,7 @@ use num_complex::Complex;
 
 use crate::common::{
     CONVECTION, ENERGY, FAMILIES, LAWS, VISCOUS, advance, assert_close, assert_orders, float,
-    projection, run_with, set_flow, steps,
+    projection, run_with, set_flow, state, steps,
 };
 
 const I: Complex<f64> = Complex::I;
@@ -72,8 +71,8 @@ impl Symbols {
 }
 
 /// max |x − mean| / |mean| of p and of each velocity component.
-fn unevenness(run: &Simulation<Cpu<f64>>, gamma: f64) -> f64 {
-    let [rho, m0, m1, m2, e] = [0, 1, 2, 3, 4].map(|field| &run.state()[field]);
+fn unevenness(run: &Simulation, gamma: f64) -> f64 {
+    let [rho, m0, m1, m2, e] = &state(run)[..] else { panic!("this is a flow") };
     let mut worst = 0.0_f64;
     for quantity in 0..4 {
         let values: Vec<f64> = (0..rho.len())
@@ -104,7 +103,7 @@ fn entropy_waves_keep_pressure_and_velocity_uniform_and_follow_the_discrete_equa
         for (convection, energy) in CONVECTION.iter().flat_map(|c| ENERGY.map(|e| (c, e))) {
             let forms = ["compact6", convection, energy, "auto"];
             let mut run = run_with("entropy-wave", points, forms, &set);
-            let before = projection(points, periods, |at| run.state()[0][at]);
+            let before = projection(points, periods, &state(&run)[0]);
             steps(&mut run, 40);
             let uneven = unevenness(&run, 1.4);
             if energy == "split-enthalpy" {
@@ -113,7 +112,7 @@ fn entropy_waves_keep_pressure_and_velocity_uniform_and_follow_the_discrete_equa
                 continue;
             }
             assert!(uneven < 1e-12, "{points:?} {forms:?}: {uneven:.1e}");
-            let found = projection(points, periods, |at| run.state()[0][at]) / before;
+            let found = projection(points, periods, &state(&run)[0]) / before;
             let turned = |axis: usize| {
                 let symbols = Symbols::new(compact6, TAU, 1.0 / float(points[axis]));
                 velocity[axis] * dt * symbols.convection(convection)
@@ -193,7 +192,7 @@ impl Wave<'_> {
     }
 
     /// A run in a box of length 2π. Entropy waves may go along any axis, and their start is replaced.
-    fn run(&self, dt: f64, law: &str) -> Simulation<Cpu<f64>> {
+    fn run(&self, dt: f64, law: &str) -> Simulation {
         let [convection, energy, viscous] = self.forms;
         let reynolds = match self.gas.is_inviscid() {
             true => "inf".to_string(),
@@ -230,9 +229,9 @@ impl Wave<'_> {
         });
         let (mut points, mut periods) = ([1; 3], [0; 3]);
         (points[axis], periods[axis]) = (self.points, self.periods);
-        let before = projection(points, periods, |at| run.state()[0][at]);
+        let before = projection(points, periods, &state(&run)[0]);
         steps(&mut run, n as usize);
-        let ratio = projection(points, periods, |at| run.state()[0][at]) / before;
+        let ratio = projection(points, periods, &state(&run)[0]) / before;
         let expected = tableau("hale64").unwrap().amplification(s * dt).powu(n);
         let t = f64::from(n) * dt;
         let turns = ((s.im * t - ratio.arg()) / TAU).round();
@@ -354,9 +353,9 @@ fn shear_waves_decay_as_the_discrete_equations_say() {
                 flow[1 + across] = 1e-5 * (2.0 * TAU * float(index[along]) / 18.0).sin();
                 flow
             });
-            let before = projection(points, periods, |at| run.state()[1 + across][at]);
+            let before = projection(points, periods, &state(&run)[1 + across]);
             steps(&mut run, n);
-            let found = projection(points, periods, |at| run.state()[1 + across][at]) / before;
+            let found = projection(points, periods, &state(&run)[1 + across]) / before;
             let s = -symbols.diffusion(viscous) / reynolds
                 - I * stream * symbols.convection(convection);
             let off = (found / rk.amplification(s * dt).powu(40) - 1.0).norm();
@@ -374,9 +373,9 @@ fn shear_waves_converge_at_the_order_of_the_scheme() {
         let found = grids(order).map(|n| {
             let forms = [derivative, "kennedy-gruber", "split-pressure", viscous];
             let mut run = run_with("shear-wave", [n, 1, 1], forms, &set.map(String::from));
-            let before = projection([n, 1, 1], [1, 0, 0], |at| run.state()[2][at]);
+            let before = projection([n, 1, 1], [1, 0, 0], &state(&run)[2]);
             advance(&mut run, 0.1);
-            let ratio = projection([n, 1, 1], [1, 0, 0], |at| run.state()[2][at]) / before;
+            let ratio = projection([n, 1, 1], [1, 0, 0], &state(&run)[2]) / before;
             // s = − k²/Re, −B/Re in the discrete equations.
             let error = (ratio.norm().ln() / 0.1 + 0.5).abs();
             let symbols = Symbols::new(family(derivative).unwrap(), 1.0, TAU / float(n));

@@ -4,19 +4,24 @@ pub mod cpu;
 pub mod device;
 mod disk_cache;
 mod environment;
+mod handles;
 mod options;
 pub mod ranks;
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 pub use disk_cache::DiskCache;
+pub use handles::{Combination, Field, Prepared, Program};
 pub use options::{BackendChoice, ComputeConfig, DeviceAware, Pencils, RightHandSide};
 
 use crate::comm::{Communicator, Solo};
 use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Block};
-use crate::real::Real;
+use crate::real::{Precision, Values};
+use cpu::Cpu;
+use device::{Device, Gpu, choose};
+use ranks::Blocks;
 
 /// What a run of a program multiplies by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,22 +80,10 @@ impl Reduction {
 }
 
 /// A place where fields live. Calls take effect in their order. An error of a call that returns nothing is reported by the
-/// next fallible call.
-pub trait Backend: Sized + Send + Sync + 'static {
+/// next fallible call. Fields, programs and formulas are those that it made itself.
+pub trait Backend: Send + Sync {
     /// Precision of the fields.
-    type Real: Real;
-    /// One value a point, `[k][j][i]` with i fastest.
-    type Field: Send;
-    /// A [`Sweep`] made ready to run.
-    type Program: Send;
-    /// A [`PointFormula`] made ready to run.
-    type Prepared: Send + Sync;
-
-    /// The backend that `compute` asks for, for fields of `len` values.
-    ///
-    /// # Errors
-    /// Where there is no such device, or it refuses.
-    fn open(compute: &ComputeConfig, len: usize) -> Result<Self>;
+    fn precision(&self) -> Precision;
 
     /// Its name in an input: `cpu`, `cuda` or `opencl`.
     fn name(&self) -> &'static str;
@@ -130,11 +123,9 @@ pub trait Backend: Sized + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The same in one of its shapes, for programs that are prepared from now on.
-    #[must_use]
-    fn shaped(self, shape: &str) -> Self {
+    /// Take one of its shapes for programs that are prepared from now on.
+    fn set_shape(&mut self, shape: &str) {
         let _ = shape;
-        self
     }
 
     /// Its shape, where there is a choice.
@@ -148,29 +139,29 @@ pub trait Backend: Sized + Send + Sync + 'static {
     /// What the device says of the work so far.
     fn finish(&self) -> Result<()>;
 
-    /// A field of `values`.
+    /// A field of `values`, rounded to its precision.
     ///
     /// # Errors
     /// Where there is no memory left.
-    fn field(&self, values: Vec<Self::Real>) -> Result<Self::Field>;
+    fn field(&self, values: &Values<'_>) -> Result<Field>;
 
     /// A field of `len` zeros.
     ///
     /// # Errors
     /// Where there is no memory left.
-    fn zeros(&self, len: usize) -> Result<Self::Field>;
+    fn zeros(&self, len: usize) -> Result<Field>;
 
     /// The values of a field, on the host.
     ///
     /// # Errors
     /// What the device says of the work so far.
-    fn values<'a>(&self, field: &'a Self::Field) -> Result<Cow<'a, [Self::Real]>>;
+    fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>>;
 
     /// Make one field equal to another.
-    fn copy(&self, from: &Self::Field, to: &mut Self::Field);
+    fn copy(&self, from: &Field, to: &mut Field);
 
     /// Make every value of a field zero.
-    fn clear(&self, field: &mut Self::Field);
+    fn clear(&self, field: &mut Field);
 
     /// `sweep` for lines along `axis` of a grid of `points`, with the operators of that grid.
     ///
@@ -182,7 +173,7 @@ pub trait Backend: Sized + Send + Sync + 'static {
         axis: Axis,
         points: [usize; 3],
         operators: &LineOperators,
-    ) -> Result<Self::Program>;
+    ) -> Result<Program>;
 
     /// The same of a sweep that applies operators along `axis` to a field that it advances itself: `None` where it could not run.
     ///
@@ -194,27 +185,19 @@ pub trait Backend: Sized + Send + Sync + 'static {
         axis: Axis,
         points: [usize; 3],
         operators: &LineOperators,
-    ) -> Result<Option<Self::Program>>;
+    ) -> Result<Option<Program>>;
 
     /// Run `program`.
-    fn run(
-        &self,
-        program: &Self::Program,
-        read: &[&Self::Field],
-        write: &mut [&mut Self::Field],
-        weights: Weights,
-    );
+    fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights);
 
     /// Run programs one after another: β is for the first, the others add to what it made.
-    fn run_all<'a>(
+    fn run_all(
         &self,
-        programs: impl Iterator<Item = &'a Self::Program>,
-        read: &[&Self::Field],
-        write: &mut [&mut Self::Field],
+        programs: &mut dyn Iterator<Item = &Program>,
+        read: &[&Field],
+        write: &mut [&mut Field],
         weights: Weights,
-    ) where
-        Self::Program: 'a,
-    {
+    ) {
         let mut weights = weights;
         for program in programs {
             self.run(program, read, write, weights);
@@ -226,14 +209,14 @@ pub trait Backend: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// What a compiler says.
-    fn prepare(&self, formula: PointFormula) -> Result<Self::Prepared>;
+    fn prepare(&self, formula: PointFormula) -> Result<Prepared>;
 
     /// Evaluate a map at every point.
     fn map(
         &self,
-        formula: &Self::Prepared,
-        read: &[&Self::Field],
-        write: &mut [&mut Self::Field],
+        formula: &Prepared,
+        read: &[&Field],
+        write: &mut [&mut Field],
         parameters: &[f64],
     );
 
@@ -242,15 +225,65 @@ pub trait Backend: Sized + Send + Sync + 'static {
     ///
     /// # Errors
     /// What the device says of the work so far.
-    fn reduce(
-        &self,
-        formula: &Self::Prepared,
-        read: &[&Self::Field],
-        parameters: &[f64],
-    ) -> Result<Reduction>;
+    fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction>;
 
-    /// Run `work`, many calls of the above, where they cost least.
-    fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {
-        work()
+    /// Do `work`, many calls of the above, where they cost least. See [`within`](#method.within).
+    fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {
+        work();
     }
+}
+
+impl dyn Backend + '_ {
+    /// What `work`, many calls to the backend, returns where they cost least.
+    pub fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {
+        let (mut work, mut made) = (Some(work), None);
+        self.carry_out(&mut || made = work.take().map(|work| work()));
+        made.unwrap_or_else(|| unreachable!("work is done once"))
+    }
+}
+
+impl From<Box<dyn Blocks>> for Arc<dyn Backend> {
+    fn from(backend: Box<dyn Blocks>) -> Self {
+        Arc::<dyn Blocks>::from(backend)
+    }
+}
+
+/// The backend that `compute` asks for, on one rank, for fields of `len` values.
+///
+/// # Errors
+/// Where there is no such device, or it refuses.
+pub fn open(compute: &ComputeConfig, len: usize) -> Result<Box<dyn Blocks>> {
+    match choose(compute, 0)? {
+        Some((api, index)) => on_device(Device::open(api, index)?, len, compute),
+        None => on_host(compute.precision, None, compute.threads),
+    }
+}
+
+/// Fields of `len` values on `device`, lines solved as `compute` says.
+///
+/// # Errors
+/// What the device or its compiler says.
+pub fn on_device(
+    device: Arc<Device>,
+    len: usize,
+    compute: &ComputeConfig,
+) -> Result<Box<dyn Blocks>> {
+    Ok(Box::new(Gpu::configured(device, len, compute)?))
+}
+
+/// The host, with a thread on each of `cores` where they are given, else with so many threads or one a core.
+///
+/// # Errors
+/// Where the system does not give the threads.
+pub fn on_host(
+    precision: Precision,
+    cores: Option<&[usize]>,
+    threads: Option<usize>,
+) -> Result<Box<dyn Blocks>> {
+    Ok(match (precision, cores) {
+        (Precision::F64, Some(cores)) => Box::new(Cpu::<f64>::pinned(cores)?),
+        (Precision::F64, None) => Box::new(Cpu::<f64>::new(threads)?),
+        (Precision::F32, Some(cores)) => Box::new(Cpu::<f32>::pinned(cores)?),
+        (Precision::F32, None) => Box::new(Cpu::<f32>::new(threads)?),
+    })
 }

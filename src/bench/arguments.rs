@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
 
+use crate::backend::Backend;
 use crate::backend::device::LineSolver;
 use crate::config::{self, ComputeConfig, DeviceAware, Pencils, Precision, RightHandSide};
 use crate::engine::closed_min_points;
@@ -14,7 +15,6 @@ use crate::options::{Several, by_name, points, several};
 use crate::scheme::{SchemeFamily, default_closure, families};
 
 use super::output::{Row, shape};
-use super::place::Place;
 use super::refusal;
 
 /// What is measured.
@@ -246,12 +246,12 @@ impl Common {
     }
 
     /// A result of `place` that is not measured yet.
-    pub(super) fn row<P: Place>(&self, place: &P, points: [usize; 3]) -> Row {
+    pub(super) fn row(&self, place: &dyn Backend, points: [usize; 3]) -> Row {
         Row {
             points,
             backend: place.name(),
             threads: place.threads(),
-            precision: if self.precision == "f32" { "f32" } else { "f64" },
+            precision: place.precision().name(),
             repeats: self.repeats,
             ..Row::default()
         }

@@ -7,23 +7,22 @@ use rayon::prelude::*;
 use crate::engine::LineOperator;
 use crate::grid::Axis;
 use crate::lines;
-use crate::real::Real;
+use crate::real::Values;
 
 /// The largest difference of `found` from `operator` applied to `given` along `axis`, as a fraction of the largest
 /// result. What is not a number differs infinitely.
-pub(super) fn operator_error<T: Real>(
+pub(super) fn operator_error(
     operator: &LineOperator,
     points: [usize; 3],
     axis: Axis,
-    given: &[T],
-    found: &[T],
+    given: &Values<'_>,
+    found: &Values<'_>,
 ) -> f64 {
     let n = operator.len();
     let inner: usize = points[..axis.index()].iter().product();
     let at = |q: usize, m: usize| q / inner * inner * n + q % inner + m * inner;
-    let value = |values: &[T], q, m| values[at(q, m)].f64();
     let lines: Vec<usize> = (0..given.len() / n).collect();
-    error_of_lines(operator, &lines, 0..n, |q, m| value(given, q, m), |q, m| value(found, q, m))
+    error_of_lines(operator, &lines, 0..n, |q, m| given.at(at(q, m)), |q, m| found.at(at(q, m)))
 }
 
 /// The same for some `lines` of which only the points `own` were found: `given` and `found` are values by line and point.
@@ -88,7 +87,7 @@ mod tests {
         let given: Vec<f64> = (0..len).map(|at| f(x(at))[0]).collect();
         let mut found: Vec<f64> = (0..len).map(|at| f(x(at))[1]).collect();
         found[len / 2] += change;
-        operator_error(operator, points, Axis::Y, &given, &found)
+        operator_error(operator, points, Axis::Y, &given.into(), &found.into())
     }
 
     #[test]

@@ -6,27 +6,27 @@ use super::arguments::Common;
 use super::check::difference;
 use super::measure::{interleaved, rotating};
 use super::output::{CopyReport, Report, Row, shape};
-use super::place::{Place, Prepared, Setup, Work};
+use super::place::{Place, Ready, Setup, Work};
 use super::pool::{FEWEST, Pool, fitting};
 use crate::error::Result;
-use crate::real::Real;
+use crate::real::Values;
 
 /// A part, and the result of it as far as it is known.
-pub(super) struct Subject<'a, P: Place> {
+pub(super) struct Subject<'a> {
     pub(super) row: Row,
-    pub(super) work: Prepared<'a, P>,
-    pub(super) error: Check<'a, P::Real>,
+    pub(super) work: Ready<'a>,
+    pub(super) error: Check<'a>,
 }
 
 /// The error of a result, from what it was made of and the result.
-pub(super) type Check<'a, T> = Box<dyn Fn(&[T], &[T]) -> f64 + 'a>;
+pub(super) type Check<'a> = Box<dyn Fn(&Values<'_>, &Values<'_>) -> f64 + 'a>;
 
 /// Measure `subjects` in turn and check them; errors above `tolerance` are wrong answers.
-pub(super) fn measure<P: Place>(
+pub(super) fn measure(
     common: &Common,
-    (place, points): (&P, [usize; 3]),
-    pool: &RefCell<Pool<P>>,
-    subjects: Vec<Subject<'_, P>>,
+    (place, points): (&dyn Place, [usize; 3]),
+    pool: &RefCell<Pool>,
+    subjects: Vec<Subject<'_>>,
     tolerance: f64,
     report: &mut Report,
 ) -> Result<()> {
@@ -34,11 +34,11 @@ pub(super) fn measure<P: Place>(
     let parts = subjects.iter().map(|subject| rotating(place, pool, &subject.work));
     let copy = rotating(place, pool, &negation);
     let (copy, times) = interleaved(common.repeats, copy, parts.collect())?;
-    let size = size_of::<P::Real>();
+    let size = place.precision().bytes();
     let copy = CopyReport::new(&copy, points.iter().product(), size);
     let mut rows = Vec::new();
     for (Subject { row, work, error }, times) in subjects.into_iter().zip(&times) {
-        let (given, found) = pool.borrow_mut().checked(place, |from, to| work(from, to))?;
+        let [given, found] = pool.borrow_mut().checked(place, |from, to| work(from, to))?;
         let row = Row { error: Some(error(&given, &found)), ..row };
         rows.push(row.timed(Some(2 * size), times, copy));
     }
@@ -47,14 +47,14 @@ pub(super) fn measure<P: Place>(
 }
 
 /// `size` for each of `sizes` that fits into memory. What fails is reported as `name`.
-pub(super) fn each_size<P: Place>(
+pub(super) fn each_size(
     name: &str,
     sizes: Vec<[usize; 3]>,
     setup: &Setup,
     report: &mut Report,
     size: impl Fn([usize; 3], &mut Report) -> Result<()>,
 ) -> Result<()> {
-    for points in fitting::<P>(setup, sizes, &mut report.notes)? {
+    for points in fitting(setup, sizes, &mut report.notes)? {
         let result = size(points, report);
         report.attempt(&format!("{name} on {}", shape(points)), result)?;
     }
@@ -62,24 +62,22 @@ pub(super) fn each_size<P: Place>(
 }
 
 /// Two copies: what everything else is compared with, and that of a library or a driver.
-pub(super) fn copy<P: Place>(common: &Common, setup: &Setup, report: &mut Report) -> Result<()> {
-    each_size::<P>("copy", common.sizes(256), setup, report, |points, report| {
+pub(super) fn copy(common: &Common, setup: &Setup, report: &mut Report) -> Result<()> {
+    each_size("copy", common.sizes(256), setup, report, |points, report| {
         let len = points.iter().product();
-        let place = P::at(setup, len, None)?;
-        let pool = RefCell::new(Pool::new(&place, len, FEWEST)?);
+        let place = setup.place(len, None)?;
+        let pool = RefCell::new(Pool::new(&*place, len, FEWEST)?);
         let subject = |method, work, sign| {
-            let row = Row { name: "copy", method, ..common.row(&place, points) };
-            let off =
-                move |given: &P::Real, found: &P::Real| difference(found.f64(), sign * given.f64());
-            let error = move |given: &[P::Real], found: &[P::Real]| {
-                given.iter().zip(found).map(|(a, b)| off(a, b)).fold(0.0, f64::max)
+            let row = Row { name: "copy", method, ..common.row(&*place, points) };
+            let off = move |(given, found): (f64, f64)| difference(found, sign * given);
+            let error = move |given: &Values<'_>, found: &Values<'_>| {
+                given.iter().zip(found.iter()).map(off).fold(0.0, f64::max)
             };
             Ok(Subject { row, work: place.ready(work, points)?, error: Box::new(error) })
         };
-        let subjects = vec![
-            subject(P::COPIES[0], Work::Negation, -1.0)?,
-            subject(P::COPIES[1], Work::LibraryCopy, 1.0)?,
-        ];
-        measure(common, (&place, points), &pool, subjects, 0.0, report)
+        let [ours, library] = place.copies();
+        let subjects =
+            vec![subject(ours, Work::Negation, -1.0)?, subject(library, Work::LibraryCopy, 1.0)?];
+        measure(common, (&*place, points), &pool, subjects, 0.0, report)
     })
 }

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use super::place::Place;
 use super::pool::Pool;
-use crate::backend::Backend;
 use crate::backend::device::Device;
+use crate::backend::{Backend, Field};
 use crate::comm::Communicator;
 use crate::error::Result;
 
@@ -86,12 +86,12 @@ pub(super) fn interleaved(
 }
 
 /// `work` from one field to another, over the fields of the pool in turn. Short work is called several times a repeat.
-pub(super) fn rotating<'a, P: Place>(
-    place: &'a P,
-    pool: &'a RefCell<Pool<P>>,
-    work: impl Fn(&P::Field, &mut P::Field) + Sync + 'a,
+pub(super) fn rotating<'a>(
+    place: &'a dyn Place,
+    pool: &'a RefCell<Pool>,
+    work: impl Fn(&Field, &mut Field) + Sync + 'a,
 ) -> Repeat<'a> {
-    let clock = place.clock();
+    let (clock, backend): (_, &dyn Backend) = (place.clock(), place);
     let (mut calls, mut turn, mut rounds) = (1_u32, 0, 0);
     Box::new(move || {
         let mut pool = pool.borrow_mut();
@@ -103,7 +103,7 @@ pub(super) fn rotating<'a, P: Place>(
                 work(&sources[at], &mut results[at]);
             }
         };
-        let seconds = clock.seconds(|| place.within(all))? / f64::from(calls);
+        let seconds = clock.seconds(|| backend.within(all))? / f64::from(calls);
         turn += calls as usize;
         rounds += 1;
         if rounds <= CALIBRATIONS {
@@ -115,8 +115,8 @@ pub(super) fn rotating<'a, P: Place>(
 
 /// `work` that all ranks do together, from a barrier on: the time of the slowest, which all are told. Short work is done
 /// several times a repeat.
-pub(super) fn together<'a, B: Backend>(
-    backend: &'a B,
+pub(super) fn together<'a>(
+    backend: &'a dyn Backend,
     comm: &'a dyn Communicator,
     mut work: impl FnMut() + Send + 'a,
 ) -> Repeat<'a> {

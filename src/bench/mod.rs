@@ -23,16 +23,14 @@ pub use output::Report;
 
 use std::sync::Arc;
 
-use crate::backend::cpu::Cpu;
-use crate::backend::device::Gpu;
+use crate::backend::on_host;
 use crate::comm::{Communicator, Solo, all_or_error};
 use crate::config::Precision;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::io::summary::Machine;
-use crate::real::Real;
 use operators::Request;
-use place::{Place, Setup};
+use place::Setup;
 
 /// Measure what `bench` asks for, on this rank alone, or on all ranks of `comm` where [`Bench::is_collective`]; what was
 /// found is then known to rank 0.
@@ -42,32 +40,24 @@ use place::{Place, Setup};
 /// report.
 pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
     let comm = if bench.is_collective() { comm.clone() } else { Arc::new(Solo) };
-    let setup = Setup::new(bench.compute(), &*comm)?;
-    match (&setup.device, setup.compute.precision) {
-        (None, Precision::F64) => on::<Cpu<f64>>(bench, &setup, &comm),
-        (None, Precision::F32) => on::<Cpu<f32>>(bench, &setup, &comm),
-        (Some(_), Precision::F64) => on::<Gpu<f64>>(bench, &setup, &comm),
-        (Some(_), Precision::F32) => on::<Gpu<f32>>(bench, &setup, &comm),
-    }
-}
-
-fn on<P: Place>(bench: &Bench, setup: &Setup, comm: &Arc<dyn Communicator>) -> Result<Report> {
+    let setup = &Setup::new(bench.compute(), &*comm)?;
     // The host's part also where a device does the work.
-    let host = all_or_error(&**comm, Cpu::<P::Real>::new(setup.compute.threads))?;
+    let host = on_host(setup.compute.precision, None, setup.compute.threads);
+    let host = all_or_error(&*comm, host)?;
     let machine = Machine::here(host.threads(), host.simd(), None);
     let mut report = Report::new(machine, setup.device.as_ref().map(|device| device.info()));
     match bench {
-        Bench::Copy(common) => maps::copy::<P>(common, setup, &mut report),
+        Bench::Copy(common) => maps::copy(common, setup, &mut report),
         Bench::Derivative(options) => {
-            operators::run::<P>(&Request::derivative(options), setup, &mut report)
+            operators::run(&Request::derivative(options), setup, &mut report)
         }
-        Bench::Lines(options) => operators::run::<P>(&Request::lines(options), setup, &mut report),
-        Bench::Permute(options) => permute::run::<P>(options, setup, &mut report),
+        Bench::Lines(options) => operators::run(&Request::lines(options), setup, &mut report),
+        Bench::Permute(options) => permute::run(options, setup, &mut report),
         Bench::Step(options) if bench.is_collective() => {
-            ranks::scaling::run::<P>(options, setup, comm, &mut report)
+            ranks::scaling::run(options, setup, &comm, &mut report)
         }
-        Bench::Step(options) => step::run::<P>(options, setup, &mut report),
-        Bench::Comm(options) => ranks::comm::run::<P>(options, setup, comm, &mut report),
+        Bench::Step(options) => step::run(options, setup, &mut report),
+        Bench::Comm(options) => ranks::comm::run(options, setup, &comm, &mut report),
     }?;
     // Of several ranks only the first knows of all that was measured.
     if comm.rank() == 0 && report.results.is_empty() && report.failures.is_empty() {
@@ -89,6 +79,6 @@ fn axes(name: &str) -> Vec<Axis> {
 }
 
 /// The largest error of a right derivative, as a fraction of the largest result: some thousand times the round-off in f64.
-fn tolerance<T: Real>() -> f64 {
-    if size_of::<T>() == size_of::<f64>() { 1e-12 } else { 1e-5 }
+fn tolerance(precision: Precision) -> f64 {
+    if precision == Precision::F64 { 1e-12 } else { 1e-5 }
 }

@@ -7,7 +7,7 @@ use super::arguments::{Common, DerivativeOptions, LinesOptions, OperatorOptions}
 use super::check::operator_error;
 use super::maps::{Subject, each_size, measure};
 use super::output::{Report, Row, shape};
-use super::place::{Place, Setup, Work};
+use super::place::{Setup, Work};
 use super::pool::{FEWEST, Pool};
 use super::{axes, refusal, tolerance};
 use crate::backend::device::LineSolver;
@@ -15,7 +15,7 @@ use crate::cases::Domain;
 use crate::engine::{LineOperators, Op};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
-use crate::real::{Precision, Real};
+use crate::real::{Precision, Values};
 
 /// What is to be measured.
 pub(super) struct Request<'a> {
@@ -64,22 +64,18 @@ fn table() -> Vec<[usize; 3]> {
     few.into_iter().chain(many).collect()
 }
 
-pub(super) fn run<P: Place>(
-    request: &Request<'_>,
-    setup: &Setup,
-    report: &mut Report,
-) -> Result<()> {
+pub(super) fn run(request: &Request<'_>, setup: &Setup, report: &mut Report) -> Result<()> {
     let Request { name, options, ref sizes, ref axes, asked, .. } = *request;
-    each_size::<P>(name, sizes.clone(), setup, report, |points, report| {
+    each_size(name, sizes.clone(), setup, report, |points, report| {
         let measured = |axis: &&Axis| asked || points[axis.index()] > 1;
         let axes: Vec<Axis> = axes.iter().filter(measured).copied().collect();
         axes.iter().try_for_each(|&axis| options.check(points, axis))?;
-        size::<P>(request, setup, report, points, &axes)
+        size(request, setup, report, points, &axes)
     })
 }
 
 /// One size by every solver that can. Only one solver's scratch memory is there at a time.
-fn size<P: Place>(
+fn size(
     request: &Request<'_>,
     setup: &Setup,
     report: &mut Report,
@@ -88,11 +84,12 @@ fn size<P: Place>(
 ) -> Result<()> {
     let Request { name, common, options, methods, .. } = *request;
     let grid = Grid::new(points, &Domain::cube(TAU), [options.periodic(); 3]);
-    let operators = LineOperators::new(options.scheme, None, &grid, P::Real::PRECISION);
+    let precision = setup.compute.precision;
+    let operators = LineOperators::new(options.scheme, None, &grid, precision);
     let reference = LineOperators::new(options.scheme, None, &grid, Precision::F64);
-    let pool = RefCell::new(Pool::new(&P::at(setup, grid.len(), None)?, grid.len(), FEWEST)?);
+    let pool = RefCell::new(Pool::new(&*setup.place(grid.len(), None)?, grid.len(), FEWEST)?);
     for &solver in methods {
-        let obstacle = |&axis| P::obstacle(setup, solver?, &operators, axis);
+        let obstacle = |&axis| setup.obstacle(solver?, &operators, axis);
         if let Some(sentence) = axes.iter().find_map(obstacle) {
             if methods.len() == 1 {
                 return Err(refusal(&sentence, "use another method, or `--method all`"));
@@ -101,7 +98,7 @@ fn size<P: Place>(
             continue;
         }
         let method = solver.map_or("auto", LineSolver::name);
-        let result = P::at(setup, grid.len(), solver).and_then(|place| {
+        let result = setup.place(grid.len(), solver).and_then(|place| {
             let subject = |&axis: &Axis| {
                 let row = Row {
                     name,
@@ -110,18 +107,18 @@ fn size<P: Place>(
                     method,
                     ends: Some(if options.periodic() { "periodic" } else { "closed" }),
                     pencils: setup.pencils(),
-                    ..common.row(&place, points)
+                    ..common.row(&*place, points)
                 };
                 let expected = reference.get(axis, Op::D1);
-                let error = move |given: &[_], found: &[_]| {
+                let error = move |given: &Values<'_>, found: &Values<'_>| {
                     operator_error(expected, points, axis, given, found)
                 };
                 let work = place.ready(Work::Derivative(&operators, axis), points)?;
                 Ok(Subject { row, work, error: Box::new(error) })
             };
             let subjects = axes.iter().map(subject).collect::<Result<_>>()?;
-            let right = tolerance::<P::Real>();
-            measure(common, (&place, points), &pool, subjects, right, report)
+            let right = tolerance(precision);
+            measure(common, (&*place, points), &pool, subjects, right, report)
         });
         report.attempt(&format!("{name} {method} on {}", shape(points)), result)?;
     }

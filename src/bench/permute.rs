@@ -8,10 +8,10 @@ use super::arguments::PermuteOptions;
 use super::check::difference;
 use super::maps::{Subject, each_size, measure};
 use super::output::{Report, Row};
-use super::place::{Place, Setup, Work};
+use super::place::{Setup, Work};
 use super::pool::{FEWEST, Pool};
 use crate::error::Result;
-use crate::real::Real;
+use crate::real::{Real, Values};
 
 /// The axes of the source that become x, y, z.
 const ORDERS: [(&str, [usize; 3]); 6] = [
@@ -23,16 +23,12 @@ const ORDERS: [(&str, [usize; 3]); 6] = [
     ("zyx", [2, 1, 0]),
 ];
 
-pub(super) fn run<P: Place>(
-    options: &PermuteOptions,
-    setup: &Setup,
-    report: &mut Report,
-) -> Result<()> {
+pub(super) fn run(options: &PermuteOptions, setup: &Setup, report: &mut Report) -> Result<()> {
     let common = &options.common;
-    each_size::<P>("permute", common.sizes(256), setup, report, |points, report| {
+    each_size("permute", common.sizes(256), setup, report, |points, report| {
         let len = points.iter().product();
-        let place = P::at(setup, len, None)?;
-        let pool = RefCell::new(Pool::new(&place, len, FEWEST)?);
+        let place = setup.place(len, None)?;
+        let pool = RefCell::new(Pool::new(&*place, len, FEWEST)?);
         let wanted = |(name, _): &(&str, [usize; 3])| match options.order.as_str() {
             "all" => *name != "xyz",
             one => *name == one,
@@ -42,14 +38,15 @@ pub(super) fn run<P: Place>(
                 name: "permute",
                 order: Some(name),
                 method: "auto",
-                ..common.row(&place, points)
+                ..common.row(&*place, points)
             };
             let work = place.ready(Work::Permutation(order), points)?;
-            let error = move |given: &[_], found: &[_]| error(points, order, given, found);
+            let error =
+                move |given: &Values<'_>, found: &Values<'_>| error(points, order, given, found);
             Ok(Subject { row, work, error: Box::new(error) })
         };
         let subjects = ORDERS.into_iter().filter(wanted).map(subject).collect::<Result<_>>()?;
-        measure(common, (&place, points), &pool, subjects, 0.0, report)
+        measure(common, (&*place, points), &pool, subjects, 0.0, report)
     })
 }
 
@@ -60,12 +57,12 @@ fn geometry(points: [usize; 3], order: [usize; 3]) -> ([usize; 3], [usize; 3]) {
 }
 
 /// The largest difference of `found` from `given` in another order.
-fn error<T: Real>(points: [usize; 3], order: [usize; 3], given: &[T], found: &[T]) -> f64 {
+fn error(points: [usize; 3], order: [usize; 3], given: &Values<'_>, found: &Values<'_>) -> f64 {
     let (strides, [nx, ny, _]) = geometry(points, order);
-    let off = |(at, found): (usize, &T)| {
+    let off = |(at, found): (usize, f64)| {
         let index = [at % nx, at / nx % ny, at / (nx * ny)];
         let source: usize = index.iter().zip(strides).map(|(i, stride)| i * stride).sum();
-        difference(found.f64(), given[source].f64())
+        difference(found, given.at(source))
     };
     found.iter().enumerate().map(off).fold(0.0, f64::max)
 }
@@ -127,8 +124,9 @@ mod tests {
             for (name, order) in ORDERS {
                 let mut found = vec![f64::NAN; len];
                 HostPermutation::new(points, order).apply(&given, &mut found);
-                assert_eq!(error(points, order, &given, &found), 0.0, "{name} {points:?}");
                 let moved = found != given;
+                let [given, found] = [given.clone().into(), found.into()];
+                assert_eq!(error(points, order, &given, &found), 0.0, "{name} {points:?}");
                 assert_eq!(moved, moves(points, order), "{name} {points:?}");
             }
         }

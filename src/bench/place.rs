@@ -6,18 +6,17 @@ use rayon::prelude::*;
 
 use super::measure::Clock;
 use super::permute::HostPermutation;
-use crate::backend::cpu::{Cpu, Program};
-use crate::backend::device::LineSolver;
-use crate::backend::device::{Device, Gpu, Permutation, choose, obstacle};
+use crate::backend::cpu::{self, Cpu};
+use crate::backend::device::{Device, Gpu, LineSolver, Permutation, choose, obstacle};
 use crate::backend::ranks::Blocks;
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Field, Weights};
 use crate::comm::placement::Placement;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{ComputeConfig, Config, Pencils};
 use crate::engine::{Formula, LineOperators, Number, Op, PointFormula, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Decomposition};
-use crate::real::Real;
+use crate::real::{Precision, Real};
 use crate::time::{check_device_memory, check_memory};
 
 /// What the user chose.
@@ -46,6 +45,39 @@ impl Setup {
             compute.threads = Some(placement.threads);
         }
         Ok(Self { device, compute, cores, placement: places })
+    }
+
+    /// Fields of `len` values, lines solved by `solver`.
+    pub(super) fn place(&self, len: usize, solver: Option<LineSolver>) -> Result<Box<dyn Place>> {
+        let ComputeConfig { precision, pencils, .. } = self.compute;
+        Ok(match (&self.device, precision) {
+            (Some(device), _) => {
+                Box::new(Gpu::new(device.clone(), precision, len, solver, pencils)?)
+            }
+            (None, Precision::F64) => Box::new(self.host::<f64>()?),
+            (None, Precision::F32) => Box::new(self.host::<f32>()?),
+        })
+    }
+
+    fn host<T: Real>(&self) -> Result<Cpu<T>> {
+        match &self.cores {
+            Some(cores) => Cpu::pinned(cores),
+            None => Cpu::new(self.compute.threads),
+        }
+    }
+
+    /// Why `solver` cannot solve the lines of this operator.
+    pub(super) fn obstacle(
+        &self,
+        solver: LineSolver,
+        operators: &LineOperators,
+        axis: Axis,
+    ) -> Option<String> {
+        match &self.device {
+            Some(device) => obstacle(solver, operators.get(axis, Op::D1), device.info()),
+            None => (solver != LineSolver::THOMAS)
+                .then(|| "the cpu solves lines by thomas only".to_string()),
+        }
     }
 
     /// # Errors
@@ -113,16 +145,12 @@ pub(super) enum Work<'a> {
 }
 
 /// [`Work`] that is ready to run.
-pub(super) type Prepared<'a, P> =
-    Box<dyn Fn(&<P as Backend>::Field, &mut <P as Backend>::Field) + Sync + 'a>;
+pub(super) type Ready<'a> = Box<dyn Fn(&Field, &mut Field) + Sync + 'a>;
 
-/// A backend that can be measured. Everything it makes may be used from any thread.
-pub(super) trait Place: Blocks<Field: Sync, Program: Sync, Combination: Sync> {
+/// A backend that can be measured.
+pub(super) trait Place: Blocks {
     /// What to call [`Work::Negation`] and [`Work::LibraryCopy`].
-    const COPIES: [&'static str; 2];
-
-    /// Fields of `len` values there, lines solved by `solver`.
-    fn at(setup: &Setup, len: usize, solver: Option<LineSolver>) -> Result<Self>;
+    fn copies(&self) -> [&'static str; 2];
 
     fn clock(&self) -> Clock;
 
@@ -131,26 +159,13 @@ pub(super) trait Place: Blocks<Field: Sync, Program: Sync, Combination: Sync> {
         None
     }
 
-    /// Why `solver` cannot solve the lines of this operator there.
-    fn obstacle(
-        setup: &Setup,
-        solver: LineSolver,
-        operators: &LineOperators,
-        axis: Axis,
-    ) -> Option<String>;
-
     /// `work` on fields of `points`.
-    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Prepared<'_, Self>>;
+    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Ready<'_>>;
 }
 
 impl<T: Real> Place for Cpu<T> {
-    const COPIES: [&'static str; 2] = ["ordinary-stores", "copy_from_slice"];
-
-    fn at(setup: &Setup, _: usize, _: Option<LineSolver>) -> Result<Self> {
-        match &setup.cores {
-            Some(cores) => Cpu::pinned(cores),
-            None => Cpu::new(setup.compute.threads),
-        }
+    fn copies(&self) -> [&'static str; 2] {
+        ["ordinary-stores", "copy_from_slice"]
     }
 
     fn clock(&self) -> Clock {
@@ -161,17 +176,12 @@ impl<T: Real> Place for Cpu<T> {
         Some(Cpu::peak(self))
     }
 
-    fn obstacle(_: &Setup, solver: LineSolver, _: &LineOperators, _: Axis) -> Option<String> {
-        (solver != LineSolver::THOMAS).then(|| "the cpu solves lines by thomas only".to_string())
-    }
-
-    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Prepared<'_, Self>> {
+    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Ready<'_>> {
+        let backend: &dyn Backend = self;
         Ok(match work {
-            Work::Negation => {
-                let negation = PointFormula::map(Negated);
-                Box::new(move |from, to| self.map(&negation, &[from], &mut [to], &[]))
-            }
+            Work::Negation => negation(backend)?,
             Work::LibraryCopy => Box::new(|from, to| {
+                let (from, to) = values::<T>(from, to);
                 let part = from.len().div_ceil(self.threads()).max(1);
                 let parts = to.par_chunks_mut(part).zip(from.par_chunks(part));
                 parts.for_each(|(to, from)| to.copy_from_slice(from));
@@ -179,53 +189,51 @@ impl<T: Real> Place for Cpu<T> {
             Work::Derivative(operators, axis) => {
                 let s = SweepBuilder::new();
                 s.store(0, s.d1(s.read(0)));
-                let program = Program::new(&s.build(), axis, points, operators);
-                Box::new(move |from, to| self.run(&program, &[from], &mut [to], Weights::SET))
+                let program = backend.program(&s.build(), axis, points, operators)?;
+                Box::new(move |from, to| backend.run(&program, &[from], &mut [to], Weights::SET))
             }
             Work::Permutation(order) => {
                 let permutation = HostPermutation::new(points, order);
-                Box::new(move |from, to| permutation.apply(from, to))
+                Box::new(move |from, to| {
+                    let (from, to) = values::<T>(from, to);
+                    permutation.apply(from, to);
+                })
             }
         })
     }
 }
 
-impl<T: Real> Place for Gpu<T> {
-    const COPIES: [&'static str; 2] = ["kernel", "driver"];
+/// Those of two fields on the host.
+fn values<'a, T: Real>(from: &'a Field, to: &'a mut Field) -> (&'a [T], &'a mut [T]) {
+    (from.get::<cpu::Field<T>>(), to.get_mut::<cpu::Field<T>>())
+}
 
-    fn at(setup: &Setup, len: usize, solver: Option<LineSolver>) -> Result<Self> {
-        let Some(device) = &setup.device else { unreachable!("a device was chosen") };
-        Gpu::new(device.clone(), len, solver, setup.compute.pencils)
+impl Place for Gpu {
+    fn copies(&self) -> [&'static str; 2] {
+        ["kernel", "driver"]
     }
 
     fn clock(&self) -> Clock {
         Clock::Device(self.device().clone())
     }
 
-    fn obstacle(
-        setup: &Setup,
-        solver: LineSolver,
-        operators: &LineOperators,
-        axis: Axis,
-    ) -> Option<String> {
-        obstacle(solver, operators.get(axis, Op::D1), setup.device.as_ref()?.info())
-    }
-
-    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Prepared<'_, Self>> {
+    fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Ready<'_>> {
         Ok(match work {
-            Work::Negation => {
-                let negation = self.prepare(PointFormula::map(Negated))?;
-                Box::new(move |from, to| self.map(&negation, &[from], &mut [to], &[]))
-            }
-            Work::LibraryCopy => Box::new(|from, to| self.device().copy(from, to)),
+            Work::Negation => negation(self)?,
+            Work::LibraryCopy => Box::new(|from, to| self.device().copy(from.get(), to.get_mut())),
             Work::Derivative(operators, axis) => {
                 let operator = self.operator(operators.get(axis, Op::D1), points, axis)?;
-                Box::new(move |from, to| operator.apply(from, to))
+                Box::new(move |from, to| operator.apply(from.get(), to.get()))
             }
             Work::Permutation(order) => {
-                let permutation = Permutation::new(self.device(), T::PRECISION, points, order)?;
-                Box::new(move |from, to| permutation.apply(from, to))
+                let permutation = Permutation::new(self.device(), self.precision(), points, order)?;
+                Box::new(move |from, to| permutation.apply(from.get(), to.get()))
             }
         })
     }
+}
+
+fn negation(backend: &dyn Backend) -> Result<Ready<'_>> {
+    let negation = backend.prepare(PointFormula::map(Negated))?;
+    Ok(Box::new(move |from, to| backend.map(&negation, &[from], &mut [to], &[])))
 }

@@ -1,10 +1,10 @@
 //! Fields of noise, and fields for results, that the repeats go through in turn.
 
-use super::place::{Place, Setup};
+use super::place::Setup;
 use super::refusal;
-use crate::engine::Number;
+use crate::backend::{Backend, Field};
 use crate::error::Result;
-use crate::real::Real;
+use crate::real::{Precision, Values};
 
 /// Bytes that sources and results take together at least, where [`MOST`] of each are enough: several times the largest
 /// cache of a GPU or of a core.
@@ -16,37 +16,36 @@ const MOST: usize = 16;
 const BESIDE: usize = 5;
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// A source and the result of it, on the host.
-pub(super) type GivenAndFound<T> = (Vec<T>, Vec<T>);
-
 /// Fields of one length, `results` as many as `sources`.
-pub(super) struct Pool<P: Place> {
-    pub(super) sources: Vec<P::Field>,
-    pub(super) results: Vec<P::Field>,
+pub(super) struct Pool {
+    pub(super) sources: Vec<Field>,
+    pub(super) results: Vec<Field>,
     len: usize,
 }
 
-impl<P: Place> Pool<P> {
+impl Pool {
     /// Fields of `len` values each, `fewest` sources and results at least.
-    pub(super) fn new(place: &P, len: usize, fewest: usize) -> Result<Self> {
-        let count = count(len * size_of::<P::Real>(), fewest);
-        let sources =
-            (0..count).map(|seed| place.field(noise(len, seed))).collect::<Result<_>>()?;
+    pub(super) fn new(place: &dyn Backend, len: usize, fewest: usize) -> Result<Self> {
+        let precision = place.precision();
+        let count = count(len * precision.bytes(), fewest);
+        let source = |seed| place.field(&noise(precision, len, seed));
+        let sources = (0..count).map(source).collect::<Result<_>>()?;
         let results = (0..count).map(|_| place.zeros(len)).collect::<Result<_>>()?;
         Ok(Self { sources, results, len })
     }
 
-    /// The first source and what `work` makes of it; the result is not-a-number before.
+    /// The first source and what `work` makes of it, on the host; the result is not-a-number before.
     pub(super) fn checked(
         &mut self,
-        place: &P,
-        work: impl FnOnce(&P::Field, &mut P::Field) + Send,
-    ) -> Result<GivenAndFound<P::Real>> {
+        place: &dyn Backend,
+        work: impl FnOnce(&Field, &mut Field) + Send,
+    ) -> Result<[Values<'static>; 2]> {
         let (sources, len) = (&self.sources, self.len);
-        self.results[0] = place.field(vec![P::Real::of(f64::NAN); len])?;
+        self.results[0] = place.field(&vec![f64::NAN; len].into())?;
         let result = &mut self.results[0];
         place.within(|| work(&sources[0], result));
-        Ok((noise(len, 0), place.values(&self.results[0])?.into_owned()))
+        let found = place.values(&self.results[0])?.into_owned();
+        Ok([noise(place.precision(), len, 0), found])
     }
 }
 
@@ -57,9 +56,9 @@ fn count(bytes: usize, fewest: usize) -> usize {
 
 /// A sentence where fields of these points do not fit.
 #[allow(clippy::cast_precision_loss, reason = "for a message")]
-pub(super) fn too_large<P: Place>(setup: &Setup, points: [usize; 3]) -> Option<String> {
+pub(super) fn too_large(setup: &Setup, points: [usize; 3]) -> Option<String> {
     let [x, y, z] = points;
-    let bytes = x * y * z * size_of::<P::Real>();
+    let bytes = x * y * z * setup.compute.precision.bytes();
     let (field, fields) = (bytes as f64, count(bytes, FEWEST));
     let sentence = |what: &str, needed: f64, free: f64| {
         format!(
@@ -83,7 +82,7 @@ pub(super) fn too_large<P: Place>(setup: &Setup, points: [usize; 3]) -> Option<S
 }
 
 /// The sizes that fit. Where only one is asked for and does not, that is a mistake of the user.
-pub(super) fn fitting<P: Place>(
+pub(super) fn fitting(
     setup: &Setup,
     sizes: Vec<[usize; 3]>,
     notes: &mut Vec<String>,
@@ -91,7 +90,7 @@ pub(super) fn fitting<P: Place>(
     let alone = sizes.len() == 1;
     let mut kept = Vec::new();
     for points in sizes {
-        match too_large::<P>(setup, points) {
+        match too_large(setup, points) {
             Some(sentence) if alone => {
                 return Err(refusal(&sentence, "use fewer points, or `--precision f32`"));
             }
@@ -105,14 +104,14 @@ pub(super) fn fitting<P: Place>(
 /// Noise in [-1/2, 1/2) that no branch or cache can learn, another for every `seed` (the linear
 /// congruential generator of MMIX: Knuth 1997, The Art of Computer Programming 2, section 3.3.4).
 #[allow(clippy::cast_precision_loss, reason = "noise")]
-pub(super) fn noise<T: Real>(len: usize, seed: usize) -> Vec<T> {
+pub(super) fn noise(precision: Precision, len: usize, seed: usize) -> Values<'static> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed as u64 + 1);
     let mut next = || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        T::of((state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5)
+        (state >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
     };
-    (0..len).map(|_| next()).collect()
+    Values::from((0..len).map(|_| next()).collect::<Vec<_>>()).with_precision(precision)
 }
 
 #[cfg(test)]
@@ -129,9 +128,9 @@ mod tests {
 
     #[test]
     fn noise_has_no_mean_and_differs_from_field_to_field() {
-        let (a, b) = (noise::<f64>(10_000, 0), noise::<f64>(10_000, 1));
+        let [a, b] = [0, 1].map(|seed| noise(Precision::F64, 10_000, seed));
         // The mean of 10⁴ numbers of variance 1/12 has the deviation 0.003.
         assert!(a.iter().sum::<f64>().abs() < 1e4 * 0.015 && a.iter().all(|x| x.abs() <= 0.5));
-        assert!(a.iter().zip(&b).filter(|(a, b)| a == b).count() < 3);
+        assert!(a.iter().zip(b.iter()).filter(|(a, b)| a == b).count() < 3);
     }
 }

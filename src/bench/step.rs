@@ -1,14 +1,16 @@
 //! Whole steps of the Taylor-Green vortex.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use super::arguments::StepOptions;
 use super::check::difference;
 use super::measure::{Times, WARM_UPS, interleaved, rotating};
 use super::output::{CopyReport, Report, Row, Spread, shape};
-use super::place::{Place, Setup, Work};
+use super::place::{Setup, Work};
 use super::pool::Pool;
 use super::refusal;
+use crate::backend::Backend;
 use crate::backend::cpu::Cpu;
 use crate::backend::device::LineSolver;
 use crate::config::{Config, Precision, parse};
@@ -16,17 +18,12 @@ use crate::engine::LineOperators;
 use crate::error::{Error, Result};
 use crate::grid::{Block, Decomposition, Grid};
 use crate::physics::StageWork;
-use crate::real::Real;
 use crate::time::{Phases, Simulation};
 
 /// Most points times steps that the host repeats for a check.
 const CHECKED: usize = 1 << 24;
 
-pub(super) fn run<P: Place>(
-    options: &StepOptions,
-    setup: &Setup,
-    report: &mut Report,
-) -> Result<()> {
+pub(super) fn run(options: &StepOptions, setup: &Setup, report: &mut Report) -> Result<()> {
     let sizes = options.common.sizes(64);
     let alone = sizes.len() == 1;
     for points in sizes {
@@ -40,7 +37,7 @@ pub(super) fn run<P: Place>(
             }
             room => room?,
         }
-        let result = size::<P>(options, setup, report, &config);
+        let result = size(options, setup, report, &config);
         report.attempt(&format!("step on {}", shape(points)), result)?;
     }
     Ok(())
@@ -73,27 +70,23 @@ pub(super) fn vortex(points: [usize; 3], precision: &str, set: &[String]) -> Res
     parse(&input, "kolmo bench", set)
 }
 
-fn size<P: Place>(
-    options: &StepOptions,
-    setup: &Setup,
-    report: &mut Report,
-    config: &Config,
-) -> Result<()> {
+fn size(options: &StepOptions, setup: &Setup, report: &mut Report, config: &Config) -> Result<()> {
     let (common, points) = (&options.common, config.grid.points);
-    let (len, bytes) = (points.iter().product(), size_of::<P::Real>());
+    let (len, precision) = (points.iter().product(), setup.compute.precision);
     let solver = options.method.0[0];
     let grid = Grid::periodic(points, &config.grid.domain);
-    let operators = LineOperators::new(&config.scheme.derivative, None, &grid, P::Real::PRECISION);
-    let obstacle = |axis| P::obstacle(setup, solver?, &operators, axis);
+    let operators = LineOperators::new(&config.scheme.derivative, None, &grid, precision);
+    let obstacle = |axis| setup.obstacle(solver?, &operators, axis);
     if let Some(sentence) = grid.active_axes().find_map(obstacle) {
         return Err(refusal(&sentence, "use another method"));
     }
-    let place = P::at(setup, len, solver)?;
+    let place = &*setup.place(len, solver)?;
     // The state leaves little room on a large grid.
-    let pool = RefCell::new(Pool::new(&place, len, 1)?);
+    let pool = RefCell::new(Pool::new(place, len, 1)?);
     let negation = place.ready(Work::Negation, points)?;
-    let mut simulation = Simulation::on(P::at(setup, len, solver)?, config)?;
-    let copy = rotating(&place, &pool, &negation);
+    let backend: Box<dyn Backend> = setup.place(len, solver)?;
+    let mut simulation = Simulation::on(backend.into(), config)?;
+    let copy = rotating(place, &pool, &negation);
     let mut rounds = 0;
     let step = Box::new(|| {
         if rounds == WARM_UPS {
@@ -106,11 +99,12 @@ fn size<P: Place>(
     });
     let (copy, times) = interleaved(common.repeats, copy, vec![step])?;
 
+    let bytes = precision.bytes();
     let copy = CopyReport::new(&copy, len, bytes);
     let mut row = Row {
         pencils: setup.pencils(),
         phases: Some(simulation.phases.0.clone()),
-        ..row(options, config, &place, points, &times[0], copy)
+        ..row(options, config, place, points, &times[0], copy)
     };
     if let Some(work) = work(config) {
         let measured = row.ns_per_point_stage.map_or(0.0, |stage| stage.min);
@@ -122,21 +116,21 @@ fn size<P: Place>(
             "phases are of the host's clock, which sees the device where it waits for it".into(),
         );
     }
-    let tolerance = if setup.compute.precision == Precision::F64 { 1e-9 } else { 1e-3 };
+    let tolerance = if precision == Precision::F64 { 1e-9 } else { 1e-3 };
     report.add(copy, tolerance, vec![row]);
     Ok(())
 }
 
 /// The result of steps on `points` points of this rank, but for their errors.
-pub(super) fn row<P: Place>(
+pub(super) fn row(
     options: &StepOptions,
     config: &Config,
-    place: &P,
+    place: &dyn Backend,
     points: [usize; 3],
     times: &Times,
     copy: CopyReport,
 ) -> Row {
-    let (stages, size) = (config.time.integrator.stages(), size_of::<P::Real>());
+    let (stages, size) = (config.time.integrator.stages(), place.precision().bytes());
     let stage = Spread::ns(times, points.iter().product::<usize>() * stages);
     let bytes = work(config).map(|work| work.words * size * stages);
     let row = Row {
@@ -179,8 +173,8 @@ fn limits(
 }
 
 /// The largest difference of a field from the same steps on the host in f64, as a fraction of the field's largest value.
-fn error_of_steps<P: Place>(
-    simulation: &mut Simulation<P>,
+fn error_of_steps(
+    simulation: &mut Simulation,
     setup: &Setup,
     config: &Config,
     report: &mut Report,
@@ -197,7 +191,7 @@ fn error_of_steps<P: Place>(
             .note(format!("no error of a step on {shape} points: too many to repeat on the host"));
         return Ok(None);
     }
-    let mut host = Simulation::<Cpu<f64>>::on(Cpu::new(None)?, config)?;
+    let mut host = Simulation::on(Arc::new(Cpu::<f64>::new(None)?), config)?;
     for _ in 0..steps {
         host.step(None)?;
     }
@@ -205,11 +199,12 @@ fn error_of_steps<P: Place>(
     let offset = simulation.system_and_state().0.base_state();
     let mut worst = 0.0_f64;
     for (k, expected) in host.state().iter().enumerate() {
+        let expected = host.backend().values(expected)?;
         let found = simulation.backend().values(&simulation.state()[k])?;
-        let whole = |expected: &f64| expected + expected_offset[k];
+        let whole = |expected: f64| expected + expected_offset[k];
         let size = expected.iter().map(|e| whole(e).abs()).fold(f64::MIN_POSITIVE, f64::max);
         let pairs = found.iter().zip(expected.iter());
-        let off = pairs.map(|(found, e)| difference(found.f64() + offset[k], whole(e)));
+        let off = pairs.map(|(found, e)| difference(found + offset[k], whole(e)));
         worst = worst.max(off.fold(0.0, f64::max) / size);
     }
     Ok(Some(worst))

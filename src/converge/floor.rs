@@ -1,7 +1,6 @@
 //! What is left of an error when no finer grid makes it smaller.
 
-use crate::Real;
-use crate::config::{Config, Precision};
+use crate::config::Config;
 
 /// An order is told where the error is so many times its floor: the floor then moves it by less than log₂(4/3) = 0.4.
 pub(super) const CLEAR: f64 = 4.0;
@@ -24,10 +23,7 @@ impl Floor {
     /// ε/(γ Ma).
     #[allow(clippy::cast_precision_loss, reason = "far below 2^52 steps")]
     pub(super) fn of_round_off(config: &Config, exact: bool, values: &[f64], steps: u64) -> Self {
-        let epsilon = match config.compute.precision {
-            Precision::F64 => f64::EPSILON,
-            Precision::F32 => <f32 as Real>::EPSILON,
-        };
+        let epsilon = config.compute.precision.epsilon();
         let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
         let pressure = match (exact, config.case.flow()) {
             (false, Some(_)) => 1.0 / (config.gas.gamma * config.gas.mach),

@@ -1,15 +1,14 @@
 //! One grid: from the initial state to the end, without any files.
 
+use std::sync::Arc;
 use std::time::Instant;
 
-use crate::backend::Backend;
-use crate::backend::cpu::Cpu;
-use crate::backend::device::{Device, Gpu, choose};
+use crate::backend::device::{Device, choose};
+use crate::backend::{Backend, on_device, on_host};
 use crate::cases::Case;
-use crate::config::{Config, Precision, StepSize, Variable};
+use crate::config::{Config, StepSize, Variable};
 use crate::error::Result;
 use crate::grid::{Block, Decomposition, Grid};
-use crate::real::Real;
 use crate::time::{Simulation, check_device_memory, check_memory};
 
 use super::floor::Floor;
@@ -47,36 +46,29 @@ fn solve_once(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved>
         Decomposition::asked(asked, 1, config.grid.points, 1)?;
     }
     let block = Block { start: [0; 3], points: config.grid.points };
-    let Some((api, index)) = choose(compute, 0)? else {
-        check_memory(config, Decomposition::ONE, &block, 1)?;
-        return match compute.precision {
-            Precision::F64 => advance(Cpu::<f64>::new(compute.threads)?, config, end, longest),
-            Precision::F32 => advance(Cpu::<f32>::new(compute.threads)?, config, end, longest),
-        };
+    let backend: Box<dyn Backend> = match choose(compute, 0)? {
+        Some((api, index)) => {
+            let device = Device::open(api, index)?;
+            check_device_memory(config, Decomposition::ONE, &block, &device)?;
+            on_device(device, block.len(), compute)?
+        }
+        None => {
+            check_memory(config, Decomposition::ONE, &block, 1)?;
+            on_host(compute.precision, None, compute.threads)?
+        }
     };
-    let device = Device::open(api, index)?;
-    check_device_memory(config, Decomposition::ONE, &block, &device)?;
-    let len = block.len();
-    match compute.precision {
-        Precision::F64 => {
-            advance(Gpu::<f64>::configured(device, len, compute)?, config, end, longest)
-        }
-        Precision::F32 => {
-            advance(Gpu::<f32>::configured(device, len, compute)?, config, end, longest)
-        }
-    }
+    advance(backend.into(), config, end, longest)
 }
 
-fn advance<B: Backend>(
-    backend: B,
+fn advance(
+    backend: Arc<dyn Backend>,
     config: &Config,
     end: f64,
     longest: Option<f64>,
 ) -> Result<Solved> {
     let mut simulation = Simulation::on(backend, config)?;
-    let field = |simulation: &Simulation<B>, at: usize| -> Result<Vec<f64>> {
-        let values = simulation.backend().values(&simulation.state()[at])?;
-        Ok(values.iter().map(|value| value.f64()).collect())
+    let field = |simulation: &Simulation, at: usize| -> Result<Vec<f64>> {
+        Ok(simulation.backend().values(&simulation.state()[at])?.into())
     };
     let first_dt = simulation.limit_step(longest.unwrap_or(f64::INFINITY));
     let begun = field(&simulation, 0)?;
@@ -89,10 +81,7 @@ fn advance<B: Backend>(
     let steps = simulation.steps();
     let (values, density) = match error {
         Some(_) => (field(&simulation, compared(&config.case))?, [begun, field(&simulation, 0)?]),
-        None => {
-            let values = simulation.output(quantity(config))?.into_iter().map(Real::f64);
-            (values.collect(), <[Vec<f64>; 2]>::default())
-        }
+        None => (simulation.output(quantity(config))?.into(), <[Vec<f64>; 2]>::default()),
     };
     let floor = Floor::of_round_off(config, error.is_some(), &values, steps);
     Ok(Solved { steps, wall_seconds, first_dt, error, values, density, floor })

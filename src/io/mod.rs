@@ -50,7 +50,7 @@ pub use run_id::RunId;
 pub use series::{Series, SeriesWriter};
 pub use slices::{Plane, Slice, SliceWriter};
 pub use summary::Summary;
-pub use vtk::{FieldData, FieldValues, ImageGrid};
+pub use vtk::{FieldData, ImageGrid};
 
 /// Write `path` whole or not at all: `write` fills a file with `.part` added to its name, which then takes its place.
 pub(crate) fn write_whole(

@@ -4,10 +4,11 @@
 //! extended by the first layer of its upper neighbours. For the same reason the first points of a periodic axis are written
 //! once more behind the last, where they close the period.
 
-use super::vtk::{FieldData, FieldValues, ImageGrid};
+use super::vtk::{FieldData, ImageGrid};
 use crate::comm::Communicator;
 use crate::grid::{Block, Decomposition, Grid, redistribute, redistribute_into};
 use crate::real::Plain;
+use crate::real::Values;
 
 /// Points of a grid: every `stride`-th along each axis, from `first` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,8 +106,8 @@ impl Selection {
     pub fn of(&self, block: &Block, field: &FieldData) -> FieldData {
         let components = field.components as usize;
         let values = match &field.values {
-            FieldValues::F32(values) => FieldValues::F32(self.pick(block, components, values)),
-            FieldValues::F64(values) => FieldValues::F64(self.pick(block, components, values)),
+            Values::F32(values) => self.pick(block, components, values).into(),
+            Values::F64(values) => self.pick(block, components, values).into(),
         };
         FieldData { name: field.name.clone(), components: field.components, values }
     }
@@ -192,12 +193,8 @@ pub fn joined(
     let components = field.components as usize;
     let spread = (decomposition, points, selection);
     let values = match &field.values {
-        FieldValues::F32(values) => {
-            FieldValues::F32(moved(comm, spread, boxes, components, (values, f32::NAN)))
-        }
-        FieldValues::F64(values) => {
-            FieldValues::F64(moved(comm, spread, boxes, components, (values, f64::NAN)))
-        }
+        Values::F32(values) => moved(comm, spread, boxes, components, (values, f32::NAN)).into(),
+        Values::F64(values) => moved(comm, spread, boxes, components, (values, f64::NAN)).into(),
     };
     FieldData { values, ..field }
 }

@@ -14,6 +14,7 @@ use base64::write::EncoderWriter;
 use crate::Result;
 use crate::grid::Block;
 use crate::io::write_whole;
+use crate::real::Values;
 
 /// What files call [`ImageGrid::repeats`]: field data of three numbers, 0 or 1.
 const REPEATS: &str = "last_plane_repeats_first";
@@ -39,54 +40,7 @@ pub struct FieldData {
     /// 1, or 3 with the components of a point next to each other.
     pub components: u32,
     /// `components` values a point.
-    pub values: FieldValues,
-}
-
-/// Values in the precision that they were computed in.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FieldValues {
-    /// 32 bit.
-    F32(Vec<f32>),
-    /// 64 bit.
-    F64(Vec<f64>),
-}
-
-impl FieldValues {
-    fn len(&self) -> usize {
-        match self {
-            Self::F32(values) => values.len(),
-            Self::F64(values) => values.len(),
-        }
-    }
-
-    /// The same with 32 bits each.
-    #[expect(clippy::cast_possible_truncation, reason = "so it is asked")]
-    pub fn single(self) -> Self {
-        match self {
-            Self::F64(values) => Self::F32(values.into_iter().map(|x| x as f32).collect()),
-            Self::F32(_) => self,
-        }
-    }
-
-    /// The same with 64 bits each.
-    pub fn double(self) -> Self {
-        match self {
-            Self::F32(values) => Self::F64(values.into_iter().map(f64::from).collect()),
-            Self::F64(_) => self,
-        }
-    }
-}
-
-impl From<Vec<f32>> for FieldValues {
-    fn from(values: Vec<f32>) -> Self {
-        Self::F32(values)
-    }
-}
-
-impl From<Vec<f64>> for FieldValues {
-    fn from(values: Vec<f64>) -> Self {
-        Self::F64(values)
-    }
+    pub values: Values<'static>,
 }
 
 impl FieldData {
@@ -94,8 +48,8 @@ impl FieldData {
     fn attributes(&self) -> String {
         let Self { name, components, values } = self;
         let kind = match values {
-            FieldValues::F32(_) => "Float32",
-            FieldValues::F64(_) => "Float64",
+            Values::F32(_) => "Float32",
+            Values::F64(_) => "Float64",
         };
         format!("type=\"{kind}\" Name=\"{name}\" NumberOfComponents=\"{components}\"")
     }
@@ -116,8 +70,8 @@ pub(super) fn write_part(
             assert!(fits, "field `{}` does not fit its grid", field.name);
             writeln!(to, "<DataArray {} format=\"binary\">", field.attributes())?;
             match &field.values {
-                FieldValues::F32(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
-                FieldValues::F64(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
+                Values::F32(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
+                Values::F64(values) => binary(to, values.iter().map(|x| x.to_le_bytes()))?,
             }
             writeln!(to, "\n</DataArray>")?;
         }

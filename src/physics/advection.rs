@@ -11,31 +11,31 @@ use super::problem::Problem;
 use super::stability::Limits;
 use super::system::{Picture, Stage, System, TimeLevel, add_scaled};
 use crate::backend::RightHandSide;
-use crate::backend::{Backend, Reduction, Weights};
+use crate::backend::{Backend, Field, Prepared, Program, Reduction, Weights};
 use crate::cases::{Domain, ScalarAdvection};
 use crate::comm::all_or_error;
 use crate::engine::{Formula, Number, PointFormula, Sweep, SweepBuilder};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Grid};
-use crate::real::Real;
+use crate::real::Values;
 use crate::statistics::Sample;
 
 /// The scalar equation on one grid.
-pub struct Advection<B: Backend> {
-    backend: Arc<B>,
+pub struct Advection {
+    backend: Arc<dyn Backend>,
     grid: Grid,
     /// The points that the fields hold.
     block: Block,
     case: ScalarAdvection,
     domain: Domain,
     limits: Limits,
-    sweeps: Vec<B::Program>,
+    sweeps: Vec<Program>,
     /// The last sweep once more, which advances φ; none where the right-hand side is composed.
-    advancing: Option<B::Program>,
-    add_scaled: B::Prepared,
-    filter_sweeps: Vec<B::Program>,
-    moments: B::Prepared,
-    extrema: B::Prepared,
+    advancing: Option<Program>,
+    add_scaled: Prepared,
+    filter_sweeps: Vec<Program>,
+    moments: Prepared,
+    extrema: Prepared,
 }
 
 /// Where the sweeps find φ, and its rate.
@@ -63,13 +63,17 @@ impl Formula<1, 2> for Extrema {
     }
 }
 
-impl<B: Backend> Advection<B> {
+impl Advection {
     /// The equation of `problem` on `backend`.
     ///
     /// # Errors
     /// Where a compiler refuses.
-    pub fn new(problem: &Problem, case: ScalarAdvection, backend: Arc<B>) -> Result<Self> {
-        let discretisation = Discretisation::new(problem, B::Real::PRECISION);
+    pub fn new(
+        problem: &Problem,
+        case: ScalarAdvection,
+        backend: Arc<dyn Backend>,
+    ) -> Result<Self> {
+        let discretisation = Discretisation::new(problem, backend.precision());
         let grid = discretisation.grid;
         let fused = problem.right_hand_side == RightHandSide::Fused;
         let last = grid.active_axes().last();
@@ -106,55 +110,56 @@ pub(super) fn rhs_sweep(axis: Axis, case: &ScalarAdvection, advances: bool) -> S
     s.build()
 }
 
-impl<B: Backend> System<B> for Advection<B> {
-    fn backend(&self) -> &B {
-        &self.backend
+impl System for Advection {
+    fn backend(&self) -> &dyn Backend {
+        &*self.backend
     }
 
     fn names(&self) -> &'static [&'static str] {
         &["scalar"]
     }
 
-    fn initial(&self) -> Result<Vec<B::Field>> {
-        let phi = |at| {
+    fn initial(&self) -> Result<Vec<Field>> {
+        let mut phi = Values::zeros(self.backend.precision(), self.block.len());
+        for at in 0..phi.len() {
             let x = self.grid.coordinates(self.block.index(at));
-            B::Real::of(self.case.initial(&self.domain, self.grid.active(), x))
-        };
-        Ok(vec![self.backend.field((0..self.block.len()).map(phi).collect())?])
+            phi.set(at, self.case.initial(&self.domain, self.grid.active(), x));
+        }
+        Ok(vec![self.backend.field(&phi)?])
     }
 
     fn base_state(&self) -> Vec<f64> {
         vec![0.0]
     }
 
-    fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) {
+    fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]) {
         let fields = &mut [&mut u[0], &mut rate[0]];
-        self.backend.run_all(self.sweeps.iter(), &[], fields, Weights::SET);
+        self.backend.run_all(&mut self.sweeps.iter(), &[], fields, Weights::SET);
     }
 
-    fn advance(&mut self, u: &mut [B::Field], rate: &mut [B::Field], weights: Weights, _: Stage) {
+    fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, _: Stage) {
         let fields = &mut [&mut u[0], &mut rate[0]];
         if let Some(advancing) = &self.advancing {
             let others = self.sweeps.iter().take(self.sweeps.len() - 1);
-            self.backend.run_all(others.chain([advancing]), &[], fields, weights);
+            self.backend.run_all(&mut others.chain([advancing]), &[], fields, weights);
         } else {
-            self.backend.run_all(self.sweeps.iter(), &[], fields, weights);
+            self.backend.run_all(&mut self.sweeps.iter(), &[], fields, weights);
             add_scaled(&*self.backend, &self.add_scaled, u, weights.advance, rate);
         }
     }
 
-    fn begin_check(&self, u: &[B::Field]) -> Result<Reduction> {
+    fn begin_check(&self, u: &[Field]) -> Result<Reduction> {
         self.backend.reduce(&self.extrema, &[&u[0]], &[])
     }
 
-    fn finish_check(&self, seen: Reduction, u: &[B::Field], at: TimeLevel) -> Result<f64> {
+    fn finish_check(&self, seen: Reduction, u: &[Field], at: TimeLevel) -> Result<f64> {
         let extrema: [f64; 2] = seen.wait()?;
         if extrema.iter().all(|phi| phi.is_finite()) {
             return Ok(self.limits.rate(self.case.velocity, 0.0, self.case.diffusivity));
         }
         let values = self.backend.values(&u[0])?;
-        let broken = |(point, phi): (usize, &B::Real)| {
-            let (value, index) = (phi.f64(), self.block.index(point));
+        let broken = |(point, value): (usize, f64)| {
+            let index = self.block.index(point);
             (!value.is_finite()).then_some(Broken { field: "scalar", value, index })
         };
         let found = values.iter().enumerate().find_map(broken);
@@ -163,13 +168,13 @@ impl<B: Backend> System<B> for Advection<B> {
         Err(Error::Diverged { step: at.step, time: at.time, field, value, index })
     }
 
-    fn filter(&mut self, u: &mut [B::Field]) {
+    fn filter(&mut self, u: &mut [Field]) {
         for sweep in &self.filter_sweeps {
             self.backend.run(sweep, &[], &mut [&mut u[0]], Weights::ADD);
         }
     }
 
-    fn energy(&self, u: &[B::Field]) -> Result<f64> {
+    fn energy(&self, u: &[Field]) -> Result<f64> {
         let [_, sum] = self.backend.reduce(&self.moments, &[&u[0]], &[0.0])?.wait()?;
         Ok(sum * self.grid.per_point())
     }
@@ -178,7 +183,7 @@ impl<B: Backend> System<B> for Advection<B> {
         &SCALAR_COLUMNS[3..]
     }
 
-    fn diagnostics(&mut self, u: &[B::Field], _: &mut [B::Field], _: f64) -> Result<Vec<f64>> {
+    fn diagnostics(&mut self, u: &[Field], _: &mut [Field], _: f64) -> Result<Vec<f64>> {
         let per_point = self.grid.per_point();
         let [sum, _] = self.backend.reduce(&self.moments, &[&u[0]], &[0.0])?.wait()?;
         let mean = sum * per_point;
@@ -192,7 +197,7 @@ impl<B: Backend> System<B> for Advection<B> {
         self.case.exact(&self.domain, self.grid.active(), x, 0.0).is_some()
     }
 
-    fn error(&self, u: &[B::Field], time: f64) -> Result<Option<[f64; 2]>> {
+    fn error(&self, u: &[Field], time: f64) -> Result<Option<[f64; 2]>> {
         if !self.has_exact() {
             return Ok(None);
         }
@@ -200,23 +205,22 @@ impl<B: Backend> System<B> for Advection<B> {
         let errors = values.iter().enumerate().filter_map(|(at, phi)| {
             let x = self.grid.coordinates(self.block.index(at));
             let exact = self.case.exact(&self.domain, self.grid.active(), x, time)?;
-            Some(phi.f64() - exact)
+            Some(phi - exact)
         });
         Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
     }
 
-    fn output(&mut self, u: &[B::Field], _: &mut [B::Field], _: Variable) -> Result<Vec<B::Real>> {
+    fn output(&mut self, u: &[Field], _: &mut [Field], _: Variable) -> Result<Values<'static>> {
         Ok(self.backend.values(&u[0])?.into_owned())
     }
 
-    fn picture(&mut self, u: &[B::Field], _: &mut [B::Field]) -> Result<Picture> {
+    fn picture(&mut self, u: &[Field], _: &mut [Field]) -> Result<Picture> {
         let values = self.backend.values(&u[0])?;
-        let values = values.iter().map(|phi| phi.f64()).collect();
-        Ok(Picture { quantity: "scalar", unit: "", values })
+        Ok(Picture { quantity: "scalar", unit: "", values: values.into() })
     }
 
-    fn sample(&mut self, u: &[B::Field], _: &mut [B::Field], _: bool) -> Result<Sample> {
+    fn sample(&mut self, u: &[Field], _: &mut [Field], _: bool) -> Result<Sample> {
         let values = all_or_error(self.backend.comm(), self.backend.values(&u[0]))?;
-        Ok(Sample::Scalar(values.iter().map(|phi| phi.f64()).collect()))
+        Ok(Sample::Scalar(values.into()))
     }
 }

@@ -1,7 +1,7 @@
 //! The state that density, energy, pressure and temperature are stored relative to.
 
 use super::Gas;
-use crate::real::Real;
+use crate::real::Precision;
 
 /// In f32 the fields hold deviations from the state at rest: at Ma 0.1 the unit of round-off of ρE itself would be 1e-4 of
 /// the kinetic energy. In f64 they hold the quantities themselves: the base state is zero.
@@ -16,9 +16,9 @@ pub struct BaseState {
 }
 
 impl BaseState {
-    /// The base state of fields in the format `T`.
-    pub fn of<T: Real>(gas: &Gas) -> Self {
-        if T::EPSILON < f64::from(f32::EPSILON) {
+    /// The base state of fields of `precision`.
+    pub fn of(gas: &Gas, precision: Precision) -> Self {
+        if precision == Precision::F64 {
             return Self::default();
         }
         Self { density: 1.0, pressure: gas.reference_pressure(), temperature: 1.0 }

@@ -9,27 +9,28 @@ use super::problem::Problem;
 use super::rhs::add_terms;
 use super::slots::{conserved, exactly, read};
 use super::term_group::TermGroup;
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::engine::{PointFormula, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
+use crate::real::Precision;
 
 /// Programs, and the fields between them.
-pub(super) struct Composed<B: Backend> {
-    to_primitives: B::Prepared,
-    viscosity: B::Prepared,
+pub(super) struct Composed {
+    to_primitives: Prepared,
+    viscosity: Prepared,
     /// u, v, w, p, T, μ, dμ/dT: slots `read::U` and on. There are no last two where μ is constant.
-    primitives: Vec<B::Field>,
+    primitives: Vec<Field>,
     /// None where there is no viscosity.
-    gradients: Vec<B::Program>,
+    gradients: Vec<Program>,
     /// For every [`TermGroup`], one sweep an active axis.
-    sweeps: [Vec<B::Program>; 4],
+    sweeps: [Vec<Program>; 4],
 }
 
-impl<B: Backend> Composed<B> {
+impl Composed {
     /// With `primitives` fields for the primitive variables.
     pub(super) fn new(
-        backend: &B,
+        backend: &dyn Backend,
         discretisation: &Discretisation,
         problem: &Problem,
         base: BaseState,
@@ -59,32 +60,32 @@ impl<B: Backend> Composed<B> {
     /// `gradients`.
     pub(super) fn add_terms(
         &mut self,
-        backend: &B,
+        backend: &dyn Backend,
         group: TermGroup,
-        u: &[B::Field],
-        [rate, gradients]: [&mut [B::Field]; 2],
+        u: &[Field],
+        [rate, gradients]: [&mut [Field]; 2],
         weights: Weights,
     ) {
         self.update_primitives(backend, u);
         let velocity = [&self.primitives[0], &self.primitives[1], &self.primitives[2]];
-        let mut to: [&mut B::Field; 9] = exactly(gradients.iter_mut());
-        backend.run_all(self.gradients.iter(), &velocity, &mut to, Weights::SET);
-        let fields: [&B::Field; read::COUNT] = std::array::from_fn(|slot| match slot {
+        let mut to: [&mut Field; 9] = exactly(gradients.iter_mut());
+        backend.run_all(&mut self.gradients.iter(), &velocity, &mut to, Weights::SET);
+        let fields: [&Field; read::COUNT] = std::array::from_fn(|slot| match slot {
             read::RHO => &u[conserved::MASS],
             read::RHO_E => &u[conserved::ENERGY],
             read::GRADIENT.. => &gradients[slot - read::GRADIENT],
             // Nobody reads μ where it is constant: any field stands for it.
             _ => self.primitives.get(slot - read::U).unwrap_or(&self.primitives[0]),
         });
-        let mut rate: [&mut B::Field; conserved::COUNT] = exactly(rate.iter_mut());
-        backend.run_all(self.sweeps[group as usize].iter(), &fields, &mut rate, weights);
+        let mut rate: [&mut Field; conserved::COUNT] = exactly(rate.iter_mut());
+        backend.run_all(&mut self.sweeps[group as usize].iter(), &fields, &mut rate, weights);
     }
 
     /// (u, v, w, p, T), and μ and dμ/dT where they vary, from U.
-    fn update_primitives(&mut self, backend: &B, u: &[B::Field]) {
+    fn update_primitives(&mut self, backend: &dyn Backend, u: &[Field]) {
         let (first, rest) = self.primitives.split_at_mut(5);
-        let mut to: [&mut B::Field; 5] = exactly(first.iter_mut());
-        let u: [&B::Field; conserved::COUNT] = exactly(u.iter());
+        let mut to: [&mut Field; 5] = exactly(first.iter_mut());
+        let u: [&Field; conserved::COUNT] = exactly(u.iter());
         backend.map(&self.to_primitives, &u, &mut to, &[]);
         if let [mu, dmu_dt] = rest {
             backend.map(&self.viscosity, &[&first[4]], &mut [mu, dmu_dt], &[]);
@@ -118,7 +119,7 @@ fn gradient_sweep(axis: Axis) -> Sweep {
 
 /// The sweeps along `axes`, in the order in which they run, those of one list together.
 pub(super) fn sweeps(problem: &Problem, axes: &[Axis]) -> Vec<Vec<(Axis, Sweep)>> {
-    let base = BaseState::of::<f64>(&problem.gas);
+    let base = BaseState::of(&problem.gas, Precision::F64);
     let gradients = || axes.iter().map(|&axis| (axis, gradient_sweep(axis))).collect();
     let rhs = |axis| rhs_sweep(axis, TermGroup::All, problem, axes, base);
     let rhs = axes.iter().map(|&axis| (axis, rhs(axis))).collect();

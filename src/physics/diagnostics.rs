@@ -8,67 +8,61 @@ use super::navier_stokes::NavierStokes;
 use super::slots::{conserved, exactly};
 use super::system::{Picture, Stage, System, TimeLevel, add_scaled};
 use super::term_group::TermGroup;
-use crate::backend::{Backend, Reduction, Weights};
+use crate::backend::{Backend, Field, Prepared, Reduction, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::all_or_error;
-use crate::engine::Number;
 use crate::error::{Error, Result};
-use crate::real::Real;
+use crate::real::Values;
 use crate::statistics::{Flow, Sample};
 
-impl<B: Backend> System<B> for NavierStokes<B> {
-    fn backend(&self) -> &B {
-        &self.backend
+impl System for NavierStokes {
+    fn backend(&self) -> &dyn Backend {
+        &*self.backend
     }
 
     fn names(&self) -> &'static [&'static str] {
         &conserved::NAMES
     }
 
-    fn initial(&self) -> Result<Vec<B::Field>> {
+    fn initial(&self) -> Result<Vec<Field>> {
         let base = System::base_state(self);
-        let mut state = vec![vec![B::Real::ZERO; self.block.len()]; conserved::COUNT];
+        let zeros = Values::zeros(self.backend.precision(), self.block.len());
+        let mut state = vec![zeros; conserved::COUNT];
         for at in 0..self.block.len() {
             let x = self.grid.coordinates(self.block.index(at));
             let point = self.flow().initial(&self.gas, &self.domain, self.grid.active(), x);
             let values = conserved_variables(&point, self.gas.gamma);
             for ((field, value), at_rest) in state.iter_mut().zip(values).zip(&base) {
-                field[at] = B::Real::of(value - at_rest);
+                field.set(at, value - at_rest);
             }
         }
-        state.into_iter().map(|field| self.backend.field(field)).collect()
+        state.iter().map(|field| self.backend.field(field)).collect()
     }
 
     fn base_state(&self) -> Vec<f64> {
         self.base.conserved(self.gas.gamma).to_vec()
     }
 
-    fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) {
+    fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]) {
         self.add_terms(TermGroup::All, u, rate, Weights::SET);
     }
 
-    fn advance(
-        &mut self,
-        u: &mut [B::Field],
-        rate: &mut [B::Field],
-        weights: Weights,
-        stage: Stage,
-    ) {
+    fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
         if !self.run_stage(u, rate, weights, stage) {
             self.add_terms(TermGroup::All, u, rate, weights);
             add_scaled(&*self.backend, &self.formulas.add_scaled, u, weights.advance, rate);
         }
     }
 
-    fn begin(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) -> bool {
+    fn begin(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
         self.begin_stage(u, rate)
     }
 
-    fn begin_check(&self, u: &[B::Field]) -> Result<Reduction> {
+    fn begin_check(&self, u: &[Field]) -> Result<Reduction> {
         self.backend.reduce(&self.formulas.step_rate, &state(u), &[])
     }
 
-    fn finish_check(&self, seen: Reduction, u: &[B::Field], at: TimeLevel) -> Result<f64> {
+    fn finish_check(&self, seen: Reduction, u: &[Field], at: TimeLevel) -> Result<f64> {
         let [rate, negative_density, negative_pressure] = seen.wait()?;
         if rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0 {
             return Ok(rate);
@@ -76,11 +70,11 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         Err(self.first_broken_point(u, at)?)
     }
 
-    fn filter(&mut self, u: &mut [B::Field]) {
+    fn filter(&mut self, u: &mut [Field]) {
         self.filter_state(u);
     }
 
-    fn energy(&self, u: &[B::Field]) -> Result<f64> {
+    fn energy(&self, u: &[Field]) -> Result<f64> {
         let fields = &state(u)[..4];
         let [sum] = self.backend.reduce(&self.formulas.kinetic_energy, fields, &[])?.wait()?;
         Ok(sum * self.grid.per_point())
@@ -92,8 +86,8 @@ impl<B: Backend> System<B> for NavierStokes<B> {
 
     fn diagnostics(
         &mut self,
-        u: &[B::Field],
-        scratch: &mut [B::Field],
+        u: &[Field],
+        scratch: &mut [Field],
         filter_rate: f64,
     ) -> Result<Vec<f64>> {
         let mut rates = [0.0; 4];
@@ -122,7 +116,7 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         self.flow().exact(&self.gas, &self.domain, self.grid.active(), x, 0.0).is_some()
     }
 
-    fn error(&self, u: &[B::Field], time: f64) -> Result<Option<[f64; 2]>> {
+    fn error(&self, u: &[Field], time: f64) -> Result<Option<[f64; 2]>> {
         if !self.has_exact() {
             return Ok(None);
         }
@@ -131,17 +125,17 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         let errors = density.iter().enumerate().filter_map(|(at, rho)| {
             let x = self.grid.coordinates(self.block.index(at));
             let exact = self.flow().exact(&self.gas, &self.domain, active, x, time)?;
-            Some(rho.f64() - (exact.density - self.base.density))
+            Some(rho - (exact.density - self.base.density))
         });
         Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
     }
 
     fn output(
         &mut self,
-        u: &[B::Field],
-        scratch: &mut [B::Field],
+        u: &[Field],
+        scratch: &mut [Field],
         variable: Variable,
-    ) -> Result<Vec<B::Real>> {
+    ) -> Result<Values<'static>> {
         let (backend, len) = (self.backend.clone(), self.block.len());
         let components = self.components(u, scratch, variable);
         if let [only] = components[..] {
@@ -149,27 +143,28 @@ impl<B: Backend> System<B> for NavierStokes<B> {
         }
         let values = components.iter().map(|field| backend.values(field));
         let values = values.collect::<Result<Vec<_>>>()?;
-        Ok((0..len).flat_map(|at| values.iter().map(move |values| values[at])).collect())
+        let mut together = Values::zeros(backend.precision(), values.len() * len);
+        for (component, one) in values.iter().enumerate() {
+            one.iter()
+                .enumerate()
+                .for_each(|(at, x)| together.set(at * values.len() + component, x));
+        }
+        Ok(together)
     }
 
-    fn picture(&mut self, u: &[B::Field], scratch: &mut [B::Field]) -> Result<Picture> {
+    fn picture(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<Picture> {
         let backend = self.backend.clone();
         let [magnitude, ..] = self.invariants(u, scratch);
-        let values = backend.values(magnitude)?.iter().map(|x| x.f64()).collect();
+        let values = backend.values(magnitude)?.into();
         Ok(Picture { quantity: "vorticity magnitude", unit: "V₀/L", values })
     }
 
-    fn sample(
-        &mut self,
-        u: &[B::Field],
-        scratch: &mut [B::Field],
-        gradients: bool,
-    ) -> Result<Sample> {
+    fn sample(&mut self, u: &[Field], scratch: &mut [Field], gradients: bool) -> Result<Sample> {
         let backend = self.backend.clone();
         let flow = self.quantities_of_sample(u, scratch);
         // All ranks take part in this, whatever one of them could not copy.
         let gradient = gradients.then(|| {
-            let fields = self.gradients.of(&backend, u, scratch);
+            let fields = self.gradients.of(&*backend, u, scratch);
             let fields = fields.iter().map(|field| on_host(&*backend, field, 0.0));
             Ok(Box::new(exactly(fields.collect::<Result<Vec<_>>>()?.into_iter())))
         });
@@ -189,24 +184,24 @@ fn state<F>(u: &[F]) -> [&F; conserved::COUNT] {
 }
 
 /// The values of a field on the host, with what they are relative to.
-fn on_host<B: Backend>(backend: &B, field: &B::Field, at_rest: f64) -> Result<Vec<f64>> {
-    Ok(backend.values(field)?.iter().map(|value| value.f64() + at_rest).collect())
+fn on_host(backend: &dyn Backend, field: &Field, at_rest: f64) -> Result<Vec<f64>> {
+    Ok(backend.values(field)?.iter().map(|value| value + at_rest).collect())
 }
 
 /// What `formula` makes of the velocity gradients, in the place of ∂u/∂xⱼ.
-fn of_gradients<'a, B: Backend>(
-    backend: &B,
-    formula: &B::Prepared,
-    gradients: [&'a mut B::Field; 9],
-) -> [&'a B::Field; 3] {
+fn of_gradients<'a>(
+    backend: &dyn Backend,
+    formula: &Prepared,
+    gradients: [&'a mut Field; 9],
+) -> [&'a Field; 3] {
     let [x, y, z, rest @ ..] = gradients;
     backend.map(formula, &rest.map(|field| &*field), &mut [&mut *x, &mut *y, &mut *z], &[]);
     [x, y, z]
 }
 
-impl<B: Backend> NavierStokes<B> {
+impl NavierStokes {
     /// (u, v, w, p', T'), which take the place of `scratch`.
-    fn primitives<'a>(&self, u: &[B::Field], scratch: &'a mut [B::Field]) -> [&'a mut B::Field; 5] {
+    fn primitives<'a>(&self, u: &[Field], scratch: &'a mut [Field]) -> [&'a mut Field; 5] {
         let [x, y, z, p, t] = exactly(scratch.iter_mut());
         let to = &mut [&mut *x, &mut *y, &mut *z, &mut *p, &mut *t];
         self.backend.map(&self.formulas.primitives, &state(u), to, &[]);
@@ -214,33 +209,25 @@ impl<B: Backend> NavierStokes<B> {
     }
 
     /// |ω|, Q, div u.
-    fn invariants<'a>(
-        &'a mut self,
-        u: &[B::Field],
-        scratch: &'a mut [B::Field],
-    ) -> [&'a B::Field; 3] {
-        let gradients = self.gradients.of(&self.backend, u, scratch);
+    fn invariants<'a>(&'a mut self, u: &[Field], scratch: &'a mut [Field]) -> [&'a Field; 3] {
+        let gradients = self.gradients.of(&*self.backend, u, scratch);
         of_gradients(&*self.backend, &self.formulas.invariants, gradients)
     }
 
     /// ω.
-    fn vorticity<'a>(
-        &'a mut self,
-        u: &[B::Field],
-        scratch: &'a mut [B::Field],
-    ) -> [&'a B::Field; 3] {
-        let gradients = self.gradients.of(&self.backend, u, scratch);
+    fn vorticity<'a>(&'a mut self, u: &[Field], scratch: &'a mut [Field]) -> [&'a Field; 3] {
+        let gradients = self.gradients.of(&*self.backend, u, scratch);
         of_gradients(&*self.backend, &self.formulas.vorticity, gradients)
     }
 
     /// The components of what is to be written.
     fn components<'a>(
         &'a mut self,
-        u: &[B::Field],
-        scratch: &'a mut [B::Field],
+        u: &[Field],
+        scratch: &'a mut [Field],
         variable: Variable,
-    ) -> Vec<&'a B::Field> {
-        let whole = |which: usize, from: &B::Field, to: &'a mut B::Field| {
+    ) -> Vec<&'a Field> {
+        let whole = |which: usize, from: &Field, to: &'a mut Field| {
             self.backend.map(&self.formulas.wholes[which], &[from], &mut [&mut *to], &[]);
             vec![&*to]
         };
@@ -266,8 +253,8 @@ impl<B: Backend> NavierStokes<B> {
     }
 
     /// What is at the points of this rank's block but for gradients, and Σ μ there in the place of the viscosity.
-    fn quantities_of_sample(&self, u: &[B::Field], scratch: &mut [B::Field]) -> Result<Flow> {
-        let host = |field: &B::Field, at_rest: f64| on_host(&*self.backend, field, at_rest);
+    fn quantities_of_sample(&self, u: &[Field], scratch: &mut [Field]) -> Result<Flow> {
+        let host = |field: &Field, at_rest: f64| on_host(&*self.backend, field, at_rest);
         let [x, y, z, p, t] = self.primitives(u, scratch);
         let temperature = host(t, self.base.temperature)?;
         Ok(Flow {
@@ -291,8 +278,8 @@ impl<B: Backend> NavierStokes<B> {
     pub fn energy_rate(
         &mut self,
         group: TermGroup,
-        u: &[B::Field],
-        scratch: &mut [B::Field],
+        u: &[Field],
+        scratch: &mut [Field],
     ) -> Result<f64> {
         self.rhs_group(group, u, scratch);
         let fields: [_; 8] = exactly(u.iter().take(4).chain(scratch.iter().take(4)));
@@ -301,26 +288,26 @@ impl<B: Backend> NavierStokes<B> {
     }
 
     /// Volume averages: see [`super::formulas::Averages`].
-    fn averages(&mut self, u: &[B::Field], scratch: &mut [B::Field]) -> Result<[f64; 11]> {
-        let gradients = self.gradients.of(&self.backend, u, scratch).map(|field| &*field);
+    fn averages(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 11]> {
+        let gradients = self.gradients.of(&*self.backend, u, scratch).map(|field| &*field);
         let fields: [_; 14] = exactly(u.iter().chain(gradients));
         let sums = self.backend.reduce(&self.formulas.averages, &fields, &[])?.wait()?;
         Ok(sums.map(|sum| sum * self.grid.per_point()))
     }
 
     /// Largest local Mach number, smallest density and temperature.
-    fn extrema(&self, u: &[B::Field]) -> Result<[f64; 3]> {
+    fn extrema(&self, u: &[Field]) -> Result<[f64; 3]> {
         let [mach_squared, density, temperature] =
             self.backend.reduce(&self.formulas.extrema, &state(u), &[])?.wait()?;
         Ok([mach_squared.sqrt(), -density, -temperature])
     }
 
-    fn first_broken_point(&self, u: &[B::Field], at: TimeLevel) -> Result<Error> {
+    fn first_broken_point(&self, u: &[Field], at: TimeLevel) -> Result<Error> {
         let base = self.base.conserved(self.gas.gamma);
         let fields =
             u.iter().map(|field| self.backend.values(field)).collect::<Result<Vec<_>>>()?;
         let broken = |point: usize| {
-            let state: [f64; 5] = std::array::from_fn(|k| fields[k][point].f64() + base[k]);
+            let state: [f64; 5] = std::array::from_fn(|k| fields[k].at(point) + base[k]);
             let [rho, m0, m1, m2, _] = state;
             let p = pressure(&self.gas, state);
             let (field, value) = if !(rho.is_finite() && rho > 0.0) {

@@ -2,7 +2,7 @@
 
 use super::SchemeConfig;
 use super::problem::Problem;
-use crate::backend::Backend;
+use crate::backend::{Backend, Program};
 use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
@@ -24,41 +24,41 @@ impl Discretisation {
     }
 
     /// One program for every active axis.
-    pub(super) fn programs<B: Backend>(
+    pub(super) fn programs(
         &self,
-        backend: &B,
+        backend: &dyn Backend,
         sweep_along: impl Fn(Axis) -> Sweep,
-    ) -> Result<Vec<B::Program>> {
+    ) -> Result<Vec<Program>> {
         let program = |axis| self.program(backend, axis, &sweep_along(axis));
         self.grid.active_axes().map(program).collect()
     }
 
     /// One program.
-    pub(super) fn program<B: Backend>(
+    pub(super) fn program(
         &self,
-        backend: &B,
+        backend: &dyn Backend,
         axis: Axis,
         sweep: &Sweep,
-    ) -> Result<B::Program> {
+    ) -> Result<Program> {
         backend.program(sweep, axis, self.grid.points, &self.operators)
     }
 
     /// The same of one that applies operators to a field that it advances itself: `None` where it could not run.
-    pub(super) fn program_of_advanced<B: Backend>(
+    pub(super) fn program_of_advanced(
         &self,
-        backend: &B,
+        backend: &dyn Backend,
         axis: Axis,
         sweep: &Sweep,
-    ) -> Result<Option<B::Program>> {
+    ) -> Result<Option<Program>> {
         backend.program_of_advanced(sweep, axis, self.grid.points, &self.operators)
     }
 
     /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.
-    pub(super) fn filter_programs<B: Backend>(
+    pub(super) fn filter_programs(
         &self,
-        backend: &B,
+        backend: &dyn Backend,
         fields: usize,
-    ) -> Result<Vec<B::Program>> {
+    ) -> Result<Vec<Program>> {
         let sweep = |_| filter_sweep(fields);
         if self.filtered { self.programs(backend, sweep) } else { Ok(Vec::new()) }
     }

@@ -4,24 +4,24 @@ use super::base_state::BaseState;
 use super::discretisation::Discretisation;
 use super::fused::slope;
 use super::slots::{conserved, exactly};
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Field, Program, Weights};
 use crate::engine::{Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
 
 /// The fields that a right-hand side keeps velocity gradients in, and what fills them for others. Where there are fewer than
 /// nine the rates of a step, which hold nothing between two, are the others.
-pub(super) struct VelocityGradients<B: Backend> {
-    pub(super) fields: Vec<B::Field>,
-    sweeps: Vec<B::Program>,
+pub(super) struct VelocityGradients {
+    pub(super) fields: Vec<Field>,
+    sweeps: Vec<Program>,
     /// Axes with more than one point.
     active: [bool; 3],
 }
 
-impl<B: Backend> VelocityGradients<B> {
+impl VelocityGradients {
     /// With `count` fields.
     pub(super) fn new(
-        backend: &B,
+        backend: &dyn Backend,
         discretisation: &Discretisation,
         base: BaseState,
         count: usize,
@@ -38,15 +38,15 @@ impl<B: Backend> VelocityGradients<B> {
     /// ∂uᵢ/∂xⱼ at 3 i + j from U, zero along an axis with one point. Collective.
     pub(super) fn of<'a>(
         &'a mut self,
-        backend: &B,
-        u: &[B::Field],
-        scratch: &'a mut [B::Field],
-    ) -> [&'a mut B::Field; 9] {
+        backend: &dyn Backend,
+        u: &[Field],
+        scratch: &'a mut [Field],
+    ) -> [&'a mut Field; 9] {
         let mut fields: [_; 9] = exactly(self.fields.iter_mut().chain(scratch));
         let across = |at: &usize| !self.active[at % 3];
         (0..9).filter(across).for_each(|at| backend.clear(fields[at]));
-        let u: [&B::Field; conserved::COUNT] = exactly(u.iter());
-        backend.run_all(self.sweeps.iter(), &u, &mut fields, Weights::SET);
+        let u: [&Field; conserved::COUNT] = exactly(u.iter());
+        backend.run_all(&mut self.sweeps.iter(), &u, &mut fields, Weights::SET);
         fields
     }
 }

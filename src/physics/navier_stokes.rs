@@ -25,15 +25,15 @@ use super::step::FieldCounts;
 use super::system::Stage;
 use super::term_group::TermGroup;
 use crate::backend::RightHandSide;
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::cases::{Case, Domain};
 use crate::engine::PointFormula;
 use crate::error::Result;
 use crate::grid::{Block, Grid};
 
 /// The equations on one grid, with the fields they need.
-pub struct NavierStokes<B: Backend> {
-    pub(super) backend: Arc<B>,
+pub struct NavierStokes {
+    pub(super) backend: Arc<dyn Backend>,
     pub(super) grid: Grid,
     /// The points that the fields hold.
     pub(super) block: Block,
@@ -42,44 +42,44 @@ pub struct NavierStokes<B: Backend> {
     pub(super) domain: Domain,
     /// What the fields are stored relative to.
     pub(super) base: BaseState,
-    pub(super) formulas: Formulas<B>,
-    pub(super) gradients: VelocityGradients<B>,
-    sweeps: Sweeps<B>,
-    filter_sweeps: Vec<B::Program>,
+    pub(super) formulas: Formulas,
+    pub(super) gradients: VelocityGradients,
+    sweeps: Sweeps,
+    filter_sweeps: Vec<Program>,
 }
 
 /// A right-hand side, in one of its forms.
-enum Sweeps<B: Backend> {
-    Fused(Schedule<B>),
-    Composed(Composed<B>),
+enum Sweeps {
+    Fused(Schedule),
+    Composed(Composed),
 }
 
 /// What is computed point by point, ready to run.
-pub(super) struct Formulas<B: Backend> {
-    pub(super) primitives: B::Prepared,
-    pub(super) add_scaled: B::Prepared,
-    pub(super) step_rate: B::Prepared,
-    pub(super) kinetic_energy: B::Prepared,
-    pub(super) energy_rate: B::Prepared,
-    pub(super) averages: B::Prepared,
-    pub(super) extrema: B::Prepared,
-    pub(super) vorticity: B::Prepared,
-    pub(super) invariants: B::Prepared,
+pub(super) struct Formulas {
+    pub(super) primitives: Prepared,
+    pub(super) add_scaled: Prepared,
+    pub(super) step_rate: Prepared,
+    pub(super) kinetic_energy: Prepared,
+    pub(super) energy_rate: Prepared,
+    pub(super) averages: Prepared,
+    pub(super) extrema: Prepared,
+    pub(super) vorticity: Prepared,
+    pub(super) invariants: Prepared,
     /// ρ, p and T from their deviations.
-    pub(super) wholes: [B::Prepared; 3],
+    pub(super) wholes: [Prepared; 3],
 }
 
-impl<B: Backend> NavierStokes<B> {
+impl NavierStokes {
     /// The equations of `problem` on `backend`.
     ///
     /// # Errors
     /// Where there is no memory left for the fields, or a compiler refuses.
-    pub fn new(problem: &Problem, backend: Arc<B>) -> Result<Self> {
-        let discretisation = Discretisation::new(problem, <B::Real as crate::Real>::PRECISION);
+    pub fn new(problem: &Problem, backend: Arc<dyn Backend>) -> Result<Self> {
+        let discretisation = Discretisation::new(problem, backend.precision());
         let grid = discretisation.grid;
         let block = backend.block(grid.points);
         let gas = problem.gas;
-        let base = BaseState::of::<B::Real>(&gas);
+        let base = BaseState::of(&gas, backend.precision());
         let held = FieldCounts::of(problem, &block);
         let new_sweeps = || match problem.right_hand_side {
             RightHandSide::Fused => {
@@ -123,7 +123,7 @@ impl<B: Backend> NavierStokes<B> {
     }
 
     /// `rate` = the terms `group` of dU/dt.
-    pub fn rhs_group(&mut self, group: TermGroup, u: &[B::Field], rate: &mut [B::Field]) {
+    pub fn rhs_group(&mut self, group: TermGroup, u: &[Field], rate: &mut [Field]) {
         // Some terms leave some fields alone.
         rate.iter_mut().for_each(|field| self.backend.clear(field));
         self.add_terms(group, u, rate, Weights::ADD);
@@ -133,8 +133,8 @@ impl<B: Backend> NavierStokes<B> {
     pub(super) fn add_terms(
         &mut self,
         group: TermGroup,
-        u: &[B::Field],
-        rate: &mut [B::Field],
+        u: &[Field],
+        rate: &mut [Field],
         weights: Weights,
     ) {
         let (backend, gradients) = (&*self.backend, &mut self.gradients.fields[..]);
@@ -149,7 +149,7 @@ impl<B: Backend> NavierStokes<B> {
     }
 
     /// See [`System::begin`](super::System::begin).
-    pub(super) fn begin_stage(&mut self, u: &mut [B::Field], rate: &mut [B::Field]) -> bool {
+    pub(super) fn begin_stage(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
         match &self.sweeps {
             Sweeps::Fused(Schedule { stages: Some(stages), .. }) => {
                 stages.begin(&*self.backend, [rate, &mut self.gradients.fields[..], u])
@@ -161,8 +161,8 @@ impl<B: Backend> NavierStokes<B> {
     /// A stage in 2N storage in sweeps that advance `u` themselves; false where there are none.
     pub(super) fn run_stage(
         &mut self,
-        u: &mut [B::Field],
-        rate: &mut [B::Field],
+        u: &mut [Field],
+        rate: &mut [Field],
         weights: Weights,
         stage: Stage,
     ) -> bool {
@@ -174,8 +174,8 @@ impl<B: Backend> NavierStokes<B> {
         true
     }
 
-    pub(super) fn filter_state(&self, u: &mut [B::Field]) {
-        let mut u: [&mut B::Field; conserved::COUNT] = exactly(u.iter_mut());
+    pub(super) fn filter_state(&self, u: &mut [Field]) {
+        let mut u: [&mut Field; conserved::COUNT] = exactly(u.iter_mut());
         for sweep in &self.filter_sweeps {
             self.backend.run(sweep, &[], &mut u, Weights::ADD);
         }

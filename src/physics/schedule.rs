@@ -7,32 +7,33 @@ use super::problem::Problem;
 use super::slots::{conserved, exactly, fused};
 use super::system::Stage;
 use super::term_group::TermGroup;
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Field, Program, Weights};
 use crate::engine::Sweep;
 use crate::error::Result;
 use crate::grid::Axis;
+use crate::real::Precision;
 use crate::scheme::Form;
 
 /// Programs in the order in which they run.
-pub(super) struct Schedule<B: Backend> {
+pub(super) struct Schedule {
     /// For velocity gradients.
-    passes: Vec<B::Program>,
+    passes: Vec<Program>,
     /// For every [`TermGroup`], one sweep an active axis.
-    sweeps: [Vec<B::Program>; 4],
+    sweeps: [Vec<Program>; 4],
     /// Where the integrator has 2N storage.
-    pub(super) stages: Option<Stages<B>>,
+    pub(super) stages: Option<Stages>,
 }
 
 /// The same for stages that advance the state.
-pub(super) struct Stages<B: Backend> {
+pub(super) struct Stages {
     /// Those along the last axis first.
-    passes: Vec<B::Program>,
+    passes: Vec<Program>,
     /// All sweeps but the last.
-    inner: Vec<B::Program>,
+    inner: Vec<Program>,
     /// The last, where no stage of the step follows.
-    end: B::Program,
+    end: Program,
     /// The last, which leaves gradients for the stage that follows in the place of the first pass; none where it cannot.
-    link: Option<B::Program>,
+    link: Option<Program>,
 }
 
 /// Whether all velocity gradients are stored before the sweeps along `axes`; `whole`: whether lines along an axis are.
@@ -89,16 +90,16 @@ fn of<'a>(
         axes: axes.to_vec(),
         scheme: &problem.scheme,
         gas: &problem.gas,
-        base: BaseState::of::<f64>(&problem.gas),
+        base: BaseState::of(&problem.gas, Precision::F64),
         stored: is_stored(axes, whole),
         group,
         advances,
     }
 }
 
-impl<B: Backend> Schedule<B> {
+impl Schedule {
     pub(super) fn new(
-        backend: &B,
+        backend: &dyn Backend,
         discretisation: &Discretisation,
         problem: &Problem,
         base: BaseState,
@@ -142,32 +143,32 @@ impl<B: Backend> Schedule<B> {
     /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields that these terms have a part in.
     pub(super) fn add_terms(
         &self,
-        backend: &B,
+        backend: &dyn Backend,
         group: TermGroup,
-        u: &[B::Field],
-        fields: [&mut [B::Field]; 2],
+        u: &[Field],
+        fields: [&mut [Field]; 2],
         weights: Weights,
     ) {
-        let u: [&B::Field; conserved::COUNT] = exactly(u.iter());
+        let u: [&Field; conserved::COUNT] = exactly(u.iter());
         on_stack(fields, |fields| {
             if group.has(TermGroup::Viscous) {
-                backend.run_all(self.passes.iter(), &u, fields, weights);
+                backend.run_all(&mut self.passes.iter(), &u, fields, weights);
             }
-            backend.run_all(self.sweeps[group as usize].iter(), &u, fields, weights);
+            backend.run_all(&mut self.sweeps[group as usize].iter(), &u, fields, weights);
         });
     }
 }
 
-impl<B: Backend> Stages<B> {
+impl Stages {
     /// The first stage of a step as far as it does not depend on dt: all but the last sweep. False where that is the only one.
-    pub(super) fn begin(&self, backend: &B, fields: [&mut [B::Field]; 3]) -> bool {
+    pub(super) fn begin(&self, backend: &dyn Backend, fields: [&mut [Field]; 3]) -> bool {
         if self.inner.is_empty() {
             return false;
         }
         on_stack(fields, |fields| {
             let weights = Weights::SET;
-            backend.run_all(self.passes.iter(), &[], fields, weights);
-            backend.run_all(self.inner.iter(), &[], fields, weights);
+            backend.run_all(&mut self.passes.iter(), &[], fields, weights);
+            backend.run_all(&mut self.inner.iter(), &[], fields, weights);
         });
         true
     }
@@ -175,8 +176,8 @@ impl<B: Backend> Stages<B> {
     /// The rates, and the state advanced; `fields` are the rates, the gradients and the state.
     pub(super) fn run(
         &self,
-        backend: &B,
-        fields: [&mut [B::Field]; 3],
+        backend: &dyn Backend,
+        fields: [&mut [Field]; 3],
         weights: Weights,
         stage: Stage,
     ) {
@@ -186,8 +187,8 @@ impl<B: Backend> Stages<B> {
             if stage.begun {
                 return backend.run(end, &[], fields, Weights { beta: 1.0, ..weights });
             }
-            backend.run_all(self.passes[left..].iter(), &[], fields, weights);
-            backend.run_all(self.inner.iter().chain([end]), &[], fields, weights);
+            backend.run_all(&mut self.passes[left..].iter(), &[], fields, weights);
+            backend.run_all(&mut self.inner.iter().chain([end]), &[], fields, weights);
         });
     }
 }

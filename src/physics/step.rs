@@ -118,7 +118,7 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
         (_, how) => sweeps(problem, how, &axes, &whole).concat(),
     };
     if problem.case.flow().is_some() {
-        let base = BaseState::of::<f64>(&problem.gas);
+        let base = BaseState::of(&problem.gas, Precision::F64);
         all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, base))));
     }
     if problem.scheme.filter.is_some() {

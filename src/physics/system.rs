@@ -1,8 +1,9 @@
 //! What the time loop needs to know of a set of equations.
 
 use super::Variable;
-use crate::backend::{Backend, Reduction, Weights};
+use crate::backend::{Backend, Field, Prepared, Reduction, Weights};
 use crate::error::Result;
+use crate::real::Values;
 use crate::statistics::Sample;
 
 /// Where the run is: what an error message about the state says.
@@ -26,12 +27,12 @@ pub struct Picture {
 }
 
 /// `u` += scale × `rate`, field by field.
-pub(crate) fn add_scaled<B: Backend>(
-    backend: &B,
-    formula: &B::Prepared,
-    u: &mut [B::Field],
+pub(crate) fn add_scaled(
+    backend: &dyn Backend,
+    formula: &Prepared,
+    u: &mut [Field],
     scale: f64,
-    rate: &[B::Field],
+    rate: &[Field],
 ) {
     for (u, rate) in u.iter_mut().zip(rate) {
         backend.map(formula, &[rate], &mut [u], &[scale]);
@@ -51,9 +52,9 @@ pub struct Stage {
 
 /// A set of equations dU/dt = R(U) on a grid. Fields hold the block of it that is this rank's; sums, averages and extremes
 /// go over all ranks, and all of them must ask for them.
-pub trait System<B: Backend> {
+pub trait System {
     /// The backend the fields live on.
-    fn backend(&self) -> &B;
+    fn backend(&self) -> &dyn Backend;
 
     /// Names of the fields in U, as files have them.
     fn names(&self) -> &'static [&'static str];
@@ -67,27 +68,21 @@ pub trait System<B: Backend> {
     ///
     /// # Errors
     /// Where there is no memory left.
-    fn initial(&self) -> Result<Vec<B::Field>>;
+    fn initial(&self) -> Result<Vec<Field>>;
 
     /// What the fields of U are stored relative to.
     fn base_state(&self) -> Vec<f64>;
 
     /// `rate` = R(`u`), with `u` left as it is.
-    fn rhs(&mut self, u: &mut [B::Field], rate: &mut [B::Field]);
+    fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]);
 
     /// A stage in 2N storage: `rate` = β × `rate` + R(`u`), then `u` += advance × `rate`. With β = 0 the old content
     /// of `rate` is not read.
-    fn advance(
-        &mut self,
-        u: &mut [B::Field],
-        rate: &mut [B::Field],
-        weights: Weights,
-        stage: Stage,
-    );
+    fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage);
 
     /// Begin the first stage in 2N storage of a step whose size is not known yet, in `rate` and fields that hold nothing between
     /// steps; false where nothing was begun.
-    fn begin(&mut self, _: &mut [B::Field], _rate: &mut [B::Field]) -> bool {
+    fn begin(&mut self, _: &mut [Field], _rate: &mut [Field]) -> bool {
         false
     }
 
@@ -95,22 +90,22 @@ pub trait System<B: Backend> {
     ///
     /// # Errors
     /// What a device says of the work so far.
-    fn begin_check(&self, u: &[B::Field]) -> Result<Reduction>;
+    fn begin_check(&self, u: &[Field]) -> Result<Reduction>;
 
     /// The largest 1/dt that the stability limit asks for anywhere, from what was seen of U. An unphysical
     /// state (ρ or p ≤ 0, or not a number) is an error, the same on all ranks.
-    fn finish_check(&self, seen: Reduction, u: &[B::Field], at: TimeLevel) -> Result<f64>;
+    fn finish_check(&self, seen: Reduction, u: &[Field], at: TimeLevel) -> Result<f64>;
 
     /// The same from U, which is looked at now.
-    fn check_now(&self, u: &[B::Field], at: TimeLevel) -> Result<f64> {
+    fn check_now(&self, u: &[Field], at: TimeLevel) -> Result<f64> {
         self.finish_check(self.begin_check(u)?, u, at)
     }
 
     /// Filter U once along every axis. Does nothing where there is no filter.
-    fn filter(&mut self, u: &mut [B::Field]);
+    fn filter(&mut self, u: &mut [Field]);
 
     /// The quantity whose budget the series carries (kinetic energy; scalar variance), volume average.
-    fn energy(&self, u: &[B::Field]) -> Result<f64>;
+    fn energy(&self, u: &[Field]) -> Result<f64>;
 
     /// Names of what [`System::diagnostics`] returns.
     fn columns(&self) -> &'static [&'static str];
@@ -119,8 +114,8 @@ pub trait System<B: Backend> {
     /// [`System::energy`] a unit of time.
     fn diagnostics(
         &mut self,
-        u: &[B::Field],
-        scratch: &mut [B::Field],
+        u: &[Field],
+        scratch: &mut [Field],
         filter_rate: f64,
     ) -> Result<Vec<f64>>;
 
@@ -129,27 +124,22 @@ pub trait System<B: Backend> {
 
     /// (root mean square, maximum) of the difference between the density, or the scalar, and the exact solution. The host
     /// has to see that field for it.
-    fn error(&self, u: &[B::Field], time: f64) -> Result<Option<[f64; 2]>>;
+    fn error(&self, u: &[Field], time: f64) -> Result<Option<[f64; 2]>>;
 
     /// A field to be written: its components at every point of the block, one after another. `scratch` as above.
     fn output(
         &mut self,
-        u: &[B::Field],
-        scratch: &mut [B::Field],
+        u: &[Field],
+        scratch: &mut [Field],
         variable: Variable,
-    ) -> Result<Vec<B::Real>>;
+    ) -> Result<Values<'static>>;
 
     /// |ω| (or the scalar), for the pictures of the report. `scratch` as above.
-    fn picture(&mut self, u: &[B::Field], scratch: &mut [B::Field]) -> Result<Picture>;
+    fn picture(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<Picture>;
 
     /// What statistics are taken of, with the velocity gradient where `gradients` is true. `scratch` as above. Collective.
     ///
     /// # Errors
     /// What the device says: on all ranks where it says it on one.
-    fn sample(
-        &mut self,
-        u: &[B::Field],
-        scratch: &mut [B::Field],
-        gradients: bool,
-    ) -> Result<Sample>;
+    fn sample(&mut self, u: &[Field], scratch: &mut [Field], gradients: bool) -> Result<Sample>;
 }

@@ -7,9 +7,9 @@ use super::memory::{Parts, for_messages};
 use super::outlook::{self, Length};
 use super::sample::{self, seconds};
 use super::{available_memory, check_device_memory, check_memory};
-use crate::backend::cpu::Cpu;
-use crate::backend::device::{Device, Gpu, choose};
-use crate::config::{Config, Precision, RightHandSide};
+use crate::backend::device::{Device, choose};
+use crate::backend::{on_device, on_host};
+use crate::config::{Config, RightHandSide};
 use crate::error::Result;
 use crate::grid::{Block, Decomposition};
 use crate::io::progress::duration;
@@ -68,18 +68,12 @@ pub fn budget(config: &Config) -> Result<String> {
     line("words", words(config));
     let sample = sample::on_few_points(config);
     let stages = config.time.integrator.stages();
-    let seconds = match (device, config.compute.precision) {
-        (None, Precision::F64) => seconds(Cpu::<f64>::new(config.compute.threads)?, &sample)?,
-        (None, Precision::F32) => seconds(Cpu::<f32>::new(config.compute.threads)?, &sample)?,
-        (Some(device), precision) => {
-            let (len, compute) = (sample.grid.points.iter().product(), &config.compute);
-            match precision {
-                Precision::F64 => seconds(Gpu::<f64>::configured(device, len, compute)?, &sample)?,
-                Precision::F32 => seconds(Gpu::<f32>::configured(device, len, compute)?, &sample)?,
-            }
-        }
+    let (sampled, compute) = (sample.grid.points.iter().product(), &config.compute);
+    let backend = match device {
+        None => on_host(compute.precision, None, compute.threads)?,
+        Some(device) => on_device(device, sampled, compute)?,
     };
-    let sampled: usize = sample.grid.points.iter().product();
+    let seconds = seconds(backend.into(), &sample)?;
     let a_point = seconds.iter().sum::<f64>() / (seconds.len() * sampled) as f64;
     let [x, y, z] = sample.grid.points;
     line(

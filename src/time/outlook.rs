@@ -1,5 +1,7 @@
 //! What a whole run comes to: steps, and bytes on disk.
 
+use std::sync::Arc;
+
 use super::Simulation;
 use super::output::components;
 use super::refusals::impossible_start;
@@ -71,7 +73,8 @@ fn first_rate(config: &Config) -> Result<f64> {
             let fewer = |n: usize| (n * most / longest).max(FEWEST.min(n));
             sample.grid.points = config.grid.points.map(|n| if n > 1 { fewer(n) } else { 1 });
         }
-        let simulation = Simulation::on(Cpu::<f64>::new(config.compute.threads)?, &sample);
+        let simulation =
+            Simulation::on(Arc::new(Cpu::<f64>::new(config.compute.threads)?), &sample);
         let simulation = simulation.map_err(|error| impossible_start(error, 1))?;
         Ok(simulation.rate.unwrap_or(f64::NAN))
     };
@@ -153,7 +156,8 @@ mod tests {
     fn the_first_step_of_a_fine_grid_is_known_from_coarse_ones() {
         // At Re 20 both parts of the limit count: scaled with h or with h² alone, dt would be off by a factor of 2 or so.
         let config = config([96, 96, 96], "[time]\nend = 1.0\n");
-        let simulation = Simulation::on(Cpu::<f64>::new(Some(1)).unwrap(), &config).unwrap();
+        let simulation =
+            Simulation::on(Arc::new(Cpu::<f64>::new(Some(1)).unwrap()), &config).unwrap();
         let (found, expected) = (first_rate(&config).unwrap(), simulation.rate.unwrap());
         assert!((found / expected - 1.0).abs() < 0.01, "{found} {expected}");
     }

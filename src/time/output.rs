@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use super::output_schedule::Kind;
 use super::run_loop::Run;
-use crate::backend::Backend;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, OnFailure, Precision, Variable};
 use crate::error::Result;
@@ -17,13 +16,10 @@ use crate::io::directory::plane as plane_folder;
 use crate::io::fields::Layout;
 use crate::io::pieces::{Selection, plane};
 use crate::io::progress::tell;
-use crate::io::{FieldData, FieldValues, FieldWriter, Plane, RunDirectory, Slice, SliceWriter};
+use crate::io::{FieldData, FieldWriter, Plane, RunDirectory, Slice, SliceWriter};
 use crate::physics::Picture;
 
-impl<B: Backend> Run<'_, B>
-where
-    FieldValues: From<Vec<B::Real>>,
-{
+impl Run<'_> {
     pub(super) fn write_row(&mut self) -> Result<()> {
         let start = Instant::now();
         let row = self.simulation.row()?;
@@ -82,12 +78,9 @@ where
         let Some(what) = self.volumes.of(kind) else { return Ok(()) };
         let mut picked: Vec<Vec<FieldData>> = what.writers.iter().map(|_| Vec::new()).collect();
         for &variable in &what.variables {
-            let values = FieldValues::from(self.simulation.output(variable)?);
-            let values = match what.precision {
-                Some(Precision::F32) => values.single(),
-                Some(Precision::F64) => values.double(),
-                None => values,
-            };
+            let values = self.simulation.output(variable)?;
+            let precision = what.precision.unwrap_or(values.precision());
+            let values = values.with_precision(precision);
             let name = variable.name().to_string();
             let field = FieldData { name, components: components(variable), values };
             for (writer, picked) in what.writers.iter().zip(&mut picked) {

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::Simulation;
-use crate::backend::Backend;
 use crate::config::Config;
 use crate::error::{Error, Result};
 
@@ -23,7 +22,7 @@ pub(super) fn no_time_to_go_on(directory: &Path) -> Error {
 }
 
 /// Steps that would never reach the end, since they are less than the spacing of numbers there.
-pub(super) fn check_step<B: Backend>(config: &Config, simulation: &Simulation<B>) -> Result<()> {
+pub(super) fn check_step(config: &Config, simulation: &Simulation) -> Result<()> {
     let (Some(end), Some(dt)) = (config.time.end, simulation.usual_dt()) else { return Ok(()) };
     if end + dt > end {
         return Ok(());

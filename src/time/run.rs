@@ -7,18 +7,16 @@ use super::memory::{check_device_memory, check_memory, check_output_memory, has_
 use super::run_loop::run_on;
 use super::task::{Ending, Origin, Requests, Task};
 use super::tuning::tuned;
-use crate::backend::cpu::Cpu;
-use crate::backend::device::{Api, Device, Gpu, choose, why_not_cuda};
-use crate::backend::ranks::{Blocks, Ranks};
+use crate::backend::device::{Api, Device, choose, why_not_cuda};
+use crate::backend::ranks::Ranks;
+use crate::backend::{on_device, on_host};
 use crate::comm::placement::Placement;
 use crate::comm::{Communicator, all_or_error};
-use crate::config::{self, Config, Precision};
+use crate::config::{self, Config};
 use crate::error::Result;
 use crate::grid::{Block, Decomposition};
-use crate::io::FieldValues;
 use crate::io::progress::tell;
 use crate::model::{Rates, fastest};
-use crate::real::Real;
 
 /// Run `config` from `origin` on the ranks of `comm` and write everything into `directory`, which is made, or freed of an older
 /// run, once the initial state has been found sound; where the run in it goes on, it goes on behind what is there. `log` is then
@@ -52,25 +50,20 @@ pub fn run(
     let task = Task { config, directory, origin, decomposition, requests };
     let has_room = |device: &Arc<Device>| has_room_to_tune(config, &block, device.info());
     let tunes = compute.tune && device.as_ref().is_none_or(has_room);
-    let job = Job { task, log, comm, block, tunes };
-    match (device, compute.precision) {
-        (None, Precision::F64) => job.on(|_| host::<f64>(&placement)),
-        (None, Precision::F32) => job.on(|_| host::<f32>(&placement)),
-        (Some(device), Precision::F64) => {
-            job.on(|len| Gpu::<f64>::configured(device.clone(), len, compute))
-        }
-        (Some(device), Precision::F32) => {
-            job.on(|len| Gpu::<f32>::configured(device.clone(), len, compute))
-        }
+    let open = |len| match &device {
+        None => on_host(compute.precision, placement.pins(), Some(placement.threads)),
+        Some(device) => on_device(device.clone(), len, compute),
+    };
+    let own = match tunes {
+        true => tuned(open, config, &block, comm.rank() == 0),
+        false => open(block.len()),
+    };
+    let own = all_or_error(&*comm, own)?;
+    if comm.size() == 1 {
+        return run_on(own.into(), task, log);
     }
-}
-
-/// The host with the threads that are this rank's share of it.
-fn host<T: Real>(placement: &Placement) -> Result<Cpu<T>> {
-    match placement.pins() {
-        Some(cores) => Cpu::pinned(cores),
-        None => Cpu::new(Some(placement.threads)),
-    }
+    let ranks = Ranks::new(own, comm.clone(), decomposition, compute);
+    run_on(Arc::new(all_or_error(&*comm, ranks)?), task, log)
 }
 
 /// How the grid is spread over the ranks of `comm`: as asked, else as the model finds fastest, which rank 0 alone asks. With
@@ -143,37 +136,4 @@ fn device(
     check_output_memory(config, block, comm.local().1)?;
     say(&format!("on {}; its kernels are compiled first", device.info().name));
     Ok(Some(device))
-}
-
-/// What is asked for, whatever it runs on.
-struct Job<'a, L> {
-    task: Task<'a>,
-    log: L,
-    comm: Arc<dyn Communicator>,
-    /// The points of this rank.
-    block: Block,
-    /// Whether the shape of its work is measured.
-    tunes: bool,
-}
-
-impl<L: Fn(&Path) -> Result<()>> Job<'_, L> {
-    /// Run on a backend, as it is opened for fields of so many values, for the block of this rank.
-    fn on<B: Blocks>(self, open: impl Fn(usize) -> Result<B>) -> Result<Ending>
-    where
-        FieldValues: From<Vec<B::Real>>,
-    {
-        let Self { task, log, comm, block, tunes } = self;
-        let own = match tunes {
-            true => tuned(open, task.config, &block, comm.rank() == 0),
-            false => open(block.len()),
-        };
-        let own = all_or_error(&*comm, own)?;
-        if comm.size() == 1 {
-            return run_on(own, task, log);
-        }
-        let compute = &task.config.compute;
-        let ranks =
-            all_or_error(&*comm, Ranks::new(own, comm.clone(), task.decomposition, compute))?;
-        run_on(ranks, task, log)
-    }
 }

@@ -6,12 +6,11 @@ use std::time::Instant;
 
 use super::Statistics;
 use super::run_loop::Run;
-use crate::backend::Backend;
 use crate::config::CheckpointConfig;
 use crate::error::Result;
+use crate::io::RunDirectory;
 use crate::io::checkpoint::{self, OutputProgress, WriteOptions};
 use crate::io::series::TableMark;
-use crate::io::{FieldValues, RunDirectory};
 
 /// How a run that is stopped writes one though the input asks for none.
 const UNASKED: CheckpointConfig = CheckpointConfig {
@@ -22,10 +21,7 @@ const UNASKED: CheckpointConfig = CheckpointConfig {
     compress: false,
 };
 
-impl<B: Backend> Run<'_, B>
-where
-    FieldValues: From<Vec<B::Real>>,
-{
+impl Run<'_> {
     /// Write a checkpoint of the present state, or begin to. Collective.
     pub(super) fn write_checkpoint(&mut self) -> Result<()> {
         self.finish_checkpoint()?;

@@ -8,7 +8,6 @@ use super::Simulation;
 use super::run_loop::tables;
 use super::summary::reference_csv;
 use super::task::Origin;
-use crate::backend::Backend;
 use crate::config::Config;
 use crate::error::Result;
 use crate::io::checkpoint::OutputProgress;
@@ -28,9 +27,9 @@ pub(super) const ALWAYS: [&str; 5] =
 
 impl Files {
     /// In the `directory` of the run, where it begins; behind what is in there, where it goes on.
-    pub(super) fn open<B: Backend>(
+    pub(super) fn open(
         config: &Config,
-        simulation: &Simulation<B>,
+        simulation: &Simulation,
         mut directory: RunDirectory,
         origin: &Origin,
         log: impl Fn(&Path) -> Result<()>,
@@ -87,9 +86,9 @@ impl Files {
     }
 
     /// Whether the run in `path` can go on from what `course` says of its tables.
-    pub(super) fn check<B: Backend>(
+    pub(super) fn check(
         config: &Config,
-        simulation: &Simulation<B>,
+        simulation: &Simulation,
         path: &Path,
         course: &OutputProgress,
     ) -> Result<()> {

@@ -1,6 +1,7 @@
 //! A run from its first step to its last.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -21,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::grid::Decomposition;
 use crate::io::checkpoint::{OutputProgress, Writing};
 use crate::io::progress::tell;
-use crate::io::{FieldValues, RunDirectory, RunId, remove_file};
+use crate::io::{RunDirectory, RunId, remove_file};
 use crate::statistics::Kind as SampleKind;
 
 /// Pictures of a run that writes no fields: at the start and after every such part of it.
@@ -31,23 +32,20 @@ const PICTURES: u64 = 4;
 ///
 /// # Errors
 /// As there.
-pub fn run_on<B: Backend>(
-    backend: B,
+pub fn run_on(
+    backend: Arc<dyn Backend>,
     task: Task<'_>,
-    log: impl Fn(&Path) -> Result<()>,
-) -> Result<Ending>
-where
-    FieldValues: From<Vec<B::Real>>,
-{
+    log: &dyn Fn(&Path) -> Result<()>,
+) -> Result<Ending> {
     Run::start(backend, task, log)?.go()
 }
 
-pub(super) struct Run<'a, B: Backend> {
+pub(super) struct Run<'a> {
     pub(super) config: &'a Config,
     pub(super) directory: &'a Path,
     /// What tells it from other runs.
     pub(super) id: RunId,
-    pub(super) simulation: Simulation<B>,
+    pub(super) simulation: Simulation,
     pub(super) decomposition: Decomposition,
     requests: &'a Requests,
     /// What rank 0 alone writes.
@@ -81,11 +79,12 @@ struct Now {
     late: [bool; Kind::ALL.len()],
 }
 
-impl<'a, B: Backend> Run<'a, B>
-where
-    FieldValues: From<Vec<B::Real>>,
-{
-    fn start(backend: B, task: Task<'a>, log: impl Fn(&Path) -> Result<()>) -> Result<Self> {
+impl<'a> Run<'a> {
+    fn start(
+        backend: Arc<dyn Backend>,
+        task: Task<'a>,
+        log: &dyn Fn(&Path) -> Result<()>,
+    ) -> Result<Self> {
         let Task { config, directory, origin, decomposition, requests } = task;
         let start = Instant::now();
         let ranks = backend.comm().size();
@@ -106,7 +105,9 @@ where
         simulation.phases.0.insert("kernels and initial state", preparation);
         let comm = simulation.backend().comm();
         all_or_error(comm, requests.watch.map_or(Ok(()), |watch| watch(requests)))?;
-        let bytes = simulation.state().len() * simulation.block().len() * size_of::<B::Real>();
+        let bytes = simulation.state().len()
+            * simulation.block().len()
+            * simulation.backend().precision().bytes();
         let deadline = all_or_error(comm, Deadline::new(config.time.wall_limit, start, bytes))?;
         all_or_error(comm, check_step(config, &simulation))?;
         all_or_error(comm, if deadline.is_near() { Err(no_time()) } else { Ok(()) })?;

@@ -1,5 +1,6 @@
 //! Steps of a run on few points, timed before it begins.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::Simulation;
@@ -25,7 +26,7 @@ pub(super) fn on_few_points(config: &Config) -> Config {
 ///
 /// # Errors
 /// What the backend says; an unphysical initial state.
-pub(super) fn seconds<B: Backend>(backend: B, config: &Config) -> Result<Vec<f64>> {
+pub(super) fn seconds(backend: Arc<dyn Backend>, config: &Config) -> Result<Vec<f64>> {
     let simulation = Simulation::on(backend, config);
     let mut simulation = simulation.map_err(|error| impossible_start(error, 1))?;
     let mut seconds = Vec::new();

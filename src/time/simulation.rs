@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Stepper;
-use crate::backend::Backend;
+use crate::backend::{self, Backend, Field};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, StepSize, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
 use crate::physics::ERROR_COLUMNS;
 use crate::physics::{Advection, NavierStokes, Picture, System, TimeLevel};
+use crate::real::Values;
 use crate::statistics::Sample;
 
 /// The phase of right-hand sides and updates; on a device their checks too, which are waited for with them.
@@ -48,19 +49,19 @@ impl Phases {
 /// ```
 /// let config = kolmo::config::parse(
 ///     "[case]\nname = 'entropy-wave'\n[grid]\npoints = [16, 1, 1]\n[time]\nend = 0.1\n", "example", &[]).unwrap();
-/// let mut simulation = kolmo::time::Simulation::<kolmo::backend::cpu::Cpu<f64>>::new(&config).unwrap();
+/// let mut simulation = kolmo::time::Simulation::new(&config).unwrap();
 /// while simulation.time() < 0.1 {
 ///     simulation.step(Some(0.1)).unwrap();
 /// }
 /// assert!(simulation.error().unwrap().unwrap()[1] < 1e-3);
 /// ```
-pub struct Simulation<B: Backend> {
-    pub(super) system: Box<dyn System<B> + Send>,
-    pub(super) backend: Arc<B>,
+pub struct Simulation {
+    pub(super) system: Box<dyn System + Send>,
+    pub(super) backend: Arc<dyn Backend>,
     pub(super) grid: Grid,
     columns: Vec<&'static str>,
-    pub(super) state: Vec<B::Field>,
-    stepper: Stepper<B>,
+    pub(super) state: Vec<Field>,
+    stepper: Stepper,
     size: StepSize,
     filter_every: Option<u64>,
     pub(super) moment: TimeLevel,
@@ -76,25 +77,27 @@ pub struct Simulation<B: Backend> {
     pub phases: Phases,
 }
 
-impl<B: Backend> Simulation<B> {
+impl Simulation {
     /// The initial state of `config`.
     ///
     /// # Errors
     /// Where the backend cannot be had, or the initial state makes no sense.
     pub fn new(config: &Config) -> Result<Self> {
-        Self::on(B::open(&config.compute, config.grid.points.iter().product())?, config)
+        Self::on(
+            backend::open(&config.compute, config.grid.points.iter().product())?.into(),
+            config,
+        )
     }
 
     /// The initial state of `config` on a backend that is open already.
     ///
     /// # Errors
     /// Where the backend refuses, or the initial state makes no sense: on all ranks where it does on one.
-    pub fn on(backend: B, config: &Config) -> Result<Self> {
+    pub fn on(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
         let grid = Grid::periodic(config.grid.points, &config.grid.domain);
-        let backend = Arc::new(backend);
         let len = backend.block(grid.points).len();
         let prepare = || {
-            let system: Box<dyn System<B> + Send> = match config.case.scalar() {
+            let system: Box<dyn System + Send> = match config.case.scalar() {
                 Some(scalar) => {
                     Box::new(Advection::new(&config.problem(), *scalar, backend.clone())?)
                 }
@@ -266,7 +269,7 @@ impl<B: Backend> Simulation<B> {
     ///
     /// # Errors
     /// What the device says.
-    pub fn output(&mut self, variable: Variable) -> Result<Vec<B::Real>> {
+    pub fn output(&mut self, variable: Variable) -> Result<Values<'static>> {
         self.system.output(&self.state, self.stepper.scratch(), variable)
     }
 
@@ -325,12 +328,12 @@ impl<B: Backend> Simulation<B> {
     }
 
     /// Where the fields live.
-    pub fn backend(&self) -> &B {
-        &self.backend
+    pub fn backend(&self) -> &dyn Backend {
+        &*self.backend
     }
 
     /// The same, to be kept while the simulation changes.
-    pub(super) fn shared_backend(&self) -> Arc<B> {
+    pub(super) fn shared_backend(&self) -> Arc<dyn Backend> {
         self.backend.clone()
     }
 
@@ -345,25 +348,25 @@ impl<B: Backend> Simulation<B> {
     }
 
     /// U, at the points of [`Simulation::block`].
-    pub fn state(&self) -> &[B::Field] {
+    pub fn state(&self) -> &[Field] {
         &self.state
     }
 
     /// U, to be changed: a start of one's own. To be asked for by all ranks, also where they leave theirs alone.
-    pub fn state_mut(&mut self) -> &mut [B::Field] {
+    pub fn state_mut(&mut self) -> &mut [Field] {
         self.rate = None;
         self.stepper.forget();
         &mut self.state
     }
 
     /// `rate` = dU/dt.
-    pub fn rhs(&mut self, rate: &mut [B::Field]) {
+    pub fn rhs(&mut self, rate: &mut [Field]) {
         self.stepper.forget();
         self.system.rhs(&mut self.state, rate);
     }
 
     /// The equations and U.
-    pub fn system_and_state(&mut self) -> (&mut dyn System<B>, &[B::Field]) {
+    pub fn system_and_state(&mut self) -> (&mut dyn System, &[Field]) {
         self.stepper.forget();
         (self.system.as_mut(), &self.state)
     }

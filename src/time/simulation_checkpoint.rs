@@ -1,13 +1,13 @@
 //! A simulation saved, and gone on with.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Simulation;
 use super::memory::check_values_memory;
 use crate::backend::Backend;
 use crate::comm::all_or_error;
 use crate::config::Config;
-use crate::engine::Number;
 use crate::error::{Error, Result};
 use crate::fourier::resample;
 use crate::grid::Decomposition;
@@ -15,7 +15,7 @@ use crate::io::RunId;
 use crate::io::checkpoint::{Checkpoint, Head, OutputProgress, WriteOptions, Writing};
 use crate::physics::TimeLevel;
 
-impl<B: Backend> Simulation<B> {
+impl Simulation {
     /// Write U and all that it takes to go on to `path`; `decomposition` is how the grid is cut. Returns the bytes of the
     /// checkpoint. Collective.
     ///
@@ -58,7 +58,6 @@ impl<B: Backend> Simulation<B> {
         let comm = self.backend.comm();
         let values = self.state.iter().map(|field| self.backend.values(field));
         let values = all_or_error(comm, values.collect::<Result<Vec<_>>>())?;
-        let values: Vec<&[B::Real]> = values.iter().map(|values| &**values).collect();
         Writing::begin(comm, decomposition, path, &self.grid, head, &values, manner)
     }
 
@@ -69,7 +68,7 @@ impl<B: Backend> Simulation<B> {
     /// # Errors
     /// On all ranks, where the checkpoint is one of other fields than those of `config`, or cannot be read.
     pub fn resume(
-        backend: B,
+        backend: Arc<dyn Backend>,
         decomposition: &Decomposition,
         config: &Config,
         saved: &Checkpoint,
@@ -96,16 +95,13 @@ impl<B: Backend> Simulation<B> {
         all_or_error(comm, check_values_memory(head.fields.len(), &block, comm.local().1))?;
         let points = resumed.grid.points;
         let references = resumed.system.base_state();
-        let fields = if head.points == points {
-            all_or_error(comm, saved.fields::<B::Real>(block, &references))?
-        } else {
-            let fields = all_or_error(comm, saved.fields::<f64>(block, &references))?;
-            let on_grid = |values| resample(comm, *decomposition, head.points, points, values);
-            let rounded = |values: Vec<f64>| values.into_iter().map(B::Real::of).collect();
-            fields.into_iter().map(on_grid).map(rounded).collect()
-        };
-        let fields = fields.into_iter().map(|values| resumed.backend.field(values));
-        resumed.state = all_or_error(comm, fields.collect::<Result<_>>())?;
+        for (at, values) in saved.fields(block, &references).enumerate() {
+            let mut values = all_or_error(comm, values)?;
+            if head.points != points {
+                values = resample(comm, *decomposition, head.points, points, values);
+            }
+            resumed.state[at] = all_or_error(comm, resumed.backend.field(&values.into()))?;
+        }
         resumed.moment = TimeLevel { step: head.step, time: head.time };
         resumed.last_dt = head.last_dt;
         resumed.unfiltered = head.unfiltered;

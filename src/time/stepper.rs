@@ -1,6 +1,6 @@
 //! One Runge-Kutta step.
 
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Field, Prepared, Weights};
 use crate::engine::PointFormula;
 use crate::error::Result;
 use crate::physics::{AddScaled, Stage, System, add_scaled};
@@ -8,22 +8,22 @@ use crate::scheme::{Form, Tableau};
 
 /// Steps a system with one tableau and owns the fields that this takes: one U for 2N storage, one U for the base and
 /// one for every stage otherwise. A step allocates nothing.
-pub struct Stepper<B: Backend> {
+pub struct Stepper {
     tableau: &'static Tableau,
-    rates: Vec<Vec<B::Field>>,
-    base: Vec<B::Field>,
-    add_scaled: B::Prepared,
+    rates: Vec<Vec<Field>>,
+    base: Vec<Field>,
+    add_scaled: Prepared,
     /// Whether the next step is begun.
     begun: bool,
 }
 
-impl<B: Backend> Stepper<B> {
+impl Stepper {
     /// A stepper for systems of `fields` fields of `points` points.
     ///
     /// # Errors
     /// Where there is no memory left.
     pub fn new(
-        backend: &B,
+        backend: &dyn Backend,
         tableau: &'static Tableau,
         fields: usize,
         points: usize,
@@ -44,13 +44,13 @@ impl<B: Backend> Stepper<B> {
     }
 
     /// Fields of U's size that hold nothing between two steps, but what was begun of the next, which is forgotten.
-    pub fn scratch(&mut self) -> &mut [B::Field] {
+    pub fn scratch(&mut self) -> &mut [Field] {
         self.forget();
         &mut self.rates[0]
     }
 
     /// Begin the next step, before its size is known. Who changes U or fields of the system has to have it forgotten.
-    pub fn begin(&mut self, system: &mut dyn System<B>, u: &mut [B::Field]) {
+    pub fn begin(&mut self, system: &mut dyn System, u: &mut [Field]) {
         if let Form::LowStorage { .. } = self.tableau.form {
             self.begun = system.begin(u, &mut self.rates[0]);
         }
@@ -62,7 +62,7 @@ impl<B: Backend> Stepper<B> {
     }
 
     /// U at t + dt from U at t.
-    pub fn step(&mut self, system: &mut dyn System<B>, u: &mut [B::Field], dt: f64) {
+    pub fn step(&mut self, system: &mut dyn System, u: &mut [Field], dt: f64) {
         match self.tableau.form {
             // Williamson 1980, with G in units of dt: G ← aₛ G + R(U), U ← U + bₛ dt G.
             Form::LowStorage { a, b } => {
@@ -90,7 +90,7 @@ impl<B: Backend> Stepper<B> {
     }
 
     /// U = base + dt Σ weight K.
-    fn combine(&self, backend: &B, u: &mut [B::Field], weights: &[f64], dt: f64) {
+    fn combine(&self, backend: &dyn Backend, u: &mut [Field], weights: &[f64], dt: f64) {
         for (u, base) in u.iter_mut().zip(&self.base) {
             backend.copy(base, u);
         }

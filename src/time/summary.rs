@@ -6,19 +6,15 @@ use std::fmt::Write as _;
 use super::run_loop::Run;
 use super::simulation::{CHECKS, STEPS};
 use super::{Phases, Simulation};
-use crate::backend::Backend;
 use crate::config::{Config, OnFailure};
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::io::progress::tell;
 use crate::io::summary::{self, Machine, Part, RanksSummary, SchemeSummary};
 use crate::io::verdict::{self, Evidence};
-use crate::io::{FieldValues, Reference, Series, Summary, write_report};
+use crate::io::{Reference, Series, Summary, write_report};
 
-impl<B: Backend> Run<'_, B>
-where
-    FieldValues: From<Vec<B::Real>>,
-{
+impl Run<'_> {
     /// Summary and report, also of a run that broke off. `slowest` and `mean` are the phases of all ranks.
     pub(super) fn close(
         &mut self,
@@ -164,7 +160,7 @@ pub(super) fn ns_per_point_stage(grid: &Grid, config: &Config, phases: &Phases, 
 }
 
 /// The reference history of a case: not read from the directory, where somebody may have changed it.
-fn reference<B: Backend>(config: &Config, simulation: &Simulation<B>) -> Option<Reference> {
+fn reference(config: &Config, simulation: &Simulation) -> Option<Reference> {
     let active = simulation.grid().active();
     let known = config.case.reference(&config.gas, &config.grid.domain, active)?;
     Some(Reference {
@@ -176,10 +172,7 @@ fn reference<B: Backend>(config: &Config, simulation: &Simulation<B>) -> Option<
 }
 
 /// The same as a table: what `reference.csv` holds.
-pub(super) fn reference_csv<B: Backend>(
-    config: &Config,
-    simulation: &Simulation<B>,
-) -> Option<String> {
+pub(super) fn reference_csv(config: &Config, simulation: &Simulation) -> Option<String> {
     let Reference { source, time, kinetic_energy, dissipation } = reference(config, simulation)?;
     let mut text = format!("# {source}\ntime,kinetic_energy,dissipation\n");
     for ((time, energy), dissipation) in time.iter().zip(kinetic_energy).zip(dissipation) {

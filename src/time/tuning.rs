@@ -1,6 +1,7 @@
 //! The fastest of the ways in which a backend can cut its work, measured once on a machine and kept.
 
 use super::sample;
+use crate::backend::ranks::Blocks;
 use crate::backend::{Backend, DiskCache};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -17,18 +18,18 @@ const CLEARLY: f64 = 0.97;
 ///
 /// # Errors
 /// Where the backend cannot be opened.
-pub(super) fn tuned<B: Backend>(
-    open: impl Fn(usize) -> Result<B>,
+pub(super) fn tuned(
+    open: impl Fn(usize) -> Result<Box<dyn Blocks>>,
     config: &Config,
     block: &Block,
     told: bool,
-) -> Result<B> {
-    let backend = open(block.len())?;
+) -> Result<Box<dyn Blocks>> {
+    let mut backend = open(block.len())?;
     let shapes = backend.shapes();
     if shapes.len() < 2 || block.len() <= sample::POINTS.pow(3) {
         return Ok(backend);
     }
-    let (key, kept) = (key(&backend, config), DiskCache::of_user());
+    let (key, kept) = (key(&*backend, config), DiskCache::of_user());
     let known = kept
         .get(&key)
         .and_then(|name| shapes.iter().copied().find(|shape| shape.as_bytes() == name));
@@ -40,11 +41,12 @@ pub(super) fn tuned<B: Backend>(
         let found = fastest(&open, &shapes, config);
         found.inspect(|fastest| kept.put(&key, fastest.as_bytes())).unwrap_or(shapes[0])
     });
-    Ok(backend.shaped(shape))
+    backend.set_shape(shape);
+    Ok(backend)
 }
 
 /// What a measurement holds for.
-fn key<B: Backend>(backend: &B, config: &Config) -> String {
+fn key(backend: &dyn Backend, config: &Config) -> String {
     let machine = Machine::here(backend.threads(), backend.simd(), backend.device_name());
     let Machine { cpu, threads, simd, device, .. } = machine;
     let place = device.unwrap_or(format!("{cpu}, {threads} threads, {simd}"));
@@ -61,15 +63,17 @@ fn key<B: Backend>(backend: &B, config: &Config) -> String {
 }
 
 /// The first of `shapes` where no other is clearly faster; `None` where all fail.
-fn fastest<B: Backend>(
-    open: impl Fn(usize) -> Result<B>,
+fn fastest(
+    open: impl Fn(usize) -> Result<Box<dyn Blocks>>,
     shapes: &[&'static str],
     config: &Config,
 ) -> Option<&'static str> {
     let sample = sample::on_few_points(config);
     let points = sample.grid.points.iter().product();
     let seconds = |shape| {
-        let seconds = sample::seconds(open(points)?.shaped(shape), &sample)?;
+        let mut backend = open(points)?;
+        backend.set_shape(shape);
+        let seconds = sample::seconds(backend.into(), &sample)?;
         Ok::<_, Error>(seconds.into_iter().fold(f64::INFINITY, f64::min))
     };
     let mut best: Option<(&'static str, f64)> = None;

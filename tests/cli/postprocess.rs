@@ -1,16 +1,14 @@
 //! The scripts of postprocess/ draw what runs leave: pictures of the right size with something on them.
 
-use kolmo::Real;
-use kolmo::backend::cpu::Cpu;
 use kolmo::comm::Solo;
 use kolmo::config::parse;
 use kolmo::grid::{Block, Decomposition, Grid};
 use kolmo::io::fields::Layout;
 use kolmo::io::pieces::Selection;
 use kolmo::io::{FieldData, FieldWriter};
-use kolmo::time::Simulation;
 
 use super::*;
+use crate::common::on_host;
 
 /// A short run with all that the scripts need.
 fn drawn_run(directory: &Path) -> PathBuf {
@@ -107,13 +105,13 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
 }
 
 /// The checkpoint of three steps.
-fn saved<T: Real>(directory: &Path, precision: &str) -> PathBuf {
+fn saved(directory: &Path, precision: &str) -> PathBuf {
     let input = format!(
         "[case]\nname = 'taylor-green'\n[grid]\npoints = [13, 12, 11]\n[time]\nmax_steps = 3\n\
          [compute]\nthreads = 1\nprecision = '{precision}'\n"
     );
     let config = parse(&input, "test", &[]).unwrap();
-    let mut simulation = Simulation::<Cpu<T>>::new(&config).unwrap();
+    let mut simulation = on_host(&config);
     (0..3).for_each(|_| assert!(simulation.step(None).unwrap() > 0.0));
     let path = directory.join("step_00000003.zarr");
     simulation.save(&Decomposition::ONE, &path, &config).unwrap();
@@ -121,8 +119,8 @@ fn saved<T: Real>(directory: &Path, precision: &str) -> PathBuf {
 }
 
 /// What the script says of such a checkpoint, with its picture.
-fn checkpoint<T: Real>(directory: &Path, precision: &str) -> (String, [usize; 5]) {
-    let path = saved::<T>(directory, precision);
+fn checkpoint(directory: &Path, precision: &str) -> (String, [usize; 5]) {
+    let path = saved(directory, precision);
     let drawn = directory.join("checkpoint.png");
     let arguments = [path.as_path(), &drawn, Path::new("momentum_x")];
     (script("postprocess/checkpoint.py", &arguments), picture(&drawn))
@@ -136,12 +134,12 @@ fn a_checkpoint_opens_in_xarray_and_zarr_in_both_precisions_and_with_the_same_me
         let mut words = line.split_whitespace().skip_while(|word| *word != name);
         words.nth(1).unwrap().parse().unwrap()
     };
-    let (wide, picture) = checkpoint::<f64>(dir.path(), "f64");
+    let (wide, picture) = checkpoint(dir.path(), "f64");
     assert!(wide.starts_with("step 3, time "), "{wide}");
     assert!(wide.contains("points {'z': 11, 'y': 12, 'x': 13}"), "{wide}");
     assert_eq!(picture[..2], [600, 500]);
     assert!(picture[3] > 100, "{picture:?}");
-    let (narrow, _) = checkpoint::<f32>(dir.path(), "f32");
+    let (narrow, _) = checkpoint(dir.path(), "f32");
     for said in [&wide, &narrow] {
         // Mass is 1; rho E is p / (gamma - 1) + 1/8 with p near 1 / (gamma Ma^2) = 71.43.
         assert!((number(said, "density", "mean") - 1.0).abs() < 1e-6, "{said}");
@@ -170,8 +168,8 @@ assert abs(near - 1) < 0.1 and float(near.z) == 0, near
 #[test]
 fn a_checkpoint_has_its_coordinates_in_xarray() {
     let dir = tempfile::tempdir().unwrap();
-    for save in [|path: &Path| saved::<f64>(path, "f64"), |path: &Path| saved::<f32>(path, "f32")] {
-        let path = save(dir.path());
+    for precision in ["f64", "f32"] {
+        let path = saved(dir.path(), precision);
         let said = Command::new(python()).args(["-c", OPENED]).arg(path).output().unwrap();
         assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     }

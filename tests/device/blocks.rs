@@ -7,7 +7,7 @@ use kolmo::backend::device::{Device, Fusing, Gpu};
 use kolmo::backend::ranks::Ranks;
 use kolmo::backend::{Backend, Weights};
 use kolmo::comm::Communicator;
-use kolmo::config::{ComputeConfig, Pencils};
+use kolmo::config::{ComputeConfig, Pencils, Precision};
 use kolmo::engine::distributed::Method;
 use kolmo::engine::{LineOperators, Op, Sweep, SweepBuilder};
 use kolmo::grid::{Axis, Decomposition, Grid};
@@ -40,30 +40,21 @@ fn values(grid: &Grid) -> [Vec<f64>; 3] {
 }
 
 /// What the sweep makes of the two fields it writes, in the order of the points of this rank.
-fn swept<B: Backend<Real = f64>>(
-    backend: &B,
-    scheme: &str,
-    grid: &Grid,
-    axis: Axis,
-) -> [Vec<f64>; 2] {
-    let operators = LineOperators::new(
-        family(scheme).unwrap(),
-        None,
-        grid,
-        <B::Real as kolmo::Real>::PRECISION,
-    );
+fn swept(backend: &dyn Backend, scheme: &str, grid: &Grid, axis: Axis) -> [Vec<f64>; 2] {
+    let operators = LineOperators::new(family(scheme).unwrap(), None, grid, backend.precision());
     let block = backend.block(grid.points);
     let [nx, ny, _] = grid.points;
     let part = |values: &[f64]| {
         let at = |[i, j, k]: [usize; 3]| values[i + nx * (j + ny * k)];
-        backend.field((0..block.len()).map(|here| at(block.index(here))).collect()).unwrap()
+        let part: Vec<f64> = (0..block.len()).map(|here| at(block.index(here))).collect();
+        backend.field(&part.into()).unwrap()
     };
     let [a, b, before] = values(grid).map(|values| part(&values));
     let mut written = [part(&vec![f64::NAN; grid.len()]), before];
     let program = backend.program(&sweep(), axis, grid.points, &operators).unwrap();
     let [first, second] = &mut written;
     backend.run(&program, &[&a, &b], &mut [first, second], Weights::SET);
-    written.map(|field| backend.values(&field).unwrap().into_owned())
+    written.map(|field| backend.values(&field).unwrap().into())
 }
 
 fn on_device(
@@ -73,13 +64,13 @@ fn on_device(
     axis: Axis,
     points: [usize; 3],
     fusing: Fusing,
-) -> Ranks<Gpu<f64>> {
+) -> Ranks {
     let mut ranks = [1; 3];
     ranks[axis.index()] = comm.size();
     let decomposition = Decomposition { ranks };
     let len = decomposition.block(comm.rank(), points).len();
-    let gpu = Gpu::new(device, len, None, Pencils::Strided).unwrap().fusing(fusing);
-    Ranks::new(gpu, comm, decomposition, &settings(method)).unwrap()
+    let gpu = Gpu::new(device, Precision::F64, len, None, Pencils::Strided).unwrap();
+    Ranks::new(Box::new(gpu.fusing(fusing)), comm, decomposition, &settings(method)).unwrap()
 }
 
 /// The largest difference from the host on one rank, in units of the largest value.

@@ -25,8 +25,8 @@ const CAPABILITIES: [u32; 2] = [80, 90];
 /// Programming Guide, "Technical Specifications per Compute Capability").
 const SYSTEM: usize = 1 << 10;
 
-/// (forms, what sets them, whether in f64, points of a line)
-type Line = (&'static str, &'static [&'static str], bool, usize);
+/// (forms, what sets them, points of a line)
+type Line = (&'static str, &'static [&'static str], usize);
 
 /// What the table lists.
 fn lines() -> Vec<Line> {
@@ -34,14 +34,14 @@ fn lines() -> Vec<Line> {
     let penta = &["scheme.derivative=compact10-penta"];
     let mut lines: Vec<Line> = Vec::new();
     for n in [128, 256, 512, 1024] {
-        lines.push(("default", &[], true, n));
-        lines.push(("Feiereisen", feiereisen, true, n));
+        lines.push(("default", &[], n));
+        lines.push(("Feiereisen", feiereisen, n));
     }
     for n in [132, 260, 320] {
-        lines.push(("default", &[], true, n));
+        lines.push(("default", &[], n));
     }
-    lines.push(("default, f32", &["compute.precision=f32"], false, 256));
-    lines.push(("compact10-penta", penta, true, 128));
+    lines.push(("default, f32", &["compute.precision=f32"], 256));
+    lines.push(("compact10-penta", penta, 128));
     lines
 }
 
@@ -50,7 +50,7 @@ fn kernels(
     compilers: &Arc<Compilers>,
     on: Architecture,
     axis: Axis,
-    (forms, set, is_f64, n): Line,
+    (forms, set, n): Line,
 ) -> Vec<(&'static str, KernelRequest)> {
     let mut points = [16; 3];
     points[axis.index()] = n;
@@ -58,10 +58,7 @@ fn kernels(
     let is_along =
         move |kernel: &KernelRequest| is_of_a_stage(kernel) && number(kernel, "INNER") == inner;
     let (device, recording) = compilers.recording(on, is_along);
-    match is_f64 {
-        true => run::<f64>("taylor-green", points, set)(&device),
-        false => run::<f32>("taylor-green", points, set)(&device),
-    }
+    run("taylor-green", points, set)(&device);
     let block = Block { start: [0; 3], points };
     let parts = Parts::of(&config("taylor-green", points, set), &block, Some(device.info()));
     let composed = recording.kernels().iter().any(|k| k.source.name.starts_with("products"));
@@ -120,7 +117,7 @@ fn sweeps_of_a_stage_are_one_kernel_each_and_spill_nothing() {
         let kernels = kernels(&compilers, on, axis, line);
         kernels.into_iter().map(|(sweep, kernel)| (on, line, sweep, kernel)).collect::<Vec<_>>()
     });
-    let rows = found.iter().flatten().map(|(on, (forms, _, _, n), sweep, kernel)| {
+    let rows = found.iter().flatten().map(|(on, (forms, _, n), sweep, kernel)| {
         let usage = &compilers.usages(*on, &kernel.source).unwrap()["fused"];
         let threads = kernel.threads.iter().product::<u32>();
         let registers = REGISTERS / (usage.registers.next_multiple_of(8) * threads);

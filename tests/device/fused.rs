@@ -1,21 +1,21 @@
 //! Sweeps as one kernel against the host: every operator, map and advance, fields in place, any line.
 
-use kolmo::Real;
-use kolmo::backend::cpu::Cpu;
+use std::sync::Arc;
+
 use kolmo::backend::device::{Fusing, Gpu};
-use kolmo::backend::{Backend, Weights};
-use kolmo::config::Pencils;
+use kolmo::backend::{Backend, Weights, on_host};
+use kolmo::config::Precision;
 use kolmo::engine::{Formula, LineOperators, Number, Op, Sweep, SweepBuilder};
 use kolmo::grid::{Axis, Grid};
 use kolmo::scheme::{compact_filter, family};
 use kolmo::time::Simulation;
 
-use super::device;
-use crate::common::{config, noise};
+use super::gpu;
+use crate::common::{config, max_difference, noise, simulation, state, steps};
 use crate::operators::{check_random, grid};
 
-fn fused<T: Real>(len: usize) -> Gpu<T> {
-    Gpu::new(device(), len, None, Pencils::Strided).unwrap().fusing(Fusing::All)
+fn fused(precision: Precision, len: usize) -> Gpu {
+    gpu(precision, len).fusing(Fusing::All)
 }
 
 /// a / √(3 + b²), a b + b.
@@ -45,24 +45,14 @@ fn sweep(periodic: bool) -> Sweep {
 }
 
 /// What the sweep makes of the four fields that it writes.
-fn swept<B: Backend>(
-    backend: &B,
-    scheme: &str,
-    grid: &Grid,
-    axis: Axis,
-    beta: f64,
-) -> [Vec<f64>; 4] {
+fn swept(backend: &dyn Backend, scheme: &str, grid: &Grid, axis: Axis, beta: f64) -> [Vec<f64>; 4] {
     let filter = compact_filter(8, 0.3);
-    let operators = LineOperators::new(
-        family(scheme).unwrap(),
-        Some(&filter),
-        grid,
-        <B::Real as kolmo::Real>::PRECISION,
-    );
+    let operators =
+        LineOperators::new(family(scheme).unwrap(), Some(&filter), grid, backend.precision());
     let mut random = noise(3);
     let mut field = |_| {
-        let values = (0..grid.len()).map(|_| B::Real::of(random())).collect();
-        backend.field(values).unwrap()
+        let values: Vec<f64> = (0..grid.len()).map(|_| random()).collect();
+        backend.field(&values.into()).unwrap()
     };
     let (read, mut written) = ([0, 1].map(&mut field), [0, 1, 2, 3].map(&mut field));
     let sweep = sweep(grid.periodic[axis.index()]);
@@ -70,15 +60,22 @@ fn swept<B: Backend>(
     let [first, second, third, fourth] = &mut written;
     let weights = Weights { beta, advance: 0.3 };
     backend.run(&program, &read.each_ref(), &mut [first, second, third, fourth], weights);
-    written.map(|field| backend.values(&field).unwrap().iter().map(|x| x.f64()).collect())
+    written.map(|field| backend.values(&field).unwrap().into())
 }
 
 /// The largest difference from the host, in units of the largest value of each field.
-fn off<T: Real>(scheme: &str, axis: Axis, n: usize, across: [usize; 2], periodic: bool) -> f64 {
+fn off(
+    precision: Precision,
+    scheme: &str,
+    axis: Axis,
+    n: usize,
+    across: [usize; 2],
+    periodic: bool,
+) -> f64 {
     let grid = grid(axis, n, across, periodic);
     let beta = if n.is_multiple_of(2) { 0.0 } else { 0.5 };
-    let expected = swept(&Cpu::<T>::new(Some(1)).unwrap(), scheme, &grid, axis, beta);
-    let found = swept(&fused::<T>(grid.len()), scheme, &grid, axis, beta);
+    let expected = swept(&*on_host(precision, None, Some(1)).unwrap(), scheme, &grid, axis, beta);
+    let found = swept(&fused(precision, grid.len()), scheme, &grid, axis, beta);
     let mut worst = 0.0_f64;
     for (found, expected) in found.iter().zip(&expected) {
         let largest = expected.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
@@ -103,39 +100,36 @@ fn fused_sweeps_give_the_answer_of_the_host() {
         ("compact6", Axis::Z, 40, [5, 3], false),
         ("explicit4", Axis::Y, 41, [2, 3], false),
     ] {
-        let off = off::<f64>(scheme, axis, n, across, periodic);
+        let off = off(Precision::F64, scheme, axis, n, across, periodic);
         assert!(off <= 1e-12, "{scheme} along {axis:?}, {n} points: {off:.1e}");
     }
     for (scheme, axis, n) in [("compact6", Axis::X, 37), ("compact10-penta", Axis::Y, 64)] {
-        let off = off::<f32>(scheme, axis, n, [5, 3], true);
+        let off = off(Precision::F32, scheme, axis, n, [5, 3], true);
         assert!(off <= 1e-5, "{scheme} along {axis:?}, {n} points, f32: {off:.1e}");
     }
 }
 
 #[test]
 fn random_fused_sweeps_do_what_they_say() {
-    (0..9).for_each(|seed| check_random(fused::<f64>, seed, 1e-12));
+    let gpu = |len| -> Box<dyn Backend> { Box::new(fused(Precision::F64, len)) };
+    (0..9).for_each(|seed| check_random(gpu, seed, 1e-12));
 }
 
 /// 20 fused steps against 20 of the host taken operator by operator. The last sweep of a stage leaves velocity gradients for the next.
-fn check_steps<T: Real>(points: [usize; 3], set: &[&str], bound: f64) {
+fn check_steps(points: [usize; 3], set: &[&str], bound: f64) {
     let fused_config = config("taylor-green", points, set);
     let composed: Vec<&str> =
         set.iter().copied().chain(["compute.right_hand_side=composed"]).collect();
-    let gpu = fused::<T>(fused_config.grid.points.iter().product());
-    let mut device = Simulation::on(gpu, &fused_config).unwrap();
-    let mut host = Simulation::<Cpu<T>>::new(&config("taylor-green", points, &composed)).unwrap();
-    for _ in 0..20 {
-        device.step(None).unwrap();
-        host.step(None).unwrap();
-    }
+    let gpu = fused(fused_config.compute.precision, points.iter().product());
+    let mut device = Simulation::on(Arc::new(gpu), &fused_config).unwrap();
+    let mut host = simulation("taylor-green", points, &composed);
+    steps(&mut device, 20);
+    steps(&mut host, 20);
     let at_rest = host.system_and_state().0.base_state();
-    for (k, expected) in host.state().iter().enumerate() {
+    for (k, (found, expected)) in state(&device).iter().zip(state(&host)).enumerate() {
         // Where symmetry keeps a momentum at zero: density and velocity are of size 1.
-        let size = expected.iter().map(|a| (a.f64() + at_rest[k]).abs()).fold(1.0, f64::max);
-        let found = device.backend().values(&device.state()[k]).unwrap();
-        let off = found.iter().zip(expected.iter()).map(|(a, b)| (a.f64() - b.f64()).abs());
-        let off = off.fold(0.0, f64::max);
+        let size = expected.iter().map(|a| (a + at_rest[k]).abs()).fold(1.0, f64::max);
+        let off = max_difference(found, &expected);
         assert!(off <= bound * size, "{points:?} {set:?}, field {k}: {off:e} of {size}");
     }
 }
@@ -150,10 +144,10 @@ fn fused_steps_give_the_answer_of_the_host_operator_by_operator() {
         "scheme.convection=feiereisen",
         "scheme.energy=split-enthalpy",
     ];
-    check_steps::<f64>([9, 16, 1], &[], 1e-12);
-    check_steps::<f32>([9, 16, 1], &[], 1e-5);
-    check_steps::<f64>([12, 13, 1], &staggered, 1e-12);
-    check_steps::<f64>([8, 9, 11], &explicit, 1e-12);
+    check_steps([9, 16, 1], &[], 1e-12);
+    check_steps([9, 16, 1], &["compute.precision=f32"], 1e-5);
+    check_steps([12, 13, 1], &staggered, 1e-12);
+    check_steps([8, 9, 11], &explicit, 1e-12);
 }
 
 #[test]
@@ -166,13 +160,13 @@ fn operators_apply_to_what_a_sweep_advances_where_it_is_one_kernel() {
     ] {
         let grid = grid(Axis::Y, n, [5, 3], true);
         let operators =
-            LineOperators::new(family("compact6").unwrap(), None, &grid, kolmo::Precision::F64);
+            LineOperators::new(family("compact6").unwrap(), None, &grid, Precision::F64);
         let s = SweepBuilder::new();
         s.add(0, s.d1(s.previous(1)));
         let new = s.advanced(s.previous(1), 0);
         s.store(1, new);
         s.store(2, s.d1(new));
-        let gpu = fused::<f64>(grid.len()).fusing(fusing);
+        let gpu = gpu(Precision::F64, grid.len()).fusing(fusing);
         let found = gpu.program_of_advanced(&s.build(), Axis::Y, grid.points, &operators);
         assert_eq!(found.unwrap().is_some(), applies, "{n} points, {fusing:?}");
     }
@@ -181,13 +175,13 @@ fn operators_apply_to_what_a_sweep_advances_where_it_is_one_kernel() {
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_fused_sweep_along_x() {
-    let off = off::<f64>("compact6", Axis::X, 13, [2, 1], true);
+    let off = off(Precision::F64, "compact6", Axis::X, 13, [2, 1], true);
     assert!(off <= 1e-12, "{off:.1e}");
 }
 
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_fused_sweep_with_ends() {
-    let off = off::<f64>("explicit4", Axis::Y, 20, [3, 1], false);
+    let off = off(Precision::F64, "explicit4", Axis::Y, 20, [3, 1], false);
     assert!(off <= 1e-12, "{off:.1e}");
 }

@@ -137,7 +137,7 @@ fn a_buffer_of_another_device_goes_to_no_kernel() {
 fn a_gpu_says_that_a_solver_that_was_chosen_keeps_sweeps_from_being_fused() {
     let notes = |solver| {
         let (device, _) = Device::recording(gpu(), |_| 0);
-        Gpu::<f64>::new(device, 8, solver, Pencils::Strided).unwrap().notes()
+        Gpu::new(device, Precision::F64, 8, solver, Pencils::Strided).unwrap().notes()
     };
     assert!(notes(None).is_empty());
     let [note] = &notes(LineSolver::from_name("thomas"))[..] else { panic!("no note") };

@@ -1,19 +1,19 @@
 //! The kernels on so few points that Oclgrind can interpret them (`oclgrind.rs` runs these tests); on a device that
 //! computes, the other tests of this folder cover the same and more.
 
+use std::sync::Arc;
+
 use kolmo::Real;
 use kolmo::backend::Backend;
 use kolmo::backend::cpu::Cpu;
-use kolmo::backend::device::{
-    Buffer, DeviceOperator, Gpu, LineSolver, Permutation, Scratch, obstacle,
-};
+use kolmo::backend::device::{Buffer, DeviceOperator, LineSolver, Permutation, Scratch, obstacle};
 use kolmo::config::{Pencils, Precision};
 use kolmo::engine::{Formula, LineOperators, Number, Op, PointFormula};
 use kolmo::grid::Axis;
 use kolmo::scheme::family;
 use kolmo::time::Simulation;
 
-use super::device;
+use super::{device, gpu};
 use crate::common::{config, noise};
 use crate::operators::{apply, field, grid};
 
@@ -115,13 +115,13 @@ impl Formula<2, 2> for Product {
 #[ignore = "run under Oclgrind"]
 fn small_formulas_and_sums() {
     let len = 7;
-    let gpu = Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
-    let u = gpu.field(vec![2.0; len]).unwrap();
-    let mut w = [gpu.field(vec![1.0; len]).unwrap(), gpu.zeros(len).unwrap()];
+    let gpu = gpu(Precision::F64, len);
+    let u = gpu.field(&vec![2.0; len].into()).unwrap();
+    let mut w = [gpu.field(&vec![1.0; len].into()).unwrap(), gpu.zeros(len).unwrap()];
     let product = gpu.prepare(PointFormula::map(Product)).unwrap();
     let [a, b] = &mut w;
     gpu.map(&product, &[&u, &u], &mut [a, b], &[]);
-    assert_eq!(*gpu.values(&w[0]).unwrap(), [5.0; 7]);
+    assert_eq!(gpu.values(&w[0]).unwrap(), vec![5.0; 7].into());
     let sum = gpu.prepare(PointFormula::sum(Value)).unwrap();
     assert_eq!(gpu.reduce(&sum, &[&w[0]], &[]).unwrap().wait().unwrap(), [35.0]);
     let max = gpu.prepare(PointFormula::max(Value)).unwrap();
@@ -149,8 +149,8 @@ fn small_whole_step() {
     ];
     let config =
         config("isentropic-vortex", [8, 9, 1], &[&set[..], &["case.reynolds=100"]].concat());
-    let gpu = Gpu::<f64>::new(device(), 72, None, Pencils::Strided).unwrap();
-    let mut simulation = Simulation::on(gpu, &config).unwrap();
+    let gpu = gpu(Precision::F64, 72);
+    let mut simulation = Simulation::on(Arc::new(gpu), &config).unwrap();
     simulation.step(None).unwrap();
     assert!(simulation.row().unwrap().iter().all(|x| x.is_finite()));
 }

@@ -1,47 +1,44 @@
 //! Whole runs on a device against the host: the same configuration, the same answer.
 
-use kolmo::backend::Backend;
-use kolmo::backend::cpu::{Cpu, Field};
-use kolmo::backend::device::{Buffer, Gpu, LineSolver};
-use kolmo::config::{Config, Pencils, Variable, load};
+use std::sync::Arc;
+
+use kolmo::Error;
+use kolmo::backend::cpu::{self, Cpu};
+use kolmo::backend::device::{Gpu, LineSolver};
+use kolmo::backend::{Backend, Field, Prepared};
+use kolmo::config::{Config, Pencils, Precision, Variable, load};
 use kolmo::engine::{Formula, Number, PointFormula};
 use kolmo::time::Simulation;
-use kolmo::{Error, Real};
 
-use super::{device, open};
-use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, noise};
+use super::{device, gpu, open};
+use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, noise, on_host, state, steps};
 use crate::operators::check_random;
 
 const STEPS: usize = 20;
 
-fn on_device<T: Real>(config: &Config) -> Simulation<Gpu<T>> {
-    let len = config.grid.points.iter().product();
-    let gpu = Gpu::new(device(), len, None, Pencils::Strided).unwrap();
-    Simulation::on(gpu, config).unwrap()
-}
-
-fn on_host<T: Real>(config: &Config) -> Simulation<Cpu<T>> {
-    Simulation::new(config).unwrap()
+fn on_device(config: &Config) -> Simulation {
+    let gpu = gpu(config.compute.precision, config.grid.points.iter().product());
+    Simulation::on(Arc::new(gpu), config).unwrap()
 }
 
 /// max |a − b| over the fields, each relative to the largest value of what it stands for.
-fn difference<T: Real>(device: &Simulation<Gpu<T>>, host: &mut Simulation<Cpu<T>>) -> f64 {
+fn difference(device: &Simulation, host: &mut Simulation) -> f64 {
     let reference = host.system_and_state().0.base_state();
+    let (found, expected) = (state(device), state(host));
     // Momentum along an axis along which nothing moves is round-off, and so is the last part of that of a weak wave, since
     // it is the pressure's round-off that moves it: it is held against the largest momentum, or 0.01 ρc.
-    let sizes: Vec<f64> = (host.state().iter().zip(&reference))
-        .map(|(field, at_rest)| field.iter().map(|x| (x.f64() + at_rest).abs()).fold(0.0, f64::max))
+    let sizes: Vec<f64> = (expected.iter().zip(&reference))
+        .map(|(field, at_rest)| field.iter().map(|x| (x + at_rest).abs()).fold(0.0, f64::max))
         .collect();
     let momentum = match sizes.as_slice() {
         [rho, m @ .., e] => m.iter().copied().fold(0.01 * (0.56 * rho * e).sqrt(), f64::max),
         _ => 0.0,
     };
     let mut worst = 0.0_f64;
-    for (k, expected) in host.state().iter().enumerate() {
+    for (k, (found, expected)) in found.iter().zip(&expected).enumerate() {
         let size = if (1..4).contains(&k) { momentum } else { sizes[k] };
-        let found = device.backend().values(&device.state()[k]).unwrap();
-        for (found, expected) in found.iter().zip(expected.iter()) {
-            let off = (found.f64() - expected.f64()).abs() / size;
+        for (found, expected) in found.iter().zip(expected) {
+            let off = (found - expected).abs() / size;
             assert!(off.is_finite(), "field {k}: {found} and {expected}");
             worst = worst.max(off);
         }
@@ -50,12 +47,10 @@ fn difference<T: Real>(device: &Simulation<Gpu<T>>, host: &mut Simulation<Cpu<T>
 }
 
 /// Run both for 20 steps and hold the fields and the row of the series of the one against those of the other.
-fn check<T: Real>(config: &Config, bound: f64, what: &str) {
-    let (mut device, mut host) = (on_device::<T>(config), on_host::<T>(config));
-    for _ in 0..STEPS {
-        device.step(None).unwrap();
-        host.step(None).unwrap();
-    }
+fn check(config: &Config, bound: f64, what: &str) {
+    let (mut device, mut host) = (on_device(config), on_host(config));
+    steps(&mut device, STEPS);
+    steps(&mut host, STEPS);
     let off = difference(&device, &mut host);
     assert!(off <= bound, "{what}: {off:e}");
     let names = device.columns().to_vec();
@@ -89,7 +84,7 @@ fn every_form_gives_the_answer_of_the_host() {
             ];
             let set: Vec<&str> = set.iter().map(String::as_str).collect();
             let config = config("taylor-green", shapes[(i + j) % 4], &set);
-            check::<f64>(&config, 1e-12, &set.join(", "));
+            check(&config, 1e-12, &set.join(", "));
         }
     }
 }
@@ -113,18 +108,23 @@ fn every_family_every_case_and_both_kinds_of_integrators_give_the_answer_of_the_
     ];
     for (case, points, set) in runs {
         let what = format!("{case} {points:?} {set:?}");
-        check::<f64>(&config(case, points, set), 1e-12, &what);
+        check(&config(case, points, set), 1e-12, &what);
     }
 }
 
 #[test]
 fn single_precision_gives_the_answer_of_the_host() {
-    check::<f32>(&config("taylor-green", [16, 9, 11], &[]), 1e-5, "the default vortex");
     let feiereisen = ["scheme.convection=feiereisen", "scheme.energy=split-enthalpy"];
-    check::<f32>(&config("taylor-green", [12, 16, 8], &feiereisen), 1e-5, "the fast forms");
     let staggered = ["scheme.convection=staggered", "gas.viscosity={ law = 'sutherland' }"];
-    check::<f32>(&config("taylor-green", [9, 16, 12], &staggered), 1e-5, "staggered");
-    check::<f32>(&config("scalar-advection", [64, 1, 1], &[]), 1e-5, "a scalar");
+    for (what, case, points, set) in [
+        ("the default vortex", "taylor-green", [16, 9, 11], &[][..]),
+        ("the fast forms", "taylor-green", [12, 16, 8], &feiereisen),
+        ("staggered", "taylor-green", [9, 16, 12], &staggered),
+        ("a scalar", "scalar-advection", [64, 1, 1], &[]),
+    ] {
+        let set = [set, &["compute.precision=f32"]].concat();
+        check(&config(case, points, &set), 1e-5, what);
+    }
 }
 
 /// Every input that comes with the program, made small.
@@ -140,7 +140,7 @@ fn every_shipped_input_gives_the_answer_of_the_host() {
         let small = full.grid.points.map(|n| n.min(most));
         let set = [format!("grid.points={small:?}"), "compute.threads=1".to_string()];
         let config = load(&path, &set).unwrap();
-        check::<f64>(&config, 1e-12, &path.display().to_string());
+        check(&config, 1e-12, &path.display().to_string());
     }
 }
 
@@ -148,20 +148,18 @@ fn every_shipped_input_gives_the_answer_of_the_host() {
 fn a_step_moves_no_field_to_the_host_and_allocates_nothing() {
     let config = config("taylor-green", [16, 16, 16], &["scheme.filter={ order = 6 }"]);
     let device = open();
-    let gpu = Gpu::<f64>::new(device.clone(), 16 * 16 * 16, None, Pencils::Strided).unwrap();
-    let mut simulation = Simulation::on(gpu, &config).unwrap();
+    let gpu = Gpu::configured(device.clone(), 16 * 16 * 16, &config.compute).unwrap();
+    let mut simulation = Simulation::on(Arc::new(gpu), &config).unwrap();
     simulation.step(None).unwrap();
     let before = device.traffic();
-    for _ in 0..STEPS {
-        simulation.step(None).unwrap();
-    }
+    steps(&mut simulation, STEPS);
     let after = device.traffic();
-    let steps = STEPS as u64;
+    let count = STEPS as u64;
     assert_eq!(after.allocations, before.allocations);
     // A step asks for the time step, minus the smallest density and pressure, and the energy before and after the filter.
-    assert_eq!(after.to_host - before.to_host, steps * (3 + 2) * 8);
+    assert_eq!(after.to_host - before.to_host, count * (3 + 2) * 8);
     // What goes there are dt and the coefficients of the stages: far less than one plane of one field.
-    assert!(after.to_device - before.to_device < steps * 16 * 16 * 8);
+    assert!(after.to_device - before.to_device < count * 16 * 16 * 8);
     assert!(after.launches > before.launches);
 }
 
@@ -170,7 +168,7 @@ fn a_step_moves_no_field_to_the_host_and_allocates_nothing() {
 fn looking_at_the_state_between_steps_changes_no_bit() {
     for set in [&[][..], &["scheme.filter={ order = 6, every = 2 }"], &["time.integrator=rk4"]] {
         let config = config("taylor-green", [12, 13, 8], set);
-        let [mut alone, mut watched] = [(), ()].map(|()| on_device::<f64>(&config));
+        let [mut alone, mut watched] = [(), ()].map(|()| on_device(&config));
         for step in 0..6 {
             alone.step(None).unwrap();
             watched.step(None).unwrap();
@@ -179,7 +177,7 @@ fn looking_at_the_state_between_steps_changes_no_bit() {
                 1 => drop(watched.output(Variable::QCriterion).unwrap()),
                 2 => drop(watched.sample(true).unwrap()),
                 3 => {
-                    let zeros = |field: &Buffer| watched.backend().zeros(field.len()).unwrap();
+                    let zeros = |_| watched.backend().zeros(12 * 13 * 8).unwrap();
                     let mut rate: Vec<_> = watched.state().iter().map(zeros).collect();
                     watched.rhs(&mut rate);
                 }
@@ -187,13 +185,7 @@ fn looking_at_the_state_between_steps_changes_no_bit() {
                 _ => {}
             }
         }
-        same_bits(&alone, &watched);
-    }
-}
-
-fn same_bits(a: &Simulation<Gpu<f64>>, b: &Simulation<Gpu<f64>>) {
-    for (a, b) in a.state().iter().zip(b.state()) {
-        assert_eq!(a.download::<f64>().unwrap(), b.download::<f64>().unwrap());
+        assert_eq!(state(&alone), state(&watched));
     }
 }
 
@@ -201,26 +193,24 @@ fn same_bits(a: &Simulation<Gpu<f64>>, b: &Simulation<Gpu<f64>>) {
 #[test]
 fn a_state_from_outside_takes_no_part_of_the_one_before() {
     let config = config("taylor-green", [12, 13, 8], &[]);
-    let [mut other, mut used, mut fresh] = [(); 3].map(|()| on_device::<f64>(&config));
-    for _ in 0..5 {
-        other.step(None).unwrap();
-    }
+    let [mut other, mut used, mut fresh] = [(); 3].map(|()| on_device(&config));
+    steps(&mut other, 5);
     used.step(None).unwrap();
     for simulation in [&mut used, &mut fresh] {
-        for (to, from) in simulation.state_mut().iter_mut().zip(other.state()) {
-            *to = Buffer::from_host(&device(), &from.download::<f64>().unwrap()).unwrap();
+        for (to, from) in simulation.state_mut().iter_mut().zip(state(&other)) {
+            *to = other.backend().field(&from.into()).unwrap();
         }
         simulation.step(None).unwrap();
     }
-    same_bits(&used, &fresh);
+    assert_eq!(state(&used), state(&fresh));
 }
 
 #[test]
 fn a_step_is_begun_before_its_size_is_known_unless_somebody_looks_first() {
     let config = config("taylor-green", [12, 13, 8], &[]);
     let device = open();
-    let gpu = Gpu::<f64>::new(device.clone(), 12 * 13 * 8, None, Pencils::Strided).unwrap();
-    let mut simulation = Simulation::on(gpu, &config).unwrap();
+    let gpu = Gpu::configured(device.clone(), 12 * 13 * 8, &config.compute).unwrap();
+    let mut simulation = Simulation::on(Arc::new(gpu), &config).unwrap();
     let mut launches = |look: bool, lands: bool| {
         let before = device.traffic().launches;
         simulation.expect_look(look);
@@ -243,7 +233,7 @@ fn a_step_is_begun_before_its_size_is_known_unless_somebody_looks_first() {
 #[test]
 fn a_state_without_meaning_is_told_as_on_the_host() {
     let config = config("taylor-green", [12, 12, 12], &["time.dt=0.2", "scheme.viscous=laplacian"]);
-    let (mut device, mut host) = (on_device::<f64>(&config), on_host::<f64>(&config));
+    let (mut device, mut host) = (on_device(&config), on_host(&config));
     let broken = loop {
         match (device.step(None), host.step(None)) {
             (Ok(_), Ok(_)) => {}
@@ -263,8 +253,7 @@ fn a_state_without_meaning_is_told_as_on_the_host() {
 fn parameters_beyond_all_numbers_are_refused_as_on_the_host() {
     for (what, set) in [("time step", "case.reynolds=1e-310"), ("pressure", "case.mach=1e-160")] {
         let config = config("taylor-green", [8, 8, 8], &[set]);
-        let gpu = Gpu::<f64>::new(device(), 512, None, Pencils::Strided).unwrap();
-        match Simulation::on(gpu, &config).err() {
+        match Simulation::on(Arc::new(gpu(Precision::F64, 512)), &config).err() {
             Some(Error::Diverged { field, .. }) => assert_eq!(field, what),
             other => panic!("{other:?}"),
         }
@@ -274,9 +263,9 @@ fn parameters_beyond_all_numbers_are_refused_as_on_the_host() {
 #[test]
 fn a_solver_that_cannot_is_refused_with_the_operator_that_it_cannot_do() {
     let config = config("taylor-green", [16, 16, 16], &["scheme.derivative=compact10-penta"]);
-    let gpu =
-        Gpu::<f64>::new(device(), 4096, LineSolver::from_name("cr"), Pencils::Strided).unwrap();
-    let refusal = Simulation::on(gpu, &config).err().unwrap();
+    let solver = LineSolver::from_name("cr");
+    let gpu = Gpu::new(device(), Precision::F64, 4096, solver, Pencils::Strided).unwrap();
+    let refusal = Simulation::on(Arc::new(gpu), &config).err().unwrap();
     let told = refusal.to_string();
     assert!(
         told.contains("that is the first derivative along x") && refusal.exit_code() == 2,
@@ -287,7 +276,7 @@ fn a_solver_that_cannot_is_refused_with_the_operator_that_it_cannot_do() {
 #[test]
 fn what_is_written_is_what_the_host_writes() {
     let config = config("taylor-green", [16, 12, 9], &["case.mach=0.5"]);
-    let (mut device, mut host) = (on_device::<f64>(&config), on_host::<f64>(&config));
+    let (mut device, mut host) = (on_device(&config), on_host(&config));
     device.step(None).unwrap();
     host.step(None).unwrap();
     let variables = [
@@ -307,8 +296,9 @@ fn what_is_written_is_what_the_host_writes() {
         }
     };
     for variable in variables {
-        let found = device.output(variable).unwrap();
-        close(&found, &host.output(variable).unwrap(), variable.name());
+        let [found, expected]: [Vec<f64>; 2] =
+            [&mut device, &mut host].map(|run| run.output(variable).unwrap().into());
+        close(&found, &expected, variable.name());
     }
     let found = device.picture().unwrap();
     let expected = host.picture().unwrap();
@@ -320,12 +310,11 @@ fn what_is_written_is_what_the_host_writes() {
 /// kinetic energy of the f64 run; the total energy itself in f32 would be off by 1e-4 of it at once.
 #[test]
 fn single_precision_follows_the_kinetic_energy_of_double_precision() {
-    let config = config("taylor-green", [16, 16, 16], &["time.dt=0.01"]);
-    let (mut single, mut double) = (on_device::<f32>(&config), on_host::<f64>(&config));
-    for _ in 0..50 {
-        single.step(None).unwrap();
-        double.step(None).unwrap();
-    }
+    let config = |precision| config("taylor-green", [16, 16, 16], &["time.dt=0.01", precision]);
+    let mut single = on_device(&config("compute.precision=f32"));
+    let mut double = on_host(&config("compute.precision=f64"));
+    steps(&mut single, 50);
+    steps(&mut double, 50);
     for (name, bound) in [("kinetic_energy", 1e-6), ("enstrophy", 1e-5), ("dissipation", 1e-5)] {
         let (a, b) = (single.quantity(name).unwrap(), double.quantity(name).unwrap());
         println!("{name}: {a:e} in f32, {b:e} in f64: {:.1e}", a / b - 1.0);
@@ -359,8 +348,8 @@ fn random(len: usize, seed: u64) -> Vec<f64> {
     (0..len).map(|_| next()).collect()
 }
 
-fn host_field(values: &[f64]) -> Field<f64> {
-    let mut field = Field::zeros(values.len());
+fn host_field(values: &[f64]) -> cpu::Field<f64> {
+    let mut field = cpu::Field::zeros(values.len());
     field.copy_from_slice(values);
     field
 }
@@ -369,12 +358,12 @@ fn host_field(values: &[f64]) -> Field<f64> {
 fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
     let cpu = Cpu::<f64>::new(Some(1)).unwrap();
     for len in [1, 7, 255, 256, 257, 65_535, 65_537, 200_003] {
-        let gpu = Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
+        let gpu = gpu(Precision::F64, len);
         let (u, v) = (random(len, 1), random(len, 2));
-        let (a, b) = (gpu.field(u.clone()).unwrap(), gpu.field(v.clone()).unwrap());
+        let [a, b] = [&u, &v].map(|values| gpu.field(&values.clone().into()).unwrap());
         let sum = gpu.prepare(PointFormula::sum(Products)).unwrap();
         let max = gpu.prepare(PointFormula::max(Products)).unwrap();
-        let total = |of: &_, a: &Buffer| -> [f64; 3] {
+        let total = |of: &Prepared, a: &Field| -> [f64; 3] {
             gpu.reduce(of, &[a, &b], &[]).unwrap().wait().unwrap()
         };
         let sums = total(&sum, &a);
@@ -391,7 +380,7 @@ fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
         for at in [0, len / 2, len - 1] {
             let mut spoilt = u.clone();
             spoilt[at] = f64::NAN;
-            let spoilt = gpu.field(spoilt).unwrap();
+            let spoilt = gpu.field(&spoilt.into()).unwrap();
             let [u, product, one] = total(&max, &spoilt);
             assert_eq!([u, product, one], [f64::INFINITY, f64::INFINITY, 1.0]);
             assert!(total(&sum, &spoilt)[0].is_nan());
@@ -403,10 +392,10 @@ fn sums_and_maxima_are_those_of_the_host_and_always_the_same_bits() {
 fn formulas_give_at_every_point_what_they_give_on_the_host() {
     let cpu = Cpu::<f64>::new(Some(1)).unwrap();
     for len in [1, 255, 256, 257, 1031] {
-        let gpu = Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
+        let gpu = gpu(Precision::F64, len);
         let values = [1, 2, 3, 4].map(|seed| random(len, seed));
         let [u, v, mut w, mut x] = values.each_ref().map(|values| host_field(values));
-        let [a, b, mut c, mut d] = values.map(|values| gpu.field(values).unwrap());
+        let [a, b, mut c, mut d] = values.map(|values| gpu.field(&values.into()).unwrap());
         let prepared = gpu.prepare(PointFormula::map(Everything)).unwrap();
         for s in [0.75, -2.0] {
             gpu.map(&prepared, &[&a, &b], &mut [&mut c, &mut d], &[s]);
@@ -424,16 +413,16 @@ fn formulas_give_at_every_point_what_they_give_on_the_host() {
 #[test]
 fn both_precisions_share_a_device() {
     let (len, [a, b]) = (257, [0.1, 0.7]);
-    let single = Gpu::<f32>::new(device(), len, None, Pencils::Strided).unwrap();
-    let double = Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
+    let (single, double) = (gpu(Precision::F32, len), gpu(Precision::F64, len));
     let formula = PointFormula::map(Scaled);
     let scaled = (single.prepare(formula.clone()).unwrap(), double.prepare(formula).unwrap());
-    let ones = (single.field(vec![1.0; len]).unwrap(), double.field(vec![1.0; len]).unwrap());
+    let ones = vec![1.0_f64; len].into();
+    let ones = (single.field(&ones).unwrap(), double.field(&ones).unwrap());
     let mut results = (single.zeros(len).unwrap(), double.zeros(len).unwrap());
     single.map(&scaled.0, &[&ones.0], &mut [&mut results.0], &[a]);
     double.map(&scaled.1, &[&ones.1], &mut [&mut results.1], &[b]);
-    assert!(double.values(&results.1).unwrap().iter().all(|x| *x == b));
-    assert!(single.values(&results.0).unwrap().iter().all(|x| *x == 0.1));
+    assert!(double.values(&results.1).unwrap().iter().all(|x| x == b));
+    assert!(single.values(&results.0).unwrap().iter().all(|x| x == f64::from(0.1_f32)));
 }
 
 /// s u.
@@ -447,6 +436,6 @@ impl Formula<1, 1, 1> for Scaled {
 
 #[test]
 fn random_sweeps_do_what_they_say() {
-    let gpu = |len| Gpu::<f64>::new(device(), len, None, Pencils::Strided).unwrap();
+    let gpu = |len| -> Box<dyn Backend> { Box::new(gpu(Precision::F64, len)) };
     (0..12).for_each(|seed| check_random(gpu, seed, 1e-12));
 }

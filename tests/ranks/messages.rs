@@ -28,7 +28,7 @@ fn sent(
     let ranks = comm.size();
     let grid = Grid::new([points * ranks, 3, 2], &Domain::cube(1.0), [periodic, true, true]);
     let cut = Decomposition { ranks: [ranks, 1, 1] };
-    let cpu = Cpu::<f64>::new(Some(1)).unwrap();
+    let cpu = Box::new(Cpu::<f64>::new(Some(1)).unwrap());
     let spread = Ranks::new(cpu, comm.clone(), cut, &compute(method)).unwrap();
     let operators =
         LineOperators::new(family("compact6").unwrap(), None, &grid, kolmo::Precision::F64);

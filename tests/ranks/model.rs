@@ -32,13 +32,13 @@ fn sent(
     let split = Decomposition { ranks: split };
     let mut compute = config.compute.clone();
     compute.distributed = method;
-    let inner = Cpu::<f64>::new(Some(1)).unwrap();
-    let ranks = Ranks::new(inner, comm.clone(), split, &compute).unwrap();
-    let mut simulation = Simulation::on(ranks, config).unwrap();
-    let before = simulation.backend().sent();
+    let inner = Box::new(Cpu::<f64>::new(Some(1)).unwrap());
+    let ranks = Arc::new(Ranks::new(inner, comm.clone(), split, &compute).unwrap());
+    let mut simulation = Simulation::on(ranks.clone(), config).unwrap();
+    let before = ranks.sent();
     simulation.step(None).unwrap();
     simulation.step(None).unwrap();
-    let after = simulation.backend().sent();
+    let after = ranks.sent();
     let found =
         Sent { messages: after.messages - before.messages, bytes: after.bytes - before.bytes };
     let work = Work::new(config, config.grid.points, split, method).unwrap();

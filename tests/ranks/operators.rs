@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use kolmo::backend::cpu::Cpu;
+use kolmo::Result;
 use kolmo::backend::device::{Api, Device, Gpu};
 use kolmo::backend::ranks::{Blocks, Ranks};
-use kolmo::backend::{Backend, Weights};
+use kolmo::backend::{Backend, Weights, on_host};
 use kolmo::cases::Domain;
 use kolmo::comm::Communicator;
-use kolmo::config::{ComputeConfig, Pencils};
+use kolmo::config::{ComputeConfig, Pencils, Precision};
 use kolmo::engine::distributed::Method;
-use kolmo::engine::{LineOperators, Number, Op, Sweep, SweepBuilder};
+use kolmo::engine::{LineOperators, Op, Sweep, SweepBuilder};
 use kolmo::grid::{Axis, Block, Decomposition, Grid};
 use kolmo::scheme::{Scheme, SchemeFamily, compact_filter, family};
-use kolmo::{Real, Result};
 
 use super::{mpirun, world};
 
@@ -30,7 +29,7 @@ pub(crate) fn random(len: usize, seed: u64) -> Vec<f64> {
 }
 
 /// The values of a field of the whole grid at the points of a block.
-pub(crate) fn part<T: Copy>(whole: &[T], points: [usize; 3], block: Block) -> Vec<T> {
+pub(crate) fn part(whole: &[f64], points: [usize; 3], block: Block) -> Vec<f64> {
     let at = |[i, j, k]: [usize; 3]| i + points[0] * (j + points[1] * k);
     (0..block.len()).map(|here| whole[at(block.index(here))]).collect()
 }
@@ -53,24 +52,23 @@ impl Problem<'_> {
 }
 
 /// The answer of one rank, on every rank.
-fn alone<B: Backend>(problem: &Problem<'_>, backend: &B) -> Vec<Vec<B::Real>> {
+fn alone(problem: &Problem<'_>, backend: &dyn Backend) -> Vec<Vec<f64>> {
     let Problem { grid, family, filter, axis, sweep, fields } = problem;
-    let operators = LineOperators::new(family, *filter, grid, <B::Real as kolmo::Real>::PRECISION);
+    let operators = LineOperators::new(family, *filter, grid, backend.precision());
     let program = backend.program(sweep, *axis, grid.points, &operators).unwrap();
-    let field =
-        |values: Vec<f64>| backend.field(values.into_iter().map(B::Real::of).collect()).unwrap();
+    let field = |values: Vec<f64>| backend.field(&values.into()).unwrap();
     let read: Vec<_> = problem.operands().into_iter().map(field).collect();
     let mut write: Vec<_> = (0..fields[1]).map(|_| backend.zeros(grid.len()).unwrap()).collect();
     let read: Vec<_> = read.iter().collect();
     backend.run(&program, &read, &mut write.iter_mut().collect::<Vec<_>>(), Weights::SET);
-    write.iter().map(|field| backend.values(field).unwrap().into_owned()).collect()
+    write.iter().map(|field| backend.values(field).unwrap().into()).collect()
 }
 
 /// The largest difference from what is `expected`, in units of its largest value.
-fn difference<B: Blocks>(
+fn difference(
     problem: &Problem<'_>,
-    expected: &[Vec<B::Real>],
-    inner: B,
+    expected: &[Vec<f64>],
+    inner: Box<dyn Blocks>,
     comm: &Arc<dyn Communicator>,
     decomposition: Decomposition,
     compute: &ComputeConfig,
@@ -79,12 +77,9 @@ fn difference<B: Blocks>(
     let operands = problem.operands();
     let ranks = Ranks::new(inner, comm.clone(), decomposition, compute)?;
     let block = ranks.block(grid.points);
-    let operators = LineOperators::new(family, *filter, grid, <B::Real as kolmo::Real>::PRECISION);
+    let operators = LineOperators::new(family, *filter, grid, ranks.precision());
     let program = ranks.program(sweep, *axis, grid.points, &operators)?;
-    let local = |values: &[f64]| {
-        let values = part(values, grid.points, block);
-        ranks.field(values.iter().map(|x| B::Real::of(*x)).collect())
-    };
+    let local = |values: &[f64]| ranks.field(&part(values, grid.points, block).into());
     let read: Vec<_> = operands.iter().map(|values| local(values)).collect::<Result<_>>()?;
     let poison = vec![f64::NAN; grid.len()];
     let mut write: Vec<_> = expected.iter().map(|_| local(&poison)).collect::<Result<_>>()?;
@@ -98,10 +93,10 @@ fn difference<B: Blocks>(
     assert!(comm.size() == 1 || ranks.sent() != before, "nothing was sent");
     let mut worst = 0.0_f64;
     for (field, expected) in write.iter().zip(expected) {
-        let largest = expected.iter().fold(0.0_f64, |a, x| a.max(x.f64().abs()));
+        let largest = expected.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
         let expected = part(expected, grid.points, block);
         for (value, expected) in ranks.values(field)?.iter().zip(&expected) {
-            let error = (value.f64() - expected.f64()).abs() / largest;
+            let error = (value - expected).abs() / largest;
             worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
         }
     }
@@ -167,7 +162,7 @@ struct Bench<F> {
     open: F,
 }
 
-impl<B: Blocks, F: Fn(usize) -> B> Bench<F> {
+impl<F: Fn(usize) -> Box<dyn Blocks>> Bench<F> {
     fn new(tolerance: f64, open: F) -> Self {
         Self { comm: world(), tolerance, open }
     }
@@ -184,12 +179,12 @@ impl<B: Blocks, F: Fn(usize) -> B> Bench<F> {
             method.name(),
             grid.periodic
         );
-        let (expected, tolerance) = match method {
-            Method::Transpose => (alone(problem, &open(grid.len())), 0.0),
-            _ => (alone(problem, &Cpu::<B::Real>::new(Some(1)).unwrap()), *tolerance),
-        };
         let cut = Decomposition { ranks };
         let inner = open(cut.block(comm.rank(), grid.points).len());
+        let (expected, tolerance) = match method {
+            Method::Transpose => (alone(problem, &*open(grid.len())), 0.0),
+            _ => (alone(problem, &*on_host(inner.precision(), None, Some(1)).unwrap()), *tolerance),
+        };
         let error = difference(problem, &expected, inner, comm, cut, &compute(method))
             .unwrap_or_else(|why| panic!("{what}: {why}"));
         assert!(error <= tolerance, "{what}: off by {error:e}");
@@ -252,15 +247,15 @@ fn blocks(ranks: usize) -> &'static [[usize; 3]] {
 mod worker {
     use super::*;
 
-    fn cpu<T: Real>(_: usize) -> Cpu<T> {
-        Cpu::new(Some(1)).unwrap()
+    fn cpu(precision: Precision) -> impl Fn(usize) -> Box<dyn Blocks> {
+        move |_| on_host(precision, None, Some(1)).unwrap()
     }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn agree_on_the_host() {
-        let bench = Bench::new(1e-13, cpu::<f64>);
-        let axis = if bench.comm.size() % 2 == 0 { Axis::Z } else { Axis::X };
+        let bench = Bench::new(1e-13, cpu(Precision::F64));
+        let axis = if bench.comm.size().is_multiple_of(2) { Axis::Z } else { Axis::X };
         bench.agree_along(&["compact6", "compact10-penta", "explicit4"], &[axis]);
     }
 
@@ -269,19 +264,19 @@ mod worker {
     fn agree_for_all_families() {
         let families =
             ["compact4", "compact6", "compact8", "compact8-penta", "spectral-like", "explicit8"];
-        Bench::new(1e-13, cpu::<f64>).agree_along(&families, &[Axis::Y]);
+        Bench::new(1e-13, cpu(Precision::F64)).agree_along(&families, &[Axis::Y]);
     }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn agree_in_single_precision() {
-        Bench::new(2e-6, cpu::<f32>).agree_along(&["compact6"], &[Axis::X]);
+        Bench::new(2e-6, cpu(Precision::F32)).agree_along(&["compact6"], &[Axis::X]);
     }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn agree_on_blocks() {
-        let bench = Bench::new(1e-13, cpu::<f64>);
+        let bench = Bench::new(1e-13, cpu(Precision::F64));
         let (family, filter) = (family("compact6").unwrap(), compact_filter(6, 0.3));
         for &split in blocks(bench.comm.size()) {
             for axis in Axis::ALL.into_iter().filter(|axis| split[axis.index()] > 1) {
@@ -307,7 +302,7 @@ mod worker {
     fn agree_on_a_device() {
         let bench = Bench::new(1e-13, |len| {
             let device = Device::open(Api::OpenCl, 0).unwrap();
-            Gpu::<f64>::new(device, len, None, Pencils::Strided).unwrap()
+            Box::new(Gpu::new(device, Precision::F64, len, None, Pencils::Strided).unwrap())
         });
         let ranks = bench.comm.size();
         let cases = match ranks {

@@ -5,9 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use kolmo::Real;
-use kolmo::backend::Backend;
-use kolmo::backend::cpu::Cpu;
+use kolmo::backend;
 use kolmo::backend::device::{Api, Device, Gpu};
 use kolmo::backend::ranks::{Blocks, Ranks};
 use kolmo::comm::Communicator;
@@ -16,7 +14,7 @@ use kolmo::grid::Decomposition;
 use kolmo::time::Simulation;
 
 use super::{command, job, world};
-use crate::common::config;
+use crate::common::{config, on_host, state, steps};
 
 /// A flow, how long it goes on, and the decompositions that it is computed on.
 struct Flow {
@@ -167,34 +165,24 @@ fn name(flow: usize, [px, py, pz]: &[usize; 3]) -> String {
 
 /// What one rank makes of a flow: the conserved fields, their part at rest included, and (time, last dt).
 fn alone(config: &Config, steps: usize) -> Vec<Vec<f64>> {
-    fn of<T: Real>(config: &Config, steps: usize) -> Vec<Vec<f64>> {
-        let mut simulation = Simulation::<Cpu<T>>::new(config).unwrap();
-        after(&mut simulation, steps)
-    }
-    match config.compute.precision {
-        Precision::F64 => of::<f64>(config, steps),
-        Precision::F32 => of::<f32>(config, steps),
-    }
+    after(on_host(config), steps)
 }
 
 /// What this rank has of a flow after some steps.
-fn after<B: Backend>(simulation: &mut Simulation<B>, steps: usize) -> Vec<Vec<f64>> {
-    for _ in 0..steps {
-        simulation.step(None).unwrap();
-    }
+fn after(mut simulation: Simulation, count: usize) -> Vec<Vec<f64>> {
+    steps(&mut simulation, count);
     let at_rest = simulation.system_and_state().0.base_state();
-    let mut fields = Vec::new();
-    for (field, at_rest) in simulation.state().iter().zip(at_rest) {
-        let values = simulation.backend().values(field).unwrap();
-        fields.push(values.iter().map(|value| value.f64() + at_rest).collect());
+    let mut fields = state(&simulation);
+    for (field, at_rest) in fields.iter_mut().zip(at_rest) {
+        field.iter_mut().for_each(|value| *value += at_rest);
     }
     fields.push(vec![simulation.time(), simulation.last_dt()]);
     fields
 }
 
 /// Compute a flow on blocks and put the whole fields into `file`, one after another.
-fn spread<B: Blocks>(
-    inner: B,
+fn spread(
+    inner: Box<dyn Blocks>,
     comm: &Arc<dyn Communicator>,
     cut: Decomposition,
     flow: &Flow,
@@ -202,10 +190,10 @@ fn spread<B: Blocks>(
 ) {
     let config = flow.config();
     let ranks = Ranks::new(inner, comm.clone(), cut, &config.compute).unwrap();
-    let mut simulation = Simulation::on(ranks, &config).unwrap();
+    let simulation = Simulation::on(Arc::new(ranks), &config).unwrap();
     let points = config.grid.points;
     let mut all = Vec::new();
-    for field in after(&mut simulation, flow.steps) {
+    for field in after(simulation, flow.steps) {
         let bytes: Vec<u8> = field.iter().flat_map(|value| value.to_ne_bytes()).collect();
         let Some(parts) = comm.gather(&bytes) else { continue };
         let mut whole = vec![f64::NAN; if field.len() == 2 { 2 } else { points.iter().product() }];
@@ -225,10 +213,7 @@ fn spread<B: Blocks>(
 }
 
 /// All flows of the list that are for as many ranks as there are.
-fn all<A: Blocks<Real = f64>, B: Blocks<Real = f32>>(
-    double: impl Fn(usize) -> A,
-    single: impl Fn(usize) -> B,
-) {
+fn all(open: impl Fn(Precision, usize) -> Box<dyn Blocks>) {
     let comm = world();
     let list = std::env::var(LIST).unwrap();
     let files = std::env::var(FILES).unwrap();
@@ -241,10 +226,7 @@ fn all<A: Blocks<Real = f64>, B: Blocks<Real = f32>>(
             let file = Path::new(&files).join(name(at, on));
             let config = flow.config();
             let len = cut.block(comm.rank(), config.grid.points).len();
-            match config.compute.precision {
-                Precision::F64 => spread(double(len), &comm, cut, flow, &file),
-                Precision::F32 => spread(single(len), &comm, cut, flow, &file),
-            }
+            spread(open(config.compute.precision, len), &comm, cut, flow, &file);
         }
     }
 }
@@ -272,24 +254,18 @@ fn a_vortex_on_devices_is_that_of_one_rank_on_the_host() {
 mod worker {
     use super::*;
 
-    fn cpu<T: Real>(_: usize) -> Cpu<T> {
-        Cpu::new(Some(1)).unwrap()
-    }
-
-    fn gpu<T: Real>(len: usize) -> Gpu<T> {
-        let device = Device::open(Api::OpenCl, 0).unwrap();
-        Gpu::new(device, len, None, Pencils::Strided).unwrap()
-    }
-
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn on_the_host() {
-        all(cpu::<f64>, cpu::<f32>);
+        all(|precision, _| backend::on_host(precision, None, Some(1)).unwrap());
     }
 
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn on_a_device() {
-        all(gpu::<f64>, gpu::<f32>);
+        all(|precision, len| {
+            let device = Device::open(Api::OpenCl, 0).unwrap();
+            Box::new(Gpu::new(device, precision, len, None, Pencils::Strided).unwrap())
+        });
     }
 }

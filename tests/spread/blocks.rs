@@ -3,43 +3,44 @@
 
 use std::sync::Arc;
 
-use kolmo::Real;
-use kolmo::backend::cpu::Cpu;
+use kolmo::backend::on_host;
 use kolmo::backend::ranks::Ranks;
 use kolmo::comm::Communicator;
 use kolmo::config::Config;
 use kolmo::engine::distributed::Method;
 use kolmo::grid::Decomposition;
+use kolmo::time::Simulation;
+
+use crate::common::state;
 
 /// The backend of one rank of `ranks`.
-pub(super) fn blocks<T: Real>(
+pub(crate) fn blocks(
     comm: Arc<dyn Communicator>,
     ranks: [usize; 3],
     config: &Config,
-) -> Ranks<Cpu<T>> {
+) -> Arc<Ranks> {
     let mut compute = config.compute.clone();
     compute.distributed = Some(Method::Transpose);
-    let cpu = Cpu::new(Some(1)).unwrap();
-    Ranks::new(cpu, comm, Decomposition { ranks }, &compute).unwrap()
+    let cpu = on_host(compute.precision, None, Some(1)).unwrap();
+    Arc::new(Ranks::new(cpu, comm, Decomposition { ranks }, &compute).unwrap())
 }
 
-/// A whole field on every rank, from the blocks of all.
-pub(super) fn whole<T: Real>(
-    comm: &dyn Communicator,
-    decomposition: Decomposition,
-    points: [usize; 3],
-    field: &[T],
-) -> Vec<T> {
+/// U on the whole grid on every rank, from the blocks of all.
+pub(super) fn whole(simulation: &Simulation, ranks: [usize; 3]) -> Vec<Vec<f64>> {
+    let (comm, points) = (simulation.backend().comm(), simulation.grid().points);
     let [nx, ny, _] = points;
-    let bytes: Vec<u8> = field.iter().flat_map(|v| v.f64().to_ne_bytes()).collect();
-    let mut whole = vec![T::of(f64::NAN); points.iter().product()];
-    for rank in 0..comm.size() {
-        let block = decomposition.block(rank, points);
-        let part = comm.broadcast(rank, bytes.clone());
-        for (at, &value) in part.as_chunks().0.iter().enumerate() {
-            let [i, j, k] = block.index(at);
-            whole[i + nx * (j + ny * k)] = T::of(f64::from_ne_bytes(value));
+    let of_field = |field: Vec<f64>| {
+        let bytes: Vec<u8> = field.iter().flat_map(|v| v.to_ne_bytes()).collect();
+        let mut whole = vec![f64::NAN; points.iter().product()];
+        for rank in 0..comm.size() {
+            let block = Decomposition { ranks }.block(rank, points);
+            let part = comm.broadcast(rank, bytes.clone());
+            for (at, &value) in part.as_chunks().0.iter().enumerate() {
+                let [i, j, k] = block.index(at);
+                whole[i + nx * (j + ny * k)] = f64::from_ne_bytes(value);
+            }
         }
-    }
-    whole
+        whole
+    };
+    state(simulation).into_iter().map(of_field).collect()
 }

@@ -8,7 +8,7 @@ use kolmo::comm::Solo;
 use kolmo::grid::{Block, Decomposition, Grid, redistribute};
 use kolmo::io::fields::Layout;
 use kolmo::io::pieces::{Selection, boxes, joined, plane};
-use kolmo::io::{FieldData, FieldValues, FieldWriter};
+use kolmo::io::{FieldData, FieldWriter};
 
 use super::threads::on_ranks;
 use super::{DECOMPOSITIONS, python_script};
@@ -103,7 +103,7 @@ fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_select
                 on_ranks(size, |comm| {
                     let block = decomposition.block(comm.rank(), points);
                     for components in [1, 3] {
-                        let values = FieldValues::F64(marks(&block, components as usize));
+                        let values = marks::<f64>(&block, components as usize).into();
                         let field = FieldData { name: "mark".into(), components, values };
                         let mine = selection.of(&block, &field);
                         let found =
@@ -117,7 +117,7 @@ fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_select
                         };
                         let expected = (0..part.len() * components as usize)
                             .map(|n| mark(at(n), n % components as usize));
-                        assert_eq!(found.values, FieldValues::F64(expected.collect()));
+                        assert_eq!(found.values, expected.collect::<Vec<_>>().into());
                     }
                 });
             }
@@ -170,11 +170,8 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
     writer.write(&Solo, &Decomposition::ONE, (7, 0.5), whole).unwrap();
     let bytes = on_ranks(decomposition.size(), |comm| {
         let block = decomposition.block(comm.rank(), points);
-        let field = |name: &str, components, values: FieldValues| FieldData {
-            name: name.into(),
-            components,
-            values,
-        };
+        let field =
+            |name: &str, components, values| FieldData { name: name.into(), components, values };
         let fields = [
             field("density", 1, marks::<f64>(&block, 1).into()),
             field("velocity", 3, marks::<f64>(&block, 3).into()),

@@ -45,11 +45,11 @@ fn run(steps: u64, cut: [usize; 3], directory: &Path, goes_on: bool) {
             }
         };
         let log = |path: &Path| fs::write(path, "").map_err(kolmo::Error::io(path));
-        let backend = blocks::<f64>(comm, cut, config);
+        let backend = blocks(comm, cut, config);
         let decomposition = Decomposition { ranks: cut };
         let requests = &Requests::default();
         let task = Task { config, directory, origin, decomposition, requests };
-        assert_eq!(run_on(backend, task, log).unwrap(), Ending::Finished);
+        assert_eq!(run_on(backend, task, &log).unwrap(), Ending::Finished);
     });
 }
 
@@ -112,7 +112,8 @@ fn assert_agree(found: &Path, expected: &Path, what: &str) {
         let step = checkpoint::steps(&checkpoints)[0];
         let found = Checkpoint::open(&Solo, &checkpoint::path(&checkpoints, step)).unwrap();
         let references = found.head.references.clone();
-        (found.fields::<f64>(Block::whole(POINTS), &references).unwrap(), found.head)
+        let fields = found.fields(Block::whole(POINTS), &references);
+        (fields.collect::<kolmo::Result<Vec<_>>>().unwrap(), found.head)
     };
     let ((found, head), (expected, other)) = (last(found), last(expected));
     assert_eq!((head.step, head.course.written), (other.step, other.course.written), "{what}");
@@ -184,13 +185,13 @@ fn fields_of_many_ranks_lie_in_as_few_files_as_asked() {
         fields.pieces = Some(pieces);
         let directory = &dir.path().join(format!("{pieces}"));
         on_ranks(4, |comm| {
-            let backend = blocks::<f64>(comm, [2, 2, 1], &config);
+            let backend = blocks(comm, [2, 2, 1], &config);
             let decomposition = Decomposition { ranks: [2, 2, 1] };
             let requests = &Requests::default();
             let origin = Origin::Case;
             let config = &config;
             let task = Task { config, directory, origin, decomposition, requests };
-            run_on(backend, task, |path| fs::write(path, "").map_err(kolmo::Error::io(path)))
+            run_on(backend, task, &|path| fs::write(path, "").map_err(kolmo::Error::io(path)))
                 .unwrap();
         });
         let step = directory.join("fields/step_00000001");

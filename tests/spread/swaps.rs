@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kolmo::backend::cpu::Cpu;
 use kolmo::comm::Solo;
 use kolmo::grid::{Block, Decomposition};
 use kolmo::io::RunId;
@@ -14,7 +13,8 @@ use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::threads::on_ranks;
-use super::{Config, config};
+use super::{Config, config, on_host};
+use crate::common::host;
 
 const POINTS: [usize; 3] = [8, 8, 8];
 
@@ -29,7 +29,7 @@ fn run(directory: &Path, steps: &[u64]) -> Vec<PathBuf> {
 
 fn run_of(config: Config, directory: &Path, steps: &[u64]) -> Vec<PathBuf> {
     let id = RunId::new();
-    let mut simulation = Simulation::<Cpu<f64>>::new(&config).unwrap();
+    let mut simulation = on_host(&config);
     let path = |step: &u64| {
         while simulation.steps() < *step {
             simulation.step(None).unwrap();
@@ -152,7 +152,10 @@ fn a_checkpoint_of_format_1_opens_with_a_warning() {
     let path = &run(dir.path(), &[1])[0];
     let new = Checkpoint::open(&Solo, path).unwrap();
     assert!(new.warning().is_none() && new.head.run.is_some());
-    let fields = |found: &Checkpoint| found.fields::<f64>(Block::whole(POINTS), &[0.0; 5]).unwrap();
+    let fields = |found: &Checkpoint| {
+        let fields = found.fields(Block::whole(POINTS), &[0.0; 5]);
+        fields.collect::<kolmo::Result<Vec<_>>>().unwrap()
+    };
     let expected = fields(&new);
     age(path);
     let old = Checkpoint::open(&Solo, path).unwrap();
@@ -218,8 +221,8 @@ fn a_head_that_was_made_up_is_refused_in_a_sentence() {
         forge(path, &forged);
         let found = Checkpoint::open(&Solo, path);
         let found = found.and_then(|saved| {
-            let cpu = Cpu::<f64>::new(Some(1)).unwrap();
-            Simulation::resume(cpu, &Decomposition::ONE, &vortex(), &saved).map(drop)
+            Simulation::resume(host(&vortex().compute), &Decomposition::ONE, &vortex(), &saved)
+                .map(drop)
         });
         let report = found.expect_err(at).report();
         // Of what does not even fit into memory that is said first.

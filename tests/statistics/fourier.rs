@@ -56,8 +56,7 @@ fn every_coefficient_is_the_sum_that_defines_it() {
                 let mut count = 0.0;
                 for at in 0..modes.values.len() {
                     let mode = modes.mode(at);
-                    let expected =
-                        0.5 * projection(points, mode.periods.map(integer), |p| values[p]);
+                    let expected = 0.5 * projection(points, mode.periods.map(integer), &values);
                     let off = (modes.values[at] - expected).norm();
                     assert!(off < 1e-14, "{points:?} on {ranks:?}, {mode:?}: {off:e}");
                     for a in 0..3 {

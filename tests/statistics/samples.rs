@@ -2,21 +2,17 @@
 
 use std::sync::Arc;
 
-use kolmo::Real;
-use kolmo::backend::cpu::Cpu;
-use kolmo::backend::{Backend, ranks::Ranks};
 use kolmo::comm::{Communicator, Solo};
 use kolmo::config::Config;
-use kolmo::engine::distributed::Method;
-use kolmo::grid::Decomposition;
 use kolmo::physics::Gas;
 use kolmo::statistics::{Flow, Sample, moments};
 use kolmo::time::Simulation;
 
 use crate::common::{assert_close, config, float, simulation, steps};
+use crate::spread::blocks::blocks;
 use crate::spread::threads::on_ranks;
 
-fn flow<B: Backend>(simulation: &mut Simulation<B>, gradients: bool) -> Flow {
+fn flow(simulation: &mut Simulation, gradients: bool) -> Flow {
     match simulation.sample(gradients).unwrap() {
         Sample::Flow(flow) => *flow,
         Sample::Scalar(_) => panic!("this is a flow"),
@@ -50,12 +46,12 @@ fn averages(flow: &Flow, gas: &Gas) -> [f64; 5] {
 const CASE: [&str; 3] = ["case.mach=0.4", "case.reynolds=80", "case.start=constant-temperature"];
 const LAWS: [&str; 2] = ["constant", "{ law = \"power\", exponent = 0.76 }"];
 
-fn hold_to_the_series<T: Real>(relative: f64) {
+fn hold_to_the_series(precision: &str, relative: f64) {
     for law in LAWS {
-        let law = format!("gas.viscosity={law}");
-        let set = [&CASE[..], &[&law]].concat();
+        let own = [format!("gas.viscosity={law}"), format!("compute.precision={precision}")];
+        let set = [&CASE[..], &own.each_ref().map(String::as_str)].concat();
         let gas = config("taylor-green", [16; 3], &set).gas;
-        let mut simulation = simulation::<T>("taylor-green", [16; 3], &set);
+        let mut simulation = simulation("taylor-green", [16; 3], &set);
         steps(&mut simulation, 5);
         let flow = flow(&mut simulation, true);
         let [enstrophy, dissipation, energy, pressure_dilatation, viscosity] =
@@ -75,14 +71,14 @@ fn hold_to_the_series<T: Real>(relative: f64) {
 
 #[test]
 fn samples_hold_the_fields_and_gradients_that_the_series_is_made_of() {
-    hold_to_the_series::<f64>(1e-13);
+    hold_to_the_series("f64", 1e-13);
     // In f32 density, pressure and temperature are stored relative to the state at rest.
-    hold_to_the_series::<f32>(1e-6);
+    hold_to_the_series("f32", 1e-6);
 }
 
 #[test]
 fn gradients_come_where_they_are_asked_for_and_are_zero_along_an_axis_with_one_point() {
-    let mut simulation = simulation::<f64>("taylor-green", [12, 16, 1], &[]);
+    let mut simulation = simulation("taylor-green", [12, 16, 1], &[]);
     assert!(flow(&mut simulation, false).gradient.is_none());
     let gradient = flow(&mut simulation, true).gradient.unwrap();
     for (at, field) in gradient.iter().enumerate() {
@@ -94,7 +90,7 @@ fn gradients_come_where_they_are_asked_for_and_are_zero_along_an_axis_with_one_p
 
 #[test]
 fn a_sample_of_a_scalar_is_the_scalar() {
-    let mut simulation = simulation::<f64>("scalar-advection", [16, 8, 5], &[]);
+    let mut simulation = simulation("scalar-advection", [16, 8, 5], &[]);
     steps(&mut simulation, 3);
     let grid = *simulation.grid();
     let sample = simulation.sample(true).unwrap();
@@ -106,12 +102,7 @@ fn a_sample_of_a_scalar_is_the_scalar() {
 }
 
 fn on_blocks(comm: Arc<dyn Communicator>, ranks: [usize; 3], config: &Config) -> [f64; 5] {
-    let mut compute = config.compute.clone();
-    compute.distributed = Some(Method::Transpose);
-    let cpu = Cpu::<f64>::new(Some(1)).unwrap();
-    let cut = Decomposition { ranks };
-    let backend = Ranks::new(cpu, comm.clone(), cut, &compute).unwrap();
-    let mut simulation = Simulation::on(backend, config).unwrap();
+    let mut simulation = Simulation::on(blocks(comm.clone(), ranks, config), config).unwrap();
     simulation.step(None).unwrap();
     let flow = flow(&mut simulation, true);
     let mut averages = averages(&flow, &config.gas).map(|mean| mean * float(flow.density.len()));

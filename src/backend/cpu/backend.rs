@@ -2,22 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::{Cpu, Field, Program, SHAPES};
-use crate::backend::ComputeConfig;
+use super::{Cpu, SHAPES};
+use crate::backend::handles::{Field, Prepared, Program, all, all_mut};
 use crate::backend::{Backend, Reduction, Weights};
 use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;
-use crate::real::Real;
+use crate::real::{Precision, Real, Values};
 
 impl<T: Real> Backend for Cpu<T> {
-    type Real = T;
-    type Field = Field<T>;
-    type Program = Program<T>;
-    type Prepared = PointFormula;
-
-    fn open(compute: &ComputeConfig, _: usize) -> Result<Self> {
-        Cpu::new(compute.threads)
+    fn precision(&self) -> Precision {
+        T::PRECISION
     }
 
     fn name(&self) -> &'static str {
@@ -40,9 +35,9 @@ impl<T: Real> Backend for Cpu<T> {
         SHAPES.iter().map(|shape| shape.name).collect()
     }
 
-    fn shaped(self, shape: &str) -> Self {
+    fn set_shape(&mut self, shape: &str) {
         let known = SHAPES.iter().copied().find(|known| known.name == shape);
-        Self { shape: known.unwrap_or(self.shape), ..self }
+        self.shape = known.unwrap_or(self.shape);
     }
 
     fn shape(&self) -> Option<&'static str> {
@@ -53,26 +48,26 @@ impl<T: Real> Backend for Cpu<T> {
         Ok(())
     }
 
-    fn field(&self, values: Vec<T>) -> Result<Field<T>> {
-        let mut field = Field::zeros(values.len());
-        field.copy_from_slice(&values);
-        Ok(field)
+    fn field(&self, values: &Values<'_>) -> Result<Field> {
+        let mut field = super::Field::<T>::zeros(values.len());
+        field.iter_mut().zip(values.iter()).for_each(|(to, value)| *to = T::of(value));
+        Ok(Field::new(field))
     }
 
-    fn zeros(&self, len: usize) -> Result<Field<T>> {
-        Ok(Field::zeros(len))
+    fn zeros(&self, len: usize) -> Result<Field> {
+        Ok(Field::new(super::Field::<T>::zeros(len)))
     }
 
-    fn values<'a>(&self, field: &'a Field<T>) -> Result<Cow<'a, [T]>> {
-        Ok(Cow::Borrowed(field))
+    fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>> {
+        Ok(T::values(Cow::Borrowed(field.get::<super::Field<T>>())))
     }
 
-    fn copy(&self, from: &Field<T>, to: &mut Field<T>) {
-        to.copy_from_slice(from);
+    fn copy(&self, from: &Field, to: &mut Field) {
+        to.get_mut::<super::Field<T>>().copy_from_slice(from.get::<super::Field<T>>());
     }
 
-    fn clear(&self, field: &mut Field<T>) {
-        field.fill(T::ZERO);
+    fn clear(&self, field: &mut Field) {
+        field.get_mut::<super::Field<T>>().fill(T::ZERO);
     }
 
     fn program(
@@ -81,8 +76,8 @@ impl<T: Real> Backend for Cpu<T> {
         axis: Axis,
         points: [usize; 3],
         operators: &LineOperators,
-    ) -> Result<Program<T>> {
-        Ok(Program::new(sweep, axis, points, operators))
+    ) -> Result<Program> {
+        Ok(Program::new(super::Program::<T>::new(sweep, axis, points, operators)))
     }
 
     fn program_of_advanced(
@@ -91,46 +86,39 @@ impl<T: Real> Backend for Cpu<T> {
         axis: Axis,
         points: [usize; 3],
         operators: &LineOperators,
-    ) -> Result<Option<Program<T>>> {
+    ) -> Result<Option<Program>> {
         self.program(sweep, axis, points, operators).map(Some)
     }
 
-    fn run(
-        &self,
-        program: &Program<T>,
-        read: &[&Field<T>],
-        write: &mut [&mut Field<T>],
-        weights: Weights,
-    ) {
-        self.run(program, read, write, weights);
+    fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
+        let (read, mut write) = (all(read), all_mut(write));
+        self.run(program.get(), &read, &mut write, weights);
     }
 
-    fn prepare(&self, formula: PointFormula) -> Result<PointFormula> {
-        Ok(formula)
+    fn prepare(&self, formula: PointFormula) -> Result<Prepared> {
+        Ok(Prepared::new(formula))
     }
 
     fn map(
         &self,
-        formula: &PointFormula,
-        read: &[&Field<T>],
-        write: &mut [&mut Field<T>],
+        formula: &Prepared,
+        read: &[&Field],
+        write: &mut [&mut Field],
         parameters: &[f64],
     ) {
-        self.map(formula, read, write, parameters);
+        let (read, mut write) = (all(read), all_mut(write));
+        self.map(formula.get(), &read, &mut write, parameters);
     }
 
-    fn reduce(
-        &self,
-        formula: &PointFormula,
-        read: &[&Field<T>],
-        parameters: &[f64],
-    ) -> Result<Reduction> {
+    fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {
+        let formula: &PointFormula = formula.get();
         let mut totals = [0.0; Reduction::MOST];
-        self.reduce_to(formula, read, parameters, &mut totals[..formula.results.len()]);
+        let own = &mut totals[..formula.results.len()];
+        self.reduce_to(formula, &all(read), parameters, own);
         Ok(Reduction::Done(totals))
     }
 
-    fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {
-        self.within(work)
+    fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {
+        self.within(work);
     }
 }

@@ -3,73 +3,74 @@
 use rayon::prelude::*;
 
 use super::tile::SharedField;
-use super::{Cpu, Field, Program};
-use crate::backend::Weights;
-use crate::backend::ranks::{Blocks, Memory, Sum, Sums, TransposeLayout};
+use super::{Cpu, Field as Values};
+use crate::backend::handles::{Combination, Field, Program, all, all_mut};
+use crate::backend::ranks::{Blocks, Memory, Staging, Sum, Sums, TransposeLayout};
+use crate::backend::{Backend, Weights};
 use crate::error::Result;
 use crate::grid::Axis;
-use crate::real::Real;
+use crate::real::{Real, bytes_of, bytes_of_mut};
 
 /// Lines whose sums are taken together: their planes stay in the first cache.
 const BLOCK: usize = 512;
 
 /// Sums of planes, coefficients in the fields' precision.
-pub struct Combination<T> {
+struct PlaneSums<T> {
     lines: usize,
     lists: Vec<Vec<Sum<T>>>,
 }
 
 impl<T: Real> Blocks for Cpu<T> {
-    type Combination = Combination<T>;
-    type Staging = Vec<T>;
-
-    fn staging(&self, len: usize) -> Vec<T> {
-        vec![T::ZERO; len]
+    fn staging(&self, values: usize) -> Staging {
+        Staging::new(values * size_of::<T>())
     }
 
-    fn planes(&self, len: usize) -> Result<Field<T>> {
-        Ok(Field::zeros(len))
+    fn planes(&self, len: usize) -> Result<Field> {
+        self.zeros(len)
     }
 
     fn pack(
         &self,
-        program: &Program<T>,
+        program: &Program,
         stage: usize,
-        read: &[&Field<T>],
-        write: &mut [&mut Field<T>],
-        planes: &mut [Field<T>],
+        read: &[&Field],
+        write: &mut [&mut Field],
+        planes: &mut [Field],
     ) {
-        self.pack(program, stage, read, write, planes);
+        let (read, mut write) = (all(read), all_mut(write));
+        self.pack(program.get(), stage, &read, &mut write, &mut all_mut(planes));
     }
 
     fn complete(
         &self,
-        program: &Program<T>,
-        read: &[&Field<T>],
-        write: &mut [&mut Field<T>],
-        planes: &[Field<T>],
+        program: &Program,
+        read: &[&Field],
+        write: &mut [&mut Field],
+        planes: &[Field],
         weights: Weights,
     ) {
-        self.complete(program, read, write, planes, weights);
+        let (read, mut write) = (all(read), all_mut(write));
+        self.complete(program.get(), &read, &mut write, &all(planes), weights);
     }
 
-    fn run_on_beginnings(&self, program: &Program<T>, read: &Field<T>, write: &mut Field<T>) {
-        self.run_on_beginnings(program, &[read], &mut [write]);
+    fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field) {
+        self.run_on_beginnings(program.get(), &[read.get()], &mut [write.get_mut()]);
     }
 
-    fn combination(&self, lines: usize, sums: Sums) -> Result<Combination<T>> {
+    fn combination(&self, lines: usize, sums: Sums) -> Result<Combination> {
         let rounded = |terms: Vec<(usize, f64)>| {
             terms.into_iter().map(|(plane, coefficient)| (plane, T::of(coefficient))).collect()
         };
         let rounded_list = |list: Vec<Sum>| {
             list.into_iter().map(|(to, terms)| (to, rounded(terms))).collect::<Vec<_>>()
         };
-        Ok(Combination { lines, lists: sums.into_iter().map(rounded_list).collect() })
+        let lists = sums.into_iter().map(rounded_list).collect();
+        Ok(Combination::new(PlaneSums::<T> { lines, lists }))
     }
 
-    fn combine(&self, combination: &Combination<T>, planes: &mut Field<T>) {
-        let Combination { lines, lists } = combination;
-        let planes = SharedField::new(planes);
+    fn combine(&self, combination: &Combination, planes: &mut Field) {
+        let PlaneSums::<T> { lines, lists } = combination.get();
+        let planes = SharedField::new(planes.get_mut::<Values<T>>());
         let block = |index: usize| {
             let first = index * BLOCK;
             let count = BLOCK.min(lines - first);
@@ -89,8 +90,9 @@ impl<T: Real> Blocks for Cpu<T> {
         self.within(|| (0..lines.div_ceil(BLOCK)).into_par_iter().for_each(block));
     }
 
-    fn deal(&self, deal: &TransposeLayout, at: usize, field: &Field<T>, parts: &mut Field<T>) {
-        let parts = SharedField::new(parts);
+    fn deal(&self, deal: &TransposeLayout, at: usize, field: &Field, parts: &mut Field) {
+        let field: &Values<T> = field.get();
+        let parts = SharedField::new(parts.get_mut::<Values<T>>());
         self.for_each_share(deal, |part, m| {
             let lines = deal.share(part);
             let to = start(deal, part, m, at);
@@ -102,8 +104,9 @@ impl<T: Real> Blocks for Cpu<T> {
         });
     }
 
-    fn collect(&self, deal: &TransposeLayout, at: usize, parts: &Field<T>, field: &mut Field<T>) {
-        let field = SharedField::new(field);
+    fn collect(&self, deal: &TransposeLayout, at: usize, parts: &Field, field: &mut Field) {
+        let parts: &Values<T> = parts.get();
+        let field = SharedField::new(field.get_mut::<Values<T>>());
         self.for_each_share(deal, |part, m| {
             let lines = deal.share(part);
             let from = start(deal, part, m, at);
@@ -115,17 +118,19 @@ impl<T: Real> Blocks for Cpu<T> {
         });
     }
 
-    fn memory(&self, array: &mut Field<T>) -> Memory {
-        Memory::Host(array.as_mut_ptr().cast())
+    fn memory(&self, array: &mut Field) -> Memory {
+        Memory::Host(array.get_mut::<Values<T>>().as_mut_ptr().cast())
     }
 
-    fn fetch(&self, array: &Field<T>, first: usize, to: &mut [T]) -> Result<()> {
-        to.copy_from_slice(&array[first..first + to.len()]);
+    fn fetch(&self, array: &Field, first: usize, to: &mut [u8]) -> Result<()> {
+        let array: &Values<T> = array.get();
+        to.copy_from_slice(&bytes_of(array)[first * size_of::<T>()..][..to.len()]);
         Ok(())
     }
 
-    fn put(&self, array: &mut Field<T>, first: usize, values: &[T]) -> Result<()> {
-        array[first..first + values.len()].copy_from_slice(values);
+    fn put(&self, array: &mut Field, first: usize, from: &[u8]) -> Result<()> {
+        let array: &mut Values<T> = array.get_mut();
+        bytes_of_mut(array)[first * size_of::<T>()..][..from.len()].copy_from_slice(from);
         Ok(())
     }
 }

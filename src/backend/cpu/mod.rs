@@ -20,7 +20,6 @@ mod transpose;
 
 use std::sync::Mutex;
 
-pub use blocks::Combination;
 pub use field::Field;
 pub use program::Program;
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 use super::direct::Direct;
 use super::ends::{Correct, Pack};
@@ -87,7 +88,7 @@ struct Job<'a, T> {
     read: &'a [&'a Field<T>],
     write: [Option<SharedField<T>>; MAX_FIELDS],
     /// Planes of the stages whose inflow is known.
-    inflow: &'a [Field<T>],
+    inflow: &'a [&'a Field<T>],
     /// Planes of the stage that is packed.
     packed: Option<SharedField<T>>,
     weights: Weights,
@@ -122,7 +123,7 @@ impl<T: Real> Cpu<T> {
         program: &Program<T>,
         read: &[&Field<T>],
         write: &mut [&mut Field<T>],
-        inflow: &[Field<T>],
+        inflow: &[&Field<T>],
         weights: Weights,
     ) {
         assert!(inflow.len() >= program.packs.len(), "planes of every stage");
@@ -147,7 +148,7 @@ impl<T: Real> Cpu<T> {
         program: &Program<T>,
         read: &[&Field<T>],
         write: [Option<SharedField<T>>; MAX_FIELDS],
-        inflow: &[Field<T>],
+        inflow: &[&Field<T>],
         weights: Weights,
     ) {
         let code = &program.whole;
@@ -167,14 +168,15 @@ impl<T: Real> Cpu<T> {
         stage: usize,
         read: &[&Field<T>],
         write: &mut [&mut Field<T>],
-        planes: &mut [Field<T>],
+        planes: &mut [&mut Field<T>],
     ) {
         let code = &program.packs[stage];
         let write = shared(program, code, read, write, false);
         let (inflow, rest) = planes.split_at_mut(stage);
-        let packed = Some(SharedField::new(&mut rest[0]));
+        let inflow: SmallVec<[&Field<T>; 4]> = inflow.iter().map(|planes| &**planes).collect();
+        let packed = Some(SharedField::new(rest[0]));
         let weights = Weights::SET;
-        let job = Job { program, code, read, write, inflow, packed, weights };
+        let job = Job { program, code, read, write, inflow: &inflow, packed, weights };
         // Where no operator comes before, only the points at the ends are needed.
         let ends = program.operators.iter().filter_map(|operator| operator.ends.as_ref());
         let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();

@@ -7,19 +7,19 @@ use super::ends::{Lines, THREADS};
 use super::job::{Job, LaunchSize};
 use super::text::Text;
 use super::{Arg, Buffer, Device};
-use crate::backend::ranks::{Sums, TransposeLayout};
+use crate::backend::ranks::{Staging, Sums, TransposeLayout};
 use crate::error::Result;
 use crate::real::Precision;
 
 /// Sums of planes, ready to be taken on a device.
-pub struct Combination {
+pub(super) struct PlaneSums {
     job: Job,
     lists: Buffer,
     rows: Buffer,
     terms: Buffer,
 }
 
-impl Combination {
+impl PlaneSums {
     /// `sums` of planes of `lines` values.
     #[allow(clippy::cast_precision_loss, reason = "far fewer planes than numbers that are exact")]
     pub(super) fn new(
@@ -79,36 +79,9 @@ pub(super) fn deal(
 }
 
 /// Host memory beside that of a device, locked to its place where the driver can.
-pub struct Pinned<T> {
-    values: Vec<T>,
-    is_pinned: bool,
-    device: Arc<Device>,
-}
-
-impl<T> Pinned<T> {
-    pub(super) fn new(device: &Arc<Device>, mut values: Vec<T>) -> Self {
-        let bytes = size_of_val(values.as_slice());
-        let is_pinned = bytes > 0 && device.runtime.pin(values.as_mut_ptr().cast(), bytes);
-        Self { values, is_pinned, device: device.clone() }
-    }
-}
-
-impl<T> AsRef<[T]> for Pinned<T> {
-    fn as_ref(&self) -> &[T] {
-        &self.values
-    }
-}
-
-impl<T> AsMut<[T]> for Pinned<T> {
-    fn as_mut(&mut self) -> &mut [T] {
-        &mut self.values
-    }
-}
-
-impl<T> Drop for Pinned<T> {
-    fn drop(&mut self) {
-        if self.is_pinned {
-            self.device.unpin(self.values.as_mut_ptr().cast());
-        }
-    }
+pub(super) fn staging(device: &Arc<Device>, bytes: usize) -> Staging {
+    Staging::locked(bytes, |start, bytes| {
+        let device = device.clone();
+        device.runtime.pin(start, bytes).then_some(move |start| device.unpin(start))
+    })
 }

@@ -3,11 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Device;
-use super::numbers::{bytes_of, bytes_of_mut};
 use super::runtime::{Handle, MOST_FETCHED};
 use crate::error::Result;
-use crate::real::Precision;
-use crate::real::Real;
+use crate::real::{Precision, Real, Values, bytes_of, bytes_of_mut};
 
 /// `len` numbers in device memory.
 pub struct Buffer {
@@ -76,6 +74,13 @@ impl Buffer {
         let mut values = vec![T::ZERO; self.len];
         assert_eq!(size_of::<T>(), self.precision.bytes(), "a buffer of another precision");
         self.read(0, bytes_of_mut(&mut values))?;
+        Ok(values)
+    }
+
+    /// The content in its own precision, after all work queued before.
+    pub fn values(&self) -> Result<Values<'static>> {
+        let mut values = Values::zeros(self.precision, self.len);
+        self.read(0, values.bytes_mut())?;
         Ok(values)
     }
 

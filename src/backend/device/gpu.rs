@@ -1,28 +1,24 @@
-//! A device as a [`Backend`]: the number type of the trait outside, a precision inside.
+//! A device as a [`Backend`].
 
-use std::borrow::Cow;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use super::blocks::{Combination, Pinned, deal};
+use super::blocks::{PlaneSums, deal, staging};
 use super::lines::{DeviceOperator, LineSolver};
-use super::numbers::{bytes_of, bytes_of_mut};
 use super::pointwise::PointKernel;
-use super::program::{Fields, Program, Task};
+use super::program::{self, Fields, Task};
 use super::workspace::{Fusing, SHAPES, Workspace};
-use super::{Api, Buffer, Device, choose};
-use crate::backend::ranks::{Blocks, Memory, Sums, TransposeLayout};
-use crate::backend::{Backend, Reduction, Weights};
-use crate::backend::{ComputeConfig, Pencils};
+use super::{Api, Buffer, Device};
+use crate::backend::handles::{Combination, Field, Prepared, Program, all, all_mut};
+use crate::backend::ranks::{Blocks, Memory, Staging, Sums, TransposeLayout};
+use crate::backend::{Backend, ComputeConfig, Pencils, Reduction, Weights};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::grid::Axis;
-use crate::real::Real;
+use crate::real::{Precision, Values};
 
 /// Fields of one length in the memory of a device.
-pub struct Gpu<T> {
+pub struct Gpu {
     workspace: Workspace,
-    kind: PhantomData<fn() -> T>,
 }
 
 /// A copy.
@@ -43,16 +39,19 @@ impl Formula<0, 1> for Zero {
     }
 }
 
-impl<T: Real> Gpu<T> {
-    /// Fields of `len` values on `device`, lines solved by `solver`, or the one that fits each operator best.
+impl Gpu {
+    /// Fields of `len` values of `precision` on `device`, lines solved by `solver`, or the one that fits each operator best.
+    ///
+    /// # Errors
+    /// What the device or its compiler says.
     pub fn new(
         device: Arc<Device>,
+        precision: Precision,
         len: usize,
         solver: Option<LineSolver>,
         pencils: Pencils,
     ) -> Result<Self> {
-        let workspace = Workspace::new(device, T::PRECISION, len, solver, pencils)?;
-        Ok(Self { workspace, kind: PhantomData })
+        Ok(Self { workspace: Workspace::new(device, precision, len, solver, pencils)? })
     }
 
     /// The same with other sweeps fused. Where nothing is said, those that keep their values on chip are on a GPU where nobody chose how
@@ -64,8 +63,12 @@ impl<T: Real> Gpu<T> {
     }
 
     /// Fields of `len` values on `device`, lines solved as `compute` says.
+    ///
+    /// # Errors
+    /// What the device or its compiler says.
     pub fn configured(device: Arc<Device>, len: usize, compute: &ComputeConfig) -> Result<Self> {
-        Self::new(device, len, compute.line_solver, compute.pencils)
+        let ComputeConfig { precision, line_solver, pencils, .. } = *compute;
+        Self::new(device, precision, len, line_solver, pencils)
     }
 
     /// The device.
@@ -87,17 +90,9 @@ impl<T: Real> Gpu<T> {
     }
 }
 
-impl<T: Real> Backend for Gpu<T> {
-    type Real = T;
-    type Field = Buffer;
-    type Program = Program;
-    type Prepared = PointKernel;
-
-    fn open(compute: &ComputeConfig, len: usize) -> Result<Self> {
-        let Some((api, index)) = choose(compute, 0)? else {
-            return Err(Error::Device("no GPU was found; `kolmo info` says why".into()));
-        };
-        Self::configured(Device::open(api, index)?, len, compute)
+impl Backend for Gpu {
+    fn precision(&self) -> Precision {
+        self.workspace.precision
     }
 
     fn name(&self) -> &'static str {
@@ -134,10 +129,9 @@ impl<T: Real> Backend for Gpu<T> {
         }
     }
 
-    fn shaped(self, shape: &str) -> Self {
-        match SHAPES.into_iter().find(|(name, _)| *name == shape) {
-            Some((_, fusing)) => self.fusing(fusing),
-            None => self,
+    fn set_shape(&mut self, shape: &str) {
+        if let Some((_, fusing)) = SHAPES.into_iter().find(|(name, _)| *name == shape) {
+            self.workspace.fusing = fusing;
         }
     }
 
@@ -150,28 +144,34 @@ impl<T: Real> Backend for Gpu<T> {
         self.device().finish()
     }
 
-    fn field(&self, values: Vec<T>) -> Result<Buffer> {
-        assert_eq!(values.len(), self.workspace.len, "a field of another grid");
-        Buffer::from_host(self.device(), &values)
+    fn field(&self, values: &Values<'_>) -> Result<Field> {
+        let Workspace { device, precision, len, .. } = &self.workspace;
+        assert_eq!(values.len(), *len, "a field of another grid");
+        let field = Buffer::new(device, *precision, *len)?;
+        match values.precision() == *precision {
+            true => field.write(0, values.bytes())?,
+            false => field.write(0, values.clone().with_precision(*precision).bytes())?,
+        }
+        Ok(Field::new(field))
     }
 
-    fn zeros(&self, len: usize) -> Result<Buffer> {
+    fn zeros(&self, len: usize) -> Result<Field> {
         assert_eq!(len, self.workspace.len, "a field of another grid");
-        let mut field = Buffer::new(self.device(), T::PRECISION, len)?;
+        let mut field = Field::new(Buffer::new(self.device(), self.precision(), len)?);
         self.clear(&mut field);
         Ok(field)
     }
 
-    fn values<'a>(&self, field: &'a Buffer) -> Result<Cow<'a, [T]>> {
-        field.download().map(Cow::Owned)
+    fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>> {
+        field.get::<Buffer>().values()
     }
 
-    fn copy(&self, from: &Buffer, to: &mut Buffer) {
-        self.workspace.copy.run(&[from], &[to], &[]);
+    fn copy(&self, from: &Field, to: &mut Field) {
+        self.workspace.copy.run(&[from.get()], &[to.get_mut()], &[]);
     }
 
-    fn clear(&self, field: &mut Buffer) {
-        self.workspace.clear.run(&[], &[field], &[]);
+    fn clear(&self, field: &mut Field) {
+        self.workspace.clear.run(&[], &[field.get_mut()], &[]);
     }
 
     fn program(
@@ -181,7 +181,8 @@ impl<T: Real> Backend for Gpu<T> {
         points: [usize; 3],
         operators: &LineOperators,
     ) -> Result<Program> {
-        Program::new(&Task { workspace: &self.workspace, sweep, axis, points, operators })
+        let task = Task { workspace: &self.workspace, sweep, axis, points, operators };
+        program::Program::new(&task).map(Program::new)
     }
 
     fn program_of_advanced(
@@ -191,107 +192,99 @@ impl<T: Real> Backend for Gpu<T> {
         points: [usize; 3],
         operators: &LineOperators,
     ) -> Result<Option<Program>> {
-        Program::of_advanced(&Task { workspace: &self.workspace, sweep, axis, points, operators })
+        let task = Task { workspace: &self.workspace, sweep, axis, points, operators };
+        Ok(program::Program::of_advanced(&task)?.map(Program::new))
     }
 
-    fn run(
-        &self,
-        program: &Program,
-        read: &[&Buffer],
-        write: &mut [&mut Buffer],
-        weights: Weights,
-    ) {
-        program.run(Fields { read, write, planes: &[] }, weights);
+    fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
+        self.complete(program, read, write, &[], weights);
     }
 
-    fn prepare(&self, formula: PointFormula) -> Result<PointKernel> {
+    fn prepare(&self, formula: PointFormula) -> Result<Prepared> {
         let Workspace { device, precision, len, .. } = &self.workspace;
-        PointKernel::new((device, *precision), *len, &formula)
+        PointKernel::new((device, *precision), *len, &formula).map(Prepared::new)
     }
 
     fn map(
         &self,
-        formula: &PointKernel,
-        read: &[&Buffer],
-        write: &mut [&mut Buffer],
+        formula: &Prepared,
+        read: &[&Field],
+        write: &mut [&mut Field],
         parameters: &[f64],
     ) {
-        formula.run(read, write, parameters);
+        formula.get::<PointKernel>().run(&all(read), &all_mut(write), parameters);
     }
 
-    fn reduce(
-        &self,
-        formula: &PointKernel,
-        read: &[&Buffer],
-        parameters: &[f64],
-    ) -> Result<Reduction> {
-        formula.begin(read, parameters).map(Reduction::Pending)
+    fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {
+        formula.get::<PointKernel>().begin(&all(read), parameters).map(Reduction::Pending)
     }
 }
 
-impl<T: Real> Blocks for Gpu<T> {
-    type Combination = Combination;
-    type Staging = Pinned<T>;
-
-    fn staging(&self, len: usize) -> Pinned<T> {
-        Pinned::new(self.device(), vec![T::ZERO; len])
+impl Blocks for Gpu {
+    fn staging(&self, values: usize) -> Staging {
+        staging(self.device(), values * self.precision().bytes())
     }
 
-    fn planes(&self, len: usize) -> Result<Buffer> {
-        Buffer::from_host(self.device(), &vec![T::ZERO; len])
+    fn planes(&self, len: usize) -> Result<Field> {
+        Buffer::table(self.device(), self.precision(), &vec![0.0; len]).map(Field::new)
     }
 
     fn pack(
         &self,
         program: &Program,
         stage: usize,
-        read: &[&Buffer],
-        write: &mut [&mut Buffer],
-        planes: &mut [Buffer],
+        read: &[&Field],
+        write: &mut [&mut Field],
+        planes: &mut [Field],
     ) {
-        program.pack(stage, Fields { read, write, planes });
+        let (read, write, planes) = (all(read), all_mut(write), all(planes));
+        let fields = Fields { read: &read, write: &write, planes: &planes };
+        program.get::<program::Program>().pack(stage, fields);
     }
 
     fn complete(
         &self,
         program: &Program,
-        read: &[&Buffer],
-        write: &mut [&mut Buffer],
-        planes: &[Buffer],
+        read: &[&Field],
+        write: &mut [&mut Field],
+        planes: &[Field],
         weights: Weights,
     ) {
-        program.run(Fields { read, write, planes }, weights);
+        let (read, write, planes) = (all(read), all_mut(write), all(planes));
+        let fields = Fields { read: &read, write: &write, planes: &planes };
+        program.get::<program::Program>().run(fields, weights);
     }
 
-    fn run_on_beginnings(&self, program: &Program, read: &Buffer, write: &mut Buffer) {
+    fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field) {
         self.run(program, &[read], &mut [write], Weights::SET);
     }
 
     fn combination(&self, lines: usize, sums: Sums) -> Result<Combination> {
-        Combination::new((self.device(), T::PRECISION), lines, &sums)
+        PlaneSums::new((self.device(), self.precision()), lines, &sums).map(Combination::new)
     }
 
-    fn combine(&self, combination: &Combination, planes: &mut Buffer) {
-        combination.run(planes);
+    fn combine(&self, combination: &Combination, planes: &mut Field) {
+        combination.get::<PlaneSums>().run(planes.get_mut());
     }
 
-    fn deal(&self, of: &TransposeLayout, at: usize, field: &Buffer, parts: &mut Buffer) {
-        self.device().note(deal(of, false, at, [field, parts]));
+    fn deal(&self, of: &TransposeLayout, at: usize, field: &Field, parts: &mut Field) {
+        self.device().note(deal(of, false, at, [field.get(), parts.get_mut()]));
     }
 
-    fn collect(&self, of: &TransposeLayout, at: usize, parts: &Buffer, field: &mut Buffer) {
-        self.device().note(deal(of, true, at, [field, parts]));
+    fn collect(&self, of: &TransposeLayout, at: usize, parts: &Field, field: &mut Field) {
+        self.device().note(deal(of, true, at, [field.get_mut(), parts.get()]));
     }
 
-    fn memory(&self, array: &mut Buffer) -> Memory {
-        self.device().runtime.address(array.handle).map_or(Memory::Opaque, Memory::Device)
+    fn memory(&self, array: &mut Field) -> Memory {
+        let handle = array.get::<Buffer>().handle;
+        self.device().runtime.address(handle).map_or(Memory::Opaque, Memory::Device)
     }
 
-    fn fetch(&self, array: &Buffer, first: usize, to: &mut [T]) -> Result<()> {
-        array.read(first, bytes_of_mut(to))
+    fn fetch(&self, array: &Field, first: usize, to: &mut [u8]) -> Result<()> {
+        array.get::<Buffer>().read(first, to)
     }
 
-    fn put(&self, array: &mut Buffer, first: usize, values: &[T]) -> Result<()> {
-        array.write(first, bytes_of(values))
+    fn put(&self, array: &mut Field, first: usize, from: &[u8]) -> Result<()> {
+        array.get::<Buffer>().write(first, from)
     }
 }

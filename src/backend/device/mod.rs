@@ -32,7 +32,6 @@ mod workspace;
 
 use std::sync::Arc;
 
-pub use blocks::{Combination, Pinned};
 pub use buffer::{Buffer, PendingReduction, Scratch};
 pub use choice::{check_memory, choose, why_not_cuda};
 pub use gpu::Gpu;

@@ -5,7 +5,6 @@ use std::cmp::Ordering;
 
 use crate::engine::Number;
 use crate::real::Precision;
-use crate::real::Real;
 
 impl Precision {
     /// Append numbers to the memory of others.
@@ -48,16 +47,4 @@ impl Precision {
         // 1e0 is a C literal of type double, and with the suffix of type float.
         if value < 0.0 { format!("({value:e}{suffix})") } else { format!("{value:e}{suffix}") }
     }
-}
-
-/// The memory of numbers.
-pub(super) fn bytes_of<T: Real>(values: &[T]) -> &[u8] {
-    // SAFETY: f32 and f64 have no padding, and any address does for a byte.
-    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
-}
-
-/// The memory of numbers, to be written.
-pub(super) fn bytes_of_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
-    // SAFETY: as above, and any four or eight bytes are an f32 or f64.
-    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }

@@ -37,11 +37,11 @@ pub(super) struct Fields<'a> {
     pub(super) read: &'a [&'a Buffer],
     pub(super) write: &'a [&'a mut Buffer],
     /// The interface values of every stage; none where lines are whole.
-    pub(super) planes: &'a [Buffer],
+    pub(super) planes: &'a [&'a Buffer],
 }
 
 /// A sweep along one axis, ready to run on a device.
-pub struct Program {
+pub(super) struct Program {
     fused: Option<Fused>,
     /// Where it is not fused, or its lines are blocks of longer ones: what goes to the neighbours is packed by it.
     composed: Option<Composed>,

@@ -1,8 +1,8 @@
 //! What a backend does for the blocks of lines that are spread over ranks.
 
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Combination, Field, Program, Weights};
 use crate::error::Result;
 use crate::grid::Axis;
 
@@ -52,87 +52,122 @@ impl TransposeLayout {
     }
 }
 
+/// Host memory that what is copied from and to a device goes through, in bytes.
+pub struct Staging {
+    bytes: Vec<u8>,
+    /// Undoes what was done to keep it in its place.
+    release: Option<Box<dyn FnMut(*mut u8) + Send>>,
+}
+
+impl Staging {
+    /// So many zeros.
+    pub fn new(bytes: usize) -> Self {
+        Self { bytes: vec![0; bytes], release: None }
+    }
+
+    /// The same once `lock` has kept it in its place; it returns what undoes that, where it could.
+    pub(in crate::backend) fn locked<R>(
+        bytes: usize,
+        lock: impl FnOnce(*mut u8, usize) -> Option<R>,
+    ) -> Self
+    where
+        R: FnMut(*mut u8) + Send + 'static,
+    {
+        let mut staging = Self::new(bytes);
+        if bytes > 0 {
+            let release = lock(staging.bytes.as_mut_ptr(), bytes);
+            staging.release = release.map(|release| Box::new(release) as _);
+        }
+        staging
+    }
+}
+
+impl Deref for Staging {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl DerefMut for Staging {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if let Some(release) = &mut self.release {
+            release(self.bytes.as_mut_ptr());
+        }
+    }
+}
+
 /// A backend whose fields can be blocks of larger ones.
 pub trait Blocks: Backend {
-    /// [`Sums`] made ready to be taken.
-    type Combination: Send;
-    /// Host memory that what is copied from and to a device goes through.
-    type Staging: AsRef<[Self::Real]> + AsMut<[Self::Real]> + Send;
-
-    /// `len` zeros in host memory, locked to their place where that makes copies faster.
-    fn staging(&self, len: usize) -> Self::Staging;
+    /// Host memory for `values` values, locked to its place where that makes copies faster.
+    fn staging(&self, values: usize) -> Staging;
 
     /// `len` zeros that messages are made of.
     ///
     /// # Errors
     /// Where there is no memory left.
-    fn planes(&self, len: usize) -> Result<Self::Field>;
+    fn planes(&self, len: usize) -> Result<Field>;
 
     /// Fill those slots of `planes[stage]` that are made from the operands of the operators of that stage of `program`.
     /// `planes` of earlier stages hold their inflow. The fields are as for [`Backend::run`].
     fn pack(
         &self,
-        program: &Self::Program,
+        program: &Program,
         stage: usize,
-        read: &[&Self::Field],
-        write: &mut [&mut Self::Field],
-        planes: &mut [Self::Field],
+        read: &[&Field],
+        write: &mut [&mut Field],
+        planes: &mut [Field],
     );
 
     /// [`Backend::run`] with the inflow of all stages in `planes`, once every stage was packed.
     fn complete(
         &self,
-        program: &Self::Program,
-        read: &[&Self::Field],
-        write: &mut [&mut Self::Field],
-        planes: &[Self::Field],
+        program: &Program,
+        read: &[&Field],
+        write: &mut [&mut Field],
+        planes: &[Field],
         weights: Weights,
     );
 
     /// [`Backend::run`] of a program for whole lines with one array to read and one to set, which both begin with the values of
     /// its grid and may be longer.
-    fn run_on_beginnings(
-        &self,
-        program: &Self::Program,
-        read: &Self::Field,
-        write: &mut Self::Field,
-    );
+    fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field);
 
     /// `sums` of planes of `lines` values.
     ///
     /// # Errors
     /// What a compiler says.
-    fn combination(&self, lines: usize, sums: Sums) -> Result<Self::Combination>;
+    fn combination(&self, lines: usize, sums: Sums) -> Result<Combination>;
 
     /// Take the sums.
-    fn combine(&self, combination: &Self::Combination, planes: &mut Self::Field);
+    fn combine(&self, combination: &Combination, planes: &mut Field);
 
     /// Deal out the lines of a block, field `at` of several. The part with lines l₀ to l₁ begins in `parts` at
     /// (l₀ · points of a line · fields) and holds `[point][field][line]`.
-    fn deal(&self, deal: &TransposeLayout, at: usize, field: &Self::Field, parts: &mut Self::Field);
+    fn deal(&self, deal: &TransposeLayout, at: usize, field: &Field, parts: &mut Field);
 
     /// The reverse of [`Blocks::deal`].
-    fn collect(
-        &self,
-        deal: &TransposeLayout,
-        at: usize,
-        parts: &Self::Field,
-        field: &mut Self::Field,
-    );
+    fn collect(&self, deal: &TransposeLayout, at: usize, parts: &Field, field: &mut Field);
 
     /// Where an array lies.
-    fn memory(&self, array: &mut Self::Field) -> Memory;
+    fn memory(&self, array: &mut Field) -> Memory;
 
-    /// Read values of an array from `first` on, after all work asked for before.
+    /// Read the memory of an array from value `first` on, after all work asked for before.
     ///
     /// # Errors
     /// What the device says of the work so far.
-    fn fetch(&self, array: &Self::Field, first: usize, to: &mut [Self::Real]) -> Result<()>;
+    fn fetch(&self, array: &Field, first: usize, to: &mut [u8]) -> Result<()>;
 
-    /// Write values to an array from `first` on. Those of a [`Blocks::Staging`] may be reused after the next
+    /// Write the memory of an array from value `first` on. That of a [`Staging`] may be reused after the next
     /// [`Blocks::fetch`].
     ///
     /// # Errors
     /// What the device says.
-    fn put(&self, array: &mut Self::Field, first: usize, values: &[Self::Real]) -> Result<()>;
+    fn put(&self, array: &mut Field, first: usize, from: &[u8]) -> Result<()>;
 }

@@ -6,8 +6,8 @@ use super::choices::Choice;
 use super::joined::Joined;
 use super::messages::{Round, Underway};
 use super::room::{Needed, Planes};
-use super::{Blocks, Phase, Ranks};
-use crate::backend::Weights;
+use super::{Phase, Ranks};
+use crate::backend::{Combination, Field, Program, Weights};
 use crate::engine::distributed::{self, Layout, Method, Plan};
 use crate::engine::{LineOperators, Op, Sweep};
 use crate::error::{Error, Result};
@@ -24,31 +24,31 @@ pub(super) struct Place {
 }
 
 /// A sweep ready to run on blocks of lines.
-pub(super) struct Coupled<B: Blocks> {
+pub(super) struct Coupled {
     axis: usize,
-    program: B::Program,
-    stages: Vec<Stage<B>>,
+    program: Program,
+    stages: Vec<Stage>,
 }
 
 /// From the planes that one stage packs to its inflow.
-struct Stage<B: Blocks> {
-    steps: Vec<Ready<B>>,
+struct Stage {
+    steps: Vec<Ready>,
 }
 
-enum Ready<B: Blocks> {
-    Combine(B::Combination),
+enum Ready {
+    Combine(Combination),
     Exchange(Round),
 }
 
 /// A sweep whose first messages are under way.
-pub(super) struct Begun<'a, B: Blocks> {
-    room: MutexGuard<'a, Planes<B>>,
+pub(super) struct Begun<'a> {
+    room: MutexGuard<'a, Planes>,
     waiting: Option<(usize, Underway)>,
 }
 
-impl<B: Blocks> Coupled<B> {
+impl Coupled {
     pub(super) fn new(
-        ranks: &Ranks<B>,
+        ranks: &Ranks,
         sweep: &Sweep,
         place: Place,
         ops: &[Op],
@@ -87,10 +87,10 @@ impl<B: Blocks> Coupled<B> {
     /// Pack the first stage and send what can be sent at once. No other sweep along this axis may be under way.
     pub(super) fn begin<'a>(
         &self,
-        ranks: &'a Ranks<B>,
-        read: &[&B::Field],
-        write: &mut [&mut B::Field],
-    ) -> Begun<'a, B> {
+        ranks: &'a Ranks,
+        read: &[&Field],
+        write: &mut [&mut Field],
+    ) -> Begun<'a> {
         let mut room = ranks.room.planes(self.axis);
         ranks.timed(Phase::Pack, || {
             ranks.inner.pack(&self.program, 0, read, write, &mut room.planes);
@@ -103,10 +103,10 @@ impl<B: Blocks> Coupled<B> {
     /// Everything else.
     pub(super) fn finish(
         &self,
-        ranks: &Ranks<B>,
-        begun: Begun<'_, B>,
-        read: &[&B::Field],
-        write: &mut [&mut B::Field],
+        ranks: &Ranks,
+        begun: Begun<'_>,
+        read: &[&Field],
+        write: &mut [&mut Field],
         weights: Weights,
     ) {
         let Begun { mut room, mut waiting } = begun;
@@ -137,8 +137,8 @@ impl<B: Blocks> Coupled<B> {
     /// Carry out the steps of stage `at` from step `from` on, until messages are under way or all is done.
     fn advance(
         &self,
-        ranks: &Ranks<B>,
-        room: &mut Planes<B>,
+        ranks: &Ranks,
+        room: &mut Planes,
         at: usize,
         from: usize,
     ) -> Option<(usize, Underway)> {
@@ -173,7 +173,7 @@ pub(super) fn layouts<'a>(sweep: &Sweep, plans: &'a [(Op, Plan)]) -> Vec<(Vec<&'
     sweep.stages().iter().map(stage).collect()
 }
 
-fn ready<B: Blocks>(ranks: &Ranks<B>, joined: Joined, lines: usize) -> Result<Ready<B>> {
+fn ready(ranks: &Ranks, joined: Joined, lines: usize) -> Result<Ready> {
     Ok(match joined {
         Joined::Combine(sums) => Ready::Combine(ranks.inner.combination(lines, sums)?),
         Joined::Exchange(mut round) => {
@@ -195,7 +195,7 @@ fn refusal(sentence: &str, op: Op, axis: Axis) -> Error {
     ])
 }
 
-impl<B: Blocks> Ranks<B> {
+impl Ranks {
     /// How lines of `lengths` points a rank are solved for all of `ops` together; notes it.
     pub(super) fn method_for(
         &self,

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{Blocks, Memory, Phase, Ranks, Route};
+use super::{Memory, Phase, Ranks, Route, Staging};
+use crate::backend::{Backend, Field};
 use crate::comm::{Communicator, Request};
 
 /// One message: the rank along the axis, and the values of the array that go or come.
@@ -51,9 +52,9 @@ impl Round {
 #[must_use = "messages under way have to be waited for"]
 pub(super) struct Underway(Vec<Request>);
 
-impl<B: Blocks> Ranks<B> {
+impl Ranks {
     /// Host memory for messages from and to an array of `len` values, where they go through it; else none.
-    pub(super) fn staging(&self, len: usize) -> B::Staging {
+    pub(super) fn staging(&self, len: usize) -> Staging {
         self.inner.staging(if self.route == Route::Staged { len } else { 0 })
     }
 
@@ -62,12 +63,12 @@ impl<B: Blocks> Ranks<B> {
         &self,
         axis: usize,
         round: &Round,
-        planes: &mut B::Field,
-        staging: &mut B::Staging,
+        planes: &mut Field,
+        staging: &mut Staging,
     ) -> Underway {
         self.timed(Phase::Communicate, || {
             let start = self.ready(&round.send, planes, staging);
-            let (line, size) = (&*self.lines[axis], size_of::<B::Real>());
+            let (line, size) = (&*self.lines[axis], self.precision().bytes());
             // SAFETY: values of this array, which stays where it is until the messages were waited for.
             Underway(unsafe { round.begin(line, start, size) })
         })
@@ -79,25 +80,28 @@ impl<B: Blocks> Ranks<B> {
         axis: usize,
         Underway(requests): Underway,
         round: &Round,
-        planes: &mut B::Field,
-        staging: &B::Staging,
+        planes: &mut Field,
+        staging: &Staging,
     ) {
         self.timed(Phase::Communicate, || {
             self.lines[axis].wait(requests);
             if self.route == Route::Staged {
                 for Part { values, .. } in &round.receive {
-                    self.note(self.inner.put(
-                        planes,
-                        values.start,
-                        &staging.as_ref()[values.clone()],
-                    ));
+                    let from = &staging[self.bytes_of(values)];
+                    self.note(self.inner.put(planes, values.start, from));
                 }
             }
         });
     }
 
+    /// Where `values` of an array lie in its memory.
+    fn bytes_of(&self, values: &Range<usize>) -> Range<usize> {
+        let size = self.precision().bytes();
+        values.start * size..values.end * size
+    }
+
     /// Where messages are to be sent from, with everything that is to be sent in place.
-    fn ready(&self, send: &[Part], planes: &mut B::Field, staging: &mut B::Staging) -> *mut u8 {
+    fn ready(&self, send: &[Part], planes: &mut Field, staging: &mut Staging) -> *mut u8 {
         match self.inner.memory(planes) {
             Memory::Host(start) => start,
             Memory::Device(start) if self.route == Route::Device => {
@@ -106,10 +110,10 @@ impl<B: Blocks> Ranks<B> {
             }
             _ => {
                 for Part { values, .. } in send {
-                    let to = &mut staging.as_mut()[values.clone()];
+                    let to = &mut staging[self.bytes_of(values)];
                     self.note(self.inner.fetch(planes, values.start, to));
                 }
-                staging.as_mut().as_mut_ptr().cast()
+                staging.as_mut_ptr()
             }
         }
     }
@@ -118,13 +122,13 @@ impl<B: Blocks> Ranks<B> {
     pub(super) fn all_to_all(
         &self,
         axis: usize,
-        from: &mut B::Field,
+        from: &mut Field,
         send: &[(usize, usize)],
-        to: &mut B::Field,
+        to: &mut Field,
         receive: &[(usize, usize)],
-        [outgoing, incoming]: &mut [B::Staging; 2],
+        [outgoing, incoming]: &mut [Staging; 2],
     ) {
-        let size = size_of::<B::Real>();
+        let size = self.precision().bytes();
         let in_bytes = |ranges: &[(usize, usize)]| -> Vec<(usize, usize)> {
             ranges.iter().map(|(first, count)| (first * size, count * size)).collect()
         };
@@ -137,12 +141,12 @@ impl<B: Blocks> Ranks<B> {
             let target = match self.inner.memory(to) {
                 Memory::Host(start) => start,
                 Memory::Device(start) if self.route == Route::Device => start,
-                _ => incoming.as_mut().as_mut_ptr().cast(),
+                _ => incoming.as_mut_ptr(),
             };
             // SAFETY: the ranges lie within the arrays, which are two.
             unsafe { self.lines[axis].all_to_all(start, &bytes_out, target, &bytes_in) };
             if self.route == Route::Staged {
-                self.note(self.inner.put(to, 0, &incoming.as_ref()[..len(receive)]));
+                self.note(self.inner.put(to, 0, &incoming[..len(receive) * size]));
             }
         });
     }

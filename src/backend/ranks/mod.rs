@@ -14,32 +14,31 @@ mod room;
 mod route;
 mod transposed;
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use blocks::{Blocks, Memory, Sum, Sums, TransposeLayout};
+pub use blocks::{Blocks, Memory, Staging, Sum, Sums, TransposeLayout};
 pub(crate) use joined::Joined;
 pub(crate) use messages::{Part, Round};
 pub use phases::{Phase, PhaseTimes};
 pub(crate) use room::Needed;
 pub use route::Route;
 
-use crate::backend::ComputeConfig;
-use crate::backend::{Backend, Reduction, Weights};
+use crate::backend::{Backend, ComputeConfig, Field, Prepared, Program, Reduction, Weights};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::engine::distributed::Method;
 use crate::engine::{Accesses, Code, LineOperators, PointFormula, Sweep, commute};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition};
+use crate::real::{Precision, Values};
 use choices::Choices;
 use coupled::Coupled;
 use phases::Clock;
 use room::Room;
 use transposed::Transposed;
 
-/// A grid spread over ranks, each block on a backend `B`.
-pub struct Ranks<B: Blocks> {
-    inner: B,
+/// A grid spread over ranks, each block on a backend of its rank.
+pub struct Ranks {
+    inner: Box<dyn Blocks>,
     comm: Arc<dyn Communicator>,
     decomposition: Decomposition,
     /// The ranks along the lines of each axis that go through this one.
@@ -49,40 +48,40 @@ pub struct Ranks<B: Blocks> {
     clock: Clock,
     choices: Mutex<Choices>,
     trouble: Mutex<Option<Error>>,
-    room: Room<B>,
+    room: Room,
 }
 
 /// A formula ready to run on a block.
-pub struct Prepared<B: Blocks> {
-    inner: B::Prepared,
+struct OnBlock {
+    inner: Prepared,
     results: usize,
     /// Results are added up; else the largest are sought.
     sums: bool,
 }
 
 /// A sweep ready to run on a block.
-pub struct Program<B: Blocks> {
-    kind: Kind<B>,
+struct BlockProgram {
+    kind: Kind,
     accesses: Accesses,
 }
 
-impl<B: Blocks> Program<B> {
+impl BlockProgram {
     /// Whether it holds the planes of that axis while it runs.
     fn is_coupled_along(&self, axis: usize) -> bool {
         matches!(&self.kind, Kind::Coupled(coupled) if coupled.axis() == axis)
     }
 }
 
-enum Kind<B: Blocks> {
+enum Kind {
     /// Its lines are whole, or it has no operators.
-    Local(B::Program),
+    Local(Program),
     /// Its lines are blocks of longer ones.
-    Coupled(Coupled<B>),
+    Coupled(Coupled),
     /// Its lines are made whole.
-    Transposed(Transposed<B>),
+    Transposed(Transposed),
 }
 
-impl<B: Blocks> Ranks<B> {
+impl Ranks {
     /// A grid spread over the ranks of `comm`; `inner` is open for fields of this rank's block. Collective.
     ///
     /// # Errors
@@ -91,7 +90,7 @@ impl<B: Blocks> Ranks<B> {
     /// # Panics
     /// Where the decomposition is one for another number of ranks.
     pub fn new(
-        inner: B,
+        inner: Box<dyn Blocks>,
         comm: Arc<dyn Communicator>,
         decomposition: Decomposition,
         compute: &ComputeConfig,
@@ -108,7 +107,7 @@ impl<B: Blocks> Ranks<B> {
             }
         };
         let lines = [group(0, j + py * k, i), group(1, i + px * k, j), group(2, i + px * j, k)];
-        let route = Route::find(&inner, &*comm, compute.device_aware)?;
+        let route = Route::find(&*inner, &*comm, compute.device_aware)?;
         Ok(Self {
             inner,
             comm,
@@ -124,8 +123,8 @@ impl<B: Blocks> Ranks<B> {
     }
 
     /// The backend of this rank's block.
-    pub fn inner(&self) -> &B {
-        &self.inner
+    pub fn inner(&self) -> &dyn Blocks {
+        &*self.inner
     }
 
     /// How the grid is cut.
@@ -177,15 +176,9 @@ impl<B: Blocks> Ranks<B> {
     }
 }
 
-impl<B: Blocks> Backend for Ranks<B> {
-    type Real = B::Real;
-    type Field = B::Field;
-    type Program = Program<B>;
-    type Prepared = Prepared<B>;
-
-    /// One rank.
-    fn open(compute: &ComputeConfig, len: usize) -> Result<Self> {
-        Self::new(B::open(compute, len)?, Arc::new(Solo), Decomposition::ONE, compute)
+impl Backend for Ranks {
+    fn precision(&self) -> Precision {
+        self.inner.precision()
     }
 
     fn name(&self) -> &'static str {
@@ -227,24 +220,24 @@ impl<B: Blocks> Backend for Ranks<B> {
         self.inner.finish()
     }
 
-    fn field(&self, values: Vec<B::Real>) -> Result<B::Field> {
+    fn field(&self, values: &Values<'_>) -> Result<Field> {
         self.inner.field(values)
     }
 
-    fn zeros(&self, len: usize) -> Result<B::Field> {
+    fn zeros(&self, len: usize) -> Result<Field> {
         self.inner.zeros(len)
     }
 
-    fn values<'a>(&self, field: &'a B::Field) -> Result<Cow<'a, [B::Real]>> {
+    fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>> {
         self.told()?;
         self.inner.values(field)
     }
 
-    fn copy(&self, from: &B::Field, to: &mut B::Field) {
+    fn copy(&self, from: &Field, to: &mut Field) {
         self.inner.copy(from, to);
     }
 
-    fn clear(&self, field: &mut B::Field) {
+    fn clear(&self, field: &mut Field) {
         self.inner.clear(field);
     }
 
@@ -254,14 +247,14 @@ impl<B: Blocks> Backend for Ranks<B> {
         axis: Axis,
         points: [usize; 3],
         operators: &LineOperators,
-    ) -> Result<Program<B>> {
+    ) -> Result<Program> {
         let block = self.block(points).points;
         let a = axis.index();
         let accesses = sweep.accesses();
         let ops = sweep.operators();
         if self.decomposition.ranks[a] == 1 || ops.is_empty() {
             let program = self.inner.program(sweep, axis, block, operators)?;
-            return Ok(Program { kind: Kind::Local(program), accesses });
+            return Ok(Program::new(BlockProgram { kind: Kind::Local(program), accesses }));
         }
         let lengths = self.decomposition.lengths(a, points[a]);
         let method = self.method_for(axis, &ops, operators, &lengths);
@@ -269,11 +262,11 @@ impl<B: Blocks> Backend for Ranks<B> {
             let position = self.decomposition.position(self.comm.rank())[a];
             let place = transposed::Place { axis, block, lengths, position };
             let transposed = Transposed::new(self, sweep, &place, operators)?;
-            return Ok(Program { kind: Kind::Transposed(transposed), accesses });
+            return Ok(Program::new(BlockProgram { kind: Kind::Transposed(transposed), accesses }));
         }
         let place = coupled::Place { axis, block, lengths, method };
         let coupled = Coupled::new(self, sweep, place, &ops, operators)?;
-        Ok(Program { kind: Kind::Coupled(coupled), accesses })
+        Ok(Program::new(BlockProgram { kind: Kind::Coupled(coupled), accesses }))
     }
 
     /// Where lines are whole.
@@ -283,42 +276,35 @@ impl<B: Blocks> Backend for Ranks<B> {
         axis: Axis,
         points: [usize; 3],
         operators: &LineOperators,
-    ) -> Result<Option<Program<B>>> {
+    ) -> Result<Option<Program>> {
         if self.decomposition.ranks[axis.index()] > 1 {
             return Ok(None);
         }
         let block = self.block(points).points;
         let program = self.inner.program_of_advanced(sweep, axis, block, operators)?;
         let accesses = sweep.accesses();
-        Ok(program.map(|program| Program { kind: Kind::Local(program), accesses }))
+        Ok(program
+            .map(|program| Program::new(BlockProgram { kind: Kind::Local(program), accesses })))
     }
 
-    fn run(
-        &self,
-        program: &Program<B>,
-        read: &[&B::Field],
-        write: &mut [&mut B::Field],
-        weights: Weights,
-    ) {
-        self.run_all(std::iter::once(program), read, write, weights);
+    fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
+        self.run_all(&mut std::iter::once(program), read, write, weights);
     }
 
     /// Messages of the first stage are under way before the first sweep begins, where no sweep changes what they are made
     /// of; and sweeps that need none come first, where the order does not matter.
-    fn run_all<'a>(
+    fn run_all(
         &self,
-        programs: impl Iterator<Item = &'a Program<B>>,
-        read: &[&B::Field],
-        write: &mut [&mut B::Field],
+        programs: &mut dyn Iterator<Item = &Program>,
+        read: &[&Field],
+        write: &mut [&mut Field],
         weights: Weights,
-    ) where
-        Program<B>: 'a,
-    {
-        let mut programs: Vec<&Program<B>> = programs.collect();
+    ) {
+        let mut programs: Vec<&BlockProgram> = programs.map(Program::get).collect();
         if commute(programs.iter().map(|program| program.accesses.clone())) {
             programs.sort_by_key(|program| !matches!(program.kind, Kind::Local(_)));
         }
-        let begin = |(at, program): (usize, &&'a Program<B>)| match &program.kind {
+        let begin = |(at, program): (usize, &&BlockProgram)| match &program.kind {
             Kind::Coupled(coupled)
                 if programs[..at].iter().all(|before| {
                     program.accesses.can_begin_before(&before.accesses)
@@ -347,29 +333,24 @@ impl<B: Blocks> Backend for Ranks<B> {
         }
     }
 
-    fn prepare(&self, formula: PointFormula) -> Result<Prepared<B>> {
+    fn prepare(&self, formula: PointFormula) -> Result<Prepared> {
         let (results, sums) = (formula.results.len(), matches!(formula.code, Code::Sum(_)));
-        Ok(Prepared { inner: self.inner.prepare(formula)?, results, sums })
+        Ok(Prepared::new(OnBlock { inner: self.inner.prepare(formula)?, results, sums }))
     }
 
     fn map(
         &self,
-        formula: &Prepared<B>,
-        read: &[&B::Field],
-        write: &mut [&mut B::Field],
+        formula: &Prepared,
+        read: &[&Field],
+        write: &mut [&mut Field],
         parameters: &[f64],
     ) {
-        self.inner.map(&formula.inner, read, write, parameters);
+        self.inner.map(&formula.get::<OnBlock>().inner, read, write, parameters);
     }
 
-    fn reduce(
-        &self,
-        formula: &Prepared<B>,
-        read: &[&B::Field],
-        parameters: &[f64],
-    ) -> Result<Reduction> {
+    fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {
         self.told()?;
-        let Prepared { inner, results, sums } = formula;
+        let OnBlock { inner, results, sums } = formula.get();
         let mut totals = self.inner.reduce(inner, read, parameters)?.values()?;
         let own = &mut totals[..*results];
         if *sums {
@@ -380,7 +361,7 @@ impl<B: Blocks> Backend for Ranks<B> {
         Ok(Reduction::Done(totals))
     }
 
-    fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {
-        self.inner.within(work)
+    fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {
+        self.inner.carry_out(work);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use super::{Blocks, Ranks};
+use super::Ranks;
 
 /// A part of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,7 +67,7 @@ impl Clock {
     }
 }
 
-impl<B: Blocks> Ranks<B> {
+impl Ranks {
     /// Where phases are waited for: until all ranks along `axis` are here, so that what one is late for is no time of the
     /// messages. That time belongs to no phase. Collective.
     pub(super) fn assemble(&self, axis: usize) {

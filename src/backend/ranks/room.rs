@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::coupled::layouts;
 use super::transposed::{Place, buffer};
-use super::{Blocks, Ranks};
-use crate::backend::Backend;
+use super::{Ranks, Staging};
+use crate::backend::Field;
 use crate::engine::distributed::{self, Batch, Layout, Method, Parts};
 use crate::engine::{LineOperators, Op, Sweep};
 use crate::error::Result;
@@ -100,32 +100,32 @@ impl Needed {
 }
 
 /// The arrays.
-pub(super) struct Room<B: Blocks> {
-    planes: [Mutex<Planes<B>>; 3],
-    whole_lines: Mutex<WholeLines<B>>,
+pub(super) struct Room {
+    planes: [Mutex<Planes>; 3],
+    whole_lines: Mutex<WholeLines>,
 }
 
 /// Those for the planes of every stage of the sweeps along an axis.
-pub(super) struct Planes<B: Blocks> {
-    pub(super) planes: Vec<B::Field>,
-    pub(super) staging: Vec<B::Staging>,
+pub(super) struct Planes {
+    pub(super) planes: Vec<Field>,
+    pub(super) staging: Vec<Staging>,
     lengths: Vec<usize>,
 }
 
 /// Two arrays, and host memory for each.
-type Travel<B> = ([<B as Backend>::Field; 2], [<B as Blocks>::Staging; 2]);
+type Travel = ([Field; 2], [Staging; 2]);
 
 /// Those for sweeps by whole lines.
-pub(super) struct WholeLines<B: Blocks> {
-    pub(super) products: Vec<B::Field>,
-    pub(super) results: Vec<B::Field>,
+pub(super) struct WholeLines {
+    pub(super) products: Vec<Field>,
+    pub(super) results: Vec<Field>,
     /// What travels, there and back, and host memory for it.
-    pub(super) travel: Option<Travel<B>>,
+    pub(super) travel: Option<Travel>,
     /// Values of each.
     buffer: usize,
 }
 
-impl<B: Blocks> Room<B> {
+impl Room {
     pub(super) fn new() -> Self {
         let none = || Planes { planes: Vec::new(), staging: Vec::new(), lengths: Vec::new() };
         Self {
@@ -140,16 +140,16 @@ impl<B: Blocks> Room<B> {
     }
 
     /// The planes of sweeps along `axis`, for one sweep at a time.
-    pub(super) fn planes(&self, axis: usize) -> MutexGuard<'_, Planes<B>> {
+    pub(super) fn planes(&self, axis: usize) -> MutexGuard<'_, Planes> {
         self.planes[axis].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn whole_lines(&self) -> MutexGuard<'_, WholeLines<B>> {
+    pub(super) fn whole_lines(&self) -> MutexGuard<'_, WholeLines> {
         self.whole_lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Make the arrays as long as `needed`, fields being of `field` values.
-    pub(super) fn grow(&self, ranks: &Ranks<B>, needed: &Needed, field: usize) -> Result<()> {
+    pub(super) fn grow(&self, ranks: &Ranks, needed: &Needed, field: usize) -> Result<()> {
         for (axis, lengths) in needed.planes.iter().enumerate() {
             let Planes { planes, staging, lengths: known } = &mut *self.planes(axis);
             for (stage, &len) in lengths.iter().enumerate() {

@@ -2,11 +2,10 @@
 
 use super::{Blocks, Memory};
 use crate::backend::device::{Api, Device, Gpu, devices};
-use crate::backend::{DeviceAware, Pencils};
+use crate::backend::{DeviceAware, Field, Pencils};
 use crate::comm::{Communicator, all_or_error};
-use crate::engine::Number;
 use crate::error::{Error, Result};
-use crate::real::Real;
+use crate::real::{Precision, Values};
 
 /// How messages travel between the memories of two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +43,7 @@ impl Route {
         }
         let open = || {
             let device = Device::open(Api::Cuda, comm.local().0 % count)?;
-            Gpu::<f64>::new(device, 1, None, Pencils::Strided)
+            Gpu::new(device, Precision::F64, 1, None, Pencils::Strided)
         };
         let gpu = all_or_error(comm, open())?;
         Self::find(&gpu, comm, DeviceAware::Auto).map(Some)
@@ -52,8 +51,8 @@ impl Route {
 
     /// The best that the library does. It is asked first: one that is not aware of devices crashes on their addresses.
     /// Where it says yes, an array is sent to the next rank and checked. Collective.
-    pub(super) fn find<B: Blocks>(
-        backend: &B,
+    pub(super) fn find(
+        backend: &dyn Blocks,
         comm: &dyn Communicator,
         wish: DeviceAware,
     ) -> Result<Self> {
@@ -93,23 +92,22 @@ impl Route {
 const PROBE: usize = 1021;
 
 /// Send the first half of `probe` to the next rank and look at what comes from the one before.
-fn round_trip<B: Blocks>(
-    backend: &B,
-    comm: &dyn Communicator,
-    probe: &mut B::Field,
-) -> Result<bool> {
+fn round_trip(backend: &dyn Blocks, comm: &dyn Communicator, probe: &mut Field) -> Result<bool> {
     let (rank, size) = (comm.rank(), comm.size());
     let before = (rank + size - 1) % size;
-    let number = |rank: usize, at: usize| {
-        B::Real::of(f64::from(u32::try_from((7919 * rank + at) % 65_521).unwrap_or(0)))
+    let numbers = |rank: usize| {
+        let mut numbers = Values::zeros(backend.precision(), PROBE);
+        for at in 0..PROBE {
+            numbers.set(at, u32::try_from((7919 * rank + at) % 65_521).map_or(0.0, f64::from));
+        }
+        numbers
     };
-    let sent: Vec<_> = (0..PROBE).map(|at| number(rank, at)).collect();
-    backend.put(probe, 0, &sent)?;
+    backend.put(probe, 0, numbers(rank).bytes())?;
     backend.finish()?;
     let Memory::Device(start) = backend.memory(probe) else {
         return Ok(false);
     };
-    let bytes = PROBE * size_of::<B::Real>();
+    let bytes = PROBE * backend.precision().bytes();
     // SAFETY: both halves lie within the array, which outlives the messages.
     let requests = unsafe {
         vec![
@@ -118,7 +116,7 @@ fn round_trip<B: Blocks>(
         ]
     };
     comm.wait(requests);
-    let mut came = vec![B::Real::ZERO; PROBE];
+    let mut came = vec![0; bytes];
     backend.fetch(probe, PROBE, &mut came)?;
-    Ok(came.iter().enumerate().all(|(at, value)| *value == number(before, at)))
+    Ok(came == numbers(before).bytes())
 }

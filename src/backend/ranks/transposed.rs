@@ -2,8 +2,8 @@
 //! results travel back. Two all-to-alls for every few operands of one operator.
 
 use super::room::{Needed, WholeLines};
-use super::{Blocks, Phase, Ranks, TransposeLayout};
-use crate::backend::Weights;
+use super::{Phase, Ranks, Staging, TransposeLayout};
+use crate::backend::{Field, Program, Weights};
 use crate::engine::distributed::{Batch, Parts, Source};
 use crate::engine::{LineOperators, Sweep, SweepBuilder};
 use crate::error::Result;
@@ -21,18 +21,18 @@ pub(super) struct Place {
 }
 
 /// A sweep ready to run with its lines made whole.
-pub(super) struct Transposed<B: Blocks> {
+pub(super) struct Transposed {
     axis: usize,
     read: usize,
     written: usize,
     results: usize,
-    transfers: Vec<Transfer<B>>,
-    last: B::Program,
+    transfers: Vec<Transfer>,
+    last: Program,
 }
 
 /// A few operands of one operator, and where their results go.
-struct Transfer<B: Blocks> {
-    products: Option<B::Program>,
+struct Transfer {
+    products: Option<Program>,
     count: usize,
     operands: Vec<(Source, usize)>,
     deal: TransposeLayout,
@@ -40,7 +40,7 @@ struct Transfer<B: Blocks> {
     shares: Vec<(usize, usize)>,
     lines: Vec<(usize, usize)>,
     /// Solves this rank's lines; `None` where it has none.
-    solve: Option<B::Program>,
+    solve: Option<Program>,
 }
 
 /// Values that travel for so many operands: of this block, and of the lines that this rank solves, which may be more.
@@ -51,9 +51,9 @@ pub(super) fn buffer(place: &Place, fields: usize) -> usize {
     fields * lines.max(block.iter().product())
 }
 
-impl<B: Blocks> Transposed<B> {
+impl Transposed {
     pub(super) fn new(
-        ranks: &Ranks<B>,
+        ranks: &Ranks,
         sweep: &Sweep,
         place: &Place,
         operators: &LineOperators,
@@ -74,9 +74,9 @@ impl<B: Blocks> Transposed<B> {
 
     pub(super) fn run(
         &self,
-        ranks: &Ranks<B>,
-        read: &[&B::Field],
-        write: &mut [&mut B::Field],
+        ranks: &Ranks,
+        read: &[&Field],
+        write: &mut [&mut Field],
         weights: Weights,
     ) {
         let WholeLines { products, results, travel, .. } = &mut *ranks.room.whole_lines();
@@ -85,12 +85,12 @@ impl<B: Blocks> Transposed<B> {
         for transfer in &self.transfers {
             if let Some(program) = &transfer.products {
                 let written = write[..self.written].iter().map(|field| &**field);
-                let all: Vec<&B::Field> =
+                let all: Vec<&Field> =
                     read.iter().copied().chain(written).chain(&*results).collect();
-                let mut to: Vec<&mut B::Field> = products.iter_mut().take(transfer.count).collect();
+                let mut to: Vec<&mut Field> = products.iter_mut().take(transfer.count).collect();
                 ranks.timed(Phase::Local, || ranks.inner.run(program, &all, &mut to, Weights::SET));
             }
-            let operand = |source: Source, results: &[B::Field], at: usize, to: &mut B::Field| {
+            let operand = |source: Source, results: &[Field], at: usize, to: &mut Field| {
                 let field = match source {
                     Source::Read(slot) => read[slot],
                     Source::Written(slot) => &*write[slot],
@@ -102,18 +102,13 @@ impl<B: Blocks> Transposed<B> {
             let Some((buffers, staging)) = travel else { continue };
             transfer.run(ranks, self.axis, operand, results, buffers, staging);
         }
-        let all: Vec<&B::Field> = read.iter().copied().chain(&*results).collect();
+        let all: Vec<&Field> = read.iter().copied().chain(&*results).collect();
         ranks.timed(Phase::Local, || ranks.inner.run(&self.last, &all, write, weights));
     }
 }
 
-impl<B: Blocks> Transfer<B> {
-    fn new(
-        ranks: &Ranks<B>,
-        place: &Place,
-        batch: &Batch,
-        operators: &LineOperators,
-    ) -> Result<Self> {
+impl Transfer {
+    fn new(ranks: &Ranks, place: &Place, batch: &Batch, operators: &LineOperators) -> Result<Self> {
         let Place { axis, block, lengths, position } = place;
         let Batch { op, products, count, applied } = batch;
         let (a, parts, fields) = (axis.index(), lengths.len(), applied.len());
@@ -151,12 +146,12 @@ impl<B: Blocks> Transfer<B> {
     /// Results of all operands; `deal` deals out one of them.
     fn run(
         &self,
-        ranks: &Ranks<B>,
+        ranks: &Ranks,
         axis: usize,
-        deal: impl Fn(Source, &[B::Field], usize, &mut B::Field),
-        results: &mut [B::Field],
-        [here, there]: &mut [B::Field; 2],
-        staging: &mut [B::Staging; 2],
+        deal: impl Fn(Source, &[Field], usize, &mut Field),
+        results: &mut [Field],
+        [here, there]: &mut [Field; 2],
+        staging: &mut [Staging; 2],
     ) {
         ranks.timed(Phase::Pack, || {
             for (at, (source, _)) in self.operands.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The block of a sweep on a rank between its neighbours, without the others.
 
-use crate::backend::ranks::{Joined, Part, Round};
-use crate::bench::place::Place;
+use crate::backend::ranks::{Blocks, Joined, Part, Round};
+use crate::backend::{Combination, Field, Program};
 use crate::comm::Communicator;
 use crate::engine::distributed::{self, Layout, Method, Plan};
 use crate::engine::{LineOperators, Sweep};
@@ -54,12 +54,12 @@ impl Cut {
 }
 
 /// A sweep over one block of lines, and what it works with.
-pub(super) struct Block<P: Place> {
-    pub(super) program: P::Program,
+pub(super) struct Block {
+    pub(super) program: Program,
     /// Of every stage.
-    pub(super) planes: Vec<P::Field>,
+    pub(super) planes: Vec<Field>,
     /// What is done after a stage is packed.
-    pub(super) steps: Vec<(usize, Step<P>)>,
+    pub(super) steps: Vec<(usize, Step)>,
     /// Operators.
     pub(super) operands: usize,
     /// Values at the ends of operands that planes are made of.
@@ -73,17 +73,17 @@ pub(super) struct Block<P: Place> {
 }
 
 /// A step between packing and the sweep.
-pub(super) enum Step<P: Place> {
-    Combine(P::Combination),
+pub(super) enum Step {
+    Combine(Combination),
     /// Messages for all neighbours; rounds with fewer are left out.
     Exchange(Round),
 }
 
-impl<P: Place> Block<P> {
+impl Block {
     /// That of `points` points; `operators` are those of a grid of all blocks. `None` where blocks are too short for any method
     /// but `transpose`.
     pub(super) fn new(
-        place: &P,
+        place: &dyn Blocks,
         cut: Cut,
         sweep: &(Axis, Sweep),
         points: [usize; 3],

@@ -6,10 +6,9 @@ use super::block::{Block, Cut, Step};
 use super::messages::address;
 use super::rates::{Arrays, Problem};
 use super::{Probe, WARM_UPS};
-use crate::backend::Weights;
 use crate::backend::ranks::{self, Round, Route};
+use crate::backend::{Backend, Field, Weights};
 use crate::bench::measure::Times;
-use crate::bench::place::Place;
 use crate::engine::Sweep;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
@@ -63,7 +62,7 @@ const KINDS: [&[Part]; 4] = [
     &[Part::Pack, Part::Exchange, Part::Combine, Part::Complete],
 ];
 
-impl<P: Place> Probe<'_, P> {
+impl Probe<'_> {
     /// The blocks of all sweeps along `axes`, and the median times of every [`Part`] of all sweeps together: one after another,
     /// so that each finds in the caches what it finds there in a step; what is no part of a step in repeats of its own. No
     /// blocks where they are too short for any method but `transpose`. Collective.
@@ -72,18 +71,17 @@ impl<P: Place> Probe<'_, P> {
         problem: &Problem<'_>,
         axes: &[Axis],
         route: Route,
-    ) -> Result<(Vec<Block<P>>, Seconds)> {
+    ) -> Result<(Vec<Block>, Seconds)> {
         let Self { place, points, comm, .. } = *self;
-        let (whole, cut) =
-            (problem.operators(points, <P::Real as crate::Real>::PRECISION), Cut::of(comm));
+        let (backend, precision): (&dyn Backend, _) = (place, place.precision());
+        let (whole, cut) = (problem.operators(points, precision), Cut::of(comm));
         let mut blocks = Vec::new();
         for sweep in problem.sweeps.iter().filter(|(axis, _)| axes.contains(axis)) {
-            let joined =
-                problem.operators(cut.whole(points, sweep.0), <P::Real as crate::Real>::PRECISION);
+            let joined = problem.operators(cut.whole(points, sweep.0), precision);
             blocks.push(Block::new(place, cut, sweep, points, &joined)?);
         }
         let joined = blocks.iter().all(Option::is_some);
-        let mut blocks: Vec<Block<P>> = blocks.into_iter().flatten().filter(|_| joined).collect();
+        let mut blocks: Vec<Block> = blocks.into_iter().flatten().filter(|_| joined).collect();
         let program = |(axis, sweep): &(Axis, Sweep)| {
             let part = if joined && axes.contains(axis) { Part::Whole } else { Part::Uncut };
             Ok((part, place.program(sweep, *axis, points, &whole)?))
@@ -96,7 +94,7 @@ impl<P: Place> Probe<'_, P> {
         let mut times = [const { Vec::new() }; PARTS];
         let rounds = (0..WARM_UPS + self.repeats).flat_map(|round| KINDS.map(|kind| (round, kind)));
         for (round, counted) in rounds {
-            let spent = place.within(|| {
+            let spent = backend.within(|| {
                 let mut spent = Seconds::default();
                 if counted.contains(&Part::Whole) {
                     for (part, program) in &programs {
@@ -155,16 +153,16 @@ impl<P: Place> Probe<'_, P> {
         &self,
         round: &Round,
         one_way: bool,
-        planes: &mut P::Field,
+        planes: &mut Field,
         route: Route,
     ) -> Result<f64> {
         let Self { place, comm, .. } = *self;
-        let (rank, size) = (comm.rank(), size_of::<P::Real>());
+        let (rank, size) = (comm.rank(), place.precision().bytes());
         let staged = route == Route::Staged;
         let len = round.send.iter().chain(&round.receive).map(|part| part.values.end).max();
         let mut staging = place.staging(len.filter(|_| staged).unwrap_or(0));
         if staged {
-            place.fetch(planes, 0, staging.as_mut())?;
+            place.fetch(planes, 0, &mut staging)?;
         }
         // To the rank after this one, and from the one before.
         let last = |parts: &[ranks::Part], is: bool| parts.last().filter(|_| is).cloned();
@@ -178,9 +176,9 @@ impl<P: Place> Probe<'_, P> {
         // SAFETY: the values are those of planes, which stay until the messages were waited for.
         let seconds = self.seconds(|| comm.wait(unsafe { round.begin(comm, start, size) }))?;
         if staged {
-            for part in &round.receive {
-                let values = &staging.as_ref()[part.values.clone()];
-                place.put(planes, part.values.start, values)?;
+            for ranks::Part { values, .. } in &round.receive {
+                let bytes = &staging[values.start * size..values.end * size];
+                place.put(planes, values.start, bytes)?;
             }
             place.finish()?;
         }

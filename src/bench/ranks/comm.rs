@@ -6,12 +6,12 @@ use super::rates::Problem;
 use super::report::{self, Spreading};
 use super::{Probe, busiest, by_phase, copies, note_left_out, note_placement};
 use crate::backend::ranks::Ranks;
-use crate::backend::{Backend, Weights};
+use crate::backend::{Backend, Field, Weights};
 use crate::bench::arguments::CommOptions;
 use crate::bench::check::error_of_lines;
 use crate::bench::measure::{calls_for, interleaved, together};
 use crate::bench::output::{CopyReport, Report, Row};
-use crate::bench::place::{self, Place, Setup};
+use crate::bench::place::{self, Setup};
 use crate::bench::pool::{FEWEST, Pool};
 use crate::bench::step::vortex;
 use crate::bench::{axes, refusal, tolerance};
@@ -22,12 +22,12 @@ use crate::engine::{LineOperator, LineOperators, Number, Op, Sweep, SweepBuilder
 use crate::error::Result;
 use crate::grid::{Axis, Block, Decomposition, Grid};
 use crate::model::{Network, Rates, Work, predict};
-use crate::real::{Precision, Real};
+use crate::real::{Precision, Values};
 
 /// Most lines of a block that are solved again for a check.
 const CHECKED: usize = 200;
 
-pub(in crate::bench) fn run<P: Place>(
+pub(in crate::bench) fn run(
     options: &CommOptions,
     setup: &Setup,
     comm: &Arc<dyn Communicator>,
@@ -38,7 +38,7 @@ pub(in crate::bench) fn run<P: Place>(
     let sizes = options.common.sizes(64);
     let config = all_or_error(&**comm, prepared(options, setup, &sizes, &axes, &**comm))?;
     for (points, config) in sizes.into_iter().zip(config) {
-        Size { options, setup, comm, points, config, axes: &axes }.run::<P>(report)?;
+        Size { options, setup, comm, points, config, axes: &axes }.run(report)?;
     }
     Ok(())
 }
@@ -79,19 +79,19 @@ struct Size<'a> {
 }
 
 impl Size<'_> {
-    fn run<P: Place>(&self, report: &mut Report) -> Result<()> {
+    fn run(&self, report: &mut Report) -> Result<()> {
         let Self { setup, comm, points, config, axes, .. } = self;
         let len = points.iter().product();
-        let place = P::at(setup, len, None)?;
+        let place = setup.place(len, None)?;
         let probe = Probe {
             setup,
-            place: &place,
+            place: &*place,
             comm: &***comm,
             points: *points,
             repeats: self.options.common.repeats,
         };
         let along = Decomposition { ranks: [1, 1, comm.size()] };
-        let other = P::at(setup, len, None)?;
+        let other = setup.place(len, None)?;
         let route = Ranks::new(other, (*comm).clone(), along, &setup.compute)?.route();
         report.note(format!("messages go {}", route.name()));
         let problem = Problem::right_hand_side(config, *points);
@@ -142,9 +142,9 @@ impl Size<'_> {
     }
 
     /// By one method; none where blocks are too short for it.
-    fn method<P: Place>(
+    fn method(
         &self,
-        probe: &Probe<'_, P>,
+        probe: &Probe<'_>,
         axis: Axis,
         method: Method,
         rates: &Rates,
@@ -157,10 +157,13 @@ impl Size<'_> {
         let decomposition = Decomposition { ranks };
         let points: [usize; 3] = std::array::from_fn(|b| self.points[b] * ranks[b]);
         let grid = Grid::periodic(points, &self.config.grid.domain);
-        let operators = LineOperators::new(options.scheme, None, &grid, P::Real::PRECISION);
+        let precision = setup.compute.precision;
+        let operators = LineOperators::new(options.scheme, None, &grid, precision);
         let len: usize = self.points.iter().product();
         let compute = ComputeConfig { distributed: Some(method), ..setup.compute.clone() };
-        let ranks = Ranks::new(P::at(setup, len, None)?, (*comm).clone(), decomposition, &compute)?;
+        let own = setup.place(len, None)?;
+        let ranks = Ranks::new(own, (*comm).clone(), decomposition, &compute)?;
+        let backend: &dyn Backend = &ranks;
         let program = match all_or_error(&***comm, ranks.program(&sweep, axis, points, &operators))
         {
             Ok(program) => program,
@@ -173,16 +176,16 @@ impl Size<'_> {
         let mine = ranks.block(points);
         let given: Vec<_> = (0..operands)
             .map(|operand| {
-                let values = (0..len).map(|at| value::<P::Real>(points, mine.index(at), operand));
-                ranks.field(values.collect())
+                let value = |at| value(points, mine.index(at), operand);
+                ranks.field(&(0..len).map(value).collect::<Vec<_>>().into())
             })
             .collect::<Result<_>>()?;
-        let read: Vec<&P::Field> = given.iter().collect();
-        let mut found: Vec<P::Field> = (0..operands)
-            .map(|_| ranks.field(vec![P::Real::of(f64::NAN); len]))
+        let read: Vec<&Field> = given.iter().collect();
+        let mut found: Vec<Field> = (0..operands)
+            .map(|_| ranks.field(&vec![f64::NAN; len].into()))
             .collect::<Result<_>>()?;
         let before = ranks.sent();
-        let mut write: Vec<&mut P::Field> = found.iter_mut().collect();
+        let mut write: Vec<&mut Field> = found.iter_mut().collect();
         ranks.run(&program, &read, &mut write, Weights::SET);
         ranks.finish()?;
         let sent = busiest(&***comm, before, ranks.sent());
@@ -190,8 +193,8 @@ impl Size<'_> {
         let mut worst = [0.0_f64];
         for (operand, found) in found.iter().enumerate() {
             let (found, expected) = (ranks.values(found)?, whole.get(axis, Op::D1));
-            let error = || error::<P::Real>(expected, points, axis, &mine, operand, &found);
-            worst[0] = worst[0].max(ranks.within(error));
+            let error = || error(expected, points, axis, &mine, operand, &found);
+            worst[0] = worst[0].max(backend.within(error));
         }
         comm.max(&mut worst);
 
@@ -199,7 +202,7 @@ impl Size<'_> {
         let negation = place.ready(place::Work::Negation, self.points)?;
         let mut pool = Pool::new(place, len, FEWEST)?;
         let copy = copies(place, &***comm, &negation, &mut pool);
-        let mut write: Vec<&mut P::Field> = found.iter_mut().collect();
+        let mut write: Vec<&mut Field> = found.iter_mut().collect();
         let (copy, times) = {
             let all = || ranks.run(&program, &read, &mut write, Weights::SET);
             interleaved(probe.repeats, copy, vec![together(&ranks, &***comm, all)])?
@@ -208,7 +211,7 @@ impl Size<'_> {
         ranks.wait_for_phases(true);
         let (phases, _) = by_phase(&***comm, probe.repeats, || {
             let before = ranks.phases();
-            ranks.within(|| {
+            backend.within(|| {
                 (0..calls).for_each(|_| ranks.run(&program, &read, &mut write, Weights::SET));
             });
             ranks.finish()?;
@@ -218,17 +221,12 @@ impl Size<'_> {
         })?;
         let mut spread = Spreading::new(decomposition.ranks, &times[0], &phases, sent);
         spread.operands = Some(operands);
-        let work = Work::of_sweep(
-            (axis, &sweep),
-            decomposition,
-            points,
-            &operators,
-            (method, P::Real::PRECISION),
-        );
+        let work =
+            Work::of_sweep((axis, &sweep), decomposition, points, &operators, (method, precision));
         if let Ok(work) = work {
             spread.predict(&predict(&work, rates, Network::Flat));
         }
-        let copy = CopyReport::new(&copy, len, size_of::<P::Real>());
+        let copy = CopyReport::new(&copy, len, precision.bytes());
         let row = Row {
             name: "derivative",
             axis: Some(axis.name()),
@@ -238,9 +236,9 @@ impl Size<'_> {
             spread: Some(spread),
             ..options.common.row(place, self.points)
         };
-        let bytes = 2 * operands * size_of::<P::Real>();
+        let bytes = 2 * operands * precision.bytes();
         let row = row.timed(Some(bytes), &times[0], copy);
-        report.add(copy, tolerance::<P::Real>(), vec![row.clone()]);
+        report.add(copy, tolerance(precision), vec![row.clone()]);
         Ok(Some(row))
     }
 }
@@ -248,23 +246,23 @@ impl Size<'_> {
 /// Noise in [-1/2, 1/2): what an operand is at a point of the whole grid of `points` (the mixer of SplitMix64: Steele, Lea and
 /// Flood 2014, figure 16).
 #[allow(clippy::cast_precision_loss, reason = "noise")]
-fn value<T: Real>(points: [usize; 3], [i, j, k]: [usize; 3], operand: usize) -> T {
+fn value(points: [usize; 3], [i, j, k]: [usize; 3], operand: usize) -> f64 {
     let at = i + points[0] * (j + points[1] * k);
     let mut z = ((at as u64) << 8 | operand as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    T::of(((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5)
+    ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
 }
 
 /// The largest difference of the derivatives `found` of an operand on the block `mine` of a grid of `points` from those of whole
 /// lines, on some of the lines, as a fraction of the largest.
-fn error<T: Real>(
+fn error(
     operator: &LineOperator,
     points: [usize; 3],
     axis: Axis,
     mine: &Block,
     operand: usize,
-    found: &[T],
+    found: &Values<'_>,
 ) -> f64 {
     let a = axis.index();
     let across = mine.len() / mine.points[a];
@@ -273,10 +271,14 @@ fn error<T: Real>(
     let given = |q: usize, m: usize| {
         let mut at = mine.index(start(q));
         at[a] = m;
-        value::<T>(points, at, operand).f64()
+        let value = value(points, at, operand);
+        match found.precision() {
+            Precision::F32 => f32::of(value).into(),
+            Precision::F64 => value,
+        }
     };
     let first = mine.start[a];
-    let found = |q: usize, m: usize| found[start(q) + (m - first) * stride].f64();
+    let found = |q: usize, m: usize| found.at(start(q) + (m - first) * stride);
     let lines: Vec<usize> = (0..across).step_by(across.div_ceil(CHECKED)).collect();
     error_of_lines(operator, &lines, first..first + mine.points[a], given, found)
 }

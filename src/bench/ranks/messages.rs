@@ -6,10 +6,10 @@ use std::time::Instant;
 use super::Probe;
 use super::rates::Traffic;
 use super::report::MessageRow;
-use crate::backend::ranks::{Memory, Route};
+use crate::backend::Field;
+use crate::backend::ranks::{Blocks, Memory, Route, Staging};
 use crate::bench::measure::{Times, interleaved, together};
 use crate::bench::output::Spread;
-use crate::bench::place::Place;
 use crate::comm::{Communicator, Request};
 use crate::error::Result;
 use crate::model::Rates;
@@ -26,9 +26,10 @@ const UNKNOWN: usize = 256 << 10;
 const MEANWHILE: f64 = 2.0;
 
 /// Memory that messages leave and come to: each has one half.
-pub(super) struct Ends<P: Place> {
-    array: P::Field,
-    staging: P::Staging,
+pub(super) struct Ends {
+    array: Field,
+    staging: Staging,
+    /// Bytes.
     half: usize,
 }
 
@@ -43,30 +44,32 @@ pub(super) struct Addresses {
 unsafe impl Send for Addresses {}
 
 /// Where messages from and to an array begin that take `route`.
-pub(super) fn address<P: Place>(
-    place: &P,
+pub(super) fn address(
+    place: &dyn Blocks,
     route: Route,
-    array: &mut P::Field,
-    staging: &mut P::Staging,
+    array: &mut Field,
+    staging: &mut Staging,
 ) -> *mut u8 {
     match place.memory(array) {
         Memory::Host(start) => start,
         Memory::Device(start) if route == Route::Device => start,
-        _ => staging.as_mut().as_mut_ptr().cast(),
+        _ => staging.as_mut_ptr(),
     }
 }
 
-impl<P: Place> Ends<P> {
+impl Ends {
     /// Of `bytes` each.
-    pub(super) fn new(place: &P, bytes: usize) -> Result<Self> {
-        let half = bytes.div_ceil(size_of::<P::Real>()).max(1);
-        Ok(Self { array: place.planes(2 * half)?, staging: place.staging(2 * half), half })
+    pub(super) fn new(place: &dyn Blocks, bytes: usize) -> Result<Self> {
+        let size = place.precision().bytes();
+        let half = bytes.div_ceil(size).max(1);
+        let (array, staging) = (place.planes(2 * half)?, place.staging(2 * half));
+        Ok(Self { array, staging, half: half * size })
     }
 
-    pub(super) fn addresses(&mut self, place: &P, route: Route) -> Addresses {
+    pub(super) fn addresses(&mut self, place: &dyn Blocks, route: Route) -> Addresses {
         let from = address(place, route, &mut self.array, &mut self.staging);
         // SAFETY: both halves lie in one memory.
-        Addresses { from, to: unsafe { from.add(self.half * size_of::<P::Real>()) } }
+        Addresses { from, to: unsafe { from.add(self.half) } }
     }
 }
 
@@ -105,7 +108,7 @@ pub(super) fn round(
     requests
 }
 
-impl<P: Place> Probe<'_, P> {
+impl Probe<'_> {
     /// Put into `rates` what messages take, where long ones were exchanged as `traffic` says, by `route`; nothing for one rank.
     /// Collective.
     #[allow(clippy::cast_precision_loss, reason = "bytes of messages and a number of ranks")]
@@ -124,7 +127,7 @@ impl<P: Place> Probe<'_, P> {
         let message = if rounds == 0 { UNKNOWN } else { leaving / (2 * rounds) };
         // A round has one message to each neighbour.
         let neighbours = if size == 2 { 1 } else { 2 };
-        let mut ends = Ends::<P>::new(place, 2 * message.max(SHORT))?;
+        let mut ends = Ends::new(place, 2 * message.max(SHORT))?;
         let at = ends.addresses(place, route);
         let exchange = |bytes: usize, more: usize| {
             together(place, comm, move || comm.wait(round(comm, at, bytes, more)))
@@ -170,7 +173,7 @@ impl<P: Place> Probe<'_, P> {
             return Ok(rows);
         }
         let most = SIZES.iter().copied().max().unwrap_or(SHORT);
-        let mut ends = Ends::<P>::new(place, 2 * most)?;
+        let mut ends = Ends::new(place, 2 * most)?;
         let at = ends.addresses(place, route);
         let mut row = |name, bytes: usize, leaving: usize, times: &Times| {
             let seconds = Spread::seconds(times);
@@ -239,16 +242,16 @@ impl<P: Place> Probe<'_, P> {
 
     /// Bytes a second between the memories of device and host.
     #[allow(clippy::cast_precision_loss, reason = "bytes of a message")]
-    fn staging(&self, Ends { array, staging, half }: &mut Ends<P>) -> Result<f64> {
+    fn staging(&self, Ends { array, staging, half }: &mut Ends) -> Result<f64> {
         let place = self.place;
         let seconds = self.slowest(|| {
             let start = Instant::now();
-            place.fetch(array, 0, staging.as_mut())?;
-            place.put(array, 0, staging.as_ref())?;
+            place.fetch(array, 0, staging)?;
+            place.put(array, 0, staging)?;
             place.finish()?;
             Ok(start.elapsed().as_secs_f64())
         })?;
-        Ok((4 * *half * size_of::<P::Real>()) as f64 / seconds)
+        Ok((4 * *half) as f64 / seconds)
     }
 }
 

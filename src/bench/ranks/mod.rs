@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use super::measure::{Repeat, Times, together};
 use super::output::Report;
-use super::place::{Place, Prepared, Setup};
+use super::place::{Place, Ready, Setup};
 use super::pool::Pool;
 use crate::backend::ranks::{Phase, PhaseTimes};
 use crate::comm::{Communicator, Sent};
@@ -27,16 +27,16 @@ use crate::error::{Error, Result};
 const WARM_UPS: u32 = 2;
 
 /// Where and how often something is measured.
-struct Probe<'a, P: Place> {
+struct Probe<'a> {
     setup: &'a Setup,
-    place: &'a P,
+    place: &'a dyn Place,
     comm: &'a dyn Communicator,
     /// Points of a rank.
     points: [usize; 3],
     repeats: u32,
 }
 
-impl<P: Place> Probe<'_, P> {
+impl Probe<'_> {
     /// Of `work` on this rank, to its end.
     fn seconds(&self, work: impl FnOnce()) -> Result<f64> {
         let start = Instant::now();
@@ -97,11 +97,11 @@ fn by_phase(
 }
 
 /// A copy on all ranks at once, over fields in turn.
-fn copies<'a, P: Place>(
-    place: &'a P,
+fn copies<'a>(
+    place: &'a dyn Place,
     comm: &'a dyn Communicator,
-    negation: &'a Prepared<'_, P>,
-    pool: &'a mut Pool<P>,
+    negation: &'a Ready<'_>,
+    pool: &'a mut Pool,
 ) -> Repeat<'a> {
     let mut turn = 0;
     let Pool { sources, results, .. } = pool;

@@ -5,8 +5,8 @@ use super::block::{Block, Cut, Step};
 use super::blocks::Part;
 use super::transfers::Transfers;
 use crate::backend::ranks::Route;
+use crate::backend::{Backend, Field};
 use crate::bench::measure::{interleaved, together};
-use crate::bench::place::Place;
 use crate::bench::pool::noise;
 use crate::cases::Domain;
 use crate::comm::host;
@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::grid::{Axis, Grid};
 use crate::model::Rates;
 use crate::physics::StepParts;
-use crate::real::{Precision, Real};
+use crate::real::Precision;
 use crate::scheme::SchemeFamily;
 
 /// Rounds of messages with both neighbours, and all-to-alls.
@@ -68,26 +68,27 @@ impl<'a> Problem<'a> {
 }
 
 /// The arrays that sweeps read and write.
-pub(super) struct Arrays<P: Place> {
-    read: Vec<P::Field>,
-    write: Vec<P::Field>,
+pub(super) struct Arrays {
+    read: Vec<Field>,
+    write: Vec<Field>,
 }
 
-impl<P: Place> Arrays<P> {
-    pub(super) fn new(place: &P, len: usize, sweeps: &[&Sweep]) -> Result<Self> {
+impl Arrays {
+    pub(super) fn new(place: &dyn Backend, len: usize, sweeps: &[&Sweep]) -> Result<Self> {
         let most =
             |of: fn(&Sweep) -> usize| sweeps.iter().map(|sweep| of(sweep)).max().unwrap_or(0);
-        let read = (0..most(Sweep::fields_read)).map(|seed| place.field(noise(len, seed)));
+        let field = |seed| place.field(&noise(place.precision(), len, seed));
+        let read = (0..most(Sweep::fields_read)).map(field);
         let write = (0..most(Sweep::fields_written)).map(|_| place.zeros(len));
         Ok(Self { read: read.collect::<Result<_>>()?, write: write.collect::<Result<_>>()? })
     }
 
-    pub(super) fn fields(&mut self) -> (Vec<&P::Field>, Vec<&mut P::Field>) {
+    pub(super) fn fields(&mut self) -> (Vec<&Field>, Vec<&mut Field>) {
         (self.read.iter().collect(), self.write.iter_mut().collect())
     }
 }
 
-impl<P: Place> Probe<'_, P> {
+impl Probe<'_> {
     /// What the ranks do in a second when all of them work, for `problem` with lines along `axes` cut into blocks. One rank
     /// exchanges nothing: its rates say so with a bandwidth that nothing uses. Collective.
     #[allow(clippy::cast_precision_loss, reason = "points and bytes of one rank")]
@@ -97,7 +98,7 @@ impl<P: Place> Probe<'_, P> {
         axes: &[Axis],
         route: Route,
     ) -> Result<Rates> {
-        let (size, len) = (size_of::<P::Real>(), self.points.iter().product::<usize>());
+        let (size, len) = (self.place.precision().bytes(), self.points.iter().product::<usize>());
         let launch = self.launch(problem, axes)?;
         let Transfers { deal, copy, travelling, all_to_all } = self.transfers(axes, route)?;
         let (blocks, seconds) = self.blocks(problem, axes, route)?;
@@ -132,13 +133,13 @@ impl<P: Place> Probe<'_, P> {
             ..Traffic::default()
         };
         if !blocks.is_empty() {
-            let sum = |of: fn(&Block<P>) -> usize| blocks.iter().map(of).sum::<usize>();
+            let sum = |of: fn(&Block) -> usize| blocks.iter().map(of).sum::<usize>();
             let rate = |values: usize, seconds: f64, launches: usize| {
                 // Where there is little work the launches are most of it, and noise the rest.
                 let own = (seconds - launches as f64 * launch).max(0.25 * seconds);
                 (size * values) as f64 / own
             };
-            let is_sums = |(_, step): &&(usize, Step<P>)| matches!(step, Step::Combine(_));
+            let is_sums = |(_, step): &&(usize, Step)| matches!(step, Step::Combine(_));
             let sums = blocks.iter().flat_map(|block| &block.steps).filter(is_sums).count();
             let added = (seconds[Part::Complete] - whole).max(0.0);
             rates.correct = added / sum(|block| block.corrected) as f64;
@@ -170,9 +171,9 @@ impl<P: Place> Probe<'_, P> {
         let axis = axes.first().copied().unwrap_or(Axis::Z);
         let mut points = [1; 3];
         points[axis.index()] = self.points[axis.index()];
-        let place = &P::at(self.setup, points[axis.index()], None)?;
+        let place = &*self.setup.place(points[axis.index()], None)?;
         let cut = Cut::of(self.comm);
-        let operators = problem.operators(cut.whole(points, axis), P::Real::PRECISION);
+        let operators = problem.operators(cut.whole(points, axis), place.precision());
         let (mut blocks, mut all) = (Vec::new(), Vec::new());
         for sweep in problem.sweeps.iter().filter(|(along, _)| *along == axis) {
             let Some(block) = Block::new(place, cut, sweep, points, &operators)? else {

@@ -11,7 +11,7 @@ use crate::backend::ranks::Ranks;
 use crate::bench::arguments::StepOptions;
 use crate::bench::measure::Times;
 use crate::bench::output::{CopyReport, Report, Row, shape};
-use crate::bench::place::{self, Place, Setup};
+use crate::bench::place::{self, Setup};
 use crate::bench::pool::{FEWEST, Pool};
 use crate::bench::step::{config, row};
 use crate::comm::{Communicator, all_or_error};
@@ -21,7 +21,7 @@ use crate::grid::{Axis, Decomposition};
 use crate::model::{Network, Rates, Work, most_cubic, predict};
 use crate::time::{Simulation, decomposition};
 
-pub(in crate::bench) fn run<P: Place>(
+pub(in crate::bench) fn run(
     options: &StepOptions,
     setup: &Setup,
     comm: &Arc<dyn Communicator>,
@@ -37,7 +37,7 @@ pub(in crate::bench) fn run<P: Place>(
                 comm.split(usize::from(comm.rank() >= ranks), comm.rank()).into();
             if comm.rank() < ranks {
                 let group = Group { options, setup, comm: &group, given: given.as_ref() };
-                rows.extend(group.run::<P>(points, report)?);
+                rows.extend(group.run(points, report)?);
             }
             rest(&**comm, ranks);
         }
@@ -96,12 +96,10 @@ struct Group<'a> {
 
 impl Group<'_> {
     /// The result; none where so many ranks cannot.
-    fn run<P: Place>(&self, points: [usize; 3], report: &mut Report) -> Result<Option<Row>> {
+    fn run(&self, points: [usize; 3], report: &mut Report) -> Result<Option<Row>> {
         let ranks = self.comm.size();
         match all_or_error(&**self.comm, self.prepared(points)) {
-            Ok((config, decomposition)) => {
-                self.measure::<P>(&config, decomposition, report).map(Some)
-            }
+            Ok((config, decomposition)) => self.measure(&config, decomposition, report).map(Some),
             Err(why) if ranks > 1 => {
                 note_left_out(&format!("{ranks} ranks"), &why, report);
                 Ok(None)
@@ -128,7 +126,7 @@ impl Group<'_> {
         Ok((config, decomposition))
     }
 
-    fn measure<P: Place>(
+    fn measure(
         &self,
         config: &Config,
         decomposition: Decomposition,
@@ -137,49 +135,44 @@ impl Group<'_> {
         let Self { options, setup, comm, .. } = self;
         let (common, solver) = (&options.common, options.method.0[0]);
         let block = decomposition.block(comm.rank(), config.grid.points);
-        let (len, size) = (block.len(), size_of::<P::Real>());
+        let (len, size) = (block.len(), setup.compute.precision.bytes());
         // Rates are measured with blocks that are the same on all ranks.
         let largest = decomposition.block(0, config.grid.points);
-        let place = P::at(setup, largest.len(), solver)?;
-        let own = P::at(setup, len, solver)?;
-        let backend = Ranks::new(own, (*comm).clone(), decomposition, &setup.compute)?;
+        let place = &*setup.place(largest.len(), solver)?;
+        let own = setup.place(len, solver)?;
+        let backend = Arc::new(Ranks::new(own, (*comm).clone(), decomposition, &setup.compute)?);
         let route = backend.route();
-        let mut simulation = Simulation::on(backend, config)?;
+        let mut simulation = Simulation::on(backend.clone(), config)?;
         let negation = place.ready(place::Work::Negation, block.points)?;
         let mut beside = Vec::new();
-        let mut pool = Pool::new(&place, len, FEWEST)?;
-        let mut copy = copies(&place, &***comm, &negation, &mut pool);
-        let before = simulation.backend().sent();
+        let mut pool = Pool::new(place, len, FEWEST)?;
+        let mut copy = copies(place, &***comm, &negation, &mut pool);
+        let before = backend.sent();
         let mut sent = None;
-        let mut steps = |simulation: &mut Simulation<Ranks<P>>| {
+        let mut steps = |simulation: &mut Simulation| {
             by_phase(&***comm, common.repeats, || {
                 beside.push(copy()?);
                 comm.barrier();
-                let spent = simulation.backend().phases();
+                let spent = backend.phases();
                 let start = Instant::now();
                 simulation.step(None)?;
                 let seconds = start.elapsed().as_secs_f64();
-                sent.get_or_insert(simulation.backend().sent());
-                Ok((simulation.backend().phases().since(&spent), seconds))
+                sent.get_or_insert(backend.sent());
+                Ok((backend.phases().since(&spent), seconds))
             })
         };
         let (_, whole) = steps(&mut simulation)?;
-        simulation.backend().wait_for_phases(true);
+        backend.wait_for_phases(true);
         let (phases, _) = steps(&mut simulation)?;
         drop(copy);
         let sent = busiest(&***comm, before, sent.unwrap_or(before));
-        drop(simulation);
+        drop((simulation, backend));
         let copy = Times::new(beside);
         let copy = CopyReport::new(&copy, len, size);
 
         let mut result = Spreading::new(decomposition.ranks, &whole, &phases, sent);
-        let probe = Probe {
-            setup,
-            place: &place,
-            comm: &***comm,
-            points: largest.points,
-            repeats: common.repeats,
-        };
+        let probe =
+            Probe { setup, place, comm: &***comm, points: largest.points, repeats: common.repeats };
         let problem = Problem::right_hand_side(config, largest.points);
         let rates = match self.given {
             Some(rates) => Ok(rates.clone()),
@@ -202,7 +195,7 @@ impl Group<'_> {
         }
         report.rates = rates.ok().filter(|_| comm.size() > 1);
         report.copy = copy;
-        let row = row(options, config, &place, block.points, &whole, copy);
+        let row = row(options, config, place, block.points, &whole, copy);
         Ok(Row { spread: Some(result), ..row })
     }
 }

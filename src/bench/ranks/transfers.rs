@@ -5,7 +5,6 @@ use super::{Probe, WARM_UPS};
 use crate::backend::Weights;
 use crate::backend::ranks::{Route, TransposeLayout};
 use crate::bench::measure::Times;
-use crate::bench::place::Place;
 use crate::bench::pool::noise;
 use crate::engine::{LineOperators, SweepBuilder};
 use crate::error::Result;
@@ -23,13 +22,14 @@ pub(super) struct Transfers {
     pub(super) all_to_all: f64,
 }
 
-impl<P: Place> Probe<'_, P> {
+impl Probe<'_> {
     /// Lines along `axes` dealt out, exchanged, collected and then copied. Collective.
     #[allow(clippy::cast_precision_loss, reason = "bytes of a few fields")]
     pub(super) fn transfers(&self, axes: &[Axis], route: Route) -> Result<Transfers> {
         let Self { place, points, comm, .. } = *self;
         let len: usize = points.iter().product();
-        let (ranks, size) = (comm.size(), size_of::<P::Real>());
+        let (ranks, precision) = (comm.size(), place.precision());
+        let size = precision.bytes();
         let deal = |axis: &Axis| TransposeLayout {
             points,
             axis: *axis,
@@ -37,8 +37,8 @@ impl<P: Place> Probe<'_, P> {
             fields: FIELDS,
         };
         let deals: Vec<TransposeLayout> = axes.iter().map(deal).collect();
-        let mut fields =
-            (0..FIELDS).map(|seed| place.field(noise(len, seed))).collect::<Result<Vec<_>>>()?;
+        let field = |seed| place.field(&noise(precision, len, seed));
+        let mut fields = (0..FIELDS).map(field).collect::<Result<Vec<_>>>()?;
         let values = |deal: &TransposeLayout| FIELDS * deal.points[deal.axis.index()];
         let most = deals.iter().map(|deal| ranks * deal.share(0).len() * values(deal)).max();
         let mut arrays = [place.planes(FIELDS * len)?, place.planes(most.unwrap_or(1))?];
@@ -111,7 +111,7 @@ impl<P: Place> Probe<'_, P> {
         to: *mut u8,
     ) -> Result<(usize, f64)> {
         let comm = self.comm;
-        let a_line = deal.points[deal.axis.index()] * deal.fields * size_of::<P::Real>();
+        let a_line = deal.points[deal.axis.index()] * deal.fields * self.place.precision().bytes();
         let share = |part| deal.share(part);
         let send = (0..comm.size()).map(|to| (share(to).start * a_line, share(to).len() * a_line));
         let send: Vec<_> = send.collect();

@@ -12,7 +12,6 @@ use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::Block;
 use crate::io::{RunId, malformed, open};
-use crate::real::Real;
 
 /// Why ranks may see different files.
 const OLDER: &str = "\n       a file system shows this rank an older state: wait, and start again";
@@ -119,17 +118,21 @@ impl Checkpoint {
     ///
     /// # Errors
     /// Where the fields are not those that the head speaks of.
-    pub fn fields<T: Real>(&self, block: Block, references: &[f64]) -> Result<Vec<Vec<T>>> {
+    pub fn fields(
+        &self,
+        block: Block,
+        references: &[f64],
+    ) -> impl Iterator<Item = Result<Vec<f64>>> {
         let head = &self.head;
         let offsets = head.references.iter().zip(references).map(|(was, is)| was - is);
-        let moved = |(name, offset): (&String, f64)| {
-            let values = Field::read(&self.path.join(name), head.points, block)?;
+        head.fields.iter().zip(offsets).map(move |(name, offset)| {
+            let mut values = Field::read(&self.path.join(name), head.points, block)?;
             // Zero may have a sign, which a sum would take.
-            let moved =
-                values.into_iter().map(|x| T::of(if offset == 0.0 { x } else { x + offset }));
-            Ok(moved.collect())
-        };
-        head.fields.iter().zip(offsets).map(moved).collect()
+            if offset != 0.0 {
+                values.iter_mut().for_each(|x| *x += offset);
+            }
+            Ok(values)
+        })
     }
 }
 

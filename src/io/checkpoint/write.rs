@@ -16,7 +16,7 @@ use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition, Grid, redistribute};
 use crate::io::{make_directory, malformed};
-use crate::real::Real;
+use crate::real::{Real, Values};
 
 /// How a checkpoint is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,13 +52,13 @@ impl Writing {
     ///
     /// # Panics
     /// Where the head has other fields or points, or names no run.
-    pub fn begin<T: Real>(
+    pub fn begin(
         comm: &dyn Communicator,
         decomposition: &Decomposition,
         path: &Path,
         grid: &Grid,
         head: Head,
-        fields: &[&[T]],
+        fields: &[Values<'_>],
         manner: WriteOptions,
     ) -> Result<Self> {
         assert_eq!(head.fields.len(), fields.len(), "names and fields");
@@ -73,7 +73,8 @@ impl Writing {
             let position = decomposition.position(rank);
             Block { start: std::array::from_fn(|a| position[a] * size[a]), points: size }
         };
-        let layout = Field::new(points, size, size_of::<T>(), manner.compress);
+        let bytes = fields.first().map_or(8, |field| field.precision().bytes());
+        let layout = Field::new(points, size, bytes, manner.compress);
         let begin = || {
             files::remove(&part)?;
             let mut written = Written::new();
@@ -93,12 +94,19 @@ impl Writing {
         for (name, values) in head.fields.iter().zip(fields) {
             // All ranks exchange values, also one that has no shard, or whose disk is full.
             let have = |rank| decomposition.block(rank, points);
-            let values = redistribute(comm, have, shard_of, 1, values, T::of(f64::NAN));
+            let values = match values {
+                Values::F32(values) => {
+                    bytes_of(redistribute(comm, have, shard_of, 1, values, f32::NAN))
+                }
+                Values::F64(values) => {
+                    bytes_of(redistribute(comm, have, shard_of, 1, values, f64::NAN))
+                }
+            };
             if !has_shard {
                 continue;
             }
             let file = format!("{name}/c.{k}.{j}.{i}");
-            let shard = Shard { layout, file, values: bytes_of(values), seal };
+            let shard = Shard { layout, file, values, seal };
             match manner.asynchronous {
                 true => later.push(shard),
                 false => written = store(written, &part, [shard]),

@@ -82,7 +82,7 @@ impl Composed {
         let Stage { products, at_ends, applications } = &self.stages[stage];
         at_ends.as_ref().or(products.as_ref()).iter().for_each(|products| run.launch(products));
         for Application { from, joints, .. } in applications {
-            joints.iter().for_each(|joints| joints.pack(run.at(from), &fields.planes[stage]));
+            joints.iter().for_each(|joints| joints.pack(run.at(from), fields.planes[stage]));
         }
     }
 }

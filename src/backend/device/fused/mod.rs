@@ -139,7 +139,7 @@ impl Fused {
         let scalars = [weights.beta, weights.advance];
         let arguments = (self.read.iter().map(|slot| fields.read[*slot].arg()))
             .chain(self.written.iter().map(|slot| fields.write[*slot].arg()))
-            .chain(fields.planes[..self.stages].iter().map(Buffer::arg))
+            .chain(fields.planes[..self.stages].iter().map(|planes| planes.arg()))
             .chain([self.tables.arg(), Arg::Scalars(self.tables.precision, &scalars)]);
         self.job.launch(arguments);
     }
