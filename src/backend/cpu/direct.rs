@@ -10,7 +10,7 @@ use super::memory::{CACHE_LINE, Fetch, fetch, fetch_row, write_past_caches, writ
 use super::tile::{Group, SharedField, Source};
 use super::transpose::{Block, SIDE, transposed};
 use super::{LANES, Row};
-use crate::engine::{LineOperator, Stencil};
+use crate::engine::LineOperator;
 use crate::real::Real;
 
 /// Lines across memory that are worked on together: rows of several cache lines, which memory gives faster.
@@ -74,31 +74,17 @@ impl<T: Real> WithSimd for Direct<'_, T> {
         if across {
             let lines = Across { from, to, n, stride, past_caches };
             let x = &mut values.as_chunks_mut::<WIDE>().0[..n];
-            apply(simd, Apply { operator, lines, x });
+            Apply { operator, lines, x }.usual(simd);
         } else {
             let ring = [[T::ZERO; LANES]; RING];
             let lines = Along { from, to, n, stride: line_stride, past_caches, ring };
             let x = &mut values.as_chunks_mut::<LANES>().0[..n];
-            apply(simd, Apply { operator, lines, x });
+            Apply { operator, lines, x }.usual(simd);
         }
         if past_caches {
             written();
         }
         true
-    }
-}
-
-/// [`Apply`] for the usual operators on periodic lines: every kind takes its time to compile.
-#[inline(always)]
-fn apply<S: Simd, T: Real, F: Lines<T, L>, const L: usize>(simd: S, apply: Apply<'_, T, F, L>) {
-    let Stencil { half_width, odd, .. } = apply.operator.stencil;
-    match (apply.operator.factors.half_band(), half_width, odd) {
-        (1, 2, true) => apply.solve::<S, 1, true, 2, false>(simd),
-        (1, 2, false) => apply.solve::<S, 1, false, 2, false>(simd),
-        (1, _, true) => apply.solve::<S, 1, true, 0, false>(simd),
-        (1, _, false) => apply.solve::<S, 1, false, 0, false>(simd),
-        (_, _, true) => apply.solve::<S, 2, true, 0, false>(simd),
-        (_, _, false) => apply.solve::<S, 2, false, 0, false>(simd),
     }
 }
 

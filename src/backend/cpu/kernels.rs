@@ -235,65 +235,66 @@ impl<T: Real, F: Lines<T, L>, const L: usize> WithSimd for Apply<'_, T, F, L> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let stencil = &self.operator.stencil;
-        match (self.operator.factors.half_band(), stencil.odd) {
-            (0, true) => self.width::<S, 0, true>(simd),
-            (0, false) => self.width::<S, 0, false>(simd),
-            (1, true) => self.width::<S, 1, true>(simd),
-            (1, false) => self.width::<S, 1, false>(simd),
-            (_, true) => self.width::<S, 2, true>(simd),
-            (_, false) => self.width::<S, 2, false>(simd),
+        let LineOperator { factors, stencil, .. } = self.operator;
+        match (factors.half_band(), stencil.odd) {
+            _ if self.is_usual::<S>() => self.usual(simd),
+            (0, true) => self.solve::<S, 0, 0, true, true>(simd),
+            (0, false) => self.solve::<S, 0, 0, false, true>(simd),
+            (1, true) => self.solve::<S, 1, 0, true, true>(simd),
+            (1, false) => self.solve::<S, 1, 0, false, true>(simd),
+            (_, true) => self.solve::<S, 2, 0, true, true>(simd),
+            (_, false) => self.solve::<S, 2, 0, false, true>(simd),
         }
     }
 }
 
 impl<T: Real, F: Lines<T, L>, const L: usize> Apply<'_, T, F, L> {
-    /// The half-width as a constant for the usual stencils; 0 stands for any.
+    /// Whether it is one of those for which there are loops without cases: each kind is compiled for every instruction set.
     #[inline(always)]
-    fn width<S: Simd, const P: usize, const ODD: bool>(self, simd: S) {
-        match (self.operator.stencil.half_width, self.operator.periodic) {
-            (1, true) => self.solve::<S, P, ODD, 1, false>(simd),
-            (2, true) => self.solve::<S, P, ODD, 2, false>(simd),
-            (3, true) => self.solve::<S, P, ODD, 3, false>(simd),
-            (_, true) => self.solve::<S, P, ODD, 0, false>(simd),
-            (2, false) => self.solve::<S, P, ODD, 2, true>(simd),
-            (_, false) => self.solve::<S, P, ODD, 0, true>(simd),
+    pub(super) fn is_usual<S: Simd>(&self) -> bool {
+        !S::IS_SCALAR && self.operator.periodic
+    }
+
+    /// The same for operators that [are](Self::is_usual).
+    #[inline(always)]
+    pub(super) fn usual<S: Simd>(self, simd: S) {
+        let LineOperator { factors, stencil, .. } = self.operator;
+        match (factors.half_band(), stencil.half_width, stencil.odd) {
+            (0, _, true) => self.solve::<S, 0, 0, true, false>(simd),
+            (0, _, false) => self.solve::<S, 0, 0, false, false>(simd),
+            (1, 2, true) => self.solve::<S, 1, 2, true, false>(simd),
+            (1, 2, false) => self.solve::<S, 1, 2, false, false>(simd),
+            (1, _, true) => self.solve::<S, 1, 0, true, false>(simd),
+            (1, _, false) => self.solve::<S, 1, 0, false, false>(simd),
+            (_, _, true) => self.solve::<S, 2, 0, true, false>(simd),
+            (_, _, false) => self.solve::<S, 2, 0, false, false>(simd),
         }
     }
 
-    /// `ENDS` for lines that are not periodic.
+    /// `P` is the half-bandwidth; `W` the half-width of the stencil, or 0 for any; `ENDS` for lines that may have ends.
     #[inline(always)]
-    pub(super) fn solve<
-        S: Simd,
-        const P: usize,
-        const ODD: bool,
-        const W: usize,
-        const ENDS: bool,
-    >(
+    fn solve<S: Simd, const P: usize, const W: usize, const ODD: bool, const ENDS: bool>(
         self,
         simd: S,
     ) {
         let Self { operator, lines, x } = self;
-        let mut rows = Rows::<T, F, L, ODD, W, ENDS> {
-            operator,
-            lines,
-            stencil: operator.stencil,
-            first_right: operator.len() - operator.right.len(),
-        };
+        let stencil = operator.stencil;
+        let first_right = operator.len() - operator.right.len();
+        let mut rows = Rows::<T, F, L, W, ODD, ENDS> { operator, lines, stencil, first_right };
         solve_lanes::<S, T, P, L>(simd, &operator.factors, &mut rows, x);
     }
 }
 
 /// B f of lines.
-struct Rows<'a, T, F, const L: usize, const ODD: bool, const W: usize, const ENDS: bool> {
+struct Rows<'a, T, F, const L: usize, const W: usize, const ODD: bool, const ENDS: bool> {
     operator: &'a LineOperator<T>,
     lines: F,
     stencil: Stencil<T>,
     first_right: usize,
 }
 
-impl<T: Real, F: Lines<T, L>, const L: usize, const ODD: bool, const W: usize, const ENDS: bool>
-    RightHandSide<T, L> for Rows<'_, T, F, L, ODD, W, ENDS>
+impl<T: Real, F: Lines<T, L>, const L: usize, const W: usize, const ODD: bool, const ENDS: bool>
+    RightHandSide<T, L> for Rows<'_, T, F, L, W, ODD, ENDS>
 {
     #[inline(always)]
     fn row<S: Simd>(&mut self, simd: S, m: usize) -> [T; L] {
