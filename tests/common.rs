@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kolmo::backend::ranks::Blocks;
 use kolmo::backend::{self, Backend, ComputeConfig, Field, cpu};
-use kolmo::config::{Config, parse};
+use kolmo::config::{Config, Precision, parse};
 use kolmo::physics::{NavierStokes, TermGroup};
 use kolmo::scheme::{COMPACT6_PENTA, Kind, Scheme, SchemeFamily, families, family};
 use kolmo::time::Simulation;
@@ -69,8 +69,14 @@ pub(crate) fn config(case: &str, points: [usize; 3], set: &[&str]) -> Config {
 
 /// The host, with the precision and the threads that are asked for.
 pub(crate) fn host(compute: &ComputeConfig) -> Arc<dyn Backend> {
-    let host = backend::on_host(compute.precision, None, compute.threads);
-    Arc::<dyn Blocks>::from(host.unwrap())
+    Arc::<dyn Blocks>::from(backend::on_host(compute, None).unwrap())
+}
+
+/// The host with so many threads.
+pub(crate) fn cores(precision: Precision, threads: usize) -> Box<dyn Blocks> {
+    let threads = Some(threads);
+    let compute = ComputeConfig { precision, threads, ..ComputeConfig::default() };
+    backend::on_host(&compute, None).unwrap()
 }
 
 /// A run on the host, at its start, whatever backend it asks for.

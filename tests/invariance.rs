@@ -2,13 +2,17 @@
 //! step, which depends on the flow and the scheme only.
 
 use std::f64::consts::TAU;
+use std::sync::Arc;
 
 use kolmo::backend::cpu::Field;
+use kolmo::backend::on_host;
+use kolmo::backend::ranks::Blocks;
 use kolmo::scheme::{family, tableau};
+use kolmo::time::Simulation;
 
 use crate::common::{
-    CONVECTION, ENERGY, VISCOUS, advance, assert_close, float, max_difference, noise, set_flow,
-    simulation, state, steps,
+    CONVECTION, ENERGY, VISCOUS, advance, assert_close, config, float, max_difference, noise,
+    set_flow, simulation, state, steps,
 };
 
 /// A smooth flow without any symmetry, in (x, y, z) of a unit period each.
@@ -280,4 +284,63 @@ fn scalar_advection_is_stable_below_the_linear_limit_and_not_above() {
         assert!(below < 1.0, "{derivative} {integrator}: {below} below the limit");
         assert!(above > 1e10, "{derivative} {integrator}: {above} above the limit");
     }
+}
+
+/// A run that takes the vector instructions `simd`; none where the processor has no such.
+fn with_instructions(simd: &str, set: &[&str]) -> Option<Simulation> {
+    let chosen = format!("compute.simd={simd}");
+    let config = config("taylor-green", [32, 33, 18], &[&[&*chosen], set].concat());
+    let host = on_host(&config.compute, None).ok()?;
+    let mut run = Simulation::on(Arc::<dyn Blocks>::from(host), &config).unwrap();
+    steps(&mut run, 3);
+    Some(run)
+}
+
+/// Lines of all kinds: whole tiles from field to field and parts of them, other half-widths, explicit and pentadiagonal schemes,
+/// filters.
+#[test]
+fn the_answer_depends_on_the_vector_instructions_by_round_off_alone() {
+    for (set, tolerance) in [
+        (&["compute.right_hand_side=composed"][..], 2e-14),
+        (&["scheme.filter={ order = 8, alpha = 0.49 }"], 2e-14),
+        (&["scheme.derivative=explicit4"], 2e-14),
+        (&["compute.precision=f32"], 2e-6),
+        (&["scheme.derivative=spectral-like"], 2e-14),
+    ] {
+        let baseline = with_instructions("baseline", set).unwrap();
+        assert_eq!(baseline.backend().simd(), simd_of("baseline"));
+        let mut bits: Option<Vec<Vec<f64>>> = None;
+        for simd in ["avx512", "avx2", "neon"] {
+            let Some(run) = with_instructions(simd, set) else { continue };
+            assert_eq!(run.backend().simd(), simd_of(simd));
+            let found = state(&run);
+            for (found, expected) in found.iter().zip(state(&baseline)) {
+                // Momenta are made of terms of the size of 1, also where they cancel.
+                let size = expected.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+                let off = max_difference(found, &expected);
+                assert!(off <= tolerance * size, "{simd} {set:?}: {off:e} of {size}");
+            }
+            // Those with fused multiply-adds round alike, whatever a register holds.
+            assert_eq!(bits.get_or_insert_with(|| found.clone()), &found, "{simd} {set:?}");
+        }
+    }
+}
+
+/// What a run says of its instructions.
+fn simd_of(name: &str) -> &'static str {
+    match name {
+        "avx512" => "AVX-512",
+        "avx2" => "AVX2 and FMA",
+        "neon" => "NEON",
+        _ if cfg!(target_arch = "x86_64") => "SSE2",
+        _ => "baseline",
+    }
+}
+
+#[test]
+fn instructions_of_another_processor_are_refused_with_the_best_there_is() {
+    let other = if cfg!(target_arch = "x86_64") { "neon" } else { "avx2" };
+    let config = config("taylor-green", [8; 3], &[&format!("compute.simd={other}")]);
+    let error = on_host(&config.compute, None).err().unwrap().to_string();
+    assert!(error.contains(&format!("compute.simd = \"{other}\": the best that")), "{error}");
 }

@@ -22,6 +22,7 @@ mod fused;
 mod guard;
 mod invariance;
 mod io;
+mod library;
 mod lines;
 mod lines_tables;
 mod memory;

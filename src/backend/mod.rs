@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 pub use disk_cache::DiskCache;
 pub use handles::{Combination, Field, Prepared, Program};
-pub use options::{BackendChoice, ComputeConfig, DeviceAware, Pencils, RightHandSide};
+pub use options::{BackendChoice, ComputeConfig, DeviceAware, Pencils, RightHandSide, Simd};
 
 use crate::comm::{Communicator, Solo};
 use crate::engine::{LineOperators, PointFormula, Sweep};
@@ -255,7 +255,7 @@ impl From<Box<dyn Blocks>> for Arc<dyn Backend> {
 pub fn open(compute: &ComputeConfig, len: usize) -> Result<Box<dyn Blocks>> {
     match choose(compute, 0)? {
         Some((api, index)) => on_device(Device::open(api, index)?, len, compute),
-        None => on_host(compute.precision, None, compute.threads),
+        None => on_host(compute, None),
     }
 }
 
@@ -271,19 +271,13 @@ pub fn on_device(
     Ok(Box::new(Gpu::configured(device, len, compute)?))
 }
 
-/// The host, with a thread on each of `cores` where they are given, else with so many threads or one a core.
+/// The host as `compute` says, with a thread on each of `cores` where they are given.
 ///
 /// # Errors
-/// Where the system does not give the threads.
-pub fn on_host(
-    precision: Precision,
-    cores: Option<&[usize]>,
-    threads: Option<usize>,
-) -> Result<Box<dyn Blocks>> {
-    Ok(match (precision, cores) {
-        (Precision::F64, Some(cores)) => Box::new(Cpu::<f64>::pinned(cores)?),
-        (Precision::F64, None) => Box::new(Cpu::<f64>::new(threads)?),
-        (Precision::F32, Some(cores)) => Box::new(Cpu::<f32>::pinned(cores)?),
-        (Precision::F32, None) => Box::new(Cpu::<f32>::new(threads)?),
+/// Where the system does not give the threads, or the processor has no such vector instructions.
+pub fn on_host(compute: &ComputeConfig, cores: Option<&[usize]>) -> Result<Box<dyn Blocks>> {
+    Ok(match compute.precision {
+        Precision::F64 => Box::new(Cpu::<f64>::configured(compute, cores)?),
+        Precision::F32 => Box::new(Cpu::<f32>::configured(compute, cores)?),
     })
 }

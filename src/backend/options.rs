@@ -19,6 +19,9 @@ pub struct ComputeConfig {
     /// Threads; `None` is one per core.
     #[serde(deserialize_with = "whole::<usize, 1, 4096, _, _>", serialize_with = "or_auto")]
     pub threads: Option<usize>,
+    /// Vector instructions of the host; `None` is the best that it has.
+    #[serde(serialize_with = "or_auto")]
+    pub simd: Option<Simd>,
     /// Precision of the fields.
     pub precision: Precision,
     /// How a device solves line systems; `None` is the best for each operator.
@@ -46,6 +49,7 @@ impl Default for ComputeConfig {
             backend: BackendChoice::default(),
             device: None,
             threads: None,
+            simd: None,
             precision: Precision::default(),
             line_solver: None,
             pencils: Pencils::default(),
@@ -71,6 +75,20 @@ pub enum BackendChoice {
     Cuda,
     /// A GPU of any maker, or a CPU through PoCL.
     OpenCl,
+}
+
+/// Vector instructions that the loops of the host are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Simd {
+    /// x86-64 with AVX-512.
+    Avx512,
+    /// x86-64 with AVX2 and FMA.
+    Avx2,
+    /// 64-bit Arm.
+    Neon,
+    /// What every processor of its kind has: SSE2 on x86-64.
+    Baseline,
 }
 
 /// Whether MPI is given addresses in the memory of CUDA devices.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Subcommand};
 
 use crate::backend::Backend;
+use crate::backend::Simd;
 use crate::backend::device::LineSolver;
 use crate::config::{self, ComputeConfig, DeviceAware, Pencils, Precision, RightHandSide};
 use crate::engine::closed_min_points;
@@ -71,6 +72,9 @@ pub struct Common {
     /// Threads of the host; one a core where this is left out.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(super) threads: Option<u16>,
+    /// Vector instructions of the host; the best where this is left out.
+    #[arg(long, value_parser = ["avx512", "avx2", "neon", "baseline"])]
+    pub(super) simd: Option<String>,
     /// How often each part is timed.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(super) repeats: u32,
@@ -227,6 +231,12 @@ impl Bench {
             },
             device: common.device,
             threads: common.threads.map(usize::from),
+            simd: common.simd.as_deref().map(|simd| match simd {
+                "avx512" => Simd::Avx512,
+                "avx2" => Simd::Avx2,
+                "neon" => Simd::Neon,
+                _ => Simd::Baseline,
+            }),
             precision: if common.precision == "f32" { Precision::F32 } else { Precision::F64 },
             tune: false,
             line_solver: None,

@@ -42,7 +42,7 @@ pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
     let comm = if bench.is_collective() { comm.clone() } else { Arc::new(Solo) };
     let setup = &Setup::new(bench.compute(), &*comm)?;
     // The host's part also where a device does the work.
-    let host = on_host(setup.compute.precision, None, setup.compute.threads);
+    let host = on_host(&setup.compute, None);
     let host = all_or_error(&*comm, host)?;
     let machine = Machine::here(host.threads(), host.simd(), None);
     let mut report = Report::new(machine, setup.device.as_ref().map(|device| device.info()));

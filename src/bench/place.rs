@@ -50,20 +50,14 @@ impl Setup {
     /// Fields of `len` values, lines solved by `solver`.
     pub(super) fn place(&self, len: usize, solver: Option<LineSolver>) -> Result<Box<dyn Place>> {
         let ComputeConfig { precision, pencils, .. } = self.compute;
+        let cores = self.cores.as_deref();
         Ok(match (&self.device, precision) {
             (Some(device), _) => {
                 Box::new(Gpu::new(device.clone(), precision, len, solver, pencils)?)
             }
-            (None, Precision::F64) => Box::new(self.host::<f64>()?),
-            (None, Precision::F32) => Box::new(self.host::<f32>()?),
+            (None, Precision::F64) => Box::new(Cpu::<f64>::configured(&self.compute, cores)?),
+            (None, Precision::F32) => Box::new(Cpu::<f32>::configured(&self.compute, cores)?),
         })
-    }
-
-    fn host<T: Real>(&self) -> Result<Cpu<T>> {
-        match &self.cores {
-            Some(cores) => Cpu::pinned(cores),
-            None => Cpu::new(self.compute.threads),
-        }
     }
 
     /// Why `solver` cannot solve the lines of this operator.

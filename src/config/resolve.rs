@@ -264,7 +264,7 @@ fn name<S: Serializer>(tableau: &&Tableau, output: S) -> Result<S::Ok, S::Error>
 
 /// `[compute]`
 fn compute(section: &Section<'_>) -> Option<ComputeConfig> {
-    let auto = ["device", "threads", "line_solver", "distributed", "ranks"];
+    let auto = ["device", "threads", "simd", "line_solver", "distributed", "ranks"];
     let compute: ComputeConfig = section.read_or_auto(&auto)?;
     if compute.backend == Backend::Cpu {
         let refuse = |key, why: &str| {

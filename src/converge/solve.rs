@@ -54,7 +54,7 @@ fn solve_once(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved>
         }
         None => {
             check_memory(config, Decomposition::ONE, &block, 1)?;
-            on_host(compute.precision, None, compute.threads)?
+            on_host(compute, None)?
         }
     };
     advance(backend.into(), config, end, longest)

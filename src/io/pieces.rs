@@ -104,7 +104,7 @@ impl Selection {
 
     /// The values of a field on `block` at the selected points, part by part.
     pub fn of(&self, block: &Block, field: &FieldData) -> FieldData {
-        let components = field.components as usize;
+        let components = field.components;
         let values = match &field.values {
             Values::F32(values) => self.pick(block, components, values).into(),
             Values::F64(values) => self.pick(block, components, values).into(),
@@ -190,7 +190,7 @@ pub fn joined(
     boxes: &[Block],
     field: FieldData,
 ) -> FieldData {
-    let components = field.components as usize;
+    let components = field.components;
     let spread = (decomposition, points, selection);
     let values = match &field.values {
         Values::F32(values) => moved(comm, spread, boxes, components, (values, f32::NAN)).into(),

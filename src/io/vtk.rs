@@ -38,7 +38,7 @@ pub struct FieldData {
     /// Name as the reader shows it.
     pub name: String,
     /// 1, or 3 with the components of a point next to each other.
-    pub components: u32,
+    pub components: usize,
     /// `components` values a point.
     pub values: Values<'static>,
 }
@@ -66,7 +66,7 @@ pub(super) fn write_part(
         head(to, "ImageData", "", grid, part)?;
         writeln!(to, "<Piece Extent=\"{}\">\n<PointData>", extent(part)?)?;
         for field in fields {
-            let fits = field.values.len() == part.len() * field.components as usize;
+            let fits = field.values.len() == part.len() * field.components;
             assert!(fits, "field `{}` does not fit its grid", field.name);
             writeln!(to, "<DataArray {} format=\"binary\">", field.attributes())?;
             match &field.values {

@@ -120,12 +120,24 @@ impl System for Advection {
     }
 
     fn initial(&self) -> Result<Vec<Field>> {
-        let mut phi = Values::zeros(self.backend.precision(), self.block.len());
-        for at in 0..phi.len() {
+        self.state_of(&|_, at| {
             let x = self.grid.coordinates(self.block.index(at));
-            phi.set(at, self.case.initial(&self.domain, self.grid.active(), x));
-        }
+            self.case.initial(&self.domain, self.grid.active(), x)
+        })
+    }
+
+    fn start_names(&self) -> &'static [&'static str] {
+        self.names()
+    }
+
+    fn state_of(&self, value: &dyn Fn(usize, usize) -> f64) -> Result<Vec<Field>> {
+        let mut phi = Values::zeros(self.backend.precision(), self.block.len());
+        (0..phi.len()).for_each(|at| phi.set(at, value(0, at)));
         Ok(vec![self.backend.field(&phi)?])
+    }
+
+    fn variables(&self) -> &'static [Variable] {
+        &[Variable::Scalar]
     }
 
     fn base_state(&self) -> Vec<f64> {

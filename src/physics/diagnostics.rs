@@ -25,18 +25,26 @@ impl System for NavierStokes {
     }
 
     fn initial(&self) -> Result<Vec<Field>> {
-        let base = System::base_state(self);
-        let zeros = Values::zeros(self.backend.precision(), self.block.len());
-        let mut state = vec![zeros; conserved::COUNT];
-        for at in 0..self.block.len() {
+        self.state_from(|at| {
             let x = self.grid.coordinates(self.block.index(at));
-            let point = self.flow().initial(&self.gas, &self.domain, self.grid.active(), x);
-            let values = conserved_variables(&point, self.gas.gamma);
-            for ((field, value), at_rest) in state.iter_mut().zip(values).zip(&base) {
-                field.set(at, value - at_rest);
-            }
-        }
-        state.iter().map(|field| self.backend.field(field)).collect()
+            self.flow().initial(&self.gas, &self.domain, self.grid.active(), x)
+        })
+    }
+
+    fn start_names(&self) -> &'static [&'static str] {
+        &["density", "velocity_x", "velocity_y", "velocity_z", "pressure"]
+    }
+
+    fn state_of(&self, value: &dyn Fn(usize, usize) -> f64) -> Result<Vec<Field>> {
+        self.state_from(|at| FlowPoint {
+            density: value(0, at),
+            velocity: [value(1, at), value(2, at), value(3, at)],
+            pressure: value(4, at),
+        })
+    }
+
+    fn variables(&self) -> &'static [Variable] {
+        &Variable::OF_A_FLOW
     }
 
     fn base_state(&self) -> Vec<f64> {
@@ -200,6 +208,20 @@ fn of_gradients<'a>(
 }
 
 impl NavierStokes {
+    /// U from the flow at every point of the block.
+    fn state_from(&self, flow: impl Fn(usize) -> FlowPoint) -> Result<Vec<Field>> {
+        let base = System::base_state(self);
+        let zeros = Values::zeros(self.backend.precision(), self.block.len());
+        let mut state = vec![zeros; conserved::COUNT];
+        for at in 0..self.block.len() {
+            let values = conserved_variables(&flow(at), self.gas.gamma);
+            for ((field, value), at_rest) in state.iter_mut().zip(values).zip(&base) {
+                field.set(at, value - at_rest);
+            }
+        }
+        state.iter().map(|field| self.backend.field(field)).collect()
+    }
+
     /// (u, v, w, p', T'), which take the place of `scratch`.
     fn primitives<'a>(&self, u: &[Field], scratch: &'a mut [Field]) -> [&'a mut Field; 5] {
         let [x, y, z, p, t] = exactly(scratch.iter_mut());

@@ -142,6 +142,14 @@ impl Variable {
         Variable::Dilatation,
     ];
 
+    /// Values a point.
+    pub fn components(self) -> usize {
+        match self {
+            Variable::Velocity | Variable::Vorticity => 3,
+            _ => 1,
+        }
+    }
+
     /// What the user types.
     pub fn name(self) -> &'static str {
         match self {

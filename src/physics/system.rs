@@ -70,6 +70,18 @@ pub trait System {
     /// Where there is no memory left.
     fn initial(&self) -> Result<Vec<Field>>;
 
+    /// The quantities that [`System::state_of`] takes, by the names of files.
+    fn start_names(&self) -> &'static [&'static str];
+
+    /// U from the value of each of these quantities at every point of the block: `value(quantity, point)`.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    fn state_of(&self, value: &dyn Fn(usize, usize) -> f64) -> Result<Vec<Field>>;
+
+    /// What [`System::output`] computes.
+    fn variables(&self) -> &'static [Variable];
+
     /// What the fields of U are stored relative to.
     fn base_state(&self) -> Vec<f64>;
 

@@ -70,7 +70,7 @@ pub fn budget(config: &Config) -> Result<String> {
     let stages = config.time.integrator.stages();
     let (sampled, compute) = (sample.grid.points.iter().product(), &config.compute);
     let backend = match device {
-        None => on_host(compute.precision, None, compute.threads)?,
+        None => on_host(compute, None)?,
         Some(device) => on_device(device, sampled, compute)?,
     };
     let seconds = seconds(backend.into(), &sample)?;

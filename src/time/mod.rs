@@ -1,5 +1,6 @@
 //! Time: Runge-Kutta steps, the size of a step, the run loop.
 
+mod arrays;
 mod budget;
 mod deadline;
 mod largest;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::Simulation;
-use super::output::components;
 use super::refusals::impossible_start;
 use crate::backend::cpu::Cpu;
 use crate::config::{Config, Precision, Schedule, Statistic, StepSize, Variable};
@@ -74,7 +73,7 @@ fn first_rate(config: &Config) -> Result<f64> {
             sample.grid.points = config.grid.points.map(|n| if n > 1 { fewer(n) } else { 1 });
         }
         let simulation =
-            Simulation::on(Arc::new(Cpu::<f64>::new(config.compute.threads)?), &sample);
+            Simulation::on(Arc::new(Cpu::<f64>::configured(&config.compute, None)?), &sample);
         let simulation = simulation.map_err(|error| impossible_start(error, 1))?;
         Ok(simulation.rate.unwrap_or(f64::NAN))
     };
@@ -99,7 +98,7 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
         Precision::F32 => 4.0,
     };
     let values = |variables: &[Variable]| {
-        variables.iter().map(|&variable| f64::from(components(variable))).sum::<f64>()
+        variables.iter().map(|&variable| variable.components() as f64).sum::<f64>()
     };
     let times = |schedule| length.times(schedule, seconds);
     let output = &config.output;

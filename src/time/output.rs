@@ -82,7 +82,7 @@ impl Run<'_> {
             let precision = what.precision.unwrap_or(values.precision());
             let values = values.with_precision(precision);
             let name = variable.name().to_string();
-            let field = FieldData { name, components: components(variable), values };
+            let field = FieldData { name, components: variable.components(), values };
             for (writer, picked) in what.writers.iter().zip(&mut picked) {
                 picked.push(writer.selection().of(&block, &field));
             }
@@ -281,12 +281,5 @@ fn finite_range(values: &[f64]) -> [f64; 2] {
     match (finite().reduce(f64::min), finite().reduce(f64::max)) {
         (Some(least), Some(most)) => [least, most],
         _ => [0.0; 2],
-    }
-}
-
-pub(super) fn components(variable: Variable) -> u32 {
-    match variable {
-        Variable::Velocity | Variable::Vorticity => 3,
-        _ => 1,
     }
 }

@@ -9,7 +9,7 @@ use super::task::{Ending, Origin, Requests, Task};
 use super::tuning::tuned;
 use crate::backend::device::{Api, Device, choose, why_not_cuda};
 use crate::backend::ranks::Ranks;
-use crate::backend::{on_device, on_host};
+use crate::backend::{ComputeConfig, on_device, on_host};
 use crate::comm::placement::Placement;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{self, Config};
@@ -50,8 +50,9 @@ pub fn run(
     let task = Task { config, directory, origin, decomposition, requests };
     let has_room = |device: &Arc<Device>| has_room_to_tune(config, &block, device.info());
     let tunes = compute.tune && device.as_ref().is_none_or(has_room);
+    let share = ComputeConfig { threads: Some(placement.threads), ..compute.clone() };
     let open = |len| match &device {
-        None => on_host(compute.precision, placement.pins(), Some(placement.threads)),
+        None => on_host(&share, placement.pins()),
         Some(device) => on_device(device.clone(), len, compute),
     };
     let own = match tunes {

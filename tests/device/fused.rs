@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use kolmo::backend::device::{Fusing, Gpu};
-use kolmo::backend::{Backend, Weights, on_host};
+use kolmo::backend::{Backend, Weights};
 use kolmo::config::Precision;
 use kolmo::engine::{Formula, LineOperators, Number, Op, Sweep, SweepBuilder};
 use kolmo::grid::{Axis, Grid};
@@ -11,7 +11,7 @@ use kolmo::scheme::{compact_filter, family};
 use kolmo::time::Simulation;
 
 use super::gpu;
-use crate::common::{config, max_difference, noise, simulation, state, steps};
+use crate::common::{config, cores, max_difference, noise, simulation, state, steps};
 use crate::operators::{check_random, grid};
 
 fn fused(precision: Precision, len: usize) -> Gpu {
@@ -74,7 +74,7 @@ fn off(
 ) -> f64 {
     let grid = grid(axis, n, across, periodic);
     let beta = if n.is_multiple_of(2) { 0.0 } else { 0.5 };
-    let expected = swept(&*on_host(precision, None, Some(1)).unwrap(), scheme, &grid, axis, beta);
+    let expected = swept(&*cores(precision, 1), scheme, &grid, axis, beta);
     let found = swept(&fused(precision, grid.len()), scheme, &grid, axis, beta);
     let mut worst = 0.0_f64;
     for (found, expected) in found.iter().zip(&expected) {

@@ -1,11 +1,11 @@
 //! Sweeps against a plain evaluation of what they say, and what running them promises.
 
 use kolmo::Precision;
-use kolmo::backend::{Backend, Weights, on_host};
+use kolmo::backend::{Backend, Weights};
 use kolmo::engine::{Expr, Number, Sweep, Value};
 
 use super::*;
-use crate::common::formula_of;
+use crate::common::{cores, formula_of};
 
 /// Numbers without a pattern (Knuth's linear congruential generator).
 struct Dice(u64);
@@ -177,13 +177,13 @@ pub(crate) fn check_random(
 
 #[test]
 fn random_sweeps_do_what_they_say() {
-    let cpu = |_| -> Box<dyn Backend> { on_host(Precision::F64, None, Some(2)).unwrap() };
+    let cpu = |_| -> Box<dyn Backend> { cores(Precision::F64, 2) };
     (0..400).for_each(|seed| check_random(cpu, seed, 1e-12));
 }
 
 #[test]
 fn random_sweeps_do_what_they_say_in_single_precision() {
-    let cpu = |_| -> Box<dyn Backend> { on_host(Precision::F32, None, Some(1)).unwrap() };
+    let cpu = |_| -> Box<dyn Backend> { cores(Precision::F32, 1) };
     (0..100).for_each(|seed| check_random(cpu, seed, 1e-3));
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kolmo::Result;
 use kolmo::backend::device::{Api, Device, Gpu};
 use kolmo::backend::ranks::{Blocks, Ranks};
-use kolmo::backend::{Backend, Weights, on_host};
+use kolmo::backend::{Backend, Weights};
 use kolmo::cases::Domain;
 use kolmo::comm::Communicator;
 use kolmo::config::{ComputeConfig, Pencils, Precision};
@@ -15,6 +15,7 @@ use kolmo::grid::{Axis, Block, Decomposition, Grid};
 use kolmo::scheme::{Scheme, SchemeFamily, compact_filter, family};
 
 use super::{mpirun, world};
+use crate::common::cores;
 
 /// Numbers without any order, between −1 and 1: the same on every rank.
 pub(crate) fn random(len: usize, seed: u64) -> Vec<f64> {
@@ -183,7 +184,7 @@ impl<F: Fn(usize) -> Box<dyn Blocks>> Bench<F> {
         let inner = open(cut.block(comm.rank(), grid.points).len());
         let (expected, tolerance) = match method {
             Method::Transpose => (alone(problem, &*open(grid.len())), 0.0),
-            _ => (alone(problem, &*on_host(inner.precision(), None, Some(1)).unwrap()), *tolerance),
+            _ => (alone(problem, &*cores(inner.precision(), 1)), *tolerance),
         };
         let error = difference(problem, &expected, inner, comm, cut, &compute(method))
             .unwrap_or_else(|why| panic!("{what}: {why}"));
@@ -248,7 +249,7 @@ mod worker {
     use super::*;
 
     fn cpu(precision: Precision) -> impl Fn(usize) -> Box<dyn Blocks> {
-        move |_| on_host(precision, None, Some(1)).unwrap()
+        move |_| cores(precision, 1)
     }
 
     #[test]

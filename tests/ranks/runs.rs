@@ -5,7 +5,6 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use kolmo::backend;
 use kolmo::backend::device::{Api, Device, Gpu};
 use kolmo::backend::ranks::{Blocks, Ranks};
 use kolmo::comm::Communicator;
@@ -14,7 +13,7 @@ use kolmo::grid::Decomposition;
 use kolmo::time::Simulation;
 
 use super::{command, job, world};
-use crate::common::{config, on_host, state, steps};
+use crate::common::{config, cores, on_host, state, steps};
 
 /// A flow, how long it goes on, and the decompositions that it is computed on.
 struct Flow {
@@ -257,7 +256,7 @@ mod worker {
     #[test]
     #[ignore = "run by mpirun, by the tests of this module"]
     fn on_the_host() {
-        all(|precision, _| backend::on_host(precision, None, Some(1)).unwrap());
+        all(|precision, _| cores(precision, 1));
     }
 
     #[test]

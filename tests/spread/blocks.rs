@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use kolmo::backend::on_host;
 use kolmo::backend::ranks::Ranks;
 use kolmo::comm::Communicator;
 use kolmo::config::Config;
@@ -11,7 +10,7 @@ use kolmo::engine::distributed::Method;
 use kolmo::grid::Decomposition;
 use kolmo::time::Simulation;
 
-use crate::common::state;
+use crate::common::{cores, state};
 
 /// The backend of one rank of `ranks`.
 pub(crate) fn blocks(
@@ -21,7 +20,7 @@ pub(crate) fn blocks(
 ) -> Arc<Ranks> {
     let mut compute = config.compute.clone();
     compute.distributed = Some(Method::Transpose);
-    let cpu = on_host(compute.precision, None, Some(1)).unwrap();
+    let cpu = cores(compute.precision, 1);
     Arc::new(Ranks::new(cpu, comm, Decomposition { ranks }, &compute).unwrap())
 }
 

@@ -103,20 +103,20 @@ fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_select
                 on_ranks(size, |comm| {
                     let block = decomposition.block(comm.rank(), points);
                     for components in [1, 3] {
-                        let values = marks::<f64>(&block, components as usize).into();
+                        let values = marks::<f64>(&block, components).into();
                         let field = FieldData { name: "mark".into(), components, values };
                         let mine = selection.of(&block, &field);
                         let found =
                             joined(&*comm, &decomposition, points, &selection, &boxes, mine);
                         let part = boxes[comm.rank()];
                         let at = |n: usize| {
-                            let at = part.index(n / components as usize);
+                            let at = part.index(n / components);
                             std::array::from_fn(|a| {
                                 (selection.first[a] + at[a] * selection.stride) % points[a]
                             })
                         };
-                        let expected = (0..part.len() * components as usize)
-                            .map(|n| mark(at(n), n % components as usize));
+                        let expected =
+                            (0..part.len() * components).map(|n| mark(at(n), n % components));
                         assert_eq!(found.values, expected.collect::<Vec<_>>().into());
                     }
                 });
@@ -161,7 +161,7 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
         FieldData {
             name: "whole".into(),
             components,
-            values: marks::<f64>(&block, components as usize).into(),
+            values: marks::<f64>(&block, components).into(),
         }
     };
     let layout = |files| Layout { grid, selection: Selection::all(&grid), files };

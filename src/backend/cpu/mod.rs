@@ -23,6 +23,7 @@ use std::sync::Mutex;
 pub use field::Field;
 pub use program::Program;
 
+use crate::backend::{ComputeConfig, Simd};
 use crate::comm::placement;
 use crate::error::{Error, Result};
 use crate::real::Real;
@@ -83,6 +84,19 @@ impl<T: Real> Cpu<T> {
         Self::with(threads.start_handler(move |i| placement::pin(cores[i])))
     }
 
+    /// A backend as `compute` says, with a thread on each of `cores` where they are given.
+    ///
+    /// # Errors
+    /// As above, and where the processor has no such vector instructions.
+    pub fn configured(compute: &ComputeConfig, cores: Option<&[usize]>) -> Result<Self> {
+        let arch = compute.simd.map(arch).transpose()?;
+        let usual = match cores {
+            Some(cores) => Self::pinned(cores)?,
+            None => Self::new(compute.threads)?,
+        };
+        Ok(Self { arch: arch.unwrap_or(usual.arch), ..usual })
+    }
+
     fn with(threads: rayon::ThreadPoolBuilder) -> Result<Self> {
         let pool = threads
             .thread_name(|i| format!("kolmo-{i}"))
@@ -134,6 +148,29 @@ fn no_threads(error: &rayon::ThreadPoolBuildError) -> Error {
         "       use fewer (`compute.threads`), or allow more memory or processes (`ulimit -v`, `ulimit -u`)"
             .to_string(),
     ])
+}
+
+/// These vector instructions, where the processor has them.
+fn arch(simd: Simd) -> Result<pulp::Arch> {
+    let found = match simd {
+        Simd::Baseline => Some(pulp::Arch::Scalar),
+        #[cfg(target_arch = "x86_64")]
+        Simd::Avx512 => pulp::x86::V4::try_new().map(pulp::Arch::V4),
+        #[cfg(target_arch = "x86_64")]
+        Simd::Avx2 => pulp::x86::V3::try_new().map(pulp::Arch::V3),
+        #[cfg(target_arch = "aarch64")]
+        Simd::Neon => pulp::aarch64::Neon::try_new().map(pulp::Arch::Neon),
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let (asked, best) = (format!("{simd:?}").to_lowercase(), simd_name(pulp::Arch::new()));
+        Error::Config(vec![
+            format!(
+                "error: compute.simd = \"{asked}\": the best that this processor has is {best}"
+            ),
+            "       leave out `compute.simd` for that".to_string(),
+        ])
+    })
 }
 
 /// The best instruction set of this machine that the kernels were compiled for.

@@ -1,0 +1,137 @@
+//! Fields as arrays, for programs that use the library.
+
+use ndarray::{Array3, ArrayView3, CowArray, Ix3};
+
+use super::Simulation;
+use crate::comm::all_or_error;
+use crate::config::Variable;
+use crate::error::{Error, Result};
+use crate::real::Values;
+
+impl Simulation {
+    /// Names that [`Simulation::field`] knows: of every [`Variable`], with `_x`, `_y`, `_z` where it has components.
+    pub fn field_names(&self) -> Vec<String> {
+        self.components().map(|(name, ..)| name).collect()
+    }
+
+    /// The field `name` (`density`, `velocity_x`, `vorticity_z`, …) at the points of [`Simulation::block`], in an array of
+    /// `[nz, ny, nx]` values: `[[k, j, i]]` is the value at point (i, j, k). Non-dimensional, as in the files of a run.
+    ///
+    /// # Errors
+    /// Where there is no such field; what the device says.
+    pub fn field(&mut self, name: &str) -> Result<Array3<f64>> {
+        let Some((_, variable, component)) = self.components().find(|(known, ..)| known == name)
+        else {
+            return Err(mistake(
+                format!("there is no field `{name}`"),
+                format!("known: {}", self.field_names().join(", ")),
+            ));
+        };
+        let values = self.output(variable)?;
+        let values = values.iter().skip(component).step_by(variable.components());
+        Ok(self.array(values.collect()))
+    }
+
+    /// The conserved variable `name` (`density`, `momentum_x`, …, `total_energy`; `scalar`), in an array as above: a view
+    /// of the field itself where that is in host memory in 64 bit, else a copy.
+    ///
+    /// # Errors
+    /// Where there is no such field; what the device says.
+    pub fn conserved(&self, name: &str) -> Result<CowArray<'_, f64, Ix3>> {
+        let names = self.system.names();
+        let Some(at) = names.iter().position(|known| *known == name) else {
+            return Err(mistake(
+                format!("there is no conserved variable `{name}`"),
+                format!("known: {}", names.join(", ")),
+            ));
+        };
+        let (values, at_rest) =
+            (self.backend.values(&self.state[at])?, self.system.base_state()[at]);
+        Ok(match values {
+            Values::F64(std::borrow::Cow::Borrowed(values)) if at_rest == 0.0 => {
+                let view = ArrayView3::from_shape(self.shape(), values);
+                view.unwrap_or_else(|_| unreachable!("a field of this block")).into()
+            }
+            values => self.array(values.iter().map(|value| value + at_rest).collect()).into(),
+        })
+    }
+
+    /// Begin from arrays: `density`, `velocity_x`, `velocity_y`, `velocity_z` and `pressure` of a flow, or `scalar`, at the points
+    /// of [`Simulation::block`], each `[nz, ny, nx]` values as [`Simulation::field`] gives them. Time and steps stay as they are.
+    /// Collective.
+    ///
+    /// # Errors
+    /// On all ranks, where an array is missing, not known or of another shape, and where the flow is none (ρ or p ≤ 0, or no
+    /// number). What was there before is still there then.
+    pub fn start_from(&mut self, arrays: &[(&str, ArrayView3<'_, f64>)]) -> Result<()> {
+        let comm = self.backend.comm();
+        let state = self.ordered(arrays).and_then(|ordered| {
+            let [nx, ny, _] = self.block().points;
+            let index = |at: usize| [at / (nx * ny), at / nx % ny, at % nx];
+            self.system.state_of(&|quantity, at| ordered[quantity][index(at)])
+        });
+        let state = all_or_error(comm, state)?;
+        let rate = self.system.check_now(&state, self.moment).map_err(|error| match error {
+            Error::Diverged { field, value, index: [i, j, k], .. } => mistake(
+                format!("the start has {field} = {value} at point ({i}, {j}, {k})"),
+                "allowed: positive density and pressure, and numbers".into(),
+            ),
+            other => other,
+        })?;
+        self.state_mut().iter_mut().zip(state).for_each(|(old, new)| *old = new);
+        self.rate = Some(rate);
+        Ok(())
+    }
+
+    /// The arrays of a start in the order of the equations.
+    fn ordered<'a>(
+        &self,
+        arrays: &'a [(&str, ArrayView3<'_, f64>)],
+    ) -> Result<Vec<ArrayView3<'a, f64>>> {
+        let (names, shape) = (self.system.start_names(), self.shape());
+        let allowed = || format!("allowed: {}, each once, as {shape:?} values", names.join(", "));
+        if let Some((name, _)) = arrays.iter().find(|(name, _)| !names.contains(name)) {
+            return Err(mistake(format!("`{name}` is nothing to begin from"), allowed()));
+        }
+        let find = |wanted: &&str| {
+            let mut found = arrays.iter().filter(|(name, _)| name == wanted);
+            match (found.next(), found.next()) {
+                (Some((_, array)), None) if array.shape() == shape => Ok(array.view()),
+                (Some((_, array)), None) => {
+                    let found = array.shape();
+                    Err(mistake(format!("`{wanted}` has {found:?} values"), allowed()))
+                }
+                (None, _) => Err(mistake(format!("`{wanted}` is missing"), allowed())),
+                (Some(_), Some(_)) => {
+                    Err(mistake(format!("`{wanted}` is given more than once"), allowed()))
+                }
+            }
+        };
+        names.iter().map(find).collect()
+    }
+
+    /// Every component of every variable, by its name.
+    fn components(&self) -> impl Iterator<Item = (String, Variable, usize)> {
+        self.system.variables().iter().flat_map(|&variable| {
+            let axes: &[&str] =
+                if variable.components() == 1 { &[""] } else { &["_x", "_y", "_z"] };
+            let name = move |(at, axis)| (format!("{}{axis}", variable.name()), variable, at);
+            axes.iter().enumerate().map(name)
+        })
+    }
+
+    /// Of arrays of the block.
+    fn shape(&self) -> [usize; 3] {
+        let [nx, ny, nz] = self.block().points;
+        [nz, ny, nx]
+    }
+
+    fn array(&self, values: Vec<f64>) -> Array3<f64> {
+        Array3::from_shape_vec(self.shape(), values)
+            .unwrap_or_else(|_| unreachable!("one value a point"))
+    }
+}
+
+fn mistake(what: String, way_out: String) -> Error {
+    Error::Config(vec![format!("error: {what}"), format!("       {way_out}")])
+}

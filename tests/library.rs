@@ -1,0 +1,161 @@
+//! What programs that use the library do: fields as arrays, and starts from arrays. The programs of `examples/` are run.
+
+use kolmo::time::Simulation;
+use ndarray::{Array3, ArrayView3};
+
+use crate::common::config;
+
+#[allow(dead_code, reason = "its main program is not called")]
+#[path = "../examples/own_start.rs"]
+mod own_start;
+#[allow(dead_code, reason = "its main program is not called")]
+#[path = "../examples/plane_average.rs"]
+mod plane_average;
+
+const POINTS: [usize; 3] = [6, 7, 8];
+
+fn simulation(set: &[&str]) -> Simulation {
+    Simulation::new(&config("taylor-green", POINTS, set)).unwrap()
+}
+
+/// One value at every point, told by its coordinates.
+fn array(of: &Simulation, value: impl Fn([f64; 3]) -> f64) -> Array3<f64> {
+    let [nx, ny, nz] = of.block().points;
+    Array3::from_shape_fn((nz, ny, nx), |(k, j, i)| value(of.grid().coordinates([i, j, k])))
+}
+
+fn largest_difference(a: ArrayView3<'_, f64>, b: ArrayView3<'_, f64>) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// A flow that is another along every axis.
+fn uneven(of: &Simulation) -> [(&'static str, Array3<f64>); 5] {
+    [
+        ("pressure", array(of, |[x, _, _]| 70.0 + x.sin())),
+        ("velocity_x", array(of, |[_, y, _]| y.cos())),
+        ("velocity_y", array(of, |[_, _, z]| (2.0 * z).sin())),
+        ("density", array(of, |[x, y, z]| 1.0 + 0.1 * (x + 2.0 * y - z).sin())),
+        ("velocity_z", array(of, |[x, y, _]| 0.5 * x.sin() * y.cos())),
+    ]
+}
+
+fn views<'a>(
+    arrays: &'a [(&'static str, Array3<f64>)],
+) -> Vec<(&'static str, ArrayView3<'a, f64>)> {
+    arrays.iter().map(|(name, array)| (*name, array.view())).collect()
+}
+
+#[test]
+fn a_field_is_indexed_by_z_y_x() {
+    let mut simulation = simulation(&[]);
+    let u = array(&simulation, |[x, y, z]| x.sin() * y.cos() * z.cos());
+    let found = simulation.field("velocity_x").unwrap();
+    assert!(largest_difference(found.view(), u.view()) < 1e-15);
+    // ω_z = ∂v/∂x − ∂u/∂y; on so few points the derivatives of one mode are off by a known factor alone.
+    let shape = array(&simulation, |[x, y, z]| x.sin() * y.sin() * z.cos());
+    let w = simulation.field("vorticity_z").unwrap();
+    let factor = w[[0, 2, 1]] / shape[[0, 2, 1]];
+    assert!((1.9..2.1).contains(&factor), "{factor}");
+    assert!(largest_difference(w.view(), (factor * &shape).view()) < 0.05);
+    assert_eq!(simulation.field_names().len(), 11);
+}
+
+#[test]
+fn what_a_start_is_made_of_is_what_the_fields_are() {
+    for precision in ["f64", "f32"] {
+        let mut simulation = simulation(&[&format!("compute.precision={precision}")]);
+        let start = uneven(&simulation);
+        simulation.start_from(&views(&start)).unwrap();
+        let epsilon = if precision == "f64" { f64::EPSILON } else { f64::from(f32::EPSILON) };
+        for (name, array) in &start {
+            let found = simulation.field(name).unwrap();
+            let size = array.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            let off = largest_difference(found.view(), array.view());
+            assert!(off < 4.0 * epsilon * size, "{name}: {off}");
+        }
+        let rho = simulation.conserved("density").unwrap();
+        assert!(largest_difference(rho.view(), start[3].1.view()) < 2.0 * epsilon);
+        // No copy is made where the field is what is asked for.
+        assert_eq!(rho.is_view(), precision == "f64");
+        let momentum = simulation.conserved("momentum_x").unwrap();
+        let expected = &start[3].1 * &start[1].1;
+        assert!(largest_difference(momentum.view(), expected.view()) < 2.0 * epsilon);
+        // The step is that of the new state: its speed of sound is √(1.4 · 71), not 10.
+        let dt = simulation.step(None).unwrap();
+        assert!(dt > 0.0 && simulation.steps() == 1);
+    }
+}
+
+#[test]
+fn a_case_started_from_its_own_arrays_takes_the_same_steps() {
+    let mut own = simulation(&[]);
+    let mut again = simulation(&["case.mach=0.1"]);
+    let names = ["density", "velocity_x", "velocity_y", "velocity_z", "pressure"];
+    let arrays = names.map(|name| (name, again.field(name).unwrap()));
+    // What was computed of the state before must be forgotten.
+    again.step(None).unwrap();
+    again.start_from(&views(&arrays)).unwrap();
+    own.start_from(&views(&arrays)).unwrap();
+    let steps = [own.step(None).unwrap(), again.step(None).unwrap()];
+    assert_eq!(steps[0].to_bits(), steps[1].to_bits());
+    let fields = [&mut own, &mut again].map(|one| one.field("velocity_y").unwrap());
+    assert_eq!(fields[0], fields[1]);
+}
+
+#[test]
+fn a_start_that_is_none_is_refused_and_leaves_the_state() {
+    let mut simulation = simulation(&[]);
+    let before = simulation.field("pressure").unwrap();
+    let refused = |simulation: &mut Simulation, arrays: &[(&str, Array3<f64>)], said: &str| {
+        let arrays: Vec<_> = arrays.iter().map(|(name, array)| (*name, array.view())).collect();
+        let error = simulation.start_from(&arrays).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    };
+    let good = uneven(&simulation);
+    refused(&mut simulation, &good[..4], "`velocity_z` is missing");
+    let twice = [good.as_slice(), &good[..1]].concat();
+    refused(&mut simulation, &twice, "`pressure` is given more than once");
+    let mut other = good.clone();
+    other[0].0 = "temperature";
+    refused(&mut simulation, &other, "`temperature` is nothing to begin from");
+    let mut other = good.clone();
+    other[1].1 = other[1].1.clone().reversed_axes();
+    refused(&mut simulation, &other, "`velocity_x` has [6, 7, 8] values");
+    let mut other = good.clone();
+    other[0].1[[3, 2, 1]] = -1.0;
+    refused(&mut simulation, &other, "at point (1, 2, 3)");
+    assert_eq!(simulation.field("pressure").unwrap(), before);
+    let error = simulation.field("velocity").unwrap_err().to_string();
+    assert!(error.contains("no field `velocity`") && error.contains("velocity_x, velocity_y"));
+    assert!(simulation.conserved("pressure").unwrap_err().to_string().contains("momentum_x"));
+}
+
+#[test]
+fn the_plane_averages_of_the_example_hold_the_energy_of_the_vortex() {
+    let (mut simulation, mean) = plane_average::run().unwrap();
+    assert!((simulation.time() - 1.0).abs() < 1e-14);
+    // At Ma 0.1 the density is 1 but for Ma²; u and v have equal shares by symmetry.
+    let w = simulation.field("velocity_z").unwrap();
+    let energy = mean.mean().unwrap() + 0.5 * (&w * &w).mean().unwrap();
+    let expected = simulation.quantity("kinetic_energy").unwrap();
+    assert!((energy / expected - 1.0).abs() < 0.01, "{energy} {expected}");
+    let half = mean.len() / 2;
+    assert!((0..half).all(|k| (mean[k] - mean[k + half]).abs() < 1e-12));
+    // ⟨u²⟩ is cos² z / 4 at first: it vanishes next to z = π/2.
+    assert!(mean[0] > 10.0 * mean[half / 2]);
+}
+
+#[test]
+fn the_shear_layers_of_the_example_roll_up_and_keep_their_symmetry() {
+    let vorticity = own_start::run().unwrap();
+    let n = vorticity.nrows();
+    // The start is its own image when it is turned by π about (0, 1/4).
+    for ((j, i), w) in vorticity.indexed_iter() {
+        let image = vorticity[[(3 * n / 2 - j) % n, (n - i) % n]];
+        assert!((w - image).abs() < 1e-8, "{w} {image}");
+    }
+    assert!(vorticity.sum().abs() < 1e-8);
+    // Before, no vorticity stood half way between the layers of one sign and the other at y = 0; and 30 at most anywhere.
+    let most = vorticity.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+    assert!((20.0..30.0).contains(&most), "{most}");
+}
