@@ -297,16 +297,16 @@ fn with_instructions(simd: &str, set: &[&str]) -> Option<Simulation> {
 }
 
 /// Lines of all kinds: whole tiles from field to field and parts of them, other half-widths, explicit and pentadiagonal schemes,
-/// filters.
+/// filters. After three steps 100 roundings may have come together.
 #[test]
 fn the_answer_depends_on_the_vector_instructions_by_round_off_alone() {
     for (set, tolerance) in [
-        (&["compute.right_hand_side=composed"][..], 2e-14),
+        (&["compute.right_hand_side=composed"][..], 2.2e-14),
         // The filter's matrix has the condition (1 + 2α) / (1 − 2α) = 99: more of round-off is left.
         (&["scheme.filter={ order = 8, alpha = 0.49 }"], 1e-13),
-        (&["scheme.derivative=explicit4"], 2e-14),
-        (&["compute.precision=f32"], 2e-6),
-        (&["scheme.derivative=spectral-like"], 2e-14),
+        (&["scheme.derivative=explicit4"], 2.2e-14),
+        (&["compute.precision=f32"], 1.2e-5),
+        (&["scheme.derivative=spectral-like"], 2.2e-14),
     ] {
         let baseline = with_instructions("baseline", set).unwrap();
         assert_eq!(baseline.backend().simd(), simd_of("baseline"));
