@@ -79,7 +79,7 @@ impl Statistics {
     }
 
     /// Take the statistics of one instant, and write them. Instants come in the order of their times. The work is that of the
-    /// threads that the caller is on: see [`crate::backend::Backend::within`]. Collective.
+    /// threads that the caller is on: see [`crate::backend::Backend::carry_out`]. Collective.
     ///
     /// # Errors
     /// On all ranks, where a file cannot be written.
