@@ -95,6 +95,14 @@ impl Precision {
         }
     }
 
+    /// The nearest number of this format.
+    pub(crate) fn rounded(self, x: f64) -> f64 {
+        match self {
+            Precision::F64 => x,
+            Precision::F32 => f32::of(x).into(),
+        }
+    }
+
     /// Bytes of a number.
     pub fn bytes(self) -> usize {
         match self {

@@ -69,7 +69,7 @@ pub(crate) fn config(case: &str, points: [usize; 3], set: &[&str]) -> Config {
 
 /// The host, with the precision and the threads that are asked for.
 pub(crate) fn host(compute: &ComputeConfig) -> Arc<dyn Backend> {
-    Arc::<dyn Blocks>::from(backend::on_host(compute, None).unwrap())
+    backend::on_host(compute, None).unwrap().into()
 }
 
 /// The host with so many threads.

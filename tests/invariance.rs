@@ -2,11 +2,9 @@
 //! step, which depends on the flow and the scheme only.
 
 use std::f64::consts::TAU;
-use std::sync::Arc;
 
 use kolmo::backend::cpu::Field;
 use kolmo::backend::on_host;
-use kolmo::backend::ranks::Blocks;
 use kolmo::scheme::{family, tableau};
 use kolmo::time::Simulation;
 
@@ -291,7 +289,7 @@ fn with_instructions(simd: &str, set: &[&str]) -> Option<Simulation> {
     let chosen = format!("compute.simd={simd}");
     let config = config("taylor-green", [32, 33, 18], &[&[&*chosen], set].concat());
     let host = on_host(&config.compute, None).ok()?;
-    let mut run = Simulation::on(Arc::<dyn Blocks>::from(host), &config).unwrap();
+    let mut run = Simulation::on(host.into(), &config).unwrap();
     steps(&mut run, 3);
     Some(run)
 }

@@ -1,5 +1,7 @@
 //! Fields as arrays, for programs that use the library.
 
+use std::borrow::Cow;
+
 use ndarray::{Array3, ArrayView3, CowArray, Ix3};
 
 use super::Simulation;
@@ -48,7 +50,7 @@ impl Simulation {
         let (values, at_rest) =
             (self.backend.values(&self.state[at])?, self.system.base_state()[at]);
         Ok(match values {
-            Values::F64(std::borrow::Cow::Borrowed(values)) if at_rest == 0.0 => {
+            Values::F64(Cow::Borrowed(values)) if at_rest == 0.0 => {
                 let view = ArrayView3::from_shape(self.shape(), values);
                 view.unwrap_or_else(|_| unreachable!("a field of this block")).into()
             }

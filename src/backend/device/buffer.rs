@@ -24,8 +24,8 @@ impl Buffer {
 
     /// A buffer that holds `values`.
     pub fn from_host<T: Real>(device: &Arc<Device>, values: &[T]) -> Result<Self> {
-        let mut buffer = Self::new(device, T::PRECISION, values.len())?;
-        buffer.upload(values)?;
+        let buffer = Self::new(device, T::PRECISION, values.len())?;
+        buffer.write(0, bytes_of(values))?;
         Ok(buffer)
     }
 
@@ -55,15 +55,6 @@ impl Buffer {
     /// Bytes of all values.
     pub(super) fn bytes(&self) -> usize {
         self.len * self.precision.bytes()
-    }
-
-    /// Replace the content, after all work queued before.
-    ///
-    /// # Panics
-    /// Where the lengths differ.
-    pub fn upload<T: Real>(&mut self, values: &[T]) -> Result<()> {
-        assert_eq!(size_of_val(values), self.bytes(), "values and buffer differ in length");
-        self.write(0, bytes_of(values))
     }
 
     /// The content, after all work queued before.

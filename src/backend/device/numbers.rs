@@ -32,10 +32,8 @@ impl Precision {
     /// A number as C writes it. What is no number any more, as 1/Re of a tiny Re, is written so that the kernel finds it too:
     /// the state that it makes is then refused, as on the host.
     pub(super) fn literal(self, value: f64) -> String {
-        let (value, suffix) = match self {
-            Precision::F32 => (f32::of(value).into(), "f"),
-            Precision::F64 => (value, ""),
-        };
+        let value = self.rounded(value);
+        let suffix = if self == Precision::F32 { "f" } else { "" };
         if !value.is_finite() {
             let above = match value.partial_cmp(&0.0) {
                 None => "0",

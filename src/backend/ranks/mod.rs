@@ -81,6 +81,13 @@ enum Kind {
     Transposed(Transposed),
 }
 
+impl Kind {
+    /// That of `sweep`.
+    fn ready(self, sweep: &Sweep) -> Program {
+        Program::new(BlockProgram { kind: self, accesses: sweep.accesses() })
+    }
+}
+
 impl Ranks {
     /// A grid spread over the ranks of `comm`; `inner` is open for fields of this rank's block. Collective.
     ///
@@ -250,11 +257,10 @@ impl Backend for Ranks {
     ) -> Result<Program> {
         let block = self.block(points).points;
         let a = axis.index();
-        let accesses = sweep.accesses();
         let ops = sweep.operators();
         if self.decomposition.ranks[a] == 1 || ops.is_empty() {
             let program = self.inner.program(sweep, axis, block, operators)?;
-            return Ok(Program::new(BlockProgram { kind: Kind::Local(program), accesses }));
+            return Ok(Kind::Local(program).ready(sweep));
         }
         let lengths = self.decomposition.lengths(a, points[a]);
         let method = self.method_for(axis, &ops, operators, &lengths);
@@ -262,11 +268,11 @@ impl Backend for Ranks {
             let position = self.decomposition.position(self.comm.rank())[a];
             let place = transposed::Place { axis, block, lengths, position };
             let transposed = Transposed::new(self, sweep, &place, operators)?;
-            return Ok(Program::new(BlockProgram { kind: Kind::Transposed(transposed), accesses }));
+            return Ok(Kind::Transposed(transposed).ready(sweep));
         }
         let place = coupled::Place { axis, block, lengths, method };
         let coupled = Coupled::new(self, sweep, place, &ops, operators)?;
-        Ok(Program::new(BlockProgram { kind: Kind::Coupled(coupled), accesses }))
+        Ok(Kind::Coupled(coupled).ready(sweep))
     }
 
     /// Where lines are whole.
@@ -282,9 +288,7 @@ impl Backend for Ranks {
         }
         let block = self.block(points).points;
         let program = self.inner.program_of_advanced(sweep, axis, block, operators)?;
-        let accesses = sweep.accesses();
-        Ok(program
-            .map(|program| Program::new(BlockProgram { kind: Kind::Local(program), accesses })))
+        Ok(program.map(|program| Kind::Local(program).ready(sweep)))
     }
 
     fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {

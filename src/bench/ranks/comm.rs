@@ -18,7 +18,7 @@ use crate::bench::{axes, refusal, tolerance};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{ComputeConfig, Config};
 use crate::engine::distributed::Method;
-use crate::engine::{LineOperator, LineOperators, Number, Op, Sweep, SweepBuilder};
+use crate::engine::{LineOperator, LineOperators, Op, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Decomposition, Grid};
 use crate::model::{Network, Rates, Work, predict};
@@ -271,11 +271,7 @@ fn error(
     let given = |q: usize, m: usize| {
         let mut at = mine.index(start(q));
         at[a] = m;
-        let value = value(points, at, operand);
-        match found.precision() {
-            Precision::F32 => f32::of(value).into(),
-            Precision::F64 => value,
-        }
+        found.precision().rounded(value(points, at, operand))
     };
     let first = mine.start[a];
     let found = |q: usize, m: usize| found.at(start(q) + (m - first) * stride);

@@ -16,7 +16,7 @@ use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition, Grid, redistribute};
 use crate::io::{make_directory, malformed};
-use crate::real::{Real, Values};
+use crate::real::Values;
 
 /// How a checkpoint is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -96,10 +96,12 @@ impl Writing {
             let have = |rank| decomposition.block(rank, points);
             let values = match values {
                 Values::F32(values) => {
-                    bytes_of(redistribute(comm, have, shard_of, 1, values, f32::NAN))
+                    let moved = redistribute(comm, have, shard_of, 1, values, f32::NAN);
+                    moved.into_iter().flat_map(f32::to_le_bytes).collect()
                 }
                 Values::F64(values) => {
-                    bytes_of(redistribute(comm, have, shard_of, 1, values, f64::NAN))
+                    let moved = redistribute(comm, have, shard_of, 1, values, f64::NAN);
+                    moved.into_iter().flat_map(f64::to_le_bytes).collect()
                 }
             };
             if !has_shard {
@@ -255,23 +257,10 @@ fn store_coordinates(
         grid.coordinates(index)[axis.index()]
     };
     store_metadata(part, name, &coordinates(axis, points), seal, written)?;
-    let values: Vec<f64> = (0..points).map(at).collect();
+    let values: Vec<u8> = (0..points).map(at).flat_map(f64::to_le_bytes).collect();
     let file = format!("{name}/c.0");
-    fs::write(part.join(&file), bytes_of(values)).map_err(Error::io(&part.join(&file)))?;
+    fs::write(part.join(&file), values).map_err(Error::io(&part.join(&file)))?;
     let checksum = seal.flush(part, &file)?;
     written.insert(file, checksum);
     Ok(())
-}
-
-/// The bytes of values, the least significant first.
-#[expect(clippy::cast_possible_truncation, reason = "four bytes were a value of f32")]
-fn bytes_of<T: Real>(values: Vec<T>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(size_of_val(&*values));
-    for value in values {
-        match size_of::<T>() {
-            4 => bytes.extend_from_slice(&(value.f64() as f32).to_le_bytes()),
-            _ => bytes.extend_from_slice(&value.f64().to_le_bytes()),
-        }
-    }
-    bytes
 }
