@@ -8,7 +8,7 @@ use crate::real::Real;
 pub(super) const CACHE_LINE: usize = 64;
 
 /// For what, and how near, a cache line is fetched beforehand: the numbers of `_mm_prefetch`.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fetch {
     /// To be read, into the first cache.
     Near = 3,

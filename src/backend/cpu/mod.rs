@@ -5,16 +5,21 @@
 
 mod backend;
 mod blocks;
-mod direct;
+mod copy;
+mod eliminate;
 mod ends;
 mod field;
-mod kernels;
 mod memory;
+mod passes;
 mod peak;
 mod pointwise;
-mod prefetch;
+mod products;
 mod program;
+mod rows;
 mod run;
+mod solver;
+mod substitute;
+mod sums;
 mod tile;
 mod transpose;
 
@@ -27,7 +32,7 @@ use crate::backend::{ComputeConfig, Simd};
 use crate::comm::placement;
 use crate::error::{Error, Result};
 use crate::real::Real;
-use run::Scratch;
+use rows::Scratch;
 
 /// Lines of a tile: two AVX-512 registers of f64, one of f32.
 pub(crate) const LANES: usize = 16;

@@ -1,87 +1,36 @@
-//! Running a program: tile by tile, all instructions on one tile while it stays in cache.
+//! Running a program: tile by tile, in passes down and up its lines, block of rows by block of rows.
 
 use std::ops::Range;
 
-use aligned_vec::{AVec, ConstAlign};
+use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::direct::Direct;
+use super::copy::{Load, Points, Store};
+use super::eliminate::{
+    AtEnd, CyclicDown, CyclicTurn, Differences, Eliminate, FivePoints, Product, SolveBorder, clear,
+};
+use super::memory::Fetch;
 use super::ends::{Correct, Pack};
-use super::kernels::{Advance, Apply, Evaluate, HALO, Tile, wrap};
-use super::prefetch::Prefetch;
-use super::program::{Code, Instruction, Polynomial, Program};
-use super::tile::{Group, Load, SharedField, Source, Store, Tiling};
-use super::{Cpu, Field, LANES, MAX_FIELDS, Row};
+use super::program::{Application, Code, Instruction, Pass, Program, Slot};
+use super::rows::{BLOCK, Blocks, Place, Rows, Scratch, values};
+use super::solver::{Solver, Way};
+use super::substitute::Substitute;
+use super::sums::{Advance, Evaluate};
+use super::tile::{Group, SharedField, Tiling};
+use super::{Cpu, Field, MAX_FIELDS};
 use crate::backend::Weights;
 use crate::engine::PointFormula;
-use crate::engine::distributed::slot;
 use crate::grid::Axis;
-use crate::real::{Concrete, Family, Real};
+use crate::real::Real;
+
+/// Blocks in which an operator is eliminated at once.
+const TOGETHER: usize = 2;
 
 /// Most values that a formula takes or makes.
 const MOST_VALUES: usize = 8;
 
-/// Most tiles that a thread works on together.
-const MOST_TILES: usize = 4;
-
-/// Some tiles of lines, each with its halo rows.
-pub(super) type Register<T> = AVec<Row<T>, ConstAlign<64>>;
-
-/// The registers of one thread. They grow when a larger program is first run and are kept.
-#[derive(Default)]
-pub(super) struct Scratch<T> {
-    registers: Vec<Register<T>>,
-}
-
-impl<T: Real> Scratch<T> {
-    fn prepare(&mut self, registers: usize, rows: usize) {
-        if self.registers.len() < registers {
-            self.registers.resize_with(registers, || AVec::new(64));
-        }
-        for register in &mut self.registers[..registers] {
-            if register.len() < rows {
-                register.resize(rows, [T::ZERO; LANES]);
-            }
-        }
-    }
-
-    /// Evaluate a formula on these rows of the registers `from`; no register is both read and made.
-    fn map(
-        &mut self,
-        map: &PointFormula,
-        from: &[usize],
-        to: &[usize],
-        rows: Range<usize>,
-        arch: pulp::Arch,
-    ) {
-        let mut made: [Register<T>; MOST_VALUES] = std::array::from_fn(|at| match to.get(at) {
-            Some(&to) => std::mem::replace(&mut self.registers[to], AVec::new(64)),
-            None => AVec::new(64),
-        });
-        let read: [&[T]; MOST_VALUES] = std::array::from_fn(|at| match from.get(at) {
-            Some(&from) => self.registers[from][rows.clone()].as_flattened(),
-            None => &[],
-        });
-        let mut write = made.each_mut().map(|made| match made.is_empty() {
-            true => &mut [],
-            false => made[rows.clone()].as_flattened_mut(),
-        });
-        map.evaluate(arch, &read[..from.len()], &mut write[..to.len()], &[]);
-        for (&to, made) in to.iter().zip(made) {
-            self.registers[to] = made;
-        }
-    }
-
-    /// Run `work` on register `to` with all others in reach.
-    fn with(&mut self, to: usize, work: impl FnOnce(&mut [Row<T>], &[Register<T>])) {
-        let mut register = std::mem::replace(&mut self.registers[to], AVec::new(64));
-        work(&mut register, &self.registers);
-        self.registers[to] = register;
-    }
-}
-
-/// What a group of tiles is worked on with.
+/// What tiles are worked on with.
 struct Job<'a, T> {
     program: &'a Program<T>,
     code: &'a Code<T>,
@@ -92,11 +41,28 @@ struct Job<'a, T> {
     /// Planes of the stage that is packed.
     packed: Option<SharedField<T>>,
     weights: Weights,
+    /// What is fetched beforehand.
+    fields: SmallVec<[(*const T, Fetch); MAX_FIELDS]>,
+}
+// SAFETY: addresses for hints.
+unsafe impl<T: Real> Sync for Job<'_, T> {}
+
+impl<T: Real> Job<'_, T> {
+    fn written(&self, slot: usize) -> *mut T {
+        self.write[slot].unwrap_or_else(|| unreachable!("as counted")).parts().0
+    }
+
+    fn field(&self, field: Slot) -> *const T {
+        match field {
+            Slot::Read(slot) => self.read[slot].as_ptr(),
+            Slot::Written(slot) => self.written(slot),
+        }
+    }
 }
 
 /// Which end of a line is packed.
 #[derive(Clone, Copy)]
-enum End {
+pub(super) enum End {
     First,
     Last,
 }
@@ -152,11 +118,12 @@ impl<T: Real> Cpu<T> {
         weights: Weights,
     ) {
         let code = &program.whole;
-        let job = Job { program, code, read, write, inflow, packed: None, weights };
-        self.for_each_group(&job, |group, next, scratch| {
-            let ahead = next
-                .map_or_else(Prefetch::nothing, |next| Prefetch::new(code, read, &job.write, next));
-            run(Work { arch: self.arch, job: &job, group, end: None, scratch, ahead });
+        let job = Job { program, code, read, write, inflow, packed: None, weights, fields: SmallVec::new() };
+        let fields = code.fetched.iter().map(|(slot, how)| (job.field(*slot), *how)).collect();
+        let job = Job { fields, ..job };
+        self.for_each_tile(&job, |tile, next, part, rows| {
+            let (arch, job) = (self.arch, &job);
+            arch.dispatch(Tile { arch, job, tile, next, part, end: None, rows });
         });
     }
 
@@ -176,217 +143,406 @@ impl<T: Real> Cpu<T> {
         let inflow: SmallVec<[&Field<T>; 4]> = inflow.iter().map(|planes| &**planes).collect();
         let packed = Some(SharedField::new(rest[0]));
         let weights = Weights::SET;
-        let job = Job { program, code, read, write, inflow: &inflow, packed, weights };
+        let job = Job { program, code, read, write, inflow: &inflow, packed, weights, fields: SmallVec::new() };
         // Where no operator comes before, only the points at the ends are needed.
-        let ends = program.operators.iter().filter_map(|operator| operator.ends.as_ref());
+        let ends = program.solvers.iter().filter_map(|solver| solver.operator.ends.as_ref());
         let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();
         let window = if stage == 0 { reach.unwrap_or(0) } else { program.points };
-        self.for_each_group(&job, |group, _, scratch| {
+        self.for_each_tile(&job, |tile, _, _, rows| {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
-                let ahead = Prefetch::nothing();
-                let (group, end) = (group.window(first, window), Some(end));
-                run(Work { arch: self.arch, job: &job, group, end, scratch, ahead });
+                let (tile, end) = (tile.window(first, window), Some(end));
+                let rows = rows.of_lines(window);
+                let (arch, job, part) = (self.arch, &job, Part::Alone);
+                arch.dispatch(Tile { arch, job, tile, next: None, part, end, rows });
             }
         });
     }
 
-    fn for_each_group(
+    fn for_each_tile(
         &self,
         job: &Job<'_, T>,
-        work: impl Fn(Group, Option<Group>, &mut Scratch<T>) + Sync,
+        work: impl Fn(Group, Option<Group>, Part, Rows<T>) + Sync,
     ) {
         let Job { program, code, .. } = job;
-        let tiles = tiles_together::<T>(program, code, self.shape.cache);
-        let tiling = Tiling::new(program.grid, program.axis, tiles);
-        let rows = tiles * (program.points + 2 * HALO);
+        let lanes = super::rows::lanes::<T>();
+        let across = program.axis != Axis::X;
+        let width = if across { 2 * lanes } else { lanes };
+        let tiling = Tiling::new(program.grid, program.axis, width);
         let task = |index: usize| {
             let thread = rayon::current_thread_index().unwrap_or(0);
-            let mut scratch = match self.scratch[thread].lock() {
-                Ok(scratch) => scratch,
-                Err(poisoned) => poisoned.into_inner(),
-            };
-            scratch.prepare(code.registers, rows);
-            let follows = self.shape.ahead && index + 1 < tiling.len();
-            let next = follows.then(|| tiling.group(index + 1));
-            work(tiling.group(index), next, &mut scratch);
+            let mut scratch: std::sync::MutexGuard<'_, Scratch<T>> =
+                match self.scratch[thread].lock() {
+                    Ok(scratch) => scratch,
+                    Err(poisoned) => poisoned.into_inner(),
+                };
+            let rows = scratch.rows(code.needs, program.points);
+            let group = tiling.group(index);
+            if !across {
+                let next = (index + 1 < tiling.len()).then(|| tiling.group(index + 1));
+                return work(group, next, Part::Alone, rows);
+            }
+            let first = group.part(0, lanes.min(group.lines));
+            if group.lines < 2 * lanes {
+                work(first, None, Part::Alone, rows);
+                if group.lines > lanes {
+                    work(group.part(lanes, group.lines - lanes), None, Part::Alone, rows);
+                }
+                return;
+            }
+            work(first, None, Part::First, rows);
+            work(group.part(lanes, lanes), None, Part::Second, rows);
         };
         self.pool.install(|| (0..tiling.len()).into_par_iter().for_each(task));
     }
 }
 
-/// What one thread does with one group of tiles.
-struct Work<'a, T> {
+/// What one thread does with one tile.
+struct Tile<'a, T> {
     arch: pulp::Arch,
     job: &'a Job<'a, T>,
-    group: Group,
+    tile: Group,
+    /// The tile that comes next.
+    next: Option<Group>,
     /// While packing: which end of the lines.
     end: Option<End>,
-    scratch: &'a mut Scratch<T>,
-    ahead: Prefetch<'a, T>,
+    part: Part,
+    rows: Rows<T>,
 }
 
-impl<'a> Family for Work<'a, ()> {
-    type Of<T: Real> = Work<'a, T>;
+/// Whether a tile is loaded together with the one beside it: memory gives two cache lines for little more than one, and keeps
+/// neither where rows are a large power of two apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Alone,
+    First,
+    Second,
 }
 
-/// All instructions of the code. What it calls is not generic, so that it is compiled once and not where it is used.
-fn run<T: Real>(work: Work<'_, T>) {
-    fn in_f32(work: Work<'_, f32>) {
-        work.run();
-    }
-    fn in_f64(work: Work<'_, f64>) {
-        work.run();
-    }
-    match T::concrete::<Work<()>>(work) {
-        Concrete::F32(work) => in_f32(work),
-        Concrete::F64(work) => in_f64(work),
+impl<T: Real> WithSimd for Tile<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for (at, pass) in self.job.code.passes.iter().enumerate() {
+            self.down(simd, pass);
+            let blocks = self.rows.blocks();
+            for block in 0..blocks {
+                // What no operator comes before is fetched from memory in the order that memory is made for.
+                let block = if at == 0 { block } else { blocks - 1 - block };
+                self.up(simd, pass, block);
+                for instruction in &pass.instructions {
+                    self.step(simd, instruction, block, at > 0);
+                }
+            }
+        }
+        for application in &self.job.code.packed {
+            self.pack(simd, application);
+        }
     }
 }
 
-impl<T: Real> Work<'_, T> {
-    fn run(mut self) {
-        let code = self.job.code;
-        code.instructions.iter().for_each(|instruction| self.step(instruction));
+impl<T: Real> Tile<'_, T> {
+    fn solver(&self, application: &Application) -> &Solver<T> {
+        &self.job.program.solvers[application.solver]
     }
 
-    fn step(&mut self, instruction: &Instruction<T>) {
-        let Self { arch, job, group, end, scratch, ahead } = self;
-        let (arch, job, group, end) = (*arch, *job, *group, *end);
-        let used = group.tiles() * group.rows();
-        let program = job.program;
-        let target = |slot: usize| job.write[slot].unwrap_or_else(|| unreachable!("as counted"));
-        match instruction {
-            Instruction::Read { slot, to } => {
-                let field = Source::Read(job.read[*slot]);
-                arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
-            }
-            Instruction::Previous { slot, to } => {
-                let field = Source::Written(target(*slot));
-                arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
-            }
-            Instruction::Begin { slot, to } => {
-                let register = &mut scratch.registers[*to];
-                if job.weights.beta == 0.0 {
-                    register[..used].fill([T::ZERO; LANES]);
-                    return;
-                }
-                let field = Source::Written(target(*slot));
-                arch.dispatch(Load { group, field, to: &mut *register });
-                if job.weights.beta != 1.0 {
-                    let beta = T::of(job.weights.beta);
-                    let points = register[..used].as_flattened_mut();
-                    points.iter_mut().for_each(|x| *x = *x * beta);
+    /// All eliminations of a pass.
+    #[inline(always)]
+    fn down<S: Simd>(&self, simd: S, pass: &Pass<T>) {
+        for application in &pass.applied {
+            self.begin(simd, application);
+        }
+        let blocks = self.rows.blocks();
+        for first in (0..blocks).step_by(TOGETHER) {
+            let together = first..blocks.min(first + TOGETHER);
+            for (at, application) in pass.applied.iter().enumerate() {
+                self.eliminate(simd, application, together.clone());
+                if let Some(fetches) = pass.fetches.get(at) {
+                    self.fetch(&self.job.fields[fetches.clone()], together.clone());
                 }
             }
-            Instruction::Apply { operator, from, to, coupling } => {
-                let operator = &program.operators[*operator];
-                if operator.periodic {
-                    for tile in scratch.registers[*from][..used].chunks_mut(group.rows()) {
-                        wrap(tile, program.points);
-                    }
-                }
-                scratch.with(*to, |to, registers| {
-                    let from = registers[*from][..used].chunks(group.rows());
-                    for (tile, (from, to)) in from.zip(to.chunks_mut(group.rows())).enumerate() {
-                        let x = &mut to[HALO..HALO + program.points];
-                        let lines = Tile { rows: from, ahead };
-                        arch.dispatch(Apply { operator, lines, x });
-                        if let (Some(coupling), Some(ends)) = (coupling, &operator.ends) {
-                            let planes = &job.inflow[coupling.stage];
-                            let lines = group.tile_lines(tile);
-                            let starts = coupling.starts;
-                            let total = program.lines();
-                            arch.dispatch(Correct { ends, planes, starts, total, lines, to });
-                        }
-                    }
-                });
-            }
-            Instruction::Pack { operator, from, coupling } => {
-                let (Some(planes), Some(end), Some(ends)) =
-                    (job.packed, end, &program.operators[*operator].ends)
-                else {
-                    unreachable!("the code of a stage is run to pack it");
-                };
-                let slots = match end {
-                    End::First => [slot::TO_LEFT, slot::HEAD],
-                    End::Last => [slot::TO_RIGHT, slot::TAIL],
-                };
-                let total = program.lines();
-                for (tile, from) in
-                    scratch.registers[*from][..used].chunks(group.rows()).enumerate()
-                {
-                    let lines = group.tile_lines(tile);
-                    for at in slots {
-                        let first = coupling.starts[at];
-                        let (weights, from_end) = (&ends.sources[at], matches!(end, End::Last));
-                        arch.dispatch(Pack {
-                            weights,
-                            from_end,
-                            points: group.points(),
-                            from,
-                            planes,
-                            first,
-                            total,
-                            lines: lines.clone(),
-                        });
-                    }
-                }
-            }
-            Instruction::Map { map, from, to } => {
-                for tile in 0..group.tiles() {
-                    let start = tile * group.rows() + HALO;
-                    scratch.map(map, from, to, start..start + group.points(), arch);
-                }
-            }
-            Instruction::Advance { from, sum, to } => {
-                let weight = T::of(job.weights.advance);
-                scratch.with(*to, |to, registers| {
-                    let (from, sum) = (&registers[*from][..used], &registers[*sum][..used]);
-                    arch.dispatch(Advance { weight, from, sum, to: &mut to[..used] });
-                });
-            }
-            Instruction::Let { polynomial, to } => {
-                self.evaluate(polynomial, false, *to);
-            }
-            Instruction::Add { polynomial, to } => {
-                self.evaluate(polynomial, true, *to);
-            }
-            Instruction::Store { slot, from } => {
-                let field = target(*slot);
-                arch.dispatch(Store { group, field, from: &scratch.registers[*from] });
-            }
-            Instruction::Direct(steps) => {
-                let [
-                    load,
-                    Instruction::Apply { operator, to, .. },
-                    Instruction::Store { slot, .. },
-                ] = steps.as_ref()
-                else {
-                    unreachable!("as compiled")
-                };
-                let from = match load {
-                    Instruction::Read { slot, .. } => Source::Read(job.read[*slot]),
-                    _ => Source::Written(target(*slot)),
-                };
-                let operator = &program.operators[*operator];
-                let between = &mut scratch.registers[*to][..];
-                let to = target(*slot);
-                if !arch.dispatch(Direct { operator, group, from, to, between }) {
-                    steps.iter().for_each(|step| self.step(step));
-                }
+        }
+        for application in &pass.applied {
+            self.turn(simd, application);
+        }
+    }
+
+    /// Fetch the points of blocks of the tile that comes next.
+    #[inline(always)]
+    fn fetch(&self, fields: &[(*const T, Fetch)], blocks: Range<usize>) {
+        let Some(tile) = self.next else { return };
+        for (field, how) in fields {
+            for block in blocks.clone() {
+                Points { tile, first: block * BLOCK }.fetch(*field, *how);
             }
         }
     }
 
-    /// `to` = polynomial, or the polynomial added to it.
-    fn evaluate(&mut self, polynomial: &Polynomial<T>, accumulate: bool, to: usize) {
-        let (arch, group) = (self.arch, self.group);
-        self.scratch.with(to, |to, registers| {
-            for tile in 0..group.tiles() {
-                let start = tile * group.rows() + HALO;
-                let to = &mut to[start..start + group.points()];
-                arch.dispatch(Evaluate { polynomial, accumulate, registers, to, start });
+    /// Carry what the first row needs.
+    #[inline(always)]
+    fn begin<S: Simd>(&self, simd: S, application: &Application) {
+        let solver = self.solver(application);
+        let taps = solver.taps();
+        let carried = self.rows.carried(application.carried);
+        let row = |place, r: usize| {
+            self.operand_row(solver, place, r.cast_signed() - solver.back.cast_signed())
+        };
+        let factors = &application.factors[..];
+        simd.vectorize(Product { factors, row: &row, rows: taps - 1, to: carried });
+        clear(self.rows.carried(application.carried + taps - 1), 3 * solver.half_band());
+    }
+
+    /// Row m of a quantity: of a periodic line that of the other end where it lies outside, else any.
+    #[inline(always)]
+    fn operand_row(&self, solver: &Solver<T>, place: Place, m: isize) -> *const T {
+        let n = self.rows.points.cast_signed();
+        let m = match solver.operator.periodic {
+            true if m >= 0 && m < n => m,
+            true => m.rem_euclid(n),
+            false => m.clamp(0, n - 1),
+        };
+        self.rows.row(place, m.cast_unsigned())
+    }
+
+    #[inline(always)]
+    fn eliminate<S: Simd>(&self, simd: S, application: &Application, together: Range<usize>) {
+        let (solver, rows) = (self.solver(application), self.rows);
+        let Application { factors, to, carried, .. } = application;
+        let carried = rows.carried(*carried);
+        let (stencil, all) = (&solver.stencil, rows.blocks());
+        for block in together {
+            let next = match block + 1 {
+                next if next == all && rows.points.is_multiple_of(BLOCK) => 0,
+                next if application.five_points && next * BLOCK + 2 <= rows.points => next,
+                _ => all,
+            };
+            let Way::Cyclic(cyclic) = &solver.way else {
+                self.eliminate_any(simd, application, block);
+                continue;
+            };
+            if next == all || !application.five_points {
+                self.eliminate_any(simd, application, block);
+                continue;
             }
+            let (here, next) = (rows.of_block(block), rows.of_block(next));
+            let to = here.at(*to);
+            macro_rules! five_points {
+                ($factors:expr, $k:literal, $odd:literal) => {{
+                    let (here, next) = ($factors.map(|f| here.at(f)), $factors.map(|f| next.at(f)));
+                    let (here, next) = (here.map(|p| p.cast_const()), next.map(|p| p.cast_const()));
+                    let work = FivePoints::<T, $k, $odd> {
+                        stencil,
+                        cyclic,
+                        block,
+                        here,
+                        next,
+                        to,
+                        carried,
+                    };
+                    simd.vectorize(work)
+                }};
+            }
+            match (&factors[..], stencil.odd) {
+                (&[a], true) => five_points!([a], 1, true),
+                (&[a], false) => five_points!([a], 1, false),
+                (&[a, b], true) => five_points!([a, b], 2, true),
+                (&[a, b], false) => five_points!([a, b], 2, false),
+                _ => unreachable!("one factor or two"),
+            }
+        }
+    }
+
+    /// The same for every operator and block.
+    #[inline(always)]
+    fn eliminate_any<S: Simd>(&self, simd: S, application: &Application, block: usize) {
+        let (solver, rows) = (self.solver(application), self.rows);
+        let first = block * BLOCK;
+        let carried = rows.carried(application.carried);
+        let kept = solver.taps() - 1;
+        let (window, sums) = (rows.window(), rows.right_hand_sides());
+        let ahead = first.cast_signed() + solver.ahead.cast_signed();
+        let row = |place, r: usize| self.operand_row(solver, place, ahead + r.cast_signed());
+        let factors = &application.factors[..];
+        rows.copy(carried, window, kept);
+        let to = rows.after(window, kept);
+        simd.vectorize(Product { factors, row: &row, rows: BLOCK, to });
+        rows.copy(rows.after(window, BLOCK), carried, kept);
+        simd.vectorize(Differences { solver, operand: window, to: sums });
+
+        let operator = &solver.operator;
+        let first_right = rows.points - operator.right.len();
+        for m in first..rows.points.min(first + BLOCK) {
+            let row = match m {
+                _ if m < operator.left.len() => &operator.left[m],
+                _ if m >= first_right => &operator.right[m - first_right],
+                _ => continue,
+            };
+            let operand = |m: usize| {
+                let one = rows.window();
+                let row = |place, _: usize| rows.row(place, m).cast_const();
+                simd.vectorize(Product { factors, row: &row, rows: 1, to: one });
+                one.cast_const()
+            };
+            simd.vectorize(AtEnd { row, operand: &operand, to: rows.after(sums, m - first) });
+        }
+        let to = rows.of_block(block).at(application.to);
+        let carried = rows.after(carried, kept);
+        match &solver.way {
+            Way::Cyclic(cyclic) => {
+                let rows = BLOCK.min(rows.points - first);
+                simd.vectorize(CyclicDown { cyclic, block, rows, from: sums, to, carried });
+            }
+            Way::Factored(factored) => {
+                let half_band = solver.half_band();
+                simd.vectorize(Eliminate { factored, half_band, block, from: sums, to, carried });
+            }
+        }
+    }
+
+    /// Between elimination and substitution: the border of periodic lines.
+    #[inline(always)]
+    fn turn<S: Simd>(&self, simd: S, application: &Application) {
+        let solver = self.solver(application);
+        let carried = self.rows.carried(application.carried + solver.taps() - 1);
+        if let Way::Cyclic(cyclic) = &solver.way {
+            return simd.vectorize(CyclicTurn { cyclic, carried });
+        }
+        if solver.operator.periodic && solver.half_band() > 0 {
+            let row = |m| self.rows.row(application.to, m);
+            let gathered = self.rows.after(carried, solver.half_band());
+            simd.vectorize(SolveBorder { solver, row: &row, gathered });
+        }
+    }
+
+    /// All substitutions of a pass in one block.
+    #[inline(always)]
+    fn up<S: Simd>(&self, simd: S, pass: &Pass<T>, block: usize) {
+        for application in &pass.applied {
+            let solver = self.solver(application);
+            let p = solver.half_band();
+            let at = self.rows.of_block(block).at(application.to);
+            let carried = self.rows.carried(application.carried + solver.taps() - 1 + p);
+            let rows = BLOCK.min(self.rows.points - block * BLOCK);
+            simd.vectorize(Substitute { solver, block, rows, at, carried });
+            if let (Some(coupling), Some(ends)) = (&application.coupling, &solver.operator.ends) {
+                simd.vectorize(Correct {
+                    ends,
+                    planes: self.job.inflow[coupling.stage],
+                    starts: coupling.starts,
+                    total: self.job.program.lines(),
+                    lines: self.tile.lines(),
+                    first: block * BLOCK,
+                    points: self.rows.points,
+                    at,
+                });
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn step<S: Simd>(&self, simd: S, instruction: &Instruction<T>, block: usize, up: bool) {
+        let Self { job, tile, rows, .. } = *self;
+        let weights = job.weights;
+        let points = Points { tile, first: block * BLOCK };
+        let blocks = rows.of_block(block);
+        let at = |place: Place| blocks.at(place);
+        match instruction {
+            Instruction::Load { field, to, load } => {
+                self.load(simd, job.field(*field), at(*to), *load, block, up);
+            }
+            Instruction::Begin { slot, to, load } if weights.beta != 0.0 => {
+                self.load(simd, job.written(*slot), at(*to), *load, block, up);
+            }
+            Instruction::Begin { .. } => {}
+            Instruction::Map { map, from, to } => self.map(map, from, to, blocks),
+            Instruction::Advance { from, sum, to } => {
+                let (weight, from, sum) = (T::of(weights.advance), at(*from), at(*sum));
+                simd.vectorize(Advance { weight, from, sum, to: at(*to) });
+            }
+            Instruction::Let { polynomial, to } => {
+                let (scale, to) = (T::ZERO, *to);
+                simd.vectorize(Evaluate { polynomial, blocks, scale, to });
+            }
+            Instruction::Add { polynomial, to } => {
+                let (scale, to) = (T::of(weights.beta), *to);
+                simd.vectorize(Evaluate { polynomial, blocks, scale, to });
+            }
+            Instruction::Store { slot, from } => {
+                simd.vectorize(Store { points, field: job.written(*slot), from: at(*from) });
+            }
+        }
+    }
+
+    /// Load a block of a field, and that of the tile beside where they go together.
+    #[inline(always)]
+    fn load<S: Simd>(
+        &self,
+        simd: S,
+        field: *const T,
+        to: *mut T,
+        load: usize,
+        block: usize,
+        up: bool,
+    ) {
+        let beside = self.rows.beside(load, block);
+        if self.part == Part::Second {
+            // SAFETY: a block of this thread's memory, and another.
+            return unsafe { beside.copy_to_nonoverlapping(to, values::<T>()) };
+        }
+        let points = Points { tile: self.tile, first: block * BLOCK };
+        let ahead = (BLOCK * self.tile.stride).cast_signed();
+        simd.vectorize(Load {
+            points,
+            field,
+            to,
+            beside: (self.part == Part::First).then_some(beside),
+            next: if up { -ahead } else { ahead },
+        });
+    }
+
+    /// Evaluate a formula on a block; no place is both read and written.
+    fn map(&self, map: &PointFormula, from: &[Place], to: &[Place], blocks: Blocks<T>) {
+        let at = |place: &Place| blocks.at(*place);
+        let from: [&[T]; MOST_VALUES] = std::array::from_fn(|i| match from.get(i) {
+            // SAFETY: a block of this thread's memory, which is not written meanwhile.
+            Some(from) => unsafe { std::slice::from_raw_parts(at(from), values::<T>()) },
+            None => &[],
+        });
+        let (reads, writes) = (map.reads, to.len());
+        let mut to: [&mut [T]; MOST_VALUES] = std::array::from_fn(|i| match to.get(i) {
+            // SAFETY: a block of this thread's memory, which nobody else uses.
+            Some(to) => unsafe { std::slice::from_raw_parts_mut(at(to), values::<T>()) },
+            None => &mut [],
+        });
+        map.evaluate(self.arch, &from[..reads], &mut to[..writes], &[]);
+    }
+
+    /// What the neighbours have to know of the operand of an operator.
+    #[inline(always)]
+    fn pack<S: Simd>(&self, simd: S, application: &Application) {
+        let solver = self.solver(application);
+        let (Some(planes), Some(end), Some(ends), Some(coupling)) =
+            (self.job.packed, self.end, &solver.operator.ends, &application.coupling)
+        else {
+            unreachable!("the code of a stage is run to pack it");
+        };
+        let rows = self.rows;
+        let operand = |m: usize| {
+            let row = |place, _: usize| rows.row(place, m).cast_const();
+            let factors = &application.factors[..];
+            simd.vectorize(Product { factors, row: &row, rows: 1, to: rows.window() });
+            rows.window().cast_const()
+        };
+        simd.vectorize(Pack {
+            ends,
+            end,
+            starts: coupling.starts,
+            points: rows.points,
+            operand: &operand,
+            sum: rows.right_hand_sides(),
+            planes,
+            total: self.job.program.lines(),
+            lines: self.tile.lines(),
         });
     }
 }
@@ -409,14 +565,4 @@ fn shared<T: Real>(
         *to = Some(SharedField::new(field));
     }
     shared
-}
-
-/// How many neighbouring tiles a thread works on together. Several, since memory gives long rows faster than short ones
-/// when lines lie across it; no more than `cache` bytes hold with all registers.
-fn tiles_together<T>(program: &Program<T>, code: &Code<T>, cache: usize) -> usize {
-    let tile = (program.points + 2 * HALO) * LANES * size_of::<T>();
-    match program.axis {
-        Axis::X => 1,
-        Axis::Y | Axis::Z => (cache / (tile * code.busy_registers().max(1))).clamp(1, MOST_TILES),
-    }
 }

@@ -1,0 +1,321 @@
+//! From the operations of a sweep to passes over its lines.
+//!
+//! Operators need their operands all along the line, so a sweep is worked on in passes, one for each number of operators that
+//! stand one behind the other. A value that is used in the pass that makes it, and by no operator, is there for a block of
+//! rows at a time and stays in the first cache. What can wait is done in the pass that first needs it.
+
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use super::products::shortened;
+use super::program::{Application, Code, Coupling, Instruction, Pass, Slot};
+use super::rows::{Needs, Place};
+use super::solver::Solver;
+use super::sums::Polynomial;
+use crate::engine::{Expr, Op, Operation, Sweep, Value};
+use crate::real::Real;
+
+/// What lies somewhere: a value, or what is added up in a field that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Item {
+    Value(Value),
+    Sum(usize),
+}
+
+/// A moment: the pass, whether its operators come first (0) or not (1), and the operation.
+type Moment = (usize, usize, usize);
+
+/// From when to when an item is needed, and whether all points of it are at once.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    from: Moment,
+    to: Moment,
+    whole: bool,
+}
+
+/// Passes over the lines that do `operations`. Where `packed` is a stage its operators are not applied: their operands are packed.
+pub(super) fn compile<T: Real>(
+    operations: &[Operation],
+    values: usize,
+    known: &[Op],
+    solvers: &[Solver<T>],
+    couplings: &HashMap<Value, Coupling>,
+    packed: Option<usize>,
+) -> Code<T> {
+    let operations = shortened(operations, values);
+    let plan = Plan::new(operations, packed.is_some());
+    let (places, mut needs) = plan.places::<T>();
+    let passes = plan.passes();
+    let solver = |op: Op| {
+        let at = known.iter().position(|&known| known == op);
+        at.unwrap_or_else(|| unreachable!("collected from the same sweep"))
+    };
+    let mut code = Code {
+        passes: Vec::new(),
+        packed: Vec::new(),
+        needs: Needs::default(),
+        fetched: Vec::new(),
+        reads: Vec::new(),
+        writes: Vec::new(),
+    };
+    for pass in 0..passes {
+        let (mut applied, mut instructions) = (Vec::new(), Vec::new());
+        for at in plan.of_pass(pass) {
+            match &plan.operations[at] {
+                Operation::Apply { op, operand, result } => {
+                    let factors = operand.0.iter().flat_map(|term| &term.factors);
+                    let solver = solver(*op);
+                    let application = Application {
+                        solver,
+                        five_points: solvers[solver].is_of_five_points(),
+                        factors: factors.map(|value| places[&Item::Value(*value)]).collect(),
+                        to: places[&Item::Value(*result)],
+                        carried: needs.carried,
+                        coupling: couplings.get(result).copied(),
+                    };
+                    needs.carried += solvers[application.solver].carried();
+                    match application.coupling {
+                        Some(coupling) if packed == Some(coupling.stage) => {
+                            code.packed.push(application);
+                        }
+                        _ => applied.push(application),
+                    }
+                }
+                operation => instructions.extend(plan.instructions(at, operation, &places)),
+            }
+        }
+        code.passes.push(Pass { applied, fetches: Vec::new(), instructions });
+    }
+    for instruction in code.passes.iter_mut().flat_map(|pass| &mut pass.instructions) {
+        if let Instruction::Load { load, .. } | Instruction::Begin { load, .. } = instruction {
+            *load = needs.beside;
+            needs.beside += 1;
+        }
+    }
+    for instruction in code.passes.iter().flat_map(|pass| &pass.instructions) {
+        match instruction {
+            Instruction::Load { field: Slot::Read(slot), .. } => code.reads.push(*slot),
+            Instruction::Load { field: Slot::Written(slot), .. }
+            | Instruction::Begin { slot, .. }
+            | Instruction::Store { slot, .. } => code.writes.push(*slot),
+            _ => {}
+        }
+    }
+    use crate::backend::cpu::memory::Fetch;
+    let mut loaded = Vec::new();
+    for instruction in code.passes.iter().flat_map(|pass| &pass.instructions) {
+        match instruction {
+            Instruction::Load { field, .. } => loaded.push((*field, Fetch::Far)),
+            Instruction::Begin { slot, .. } => loaded.push((Slot::Written(*slot), Fetch::Far)),
+            Instruction::Store { slot, .. }
+                if !loaded.iter().any(|(field, _)| *field == Slot::Written(*slot)) =>
+            {
+                loaded.push((Slot::Written(*slot), Fetch::Written));
+            }
+            _ => {}
+        }
+    }
+    code.fetched = loaded;
+    if let Some(most) = (0..code.passes.len()).max_by_key(|p| code.passes[*p].applied.len()) {
+        let (count, fields) = (code.passes[most].applied.len(), code.fetched.len());
+        let share = |at: usize| at * fields / count;
+        code.passes[most].fetches = (0..count).map(|at| share(at)..share(at + 1)).collect();
+    }
+    for slots in [&mut code.reads, &mut code.writes] {
+        slots.sort_unstable();
+        slots.dedup();
+    }
+    code.needs = needs;
+    code
+}
+
+/// In which pass every operation is done.
+struct Plan {
+    operations: Vec<Operation>,
+    /// None for what nobody needs.
+    pass: Vec<Option<usize>>,
+}
+
+impl Plan {
+    /// `packed`: what nobody uses is packed.
+    fn new(operations: Vec<Operation>, packed: bool) -> Self {
+        let sweep = Sweep { operations, values: 0 };
+        let depths = sweep.depths();
+        let operations = sweep.operations;
+        let depth = |operation: &Operation| {
+            operation.used().map(|value| depths[&value]).max().unwrap_or(0)
+        };
+        let sum = |slot: usize| {
+            let adds = operations.iter().filter(|o| o.adds_to() == Some(slot));
+            adds.map(depth).max()
+        };
+        // The pass of what a field is last loaded in before it is written.
+        let written = |slot: usize| {
+            let stores = operations.iter().filter_map(|operation| match operation {
+                Operation::Store { slot: to, .. } if *to == slot => Some(depth(operation)),
+                _ => None,
+            });
+            stores.chain(sum(slot)).min().unwrap_or(usize::MAX)
+        };
+        let mut pass = vec![None; operations.len()];
+        let mut needed: HashMap<Value, usize> = HashMap::new();
+        for (at, operation) in operations.iter().enumerate().rev() {
+            let first_use =
+                || operation.results().iter().filter_map(|result| needed.get(result)).min().copied();
+            pass[at] = match operation {
+                Operation::Add { slot, .. } => sum(*slot),
+                Operation::Store { .. } => Some(depth(operation)),
+                Operation::Apply { result, .. } => {
+                    (packed || first_use().is_some()).then(|| depths[result])
+                }
+                Operation::Previous { slot, .. } => first_use().map(|p| p.min(written(*slot))),
+                _ => first_use(),
+            };
+            let Some(pass) = pass[at] else { continue };
+            // An operand is there before the pass of its operator begins.
+            let applied = usize::from(matches!(operation, Operation::Apply { .. }));
+            for value in operation.used() {
+                let first = needed.entry(value).or_insert(usize::MAX);
+                *first = (*first).min(pass - applied);
+            }
+        }
+        Self { operations, pass }
+    }
+
+    fn passes(&self) -> usize {
+        self.pass.iter().flatten().max().map_or(0, |last| last + 1)
+    }
+
+    /// Operations of a pass, in order.
+    fn of_pass(&self, pass: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.operations.len()).filter(move |at| self.pass[*at] == Some(pass))
+    }
+
+    /// When all that is added to a field is known: the last operation that adds to it.
+    fn complete(&self, slot: usize) -> Option<usize> {
+        self.operations.iter().rposition(|operation| operation.adds_to() == Some(slot))
+    }
+
+    /// When operation `at` reads and writes.
+    fn moment(&self, at: usize) -> Option<Moment> {
+        // What adds to a field waits for all the others.
+        let at = self.operations[at].adds_to().and_then(|slot| self.complete(slot)).unwrap_or(at);
+        let applied = matches!(self.operations[at], Operation::Apply { .. });
+        Some(match applied {
+            true => (self.pass[at]?, 0, 0),
+            false => (self.pass[at]?, 1, at),
+        })
+    }
+
+    /// How long every item is needed.
+    fn lives(&self) -> HashMap<Item, Life> {
+        let mut lives: HashMap<Item, Life> = HashMap::new();
+        for (at, operation) in self.operations.iter().enumerate() {
+            let Some(moment) = self.moment(at) else { continue };
+            let applied = matches!(operation, Operation::Apply { .. });
+            let used = operation.used().map(Item::Value).chain(operation.sum_used().map(Item::Sum));
+            for item in used {
+                if let Some(life) = lives.get_mut(&item) {
+                    life.to = life.to.max(moment);
+                    life.whole |= applied || moment.0 != life.from.0;
+                }
+            }
+            let results = operation.results().iter().map(|result| Item::Value(*result));
+            for item in results.chain(operation.adds_to().map(Item::Sum)) {
+                // What an operator leaves is there for all points, and at least as long as the pass.
+                let to = if applied { (moment.0, 1, 0) } else { moment };
+                lives.entry(item).or_insert(Life { from: moment, to, whole: applied });
+            }
+        }
+        lives
+    }
+
+    /// Where everything lies: two items that are needed at one moment in different places.
+    fn places<T>(&self) -> (HashMap<Item, Place>, Needs) {
+        let mut lives: Vec<_> = self.lives().into_iter().collect();
+        lives.sort_unstable_by_key(|(item, life)| (life.from, *item));
+        let mut places = HashMap::new();
+        let [mut line, mut block] = [const { Vec::<Moment>::new() }; 2];
+        for (item, life) in lives {
+            let busy = if life.whole { &mut line } else { &mut block };
+            let at = busy.iter().position(|until| *until < life.from).unwrap_or(busy.len());
+            match busy.get_mut(at) {
+                Some(until) => *until = life.to,
+                None => busy.push(life.to),
+            }
+            places.insert(item, if life.whole { Place::line::<T>(at) } else { Place::block::<T>(at) });
+        }
+        (places, Needs { line: line.len(), block: block.len(), ..Needs::default() })
+    }
+
+    /// What operation `at` comes to.
+    fn instructions<T: Real>(
+        &self,
+        at: usize,
+        operation: &Operation,
+        places: &HashMap<Item, Place>,
+    ) -> SmallVec<[Instruction<T>; 3]> {
+        let place = |value: &Value| places[&Item::Value(*value)];
+        let polynomial = |expr: &Expr| polynomial(expr, |value| place(&value));
+        let mut instructions = SmallVec::new();
+        match operation {
+            Operation::Read { slot, result } => {
+                let (field, to) = (Slot::Read(*slot), place(result));
+                instructions.push(Instruction::Load { field, to, load: 0 });
+            }
+            Operation::Previous { slot, result } => {
+                let (field, to) = (Slot::Written(*slot), place(result));
+                instructions.push(Instruction::Load { field, to, load: 0 });
+            }
+            Operation::Let { expr, result } => {
+                let (polynomial, to) = (polynomial(expr), place(result));
+                instructions.push(Instruction::Let { polynomial, to });
+            }
+            Operation::Map { map, operands, results } => {
+                let from = operands.iter().map(place).collect();
+                let to = results.iter().map(place).collect();
+                instructions.push(Instruction::Map { map: map.clone(), from, to });
+            }
+            Operation::Advance { value, slot, result } => {
+                let (from, sum, to) = (place(value), places[&Item::Sum(*slot)], place(result));
+                instructions.push(Instruction::Advance { from, sum, to });
+            }
+            Operation::Add { slot, .. } if self.complete(*slot) == Some(at) => {
+                let (slot, to) = (*slot, places[&Item::Sum(*slot)]);
+                let added = self.operations.iter().filter_map(|operation| match operation {
+                    Operation::Add { slot: of, expr } if *of == slot => Some(&expr.0),
+                    _ => None,
+                });
+                let all = Expr(added.flatten().cloned().collect());
+                instructions.push(Instruction::Begin { slot, to, load: 0 });
+                instructions.push(Instruction::Add { polynomial: polynomial(&all), to });
+                instructions.push(Instruction::Store { slot, from: to });
+            }
+            Operation::Store { slot, expr } => {
+                let from = match expr.as_value() {
+                    Some(value) => place(&value),
+                    None => unreachable!("given a value before"),
+                };
+                instructions.push(Instruction::Store { slot: *slot, from });
+            }
+            Operation::Add { .. } | Operation::Apply { .. } => {}
+        }
+        instructions
+    }
+}
+
+fn polynomial<T: Real>(expr: &Expr, place: impl Fn(Value) -> Place) -> Polynomial<T> {
+    let mut polynomial = Polynomial::default();
+    for term in &expr.0 {
+        let c = T::of(term.coefficient);
+        match term.factors[..] {
+            [] => polynomial.constant += c,
+            [a] => polynomial.linear.push((c, [a].map(&place))),
+            [a, b] => polynomial.quadratic.push((c, [a, b].map(&place))),
+            [a, b, d] => polynomial.cubic.push((c, [a, b, d].map(&place))),
+            _ => unreachable!("longer products are values"),
+        }
+    }
+    polynomial
+}

@@ -1,0 +1,176 @@
+//! The memory that a thread works in: the rows of a tile of lines, block by block.
+//!
+//! A row is one point of every line of the tile, one cache line. Eight rows of one quantity are a block; the blocks of all
+//! quantities for the same points lie side by side, so that what is worked on together shares no set of the first cache.
+
+use aligned_vec::{AVec, ConstAlign};
+
+use super::memory::CACHE_LINE;
+use crate::real::Real;
+use crate::scheme::MAX_WIDTH;
+
+/// Rows of a block.
+pub(super) const BLOCK: usize = 8;
+
+/// Lines of a tile.
+pub(super) const fn lanes<T>() -> usize {
+    CACHE_LINE / size_of::<T>()
+}
+
+/// Numbers of a block.
+pub(super) const fn values<T>() -> usize {
+    BLOCK * lanes::<T>()
+}
+
+/// Where a quantity lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    kind: Kind,
+    /// Numbers before it, of those of a block of all quantities.
+    offset: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Line,
+    Block,
+}
+
+impl Place {
+    /// Number `at` of the blocks that there are for all points.
+    pub(super) fn line<T>(at: usize) -> Self {
+        Self { kind: Kind::Line, offset: at * values::<T>() }
+    }
+
+    /// Number `at` of the blocks that are used again for the points that come next.
+    pub(super) fn block<T>(at: usize) -> Self {
+        Self { kind: Kind::Block, offset: at * values::<T>() }
+    }
+}
+
+/// The blocks of all quantities for the same points.
+#[derive(Clone, Copy)]
+pub(super) struct Blocks<T>([*mut T; 2]);
+
+impl<T: Real> Blocks<T> {
+    /// That of one quantity.
+    #[inline(always)]
+    pub(super) fn at(self, place: Place) -> *mut T {
+        self.0[place.kind as usize].wrapping_add(place.offset)
+    }
+}
+
+/// How much memory a program takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Needs {
+    /// Blocks for all points.
+    pub(super) line: usize,
+    /// Blocks that are used again.
+    pub(super) block: usize,
+    /// Rows that are carried from one block to the next.
+    pub(super) carried: usize,
+    /// Blocks for all points of what is loaded, for the tile beside.
+    pub(super) beside: usize,
+}
+
+/// Rows of the widest operand window of a block, and of its right-hand sides.
+const WINDOW: usize = BLOCK + 2 * MAX_WIDTH;
+const SHARED: usize = WINDOW + BLOCK;
+
+/// The memory of one thread. It grows when a larger program is first run and is kept.
+pub(super) struct Scratch<T>(AVec<T, ConstAlign<CACHE_LINE>>);
+
+impl<T: Real> Default for Scratch<T> {
+    fn default() -> Self {
+        Self(AVec::new(CACHE_LINE))
+    }
+}
+
+impl<T: Real> Scratch<T> {
+    /// Room for lines of `points` points.
+    pub(super) fn rows(&mut self, needs: Needs, points: usize) -> Rows<T> {
+        let blocks = points.div_ceil(BLOCK);
+        let carried = (SHARED + needs.carried) * lanes::<T>();
+        let shared = needs.block * values::<T>();
+        let line = blocks * needs.line * values::<T>();
+        let len = carried + shared + line + blocks * needs.beside * values::<T>();
+        if self.0.len() < len {
+            self.0.resize(len, T::ZERO);
+        }
+        let carried_at = self.0.as_mut_ptr();
+        let shared_at = carried_at.wrapping_add(carried);
+        let lines = shared_at.wrapping_add(shared);
+        let (apart, beside_apart) = (needs.line * values::<T>(), needs.beside * values::<T>());
+        let beside = lines.wrapping_add(line);
+        Rows { carried: carried_at, shared: shared_at, lines, apart, beside, beside_apart, points }
+    }
+}
+
+/// The same, for one program.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<T> {
+    carried: *mut T,
+    shared: *mut T,
+    lines: *mut T,
+    /// Numbers from one block of a quantity to the next.
+    apart: usize,
+    beside: *mut T,
+    beside_apart: usize,
+    pub(super) points: usize,
+}
+
+impl<T: Real> Rows<T> {
+    /// Number of blocks of a line.
+    pub(super) fn blocks(self) -> usize {
+        self.points.div_ceil(BLOCK)
+    }
+
+    /// Block `index` of all quantities.
+    #[inline(always)]
+    pub(super) fn of_block(self, index: usize) -> Blocks<T> {
+        Blocks([self.lines.wrapping_add(index * self.apart), self.shared])
+    }
+
+    /// Block `index` of what is loaded as number `load`, for the tile beside.
+    #[inline(always)]
+    pub(super) fn beside(self, load: usize, index: usize) -> *mut T {
+        self.beside.wrapping_add(index * self.beside_apart + load * values::<T>())
+    }
+
+    /// Row `m` of a quantity that there is for all points.
+    #[inline(always)]
+    pub(super) fn row(self, place: Place, m: usize) -> *mut T {
+        self.of_block(m / BLOCK).at(place).wrapping_add(m % BLOCK * lanes::<T>())
+    }
+
+    /// Carried row `at`.
+    #[inline(always)]
+    pub(super) fn carried(self, at: usize) -> *mut T {
+        self.carried.wrapping_add((SHARED + at) * lanes::<T>())
+    }
+
+    /// Room for the rows of an operand that a block reads, and for the right-hand sides of its rows.
+    pub(super) fn window(self) -> *mut T {
+        self.carried
+    }
+
+    pub(super) fn right_hand_sides(self) -> *mut T {
+        self.carried.wrapping_add(WINDOW * lanes::<T>())
+    }
+
+    /// `count` rows after `row`.
+    pub(super) fn after(self, row: *mut T, count: usize) -> *mut T {
+        row.wrapping_add(count * lanes::<T>())
+    }
+
+    /// Copy rows.
+    pub(super) fn copy(self, from: *const T, to: *mut T, count: usize) {
+        // SAFETY: rows of this thread's memory.
+        unsafe { from.copy_to(to, count * lanes::<T>()) };
+    }
+
+    /// The same for lines of fewer points.
+    pub(super) fn of_lines(self, points: usize) -> Self {
+        Self { points, ..self }
+    }
+}
