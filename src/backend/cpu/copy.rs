@@ -52,10 +52,6 @@ pub(super) struct Load<T> {
     pub(super) points: Points,
     pub(super) field: *const T,
     pub(super) to: *mut T,
-    /// Where the points of the tile beside it go.
-    pub(super) beside: Option<*mut T>,
-    /// Distance in memory to points that are needed next.
-    pub(super) next: isize,
 }
 
 impl<T: Real> WithSimd for Load<T> {
@@ -63,7 +59,7 @@ impl<T: Real> WithSimd for Load<T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        let Self { points, field, to, beside, next } = self;
+        let Self { points, field, to } = self;
         let (lanes, tile) = (lanes::<T>(), points.tile);
         let from = field.wrapping_add(points.start());
         match (tile.line_stride == 1, points.is_whole::<T>()) {
@@ -72,14 +68,6 @@ impl<T: Real> WithSimd for Load<T> {
                     let row = from.wrapping_add(r * tile.stride);
                     // SAFETY: points of this tile, and one row of the block.
                     unsafe { row.copy_to_nonoverlapping(to.add(r * lanes), lanes) };
-                    if let Some(beside) = beside {
-                        fetch(row.wrapping_offset(next), Fetch::Near);
-                        fetch(row.wrapping_offset(next).wrapping_add(lanes), Fetch::Near);
-                        // SAFETY: points of the tile beside it, and one row of the block.
-                        unsafe {
-                            row.add(lanes).copy_to_nonoverlapping(beside.add(r * lanes), lanes);
-                        }
-                    }
                 }
             }
             (false, true) => {
@@ -100,10 +88,6 @@ impl<T: Real> WithSimd for Load<T> {
                         let at = row * tile.stride + line * tile.line_stride;
                         // SAFETY: points of this tile, and of the block.
                         unsafe { *to.add(r * lanes + l) = *from.add(at) };
-                        if let Some(beside) = beside {
-                            // SAFETY: points of the tile beside it, as many.
-                            unsafe { *beside.add(r * lanes + l) = *from.add(at + lanes) };
-                        }
                     }
                 }
             }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use smallvec::SmallVec;
 
 use super::products::shortened;
-use super::program::{Application, Code, Coupling, Instruction, Pass, Slot};
+use super::program::{Application, Code, Coupling, Instruction, Loaded, Pass, Slot, Staged};
 use super::rows::{Needs, Place};
 use super::solver::Solver;
 use super::sums::Polynomial;
@@ -45,7 +45,7 @@ pub(super) fn compile<T: Real>(
 ) -> Code<T> {
     let operations = shortened(operations, values);
     let plan = Plan::new(operations, packed.is_some());
-    let (places, mut needs) = plan.places::<T>();
+    let (places, mut needs, staged_places) = plan.places::<T>();
     let passes = plan.passes();
     let solver = |op: Op| {
         let at = known.iter().position(|&known| known == op);
@@ -55,7 +55,7 @@ pub(super) fn compile<T: Real>(
         passes: Vec::new(),
         packed: Vec::new(),
         needs: Needs::default(),
-        fetched: Vec::new(),
+        staged: Staged::default(),
         reads: Vec::new(),
         writes: Vec::new(),
     };
@@ -85,42 +85,28 @@ pub(super) fn compile<T: Real>(
                 operation => instructions.extend(plan.instructions(at, operation, &places)),
             }
         }
-        code.passes.push(Pass { applied, fetches: Vec::new(), instructions });
-    }
-    for instruction in code.passes.iter_mut().flat_map(|pass| &mut pass.instructions) {
-        if let Instruction::Load { load, .. } | Instruction::Begin { load, .. } = instruction {
-            *load = needs.beside;
-            needs.beside += 1;
-        }
+        code.passes.push(Pass { applied, instructions });
     }
     for instruction in code.passes.iter().flat_map(|pass| &pass.instructions) {
         match instruction {
-            Instruction::Load { field: Slot::Read(slot), .. } => code.reads.push(*slot),
-            Instruction::Load { field: Slot::Written(slot), .. }
-            | Instruction::Begin { slot, .. }
+            Instruction::Load(Loaded { field: Slot::Read(slot), .. }) => code.reads.push(*slot),
+            Instruction::Load(Loaded { field: Slot::Written(slot), .. })
             | Instruction::Store { slot, .. } => code.writes.push(*slot),
             _ => {}
         }
     }
-    use crate::backend::cpu::memory::Fetch;
-    let mut loaded = Vec::new();
-    for instruction in code.passes.iter().flat_map(|pass| &pass.instructions) {
-        match instruction {
-            Instruction::Load { field, .. } => loaded.push((*field, Fetch::Far)),
-            Instruction::Begin { slot, .. } => loaded.push((Slot::Written(*slot), Fetch::Far)),
-            Instruction::Store { slot, .. }
-                if !loaded.iter().any(|(field, _)| *field == Slot::Written(*slot)) =>
-            {
-                loaded.push((Slot::Written(*slot), Fetch::Written));
-            }
-            _ => {}
+    if let Some(main) = plan.main {
+        code.staged.pass = main;
+        for (at, pass) in code.passes.iter_mut().enumerate() {
+            let staged = if at < main { &mut code.staged.early } else { &mut code.staged.late };
+            pass.instructions.retain(|instruction| match instruction {
+                Instruction::Load(loaded) if staged_places.contains(&loaded.to) => {
+                    staged.push(*loaded);
+                    false
+                }
+                _ => true,
+            });
         }
-    }
-    code.fetched = loaded;
-    if let Some(most) = (0..code.passes.len()).max_by_key(|p| code.passes[*p].applied.len()) {
-        let (count, fields) = (code.passes[most].applied.len(), code.fetched.len());
-        let share = |at: usize| at * fields / count;
-        code.passes[most].fetches = (0..count).map(|at| share(at)..share(at + 1)).collect();
     }
     for slots in [&mut code.reads, &mut code.writes] {
         slots.sort_unstable();
@@ -135,6 +121,8 @@ struct Plan {
     operations: Vec<Operation>,
     /// None for what nobody needs.
     pass: Vec<Option<usize>>,
+    /// The pass with the most operators, beside which fields are loaded.
+    main: Option<usize>,
 }
 
 impl Plan {
@@ -180,7 +168,21 @@ impl Plan {
                 *first = (*first).min(pass - applied);
             }
         }
-        Self { operations, pass }
+        let passes = pass.iter().flatten().max().map_or(0, |last| last + 1);
+        let applied = |of: usize| {
+            let applies = |at: &usize| matches!(operations[*at], Operation::Apply { .. });
+            (0..operations.len()).filter(|at| pass[*at] == Some(of)).filter(applies).count()
+        };
+        let main = (0..passes).max_by_key(|of| applied(*of)).filter(|of| !packed && applied(*of) > 1);
+        Self { operations, pass, main }
+    }
+
+    /// Whether what operation `at` loads is loaded beside the main pass: it is not needed from before to after it.
+    fn stages(&self, at: usize, life: &Life) -> bool {
+        match (self.main, self.pass[at]) {
+            (Some(main), Some(pass)) => pass >= main || life.to.0 <= main,
+            _ => false,
+        }
     }
 
     fn passes(&self) -> usize {
@@ -228,14 +230,31 @@ impl Plan {
                 lives.entry(item).or_insert(Life { from: moment, to, whole: applied });
             }
         }
+        for (at, operation) in self.operations.iter().enumerate() {
+            let item = match operation {
+                Operation::Read { result, .. } | Operation::Previous { result, .. } => {
+                    Item::Value(*result)
+                }
+                Operation::Add { slot, .. } if self.complete(*slot) == Some(at) => {
+                    Item::Sum(*slot)
+                }
+                _ => continue,
+            };
+            if let Some(life) = lives.get_mut(&item)
+                && self.stages(at, life)
+            {
+                *life = Life { from: (0, 0, 0), to: (usize::MAX, 0, 0), whole: true };
+            }
+        }
         lives
     }
 
     /// Where everything lies: two items that are needed at one moment in different places.
-    fn places<T>(&self) -> (HashMap<Item, Place>, Needs) {
+    fn places<T>(&self) -> (HashMap<Item, Place>, Needs, Vec<Place>) {
         let mut lives: Vec<_> = self.lives().into_iter().collect();
         lives.sort_unstable_by_key(|(item, life)| (life.from, *item));
         let mut places = HashMap::new();
+        let mut staged = Vec::new();
         let [mut line, mut block] = [const { Vec::<Moment>::new() }; 2];
         for (item, life) in lives {
             let busy = if life.whole { &mut line } else { &mut block };
@@ -244,9 +263,13 @@ impl Plan {
                 Some(until) => *until = life.to,
                 None => busy.push(life.to),
             }
-            places.insert(item, if life.whole { Place::line::<T>(at) } else { Place::block::<T>(at) });
+            let place = if life.whole { Place::line::<T>(at) } else { Place::block::<T>(at) };
+            if life.to.0 == usize::MAX {
+                staged.push(place);
+            }
+            places.insert(item, place);
         }
-        (places, Needs { line: line.len(), block: block.len(), ..Needs::default() })
+        (places, Needs { line: line.len(), block: block.len(), ..Needs::default() }, staged)
     }
 
     /// What operation `at` comes to.
@@ -262,11 +285,11 @@ impl Plan {
         match operation {
             Operation::Read { slot, result } => {
                 let (field, to) = (Slot::Read(*slot), place(result));
-                instructions.push(Instruction::Load { field, to, load: 0 });
+                instructions.push(Instruction::Load(Loaded { field, to, begins: false }));
             }
             Operation::Previous { slot, result } => {
                 let (field, to) = (Slot::Written(*slot), place(result));
-                instructions.push(Instruction::Load { field, to, load: 0 });
+                instructions.push(Instruction::Load(Loaded { field, to, begins: false }));
             }
             Operation::Let { expr, result } => {
                 let (polynomial, to) = (polynomial(expr), place(result));
@@ -288,7 +311,8 @@ impl Plan {
                     _ => None,
                 });
                 let all = Expr(added.flatten().cloned().collect());
-                instructions.push(Instruction::Begin { slot, to, load: 0 });
+                let field = Slot::Written(slot);
+                instructions.push(Instruction::Load(Loaded { field, to, begins: true }));
                 instructions.push(Instruction::Add { polynomial: polynomial(&all), to });
                 instructions.push(Instruction::Store { slot, from: to });
             }

@@ -1,7 +1,6 @@
 //! A sweep made ready to run: passes up and down the lines, the places of all values, coefficients in the fields' precision.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::Range;
 
 use smallvec::SmallVec;
 
@@ -23,13 +22,20 @@ pub(super) enum Slot {
     Written(usize),
 }
 
+/// A field and where it is loaded to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loaded {
+    pub(super) field: Slot,
+    pub(super) to: Place,
+    /// Whether it is what is added to: not needed where β is 0.
+    pub(super) begins: bool,
+}
+
 /// One instruction on a block of rows.
 #[derive(Clone, Debug)]
 pub(super) enum Instruction<T> {
-    /// Load a field, as number `load` of those that are.
-    Load { field: Slot, to: Place, load: usize },
-    /// Load a field that is written, where β is not 0.
-    Begin { slot: usize, to: Place, load: usize },
+    /// Load a field.
+    Load(Loaded),
     /// Evaluate a formula.
     Map { map: PointFormula, from: Vec<Place>, to: Vec<Place> },
     /// A value plus the advance of the run times a sum that is complete.
@@ -62,8 +68,6 @@ pub(super) struct Application {
 #[derive(Clone, Debug)]
 pub(super) struct Pass<T> {
     pub(super) applied: Vec<Application>,
-    /// For every operator, which of the fields that are fetched beforehand are fetched beside it; empty where none is.
-    pub(super) fetches: Vec<Range<usize>>,
     pub(super) instructions: Vec<Instruction<T>>,
 }
 
@@ -83,10 +87,21 @@ pub(super) struct Code<T> {
     /// Operators whose operands the neighbours have to know of, once all passes are done.
     pub(super) packed: Vec<Application>,
     pub(super) needs: Needs,
-    pub(super) fetched: Vec<(Slot, crate::backend::cpu::memory::Fetch)>,
+    pub(super) staged: Staged,
     /// Slots of the fields that are read, and of those that are written, in rising order.
     pub(super) reads: Vec<usize>,
     pub(super) writes: Vec<usize>,
+}
+
+/// What is loaded while operators are applied, so that memory and arithmetic are busy at once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Staged {
+    /// The pass with the most operators.
+    pub(super) pass: usize,
+    /// For the tile that comes next, on the way up.
+    pub(super) early: Vec<Loaded>,
+    /// For the tile itself, on the way down.
+    pub(super) late: Vec<Loaded>,
 }
 
 /// An operator that takes a field to a field: lines may go straight from the one to the other.

@@ -69,8 +69,6 @@ pub(super) struct Needs {
     pub(super) block: usize,
     /// Rows that are carried from one block to the next.
     pub(super) carried: usize,
-    /// Blocks for all points of what is loaded, for the tile beside.
-    pub(super) beside: usize,
 }
 
 /// Rows of the widest operand window of a block, and of its right-hand sides.
@@ -92,17 +90,14 @@ impl<T: Real> Scratch<T> {
         let blocks = points.div_ceil(BLOCK);
         let carried = (SHARED + needs.carried) * lanes::<T>();
         let shared = needs.block * values::<T>();
-        let line = blocks * needs.line * values::<T>();
-        let len = carried + shared + line + blocks * needs.beside * values::<T>();
+        let len = carried + shared + blocks * needs.line * values::<T>();
         if self.0.len() < len {
             self.0.resize(len, T::ZERO);
         }
         let carried_at = self.0.as_mut_ptr();
         let shared_at = carried_at.wrapping_add(carried);
         let lines = shared_at.wrapping_add(shared);
-        let (apart, beside_apart) = (needs.line * values::<T>(), needs.beside * values::<T>());
-        let beside = lines.wrapping_add(line);
-        Rows { carried: carried_at, shared: shared_at, lines, apart, beside, beside_apart, points }
+        Rows { carried: carried_at, shared: shared_at, lines, apart: needs.line * values::<T>(), points }
     }
 }
 
@@ -114,8 +109,6 @@ pub(super) struct Rows<T> {
     lines: *mut T,
     /// Numbers from one block of a quantity to the next.
     apart: usize,
-    beside: *mut T,
-    beside_apart: usize,
     pub(super) points: usize,
 }
 
@@ -129,12 +122,6 @@ impl<T: Real> Rows<T> {
     #[inline(always)]
     pub(super) fn of_block(self, index: usize) -> Blocks<T> {
         Blocks([self.lines.wrapping_add(index * self.apart), self.shared])
-    }
-
-    /// Block `index` of what is loaded as number `load`, for the tile beside.
-    #[inline(always)]
-    pub(super) fn beside(self, load: usize, index: usize) -> *mut T {
-        self.beside.wrapping_add(index * self.beside_apart + load * values::<T>())
     }
 
     /// Row `m` of a quantity that there is for all points.

@@ -12,7 +12,7 @@ use super::eliminate::{
 };
 use super::memory::Fetch;
 use super::ends::{Correct, Pack};
-use super::program::{Application, Code, Instruction, Pass, Program, Slot};
+use super::program::{Application, Code, Instruction, Loaded, Pass, Program, Slot, Staged};
 use super::rows::{BLOCK, Blocks, Place, Rows, Scratch, values};
 use super::solver::{Solver, Way};
 use super::substitute::Substitute;
@@ -21,11 +21,16 @@ use super::tile::{Group, SharedField, Tiling};
 use super::{Cpu, Field, MAX_FIELDS};
 use crate::backend::Weights;
 use crate::engine::PointFormula;
-use crate::grid::Axis;
 use crate::real::Real;
 
 /// Blocks in which an operator is eliminated at once.
 const TOGETHER: usize = 2;
+
+/// Blocks of rows that are fetched before they are loaded.
+const AHEAD: usize = 3;
+
+/// Tasks for each thread: those that are done early take over what others have left.
+const TASKS: usize = 16;
 
 /// Most values that a formula takes or makes.
 const MOST_VALUES: usize = 8;
@@ -41,11 +46,7 @@ struct Job<'a, T> {
     /// Planes of the stage that is packed.
     packed: Option<SharedField<T>>,
     weights: Weights,
-    /// What is fetched beforehand.
-    fields: SmallVec<[(*const T, Fetch); MAX_FIELDS]>,
 }
-// SAFETY: addresses for hints.
-unsafe impl<T: Real> Sync for Job<'_, T> {}
 
 impl<T: Real> Job<'_, T> {
     fn written(&self, slot: usize) -> *mut T {
@@ -118,12 +119,10 @@ impl<T: Real> Cpu<T> {
         weights: Weights,
     ) {
         let code = &program.whole;
-        let job = Job { program, code, read, write, inflow, packed: None, weights, fields: SmallVec::new() };
-        let fields = code.fetched.iter().map(|(slot, how)| (job.field(*slot), *how)).collect();
-        let job = Job { fields, ..job };
-        self.for_each_tile(&job, |tile, next, part, rows| {
+        let job = Job { program, code, read, write, inflow, packed: None, weights };
+        self.for_each_tile(&job, |tile, begins, next, rows| {
             let (arch, job) = (self.arch, &job);
-            arch.dispatch(Tile { arch, job, tile, next, part, end: None, rows });
+            arch.dispatch(Tile { arch, job, tile, begins, next, end: None, rows });
         });
     }
 
@@ -143,7 +142,7 @@ impl<T: Real> Cpu<T> {
         let inflow: SmallVec<[&Field<T>; 4]> = inflow.iter().map(|planes| &**planes).collect();
         let packed = Some(SharedField::new(rest[0]));
         let weights = Weights::SET;
-        let job = Job { program, code, read, write, inflow: &inflow, packed, weights, fields: SmallVec::new() };
+        let job = Job { program, code, read, write, inflow: &inflow, packed, weights };
         // Where no operator comes before, only the points at the ends are needed.
         let ends = program.solvers.iter().filter_map(|solver| solver.operator.ends.as_ref());
         let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();
@@ -152,8 +151,8 @@ impl<T: Real> Cpu<T> {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
                 let (tile, end) = (tile.window(first, window), Some(end));
                 let rows = rows.of_lines(window);
-                let (arch, job, part) = (self.arch, &job, Part::Alone);
-                arch.dispatch(Tile { arch, job, tile, next: None, part, end, rows });
+                let (arch, job) = (self.arch, &job);
+                arch.dispatch(Tile { arch, job, tile, begins: true, next: None, end, rows });
             }
         });
     }
@@ -161,13 +160,12 @@ impl<T: Real> Cpu<T> {
     fn for_each_tile(
         &self,
         job: &Job<'_, T>,
-        work: impl Fn(Group, Option<Group>, Part, Rows<T>) + Sync,
+        work: impl Fn(Group, bool, Option<Group>, Rows<T>) + Sync,
     ) {
         let Job { program, code, .. } = job;
-        let lanes = super::rows::lanes::<T>();
-        let across = program.axis != Axis::X;
-        let width = if across { 2 * lanes } else { lanes };
-        let tiling = Tiling::new(program.grid, program.axis, width);
+        let tiling = Tiling::new(program.grid, program.axis, super::rows::lanes::<T>());
+        let tasks = tiling.len().min(TASKS * self.pool.current_num_threads());
+        let share = |task: usize| task * tiling.len() / tasks;
         let task = |index: usize| {
             let thread = rayon::current_thread_index().unwrap_or(0);
             let mut scratch: std::sync::MutexGuard<'_, Scratch<T>> =
@@ -176,23 +174,13 @@ impl<T: Real> Cpu<T> {
                     Err(poisoned) => poisoned.into_inner(),
                 };
             let rows = scratch.rows(code.needs, program.points);
-            let group = tiling.group(index);
-            if !across {
-                let next = (index + 1 < tiling.len()).then(|| tiling.group(index + 1));
-                return work(group, next, Part::Alone, rows);
+            let tiles = share(index)..share(index + 1);
+            for at in tiles.clone() {
+                let next = (at + 1 < tiles.end).then(|| tiling.group(at + 1));
+                work(tiling.group(at), at == tiles.start, next, rows);
             }
-            let first = group.part(0, lanes.min(group.lines));
-            if group.lines < 2 * lanes {
-                work(first, None, Part::Alone, rows);
-                if group.lines > lanes {
-                    work(group.part(lanes, group.lines - lanes), None, Part::Alone, rows);
-                }
-                return;
-            }
-            work(first, None, Part::First, rows);
-            work(group.part(lanes, lanes), None, Part::Second, rows);
         };
-        self.pool.install(|| (0..tiling.len()).into_par_iter().for_each(task));
+        self.pool.install(|| (0..tasks).into_par_iter().for_each(task));
     }
 }
 
@@ -201,21 +189,60 @@ struct Tile<'a, T> {
     arch: pulp::Arch,
     job: &'a Job<'a, T>,
     tile: Group,
+    /// Whether nothing was loaded for it while another tile was worked on.
+    begins: bool,
     /// The tile that comes next.
     next: Option<Group>,
     /// While packing: which end of the lines.
     end: Option<End>,
-    part: Part,
     rows: Rows<T>,
 }
 
-/// Whether a tile is loaded together with the one beside it: memory gives two cache lines for little more than one, and keeps
-/// neither where rows are a large power of two apart.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Alone,
-    First,
-    Second,
+/// Loading blocks of a tile one by one, after they were fetched.
+struct Stager<'a, T> {
+    tile: Group,
+    loads: SmallVec<[&'a Loaded; MAX_FIELDS]>,
+    rows: Rows<T>,
+    /// Whether the last block comes first.
+    up: bool,
+    fetched: usize,
+    done: usize,
+}
+
+impl<'a, T: Real> Stager<'a, T> {
+    fn new(job: &Job<'_, T>, tile: Group, loads: &'a [Loaded], rows: Rows<T>, up: bool) -> Self {
+        let needed = |loaded: &&Loaded| !loaded.begins || job.weights.beta != 0.0;
+        let loads = loads.iter().filter(needed).collect();
+        Self { tile, loads, rows, up, fetched: 0, done: 0 }
+    }
+
+    /// Blocks of all fields.
+    fn len(&self) -> usize {
+        self.loads.len() * self.rows.blocks()
+    }
+
+    /// Load all up to number `to`.
+    #[inline(always)]
+    fn advance<S: Simd>(&mut self, simd: S, job: &Job<'_, T>, to: usize) {
+        while self.done < to {
+            let ahead = self.len().min(self.done + AHEAD);
+            while self.fetched < ahead {
+                let (points, loaded, _) = self.block(self.fetched);
+                points.fetch(job.field(loaded.field), Fetch::Near);
+                self.fetched += 1;
+            }
+            let (points, loaded, block) = self.block(self.done);
+            let to = self.rows.of_block(block).at(loaded.to);
+            simd.vectorize(Load { points, field: job.field(loaded.field), to });
+            self.done += 1;
+        }
+    }
+
+    fn block(&self, index: usize) -> (Points, &'a Loaded, usize) {
+        let (block, load) = (index / self.loads.len(), index % self.loads.len());
+        let block = if self.up { self.rows.blocks() - 1 - block } else { block };
+        (Points { tile: self.tile, first: block * BLOCK }, self.loads[load], block)
+    }
 }
 
 impl<T: Real> WithSimd for Tile<'_, T> {
@@ -223,16 +250,33 @@ impl<T: Real> WithSimd for Tile<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        for (at, pass) in self.job.code.passes.iter().enumerate() {
-            self.down(simd, pass);
-            let blocks = self.rows.blocks();
-            for block in 0..blocks {
-                // What no operator comes before is fetched from memory in the order that memory is made for.
-                let block = if at == 0 { block } else { blocks - 1 - block };
+        let (job, rows) = (self.job, self.rows);
+        let Staged { pass: main, early, late } = &job.code.staged;
+        if self.begins {
+            let mut all = Stager::new(job, self.tile, early, rows, false);
+            all.advance(simd, job, all.len());
+        }
+        for (at, pass) in job.code.passes.iter().enumerate() {
+            let own = (at == *main).then(|| Stager::new(job, self.tile, late, rows, false));
+            self.down(simd, pass, own);
+            let next = self.next.filter(|_| at == *main && !early.is_empty());
+            let mut next = next.map(|tile| Stager::new(job, tile, early, rows, true));
+            let blocks = rows.blocks();
+            for done in 0..blocks {
+                // What no operator comes before is worked on in the order that memory is made for.
+                let block = if at == 0 { done } else { blocks - 1 - done };
                 self.up(simd, pass, block);
-                for instruction in &pass.instructions {
-                    self.step(simd, instruction, block, at > 0);
+                for (step, instruction) in pass.instructions.iter().enumerate() {
+                    self.step(simd, instruction, block);
+                    if let Some(next) = &mut next {
+                        // Only blocks that this tile no longer needs.
+                        let share = next.loads.len() * (step + 1) / pass.instructions.len();
+                        next.advance(simd, job, done.saturating_sub(1) * next.loads.len() + if done > 0 { share } else { 0 });
+                    }
                 }
+            }
+            if let Some(next) = &mut next {
+                next.advance(simd, job, next.len());
             }
         }
         for application in &self.job.code.packed {
@@ -248,33 +292,26 @@ impl<T: Real> Tile<'_, T> {
 
     /// All eliminations of a pass.
     #[inline(always)]
-    fn down<S: Simd>(&self, simd: S, pass: &Pass<T>) {
+    fn down<S: Simd>(&self, simd: S, pass: &Pass<T>, mut own: Option<Stager<'_, T>>) {
         for application in &pass.applied {
             self.begin(simd, application);
         }
-        let blocks = self.rows.blocks();
+        let (blocks, count) = (self.rows.blocks(), pass.applied.len());
         for first in (0..blocks).step_by(TOGETHER) {
             let together = first..blocks.min(first + TOGETHER);
             for (at, application) in pass.applied.iter().enumerate() {
                 self.eliminate(simd, application, together.clone());
-                if let Some(fetches) = pass.fetches.get(at) {
-                    self.fetch(&self.job.fields[fetches.clone()], together.clone());
+                if let Some(own) = &mut own {
+                    let share = own.loads.len() * together.len() * (at + 1) / count;
+                    own.advance(simd, self.job, first * own.loads.len() + share);
                 }
             }
         }
+        if let Some(own) = &mut own {
+            own.advance(simd, self.job, own.len());
+        }
         for application in &pass.applied {
             self.turn(simd, application);
-        }
-    }
-
-    /// Fetch the points of blocks of the tile that comes next.
-    #[inline(always)]
-    fn fetch(&self, fields: &[(*const T, Fetch)], blocks: Range<usize>) {
-        let Some(tile) = self.next else { return };
-        for (field, how) in fields {
-            for block in blocks.clone() {
-                Points { tile, first: block * BLOCK }.fetch(*field, *how);
-            }
         }
     }
 
@@ -440,20 +477,18 @@ impl<T: Real> Tile<'_, T> {
     }
 
     #[inline(always)]
-    fn step<S: Simd>(&self, simd: S, instruction: &Instruction<T>, block: usize, up: bool) {
+    fn step<S: Simd>(&self, simd: S, instruction: &Instruction<T>, block: usize) {
         let Self { job, tile, rows, .. } = *self;
         let weights = job.weights;
         let points = Points { tile, first: block * BLOCK };
         let blocks = rows.of_block(block);
         let at = |place: Place| blocks.at(place);
         match instruction {
-            Instruction::Load { field, to, load } => {
-                self.load(simd, job.field(*field), at(*to), *load, block, up);
+            Instruction::Load(Loaded { field, to, begins }) => {
+                if !begins || weights.beta != 0.0 {
+                    simd.vectorize(Load { points, field: job.field(*field), to: at(*to) });
+                }
             }
-            Instruction::Begin { slot, to, load } if weights.beta != 0.0 => {
-                self.load(simd, job.written(*slot), at(*to), *load, block, up);
-            }
-            Instruction::Begin { .. } => {}
             Instruction::Map { map, from, to } => self.map(map, from, to, blocks),
             Instruction::Advance { from, sum, to } => {
                 let (weight, from, sum) = (T::of(weights.advance), at(*from), at(*sum));
@@ -471,33 +506,6 @@ impl<T: Real> Tile<'_, T> {
                 simd.vectorize(Store { points, field: job.written(*slot), from: at(*from) });
             }
         }
-    }
-
-    /// Load a block of a field, and that of the tile beside where they go together.
-    #[inline(always)]
-    fn load<S: Simd>(
-        &self,
-        simd: S,
-        field: *const T,
-        to: *mut T,
-        load: usize,
-        block: usize,
-        up: bool,
-    ) {
-        let beside = self.rows.beside(load, block);
-        if self.part == Part::Second {
-            // SAFETY: a block of this thread's memory, and another.
-            return unsafe { beside.copy_to_nonoverlapping(to, values::<T>()) };
-        }
-        let points = Points { tile: self.tile, first: block * BLOCK };
-        let ahead = (BLOCK * self.tile.stride).cast_signed();
-        simd.vectorize(Load {
-            points,
-            field,
-            to,
-            beside: (self.part == Part::First).then_some(beside),
-            next: if up { -ahead } else { ahead },
-        });
     }
 
     /// Evaluate a formula on a block; no place is both read and written.
