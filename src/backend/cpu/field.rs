@@ -11,7 +11,7 @@ use crate::real::Real;
 const CACHE_LINE: usize = 64;
 /// Alignment and smallest size of a field that asks for huge pages: lines along y and z visit a page a point, more pages
 /// of 4 KiB than the processor keeps the addresses of.
-const HUGE_PAGE: usize = 2 << 20;
+pub(super) const HUGE_PAGE: usize = 2 << 20;
 
 /// Large fields begin at different distances from a huge page, so many of them and so many cache lines apart: else the same
 /// point of all of them would lie in one set of a cache, which holds eight.

@@ -20,6 +20,8 @@ use crate::real::Real;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Item {
     Value(Value),
+    /// What the way down leaves of the result of an operator.
+    Down(Value),
     Sum(usize),
 }
 
@@ -70,6 +72,7 @@ pub(super) fn compile<T: Real>(
                         solver,
                         five_points: solvers[solver].is_of_five_points(),
                         factors: factors.map(|value| places[&Item::Value(*value)]).collect(),
+                        down: places[&Item::Down(*result)],
                         to: places[&Item::Value(*result)],
                         carried: needs.carried,
                         coupling: couplings.get(result).copied(),
@@ -206,7 +209,7 @@ impl Plan {
         let applied = matches!(self.operations[at], Operation::Apply { .. });
         Some(match applied {
             true => (self.pass[at]?, 0, 0),
-            false => (self.pass[at]?, 1, at),
+            false => (self.pass[at]?, 1, at + 2),
         })
     }
 
@@ -225,9 +228,13 @@ impl Plan {
             }
             let results = operation.results().iter().map(|result| Item::Value(*result));
             for item in results.chain(operation.adds_to().map(Item::Sum)) {
-                // What an operator leaves is there for all points, and at least as long as the pass.
-                let to = if applied { (moment.0, 1, 0) } else { moment };
-                lives.entry(item).or_insert(Life { from: moment, to, whole: applied });
+                if let (true, Item::Value(value)) = (applied, item) {
+                    let (from, to) = ((moment.0, 1, 0), (moment.0, 1, 1));
+                    lives.insert(Item::Down(value), Life { from: moment, to, whole: true });
+                    lives.insert(item, Life { from, to, whole: false });
+                } else {
+                    lives.entry(item).or_insert(Life { from: moment, to: moment, whole: false });
+                }
             }
         }
         for (at, operation) in self.operations.iter().enumerate() {

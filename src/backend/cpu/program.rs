@@ -56,7 +56,9 @@ pub(super) struct Application {
     /// Whether there is a loop without cases for whole blocks.
     pub(super) five_points: bool,
     pub(super) factors: SmallVec<[Place; 2]>,
-    /// Where the result goes.
+    /// Where the way down leaves what the way up needs, and where that leaves the result: the same place, or another where only
+    /// a block of it is needed at a time.
+    pub(super) down: Place,
     pub(super) to: Place,
     /// The first of the rows that it carries from block to block.
     pub(super) carried: usize,

@@ -3,8 +3,7 @@
 //! A row is one point of every line of the tile, one cache line. Eight rows of one quantity are a block; the blocks of all
 //! quantities for the same points lie side by side, so that what is worked on together shares no set of the first cache.
 
-use aligned_vec::{AVec, ConstAlign};
-
+use super::field::{Field, HUGE_PAGE};
 use super::memory::CACHE_LINE;
 use crate::real::Real;
 use crate::scheme::MAX_WIDTH;
@@ -76,11 +75,11 @@ const WINDOW: usize = BLOCK + 2 * MAX_WIDTH;
 const SHARED: usize = WINDOW + BLOCK;
 
 /// The memory of one thread. It grows when a larger program is first run and is kept.
-pub(super) struct Scratch<T>(AVec<T, ConstAlign<CACHE_LINE>>);
+pub(super) struct Scratch<T>(Field<T>);
 
 impl<T: Real> Default for Scratch<T> {
     fn default() -> Self {
-        Self(AVec::new(CACHE_LINE))
+        Self(Field::zeros(0))
     }
 }
 
@@ -92,7 +91,7 @@ impl<T: Real> Scratch<T> {
         let shared = needs.block * values::<T>();
         let len = carried + shared + blocks * needs.line * values::<T>();
         if self.0.len() < len {
-            self.0.resize(len, T::ZERO);
+            self.0 = Field::zeros(len.max(HUGE_PAGE / size_of::<T>()));
         }
         let carried_at = self.0.as_mut_ptr();
         let shared_at = carried_at.wrapping_add(carried);

@@ -344,7 +344,7 @@ impl<T: Real> Tile<'_, T> {
     #[inline(always)]
     fn eliminate<S: Simd>(&self, simd: S, application: &Application, together: Range<usize>) {
         let (solver, rows) = (self.solver(application), self.rows);
-        let Application { factors, to, carried, .. } = application;
+        let Application { factors, down, carried, .. } = application;
         let carried = rows.carried(*carried);
         let (stencil, all) = (&solver.stencil, rows.blocks());
         for block in together {
@@ -362,7 +362,7 @@ impl<T: Real> Tile<'_, T> {
                 continue;
             }
             let (here, next) = (rows.of_block(block), rows.of_block(next));
-            let to = here.at(*to);
+            let to = here.at(*down);
             macro_rules! five_points {
                 ($factors:expr, $k:literal, $odd:literal) => {{
                     let (here, next) = ($factors.map(|f| here.at(f)), $factors.map(|f| next.at(f)));
@@ -422,7 +422,7 @@ impl<T: Real> Tile<'_, T> {
             };
             simd.vectorize(AtEnd { row, operand: &operand, to: rows.after(sums, m - first) });
         }
-        let to = rows.of_block(block).at(application.to);
+        let to = rows.of_block(block).at(application.down);
         let carried = rows.after(carried, kept);
         match &solver.way {
             Way::Cyclic(cyclic) => {
@@ -445,7 +445,7 @@ impl<T: Real> Tile<'_, T> {
             return simd.vectorize(CyclicTurn { cyclic, carried });
         }
         if solver.operator.periodic && solver.half_band() > 0 {
-            let row = |m| self.rows.row(application.to, m);
+            let row = |m| self.rows.row(application.down, m);
             let gathered = self.rows.after(carried, solver.half_band());
             simd.vectorize(SolveBorder { solver, row: &row, gathered });
         }
@@ -457,10 +457,11 @@ impl<T: Real> Tile<'_, T> {
         for application in &pass.applied {
             let solver = self.solver(application);
             let p = solver.half_band();
-            let at = self.rows.of_block(block).at(application.to);
+            let blocks = self.rows.of_block(block);
+            let (from, to) = (blocks.at(application.down).cast_const(), blocks.at(application.to));
             let carried = self.rows.carried(application.carried + solver.taps() - 1 + p);
             let rows = BLOCK.min(self.rows.points - block * BLOCK);
-            simd.vectorize(Substitute { solver, block, rows, at, carried });
+            simd.vectorize(Substitute { solver, block, rows, from, to, carried });
             if let (Some(coupling), Some(ends)) = (&application.coupling, &solver.operator.ends) {
                 simd.vectorize(Correct {
                     ends,
@@ -470,7 +471,7 @@ impl<T: Real> Tile<'_, T> {
                     lines: self.tile.lines(),
                     first: block * BLOCK,
                     points: self.rows.points,
-                    at,
+                    at: to,
                 });
             }
         }

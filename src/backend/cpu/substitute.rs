@@ -7,12 +7,13 @@ use super::rows::BLOCK;
 use super::solver::{Cyclic, Factored, OfRows, Solver, Way};
 use crate::real::Real;
 
-/// The solution of the first `rows` rows of a block, in the place of what the way down left.
+/// The solution of the first `rows` rows of a block from what the way down left, in its place or elsewhere.
 pub(super) struct Substitute<'a, T> {
     pub(super) solver: &'a Solver<T>,
     pub(super) block: usize,
     pub(super) rows: usize,
-    pub(super) at: *mut T,
+    pub(super) from: *const T,
+    pub(super) to: *mut T,
     /// The border unknowns, or y[n−1]; then x[m+1], ..., x[m+p].
     pub(super) carried: *mut T,
 }
@@ -28,7 +29,7 @@ impl<T: Real> WithSimd for Substitute<'_, T> {
                 None => self.cyclic::<S, false>(simd, cyclic, &[[T::ZERO; 2]; BLOCK]),
             },
             Way::Factored(factored) => match self.solver.half_band() {
-                0 => {}
+                0 => self.factored::<S, 0>(simd, factored),
                 1 => self.factored::<S, 1>(simd, factored),
                 _ => self.factored::<S, 2>(simd, factored),
             },
@@ -44,7 +45,7 @@ impl<T: Real> Substitute<'_, T> {
         cyclic: &Cyclic<T>,
         powers: &OfRows<T, 2>,
     ) {
-        let Self { rows, at, carried, .. } = *self;
+        let Self { rows, from, to, carried, .. } = *self;
         let factor = T::splat(simd, cyclic.factor);
         for h in 0..const { vectors::<S, T>() } {
             // SAFETY: rows of the block and carried rows, of this thread's memory.
@@ -52,12 +53,12 @@ impl<T: Real> Substitute<'_, T> {
                 let last = vector::<S, T>(carried, 0, h);
                 let mut x = vector::<S, T>(carried, 1, h);
                 let mut row = |r: usize| {
-                    let mut y = vector::<S, T>(at, r, h);
+                    let mut y = vector::<S, T>(from, r, h);
                     if LACKING {
                         y = T::fma(simd, T::splat(simd, powers[r][1]), last, y);
                     }
                     x = T::fma(simd, factor, x, y);
-                    set::<S, T>(at, r, h, x);
+                    set::<S, T>(to, r, h, x);
                 };
                 if rows == BLOCK {
                     for_rows!(R in 7 6 5 4 3 2 1 0 { row(R) });
@@ -71,7 +72,7 @@ impl<T: Real> Substitute<'_, T> {
 
     #[inline(always)]
     fn factored<S: Simd, const P: usize>(&self, simd: S, factored: &Factored<T>) {
-        let Self { block, at, carried, .. } = *self;
+        let Self { block, from, to, carried, .. } = *self;
         let (upper, border) = (&factored.upper[block], factored.border[block].as_deref());
         for h in 0..const { vectors::<S, T>() } {
             // SAFETY: rows of the block and carried rows, of this thread's memory.
@@ -80,22 +81,24 @@ impl<T: Real> Substitute<'_, T> {
             let mut after: [_; P] = std::array::from_fn(|p| load(carried, P + p));
             for r in (0..BLOCK).rev() {
                 let [u1, u2] = upper[r].map(|c| T::splat(simd, c));
-                let mut x = load(at, r);
-                if P > 1 {
-                    x = T::fma(simd, u2, after[P - 1], x);
-                }
-                if let Some(border) = border {
-                    for (last, c) in last.iter().zip(border.columns[r]) {
-                        x = T::fma(simd, T::splat(simd, c), *last, x);
+                let mut x = load(from, r);
+                if P > 0 {
+                    if P > 1 {
+                        x = T::fma(simd, u2, after[P - 1], x);
                     }
+                    if let Some(border) = border {
+                        for (last, c) in last.iter().zip(border.columns[r]) {
+                            x = T::fma(simd, T::splat(simd, c), *last, x);
+                        }
+                    }
+                    x = T::fma(simd, u1, after[0], x);
+                    if P > 1 {
+                        after[P - 1] = after[0];
+                    }
+                    after[0] = x;
                 }
-                x = T::fma(simd, u1, after[0], x);
-                if P > 1 {
-                    after[P - 1] = after[0];
-                }
-                after[0] = x;
                 // SAFETY: a row of the block.
-                unsafe { set::<S, T>(at, r, h, x) };
+                unsafe { set::<S, T>(to, r, h, x) };
             }
             for (p, row) in after.into_iter().enumerate() {
                 // SAFETY: carried rows of this operator.
