@@ -43,6 +43,9 @@ impl Points {
         let from = field.wrapping_add(self.start());
         for at in 0..count {
             fetch(from.wrapping_add(at * apart), how);
+            if tile.line_stride != 1 && BLOCK > lanes::<T>() {
+                fetch(from.wrapping_add(at * apart + lanes::<T>()), how);
+            }
         }
     }
 }
@@ -71,13 +74,13 @@ impl<T: Real> WithSimd for Load<T> {
                 }
             }
             (false, true) => {
-                for first in (0..lanes).step_by(SIDE) {
-                    let line = |l: usize| from.wrapping_add((first + l) * tile.line_stride);
+                for (r0, first) in (0..BLOCK).step_by(SIDE).flat_map(|r0| (0..lanes).step_by(SIDE).map(move |l| (r0, l))) {
+                    let line = |l: usize| from.wrapping_add((first + l) * tile.line_stride + r0);
                     // SAFETY: eight points of eight lines of this tile.
                     let block: Block<T> = std::array::from_fn(|l| unsafe { *line(l).cast() });
                     for (r, row) in transposed::<S, T>(&block).iter().enumerate() {
                         // SAFETY: eight lanes of a row of the block.
-                        unsafe { *to.add(r * lanes + first).cast() = *row };
+                        unsafe { *to.add((r0 + r) * lanes + first).cast() = *row };
                     }
                 }
             }
@@ -119,13 +122,13 @@ impl<T: Real> WithSimd for Store<T> {
                 }
             }
             (false, true) => {
-                for first in (0..lanes).step_by(SIDE) {
-                    let row = |r: usize| from.wrapping_add(r * lanes + first);
+                for (r0, first) in (0..BLOCK).step_by(SIDE).flat_map(|r0| (0..lanes).step_by(SIDE).map(move |l| (r0, l))) {
+                    let row = |r: usize| from.wrapping_add((r0 + r) * lanes + first);
                     // SAFETY: eight lanes of the rows of the block.
                     let block: Block<T> = std::array::from_fn(|r| unsafe { *row(r).cast() });
                     for (l, line) in transposed::<S, T>(&block).iter().enumerate() {
                         // SAFETY: eight points of a line of this tile.
-                        unsafe { *to.add((first + l) * tile.line_stride).cast() = *line };
+                        unsafe { *to.add((first + l) * tile.line_stride + r0).cast() = *line };
                     }
                 }
             }
@@ -141,4 +144,4 @@ impl<T: Real> WithSimd for Store<T> {
         }
     }
 }
-const _: () = assert!(CACHE_LINE == 64 && BLOCK == SIDE);
+const _: () = assert!(CACHE_LINE == 64 && BLOCK % SIDE == 0);

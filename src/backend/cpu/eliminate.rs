@@ -94,7 +94,7 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
             };
             let [mut a, mut b, mut c, mut d] = [0, 1, 2, 3].map(|r| load(carried, r));
             let (mut y, mut gathered) = (load(carried, 4), load(carried, 5));
-            for_rows!(R in 0 1 2 3 4 5 6 7 {
+            for_rows!(R in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 {
                 let e = operand(R + 2);
                 let mut sum = T::times(simd, near, pair(d, b));
                 if !ODD {

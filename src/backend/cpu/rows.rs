@@ -9,7 +9,7 @@ use crate::real::Real;
 use crate::scheme::MAX_WIDTH;
 
 /// Rows of a block.
-pub(super) const BLOCK: usize = 8;
+pub(super) const BLOCK: usize = 16;
 
 /// Lines of a tile.
 pub(super) const fn lanes<T>() -> usize {

@@ -24,7 +24,7 @@ use crate::engine::PointFormula;
 use crate::real::Real;
 
 /// Blocks in which an operator is eliminated at once.
-const TOGETHER: usize = 2;
+const TOGETHER: usize = 1;
 
 /// Blocks of rows that are fetched before they are loaded.
 const AHEAD: usize = 3;

@@ -61,7 +61,7 @@ impl<T: Real> Substitute<'_, T> {
                     set::<S, T>(to, r, h, x);
                 };
                 if rows == BLOCK {
-                    for_rows!(R in 7 6 5 4 3 2 1 0 { row(R) });
+                    for_rows!(R in 15 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0 { row(R) });
                 } else {
                     (0..rows).rev().for_each(row);
                 }
