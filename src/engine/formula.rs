@@ -9,7 +9,10 @@ use std::marker::PhantomData;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::sync::Arc;
 
+use pulp::{Simd, WithSimd};
+
 use crate::real::{Concrete, Family, Number, Real};
+use crate::simd::Packed;
 
 /// W results from R fields, the W fields that the results replace, and P numbers that may differ from call to call.
 pub trait Formula<const R: usize, const W: usize, const P: usize = 0>:
@@ -239,10 +242,6 @@ pub(crate) trait OverPoints: Send + Sync {
 
 struct Coded<F, const R: usize, const W: usize, const P: usize>(F);
 
-/// Points side by side: numbers that are loaded before any result is stored, so that the compiler need not ask whether rows
-/// overlap, or partial results.
-const ABREAST: usize = 16;
-
 impl<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize> Coded<F, R, W, P> {
     fn evaluate<T: Real>(
         &self,
@@ -251,22 +250,63 @@ impl<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize> Coded<
         to: &mut [&mut [T]],
         parameters: &[f64],
     ) {
-        let parameters = array::<_, P>(parameters).map(T::of);
-        let from: [&[T]; R] = array(from);
+        let (from, parameters) = (array(from), array(parameters));
         let Ok(to) = <&mut [&mut [T]; W]>::try_from(to) else { unreachable!("{W} rows") };
-        arch.dispatch(
-            #[inline(always)]
-            || {
-                let len = to[0].len();
-                let whole = len / ABREAST * ABREAST;
-                for at in (0..whole).step_by(ABREAST) {
-                    abreast::<T, F, R, W, P, ABREAST>(&self.0, &from, to, parameters, at);
-                }
-                for at in whole..len {
-                    abreast::<T, F, R, W, P, 1>(&self.0, &from, to, parameters, at);
-                }
-            },
-        );
+        let to = to.each_mut().map(|row| &mut **row);
+        arch.dispatch(AtPoints { formula: &self.0, from, to, parameters });
+    }
+}
+
+/// A formula at the points of rows, a register of them at a time.
+struct AtPoints<'a, F, T, const R: usize, const W: usize, const P: usize> {
+    formula: &'a F,
+    from: [&'a [T]; R],
+    to: [&'a mut [T]; W],
+    parameters: [f64; P],
+}
+
+impl<T, F, const R: usize, const W: usize, const P: usize> WithSimd for AtPoints<'_, F, T, R, W, P>
+where
+    T: Real,
+    F: Formula<R, W, P>,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { formula, from, to, parameters } = self;
+        let zero = Packed::<S, T>::of(0.0);
+        let (mut read, mut before, mut given) = ([zero; R], [zero; W], [zero; P]);
+        for p in 0..P {
+            given[p] = Packed::of(parameters[p]);
+        }
+        let from = from.map(|row| T::split::<S>(row));
+        let to = to.map(|row| T::split_mut::<S>(row));
+        for i in 0..to[0].0.len() {
+            for r in 0..R {
+                read[r].1 = from[r].0[i];
+            }
+            for w in 0..W {
+                before[w].1 = to[w].0[i];
+            }
+            let after = formula.at(read, before, given);
+            for w in 0..W {
+                to[w].0[i] = after[w].1;
+            }
+        }
+        if to[0].1.is_empty() {
+            return;
+        }
+        for r in 0..R {
+            read[r].1 = T::load(simd, from[r].1);
+        }
+        for w in 0..W {
+            before[w].1 = T::load(simd, to[w].1);
+        }
+        let after = formula.at(read, before, given);
+        for w in 0..W {
+            T::store(simd, to[w].1, after[w].1);
+        }
     }
 }
 
@@ -320,30 +360,76 @@ where
     C: Combine,
 {
     fn total<T: Real>(&self, arch: pulp::Arch, from: &[&[T]], to: &mut [f64], parameters: &[f64]) {
-        let parameters: [f64; P] = array(parameters);
-        let from: [&[T]; R] = array(from);
-        let total = arch.dispatch(
-            #[inline(always)]
-            || {
-                let mut lanes = [[C::IDENTITY; W]; ABREAST];
-                for i in 0..from[0].len() {
-                    let point = from.map(|field| field[i].f64());
-                    let value = self.0.at(point, [0.0; W], parameters);
-                    let lane = &mut lanes[i % ABREAST];
-                    for k in 0..W {
-                        lane[k] = C::combine(lane[k], value[k]);
-                    }
-                }
-                let mut total = [C::IDENTITY; W];
-                for lane in &lanes {
-                    for k in 0..W {
-                        total[k] = C::combine(total[k], lane[k]);
-                    }
-                }
-                total
-            },
-        );
+        let (from, parameters) = (array(from), array(parameters));
+        let total = arch.dispatch(OverRows::<F, C, T, R, W, P> {
+            formula: &self.0,
+            from,
+            parameters,
+            how: PhantomData,
+        });
         to.copy_from_slice(&total);
+    }
+}
+
+/// Partial results side by side.
+const ABREAST: usize = 16;
+
+/// What a formula gives at the points of rows, combined: partial result l is that of points l, l + 16, ...
+struct OverRows<'a, F, C, T, const R: usize, const W: usize, const P: usize> {
+    formula: &'a F,
+    from: [&'a [T]; R],
+    parameters: [f64; P],
+    how: PhantomData<C>,
+}
+
+impl<F, C, T, const R: usize, const W: usize, const P: usize> WithSimd
+    for OverRows<'_, F, C, T, R, W, P>
+where
+    F: Formula<R, W, P>,
+    C: Combine,
+    T: Real,
+{
+    type Output = [f64; W];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> [f64; W] {
+        let Self { formula, from, parameters, .. } = self;
+        let zero = Packed::<S, f64>::of(0.0);
+        let (mut read, mut given) = ([zero; R], [zero; P]);
+        for p in 0..P {
+            given[p] = Packed::of(parameters[p]);
+        }
+        let mut partial = [[C::IDENTITY; ABREAST]; W];
+        let rows = from.map(|row| row.as_chunks::<ABREAST>());
+        for i in 0..rows[0].0.len() {
+            let mut results = [[0.0; ABREAST]; W];
+            for at in (0..ABREAST).step_by(S::F64_LANES) {
+                for r in 0..R {
+                    let mut point = [0.0; ABREAST];
+                    for (l, x) in point[..S::F64_LANES].iter_mut().enumerate() {
+                        *x = rows[r].0[i][at + l].f64();
+                    }
+                    read[r].1 = S::as_simd_f64s(&point).0[0];
+                }
+                let value = formula.at(read, [zero; W], given);
+                for w in 0..W {
+                    S::as_mut_simd_f64s(&mut results[w]).0[at / S::F64_LANES] = value[w].1;
+                }
+            }
+            for w in 0..W {
+                for l in 0..ABREAST {
+                    partial[w][l] = C::combine(partial[w][l], results[w][l]);
+                }
+            }
+        }
+        for l in 0..rows[0].1.len() {
+            let point = rows.map(|row| row.1[l].f64());
+            let value = formula.at(point, [0.0; W], parameters);
+            for (partial, value) in partial.iter_mut().zip(value) {
+                partial[l] = C::combine(partial[l], value);
+            }
+        }
+        partial.map(|lanes| lanes.into_iter().fold(C::IDENTITY, C::combine))
     }
 }
 
@@ -357,39 +443,6 @@ where
     }
     fn f64(&self, arch: pulp::Arch, from: &[&[f64]], to: &mut [f64], parameters: &[f64]) {
         self.total(arch, from, to, parameters);
-    }
-}
-
-/// Evaluate a formula at L points from `at` on.
-#[inline(always)]
-fn abreast<T, F, const R: usize, const W: usize, const P: usize, const L: usize>(
-    formula: &F,
-    read: &[&[T]; R],
-    write: &mut [&mut [T]; W],
-    parameters: [T; P],
-    at: usize,
-) where
-    T: Real,
-    F: Formula<R, W, P>,
-{
-    let mut inputs = [[T::ZERO; L]; R];
-    let mut results = [[T::ZERO; L]; W];
-    for (input, field) in inputs.iter_mut().zip(read) {
-        input.copy_from_slice(&field[at..at + L]);
-    }
-    for (result, field) in results.iter_mut().zip(&*write) {
-        result.copy_from_slice(&field[at..at + L]);
-    }
-    for l in 0..L {
-        let read = std::array::from_fn(|r| inputs[r][l]);
-        let before = std::array::from_fn(|w| results[w][l]);
-        let after = formula.at(read, before, parameters);
-        for w in 0..W {
-            results[w][l] = after[w];
-        }
-    }
-    for (result, field) in results.iter().zip(write) {
-        field[at..at + L].copy_from_slice(result);
     }
 }
 

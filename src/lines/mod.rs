@@ -18,4 +18,3 @@ pub use cr::{CyclicReduction, Level};
 pub use neato::NearToeplitz;
 pub use pcr::BandedPcr;
 pub use thomas::{Factors, solve};
-pub(crate) use thomas::{RightHandSide, solve_lanes};

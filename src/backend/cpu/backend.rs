@@ -32,16 +32,18 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn shapes(&self) -> Vec<&'static str> {
-        SHAPES.iter().map(|shape| shape.name).collect()
+        SHAPES.map(|(name, _)| name).to_vec()
     }
 
     fn set_shape(&mut self, shape: &str) {
-        let known = SHAPES.iter().copied().find(|known| known.name == shape);
-        self.shape = known.unwrap_or(self.shape);
+        if let Some((_, loading)) = SHAPES.into_iter().find(|(name, _)| *name == shape) {
+            self.loading = loading;
+        }
     }
 
     fn shape(&self) -> Option<&'static str> {
-        Some(self.shape.name)
+        let known = SHAPES.into_iter().find(|(_, loading)| *loading == self.loading);
+        known.map(|(name, _)| name)
     }
 
     fn finish(&self) -> Result<()> {
@@ -77,7 +79,8 @@ impl<T: Real> Backend for Cpu<T> {
         points: [usize; 3],
         operators: &LineOperators,
     ) -> Result<Program> {
-        Ok(Program::new(super::Program::<T>::new(sweep, axis, points, operators)))
+        let program = super::Program::<T>::loading(sweep, axis, points, operators, self.loading);
+        Ok(Program::new(program))
     }
 
     fn program_of_advanced(

@@ -4,24 +4,25 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::kernels::HALO;
+use super::eliminate::{set, vector, vectors};
+use super::rows::{BLOCK, lanes};
+use super::run::End;
 use super::tile::SharedField;
-use super::{LANES, Row};
 use crate::engine::distributed::{BlockCoupling, PlaneOffsets, slot};
 use crate::real::Real;
-use crate::simd::added;
 
 /// Weighted sums over the first or last points of the lines of a tile, one plane each.
 pub(super) struct Pack<'a, T> {
-    /// For every plane; the last belongs to the last point where `from_end`, else the first to the first.
-    pub(super) weights: &'a [Vec<T>],
-    pub(super) from_end: bool,
-    /// Points of the lines in the register.
+    pub(super) ends: &'a BlockCoupling<T>,
+    pub(super) end: End,
+    pub(super) starts: PlaneOffsets,
+    /// Points of the lines.
     pub(super) points: usize,
-    pub(super) from: &'a [Row<T>],
+    /// Row m of the operand.
+    pub(super) operand: &'a dyn Fn(usize) -> *const T,
+    /// Room for a row.
+    pub(super) sum: *mut T,
     pub(super) planes: SharedField<T>,
-    /// The first plane.
-    pub(super) first: usize,
     /// Lines of the grid: numbers of a plane.
     pub(super) total: usize,
     pub(super) lines: Range<usize>,
@@ -32,21 +33,47 @@ impl<T: Real> WithSimd for Pack<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        for (plane, weights) in self.weights.iter().enumerate() {
-            let start = if self.from_end { self.points - weights.len() } else { 0 };
-            let mut sum = [T::ZERO; LANES];
-            for (w, f) in weights.iter().zip(&self.from[HALO + start..]) {
-                sum = added(simd, *w, f, &sum);
+        let slots = match self.end {
+            End::First => [slot::TO_LEFT, slot::HEAD],
+            End::Last => [slot::TO_RIGHT, slot::TAIL],
+        };
+        for at in slots {
+            for (plane, weights) in self.ends.sources[at].iter().enumerate() {
+                self.plane(simd, self.starts[at] + plane, weights);
             }
-            let at = (self.first + plane) * self.total + self.lines.start;
-            // SAFETY: numbers of the lines of this tile, which no other thread touches.
-            let to = unsafe { self.planes.slice_mut(at, self.lines.len()) };
-            to.copy_from_slice(&sum[..self.lines.len()]);
         }
     }
 }
 
-/// f' += C z at both ends of the lines of a tile.
+impl<T: Real> Pack<'_, T> {
+    /// The last weight belongs to the last point where the last points are packed, else the first to the first.
+    #[inline(always)]
+    fn plane<S: Simd>(&self, simd: S, plane: usize, weights: &[T]) {
+        let start = match self.end {
+            End::First => 0,
+            End::Last => self.points - weights.len(),
+        };
+        for h in 0..const { vectors::<S, T>() } {
+            let mut sum = T::splat(simd, T::ZERO);
+            for (m, weight) in weights.iter().enumerate() {
+                let from = (self.operand)(start + m);
+                // SAFETY: a row of this thread's memory.
+                let value = unsafe { vector::<S, T>(from, 0, h) };
+                sum = T::fma(simd, T::splat(simd, *weight), value, sum);
+            }
+            // SAFETY: as above.
+            unsafe { set::<S, T>(self.sum, 0, h, sum) };
+        }
+        let at = plane * self.total + self.lines.start;
+        // SAFETY: numbers of the lines of this tile, which no other thread touches; as many of a row.
+        unsafe {
+            let to = self.planes.slice_mut(at, self.lines.len());
+            to.copy_from_slice(std::slice::from_raw_parts(self.sum, self.lines.len()));
+        }
+    }
+}
+
+/// f' += C z at both ends of the lines of a tile, as far as they reach into a block of rows.
 pub(super) struct Correct<'a, T> {
     pub(super) ends: &'a BlockCoupling<T>,
     pub(super) planes: &'a [T],
@@ -54,7 +81,11 @@ pub(super) struct Correct<'a, T> {
     /// Lines of the grid: numbers of a plane.
     pub(super) total: usize,
     pub(super) lines: Range<usize>,
-    pub(super) to: &'a mut [Row<T>],
+    /// Point of the first row.
+    pub(super) first: usize,
+    /// Points of the lines.
+    pub(super) points: usize,
+    pub(super) at: *mut T,
 }
 
 impl<T: Real> WithSimd for Correct<'_, T> {
@@ -62,27 +93,36 @@ impl<T: Real> WithSimd for Correct<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let inflow = |plane: usize| {
-            let mut row = [T::ZERO; LANES];
-            let at = plane * self.total + self.lines.start;
-            row[..self.lines.len()].copy_from_slice(&self.planes[at..at + self.lines.len()]);
-            row
-        };
         for (c, column) in self.ends.left.iter().enumerate() {
-            let z = inflow(self.starts[slot::LEFT] + c);
-            add(simd, column, z, &mut self.to[HALO..]);
+            self.add(simd, self.starts[slot::LEFT] + c, column, 0);
         }
-        let n = self.to.len() - 2 * HALO;
         for (c, column) in self.ends.right.iter().enumerate() {
-            let z = inflow(self.starts[slot::RIGHT] + c);
-            add(simd, column, z, &mut self.to[HALO + n - column.len()..]);
+            self.add(simd, self.starts[slot::RIGHT] + c, column, self.points - column.len());
         }
     }
 }
 
-#[inline(always)]
-fn add<S: Simd, T: Real>(simd: S, column: &[T], z: Row<T>, rows: &mut [Row<T>]) {
-    for (c, row) in column.iter().zip(rows) {
-        *row = added(simd, *c, &z, row);
+impl<T: Real> Correct<'_, T> {
+    /// Add `column`, which begins at point `start`, times the inflow in `plane`.
+    #[inline(always)]
+    fn add<S: Simd>(&self, simd: S, plane: usize, column: &[T], start: usize) {
+        let rows = self.first.max(start)..(self.first + BLOCK).min(start + column.len());
+        if rows.is_empty() {
+            return;
+        }
+        let z = &self.planes[plane * self.total..][self.lines.clone()];
+        for h in 0..const { vectors::<S, T>() } {
+            let lanes = lanes::<T>() / const { vectors::<S, T>() };
+            let part = &z[z.len().min(h * lanes)..z.len().min((h + 1) * lanes)];
+            let z = T::load(simd, part);
+            for m in rows.clone() {
+                let c = T::splat(simd, column[m - start]);
+                // SAFETY: a row of the block, of this thread's memory.
+                unsafe {
+                    let sum = T::fma(simd, c, z, vector::<S, T>(self.at, m - self.first, h));
+                    set::<S, T>(self.at, m - self.first, h, sum);
+                }
+            }
+        }
     }
 }

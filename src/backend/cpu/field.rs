@@ -1,6 +1,7 @@
 //! A scalar field in host memory.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use aligned_vec::{AVec, RuntimeAlign};
 
@@ -10,22 +11,37 @@ use crate::real::Real;
 const CACHE_LINE: usize = 64;
 /// Alignment and smallest size of a field that asks for huge pages: lines along y and z visit a page a point, more pages
 /// of 4 KiB than the processor keeps the addresses of.
-const HUGE_PAGE: usize = 2 << 20;
+pub(super) const HUGE_PAGE: usize = 2 << 20;
+
+/// Large fields begin at different distances from a huge page, so many of them and so many cache lines apart: else the same
+/// point of all of them would lie in one set of a cache, which holds eight.
+const DISTANCES: usize = 16;
+const APART: usize = 73;
 
 /// One value a point, `[k][j][i]` with i fastest, aligned to cache lines.
 #[derive(Debug)]
-pub struct Field<T>(AVec<T, RuntimeAlign>);
+pub struct Field<T> {
+    memory: AVec<T, RuntimeAlign>,
+    /// Where the values begin.
+    start: usize,
+}
 
 impl<T: Real> Field<T> {
     /// A field of `len` zeros.
     pub fn zeros(len: usize) -> Self {
+        static FIELDS: AtomicUsize = AtomicUsize::new(0);
         let huge = len * size_of::<T>() >= HUGE_PAGE;
-        let mut values = AVec::with_capacity(if huge { HUGE_PAGE } else { CACHE_LINE }, len);
+        let start = match huge {
+            true => FIELDS.fetch_add(1, Relaxed) % DISTANCES * APART * CACHE_LINE / size_of::<T>(),
+            false => 0,
+        };
+        let len = start + len;
+        let mut memory = AVec::with_capacity(if huge { HUGE_PAGE } else { CACHE_LINE }, len);
         if huge {
-            ask_for_huge_pages(values.as_mut_ptr(), len * size_of::<T>());
+            ask_for_huge_pages(memory.as_mut_ptr(), len * size_of::<T>());
         }
-        values.resize(len, T::ZERO);
-        Self(values)
+        memory.resize(len, T::ZERO);
+        Self { memory, start }
     }
 }
 
@@ -40,13 +56,13 @@ impl<T: Real> Clone for Field<T> {
 impl<T> Deref for Field<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        &self.0
+        &self.memory[self.start..]
     }
 }
 
 impl<T> DerefMut for Field<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.0
+        &mut self.memory[self.start..]
     }
 }
 

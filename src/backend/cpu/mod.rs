@@ -5,18 +5,26 @@
 
 mod backend;
 mod blocks;
-mod direct;
+mod copy;
+mod eliminate;
 mod ends;
 mod field;
-mod kernels;
 mod memory;
+mod passes;
 mod peak;
 mod pointwise;
-mod prefetch;
+mod products;
 mod program;
+mod rows;
 mod run;
+mod solver;
+mod stager;
+mod straight;
+mod substitute;
+mod sums;
 mod tile;
 mod transpose;
+mod work;
 
 use std::sync::Mutex;
 
@@ -27,33 +35,21 @@ use crate::backend::{ComputeConfig, Simd};
 use crate::comm::placement;
 use crate::error::{Error, Result};
 use crate::real::Real;
-use run::Scratch;
+use rows::Scratch;
 
-/// Lines of a tile: two AVX-512 registers of f64, one of f32.
-pub(crate) const LANES: usize = 16;
 /// Most fields that a program or a formula reads or writes.
 const MAX_FIELDS: usize = 24;
-/// One point of every line of a tile.
-pub(crate) type Row<T> = [T; LANES];
 
-/// How a thread cuts its work along y and z.
-#[derive(Clone, Copy)]
-struct Shape {
-    name: &'static str,
-    /// Bytes of cache that what it works on together may take.
-    cache: usize,
-    /// Whether it fetches what comes next while it computes.
-    ahead: bool,
+/// How a thread brings fields into its caches: while it applies operators, or when it needs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loading {
+    Beside,
+    WhenNeeded,
 }
 
-/// The usual one, for half of a usual second cache, and others.
-const SHAPES: [Shape; 5] = [
-    Shape { name: "512 KiB, fetched ahead", cache: 512 << 10, ahead: true },
-    Shape { name: "512 KiB", cache: 512 << 10, ahead: false },
-    Shape { name: "256 KiB, fetched ahead", cache: 256 << 10, ahead: true },
-    Shape { name: "1 MiB, fetched ahead", cache: 1 << 20, ahead: true },
-    Shape { name: "2 MiB, fetched ahead", cache: 2 << 20, ahead: true },
-];
+/// The usual one and the other, by name.
+const SHAPES: [(&str, Loading); 2] =
+    [("loaded beside operators", Loading::Beside), ("loaded when needed", Loading::WhenNeeded)];
 
 /// Threads, their scratch memory, and the instruction set.
 pub struct Cpu<T> {
@@ -61,7 +57,7 @@ pub struct Cpu<T> {
     scratch: Vec<Mutex<Scratch<T>>>,
     partials: Mutex<Vec<f64>>,
     arch: pulp::Arch,
-    shape: Shape,
+    loading: Loading,
 }
 
 impl<T: Real> Cpu<T> {
@@ -104,7 +100,7 @@ impl<T: Real> Cpu<T> {
             .map_err(|error| no_threads(&error))?;
         let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
         let arch = pulp::Arch::new();
-        Ok(Self { pool, scratch, partials: Mutex::default(), arch, shape: SHAPES[0] })
+        Ok(Self { pool, scratch, partials: Mutex::default(), arch, loading: Loading::Beside })
     }
 
     /// Run `work`, many operations on fields, on one of the threads: handing over to them once is cheaper than at every

@@ -1,102 +1,53 @@
-//! Running a program: tile by tile, all instructions on one tile while it stays in cache.
+//! Running a program: its tiles of lines shared out to the threads.
 
-use std::ops::Range;
-
-use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
-use super::direct::Direct;
-use super::ends::{Correct, Pack};
-use super::kernels::{Advance, Apply, Evaluate, HALO, Tile, wrap};
-use super::prefetch::Prefetch;
-use super::program::{Code, Instruction, Polynomial, Program};
-use super::tile::{Group, Load, SharedField, Source, Store, Tiling};
-use super::{Cpu, Field, LANES, MAX_FIELDS, Row};
+use super::memory::{CACHE_LINE, streamed};
+use super::program::{Code, Instruction, Loaded, Program, Slot, Step};
+use super::rows::{Rows, Scratch, lanes};
+use super::straight::{COLUMNS, Straight};
+use super::tile::{Group, SharedField, Tiling};
+use super::work::Tile;
+use super::{Cpu, Field, MAX_FIELDS};
 use crate::backend::Weights;
-use crate::engine::PointFormula;
-use crate::engine::distributed::slot;
 use crate::grid::Axis;
-use crate::real::{Concrete, Family, Real};
+use crate::real::Real;
 
-/// Most values that a formula takes or makes.
-const MOST_VALUES: usize = 8;
+/// Tasks for each thread: those that are done early take over what others have left.
+const TASKS: usize = 16;
 
-/// Most tiles that a thread works on together.
-const MOST_TILES: usize = 4;
-
-/// Some tiles of lines, each with its halo rows.
-pub(super) type Register<T> = AVec<Row<T>, ConstAlign<64>>;
-
-/// The registers of one thread. They grow when a larger program is first run and are kept.
-#[derive(Default)]
-pub(super) struct Scratch<T> {
-    registers: Vec<Register<T>>,
-}
-
-impl<T: Real> Scratch<T> {
-    fn prepare(&mut self, registers: usize, rows: usize) {
-        if self.registers.len() < registers {
-            self.registers.resize_with(registers, || AVec::new(64));
-        }
-        for register in &mut self.registers[..registers] {
-            if register.len() < rows {
-                register.resize(rows, [T::ZERO; LANES]);
-            }
-        }
-    }
-
-    /// Evaluate a formula on these rows of the registers `from`; no register is both read and made.
-    fn map(
-        &mut self,
-        map: &PointFormula,
-        from: &[usize],
-        to: &[usize],
-        rows: Range<usize>,
-        arch: pulp::Arch,
-    ) {
-        let mut made: [Register<T>; MOST_VALUES] = std::array::from_fn(|at| match to.get(at) {
-            Some(&to) => std::mem::replace(&mut self.registers[to], AVec::new(64)),
-            None => AVec::new(64),
-        });
-        let read: [&[T]; MOST_VALUES] = std::array::from_fn(|at| match from.get(at) {
-            Some(&from) => self.registers[from][rows.clone()].as_flattened(),
-            None => &[],
-        });
-        let mut write = made.each_mut().map(|made| match made.is_empty() {
-            true => &mut [],
-            false => made[rows.clone()].as_flattened_mut(),
-        });
-        map.evaluate(arch, &read[..from.len()], &mut write[..to.len()], &[]);
-        for (&to, made) in to.iter().zip(made) {
-            self.registers[to] = made;
-        }
-    }
-
-    /// Run `work` on register `to` with all others in reach.
-    fn with(&mut self, to: usize, work: impl FnOnce(&mut [Row<T>], &[Register<T>])) {
-        let mut register = std::mem::replace(&mut self.registers[to], AVec::new(64));
-        work(&mut register, &self.registers);
-        self.registers[to] = register;
-    }
-}
-
-/// What a group of tiles is worked on with.
-struct Job<'a, T> {
-    program: &'a Program<T>,
-    code: &'a Code<T>,
+/// What tiles are worked on with.
+pub(super) struct Job<'a, T> {
+    pub(super) program: &'a Program<T>,
+    pub(super) code: &'a Code<T>,
     read: &'a [&'a Field<T>],
     write: [Option<SharedField<T>>; MAX_FIELDS],
     /// Planes of the stages whose inflow is known.
-    inflow: &'a [&'a Field<T>],
+    pub(super) inflow: &'a [&'a Field<T>],
     /// Planes of the stage that is packed.
-    packed: Option<SharedField<T>>,
-    weights: Weights,
+    pub(super) packed: Option<SharedField<T>>,
+    pub(super) weights: Weights,
+    /// Whether nobody will soon read what is stored.
+    pub(super) past_caches: bool,
+}
+
+impl<T: Real> Job<'_, T> {
+    pub(super) fn written(&self, slot: usize) -> *mut T {
+        self.write[slot].unwrap_or_else(|| unreachable!("as counted")).parts().0
+    }
+
+    pub(super) fn field(&self, field: Slot) -> *const T {
+        match field {
+            Slot::Read(slot) => self.read[slot].as_ptr(),
+            Slot::Written(slot) => self.written(slot),
+        }
+    }
 }
 
 /// Which end of a line is packed.
 #[derive(Clone, Copy)]
-enum End {
+pub(super) enum End {
     First,
     Last,
 }
@@ -152,11 +103,23 @@ impl<T: Real> Cpu<T> {
         weights: Weights,
     ) {
         let code = &program.whole;
-        let job = Job { program, code, read, write, inflow, packed: None, weights };
-        self.for_each_group(&job, |group, next, scratch| {
-            let ahead = next
-                .map_or_else(Prefetch::nothing, |next| Prefetch::new(code, read, &job.write, next));
-            run(Work { arch: self.arch, job: &job, group, end: None, scratch, ahead });
+        let past_caches = goes_past_caches(program, &write);
+        let job = Job { program, code, read, write, inflow, packed: None, weights, past_caches };
+        self.for_each_tile(&job, |tile, begins, next, rows| {
+            let (arch, job) = (self.arch, &job);
+            let takes = |step: &Step<T>| Straight::takes(&step.solver, &tile);
+            if code.steps.is_empty() || !code.steps.iter().all(takes) {
+                return arch.dispatch(Tile { arch, job, tile, begins, next, end: None, rows });
+            }
+            for step in &code.steps {
+                let Step { solver, from, to } = step;
+                let (from, to, between) = (job.field(*from), job.written(*to), rows.start());
+                assert!(
+                    Straight::<T>::room(tile.n) <= COLUMNS * rows.column,
+                    "room for its points"
+                );
+                arch.dispatch(Straight { solver, tile, from, to, between, past_caches });
+            }
         });
     }
 
@@ -176,219 +139,82 @@ impl<T: Real> Cpu<T> {
         let inflow: SmallVec<[&Field<T>; 4]> = inflow.iter().map(|planes| &**planes).collect();
         let packed = Some(SharedField::new(rest[0]));
         let weights = Weights::SET;
-        let job = Job { program, code, read, write, inflow: &inflow, packed, weights };
+        let past_caches = false;
+        let inflow = &inflow;
+        let job = Job { program, code, read, write, inflow, packed, weights, past_caches };
         // Where no operator comes before, only the points at the ends are needed.
-        let ends = program.operators.iter().filter_map(|operator| operator.ends.as_ref());
+        let ends = program.solvers.iter().filter_map(|solver| solver.operator.ends.as_ref());
         let reach = ends.flat_map(|ends| ends.sources.iter().flatten().map(Vec::len)).max();
         let window = if stage == 0 { reach.unwrap_or(0) } else { program.points };
-        self.for_each_group(&job, |group, _, scratch| {
+        self.for_each_tile(&job, |tile, _, _, rows| {
             for (end, first) in [(End::First, 0), (End::Last, program.points - window)] {
-                let ahead = Prefetch::nothing();
-                let (group, end) = (group.window(first, window), Some(end));
-                run(Work { arch: self.arch, job: &job, group, end, scratch, ahead });
+                let (tile, end) = (tile.window(first, window), Some(end));
+                let rows = rows.of_lines(window);
+                let (arch, job) = (self.arch, &job);
+                arch.dispatch(Tile { arch, job, tile, begins: true, next: None, end, rows });
             }
         });
     }
 
-    fn for_each_group(
+    fn for_each_tile(
         &self,
         job: &Job<'_, T>,
-        work: impl Fn(Group, Option<Group>, &mut Scratch<T>) + Sync,
+        work: impl Fn(Group, bool, Option<Group>, Rows<T>) + Sync,
     ) {
         let Job { program, code, .. } = job;
-        let tiles = tiles_together::<T>(program, code, self.shape.cache);
-        let tiling = Tiling::new(program.grid, program.axis, tiles);
-        let rows = tiles * (program.points + 2 * HALO);
+        let columns = columns(program, code);
+        let tiling = Tiling::new(program.grid, program.axis, columns * lanes::<T>());
+        let tasks = tiling.len().min(TASKS * self.pool.current_num_threads());
+        let share = |task: usize| task * tiling.len() / tasks;
         let task = |index: usize| {
             let thread = rayon::current_thread_index().unwrap_or(0);
-            let mut scratch = match self.scratch[thread].lock() {
-                Ok(scratch) => scratch,
-                Err(poisoned) => poisoned.into_inner(),
-            };
-            scratch.prepare(code.registers, rows);
-            let follows = self.shape.ahead && index + 1 < tiling.len();
-            let next = follows.then(|| tiling.group(index + 1));
-            work(tiling.group(index), next, &mut scratch);
+            let mut scratch: std::sync::MutexGuard<'_, Scratch<T>> =
+                match self.scratch[thread].lock() {
+                    Ok(scratch) => scratch,
+                    Err(poisoned) => poisoned.into_inner(),
+                };
+            let rows = scratch.rows(code.needs, program.points, columns);
+            let tiles = share(index)..share(index + 1);
+            for at in tiles.clone() {
+                let next = (at + 1 < tiles.end).then(|| tiling.group(at + 1));
+                work(tiling.group(at), at == tiles.start, next, rows);
+            }
+            if job.past_caches {
+                streamed();
+            }
         };
-        self.pool.install(|| (0..tiling.len()).into_par_iter().for_each(task));
+        self.pool.install(|| (0..tasks).into_par_iter().for_each(task));
     }
 }
 
-/// What one thread does with one group of tiles.
-struct Work<'a, T> {
-    arch: pulp::Arch,
-    job: &'a Job<'a, T>,
-    group: Group,
-    /// While packing: which end of the lines.
-    end: Option<End>,
-    scratch: &'a mut Scratch<T>,
-    ahead: Prefetch<'a, T>,
-}
-
-impl<'a> Family for Work<'a, ()> {
-    type Of<T: Real> = Work<'a, T>;
-}
-
-/// All instructions of the code. What it calls is not generic, so that it is compiled once and not where it is used.
-fn run<T: Real>(work: Work<'_, T>) {
-    fn in_f32(work: Work<'_, f32>) {
-        work.run();
-    }
-    fn in_f64(work: Work<'_, f64>) {
-        work.run();
-    }
-    match T::concrete::<Work<()>>(work) {
-        Concrete::F32(work) => in_f32(work),
-        Concrete::F64(work) => in_f64(work),
+/// Tiles that are worked on together.
+fn columns<T: Real>(program: &Program<T>, code: &Code<T>) -> usize {
+    match !code.steps.is_empty() && program.axis != Axis::X {
+        true => COLUMNS,
+        false => 1,
     }
 }
 
-impl<T: Real> Work<'_, T> {
-    fn run(mut self) {
-        let code = self.job.code;
-        code.instructions.iter().for_each(|instruction| self.step(instruction));
-    }
+/// Bytes of a field that no cache is expected to keep until it is used next.
+const BEYOND_CACHES: usize = 8 << 20;
 
-    fn step(&mut self, instruction: &Instruction<T>) {
-        let Self { arch, job, group, end, scratch, ahead } = self;
-        let (arch, job, group, end) = (*arch, *job, *group, *end);
-        let used = group.tiles() * group.rows();
-        let program = job.program;
-        let target = |slot: usize| job.write[slot].unwrap_or_else(|| unreachable!("as counted"));
-        match instruction {
-            Instruction::Read { slot, to } => {
-                let field = Source::Read(job.read[*slot]);
-                arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
-            }
-            Instruction::Previous { slot, to } => {
-                let field = Source::Written(target(*slot));
-                arch.dispatch(Load { group, field, to: &mut scratch.registers[*to] });
-            }
-            Instruction::Begin { slot, to } => {
-                let register = &mut scratch.registers[*to];
-                if job.weights.beta == 0.0 {
-                    register[..used].fill([T::ZERO; LANES]);
-                    return;
-                }
-                let field = Source::Written(target(*slot));
-                arch.dispatch(Load { group, field, to: &mut *register });
-                if job.weights.beta != 1.0 {
-                    let beta = T::of(job.weights.beta);
-                    let points = register[..used].as_flattened_mut();
-                    points.iter_mut().for_each(|x| *x = *x * beta);
-                }
-            }
-            Instruction::Apply { operator, from, to, coupling } => {
-                let operator = &program.operators[*operator];
-                if operator.periodic {
-                    for tile in scratch.registers[*from][..used].chunks_mut(group.rows()) {
-                        wrap(tile, program.points);
-                    }
-                }
-                scratch.with(*to, |to, registers| {
-                    let from = registers[*from][..used].chunks(group.rows());
-                    for (tile, (from, to)) in from.zip(to.chunks_mut(group.rows())).enumerate() {
-                        let x = &mut to[HALO..HALO + program.points];
-                        let lines = Tile { rows: from, ahead };
-                        arch.dispatch(Apply { operator, lines, x });
-                        if let (Some(coupling), Some(ends)) = (coupling, &operator.ends) {
-                            let planes = &job.inflow[coupling.stage];
-                            let lines = group.tile_lines(tile);
-                            let starts = coupling.starts;
-                            let total = program.lines();
-                            arch.dispatch(Correct { ends, planes, starts, total, lines, to });
-                        }
-                    }
-                });
-            }
-            Instruction::Pack { operator, from, coupling } => {
-                let (Some(planes), Some(end), Some(ends)) =
-                    (job.packed, end, &program.operators[*operator].ends)
-                else {
-                    unreachable!("the code of a stage is run to pack it");
-                };
-                let slots = match end {
-                    End::First => [slot::TO_LEFT, slot::HEAD],
-                    End::Last => [slot::TO_RIGHT, slot::TAIL],
-                };
-                let total = program.lines();
-                for (tile, from) in
-                    scratch.registers[*from][..used].chunks(group.rows()).enumerate()
-                {
-                    let lines = group.tile_lines(tile);
-                    for at in slots {
-                        let first = coupling.starts[at];
-                        let (weights, from_end) = (&ends.sources[at], matches!(end, End::Last));
-                        arch.dispatch(Pack {
-                            weights,
-                            from_end,
-                            points: group.points(),
-                            from,
-                            planes,
-                            first,
-                            total,
-                            lines: lines.clone(),
-                        });
-                    }
-                }
-            }
-            Instruction::Map { map, from, to } => {
-                for tile in 0..group.tiles() {
-                    let start = tile * group.rows() + HALO;
-                    scratch.map(map, from, to, start..start + group.points(), arch);
-                }
-            }
-            Instruction::Advance { from, sum, to } => {
-                let weight = T::of(job.weights.advance);
-                scratch.with(*to, |to, registers| {
-                    let (from, sum) = (&registers[*from][..used], &registers[*sum][..used]);
-                    arch.dispatch(Advance { weight, from, sum, to: &mut to[..used] });
-                });
-            }
-            Instruction::Let { polynomial, to } => {
-                self.evaluate(polynomial, false, *to);
-            }
-            Instruction::Add { polynomial, to } => {
-                self.evaluate(polynomial, true, *to);
-            }
-            Instruction::Store { slot, from } => {
-                let field = target(*slot);
-                arch.dispatch(Store { group, field, from: &scratch.registers[*from] });
-            }
-            Instruction::Direct(steps) => {
-                let [
-                    load,
-                    Instruction::Apply { operator, to, .. },
-                    Instruction::Store { slot, .. },
-                ] = steps.as_ref()
-                else {
-                    unreachable!("as compiled")
-                };
-                let from = match load {
-                    Instruction::Read { slot, .. } => Source::Read(job.read[*slot]),
-                    _ => Source::Written(target(*slot)),
-                };
-                let operator = &program.operators[*operator];
-                let between = &mut scratch.registers[*to][..];
-                let to = target(*slot);
-                if !arch.dispatch(Direct { operator, group, from, to, between }) {
-                    steps.iter().for_each(|step| self.step(step));
-                }
-            }
-        }
-    }
-
-    /// `to` = polynomial, or the polynomial added to it.
-    fn evaluate(&mut self, polynomial: &Polynomial<T>, accumulate: bool, to: usize) {
-        let (arch, group) = (self.arch, self.group);
-        self.scratch.with(to, |to, registers| {
-            for tile in 0..group.tiles() {
-                let start = tile * group.rows() + HALO;
-                let to = &mut to[start..start + group.points()];
-                arch.dispatch(Evaluate { polynomial, accumulate, registers, to, start });
-            }
-        });
-    }
+/// Whether what a program stores goes past the caches: it is not what it reads, nobody will soon read it, and blocks are whole
+/// cache lines.
+fn goes_past_caches<T: Real>(
+    program: &Program<T>,
+    write: &[Option<SharedField<T>>; MAX_FIELDS],
+) -> bool {
+    let reads_written = |instruction: &Instruction<T>| {
+        matches!(instruction, Instruction::Load(Loaded { field: Slot::Written(_), .. }))
+    };
+    let code = &program.whole;
+    let aligned =
+        |slot: &usize| write[*slot].is_some_and(|f| f.parts().0.addr().is_multiple_of(CACHE_LINE));
+    !code.steps.is_empty()
+        && program.grid.iter().product::<usize>() * size_of::<T>() >= BEYOND_CACHES
+        && program.grid[0].is_multiple_of(lanes::<T>())
+        && code.writes.iter().all(aligned)
+        && !code.passes.iter().flat_map(|pass| &pass.instructions).any(reads_written)
 }
 
 /// The fields that are written, to be used by all threads at once. `longer`: values may follow those of the grid.
@@ -409,14 +235,4 @@ fn shared<T: Real>(
         *to = Some(SharedField::new(field));
     }
     shared
-}
-
-/// How many neighbouring tiles a thread works on together. Several, since memory gives long rows faster than short ones
-/// when lines lie across it; no more than `cache` bytes hold with all registers.
-fn tiles_together<T>(program: &Program<T>, code: &Code<T>, cache: usize) -> usize {
-    let tile = (program.points + 2 * HALO) * LANES * size_of::<T>();
-    match program.axis {
-        Axis::X => 1,
-        Axis::Y | Axis::Z => (cache / (tile * code.busy_registers().max(1))).clamp(1, MOST_TILES),
-    }
 }

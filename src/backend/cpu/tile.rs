@@ -2,11 +2,6 @@
 
 use std::ops::Range;
 
-use pulp::{Simd, WithSimd};
-
-use super::kernels::HALO;
-use super::transpose::{SIDE, transposed};
-use super::{LANES, Row};
 use crate::grid::Axis;
 use crate::real::Real;
 
@@ -27,7 +22,7 @@ pub(super) struct Tiling {
     rows: usize,
 }
 
-/// Neighbouring lines that a thread works on together, in tiles of [`LANES`]: the line `l` starts at
+/// Neighbouring lines that a thread works on together, as it is told: the line `l` starts at
 /// `start + l * line_stride`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
@@ -41,15 +36,14 @@ pub(super) struct Group {
 }
 
 impl Tiling {
-    /// Groups of up to `tiles` tiles along `axis` of a grid.
-    pub(super) fn new(points: [usize; 3], axis: Axis, tiles: usize) -> Self {
+    /// Groups of up to `width` lines along `axis` of a grid.
+    pub(super) fn new(points: [usize; 3], axis: Axis, width: usize) -> Self {
         let [nx, ny, nz] = points;
         let (n, stride, lines, line_stride, rows, outer_stride) = match axis {
             Axis::X => (nx, 1, ny * nz, nx, 1, 0),
             Axis::Y => (ny, nx, nx, 1, nz, nx * ny),
             Axis::Z => (nz, nx * ny, nx, 1, ny, nx),
         };
-        let width = tiles * LANES;
         let groups_a_row = lines.div_ceil(width);
         Self { n, stride, lines, line_stride, outer_stride, width, groups_a_row, rows }
     }
@@ -74,30 +68,20 @@ impl Tiling {
 }
 
 impl Group {
-    /// Tiles in this group.
-    pub(super) fn tiles(&self) -> usize {
-        self.lines.div_ceil(LANES)
+    /// `lines` of these lines from number `first` on.
+    pub(super) fn part(&self, first: usize, lines: usize) -> Self {
+        let start = self.start + first * self.line_stride;
+        Self { start, line: self.line + first, lines, ..*self }
     }
 
-    /// Numbers of the lines of one tile.
-    pub(super) fn tile_lines(&self, tile: usize) -> Range<usize> {
-        let first = self.line + tile * LANES;
-        first..(first + LANES).min(self.line + self.lines)
+    /// Their numbers.
+    pub(super) fn lines(&self) -> Range<usize> {
+        self.line..self.line + self.lines
     }
 
     /// The same lines, but only `points` points of each from point `first` on.
     pub(super) fn window(&self, first: usize, points: usize) -> Self {
         Self { start: self.start + first * self.stride, n: points, ..*self }
-    }
-
-    /// Points of a line.
-    pub(super) fn points(&self) -> usize {
-        self.n
-    }
-
-    /// Rows of a register that hold one tile.
-    pub(super) fn rows(&self) -> usize {
-        self.n + 2 * HALO
     }
 }
 
@@ -143,149 +127,5 @@ impl<T: Real> SharedField<T> {
         assert!(start + len <= self.len, "a tile lies outside its field");
         // SAFETY: in bounds as just checked, exclusive as the caller promises.
         unsafe { std::slice::from_raw_parts_mut(self.start.add(start), len) }
-    }
-}
-
-/// Where a tile is loaded from.
-#[derive(Clone, Copy)]
-pub(super) enum Source<'a, T> {
-    /// A field that nobody writes now.
-    Read(&'a [T]),
-    /// A field of which each thread writes its own tiles.
-    Written(SharedField<T>),
-}
-
-impl<'a, T: Real> Source<'a, T> {
-    /// # Safety
-    /// For a written field as for [`SharedField::slice`].
-    #[inline(always)]
-    unsafe fn slice(self, start: usize, len: usize) -> &'a [T] {
-        match self {
-            Self::Read(field) => &field[start..start + len],
-            // SAFETY: passed on.
-            Self::Written(field) => unsafe { field.slice(start, len) },
-        }
-    }
-}
-
-/// Copy the lines of a group into a register, one tile after another. Lanes without a line repeat the first one of their
-/// tile.
-pub(super) struct Load<'a, T> {
-    pub(super) group: Group,
-    pub(super) field: Source<'a, T>,
-    pub(super) to: &'a mut [Row<T>],
-}
-
-impl<T: Real> WithSimd for Load<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { group, field, to } = self;
-        let rows = group.rows();
-        if group.line_stride == 1 {
-            for m in 0..group.n {
-                // SAFETY: points of this group only, which no other thread touches; ends before any store.
-                let from = unsafe { field.slice(group.start + m * group.stride, group.lines) };
-                let (full, part) = from.as_chunks::<LANES>();
-                for (tile, row) in full.iter().enumerate() {
-                    to[tile * rows + HALO + m] = *row;
-                }
-                if let Some(first) = part.first() {
-                    let row = &mut to[full.len() * rows + HALO + m];
-                    *row = [*first; LANES];
-                    row[..part.len()].copy_from_slice(part);
-                }
-            }
-            return;
-        }
-        for (tile, to) in to.chunks_mut(rows).take(group.tiles()).enumerate() {
-            let mut lines: [&[T]; LANES] = [&[]; LANES];
-            for (l, line) in lines.iter_mut().enumerate() {
-                let wanted = tile * LANES + l;
-                let known = if wanted < group.lines { wanted } else { tile * LANES };
-                let start = group.start + known * group.line_stride;
-                // SAFETY: points of this group only, which no other thread touches; ends before any store.
-                *line = unsafe { field.slice(start, group.n) };
-            }
-            let to = &mut to[HALO..HALO + group.n];
-            let blocks = group.n / SIDE * SIDE;
-            let (whole, rest) = to.split_at_mut(blocks);
-            for (block, rows) in whole.as_chunks_mut::<SIDE>().0.iter_mut().enumerate() {
-                for half in [0, SIDE] {
-                    let mut part = [[T::ZERO; SIDE]; SIDE];
-                    for (part, line) in part.iter_mut().zip(&lines[half..]) {
-                        *part = line.as_chunks::<SIDE>().0[block];
-                    }
-                    for (row, part) in rows.iter_mut().zip(transposed::<S, T>(&part)) {
-                        row[half..half + SIDE].copy_from_slice(&part);
-                    }
-                }
-            }
-            for (m, row) in rest.iter_mut().enumerate() {
-                for l in 0..LANES {
-                    row[l] = lines[l][blocks + m];
-                }
-            }
-        }
-    }
-}
-
-/// Copy a register into the lines of a group.
-pub(super) struct Store<'a, T> {
-    pub(super) group: Group,
-    pub(super) field: SharedField<T>,
-    pub(super) from: &'a [Row<T>],
-}
-
-impl<T: Real> WithSimd for Store<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) {
-        let Self { group, field, from } = self;
-        let rows = group.rows();
-        if group.line_stride == 1 {
-            for m in 0..group.n {
-                let start = group.start + m * group.stride;
-                // SAFETY: points of this group only, one reference at a time.
-                let to = unsafe { field.slice_mut(start, group.lines) };
-                let (full, part) = to.as_chunks_mut::<LANES>();
-                let tiles = full.len();
-                for (tile, row) in full.iter_mut().enumerate() {
-                    *row = from[tile * rows + HALO + m];
-                }
-                if !part.is_empty() {
-                    part.copy_from_slice(&from[tiles * rows + HALO + m][..part.len()]);
-                }
-            }
-            return;
-        }
-        for (tile, from) in from.chunks(rows).take(group.tiles()).enumerate() {
-            let (blocks, rest) = from[HALO..HALO + group.n].as_chunks::<SIDE>();
-            let lines = LANES.min(group.lines - tile * LANES);
-            let start = |l: usize| group.start + (tile * LANES + l) * group.line_stride;
-            for (block, rows) in blocks.iter().enumerate() {
-                for half in [0, SIDE] {
-                    let mut part = [[T::ZERO; SIDE]; SIDE];
-                    for (part, row) in part.iter_mut().zip(rows) {
-                        part.copy_from_slice(&row[half..half + SIDE]);
-                    }
-                    let part = transposed::<S, T>(&part);
-                    for (l, part) in (half..lines).zip(&part) {
-                        // SAFETY: points of this group only, one reference at a time.
-                        let to = unsafe { field.slice_mut(start(l) + block * SIDE, SIDE) };
-                        to.copy_from_slice(part);
-                    }
-                }
-            }
-            for (m, row) in rest.iter().enumerate() {
-                for (l, value) in row[..lines].iter().enumerate() {
-                    // SAFETY: points of this group only, one reference at a time.
-                    let to = unsafe { field.slice_mut(start(l) + blocks.len() * SIDE + m, 1) };
-                    to[0] = *value;
-                }
-            }
-        }
     }
 }

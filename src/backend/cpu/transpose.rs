@@ -7,55 +7,74 @@ use crate::real::Real;
 /// Side of the block: a cache line of f64.
 pub(super) const SIDE: usize = 8;
 
-/// Eight rows of eight.
-pub(super) type Block<T> = [[T; SIDE]; SIDE];
-
-/// `result[i][j] = block[j][i]`.
+/// Make number j of row i of `to` number i of row j of `from`; rows are so many numbers apart.
+///
+/// # Safety
+/// Eight numbers of eight rows of both, which do not overlap.
 #[inline(always)]
-pub(super) fn transposed<S: Simd, T: Real>(block: &Block<T>) -> Block<T> {
+pub(super) unsafe fn transpose<S: Simd, T: Real>(
+    from: *const T,
+    from_apart: usize,
+    to: *mut T,
+    to_apart: usize,
+) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::any::TypeId;
         let is_f64 = TypeId::of::<T>() == TypeId::of::<f64>();
-        let from = std::ptr::from_ref(block).cast::<Block<f64>>();
-        let mut result = [[T::ZERO; SIDE]; SIDE];
-        let to = std::ptr::from_mut(&mut result).cast::<Block<f64>>();
-        if is_f64 && TypeId::of::<S>() == TypeId::of::<pulp::x86::V4>() {
-            // SAFETY: T is f64, and S = V4 stands for a machine with AVX-512.
-            unsafe { x86::avx512(&*from, &mut *to) };
-            return result;
-        }
-        if is_f64 && TypeId::of::<S>() == TypeId::of::<pulp::x86::V3>() {
-            // SAFETY: T is f64, and S = V3 stands for a machine with AVX.
-            unsafe { x86::avx(&*from, &mut *to) };
-            return result;
+        let is_v4 = TypeId::of::<S>() == TypeId::of::<pulp::x86::V4>();
+        let is_v3 = TypeId::of::<S>() == TypeId::of::<pulp::x86::V3>();
+        // SAFETY: T is f64 or f32, S stands for a machine with these instructions, and the rows are as the caller promises.
+        unsafe {
+            match (is_f64, is_v4, is_v3) {
+                (true, true, _) => {
+                    return x86::of_f64_avx512(from.cast(), from_apart, to.cast(), to_apart);
+                }
+                (true, _, true) => {
+                    return x86::of_f64_avx(from.cast(), from_apart, to.cast(), to_apart);
+                }
+                (false, true, _) | (false, _, true) => {
+                    return x86::of_f32_avx(from.cast(), from_apart, to.cast(), to_apart);
+                }
+                _ => {}
+            }
         }
     }
-    let mut result = [[T::ZERO; SIDE]; SIDE];
     for i in 0..SIDE {
         for j in 0..SIDE {
-            result[i][j] = block[j][i];
+            // SAFETY: as the caller promises.
+            unsafe { *to.add(i * to_apart + j) = *from.add(j * from_apart + i) };
         }
     }
-    result
 }
 
 /// The compiler turns a transposition into one move a number; these take three shuffles for eight (four for four).
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m256d, __m512d, _mm256_loadu_pd, _mm256_permute2f128_pd, _mm256_storeu_pd,
-        _mm256_unpackhi_pd, _mm256_unpacklo_pd, _mm512_loadu_pd, _mm512_shuffle_f64x2,
-        _mm512_storeu_pd, _mm512_unpackhi_pd, _mm512_unpacklo_pd,
+        __m256, __m256d, __m512d, _mm256_loadu_pd, _mm256_loadu_ps, _mm256_permute2f128_pd,
+        _mm256_permute2f128_ps, _mm256_shuffle_ps, _mm256_storeu_pd, _mm256_storeu_ps,
+        _mm256_unpackhi_pd, _mm256_unpackhi_ps, _mm256_unpacklo_pd, _mm256_unpacklo_ps,
+        _mm512_loadu_pd, _mm512_shuffle_f64x2, _mm512_storeu_pd, _mm512_unpackhi_pd,
+        _mm512_unpacklo_pd,
     };
 
-    use super::Block;
+    use super::SIDE;
 
+    /// As [`transpose`](super::transpose).
     #[inline]
     #[target_feature(enable = "avx512f")]
-    pub(super) fn avx512(from: &Block<f64>, to: &mut Block<f64>) {
-        // SAFETY: every row is eight numbers long.
-        let r: [__m512d; 8] = std::array::from_fn(|i| unsafe { _mm512_loadu_pd(from[i].as_ptr()) });
+    pub(super) unsafe fn of_f64_avx512(
+        from: *const f64,
+        from_apart: usize,
+        to: *mut f64,
+        to_apart: usize,
+    ) {
+        let row = |i: usize| {
+            // SAFETY: as the caller promises.
+            unsafe { _mm512_loadu_pd(from.add(i * from_apart)) }
+        };
+        let r: [__m512d; SIDE] = std::array::from_fn(row);
         // Columns 0, 2, 4, 6 from the low halves of pairs of rows, 1, 3, 5, 7 from the high ones.
         let low = [(0, 1), (2, 3), (4, 5), (6, 7)].map(|(a, b)| _mm512_unpacklo_pd(r[a], r[b]));
         let high = [(0, 1), (2, 3), (4, 5), (6, 7)].map(|(a, b)| _mm512_unpackhi_pd(r[a], r[b]));
@@ -72,19 +91,27 @@ mod x86 {
                 (first + 6, _mm512_shuffle_f64x2::<0xdd>(odd, odd2)),
             ];
             for (column, values) in columns {
-                // SAFETY: every row is eight numbers long.
-                unsafe { _mm512_storeu_pd(to[column].as_mut_ptr(), values) };
+                // SAFETY: as the caller promises.
+                unsafe { _mm512_storeu_pd(to.add(column * to_apart), values) };
             }
         }
     }
 
+    /// As [`transpose`](super::transpose).
     #[inline]
     #[target_feature(enable = "avx")]
-    pub(super) fn avx(from: &Block<f64>, to: &mut Block<f64>) {
+    pub(super) unsafe fn of_f64_avx(
+        from: *const f64,
+        from_apart: usize,
+        to: *mut f64,
+        to_apart: usize,
+    ) {
         for (i, j) in [(0, 0), (0, 4), (4, 0), (4, 4)] {
-            // SAFETY: columns j to j + 3 of rows of eight.
-            let r: [__m256d; 4] =
-                std::array::from_fn(|k| unsafe { _mm256_loadu_pd(from[i + k][j..].as_ptr()) });
+            let row = |k: usize| {
+                // SAFETY: columns j to j + 3, as the caller promises.
+                unsafe { _mm256_loadu_pd(from.add((i + k) * from_apart + j)) }
+            };
+            let r: [__m256d; 4] = std::array::from_fn(row);
             let (p, q) = (_mm256_unpacklo_pd(r[0], r[1]), _mm256_unpacklo_pd(r[2], r[3]));
             let (s, t) = (_mm256_unpackhi_pd(r[0], r[1]), _mm256_unpackhi_pd(r[2], r[3]));
             let columns = [
@@ -94,8 +121,46 @@ mod x86 {
                 _mm256_permute2f128_pd::<0x31>(s, t),
             ];
             for (k, values) in columns.into_iter().enumerate() {
-                // SAFETY: columns i to i + 3 of rows of eight.
-                unsafe { _mm256_storeu_pd(to[j + k][i..].as_mut_ptr(), values) };
+                // SAFETY: columns i to i + 3, as the caller promises.
+                unsafe { _mm256_storeu_pd(to.add((j + k) * to_apart + i), values) };
+            }
+        }
+    }
+
+    /// As [`transpose`](super::transpose).
+    #[inline]
+    #[target_feature(enable = "avx")]
+    pub(super) unsafe fn of_f32_avx(
+        from: *const f32,
+        from_apart: usize,
+        to: *mut f32,
+        to_apart: usize,
+    ) {
+        let row = |i: usize| {
+            // SAFETY: as the caller promises.
+            unsafe { _mm256_loadu_ps(from.add(i * from_apart)) }
+        };
+        let r: [__m256; SIDE] = std::array::from_fn(row);
+        // Of rows 0 to 3, and of rows 4 to 7: columns k in the low half of a register and k + 4 in the high one.
+        let [above, below] = [0, 4].map(|i| {
+            let (p, q) =
+                (_mm256_unpacklo_ps(r[i], r[i + 1]), _mm256_unpacklo_ps(r[i + 2], r[i + 3]));
+            let (s, t) =
+                (_mm256_unpackhi_ps(r[i], r[i + 1]), _mm256_unpackhi_ps(r[i + 2], r[i + 3]));
+            [
+                _mm256_shuffle_ps::<0x44>(p, q),
+                _mm256_shuffle_ps::<0xee>(p, q),
+                _mm256_shuffle_ps::<0x44>(s, t),
+                _mm256_shuffle_ps::<0xee>(s, t),
+            ]
+        });
+        for k in 0..4 {
+            let low = _mm256_permute2f128_ps::<0x20>(above[k], below[k]);
+            let high = _mm256_permute2f128_ps::<0x31>(above[k], below[k]);
+            // SAFETY: as the caller promises.
+            unsafe {
+                _mm256_storeu_ps(to.add(k * to_apart), low);
+                _mm256_storeu_ps(to.add((k + 4) * to_apart), high);
             }
         }
     }
@@ -105,25 +170,36 @@ mod x86 {
 mod tests {
     use super::*;
 
-    struct Both<T>(Block<T>);
+    /// Rows of the one and of the other are so many numbers apart.
+    const APART: [usize; 2] = [SIDE + 3, SIDE + 5];
+
+    struct Both<T>(Vec<T>);
 
     impl<T: Real> pulp::WithSimd for Both<T> {
-        type Output = Block<T>;
+        type Output = Vec<T>;
         #[inline(always)]
-        fn with_simd<S: Simd>(self, _: S) -> Block<T> {
-            transposed::<S, T>(&self.0)
+        fn with_simd<S: Simd>(self, _: S) -> Vec<T> {
+            let mut to = vec![T::ZERO; SIDE * APART[1]];
+            // SAFETY: eight rows of both.
+            unsafe { transpose::<S, T>(self.0.as_ptr(), APART[0], to.as_mut_ptr(), APART[1]) };
+            to
         }
     }
 
     fn check<T: Real>() {
-        let number = |i: usize, j: usize| T::of(f64::from(u8::try_from(8 * i + j).unwrap()));
-        let block: Block<T> = std::array::from_fn(|i| std::array::from_fn(|j| number(i, j)));
-        let expected: Block<T> = std::array::from_fn(|i| std::array::from_fn(|j| number(j, i)));
-        assert_eq!(pulp::Arch::new().dispatch(Both(block)), expected);
-        assert_eq!(pulp::Arch::Scalar.dispatch(Both(block)), expected);
+        let number = |at: usize| T::of(f64::from(u8::try_from(at).unwrap()));
+        let from: Vec<T> = (1..=SIDE * APART[0]).map(number).collect();
+        let expected: Vec<T> = (0..SIDE * APART[1])
+            .map(|at| match (at / APART[1], at % APART[1]) {
+                (i, j) if j < SIDE => from[j * APART[0] + i],
+                _ => T::ZERO,
+            })
+            .collect();
+        assert_eq!(pulp::Arch::new().dispatch(Both(from.clone())), expected);
+        assert_eq!(pulp::Arch::Scalar.dispatch(Both(from.clone())), expected);
         #[cfg(target_arch = "x86_64")]
         if let Some(v3) = pulp::x86::V3::try_new() {
-            assert_eq!(pulp::Arch::V3(v3).dispatch(Both(block)), expected);
+            assert_eq!(pulp::Arch::V3(v3).dispatch(Both(from)), expected);
         }
     }
 

@@ -1,0 +1,379 @@
+//! From the operations of a sweep to passes over its lines.
+//!
+//! Operators need their operands all along the line, so a sweep is worked on in passes, one for each number of operators that
+//! stand one behind the other. A value that is used in the pass that makes it, and by no operator, is there for a block of
+//! rows at a time and stays in the first cache. What can wait is done in the pass that first needs it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::Loading;
+use super::products::shortened;
+use super::program::{Application, Code, Coupling, Instruction, Loaded, Pass, Slot, Staged, Step};
+use super::rows::{Needs, Place};
+use super::solver::Solver;
+use super::sums::Polynomial;
+use crate::engine::{Expr, Op, Operation, Sweep, Value};
+use crate::real::Real;
+
+/// What lies somewhere: a value, or what is added up in a field that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Item {
+    Value(Value),
+    Sum(usize),
+}
+
+/// A moment: the pass, whether its operators come first (0) or not (1), and the operation.
+type Moment = (usize, usize, usize);
+
+/// From when to when an item is needed, and whether all points of it are at once.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    from: Moment,
+    to: Moment,
+    whole: bool,
+}
+
+/// Passes over the lines that do `operations`. Where `packed` is a stage its operators are not applied: their operands are packed.
+pub(super) fn compile<T: Real>(
+    operations: &[Operation],
+    values: usize,
+    known: &[Op],
+    solvers: &[Arc<Solver<T>>],
+    couplings: &HashMap<Value, Coupling>,
+    packed: Option<usize>,
+    loading: Loading,
+) -> Code<T> {
+    let solver = |op: Op| {
+        let at = known.iter().position(|&known| known == op);
+        Arc::clone(&solvers[at.unwrap_or_else(|| unreachable!("collected from the same sweep"))])
+    };
+    let steps = match (packed, couplings.is_empty()) {
+        (None, true) => straight(operations, solver).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let operations = shortened(operations, values);
+    let beside = loading == Loading::Beside && packed.is_none() && steps.is_empty();
+    let plan = Plan::new(operations, packed.is_some(), beside);
+    let (places, mut needs, staged_places) = plan.places::<T>();
+    let passes = plan.passes();
+    let mut code = Code {
+        passes: Vec::new(),
+        packed: Vec::new(),
+        needs: Needs::default(),
+        steps,
+        staged: Staged::default(),
+        reads: Vec::new(),
+        writes: Vec::new(),
+    };
+    for pass in 0..passes {
+        let (mut applied, mut instructions) = (Vec::new(), Vec::new());
+        for at in plan.of_pass(pass) {
+            match &plan.operations[at] {
+                Operation::Apply { op, operand, result } => {
+                    let factors = operand.0.iter().flat_map(|term| &term.factors);
+                    let solver = solver(*op);
+                    let carried = needs.carried;
+                    needs.carried += solver.carried();
+                    let application = Application {
+                        five_points: solver.is_of_five_points(),
+                        solver,
+                        factors: factors.map(|value| places[&Item::Value(*value)]).collect(),
+                        to: places[&Item::Value(*result)],
+                        carried,
+                        coupling: couplings.get(result).copied(),
+                    };
+                    match application.coupling {
+                        Some(coupling) if packed == Some(coupling.stage) => {
+                            code.packed.push(application);
+                        }
+                        _ => applied.push(application),
+                    }
+                }
+                operation => instructions.extend(plan.instructions(at, operation, &places)),
+            }
+        }
+        code.passes.push(Pass { applied, instructions });
+    }
+    for instruction in code.passes.iter().flat_map(|pass| &pass.instructions) {
+        match instruction {
+            Instruction::Load(Loaded { field: Slot::Read(slot), .. }) => code.reads.push(*slot),
+            Instruction::Load(Loaded { field: Slot::Written(slot), .. })
+            | Instruction::Store { slot, .. } => code.writes.push(*slot),
+            _ => {}
+        }
+    }
+    if let Some(main) = plan.main {
+        code.staged.pass = main;
+        for (at, pass) in code.passes.iter_mut().enumerate() {
+            let staged = if at < main { &mut code.staged.early } else { &mut code.staged.late };
+            pass.instructions.retain(|instruction| match instruction {
+                Instruction::Load(loaded) if staged_places.contains(&loaded.to) => {
+                    staged.push(*loaded);
+                    false
+                }
+                _ => true,
+            });
+        }
+    }
+    for slots in [&mut code.reads, &mut code.writes] {
+        slots.sort_unstable();
+        slots.dedup();
+    }
+    code.needs = needs;
+    code
+}
+
+/// The steps of a sweep that does nothing but take fields to fields, each by an operator.
+fn straight<T>(
+    operations: &[Operation],
+    solver: impl Fn(Op) -> Arc<Solver<T>>,
+) -> Option<Vec<Step<T>>> {
+    use Operation::{Apply, Previous, Read, Store};
+    let (triples, rest) = operations.as_chunks::<3>();
+    let step = |triple: &[Operation; 3]| {
+        let [load, Apply { op, operand, result }, Store { slot: to, expr }] = triple else {
+            return None;
+        };
+        let (from, value) = match load {
+            Read { slot, result } => (Slot::Read(*slot), *result),
+            Previous { slot, result } => (Slot::Written(*slot), *result),
+            _ => return None,
+        };
+        let straight = operand.as_value() == Some(value) && expr.as_value() == Some(*result);
+        straight.then(|| Step { solver: solver(*op), from, to: *to })
+    };
+    let steps: Option<Vec<Step<T>>> = triples.iter().map(step).collect();
+    let steps = steps.filter(|_| rest.is_empty())?;
+    let stored =
+        |slot: Slot, before: &[Step<T>]| before.iter().any(|step| slot == Slot::Written(step.to));
+    let once = steps.iter().enumerate().all(|(at, step)| !stored(step.from, &steps[..at]));
+    once.then_some(steps)
+}
+
+/// In which pass every operation is done.
+struct Plan {
+    operations: Vec<Operation>,
+    /// None for what nobody needs.
+    pass: Vec<Option<usize>>,
+    /// The pass with the most operators, beside which fields are loaded.
+    main: Option<usize>,
+}
+
+impl Plan {
+    /// `packed`: what nobody uses is packed. `beside`: fields are loaded beside operators.
+    fn new(operations: Vec<Operation>, packed: bool, beside: bool) -> Self {
+        let sweep = Sweep { operations, values: 0 };
+        let depths = sweep.depths();
+        let operations = sweep.operations;
+        let depth =
+            |operation: &Operation| operation.used().map(|value| depths[&value]).max().unwrap_or(0);
+        let sum = |slot: usize| {
+            let adds = operations.iter().filter(|o| o.adds_to() == Some(slot));
+            adds.map(depth).max()
+        };
+        // The pass of what a field is last loaded in before it is written.
+        let written = |slot: usize| {
+            let stores = operations.iter().filter_map(|operation| match operation {
+                Operation::Store { slot: to, .. } if *to == slot => Some(depth(operation)),
+                _ => None,
+            });
+            stores.chain(sum(slot)).min().unwrap_or(usize::MAX)
+        };
+        let mut pass = vec![None; operations.len()];
+        let mut needed: HashMap<Value, usize> = HashMap::new();
+        for (at, operation) in operations.iter().enumerate().rev() {
+            let first_use = || {
+                operation.results().iter().filter_map(|result| needed.get(result)).min().copied()
+            };
+            pass[at] = match operation {
+                Operation::Add { slot, .. } => sum(*slot),
+                Operation::Store { .. } => Some(depth(operation)),
+                Operation::Apply { result, .. } => {
+                    (packed || first_use().is_some()).then(|| depths[result])
+                }
+                Operation::Previous { slot, .. } => first_use().map(|p| p.min(written(*slot))),
+                _ => first_use(),
+            };
+            let Some(pass) = pass[at] else { continue };
+            // An operand is there before the pass of its operator begins.
+            let applied = usize::from(matches!(operation, Operation::Apply { .. }));
+            for value in operation.used() {
+                let first = needed.entry(value).or_insert(usize::MAX);
+                *first = (*first).min(pass - applied);
+            }
+        }
+        let passes = pass.iter().flatten().max().map_or(0, |last| last + 1);
+        let applied = |of: usize| {
+            let applies = |at: &usize| matches!(operations[*at], Operation::Apply { .. });
+            (0..operations.len()).filter(|at| pass[*at] == Some(of)).filter(applies).count()
+        };
+        let most = (0..passes).max_by_key(|of| applied(*of));
+        let main = most.filter(|of| beside && applied(*of) > 1);
+        Self { operations, pass, main }
+    }
+
+    /// Whether what operation `at` loads is loaded beside the main pass: it is not needed from before to after it.
+    fn stages(&self, at: usize, life: &Life) -> bool {
+        match (self.main, self.pass[at]) {
+            (Some(main), Some(pass)) => pass >= main || life.to.0 <= main,
+            _ => false,
+        }
+    }
+
+    fn passes(&self) -> usize {
+        self.pass.iter().flatten().max().map_or(0, |last| last + 1)
+    }
+
+    /// Operations of a pass, in order.
+    fn of_pass(&self, pass: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.operations.len()).filter(move |at| self.pass[*at] == Some(pass))
+    }
+
+    /// When all that is added to a field is known: the last operation that adds to it.
+    fn complete(&self, slot: usize) -> Option<usize> {
+        self.operations.iter().rposition(|operation| operation.adds_to() == Some(slot))
+    }
+
+    /// When operation `at` reads and writes.
+    fn moment(&self, at: usize) -> Option<Moment> {
+        // What adds to a field waits for all the others.
+        let at = self.operations[at].adds_to().and_then(|slot| self.complete(slot)).unwrap_or(at);
+        let applied = matches!(self.operations[at], Operation::Apply { .. });
+        Some(match applied {
+            true => (self.pass[at]?, 0, 0),
+            false => (self.pass[at]?, 1, at + 2),
+        })
+    }
+
+    /// How long every item is needed.
+    fn lives(&self) -> HashMap<Item, Life> {
+        let mut lives: HashMap<Item, Life> = HashMap::new();
+        for (at, operation) in self.operations.iter().enumerate() {
+            let Some(moment) = self.moment(at) else { continue };
+            let applied = matches!(operation, Operation::Apply { .. });
+            let used = operation.used().map(Item::Value).chain(operation.sum_used().map(Item::Sum));
+            for item in used {
+                if let Some(life) = lives.get_mut(&item) {
+                    life.to = life.to.max(moment);
+                    life.whole |= applied || moment.0 != life.from.0;
+                }
+            }
+            let results = operation.results().iter().map(|result| Item::Value(*result));
+            for item in results.chain(operation.adds_to().map(Item::Sum)) {
+                lives.entry(item).or_insert(Life { from: moment, to: moment, whole: applied });
+            }
+        }
+        for (at, operation) in self.operations.iter().enumerate() {
+            let item = match operation {
+                Operation::Read { result, .. } | Operation::Previous { result, .. } => {
+                    Item::Value(*result)
+                }
+                Operation::Add { slot, .. } if self.complete(*slot) == Some(at) => Item::Sum(*slot),
+                _ => continue,
+            };
+            if let Some(life) = lives.get_mut(&item)
+                && self.stages(at, life)
+            {
+                *life = Life { from: (0, 0, 0), to: (usize::MAX, 0, 0), whole: true };
+            }
+        }
+        lives
+    }
+
+    /// Where everything lies: two items that are needed at one moment in different places.
+    fn places<T>(&self) -> (HashMap<Item, Place>, Needs, Vec<Place>) {
+        let mut lives: Vec<_> = self.lives().into_iter().collect();
+        lives.sort_unstable_by_key(|(item, life)| (life.from, *item));
+        let mut places = HashMap::new();
+        let mut staged = Vec::new();
+        let [mut line, mut block] = [const { Vec::<Moment>::new() }; 2];
+        for (item, life) in lives {
+            let busy = if life.whole { &mut line } else { &mut block };
+            let at = busy.iter().position(|until| *until < life.from).unwrap_or(busy.len());
+            match busy.get_mut(at) {
+                Some(until) => *until = life.to,
+                None => busy.push(life.to),
+            }
+            let place = if life.whole { Place::line::<T>(at) } else { Place::block::<T>(at) };
+            if life.to.0 == usize::MAX {
+                staged.push(place);
+            }
+            places.insert(item, place);
+        }
+        (places, Needs { line: line.len(), block: block.len(), ..Needs::default() }, staged)
+    }
+
+    /// What operation `at` comes to.
+    fn instructions<T: Real>(
+        &self,
+        at: usize,
+        operation: &Operation,
+        places: &HashMap<Item, Place>,
+    ) -> SmallVec<[Instruction<T>; 3]> {
+        let place = |value: &Value| places[&Item::Value(*value)];
+        let polynomial = |expr: &Expr| polynomial(expr, |value| place(&value));
+        let mut instructions = SmallVec::new();
+        match operation {
+            Operation::Read { slot, result } => {
+                let (field, to) = (Slot::Read(*slot), place(result));
+                instructions.push(Instruction::Load(Loaded { field, to, begins: false }));
+            }
+            Operation::Previous { slot, result } => {
+                let (field, to) = (Slot::Written(*slot), place(result));
+                instructions.push(Instruction::Load(Loaded { field, to, begins: false }));
+            }
+            Operation::Let { expr, result } => {
+                let (polynomial, to) = (polynomial(expr), place(result));
+                instructions.push(Instruction::Let { polynomial, to });
+            }
+            Operation::Map { map, operands, results } => {
+                let from = operands.iter().map(place).collect();
+                let to = results.iter().map(place).collect();
+                instructions.push(Instruction::Map { map: map.clone(), from, to });
+            }
+            Operation::Advance { value, slot, result } => {
+                let (from, sum, to) = (place(value), places[&Item::Sum(*slot)], place(result));
+                instructions.push(Instruction::Advance { from, sum, to });
+            }
+            Operation::Add { slot, .. } if self.complete(*slot) == Some(at) => {
+                let (slot, to) = (*slot, places[&Item::Sum(*slot)]);
+                let added = self.operations.iter().filter_map(|operation| match operation {
+                    Operation::Add { slot: of, expr } if *of == slot => Some(&expr.0),
+                    _ => None,
+                });
+                let all = Expr(added.flatten().cloned().collect());
+                let field = Slot::Written(slot);
+                instructions.push(Instruction::Load(Loaded { field, to, begins: true }));
+                instructions.push(Instruction::Add { polynomial: polynomial(&all), to });
+                instructions.push(Instruction::Store { slot, from: to });
+            }
+            Operation::Store { slot, expr } => {
+                let from = match expr.as_value() {
+                    Some(value) => place(&value),
+                    None => unreachable!("given a value before"),
+                };
+                instructions.push(Instruction::Store { slot: *slot, from });
+            }
+            Operation::Add { .. } | Operation::Apply { .. } => {}
+        }
+        instructions
+    }
+}
+
+fn polynomial<T: Real>(expr: &Expr, place: impl Fn(Value) -> Place) -> Polynomial<T> {
+    let mut polynomial = Polynomial::default();
+    for term in &expr.0 {
+        let c = T::of(term.coefficient);
+        match term.factors[..] {
+            [] => polynomial.constant += c,
+            [a] => polynomial.linear.push((c, [a].map(&place))),
+            [a, b] => polynomial.quadratic.push((c, [a, b].map(&place))),
+            [a, b, d] => polynomial.cubic.push((c, [a, b, d].map(&place))),
+            _ => unreachable!("longer products are values"),
+        }
+    }
+    polynomial
+}

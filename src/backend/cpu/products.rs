@@ -1,0 +1,112 @@
+//! Products that appear more than once, and those that are too long, as values of their own.
+
+use std::collections::HashMap;
+
+use crate::engine::{Expr, Monomial, Operation, Value};
+
+/// Factors that an operator forms as it goes, and those of a term of a sum.
+const FACTORS_OF_OPERAND: usize = 2;
+const FACTORS_OF_TERM: usize = 3;
+
+/// The same operations, where operands are products of at most two values and terms of at most three. Pairs of values that
+/// longer products share are multiplied once.
+pub(super) fn shortened(operations: &[Operation], values: usize) -> Vec<Operation> {
+    let mut operations = operations.to_vec();
+    let mut next = values;
+    while let Some(pair) = most_useful(&operations) {
+        define(&mut operations, Monomial { coefficient: 1.0, factors: pair.to_vec() }, next);
+        next += 1;
+    }
+    let mut done = Vec::with_capacity(operations.len());
+    for mut operation in operations {
+        let formed = match &mut operation {
+            Operation::Apply { operand, .. } if !is_product(operand) => Some(operand),
+            Operation::Store { expr, .. } if expr.as_value().is_none() => Some(expr),
+            _ => None,
+        };
+        if let Some(formed) = formed {
+            let result = Value(next);
+            next += 1;
+            let expr = std::mem::replace(formed, result.into());
+            done.push(Operation::Let { expr, result });
+        }
+        done.push(operation);
+    }
+    done
+}
+
+/// Whether an operator can form it.
+fn is_product(operand: &Expr) -> bool {
+    matches!(operand.0.as_slice(), [term] if term.coefficient == 1.0
+        && (1..=FACTORS_OF_OPERAND).contains(&term.factors.len()))
+}
+
+/// The expression of an operation.
+fn expr(operation: &mut Operation) -> Option<&mut Expr> {
+    match operation {
+        Operation::Apply { operand: expr, .. }
+        | Operation::Let { expr, .. }
+        | Operation::Add { expr, .. }
+        | Operation::Store { expr, .. } => Some(expr),
+        _ => None,
+    }
+}
+
+/// The pair of factors that most of the long products have, where there are two of them or one is too long.
+fn most_useful(operations: &[Operation]) -> Option<[Value; 2]> {
+    let mut counts: HashMap<[Value; 2], usize> = HashMap::new();
+    let mut too_long = false;
+    for operation in operations {
+        let is_operand = matches!(operation, Operation::Apply { .. });
+        let Some(expr) = expr(&mut operation.clone()).cloned() else { continue };
+        let most = match is_operand && expr.0.len() == 1 {
+            true => FACTORS_OF_OPERAND,
+            false => FACTORS_OF_TERM,
+        };
+        for Monomial { factors, .. } in &expr.0 {
+            too_long |= factors.len() > most;
+            if factors.len() < FACTORS_OF_TERM {
+                continue;
+            }
+            let mut pairs: Vec<_> = (0..factors.len())
+                .flat_map(|b| (0..b).map(move |a| (a, b)))
+                .map(|(a, b)| ordered([factors[a], factors[b]]))
+                .collect();
+            pairs.sort_unstable();
+            pairs.dedup();
+            for pair in pairs {
+                *counts.entry(pair).or_default() += 1;
+            }
+        }
+    }
+    let best = counts.into_iter().max_by_key(|(pair, count)| (*count, std::cmp::Reverse(*pair)));
+    best.filter(|(_, count)| *count > 1 || too_long).map(|(pair, _)| pair)
+}
+
+fn ordered([a, b]: [Value; 2]) -> [Value; 2] {
+    [a.min(b), a.max(b)]
+}
+
+/// Give `product` the number `value`, and use it wherever it is a part of a longer product.
+fn define(operations: &mut Vec<Operation>, product: Monomial, value: usize) {
+    let pair = [product.factors[0], product.factors[1]];
+    let result = Value(value);
+    let mut first = None;
+    for (at, operation) in operations.iter_mut().enumerate() {
+        for Monomial { factors, .. } in expr(operation).into_iter().flat_map(|expr| &mut expr.0) {
+            if factors.len() < FACTORS_OF_TERM {
+                continue;
+            }
+            let Some(a) = factors.iter().position(|factor| *factor == pair[0]) else { continue };
+            let later = factors.iter().enumerate().position(|(b, f)| b != a && *f == pair[1]);
+            let Some(b) = later else { continue };
+            factors.remove(a.max(b));
+            factors.remove(a.min(b));
+            factors.push(result);
+            first.get_or_insert(at);
+        }
+    }
+    if let Some(first) = first {
+        operations.insert(first, Operation::Let { expr: Expr(vec![product]), result });
+    }
+}

@@ -1,0 +1,175 @@
+//! The memory that a thread works in: the rows of a tile of lines, block by block.
+//!
+//! A row is one point of every line of the tile, one cache line. Eight rows of one quantity are a block; the blocks of all
+//! quantities for the same points lie side by side, so that what is worked on together shares no set of the first cache.
+
+use super::field::{Field, HUGE_PAGE};
+use super::memory::CACHE_LINE;
+use crate::real::Real;
+use crate::scheme::MAX_WIDTH;
+
+/// Rows of a block.
+pub(super) const BLOCK: usize = 16;
+
+/// Lines of a tile.
+pub(super) const fn lanes<T>() -> usize {
+    CACHE_LINE / size_of::<T>()
+}
+
+/// Numbers of a block.
+pub(super) const fn values<T>() -> usize {
+    BLOCK * lanes::<T>()
+}
+
+/// Where a quantity lies in the blocks of all quantities for the same points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Numbers after the first of them; before it lie the blocks that are used again.
+    offset: isize,
+    /// All bits for a quantity that has a block for all points, none for one that has a block for all of them.
+    moves: usize,
+}
+
+impl Place {
+    /// Number `at` of the quantities that there are for all points.
+    pub(super) fn line<T>(at: usize) -> Self {
+        Self { offset: (at * values::<T>()).cast_signed(), moves: usize::MAX }
+    }
+
+    /// Number `at` of the blocks that are used again for the points that come next.
+    pub(super) fn block<T>(at: usize) -> Self {
+        Self { offset: -((at + 1) * values::<T>()).cast_signed(), moves: 0 }
+    }
+}
+
+/// The blocks of all quantities for the same points.
+#[derive(Clone, Copy)]
+pub(super) struct Blocks<T> {
+    /// The first block of a line.
+    first: *mut T,
+    /// Numbers from there to this one.
+    after: usize,
+}
+
+impl<T: Real> Blocks<T> {
+    /// That of one quantity.
+    #[inline(always)]
+    pub(super) fn at(self, place: Place) -> *mut T {
+        self.first.wrapping_offset(place.offset).wrapping_add(self.after & place.moves)
+    }
+}
+
+/// How much memory a program takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Needs {
+    /// Blocks for all points.
+    pub(super) line: usize,
+    /// Blocks that are used again.
+    pub(super) block: usize,
+    /// Rows that are carried from one block to the next.
+    pub(super) carried: usize,
+}
+
+/// Rows of the widest operand window of a block, and of its right-hand sides.
+const WINDOW: usize = BLOCK + 2 * MAX_WIDTH;
+const SHARED: usize = WINDOW + BLOCK;
+
+/// The memory of one thread. It grows when a larger program is first run and is kept.
+pub(super) struct Scratch<T>(Field<T>);
+
+impl<T: Real> Default for Scratch<T> {
+    fn default() -> Self {
+        Self(Field::zeros(0))
+    }
+}
+
+impl<T: Real> Scratch<T> {
+    /// Room for `columns` tiles of lines of `points` points.
+    pub(super) fn rows(&mut self, needs: Needs, points: usize, columns: usize) -> Rows<T> {
+        let blocks = points.div_ceil(BLOCK);
+        let carried = (SHARED + needs.carried) * lanes::<T>();
+        let shared = needs.block * values::<T>();
+        let column = carried + shared + blocks * needs.line * values::<T>();
+        let len = columns * column;
+        if self.0.len() < len {
+            self.0 = Field::zeros(len.max(HUGE_PAGE / size_of::<T>()));
+        }
+        let start = self.0.as_mut_ptr();
+        let first = start.wrapping_add(carried + shared);
+        Rows { carried: start, first, apart: needs.line * values::<T>(), column, points }
+    }
+}
+
+/// The same, for one program.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<T> {
+    carried: *mut T,
+    /// The first block of a line.
+    first: *mut T,
+    /// Numbers from one block of a quantity to the next.
+    apart: usize,
+    /// Numbers of one of several tiles.
+    pub(super) column: usize,
+    pub(super) points: usize,
+}
+
+impl<T: Real> Rows<T> {
+    /// Where the memory of all tiles begins.
+    pub(super) fn start(self) -> *mut T {
+        self.carried
+    }
+
+    /// The memory of tile `index` of those that are worked on together.
+    pub(super) fn of_column(self, index: usize) -> Self {
+        let moved = |at: *mut T| at.wrapping_add(index * self.column);
+        Self { carried: moved(self.carried), first: moved(self.first), ..self }
+    }
+
+    /// Number of blocks of a line.
+    pub(super) fn blocks(self) -> usize {
+        self.points.div_ceil(BLOCK)
+    }
+
+    /// Block `index` of all quantities.
+    #[inline(always)]
+    pub(super) fn of_block(self, index: usize) -> Blocks<T> {
+        Blocks { first: self.first, after: index * self.apart }
+    }
+
+    /// Row `m` of a quantity that there is for all points.
+    #[inline(always)]
+    pub(super) fn row(self, place: Place, m: usize) -> *mut T {
+        self.of_block(m / BLOCK).at(place).wrapping_add(m % BLOCK * lanes::<T>())
+    }
+
+    /// Carried row `at`.
+    #[inline(always)]
+    pub(super) fn carried(self, at: usize) -> *mut T {
+        self.carried.wrapping_add((SHARED + at) * lanes::<T>())
+    }
+
+    /// Room for the rows of an operand that a block reads, and for the right-hand sides of its rows.
+    pub(super) fn window(self) -> *mut T {
+        self.carried
+    }
+
+    pub(super) fn right_hand_sides(self) -> *mut T {
+        self.carried.wrapping_add(WINDOW * lanes::<T>())
+    }
+
+    /// `count` rows after `row`.
+    pub(super) fn after(self, row: *mut T, count: usize) -> *mut T {
+        row.wrapping_add(count * lanes::<T>())
+    }
+
+    /// Copy rows.
+    pub(super) fn copy(self, from: *const T, to: *mut T, count: usize) {
+        // SAFETY: rows of this thread's memory.
+        unsafe { from.copy_to(to, count * lanes::<T>()) };
+    }
+
+    /// The same for lines of fewer points.
+    pub(super) fn of_lines(self, points: usize) -> Self {
+        Self { points, ..self }
+    }
+}

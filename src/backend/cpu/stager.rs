@@ -1,0 +1,107 @@
+//! Loading the blocks of a tile one by one, after they were fetched, while operators are applied.
+
+use pulp::Simd;
+use smallvec::SmallVec;
+
+use super::MAX_FIELDS;
+use super::copy::{Load, Points};
+use super::program::Loaded;
+use super::rows::{BLOCK, Rows};
+use super::run::Job;
+use super::tile::Group;
+use crate::real::Real;
+
+/// Blocks that are fetched before they are loaded.
+const AHEAD: usize = 3;
+
+/// What is still to be loaded of a tile.
+pub(super) struct Stager<'a, T> {
+    tile: Group,
+    loads: SmallVec<[&'a Loaded; MAX_FIELDS]>,
+    rows: Rows<T>,
+    /// Whether the last block comes first.
+    up: bool,
+    /// Blocks and fields that were fetched, and that were loaded.
+    fetched: (usize, usize),
+    loaded: (usize, usize),
+    /// Of a block of all fields: steps that were done, times fields.
+    credit: usize,
+}
+
+impl<'a, T: Real> Stager<'a, T> {
+    pub(super) fn new(
+        job: &Job<'_, T>,
+        tile: Group,
+        loads: &'a [Loaded],
+        rows: Rows<T>,
+        up: bool,
+    ) -> Self {
+        let needed = |loaded: &&Loaded| !loaded.begins || job.weights.beta != 0.0;
+        let loads = loads.iter().filter(needed).collect();
+        Self { tile, loads, rows, up, fetched: (0, 0), loaded: (0, 0), credit: 0 }
+    }
+
+    /// One of `steps` steps in which all fields of a block are loaded.
+    #[inline(always)]
+    pub(super) fn step<S: Simd>(&mut self, simd: S, job: &Job<'_, T>, steps: usize) {
+        self.credit += self.loads.len();
+        while self.credit >= steps {
+            self.credit -= steps;
+            self.load(simd, job);
+        }
+    }
+
+    /// Load all that is left.
+    #[inline(always)]
+    pub(super) fn finish<S: Simd>(&mut self, simd: S, job: &Job<'_, T>) {
+        if self.loads.is_empty() {
+            return;
+        }
+        while self.loaded.0 < self.rows.blocks() {
+            self.load(simd, job);
+        }
+    }
+
+    #[inline(always)]
+    fn load<S: Simd>(&mut self, simd: S, job: &Job<'_, T>) {
+        let fields = self.loads.len();
+        if self.loaded == (0, 0) {
+            for _ in 0..AHEAD {
+                self.fetch(job);
+            }
+        }
+        self.fetch(job);
+        let (block, field) = self.loaded;
+        if block == self.rows.blocks() {
+            return;
+        }
+        let Loaded { field: slot, to, .. } = self.loads[field];
+        let block = self.block(block);
+        let points = Points { tile: self.tile, first: block * BLOCK };
+        let to = self.rows.of_block(block).at(*to);
+        let (field, apart) = (job.field(*slot), self.rows.column);
+        simd.vectorize(Load { points, field, to, apart, ahead: false });
+        self.loaded = after(self.loaded, fields);
+    }
+
+    #[inline(always)]
+    fn fetch(&mut self, job: &Job<'_, T>) {
+        let (block, field) = self.fetched;
+        if block < self.rows.blocks() {
+            let points = Points { tile: self.tile, first: self.block(block) * BLOCK };
+            points.fetch(job.field(self.loads[field].field));
+            self.fetched = after(self.fetched, self.loads.len());
+        }
+    }
+
+    #[inline(always)]
+    fn block(&self, index: usize) -> usize {
+        if self.up { self.rows.blocks() - 1 - index } else { index }
+    }
+}
+
+/// The next field, of the next block after the last.
+#[inline(always)]
+fn after((block, field): (usize, usize), fields: usize) -> (usize, usize) {
+    if field + 1 == fields { (block + 1, 0) } else { (block, field + 1) }
+}

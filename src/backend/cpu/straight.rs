@@ -1,0 +1,195 @@
+//! One operator from field to field along lines across memory: the way down reads the one, the way up writes the other, and only
+//! what lies between stays in the caches.
+
+use pulp::{Simd, WithSimd};
+
+use super::memory::{CACHE_LINE, fetch_row, stream};
+use super::rows::{BLOCK, lanes};
+use super::solver::{Cyclic, OfRows, Solver, Way};
+use super::tile::Group;
+use crate::real::Real;
+
+/// Cache lines of a row: memory gives and takes several of them faster.
+pub(super) const COLUMNS: usize = 8;
+
+/// Rows that are carried: of the operand m−2, ..., m+1; y[m−1] or y[n−1]; what is gathered for x[n], or x[m+1].
+const CARRIED: usize = 6;
+
+/// A⁻¹ B of a periodic tridiagonal operator with five points in a row of B.
+pub(super) struct Straight<'a, T> {
+    pub(super) solver: &'a Solver<T>,
+    pub(super) tile: Group,
+    pub(super) from: *const T,
+    pub(super) to: *mut T,
+    /// Room for the points of the tile and for six rows.
+    pub(super) between: *mut T,
+    /// Whether nobody will soon read the results.
+    pub(super) past_caches: bool,
+}
+
+impl<T: Real> Straight<'_, T> {
+    /// Whether these lines can be taken.
+    pub(super) fn takes(solver: &Solver<T>, tile: &Group) -> bool {
+        let whole = tile.line_stride == 1 && tile.lines == COLUMNS * lanes::<T>();
+        whole && tile.n > 2 && solver.is_of_five_points()
+    }
+
+    /// Numbers that it needs room for.
+    pub(super) fn room(points: usize) -> usize {
+        (points + CARRIED) * COLUMNS * lanes::<T>()
+    }
+}
+
+impl<T: Real> WithSimd for Straight<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Way::Cyclic(cyclic) = &self.solver.way else { unreachable!("asked before") };
+        let none = [[T::ZERO; 2]; BLOCK];
+        let n = self.tile.n;
+        let blocks = n.div_ceil(BLOCK);
+        for (at, m) in [n - 2, n - 1, 0, 1].into_iter().enumerate() {
+            // SAFETY: a row of the field, and a carried one.
+            unsafe { self.source(m).copy_to(self.carried(at), COLUMNS * lanes::<T>()) };
+        }
+        // SAFETY: two carried rows.
+        unsafe { self.carried(4).write_bytes(0, 2 * COLUMNS * lanes::<T>()) };
+        for block in 0..blocks {
+            let powers = cyclic.powers.get(block);
+            match self.solver.stencil.odd {
+                true => self.down::<S, true>(simd, cyclic, block, powers.unwrap_or(&none)),
+                false => self.down::<S, false>(simd, cyclic, block, powers.unwrap_or(&none)),
+            }
+        }
+        let [round, lacking] = [cyclic.round, cyclic.lacking].map(|c| T::splat(simd, c));
+        for h in 0..self.vectors::<S>() {
+            // SAFETY: carried rows.
+            unsafe {
+                let y = T::times(simd, round, *self.vector::<S>(self.carried(4), h));
+                let sum = T::fma(simd, lacking, y, *self.vector::<S>(self.carried(5), h));
+                *self.vector::<S>(self.carried(4), h) = y;
+                *self.vector::<S>(self.carried(5), h) = T::times(simd, round, sum);
+            }
+        }
+        for block in (0..blocks).rev() {
+            self.up(simd, cyclic, block, cyclic.powers.get(block).unwrap_or(&none));
+        }
+    }
+}
+
+impl<T: Real> Straight<'_, T> {
+    /// Vectors of a row.
+    #[inline(always)]
+    fn vectors<S: Simd>(&self) -> usize {
+        const { COLUMNS * CACHE_LINE / size_of::<T::Vector<S>>() }
+    }
+
+    /// Vector `h` of a row.
+    #[inline(always)]
+    fn vector<S: Simd>(&self, row: *mut T, h: usize) -> *mut T::Vector<S> {
+        row.cast::<T::Vector<S>>().wrapping_add(h)
+    }
+
+    fn source(&self, m: usize) -> *const T {
+        self.from.wrapping_add(self.tile.start + m * self.tile.stride)
+    }
+
+    fn between(&self, m: usize) -> *mut T {
+        self.between.wrapping_add((CARRIED + m) * COLUMNS * lanes::<T>())
+    }
+
+    fn carried(&self, at: usize) -> *mut T {
+        self.between.wrapping_add(at * COLUMNS * lanes::<T>())
+    }
+
+    /// Points of a block.
+    fn points(&self, block: usize) -> std::ops::Range<usize> {
+        block * BLOCK..self.tile.n.min((block + 1) * BLOCK)
+    }
+
+    #[inline(always)]
+    fn down<S: Simd, const ODD: bool>(
+        &self,
+        simd: S,
+        cyclic: &Cyclic<T>,
+        block: usize,
+        powers: &OfRows<T, 2>,
+    ) {
+        let (points, n) = (self.points(block), self.tile.n);
+        let stencil = &self.solver.stencil;
+        let [near, far] = [stencil.weights[0], stencil.weights[1]].map(|w| T::splat(simd, w));
+        let [center, factor] = [stencil.center, cyclic.factor].map(|w| T::splat(simd, w));
+        let pair = |a, b| if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
+        let mut sources = [self.from; BLOCK];
+        for (source, m) in sources.iter_mut().zip(points.clone()) {
+            *source = self.source(if m + 2 < n { m + 2 } else { m + 2 - n });
+        }
+        let rows_at_once =
+            const { BLOCK.div_ceil(COLUMNS * CACHE_LINE / size_of::<T::Vector<S>>()) };
+        let width = size_of::<T::Vector<S>>() / size_of::<T>();
+        for h in 0..self.vectors::<S>() {
+            // The rows of the next block, one after the other.
+            for r in (h * rows_at_once..(h + 1) * rows_at_once).take_while(|r| *r < BLOCK) {
+                fetch_row(self.source(points.start + BLOCK + r), COLUMNS * lanes::<T>());
+            }
+            // SAFETY: rows of the field, of those between, and carried ones; vectors of the field need not be aligned.
+            unsafe {
+                let carried = |at: usize| self.vector::<S>(self.carried(at), h);
+                let [mut a, mut b, mut c, mut d] = [0, 1, 2, 3].map(|at| *carried(at));
+                let (mut y, mut gathered) = (*carried(4), *carried(5));
+                for (r, m) in points.clone().enumerate() {
+                    let source = sources[r].wrapping_add(h * width);
+                    let e = source.cast::<T::Vector<S>>().read_unaligned();
+                    let sum = match ODD {
+                        true => T::times(simd, near, pair(d, b)),
+                        false => T::fma(simd, near, pair(d, b), T::times(simd, c, center)),
+                    };
+                    let sum = T::fma(simd, far, pair(e, a), sum);
+                    y = T::fma(simd, factor, y, sum);
+                    gathered = T::fma(simd, T::splat(simd, powers[r][0]), y, gathered);
+                    *self.vector::<S>(self.between(m), h) = y;
+                    (a, b, c, d) = (b, c, d, e);
+                }
+                for (at, row) in [a, b, c, d, y, gathered].into_iter().enumerate() {
+                    *carried(at) = row;
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn up<S: Simd>(&self, simd: S, cyclic: &Cyclic<T>, block: usize, powers: &OfRows<T, 2>) {
+        let points = self.points(block);
+        let factor = T::splat(simd, cyclic.factor);
+        for h in 0..self.vectors::<S>() {
+            // SAFETY: rows between, and carried ones.
+            unsafe {
+                let last = *self.vector::<S>(self.carried(4), h);
+                let mut x = *self.vector::<S>(self.carried(5), h);
+                for (r, m) in points.clone().enumerate().rev() {
+                    let at = self.vector::<S>(self.between(m), h);
+                    let y = T::fma(simd, T::splat(simd, powers[r][1]), last, *at);
+                    x = T::fma(simd, factor, x, y);
+                    *at = x;
+                }
+                *self.vector::<S>(self.carried(5), h) = x;
+            }
+        }
+        for m in points {
+            let from = self.between(m);
+            let to = self.to.wrapping_add(self.tile.start + m * self.tile.stride);
+            for l in (0..COLUMNS).map(|column| column * lanes::<T>()) {
+                let (to, from) = (to.wrapping_add(l), from.wrapping_add(l));
+                // SAFETY: points of this tile, which no other thread touches; both are whole cache lines where they go past the
+                // caches.
+                unsafe {
+                    match self.past_caches {
+                        true => stream::<S>(to.cast(), from.cast()),
+                        false => from.copy_to(to, lanes::<T>()),
+                    }
+                }
+            }
+        }
+    }
+}

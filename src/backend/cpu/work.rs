@@ -1,0 +1,388 @@
+//! One tile of lines: in passes down and up, block of rows by block of rows.
+
+use pulp::{Simd, WithSimd};
+
+use super::copy::{Load, Points, Store};
+use super::eliminate::{
+    AtEnd, CyclicDown, CyclicTurn, Differences, Eliminate, FivePoints, Product, SolveBorder, clear,
+};
+use super::ends::{Correct, Pack};
+use super::program::{Application, Instruction, Loaded, Pass, Staged};
+use super::rows::{BLOCK, Blocks, Place, Rows, lanes, values};
+use super::run::{End, Job};
+use super::solver::{Solver, Way};
+use super::stager::Stager;
+use super::substitute::Substitute;
+use super::sums::{Advance, Evaluate};
+use super::tile::Group;
+use crate::engine::PointFormula;
+use crate::real::Real;
+
+/// Most values that a formula takes or makes.
+const MOST_VALUES: usize = 8;
+
+/// What one thread does with one tile, or with several side by side.
+pub(super) struct Tile<'a, T> {
+    pub(super) arch: pulp::Arch,
+    pub(super) job: &'a Job<'a, T>,
+    pub(super) tile: Group,
+    /// Whether nothing was loaded for it while another tile was worked on.
+    pub(super) begins: bool,
+    /// The tile that comes next.
+    pub(super) next: Option<Group>,
+    /// While packing: which end of the lines.
+    pub(super) end: Option<End>,
+    pub(super) rows: Rows<T>,
+}
+
+impl<T: Real> WithSimd for Tile<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let (job, rows) = (self.job, self.rows);
+        let Staged { pass: main, early, late } = &job.code.staged;
+        if self.begins {
+            Stager::new(job, self.tile, early, rows, false).finish(simd, job);
+        }
+        let columns = self.tile.lines.div_ceil(lanes::<T>());
+        for (at, pass) in job.code.passes.iter().enumerate() {
+            for column in 0..columns {
+                let own = (at == *main).then(|| Stager::new(job, self.tile, late, rows, false));
+                self.column(column).down(simd, pass, own);
+            }
+            let next = self.next.filter(|_| at == *main);
+            let mut next = next.map(|tile| Stager::new(job, tile, early, rows, true));
+            let blocks = rows.blocks();
+            for done in 0..blocks {
+                // What no operator comes before is worked on in the order that memory is made for.
+                let block = if at == 0 { done } else { blocks - 1 - done };
+                for column in 0..columns {
+                    self.column(column).up(simd, pass, block);
+                }
+                // The next tile may lie where this one needs nothing any more.
+                let next = next.as_mut().filter(|_| done > 0);
+                self.combine(simd, pass, block, next);
+            }
+            if let Some(next) = &mut next {
+                next.finish(simd, job);
+            }
+        }
+        for application in &job.code.packed {
+            self.pack(simd, application);
+        }
+    }
+}
+
+impl<T: Real> Tile<'_, T> {
+    /// One of the tiles side by side that are worked on together.
+    #[inline(always)]
+    fn column(&self, index: usize) -> Self {
+        let first = index * lanes::<T>();
+        let tile = self.tile.part(first, lanes::<T>().min(self.tile.lines - first));
+        Self { tile, rows: self.rows.of_column(index), ..*self }
+    }
+
+    /// All eliminations of a pass.
+    #[inline(always)]
+    fn down<S: Simd>(&self, simd: S, pass: &Pass<T>, mut own: Option<Stager<'_, T>>) {
+        for application in &pass.applied {
+            self.begin(simd, application);
+        }
+        let (points, blocks) = (self.rows.points, self.rows.blocks());
+        // Blocks whose rows, and the two after them round the line, are all there.
+        let whole = match points.is_multiple_of(BLOCK) {
+            true => blocks,
+            false => points.saturating_sub(2) / BLOCK,
+        };
+        for block in 0..blocks {
+            let next = if block + 1 == blocks { 0 } else { block + 1 };
+            let (here, next) = (self.rows.of_block(block), self.rows.of_block(next));
+            for application in &pass.applied {
+                match application.five_points && block < whole {
+                    true => self.eliminate(simd, application, block, here, next),
+                    false => self.eliminate_any(simd, application, block),
+                }
+                if let Some(own) = &mut own {
+                    own.step(simd, self.job, pass.applied.len());
+                }
+            }
+        }
+        if let Some(own) = &mut own {
+            own.finish(simd, self.job);
+        }
+        for application in &pass.applied {
+            self.turn(simd, application);
+        }
+    }
+
+    /// The substitutions of a pass in one block.
+    #[inline(always)]
+    fn up<S: Simd>(&self, simd: S, pass: &Pass<T>, block: usize) {
+        let here = self.rows.of_block(block);
+        for application in &pass.applied {
+            self.substitute(simd, application, block, here);
+        }
+    }
+
+    /// What is made of their results in one block.
+    #[inline(always)]
+    fn combine<S: Simd>(
+        &self,
+        simd: S,
+        pass: &Pass<T>,
+        block: usize,
+        mut next: Option<&mut Stager<'_, T>>,
+    ) {
+        let here = self.rows.of_block(block);
+        for instruction in &pass.instructions {
+            self.step(simd, instruction, block, here);
+            if let Some(next) = &mut next {
+                next.step(simd, self.job, pass.instructions.len());
+            }
+        }
+    }
+
+    /// Carry what the first row needs.
+    #[inline(always)]
+    fn begin<S: Simd>(&self, simd: S, application: &Application<T>) {
+        let solver = &*application.solver;
+        let taps = solver.taps();
+        let carried = self.rows.carried(application.carried);
+        let row = |place, r: usize| {
+            self.operand_row(solver, place, r.cast_signed() - solver.back.cast_signed())
+        };
+        let factors = &application.factors[..];
+        simd.vectorize(Product { factors, row: &row, rows: taps - 1, to: carried });
+        clear(self.rows.carried(application.carried + taps - 1), 3 * solver.half_band());
+    }
+
+    /// Row m of a quantity: of a periodic line that of the other end where it lies outside, else any.
+    #[inline(always)]
+    fn operand_row(&self, solver: &Solver<T>, place: Place, m: isize) -> *const T {
+        let n = self.rows.points.cast_signed();
+        let m = match solver.operator.periodic {
+            true if m >= 0 && m < n => m,
+            true => m.rem_euclid(n),
+            false => m.clamp(0, n - 1),
+        };
+        self.rows.row(place, m.cast_unsigned())
+    }
+
+    /// One elimination in a block whose rows are all there.
+    #[inline(always)]
+    fn eliminate<S: Simd>(
+        &self,
+        simd: S,
+        application: &Application<T>,
+        block: usize,
+        here: Blocks<T>,
+        next: Blocks<T>,
+    ) {
+        let Application { solver, factors, to, carried, .. } = application;
+        let (to, carried) = (here.at(*to), self.rows.carried(*carried));
+        macro_rules! five_points {
+            ($factors:expr, $k:literal, $odd:literal) => {
+                simd.vectorize(FivePoints::<T, $k, $odd> {
+                    solver,
+                    block,
+                    here: $factors.map(|factor| here.at(factor).cast_const()),
+                    next: $factors.map(|factor| next.at(factor).cast_const()),
+                    to,
+                    carried,
+                })
+            };
+        }
+        match (&factors[..], solver.stencil.odd) {
+            (&[a], true) => five_points!([a], 1, true),
+            (&[a], false) => five_points!([a], 1, false),
+            (&[a, b], true) => five_points!([a, b], 2, true),
+            (&[a, b], false) => five_points!([a, b], 2, false),
+            _ => unreachable!("one factor or two"),
+        }
+    }
+
+    /// The same for every operator and block.
+    #[inline(always)]
+    fn eliminate_any<S: Simd>(&self, simd: S, application: &Application<T>, block: usize) {
+        let (solver, rows) = (&*application.solver, self.rows);
+        let first = block * BLOCK;
+        let carried = rows.carried(application.carried);
+        let kept = solver.taps() - 1;
+        let (window, sums) = (rows.window(), rows.right_hand_sides());
+        let ahead = first.cast_signed() + solver.ahead.cast_signed();
+        let row = |place, r: usize| self.operand_row(solver, place, ahead + r.cast_signed());
+        let factors = &application.factors[..];
+        rows.copy(carried, window, kept);
+        let to = rows.after(window, kept);
+        simd.vectorize(Product { factors, row: &row, rows: BLOCK, to });
+        rows.copy(rows.after(window, BLOCK), carried, kept);
+        simd.vectorize(Differences { solver, operand: window, to: sums });
+
+        let operator = &solver.operator;
+        let first_right = rows.points - operator.right.len();
+        for m in first..rows.points.min(first + BLOCK) {
+            let row = match m {
+                _ if m < operator.left.len() => &operator.left[m],
+                _ if m >= first_right => &operator.right[m - first_right],
+                _ => continue,
+            };
+            let operand = |m: usize| {
+                let one = rows.window();
+                let row = |place, _: usize| rows.row(place, m).cast_const();
+                simd.vectorize(Product { factors, row: &row, rows: 1, to: one });
+                one.cast_const()
+            };
+            simd.vectorize(AtEnd { row, operand: &operand, to: rows.after(sums, m - first) });
+        }
+        let to = rows.of_block(block).at(application.to);
+        let carried = rows.after(carried, kept);
+        match &solver.way {
+            Way::Cyclic(cyclic) => {
+                let rows = BLOCK.min(rows.points - first);
+                simd.vectorize(CyclicDown { cyclic, block, rows, from: sums, to, carried });
+            }
+            Way::Factored(factored) => {
+                let half_band = solver.half_band();
+                simd.vectorize(Eliminate { factored, half_band, block, from: sums, to, carried });
+            }
+        }
+    }
+
+    /// Between elimination and substitution: the border of periodic lines.
+    #[inline(always)]
+    fn turn<S: Simd>(&self, simd: S, application: &Application<T>) {
+        let solver = &*application.solver;
+        let carried = self.rows.carried(application.carried + solver.taps() - 1);
+        if let Way::Cyclic(cyclic) = &solver.way {
+            return simd.vectorize(CyclicTurn { cyclic, carried });
+        }
+        if solver.operator.periodic && solver.half_band() > 0 {
+            let row = |m| self.rows.row(application.to, m);
+            let gathered = self.rows.after(carried, solver.half_band());
+            simd.vectorize(SolveBorder { solver, row: &row, gathered });
+        }
+    }
+
+    /// One substitution in a block.
+    #[inline(always)]
+    fn substitute<S: Simd>(
+        &self,
+        simd: S,
+        application: &Application<T>,
+        block: usize,
+        here: Blocks<T>,
+    ) {
+        let Application { solver, to, carried, coupling, .. } = application;
+        let at = here.at(*to);
+        let carried = self.rows.carried(carried + solver.taps() - 1 + solver.half_band());
+        let first = block * BLOCK;
+        let rows = BLOCK.min(self.rows.points - first);
+        simd.vectorize(Substitute { solver, block, rows, at, carried });
+        if let (Some(coupling), Some(ends)) = (coupling, &solver.operator.ends) {
+            simd.vectorize(Correct {
+                ends,
+                planes: self.job.inflow[coupling.stage],
+                starts: coupling.starts,
+                total: self.job.program.lines(),
+                lines: self.tile.lines(),
+                first,
+                points: self.rows.points,
+                at,
+            });
+        }
+    }
+
+    /// One instruction in a block.
+    #[inline(always)]
+    fn step<S: Simd>(
+        &self,
+        simd: S,
+        instruction: &Instruction<T>,
+        block: usize,
+        blocks: Blocks<T>,
+    ) {
+        let Self { job, tile, rows, .. } = *self;
+        let weights = job.weights;
+        let points = Points { tile, first: block * BLOCK };
+        let at = |place: Place| blocks.at(place);
+        match instruction {
+            Instruction::Load(Loaded { field, to, begins }) => {
+                if !begins || weights.beta != 0.0 {
+                    let field = job.field(*field);
+                    let (to, apart, ahead) = (at(*to), rows.column, !job.code.steps.is_empty());
+                    simd.vectorize(Load { points, field, to, apart, ahead });
+                }
+            }
+            Instruction::Map { map, from, to } => self.map(map, from, to, blocks),
+            Instruction::Advance { from, sum, to } => {
+                let (weight, from, sum) = (T::of(weights.advance), at(*from), at(*sum));
+                simd.vectorize(Advance { weight, from, sum, to: at(*to) });
+            }
+            Instruction::Let { polynomial, to } => {
+                let (scale, to) = (T::ZERO, *to);
+                simd.vectorize(Evaluate { polynomial, blocks, scale, to });
+            }
+            Instruction::Add { polynomial, to } => {
+                let (scale, to) = (T::of(weights.beta), *to);
+                simd.vectorize(Evaluate { polynomial, blocks, scale, to });
+            }
+            Instruction::Store { slot, from } => {
+                let (field, past_caches) = (job.written(*slot), job.past_caches);
+                simd.vectorize(Store {
+                    points,
+                    field,
+                    from: at(*from),
+                    apart: rows.column,
+                    past_caches,
+                });
+            }
+        }
+    }
+
+    /// Evaluate a formula on a block; no place is both read and written.
+    fn map(&self, map: &PointFormula, from: &[Place], to: &[Place], blocks: Blocks<T>) {
+        let at = |place: &Place| blocks.at(*place);
+        let from: [&[T]; MOST_VALUES] = std::array::from_fn(|i| match from.get(i) {
+            // SAFETY: a block of this thread's memory, which is not written meanwhile.
+            Some(from) => unsafe { std::slice::from_raw_parts(at(from), values::<T>()) },
+            None => &[],
+        });
+        let (reads, writes) = (map.reads, to.len());
+        let mut to: [&mut [T]; MOST_VALUES] = std::array::from_fn(|i| match to.get(i) {
+            // SAFETY: a block of this thread's memory, which nobody else uses.
+            Some(to) => unsafe { std::slice::from_raw_parts_mut(at(to), values::<T>()) },
+            None => &mut [],
+        });
+        map.evaluate(self.arch, &from[..reads], &mut to[..writes], &[]);
+    }
+
+    /// What the neighbours have to know of the operand of an operator.
+    #[inline(always)]
+    fn pack<S: Simd>(&self, simd: S, application: &Application<T>) {
+        let solver = &*application.solver;
+        let (Some(planes), Some(end), Some(ends), Some(coupling)) =
+            (self.job.packed, self.end, &solver.operator.ends, &application.coupling)
+        else {
+            unreachable!("the code of a stage is run to pack it");
+        };
+        let rows = self.rows;
+        let operand = |m: usize| {
+            let row = |place, _: usize| rows.row(place, m).cast_const();
+            let factors = &application.factors[..];
+            simd.vectorize(Product { factors, row: &row, rows: 1, to: rows.window() });
+            rows.window().cast_const()
+        };
+        simd.vectorize(Pack {
+            ends,
+            end,
+            starts: coupling.starts,
+            points: rows.points,
+            operand: &operand,
+            sum: rows.right_hand_sides(),
+            planes,
+            total: self.job.program.lines(),
+            lines: self.tile.lines(),
+        });
+    }
+}
