@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use pulp::{Simd, WithSimd};
 
+use super::packed::Packed;
 use crate::real::{Concrete, Family, Number, Real};
-use crate::simd::Packed;
 
 /// W results from R fields, the W fields that the results replace, and P numbers that may differ from call to call.
 pub trait Formula<const R: usize, const W: usize, const P: usize = 0>:

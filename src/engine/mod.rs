@@ -11,6 +11,7 @@ mod expr;
 mod formula;
 mod operator;
 mod operators;
+mod packed;
 mod sweep;
 
 pub use crate::real::Number;

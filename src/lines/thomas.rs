@@ -9,7 +9,6 @@ use pulp::Simd;
 use super::BandedMatrix;
 use super::banded::wrapped;
 use crate::real::{Precision, Real};
-use crate::simd::{added, row, scaled};
 
 /// The factors of one matrix, ready for any number of right-hand sides.
 ///
@@ -217,72 +216,43 @@ pub fn solve<T: Real>(factors: &Factors<T>, x: &mut [T]) {
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) {
             let Self(factors, x) = self;
-            let mut b = Given(x.iter().map(|&b| [b]).collect());
-            let (lanes, _) = x.as_chunks_mut::<1>();
             match factors.half_band {
-                0 => solve_lanes::<S, T, 0, 1>(simd, factors, &mut b, lanes),
-                1 => solve_lanes::<S, T, 1, 1>(simd, factors, &mut b, lanes),
-                _ => solve_lanes::<S, T, 2, 1>(simd, factors, &mut b, lanes),
+                0 => {}
+                1 => solve_line::<S, T, 1>(simd, factors, x),
+                _ => solve_line::<S, T, 2>(simd, factors, x),
             }
-        }
-    }
-    struct Given<T>(Vec<[T; 1]>);
-    impl<T: Real> RightHandSide<T, 1> for Given<T> {
-        #[inline(always)]
-        fn row<S: Simd>(&mut self, _: S, m: usize) -> [T; 1] {
-            self.0[m]
         }
     }
     assert_eq!(x.len(), factors.n, "right-hand side and system differ in length");
     pulp::Arch::new().dispatch(OneLine(factors, x));
 }
 
-/// Right-hand sides b of L lines side by side, and where their solutions go.
-pub(crate) trait RightHandSide<T, const L: usize> {
-    /// b[m] of every line. Asked for once for every m in rising order, before anything is solved.
-    fn row<S: Simd>(&mut self, simd: S, m: usize) -> [T; L];
-
-    /// `x[m..]` is solved. Told once for every m in falling order.
-    #[inline(always)]
-    fn solved<S: Simd>(&mut self, m: usize, x: &[[T; L]]) {
-        let _ = (m, x);
-    }
+/// c x + y, rounded once where there is such an instruction.
+#[inline(always)]
+fn added<S: Simd, T: Real>(simd: S, c: T, x: T, y: T) -> T {
+    let [c, x, y] = [c, x, y].map(|number| T::splat(simd, number));
+    let mut sum = [T::ZERO];
+    T::store(simd, &mut sum, T::fma(simd, c, x, y));
+    sum[0]
 }
 
-/// Solve A x = b for L lines side by side. `P` is the half-bandwidth of the factors.
+/// The same where the half-bandwidth of the factors is `P`.
 #[inline(always)]
-pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
-    simd: S,
-    factors: &Factors<T>,
-    b: &mut impl RightHandSide<T, L>,
-    x: &mut [[T; L]],
-) {
+fn solve_line<S: Simd, T: Real, const P: usize>(simd: S, factors: &Factors<T>, x: &mut [T]) {
     let (core, head, tail) = (factors.core, factors.head, factors.tail);
-    let x = &mut x[..factors.n];
-    if P == 0 {
-        for m in 0..x.len() {
-            x[m] = b.row(simd, m);
-        }
-        for m in (0..x.len()).rev() {
-            b.solved::<S>(m, x);
-        }
-        return;
-    }
-
     let coupled = |m: usize| m < head || m >= tail;
-    // Down the lines: the last d's, and what the border rows have gathered.
-    let mut before = [[T::ZERO; L]; P];
-    let mut border = [[T::ZERO; L]; P];
+    // Down the line: the last d's, and what the border rows have gathered.
+    let (mut before, mut border) = ([T::ZERO; P], [T::ZERO; P]);
     for m in 0..core {
         let [inverse, l1, l2] = factors.lower[m];
-        let mut d = scaled(simd, inverse, &b.row(simd, m));
+        let mut d = inverse * x[m];
         if P > 1 {
-            d = added(simd, -l2, &before[P - 1], &d);
+            d = added(simd, -l2, before[P - 1], d);
         }
-        d = added(simd, -l1, &before[0], &d);
+        d = added(simd, -l1, before[0], d);
         if coupled(m) {
             for (border, c) in border.iter_mut().zip(factors.rows[m]) {
-                *border = added(simd, c, &d, border);
+                *border = added(simd, c, d, *border);
             }
         }
         if P > 1 {
@@ -293,43 +263,38 @@ pub(crate) fn solve_lanes<S: Simd, T: Real, const P: usize, const L: usize>(
     }
 
     // The border unknowns: the last p of a cyclic line; without a border they stay zero.
-    let mut last = [[T::ZERO; L]; P];
+    let mut last = [T::ZERO; P];
     if core < factors.n {
         let [inv0, inv1, l10, u01] = factors.corner;
         for q in 0..P {
-            let (b, gathered) = (b.row(simd, core + q), &border[q]);
-            last[q] = row(simd, |part| T::minus(simd, part.of(&b), part.of(gathered)));
+            last[q] = x[core + q] - border[q];
         }
-        last[0] = scaled(simd, inv0, &last[0]);
+        last[0] = inv0 * last[0];
         if P > 1 {
-            last[1] = scaled(simd, inv1, &added(simd, -l10, &last[0], &last[1]));
-            last[0] = added(simd, -u01, &last[1], &last[0]);
+            last[1] = inv1 * added(simd, -l10, last[0], last[1]);
+            last[0] = added(simd, -u01, last[1], last[0]);
         }
         x[core..].copy_from_slice(&last);
-        for m in (core..factors.n).rev() {
-            b.solved::<S>(m, x);
-        }
     }
 
-    // Up the lines: the next x's.
-    let mut after = [[T::ZERO; L]; P];
+    // Up the line: the next x's.
+    let mut after = [T::ZERO; P];
     for m in (0..core).rev() {
         let [u1, u2] = factors.upper[m];
         let mut value = x[m];
         if P > 1 {
-            value = added(simd, -u2, &after[P - 1], &value);
+            value = added(simd, -u2, after[P - 1], value);
         }
         if coupled(m) {
             for (last, c) in last.iter().zip(factors.columns[m]) {
-                value = added(simd, -c, last, &value);
+                value = added(simd, -c, *last, value);
             }
         }
-        value = added(simd, -u1, &after[0], &value);
+        value = added(simd, -u1, after[0], value);
         if P > 1 {
             after[P - 1] = after[0];
         }
         after[0] = value;
         x[m] = value;
-        b.solved::<S>(m, x);
     }
 }

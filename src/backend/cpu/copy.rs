@@ -216,7 +216,7 @@ impl<T: Real> WithSimd for Store<T> {
     }
 }
 
-const _: () = assert!(BLOCK % SIDE == 0 && lanes::<f64>() % SIDE == 0);
+const _: () = assert!(BLOCK.is_multiple_of(SIDE) && lanes::<f64>().is_multiple_of(SIDE));
 
 /// First row and lane of the squares of a block that are turned about their diagonals.
 fn squares<T>() -> impl Iterator<Item = (usize, usize)> {

@@ -187,10 +187,13 @@ impl<T: Real> WithSimd for CyclicTurn<'_, T> {
     }
 }
 
+/// Rows whose sums stay in registers.
+const ROWS: usize = 8;
+
 /// B f at the rows of a block, from rows of f one behind the other.
 pub(super) struct Differences<'a, T> {
     pub(super) solver: &'a Solver<T>,
-    /// Rows −back, ..., 7 + ahead of the block.
+    /// Rows −back, ..., 15 + ahead of the block.
     pub(super) operand: *const T,
     pub(super) to: *mut T,
 }
@@ -213,26 +216,31 @@ impl<T: Real> Differences<'_, T> {
         let Self { solver, operand, to } = *self;
         let Stencil { half_width, center, weights, up, down, .. } = solver.stencil;
         let center = T::splat(simd, center);
-        for h in 0..const { vectors::<S, T>() } {
-            // SAFETY: rows of the operand, of this thread's memory.
-            let load = |r: usize| unsafe { vector::<S, T>(operand, r, h) };
-            let mut sums = [T::splat(simd, T::ZERO); BLOCK];
-            if !ODD {
-                sums = std::array::from_fn(|r| T::times(simd, load(solver.back + r), center));
-            }
-            for s in 1..=half_width {
-                let weight = T::splat(simd, weights[s - 1]);
-                let high = (solver.back + s).wrapping_add_signed(up);
-                let low = (solver.back - s).wrapping_add_signed(down);
-                for r in 0..BLOCK {
-                    let (a, b) = (load(high + r), load(low + r));
-                    let pair = if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
-                    sums[r] = T::fma(simd, weight, pair, sums[r]);
+        // As many rows as registers can hold the sums of.
+        for first in (0..BLOCK).step_by(ROWS) {
+            for h in 0..const { vectors::<S, T>() } {
+                // SAFETY: rows of the operand, of this thread's memory.
+                let load = |r: usize| unsafe { vector::<S, T>(operand, first + r, h) };
+                let mut sums = [T::splat(simd, T::ZERO); ROWS];
+                if !ODD {
+                    for r in 0..ROWS {
+                        sums[r] = T::times(simd, load(solver.back + r), center);
+                    }
                 }
-            }
-            for (r, sum) in sums.into_iter().enumerate() {
-                // SAFETY: a row of the block that is made.
-                unsafe { set::<S, T>(to, r, h, sum) };
+                for s in 1..=half_width {
+                    let weight = T::splat(simd, weights[s - 1]);
+                    let high = (solver.back + s).wrapping_add_signed(up);
+                    let low = (solver.back - s).wrapping_add_signed(down);
+                    for r in 0..ROWS {
+                        let (a, b) = (load(high + r), load(low + r));
+                        let pair = if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
+                        sums[r] = T::fma(simd, weight, pair, sums[r]);
+                    }
+                }
+                for (r, sum) in sums.into_iter().enumerate() {
+                    // SAFETY: a row of the block that is made.
+                    unsafe { set::<S, T>(to, first + r, h, sum) };
+                }
             }
         }
     }

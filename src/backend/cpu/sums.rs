@@ -36,8 +36,8 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
         let to = blocks.at(to);
         let splat = |x| T::splat(simd, x);
         for first in (0..BLOCK * const { vectors::<S, T>() }).step_by(TOGETHER) {
-            // SAFETY: vectors of a block of this thread's memory.
             let load = |from: *const T| -> [T::Vector<S>; TOGETHER] {
+                // SAFETY: vectors of a block of this thread's memory.
                 std::array::from_fn(|i| unsafe { vector::<S, T>(from, 0, first + i) })
             };
             let mut sums = [splat(polynomial.constant); TOGETHER];
