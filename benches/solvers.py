@@ -309,13 +309,17 @@ def one_run(mesh_file, configuration_file, steps):
         settings = Inifile(file.read())
     solver = get_solver(get_backend("openmp", settings), NativeReader(mesh_file).mesh, None, settings)
     start, points = energy(solver)
-    stamps = [time.perf_counter()]
-    solver.plugins.append(lambda _: stamps.append(time.perf_counter()))
-    used = time.process_time()
+    stamps, used = [time.perf_counter()], [time.process_time()]
+
+    def stamp(_):
+        stamps.append(time.perf_counter())
+        used.append(time.process_time())
+
+    solver.plugins.append(stamp)
     solver.run()
-    busy = (time.process_time() - used) / (time.perf_counter() - stamps[0])
     if len(stamps) != steps + 1:
         raise RuntimeError(f"PyFR took {len(stamps) - 1} steps and not {steps}")
+    busy = (used[-1] - used[WARM_UP]) / (stamps[-1] - stamps[WARM_UP])  # cores, without what is compiled at first
     seconds = [after - before for before, after in itertools.pairwise(stamps)]
     return {"seconds": seconds, "energy": [start, energy(solver)[0]], "points": points, "busy": busy}
 
