@@ -44,6 +44,19 @@ pub(super) unsafe fn set<S: Simd, T: Real>(rows: *mut T, r: usize, h: usize, to:
     unsafe { *rows.cast::<T::Vector<S>>().add(r * const { vectors::<S, T>() } + h) = to };
 }
 
+/// Every one of these numbers in a vector of its own.
+#[inline(always)]
+pub(super) fn splats<S: Simd, T: Real, const N: usize>(
+    simd: S,
+    numbers: [T; N],
+) -> [T::Vector<S>; N] {
+    let mut vectors = [T::splat(simd, T::ZERO); N];
+    for n in 0..N {
+        vectors[n] = T::splat(simd, numbers[n]);
+    }
+    vectors
+}
+
 /// A whole block of rows of a periodic tridiagonal operator with five points in a row of B, on a product of K quantities that
 /// is formed as it goes.
 pub(super) struct FivePoints<'a, T, const K: usize, const ODD: bool> {
@@ -80,16 +93,13 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
     ) {
         let Self { solver, here, next, to, carried, .. } = *self;
         let stencil = &solver.stencil;
-        let [near, far] = [stencil.weights[0], stencil.weights[1]].map(|w| T::splat(simd, w));
+        let [near, far] = splats(simd, [stencil.weights[0], stencil.weights[1]]);
         let center = T::splat(simd, stencil.center);
         let factor = T::splat(simd, cyclic.factor);
         let pair = |a, b| if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
-        let width = const { lanes::<T>() / vectors::<S, T>() };
         for h in 0..const { vectors::<S, T>() } {
-            let [here, next] = [here, next].map(|rows| rows.map(|row| row.wrapping_add(h * width)));
-            let (to, carried) = (to.wrapping_add(h * width), carried.wrapping_add(h * width));
             // SAFETY: rows of blocks and carried rows, of this thread's memory.
-            let load = |rows: *const T, r: usize| unsafe { vector::<S, T>(rows, r, 0) };
+            let load = |rows: *const T, r: usize| unsafe { vector::<S, T>(rows, r, h) };
             let operand = |r: usize| {
                 let (from, r) = if r < BLOCK { (&here, r) } else { (&next, r - BLOCK) };
                 let mut product = load(from[0], r);
@@ -112,12 +122,12 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
                     gathered = T::fma(simd, T::splat(simd, powers[R][0]), y, gathered);
                 }
                 // SAFETY: a row of the block that is made.
-                unsafe { set::<S, T>(to, R, 0, y) };
+                unsafe { set::<S, T>(to, R, h, y) };
                 (a, b, c, d) = (b, c, d, e);
             });
             for (r, row) in [a, b, c, d, y, gathered].into_iter().enumerate() {
                 // SAFETY: carried rows of this operator.
-                unsafe { set::<S, T>(carried, r, 0, row) };
+                unsafe { set::<S, T>(carried, r, h, row) };
             }
         }
     }
@@ -174,7 +184,7 @@ impl<T: Real> WithSimd for CyclicTurn<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { cyclic, carried } = self;
-        let [round, lacking] = [cyclic.round, cyclic.lacking].map(|c| T::splat(simd, c));
+        let [round, lacking] = splats(simd, [cyclic.round, cyclic.lacking]);
         for h in 0..const { vectors::<S, T>() } {
             // SAFETY: carried rows of this operator.
             unsafe {
@@ -246,33 +256,27 @@ impl<T: Real> Differences<'_, T> {
     }
 }
 
-/// The product of K quantities, row by row.
-pub(super) struct Product<'a, T, F> {
-    pub(super) factors: &'a [F],
-    /// Where row r of a factor lies.
-    pub(super) row: &'a dyn Fn(F, usize) -> *const T,
+/// The product of one quantity or two, in rows one behind the other.
+pub(super) struct Product<'a, T> {
+    pub(super) factors: &'a [*const T],
     pub(super) rows: usize,
     pub(super) to: *mut T,
 }
 
-impl<T: Real, F: Copy> WithSimd for Product<'_, T, F> {
+impl<T: Real> WithSimd for Product<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        for r in 0..self.rows {
-            for (at, factor) in self.factors.iter().enumerate() {
-                let from = (self.row)(*factor, r);
-                for h in 0..const { vectors::<S, T>() } {
-                    // SAFETY: rows of this thread's memory.
-                    unsafe {
-                        let mut value = vector::<S, T>(from, 0, h);
-                        if at > 0 {
-                            value = T::times(simd, vector::<S, T>(self.to, r, h), value);
-                        }
-                        set::<S, T>(self.to, r, h, value);
-                    }
+        let Self { factors, rows, to } = self;
+        for at in 0..rows * const { vectors::<S, T>() } {
+            // SAFETY: rows of this thread's memory.
+            unsafe {
+                let mut product = vector::<S, T>(factors[0], 0, at);
+                for factor in &factors[1..] {
+                    product = T::times(simd, product, vector::<S, T>(*factor, 0, at));
                 }
+                set::<S, T>(to, 0, at, product);
             }
         }
     }
@@ -344,7 +348,7 @@ impl<T: Real> Eliminate<'_, T> {
             for r in 0..BLOCK {
                 let mut d = load(from, r);
                 if P > 0 {
-                    let [inverse, l1, l2] = lower[r].map(|c| T::splat(simd, c));
+                    let [inverse, l1, l2] = splats(simd, lower[r]);
                     d = T::times(simd, d, inverse);
                     if P > 1 {
                         d = T::fma(simd, l2, before[P - 1], d);
@@ -386,7 +390,7 @@ impl<T: Real> WithSimd for SolveBorder<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let factors = &self.solver.operator.factors;
-        let [inv0, inv1, l10, u01] = factors.corner.map(|c| T::splat(simd, c));
+        let [inv0, inv1, l10, u01] = splats(simd, factors.corner);
         let negative = |x| T::minus(simd, T::splat(simd, T::ZERO), x);
         let p = factors.half_band();
         for h in 0..const { vectors::<S, T>() } {

@@ -3,6 +3,7 @@
 
 use pulp::{Simd, WithSimd};
 
+use super::eliminate::splats;
 use super::memory::{CACHE_LINE, fetch_row, stream};
 use super::rows::{BLOCK, lanes};
 use super::solver::{Cyclic, OfRows, Solver, Way};
@@ -62,7 +63,7 @@ impl<T: Real> WithSimd for Straight<'_, T> {
                 false => self.down::<S, false>(simd, cyclic, block, powers.unwrap_or(&none)),
             }
         }
-        let [round, lacking] = [cyclic.round, cyclic.lacking].map(|c| T::splat(simd, c));
+        let [round, lacking] = splats(simd, [cyclic.round, cyclic.lacking]);
         for h in 0..self.vectors::<S>() {
             // SAFETY: carried rows.
             unsafe {
@@ -118,8 +119,8 @@ impl<T: Real> Straight<'_, T> {
     ) {
         let (points, n) = (self.points(block), self.tile.n);
         let stencil = &self.solver.stencil;
-        let [near, far] = [stencil.weights[0], stencil.weights[1]].map(|w| T::splat(simd, w));
-        let [center, factor] = [stencil.center, cyclic.factor].map(|w| T::splat(simd, w));
+        let [near, far] = splats(simd, [stencil.weights[0], stencil.weights[1]]);
+        let [center, factor] = splats(simd, [stencil.center, cyclic.factor]);
         let pair = |a, b| if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
         let mut sources = [self.from; BLOCK];
         for (source, m) in sources.iter_mut().zip(points.clone()) {

@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::eliminate::{for_rows, set, vector, vectors};
+use super::eliminate::{for_rows, set, splats, vector, vectors};
 use super::rows::BLOCK;
 use super::solver::{Cyclic, Factored, OfRows, Solver, Way};
 use crate::real::Real;
@@ -79,7 +79,7 @@ impl<T: Real> Substitute<'_, T> {
             let last: [_; P] = std::array::from_fn(|p| load(carried, p));
             let mut after: [_; P] = std::array::from_fn(|p| load(carried, P + p));
             for r in (0..BLOCK).rev() {
-                let [u1, u2] = upper[r].map(|c| T::splat(simd, c));
+                let [u1, u2] = splats(simd, upper[r]);
                 let mut x = load(at, r);
                 if P > 0 {
                     if P > 1 {

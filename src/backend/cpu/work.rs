@@ -10,7 +10,7 @@ use super::ends::{Correct, Pack};
 use super::program::{Application, Instruction, Loaded, Pass, Staged};
 use super::rows::{BLOCK, Blocks, Place, Rows, lanes, values};
 use super::run::{End, Job};
-use super::solver::{Solver, Way};
+use super::solver::Way;
 use super::stager::Stager;
 use super::substitute::Substitute;
 use super::sums::{Advance, Evaluate};
@@ -149,24 +149,36 @@ impl<T: Real> Tile<'_, T> {
         let solver = &*application.solver;
         let taps = solver.taps();
         let carried = self.rows.carried(application.carried);
-        let row = |place, r: usize| {
-            self.operand_row(solver, place, r.cast_signed() - solver.back.cast_signed())
-        };
-        let factors = &application.factors[..];
-        simd.vectorize(Product { factors, row: &row, rows: taps - 1, to: carried });
+        for r in 0..taps - 1 {
+            let m = r.cast_signed() - solver.back.cast_signed();
+            self.operand(simd, application, m, 1, self.rows.after(carried, r));
+        }
         clear(self.rows.carried(application.carried + taps - 1), 3 * solver.half_band());
     }
 
-    /// Row m of a quantity: of a periodic line that of the other end where it lies outside, else any.
+    /// The operand at `count` points from `m` on, which lie in one block. Outside of a periodic line it is that of the other end,
+    /// outside of any other that of some point.
     #[inline(always)]
-    fn operand_row(&self, solver: &Solver<T>, place: Place, m: isize) -> *const T {
+    fn operand<S: Simd>(
+        &self,
+        simd: S,
+        application: &Application<T>,
+        m: isize,
+        count: usize,
+        to: *mut T,
+    ) {
         let n = self.rows.points.cast_signed();
-        let m = match solver.operator.periodic {
-            true if m >= 0 && m < n => m,
+        let m = match application.solver.operator.periodic {
+            _ if m >= 0 && m < n => m,
             true => m.rem_euclid(n),
             false => m.clamp(0, n - 1),
         };
-        self.rows.row(place, m.cast_unsigned())
+        let mut rows = [std::ptr::null(); 2];
+        for (row, place) in rows.iter_mut().zip(&application.factors) {
+            *row = self.rows.row(*place, m.cast_unsigned()).cast_const();
+        }
+        let factors = &rows[..application.factors.len()];
+        simd.vectorize(Product { factors, rows: count, to });
     }
 
     /// One elimination in a block whose rows are all there.
@@ -210,12 +222,17 @@ impl<T: Real> Tile<'_, T> {
         let carried = rows.carried(application.carried);
         let kept = solver.taps() - 1;
         let (window, sums) = (rows.window(), rows.right_hand_sides());
-        let ahead = first.cast_signed() + solver.ahead.cast_signed();
-        let row = |place, r: usize| self.operand_row(solver, place, ahead + r.cast_signed());
-        let factors = &application.factors[..];
         rows.copy(carried, window, kept);
-        let to = rows.after(window, kept);
-        simd.vectorize(Product { factors, row: &row, rows: BLOCK, to });
+        let mut r = 0;
+        while r < BLOCK {
+            // As many rows at once as are there and lie in one block.
+            let m = first + solver.ahead + r;
+            let there = rows.points.saturating_sub(m).clamp(1, BLOCK - m % BLOCK);
+            let count = there.min(BLOCK - r);
+            let to = rows.after(window, kept + r);
+            self.operand(simd, application, m.cast_signed(), count, to);
+            r += count;
+        }
         rows.copy(rows.after(window, BLOCK), carried, kept);
         simd.vectorize(Differences { solver, operand: window, to: sums });
 
@@ -228,10 +245,8 @@ impl<T: Real> Tile<'_, T> {
                 _ => continue,
             };
             let operand = |m: usize| {
-                let one = rows.window();
-                let row = |place, _: usize| rows.row(place, m).cast_const();
-                simd.vectorize(Product { factors, row: &row, rows: 1, to: one });
-                one.cast_const()
+                self.operand(simd, application, m.cast_signed(), 1, rows.window());
+                rows.window().cast_const()
             };
             simd.vectorize(AtEnd { row, operand: &operand, to: rows.after(sums, m - first) });
         }
@@ -368,9 +383,7 @@ impl<T: Real> Tile<'_, T> {
         };
         let rows = self.rows;
         let operand = |m: usize| {
-            let row = |place, _: usize| rows.row(place, m).cast_const();
-            let factors = &application.factors[..];
-            simd.vectorize(Product { factors, row: &row, rows: 1, to: rows.window() });
+            self.operand(simd, application, m.cast_signed(), 1, rows.window());
             rows.window().cast_const()
         };
         simd.vectorize(Pack {
