@@ -17,7 +17,53 @@ macro_rules! for_rows {
         $body
     })*};
 }
-pub(super) use for_rows;
+
+/// Evaluate `body` for every vector of a row, one after the other in the code: in a loop, addresses and coefficients that no
+/// register has room for would be kept on the stack.
+macro_rules! for_vectors {
+    (@ $($number:literal)*, $h:ident => $body:expr) => {{$(
+        let $h = $number;
+        $body;
+    )*}};
+    ($vectors:expr, $h:ident => $body:expr) => {
+        match $vectors {
+            1 => for_vectors!(@ 0, $h => $body),
+            2 => for_vectors!(@ 0 1, $h => $body),
+            4 => for_vectors!(@ 0 1 2 3, $h => $body),
+            vectors => {
+                for $h in 0..vectors {
+                    $body;
+                }
+            }
+        }
+    };
+}
+
+/// Evaluate `body` for the vectors of a row in pairs, or for the only one: N at once, from h on. Two recurrences side by side wait
+/// half as long, and share the coefficients of a row.
+macro_rules! for_pairs {
+    ($vectors:expr, $n:ident, $h:ident => $body:expr) => {
+        match $vectors {
+            1 => {
+                const $n: usize = 1;
+                let $h = 0;
+                $body
+            }
+            2 => {
+                const $n: usize = 2;
+                let $h = 0;
+                $body
+            }
+            vectors => {
+                const $n: usize = 2;
+                for $h in (0..vectors).step_by(2) {
+                    $body
+                }
+            }
+        }
+    };
+}
+pub(super) use for_pairs;
 
 /// Vectors of a row.
 pub(super) const fn vectors<S: Simd, T: Real>() -> usize {
@@ -76,61 +122,96 @@ impl<T: Real, const K: usize, const ODD: bool> WithSimd for FivePoints<'_, T, K,
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Way::Cyclic(cyclic) = &self.solver.way else { return };
-        match cyclic.powers.get(self.block) {
-            Some(powers) => self.rows::<S, true>(simd, cyclic, powers),
-            None => self.rows::<S, false>(simd, cyclic, &[[T::ZERO; 2]; BLOCK]),
+        for_vectors!(const { vectors::<S, T>() }, h => self.rows(simd, cyclic, h));
+        if let Some(powers) = cyclic.powers.get(self.block) {
+            let gathered = self.carried.wrapping_add(5 * lanes::<T>());
+            gather(simd, powers, self.to, gathered);
         }
     }
 }
 
 impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
+    /// Vector `h` of all rows.
     #[inline(always)]
-    fn rows<S: Simd, const GATHERED: bool>(
-        &self,
-        simd: S,
-        cyclic: &Cyclic<T>,
-        powers: &OfRows<T, 2>,
-    ) {
+    fn rows<S: Simd>(&self, simd: S, cyclic: &Cyclic<T>, h: usize) {
         let Self { solver, here, next, to, carried, .. } = *self;
-        let stencil = &solver.stencil;
-        let [near, far] = splats(simd, [stencil.weights[0], stencil.weights[1]]);
-        let center = T::splat(simd, stencil.center);
+        let near = T::splat(simd, solver.stencil.weights[0]);
+        let far = T::splat(simd, solver.stencil.weights[1]);
+        let center = T::splat(simd, solver.stencil.center);
         let factor = T::splat(simd, cyclic.factor);
-        let pair = |a, b| if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
-        for h in 0..const { vectors::<S, T>() } {
-            // SAFETY: rows of blocks and carried rows, of this thread's memory.
-            let load = |rows: *const T, r: usize| unsafe { vector::<S, T>(rows, r, h) };
-            let operand = |r: usize| {
-                let (from, r) = if r < BLOCK { (&here, r) } else { (&next, r - BLOCK) };
-                let mut product = load(from[0], r);
-                for factor in &from[1..] {
-                    product = T::times(simd, product, load(*factor, r));
-                }
-                product
-            };
-            let [mut a, mut b, mut c, mut d] = [0, 1, 2, 3].map(|r| load(carried, r));
-            let (mut y, mut gathered) = (load(carried, 4), load(carried, 5));
+        // SAFETY: rows of blocks and carried rows, of this thread's memory.
+        unsafe {
+            let mut a = vector::<S, T>(carried, 0, h);
+            let mut b = vector::<S, T>(carried, 1, h);
+            let mut c = vector::<S, T>(carried, 2, h);
+            let mut d = vector::<S, T>(carried, 3, h);
+            let mut y = vector::<S, T>(carried, 4, h);
             for_rows!(R in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 {
-                let e = operand(R + 2);
-                let sum = match ODD {
-                    true => T::times(simd, near, pair(d, b)),
-                    false => T::fma(simd, near, pair(d, b), T::times(simd, c, center)),
+                let e = match R + 2 < BLOCK {
+                    true => product::<S, T, K>(simd, here, (R + 2) % BLOCK, h),
+                    false => product::<S, T, K>(simd, next, (R + 2) % BLOCK, h),
                 };
-                let sum = T::fma(simd, far, pair(e, a), sum);
+                let sum = match ODD {
+                    true => T::times(simd, near, T::minus(simd, d, b)),
+                    false => T::fma(simd, near, T::plus(simd, d, b), T::times(simd, c, center)),
+                };
+                let pair = if ODD { T::minus(simd, e, a) } else { T::plus(simd, e, a) };
+                let sum = T::fma(simd, far, pair, sum);
                 y = T::fma(simd, factor, y, sum);
-                if GATHERED {
-                    gathered = T::fma(simd, T::splat(simd, powers[R][0]), y, gathered);
-                }
-                // SAFETY: a row of the block that is made.
-                unsafe { set::<S, T>(to, R, h, y) };
+                set::<S, T>(to, R, h, y);
                 (a, b, c, d) = (b, c, d, e);
             });
-            for (r, row) in [a, b, c, d, y, gathered].into_iter().enumerate() {
-                // SAFETY: carried rows of this operator.
-                unsafe { set::<S, T>(carried, r, h, row) };
-            }
+            set::<S, T>(carried, 0, h, a);
+            set::<S, T>(carried, 1, h, b);
+            set::<S, T>(carried, 2, h, c);
+            set::<S, T>(carried, 3, h, d);
+            set::<S, T>(carried, 4, h, y);
         }
     }
+}
+
+/// The product of vectors `h` of row `r` from every one of `rows` on.
+///
+/// # Safety
+/// As for [`vector`].
+#[inline(always)]
+unsafe fn product<S: Simd, T: Real, const K: usize>(
+    simd: S,
+    rows: [*const T; K],
+    r: usize,
+    h: usize,
+) -> T::Vector<S> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let mut product = vector::<S, T>(rows[0], r, h);
+        for k in 1..K {
+            product = T::times(simd, product, vector::<S, T>(rows[k], r, h));
+        }
+        product
+    }
+}
+
+/// `gathered` += Σ (−l)^m y[m] over the rows of a block.
+#[inline(always)]
+fn gather<S: Simd, T: Real>(simd: S, powers: &OfRows<T, 2>, y: *const T, gathered: *mut T) {
+    for_pairs!(const { vectors::<S, T>() }, N, h => {
+        // SAFETY: rows of a block and a carried row, of this thread's memory.
+        unsafe {
+            let mut sums = [T::splat(simd, T::ZERO); N];
+            for v in 0..N {
+                sums[v] = vector::<S, T>(gathered, 0, h + v);
+            }
+            for (r, [power, _]) in powers.iter().enumerate() {
+                let power = T::splat(simd, *power);
+                for v in 0..N {
+                    sums[v] = T::fma(simd, power, vector::<S, T>(y, r, h + v), sums[v]);
+                }
+            }
+            for v in 0..N {
+                set::<S, T>(gathered, 0, h + v, sums[v]);
+            }
+        }
+    });
 }
 
 /// The first `rows` rows of a block down a periodic tridiagonal system, whose right-hand sides are known.
@@ -269,14 +350,21 @@ impl<T: Real> WithSimd for Product<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { factors, rows, to } = self;
-        for at in 0..rows * const { vectors::<S, T>() } {
-            // SAFETY: rows of this thread's memory.
-            unsafe {
-                let mut product = vector::<S, T>(factors[0], 0, at);
-                for factor in &factors[1..] {
-                    product = T::times(simd, product, vector::<S, T>(*factor, 0, at));
+        // SAFETY: rows of this thread's memory.
+        unsafe {
+            match *factors {
+                [a] => {
+                    for at in 0..rows * const { vectors::<S, T>() } {
+                        set::<S, T>(to, 0, at, vector::<S, T>(a, 0, at));
+                    }
                 }
-                set::<S, T>(to, 0, at, product);
+                [a, b] => {
+                    for at in 0..rows * const { vectors::<S, T>() } {
+                        let (a, b) = (vector::<S, T>(a, 0, at), vector::<S, T>(b, 0, at));
+                        set::<S, T>(to, 0, at, T::times(simd, a, b));
+                    }
+                }
+                _ => unreachable!("one factor or two"),
             }
         }
     }
@@ -338,38 +426,61 @@ impl<T: Real> WithSimd for Eliminate<'_, T> {
 impl<T: Real> Eliminate<'_, T> {
     #[inline(always)]
     fn rows<S: Simd, const P: usize>(&self, simd: S, border: Option<&Border<T>>) {
+        for_pairs!(const { vectors::<S, T>() }, N, h => match border {
+            Some(border) => self.pair::<S, P, N, true>(simd, &border.rows, h),
+            None => self.pair::<S, P, N, false>(simd, &[[T::ZERO; 2]; BLOCK], h),
+        });
+    }
+
+    /// N vectors of all rows, from `h` on.
+    #[inline(always)]
+    fn pair<S: Simd, const P: usize, const N: usize, const BORDER: bool>(
+        &self,
+        simd: S,
+        border: &OfRows<T, 2>,
+        h: usize,
+    ) {
         let Self { factored, block, from, to, carried, .. } = *self;
         let lower = &factored.lower[block];
-        for h in 0..const { vectors::<S, T>() } {
-            // SAFETY: rows of blocks and carried rows, of this thread's memory.
-            let load = |rows: *const T, r: usize| unsafe { vector::<S, T>(rows, r, h) };
-            let mut before: [_; P] = std::array::from_fn(|p| load(carried, p));
-            let mut gathered: [_; P] = std::array::from_fn(|p| load(carried, P + p));
+        let zero = [T::splat(simd, T::ZERO); N];
+        let (mut before, mut gathered) = ([zero; P], [zero; P]);
+        // SAFETY: rows of blocks and carried rows, of this thread's memory.
+        unsafe {
+            for p in 0..P {
+                for v in 0..N {
+                    before[p][v] = vector::<S, T>(carried, p, h + v);
+                    gathered[p][v] = vector::<S, T>(carried, P + p, h + v);
+                }
+            }
             for r in 0..BLOCK {
-                let mut d = load(from, r);
-                if P > 0 {
-                    let [inverse, l1, l2] = splats(simd, lower[r]);
-                    d = T::times(simd, d, inverse);
-                    if P > 1 {
-                        d = T::fma(simd, l2, before[P - 1], d);
+                let [inverse, l1, l2] = splats(simd, lower[r]);
+                let c = splats(simd, border[r]);
+                for v in 0..N {
+                    let mut d = vector::<S, T>(from, r, h + v);
+                    if P > 0 {
+                        d = T::times(simd, d, inverse);
+                        if P > 1 {
+                            d = T::fma(simd, l2, before[P - 1][v], d);
+                        }
+                        d = T::fma(simd, l1, before[0][v], d);
+                        if P > 1 {
+                            before[P - 1][v] = before[0][v];
+                        }
+                        before[0][v] = d;
                     }
-                    d = T::fma(simd, l1, before[0], d);
-                    if let Some(border) = border {
-                        for (gathered, c) in gathered.iter_mut().zip(border.rows[r]) {
-                            *gathered = T::fma(simd, T::splat(simd, c), d, *gathered);
+                    if BORDER {
+                        for p in 0..P {
+                            gathered[p][v] = T::fma(simd, c[p], d, gathered[p][v]);
                         }
                     }
-                    if P > 1 {
-                        before[P - 1] = before[0];
-                    }
-                    before[0] = d;
+                    set::<S, T>(to, r, h + v, d);
                 }
-                // SAFETY: a row of the block that is made.
-                unsafe { set::<S, T>(to, r, h, d) };
             }
-            for (p, row) in before.into_iter().chain(gathered).enumerate() {
-                // SAFETY: carried rows of this operator.
-                unsafe { set::<S, T>(carried, p, h, row) };
+            for p in 0..P {
+                for v in 0..N {
+                    set::<S, T>(carried, p, h + v, before[p][v]);
+                    set::<S, T>(carried, P + p, h + v, gathered[p][v]);
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::eliminate::{for_rows, set, splats, vector, vectors};
+use super::eliminate::{for_pairs, set, splats, vector, vectors};
 use super::rows::BLOCK;
 use super::solver::{Cyclic, Factored, OfRows, Solver, Way};
 use crate::real::Real;
@@ -23,12 +23,15 @@ impl<T: Real> WithSimd for Substitute<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         match &self.solver.way {
-            Way::Cyclic(cyclic) => match cyclic.powers.get(self.block) {
-                Some(powers) => self.cyclic::<S, true>(simd, cyclic, powers),
-                None => self.cyclic::<S, false>(simd, cyclic, &[[T::ZERO; 2]; BLOCK]),
-            },
+            Way::Cyclic(cyclic) => {
+                let powers = cyclic.powers.get(self.block);
+                match self.rows {
+                    BLOCK => self.cyclic::<S>(simd, cyclic, powers, BLOCK),
+                    rows => self.cyclic::<S>(simd, cyclic, powers, rows),
+                }
+            }
             Way::Factored(factored) => match self.solver.half_band() {
-                0 => self.factored::<S, 0>(simd, factored),
+                0 => {}
                 1 => self.factored::<S, 1>(simd, factored),
                 _ => self.factored::<S, 2>(simd, factored),
             },
@@ -38,70 +41,109 @@ impl<T: Real> WithSimd for Substitute<'_, T> {
 
 impl<T: Real> Substitute<'_, T> {
     #[inline(always)]
-    fn cyclic<S: Simd, const LACKING: bool>(
+    fn cyclic<S: Simd>(
+        &self,
+        simd: S,
+        cyclic: &Cyclic<T>,
+        powers: Option<&OfRows<T, 2>>,
+        rows: usize,
+    ) {
+        for_pairs!(const { vectors::<S, T>() }, N, h => match powers {
+            Some(powers) => self.cyclic_pair::<S, N, true>(simd, cyclic, powers, rows, h),
+            None => self.cyclic_pair::<S, N, false>(simd, cyclic, &[[T::ZERO; 2]; BLOCK], rows, h),
+        });
+    }
+
+    /// N vectors of the first `rows` rows, from `h` on.
+    #[inline(always)]
+    fn cyclic_pair<S: Simd, const N: usize, const LACKING: bool>(
         &self,
         simd: S,
         cyclic: &Cyclic<T>,
         powers: &OfRows<T, 2>,
+        rows: usize,
+        h: usize,
     ) {
-        let Self { rows, at, carried, .. } = *self;
+        let Self { at, carried, .. } = *self;
         let factor = T::splat(simd, cyclic.factor);
-        for h in 0..const { vectors::<S, T>() } {
-            // SAFETY: rows of the block and carried rows, of this thread's memory.
-            unsafe {
-                let last = vector::<S, T>(carried, 0, h);
-                let mut x = vector::<S, T>(carried, 1, h);
-                let mut row = |r: usize| {
-                    let mut y = vector::<S, T>(at, r, h);
+        let (mut last, mut x) = ([T::splat(simd, T::ZERO); N], [T::splat(simd, T::ZERO); N]);
+        // SAFETY: rows of the block and carried rows, of this thread's memory.
+        unsafe {
+            for v in 0..N {
+                last[v] = vector::<S, T>(carried, 0, h + v);
+                x[v] = vector::<S, T>(carried, 1, h + v);
+            }
+            for r in (0..rows).rev() {
+                for v in 0..N {
+                    let mut y = vector::<S, T>(at, r, h + v);
                     if LACKING {
-                        y = T::fma(simd, T::splat(simd, powers[r][1]), last, y);
+                        y = T::fma(simd, T::splat(simd, powers[r][1]), last[v], y);
                     }
-                    x = T::fma(simd, factor, x, y);
-                    set::<S, T>(at, r, h, x);
-                };
-                if rows == BLOCK {
-                    for_rows!(R in 15 14 13 12 11 10 9 8 7 6 5 4 3 2 1 0 { row(R) });
-                } else {
-                    (0..rows).rev().for_each(row);
+                    x[v] = T::fma(simd, factor, x[v], y);
+                    set::<S, T>(at, r, h + v, x[v]);
                 }
-                set::<S, T>(carried, 1, h, x);
+            }
+            for v in 0..N {
+                set::<S, T>(carried, 1, h + v, x[v]);
             }
         }
     }
 
     #[inline(always)]
     fn factored<S: Simd, const P: usize>(&self, simd: S, factored: &Factored<T>) {
+        let border = factored.border[self.block].as_deref();
+        for_pairs!(const { vectors::<S, T>() }, N, h => match border {
+            Some(border) => self.pair::<S, P, N, true>(simd, factored, &border.columns, h),
+            None => self.pair::<S, P, N, false>(simd, factored, &[[T::ZERO; 2]; BLOCK], h),
+        });
+    }
+
+    /// N vectors of all rows, from `h` on.
+    #[inline(always)]
+    fn pair<S: Simd, const P: usize, const N: usize, const BORDER: bool>(
+        &self,
+        simd: S,
+        factored: &Factored<T>,
+        border: &OfRows<T, 2>,
+        h: usize,
+    ) {
         let Self { block, at, carried, .. } = *self;
-        let (upper, border) = (&factored.upper[block], factored.border[block].as_deref());
-        for h in 0..const { vectors::<S, T>() } {
-            // SAFETY: rows of the block and carried rows, of this thread's memory.
-            let load = |rows: *const T, r: usize| unsafe { vector::<S, T>(rows, r, h) };
-            let last: [_; P] = std::array::from_fn(|p| load(carried, p));
-            let mut after: [_; P] = std::array::from_fn(|p| load(carried, P + p));
+        let upper = &factored.upper[block];
+        let zero = [T::splat(simd, T::ZERO); N];
+        let (mut last, mut after) = ([zero; P], [zero; P]);
+        // SAFETY: rows of the block and carried rows, of this thread's memory.
+        unsafe {
+            for p in 0..P {
+                for v in 0..N {
+                    last[p][v] = vector::<S, T>(carried, p, h + v);
+                    after[p][v] = vector::<S, T>(carried, P + p, h + v);
+                }
+            }
             for r in (0..BLOCK).rev() {
                 let [u1, u2] = splats(simd, upper[r]);
-                let mut x = load(at, r);
-                if P > 0 {
+                let c = splats(simd, border[r]);
+                for v in 0..N {
+                    let mut x = vector::<S, T>(at, r, h + v);
                     if P > 1 {
-                        x = T::fma(simd, u2, after[P - 1], x);
+                        x = T::fma(simd, u2, after[P - 1][v], x);
                     }
-                    if let Some(border) = border {
-                        for (last, c) in last.iter().zip(border.columns[r]) {
-                            x = T::fma(simd, T::splat(simd, c), *last, x);
+                    if BORDER {
+                        for p in 0..P {
+                            x = T::fma(simd, c[p], last[p][v], x);
                         }
                     }
-                    x = T::fma(simd, u1, after[0], x);
+                    x = T::fma(simd, u1, after[0][v], x);
                     if P > 1 {
-                        after[P - 1] = after[0];
+                        after[P - 1][v] = after[0][v];
                     }
-                    after[0] = x;
+                    after[0][v] = x;
+                    set::<S, T>(at, r, h + v, x);
                 }
-                // SAFETY: a row of the block.
-                unsafe { set::<S, T>(at, r, h, x) };
             }
-            for (p, row) in after.into_iter().enumerate() {
-                // SAFETY: carried rows of this operator.
-                unsafe { set::<S, T>(carried, P + p, h, row) };
+            for p in 0..P {
+                for v in 0..N {
+                    set::<S, T>(carried, P + p, h + v, after[p][v]);
+                }
             }
         }
     }

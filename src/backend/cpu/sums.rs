@@ -33,49 +33,44 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { polynomial, blocks, scale, to } = self;
+        let Polynomial { constant, linear, quadratic, cubic } = polynomial;
         let to = blocks.at(to);
-        let splat = |x| T::splat(simd, x);
         for first in (0..BLOCK * const { vectors::<S, T>() }).step_by(TOGETHER) {
-            let load = |from: *const T| -> [T::Vector<S>; TOGETHER] {
-                // SAFETY: vectors of a block of this thread's memory.
-                std::array::from_fn(|i| unsafe { vector::<S, T>(from, 0, first + i) })
-            };
-            let mut sums = [splat(polynomial.constant); TOGETHER];
-            if scale != T::ZERO {
-                let (scale, before) = (splat(scale), load(to));
-                for i in 0..TOGETHER {
-                    sums[i] = T::fma(simd, scale, before[i], sums[i]);
+            let skipped = first * size_of::<T::Vector<S>>();
+            let from = |place: Place| blocks.at(place).wrapping_byte_add(skipped).cast_const();
+            let mut sums = [T::splat(simd, *constant); TOGETHER];
+            // SAFETY: vectors of blocks of this thread's memory.
+            unsafe {
+                if scale != T::ZERO {
+                    let scale = T::splat(simd, scale);
+                    for i in 0..TOGETHER {
+                        sums[i] = T::fma(simd, scale, vector::<S, T>(to, 0, first + i), sums[i]);
+                    }
                 }
-            }
-            for (coefficient, [a]) in &polynomial.linear {
-                let (c, a) = (splat(*coefficient), load(blocks.at(*a)));
-                for i in 0..TOGETHER {
-                    sums[i] = T::fma(simd, c, a[i], sums[i]);
+                for (coefficient, [a]) in linear {
+                    let (c, a) = (T::splat(simd, *coefficient), from(*a));
+                    for i in 0..TOGETHER {
+                        sums[i] = T::fma(simd, c, vector::<S, T>(a, 0, i), sums[i]);
+                    }
                 }
-            }
-            for (coefficient, [a, b]) in &polynomial.quadratic {
-                let c = splat(*coefficient);
-                let [a, b] = [a, b].map(|place| blocks.at(*place));
-                for i in 0..TOGETHER {
-                    // SAFETY: as above.
-                    let [a, b] = [a, b].map(|from| unsafe { vector::<S, T>(from, 0, first + i) });
-                    sums[i] = T::fma(simd, T::times(simd, c, a), b, sums[i]);
+                for (coefficient, [a, b]) in quadratic {
+                    let (c, a, b) = (T::splat(simd, *coefficient), from(*a), from(*b));
+                    for i in 0..TOGETHER {
+                        let product = T::times(simd, c, vector::<S, T>(a, 0, i));
+                        sums[i] = T::fma(simd, product, vector::<S, T>(b, 0, i), sums[i]);
+                    }
                 }
-            }
-            for (coefficient, [a, b, d]) in &polynomial.cubic {
-                let c = splat(*coefficient);
-                let [a, b, d] = [a, b, d].map(|place| blocks.at(*place));
-                for i in 0..TOGETHER {
-                    // SAFETY: as above.
-                    let [a, b, d] =
-                        [a, b, d].map(|from| unsafe { vector::<S, T>(from, 0, first + i) });
-                    let product = T::times(simd, T::times(simd, c, a), b);
-                    sums[i] = T::fma(simd, product, d, sums[i]);
+                for (coefficient, [a, b, d]) in cubic {
+                    let (c, a, b, d) = (T::splat(simd, *coefficient), from(*a), from(*b), from(*d));
+                    for i in 0..TOGETHER {
+                        let product = T::times(simd, c, vector::<S, T>(a, 0, i));
+                        let product = T::times(simd, product, vector::<S, T>(b, 0, i));
+                        sums[i] = T::fma(simd, product, vector::<S, T>(d, 0, i), sums[i]);
+                    }
                 }
-            }
-            for (i, sum) in sums.into_iter().enumerate() {
-                // SAFETY: as above.
-                unsafe { set::<S, T>(to, 0, first + i, sum) };
+                for i in 0..TOGETHER {
+                    set::<S, T>(to, 0, first + i, sums[i]);
+                }
             }
         }
     }
