@@ -25,6 +25,7 @@ impl<T: Real> WithSimd for Substitute<'_, T> {
         match &self.solver.way {
             Way::Cyclic(cyclic) => {
                 let powers = cyclic.powers.get(self.block);
+                // Nearly all blocks are whole: a loop of constant length for them.
                 match self.rows {
                     BLOCK => self.cyclic::<S>(simd, cyclic, powers, BLOCK),
                     rows => self.cyclic::<S>(simd, cyclic, powers, rows),
