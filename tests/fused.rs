@@ -48,6 +48,9 @@ fn a_stage_moves_as_few_words_as_its_table_says() {
         }
     }
     // Two axes keep two gradients, one axis none; without viscosity there are none.
+    let work = |set| StageWork::of(&config("taylor-green", [16; 3], set).problem()).unwrap();
+    // The pass along y and the sweeps along x and y take 6 + 23 + 19 words each by itself and 23 together.
+    assert_eq!(work(&[]).words_in_planes, 49);
     assert_eq!(words("taylor-green", [16, 16, 1], &[]), 19 + 24);
     assert_eq!(words("shear-wave", [16, 1, 1], &[]), 20);
     assert_eq!(words("taylor-green", [16; 3], &["case.reynolds=inf"]), 15 + 15 + 20);

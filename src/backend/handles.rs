@@ -5,6 +5,8 @@ use std::borrow::{Borrow, BorrowMut};
 
 use smallvec::SmallVec;
 
+use crate::engine::Sweep;
+
 /// Fields that a list of them holds without memory of its own: a step allocates nothing.
 const FEW: usize = 24;
 
@@ -38,16 +40,34 @@ handle! {
     Field
 }
 handle! {
-    /// A [`Sweep`](crate::engine::Sweep) ready to run.
-    Program
-}
-handle! {
     /// A [`PointFormula`](crate::engine::PointFormula) ready to run.
     Prepared
 }
 handle! {
     /// [`Sums`](super::ranks::Sums) of planes ready to be taken.
     Combination
+}
+
+/// A [`Sweep`] ready to run.
+pub struct Program {
+    own: Own,
+    /// Whether it adds to fields: then it is one that β is for.
+    pub(super) adds: bool,
+}
+
+impl Program {
+    /// What a backend keeps as `T` to run `sweep`.
+    pub(super) fn new<T: Any + Send + Sync>(own: T, sweep: &Sweep) -> Self {
+        Self { own: Box::new(own), adds: !sweep.accesses().adds.is_empty() }
+    }
+
+    /// What it is to the backend that made it.
+    ///
+    /// # Panics
+    /// Where another backend did.
+    pub fn get<T: Any>(&self) -> &T {
+        self.own.downcast_ref().unwrap_or_else(|| of_another_backend())
+    }
 }
 
 impl Field {

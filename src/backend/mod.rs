@@ -42,6 +42,11 @@ impl Weights {
     pub const fn times(beta: f64) -> Self {
         Self { beta, advance: 0.0 }
     }
+
+    /// Those of the programs that follow one in a list; `adds`: whether it adds to fields.
+    fn after(self, adds: bool) -> Self {
+        if adds { Self { beta: 1.0, ..self } } else { self }
+    }
 }
 
 /// The sums or the largest values of a formula's results, at most [`Reduction::MOST`].
@@ -190,7 +195,7 @@ pub trait Backend: Send + Sync {
     /// Run `program`.
     fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights);
 
-    /// Run programs one after another: β is for the first, the others add to what it made.
+    /// Run programs one after another: β is for the first that adds to fields, those after it add to what it made.
     fn run_all(
         &self,
         programs: &mut dyn Iterator<Item = &Program>,
@@ -201,7 +206,7 @@ pub trait Backend: Send + Sync {
         let mut weights = weights;
         for program in programs {
             self.run(program, read, write, weights);
-            weights.beta = 1.0;
+            weights = weights.after(program.adds);
         }
     }
 

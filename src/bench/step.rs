@@ -157,8 +157,9 @@ fn limits(
     peak: Option<f64>,
     measured: f64,
 ) -> String {
-    let StageWork { words, solves, flops } = work;
-    let memory = (words * bytes) as f64 / copy.gb_per_s;
+    let StageWork { words, words_in_planes, solves, flops } = work;
+    let memory = |words: usize| (words * bytes) as f64 / copy.gb_per_s;
+    let (alone, in_planes) = (memory(words), memory(words_in_planes));
     let arithmetic = match peak {
         Some(peak) => {
             let alone = 1e9 * flops as f64 / peak;
@@ -167,8 +168,9 @@ fn limits(
         None => "not timed alone".into(),
     };
     format!(
-        "limits a point and stage: {words} words, {memory:.2} ns at the rate of the copy; {solves} line solves and products, \
-         {flops} operations, {arithmetic}; measured {measured:.2} ns"
+        "limits a point and stage: {words} words, {alone:.2} ns at the rate of the copy ({words_in_planes} and {in_planes:.2} ns on \
+         a host whose caches hold a plane); {solves} line solves and products, {flops} operations, {arithmetic}; measured \
+         {measured:.2} ns"
     )
 }
 

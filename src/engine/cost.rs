@@ -8,20 +8,36 @@ impl Sweep {
     /// Values a point that it reads and writes, operators apart: each field that it reads once, each that it writes once, and
     /// once more where it adds to what is there.
     pub fn words(&self) -> usize {
-        let mut touched = BTreeSet::new();
-        for operation in &self.operations {
-            match operation {
-                Operation::Read { slot, .. } => drop(touched.insert((0, *slot))),
-                Operation::Previous { slot, .. } => drop(touched.insert((1, *slot))),
-                Operation::Add { slot, .. } => touched.extend([(1, *slot), (2, *slot)]),
-                Operation::Store { slot, .. } => drop(touched.insert((2, *slot))),
-                Operation::Apply { .. }
-                | Operation::Let { .. }
-                | Operation::Map { .. }
-                | Operation::Advance { .. } => {}
+        Self::words_together([self])
+    }
+
+    /// Those of `sweeps` one after another, where what one leaves stays in the caches for the next.
+    pub(crate) fn words_together<'a>(sweeps: impl IntoIterator<Item = &'a Self>) -> usize {
+        let [mut only_read, mut needed, mut changed] = [const { BTreeSet::new() }; 3];
+        for sweep in sweeps {
+            let made = changed.clone();
+            let mut need = |slot: &usize| {
+                if !made.contains(slot) {
+                    needed.insert(*slot);
+                }
+            };
+            for operation in &sweep.operations {
+                match operation {
+                    Operation::Read { slot, .. } => drop(only_read.insert(*slot)),
+                    Operation::Previous { slot, .. } => need(slot),
+                    Operation::Store { slot, .. } => drop(changed.insert(*slot)),
+                    Operation::Add { slot, .. } => {
+                        need(slot);
+                        changed.insert(*slot);
+                    }
+                    Operation::Apply { .. }
+                    | Operation::Let { .. }
+                    | Operation::Map { .. }
+                    | Operation::Advance { .. } => {}
+                }
             }
         }
-        touched.len()
+        only_read.len() + needed.len() + changed.len()
     }
 
     /// Additions, multiplications and other operations a point, where an operator takes `operator` of them.

@@ -16,6 +16,8 @@ use crate::scheme::Form;
 
 /// Programs in the order in which they run.
 pub(super) struct Schedule {
+    /// Whether all velocity gradients are stored before the sweeps.
+    stored: bool,
     /// For velocity gradients.
     passes: Vec<Program>,
     /// For every [`TermGroup`], one sweep an active axis.
@@ -26,6 +28,7 @@ pub(super) struct Schedule {
 
 /// The same for stages that advance the state.
 pub(super) struct Stages {
+    stored: bool,
     /// Those along the last axis first.
     passes: Vec<Program>,
     /// All sweeps but the last.
@@ -70,12 +73,13 @@ pub(super) fn sweeps_of_stage(
     whole: impl Fn(Axis) -> bool,
 ) -> Vec<Vec<(Axis, Sweep)>> {
     let fused = of(problem, axes, whole, TermGroup::All, true);
-    let mut passes = fused.passes();
+    let passes = fused.passes();
     let chained = !fused.stored;
+    let sweeps = (0..axes.len()).map(|at| (axes[at], fused.sweep(at, chained)));
     if chained {
-        passes = passes.split_off(passes.len().min(1));
+        return vec![passes.into_iter().skip(1).chain(sweeps).collect()];
     }
-    vec![passes, (0..axes.len()).map(|at| (axes[at], fused.sweep(at, chained))).collect()]
+    vec![passes, sweeps.collect()]
 }
 
 /// The terms `part` of the equations of `problem`, for those who count and do not compute.
@@ -126,6 +130,7 @@ impl Schedule {
             let link =
                 link.map(|link| discretisation.program_of_advanced(backend, axes[last], &link));
             Ok(Stages {
+                stored: fused.stored,
                 passes,
                 inner: (0..last).map(sweep).collect::<Result<_>>()?,
                 end: sweep(last)?,
@@ -134,6 +139,7 @@ impl Schedule {
         };
         let low_storage = matches!(problem.integrator.form, Form::LowStorage { .. });
         Ok(Self {
+            stored: is_stored(&axes, whole),
             passes: passes(&fused(TermGroup::All, false))?,
             sweeps: [all?, convection?, pressure?, viscous?],
             stages: low_storage.then(stages).transpose()?,
@@ -151,10 +157,10 @@ impl Schedule {
     ) {
         let u: [&Field; conserved::COUNT] = exactly(u.iter());
         on_stack(fields, |fields| {
-            if group.has(TermGroup::Viscous) {
-                backend.run_all(&mut self.passes.iter(), &u, fields, weights);
-            }
-            backend.run_all(&mut self.sweeps[group as usize].iter(), &u, fields, weights);
+            let passes = if group.has(TermGroup::Viscous) { &self.passes[..] } else { &[] };
+            let sweeps = &mut self.sweeps[group as usize].iter();
+            let passes = (passes, self.stored);
+            run(backend, passes, sweeps, (&u, fields), weights);
         });
     }
 }
@@ -166,9 +172,8 @@ impl Stages {
             return false;
         }
         on_stack(fields, |fields| {
-            let weights = Weights::SET;
-            backend.run_all(&mut self.passes.iter(), &[], fields, weights);
-            backend.run_all(&mut self.inner.iter(), &[], fields, weights);
+            let passes = (&self.passes[..], self.stored);
+            run(backend, passes, &mut self.inner.iter(), (&[], fields), Weights::SET);
         });
         true
     }
@@ -187,10 +192,27 @@ impl Stages {
             if stage.begun {
                 return backend.run(end, &[], fields, Weights { beta: 1.0, ..weights });
             }
-            backend.run_all(&mut self.passes[left..].iter(), &[], fields, weights);
-            backend.run_all(&mut self.inner.iter().chain([end]), &[], fields, weights);
+            let sweeps = &mut self.inner.iter().chain([end]);
+            let passes = (&self.passes[left..], self.stored);
+            run(backend, passes, sweeps, (&[], fields), weights);
         });
     }
+}
+
+/// Run passes and then sweeps. `stored`: the sweeps only read what the passes store, and those that need messages begin them
+/// before any sweep runs: they are a list of their own.
+fn run<'a>(
+    backend: &dyn Backend,
+    (passes, stored): (&'a [Program], bool),
+    sweeps: &mut dyn Iterator<Item = &'a Program>,
+    (read, write): (&[&Field], &mut [&mut Field]),
+    weights: Weights,
+) {
+    if stored {
+        backend.run_all(&mut passes.iter(), read, write, weights);
+        return backend.run_all(sweeps, read, write, weights);
+    }
+    backend.run_all(&mut passes.iter().chain(sweeps), read, write, weights);
 }
 
 /// `run` with all of `fields` in one list, which takes no memory: a step allocates nothing.

@@ -31,6 +31,8 @@ pub(crate) struct StepParts {
 pub struct StageWork {
     /// Values read and written.
     pub words: usize,
+    /// The same where sweeps along x and y that follow each other run plane by plane, and a plane stays in the caches.
+    pub words_in_planes: usize,
     /// Line systems solved.
     pub solves: usize,
     /// Operations on numbers.
@@ -42,12 +44,22 @@ impl StageWork {
     pub fn of(problem: &Problem) -> Option<Self> {
         let operators = operators(&problem.scheme, &grid(problem), Precision::F64);
         let sweeps = sweeps(problem, RightHandSide::Fused, &axes(problem), |_| true);
-        let none = Self { words: 0, solves: 0, flops: 0 };
-        let work = sweeps.iter().flatten().fold(none, |sum, (axis, sweep)| Self {
-            words: sum.words + sweep.words(),
-            solves: sum.solves + sweep.solves(),
-            flops: sum.flops + sweep.flops(|op| operators.get(*axis, op).flops()),
-        });
+        let all = || sweeps.iter().flatten();
+        let together = |list: &Vec<(Axis, Sweep)>| {
+            let planes = list.chunk_by(|(a, _), (b, _)| *a != Axis::Z && *b != Axis::Z);
+            let words = |plane: &[(Axis, Sweep)]| {
+                Sweep::words_together(plane.iter().map(|(_, sweep)| sweep))
+            };
+            planes.map(words).sum::<usize>()
+        };
+        let flops =
+            |(axis, sweep): &(Axis, Sweep)| sweep.flops(|op| operators.get(*axis, op).flops());
+        let work = Self {
+            words: all().map(|(_, sweep)| sweep.words()).sum(),
+            words_in_planes: sweeps.iter().map(together).sum(),
+            solves: all().map(|(_, sweep)| sweep.solves()).sum(),
+            flops: all().map(flops).sum(),
+        };
         matches!(problem.integrator.form, Form::LowStorage { .. }).then_some(work)
     }
 }

@@ -123,9 +123,10 @@ fn device_memory(device: &Device) -> f64 {
 
 fn words(config: &Config) -> String {
     match (config.compute.right_hand_side, StageWork::of(&config.problem())) {
-        (RightHandSide::Fused, Some(StageWork { words, solves, flops })) => {
+        (RightHandSide::Fused, Some(StageWork { words, words_in_planes, solves, flops })) => {
             format!(
-                "{words} read and written a point and stage, {solves} line solves, {flops} operations"
+                "{words} read and written a point and stage, {words_in_planes} on a host whose caches hold a plane, {solves} line \
+                 solves, {flops} operations"
             )
         }
         _ => "not counted: only of fused sweeps in 2N storage".into(),

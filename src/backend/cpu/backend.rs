@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use smallvec::SmallVec;
+
 use super::{Cpu, SHAPES};
 use crate::backend::handles::{Field, Prepared, Program, all, all_mut};
 use crate::backend::{Backend, Reduction, Weights};
@@ -80,7 +82,7 @@ impl<T: Real> Backend for Cpu<T> {
         operators: &LineOperators,
     ) -> Result<Program> {
         let program = super::Program::<T>::loading(sweep, axis, points, operators, self.loading);
-        Ok(Program::new(program))
+        Ok(Program::new(program, sweep))
     }
 
     fn program_of_advanced(
@@ -96,6 +98,23 @@ impl<T: Real> Backend for Cpu<T> {
     fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
         let (read, mut write) = (all(read), all_mut(write));
         self.run(program.get(), &read, &mut write, weights);
+    }
+
+    fn run_all(
+        &self,
+        programs: &mut dyn Iterator<Item = &Program>,
+        read: &[&Field],
+        write: &mut [&mut Field],
+        weights: Weights,
+    ) {
+        let mut weights = weights;
+        let weighted = programs.map(|program| {
+            let own = weights;
+            weights = weights.after(program.adds);
+            (program.get(), own)
+        });
+        let programs: SmallVec<[_; 8]> = weighted.collect();
+        self.run_all(&programs, &all(read), &mut all_mut(write));
     }
 
     fn prepare(&self, formula: PointFormula) -> Result<Prepared> {

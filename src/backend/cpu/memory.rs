@@ -11,8 +11,8 @@ pub(super) fn fetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a hint, which no address makes fail.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(at.cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = at;

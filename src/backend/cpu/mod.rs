@@ -12,6 +12,7 @@ mod field;
 mod memory;
 mod passes;
 mod peak;
+mod planes;
 mod pointwise;
 mod products;
 mod program;

@@ -1,5 +1,8 @@
 //! Running a program: its tiles of lines shared out to the threads.
 
+use std::ops::Range;
+use std::sync::{MutexGuard, PoisonError};
+
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -43,6 +46,50 @@ impl<T: Real> Job<'_, T> {
             Slot::Written(slot) => self.written(slot),
         }
     }
+
+    /// Its tiles; `in_planes`: none goes over the end of a plane.
+    fn tiling(&self, in_planes: bool) -> Tiling {
+        let Self { program, code, .. } = self;
+        let width = columns(program, code) * lanes::<T>();
+        Tiling::new(program.grid, program.axis, width, in_planes)
+    }
+
+    /// Do `work` with one of its tiles after another: it is told whether this is the first, and which comes next.
+    fn for_tiles(
+        &self,
+        scratch: &mut Scratch<T>,
+        tiling: &Tiling,
+        tiles: Range<usize>,
+        work: impl Fn(Group, bool, Option<Group>, Rows<T>),
+    ) {
+        let Self { program, code, .. } = self;
+        let rows = scratch.rows(code.needs, program.points, columns(program, code));
+        for at in tiles.clone() {
+            let next = (at + 1 < tiles.end).then(|| tiling.group(at + 1));
+            work(tiling.group(at), at == tiles.start, next, rows);
+        }
+    }
+
+    /// The whole sweep of one tile.
+    fn sweep(
+        &self,
+        arch: pulp::Arch,
+        tile: Group,
+        begins: bool,
+        next: Option<Group>,
+        rows: Rows<T>,
+    ) {
+        let steps = &self.code.steps;
+        if steps.is_empty() || !steps.iter().all(|step| Straight::takes(&step.solver, &tile)) {
+            return arch.dispatch(Tile { arch, job: self, tile, begins, next, end: None, rows });
+        }
+        for Step { solver, from, to } in steps {
+            let (from, to, between) = (self.field(*from), self.written(*to), rows.start());
+            assert!(Straight::<T>::room(tile.n) <= COLUMNS * rows.column, "room for its points");
+            let past_caches = self.past_caches;
+            arch.dispatch(Straight { solver, tile, from, to, between, past_caches });
+        }
+    }
 }
 
 /// Which end of a line is packed.
@@ -65,6 +112,52 @@ impl<T: Real> Cpu<T> {
         weights: Weights,
     ) {
         self.complete(program, read, write, &[], weights);
+    }
+
+    /// Run programs one after another, each with its weights; plane by plane those whose lines lie in planes.
+    pub(super) fn run_all(
+        &self,
+        programs: &[(&Program<T>, Weights)],
+        read: &[&Field<T>],
+        write: &mut [&mut Field<T>],
+    ) {
+        let mut rest = programs;
+        while let [(program, weights), ..] = rest {
+            let (together, after) = rest.split_at(self.in_planes(rest).max(1));
+            match together.len() {
+                1 => self.run(program, read, write, *weights),
+                _ => self.run_planes(together, read, write),
+            }
+            rest = after;
+        }
+    }
+
+    /// Run programs along x and y, all on one plane before the next.
+    fn run_planes(
+        &self,
+        programs: &[(&Program<T>, Weights)],
+        read: &[&Field<T>],
+        write: &mut [&mut Field<T>],
+    ) {
+        let jobs = programs.iter().map(|(program, weights)| {
+            let code = &program.whole;
+            let write = shared(program, code, read, write, false);
+            let (weights, past_caches) = (*weights, false);
+            Job { program, code, read, write, inflow: &[], packed: None, weights, past_caches }
+        });
+        let jobs: SmallVec<[Job<'_, T>; 4]> = jobs.collect();
+        let plane = |k: usize| {
+            let mut scratch = self.scratch();
+            for job in &jobs {
+                let tiling = job.tiling(true);
+                let tiles = k * tiling.groups_a_row()..(k + 1) * tiling.groups_a_row();
+                job.for_tiles(&mut scratch, &tiling, tiles, |tile, begins, next, rows| {
+                    job.sweep(self.arch, tile, begins, next, rows);
+                });
+            }
+        };
+        let planes = jobs[0].program.grid[2];
+        self.pool.install(|| (0..planes).into_par_iter().for_each(plane));
     }
 
     /// [`Cpu::run`] where lines may be blocks of longer ones: `inflow` holds for every stage the planes from the
@@ -106,20 +199,7 @@ impl<T: Real> Cpu<T> {
         let past_caches = goes_past_caches(program, &write);
         let job = Job { program, code, read, write, inflow, packed: None, weights, past_caches };
         self.for_each_tile(&job, |tile, begins, next, rows| {
-            let (arch, job) = (self.arch, &job);
-            let takes = |step: &Step<T>| Straight::takes(&step.solver, &tile);
-            if code.steps.is_empty() || !code.steps.iter().all(takes) {
-                return arch.dispatch(Tile { arch, job, tile, begins, next, end: None, rows });
-            }
-            for step in &code.steps {
-                let Step { solver, from, to } = step;
-                let (from, to, between) = (job.field(*from), job.written(*to), rows.start());
-                assert!(
-                    Straight::<T>::room(tile.n) <= COLUMNS * rows.column,
-                    "room for its points"
-                );
-                arch.dispatch(Straight { solver, tile, from, to, between, past_caches });
-            }
+            job.sweep(self.arch, tile, begins, next, rows);
         });
     }
 
@@ -161,29 +241,23 @@ impl<T: Real> Cpu<T> {
         job: &Job<'_, T>,
         work: impl Fn(Group, bool, Option<Group>, Rows<T>) + Sync,
     ) {
-        let Job { program, code, .. } = job;
-        let columns = columns(program, code);
-        let tiling = Tiling::new(program.grid, program.axis, columns * lanes::<T>());
+        let tiling = job.tiling(false);
         let tasks = tiling.len().min(TASKS * self.pool.current_num_threads());
         let share = |task: usize| task * tiling.len() / tasks;
         let task = |index: usize| {
-            let thread = rayon::current_thread_index().unwrap_or(0);
-            let mut scratch: std::sync::MutexGuard<'_, Scratch<T>> =
-                match self.scratch[thread].lock() {
-                    Ok(scratch) => scratch,
-                    Err(poisoned) => poisoned.into_inner(),
-                };
-            let rows = scratch.rows(code.needs, program.points, columns);
             let tiles = share(index)..share(index + 1);
-            for at in tiles.clone() {
-                let next = (at + 1 < tiles.end).then(|| tiling.group(at + 1));
-                work(tiling.group(at), at == tiles.start, next, rows);
-            }
+            job.for_tiles(&mut self.scratch(), &tiling, tiles, &work);
             if job.past_caches {
                 streamed();
             }
         };
         self.pool.install(|| (0..tasks).into_par_iter().for_each(task));
+    }
+
+    /// The memory of this thread.
+    fn scratch(&self) -> MutexGuard<'_, Scratch<T>> {
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        self.scratch[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

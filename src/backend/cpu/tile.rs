@@ -36,10 +36,11 @@ pub(super) struct Group {
 }
 
 impl Tiling {
-    /// Groups of up to `width` lines along `axis` of a grid.
-    pub(super) fn new(points: [usize; 3], axis: Axis, width: usize) -> Self {
+    /// Groups of up to `width` lines along `axis` of a grid; `in_planes`: none goes over the end of a plane of constant z.
+    pub(super) fn new(points: [usize; 3], axis: Axis, width: usize, in_planes: bool) -> Self {
         let [nx, ny, nz] = points;
         let (n, stride, lines, line_stride, rows, outer_stride) = match axis {
+            Axis::X if in_planes => (nx, 1, ny, nx, nz, nx * ny),
             Axis::X => (nx, 1, ny * nz, nx, 1, 0),
             Axis::Y => (ny, nx, nx, 1, nz, nx * ny),
             Axis::Z => (nz, nx * ny, nx, 1, ny, nx),
@@ -51,6 +52,11 @@ impl Tiling {
     /// Number of groups.
     pub(super) fn len(&self) -> usize {
         self.groups_a_row * self.rows
+    }
+
+    /// Groups of a row of lines, one behind the other; a row of lines along x or y in planes is a plane.
+    pub(super) fn groups_a_row(&self) -> usize {
+        self.groups_a_row
     }
 
     pub(super) fn group(&self, index: usize) -> Group {

@@ -182,7 +182,7 @@ impl Backend for Gpu {
         operators: &LineOperators,
     ) -> Result<Program> {
         let task = Task { workspace: &self.workspace, sweep, axis, points, operators };
-        program::Program::new(&task).map(Program::new)
+        Ok(Program::new(program::Program::new(&task)?, sweep))
     }
 
     fn program_of_advanced(
@@ -193,7 +193,8 @@ impl Backend for Gpu {
         operators: &LineOperators,
     ) -> Result<Option<Program>> {
         let task = Task { workspace: &self.workspace, sweep, axis, points, operators };
-        Ok(program::Program::of_advanced(&task)?.map(Program::new))
+        let program = program::Program::of_advanced(&task)?;
+        Ok(program.map(|program| Program::new(program, sweep)))
     }
 
     fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {

@@ -70,6 +70,14 @@ impl BlockProgram {
     fn is_coupled_along(&self, axis: usize) -> bool {
         matches!(&self.kind, Kind::Coupled(coupled) if coupled.axis() == axis)
     }
+
+    /// What runs on the block alone.
+    fn local(&self) -> Option<&Program> {
+        match &self.kind {
+            Kind::Local(program) => Some(program),
+            _ => None,
+        }
+    }
 }
 
 enum Kind {
@@ -84,7 +92,7 @@ enum Kind {
 impl Kind {
     /// That of `sweep`.
     fn ready(self, sweep: &Sweep) -> Program {
-        Program::new(BlockProgram { kind: self, accesses: sweep.accesses() })
+        Program::new(BlockProgram { kind: self, accesses: sweep.accesses() }, sweep)
     }
 }
 
@@ -320,20 +328,23 @@ impl Backend for Ranks {
             _ => None,
         };
         let mut begun: Vec<_> = programs.iter().enumerate().map(begin).collect();
-        let mut weights = weights;
-        for (at, program) in programs.into_iter().enumerate() {
-            match &program.kind {
+        let (mut weights, mut at) = (weights, 0);
+        for together in programs.chunk_by(|a, b| a.local().is_some() && b.local().is_some()) {
+            match &together[0].kind {
                 Kind::Coupled(coupled) => {
                     let begun =
                         begun[at].take().unwrap_or_else(|| coupled.begin(self, read, write));
                     coupled.finish(self, begun, read, write, weights);
                 }
                 Kind::Transposed(transposed) => transposed.run(self, read, write, weights),
-                Kind::Local(program) => {
-                    self.timed(Phase::Local, || self.inner.run(program, read, write, weights));
+                Kind::Local(_) => {
+                    let mut local = together.iter().filter_map(|program| program.local());
+                    let run = || self.inner.run_all(&mut local, read, write, weights);
+                    self.timed(Phase::Local, run);
                 }
             }
-            weights.beta = 1.0;
+            weights = weights.after(together.iter().any(|one| !one.accesses.adds.is_empty()));
+            at += together.len();
         }
     }
 
