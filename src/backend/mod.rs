@@ -17,7 +17,7 @@ pub use options::{BackendChoice, ComputeConfig, DeviceAware, Pencils, RightHandS
 use crate::comm::{Communicator, Solo};
 use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
-use crate::grid::{Axis, Block};
+use crate::grid::{Axis, Block, Decomposition};
 use crate::real::{Precision, Values};
 use cpu::Cpu;
 use device::{Device, Gpu, choose};
@@ -108,9 +108,14 @@ pub trait Backend: Send + Sync {
         &Solo
     }
 
+    /// How a grid is cut over these ranks.
+    fn decomposition(&self) -> Decomposition {
+        Decomposition::ONE
+    }
+
     /// The part of a grid of `points` that this rank holds.
     fn block(&self, points: [usize; 3]) -> Block {
-        Block { start: [0; 3], points }
+        self.decomposition().block(self.comm().rank(), points)
     }
 
     /// True where work for this rank alone is queued while the host goes on: what is asked for early costs nobody a wait.

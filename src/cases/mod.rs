@@ -4,6 +4,7 @@
 //! `cases/<case>/README.md`. Wavelengths follow the box, so that every case is periodic in a box of any length.
 
 mod acoustic_wave;
+pub mod custom;
 mod entropy_wave;
 mod isentropic_vortex;
 mod reference;
@@ -45,13 +46,14 @@ pub trait Definition {
     /// Its box, unless the user gives `grid.length`.
     fn domain(&self) -> Domain;
 
-    /// The case as a flow; `None` for a scalar.
+    /// The case as a flow that a formula gives at every point; `None` for a scalar, and for the user's own initial state, which
+    /// may come from a file.
     fn flow(&self) -> Option<&dyn FlowCase> {
         None
     }
 
     /// What is impossible about the parameters with this gas and box: (key of `[case]`, a sentence that says what was
-    /// found and what is allowed). Empty where all is well.
+    /// found, and what is allowed there or in further lines). Empty where all is well.
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         Vec::new()
     }

@@ -60,6 +60,7 @@ cases! {
     acoustic_wave::AcousticWave: "Linear acoustic or entropy mode with viscosity and conduction.",
     shear_wave::ShearWave: "Transverse velocity wave, decaying by viscosity.",
     scalar_advection::ScalarAdvection: "Linear scalar advection and diffusion.",
+    custom::Custom: "The user's own initial state.",
 }
 
 /// The commented input of the case `name`: what `kolmo init` prints, and what `kolmo run` runs given only the name.
@@ -96,6 +97,11 @@ impl Case {
     /// The axes along which the grid must have more than one point.
     pub fn required_axes(&self) -> [bool; 3] {
         self.about().needs
+    }
+
+    /// Whether it is a flow, not a scalar.
+    pub fn is_flow(&self) -> bool {
+        self.scalar().is_none()
     }
 
     /// The case as a scalar; `None` for a flow.

@@ -53,7 +53,7 @@ pub(super) fn case(section: &Section<'_>) -> Option<Case> {
 
 /// The gas of `case`, whose numbers stand in `[case]` and whose properties stand in `[gas]`.
 pub(super) fn gas(section: &Section<'_>, properties: &Section<'_>, case: Option<&Case>) -> Gas {
-    let is_scalar = case.is_some_and(|case| case.flow().is_none());
+    let is_scalar = case.is_some_and(|case| !case.is_flow());
     let (mut numbers, mut keys) = (CaseKeys::default(), GasKeys::default());
     if is_scalar {
         let why = "has no meaning for scalar-advection";

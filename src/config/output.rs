@@ -259,7 +259,7 @@ fn statistics(section: &Section<'_>, case: Option<&Case>) -> Option<StatisticsCo
 }
 
 fn is_scalar(case: Option<&Case>) -> bool {
-    case.is_some_and(|case| case.flow().is_none())
+    case.is_some_and(|case| !case.is_flow())
 }
 
 /// `output.checkpoint`

@@ -1,6 +1,7 @@
 //! A section and its values for serde. A value that serde refuses is told with its key; then the section is read again
 //! without it, so that all that is wrong in it is told.
 
+use std::collections::btree_map;
 use std::fmt::Display;
 use std::slice::Iter;
 
@@ -11,8 +12,9 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
+use super::problems::{listed, shorten};
 use super::section::{Item, Section};
-use super::value::Value;
+use super::value::{Entry, Value};
 
 /// Why a value cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -207,6 +209,27 @@ impl<'a> Deserializer<'a> for Reader<'a> {
         visitor.visit_newtype_struct(self)
     }
 
+    fn deserialize_map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Refusal> {
+        match self.0 {
+            Value::Table(table) => {
+                visitor.visit_map(TableEntries { entries: table.iter(), value: None })
+            }
+            _ => Err(Refusal::Type("a table, such as { name = 1.0 }".into())),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        keys: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Refusal> {
+        match self.0 {
+            Value::Table(_) => self.deserialize_map(visitor),
+            _ => Err(Refusal::Type(listed("a table of ", keys))),
+        }
+    }
+
     fn deserialize_seq<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Refusal> {
         self.entries(None, visitor)
     }
@@ -222,7 +245,44 @@ impl<'a> Deserializer<'a> for Reader<'a> {
     forward_to_deserialize_any! {
         <V: Visitor<'a>>
         i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 char str bytes byte_buf unit unit_struct tuple_struct
-        map struct identifier ignored_any
+        identifier ignored_any
+    }
+}
+
+/// The entries of a table. What is wrong with a value is told as a sentence with its key.
+struct TableEntries<'a> {
+    entries: btree_map::Iter<'a, String, Entry>,
+    value: Option<(&'a str, &'a Value)>,
+}
+
+impl<'a> MapAccess<'a> for TableEntries<'a> {
+    type Error = Refusal;
+
+    fn next_key_seed<K: DeserializeSeed<'a>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Refusal> {
+        let Some((key, entry)) = self.entries.next() else { return Ok(None) };
+        self.value = Some((key, &entry.value));
+        seed.deserialize(StrDeserializer::new(key)).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'a>>(&mut self, seed: V) -> Result<V::Value, Refusal> {
+        let (key, value) =
+            self.value.take().ok_or_else(|| Refusal::custom("a value before its key"))?;
+        seed.deserialize(Reader(value)).map_err(|why| {
+            let why = match why {
+                Refusal::Type(allowed) => format!("found {}, must be {allowed}", value.kind()),
+                Refusal::Range(allowed) => format!("must be {allowed}"),
+                Refusal::Entry { found, allowed } => {
+                    format!("found {}, each must be {allowed}", shorten(&found))
+                }
+                Refusal::Word(names) => format!("unknown\n{}", listed("allowed: ", &names)),
+                Refusal::Sentence(text) => text,
+                Refusal::Told => return Refusal::Told,
+            };
+            Refusal::Sentence(format!("{key} = {}: {why}", shorten(&value.to_string())))
+        })
     }
 }
 

@@ -190,7 +190,7 @@ fn check_axes(section: &Section<'_>, points: [usize; 3], case: &Case) {
 fn scheme(section: &Section<'_>, case: Option<&Case>, gas: &Gas) -> Option<SchemeConfig> {
     let known: Vec<_> = families().iter().map(|family| (family.name, *family)).collect();
     let derivative = section.choice("derivative", &known);
-    let mut scheme = if case.is_some_and(|case| case.flow().is_none()) {
+    let mut scheme = if case.is_some_and(|case| !case.is_flow()) {
         for key in ["convection", "energy", "viscous"] {
             let advice = "a scalar has one form of each term; take this out";
             section.reject_value(key, "has no meaning for scalar-advection", advice);

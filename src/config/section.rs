@@ -68,7 +68,10 @@ impl<'a> Item<'a> {
                 };
                 self.reject(found, &listed("allowed: ", &names));
             }
-            Refusal::Sentence(text) => self.reject(text, ""),
+            Refusal::Sentence(text) => {
+                let (why, advice) = text.split_once('\n').unwrap_or((&text, ""));
+                self.reject(why, advice);
+            }
         }
     }
 
@@ -128,10 +131,11 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// What stands at `key` is wrong: a sentence that names the key.
+    /// What stands at `key` is wrong: a sentence that names the key; further lines are advice.
     pub(super) fn reject_key(&self, key: &str, sentence: &str) {
         let place = self.table.and_then(|table| table.get(key)).map_or(self.place, |e| e.place);
-        self.problems.add(place, sentence, "");
+        let (found, advice) = sentence.split_once('\n').unwrap_or((sentence, ""));
+        self.problems.add(place, found, advice);
     }
 
     /// The section is wrong as a whole, if it is there.

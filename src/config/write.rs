@@ -49,7 +49,7 @@ impl Config {
 
     /// The keys of every section, in the order in which they are written.
     fn sections(&self) -> Vec<(&'static str, toml::Table)> {
-        let is_flow = self.case.flow().is_some();
+        let is_flow = self.case.is_flow();
         let (origin, gas) = (&self.origin, &self.gas);
         let case = CaseKeys {
             name: if origin.is_some() { FROM_CHECKPOINT } else { self.case.name() },

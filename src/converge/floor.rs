@@ -25,8 +25,8 @@ impl Floor {
     pub(super) fn of_round_off(config: &Config, exact: bool, values: &[f64], steps: u64) -> Self {
         let epsilon = config.compute.precision.epsilon();
         let largest = values.iter().fold(0.0_f64, |largest, value| largest.max(value.abs()));
-        let pressure = match (exact, config.case.flow()) {
-            (false, Some(_)) => 1.0 / (config.gas.gamma * config.gas.mach),
+        let pressure = match (exact, config.case.is_flow()) {
+            (false, true) => 1.0 / (config.gas.gamma * config.gas.mach),
             _ => 0.0,
         };
         Self {

@@ -227,7 +227,7 @@ impl Study {
         let integrator = config.time.integrator;
         let (name, order) = (integrator.name, integrator.order);
         let formal_order = formal_order(config);
-        let is_flow = config.case.flow().is_some();
+        let is_flow = config.case.is_flow();
         let error = match rows.last().filter(|_| !exact) {
             Some(finest) => format!(
                 "of the {}, against {} points at the points that the grids share",
@@ -313,7 +313,9 @@ fn formal_order(config: &Config) -> u32 {
     let scheme = &config.scheme;
     let family = &scheme.derivative;
     let midpoints = family.midpoint_derivative.order.min(family.midpoint_interpolation.order);
-    let Some(_) = config.case.flow() else { return family.first.order.min(family.second.order) };
+    if !config.case.is_flow() {
+        return family.first.order.min(family.second.order);
+    }
     let convection = match scheme.convection {
         Convection::Staggered => midpoints,
         _ => family.first.order,

@@ -166,7 +166,7 @@ pub(super) fn error_of_step(config: &Config, solved: &Solved, dt: f64, end: f64)
 
 /// What is compared where there is no exact solution.
 fn quantity(config: &Config) -> Variable {
-    if config.case.flow().is_some() { Variable::Velocity } else { Variable::Scalar }
+    if config.case.is_flow() { Variable::Velocity } else { Variable::Scalar }
 }
 
 /// (root mean square, maximum) of the distance between the values on a grid and those of a finer one at the same points.

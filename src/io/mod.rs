@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
+mod arrays;
 pub mod checkpoint;
 pub mod directory;
 pub mod fields;
@@ -39,6 +40,7 @@ pub mod summary;
 pub mod verdict;
 pub mod vtk;
 
+pub use arrays::ArrayFile;
 pub use directory::{DirectoryLock, RunDirectory};
 pub use fields::FieldWriter;
 pub(crate) use options::MOST_FILES;

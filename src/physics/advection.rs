@@ -119,20 +119,17 @@ impl System for Advection {
         &["scalar"]
     }
 
-    fn initial(&self) -> Result<Vec<Field>> {
-        self.state_of(&|_, at| {
-            let x = self.grid.coordinates(self.block.index(at));
-            self.case.initial(&self.domain, self.grid.active(), x)
-        })
-    }
-
     fn start_names(&self) -> &'static [&'static str] {
         self.names()
     }
 
-    fn state_of(&self, value: &dyn Fn(usize, usize) -> f64) -> Result<Vec<Field>> {
+    fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>> {
         let mut phi = Values::zeros(self.backend.precision(), self.block.len());
-        (0..phi.len()).for_each(|at| phi.set(at, value(0, at)));
+        for at in 0..phi.len() {
+            let mut value = [0.0];
+            values(at, &mut value);
+            phi.set(at, value[0]);
+        }
         Ok(vec![self.backend.field(&phi)?])
     }
 

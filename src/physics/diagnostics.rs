@@ -9,7 +9,7 @@ use super::slots::{conserved, exactly};
 use super::system::{Picture, Stage, System, TimeLevel, add_scaled};
 use super::term_group::TermGroup;
 use crate::backend::{Backend, Field, Prepared, Reduction, Weights};
-use crate::cases::{FlowCase, FlowPoint};
+use crate::cases::FlowPoint;
 use crate::comm::all_or_error;
 use crate::error::{Error, Result};
 use crate::real::Values;
@@ -24,23 +24,25 @@ impl System for NavierStokes {
         &conserved::NAMES
     }
 
-    fn initial(&self) -> Result<Vec<Field>> {
-        self.state_from(|at| {
-            let x = self.grid.coordinates(self.block.index(at));
-            self.flow().initial(&self.gas, &self.domain, self.grid.active(), x)
-        })
-    }
-
     fn start_names(&self) -> &'static [&'static str] {
         &["density", "velocity_x", "velocity_y", "velocity_z", "pressure"]
     }
 
-    fn state_of(&self, value: &dyn Fn(usize, usize) -> f64) -> Result<Vec<Field>> {
-        self.state_from(|at| FlowPoint {
-            density: value(0, at),
-            velocity: [value(1, at), value(2, at), value(3, at)],
-            pressure: value(4, at),
-        })
+    fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>> {
+        let base = System::base_state(self);
+        let zeros = Values::zeros(self.backend.precision(), self.block.len());
+        let mut state = vec![zeros; conserved::COUNT];
+        for at in 0..self.block.len() {
+            let mut start = [0.0; 5];
+            values(at, &mut start);
+            let [density, u, v, w, pressure] = start;
+            let flow = FlowPoint { density, velocity: [u, v, w], pressure };
+            let conserved = conserved_variables(&flow, self.gas.gamma);
+            for ((field, value), at_rest) in state.iter_mut().zip(conserved).zip(&base) {
+                field.set(at, value - at_rest);
+            }
+        }
+        state.iter().map(|field| self.backend.field(field)).collect()
     }
 
     fn variables(&self) -> &'static [Variable] {
@@ -120,20 +122,19 @@ impl System for NavierStokes {
     }
 
     fn has_exact(&self) -> bool {
-        let x = self.grid.coordinates([0; 3]);
-        self.flow().exact(&self.gas, &self.domain, self.grid.active(), x, 0.0).is_some()
+        self.case.flow().is_some_and(|flow| flow.is_exact(&self.gas))
     }
 
     fn error(&self, u: &[Field], time: f64) -> Result<Option<[f64; 2]>> {
-        if !self.has_exact() {
+        let Some(flow) = self.case.flow().filter(|flow| flow.is_exact(&self.gas)) else {
             return Ok(None);
-        }
+        };
         let density = self.backend.values(&u[conserved::MASS])?;
         let active = self.grid.active();
-        let errors = density.iter().enumerate().filter_map(|(at, rho)| {
+        let errors = density.iter().enumerate().map(|(at, rho)| {
             let x = self.grid.coordinates(self.block.index(at));
-            let exact = self.flow().exact(&self.gas, &self.domain, active, x, time)?;
-            Some(rho - (exact.density - self.base.density))
+            let exact = flow.at(&self.gas, &self.domain, active, x, time);
+            rho - (exact.density - self.base.density)
         });
         Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
     }
@@ -208,20 +209,6 @@ fn of_gradients<'a>(
 }
 
 impl NavierStokes {
-    /// U from the flow at every point of the block.
-    fn state_from(&self, flow: impl Fn(usize) -> FlowPoint) -> Result<Vec<Field>> {
-        let base = System::base_state(self);
-        let zeros = Values::zeros(self.backend.precision(), self.block.len());
-        let mut state = vec![zeros; conserved::COUNT];
-        for at in 0..self.block.len() {
-            let values = conserved_variables(&flow(at), self.gas.gamma);
-            for ((field, value), at_rest) in state.iter_mut().zip(values).zip(&base) {
-                field.set(at, value - at_rest);
-            }
-        }
-        state.iter().map(|field| self.backend.field(field)).collect()
-    }
-
     /// (u, v, w, p', T'), which take the place of `scratch`.
     fn primitives<'a>(&self, u: &[Field], scratch: &'a mut [Field]) -> [&'a mut Field; 5] {
         let [x, y, z, p, t] = exactly(scratch.iter_mut());
@@ -287,10 +274,6 @@ impl NavierStokes {
             temperature,
             gradient: None,
         })
-    }
-
-    fn flow(&self) -> &dyn FlowCase {
-        self.case.flow().unwrap_or_else(|| unreachable!("a scalar case has a system of its own"))
     }
 
     /// What the terms `group` do to the kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩.

@@ -129,12 +129,12 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
         (None, RightHandSide::Fused) => schedule::sweeps(problem, &axes, &whole),
         (_, how) => sweeps(problem, how, &axes, &whole).concat(),
     };
-    if problem.case.flow().is_some() {
+    if problem.case.is_flow() {
         let base = BaseState::of(&problem.gas, Precision::F64);
         all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, base))));
     }
     if problem.scheme.filter.is_some() {
-        let fields = if problem.case.flow().is_some() { conserved::COUNT } else { 1 };
+        let fields = if problem.case.is_flow() { conserved::COUNT } else { 1 };
         all.extend(axes.iter().map(|&axis| (axis, filter_sweep(fields))));
     }
     (all, operators(&problem.scheme, &grid(problem), problem.precision))

@@ -64,20 +64,14 @@ pub trait System {
         self.names().len()
     }
 
-    /// U at t = 0.
-    ///
-    /// # Errors
-    /// Where there is no memory left.
-    fn initial(&self) -> Result<Vec<Field>>;
-
     /// The quantities that [`System::state_of`] takes, by the names of files.
     fn start_names(&self) -> &'static [&'static str];
 
-    /// U from the value of each of these quantities at every point of the block: `value(quantity, point)`.
+    /// U from the values of these quantities at every point of the block: `values(point, to)` puts them into `to`.
     ///
     /// # Errors
     /// Where there is no memory left.
-    fn state_of(&self, value: &dyn Fn(usize, usize) -> f64) -> Result<Vec<Field>>;
+    fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>>;
 
     /// What [`System::output`] computes.
     fn variables(&self) -> &'static [Variable];

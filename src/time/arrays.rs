@@ -70,7 +70,9 @@ impl Simulation {
         let state = self.ordered(arrays).and_then(|ordered| {
             let [nx, ny, _] = self.block().points;
             let index = |at: usize| [at / (nx * ny), at / nx % ny, at % nx];
-            self.system.state_of(&|quantity, at| ordered[quantity][index(at)])
+            self.system.state_of(&|at, to| {
+                to.iter_mut().zip(&ordered).for_each(|(to, array)| *to = array[index(at)]);
+            })
         });
         let state = all_or_error(comm, state)?;
         let rate = self.system.check_now(&state, self.moment).map_err(|error| match error {

@@ -203,7 +203,7 @@ impl Parts {
 
     /// The same on a device with sweeps fused where they can be, or none.
     fn shaped(config: &Config, block: &Block, device: Option<(&DeviceInfo, bool)>) -> Self {
-        let flow = config.case.flow().is_some();
+        let flow = config.case.is_flow();
         let state = if flow { 5 } else { 1 };
         let (copies, rates) = match config.time.integrator.form {
             Form::LowStorage { .. } => (1, 1),

@@ -102,7 +102,7 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
     };
     let times = |schedule| length.times(schedule, seconds);
     let output = &config.output;
-    let is_flow = config.case.flow().is_some();
+    let is_flow = config.case.is_flow();
     let columns = if is_flow { FLOW_COLUMNS.len() } else { SCALAR_COLUMNS.len() };
     let mut parts = vec![("series", times(output.series) * columns as f64 * CELL)];
     if let Some(fields) = &output.fields {

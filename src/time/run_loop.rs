@@ -413,10 +413,7 @@ fn pictures_by(config: &Config, step: u64, time: f64) -> u64 {
 }
 
 fn kind(config: &Config) -> SampleKind {
-    match config.case.flow() {
-        Some(_) => SampleKind::Flow,
-        None => SampleKind::Scalar,
-    }
+    if config.case.is_flow() { SampleKind::Flow } else { SampleKind::Scalar }
 }
 
 /// The names of the tables of statistics that a run writes, in its directory.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Stepper;
+use super::initial::initial;
 use crate::backend::{self, Backend, Field};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, StepSize, Variable};
@@ -94,6 +95,15 @@ impl Simulation {
     /// # Errors
     /// Where the backend refuses, or the initial state makes no sense: on all ranks where it does on one.
     pub fn on(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
+        let mut simulation = Self::without_state(backend, config)?;
+        simulation.state = initial(&*simulation.system, config)?;
+        simulation.rate =
+            Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
+        Ok(simulation)
+    }
+
+    /// The equations of `config` at t = 0, whose fields are still to be made.
+    pub(super) fn without_state(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
         let grid = Grid::periodic(config.grid.points, &config.grid.domain);
         let len = backend.block(grid.points).len();
         let prepare = || {
@@ -103,14 +113,12 @@ impl Simulation {
                 }
                 None => Box::new(NavierStokes::new(&config.problem(), backend.clone())?),
             };
-            let state = system.initial()?;
             let integrator = config.time.integrator;
             let stepper = Stepper::new(&*backend, integrator, system.fields(), len)?;
-            Ok((system, state, stepper))
+            Ok((system, stepper))
         };
         // Before the first thing that all ranks do together, which one that failed would leave the others waiting in.
-        let (system, state, stepper) = all_or_error(backend.comm(), prepare())?;
-        let moment = TimeLevel::default();
+        let (system, stepper) = all_or_error(backend.comm(), prepare())?;
         let mut columns = vec!["step", "time", "dt"];
         columns.extend(system.columns());
         if system.has_exact() {
@@ -118,15 +126,15 @@ impl Simulation {
         }
         Ok(Self {
             columns,
-            rate: Some(system.check_now(&state, moment)?),
+            rate: None,
             stepper,
             system,
             backend,
             grid,
-            state,
+            state: Vec::new(),
             size: config.time.step,
             filter_every: config.scheme.filter.map(|filter| filter.every),
-            moment,
+            moment: TimeLevel::default(),
             last_dt: 0.0,
             filter_rate: 0.0,
             unfiltered: 0.0,

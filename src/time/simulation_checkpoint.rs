@@ -73,7 +73,7 @@ impl Simulation {
         config: &Config,
         saved: &Checkpoint,
     ) -> Result<Self> {
-        let mut resumed = Self::on(backend, config)?;
+        let mut resumed = Self::without_state(backend, config)?;
         let head = &saved.head;
         let comm = resumed.backend.comm();
         let mismatch = |what: String| {
@@ -95,12 +95,12 @@ impl Simulation {
         all_or_error(comm, check_values_memory(head.fields.len(), &block, comm.local().1))?;
         let points = resumed.grid.points;
         let references = resumed.system.base_state();
-        for (at, values) in saved.fields(block, &references).enumerate() {
+        for values in saved.fields(block, &references) {
             let mut values = all_or_error(comm, values)?;
             if head.points != points {
                 values = resample(comm, *decomposition, head.points, points, values);
             }
-            resumed.state[at] = all_or_error(comm, resumed.backend.field(&values.into()))?;
+            resumed.state.push(all_or_error(comm, resumed.backend.field(&values.into()))?);
         }
         resumed.moment = TimeLevel { step: head.step, time: head.time };
         resumed.last_dt = head.last_dt;

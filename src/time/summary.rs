@@ -58,7 +58,7 @@ impl Run<'_> {
             version: env!("CARGO_PKG_VERSION").to_string(),
             case: config.case.name().to_string(),
             title: config.case.title().to_string(),
-            mach: config.case.flow().map(|_| config.gas.mach),
+            mach: config.case.is_flow().then_some(config.gas.mach),
             reynolds,
             points: config.grid.points,
             length,
@@ -121,7 +121,7 @@ impl Run<'_> {
 
 /// The part of a run of `config` that ends with the step `until`.
 pub(super) fn part(config: &Config, until: u64) -> Part {
-    let viscous = config.case.flow().is_some() && !config.gas.is_inviscid();
+    let viscous = config.case.is_flow() && !config.gas.is_inviscid();
     Part {
         until,
         points: config.grid.points,

@@ -28,7 +28,7 @@ use crate::comm::{Communicator, Sent, Solo};
 use crate::engine::distributed::Method;
 use crate::engine::{Accesses, Code, LineOperators, PointFormula, Sweep, commute};
 use crate::error::{Error, Result};
-use crate::grid::{Axis, Block, Decomposition};
+use crate::grid::{Axis, Decomposition};
 use crate::real::{Precision, Values};
 use choices::Choices;
 use coupled::Coupled;
@@ -142,11 +142,6 @@ impl Ranks {
         &*self.inner
     }
 
-    /// How the grid is cut.
-    pub fn decomposition(&self) -> Decomposition {
-        self.decomposition
-    }
-
     /// How messages travel.
     pub fn route(&self) -> Route {
         self.route
@@ -220,8 +215,8 @@ impl Backend for Ranks {
         &*self.comm
     }
 
-    fn block(&self, points: [usize; 3]) -> Block {
-        self.decomposition.block(self.comm.rank(), points)
+    fn decomposition(&self) -> Decomposition {
+        self.decomposition
     }
 
     fn notes(&self) -> Vec<String> {

@@ -1,0 +1,123 @@
+//! A formula that the user types: `"sin(k*x)*exp(-y^2)"`.
+
+use std::fmt;
+
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use smallvec::SmallVec;
+
+use super::parser::{self, Mistake};
+
+/// A formula in f64. Every operation is that of Rust's standard library: `sin` is [`f64::sin`], `^` is [`f64::powf`], in the
+/// order in which they are typed.
+#[derive(Clone, Debug)]
+pub struct Expression {
+    text: String,
+    /// In reverse Polish notation: operands stand before what is done to them.
+    code: Vec<Operation>,
+    /// The names in it, each once.
+    names: Vec<Name>,
+}
+
+/// A name in an expression.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    pub(super) text: String,
+    /// Where it stands first, counted from 1.
+    pub(super) column: usize,
+}
+
+/// What is done to a stack of numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Operation {
+    Number(f64),
+    /// The value of this name of the expression.
+    Name(usize),
+    Unary(fn(f64) -> f64),
+    Binary(fn(f64, f64) -> f64),
+}
+
+impl Expression {
+    /// Parse `text`.
+    ///
+    /// # Errors
+    /// Where it is none: the column, what was found and what is allowed.
+    pub(super) fn parse(text: &str) -> Result<Self, Mistake> {
+        let (code, names) = parser::parse(text)?;
+        Ok(Self { text: text.to_owned(), code, names })
+    }
+
+    /// As it was typed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The names in it, in the order in which they appear first.
+    pub(super) fn names(&self) -> &[Name] {
+        &self.names
+    }
+
+    /// Its value, where its names have these `values`.
+    pub(super) fn value(&self, values: impl Fn(usize) -> f64) -> f64 {
+        let mut stack = SmallVec::<[f64; 16]>::new();
+        // The parser leaves no operation without its operands.
+        let pop = |stack: &mut SmallVec<_>| stack.pop().unwrap_or(f64::NAN);
+        for operation in &self.code {
+            let result = match *operation {
+                Operation::Number(number) => number,
+                Operation::Name(name) => values(name),
+                Operation::Unary(function) => function(pop(&mut stack)),
+                Operation::Binary(function) => {
+                    let second = pop(&mut stack);
+                    function(pop(&mut stack), second)
+                }
+            };
+            stack.push(result);
+        }
+        pop(&mut stack)
+    }
+}
+
+/// As it was typed.
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Serialize for Expression {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Expression {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        input.deserialize_any(NumberOrText)
+    }
+}
+
+struct NumberOrText;
+
+impl Visitor<'_> for NumberOrText {
+    type Value = Expression;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number or an expression in quotes")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Expression, E> {
+        Expression::parse(text).map_err(E::custom)
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Expression, E> {
+        match number.is_finite() {
+            true => self.visit_str(&format!("{number:?}")),
+            false => Err(E::custom("must be finite")),
+        }
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Expression, E> {
+        self.visit_str(&number.to_string())
+    }
+}

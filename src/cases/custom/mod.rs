@@ -1,0 +1,203 @@
+//! The user's own initial state: expressions in the input, arrays from a file, noise.
+
+mod expression;
+mod noise;
+mod parser;
+mod start;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+pub use expression::Expression;
+pub use noise::Noise;
+pub use start::{BadValue, Start};
+
+use super::{About, Definition, Domain};
+use crate::gas::Gas;
+
+/// What an initial state is given by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Quantity {
+    /// ρ.
+    Rho,
+    /// Velocity along x.
+    U,
+    /// Velocity along y.
+    V,
+    /// Velocity along z.
+    W,
+    /// p.
+    P,
+    /// T.
+    #[serde(rename = "T")]
+    T,
+}
+
+impl Quantity {
+    /// In the order of their names in an input.
+    pub const ALL: [Quantity; 6] = [Self::Rho, Self::U, Self::V, Self::W, Self::P, Self::T];
+
+    /// What it is called in an input and in a file of arrays.
+    pub fn name(self) -> &'static str {
+        ["rho", "u", "v", "w", "p", "T"][self as usize]
+    }
+
+    /// Its value in the gas at rest of the scaling: ρ = T = 1, p = 1/(γ Ma²), u = 0.
+    fn reference(self, gas: &Gas) -> f64 {
+        match self {
+            Self::Rho | Self::T => 1.0,
+            Self::P => gas.reference_pressure(),
+            Self::U | Self::V | Self::W => 0.0,
+        }
+    }
+}
+
+/// Values of ρ, u, v, w, p and T at every point, each an expression or an array of a file.
+///
+/// Of ρ, p and T two are enough, and all three are too many: the third follows from p = ρ T / (γ Ma²). Where one is given, p
+/// is 1/(γ Ma²), and where that one is p, ρ = 1. A velocity that is not given is 0. Lengths are in L, velocities in V₀, density,
+/// pressure and temperature in ρ₀, ρ₀ V₀² and T₀: Re = ρ₀ V₀ L/μ₀ and Ma = V₀/c₀ are those of the units in which the values are
+/// given.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Custom {
+    /// ρ.
+    pub rho: Option<Expression>,
+    /// Velocity along x.
+    pub u: Option<Expression>,
+    /// Velocity along y.
+    pub v: Option<Expression>,
+    /// Velocity along z.
+    pub w: Option<Expression>,
+    /// p.
+    pub p: Option<Expression>,
+    /// T.
+    #[serde(rename = "T")]
+    pub t: Option<Expression>,
+    /// Numbers that expressions may use, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, f64>,
+    /// What is added at random.
+    pub noise: Option<Noise>,
+    /// A file with arrays of what no expression gives.
+    #[serde(deserialize_with = "absolute")]
+    pub file: Option<PathBuf>,
+}
+
+/// The path as it is from anywhere, so that the resolved input works there too.
+fn absolute<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::Error> {
+    let path = PathBuf::from(String::deserialize(input)?);
+    Ok(Some(std::path::absolute(&path).unwrap_or(path)))
+}
+
+/// What expressions may use beside the user's parameters: coordinates, the box and the gas.
+const NAMES: [&str; 12] =
+    ["x", "y", "z", "pi", "lx", "ly", "lz", "p0", "mach", "reynolds", "gamma", "prandtl"];
+
+/// Characters of an expression that are shown in a message.
+const SHOWN: usize = 60;
+
+impl Custom {
+    pub(super) const ABOUT: About = About {
+        name: "custom",
+        title: "Custom initial state",
+        summary: "your own initial state: expressions in the input, or arrays from a file",
+        input: include_str!("../../../configs/custom.toml"),
+        mach: |_| 0.1,
+        reynolds: 1600.0,
+        needs: [false; 3],
+    };
+
+    /// The expression of a quantity, where it has one.
+    pub fn expression(&self, quantity: Quantity) -> Option<&Expression> {
+        let Self { rho, u, v, w, p, t, .. } = self;
+        [rho, u, v, w, p, t][quantity as usize].as_ref()
+    }
+
+    /// Whether noise is added to a quantity.
+    fn is_noisy(&self, quantity: Quantity) -> bool {
+        self.noise.as_ref().is_some_and(|noise| noise.variables.contains(&quantity))
+    }
+
+    /// Which of (ρ, p, T) are given, where a file has arrays of `in_file`.
+    fn thermodynamic(&self, in_file: &[Quantity]) -> [bool; 3] {
+        [Quantity::Rho, Quantity::P, Quantity::T].map(|quantity| {
+            let is_typed = self.expression(quantity).is_some();
+            is_typed || self.is_noisy(quantity) || in_file.contains(&quantity)
+        })
+    }
+
+    /// Every expression with its key.
+    fn expressions(&self) -> impl Iterator<Item = (&'static str, &Expression)> {
+        let own = Quantity::ALL.into_iter().filter_map(|q| Some((q.name(), self.expression(q)?)));
+        own.chain(self.noise.iter().map(|noise| ("noise", &noise.amplitude)))
+    }
+
+    /// What no expression may be called, or knows.
+    fn name_problems(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let parameters = || self.parameters.keys().map(String::as_str);
+        let unusable = parameters().filter_map(|name| {
+            let why = match name {
+                _ if NAMES.contains(&name) => "has a meaning already",
+                _ if parser::is_function(name) => "is a function",
+                _ if !parser::is_name(name) => {
+                    "is no name: a letter, then letters, digits and _"
+                }
+                _ => return None,
+            };
+            Some(("parameters", format!("parameters: `{}` {why}", shown(name))))
+        });
+        let unknown = self.expressions().flat_map(move |(key, expression)| {
+            let is_known =
+                move |name: &str| NAMES.contains(&name) || self.parameters.contains_key(name);
+            let unknown = expression.names().iter().filter(move |name| !is_known(&name.text));
+            unknown.map(move |name| {
+                let known: Vec<&str> = NAMES.into_iter().chain(parameters()).collect();
+                let sentence = format!(
+                    "{key} = {:?}: column {}: unknown name `{}`\nknown: {}; `parameters = {{ {} = 1.0 }}` adds one",
+                    shown(expression.text()),
+                    name.column,
+                    shown(&name.text),
+                    known.join(" "),
+                    shown(&name.text),
+                );
+                (key, sentence)
+            })
+        });
+        unusable.chain(unknown)
+    }
+
+    /// What is given more than once, where a file has arrays of `in_file`: (key, a sentence).
+    fn conflict(&self, in_file: &[Quantity]) -> Option<(&'static str, String)> {
+        let twice = in_file.iter().find(|quantity| self.expression(**quantity).is_some());
+        if let Some(quantity) = twice {
+            let name = quantity.name();
+            return Some((name, format!("{name} is given by `case.{name}` and by `case.file`")));
+        }
+        let all = self.thermodynamic(in_file) == [true; 3];
+        let last = if self.t.is_some() { "T" } else { "noise" };
+        let why = "rho, p and T are all given (noise counts), and p = rho T / (gamma mach^2) may not hold\ngive two of them";
+        all.then(|| (last, why.to_owned()))
+    }
+}
+
+/// The beginning of a text.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+impl Definition for Custom {
+    fn domain(&self) -> Domain {
+        Domain::cube(std::f64::consts::TAU)
+    }
+
+    fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
+        self.name_problems().chain(self.conflict(&[])).collect()
+    }
+}

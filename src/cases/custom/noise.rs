@@ -1,0 +1,95 @@
+//! Random numbers that depend on the point alone.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Expression, Quantity};
+use crate::typed::whole;
+
+/// `noise = { amplitude, seed, variables }`: to each of the variables A(x, y, z) r is added, with r uniform in [−1, 1) and
+/// independent from point to point and from variable to variable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noise {
+    /// A.
+    pub amplitude: Expression,
+    /// Another seed gives other numbers.
+    #[serde(default, deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")]
+    pub seed: u64,
+    /// What it is added to.
+    #[serde(default = "velocity")]
+    pub variables: Vec<Quantity>,
+}
+
+fn velocity() -> Vec<Quantity> {
+    vec![Quantity::U, Quantity::V, Quantity::W]
+}
+
+/// r of `quantity` at the point (i, j, k) of a grid of `points`, which neither the ranks nor the order of evaluation change.
+///
+/// Number 6 (i + nx (j + ny k)) + quantity of the sequence SplitMix64 (Steele, Lea and Flood 2014), which gives any of its
+/// numbers without those before it. It starts from the hash of the seed: sequences of seeds in a row have nothing in common.
+pub(super) fn uniform(
+    seed: u64,
+    quantity: Quantity,
+    [i, j, k]: [usize; 3],
+    points: [usize; 3],
+) -> f64 {
+    // 2⁶⁴ over the golden ratio, odd.
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    let [nx, ny, _] = points.map(|n| n as u64);
+    let point = i as u64 + nx * (j as u64 + ny * k as u64);
+    let number = 6 * point + quantity as u64;
+    let bits = mixed(mixed(seed).wrapping_add(number.wrapping_add(1).wrapping_mul(STEP)));
+    // 53 bits fill a double.
+    (bits >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+}
+
+/// The finaliser of SplitMix64: constants of its authors (variant 13 of Stafford).
+fn mixed(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_that_of_splitmix64() {
+        // The first numbers of the seed 1234567 in the reference implementation of Vigna (splitmix64.c, 2015).
+        let state = |n: u64| 1_234_567_u64.wrapping_add(n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let first = [1, 2, 3].map(|n| mixed(state(n)));
+        let known = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        assert_eq!(first, known);
+    }
+
+    #[test]
+    fn noise_is_uniform_and_independent_between_points_variables_and_seeds() {
+        let points = [13, 11, 7];
+        let all = |seed, quantity| -> Vec<f64> {
+            let index = |at: usize| [at % 13, at / 13 % 11, at / 143];
+            (0..1001).map(|at| uniform(seed, quantity, index(at), points)).collect()
+        };
+        let streams = [
+            all(1, Quantity::U),
+            all(1, Quantity::V),
+            all(1, Quantity::T),
+            all(2, Quantity::U),
+            // The next point along x.
+            all(1, Quantity::U).into_iter().skip(1).chain([0.0]).collect(),
+        ];
+        let mean = |f: &dyn Fn(usize) -> f64| (0..1001).map(f).sum::<f64>() / 1001.0;
+        for (a, one) in streams.iter().enumerate() {
+            assert!(one.iter().all(|r| (-1.0..1.0).contains(r)));
+            // Five standard deviations of the means of r and r²: 1/√3 and √(4/45), over √1001.
+            assert!(mean(&|at| one[at]).abs() < 0.092, "stream {a}");
+            assert!((mean(&|at| one[at] * one[at]) - 1.0 / 3.0).abs() < 0.048, "stream {a}");
+            for (b, other) in streams.iter().enumerate().skip(a + 1) {
+                // Of a product: 1/3 over √1001.
+                let together = mean(&|at| one[at] * other[at]);
+                assert!(together.abs() < 0.053, "streams {a} and {b}: {together}");
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! A custom initial state in a gas, a box and a grid: the flow at every point.
+
+use super::noise::uniform;
+use super::{Custom, Expression, Quantity, shown};
+use crate::cases::FlowPoint;
+use crate::gas::Gas;
+use crate::grid::{Domain, Grid};
+
+/// What an initial state is at any point.
+pub struct Start<'a> {
+    custom: &'a Custom,
+    gas: Gas,
+    grid: Grid,
+    /// For every quantity.
+    formulas: [Option<Formula<'a>>; 6],
+    amplitude: Option<Formula<'a>>,
+    /// Which of (ρ, p, T) are given.
+    given: [bool; 3],
+    in_file: Vec<Quantity>,
+}
+
+/// An expression whose names have values.
+struct Formula<'a> {
+    expression: &'a Expression,
+    values: Vec<Value>,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy)]
+enum Value {
+    Coordinate(usize),
+    Number(f64),
+}
+
+impl Formula<'_> {
+    fn at(&self, x: [f64; 3]) -> f64 {
+        self.expression.value(|name| match self.values[name] {
+            Value::Coordinate(axis) => x[axis],
+            Value::Number(number) => number,
+        })
+    }
+}
+
+/// A value that no flow has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BadValue {
+    /// What it is of.
+    pub quantity: Quantity,
+    /// Not finite, or ρ, p, T ≤ 0.
+    pub value: f64,
+    /// (i, j, k) of the point.
+    pub index: [usize; 3],
+    /// Its coordinates.
+    pub x: [f64; 3],
+}
+
+impl<'a> Start<'a> {
+    /// That of `custom`, where its file has arrays of `in_file`.
+    ///
+    /// # Errors
+    /// Where something is given more than once: a sentence, and in a second line what to do.
+    pub fn new(
+        custom: &'a Custom,
+        gas: &Gas,
+        domain: &Domain,
+        grid: &Grid,
+        in_file: &[Quantity],
+    ) -> Result<Self, String> {
+        if let Some((_, sentence)) = custom.conflict(in_file) {
+            return Err(sentence);
+        }
+        let formula = |expression: &'a Expression| {
+            let value = |name: &str| value(custom, gas, domain, name);
+            let values = expression.names().iter().map(|name| value(&name.text)).collect();
+            Formula { expression, values }
+        };
+        Ok(Self {
+            custom,
+            gas: *gas,
+            grid: *grid,
+            formulas: Quantity::ALL.map(|quantity| custom.expression(quantity).map(formula)),
+            amplitude: custom.noise.as_ref().map(|noise| formula(&noise.amplitude)),
+            given: custom.thermodynamic(in_file),
+            in_file: in_file.to_vec(),
+        })
+    }
+
+    /// The flow at the point `index`, where the arrays of the file have the values `array` in their order.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn at(
+        &self,
+        index: [usize; 3],
+        array: impl Fn(usize) -> f64,
+    ) -> Result<FlowPoint, BadValue> {
+        let x = self.grid.coordinates(index);
+        let checked = |quantity: Quantity, value: f64| {
+            let is_velocity = matches!(quantity, Quantity::U | Quantity::V | Quantity::W);
+            let is_sound = value.is_finite() && (is_velocity || value > 0.0);
+            is_sound.then_some(value).ok_or(BadValue { quantity, value, index, x })
+        };
+        let value = |quantity: Quantity| {
+            let formula = self.formulas[quantity as usize].as_ref();
+            let in_file = self.in_file.iter().position(|known| *known == quantity);
+            let mean = match (formula, in_file) {
+                (Some(formula), _) => formula.at(x),
+                (None, Some(at)) => array(at),
+                (None, None) => quantity.reference(&self.gas),
+            };
+            let noise = self.custom.noise.as_ref().zip(self.amplitude.as_ref());
+            let value = match noise.filter(|_| self.custom.is_noisy(quantity)) {
+                Some((noise, amplitude)) => {
+                    mean + amplitude.at(x)
+                        * uniform(noise.seed, quantity, index, self.grid.points)
+                }
+                None => mean,
+            };
+            checked(quantity, value)
+        };
+        let p0 = self.gas.reference_pressure();
+        let (density, pressure) = match self.given {
+            [true, true, _] | [false, true, false] | [_, false, false] => {
+                (value(Quantity::Rho)?, value(Quantity::P)?)
+            }
+            [true, false, true] => {
+                let density = value(Quantity::Rho)?;
+                (density, p0 * density * value(Quantity::T)?)
+            }
+            [false, _, true] => {
+                let pressure = value(Quantity::P)?;
+                (pressure / (p0 * value(Quantity::T)?), pressure)
+            }
+        };
+        let velocity = [value(Quantity::U)?, value(Quantity::V)?, value(Quantity::W)?];
+        checked(Quantity::Rho, density)?;
+        checked(Quantity::P, pressure)?;
+        checked(Quantity::T, self.gas.temperature(density, pressure))?;
+        Ok(FlowPoint { density, velocity, pressure })
+    }
+
+    /// What is said of a bad value: where it comes from, and what is allowed in a second line.
+    pub fn told(&self, bad: &BadValue) -> String {
+        let BadValue { quantity, value, index: [i, j, k], x: [x, y, z] } = bad;
+        let name = quantity.name();
+        let from = match self.custom.expression(*quantity) {
+            Some(expression) => format!(": case.{name} = {:?}", shown(expression.text())),
+            None if self.in_file.contains(quantity) => {
+                let file = self.custom.file.as_deref().unwrap_or("".as_ref());
+                format!(": an array of {}", file.display())
+            }
+            None => String::new(),
+        };
+        let noisy = if self.custom.is_noisy(*quantity) { ", with noise" } else { "" };
+        let allowed = match quantity {
+            Quantity::U | Quantity::V | Quantity::W => "finite numbers",
+            _ => "positive finite numbers",
+        };
+        format!(
+            "the initial state has {name} = {value:?} at point ({i}, {j}, {k}), x = {x}, y = {y}, z = {z}{from}{noisy}\nallowed: {allowed}"
+        )
+    }
+}
+
+/// What `name` stands for; the input was refused where it is none.
+fn value(custom: &Custom, gas: &Gas, domain: &Domain, name: &str) -> Value {
+    let [lx, ly, lz] = domain.length;
+    Value::Number(match name {
+        "x" => return Value::Coordinate(0),
+        "y" => return Value::Coordinate(1),
+        "z" => return Value::Coordinate(2),
+        "pi" => std::f64::consts::PI,
+        "lx" => lx,
+        "ly" => ly,
+        "lz" => lz,
+        "p0" => gas.reference_pressure(),
+        "mach" => gas.mach,
+        "reynolds" => gas.reynolds,
+        "gamma" => gas.gamma,
+        "prandtl" => gas.prandtl,
+        other => custom.parameters.get(other).copied().unwrap_or(f64::NAN),
+    })
+}

@@ -1,0 +1,116 @@
+//! One array: its header, and the values of a block.
+
+use std::io::{self, Read};
+
+use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
+
+use super::Stream;
+use crate::grid::{Block, MOST_POINTS};
+
+/// Bytes of a header at most; NumPy reads no longer one either.
+const LONGEST: u64 = 1 << 16;
+
+/// How the values of an array lie in its file.
+#[derive(Debug)]
+pub(super) struct Header {
+    /// Along x, y, z.
+    points: [usize; 3],
+    /// Bytes before the values.
+    offset: u64,
+    /// Bytes of a value.
+    size: usize,
+    big_endian: bool,
+    /// Axes, the slowest first: z, y, x, or x, y, z in Fortran's order.
+    order: [usize; 3],
+}
+
+impl Header {
+    /// That at the beginning of `stream`, or why such an array cannot be used.
+    pub(super) fn read(stream: &mut dyn Stream) -> Result<Self, String> {
+        let mut counted = Counted { stream: stream.take(LONGEST), bytes: 0 };
+        let header = NpyHeader::from_reader(&mut counted).map_err(|why| why.to_string())?;
+        let wrong_type = || {
+            let found = header.dtype().descr();
+            format!("its values are of type {found}, not float64 or float32")
+        };
+        let DType::Plain(kind) = header.dtype() else { return Err(wrong_type()) };
+        let size = match (kind.type_char(), kind.size_field()) {
+            (TypeChar::Float, 4) => 4,
+            (TypeChar::Float, 8) => 8,
+            _ => return Err(wrong_type()),
+        };
+        let shape = header.shape();
+        let length = |n: &u64| usize::try_from(*n).ok().filter(|n| (1..=MOST_POINTS).contains(n));
+        let lengths: Option<Vec<usize>> = shape.iter().map(length).collect();
+        let Some(&[nz, ny, nx]) = lengths.as_deref() else {
+            let found: Vec<String> = shape.iter().map(u64::to_string).collect();
+            return Err(format!(
+                "its shape is ({}), not (nz, ny, nx), each from 1 to {MOST_POINTS}",
+                found.join(", ")
+            ));
+        };
+        let order = if header.order() == Order::C { [2, 1, 0] } else { [0, 1, 2] };
+        let big_endian = kind.endianness() == Endianness::Big;
+        Ok(Self { points: [nx, ny, nz], offset: counted.bytes, size, big_endian, order })
+    }
+
+    pub(super) fn points(&self) -> [usize; 3] {
+        self.points
+    }
+
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn value(&self, bytes: &[u8]) -> f64 {
+        // A slice of another length is none of these values.
+        match (self.size, self.big_endian) {
+            (4, false) => bytes.try_into().map_or(f64::NAN, |b| f32::from_le_bytes(b).into()),
+            (4, true) => bytes.try_into().map_or(f64::NAN, |b| f32::from_be_bytes(b).into()),
+            (_, false) => bytes.try_into().map_or(f64::NAN, f64::from_le_bytes),
+            (_, true) => bytes.try_into().map_or(f64::NAN, f64::from_be_bytes),
+        }
+    }
+}
+
+/// The values at the points of `block` from a `stream` that stands at the first value; i fastest.
+pub(super) fn read_block(
+    stream: &mut dyn Stream,
+    header: &Header,
+    block: &Block,
+) -> io::Result<Vec<f64>> {
+    let [slow, middle, fast] = header.order;
+    let stride = |axis: usize| -> usize { block.points[..axis].iter().product() };
+    let mut values = vec![f64::NAN; block.len()];
+    let mut row = vec![0; block.points[fast] * header.size];
+    // The first value that was not read yet.
+    let mut next = 0;
+    for s in 0..block.points[slow] {
+        for m in 0..block.points[middle] {
+            let line = (block.start[slow] + s) * header.points[middle] + block.start[middle] + m;
+            let first = line as u64 * header.points[fast] as u64 + block.start[fast] as u64;
+            stream.skip((first - next) * header.size as u64)?;
+            stream.read_exact(&mut row)?;
+            next = first + block.points[fast] as u64;
+            let to = s * stride(slow) + m * stride(middle);
+            for (f, bytes) in row.chunks_exact(header.size).enumerate() {
+                values[to + f * stride(fast)] = header.value(bytes);
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    stream: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let count = self.stream.read(to)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+}
