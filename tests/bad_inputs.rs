@@ -394,7 +394,7 @@ fn advice_stands_below_the_message_and_indented() {
         full("\"taylor-green\"", "\"channel\""),
         "error: in.toml:2: name = \"channel\": unknown\n       \
          allowed: `taylor-green`, `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`,\n       \
-         `scalar-advection`"
+         `scalar-advection`, `custom`"
     );
     assert_eq!(
         full("gamma", "rgas"),

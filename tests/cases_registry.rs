@@ -83,7 +83,7 @@ fn every_case_has_a_name_a_summary_a_box_and_an_input() {
         let case = Case::default_for(name).unwrap();
         assert_eq!(case.name(), name);
         assert!(!case.summary().is_empty() && case.summary().len() < 100);
-        assert!(case.flow().is_some() != case.scalar().is_some());
+        assert!(case.is_flow() != case.scalar().is_some());
         let (domain, gas) = (case.domain(), gas(case.default_mach(1.4), case.default_reynolds()));
         assert!(domain.length.iter().all(|&length| length > 0.0));
         assert!(gas.mach > 0.0 && gas.reynolds > 0.0);

@@ -14,6 +14,7 @@ mod config;
 mod conservation;
 mod convergence;
 mod corpus;
+mod custom;
 mod device;
 mod distributed;
 mod floors;

@@ -4,6 +4,7 @@ pub(crate) mod blocks;
 mod checkpoints;
 mod pieces;
 mod restarts;
+mod starts;
 mod swaps;
 pub(crate) mod threads;
 

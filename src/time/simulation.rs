@@ -97,8 +97,7 @@ impl Simulation {
     pub fn on(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
         let mut simulation = Self::without_state(backend, config)?;
         simulation.state = initial(&*simulation.system, config)?;
-        simulation.rate =
-            Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
+        simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
         Ok(simulation)
     }
 

@@ -143,9 +143,7 @@ impl Custom {
             let why = match name {
                 _ if NAMES.contains(&name) => "has a meaning already",
                 _ if parser::is_function(name) => "is a function",
-                _ if !parser::is_name(name) => {
-                    "is no name: a letter, then letters, digits and _"
-                }
+                _ if !parser::is_name(name) => "is no name: a letter, then letters, digits and _",
                 _ => return None,
             };
             Some(("parameters", format!("parameters: `{}` {why}", shown(name))))

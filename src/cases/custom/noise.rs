@@ -60,7 +60,8 @@ mod tests {
         // The first numbers of the seed 1234567 in the reference implementation of Vigna (splitmix64.c, 2015).
         let state = |n: u64| 1_234_567_u64.wrapping_add(n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let first = [1, 2, 3].map(|n| mixed(state(n)));
-        let known = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
+        let known =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!(first, known);
     }
 

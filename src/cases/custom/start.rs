@@ -111,8 +111,7 @@ impl<'a> Start<'a> {
             let noise = self.custom.noise.as_ref().zip(self.amplitude.as_ref());
             let value = match noise.filter(|_| self.custom.is_noisy(quantity)) {
                 Some((noise, amplitude)) => {
-                    mean + amplitude.at(x)
-                        * uniform(noise.seed, quantity, index, self.grid.points)
+                    mean + amplitude.at(x) * uniform(noise.seed, quantity, index, self.grid.points)
                 }
                 None => mean,
             };

@@ -36,15 +36,14 @@ impl ArrayFile {
     /// (nz, ny, nx), which all must share: what was found and what is allowed.
     pub fn open(path: &Path, known: &[&str]) -> Result<Self> {
         let allowed = format!("allowed: {}, each (nz, ny, nx) values", known.join(", "));
-        let wrong =
-            |what: String| refused(format!("{}: {what}", path.display()), allowed.as_str());
+        let wrong = |what: String| refused(format!("{}: {what}", path.display()), allowed.as_str());
         let names = names(path)?;
         let mut file = Self { path: path.to_path_buf(), points: [0; 3], arrays: BTreeMap::new() };
         for name in names {
             if !known.contains(&name.as_str()) {
                 return Err(wrong(format!("unknown array `{name}`")));
             }
-            let header = file.with_stream(&name, |stream| Header::read(stream))?;
+            let header = file.with_stream(&name, |stream, bytes| Header::read(stream, bytes))?;
             let header = header.map_err(|why| wrong(format!("array `{name}`: {why}")))?;
             if let Some((first, of_first)) = file.arrays.first_key_value()
                 && of_first.points() != header.points()
@@ -83,33 +82,40 @@ impl ArrayFile {
     /// Where there is no such array.
     pub fn read(&self, name: &str, block: Block) -> Result<Vec<f64>> {
         let header = &self.arrays[name];
-        let values = self.with_stream(name, |stream| {
+        let values = self.with_stream(name, |stream, _| {
             stream.skip(header.offset())?;
             read_block(stream, header, &block)
         })?;
         values.map_err(|why| malformed(&self.path, format!("array `{name}`: {why}")))
     }
 
-    /// What `work` makes of the bytes of the array `name`.
-    fn with_stream<T>(&self, name: &str, work: impl FnOnce(&mut dyn Stream) -> T) -> Result<T> {
+    /// What `work` makes of the bytes of the array `name`, and of their number. What is stored in an archive is followed by bytes of
+    /// others.
+    fn with_stream<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&mut dyn Stream, u64) -> T,
+    ) -> Result<T> {
         let entry = format!("{name}{NPY}");
         if self.path.is_dir() {
             let path = self.path.join(entry);
             let file = open::open(&path).map_err(Error::io(&path))?;
-            return Ok(work(&mut BufReader::with_capacity(BUFFER, file)));
+            let bytes = file.metadata().map_err(Error::io(&path))?.len();
+            return Ok(work(&mut BufReader::with_capacity(BUFFER, file), bytes));
         }
         let mut archive = archive(&self.path)?;
         let broken = |why| malformed(&self.path, format!("`{entry}`: {why}"));
         let packed = archive.by_name(&entry).map_err(broken)?;
+        let bytes = packed.size();
         match (packed.compression(), packed.data_start()) {
             // Not through the archive, which passes over nothing.
             (CompressionMethod::Stored, Some(start)) => {
                 drop(packed);
                 let mut file = open::open(&self.path).map_err(Error::io(&self.path))?;
                 file.seek(SeekFrom::Start(start)).map_err(Error::io(&self.path))?;
-                Ok(work(&mut BufReader::with_capacity(BUFFER, file)))
+                Ok(work(&mut BufReader::with_capacity(BUFFER, file), bytes))
             }
-            _ => Ok(work(&mut Packed(packed))),
+            _ => Ok(work(&mut Packed(packed), bytes)),
         }
     }
 }

@@ -25,8 +25,8 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// That at the beginning of `stream`, or why such an array cannot be used.
-    pub(super) fn read(stream: &mut dyn Stream) -> Result<Self, String> {
+    /// That at the beginning of `stream`, which has so many `bytes`, or why such an array cannot be used.
+    pub(super) fn read(stream: &mut dyn Stream, bytes: u64) -> Result<Self, String> {
         let mut counted = Counted { stream: stream.take(LONGEST), bytes: 0 };
         let header = NpyHeader::from_reader(&mut counted).map_err(|why| why.to_string())?;
         let wrong_type = || {
@@ -49,6 +49,10 @@ impl Header {
                 found.join(", ")
             ));
         };
+        let (needed, found) = ((nx * ny * nz * size) as u64, bytes.saturating_sub(counted.bytes));
+        if found != needed {
+            return Err(format!("{found} bytes of values, where its shape needs {needed}"));
+        }
         let order = if header.order() == Order::C { [2, 1, 0] } else { [0, 1, 2] };
         let big_endian = kind.endianness() == Endianness::Big;
         Ok(Self { points: [nx, ny, nz], offset: counted.bytes, size, big_endian, order })
