@@ -2,6 +2,7 @@
 
 mod compare;
 mod converge;
+mod custom;
 mod directories;
 mod disks;
 mod endings;

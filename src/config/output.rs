@@ -32,6 +32,9 @@ pub struct OutputConfig {
     pub checkpoint: Option<CheckpointConfig>,
     /// What happens where a file cannot be written.
     pub on_failure: OnFailure,
+    /// A table with curves of the user's own, to be drawn over those of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<PathBuf>,
 }
 
 /// What happens where a file cannot be written.
@@ -139,9 +142,21 @@ pub(super) fn output(section: &Section<'_>, case: Option<&Case>) -> Option<Outpu
     let (fields, planes) = (fields(section, case), planes(section, case));
     let (statistics, checkpoint) = (statistics(section, case), checkpoint(section));
     let on_failure = section.value("on_failure").unwrap_or_default();
+    // As it is from anywhere, so that the resolved input works there too.
+    let reference = section.value("reference");
+    let reference = reference.map(|path: PathBuf| std::path::absolute(&path).unwrap_or(path));
     section.finish();
     let series = series?;
-    Some(OutputConfig { directory, series, fields, planes, statistics, checkpoint, on_failure })
+    Some(OutputConfig {
+        directory,
+        series,
+        fields,
+        planes,
+        statistics,
+        checkpoint,
+        on_failure,
+        reference,
+    })
 }
 
 /// The part of a length by which a coordinate may be off: 2π is typed with a few digits.

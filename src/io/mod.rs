@@ -37,6 +37,7 @@ pub mod slices;
 pub mod spectra;
 pub(crate) mod statistics;
 pub mod summary;
+mod user_reference;
 pub mod verdict;
 pub mod vtk;
 
@@ -52,6 +53,7 @@ pub use run_id::RunId;
 pub use series::{Series, SeriesWriter};
 pub use slices::{Plane, Slice, SliceWriter};
 pub use summary::Summary;
+pub(crate) use user_reference::{USER_REFERENCE, user_reference};
 pub use vtk::{FieldData, ImageGrid};
 
 /// Write `path` whole or not at all: `write` fills a file with `.part` added to its name, which then takes its place.

@@ -13,11 +13,12 @@ use crate::io::slice_page;
 use crate::io::slices::SliceEntry;
 use crate::io::statistics;
 use crate::io::summary::Summary;
+use crate::io::user_reference::{USER_REFERENCE, draw_over};
 use crate::io::verdict::{Verdict, floored};
 use crate::io::{make_directory, malformed, read_json, read_text};
 
 /// Draw `plots/*.svg` and `report.html` from what lies in the run directory: `config.toml`, `series.csv`,
-/// `summary.json`, and `reference.csv`, `slices/`, `statistics/` and `reference_spectrum.csv` where they are there.
+/// `summary.json`, and `reference.csv`, `user_reference.csv`, `slices/`, `statistics/` and `reference_spectrum.csv` where they are there.
 ///
 /// `claim` is told the names of the files in the directory before they are made.
 ///
@@ -39,7 +40,10 @@ pub fn write_report(
     let plots = run_dir.join("plots");
     let file = |figure: &Figure| format!("{}.svg", figure.name);
     let place = |figure: &Figure| plots.join(file(figure));
-    let history = figures(&series, reference.as_ref(), &summary);
+    let mut history = figures(&series, reference.as_ref(), &summary);
+    if let Some(table) = optional(&run_dir.join(USER_REFERENCE), Series::read)? {
+        draw_over(&mut history, &table, summary.end_time);
+    }
     let statistics = statistics::figures(run_dir)?;
     let names = history.iter().chain(&statistics).map(|figure| format!("plots/{}", file(figure)));
     claim(names.chain(["report.html".into()]).collect())?;

@@ -250,7 +250,11 @@ impl Series {
     /// Read a CSV file with a header line; lines that start with `#` are comments. A last line without its line end is a row
     /// that was never finished, and is left out.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_text(path)?;
+        Self::parse(path, &read_text(path)?)
+    }
+
+    /// The same of the `text` of the file at `path`.
+    pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         let is_row = |(_, line): &(usize, &str)| !line.starts_with('#') && !line.is_empty();
         let mut lines = whole.lines().enumerate().filter(is_row);

@@ -12,7 +12,9 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::io::checkpoint::OutputProgress;
 use crate::io::series::cut;
-use crate::io::{Progress, RunDirectory, SeriesWriter, SliceWriter, remove_file, write_whole};
+use crate::io::{
+    Progress, RunDirectory, SeriesWriter, SliceWriter, USER_REFERENCE, remove_file, write_whole,
+};
 
 pub(super) struct Files {
     pub(super) directory: RunDirectory,
@@ -26,12 +28,14 @@ pub(super) const ALWAYS: [&str; 5] =
     ["log.jsonl", "config.toml", "series.csv", "summary.json", "report.html"];
 
 impl Files {
-    /// In the `directory` of the run, where it begins; behind what is in there, where it goes on.
+    /// In the `directory` of the run, where it begins; behind what is in there, where it goes on. `curves` is the user's own
+    /// reference.
     pub(super) fn open(
         config: &Config,
         simulation: &Simulation,
         mut directory: RunDirectory,
         origin: &Origin,
+        curves: Option<String>,
         log: impl Fn(&Path) -> Result<()>,
     ) -> Result<Self> {
         let (series, slices) = (directory.join("series.csv"), directory.join("slices"));
@@ -59,15 +63,20 @@ impl Files {
         write("config.toml", &config.to_toml())?;
         let reference = reference_csv(config, simulation);
         reference.as_ref().map_or(Ok(()), |text| write("reference.csv", text))?;
+        curves.as_ref().map_or(Ok(()), |text| write(USER_REFERENCE, text))?;
         if config.output.statistics.is_some() {
             let active = simulation.grid().active();
             let spectrum = config.case.reference_spectrum(&config.gas, &config.grid.domain, active);
             spectrum.map_or(Ok(()), |it| write("reference_spectrum.csv", &it.csv()))?;
         }
-        let table = directory.join("reference.csv");
-        if reference.is_none() && directory.owns(&table) {
-            // That of a flow that the run was before.
-            remove_file(&table)?;
+        // Those of a flow that the run was before, or of an input that had one.
+        for (name, is_there) in
+            [("reference.csv", reference.is_some()), (USER_REFERENCE, curves.is_some())]
+        {
+            let table = directory.join(name);
+            if !is_there && directory.owns(&table) {
+                remove_file(&table)?;
+            }
         }
         let slices = match course {
             None => SliceWriter::create(&slices)?,

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::grid::Decomposition;
 use crate::io::checkpoint::{OutputProgress, Writing};
 use crate::io::progress::tell;
-use crate::io::{RunDirectory, RunId, remove_file};
+use crate::io::{RunDirectory, RunId, USER_REFERENCE, remove_file, user_reference};
 use crate::statistics::Kind as SampleKind;
 
 /// Pictures of a run that writes no fields: at the start and after every such part of it.
@@ -120,6 +120,16 @@ impl<'a> Run<'a> {
             _ => Ok(()),
         };
         all_or_error(comm, check())?;
+        let curves = || match &config.output.reference {
+            Some(path) if comm.rank() == 0 => {
+                let copy = directory.join(USER_REFERENCE);
+                // A run that goes on has its own.
+                let has_copy = course.is_some() && !path.exists() && copy.exists();
+                user_reference(if has_copy { &copy } else { path }).map(Some)
+            }
+            _ => Ok(None),
+        };
+        let curves = all_or_error(comm, curves())?;
         let id = origin.id().unwrap_or_else(|| RunId::shared(comm));
         let own = || {
             if comm.rank() > 0 {
@@ -144,7 +154,7 @@ impl<'a> Run<'a> {
         let statistics = statistics(comm, config, directory, course)?;
         let place = (directory, own.as_ref());
         let volumes = Volumes::open(comm, config, simulation.grid(), place, course)?;
-        let files = own.map(|own| Files::open(config, &simulation, own, &origin, log));
+        let files = own.map(|own| Files::open(config, &simulation, own, &origin, curves, log));
         let files = all_or_error(comm, files.transpose())?;
         if comm.rank() == 0 {
             simulation.backend().notes().iter().for_each(|note| tell(note));

@@ -6,7 +6,7 @@
 use crate::grid::Axis;
 
 /// The files in the directory itself.
-pub(super) const FILES: [&str; 8] = [
+pub(super) const FILES: [&str; 9] = [
     "manifest.txt",
     "log.jsonl",
     "config.toml",
@@ -15,6 +15,7 @@ pub(super) const FILES: [&str; 8] = [
     "report.html",
     "reference.csv",
     "reference_spectrum.csv",
+    "user_reference.csv",
 ];
 
 /// The folders.

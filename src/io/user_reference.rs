@@ -1,0 +1,59 @@
+//! A curve of the user's own, drawn over those of the run. It is no evidence of a verdict.
+
+use std::path::Path;
+
+use crate::Result;
+use crate::io::figures::Figure;
+use crate::io::page::escape;
+use crate::io::plot::{Curve, Line};
+use crate::io::series::Series;
+use crate::io::{malformed, read_text};
+
+/// Its copy in the run directory.
+pub(crate) const USER_REFERENCE: &str = "user_reference.csv";
+/// Columns that are drawn, as series have them, and the figures that they are drawn in.
+const DRAWN: [(&str, &str); 5] = [
+    ("kinetic_energy", "kinetic_energy"),
+    ("dissipation", "dissipation"),
+    ("enstrophy", "enstrophy"),
+    ("ke_rate", "budget"),
+    ("scalar_variance", "scalar_variance"),
+];
+
+/// The text of the table at `path`: comments, a line of names, and rows of numbers, in the scaling of the run.
+///
+/// # Errors
+/// Where it cannot be read, has no ascending column `time`, or no column that is drawn.
+pub(crate) fn user_reference(path: &Path) -> Result<String> {
+    let mut text = read_text(path)?;
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let table = Series::parse(path, &text)?;
+    if !table.required("time")?.is_sorted_by(|a, b| a < b) {
+        return Err(malformed(path, "the times of a reference must increase"));
+    }
+    if DRAWN.iter().all(|(column, _)| table.column(column).is_none()) {
+        let drawn = DRAWN.map(|(column, _)| column).join(", ");
+        let what = format!("no column that is drawn; a reference has time and some of {drawn}");
+        return Err(malformed(path, what));
+    }
+    Ok(text)
+}
+
+/// Draw the columns of `table` into the figures that show them, up to the time `end`.
+pub(crate) fn draw_over(figures: &mut [Figure], table: &Series, end: f64) {
+    let time = table.column("time").unwrap_or_default();
+    let covered = time.partition_point(|&t| t <= end);
+    let source = table.comments().join(" ");
+    for figure in figures {
+        let column = DRAWN.iter().find(|(_, name)| *name == figure.name);
+        let Some(values) = column.and_then(|(column, _)| table.column(column)) else { continue };
+        let curve = Curve::new("your reference", Line::Ink, &time[..covered], values);
+        figure.plot.curves.push(curve);
+        if !source.is_empty() {
+            figure.caption +=
+                &format!(" Your reference: {}.", escape(source.trim_end_matches('.')));
+        }
+    }
+}
