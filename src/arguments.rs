@@ -8,6 +8,7 @@ use kolmo::comm::Fact;
 use kolmo::compare::CompareOptions;
 use kolmo::converge::ConvergeOptions;
 use kolmo::model::ModelOptions;
+use kolmo::verify::VerifyOptions;
 
 /// Direct numerical simulation of the compressible Navier-Stokes equations with compact finite differences.
 #[derive(Parser)]
@@ -122,6 +123,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  kolmo converge acoustic-wave --points 16,32,64\n  kolmo converge isentropic-vortex --points 48,64,96 --set 'time={ end = 0.25, cfl = 0.15 }' --out runs/order"
     )]
     Converge(ConvergeOptions),
+    /// Check whether the program is right on this machine.
+    #[command(
+        after_help = "Examples:\n  kolmo verify --quick\n  kolmo verify --backend opencl --json\n  kolmo verify operators manufactured --html verify.html\n  mpirun -n 2 kolmo verify --quick\n\nExit status 1 where a check fails."
+    )]
+    Verify(VerifyOptions),
     /// Draw the report and the plots of a run again.
     #[command(after_help = "Example:\n  kolmo plot runs/taylor-green")]
     Plot {
@@ -152,6 +158,7 @@ impl Command {
                 facts.push(fact("--allow-physics-change", allow_physics_change.to_string()));
             }
             Self::Bench { what } => facts.push(fact("options", format!("{what:?}"))),
+            Self::Verify(options) => facts.push(fact("options", format!("{options:?}"))),
             _ => {}
         }
         facts

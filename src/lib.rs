@@ -39,6 +39,7 @@
 //! | [`config`] | what the user typed, checked |
 //! | [`mod@compare`] | several runs beside each other |
 //! | [`converge`] | how an error falls as points are added |
+//! | [`mod@verify`] | whether the program is right on this machine |
 //! | [`mod@bench`] | how fast the parts are |
 //! | [`model`] | how fast a run on many ranks would be |
 //!
@@ -67,6 +68,7 @@ mod simd;
 pub mod statistics;
 pub mod time;
 mod typed;
+pub mod verify;
 
 pub use error::{Error, Result};
 pub use real::{Plain, Precision, Real, Values};

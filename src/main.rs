@@ -25,6 +25,7 @@ use kolmo::io::{RunDirectory, write_report};
 use kolmo::model::ModelOptions;
 use kolmo::time::budget;
 use kolmo::time::restart::RestartOptions;
+use kolmo::verify::{VerifyOptions, verify};
 use kolmo::{Error, Result};
 
 use arguments::{Arguments, Command};
@@ -133,6 +134,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         }
         Command::Info { plan: None, .. } => return info(&**comm),
         Command::Bench { what } if what.is_collective() => return measure(&what, comm),
+        Command::Verify(options) if !options.list => return verified(&options, comm),
         _ => {}
     }
     // The rest needs one rank.
@@ -153,6 +155,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             .and_then(|found| say(&if options.json { found.json() } else { found.to_string() })),
         Command::Converge(options) => converged(&options, comm.size()),
         Command::Plot { run_dir } => drawn(&run_dir),
+        Command::Verify(_) => say(&VerifyOptions::listed()),
         Command::Info { plan: Some(input), set } => {
             configuration(&input, &set).and_then(|config| say(&budget(&config)?))
         }
@@ -181,6 +184,30 @@ fn measure(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             tell(&format!("error: {}", report.failures()));
             code = ExitCode::from(1);
         }
+    }
+    // A launcher ends the others as soon as one has failed.
+    comm.barrier();
+    Ok(code)
+}
+
+/// Print what the checks found. One that fails is a failure, told after all.
+fn verified(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+    let first = comm.rank() == 0;
+    let progress = |family: &str| {
+        if first {
+            tell(&format!("checking {family} ..."));
+        }
+    };
+    let report = verify(options, comm, &progress)?;
+    let mut code = ExitCode::SUCCESS;
+    if first {
+        if let Some(path) = &options.html {
+            report.write_page(path)?;
+        }
+        say(&if options.json { report.json() } else { report.to_string() })?;
+    }
+    if report.failed > 0 {
+        code = ExitCode::from(1);
     }
     // A launcher ends the others as soon as one has failed.
     comm.barrier();

@@ -31,7 +31,7 @@ fn short_time_errors(n: usize) -> [f64; 5] {
     ];
     let mut worst = [0.0_f64; 5];
     let mut running: Option<(String, Simulation)> = None;
-    for row in rows(include_str!("data/tgv_short_time.csv")) {
+    for row in rows(include_str!("../cases/taylor-green/reference/short-time.csv")) {
         let flow = row[..3].join(",");
         let mut simulation = match running.take() {
             Some((known, simulation)) if known == flow => simulation,

@@ -1,0 +1,133 @@
+//! The same run in another place gives the same answer but for round-off: on a device, on several ranks, operation by
+//! operation, with other vector instructions, with another number of threads.
+
+use super::check::{Check, float, largest, worse};
+use super::fields::Run;
+use super::setup::{Forms, Setup};
+use crate::backend::{ComputeConfig, RightHandSide, Simd};
+use crate::config::Config;
+use crate::error::Result;
+use crate::real::Precision;
+
+/// Thin shapes as long as those of production: long lines along each axis, odd numbers, prime numbers.
+const SHAPES: [[usize; 3]; 8] = [
+    [512, 16, 16],
+    [16, 1024, 16],
+    [16, 16, 256],
+    [33, 65, 17],
+    [127, 31, 13],
+    [13, 127, 31],
+    [31, 13, 127],
+    [64, 32, 48],
+];
+const STEPS: usize = 3;
+
+/// The checks of this family.
+pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    let spread = setup.is_device() || setup.comm.size() > 1;
+    for (at, (forms, shape)) in cases(setup).into_iter().enumerate() {
+        for precision in [Precision::F64, Precision::F32] {
+            // A minute has room for every form and shape, not for both precisions of each.
+            let skip = setup.quick && (precision == Precision::F32) != (at % 3 == 1);
+            if skip || !setup.has(precision) {
+                continue;
+            }
+            let config = config(setup, &forms, shape, precision)?;
+            if spread {
+                checks.push(place(setup, &config, &forms)?);
+            } else {
+                checks.extend(ways(setup, &config, &forms)?);
+            }
+        }
+    }
+    Ok(checks)
+}
+
+/// Forms with shapes: all of each in a quick check, each of the forms with every second shape in a full one.
+fn cases(setup: &Setup) -> Vec<(Forms, [usize; 3])> {
+    let forms = Forms::pairs();
+    let quick = forms.iter().step_by(2).zip(SHAPES).map(|(forms, shape)| (*forms, shape));
+    match setup.quick {
+        // A compiler takes seconds for each.
+        true if setup.is_device() => quick.step_by(2).collect(),
+        true => quick.collect(),
+        false => {
+            let shapes = SHAPES.iter().cycle();
+            forms.iter().zip(shapes).map(|(forms, shape)| (*forms, *shape)).collect()
+        }
+    }
+}
+
+fn config(setup: &Setup, forms: &Forms, shape: [usize; 3], precision: Precision) -> Result<Config> {
+    let set = [
+        forms.keys().as_slice(),
+        &["case.mach=0.4".into(), "case.reynolds=100".into()],
+        &[format!("compute.precision={}", precision.name())],
+        &["scheme.filter={ order = 8, alpha = 0.45, every = 2 }".into()],
+    ]
+    .concat();
+    setup.config("taylor-green", shape, &set)
+}
+
+/// The asked-for place against the host alone.
+fn place(setup: &Setup, config: &Config, forms: &Forms) -> Result<Check> {
+    let (mut here, mut host) = (setup.start(config)?, setup.reference(config)?);
+    agreed(config, forms, "host", &mut here, &mut host)
+}
+
+/// Ways to compute it on one host.
+fn ways(setup: &Setup, config: &Config, forms: &Forms) -> Result<Vec<Check>> {
+    let with = |compute: ComputeConfig| Config { compute, ..config.clone() };
+    let compute = &config.compute;
+    let composed = ComputeConfig { right_hand_side: RightHandSide::Composed, ..compute.clone() };
+    let baseline = ComputeConfig { simd: Some(Simd::Baseline), ..compute.clone() };
+    let threads = ComputeConfig { threads: Some(3), ..compute.clone() };
+    let mut checks = Vec::new();
+    for (name, other) in [("composed", composed), ("baseline", baseline), ("threads", threads)] {
+        let mut here = setup.start(config)?;
+        let mut other = setup.reference(&with(other))?;
+        checks.push(agreed(config, forms, name, &mut here, &mut other)?);
+    }
+    Ok(checks)
+}
+
+/// Both after a few steps: fields relative to the largest value of what they stand for, and the kinetic energy and its rate.
+fn agreed(
+    config: &Config,
+    forms: &Forms,
+    other: &str,
+    here: &mut Run,
+    there: &mut Run,
+) -> Result<Check> {
+    here.steps(STEPS)?;
+    there.steps(STEPS)?;
+    let (found, expected) = (here.state()?, there.state()?);
+    let sizes: Vec<f64> = expected.iter().map(|field| largest(field)).collect();
+    // Momentum along an axis along which little moves is held against the largest.
+    let momentum = sizes[1..4].iter().copied().fold(0.0, f64::max);
+    let mut off = 0.0;
+    for (field, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        let size = if (1..4).contains(&field) { momentum } else { sizes[field] };
+        off = worse(off, super::check::distance(found, expected) / size);
+    }
+    let names = ["kinetic_energy", "enstrophy", "ke_rate", "dissipation"];
+    let (row, expected) = (here.quantities(names)?, there.quantities(names)?);
+    let size = largest(&expected);
+    for (found, expected) in row.iter().zip(expected) {
+        off = worse(off, (found - expected).abs() / size);
+    }
+    let [x, y, z] = config.grid.points;
+    let precision = config.compute.precision;
+    Ok(Check::at_most(
+        format!("{other}/{x}x{y}x{z}/{}/{}", forms.name(), precision.name()),
+        format!("{STEPS} steps and diagnostics as on the {other}"),
+        off,
+        precision.epsilon() * ROUNDINGS * float(STEPS),
+        "same formulas in another order: round-off",
+    ))
+}
+
+/// Roundings a step in units of the largest value: six stages, each with some ten terms of all axes that add up, times the norm
+/// of the filter's inverse, 1/(1 − 2α) = 10.
+const ROUNDINGS: f64 = 600.0;

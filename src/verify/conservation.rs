@@ -1,0 +1,159 @@
+//! What the discrete equations keep: mass, momentum, total energy; kinetic energy under convection; the budget of it.
+
+use super::check::{Check, float, worse};
+use super::setup::{CONVECTION, Forms, Setup, VISCOUS};
+use crate::error::Result;
+use crate::physics::TermGroup;
+
+/// The checks of this family.
+pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
+    let few = setup.quick && setup.is_device();
+    let default = Forms::default();
+    let mut checks = Vec::new();
+    let conservative = |forms: &Forms| forms.law == "constant" || forms.viscous != "laplacian";
+    let forms = if few { vec![default] } else { Forms::pairs() };
+    for forms in forms.iter().filter(|forms| conservative(forms)) {
+        checks.push(conserves(setup, forms)?);
+    }
+    for convection in ["feiereisen", "kennedy-gruber"] {
+        checks.push(preserves(setup, convection)?);
+    }
+    for convection in CONVECTION.into_iter().filter(|name| !few || *name == default.convection) {
+        for viscous in VISCOUS.into_iter().filter(|name| !few || *name == default.viscous) {
+            checks.push(budget(setup, &Forms { convection, viscous, ..default })?);
+        }
+    }
+    checks.push(rate(setup)?);
+    Ok(checks)
+}
+
+/// Σ of each field over the points, a point, by Neumaier's sum, whose own round-off is out of the way.
+fn totals(state: &[Vec<f64>]) -> Vec<f64> {
+    let total = |field: &Vec<f64>| {
+        let (mut sum, mut low) = (0.0_f64, 0.0);
+        for &x in field {
+            let next = sum + x;
+            low += if sum.abs() >= x.abs() { (sum - next) + x } else { (x - next) + sum };
+            sum = next;
+        }
+        (sum + low) / float(field.len())
+    };
+    state.iter().map(total).collect()
+}
+
+/// Mass, momentum and total energy over many steps.
+fn conserves(setup: &Setup, forms: &Forms) -> Result<Check> {
+    const STAGES: usize = 3;
+    let steps = if setup.quick { 100 } else { 1000 };
+    let set = [
+        forms.keys().as_slice(),
+        &["case.reynolds=100".into(), "case.mach=0.1".into(), "time.integrator=williamson3".into()],
+        &["scheme.filter={ order = 8, alpha = 0.45, every = 2 }".into()],
+    ]
+    .concat();
+    let mut run = setup.run("taylor-green", [10, 12, 14], &set)?;
+    let before = totals(&run.state()?);
+    run.steps(steps)?;
+    let after = totals(&run.state()?);
+    let moved = |v: usize| (after[v] - before[v]).abs();
+    // Momentum has no mean to be compared with: ρ and V₀ are 1.
+    let drift = [moved(0) / before[0], moved(1), moved(2), moved(3), moved(4) / before[4]];
+    Ok(Check::at_most(
+        format!("totals/{}", forms.name()),
+        format!("mass, momentum and total energy after {steps} steps, with a filter"),
+        drift.into_iter().fold(0.0, worse),
+        f64::EPSILON * float(steps * STAGES),
+        "telescoping sums on periodic lines; one rounding a stage",
+    ))
+}
+
+/// Numbers in (−1, 1) that look random and are the same on every machine and rank (splitmix64, Steele et al. 2014).
+#[allow(clippy::cast_precision_loss, reason = "53 bits fill a double")]
+fn noise(at: usize, of: u64) -> f64 {
+    let mut z = (at as u64 * 5 + of + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    2.0 * ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 - 1.0
+}
+
+/// Σ (u·M − ½ u·u C) / Σ |terms| of the convective terms of momentum M and mass C on white noise.
+fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
+    let forms = Forms { convection, ..Forms::default() };
+    let points = [12, 14, 16];
+    let mut run = setup.run("taylor-green", points, &forms.keys())?;
+    run.set(|[i, j, k], _| {
+        let at = i + points[0] * (j + points[1] * k);
+        let [rho, u, v, w, p] = [0, 1, 2, 3, 4].map(|of| noise(at, of));
+        [1.0 + 0.4 * rho, u, v, w, 10.0 * (1.0 + 0.4 * p)]
+    })?;
+    let (state, rate) = (run.state()?, run.terms(TermGroup::Convection)?);
+    let (mut sum, mut size) = (0.0, 0.0);
+    for at in 0..state[0].len() {
+        let u = [1, 2, 3].map(|v| state[v][at] / state[0][at]);
+        let half = 0.5 * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+        let terms =
+            [u[0] * rate[1][at], u[1] * rate[2][at], u[2] * rate[3][at], -half * rate[0][at]];
+        sum += terms.iter().sum::<f64>();
+        size += terms.iter().map(|term| term.abs()).sum::<f64>();
+    }
+    Ok(Check::at_most(
+        format!("kinetic-energy/{convection}"),
+        "convection neither makes nor destroys kinetic energy, white noise in every variable",
+        sum.abs() / size,
+        // Roundings of some ten operations, half of which cancel in the mean.
+        8.0 * f64::EPSILON,
+        "Feiereisen et al. 1981; Coppola et al. 2019; round-off",
+    ))
+}
+
+/// The terms of the kinetic-energy budget add up.
+fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
+    let set = [
+        forms.keys().as_slice(),
+        &["case.mach=0.4".into(), "case.reynolds=50".into()],
+        &["scheme.filter={ order = 8, alpha = 0.45, every = 2 }".into()],
+    ]
+    .concat();
+    let mut run = setup.run("taylor-green", [12, 14, 16], &set)?;
+    run.steps(12)?;
+    let [rate, parts @ ..] = run.quantities([
+        "ke_rate",
+        "ke_rate_convection",
+        "ke_rate_pressure",
+        "ke_rate_viscous",
+        "ke_rate_filter",
+    ])?;
+    let size = super::check::largest(&parts);
+    Ok(Check::at_most(
+        format!("budget/{}/{}", forms.convection, forms.viscous),
+        "terms of the kinetic-energy budget add up to its rate, relative to the largest",
+        (rate - parts.iter().sum::<f64>()).abs() / size,
+        1e-14,
+        "linearity of the right-hand side; 50 roundings",
+    ))
+}
+
+/// The kinetic energy changes as its rate says: a fourth-order difference of it in time.
+fn rate(setup: &Setup) -> Result<Check> {
+    let set = ["case.mach=0.4".to_string(), "case.reynolds=50".into(), "time.dt=0.0025".into()];
+    let mut run = setup.run("taylor-green", [16; 3], &set)?;
+    let h = 0.02;
+    let mut energies = [0.0; 5];
+    let mut rate = 0.0;
+    for (at, energy) in energies.iter_mut().enumerate() {
+        run.advance(0.46 + h * float(at))?;
+        [*energy] = run.quantities(["kinetic_energy"])?;
+        if at == 2 {
+            [rate] = run.quantities(["ke_rate"])?;
+        }
+    }
+    let [before2, before, _, after, after2] = energies;
+    let slope = (8.0 * (after - before) - (after2 - before2)) / (12.0 * h);
+    Ok(Check::at_most(
+        "rate",
+        "the kinetic energy changes as its rate says, relative",
+        (rate / slope - 1.0).abs(),
+        2e-6,
+        "h⁴/30 of the fifth derivative, of sound that crosses the box in 2.5",
+    ))
+}

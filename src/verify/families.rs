@@ -1,0 +1,62 @@
+//! The table of contents.
+
+use super::check::Check;
+use super::setup::Setup;
+use super::{
+    agreement, closures, conservation, exact, filters, integrators, invariance, manufactured,
+    operators, taylor_green, waves,
+};
+use crate::error::Result;
+
+/// Checks that belong together.
+pub struct Family {
+    /// What the user types.
+    pub name: &'static str,
+    /// What it shows.
+    pub shows: &'static str,
+    /// Its checks, carried out. Collective.
+    pub(super) checks: fn(&Setup) -> Result<Vec<Check>>,
+}
+
+/// Every family, from the smallest part of the method to whole flows.
+pub static FAMILIES: [Family; 11] = [
+    family(
+        "operators",
+        "order, error constant and modified wavenumber of every formula",
+        operators::checks,
+    ),
+    family("closures", "order and exactness of the rows at the ends of lines", closures::checks),
+    family("filters", "transfer function and order of every filter", filters::checks),
+    family(
+        "integrators",
+        "order and error constant of every Runge-Kutta method",
+        integrators::checks,
+    ),
+    family(
+        "manufactured",
+        "the right-hand side against a manufactured solution",
+        manufactured::checks,
+    ),
+    family(
+        "waves",
+        "sound, heat and shear: growth and frequency of linear viscous modes",
+        waves::checks,
+    ),
+    family("exact", "the cases with exact solutions: error and order", exact::checks),
+    family("conservation", "mass, momentum, energies, and the energy budget", conservation::checks),
+    family("invariance", "free stream, moving frame, turned axes, symmetries", invariance::checks),
+    family(
+        "taylor-green",
+        "the Taylor-Green vortex: short-time series and reference curves",
+        taylor_green::checks,
+    ),
+    family("agreement", "devices and ranks give what one host gives", agreement::checks),
+];
+
+const fn family(
+    name: &'static str,
+    shows: &'static str,
+    checks: fn(&Setup) -> Result<Vec<Check>>,
+) -> Family {
+    Family { name, shows, checks }
+}

@@ -1,0 +1,172 @@
+//! Fields on any backend and any number of ranks, as whole arrays of f64 on every rank: the grids of the checks are small.
+
+use std::f64::consts::TAU;
+use std::sync::Arc;
+
+use num_complex::Complex;
+
+use super::check::float;
+use crate::backend::{Backend, Field, Weights};
+use crate::comm::{Communicator, Solo, all_or_error};
+use crate::config::Config;
+use crate::engine::{LineOperators, Op, SweepBuilder};
+use crate::error::Result;
+use crate::grid::{Axis, Block, Decomposition, redistribute};
+use crate::physics::{NavierStokes, Problem, TermGroup};
+use crate::real::Values;
+use crate::time::Simulation;
+
+/// A backend and how a grid is cut on it.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) backend: Arc<dyn Backend>,
+    pub(super) comm: Arc<dyn Communicator>,
+    pub(super) cut: Decomposition,
+    pub(super) points: [usize; 3],
+}
+
+impl Place {
+    /// All of a grid on one rank.
+    pub(super) fn alone(backend: Arc<dyn Backend>, points: [usize; 3]) -> Self {
+        Self { backend, comm: Arc::new(Solo), cut: Decomposition::ONE, points }
+    }
+
+    /// The points of this rank.
+    pub(super) fn block(&self) -> Block {
+        self.cut.block(self.comm.rank(), self.points)
+    }
+
+    /// This rank's part of `whole`.
+    fn field(&self, whole: &[f64]) -> Result<Field> {
+        let (block, [nx, ny, _]) = (self.block(), self.points);
+        let at = |[i, j, k]: [usize; 3]| whole[i + nx * (j + ny * k)];
+        let own: Vec<f64> = (0..block.len()).map(|point| at(block.index(point))).collect();
+        self.backend.field(&own.into())
+    }
+
+    /// The values of a field at all points of the grid. Collective.
+    pub(super) fn whole(&self, field: &Field) -> Result<Vec<f64>> {
+        let own = self.backend.values(field).map(Values::into_owned);
+        let own: Vec<f64> = all_or_error(&*self.comm, own)?.into();
+        let (have, all) = (|rank| self.cut.block(rank, self.points), Block::whole(self.points));
+        Ok(redistribute(&*self.comm, have, |_| all, 1, &own, f64::NAN))
+    }
+
+    /// `f` under `op` along `axis`. What it is written to holds not-a-number before. Collective.
+    pub(super) fn apply(
+        &self,
+        operators: &LineOperators,
+        axis: Axis,
+        op: Op,
+        f: &[f64],
+    ) -> Result<Vec<f64>> {
+        let sweep = SweepBuilder::new();
+        sweep.add(0, sweep.apply(op, sweep.read(0)));
+        let prepare = || {
+            let program = self.backend.program(&sweep.build(), axis, self.points, operators)?;
+            Ok((program, self.field(f)?, self.field(&vec![f64::NAN; f.len()])?))
+        };
+        let (program, from, mut to) = all_or_error(&*self.comm, prepare())?;
+        self.backend.run(&program, &[&from], &mut [&mut to], Weights::SET);
+        self.whole(&to)
+    }
+}
+
+/// A run without files.
+pub(super) struct Run {
+    pub(super) simulation: Simulation,
+    place: Place,
+    problem: Problem,
+}
+
+impl Run {
+    pub(super) fn new(place: Place, config: &Config) -> Result<Self> {
+        let simulation = Simulation::on(place.backend.clone(), config)?;
+        Ok(Self { simulation, place, problem: config.problem() })
+    }
+
+    /// U at all points: (ρ, ρu, ρv, ρw, ρE), or the scalar. Collective.
+    pub(super) fn state(&mut self) -> Result<Vec<Vec<f64>>> {
+        let base = self.simulation.system_and_state().0.base_state();
+        let mut state = self.all(self.simulation.state())?;
+        for (field, base) in state.iter_mut().zip(base) {
+            field.iter_mut().for_each(|value| *value += base);
+        }
+        Ok(state)
+    }
+
+    fn all(&self, fields: &[Field]) -> Result<Vec<Vec<f64>>> {
+        fields.iter().map(|field| self.place.whole(field)).collect()
+    }
+
+    /// dU/dt of U as it is now. Collective.
+    pub(super) fn rate(&mut self) -> Result<Vec<Vec<f64>>> {
+        let mut rate = self.poisoned()?;
+        self.simulation.rhs(&mut rate);
+        self.all(&rate)
+    }
+
+    /// The part of dU/dt that is of some terms. Collective.
+    pub(super) fn terms(&mut self, group: TermGroup) -> Result<Vec<Vec<f64>>> {
+        let mut rate = self.poisoned()?;
+        let equations = NavierStokes::new(&self.problem, self.place.backend.clone());
+        let mut equations = all_or_error(&*self.place.comm, equations)?;
+        equations.rhs_group(group, self.simulation.state(), &mut rate);
+        self.all(&rate)
+    }
+
+    /// As many fields as U has, of not-a-number.
+    fn poisoned(&self) -> Result<Vec<Field>> {
+        let nan = vec![f64::NAN; self.simulation.grid().len()];
+        let fields = self.simulation.state().iter().map(|_| self.place.field(&nan)).collect();
+        all_or_error(&*self.place.comm, fields)
+    }
+
+    /// Set U from (ρ, u, v, w, p), or the scalar, at every point: `flow(index, coordinates)`. Collective.
+    pub(super) fn set(&mut self, flow: impl Fn([usize; 3], [f64; 3]) -> [f64; 5]) -> Result<()> {
+        let (grid, block) = (*self.simulation.grid(), self.place.block());
+        let at = |point: usize| (block.index(point), grid.coordinates(block.index(point)));
+        let own: Vec<[f64; 5]> =
+            (0..block.len()).map(|point| flow(at(point).0, at(point).1)).collect();
+        let (system, _) = self.simulation.system_and_state();
+        let made = system.state_of(&|quantity, point| own[point][quantity]);
+        let made = all_or_error(&*self.place.comm, made)?;
+        self.simulation.state_mut().iter_mut().zip(made).for_each(|(field, new)| *field = new);
+        Ok(())
+    }
+
+    /// Take `steps` steps. Collective.
+    pub(super) fn steps(&mut self, steps: usize) -> Result<()> {
+        (0..steps).try_for_each(|_| self.simulation.step(None).map(|_| ()))
+    }
+
+    /// Step until `end`, which the last step lands on. Collective.
+    pub(super) fn advance(&mut self, end: f64) -> Result<()> {
+        while self.simulation.time() < end {
+            self.simulation.step(Some(end))?;
+        }
+        Ok(())
+    }
+
+    /// Columns of the series. Collective.
+    pub(super) fn quantities<const N: usize>(&mut self, names: [&str; N]) -> Result<[f64; N]> {
+        let row = self.simulation.row()?;
+        let columns = self.simulation.columns();
+        Ok(names.map(|name| {
+            let at = columns.iter().position(|column| *column == name);
+            at.map_or(f64::NAN, |at| row[at])
+        }))
+    }
+}
+
+/// (2/N) Σ f exp(−i Σ nₐ θₐ), θₐ = 2π iₐ / Nₐ: the coefficient of a wave with n periods along each axis; f = sin gives −i.
+pub(super) fn projection(points: [usize; 3], periods: [usize; 3], field: &[f64]) -> Complex<f64> {
+    let [nx, ny, nz] = points;
+    let mut sum = Complex::ZERO;
+    for (at, value) in field.iter().enumerate() {
+        let index = [at % nx, at / nx % ny, at / (nx * ny)];
+        let turn = |a: usize| TAU * float(periods[a] * index[a]) / float(points[a]);
+        sum += value * Complex::cis(-(turn(0) + turn(1) + turn(2)));
+    }
+    2.0 * sum / float(nx * ny * nz)
+}

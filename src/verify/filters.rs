@@ -1,0 +1,65 @@
+//! Compact filters: their order, the constant of their error, their transfer function, and what they leave at the ends.
+
+use super::check::{Check, distance, float, largest};
+use super::operators::{UNITS, filter, order_and_constant, symbol_error};
+use super::setup::Setup;
+use crate::engine::{LineOperator, LineOperators, Op, closed_min_points};
+use crate::error::Result;
+use crate::grid::Axis;
+use crate::real::Precision;
+use crate::scheme::{CF90, LELE_CUTOFF, Scheme, filter_closure};
+
+/// The checks of this family.
+pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
+    let few = setup.quick && setup.is_device();
+    let orders: &[u32] = if few { &[8] } else { &[2, 4, 6, 8, 10] };
+    let mut checks = Vec::new();
+    for (at, &order) in orders.iter().enumerate() {
+        let (axis, subject) = (Axis::ALL[at % 3], filter(order, 0.4));
+        checks.extend(order_and_constant(setup, &subject, axis)?);
+        checks.push(transfer(setup, &subject.scheme, axis)?);
+        checks.push(ends(setup, order, axis)?);
+    }
+    if !few {
+        for scheme in [CF90, LELE_CUTOFF] {
+            checks.push(transfer(setup, &scheme, Axis::Y)?);
+        }
+    }
+    Ok(checks)
+}
+
+/// The filter multiplies waves by T(kh).
+fn transfer(setup: &Setup, scheme: &Scheme, axis: Axis) -> Result<Check> {
+    let subject = super::operators::Subject { scheme: *scheme, ..filter(2, 0.4) };
+    Ok(Check::at_most(
+        format!("{}-transfer", scheme.name),
+        format!("transfer function of {}, in units of round-off", scheme.name),
+        symbol_error(setup, &subject, axis, 37, Precision::F64)?,
+        UNITS,
+        format!("T(kh), {}; round-off of a banded solve (Higham 2002, §9)", scheme.source),
+    ))
+}
+
+/// Between ends a filter of order p leaves polynomials of degree p − 1 as they are.
+fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<Check> {
+    let (scheme, closure) = (filter(order, 0.4).scheme, filter_closure(order, 0.4));
+    let n = closed_min_points(&scheme, &closure).max(32);
+    let operator = LineOperator::closed(&scheme, &closure, n, 1.0);
+    let operators = LineOperators::along(axis, vec![(Op::Filter, operator)]);
+    let (place, x) = setup.one_line(axis, n)?;
+    let mut off: f64 = 0.0;
+    for degree in 0..order.cast_signed() {
+        let f: Vec<f64> = x.iter().map(|x| x.powi(degree)).collect();
+        let found = place.apply(&operators, axis, Op::Filter, &f)?;
+        off = super::check::worse(off, distance(&found, &f) / largest(&f));
+    }
+    // Weights of a row add up to 2 + (1 − 2α) in absolute value at most, and A has the condition (1 + 2α)/(1 − 2α) = 9.
+    let bound = f64::EPSILON * 9.0 * (3.0 + float(order as usize));
+    Ok(Check::at_most(
+        format!("{}-ends", scheme.name),
+        format!("{} between ends keeps polynomials of degree {}", scheme.name, order - 1),
+        off,
+        bound,
+        "Gaitonde and Visbal 2000; round-off, condition (1 + 2α)/(1 − 2α)",
+    ))
+}

@@ -1,0 +1,218 @@
+//! What an answer may not depend on: a uniform stream, the frame, the names of the axes; and symmetries that a flow keeps.
+
+use std::f64::consts::TAU;
+
+use super::check::{Check, distance, float, largest, order, worse};
+use super::fields::Run;
+use super::setup::{Forms, Setup, spacing};
+use crate::error::Result;
+use crate::scheme::family;
+
+/// The checks of this family.
+pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    let few = setup.quick && setup.is_device();
+    for forms in if few { vec![Forms::default()] } else { Forms::pairs() } {
+        checks.push(free_stream(setup, &forms)?);
+        checks.push(turned_axes(setup, &forms)?);
+    }
+    checks.push(moving_frame(setup)?);
+    checks.push(symmetries(setup)?);
+    Ok(checks)
+}
+
+/// A uniform stream stays uniform: dU/dt is the round-off of the fluxes, (ρE + p) |u| k'max/h summed over the axes.
+fn free_stream(setup: &Setup, forms: &Forms) -> Result<Check> {
+    let points = [12, 14, 16];
+    let config = setup.config("taylor-green", points, &forms.keys())?;
+    let (u, p) = ([0.9, -0.7, 0.4_f64], config.gas.reference_pressure());
+    let mut run = setup.start(&config)?;
+    run.set(|_, _| [1.0, u[0], u[1], u[2], p])?;
+    let rate = largest(&run.rate()?.concat());
+    let enthalpy = config.gas.gamma / (config.gas.gamma - 1.0) * p;
+    let symbol = family("compact6").map_or(f64::NAN, |family| family.first.max_symbol().0);
+    let flux: f64 = (0..3).map(|a| enthalpy * u[a].abs() * symbol / spacing(points[a])).sum();
+    Ok(Check::at_most(
+        format!("free-stream/{}", forms.name()),
+        "a uniform stream stays as it is: dU/dt",
+        rate,
+        // Each of the few dozen operators rounds once; staggered ones interpolate before.
+        8.0 * f64::EPSILON * flux,
+        "derivatives of constants are zero; round-off of (ρE + p) u k'max/h",
+    ))
+}
+
+/// A smooth flow without any symmetry, in (x, y, z) of a unit period each.
+fn crooked(x: [f64; 3]) -> [f64; 5] {
+    let wave =
+        |a: f64, b: f64, c: f64, phase: f64| (TAU * (a * x[0] + b * x[1] + c * x[2]) + phase).sin();
+    [
+        1.0 + 0.1 * wave(1.0, 0.0, 1.0, 0.3) + 0.05 * wave(0.0, 2.0, -1.0, 1.0),
+        0.3 + 0.4 * wave(1.0, 1.0, 0.0, 0.7) + 0.2 * wave(2.0, 0.0, 1.0, 2.0),
+        -0.2 + 0.5 * wave(0.0, 1.0, 1.0, 1.9) + 0.1 * wave(1.0, -1.0, 1.0, 0.2),
+        0.1 + 0.3 * wave(1.0, 0.0, -1.0, 2.6) + 0.3 * wave(1.0, 1.0, 1.0, 1.1),
+        3.0 + 0.3 * wave(0.0, 1.0, 0.0, 0.9) + 0.2 * wave(1.0, 0.0, 2.0, 0.1),
+    ]
+}
+
+/// The state after a few steps from [`crooked`], where new axis a is old axis `from[a]`, reflected where `flip`, read back in the
+/// old order.
+fn turned(
+    setup: &Setup,
+    forms: &Forms,
+    from: [usize; 3],
+    flip: [bool; 3],
+) -> Result<[Vec<f64>; 5]> {
+    let (points, lengths) = ([12, 16, 14], [TAU, 5.0, 7.0]);
+    let new_points = from.map(|axis| points[axis]);
+    let set = [
+        forms.keys().as_slice(),
+        &["case.mach=0.5".into(), "case.reynolds=40".into(), "time.dt=0.01".into()],
+        &[format!("grid.length={:?}", from.map(|axis| lengths[axis]))],
+        &["scheme.filter={ order = 6, alpha = 0.4, every = 2 }".into()],
+    ]
+    .concat();
+    let mut run = setup.run("taylor-green", new_points, &set)?;
+    let old_index = |index: [usize; 3]| {
+        let mut old = [0; 3];
+        for a in 0..3 {
+            let n = new_points[a];
+            old[from[a]] = if flip[a] { (n - index[a]) % n } else { index[a] };
+        }
+        old
+    };
+    let sign = |a: usize| if flip[a] { -1.0 } else { 1.0 };
+    run.set(|index, _| {
+        let old = old_index(index);
+        let flow = crooked([0, 1, 2].map(|a| float(old[a]) / float(points[a])));
+        let mut new = flow;
+        for a in 0..3 {
+            new[1 + a] = sign(a) * flow[1 + from[a]];
+        }
+        new
+    })?;
+    run.steps(5)?;
+    let mut back: [Vec<f64>; 5] = std::array::from_fn(|_| vec![f64::NAN; points.iter().product()]);
+    let (grid, state) = (*run.simulation.grid(), run.state()?);
+    for at in 0..grid.len() {
+        let old = old_index(grid.index(at));
+        let to = old[0] + points[0] * (old[1] + points[1] * old[2]);
+        back[0][to] = state[0][at];
+        back[4][to] = state[4][at];
+        for a in 0..3 {
+            back[1 + from[a]][to] = sign(a) * state[1 + a][at];
+        }
+    }
+    Ok(back)
+}
+
+/// Turning or mirroring the axes turns or mirrors the answer.
+fn turned_axes(setup: &Setup, forms: &Forms) -> Result<Check> {
+    let straight = turned(setup, forms, [0, 1, 2], [false; 3])?;
+    let mut off = 0.0;
+    for (from, flip) in [
+        ([1, 2, 0], [false; 3]),
+        ([1, 0, 2], [false; 3]),
+        ([0, 1, 2], [true, false, false]),
+        ([0, 1, 2], [false, true, true]),
+    ] {
+        let other = turned(setup, forms, from, flip)?;
+        off = worse(off, distance(&straight.concat(), &other.concat()));
+    }
+    Ok(Check::at_most(
+        format!("axes/{}", forms.name()),
+        "turned and mirrored axes give the turned and mirrored answer",
+        off,
+        // 30 stages round values up to 10, of which terms are some times as large.
+        f64::EPSILON * 30.0 * 10.0 * 8.0,
+        "isotropy of the equations; round-off of 30 stages",
+    ))
+}
+
+/// Galilean invariance: a flow seen from a frame that moves by whole points meanwhile. Nonlinear terms in split form keep it to
+/// the order of the scheme.
+fn moving_frame(setup: &Setup) -> Result<Check> {
+    let (end, steps) = (0.25, 40);
+    let stream = TAU / 8.0 / end;
+    let set = [
+        "case.mach=0.5".to_string(),
+        "case.reynolds=50".into(),
+        format!("time.dt={}", end / float(steps)),
+    ];
+    let grids = if setup.quick { [16, 24] } else { [24, 40] };
+    let mut errors = Vec::new();
+    for n in grids {
+        let after = |u: f64| -> Result<Vec<Vec<f64>>> {
+            let mut run: Run = setup.run("taylor-green", [n; 3], &set)?;
+            run.set(|index, _| {
+                let mut flow = crooked_slow(index.map(|i| float(i) / float(n)));
+                flow[1] += u;
+                flow
+            })?;
+            run.steps(steps)?;
+            run.state()
+        };
+        let (rest, moving) = (after(0.0)?, after(stream)?);
+        // ρ and ρv are the same in both frames, at points that lie n/8 apart.
+        let mut off = 0.0;
+        for field in [0, 2, 3] {
+            let back: Vec<f64> =
+                (0..n * n * n).map(|at| moving[field][at / n * n + (at % n + n / 8) % n]).collect();
+            off = worse(off, distance(&back, &rest[field]));
+        }
+        errors.push((spacing(n), off));
+    }
+    let found = order(errors[0], errors[1]);
+    Ok(Check::at_most(
+        "moving-frame",
+        format!(
+            "a flow seen from a moving frame converges at order 6 at least: found {found:.2}, {:.1e}",
+            errors[1].1
+        ),
+        6.0 - found,
+        1.3 * (2.0 * errors[0].0).powi(2),
+        "Galilean invariance of the equations; next term of Taylor's series for products of waves",
+    ))
+}
+
+/// A smooth flow of long waves.
+fn crooked_slow(x: [f64; 3]) -> [f64; 5] {
+    let wave =
+        |a: f64, b: f64, c: f64, phase: f64| (TAU * (a * x[0] + b * x[1] + c * x[2]) + phase).sin();
+    [
+        1.0 + 0.1 * wave(1.0, 0.0, 0.0, 0.3),
+        0.2 * wave(0.0, 1.0, 0.0, 0.7),
+        0.2 * wave(1.0, 0.0, 0.0, 1.9) + 0.1 * wave(0.0, 0.0, 1.0, 0.2),
+        0.2 * wave(1.0, 0.0, 0.0, 2.6),
+        3.0 + 0.1 * wave(0.0, 1.0, 0.0, 0.9),
+    ]
+}
+
+/// The Taylor-Green vortex keeps its mirror planes: the velocity across each is odd, all else even (Brachet et al. 1983).
+fn symmetries(setup: &Setup) -> Result<Check> {
+    let (n, steps) = ([16, 20, 18], 40);
+    let set = ["case.mach=0.5".to_string(), "case.reynolds=100".into()];
+    let mut run = setup.run("taylor-green", n, &set)?;
+    run.steps(steps)?;
+    let state = run.state()?;
+    let mut off = 0.0;
+    for axis in 0..3 {
+        for (field, values) in state.iter().enumerate() {
+            let sign = if field == 1 + axis { -1.0 } else { 1.0 };
+            let mirrored = (0..values.len()).map(|at| {
+                let mut index = [at % n[0], at / n[0] % n[1], at / (n[0] * n[1])];
+                index[axis] = (n[axis] - index[axis]) % n[axis];
+                sign * values[index[0] + n[0] * (index[1] + n[1] * index[2])]
+            });
+            off = worse(off, distance(values, &mirrored.collect::<Vec<_>>()));
+        }
+    }
+    Ok(Check::at_most(
+        "mirror-planes",
+        format!("the Taylor-Green vortex keeps its three mirror planes over {steps} steps"),
+        off,
+        // As for turned axes, ρE up to 8.
+        f64::EPSILON * float(6 * steps) * 8.0 * 8.0,
+        "Brachet et al. 1983; round-off of every stage",
+    ))
+}

@@ -1,0 +1,58 @@
+//! `kolmo verify`: whether the program is right on this machine.
+//!
+//! Every check measures one figure on the backend and the ranks that the user asks for, and holds it against a bound that
+//! mathematics or a paper gives. [`FAMILIES`] is the table of contents; a family is a file.
+
+mod agreement;
+mod check;
+mod closures;
+mod conservation;
+mod exact;
+mod families;
+mod fields;
+mod filters;
+mod integrators;
+mod invariance;
+mod jet;
+pub mod manufactured;
+mod operators;
+mod options;
+mod report;
+mod setup;
+mod taylor_green;
+pub mod waves;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+pub use check::Check;
+pub use families::{FAMILIES, Family};
+pub use options::VerifyOptions;
+pub use report::Report;
+
+use crate::comm::{Communicator, all_or_error};
+use crate::error::Result;
+use setup::Setup;
+
+/// Carry out the checks that `options` ask for. `progress` is told on rank 0 what begins. Collective.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) where it asks for what cannot be, before anything is run; what a device says. A check
+/// that fails is no error: the report has it.
+pub fn verify(
+    options: &VerifyOptions,
+    comm: &Arc<dyn Communicator>,
+    progress: &dyn Fn(&str),
+) -> Result<Report> {
+    let families = options.families()?;
+    all_or_error(&**comm, options.check_page())?;
+    let setup = Setup::new(options, comm)?;
+    let mut report = Report::new(setup.place(), options.quick);
+    for family in families {
+        progress(family.name);
+        let start = Instant::now();
+        let checks = all_or_error(&**comm, (family.checks)(&setup))?;
+        report.add(family, checks, start.elapsed().as_secs_f64());
+    }
+    Ok(report)
+}

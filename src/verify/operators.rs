@@ -1,0 +1,267 @@
+//! Formulas applied to waves: their order, the constant of their error, and the wavenumber that they see in place of k.
+
+use std::f64::consts::{PI, TAU};
+
+use super::check::{Check, distance, float, order, worse};
+use super::setup::{Setup, spacing};
+use crate::engine::{LineOperators, Op};
+use crate::error::Result;
+use crate::grid::{Axis, Domain, Grid};
+use crate::real::Precision;
+use crate::scheme::{Kind, LeadingError, Scheme, SchemeFamily, compact_filter, families};
+
+/// A formula as an operator of a family.
+#[derive(Clone, Copy)]
+pub(super) struct Subject {
+    pub(super) family: &'static SchemeFamily,
+    pub(super) scheme: Scheme,
+    pub(super) op: Op,
+}
+
+impl Subject {
+    /// Where its operand and its result lie, in spacings after the point.
+    fn shifts(&self) -> [f64; 2] {
+        match self.op {
+            Op::DerivativeToMidpoints | Op::InterpolateToMidpoints => [0.0, 0.5],
+            Op::DerivativeToPoints => [0.5, 0.0],
+            Op::D1 | Op::D2 | Op::Filter => [0.0, 0.0],
+        }
+    }
+
+    /// What its symbol is multiplied by on a grid of spacing h.
+    fn scale(&self, h: f64) -> f64 {
+        match self.scheme.kind {
+            Kind::FirstDerivative | Kind::MidpointDerivative => 1.0 / h,
+            Kind::SecondDerivative => 1.0 / (h * h),
+            Kind::MidpointInterpolation | Kind::Filter => 1.0,
+        }
+    }
+
+    /// What it makes of sin θ, but for a factor.
+    fn of_sine(&self, angle: f64) -> f64 {
+        match self.scheme.kind {
+            Kind::FirstDerivative | Kind::MidpointDerivative => angle.cos(),
+            Kind::SecondDerivative => -angle.sin(),
+            Kind::MidpointInterpolation | Kind::Filter => angle.sin(),
+        }
+    }
+
+    /// Its operators on `grid`.
+    fn operators(&self, grid: &Grid, precision: Precision) -> LineOperators {
+        let filter = (self.op == Op::Filter).then_some(&self.scheme);
+        LineOperators::new(self.family, filter, grid, precision)
+    }
+}
+
+/// The operators of a family.
+fn subjects(family: &'static SchemeFamily) -> [Subject; 5] {
+    let SchemeFamily { first, second, midpoint_derivative, midpoint_interpolation, .. } = *family;
+    [
+        (first, Op::D1),
+        (second, Op::D2),
+        (midpoint_derivative, Op::DerivativeToMidpoints),
+        (midpoint_derivative, Op::DerivativeToPoints),
+        (midpoint_interpolation, Op::InterpolateToMidpoints),
+    ]
+    .map(|(scheme, op)| Subject { family, scheme, op })
+}
+
+/// Families whose formulas are checked: on a device each takes a compiler, and a minute has room for two.
+fn checked(setup: &Setup) -> impl Iterator<Item = &'static SchemeFamily> {
+    let few = setup.quick && setup.is_device();
+    families()
+        .iter()
+        .filter(move |family| !few || ["compact6", "compact8-penta"].contains(&family.name))
+}
+
+/// Points along `axis`, and few lines.
+fn lines_of(n: usize, axis: Axis) -> [usize; 3] {
+    let mut points = [3, 2, 2];
+    points[axis.index()] = n;
+    points
+}
+
+/// The wave of one line: k periods of it, and its phase.
+type Wave = fn(usize, usize) -> (usize, f64);
+
+/// `subject` on waves along `axis` of lines of `n` points with spacing `h`: what it makes of them, and for each point the k h
+/// of its line and what an exact formula makes of the wave but for the factor.
+fn on_waves(
+    setup: &Setup,
+    subject: &Subject,
+    (axis, n, h): (Axis, usize, f64),
+    precision: Precision,
+    wave: Wave,
+) -> Result<(Vec<f64>, Vec<[f64; 2]>)> {
+    let points = lines_of(n, axis);
+    let length = points.map(|n| h * float(n));
+    let grid = Grid::periodic(points, &Domain { origin: [0.0; 3], length });
+    let [from, to] = subject.shifts();
+    let at = |point: usize, shift: f64| {
+        let index = grid.index(point);
+        let line = (0..3).filter(|&a| a != axis.index()).map(|a| index[a]).sum();
+        let (k, phase) = wave(line, n);
+        // Whole turns are left out, so that the angle is known to round-off.
+        let turns = float(k * index[axis.index()] % n) + float(k) * shift;
+        (TAU * float(k) / float(n), TAU * turns / float(n) + phase)
+    };
+    let operand: Vec<f64> = (0..grid.len()).map(|point| at(point, from).1.sin()).collect();
+    let exact = (0..grid.len()).map(|point| {
+        let (w, angle) = at(point, to);
+        [w, subject.of_sine(angle)]
+    });
+    let place = setup.along(axis, points, precision)?;
+    let found = place.apply(&subject.operators(&grid, precision), axis, subject.op, &operand)?;
+    Ok((found, exact.collect()))
+}
+
+/// Fine enough for the leading term, coarse enough for an error far above round-off.
+fn coarsest(order: u32) -> usize {
+    match order {
+        2 => 128,
+        4 => 48,
+        6 => 32,
+        8 => 20,
+        _ => 14,
+    }
+}
+
+/// Order and constant of the error of sin x over a period, on two grids: C hᵖ (1 + c h²), where for every formula here c is
+/// less than 0.3.
+pub(super) fn order_and_constant(
+    setup: &Setup,
+    subject: &Subject,
+    axis: Axis,
+) -> Result<Vec<Check>> {
+    let (scheme, formal) = (&subject.scheme, f64::from(subject.scheme.order));
+    let Some(LeadingError { coefficient, .. }) = scheme.lead else { return Ok(Vec::new()) };
+    let error = |n: usize| -> Result<(f64, f64)> {
+        let h = spacing(n);
+        let wave: Wave = |line, _| (1, 0.7 * float(line));
+        let (found, exact) = on_waves(setup, subject, (axis, n, h), Precision::F64, wave)?;
+        // The error is a wave too: its amplitude is √2 times its root mean square.
+        let squares: f64 =
+            found.iter().zip(&exact).map(|(found, exact)| (found - exact[1]).powi(2)).sum();
+        Ok((h, (2.0 * squares / float(found.len())).sqrt()))
+    };
+    let coarse = coarsest(scheme.order);
+    let (coarse, fine) = (error(coarse)?, error(2 * coarse)?);
+    let (slope, size) = (order(coarse, fine), fine.1 / (coefficient.abs() * fine.0.powf(formal)));
+    let next = fine.0 * fine.0;
+    let name = named(subject);
+    Ok(vec![
+        Check::at_most(
+            format!("{name}-order"),
+            format!("order of {} is {}: found {slope:.4}", scheme.name, scheme.order),
+            (slope - formal).abs(),
+            1.3 * next,
+            format!("{}; next term of the Taylor series", scheme.source),
+        ),
+        Check::at_most(
+            format!("{name}-constant"),
+            format!(
+                "error of {} is {coefficient:.4e} h^{}: found {size:.5} of it",
+                scheme.name, scheme.order
+            ),
+            (size - 1.0).abs(),
+            0.3 * next,
+            format!("{}; next term of the Taylor series", scheme.source),
+        ),
+    ])
+}
+
+/// Its name among all checks: a formula that serves two operators has two.
+fn named(subject: &Subject) -> String {
+    match subject.op {
+        Op::DerivativeToPoints => format!("{}-back", subject.scheme.name),
+        _ => subject.scheme.name.into(),
+    }
+}
+
+/// Largest error of the symbol times the wave, over the round-off of A⁻¹ B f, for wavenumbers up to the shortest wave.
+pub(super) fn symbol_error(
+    setup: &Setup,
+    subject: &Subject,
+    axis: Axis,
+    n: usize,
+    precision: Precision,
+) -> Result<f64> {
+    let (scheme, h) = (&subject.scheme, [0.3, 1.7, 0.08][axis.index()]);
+    // Lines with 1 ... n/2 periods: three to five of them, spread over all.
+    let wave: Wave =
+        |line, n| ((1 + line * (n / 2 - 1) / 3).min(n / 2), (0.7 * float(line)).fract());
+    let (found, exact) = on_waves(setup, subject, (axis, n, h), precision, wave)?;
+    let exact: Vec<f64> =
+        exact.iter().map(|[w, wave]| scheme.symbol(*w) * subject.scale(h) * wave).collect();
+    Ok(distance(&found, &exact) / (precision.epsilon() * round_off(scheme) * subject.scale(h)))
+}
+
+/// Round-off of A⁻¹ B f, in units of ε max |f| for h = 1: (‖B‖ + ‖A‖ max |symbol|) ‖A⁻¹‖ (Higham 2002, §7 and §9).
+fn round_off(scheme: &Scheme) -> f64 {
+    let weights = scheme.rhs.iter().zip(1_u32..).map(|(a, s)| {
+        let s = f64::from(s);
+        match scheme.kind {
+            Kind::FirstDerivative => a.abs() / s,
+            Kind::SecondDerivative => 4.0 * a.abs() / (s * s),
+            Kind::MidpointDerivative => 2.0 * a.abs() / (2.0 * s - 1.0),
+            Kind::MidpointInterpolation | Kind::Filter => a.abs(),
+        }
+    });
+    let b = scheme.center.abs() + weights.sum::<f64>();
+    let a = 1.0 + 2.0 * scheme.alpha.abs() + 2.0 * scheme.beta.abs();
+    let w = (0..=64).map(|i| f64::from(i) * PI / 64.0);
+    let smallest = w.map(|w| scheme.left_symbol(w)).fold(f64::INFINITY, f64::min);
+    (b + a * scheme.max_symbol().0) / smallest
+}
+
+/// Units of round-off that are left: the operand is rounded before, and its angle.
+pub(super) const UNITS: f64 = 8.0;
+
+/// The checks of this family.
+pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    let mut seen = Vec::new();
+    for family in checked(setup) {
+        for (at, subject) in subjects(family).iter().enumerate() {
+            let name = named(subject);
+            if !seen.contains(&name) {
+                checks.extend(order_and_constant(setup, subject, Axis::ALL[at % 3])?);
+                seen.push(name);
+            }
+        }
+        for precision in [Precision::F64, Precision::F32] {
+            checks.push(symbols(setup, family, precision)?);
+        }
+    }
+    Ok(checks)
+}
+
+/// Every operator of a family along every axis multiplies waves by its symbol.
+fn symbols(setup: &Setup, family: &'static SchemeFamily, precision: Precision) -> Result<Check> {
+    // An even and an odd prime number of points, the largest of which is not a multiple of any block.
+    let sizes: &[usize] = if setup.is_device() { &[37] } else { &[12, 37, 64] };
+    let mut worst = 0.0;
+    for subject in subjects(family) {
+        for (axis, &n) in Axis::ALL.iter().flat_map(|axis| sizes.iter().map(move |n| (axis, n))) {
+            if n >= subject.scheme.min_points() {
+                worst = worse(worst, symbol_error(setup, &subject, *axis, n, precision)?);
+            }
+        }
+    }
+    Ok(Check::at_most(
+        format!("{}-symbols-{}", family.name, precision.name()),
+        format!(
+            "modified wavenumbers of {} in {}, in units of round-off",
+            family.name,
+            precision.name()
+        ),
+        worst,
+        UNITS,
+        "k'(kh) of Lele 1992, §3; round-off of a banded solve (Higham 2002, §9)",
+    ))
+}
+
+/// The filter of a family that is there anyway.
+pub(super) fn filter(order: u32, alpha: f64) -> Subject {
+    Subject { family: &families()[0], scheme: compact_filter(order, alpha), op: Op::Filter }
+}

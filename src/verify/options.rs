@@ -1,0 +1,74 @@
+//! What `kolmo verify` takes on the command line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::families::{FAMILIES, Family};
+use crate::error::{Error, Result};
+use crate::io::page::check_replaceable;
+
+/// What is checked, and where.
+#[derive(Args, Clone, Debug, Default)]
+pub struct VerifyOptions {
+    /// Families of checks; all of them where none is named. `kolmo verify --list` says which there are.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Under a minute: fewer grids, forms and shapes of each family, and none of those that take long.
+    #[arg(long)]
+    pub quick: bool,
+    /// List the families of checks, and run nothing.
+    #[arg(long)]
+    pub list: bool,
+    /// Where to compute: auto, cpu, cuda or opencl.
+    #[arg(long)]
+    pub backend: Option<String>,
+    /// Which of the backend's devices, by its number in `kolmo info`.
+    #[arg(long, value_name = "N")]
+    pub device: Option<usize>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Write the table as an HTML page too.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Replace a page that some other program wrote.
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+impl VerifyOptions {
+    /// The families that were named, in the order of the list.
+    pub(super) fn families(&self) -> Result<Vec<&'static Family>> {
+        let unknown = |name: &&String| FAMILIES.iter().all(|family| family.name != **name);
+        if let Some(name) = self.names.iter().find(unknown) {
+            let known: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+            return Err(Error::Config(vec![
+                format!("error: `{name}` is no family of checks"),
+                format!("       the families are {}", known.join(", ")),
+            ]));
+        }
+        let asked = |family: &&Family| match self.names.as_slice() {
+            [] => true,
+            names => names.iter().any(|name| name == family.name),
+        };
+        Ok(FAMILIES.iter().filter(asked).collect())
+    }
+
+    /// Refuse a page in the place of somebody else's file before anything is run.
+    pub(super) fn check_page(&self) -> Result<()> {
+        match &self.html {
+            Some(path) if path.is_dir() => Err(Error::Config(vec![
+                format!("error: {} is a directory; a page needs a file", path.display()),
+                "       for example `--html verify.html`".into(),
+            ])),
+            Some(path) if !self.overwrite => check_replaceable(path, "verify"),
+            _ => Ok(()),
+        }
+    }
+
+    /// The families, one line each.
+    pub fn listed() -> String {
+        FAMILIES.iter().map(|family| format!("{:14} {}\n", family.name, family.shows)).collect()
+    }
+}

@@ -1,0 +1,142 @@
+//! What was found, as text, JSON and HTML.
+
+use std::fmt::{self, Display, Formatter};
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::check::Check;
+use super::families::Family;
+use crate::error::Result;
+use crate::io::json;
+use crate::io::page::{Page, Table, escape};
+
+/// All checks that were carried out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Version of the program.
+    pub version: &'static str,
+    /// Where it ran, in words.
+    pub place: String,
+    /// Whether these are the quick checks.
+    pub quick: bool,
+    /// Every check, in the order of the families.
+    pub checks: Vec<Check>,
+    /// How many passed.
+    pub passed: usize,
+    /// How many failed.
+    pub failed: usize,
+    /// Seconds that all took.
+    pub seconds: f64,
+    #[serde(skip)]
+    parts: Vec<Part>,
+}
+
+/// The checks of one family.
+#[derive(Clone, Debug)]
+struct Part {
+    name: &'static str,
+    shows: &'static str,
+    checks: usize,
+    seconds: f64,
+}
+
+impl Report {
+    pub(super) fn new(place: String, quick: bool) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            place,
+            quick,
+            checks: Vec::new(),
+            passed: 0,
+            failed: 0,
+            seconds: 0.0,
+            parts: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, family: &Family, checks: Vec<Check>, seconds: f64) {
+        let Family { name, shows, .. } = *family;
+        self.parts.push(Part { name, shows, checks: checks.len(), seconds });
+        self.passed += checks.iter().filter(|check| check.passed).count();
+        self.failed += checks.iter().filter(|check| !check.passed).count();
+        self.seconds += seconds;
+        let named = |check: Check| Check { name: format!("{name}/{}", check.name), ..check };
+        self.checks.extend(checks.into_iter().map(named));
+    }
+
+    /// JSON, as `docs/user-guide.md` describes it.
+    pub fn json(&self) -> String {
+        json(self)
+    }
+
+    /// One sentence: the answer.
+    pub fn verdict(&self) -> String {
+        let Self { place, checks, passed, .. } = self;
+        let kind = if self.quick { "quick checks" } else { "checks" };
+        match self.failed {
+            0 if checks.is_empty() => format!("Nothing could be checked on {place}."),
+            0 => format!("All {passed} {kind} pass on {place}."),
+            failed => {
+                let wrong = checks.iter().filter(|check| !check.passed);
+                let names: Vec<&str> = wrong.map(|check| check.name.as_str()).collect();
+                let all = checks.len();
+                format!("{failed} of {all} {kind} fail on {place}: {}.", names.join(", "))
+            }
+        }
+    }
+
+    fn table(checks: &[Check]) -> Table {
+        let header = ["check", "", "measured", "bound", "what it shows", "bound from"];
+        let row = |check: &Check| {
+            vec![
+                check.name.clone(),
+                if check.passed { "pass" } else { "FAIL" }.into(),
+                format!("{:.2e}", check.measured),
+                format!("{:.2e}", check.bound),
+                check.what.clone(),
+                check.source.clone(),
+            ]
+        };
+        Table { header: header.map(String::from).to_vec(), rows: checks.iter().map(row).collect() }
+    }
+
+    /// Families with their checks.
+    fn parts(&self) -> impl Iterator<Item = (&Part, &[Check])> {
+        let mut rest = self.checks.as_slice();
+        self.parts.iter().map(move |part| {
+            let (own, others) = rest.split_at(part.checks);
+            rest = others;
+            (part, own)
+        })
+    }
+
+    /// Write it as a page.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn write_page(&self, path: &Path) -> Result<()> {
+        let mut page = Page::new("verify", "Verification", &self.place);
+        page.paragraph(&self.verdict());
+        for (part, checks) in self.parts() {
+            page.push(&format!("<h2>{}</h2>", escape(part.name)));
+            page.paragraph(&format!("{} ({:.1} s).", part.shows, part.seconds));
+            page.push(&Self::table(checks).html());
+        }
+        page.write(path, self.version, "kolmo verify --json")
+    }
+}
+
+impl Display for Report {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        // One table, so that columns stand below each other in all families.
+        let table = Self::table(&self.checks).text();
+        let mut lines = table.lines();
+        let header = lines.next().unwrap_or_default();
+        for (part, checks) in self.parts().filter(|(_, checks)| !checks.is_empty()) {
+            writeln!(to, "\n{}: {} ({:.1} s)\n{header}", part.name, part.shows, part.seconds)?;
+            lines.by_ref().take(checks.len()).try_for_each(|line| writeln!(to, "{line}"))?;
+        }
+        writeln!(to, "\n{}", self.verdict())
+    }
+}

@@ -1,0 +1,245 @@
+//! Where the checks run: the backend and the ranks that the user asks for.
+
+use std::sync::Arc;
+
+use super::check::float;
+use super::fields::{Place, Run};
+use super::options::VerifyOptions;
+use crate::backend::device::{Device, choose};
+use crate::backend::ranks::Ranks;
+use crate::backend::{Backend, BackendChoice, ComputeConfig, on_device, on_host};
+use crate::comm::placement::Placement;
+use crate::comm::{Communicator, all_or_error};
+use crate::config::{Config, parse};
+use crate::error::{Error, Result};
+use crate::grid::{Axis, Decomposition};
+use crate::real::Precision;
+use crate::time::decomposition;
+
+/// Most ranks: the shortest lines that are cut have as many points.
+const MOST_RANKS: usize = 8;
+
+/// What the user chose.
+pub(super) struct Setup {
+    pub(super) comm: Arc<dyn Communicator>,
+    /// Whether there is under a minute.
+    pub(super) quick: bool,
+    /// `None` is the host.
+    device: Option<Arc<Device>>,
+    compute: ComputeConfig,
+    cores: Option<Vec<usize>>,
+}
+
+/// Keys of the input, as `--set` has them.
+pub(super) type Keys<'a> = &'a [String];
+
+impl Setup {
+    /// Each rank of a host has its share of the cores, and the next device. Collective.
+    pub(super) fn new(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<Self> {
+        let backend = options.backend.iter().map(|name| format!("compute.backend={name}"));
+        let device = options.device.iter().map(|index| format!("compute.device={index}"));
+        let set: Vec<String> = backend.chain(device).collect();
+        let mut compute = configured("taylor-green", [8; 3], &set)?.compute;
+        if comm.size() > MOST_RANKS {
+            let (size, shown) = (comm.size(), MOST_RANKS);
+            return Err(Error::Config(vec![
+                format!("error: verify runs on small grids, which {size} ranks cannot share"),
+                format!("       use {shown} ranks at most"),
+            ]));
+        }
+        let chosen = choose(&compute, comm.local().0);
+        let open = |(api, index)| Device::open(api, index);
+        let device = all_or_error(&**comm, chosen.and_then(|chosen| chosen.map(open).transpose()))?;
+        let mut cores = None;
+        if comm.size() > 1 {
+            let placement = Placement::find(&**comm, compute.threads);
+            cores = placement.pins().map(<[usize]>::to_vec);
+            compute.threads = Some(placement.threads);
+        }
+        Ok(Self { comm: comm.clone(), quick: options.quick, device, compute, cores })
+    }
+
+    /// Where it is, in words.
+    pub(super) fn place(&self) -> String {
+        let device = self.device.as_ref().map(|device| device.info());
+        let place = match device {
+            Some(info) => format!("{} ({})", info.name, info.api.name()),
+            None => "the cpu".into(),
+        };
+        match self.comm.size() {
+            1 => place,
+            ranks => format!("{ranks} ranks, each on {place}"),
+        }
+    }
+
+    /// True where fields live on a device.
+    pub(super) fn is_device(&self) -> bool {
+        self.device.is_some()
+    }
+
+    /// Whether the device computes in that precision; the host does in both.
+    pub(super) fn has(&self, precision: Precision) -> bool {
+        precision == Precision::F32
+            || self.device.as_ref().is_none_or(|device| device.info().has_f64)
+    }
+
+    /// The input of `case` on `points` points with `set`, on this backend, without an end.
+    pub(super) fn config(&self, case: &str, points: [usize; 3], set: Keys<'_>) -> Result<Config> {
+        let mut config = configured(case, points, set)?;
+        let ComputeConfig { backend, device, threads, .. } = self.compute;
+        config.compute = ComputeConfig { backend, device, threads, ..config.compute };
+        Ok(config)
+    }
+
+    /// A backend for fields of `points` points in that precision, over all ranks, which lie as `cut` says.
+    pub(super) fn cut(
+        &self,
+        points: [usize; 3],
+        compute: &ComputeConfig,
+        cut: Decomposition,
+    ) -> Result<Place> {
+        let len = cut.block(self.comm.rank(), points).len();
+        let own = match &self.device {
+            Some(device) => on_device(device.clone(), len, compute),
+            None => on_host(compute, self.cores.as_deref()),
+        };
+        let own = all_or_error(&*self.comm, own)?;
+        let backend: Arc<dyn Backend> = match self.comm.size() {
+            1 => own.into(),
+            _ => {
+                let ranks = Ranks::new(own, self.comm.clone(), cut, compute);
+                Arc::new(all_or_error(&*self.comm, ranks)?)
+            }
+        };
+        Ok(Place { backend, comm: self.comm.clone(), cut, points })
+    }
+
+    /// Fields of that precision, with every rank along `axis`.
+    pub(super) fn along(
+        &self,
+        axis: Axis,
+        points: [usize; 3],
+        precision: Precision,
+    ) -> Result<Place> {
+        let mut ranks = [1; 3];
+        ranks[axis.index()] = self.comm.size();
+        let compute = ComputeConfig { precision, ..self.compute.clone() };
+        self.cut(points, &compute, Decomposition { ranks })
+    }
+
+    /// A line of `n` points along `axis`, with their numbers.
+    pub(super) fn one_line(&self, axis: Axis, n: usize) -> Result<(Place, Vec<f64>)> {
+        let mut points = [1; 3];
+        points[axis.index()] = n;
+        let place = self.along(axis, points, Precision::F64)?;
+        Ok((place, (0..n).map(float).collect()))
+    }
+
+    /// The run of `config` at its start, spread over the ranks as `kolmo run` does it.
+    pub(super) fn start(&self, config: &Config) -> Result<Run> {
+        let (cut, _) = decomposition(config, &*self.comm, self.is_device())?;
+        Run::new(self.cut(config.grid.points, &config.compute, cut)?, config)
+    }
+
+    /// The run of `case` on `points` points with `set` at its start.
+    pub(super) fn run(&self, case: &str, points: [usize; 3], set: Keys<'_>) -> Result<Run> {
+        self.start(&self.config(case, points, set)?)
+    }
+
+    /// The same run on this host alone, whatever was asked for: what others are held against.
+    pub(super) fn reference(&self, config: &Config) -> Result<Run> {
+        let compute = ComputeConfig { backend: BackendChoice::Cpu, ..config.compute.clone() };
+        let config = Config { compute, ..config.clone() };
+        let backend = on_host(&config.compute, None)?.into();
+        Run::new(Place::alone(backend, config.grid.points), &config)
+    }
+}
+
+/// The input of `case`, with an end that is never reached.
+fn configured(case: &str, points: [usize; 3], set: Keys<'_>) -> Result<Config> {
+    let text = format!("[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nend = 1e9\n");
+    parse(&text, case, set)
+}
+
+/// Spacing of n points on a period of length 2π.
+pub(super) fn spacing(n: usize) -> f64 {
+    std::f64::consts::TAU / float(n)
+}
+
+/// Forms of the terms, as an input names them.
+#[derive(Clone, Copy)]
+pub(super) struct Forms {
+    pub(super) convection: &'static str,
+    pub(super) energy: &'static str,
+    pub(super) viscous: &'static str,
+    pub(super) law: &'static str,
+}
+
+impl Default for Forms {
+    fn default() -> Self {
+        Self { convection: CONVECTION[2], energy: ENERGY[2], viscous: VISCOUS[0], law: LAWS[0] }
+    }
+}
+
+/// Forms of convection.
+pub(super) const CONVECTION: [&str; 4] =
+    ["divergence", "feiereisen", "kennedy-gruber", "staggered"];
+/// Forms of the energy equation.
+pub(super) const ENERGY: [&str; 3] = ["divergence", "split-enthalpy", "split-pressure"];
+/// Forms of the viscous terms.
+pub(super) const VISCOUS: [&str; 3] = ["laplacian", "midpoint", "conservative"];
+/// Viscosity laws.
+const LAWS: [&str; 3] = ["constant", "power", "sutherland"];
+
+impl Forms {
+    /// Twelve in which every two of (convection, energy, viscous, law) meet: an orthogonal array.
+    pub(super) fn pairs() -> Vec<Self> {
+        let mut pairs = Vec::new();
+        for (i, convection) in CONVECTION.into_iter().enumerate() {
+            for (j, energy) in ENERGY.into_iter().enumerate() {
+                let (viscous, law) = (VISCOUS[(i + j) % 3], LAWS[(i + 2 * j) % 3]);
+                pairs.push(Self { convection, energy, viscous, law });
+            }
+        }
+        pairs
+    }
+
+    /// All of them.
+    pub(super) fn all() -> Vec<Self> {
+        let mut all = Vec::new();
+        for (convection, energy) in CONVECTION.into_iter().flat_map(|c| ENERGY.map(|e| (c, e))) {
+            for (viscous, law) in VISCOUS.into_iter().flat_map(|v| LAWS.map(|law| (v, law))) {
+                all.push(Self { convection, energy, viscous, law });
+            }
+        }
+        all
+    }
+
+    /// The keys that choose them.
+    pub(super) fn keys(&self) -> Vec<String> {
+        let Self { convection, energy, viscous, law } = self;
+        vec![
+            format!("scheme.convection={convection}"),
+            format!("scheme.energy={energy}"),
+            format!("scheme.viscous={viscous}"),
+            format!("gas.viscosity={law}"),
+        ]
+    }
+
+    /// A word that names them.
+    pub(super) fn name(&self) -> String {
+        let Self { convection, energy, viscous, law } = self;
+        format!("{convection}/{energy}/{viscous}/{law}")
+    }
+}
+
+impl Setup {
+    /// The forms that are tried: where each takes a compiler, fewer.
+    pub(super) fn forms(&self) -> Vec<Forms> {
+        match (self.is_device(), self.quick) {
+            (true, true) => vec![Forms::default()],
+            (true, false) | (false, true) => Forms::pairs(),
+            (false, false) => Forms::all(),
+        }
+    }
+}
