@@ -37,4 +37,5 @@ mod spectra;
 mod spread;
 mod statistics;
 mod tgv;
+mod verify;
 mod waves;

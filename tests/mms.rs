@@ -1,109 +1,18 @@
 //! The right-hand side of the Navier-Stokes equations against the exact divergence of the fluxes of a smooth field: every
 //! term of every form, at the order of the scheme.
 //!
-//! The exact side is automatic differentiation of the equations as the front page of the crate states them, and is
-//! itself held to a table made with a computer algebra system.
+//! The exact side is that of `kolmo verify`, automatic differentiation of the equations as the front page of the crate states
+//! them, and is itself held to a table made with a computer algebra system.
 
 use std::f64::consts::TAU;
-use std::ops::{Add, Mul, Sub};
 
 use kolmo::physics::{Gas, Viscosity};
+use kolmo::verify::manufactured::{exact, solution};
 
 use crate::common::{
     CONVECTION, ENERGY, LAWS, VISCOUS, assert_close, assert_orders, float, max_difference, rate,
     set_flow, simulation,
 };
-
-/// A function of (x, y, z, t) at a point: value, first and second derivatives.
-#[derive(Clone, Copy)]
-struct Jet {
-    f: f64,
-    d: [f64; 4],
-    dd: [[f64; 4]; 4],
-}
-
-impl Jet {
-    fn variable(axis: usize, value: f64) -> Jet {
-        let mut jet = Jet { f: value, d: [0.0; 4], dd: [[0.0; 4]; 4] };
-        jet.d[axis] = 1.0;
-        jet
-    }
-
-    /// ∂/∂x of `axis`. Its second derivatives are not known.
-    fn along(self, axis: usize) -> Jet {
-        Jet { f: self.d[axis], d: self.dd[axis], dd: [[f64::NAN; 4]; 4] }
-    }
-
-    /// A function of this one, from its value and first two derivatives there.
-    fn chain(self, [f, f1, f2]: [f64; 3]) -> Jet {
-        let dd = |i: usize, j: usize| f2 * self.d[i] * self.d[j] + f1 * self.dd[i][j];
-        let all = [0, 1, 2, 3];
-        Jet { f, d: self.d.map(|d| f1 * d), dd: all.map(|i| all.map(|j| dd(i, j))) }
-    }
-
-    fn sin(self) -> Jet {
-        self.chain([self.f.sin(), self.f.cos(), -self.f.sin()])
-    }
-
-    fn cos(self) -> Jet {
-        self.chain([self.f.cos(), -self.f.sin(), -self.f.cos()])
-    }
-
-    fn power(self, n: f64) -> Jet {
-        let f = |m: f64| self.f.powf(m);
-        self.chain([f(n), n * f(n - 1.0), n * (n - 1.0) * f(n - 2.0)])
-    }
-}
-
-impl Add for Jet {
-    type Output = Jet;
-    fn add(self, b: Jet) -> Jet {
-        let all = [0, 1, 2, 3];
-        Jet {
-            f: self.f + b.f,
-            d: all.map(|i| self.d[i] + b.d[i]),
-            dd: all.map(|i| all.map(|j| self.dd[i][j] + b.dd[i][j])),
-        }
-    }
-}
-
-impl Add<Jet> for f64 {
-    type Output = Jet;
-    fn add(self, b: Jet) -> Jet {
-        Jet { f: self + b.f, ..b }
-    }
-}
-
-impl Sub for Jet {
-    type Output = Jet;
-    fn sub(self, b: Jet) -> Jet {
-        self + -1.0 * b
-    }
-}
-
-impl Mul for Jet {
-    type Output = Jet;
-    #[allow(clippy::suspicious_arithmetic_impl, reason = "the product rule adds")]
-    fn mul(self, b: Jet) -> Jet {
-        let dd = |i: usize, j: usize| {
-            self.dd[i][j] * b.f + self.d[i] * b.d[j] + self.d[j] * b.d[i] + self.f * b.dd[i][j]
-        };
-        let all = [0, 1, 2, 3];
-        Jet {
-            f: self.f * b.f,
-            d: all.map(|i| self.d[i] * b.f + self.f * b.d[i]),
-            dd: all.map(|i| all.map(|j| dd(i, j))),
-        }
-    }
-}
-
-impl Mul<Jet> for f64 {
-    type Output = Jet;
-    fn mul(self, b: Jet) -> Jet {
-        let constant = Jet { f: self, d: [0.0; 4], dd: [[0.0; 4]; 4] };
-        constant * b
-    }
-}
 
 fn gas(law: &str, reynolds: f64) -> Gas {
     let viscosity = match law {
@@ -112,53 +21,6 @@ fn gas(law: &str, reynolds: f64) -> Gas {
         _ => Viscosity::Sutherland { temperature_ratio: 110.4 / 273.15 },
     };
     Gas { gamma: 1.4, prandtl: 0.71, mach: 0.5, reynolds, viscosity }
-}
-
-/// (ρ, u, v, w, p) of the manufactured solution.
-fn solution(gas: &Gas, point: [f64; 4]) -> [Jet; 5] {
-    let [x, y, z, t] = [0, 1, 2, 3].map(|axis| Jet::variable(axis, point[axis]));
-    [
-        1.0 + 0.1 * ((0.3 + x).sin() * y.cos() * (z - t).cos()),
-        0.5 + 0.1 * (x.cos() * (y + t).sin() * z.cos()),
-        0.3 + 0.1 * (x.sin() * y.cos() * (z + t).sin()),
-        -0.2 + 0.1 * ((x + t).cos() * y.cos() * z.sin()),
-        gas.reference_pressure() + 0.2 * (x.cos() * (0.2 + y).cos() * (z - t).sin()),
-    ]
-}
-
-/// (∂U/∂t, − div F) with F all fluxes, convective and viscous.
-fn exact(gas: &Gas, point: [f64; 4]) -> ([f64; 5], [f64; 5]) {
-    let [rho, u @ .., p] = solution(gas, point);
-    let temperature = gas.gamma * gas.mach * gas.mach * (p * rho.power(-1.0));
-    let mu = match gas.viscosity {
-        Viscosity::Constant => 1.0 + 0.0 * temperature,
-        Viscosity::Power { exponent } => temperature.power(exponent),
-        Viscosity::Sutherland { temperature_ratio: s } => {
-            (1.0 + s) * (temperature.power(1.5) * (s + temperature).power(-1.0))
-        }
-    };
-    let energy =
-        1.0 / (gas.gamma - 1.0) * p + 0.5 * (rho * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]));
-    let divergence = u[0].along(0) + u[1].along(1) + u[2].along(2);
-    let tau = |i: usize, j: usize| {
-        let shear = u[i].along(j) + u[j].along(i);
-        let strain = if i == j { shear - 2.0 / 3.0 * divergence } else { shear };
-        1.0 / gas.reynolds * (mu * strain)
-    };
-    let conductivity = 1.0 / ((gas.gamma - 1.0) * gas.mach * gas.mach * gas.prandtl * gas.reynolds);
-    let mut rate = [0.0; 5];
-    for j in 0..3 {
-        rate[0] -= (rho * u[j]).d[j];
-        for i in 0..3 {
-            let flux = rho * u[i] * u[j] - tau(i, j);
-            rate[1 + i] -= flux.d[j] + if i == j { p.d[j] } else { 0.0 };
-        }
-        let work = tau(0, j) * u[0] + tau(1, j) * u[1] + tau(2, j) * u[2];
-        let heat = -conductivity * (mu * temperature.along(j));
-        rate[4] -= ((energy + p) * u[j] - work + heat).d[j];
-    }
-    let in_time = [rho, rho * u[0], rho * u[1], rho * u[2], energy].map(|q| q.d[3]);
-    (in_time, rate)
 }
 
 #[test]
@@ -207,9 +69,7 @@ impl Target {
         let set = [&["case.mach=0.5", &reynolds, &viscosity], set].concat();
         let mut run = simulation("taylor-green", self.points, &set);
         let gas = gas(self.law, REYNOLDS);
-        set_flow(&mut run, gas.gamma, |_, [x, y, z]| {
-            solution(&gas, [x, y, z, TIME]).map(|jet| jet.f)
-        });
+        set_flow(&mut run, gas.gamma, |_, [x, y, z]| solution(&gas, [x, y, z, TIME]));
         let found = rate(&mut run);
         let relative = |(found, exact): (&Vec<f64>, &Vec<f64>)| {
             let largest = exact.iter().fold(0.0_f64, |max, x| max.max(x.abs()));

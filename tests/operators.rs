@@ -5,7 +5,6 @@
 
 mod direct;
 mod ends;
-mod orders;
 mod sweeps;
 mod threads;
 mod waves;

@@ -8,66 +8,21 @@ use std::f64::consts::TAU;
 use std::ops::Range;
 
 use kolmo::physics::{Gas, Viscosity};
-use kolmo::scheme::{SchemeFamily, Tableau, family, tableau};
+use kolmo::scheme::{family, tableau};
 use kolmo::time::Simulation;
+use kolmo::verify::waves::Symbols;
 use num_complex::Complex;
 
 use crate::common::{
-    CONVECTION, ENERGY, FAMILIES, LAWS, VISCOUS, advance, assert_close, assert_orders, float,
-    projection, run_with, set_flow, state, steps,
+    CONVECTION, ENERGY, FAMILIES, VISCOUS, advance, assert_close, assert_orders, float, projection,
+    run_with, set_flow, state, steps,
 };
+use crate::verify::assert_verified;
 
 const I: Complex<f64> = Complex::I;
 /// Points on which a family of this order shows its order: finer, and round-off shows.
 fn grids(order: i32) -> [usize; 3] {
     if order < 8 { [12, 16, 24] } else { [8, 10, 12] }
-}
-
-/// A wave of wavenumber `k` on a grid of spacing `h` as the operators of a family see it.
-struct Symbols {
-    /// Of the collocated first derivative.
-    collocated: f64,
-    /// Of interpolation to midpoints and derivative back.
-    staggered: f64,
-    /// Of the second derivative.
-    second: f64,
-    /// Of the derivative to midpoints.
-    midpoint: f64,
-}
-
-impl Symbols {
-    fn new(family: &SchemeFamily, k: f64, h: f64) -> Self {
-        let w = k * h;
-        let midpoint = family.midpoint_derivative.symbol(w) / h;
-        Self {
-            collocated: family.first.symbol(w) / h,
-            staggered: family.midpoint_interpolation.symbol(w) * midpoint,
-            second: family.second.symbol(w) / (h * h),
-            midpoint,
-        }
-    }
-
-    /// K of convection.
-    fn convection(&self, convection: &str) -> f64 {
-        if convection == "staggered" { self.staggered } else { self.collocated }
-    }
-
-    /// B of the diffusion of shear and heat.
-    fn diffusion(&self, viscous: &str) -> f64 {
-        match viscous {
-            "laplacian" => self.second,
-            "midpoint" => self.midpoint * self.midpoint,
-            _ => self.collocated * self.collocated,
-        }
-    }
-
-    /// The damping of the longitudinal velocity times Re: 4/3 k² in the continuous equations.
-    fn longitudinal(&self, viscous: &str) -> f64 {
-        match viscous {
-            "laplacian" => self.second + self.collocated * self.collocated / 3.0,
-            _ => 4.0 / 3.0 * self.diffusion(viscous),
-        }
-    }
 }
 
 /// max |x − mean| / |mean| of p and of each velocity component.
@@ -171,24 +126,9 @@ impl Wave<'_> {
         Symbols::new(family(self.derivative).unwrap(), k, TAU / float(self.points))
     }
 
-    /// s of the discrete equations next to `guess`: the root of s[(s + ν)(s + χ) + γ p₀ K Kₑ] + K² χ/(γ Ma²) by Newton's
-    /// method, ν = L/Re, χ = γ B/(Pr Re), K of mass and pressure gradient, Kₑ of the energy.
+    /// s of the discrete equations next to `guess`.
     fn eigenvalue(&self, guess: Complex<f64>) -> Complex<f64> {
-        let (gas, symbols) = (&self.gas, self.symbols());
-        let [convection, energy, viscous] = self.forms;
-        let k = symbols.convection(convection);
-        let k_e = if energy == "divergence" { k } else { symbols.collocated };
-        let nu = symbols.longitudinal(viscous) / gas.reynolds;
-        let chi = gas.gamma * symbols.diffusion(viscous) / (gas.prandtl * gas.reynolds);
-        let sound2 = k * k_e / (gas.mach * gas.mach);
-        let last = k * k * chi / (gas.gamma * gas.mach * gas.mach);
-        let mut s = guess;
-        for _ in 0..20 {
-            let value = s * ((s + nu) * (s + chi) + sound2) + last;
-            let slope = (s + nu) * (s + chi) + sound2 + s * (2.0 * s + nu + chi);
-            s -= value / slope;
-        }
-        s
+        self.symbols().eigenvalue(&self.gas, self.forms, guess)
     }
 
     /// A run in a box of length 2π. Entropy waves may go along any axis, and their start is replaced.
@@ -283,25 +223,8 @@ fn linear_viscous_modes_grow_and_oscillate_as_their_eigenvalues_say() {
 }
 
 #[test]
-fn linear_modes_follow_the_discrete_equations_in_every_form_along_every_axis() {
-    let gas = gas(0.5, 30.0, 0.9);
-    let check = |axis: usize, forms: [&str; 3], law: &str| {
-        let wave = Wave { gas, forms, axis, points: 20, periods: 3, derivative: "compact6" };
-        for guess in [Complex::new(-0.2, 6.0), Complex::new(-0.4, 0.0)] {
-            let off = wave.measure(guess, 0.02, 30, law).off;
-            assert!(off < 1e-9, "axis {axis}, {forms:?}, {law}, {guess}: {off:.1e}");
-        }
-    };
-    for axis in 0..3 {
-        for (convection, energy) in CONVECTION.iter().flat_map(|c| ENERGY.map(|e| (*c, e))) {
-            for viscous in VISCOUS {
-                check(axis, [convection, energy, viscous], "constant");
-            }
-        }
-        for (viscous, law) in VISCOUS.iter().flat_map(|v| LAWS.map(|law| (*v, law))) {
-            check(axis, ["kennedy-gruber", "split-pressure", viscous], law);
-        }
-    }
+fn linear_modes_and_shear_follow_the_discrete_equations_in_every_form_along_every_axis() {
+    assert_verified(&["waves"]);
 }
 
 #[test]
@@ -328,39 +251,6 @@ fn sound_converges_at_the_order_of_the_scheme() {
             (TAU / float(points), error)
         });
         assert_orders(&found, order_range(order), &what);
-    }
-}
-
-#[test]
-fn shear_waves_decay_as_the_discrete_equations_say() {
-    let (mach, reynolds, stream, dt, n) = (0.2, 40.0, 0.7, 0.01, 40);
-    let rk: &Tableau = tableau("hale64").unwrap();
-    let set =
-        [format!("case.mach={mach}"), format!("case.reynolds={reynolds}"), format!("time.dt={dt}")];
-    let p0 = gas(mach, reynolds, 0.71).reference_pressure();
-    let symbols = Symbols::new(family("compact6").unwrap(), 2.0, TAU / 18.0);
-    // The wave goes along one axis, the velocity it carries along another.
-    for (along, across) in [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)] {
-        let (mut points, mut periods) = ([1; 3], [0; 3]);
-        (points[along], periods[along]) = (18, 2);
-        for (convection, viscous) in CONVECTION.iter().flat_map(|c| VISCOUS.map(|v| (*c, v))) {
-            let forms = ["compact6", convection, "split-pressure", viscous];
-            let length = format!("grid.length={:?}", [TAU; 3]);
-            let mut run = run_with("entropy-wave", points, forms, &[&set[..], &[length]].concat());
-            set_flow(&mut run, 1.4, |index, _| {
-                let mut flow = [1.0, 0.0, 0.0, 0.0, p0];
-                flow[1 + along] = stream;
-                flow[1 + across] = 1e-5 * (2.0 * TAU * float(index[along]) / 18.0).sin();
-                flow
-            });
-            let before = projection(points, periods, &state(&run)[1 + across]);
-            steps(&mut run, n);
-            let found = projection(points, periods, &state(&run)[1 + across]) / before;
-            let s = -symbols.diffusion(viscous) / reynolds
-                - I * stream * symbols.convection(convection);
-            let off = (found / rk.amplification(s * dt).powu(40) - 1.0).norm();
-            assert!(off < 1e-9, "{along} {across} {forms:?}: {off:.1e}");
-        }
     }
 }
 

@@ -5,17 +5,25 @@ use super::setup::{CONVECTION, Forms, Setup, VISCOUS};
 use crate::error::Result;
 use crate::physics::TermGroup;
 
+/// Forms of convection that preserve kinetic energy (Feiereisen et al. 1981; Coppola et al. 2019).
+const PRESERVING: [&str; 2] = ["feiereisen", "kennedy-gruber"];
+
 /// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let few = setup.quick && setup.is_device();
     let default = Forms::default();
     let mut checks = Vec::new();
-    let conservative = |forms: &Forms| forms.law == "constant" || forms.viscous != "laplacian";
+    // The split pressure makes total energy of the kinetic energy that convection makes: it conserves with forms that make none.
+    let preserving = |forms: &Forms| PRESERVING.contains(&forms.convection);
+    let conservative = |forms: &Forms| {
+        (forms.law == "constant" || forms.viscous != "laplacian")
+            && (forms.energy != "split-pressure" || preserving(forms))
+    };
     let forms = if few { vec![default] } else { Forms::pairs() };
     for forms in forms.iter().filter(|forms| conservative(forms)) {
         checks.push(conserves(setup, forms)?);
     }
-    for convection in ["feiereisen", "kennedy-gruber"] {
+    for convection in PRESERVING {
         checks.push(preserves(setup, convection)?);
     }
     for convection in CONVECTION.into_iter().filter(|name| !few || *name == default.convection) {

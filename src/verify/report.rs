@@ -140,3 +140,26 @@ impl Display for Report {
         writeln!(to, "\n{}", self.verdict())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::FAMILIES;
+
+    #[test]
+    fn a_check_that_fails_and_one_that_is_no_number_make_the_verdict() {
+        let check =
+            |name: &str, measured: f64, bound: f64| Check::at_most(name, "", measured, bound, "");
+        let mut report = Report::new("a machine".into(), false);
+        report.add(&FAMILIES[0], vec![check("right", 1.0, 1.0)], 0.0);
+        assert_eq!(report.verdict(), "All 1 checks pass on a machine.");
+        report.add(&FAMILIES[1], vec![check("large", 1.1, 1.0), check("none", f64::NAN, 1.0)], 0.0);
+        assert_eq!((report.passed, report.failed), (1, 2));
+        let failing = format!("{0}/large, {0}/none", FAMILIES[1].name);
+        assert_eq!(report.verdict(), format!("2 of 3 checks fail on a machine: {failing}."));
+        assert_eq!(report.to_string().matches("FAIL").count(), 2);
+        let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
+        assert_eq!(json["checks"][2]["measured"], serde_json::Value::Null);
+        assert_eq!(json["failed"], 2);
+    }
+}

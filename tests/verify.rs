@@ -1,0 +1,123 @@
+//! `kolmo verify`: what it says of a sound program, of a broken one, and of mistakes of the user. Its checks themselves are
+//! tests of the method, and run here as users run them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+
+use kolmo::comm::Solo;
+use kolmo::verify::{FAMILIES, VerifyOptions};
+
+/// Run `kolmo verify`.
+fn verify(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    command.arg("verify").args(arguments).current_dir(directory).env("CUDA_VISIBLE_DEVICES", "");
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The JSON of checks that all pass.
+fn sound(arguments: &[&str]) -> serde_json::Value {
+    let dir = tempfile::tempdir().unwrap();
+    let output = verify(dir.path(), &[arguments, &["--json"]].concat());
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}{}", report["checks"], text(&output.stderr));
+    report
+}
+
+#[test]
+fn quick_checks_pass_on_the_host_and_say_what_they_measured_and_against_what() {
+    let report = sound(&["--quick", "--backend", "cpu"]);
+    let checks = report["checks"].as_array().unwrap();
+    assert_eq!(report["passed"], checks.len());
+    assert_eq!(report["failed"], 0);
+    assert_eq!(report["quick"], true);
+    for check in checks {
+        let number = |key: &str| check[key].as_f64().unwrap();
+        assert!(number("measured") <= number("bound"), "{check}");
+        for key in ["name", "what", "source"] {
+            assert!(!check[key].as_str().unwrap().is_empty(), "{check}");
+        }
+        assert_eq!(check["passed"], true);
+    }
+    let mut names: Vec<&str> = checks.iter().map(|check| check["name"].as_str().unwrap()).collect();
+    for family in &FAMILIES {
+        let own = |name: &&&str| name.starts_with(&format!("{}/", family.name));
+        assert!(names.iter().filter(own).count() > 2, "{}", family.name);
+    }
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), checks.len(), "a name stands for one check");
+}
+
+#[test]
+fn quick_checks_of_named_families_pass_on_an_opencl_device() {
+    let report = sound(&["--quick", "--backend", "opencl", "closures", "waves", "exact"]);
+    assert!(report["checks"].as_array().unwrap().len() > 30);
+    assert!(report["place"].as_str().unwrap().contains("opencl"), "{}", report["place"]);
+}
+
+#[test]
+fn the_table_ends_with_a_verdict_and_the_page_holds_the_same_checks() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = verify(dir.path(), &["filters", "--backend", "cpu", "--html", "page.html"]);
+    let table = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{table}");
+    let verdict = table.lines().last().unwrap();
+    assert!(
+        verdict.starts_with("All ") && verdict.ends_with(" checks pass on the cpu."),
+        "{table}"
+    );
+    let page = std::fs::read_to_string(dir.path().join("page.html")).unwrap();
+    assert!(page.contains(verdict) && page.contains("filters/filter8-order"), "{page}");
+    // Its own page is replaced, somebody else's file is not.
+    let again = ["closures", "--backend", "cpu", "--html", "page.html"];
+    assert_eq!(verify(dir.path(), &again).status.code(), Some(0));
+    std::fs::write(dir.path().join("page.html"), "mine").unwrap();
+    let refused = verify(dir.path(), &again);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("`kolmo verify` did not write it"));
+    assert!(refused.stdout.is_empty());
+}
+
+#[test]
+fn the_list_names_every_family_and_runs_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let output = verify(dir.path(), &["--list"]);
+    assert_eq!(output.status.code(), Some(0));
+    let listed = text(&output.stdout);
+    assert_eq!(listed.lines().count(), FAMILIES.len());
+    assert!(
+        FAMILIES.iter().zip(listed.lines()).all(|(family, line)| line.starts_with(family.name))
+    );
+}
+
+#[test]
+fn mistakes_of_the_user_are_told_before_anything_is_run() {
+    let dir = tempfile::tempdir().unwrap();
+    for (arguments, told) in [
+        (&["operator"][..], "`operator` is no family of checks"),
+        (&["--backend", "gpu"], "gpu"),
+        (&["--backend", "opencl", "--device", "900"], "900"),
+        (&["--html", "."], "is a directory; a page needs a file"),
+    ] {
+        let output = verify(dir.path(), arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(told) && !said.contains("checking"), "{arguments:?}: {said}");
+    }
+}
+
+/// Every check of these families on the host passes; what users have no minute for is among them.
+pub(crate) fn assert_verified(families: &[&str]) {
+    let options = VerifyOptions {
+        names: families.iter().map(ToString::to_string).collect(),
+        backend: Some("cpu".into()),
+        ..VerifyOptions::default()
+    };
+    let report = kolmo::verify::verify(&options, &(Arc::new(Solo) as _), &|_| ()).unwrap();
+    assert!(report.failed == 0 && report.passed > 0, "{report}");
+}
