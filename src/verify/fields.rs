@@ -129,7 +129,7 @@ impl Run {
         let own: Vec<[f64; 5]> =
             (0..block.len()).map(|point| flow(at(point).0, at(point).1)).collect();
         let (system, _) = self.simulation.system_and_state();
-        let made = system.state_of(&|quantity, point| own[point][quantity]);
+        let made = system.state_of(&|point, to| to.copy_from_slice(&own[point][..to.len()]));
         let made = all_or_error(&*self.place.comm, made)?;
         self.simulation.state_mut().iter_mut().zip(made).for_each(|(field, new)| *field = new);
         Ok(())
