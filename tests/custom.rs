@@ -298,8 +298,9 @@ fn a_file_that_does_not_hold_a_state_is_refused() {
     let mut nan = vec![0.5; 64];
     nan[21] = f64::NAN;
     let short = good[..good.len() - 9].to_vec();
+    type File<'a> = (&'a str, Vec<(&'a str, Vec<u8>)>, &'a [&'a str], &'a str);
     #[rustfmt::skip]
-    let rows: [(&str, Vec<(&str, Vec<u8>)>, &[&str], &str); 11] = [
+    let rows: [File<'_>; 11] = [
         ("name", vec![("velocity", good.clone())], &[], "unknown array `velocity`\n       allowed: rho, u, v, w, p, T, each (nz, ny, nx) values"),
         ("type", vec![("u", npy("<i8", false, "(4, 4, 4)", &[0; 512]))], &[], "array `u`: its values are of type '<i8', not float64 or float32"),
         ("complex", vec![("u", npy("<c16", false, "(4, 4, 4)", &[0; 1024]))], &[], "array `u`: its values are of type '<c16'"),

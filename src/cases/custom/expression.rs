@@ -1,6 +1,7 @@
 //! A formula that the user types: `"sin(k*x)*exp(-y^2)"`.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -11,7 +12,10 @@ use super::parser::{self, Mistake};
 /// A formula in f64. Every operation is that of Rust's standard library: `sin` is [`f64::sin`], `^` is [`f64::powf`], in the
 /// order in which they are typed.
 #[derive(Clone, Debug)]
-pub struct Expression {
+pub struct Expression(Arc<Parsed>);
+
+#[derive(Debug)]
+struct Parsed {
     text: String,
     /// In reverse Polish notation: operands stand before what is done to them.
     code: Vec<Operation>,
@@ -44,17 +48,17 @@ impl Expression {
     /// Where it is none: the column, what was found and what is allowed.
     pub(super) fn parse(text: &str) -> Result<Self, Mistake> {
         let (code, names) = parser::parse(text)?;
-        Ok(Self { text: text.to_owned(), code, names })
+        Ok(Self(Arc::new(Parsed { text: text.to_owned(), code, names })))
     }
 
     /// As it was typed.
     pub fn text(&self) -> &str {
-        &self.text
+        &self.0.text
     }
 
     /// The names in it, in the order in which they appear first.
     pub(super) fn names(&self) -> &[Name] {
-        &self.names
+        &self.0.names
     }
 
     /// Its value, where its names have these `values`.
@@ -62,7 +66,7 @@ impl Expression {
         let mut stack = SmallVec::<[f64; 16]>::new();
         // The parser leaves no operation without its operands.
         let pop = |stack: &mut SmallVec<_>| stack.pop().unwrap_or(f64::NAN);
-        for operation in &self.code {
+        for operation in &self.0.code {
             let result = match *operation {
                 Operation::Number(number) => number,
                 Operation::Name(name) => values(name),
@@ -81,13 +85,13 @@ impl Expression {
 /// As it was typed.
 impl PartialEq for Expression {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.text() == other.text()
     }
 }
 
 impl Serialize for Expression {
     fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
-        output.serialize_str(&self.text)
+        output.serialize_str(self.text())
     }
 }
 

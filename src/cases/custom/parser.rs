@@ -14,8 +14,11 @@ use std::fmt;
 
 use super::expression::{Name, Operation};
 
+/// Functions by name.
+type Functions<F, const N: usize> = [(&'static str, F); N];
+
 /// Functions of one number.
-const UNARY: [(&str, fn(f64) -> f64); 15] = [
+const UNARY: Functions<fn(f64) -> f64, 15> = [
     ("sin", f64::sin),
     ("cos", f64::cos),
     ("tan", f64::tan),
@@ -33,7 +36,7 @@ const UNARY: [(&str, fn(f64) -> f64); 15] = [
     ("floor", f64::floor),
 ];
 /// Functions of two numbers.
-const BINARY: [(&str, fn(f64, f64) -> f64); 3] =
+const BINARY: Functions<fn(f64, f64) -> f64, 3> =
     [("atan2", f64::atan2), ("min", f64::min), ("max", f64::max)];
 
 /// Expressions within expressions at most.
