@@ -11,7 +11,7 @@ use crate::scheme::{CF90, LELE_CUTOFF, Scheme, filter_closure};
 
 /// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
-    let few = setup.quick && setup.is_device();
+    let few = setup.is_brief();
     let orders: &[u32] = if few { &[8] } else { &[2, 4, 6, 8, 10] };
     let mut checks = Vec::new();
     for (at, &order) in orders.iter().enumerate() {

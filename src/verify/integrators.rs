@@ -13,7 +13,7 @@ use crate::scheme::{TABLEAUX, Tableau, family};
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
     for tableau in TABLEAUX {
-        if setup.quick && setup.is_device() && !["hale64", "rk4"].contains(&tableau.name) {
+        if setup.is_brief() && tableau.name != "hale64" {
             continue;
         }
         checks.push(amplification(setup, tableau)?);

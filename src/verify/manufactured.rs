@@ -73,7 +73,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     for forms in setup.forms() {
         checks.push(converges(setup, &forms, "compact6", &forms.name())?);
     }
-    if !(setup.quick && setup.is_device()) {
+    if !setup.is_brief() {
         for family in families() {
             checks.push(converges(setup, &Forms::default(), family.name, family.name)?);
         }

@@ -77,6 +77,11 @@ impl Setup {
         self.device.is_some()
     }
 
+    /// Whether there is a minute and each kernel takes a compiler a part of a second: one form, one scheme, one axis will do.
+    pub(super) fn is_brief(&self) -> bool {
+        self.quick && self.is_device()
+    }
+
     /// Whether the device computes in that precision; the host does in both.
     pub(super) fn has(&self, precision: Precision) -> bool {
         precision == Precision::F32
@@ -237,9 +242,9 @@ impl Setup {
     /// The forms that are tried: where each takes a compiler, fewer.
     pub(super) fn forms(&self) -> Vec<Forms> {
         match (self.is_device(), self.quick) {
-            (true, true) => vec![Forms::default()],
-            (true, false) | (false, true) => Forms::pairs(),
+            _ if self.is_brief() => vec![Forms::default()],
             (false, false) => Forms::all(),
+            _ => Forms::pairs(),
         }
     }
 }

@@ -182,7 +182,7 @@ fn shear(setup: &Setup) -> Result<Vec<Check>> {
         viscosity: Viscosity::Constant,
     };
     let Some(symbols) = symbols() else { return Ok(Vec::new()) };
-    let few = setup.quick && setup.is_device();
+    let few = setup.is_brief();
     let convection: &[&'static str] =
         if few { &["kennedy-gruber"] } else { &super::setup::CONVECTION };
     let viscous: &[&'static str] = if few { &["laplacian"] } else { &VISCOUS };
