@@ -57,7 +57,7 @@ fn quick_checks_pass_on_the_host_and_say_what_they_measured_and_against_what() {
 fn quick_checks_of_named_families_pass_on_an_opencl_device() {
     let report = sound(&["--quick", "--backend", "opencl", "closures", "waves", "exact"]);
     assert!(report["checks"].as_array().unwrap().len() > 30);
-    assert!(report["place"].as_str().unwrap().contains("opencl"), "{}", report["place"]);
+    assert!(report["place"].as_str().unwrap().contains("OpenCL"), "{}", report["place"]);
 }
 
 #[test]
