@@ -1,7 +1,7 @@
 //! The same run in another place gives the same answer but for round-off: on a device, on several ranks, operation by
 //! operation, with other vector instructions, with another number of threads.
 
-use super::check::{Check, float, largest, worse};
+use super::check::{Check, distance, float, largest, worse};
 use super::fields::Run;
 use super::setup::{Forms, Setup};
 use crate::backend::{ComputeConfig, RightHandSide, Simd};
@@ -109,7 +109,7 @@ fn agreed(
     let mut off = 0.0;
     for (field, (found, expected)) in found.iter().zip(&expected).enumerate() {
         let size = if (1..4).contains(&field) { momentum } else { sizes[field] };
-        off = worse(off, super::check::distance(found, expected) / size);
+        off = worse(off, distance(found, expected) / size);
     }
     let names = ["kinetic_energy", "enstrophy", "ke_rate", "dissipation"];
     let (row, expected) = (here.quantities(names)?, there.quantities(names)?);

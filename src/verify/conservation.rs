@@ -1,6 +1,6 @@
 //! What the discrete equations keep: mass, momentum, total energy; kinetic energy under convection; the budget of it.
 
-use super::check::{Check, float, worse};
+use super::check::{Check, float, largest, worse};
 use super::setup::{CONVECTION, Forms, Setup, VISCOUS};
 use crate::error::Result;
 use crate::physics::TermGroup;
@@ -133,7 +133,7 @@ fn budget(setup: &Setup, forms: &Forms) -> Result<Check> {
         "ke_rate_viscous",
         "ke_rate_filter",
     ])?;
-    let size = super::check::largest(&parts);
+    let size = largest(&parts);
     Ok(Check::at_most(
         format!("budget/{}/{}", forms.convection, forms.viscous),
         "terms of the kinetic-energy budget add up to its rate, relative to the largest",

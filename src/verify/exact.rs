@@ -1,6 +1,8 @@
 //! The cases with exact solutions: the error that the discrete equations must have, and its order.
 
-use super::check::{Check, distance, float, order};
+use num_complex::Complex;
+
+use super::check::{Check, distance, float, order, worse};
 use super::setup::{Setup, spacing};
 use super::waves::Symbols;
 use crate::cases::FlowCase;
@@ -8,7 +10,6 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::scheme::{family, tableau};
-use num_complex::Complex;
 
 /// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
@@ -60,7 +61,7 @@ fn carried(setup: &Setup, case: &str, amplitude: f64, velocity: &str) -> Result<
             .map_or(Complex::ZERO, |hale| hale.amplification(Complex::new(0.0, -symbols * dt)));
         let exact = Complex::cis(-k * end);
         let expected = amplitude * (step.powu(STEPS) - exact).norm() / std::f64::consts::SQRT_2;
-        off = super::check::worse(off, (found - expected).abs());
+        off = worse(off, (found - expected).abs());
         errors.push((h, found));
     }
     let found = order(errors[0], errors[1]);

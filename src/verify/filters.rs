@@ -1,7 +1,7 @@
 //! Compact filters: their order, the constant of their error, their transfer function, and what they leave at the ends.
 
-use super::check::{Check, distance, float, largest};
-use super::operators::{UNITS, filter, order_and_constant, symbol_error};
+use super::check::{Check, distance, float, largest, worse};
+use super::operators::{Subject, UNITS, filter, order_and_constant, symbol_error};
 use super::setup::Setup;
 use crate::engine::{LineOperator, LineOperators, Op, closed_min_points};
 use crate::error::Result;
@@ -30,7 +30,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 
 /// The filter multiplies waves by T(kh).
 fn transfer(setup: &Setup, scheme: &Scheme, axis: Axis) -> Result<Check> {
-    let subject = super::operators::Subject { scheme: *scheme, ..filter(2, 0.4) };
+    let subject = Subject { scheme: *scheme, ..filter(2, 0.4) };
     Ok(Check::at_most(
         format!("{}-transfer", scheme.name),
         format!("transfer function of {}, in units of round-off", scheme.name),
@@ -47,11 +47,11 @@ fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<Check> {
     let operator = LineOperator::closed(&scheme, &closure, n, 1.0);
     let operators = LineOperators::along(axis, vec![(Op::Filter, operator)]);
     let (place, x) = setup.one_line(axis, n)?;
-    let mut off: f64 = 0.0;
+    let mut off = 0.0;
     for degree in 0..order.cast_signed() {
         let f: Vec<f64> = x.iter().map(|x| x.powi(degree)).collect();
         let found = place.apply(&operators, axis, Op::Filter, &f)?;
-        off = super::check::worse(off, distance(&found, &f) / largest(&f));
+        off = worse(off, distance(&found, &f) / largest(&f));
     }
     // Weights of a row add up to 2 + (1 − 2α) in absolute value at most, and A has the condition (1 + 2α)/(1 − 2α) = 9.
     let bound = f64::EPSILON * 9.0 * (3.0 + float(order as usize));

@@ -5,7 +5,7 @@ use num_complex::Complex;
 
 use super::check::{Check, distance, float, order};
 use super::fields::projection;
-use super::setup::Setup;
+use super::setup::{Setup, spacing};
 use crate::error::Result;
 use crate::scheme::{TABLEAUX, Tableau, family};
 
@@ -40,7 +40,7 @@ fn amplification(setup: &Setup, tableau: &Tableau) -> Result<Check> {
     let before = projection(points, [3, 0, 0], &run.state()?[0]);
     run.steps(steps)?;
     let found = projection(points, [3, 0, 0], &run.state()?[0]) / before;
-    let h = super::setup::spacing(32);
+    let h = spacing(32);
     let symbol = family("compact6").map_or(f64::NAN, |family| family.first.symbol(3.0 * h) / h);
     let expected = tableau.amplification(Complex::new(0.0, -symbol * dt)).powu(10);
     Ok(Check::at_most(

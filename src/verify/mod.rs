@@ -44,14 +44,14 @@ pub fn verify(
     comm: &Arc<dyn Communicator>,
     progress: &dyn Fn(&str),
 ) -> Result<Report> {
-    let families = options.families()?;
+    let families = all_or_error(&**comm, options.families())?;
     all_or_error(&**comm, options.check_page())?;
     let setup = Setup::new(options, comm)?;
     let mut report = Report::new(setup.place(), options.quick);
     for family in families {
         progress(family.name);
         let start = Instant::now();
-        let checks = all_or_error(&**comm, (family.checks)(&setup))?;
+        let checks = (family.checks)(&setup)?;
         report.add(family, checks, start.elapsed().as_secs_f64());
     }
     Ok(report)

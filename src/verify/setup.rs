@@ -39,14 +39,9 @@ impl Setup {
         let backend = options.backend.iter().map(|name| format!("compute.backend={name}"));
         let device = options.device.iter().map(|index| format!("compute.device={index}"));
         let set: Vec<String> = backend.chain(device).collect();
-        let mut compute = configured("taylor-green", [8; 3], &set)?.compute;
-        if comm.size() > MOST_RANKS {
-            let (size, shown) = (comm.size(), MOST_RANKS);
-            return Err(Error::Config(vec![
-                format!("error: verify runs on small grids, which {size} ranks cannot share"),
-                format!("       use {shown} ranks at most"),
-            ]));
-        }
+        let config =
+            check_ranks(comm.size()).and_then(|()| configured("taylor-green", [8; 3], &set));
+        let mut compute = all_or_error(&**comm, config)?.compute;
         let chosen = choose(&compute, comm.local().0);
         let open = |(api, index)| Device::open(api, index);
         let device = all_or_error(&**comm, chosen.and_then(|chosen| chosen.map(open).transpose()))?;
@@ -158,6 +153,16 @@ impl Setup {
         let backend = on_host(&config.compute, None)?.into();
         Run::new(Place::alone(backend, config.grid.points), &config)
     }
+}
+
+fn check_ranks(size: usize) -> Result<()> {
+    if size <= MOST_RANKS {
+        return Ok(());
+    }
+    Err(Error::Config(vec![
+        format!("error: verify runs on small grids, which {size} ranks cannot share"),
+        format!("       use {MOST_RANKS} ranks at most"),
+    ]))
 }
 
 /// The input of `case`, with an end that is never reached.
