@@ -95,29 +95,38 @@ impl Simulation {
     /// # Errors
     /// Where the backend refuses, or the initial state makes no sense: on all ranks where it does on one.
     pub fn on(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
-        let mut simulation = Self::without_state(backend, config)?;
-        simulation.state = initial(&*simulation.system, config)?;
+        let mut simulation = Self::with_state(backend, config, |system| initial(system, config))?;
         simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
         Ok(simulation)
     }
 
     /// The equations of `config` at t = 0, whose fields are still to be made.
     pub(super) fn without_state(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
+        Self::with_state(backend, config, |_| Ok(Vec::new()))
+    }
+
+    /// The equations of `config` at t = 0, whose fields `state` makes. Collective.
+    fn with_state(
+        backend: Arc<dyn Backend>,
+        config: &Config,
+        state: impl FnOnce(&dyn System) -> Result<Vec<Field>>,
+    ) -> Result<Self> {
         let grid = Grid::periodic(config.grid.points, &config.grid.domain);
         let len = backend.block(grid.points).len();
-        let prepare = || {
-            let system: Box<dyn System + Send> = match config.case.scalar() {
+        let prepare = || -> Result<Box<dyn System + Send>> {
+            Ok(match config.case.scalar() {
                 Some(scalar) => {
                     Box::new(Advection::new(&config.problem(), *scalar, backend.clone())?)
                 }
                 None => Box::new(NavierStokes::new(&config.problem(), backend.clone())?),
-            };
-            let integrator = config.time.integrator;
-            let stepper = Stepper::new(&*backend, integrator, system.fields(), len)?;
-            Ok((system, stepper))
+            })
         };
         // Before the first thing that all ranks do together, which one that failed would leave the others waiting in.
-        let (system, stepper) = all_or_error(backend.comm(), prepare())?;
+        let system = all_or_error(backend.comm(), prepare())?;
+        // Before the rates: what it is made from is as large as they are.
+        let state = state(&*system)?;
+        let stepper = Stepper::new(&*backend, config.time.integrator, system.fields(), len);
+        let stepper = all_or_error(backend.comm(), stepper)?;
         let mut columns = vec!["step", "time", "dt"];
         columns.extend(system.columns());
         if system.has_exact() {
@@ -130,7 +139,7 @@ impl Simulation {
             system,
             backend,
             grid,
-            state: Vec::new(),
+            state,
             size: config.time.step,
             filter_every: config.scheme.filter.map(|filter| filter.every),
             moment: TimeLevel::default(),
