@@ -1,5 +1,6 @@
 //! The errors a user can meet, by kind. `main` prints them and turns them into exit codes.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 /// The result of anything that can fail in a way a user has to hear about.
@@ -89,6 +90,16 @@ impl Error {
     pub fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.as_ref().to_path_buf();
         move |source| Error::Io { path, source }
+    }
+
+    /// One mistake of the user before anything was run, with the way out of it, which may be empty.
+    pub(crate) fn refused(what: impl Display, way_out: &str) -> Error {
+        let mut lines = vec![format!("error: {what}")];
+        if !way_out.is_empty() {
+            lines.push(format!("       {way_out}"));
+        }
+        lines.push("1 error; nothing was run".into());
+        Error::Config(lines)
     }
 
     /// What is printed: lines that begin with "error".

@@ -65,6 +65,7 @@ pub mod physics;
 mod real;
 pub mod scheme;
 mod simd;
+mod splitmix;
 pub mod statistics;
 pub mod time;
 mod typed;

@@ -3,26 +3,12 @@
 use kolmo::backend::{Field, cpu};
 use kolmo::config::Config;
 use kolmo::physics::TermGroup;
+use kolmo::verify::conservation::{production, totals};
 
 use crate::common::{
-    CONVECTION, ENERGY, LAWS, advance, assert_close, config, conserved, float, host, noise,
-    run_with, simulation, state, steps, terms,
+    CONVECTION, ENERGY, LAWS, advance, assert_close, config, conserved, host, noise, run_with,
+    simulation, state, steps, terms,
 };
-
-/// Σ of each field over the points, a point.
-fn totals(state: &[Vec<f64>]) -> Vec<f64> {
-    // Neumaier's sum, so that the sum's own round-off is out of the way.
-    let total = |field: &Vec<f64>| {
-        let (mut sum, mut low) = (0.0_f64, 0.0);
-        for &x in field {
-            let next = sum + x;
-            low += if sum.abs() >= x.abs() { (sum - next) + x } else { (x - next) + sum };
-            sum = next;
-        }
-        (sum + low) / float(field.len())
-    };
-    state.iter().map(total).collect()
-}
 
 /// Largest drift over 1000 steps of a Taylor-Green vortex at Ma = 0.1: of mass and energy relative, of momentum absolute.
 fn drift(forms: [&str; 3], law: &str, reynolds: f64, set: &[&str]) -> f64 {
@@ -80,20 +66,12 @@ fn the_laplacian_viscous_form_conserves_for_constant_viscosity_only() {
     }
 }
 
-/// Σ(u·M − ½u·u C)/Σ|terms| of the convective terms of momentum M and mass C.
-fn production(config: &Config, state: &[Field]) -> f64 {
+/// Kinetic energy that convection makes, as a fraction of all terms.
+fn made(config: &Config, state: &[Field]) -> f64 {
     let rate = terms(TermGroup::Convection, config, state);
-    let state: Vec<&cpu::Field<f64>> = state.iter().map(Field::get).collect();
-    let (mut sum, mut size) = (0.0, 0.0);
-    for at in 0..state[0].len() {
-        let u = [1, 2, 3].map(|v| state[v][at] / state[0][at]);
-        let half = 0.5 * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
-        let terms =
-            [u[0] * rate[1][at], u[1] * rate[2][at], u[2] * rate[3][at], -half * rate[0][at]];
-        sum += terms.iter().sum::<f64>();
-        size += terms.iter().map(|term| term.abs()).sum::<f64>();
-    }
-    sum.abs() / size
+    let state: Vec<&[f64]> =
+        state.iter().map(|field| &field.get::<cpu::Field<f64>>()[..]).collect();
+    production(&state, &rate)
 }
 
 /// White noise in density, velocity and pressure.
@@ -125,7 +103,7 @@ fn convection_neither_makes_nor_destroys_kinetic_energy_in_the_preserving_forms(
                 .map(|(key, value)| format!("scheme.{key}={value}"));
             let config = config("taylor-green", points, &set.each_ref().map(String::as_str));
             for (what, state) in [("random", &random[..]), ("evolved", evolved.state())] {
-                let made = production(&config, state);
+                let made = made(&config, state);
                 let what = format!("{derivative} {convection} {what}: {made:.1e}");
                 assert_eq!(made < 1e-15, preserves, "{what}");
                 // The others make about 1e-3 where the fields are not resolved; the finer the scheme, the less.

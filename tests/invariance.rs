@@ -1,70 +1,27 @@
 //! What an answer may not depend on: the names of the axes, the number of threads, where outputs fall; and the size of a
 //! step, which depends on the flow and the scheme only.
 
-use std::f64::consts::TAU;
-
 use kolmo::backend::cpu::Field;
 use kolmo::backend::on_host;
 use kolmo::scheme::{family, tableau};
 use kolmo::time::Simulation;
+use kolmo::verify::invariance::Turn;
 
 use crate::common::{
     CONVECTION, ENERGY, VISCOUS, advance, assert_close, config, float, max_difference, noise,
     set_flow, simulation, state, steps,
 };
 
-/// A smooth flow without any symmetry, in (x, y, z) of a unit period each.
-fn crooked(x: [f64; 3]) -> [f64; 5] {
-    let wave =
-        |a: f64, b: f64, c: f64, phase: f64| (TAU * (a * x[0] + b * x[1] + c * x[2]) + phase).sin();
-    [
-        1.0 + 0.1 * wave(1.0, 0.0, 1.0, 0.3) + 0.05 * wave(0.0, 2.0, -1.0, 1.0),
-        0.3 + 0.4 * wave(1.0, 1.0, 0.0, 0.7) + 0.2 * wave(2.0, 0.0, 1.0, 2.0),
-        -0.2 + 0.5 * wave(0.0, 1.0, 1.0, 1.9) + 0.1 * wave(1.0, -1.0, 1.0, 0.2),
-        0.1 + 0.3 * wave(1.0, 0.0, -1.0, 2.6) + 0.3 * wave(1.0, 1.0, 1.0, 1.1),
-        3.0 + 0.3 * wave(0.0, 1.0, 0.0, 0.9) + 0.2 * wave(1.0, 0.0, 2.0, 0.1),
-    ]
-}
-
-/// The state after a few steps from [`crooked`], where new axis a is old axis `from[a]`, reflected where `flip`.
+/// The state after a few steps from a flow without any symmetry, where new axis a is old axis `from[a]`, reflected where `flip`.
 /// Read back in the old order.
 fn turned(from: [usize; 3], flip: [bool; 3], set: &[&str]) -> [Vec<f64>; 5] {
-    let (points, lengths) = ([12, 16, 14], [TAU, 5.0, 7.0]);
-    let new_points = from.map(|axis| points[axis]);
-    let length = format!("grid.length={:?}", from.map(|axis| lengths[axis]));
+    let turn = Turn { from, flip };
+    let length = format!("grid.length={:?}", turn.lengths());
     let set = [&["case.mach=0.5", "case.reynolds=40.0", "time.dt=0.01", &length], set].concat();
-    let mut run = simulation("taylor-green", new_points, &set);
-    let old_index = |index: [usize; 3]| {
-        let mut old = [0; 3];
-        for a in 0..3 {
-            let n = new_points[a];
-            old[from[a]] = if flip[a] { (n - index[a]) % n } else { index[a] };
-        }
-        old
-    };
-    let sign = |a: usize| if flip[a] { -1.0 } else { 1.0 };
-    set_flow(&mut run, 1.4, |index, _| {
-        let old = old_index(index);
-        let flow = crooked([0, 1, 2].map(|a| float(old[a]) / float(points[a])));
-        let mut new = flow;
-        for a in 0..3 {
-            new[1 + a] = sign(a) * flow[1 + from[a]];
-        }
-        new
-    });
+    let mut run = simulation("taylor-green", turn.points(), &set);
+    set_flow(&mut run, 1.4, |index, _| turn.flow(index));
     steps(&mut run, 5);
-    let mut back: [Vec<f64>; 5] = std::array::from_fn(|_| vec![f64::NAN; points.iter().product()]);
-    let (grid, state) = (*run.grid(), state(&run));
-    for at in 0..grid.len() {
-        let old = old_index(grid.index(at));
-        let to = old[0] + points[0] * (old[1] + points[1] * old[2]);
-        back[0][to] = state[0][at];
-        back[4][to] = state[4][at];
-        for a in 0..3 {
-            back[1 + from[a]][to] = sign(a) * state[1 + a][at];
-        }
-    }
-    back
+    turn.back(&state(&run))
 }
 
 #[test]

@@ -7,12 +7,14 @@ mod environment;
 mod handles;
 mod options;
 pub mod ranks;
+mod share;
 
 use std::sync::Arc;
 
 pub use disk_cache::DiskCache;
 pub use handles::{Combination, Field, Prepared, Program};
 pub use options::{BackendChoice, ComputeConfig, DeviceAware, Pencils, RightHandSide, Simd};
+pub(crate) use share::Share;
 
 use crate::comm::{Communicator, Solo};
 use crate::engine::{LineOperators, PointFormula, Sweep};
@@ -41,6 +43,19 @@ impl Weights {
     /// Fields become β times themselves plus what is added.
     pub const fn times(beta: f64) -> Self {
         Self { beta, advance: 0.0 }
+    }
+
+    /// Programs that run one after another, each with its weights: β is for the first that adds to fields, those after it add to what
+    /// it made.
+    fn of_each<'a>(
+        mut self,
+        programs: &mut dyn Iterator<Item = &'a Program>,
+    ) -> impl Iterator<Item = (&'a Program, Self)> {
+        programs.map(move |program| {
+            let own = self;
+            self = self.after(program.adds);
+            (program, own)
+        })
     }
 
     /// Those of the programs that follow one in a list; `adds`: whether it adds to fields.
@@ -208,10 +223,8 @@ pub trait Backend: Send + Sync {
         write: &mut [&mut Field],
         weights: Weights,
     ) {
-        let mut weights = weights;
-        for program in programs {
+        for (program, weights) in weights.of_each(programs) {
             self.run(program, read, write, weights);
-            weights = weights.after(program.adds);
         }
     }
 

@@ -7,11 +7,10 @@ use rayon::prelude::*;
 use super::measure::Clock;
 use super::permute::HostPermutation;
 use crate::backend::cpu::{self, Cpu};
-use crate::backend::device::{Device, Gpu, LineSolver, Permutation, choose, obstacle};
+use crate::backend::device::{Device, Gpu, LineSolver, Permutation, obstacle};
 use crate::backend::ranks::Blocks;
-use crate::backend::{Backend, Field, Weights};
-use crate::comm::placement::Placement;
-use crate::comm::{Communicator, all_or_error};
+use crate::backend::{Backend, Field, Share, Weights};
+use crate::comm::Communicator;
 use crate::config::{ComputeConfig, Config, Pencils};
 use crate::engine::{Formula, LineOperators, Number, Op, PointFormula, SweepBuilder};
 use crate::error::Result;
@@ -32,19 +31,9 @@ pub(super) struct Setup {
 
 impl Setup {
     /// Each rank of a host has its share of the cores, and the next device. Collective.
-    pub(super) fn new(mut compute: ComputeConfig, comm: &dyn Communicator) -> Result<Self> {
-        let open = |(api, index)| Device::open(api, index);
-        let chosen = choose(&compute, comm.local().0);
-        let device = all_or_error(comm, chosen.and_then(|chosen| chosen.map(open).transpose()))?;
-        let (mut cores, mut places) = (None, None);
-        if comm.size() > 1 {
-            let placement = Placement::find(comm, compute.threads);
-            let name = device.as_ref().map(|device| device.info().name.as_str());
-            places = placement.described(comm, name);
-            cores = placement.pins().map(<[usize]>::to_vec);
-            compute.threads = Some(placement.threads);
-        }
-        Ok(Self { device, compute, cores, placement: places })
+    pub(super) fn new(compute: ComputeConfig, comm: &dyn Communicator) -> Result<Self> {
+        let Share { device, compute, cores, placement } = Share::find(compute, comm)?;
+        Ok(Self { device, compute, cores, placement })
     }
 
     /// Fields of `len` values, lines solved by `solver`.

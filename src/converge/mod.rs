@@ -18,7 +18,6 @@ use crate::error::{Error, Result};
 use crate::io::progress::tell;
 use crate::io::report::grid;
 use floor::{CLEAR, Floor};
-use options::refused;
 use solve::{Solved, distance, error_of_step, solve};
 
 /// Orders that lie less than so much below the formal one are not worth a remark.
@@ -147,7 +146,7 @@ fn end(config: &Config) -> Result<f64> {
             format!("time.max_steps = {steps} would end each grid at another time")
         }
     };
-    Err(refused(what, "give it alone: `--set 'time={ end = 1.0, cfl = 0.8 }'`"))
+    Err(Error::refused(what, "give it alone: `--set 'time={ end = 1.0, cfl = 0.8 }'`"))
 }
 
 /// Whether the case knows its solution at any time.
@@ -167,13 +166,13 @@ fn check_common_points(points: &[usize], case: &str) -> Result<()> {
     let why = format!("{case} has no exact solution");
     if let Some(n) = coarser.iter().find(|&&n| finest % n != 0) {
         let against = format!("so errors are taken against {finest} points");
-        return Err(refused(
+        return Err(Error::refused(
             format!("{why}, {against}, which is no whole multiple of {n}"),
             "give numbers that all divide the largest: `--points 16,32,64`, `--points 12,24,36,72`",
         ));
     }
     if coarser.len() < 2 {
-        return Err(refused(
+        return Err(Error::refused(
             format!("{why}: of two grids one is the reference, and an order needs two more errors"),
             "give three numbers or more: `--points 16,32,64`",
         ));

@@ -54,7 +54,7 @@ impl ConvergeOptions {
         points.sort_unstable();
         points.dedup();
         if points.len() < 2 {
-            return Err(refused(
+            return Err(Error::refused(
                 format!("--points {} is one grid, and an order needs two or more", points[0]),
                 "for example `--points 16,32,64`",
             ));
@@ -69,27 +69,18 @@ impl ConvergeOptions {
         let shown = directory.display();
         if directory.exists() && !directory.is_dir() {
             let what = format!("{shown} is a file; the table and the picture need a directory");
-            return Err(refused(what, "choose another with `--out`"));
+            return Err(Error::refused(what, "choose another with `--out`"));
         }
         let is_there = |name: &&str| directory.join(name).symlink_metadata().is_ok();
         let files = ["converge.csv", "converge.html", "converge.svg"];
         match files.into_iter().find(is_there).filter(|_| !self.overwrite) {
-            Some(name) => Err(refused(
+            Some(name) => Err(Error::refused(
                 format!("{shown} already holds a table: {name}"),
                 "choose another directory with `--out`, or replace it with `--overwrite`",
             )),
             None => Ok(directory),
         }
     }
-}
-
-/// A mistake of the user, with the way out of it.
-pub(super) fn refused(what: String, way_out: &str) -> Error {
-    Error::Config(vec![
-        format!("error: {what}"),
-        format!("       {way_out}"),
-        "1 error; nothing was run".into(),
-    ])
 }
 
 fn count(text: &str) -> std::result::Result<usize, String> {

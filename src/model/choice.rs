@@ -44,10 +44,10 @@ fn search(planner: &mut Planner, ranks: usize, rates: &Rates) -> Result<(Decompo
     }
     match (best, refusal) {
         (Some(best), _) => Ok(best),
-        (None, Some(sentence)) => Err(Error::Config(vec![
-            format!("error: no way to cut the grid over {ranks} ranks: {sentence}"),
-            "1 error; nothing was run".into(),
-        ])),
+        (None, Some(sentence)) => Err(Error::refused(
+            format!("no way to cut the grid over {ranks} ranks: {sentence}"),
+            "",
+        )),
         (None, None) => Decomposition::choose(ranks, points, 1).map(|one| (one, f64::NAN)),
     }
 }

@@ -67,10 +67,9 @@ fn batch_seconds() -> Result<f64> {
     // Slurm gives the end as seconds since 1970; PBS the length of the job, which is about to begin.
     let left = number("SLURM_JOB_END_TIME").map(|end| end - now).or(number("PBS_WALLTIME"));
     left.map(|left| left.max(0.0)).ok_or_else(|| {
-        Error::Config(vec![
-            "error: time.wall_limit = \"auto\", and no batch system says when this job ends".into(),
-            "       neither SLURM_JOB_END_TIME nor PBS_WALLTIME is set; give the time, as in \"11h50m\"".into(),
-            "1 error; nothing was run".into(),
-        ])
+        Error::refused(
+            "time.wall_limit = \"auto\", and no batch system says when this job ends",
+            "neither SLURM_JOB_END_TIME nor PBS_WALLTIME is set; give the time, as in \"11h50m\"",
+        )
     })
 }

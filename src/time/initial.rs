@@ -103,6 +103,5 @@ fn arrays(
 /// A sentence, and in a second line what to do.
 fn mistake(text: &str) -> Error {
     let (found, advice) = text.split_once('\n').unwrap_or((text, ""));
-    let lines = [format!("error: {found}"), format!("       {advice}")];
-    Error::Config(lines.into_iter().chain(["1 error; nothing was run".into()]).collect())
+    Error::refused(found, advice)
 }

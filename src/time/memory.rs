@@ -48,7 +48,7 @@ pub(crate) fn check_values_memory(fields: usize, block: &Block, ranks: usize) ->
     match available_memory(ranks) {
         Some(available) if needed > available => {
             let advice = "these are the values of the checkpoint; use more machines".to_string();
-            Err(too_large(block, ranks, [needed, available], advice))
+            Err(too_large(block, ranks, [needed, available], &advice))
         }
         _ => Ok(()),
     }
@@ -78,23 +78,22 @@ fn check(
     let points = |points: [usize; 3]| points.iter().map(|&n| n as f64).product::<f64>();
     let share = points(whole) / (points(block.points) * ranks as f64);
     let advice = advice(largest(config, available * share.max(1.0), fits));
-    Err(too_large(block, ranks, [all(config, block), available], advice))
+    Err(too_large(block, ranks, [all(config, block), available], &advice))
 }
 
 /// What is said of bytes that are needed and more than there are.
-fn too_large(block: &Block, ranks: usize, [needed, available]: [f64; 2], advice: String) -> Error {
+fn too_large(block: &Block, ranks: usize, [needed, available]: [f64; 2], advice: &str) -> Error {
     const GIB: f64 = (1_u64 << 30) as f64;
     let [x, y, z] = block.points;
     let times = if ranks > 1 { format!("{ranks} times ") } else { String::new() };
-    Error::Config(vec![
+    Error::refused(
         format!(
-            "error: {times}{x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free",
+            "{times}{x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB are free",
             needed / GIB,
             available / GIB
         ),
-        format!("       {advice}"),
-        "1 error; nothing was run".to_string(),
-    ])
+        advice,
+    )
 }
 
 /// The same for the memory of a device, where operators keep what they make unless every sweep is one kernel.

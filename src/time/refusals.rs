@@ -8,11 +8,7 @@ use crate::error::{Error, Result};
 
 /// A wall time that is over before the run begins; nothing is written then.
 pub(super) fn no_time() -> Error {
-    Error::Config(vec![
-        "error: time.wall_limit leaves no time for a single step and a checkpoint".into(),
-        "       give more".into(),
-        "1 error; nothing was run".into(),
-    ])
+    Error::refused("time.wall_limit leaves no time for a single step and a checkpoint", "give more")
 }
 
 /// The same of a run that goes on, where its files are open already: whoever restarts it until it is done must not do so for ever.
@@ -27,21 +23,19 @@ pub(super) fn check_step(config: &Config, simulation: &Simulation) -> Result<()>
     if end + dt > end {
         return Ok(());
     }
-    Err(Error::Config(vec![
-        format!("error: steps of dt = {dt:e} never reach time.end = {end}: t + dt = t there"),
-        "       use a larger `time.cfl` or `time.dt`".to_string(),
-        "1 error; nothing was run".to_string(),
-    ]))
+    Err(Error::refused(
+        format!("steps of dt = {dt:e} never reach time.end = {end}: t + dt = t there"),
+        "use a larger `time.cfl` or `time.dt`",
+    ))
 }
 
 /// An unphysical initial state is a mistake of the input, which all of `ranks` ranks know of.
 pub(super) fn impossible_start(error: Error, ranks: usize) -> Error {
     let Error::Diverged { field, value, index: [i, j, k], .. } = error else { return error };
-    let mistake = Error::Config(vec![
-        format!("error: the initial state has {field} = {value} at point ({i}, {j}, {k})"),
-        "       change the parameters in [case], [gas] or the box".to_string(),
-        "1 error; nothing was run".to_string(),
-    ]);
+    let mistake = Error::refused(
+        format!("the initial state has {field} = {value} at point ({i}, {j}, {k})"),
+        "change the parameters in [case], [gas] or the box",
+    );
     if ranks == 1 {
         return mistake;
     }

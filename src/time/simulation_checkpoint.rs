@@ -76,15 +76,7 @@ impl Simulation {
         let mut resumed = Self::without_state(backend, config)?;
         let head = &saved.head;
         let comm = resumed.backend.comm();
-        let mismatch = |what: String| {
-            all_or_error(
-                comm,
-                Err(Error::Config(vec![
-                    format!("error: {what}"),
-                    "1 error; nothing was run".into(),
-                ])),
-            )
-        };
+        let mismatch = |what: String| all_or_error(comm, Err(Error::refused(what, "")));
         if head.fields != resumed.system.names() {
             let found = head.fields.join(", ");
             mismatch(format!(

@@ -4,6 +4,7 @@ use super::check::{Check, float, largest, worse};
 use super::setup::{CONVECTION, Forms, Setup, VISCOUS};
 use crate::error::Result;
 use crate::physics::TermGroup;
+use crate::splitmix::{STEP, mixed, unit};
 
 /// Forms of convection that preserve kinetic energy (Feiereisen et al. 1981; Coppola et al. 2019).
 const PRESERVING: [&str; 2] = ["feiereisen", "kennedy-gruber"];
@@ -38,7 +39,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 }
 
 /// Σ of each field over the points, a point, by Neumaier's sum, whose own round-off is out of the way.
-fn totals(state: &[Vec<f64>]) -> Vec<f64> {
+pub fn totals(state: &[Vec<f64>]) -> Vec<f64> {
     let total = |field: &Vec<f64>| {
         let (mut sum, mut low) = (0.0_f64, 0.0);
         for &x in field {
@@ -77,16 +78,26 @@ fn conserves(setup: &Setup, forms: &Forms) -> Result<Check> {
     ))
 }
 
-/// Numbers in (−1, 1) that look random and are the same on every machine and rank (splitmix64, Steele et al. 2014).
-#[allow(clippy::cast_precision_loss, reason = "53 bits fill a double")]
+/// Noise in [−1, 1): what quantity number `of` is at a point, the same on every machine and rank.
 fn noise(at: usize, of: u64) -> f64 {
-    let mut z = (at as u64 * 5 + of + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    2.0 * ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 - 1.0
+    2.0 * unit(mixed((at as u64 * 5 + of + 1).wrapping_mul(STEP))) - 1.0
 }
 
-/// Σ (u·M − ½ u·u C) / Σ |terms| of the convective terms of momentum M and mass C on white noise.
+/// |Σ (u·M − ½ u·u C)| / Σ |terms| of the convective terms `rate` of mass, C, and momentum, M, of U.
+pub fn production(state: &[&[f64]], rate: &[Vec<f64>]) -> f64 {
+    let (mut sum, mut size) = (0.0_f64, 0.0);
+    for at in 0..state[0].len() {
+        let u = [1, 2, 3].map(|v| state[v][at] / state[0][at]);
+        let half = 0.5 * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
+        let terms =
+            [u[0] * rate[1][at], u[1] * rate[2][at], u[2] * rate[3][at], -half * rate[0][at]];
+        sum += terms.iter().sum::<f64>();
+        size += terms.iter().map(|term| term.abs()).sum::<f64>();
+    }
+    sum.abs() / size
+}
+
+/// That of white noise.
 fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
     let forms = Forms { convection, ..Forms::default() };
     let points = [12, 14, 16];
@@ -97,19 +108,11 @@ fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
         [1.0 + 0.4 * rho, u, v, w, 10.0 * (1.0 + 0.4 * p)]
     })?;
     let (state, rate) = (run.state()?, run.terms(TermGroup::Convection)?);
-    let (mut sum, mut size) = (0.0, 0.0);
-    for at in 0..state[0].len() {
-        let u = [1, 2, 3].map(|v| state[v][at] / state[0][at]);
-        let half = 0.5 * (u[0] * u[0] + u[1] * u[1] + u[2] * u[2]);
-        let terms =
-            [u[0] * rate[1][at], u[1] * rate[2][at], u[2] * rate[3][at], -half * rate[0][at]];
-        sum += terms.iter().sum::<f64>();
-        size += terms.iter().map(|term| term.abs()).sum::<f64>();
-    }
+    let state: Vec<&[f64]> = state.iter().map(Vec::as_slice).collect();
     Ok(Check::at_most(
         format!("kinetic-energy/{convection}"),
         "convection neither makes nor destroys kinetic energy, white noise in every variable",
-        sum.abs() / size,
+        production(&state, &rate),
         // Roundings of some ten operations, half of which cancel in the mean.
         8.0 * f64::EPSILON,
         "Feiereisen et al. 1981; Coppola et al. 2019; round-off",

@@ -45,7 +45,7 @@ fn free_stream(setup: &Setup, forms: &Forms) -> Result<Check> {
 }
 
 /// A smooth flow without any symmetry, in (x, y, z) of a unit period each.
-fn crooked(x: [f64; 3]) -> [f64; 5] {
+pub fn crooked(x: [f64; 3]) -> [f64; 5] {
     let wave =
         |a: f64, b: f64, c: f64, phase: f64| (TAU * (a * x[0] + b * x[1] + c * x[2]) + phase).sin();
     [
@@ -57,60 +57,90 @@ fn crooked(x: [f64; 3]) -> [f64; 5] {
     ]
 }
 
-/// The state after a few steps from [`crooked`], where new axis a is old axis `from[a]`, reflected where `flip`, read back in the
-/// old order.
-fn turned(
-    setup: &Setup,
-    forms: &Forms,
-    from: [usize; 3],
-    flip: [bool; 3],
-) -> Result<[Vec<f64>; 5]> {
-    let (points, lengths) = ([12, 16, 14], [TAU, 5.0, 7.0]);
-    let new_points = from.map(|axis| points[axis]);
+/// Other axes: new axis a is old axis `from[a]`, reflected where `flip[a]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// Of every new axis.
+    pub from: [usize; 3],
+    /// Of every new axis.
+    pub flip: [bool; 3],
+}
+
+impl Turn {
+    /// Points along the old axes.
+    const POINTS: [usize; 3] = [12, 16, 14];
+    /// Lengths of the box along the old axes.
+    const LENGTHS: [f64; 3] = [TAU, 5.0, 7.0];
+
+    /// Points along the new axes.
+    pub fn points(&self) -> [usize; 3] {
+        self.from.map(|axis| Self::POINTS[axis])
+    }
+
+    /// Lengths of the box along the new axes.
+    pub fn lengths(&self) -> [f64; 3] {
+        self.from.map(|axis| Self::LENGTHS[axis])
+    }
+
+    /// A point of the new grid in the old one.
+    fn old_index(&self, index: [usize; 3]) -> [usize; 3] {
+        let mut old = [0; 3];
+        for (a, n) in self.points().into_iter().enumerate() {
+            old[self.from[a]] = if self.flip[a] { (n - index[a]) % n } else { index[a] };
+        }
+        old
+    }
+
+    fn sign(&self, axis: usize) -> f64 {
+        if self.flip[axis] { -1.0 } else { 1.0 }
+    }
+
+    /// [`crooked`] at a point of the new grid, its velocity along the new axes.
+    pub fn flow(&self, index: [usize; 3]) -> [f64; 5] {
+        let old = self.old_index(index);
+        let flow = crooked([0, 1, 2].map(|a| float(old[a]) / float(Self::POINTS[a])));
+        let mut new = flow;
+        for a in 0..3 {
+            new[1 + a] = self.sign(a) * flow[1 + self.from[a]];
+        }
+        new
+    }
+
+    /// U of the new grid on the old one, its momentum along the old axes.
+    pub fn back(&self, state: &[Vec<f64>]) -> [Vec<f64>; 5] {
+        let ([nx, ny, _], len) = (self.points(), state[0].len());
+        let mut back: [Vec<f64>; 5] = std::array::from_fn(|_| vec![f64::NAN; len]);
+        for at in 0..len {
+            let old = self.old_index([at % nx, at / nx % ny, at / (nx * ny)]);
+            let to = old[0] + Self::POINTS[0] * (old[1] + Self::POINTS[1] * old[2]);
+            back[0][to] = state[0][at];
+            back[4][to] = state[4][at];
+            for a in 0..3 {
+                back[1 + self.from[a]][to] = self.sign(a) * state[1 + a][at];
+            }
+        }
+        back
+    }
+}
+
+/// The state after a few steps from [`crooked`] along other axes, read back in the old order.
+fn turned(setup: &Setup, forms: &Forms, turn: Turn) -> Result<[Vec<f64>; 5]> {
     let set = [
         forms.keys().as_slice(),
         &["case.mach=0.5".into(), "case.reynolds=40".into(), "time.dt=0.01".into()],
-        &[format!("grid.length={:?}", from.map(|axis| lengths[axis]))],
+        &[format!("grid.length={:?}", turn.lengths())],
         &["scheme.filter={ order = 6, alpha = 0.4, every = 2 }".into()],
     ]
     .concat();
-    let mut run = setup.run("taylor-green", new_points, &set)?;
-    let old_index = |index: [usize; 3]| {
-        let mut old = [0; 3];
-        for a in 0..3 {
-            let n = new_points[a];
-            old[from[a]] = if flip[a] { (n - index[a]) % n } else { index[a] };
-        }
-        old
-    };
-    let sign = |a: usize| if flip[a] { -1.0 } else { 1.0 };
-    run.set(|index, _| {
-        let old = old_index(index);
-        let flow = crooked([0, 1, 2].map(|a| float(old[a]) / float(points[a])));
-        let mut new = flow;
-        for a in 0..3 {
-            new[1 + a] = sign(a) * flow[1 + from[a]];
-        }
-        new
-    })?;
+    let mut run = setup.run("taylor-green", turn.points(), &set)?;
+    run.set(|index, _| turn.flow(index))?;
     run.steps(5)?;
-    let mut back: [Vec<f64>; 5] = std::array::from_fn(|_| vec![f64::NAN; points.iter().product()]);
-    let (grid, state) = (*run.simulation.grid(), run.state()?);
-    for at in 0..grid.len() {
-        let old = old_index(grid.index(at));
-        let to = old[0] + points[0] * (old[1] + points[1] * old[2]);
-        back[0][to] = state[0][at];
-        back[4][to] = state[4][at];
-        for a in 0..3 {
-            back[1 + from[a]][to] = sign(a) * state[1 + a][at];
-        }
-    }
-    Ok(back)
+    Ok(turn.back(&run.state()?))
 }
 
 /// Turning or mirroring the axes turns or mirrors the answer.
 fn turned_axes(setup: &Setup, forms: &Forms) -> Result<Check> {
-    let straight = turned(setup, forms, [0, 1, 2], [false; 3])?;
+    let straight = turned(setup, forms, Turn { from: [0, 1, 2], flip: [false; 3] })?;
     let mut off = 0.0;
     let others = [
         ([1, 2, 0], [false, true, true]),
@@ -121,7 +151,7 @@ fn turned_axes(setup: &Setup, forms: &Forms) -> Result<Check> {
     // A grid of another shape takes a compiler: the first one turns and mirrors all axes.
     let few = if setup.is_brief() { 1 } else { others.len() };
     for (from, flip) in others.into_iter().take(few) {
-        let other = turned(setup, forms, from, flip)?;
+        let other = turned(setup, forms, Turn { from, flip })?;
         off = worse(off, distance(&straight.concat(), &other.concat()));
     }
     Ok(Check::at_most(

@@ -6,13 +6,13 @@
 mod agreement;
 mod check;
 mod closures;
-mod conservation;
+pub mod conservation;
 mod exact;
 mod families;
 mod fields;
 mod filters;
 mod integrators;
-mod invariance;
+pub mod invariance;
 mod jet;
 pub mod manufactured;
 mod operators;

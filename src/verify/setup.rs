@@ -5,10 +5,9 @@ use std::sync::Arc;
 use super::check::float;
 use super::fields::{Place, Run};
 use super::options::VerifyOptions;
-use crate::backend::device::{Device, choose};
+use crate::backend::device::Device;
 use crate::backend::ranks::Ranks;
-use crate::backend::{Backend, BackendChoice, ComputeConfig, on_device, on_host};
-use crate::comm::placement::Placement;
+use crate::backend::{Backend, BackendChoice, ComputeConfig, Share, on_device, on_host};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, parse};
 use crate::error::{Error, Result};
@@ -41,16 +40,8 @@ impl Setup {
         let set: Vec<String> = backend.chain(device).collect();
         let config =
             check_ranks(comm.size()).and_then(|()| configured("taylor-green", [8; 3], &set));
-        let mut compute = all_or_error(&**comm, config)?.compute;
-        let chosen = choose(&compute, comm.local().0);
-        let open = |(api, index)| Device::open(api, index);
-        let device = all_or_error(&**comm, chosen.and_then(|chosen| chosen.map(open).transpose()))?;
-        let mut cores = None;
-        if comm.size() > 1 {
-            let placement = Placement::find(&**comm, compute.threads);
-            cores = placement.pins().map(<[usize]>::to_vec);
-            compute.threads = Some(placement.threads);
-        }
+        let compute = all_or_error(&**comm, config)?.compute;
+        let Share { device, compute, cores, .. } = Share::find(compute, &**comm)?;
         Ok(Self { comm: comm.clone(), quick: options.quick, device, compute, cores })
     }
 

@@ -107,13 +107,9 @@ impl<T: Real> Backend for Cpu<T> {
         write: &mut [&mut Field],
         weights: Weights,
     ) {
-        let mut weights = weights;
-        let weighted = programs.map(|program| {
-            let own = weights;
-            weights = weights.after(program.adds);
-            (program.get(), own)
-        });
-        let programs: SmallVec<[_; 8]> = weighted.collect();
+        let weighted = weights.of_each(programs);
+        let programs: SmallVec<[_; 8]> =
+            weighted.map(|(program, weights)| (program.get(), weights)).collect();
         self.run_all(&programs, &all(read), &mut all_mut(write));
     }
 

@@ -143,20 +143,21 @@ impl<T: Real> Cpu<T> {
             let code = &program.whole;
             let write = shared(program, code, read, write, false);
             let (weights, past_caches) = (*weights, false);
-            Job { program, code, read, write, inflow: &[], packed: None, weights, past_caches }
+            let job =
+                Job { program, code, read, write, inflow: &[], packed: None, weights, past_caches };
+            (job.tiling(true), job)
         });
-        let jobs: SmallVec<[Job<'_, T>; 4]> = jobs.collect();
+        let jobs: SmallVec<[(Tiling, Job<'_, T>); 4]> = jobs.collect();
         let plane = |k: usize| {
             let mut scratch = self.scratch();
-            for job in &jobs {
-                let tiling = job.tiling(true);
+            for (tiling, job) in &jobs {
                 let tiles = k * tiling.groups_a_row()..(k + 1) * tiling.groups_a_row();
-                job.for_tiles(&mut scratch, &tiling, tiles, |tile, begins, next, rows| {
+                job.for_tiles(&mut scratch, tiling, tiles, |tile, begins, next, rows| {
                     job.sweep(self.arch, tile, begins, next, rows);
                 });
             }
         };
-        let planes = jobs[0].program.grid[2];
+        let planes = programs[0].0.grid[2];
         self.pool.install(|| (0..planes).into_par_iter().for_each(plane));
     }
 

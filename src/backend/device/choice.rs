@@ -161,14 +161,13 @@ pub fn check_memory(
         return Ok(());
     }
     let [x, y, z] = points;
-    Err(Error::Config(vec![
+    Err(Error::refused(
         format!(
-            "error: {x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB {has} {}",
+            "{x} x {y} x {z} points need {:.1} GiB of memory; {:.1} GiB {has} {}",
             needed / GIB,
             available / GIB,
             device.name
         ),
-        format!("       {}", advice()),
-        "1 error; nothing was run".to_string(),
-    ]))
+        &advice(),
+    ))
 }

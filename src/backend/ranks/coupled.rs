@@ -188,11 +188,7 @@ fn ready(ranks: &Ranks, joined: Joined, lines: usize) -> Result<Ready> {
 /// A method that cannot do what it is asked for is a mistake of the input.
 fn refusal(sentence: &str, op: Op, axis: Axis) -> Error {
     let along = format!("{axis:?}").to_lowercase();
-    Error::Config(vec![
-        format!("error: {sentence}"),
-        format!("       that is {} along {along}", op.name()),
-        "1 error; nothing was run".into(),
-    ])
+    Error::refused(sentence, &format!("that is {} along {along}", op.name()))
 }
 
 impl Ranks {

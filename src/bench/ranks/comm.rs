@@ -23,6 +23,7 @@ use crate::error::Result;
 use crate::grid::{Axis, Block, Decomposition, Grid};
 use crate::model::{Network, Rates, Work, predict};
 use crate::real::{Precision, Values};
+use crate::splitmix::{STEP, mixed, unit};
 
 /// Most lines of a block that are solved again for a check.
 const CHECKED: usize = 200;
@@ -243,15 +244,10 @@ impl Size<'_> {
     }
 }
 
-/// Noise in [-1/2, 1/2): what an operand is at a point of the whole grid of `points` (the mixer of SplitMix64: Steele, Lea and
-/// Flood 2014, figure 16).
-#[allow(clippy::cast_precision_loss, reason = "noise")]
+/// Noise in [-1/2, 1/2): what an operand is at a point of the whole grid of `points`.
 fn value(points: [usize; 3], [i, j, k]: [usize; 3], operand: usize) -> f64 {
     let at = i + points[0] * (j + points[1] * k);
-    let mut z = ((at as u64) << 8 | operand as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
+    unit(mixed(((at as u64) << 8 | operand as u64).wrapping_mul(STEP))) - 0.5
 }
 
 /// The largest difference of the derivatives `found` of an operand on the block `mine` of a grid of `points` from those of whole

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Expression, Quantity};
+use crate::splitmix::{STEP, mixed, unit};
 use crate::typed::whole;
 
 /// `noise = { amplitude, seed, variables }`: to each of the variables A(x, y, z) r is added, with r uniform in [−1, 1) and
@@ -34,36 +35,16 @@ pub(super) fn uniform(
     [i, j, k]: [usize; 3],
     points: [usize; 3],
 ) -> f64 {
-    // 2⁶⁴ over the golden ratio, odd.
-    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
     let [nx, ny, _] = points.map(|n| n as u64);
     let point = i as u64 + nx * (j as u64 + ny * k as u64);
     let number = 6 * point + quantity as u64;
     let bits = mixed(mixed(seed).wrapping_add(number.wrapping_add(1).wrapping_mul(STEP)));
-    // 53 bits fill a double.
-    (bits >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-}
-
-/// The finaliser of SplitMix64: constants of its authors (variant 13 of Stafford).
-fn mixed(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^ (z >> 31)
+    2.0 * unit(bits) - 1.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_hash_is_that_of_splitmix64() {
-        // The first numbers of the seed 1234567 in the reference implementation of Vigna (splitmix64.c, 2015).
-        let state = |n: u64| 1_234_567_u64.wrapping_add(n.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let first = [1, 2, 3].map(|n| mixed(state(n)));
-        let known =
-            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
-        assert_eq!(first, known);
-    }
 
     #[test]
     fn noise_is_uniform_and_independent_between_points_variables_and_seeds() {

@@ -1,0 +1,42 @@
+//! What one of several ranks computes with.
+
+use std::sync::Arc;
+
+use super::ComputeConfig;
+use super::device::{Device, choose};
+use crate::comm::placement::Placement;
+use crate::comm::{Communicator, all_or_error};
+use crate::error::Result;
+
+/// The device of a rank, or its cores.
+pub(crate) struct Share {
+    /// `None` is the host.
+    pub(crate) device: Option<Arc<Device>>,
+    /// As asked for, with the threads of this rank.
+    pub(crate) compute: ComputeConfig,
+    /// The cores that its threads stay on; none where they may move.
+    pub(crate) cores: Option<Vec<usize>>,
+    /// How several ranks lie, in words.
+    pub(crate) placement: Option<String>,
+}
+
+impl Share {
+    /// Each rank of a host has its share of the cores, and the next device. Collective.
+    ///
+    /// # Errors
+    /// On all ranks, where one has no such device.
+    pub(crate) fn find(mut compute: ComputeConfig, comm: &dyn Communicator) -> Result<Self> {
+        let open = |(api, index)| Device::open(api, index);
+        let chosen = choose(&compute, comm.local().0);
+        let device = all_or_error(comm, chosen.and_then(|chosen| chosen.map(open).transpose()))?;
+        let (mut cores, mut placement) = (None, None);
+        if comm.size() > 1 {
+            let found = Placement::find(comm, compute.threads);
+            let name = device.as_ref().map(|device| device.info().name.as_str());
+            placement = found.described(comm, name);
+            cores = found.pins().map(<[usize]>::to_vec);
+            compute.threads = Some(found.threads);
+        }
+        Ok(Self { device, compute, cores, placement })
+    }
+}
