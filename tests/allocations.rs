@@ -171,7 +171,7 @@ fn fields(ranks: [usize; 3], config: &Config) -> [isize; 2] {
         }
         simulation.backend().comm().barrier();
         let held = [&FIELDS, &MOST_FIELDS].map(|count| count.load(Ordering::Relaxed));
-        simulation.output(Variable::QCriterion).unwrap();
+        simulation.output(&Variable::QCriterion).unwrap();
         simulation.picture().unwrap();
         simulation.backend().comm().barrier();
         assert_eq!(FIELDS.load(Ordering::Relaxed), held[0], "outputs leave nothing");

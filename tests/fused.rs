@@ -186,7 +186,7 @@ fn what_is_looked_at_between_steps_changes_no_step() {
                 for _ in 0..4 {
                     plain.step(None).unwrap();
                     watched.step(None).unwrap();
-                    watched.output(Variable::Vorticity).unwrap();
+                    watched.output(&Variable::Vorticity).unwrap();
                     watched.picture().unwrap();
                     watched.sample(true).unwrap();
                     watched.row().unwrap();
@@ -204,7 +204,7 @@ fn gradients_of_a_flow_that_goes_on_are_zero_along_whichever_axis_has_one_point(
             let mut run = mixed(*points, &[&format!("compute.right_hand_side={how}")]);
             for _ in 0..2 {
                 steps(&mut run, 2);
-                run.output(Variable::Vorticity).unwrap();
+                run.output(&Variable::Vorticity).unwrap();
             }
             let Sample::Flow(flow) = run.sample(true).unwrap() else { panic!("this is a flow") };
             for (at, field) in flow.gradient.unwrap().iter().enumerate() {

@@ -266,7 +266,7 @@ fn statistics(section: &Section<'_>, case: Option<&Case>) -> Option<StatisticsCo
     let statistics: Option<StatisticsConfig> = table.read();
     let known = if is_scalar(case) { &Statistic::ALL[..2] } else { &Statistic::ALL };
     let quantities = match table.has("quantities") {
-        true => table.choices("quantities", known, Statistic::name, "quantity"),
+        true => table.choices("quantities", known, |known| known.name(), "quantity"),
         false => Some(known.to_vec()),
     };
     table.finish();

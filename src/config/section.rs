@@ -206,15 +206,15 @@ impl<'a> Section<'a> {
     }
 
     /// Some of the words that stand for something, each once; `what` one of them is.
-    pub(super) fn choices<T: Copy + PartialEq>(
+    pub(super) fn choices<T: Clone + PartialEq>(
         &self,
         key: &'static str,
         choices: &[T],
-        name: fn(T) -> &'static str,
+        name: impl Fn(&T) -> &str,
         what: &str,
     ) -> Option<Vec<T>> {
         let item = self.get(key)?;
-        let names: Vec<&str> = choices.iter().map(|choice| name(*choice)).collect();
+        let names: Vec<&str> = choices.iter().map(&name).collect();
         let allowed = listed("allowed: ", &names);
         let Value::Array(values) = item.value else {
             item.wrong_type(format!("an array of names, such as [{:?}]", names[0]));
@@ -228,7 +228,7 @@ impl<'a> Section<'a> {
         for value in values {
             let why = match (names.iter().position(|name| value.is_word(name)), value) {
                 (Some(at), _) if !chosen.contains(&choices[at]) => {
-                    chosen.push(choices[at]);
+                    chosen.push(choices[at].clone());
                     continue;
                 }
                 (Some(at), _) => format!("`{}` stands twice", names[at]),

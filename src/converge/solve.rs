@@ -81,7 +81,7 @@ fn advance(
     let steps = simulation.steps();
     let (values, density) = match error {
         Some(_) => (field(&simulation, compared(&config.case))?, [begun, field(&simulation, 0)?]),
-        None => (simulation.output(quantity(config))?.into(), <[Vec<f64>; 2]>::default()),
+        None => (simulation.output(&quantity(config))?.into(), <[Vec<f64>; 2]>::default()),
     };
     let floor = Floor::of_round_off(config, error.is_some(), &values, steps);
     Ok(Solved { steps, wall_seconds, first_dt, error, values, density, floor })

@@ -72,11 +72,12 @@ pub struct SeriesWriter {
 
 impl SeriesWriter {
     /// Create `path` with a header line; the first column is `step`, an integer.
-    pub fn create(path: &Path, columns: &[&str]) -> Result<Self> {
-        assert_eq!(columns.first(), Some(&"step"), "a series begins with the column `step`");
+    pub fn create(path: &Path, columns: &[impl AsRef<str>]) -> Result<Self> {
+        let first = columns.first().map(AsRef::as_ref);
+        assert_eq!(first, Some("step"), "a series begins with the column `step`");
         File::create(path).map_err(Error::io(path))?;
         let mut writer = Self::append_to(path, columns.len())?;
-        writer.pending = columns.join(",") + "\n";
+        writer.pending = header(columns) + "\n";
         writer.flush()?;
         Ok(writer)
     }
@@ -86,7 +87,7 @@ impl SeriesWriter {
     ///
     /// # Errors
     /// Where it has other columns; nothing is changed then.
-    pub fn resume(path: &Path, columns: &[&str], last: Option<u64>) -> Result<Self> {
+    pub fn resume(path: &Path, columns: &[impl AsRef<str>], last: Option<u64>) -> Result<Self> {
         if !path.exists() {
             return Self::create(path, columns);
         }
@@ -110,7 +111,7 @@ impl SeriesWriter {
     ///
     /// # Errors
     /// Where it has other columns, no such row, or a row before it that is damaged.
-    pub fn check(path: &Path, columns: &[&str], last: u64) -> Result<()> {
+    pub fn check(path: &Path, columns: &[impl AsRef<str>], last: u64) -> Result<()> {
         let found = match path.exists() {
             false => "there is no such file".into(),
             true => match kept(path, columns, Some(last))?.0 {
@@ -129,7 +130,7 @@ impl SeriesWriter {
     }
 
     /// Whether [`SeriesWriter::resume`] would go on with what is at `path`, wherever it is cut.
-    pub fn check_rows(path: &Path, columns: &[&str]) -> Result<()> {
+    pub fn check_rows(path: &Path, columns: &[impl AsRef<str>]) -> Result<()> {
         if path.exists() { kept(path, columns, Some(u64::MAX)).map(|_| ()) } else { Ok(()) }
     }
 
@@ -137,7 +138,7 @@ impl SeriesWriter {
     ///
     /// # Errors
     /// Where there is no such row, and as there; nothing is changed then.
-    pub fn resume_behind(path: &Path, columns: &[&str], last: u64) -> Result<Self> {
+    pub fn resume_behind(path: &Path, columns: &[impl AsRef<str>], last: u64) -> Result<Self> {
         Self::check(path, columns, last)?;
         Self::resume(path, columns, Some(last))
     }
@@ -205,11 +206,11 @@ pub fn cut(path: &Path, last: Option<u64>) -> Result<()> {
 }
 
 /// (the step of the last row, the bytes) of what is not after the step `last` in the series at `path`.
-fn kept(path: &Path, columns: &[&str], last: Option<u64>) -> Result<(Option<u64>, u64)> {
+fn kept(path: &Path, columns: &[impl AsRef<str>], last: Option<u64>) -> Result<(Option<u64>, u64)> {
     let text = read_text(path)?;
     let mut lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let header = lines.next().unwrap_or_default();
-    let (found, columns) = (header.trim_end(), columns.join(","));
+    let (found, columns) = (header.trim_end(), self::header(columns));
     if found != columns {
         return Err(malformed(path, format!("its columns are `{found}`, not `{columns}`")));
     }
@@ -228,6 +229,11 @@ fn kept(path: &Path, columns: &[&str], last: Option<u64>) -> Result<(Option<u64>
         length += line.len() as u64;
     }
     Ok((newest, length))
+}
+
+/// The names of columns as the first line of a table has them.
+fn header(columns: &[impl AsRef<str>]) -> String {
+    columns.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(",")
 }
 
 /// A table read back, column by column.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::Variable;
 use super::collective::{Broken, lowest, norms};
-use super::columns::SCALAR_COLUMNS;
 use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
 use super::problem::Problem;
@@ -115,11 +114,11 @@ impl System for Advection {
         &*self.backend
     }
 
-    fn names(&self) -> &'static [&'static str] {
-        &["scalar"]
+    fn names(&self) -> Vec<String> {
+        vec!["scalar".into()]
     }
 
-    fn start_names(&self) -> &'static [&'static str] {
+    fn start_names(&self) -> Vec<String> {
         self.names()
     }
 
@@ -133,8 +132,8 @@ impl System for Advection {
         Ok(vec![self.backend.field(&phi)?])
     }
 
-    fn variables(&self) -> &'static [Variable] {
-        &[Variable::Scalar]
+    fn variables(&self) -> Vec<Variable> {
+        vec![Variable::Scalar]
     }
 
     fn base_state(&self) -> Vec<f64> {
@@ -188,10 +187,6 @@ impl System for Advection {
         Ok(sum * self.grid.per_point())
     }
 
-    fn columns(&self) -> &'static [&'static str] {
-        &SCALAR_COLUMNS[3..]
-    }
-
     fn diagnostics(&mut self, u: &[Field], _: &mut [Field], _: f64) -> Result<Vec<f64>> {
         let per_point = self.grid.per_point();
         let [sum, _] = self.backend.reduce(&self.moments, &[&u[0]], &[0.0])?.wait()?;
@@ -219,7 +214,7 @@ impl System for Advection {
         Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
     }
 
-    fn output(&mut self, u: &[Field], _: &mut [Field], _: Variable) -> Result<Values<'static>> {
+    fn output(&mut self, u: &[Field], _: &mut [Field], _: &Variable) -> Result<Values<'static>> {
         Ok(self.backend.values(&u[0])?.into_owned())
     }
 

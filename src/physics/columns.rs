@@ -1,5 +1,7 @@
 //! The columns of `series.csv`.
 
+use super::problem::Problem;
+
 /// Columns of a flow, in order: non-dimensional, volume averages over the box.
 pub const FLOW_COLUMNS: [&str; 22] = [
     "step",
@@ -32,3 +34,9 @@ pub const SCALAR_COLUMNS: [&str; 7] =
 
 /// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
+
+/// The columns of the series of `problem`, in order, but for [`ERROR_COLUMNS`].
+pub fn columns(problem: &Problem) -> Vec<String> {
+    let columns = if problem.case.is_flow() { &FLOW_COLUMNS[..] } else { &SCALAR_COLUMNS };
+    columns.iter().map(ToString::to_string).collect()
+}

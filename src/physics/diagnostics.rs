@@ -2,7 +2,6 @@
 
 use super::Variable;
 use super::collective::{Broken, lowest, norms};
-use super::columns::FLOW_COLUMNS;
 use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
 use super::slots::{conserved, exactly};
@@ -20,12 +19,12 @@ impl System for NavierStokes {
         &*self.backend
     }
 
-    fn names(&self) -> &'static [&'static str] {
-        &conserved::NAMES
+    fn names(&self) -> Vec<String> {
+        conserved::NAMES.map(String::from).into()
     }
 
-    fn start_names(&self) -> &'static [&'static str] {
-        &["density", "velocity_x", "velocity_y", "velocity_z", "pressure"]
+    fn start_names(&self) -> Vec<String> {
+        ["density", "velocity_x", "velocity_y", "velocity_z", "pressure"].map(String::from).into()
     }
 
     fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>> {
@@ -45,8 +44,8 @@ impl System for NavierStokes {
         state.iter().map(|field| self.backend.field(field)).collect()
     }
 
-    fn variables(&self) -> &'static [Variable] {
-        &Variable::OF_A_FLOW
+    fn variables(&self) -> Vec<Variable> {
+        Variable::OF_A_FLOW.into()
     }
 
     fn base_state(&self) -> Vec<f64> {
@@ -88,10 +87,6 @@ impl System for NavierStokes {
         let fields = &state(u)[..4];
         let [sum] = self.backend.reduce(&self.formulas.kinetic_energy, fields, &[])?.wait()?;
         Ok(sum * self.grid.per_point())
-    }
-
-    fn columns(&self) -> &'static [&'static str] {
-        &FLOW_COLUMNS[3..]
     }
 
     fn diagnostics(
@@ -143,7 +138,7 @@ impl System for NavierStokes {
         &mut self,
         u: &[Field],
         scratch: &mut [Field],
-        variable: Variable,
+        variable: &Variable,
     ) -> Result<Values<'static>> {
         let (backend, len) = (self.backend.clone(), self.block.len());
         let components = self.components(u, scratch, variable);
@@ -234,7 +229,7 @@ impl NavierStokes {
         &'a mut self,
         u: &[Field],
         scratch: &'a mut [Field],
-        variable: Variable,
+        variable: &Variable,
     ) -> Vec<&'a Field> {
         let whole = |which: usize, from: &Field, to: &'a mut Field| {
             self.backend.map(&self.formulas.wholes[which], &[from], &mut [&mut *to], &[]);

@@ -24,7 +24,7 @@ mod term_group;
 
 pub use advection::Advection;
 pub use base_state::BaseState;
-pub use columns::{ERROR_COLUMNS, FLOW_COLUMNS, SCALAR_COLUMNS};
+pub use columns::{ERROR_COLUMNS, FLOW_COLUMNS, SCALAR_COLUMNS, columns};
 pub(crate) use formulas::AddScaled;
 pub use navier_stokes::NavierStokes;
 pub use options::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};

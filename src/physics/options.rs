@@ -109,8 +109,8 @@ impl fmt::Display for ViscousForm {
 }
 
 /// A field that can be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(into = "&'static str")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "String")]
 pub enum Variable {
     /// (u, v, w).
     Velocity,
@@ -143,7 +143,7 @@ impl Variable {
     ];
 
     /// Values a point.
-    pub fn components(self) -> usize {
+    pub fn components(&self) -> usize {
         match self {
             Variable::Velocity | Variable::Vorticity => 3,
             _ => 1,
@@ -151,7 +151,7 @@ impl Variable {
     }
 
     /// What the user types.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Variable::Velocity => "velocity",
             Variable::Density => "density",
@@ -165,8 +165,8 @@ impl Variable {
     }
 }
 
-impl From<Variable> for &'static str {
+impl From<Variable> for String {
     fn from(variable: Variable) -> Self {
-        variable.name()
+        variable.name().into()
     }
 }

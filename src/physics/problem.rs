@@ -1,6 +1,7 @@
 //! What is solved, and how it is discretised.
 
 use super::SchemeConfig;
+use super::slots::conserved;
 use crate::backend::RightHandSide;
 use crate::cases::Case;
 use crate::gas::Gas;
@@ -27,4 +28,11 @@ pub struct Problem {
     pub right_hand_side: RightHandSide,
     /// Precision of the fields.
     pub precision: Precision,
+}
+
+impl Problem {
+    /// Fields of the state.
+    pub fn fields(&self) -> usize {
+        if self.case.is_flow() { conserved::COUNT } else { 1 }
+    }
 }

@@ -134,8 +134,7 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
         all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, base))));
     }
     if problem.scheme.filter.is_some() {
-        let fields = if problem.case.is_flow() { conserved::COUNT } else { 1 };
-        all.extend(axes.iter().map(|&axis| (axis, filter_sweep(fields))));
+        all.extend(axes.iter().map(|&axis| (axis, filter_sweep(problem.fields()))));
     }
     (all, operators(&problem.scheme, &grid(problem), problem.precision))
 }
@@ -161,13 +160,13 @@ impl StepParts {
         let axes: Vec<Axis> = grid.active_axes().collect();
         let how = problem.right_hand_side;
         let right_hand_side = sweeps(problem, how, &axes, whole);
-        let (fields, words) = match (problem.case.scalar(), how) {
-            (Some(_), _) => (1, 0),
-            (None, RightHandSide::Fused) => (conserved::COUNT, 0),
+        let fields = problem.fields();
+        let words = match (problem.case.scalar(), how) {
+            (Some(_), _) | (None, RightHandSide::Fused) => 0,
             // The primitive variables from the conserved ones, and (μ, dμ/dT) from T.
             (None, RightHandSide::Composed) => {
                 let law = if problem.gas.viscosity == Viscosity::Constant { 0 } else { 3 };
-                (conserved::COUNT, 2 * conserved::COUNT + law)
+                2 * conserved::COUNT + law
             }
         };
         let filter = problem.scheme.filter.iter().flat_map(|_| &axes);

@@ -57,7 +57,7 @@ pub trait System {
     fn backend(&self) -> &dyn Backend;
 
     /// Names of the fields in U, as files have them.
-    fn names(&self) -> &'static [&'static str];
+    fn names(&self) -> Vec<String>;
 
     /// Number of fields in U.
     fn fields(&self) -> usize {
@@ -65,7 +65,7 @@ pub trait System {
     }
 
     /// The quantities that [`System::state_of`] takes, by the names of files.
-    fn start_names(&self) -> &'static [&'static str];
+    fn start_names(&self) -> Vec<String>;
 
     /// U from the values of these quantities at every point of the block: `values(point, to)` puts them into `to`.
     ///
@@ -74,7 +74,7 @@ pub trait System {
     fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>>;
 
     /// What [`System::output`] computes.
-    fn variables(&self) -> &'static [Variable];
+    fn variables(&self) -> Vec<Variable>;
 
     /// What the fields of U are stored relative to.
     fn base_state(&self) -> Vec<f64>;
@@ -113,10 +113,7 @@ pub trait System {
     /// The quantity whose budget the series carries (kinetic energy; scalar variance), volume average.
     fn energy(&self, u: &[Field]) -> Result<f64>;
 
-    /// Names of what [`System::diagnostics`] returns.
-    fn columns(&self) -> &'static [&'static str];
-
-    /// One row of the series. `scratch` has the size of U and is overwritten; `filter_rate` is what the filter did to
+    /// One row of the series, in the columns of [`columns`](super::columns()) behind `step`, `time` and `dt`. `scratch` has the size of U and is overwritten; `filter_rate` is what the filter did to
     /// [`System::energy`] a unit of time.
     fn diagnostics(
         &mut self,
@@ -137,7 +134,7 @@ pub trait System {
         &mut self,
         u: &[Field],
         scratch: &mut [Field],
-        variable: Variable,
+        variable: &Variable,
     ) -> Result<Values<'static>>;
 
     /// |ω| (or the scalar), for the pictures of the report. `scratch` as above.

@@ -29,7 +29,7 @@ impl Simulation {
                 format!("known: {}", self.field_names().join(", ")),
             ));
         };
-        let values = self.output(variable)?;
+        let values = self.output(&variable)?;
         let values = values.iter().skip(component).step_by(variable.components());
         Ok(self.array(values.collect()))
     }
@@ -41,7 +41,7 @@ impl Simulation {
     /// Where there is no such field; what the device says.
     pub fn conserved(&self, name: &str) -> Result<CowArray<'_, f64, Ix3>> {
         let names = self.system.names();
-        let Some(at) = names.iter().position(|known| *known == name) else {
+        let Some(at) = names.iter().position(|known| known == name) else {
             return Err(mistake(
                 format!("there is no conserved variable `{name}`"),
                 format!("known: {}", names.join(", ")),
@@ -94,10 +94,11 @@ impl Simulation {
     ) -> Result<Vec<ArrayView3<'a, f64>>> {
         let (names, shape) = (self.system.start_names(), self.shape());
         let allowed = || format!("allowed: {}, each once, as {shape:?} values", names.join(", "));
-        if let Some((name, _)) = arrays.iter().find(|(name, _)| !names.contains(name)) {
+        let is_known = |name: &str| names.iter().any(|known| known == name);
+        if let Some((name, _)) = arrays.iter().find(|(name, _)| !is_known(name)) {
             return Err(mistake(format!("`{name}` is nothing to begin from"), allowed()));
         }
-        let find = |wanted: &&str| {
+        let find = |wanted: &String| {
             let mut found = arrays.iter().filter(|(name, _)| name == wanted);
             match (found.next(), found.next()) {
                 (Some((_, array)), None) if array.shape() == shape => Ok(array.view()),
@@ -116,10 +117,11 @@ impl Simulation {
 
     /// Every component of every variable, by its name.
     fn components(&self) -> impl Iterator<Item = (String, Variable, usize)> {
-        self.system.variables().iter().flat_map(|&variable| {
+        self.system.variables().into_iter().flat_map(|variable| {
             let axes: &[&str] =
                 if variable.components() == 1 { &[""] } else { &["_x", "_y", "_z"] };
-            let name = move |(at, axis)| (format!("{}{axis}", variable.name()), variable, at);
+            let name =
+                move |(at, axis)| (format!("{}{axis}", variable.name()), variable.clone(), at);
             axes.iter().enumerate().map(name)
         })
     }

@@ -9,7 +9,7 @@ use crate::config::{Config, Precision, Schedule, Statistic, StepSize, Variable};
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::io::pieces::Selection;
-use crate::physics::{FLOW_COLUMNS, SCALAR_COLUMNS};
+use crate::physics;
 
 /// Bytes of a number in a table, with its comma.
 const CELL: f64 = 20.0;
@@ -98,12 +98,12 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
         Precision::F32 => 4.0,
     };
     let values = |variables: &[Variable]| {
-        variables.iter().map(|&variable| variable.components() as f64).sum::<f64>()
+        variables.iter().map(|variable| variable.components() as f64).sum::<f64>()
     };
     let times = |schedule| length.times(schedule, seconds);
     let output = &config.output;
-    let is_flow = config.case.is_flow();
-    let columns = if is_flow { FLOW_COLUMNS.len() } else { SCALAR_COLUMNS.len() };
+    let problem = config.problem();
+    let columns = physics::columns(&problem).len();
     let mut parts = vec![("series", times(output.series) * columns as f64 * CELL)];
     if let Some(fields) = &output.fields {
         let (from, to) = fields.region.map_or((grid.origin, [f64::MAX; 3]), |r| (r.from, r.to));
@@ -133,7 +133,7 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
         parts.push(("statistics", times(statistics.schedule) * once));
     }
     if let Some(checkpoint) = &output.checkpoint {
-        let state = if is_flow { 5.0 } else { 1.0 };
+        let state = problem.fields() as f64;
         let kept = checkpoint.schedule.map_or(1.0, times).min(checkpoint.keep as f64);
         parts.push(("checkpoints", kept * state * count(grid.points) * width(None)));
     }

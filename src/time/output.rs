@@ -23,7 +23,7 @@ impl Run<'_> {
     pub(super) fn write_row(&mut self) -> Result<()> {
         let start = Instant::now();
         let row = self.simulation.row()?;
-        let energy = self.simulation.columns().iter().position(|&name| name == "kinetic_energy");
+        let energy = self.simulation.columns().iter().position(|name| name == "kinetic_energy");
         self.kinetic_energy = energy.map_or(f64::NAN, |at| row[at]);
         let written = match &mut self.files {
             Some(files) => files.series.append(self.simulation.steps(), &row[1..]),
@@ -77,7 +77,7 @@ impl Run<'_> {
         let block = self.simulation.block();
         let Some(what) = self.volumes.of(kind) else { return Ok(()) };
         let mut picked: Vec<Vec<FieldData>> = what.writers.iter().map(|_| Vec::new()).collect();
-        for &variable in &what.variables {
+        for variable in &what.variables {
             let values = self.simulation.output(variable)?;
             let precision = what.precision.unwrap_or(values.precision());
             let values = values.with_precision(precision);

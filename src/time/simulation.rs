@@ -11,8 +11,7 @@ use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, StepSize, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
-use crate::physics::ERROR_COLUMNS;
-use crate::physics::{Advection, NavierStokes, Picture, System, TimeLevel};
+use crate::physics::{self, Advection, ERROR_COLUMNS, NavierStokes, Picture, System, TimeLevel};
 use crate::real::Values;
 use crate::statistics::Sample;
 
@@ -60,7 +59,7 @@ pub struct Simulation {
     pub(super) system: Box<dyn System + Send>,
     pub(super) backend: Arc<dyn Backend>,
     pub(super) grid: Grid,
-    columns: Vec<&'static str>,
+    columns: Vec<String>,
     pub(super) state: Vec<Field>,
     stepper: Stepper,
     size: StepSize,
@@ -127,10 +126,9 @@ impl Simulation {
         let state = state(&*system)?;
         let stepper = Stepper::new(&*backend, config.time.integrator, system.fields(), len);
         let stepper = all_or_error(backend.comm(), stepper)?;
-        let mut columns = vec!["step", "time", "dt"];
-        columns.extend(system.columns());
+        let mut columns = physics::columns(&config.problem());
         if system.has_exact() {
-            columns.extend(ERROR_COLUMNS);
+            columns.extend(ERROR_COLUMNS.map(String::from));
         }
         Ok(Self {
             columns,
@@ -260,7 +258,7 @@ impl Simulation {
     }
 
     /// Names of the columns of [`Simulation::row`].
-    pub fn columns(&self) -> &[&'static str] {
+    pub fn columns(&self) -> &[String] {
         &self.columns
     }
 
@@ -285,7 +283,7 @@ impl Simulation {
     ///
     /// # Errors
     /// What the device says.
-    pub fn output(&mut self, variable: Variable) -> Result<Values<'static>> {
+    pub fn output(&mut self, variable: &Variable) -> Result<Values<'static>> {
         self.system.output(&self.state, self.stepper.scratch(), variable)
     }
 

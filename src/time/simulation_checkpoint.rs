@@ -49,7 +49,7 @@ impl Simulation {
             unfiltered: self.unfiltered,
             filter_rate: self.filter_rate,
             points: self.grid.points,
-            fields: self.system.names().iter().map(|name| (*name).into()).collect(),
+            fields: self.system.names(),
             references: self.system.base_state(),
             // What it was started from need not be there for what is started from this.
             config: Config { origin: None, ..config.clone() }.to_toml(),

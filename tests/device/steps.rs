@@ -174,7 +174,7 @@ fn looking_at_the_state_between_steps_changes_no_bit() {
             watched.step(None).unwrap();
             match step {
                 0 => drop(watched.row().unwrap()),
-                1 => drop(watched.output(Variable::QCriterion).unwrap()),
+                1 => drop(watched.output(&Variable::QCriterion).unwrap()),
                 2 => drop(watched.sample(true).unwrap()),
                 3 => {
                     let zeros = |_| watched.backend().zeros(12 * 13 * 8).unwrap();
@@ -297,7 +297,7 @@ fn what_is_written_is_what_the_host_writes() {
     };
     for variable in variables {
         let [found, expected]: [Vec<f64>; 2] =
-            [&mut device, &mut host].map(|run| run.output(variable).unwrap().into());
+            [&mut device, &mut host].map(|run| run.output(&variable).unwrap().into());
         close(&found, &expected, variable.name());
     }
     let found = device.picture().unwrap();

@@ -25,7 +25,8 @@ impl Files {
     /// Begin them.
     pub(super) fn create(directory: &Path, quantities: &[Statistic], kind: Kind) -> Result<Self> {
         make_directory(directory)?;
-        tables(directory, quantities, kind, SeriesWriter::create).map(Self::from)
+        let create = |path: &Path, columns: &[&str]| SeriesWriter::create(path, columns);
+        tables(directory, quantities, kind, create).map(Self::from)
     }
 
     /// Go on with them behind the rows of `last_step`.
