@@ -129,6 +129,12 @@ fn arrays_of_the_taylor_green_vortex_are_that_to_the_bit() {
     }
 }
 
+fn python(directory: &Path, script: &str) {
+    let mut python = std::process::Command::new(super::io::python());
+    let output = python.args(["-c", script]).current_dir(directory).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// What one line of Python writes. Catches a version of NumPy's format that the other tests, which write it themselves, do not
 /// know.
 #[test]
@@ -141,12 +147,74 @@ fn a_line_of_python_writes_the_vortex_to_the_bit() {
     }
     let line = "import numpy as np; np.savez('state.npz', \
                 **{n: np.fromfile(n).reshape(9, 10, 12) for n in ('rho', 'u', 'v', 'w', 'p')})";
-    let mut python = std::process::Command::new(super::io::python());
-    let output = python.args(["-c", line]).current_dir(dir.path()).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    python(dir.path(), line);
     let found = state(&on_host(&with_file(POINTS, &dir.path().join("state.npz"), &[])));
     assert_eq!(found, state(&on_host(&config("taylor-green", POINTS, &[]))));
 }
+
+/// What Zarr's own library and xarray write, of both versions, in chunks that do not divide the grid. Catches an axis, a codec or a
+/// chunk's place that is not that of the specification.
+#[test]
+fn groups_of_zarr_are_the_vortex_to_the_bit() {
+    let dir = tempfile::tempdir().unwrap();
+    let fields = vortex(POINTS);
+    for (name, values) in ["rho", "u", "v", "w", "p"].iter().zip(&fields) {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        fs::write(dir.path().join(name), bytes).unwrap();
+    }
+    python(dir.path(), WRITE_ZARR);
+    let built_in = state(&on_host(&config("taylor-green", POINTS, &[])));
+    let kinds = ["v3", "plain", "shards", "turned", "v2", "fortran", "lz4", "blosc", "xarray"];
+    for kind in kinds {
+        let path = dir.path().join(format!("{kind}.zarr"));
+        assert_eq!(state(&on_host(&with_file(POINTS, &path, &[]))), built_in, "{kind}");
+    }
+    let single = state(&on_host(&with_file(POINTS, &dir.path().join("single.zarr"), &[])));
+    assert!(max_difference(&single[1], &built_in[1]) < 1e-7);
+    for (kind, expected) in [
+        ("axes", "array `u`: its dimensions are x, y, z, not z, y, x\n       xarray: transpose"),
+        ("packed", "array `u`: its values are packed"),
+        ("integers", "array `u`: its values are of type \"int64\", not float64 or float32"),
+        ("plane", "array `u`: it has 2 dimensions, not z, y, x"),
+        ("other", "unknown array `q`\n       allowed: rho, u, v, w, p, T"),
+        ("bits", "array `u`: damaged"),
+    ] {
+        let text = refused(&with_file(POINTS, &dir.path().join(format!("{kind}.zarr")), &[]));
+        assert!(text.contains(expected), "{kind}: {text}");
+    }
+}
+
+/// Writes the fields of the vortex as groups of Zarr, and some that cannot be used.
+const WRITE_ZARR: &str = r#"
+import json, pathlib, numpy as np, xarray, zarr
+from numcodecs import Blosc, GZip, LZ4, Zlib, Zstd
+from zarr.codecs import BloscCodec, GzipCodec, TransposeCodec, ZstdCodec
+shape = (9, 10, 12)
+fields = {n: np.fromfile(n).reshape(shape) for n in ("rho", "u", "v", "w", "p")}
+def group(name, format, fields=fields, **how):
+    store = zarr.open_group(name + ".zarr", mode="w", zarr_format=format)
+    for field, values in fields.items():
+        store.create_array(field, data=values, **({"chunks": (4, 5, 7)} | how))
+group("v3", 3)
+group("plain", 3, compressors=None)
+group("shards", 3, shards=(8, 10, 14), compressors=GzipCodec())
+group("turned", 3, filters=[TransposeCodec(order=(1, 2, 0))], compressors=BloscCodec(cname="zstd"))
+group("v2", 2)
+group("fortran", 2, fields={n: v.astype(">f8") for n, v in fields.items()}, order="F", compressors=Zlib())
+group("lz4", 2, chunks=shape, compressors=Blosc(cname="lz4", blocksize=2048))
+group("blosc", 2, compressors=Blosc(cname="zlib", shuffle=Blosc.NOSHUFFLE))
+group("single", 3, fields={"u": fields["u"].astype("f4")})
+axes = {a: np.arange(n) for a, n in zip("zyx", shape)}
+data = xarray.Dataset({n: (("z", "y", "x"), v) for n, v in fields.items()}, axes)
+data.to_zarr("xarray.zarr")
+data[["u"]].transpose("x", "y", "z").to_zarr("axes.zarr")
+data[["u"]].to_zarr("packed.zarr", encoding={"u": {"scale_factor": 2.0}})
+group("integers", 3, fields={"u": np.zeros(shape, "i8")})
+group("plane", 3, fields={"u": np.zeros((9, 10))}, chunks=(4, 5))
+group("other", 3, fields={"q": np.zeros(shape)})
+group("bits", 3, fields={"u": np.zeros(shape)})
+pathlib.Path("bits.zarr/u/zarr.json").write_text("{")
+"#;
 
 /// A wave that both grids hold, finer and coarser, and one point along an axis. Catches interpolation of another kind, and a
 /// grid taken for that of the file.

@@ -40,6 +40,7 @@ pub mod summary;
 mod user_reference;
 pub mod verdict;
 pub mod vtk;
+mod zarr;
 
 pub use arrays::ArrayFile;
 pub use directory::{DirectoryLock, RunDirectory};

@@ -1,5 +1,5 @@
-//! Arrays over a grid from NumPy's files: `name.npz`, or a folder of `name.npy`
-//! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>).
+//! Arrays over a grid from NumPy's files, `name.npz` or a folder of `name.npy`
+//! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>), or from a group of Zarr.
 
 mod npy;
 
@@ -12,6 +12,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{Error, Result};
 use crate::grid::Block;
+use crate::io::zarr::{Array, Found, is_zarr};
 use crate::io::{malformed, open, refused};
 use npy::{Header, read_block};
 
@@ -25,11 +26,28 @@ const BUFFER: usize = 1 << 20;
 pub struct ArrayFile {
     path: PathBuf,
     points: [usize; 3],
-    arrays: BTreeMap<String, Header>,
+    arrays: BTreeMap<String, Entry>,
+}
+
+/// How an array is stored.
+#[derive(Debug)]
+enum Entry {
+    Npy(Header),
+    Zarr(Array),
+}
+
+impl Entry {
+    fn points(&self) -> [usize; 3] {
+        match self {
+            Self::Npy(header) => header.points(),
+            Self::Zarr(array) => array.points(),
+        }
+    }
 }
 
 impl ArrayFile {
-    /// Look at the arrays at `path`, a `.npz` file or a folder of `.npy` files, which may have the names in `known`.
+    /// Look at the arrays at `path`, a `.npz` file, a folder of `.npy` files or a group of Zarr, which may have the names in
+    /// `known`. Of a group also arrays of other dimensions, such as coordinates, which are passed over.
     ///
     /// # Errors
     /// Where there are none, and where one has another name, a type that is no float64 or float32, or another shape than
@@ -37,25 +55,47 @@ impl ArrayFile {
     pub fn open(path: &Path, known: &[&str]) -> Result<Self> {
         let allowed = format!("allowed: {}, each (nz, ny, nx) values", known.join(", "));
         let wrong = |what: String| refused(format!("{}: {what}", path.display()), allowed.as_str());
-        let names = names(path)?;
         let mut file = Self { path: path.to_path_buf(), points: [0; 3], arrays: BTreeMap::new() };
-        for name in names {
-            if !known.contains(&name.as_str()) {
-                return Err(wrong(format!("unknown array `{name}`")));
-            }
-            let header = file.with_stream(&name, |stream, bytes| Header::read(stream, bytes))?;
-            let header = header.map_err(|why| wrong(format!("array `{name}`: {why}")))?;
+        let is_zarr = path.is_dir() && is_zarr(path);
+        for name in if is_zarr { folders(path)? } else { names(path)? } {
+            let is_known = known.contains(&name.as_str());
+            let unknown = || wrong(format!("unknown array `{name}`"));
+            let unusable = |why: String| match why.split_once('\n') {
+                Some((why, advice)) => {
+                    refused(format!("{}: array `{name}`: {why}", path.display()), advice)
+                }
+                None => wrong(format!("array `{name}`: {why}")),
+            };
+            let entry = match is_zarr {
+                true => match Array::find(&path.join(&name)).map_err(unusable)? {
+                    Found::Array(_) if !is_known => return Err(unknown()),
+                    Found::Array(array) if array.is_scaled() => {
+                        let why = "its values are packed (scale_factor, add_offset)";
+                        return Err(unusable(why.to_owned()));
+                    }
+                    Found::Array(array) => Entry::Zarr(array),
+                    Found::Other(dimensions) if is_known => {
+                        let why = format!("it has {dimensions} dimensions, not z, y, x");
+                        return Err(unusable(why));
+                    }
+                    Found::Other(_) | Found::Nothing => continue,
+                },
+                false if !is_known => return Err(unknown()),
+                false => {
+                    let read = |stream: &mut dyn Stream, bytes| Header::read(stream, bytes);
+                    Entry::Npy(file.with_stream(&name, read)?.map_err(unusable)?)
+                }
+            };
             if let Some((first, of_first)) = file.arrays.first_key_value()
-                && of_first.points() != header.points()
+                && of_first.points() != entry.points()
             {
-                let shapes = [of_first, &header].map(|header| header.points());
-                let [[ax, ay, az], [bx, by, bz]] = shapes;
+                let [[ax, ay, az], [bx, by, bz]] = [of_first, &entry].map(Entry::points);
                 return Err(wrong(format!(
                     "`{first}` has ({az}, {ay}, {ax}) values and `{name}` ({bz}, {by}, {bx})"
                 )));
             }
-            file.points = header.points();
-            file.arrays.insert(name, header);
+            file.points = entry.points();
+            file.arrays.insert(name, entry);
         }
         if file.arrays.is_empty() {
             return Err(wrong("no arrays in it".to_owned()));
@@ -81,7 +121,10 @@ impl ArrayFile {
     /// # Panics
     /// Where there is no such array.
     pub fn read(&self, name: &str, block: Block) -> Result<Vec<f64>> {
-        let header = &self.arrays[name];
+        let header = match &self.arrays[name] {
+            Entry::Zarr(array) => return array.read(&self.path.join(name), block),
+            Entry::Npy(header) => header,
+        };
         let values = self.with_stream(name, |stream, _| {
             stream.skip(header.offset())?;
             read_block(stream, header, &block)
@@ -120,7 +163,17 @@ impl ArrayFile {
     }
 }
 
-/// Names of the arrays at `path`, sorted.
+/// Names of the folders in the folder at `path`, sorted.
+fn folders(path: &Path) -> Result<Vec<String>> {
+    let entries = fs::read_dir(path).map_err(Error::io(path))?.flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut names: Vec<String> =
+        folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Names of the arrays of NumPy at `path`, sorted.
 fn names(path: &Path) -> Result<Vec<String>> {
     let mut names: Vec<String> = if path.is_dir() {
         let entries = fs::read_dir(path).map_err(Error::io(path))?;
@@ -139,7 +192,8 @@ fn names(path: &Path) -> Result<Vec<String>> {
 
 fn archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
     let file = open::open(path).map_err(|why| {
-        let advice = "case.file is an .npz file of NumPy, or a folder of .npy files";
+        let advice =
+            "case.file is an .npz file of NumPy, a folder of .npy files, or a group of Zarr";
         refused(format!("case.file = {:?}: {why}", path.display().to_string()), advice)
     })?;
     ZipArchive::new(BufReader::new(file)).map_err(|why| {

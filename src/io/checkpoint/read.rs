@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::directory::step_of;
-use super::zarr::Field;
 use super::{Attributes, FORMAT, Group, Head, Kolmo, WEAK_FORMAT, ZARR_FORMAT, path, steps_on_all};
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::Block;
+use crate::io::zarr::{Array, Found};
 use crate::io::{RunId, malformed, open};
 
 /// Why ranks may see different files.
@@ -126,7 +126,8 @@ impl Checkpoint {
         let head = &self.head;
         let offsets = head.references.iter().zip(references).map(|(was, is)| was - is);
         head.fields.iter().zip(offsets).map(move |(name, offset)| {
-            let mut values = Field::read(&self.path.join(name), head.points, block)?;
+            let folder = self.path.join(name);
+            let mut values = field(&folder, head.points)?.read(&folder, block)?;
             // Zero may have a sign, which a sum would take.
             if offset != 0.0 {
                 values.iter_mut().for_each(|x| *x += offset);
@@ -145,6 +146,19 @@ impl Head {
     /// That in `text`, the `zarr.json` of a checkpoint; errors call it `file`.
     pub fn parse(text: &[u8], file: &Path) -> Result<Self> {
         parse(text, file).map(|attributes| attributes.head)
+    }
+}
+
+/// The field in `folder`, on a grid of `points`.
+fn field(folder: &Path, points: [usize; 3]) -> Result<Array> {
+    match Array::find(folder).map_err(|why| malformed(folder, why))? {
+        Found::Array(array) if array.points() == points => Ok(array),
+        Found::Array(array) => {
+            let ([nx, ny, nz], [fx, fy, fz]) = (points, array.points());
+            let found = format!("{fz} x {fy} x {fx} values along z, y, x");
+            Err(malformed(folder, format!("{found}, not {nz} x {ny} x {nx}")))
+        }
+        _ => Err(malformed(folder, "damaged: no field in it")),
     }
 }
 

@@ -1,0 +1,93 @@
+//! The bytes of a chunk or a part of one, made values.
+
+use std::borrow::Cow;
+use std::io::{self, Read};
+
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
+
+use super::blosc;
+use super::damaged;
+
+/// How the values of a chunk are stored.
+#[derive(Clone, Debug)]
+pub(super) struct Codecs {
+    /// Bytes of a value: 4 or 8.
+    pub(super) size: usize,
+    pub(super) big_endian: bool,
+    /// The axes (0 is x), the fastest first.
+    pub(super) order: [usize; 3],
+    /// What was done to the bytes, in that order.
+    pub(super) packed: Vec<Packing>,
+}
+
+/// One thing that was done to the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    Gzip,
+    Zlib,
+    Zstd,
+    Blosc,
+    /// A CRC32C behind them.
+    Crc32c,
+}
+
+impl Codecs {
+    /// The values of a part with so many points along x, y, z, those along x fastest.
+    pub(super) fn decode(&self, encoded: &[u8], points: [usize; 3]) -> io::Result<Vec<f64>> {
+        let count: usize = points.iter().product();
+        let length = count * self.size;
+        let mut bytes = Cow::Borrowed(encoded);
+        for packing in self.packed.iter().rev() {
+            bytes = match packing {
+                Packing::Crc32c => Cow::Owned(checked(&bytes)?.to_vec()),
+                Packing::Blosc => Cow::Owned(blosc::unpack(&bytes, length)?),
+                Packing::Gzip => Cow::Owned(unpack(MultiGzDecoder::new(&*bytes), length)?),
+                Packing::Zlib => Cow::Owned(unpack(ZlibDecoder::new(&*bytes), length)?),
+                Packing::Zstd => Cow::Owned(unpack(zstd::stream::Decoder::new(&*bytes)?, length)?),
+            };
+        }
+        if bytes.len() != length {
+            return Err(damaged("the length of a part"));
+        }
+        let values = self.values(&bytes);
+        if self.order == [0, 1, 2] {
+            return Ok(values);
+        }
+        let mut ordered = vec![0.0; count];
+        let stride = |axis: usize| -> usize { points[..axis].iter().product() };
+        let [fast, middle, slow] = self.order;
+        for (at, value) in values.into_iter().enumerate() {
+            let (f, rest) = (at % points[fast], at / points[fast]);
+            let (m, s) = (rest % points[middle], rest / points[middle]);
+            ordered[f * stride(fast) + m * stride(middle) + s * stride(slow)] = value;
+        }
+        Ok(ordered)
+    }
+
+    fn values(&self, bytes: &[u8]) -> Vec<f64> {
+        let (single, double) = (bytes.as_chunks::<4>().0, bytes.as_chunks::<8>().0);
+        match (self.size, self.big_endian) {
+            (4, false) => single.iter().map(|b| f32::from_le_bytes(*b).into()).collect(),
+            (4, true) => single.iter().map(|b| f32::from_be_bytes(*b).into()).collect(),
+            (_, false) => double.iter().map(|b| f64::from_le_bytes(*b)).collect(),
+            (_, true) => double.iter().map(|b| f64::from_be_bytes(*b)).collect(),
+        }
+    }
+}
+
+/// What `stream` has, which is to be `length` bytes and what checksums add to them: no more is read.
+pub(super) fn unpack(stream: impl Read, length: usize) -> io::Result<Vec<u8>> {
+    const CHECKSUMS: u64 = 64;
+    let mut bytes = Vec::new();
+    stream.take(length as u64 + CHECKSUMS).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The bytes before the CRC32C that they end with.
+pub(super) fn checked(bytes: &[u8]) -> io::Result<&[u8]> {
+    let (bytes, checksum) = bytes.split_last_chunk().ok_or_else(|| damaged("its length"))?;
+    match crc32c::crc32c(bytes) == u32::from_le_bytes(*checksum) {
+        true => Ok(bytes),
+        false => Err(damaged("a checksum in it")),
+    }
+}

@@ -1,0 +1,264 @@
+//! What the metadata of an array say of it.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::codecs::{Codecs, Packing};
+use super::{Array, Shards};
+use crate::grid::MOST_POINTS;
+use crate::io::open;
+
+/// The metadata of an array or a group of version 3.
+const JSON: &str = "zarr.json";
+/// Those of an array of version 2.
+const ARRAY_2: &str = ".zarray";
+/// What else is said of them.
+const ATTRIBUTES_2: &str = ".zattrs";
+/// Those of a group of version 2.
+const GROUP_2: &str = ".zgroup";
+
+/// z, y, x: the axes in the order in which files have them.
+const AXES: [&str; 3] = ["z", "y", "x"];
+
+/// What is in a folder.
+pub(in crate::io) enum Found {
+    Array(Array),
+    /// An array of so many dimensions, not three.
+    Other(usize),
+    /// None.
+    Nothing,
+}
+
+impl Array {
+    /// What is in `folder`, or why it cannot be used.
+    pub(in crate::io) fn find(folder: &Path) -> Result<Found, String> {
+        let files = [JSON, ARRAY_2].map(|name| folder.join(name));
+        let Some(file) = files.iter().find(|file| file.exists()) else {
+            return Ok(Found::Nothing);
+        };
+        let metadata = read_json(file)?;
+        let is_old = metadata["zarr_format"] == 2;
+        if metadata["node_type"] == "group" {
+            return Ok(Found::Nothing);
+        }
+        let attributes = match is_old {
+            true => read_json(&folder.join(ATTRIBUTES_2)).unwrap_or_default(),
+            false => metadata["attributes"].clone(),
+        };
+        match metadata["shape"].as_array().map(Vec::len) {
+            Some(3) => {}
+            other => return Ok(Found::Other(other.unwrap_or(0))),
+        }
+        let names = [&metadata["dimension_names"], &attributes["_ARRAY_DIMENSIONS"]];
+        names.into_iter().filter_map(Value::as_array).try_for_each(|names| check_names(names))?;
+        let array = match is_old {
+            true => Array::of_version_2(&metadata)?,
+            false => Array::of_version_3(&metadata)?,
+        };
+        let is_scaled =
+            ["scale_factor", "add_offset"].iter().any(|key| !attributes[*key].is_null());
+        Ok(Found::Array(Self { is_scaled, ..array }))
+    }
+
+    /// That of which `metadata` speak.
+    fn of_version_3(metadata: &Value) -> Result<Self, String> {
+        let size = match metadata["data_type"].as_str() {
+            Some("float64") => 8,
+            Some("float32") => 4,
+            _ => return Err(wrong_type(&metadata["data_type"])),
+        };
+        let chunk = lengths(metadata, "/chunk_grid/configuration/chunk_shape")?;
+        let is_old = metadata["chunk_key_encoding"]["name"] == "v2";
+        let separator = metadata.pointer("/chunk_key_encoding/configuration/separator");
+        let separator = separator_of(separator, if is_old { "." } else { "/" })?;
+        let prefix = match (is_old, separator) {
+            (true, _) => "",
+            (false, ".") => "c.",
+            (false, _) => "c/",
+        };
+        let codecs = list(&metadata["codecs"])?;
+        let (codecs, shards) = match codecs {
+            [only] if only["name"] == "sharding_indexed" => {
+                let shards = Shards::new(&only["configuration"], chunk)?;
+                (Codecs::of_version_3(list(&only["configuration"]["codecs"])?, size)?, Some(shards))
+            }
+            _ => (Codecs::of_version_3(codecs, size)?, None),
+        };
+        let fill = fill(&metadata["fill_value"])?;
+        let points = lengths(metadata, "/shape")?;
+        let is_scaled = false;
+        Ok(Self { points, chunk, separator, prefix, fill, codecs, shards, is_scaled })
+    }
+
+    fn of_version_2(metadata: &Value) -> Result<Self, String> {
+        let (big_endian, size) = match metadata["dtype"].as_str() {
+            Some("<f8") => (false, 8),
+            Some("<f4") => (false, 4),
+            Some(">f8") => (true, 8),
+            Some(">f4") => (true, 4),
+            _ => return Err(wrong_type(&metadata["dtype"])),
+        };
+        if metadata["filters"].as_array().is_some_and(|filters| !filters.is_empty()) {
+            return Err(format!("it has filters that are not read here: {}", metadata["filters"]));
+        }
+        let packed = match metadata["compressor"]["id"].as_str() {
+            None => Vec::new(),
+            Some(name) => vec![packing(name)?],
+        };
+        let order = if metadata["order"] == "F" { [2, 1, 0] } else { [0, 1, 2] };
+        Ok(Self {
+            points: lengths(metadata, "/shape")?,
+            chunk: lengths(metadata, "/chunks")?,
+            separator: separator_of(metadata.get("dimension_separator"), ".")?,
+            prefix: "",
+            fill: fill(&metadata["fill_value"])?,
+            codecs: Codecs { size, big_endian, order, packed },
+            shards: None,
+            is_scaled: false,
+        })
+    }
+}
+
+impl Codecs {
+    /// Those in `list`: axes that were exchanged, then bytes of values, then what was done to them.
+    fn of_version_3(list: &[Value], size: usize) -> Result<Self, String> {
+        let mut codecs = Self { size, big_endian: false, order: [0, 1, 2], packed: Vec::new() };
+        let mut are_bytes = false;
+        for codec in list {
+            match codec["name"].as_str().unwrap_or_default() {
+                "transpose" if !are_bytes => {
+                    // Of axes that are numbered from z on, the slowest first.
+                    let order = codec["configuration"]["order"].clone();
+                    let order: [usize; 3] =
+                        serde_json::from_value(order).map_err(|_| unknown(codec))?;
+                    if !is_permutation(order) {
+                        return Err(unknown(codec));
+                    }
+                    codecs.order = [0, 1, 2].map(|at| codecs.order[2 - order[2 - at]]);
+                }
+                "bytes" if !are_bytes => {
+                    codecs.big_endian = codec["configuration"]["endian"] == "big";
+                    are_bytes = true;
+                }
+                name if are_bytes => codecs.packed.push(packing(name)?),
+                _ => return Err(unknown(codec)),
+            }
+        }
+        match are_bytes {
+            true => Ok(codecs),
+            false => Err("damaged: its codecs make no bytes of its values".into()),
+        }
+    }
+}
+
+fn is_permutation(axes: [usize; 3]) -> bool {
+    (0..3).all(|axis| axes.contains(&axis))
+}
+
+impl Shards {
+    fn new(configuration: &Value, chunk: [usize; 3]) -> Result<Self, String> {
+        let part = lengths(configuration, "/chunk_shape")?;
+        if (0..3).any(|a| !chunk[a].is_multiple_of(part[a])) {
+            return Err(format!("damaged: parts of {part:?} values in chunks of {chunk:?}"));
+        }
+        let names: Vec<_> = list(&configuration["index_codecs"])?
+            .iter()
+            .map(|codec| codec["name"].as_str())
+            .collect();
+        let is_checked = match names[..] {
+            [Some("bytes")] => false,
+            [Some("bytes"), Some("crc32c")] => true,
+            _ => return Err(unknown(&configuration["index_codecs"])),
+        };
+        let index_at_end = configuration["index_location"] != "start";
+        Ok(Self { part, index_at_end, is_checked })
+    }
+}
+
+fn packing(name: &str) -> Result<Packing, String> {
+    Ok(match name {
+        "gzip" => Packing::Gzip,
+        "zlib" => Packing::Zlib,
+        "zstd" => Packing::Zstd,
+        "blosc" => Packing::Blosc,
+        "crc32c" => Packing::Crc32c,
+        other => return Err(format!("the codec {other:?} is not read here\n{}", CODECS)),
+    })
+}
+
+/// What can be read.
+const CODECS: &str =
+    "allowed: bytes, transpose, gzip, zlib, zstd, blosc, crc32c, and sharding_indexed alone";
+
+fn unknown(codec: &Value) -> String {
+    format!("the codec {codec} is not read here\n{CODECS}")
+}
+
+fn wrong_type(found: &Value) -> String {
+    format!("its values are of type {found}, not float64 or float32")
+}
+
+fn list(value: &Value) -> Result<&[Value], String> {
+    value.as_array().map(Vec::as_slice).ok_or_else(|| "damaged: it has no list of codecs".into())
+}
+
+/// Three lengths at `pointer` along z, y, x, turned to x, y, z.
+fn lengths(metadata: &Value, pointer: &str) -> Result<[usize; 3], String> {
+    let found = metadata.pointer(pointer).unwrap_or(&Value::Null);
+    let lengths: Option<[usize; 3]> = serde_json::from_value(found.clone()).ok();
+    match lengths.filter(|lengths| lengths.iter().all(|n| (1..=MOST_POINTS).contains(n))) {
+        Some([z, y, x]) => Ok([x, y, z]),
+        None => Err(format!(
+            "{found} values, not three numbers along z, y, x, each from 1 to {MOST_POINTS}"
+        )),
+    }
+}
+
+/// Whether dimensions with these names are in the order of the files. Names of the user's own are taken as they come.
+fn check_names(names: &[Value]) -> Result<(), String> {
+    let names: Vec<&str> = names.iter().map(|name| name.as_str().unwrap_or_default()).collect();
+    let mut sorted = names.clone();
+    sorted.sort_unstable_by(|a, b| b.cmp(a));
+    match sorted == AXES && names != AXES {
+        true => Err(format!(
+            "its dimensions are {}, not z, y, x\nxarray: transpose(\"z\", \"y\", \"x\")",
+            names.join(", ")
+        )),
+        false => Ok(()),
+    }
+}
+
+fn separator_of(found: Option<&Value>, usual: &'static str) -> Result<&'static str, String> {
+    match found.map(|found| (found, found.as_str())) {
+        None => Ok(usual),
+        Some((_, Some("."))) => Ok("."),
+        Some((_, Some("/"))) => Ok("/"),
+        Some((other, _)) => Err(format!("damaged: its chunks have the separator {other}")),
+    }
+}
+
+/// A value of JSON, or one of the words that stand for what JSON lacks; bits in hexadecimal digits are no number that anybody
+/// means.
+fn fill(value: &Value) -> Result<f64, String> {
+    match value {
+        Value::Null => Ok(f64::NAN),
+        Value::Number(number) => Ok(number.as_f64().unwrap_or(f64::NAN)),
+        Value::String(text) => match text.as_str() {
+            "Infinity" => Ok(f64::INFINITY),
+            "-Infinity" => Ok(f64::NEG_INFINITY),
+            _ => Ok(f64::NAN),
+        },
+        other => Err(format!("damaged: fill_value is {other}")),
+    }
+}
+
+fn read_json(path: &Path) -> Result<Value, String> {
+    let text = open::read(path, open::MOST_JSON).map_err(|why| why.to_string())?;
+    serde_json::from_slice(&text).map_err(|why| format!("damaged metadata: {why}"))
+}
+
+/// Whether there is a group of arrays, or an array, at `path`.
+pub(in crate::io) fn is_zarr(path: &Path) -> bool {
+    [JSON, GROUP_2, ARRAY_2].iter().any(|name| path.join(name).exists())
+}

@@ -1,0 +1,173 @@
+//! Arrays of three dimensions in Zarr, read (<https://zarr-specs.readthedocs.io>): version 3 and version 2.
+//!
+//! An array is a folder: its metadata in `zarr.json` (`.zarray` in version 2), and its values in one file a chunk. The
+//! chunks of version 3 may be shards: parts that are stored one after another, with an index of where they lie. Only what
+//! a block needs is read.
+
+mod blosc;
+mod codecs;
+mod metadata;
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use super::{malformed, open};
+use crate::error::{Error, Result};
+use crate::grid::Block;
+use codecs::{Codecs, checked};
+pub(super) use metadata::{Found, is_zarr};
+
+/// Offset and length of a part that is not there, since all of it is the fill value.
+pub(super) const ABSENT: [u64; 2] = [u64::MAX; 2];
+
+/// How the values of an array lie in its files. Lengths are along x, y, z.
+#[derive(Clone, Debug)]
+pub(super) struct Array {
+    points: [usize; 3],
+    chunk: [usize; 3],
+    /// What separates the parts of the name of a chunk, and what the name begins with.
+    separator: &'static str,
+    prefix: &'static str,
+    /// The value of what no file holds.
+    fill: f64,
+    codecs: Codecs,
+    shards: Option<Shards>,
+    /// Whether the field is these values times a factor, or plus an offset, which the attributes have.
+    is_scaled: bool,
+}
+
+/// The parts of a chunk.
+#[derive(Clone, Debug)]
+struct Shards {
+    part: [usize; 3],
+    index_at_end: bool,
+    /// Whether the index ends with its CRC32C.
+    is_checked: bool,
+}
+
+impl Array {
+    /// Points along x, y, z.
+    pub(super) fn points(&self) -> [usize; 3] {
+        self.points
+    }
+
+    /// Whether the values are the field only after its attributes `scale_factor` or `add_offset` are applied.
+    pub(super) fn is_scaled(&self) -> bool {
+        self.is_scaled
+    }
+
+    /// The values at the points of `block` of the array in `folder`, those along x fastest.
+    ///
+    /// # Errors
+    /// Where a file is not what the metadata say.
+    pub(super) fn read(&self, folder: &Path, block: Block) -> Result<Vec<f64>> {
+        let mut values = vec![self.fill; block.len()];
+        for chunk in overlapping(Block::whole(self.points), self.chunk, &block) {
+            let [i, j, k] = [0, 1, 2].map(|a| chunk.start[a] / self.chunk[a]);
+            let s = self.separator;
+            let path = folder.join(format!("{}{k}{s}{j}{s}{i}", self.prefix));
+            match open::open(&path) {
+                // A fill value that is no number is nobody's state.
+                Err(why) if why.kind() == ErrorKind::NotFound && !self.fill.is_nan() => {}
+                Err(why) => return Err(Error::io(&path)(why)),
+                Ok(file) => {
+                    let read = self.read_chunk(file, chunk, &block, &mut values);
+                    read.map_err(|why| malformed(&path, why))?;
+                }
+            }
+        }
+        Ok(values)
+    }
+
+    /// Put the values that `chunk`, whose bytes are in `file`, shares with `block` into those of `block`.
+    fn read_chunk(
+        &self,
+        mut file: File,
+        chunk: Block,
+        block: &Block,
+        values: &mut [f64],
+    ) -> io::Result<()> {
+        let Some(shards) = &self.shards else {
+            let mut encoded = Vec::new();
+            file.read_to_end(&mut encoded)?;
+            let decoded = self.codecs.decode(&encoded, chunk.points)?;
+            put(&decoded, &chunk, block, values);
+            return Ok(());
+        };
+        let counts: [usize; 3] = std::array::from_fn(|a| chunk.points[a] / shards.part[a]);
+        let index = shards.index(&mut file, counts.iter().product())?;
+        let end = file.metadata()?.len();
+        for part in overlapping(chunk, shards.part, block) {
+            let [i, j, k] = [0, 1, 2].map(|a| (part.start[a] - chunk.start[a]) / shards.part[a]);
+            let entry = index[i + counts[0] * (j + counts[1] * k)];
+            if entry == ABSENT {
+                continue;
+            }
+            let [offset, length] = entry;
+            if offset.checked_add(length).is_none_or(|behind| behind > end) {
+                return Err(damaged("its index"));
+            }
+            file.seek(SeekFrom::Start(offset))?;
+            let mut encoded = Vec::new();
+            Read::by_ref(&mut file).take(length).read_to_end(&mut encoded)?;
+            put(&self.codecs.decode(&encoded, part.points)?, &part, block, values);
+        }
+        Ok(())
+    }
+}
+
+impl Shards {
+    /// Offset and length of each of so many parts, those along x fastest.
+    fn index(&self, file: &mut File, parts: usize) -> io::Result<Vec<[u64; 2]>> {
+        let bytes = parts * 16 + if self.is_checked { 4 } else { 0 };
+        let end = file.metadata()?.len();
+        let before = end.checked_sub(bytes as u64).ok_or_else(|| damaged("its length"))?;
+        let mut index = vec![0; bytes];
+        file.seek(SeekFrom::Start(if self.index_at_end { before } else { 0 }))?;
+        file.read_exact(&mut index)?;
+        let bytes = if self.is_checked { checked(&index)? } else { &index };
+        let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+        Ok(words.collect::<Vec<_>>().as_chunks().0.to_vec())
+    }
+}
+
+/// The cells of `length` points, laid from the start of `whole` on, that have points of `block`. The last along an axis may reach
+/// beyond `whole`.
+fn overlapping(whole: Block, length: [usize; 3], block: &Block) -> impl Iterator<Item = Block> {
+    let shared = whole.common(block);
+    let range = |a: usize| {
+        let from = |at: usize| at - whole.start[a];
+        let end = from((shared.start[a] + shared.points[a]).max(whole.start[a]));
+        from(shared.start[a].max(whole.start[a])) / length[a]..end.div_ceil(length[a])
+    };
+    let ranges = [0, 1, 2].map(|a| if shared.is_empty() { 0..0 } else { range(a) });
+    let [x, y, z] = ranges;
+    let cells = z.flat_map(move |k| {
+        let x = x.clone();
+        y.clone().flat_map(move |j| x.clone().map(move |i| [i, j, k]))
+    });
+    cells.map(move |cell| Block {
+        start: std::array::from_fn(|a| whole.start[a] + cell[a] * length[a]),
+        points: length,
+    })
+}
+
+/// Copy what `part` and `block` share from the values of one to those of the other, those along x fastest.
+fn put(decoded: &[f64], part: &Block, block: &Block, values: &mut [f64]) {
+    let shared = part.common(block);
+    let length = shared.points[0];
+    for row in 0..shared.points[1] * shared.points[2] {
+        let (j, k) = (row % shared.points[1], row / shared.points[1]);
+        let first = [shared.start[0], shared.start[1] + j, shared.start[2] + k];
+        let [from, to] = [part, block].map(|of| {
+            let [i, j, k]: [usize; 3] = std::array::from_fn(|a| first[a] - of.start[a]);
+            i + of.points[0] * (j + of.points[1] * k)
+        });
+        values[to..to + length].copy_from_slice(&decoded[from..from + length]);
+    }
+}
+
+pub(super) fn damaged(what: &str) -> io::Error {
+    io::Error::other(format!("damaged: {what} is wrong"))
+}
