@@ -140,16 +140,20 @@ fn requests(precision: &str, case: &str, scheme: &str, integrator: &str) -> (usi
 fn a_step_allocates_nothing_but_rarely_a_block_of_the_queue_of_jobs() {
     let filter = "filter = { order = 8, alpha = 0.49 }";
     let staggered = "convection = 'staggered'";
+    let linear = "[forcing]\nkind = 'linear'\nenergy = 'constant'";
+    let stochastic = "[forcing]\nkind = 'stochastic'\namplitude = 1\ntime_scale = 1";
     let runs = [
         requests("f64", "taylor-green", "", "hale64"),
         requests("f64", "taylor-green", filter, "rk4"),
         requests("f32", "isentropic-vortex", staggered, "ssprk3"),
         requests("f64", "scalar-advection", "", "rk4"),
+        requests("f64", "taylor-green", linear, "hale64"),
+        requests("f32", "taylor-green", stochastic, "rk4"),
     ];
     for (worker, caller) in runs {
         assert_eq!(worker, 0, "requests of the thread that computes");
-        // A step is one job or two for the pool, and rayon's queue takes memory once for 63 jobs.
-        assert!(caller <= 1, "{caller} requests of the thread that calls in {STEPS} steps");
+        // A step is few jobs for the pool, and rayon's queue takes memory once for 63 jobs.
+        assert!(caller <= 2, "{caller} requests of the thread that calls in {STEPS} steps");
     }
     assert!(LARGEST.load(Ordering::Relaxed) <= 2048, "a request is larger than a block of jobs");
 }
@@ -197,6 +201,13 @@ fn a_run_holds_the_fields_that_it_says() {
         ([1, 1, 1], &[composed], 24),
         ([1, 1, 1], &[composed, law], 26),
         ([1, 1, 2], &[composed, split], 24),
+        ([1, 1, 1], &["forcing.kind=linear", "forcing.coefficient=1"], 15),
+        // A force of three components, and one on the host on its way there.
+        (
+            [1, 1, 1],
+            &["forcing.kind=stochastic", "forcing.amplitude=1", "forcing.time_scale=1"],
+            15 + 4,
+        ),
     ] {
         let config = config("taylor-green", points, set);
         let count: usize = ranks.iter().product();

@@ -18,6 +18,7 @@ mod custom;
 mod device;
 mod distributed;
 mod floors;
+mod forcing;
 mod forms;
 mod fused;
 mod guard;

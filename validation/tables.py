@@ -86,9 +86,38 @@ def robustness():
     return lines
 
 
+def forced():
+    names = {
+        "constant-energy": "linear, constant energy",
+        "coefficient": "linear, A = 0.08",
+        "stochastic": "stochastic",
+    }
+    lines = [
+        "| force | turnovers | energy | fluctuation | power | dissipation | u'³/ε𝓛 | Re_λ | kmax η | skewness |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in read(HISTORIES / "forced.csv"):
+        value = {key: float(text) for key, text in row.items() if key != "name"}
+        cells = [
+            names[row["name"]],
+            f"{value['turnovers']:.1f}",
+            f"{value['energy']:.4f}",
+            f"{100 * value['energy_rms']:.2f} %",
+            f"{value['power']:.5f}",
+            f"{value['dissipation']:.5f}",
+            f"{value['length']:.3f}",
+            f"{value['re_lambda']:.1f}",
+            f"{math.floor(100 * value['kmax_eta']) / 100}",
+            f"−{abs(value['skewness']):.2f} ± {value['skewness_rms']:.2f}",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
 def main():
     page = PAGE.read_text()
-    for name, table in (("resolution", resolution()), ("robustness", robustness())):
+    tables = {"resolution": resolution(), "robustness": robustness(), "forced": forced()}
+    for name, table in tables.items():
         start = page.index(f"<!-- table: {name} -->")
         end = page.index("<!-- end -->", start)
         page = page[:start] + f"<!-- table: {name} -->\n\n" + "\n".join(table) + "\n\n" + page[end:]

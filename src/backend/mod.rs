@@ -182,6 +182,12 @@ pub trait Backend: Send + Sync {
     /// What the device says of the work so far.
     fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>>;
 
+    /// Make a field hold `values`, rounded to its precision.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    fn write(&self, field: &mut Field, values: &Values<'_>) -> Result<()>;
+
     /// Make one field equal to another.
     fn copy(&self, from: &Field, to: &mut Field);
 

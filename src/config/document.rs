@@ -114,16 +114,17 @@ fn insert(table: &mut Table, path: &[&str], entry: Entry) -> Result<(), String> 
     }
 }
 
-/// `--set time.dt=...` takes the place of the input's `cfl`, and the other way round.
+/// `--set time.dt=...` takes the place of the input's `cfl`, and the other way round; so do those of linear forcing, and another
+/// kind of force takes the place of all that the input says of one.
 fn forget_alternative(table: &mut Table, path: &[&str]) {
-    let other = match path {
-        ["time", "dt"] => "cfl",
-        ["time", "cfl"] => "dt",
-        _ => return,
+    let [section, key] = path else { return };
+    let gone = |other: &str| match [*section, *key, other] {
+        ["time", "dt", "cfl"] | ["time", "cfl", "dt"] => true,
+        ["forcing", "energy", "coefficient"] | ["forcing", "coefficient", "energy"] => true,
+        ["forcing", "kind", other] => !["kind", "heat_removal"].contains(&other),
+        _ => false,
     };
-    if let Some(Entry { value: Value::Table(time), .. }) = table.get_mut("time")
-        && time.get(other).is_some_and(|entry| matches!(entry.place, Place::Line(_)))
-    {
-        time.remove(other);
+    if let Some(Entry { value: Value::Table(keys), .. }) = table.get_mut(*section) {
+        keys.retain(|other, entry| !(gone(other) && matches!(entry.place, Place::Line(_))));
     }
 }

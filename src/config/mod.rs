@@ -8,6 +8,7 @@
 
 mod case;
 mod document;
+mod forcing;
 mod load;
 mod mistakes;
 mod origin;
@@ -32,7 +33,9 @@ use crate::cases::Case;
 use crate::gas::Gas;
 pub use crate::io::{CheckpointConfig, Schedule, StatisticsConfig};
 use crate::physics::Problem;
-pub use crate::physics::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};
+pub use crate::physics::{
+    Convection, EnergyForm, ForcingConfig, SchemeConfig, Variable, ViscousForm,
+};
 pub use crate::real::Precision;
 pub use crate::scheme::FilterConfig;
 pub use crate::statistics::Statistic;
@@ -48,6 +51,8 @@ pub struct Config {
     pub gas: Gas,
     /// Points and box.
     pub grid: GridConfig,
+    /// The force on the flow, where there is one.
+    pub forcing: Option<ForcingConfig>,
     /// Discretisation in space.
     pub scheme: SchemeConfig,
     /// Discretisation in time, and when to stop.
@@ -66,6 +71,7 @@ impl Config {
             gas: self.gas,
             points: self.grid.points,
             domain: self.grid.domain,
+            forcing: self.forcing.clone(),
             scheme: self.scheme.clone(),
             integrator: self.time.integrator,
             right_hand_side: self.compute.right_hand_side,

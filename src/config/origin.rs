@@ -9,9 +9,10 @@ use super::{document, write::FROM_CHECKPOINT};
 
 /// What such an input takes over from its checkpoint where it does not say it itself. Where it is computed and what is written
 /// are a matter of the new run.
-const TAKEN_OVER: [&str; 5] = ["case", "grid", "gas", "scheme", "time"];
+const TAKEN_OVER: [&str; 6] = ["case", "grid", "gas", "forcing", "scheme", "time"];
 /// Keys that stand for one another: where the input has one of them none is taken over.
-const ALTERNATIVES: [[&str; 2]; 2] = [["cfl", "dt"], ["end", "max_steps"]];
+const ALTERNATIVES: [[&str; 2]; 3] =
+    [["cfl", "dt"], ["end", "max_steps"], ["coefficient", "energy"]];
 
 /// Where the input in `table` starts from a checkpoint: put what it takes over in its place, and return the path. The error
 /// is a problem that was told.
@@ -52,9 +53,13 @@ pub(super) fn resolve(
             continue;
         }
         let empty = Entry { place: name, value: Value::Table(Table::new()) };
-        let above = table.entry(section).or_insert(empty);
+        let above = table.entry(section.clone()).or_insert(empty);
         // What is no table is told where the section is read.
         let Value::Table(above) = &mut above.value else { continue };
+        // A force of one kind has no keys of another.
+        if section == "forcing" && above.contains_key("kind") {
+            continue;
+        }
         let said = |key: &str| {
             let other = ALTERNATIVES.iter().find(|both| both.contains(&key));
             other.is_some_and(|both| both.iter().any(|key| above.contains_key(*key)))

@@ -7,7 +7,7 @@ use super::section::Section;
 use super::value::{Table, Value};
 use super::{
     Backend, ComputeConfig, Config, DeviceAware, FilterConfig, Pencils, SchemeConfig, ViscousForm,
-    case, output,
+    case, forcing, output,
 };
 use crate::backend::device::LineSolver;
 use crate::cases::Case;
@@ -98,8 +98,9 @@ impl Serialize for WallLimit {
 /// The configuration in `table`; `None` only where a problem was told.
 pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let top = Section::top(table, problems);
-    let [case_keys, grid_keys, gas_keys, scheme_keys, time_keys, compute_keys, output_keys] =
-        ["case", "grid", "gas", "scheme", "time", "compute", "output"].map(|key| top.section(key));
+    let [case_keys, grid_keys, gas_keys, forcing_keys, scheme_keys, time_keys] =
+        ["case", "grid", "gas", "forcing", "scheme", "time"].map(|key| top.section(key));
+    let [compute_keys, output_keys] = ["compute", "output"].map(|key| top.section(key));
     top.finish();
 
     let case = case::case(&case_keys);
@@ -107,6 +108,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     if case.is_some() {
         case_keys.finish();
     }
+    let forcing = forcing::forcing(&forcing_keys, case.as_ref());
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas);
     let (points, length) = grid(&grid_keys);
     if let (Some(points), Some(scheme)) = (points, &scheme) {
@@ -121,6 +123,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     if let Some(points) = points {
         check_axes(&grid_keys, points, &case);
         case::check_waves(&case_keys, points, &case);
+        forcing.iter().for_each(|it| forcing::check_waves(&forcing_keys, points, &domain, it));
     }
     if let Some(output) = &output {
         output::check_places(&output_keys, output, &domain);
@@ -131,7 +134,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     let grid = GridConfig { points: points?, domain };
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
-    Some(Config { origin: None, case, gas, grid, scheme, time, compute, output })
+    Some(Config { origin: None, case, gas, grid, forcing, scheme, time, compute, output })
 }
 
 /// `grid.points` and `grid.length`.

@@ -106,6 +106,11 @@ impl<'a> Section<'a> {
         self.get(key).is_some()
     }
 
+    /// Whether the user wrote the section.
+    pub(super) fn is_there(&self) -> bool {
+        self.table.is_some()
+    }
+
     /// None of `keys` is there, and one of them must be.
     pub(super) fn missing(&self, keys: &[&str], advice: &str) {
         let mistyped =

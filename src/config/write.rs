@@ -73,6 +73,13 @@ impl Config {
         } else {
             scheme.retain(|key, _| !["convection", "energy", "viscous"].contains(&key));
         }
+        if let Some(forcing) = &self.forcing {
+            sections.push(("forcing", keys(forcing)));
+        } else if origin.is_some() {
+            // Else that of the checkpoint would be taken over.
+            let none = toml::Table::from_iter([("kind".to_string(), Value::from("none"))]);
+            sections.push(("forcing", none));
+        }
         sections.push(("scheme", scheme));
         sections.push(("time", keys(&self.time)));
         sections.push(("compute", keys(&self.compute)));

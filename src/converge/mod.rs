@@ -95,6 +95,12 @@ pub fn converge(
             "       give the case itself: its initial state is known on every grid".into(),
         ]));
     }
+    if base.forcing.as_ref().is_some_and(|forcing| forcing.stochastic().is_some()) {
+        return Err(Error::refused(
+            "a random force is another on every grid, whose steps are others",
+            "take [forcing] out, or use `kind = \"linear\"`",
+        ));
+    }
     let active = base.grid.points.map(|n| n > 1);
     let grids = points.iter().map(|&n| load(&options.set(Some((n, active)))));
     let grids: Vec<Config> = grids.collect::<Result<_>>()?;
@@ -154,6 +160,7 @@ fn has_exact(config: &Config) -> bool {
     let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
     let middle = domain.middle();
     match (&config.case, config.case.flow()) {
+        _ if config.forcing.is_some() => false,
         (Case::ScalarAdvection(scalar), _) => scalar.exact(domain, active, middle, 0.0).is_some(),
         (_, Some(flow)) => flow.exact(&config.gas, domain, active, middle, 0.0).is_some(),
         (_, None) => false,

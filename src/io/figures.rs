@@ -21,13 +21,31 @@ pub(crate) struct Figure {
 type Columns = &'static [(&'static str, Line, &'static str)];
 
 /// Figures of columns alone: name, title, what is drawn upwards, curves, caption.
-const PLAIN: [(&str, &str, &str, Columns, &str); 4] = [
+const PLAIN: [(&str, &str, &str, Columns, &str); 6] = [
     (
         "enstrophy",
         "Enstrophy",
         "enstrophy Ω",
         &[("this run", Line::Solid, "enstrophy")],
         "Ω = ⟨ρ ω·ω⟩ / 2, with the vorticity ω = ∇×u.",
+    ),
+    (
+        "forcing",
+        "Forcing",
+        "power",
+        &[
+            ("power of the force", Line::Solid, "forcing_power"),
+            ("dissipation", Line::Dashed, "dissipation"),
+            ("heat removed", Line::Dotted, "heat_removed"),
+        ],
+        "Power that the force puts in, P = ⟨F·u⟩, dissipation ε = ⟨τ : ∇u⟩, and heat that a uniform sink takes out, Λ.",
+    ),
+    (
+        "forcing_coefficient",
+        "Coefficient of the force",
+        "A",
+        &[("this run", Line::Solid, "forcing_coefficient")],
+        "F = A ρ (u − {u}).",
     ),
     (
         "scalar_variance",
@@ -58,6 +76,7 @@ const TERMS: Columns = &[
     ("pressure", Line::Dotted, "ke_rate_pressure"),
     ("convection", Line::Long, "ke_rate_convection"),
     ("filter", Line::Thin, "ke_rate_filter"),
+    ("force", Line::Ink, "ke_rate_forcing"),
 ];
 
 /// The figures that the columns of a series allow, in the order of the report.
@@ -73,12 +92,12 @@ pub(crate) fn figures(
         plot.logarithmic = name == "error";
         Some(Figure { name, plot, caption: caption.into() })
     });
-    let [enstrophy, variance, range, error] = plain;
+    let [enstrophy, forcing, coefficient, variance, range, error] = plain;
     let (energy, dissipation) =
         (kinetic_energy(&over, reference), dissipation(&over, reference, summary));
     let (budget, resolution) = (budget(&over), resolution(&over, summary));
-    let all = [energy, dissipation, enstrophy, budget, resolution, variance, range, error];
-    all.into_iter().flatten().collect()
+    let flow = [energy, dissipation, enstrophy, budget, forcing, coefficient, resolution];
+    flow.into_iter().chain([variance, range, error]).flatten().collect()
 }
 
 /// A series and its times.
@@ -123,8 +142,9 @@ fn dissipation(over: &Over, reference: Option<&Reference>, summary: &Summary) ->
     curves.extend(reference.map(|r| over.reference(r, &r.dissipation)));
     let plot = Plot::over_time("Dissipation", "dissipation ε", curves);
     let caption = format!(
-        "From gradients: ε = ⟨τ : ∇u⟩. From the energy: −dE/dt + ⟨p ∇·u⟩. The gap between the two is numerical \
+        "From gradients: ε = ⟨τ : ∇u⟩. From the energy: −dE/dt + ⟨p ∇·u⟩{}. The gap between the two is numerical \
          dissipation.{}",
+        over.series.column("ke_rate_forcing").map_or("", |_| " + ⟨F·u⟩"),
         source(reference)
     );
     Some(Figure { name: "dissipation", plot, caption })
@@ -151,7 +171,10 @@ fn budget(over: &Over) -> Option<Figure> {
 /// The largest |dE/dt − sum of its terms|, and the largest |dE/dt|, over all rows that are finite.
 pub(crate) fn closure(series: &Series) -> Option<(f64, f64)> {
     let rate = series.column("ke_rate")?;
-    let terms = TERMS.iter().map(|(_, _, column)| series.column(column));
+    let present = |(_, _, column): &&(_, _, &str)| {
+        *column != "ke_rate_forcing" || series.column(column).is_some()
+    };
+    let terms = TERMS.iter().filter(present).map(|(_, _, column)| series.column(column));
     let terms: Vec<&[f64]> = terms.collect::<Option<_>>()?;
     let residual = |row: usize| (rate[row] - terms.iter().map(|term| term[row]).sum::<f64>()).abs();
     let largest = |f: &dyn Fn(usize) -> f64| {

@@ -151,12 +151,14 @@ impl Reference {
     }
 }
 
-/// −dE/dt + ⟨p div u⟩ at every row: what the kinetic energy loses other than to compression. `None` where a column is
-/// missing.
+/// −dE/dt + ⟨p div u⟩ + ⟨F·u⟩ at every row: what the kinetic energy loses other than to compression, of what a force puts in where
+/// there is one. `None` where another column is missing.
 pub(crate) fn energy_loss(series: &Series) -> Option<Vec<f64>> {
     let rate = series.column("ke_rate")?;
     let pressure = series.column("pressure_dilatation")?;
-    Some(rate.iter().zip(pressure).map(|(rate, p)| p - rate).collect())
+    let force = series.column("ke_rate_forcing");
+    let gained = |row: usize| pressure[row] + force.map_or(0.0, |force| force[row]);
+    Some(rate.iter().enumerate().map(|(row, rate)| gained(row) - rate).collect())
 }
 
 /// Largest magnitude; a value that is no number is infinitely far.

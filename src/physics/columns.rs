@@ -1,6 +1,7 @@
 //! The columns of `series.csv`.
 
 use super::problem::Problem;
+use super::{Force, ForcingConfig};
 
 /// Columns of a flow, in order: non-dimensional, volume averages over the box.
 pub const FLOW_COLUMNS: [&str; 22] = [
@@ -32,11 +33,21 @@ pub const FLOW_COLUMNS: [&str; 22] = [
 pub const SCALAR_COLUMNS: [&str; 7] =
     ["step", "time", "dt", "mass", "scalar_variance", "scalar_min", "scalar_max"];
 
+/// Columns added where a force acts, the last one where it is linear: what the force does to the kinetic energy, as the
+/// right-hand side has it, and its part of `ke_rate`; ⟨F·u⟩, Λ and A of the force as it is at that time.
+pub const FORCING_COLUMNS: [&str; 4] =
+    ["ke_rate_forcing", "forcing_power", "heat_removed", "forcing_coefficient"];
+
 /// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
 
 /// The columns of the series of `problem`, in order, but for [`ERROR_COLUMNS`].
 pub fn columns(problem: &Problem) -> Vec<String> {
     let columns = if problem.case.is_flow() { &FLOW_COLUMNS[..] } else { &SCALAR_COLUMNS };
-    columns.iter().map(ToString::to_string).collect()
+    let forced: &[&str] = match problem.forcing {
+        None => &[],
+        Some(ForcingConfig { kind: Force::Linear(_), .. }) => &FORCING_COLUMNS,
+        Some(_) => &FORCING_COLUMNS[..3],
+    };
+    columns.iter().chain(forced).map(ToString::to_string).collect()
 }

@@ -2,15 +2,17 @@
 
 use super::Variable;
 use super::collective::{Broken, lowest, norms};
+use super::forcing::{Averages, Forcing, Strength};
 use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
 use super::slots::{conserved, exactly};
 use super::system::{Picture, Stage, System, TimeLevel, add_scaled};
 use super::term_group::TermGroup;
 use crate::backend::{Backend, Field, Prepared, Reduction, Weights};
-use crate::cases::FlowPoint;
+use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::all_or_error;
 use crate::error::{Error, Result};
+use crate::io::checkpoint::ForcingState;
 use crate::real::Values;
 use crate::statistics::{Flow, Sample};
 
@@ -53,10 +55,12 @@ impl System for NavierStokes {
     }
 
     fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]) {
-        self.add_terms(TermGroup::All, u, rate, Weights::SET);
+        let weights = self.add_force(u, rate, Weights::SET);
+        self.add_terms(TermGroup::All, u, rate, weights);
     }
 
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
+        let weights = self.add_force(u, rate, weights);
         if !self.run_stage(u, rate, weights, stage) {
             self.add_terms(TermGroup::All, u, rate, weights);
             add_scaled(&*self.backend, &self.formulas.add_scaled, u, weights.advance, rate);
@@ -65,6 +69,37 @@ impl System for NavierStokes {
 
     fn begin(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
         self.begin_stage(u, rate)
+    }
+
+    fn is_forced(&self) -> bool {
+        self.forcing.is_some()
+    }
+
+    fn update_force(&mut self, u: &[Field], scratch: &mut [Field], dt: Option<f64>) -> Result<()> {
+        let Some(forcing) = &self.forcing else { return Ok(()) };
+        let averages = match forcing.needs_loss() {
+            false => forcing.averages(&*self.backend, u)?,
+            true => {
+                let [kinetic_energy, _, dissipation, _, _, p_div, density, x, y, z, total_energy] =
+                    self.averages(u, scratch)?;
+                let (momentum, loss) = ([x, y, z], dissipation - p_div);
+                Averages { density, momentum, total_energy, kinetic_energy, loss }
+            }
+        };
+        let forcing = self.forcing.as_mut();
+        forcing.map_or(Ok(()), |forcing| forcing.update(&*self.backend, u, &averages, dt))
+    }
+
+    fn advance_force(&mut self, dt: f64, done: u64) {
+        self.forcing.iter_mut().for_each(|forcing| forcing.advance(dt, done));
+    }
+
+    fn saved_force(&self) -> Option<ForcingState> {
+        self.forcing.as_ref().map(Forcing::saved)
+    }
+
+    fn restore_force(&mut self, saved: &ForcingState, last_dt: f64) {
+        self.forcing.iter_mut().for_each(|forcing| forcing.restore(saved, last_dt));
     }
 
     fn begin_check(&self, u: &[Field]) -> Result<Reduction> {
@@ -95,6 +130,7 @@ impl System for NavierStokes {
         scratch: &mut [Field],
         filter_rate: f64,
     ) -> Result<Vec<f64>> {
+        self.update_force(u, scratch, None)?;
         let mut rates = [0.0; 4];
         for (rate, group) in rates.iter_mut().zip([
             TermGroup::All,
@@ -104,6 +140,7 @@ impl System for NavierStokes {
         ]) {
             *rate = self.energy_rate(group, u, scratch)?;
         }
+        let forcing = self.forcing_row(u, scratch)?;
         let averages = self.averages(u, scratch)?;
         let [max_mach, min_density, min_temperature] = self.extrema(u)?;
         let [kinetic, enstrophy, total, solenoidal, dilatational, p_div, conserved @ ..] = averages;
@@ -113,17 +150,16 @@ impl System for NavierStokes {
         row.push(filter_rate);
         row.extend(conserved);
         row.extend([max_mach, min_density, min_temperature]);
+        row.extend(forcing);
         Ok(row)
     }
 
     fn has_exact(&self) -> bool {
-        self.case.flow().is_some_and(|flow| flow.is_exact(&self.gas))
+        self.exact().is_some()
     }
 
     fn error(&self, u: &[Field], time: f64) -> Result<Option<[f64; 2]>> {
-        let Some(flow) = self.case.flow().filter(|flow| flow.is_exact(&self.gas)) else {
-            return Ok(None);
-        };
+        let Some(flow) = self.exact() else { return Ok(None) };
         let density = self.backend.values(&u[conserved::MASS])?;
         let active = self.grid.active();
         let errors = density.iter().enumerate().map(|(at, rho)| {
@@ -204,6 +240,12 @@ fn of_gradients<'a>(
 }
 
 impl NavierStokes {
+    /// The flow of the case where it is the solution: with a force it is another.
+    fn exact(&self) -> Option<&dyn FlowCase> {
+        let flow = self.case.flow().filter(|flow| flow.is_exact(&self.gas));
+        flow.filter(|_| self.forcing.is_none())
+    }
+
     /// (u, v, w, p', T'), which take the place of `scratch`.
     fn primitives<'a>(&self, u: &[Field], scratch: &'a mut [Field]) -> [&'a mut Field; 5] {
         let [x, y, z, p, t] = exactly(scratch.iter_mut());
@@ -271,7 +313,7 @@ impl NavierStokes {
         })
     }
 
-    /// What the terms `group` do to the kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩.
+    /// What the terms `group` do to the kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩. All of them are with the force.
     ///
     /// # Errors
     /// What the device says.
@@ -282,9 +324,27 @@ impl NavierStokes {
         scratch: &mut [Field],
     ) -> Result<f64> {
         self.rhs_group(group, u, scratch);
-        let fields: [_; 8] = exactly(u.iter().take(4).chain(scratch.iter().take(4)));
+        if group == TermGroup::All {
+            self.add_force(u, scratch, Weights::ADD);
+        }
+        self.energy_rate_of(u, scratch)
+    }
+
+    /// What the rates of U in `rate` do to it.
+    fn energy_rate_of(&self, u: &[Field], rate: &[Field]) -> Result<f64> {
+        let fields: [_; 8] = exactly(u.iter().take(4).chain(rate.iter().take(4)));
         let [sum] = self.backend.reduce(&self.formulas.energy_rate, &fields, &[])?.wait()?;
         Ok(sum * self.grid.per_point())
+    }
+
+    /// The columns of [`FORCING_COLUMNS`](super::FORCING_COLUMNS) that there are.
+    fn forcing_row(&self, u: &[Field], scratch: &mut [Field]) -> Result<Vec<f64>> {
+        let Some(forcing) = &self.forcing else { return Ok(Vec::new()) };
+        forcing.add(&*self.backend, u, scratch, 0.0);
+        let rate = self.energy_rate_of(u, scratch)?;
+        let Strength { power, sink, coefficient, .. } = forcing.strength;
+        let linear = forcing.is_linear().then_some(coefficient);
+        Ok([rate, power, sink].into_iter().chain(linear).collect())
     }
 
     /// Volume averages: see [`super::formulas::Averages`].

@@ -226,7 +226,7 @@ impl Formula<6, 3> for Invariants {
 
 /// A deviation and its base.
 #[inline(always)]
-fn whole<N: Number>(deviation: N, base: f64) -> N {
+pub(super) fn whole<N: Number>(deviation: N, base: f64) -> N {
     if base == 0.0 { deviation } else { deviation + N::of(base) }
 }
 

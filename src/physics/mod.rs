@@ -8,6 +8,7 @@ mod composed;
 mod context;
 mod diagnostics;
 mod discretisation;
+mod forcing;
 mod formulas;
 mod fused;
 mod gradients;
@@ -24,7 +25,9 @@ mod term_group;
 
 pub use advection::Advection;
 pub use base_state::BaseState;
-pub use columns::{ERROR_COLUMNS, FLOW_COLUMNS, SCALAR_COLUMNS, columns};
+pub use columns::{ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, SCALAR_COLUMNS, columns};
+pub(crate) use forcing::longest;
+pub use forcing::{Force, ForcingConfig, Held, Linear, Stochastic};
 pub(crate) use formulas::AddScaled;
 pub use navier_stokes::NavierStokes;
 pub use options::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};

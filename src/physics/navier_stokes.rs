@@ -12,6 +12,7 @@ use super::Gas;
 use super::base_state::BaseState;
 use super::composed::Composed;
 use super::discretisation::Discretisation;
+use super::forcing::Forcing;
 use super::formulas::{
     AddScaled, Averages, EnergyRate, Extrema, Invariants, KineticEnergy, Primitives, StepRate,
     Vorticity, Whole,
@@ -44,6 +45,7 @@ pub struct NavierStokes {
     pub(super) base: BaseState,
     pub(super) formulas: Formulas,
     pub(super) gradients: VelocityGradients,
+    pub(super) forcing: Option<Forcing>,
     sweeps: Sweeps,
     filter_sweeps: Vec<Program>,
 }
@@ -110,6 +112,7 @@ impl NavierStokes {
                 wholes: [whole(base.density)?, whole(base.pressure)?, whole(base.temperature)?],
             },
             gradients: VelocityGradients::new(&*backend, &discretisation, base, held.gradients)?,
+            forcing: Forcing::new(problem, &*backend, &grid, base)?,
             sweeps: new_sweeps()?,
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
             backend,
@@ -148,10 +151,17 @@ impl NavierStokes {
         }
     }
 
-    /// See [`System::begin`](super::System::begin).
+    /// `rate` = β × `rate` + the force, where there is one, and the weights for the terms that are added after it.
+    pub(super) fn add_force(&self, u: &[Field], rate: &mut [Field], weights: Weights) -> Weights {
+        let Some(forcing) = &self.forcing else { return weights };
+        forcing.add(&*self.backend, u, rate, weights.beta);
+        Weights { beta: 1.0, ..weights }
+    }
+
+    /// See [`System::begin`](super::System::begin). The strength of a force is not known before the step is.
     pub(super) fn begin_stage(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
         match &self.sweeps {
-            Sweeps::Fused(Schedule { stages: Some(stages), .. }) => {
+            Sweeps::Fused(Schedule { stages: Some(stages), .. }) if self.forcing.is_none() => {
                 stages.begin(&*self.backend, [rate, &mut self.gradients.fields[..], u])
             }
             _ => false,

@@ -1,7 +1,7 @@
 //! What is solved, and how it is discretised.
 
-use super::SchemeConfig;
 use super::slots::conserved;
+use super::{ForcingConfig, SchemeConfig};
 use crate::backend::RightHandSide;
 use crate::cases::Case;
 use crate::gas::Gas;
@@ -20,6 +20,8 @@ pub struct Problem {
     pub points: [usize; 3],
     /// The box.
     pub domain: Domain,
+    /// The force on the flow, where there is one.
+    pub forcing: Option<ForcingConfig>,
     /// Discretisation in space.
     pub scheme: SchemeConfig,
     /// Runge-Kutta tableau.

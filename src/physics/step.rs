@@ -54,9 +54,10 @@ impl StageWork {
         };
         let flops =
             |(axis, sweep): &(Axis, Sweep)| sweep.flops(|op| operators.get(*axis, op).flops());
+        let force = force_words(problem);
         let work = Self {
-            words: all().map(|(_, sweep)| sweep.words()).sum(),
-            words_in_planes: sweeps.iter().map(together).sum(),
+            words: all().map(|(_, sweep)| sweep.words()).sum::<usize>() + force,
+            words_in_planes: sweeps.iter().map(together).sum::<usize>() + force,
             solves: all().map(|(_, sweep)| sweep.solves()).sum(),
             flops: all().map(flops).sum(),
         };
@@ -90,22 +91,35 @@ pub(crate) struct FieldCounts {
     pub(crate) primitives: usize,
     /// ∂uᵢ/∂xⱼ.
     pub(crate) gradients: usize,
+    /// f of a random force.
+    pub(crate) force: usize,
 }
 
 impl FieldCounts {
     /// Those of `problem` for the points of `block`.
     pub(crate) fn of(problem: &Problem, block: &Block) -> Self {
-        match problem.right_hand_side {
+        let (primitives, gradients) = match problem.right_hand_side {
             RightHandSide::Fused => {
                 let stored = schedule::is_stored(&axes(problem), whole(problem, block));
-                Self { primitives: 0, gradients: fused::gradients(stored) }
+                (0, fused::gradients(stored))
             }
             RightHandSide::Composed => {
                 let constant = problem.gas.viscosity == Viscosity::Constant;
-                Self { primitives: if constant { 5 } else { 7 }, gradients: 9 }
+                (if constant { 5 } else { 7 }, 9)
             }
-        }
+        };
+        Self { primitives, gradients, force: force_fields(problem) }
     }
+}
+
+/// Fields of f of a random force.
+fn force_fields(problem: &Problem) -> usize {
+    if problem.forcing.as_ref().is_some_and(|it| it.stochastic().is_some()) { 3 } else { 0 }
+}
+
+/// Fields that a force reads and writes at a point in a stage: U, f, and the rates both ways.
+fn force_words(problem: &Problem) -> usize {
+    problem.forcing.as_ref().map_or(0, |_| 3 * conserved::COUNT + force_fields(problem))
 }
 
 /// Fields, beside those of the equations themselves, that sweeps take for the points of `block` where they run operation by
@@ -172,6 +186,7 @@ impl StepParts {
         let filter = problem.scheme.filter.iter().flat_map(|_| &axes);
         let filter = filter.map(|&axis| vec![(axis, filter_sweep(fields))]).collect();
         let operators = operators(&problem.scheme, grid, problem.precision);
+        let words = words + force_words(problem);
         Self { operators, right_hand_side, filter, fields, words }
     }
 }

@@ -3,6 +3,7 @@
 use super::Variable;
 use crate::backend::{Backend, Field, Prepared, Reduction, Weights};
 use crate::error::Result;
+use crate::io::checkpoint::ForcingState;
 use crate::real::Values;
 use crate::statistics::Sample;
 
@@ -91,6 +92,36 @@ pub trait System {
     fn begin(&mut self, _: &mut [Field], _rate: &mut [Field]) -> bool {
         false
     }
+
+    /// Whether a force acts, whose strength follows the state.
+    fn is_forced(&self) -> bool {
+        false
+    }
+
+    /// Find the strength of the force for a step of `dt` from `u`; without one, as the last step was. It is kept for all rates
+    /// until it is asked for again. `scratch` has the size of U and is overwritten. Collective.
+    ///
+    /// # Errors
+    /// What a device says of the work so far.
+    fn update_force(
+        &mut self,
+        _u: &[Field],
+        _scratch: &mut [Field],
+        _dt: Option<f64>,
+    ) -> Result<()> {
+        Ok(())
+    }
+
+    /// Go on to the force after a step of `dt`, with which `done` steps are done.
+    fn advance_force(&mut self, _dt: f64, _done: u64) {}
+
+    /// What a checkpoint carries of the force.
+    fn saved_force(&self) -> Option<ForcingState> {
+        None
+    }
+
+    /// Go on from a checkpoint, whose last step was one of `last_dt`.
+    fn restore_force(&mut self, _saved: &ForcingState, _last_dt: f64) {}
 
     /// Begin to look at every point of U.
     ///

@@ -30,12 +30,17 @@ pub(crate) fn check_memory(
     check(config, block, ranks, needed)
 }
 
-/// The same of what the host needs for the outputs of a run whose fields are elsewhere.
+/// The same of what the host needs for the outputs of a run whose fields are elsewhere, and for a component of a random force on
+/// its way there.
 ///
 /// # Errors
 /// As there.
+#[allow(clippy::cast_precision_loss, reason = "for a comparison")]
 pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
-    check(config, block, ranks, for_outputs)
+    check(config, block, ranks, |config, block| {
+        let random = config.forcing.as_ref().is_some_and(|force| force.stochastic().is_some());
+        for_outputs(config, block) + if random { 8.0 * block.len() as f64 } else { 0.0 }
+    })
 }
 
 /// The same of what the values of so many fields need while they are read from a checkpoint, whose grid may be another.
@@ -188,6 +193,8 @@ pub struct Parts {
     primitives: usize,
     /// ∂uᵢ/∂xⱼ.
     gradients: usize,
+    /// f of a random force, and on the host a component of it on its way there.
+    force: usize,
     /// What operators and line solvers make on a device.
     operators: usize,
     /// Bytes of a value.
@@ -214,6 +221,10 @@ impl Parts {
             rates: rates * state,
             primitives: held.as_ref().map_or(0, |held| held.primitives),
             gradients: held.as_ref().map_or(0, |held| held.gradients),
+            force: held.as_ref().map_or(0, |held| match held.force {
+                0 => 0,
+                fields => fields + usize::from(device.is_none()),
+            }),
             operators: device.map_or(0, |device| for_operators(config, block, device)),
             value: config.compute.precision.bytes() as f64,
         }
@@ -222,8 +233,8 @@ impl Parts {
     /// Bytes a point.
     #[allow(clippy::cast_precision_loss, reason = "a few fields")]
     pub fn bytes_a_point(&self) -> f64 {
-        let Self { state, rates, primitives, gradients, operators, value } = self;
-        (state + rates + primitives + gradients + operators) as f64 * value
+        let Self { state, rates, primitives, gradients, force, operators, value } = self;
+        (state + rates + primitives + gradients + force + operators) as f64 * value
     }
 
     /// Bytes of the points of `block`.
@@ -234,12 +245,13 @@ impl Parts {
 
     /// In words.
     pub fn described(&self) -> String {
-        let Self { state, rates, primitives, gradients, operators, .. } = *self;
+        let Self { state, rates, primitives, gradients, force, operators, .. } = *self;
         let parts = [
             ("state", state),
             ("rates", rates),
             ("primitive variables", primitives),
             ("velocity gradients", gradients),
+            ("force", force),
             ("operators", operators),
         ];
         let present = parts.iter().filter(|(_, count)| *count > 0);

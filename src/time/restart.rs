@@ -359,15 +359,16 @@ fn changes(head: &Head, config: &Config) -> Vec<Change> {
     let (was, is) =
         (tables(&head.config), tables(&Config { origin: None, ..config.clone() }.to_toml()));
     let mut changes = Vec::new();
-    for section in ["case", "gas", "grid", "scheme", "compute"] {
+    for section in ["case", "gas", "grid", "forcing", "scheme", "compute"] {
         let keys = |tables: &toml::Table| -> toml::Table {
             tables.get(section).and_then(|table| table.as_table()).cloned().unwrap_or_default()
         };
         let (was, is) = (keys(&was), keys(&is));
         let all: std::collections::BTreeSet<&String> = was.keys().chain(is.keys()).collect();
         for key in all.into_iter().filter(|key| was.get(*key) != is.get(*key)) {
+            let missing = if section == "forcing" { "none" } else { "that of the case" };
             let shown = |value: Option<&toml::Value>| {
-                value.map_or("that of the case".to_string(), toml::Value::to_string)
+                value.map_or(missing.to_string(), toml::Value::to_string)
             };
             let (before, now) = (shown(was.get(key)), shown(is.get(key)));
             let told = format!("{section}.{key} = {now}; the checkpoint has {before}");
@@ -375,7 +376,7 @@ fn changes(head: &Head, config: &Config) -> Vec<Change> {
             let flattened =
                 || (0..3).any(|a| (head.points[a] == 1) != (config.grid.points[a] == 1));
             let physics = match section {
-                "case" | "gas" => true,
+                "case" | "gas" | "forcing" => true,
                 "grid" => key == "length" || flattened(),
                 _ => false,
             };

@@ -11,6 +11,7 @@ use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, StepSize, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
+use crate::io::checkpoint::ForcingState;
 use crate::physics::{self, Advection, ERROR_COLUMNS, NavierStokes, Picture, System, TimeLevel};
 use crate::real::Values;
 use crate::statistics::Sample;
@@ -211,9 +212,13 @@ impl Simulation {
         }
         let filters =
             self.filter_every.is_some_and(|every| (self.moment.step + 1).is_multiple_of(every));
-        let Self { system, state, stepper, phases, .. } = self;
+        let Self { system, state, stepper, phases, moment, .. } = self;
         phases.time(STEPS, || {
+            if system.is_forced() {
+                system.update_force(state, stepper.scratch(), Some(dt))?;
+            }
             stepper.step(system.as_mut(), state, dt);
+            system.advance_force(dt, moment.step + 1);
             if system.backend().queues() && !filters { Ok(()) } else { system.backend().finish() }
         })?;
         self.moment.step += 1;
@@ -370,6 +375,9 @@ impl Simulation {
     pub fn state_mut(&mut self) -> &mut [Field] {
         self.rate = None;
         self.stepper.forget();
+        if self.moment.step == 0 {
+            self.system.restore_force(&ForcingState::default(), 0.0);
+        }
         &mut self.state
     }
 

@@ -53,6 +53,7 @@ impl Simulation {
             references: self.system.base_state(),
             // What it was started from need not be there for what is started from this.
             config: Config { origin: None, ..config.clone() }.to_toml(),
+            forcing: self.system.saved_force(),
             course,
         };
         let comm = self.backend.comm();
@@ -93,6 +94,9 @@ impl Simulation {
                 values = resample(comm, *decomposition, head.points, points, values);
             }
             resumed.state.push(all_or_error(comm, resumed.backend.field(&values.into()))?);
+        }
+        if let Some(forcing) = &head.forcing {
+            resumed.system.restore_force(forcing, head.last_dt);
         }
         resumed.moment = TimeLevel { step: head.step, time: head.time };
         resumed.last_dt = head.last_dt;

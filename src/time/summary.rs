@@ -159,9 +159,12 @@ pub(super) fn ns_per_point_stage(grid: &Grid, config: &Config, phases: &Phases, 
     1e9 * seconds / (stages as f64 * grid.len() as f64)
 }
 
-/// The reference history of a case: not read from the directory, where somebody may have changed it.
+/// The reference history of a case, of which a force makes another flow: not read from the directory, where somebody may have changed it.
 fn reference(config: &Config, simulation: &Simulation) -> Option<Reference> {
     let active = simulation.grid().active();
+    if config.forcing.is_some() {
+        return None;
+    }
     let known = config.case.reference(&config.gas, &config.grid.domain, active)?;
     Some(Reference {
         source: format!("{}: {}", known.flow, known.source),

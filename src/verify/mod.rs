@@ -11,6 +11,7 @@ mod exact;
 mod families;
 mod fields;
 mod filters;
+mod forcing;
 mod integrators;
 pub mod invariance;
 mod jet;

@@ -12,6 +12,7 @@ use kolmo::time::Simulation;
 
 use super::{device, gpu, open};
 use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, noise, on_host, state, steps};
+use crate::forcing::FORCES;
 use crate::operators::check_random;
 
 const STEPS: usize = 20;
@@ -109,6 +110,14 @@ fn every_family_every_case_and_both_kinds_of_integrators_give_the_answer_of_the_
     for (case, points, set) in runs {
         let what = format!("{case} {points:?} {set:?}");
         check(&config(case, points, set), 1e-12, &what);
+    }
+}
+
+#[test]
+fn every_force_gives_the_answer_of_the_host() {
+    for (force, points) in FORCES.into_iter().zip([[12, 9, 11], [16, 13, 1], [9, 12, 10]]) {
+        let set = [force, &["case.mach=0.4", "time.dt=0.02"]].concat();
+        check(&config("taylor-green", points, &set), 1e-12, &format!("{force:?}"));
     }
 }
 

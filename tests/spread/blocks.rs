@@ -25,7 +25,7 @@ pub(crate) fn blocks(
 }
 
 /// U on the whole grid on every rank, from the blocks of all.
-pub(super) fn whole(simulation: &Simulation, ranks: [usize; 3]) -> Vec<Vec<f64>> {
+pub(crate) fn whole(simulation: &Simulation, ranks: [usize; 3]) -> Vec<Vec<f64>> {
     let (comm, points) = (simulation.backend().comm(), simulation.grid().points);
     let [nx, ny, _] = points;
     let of_field = |field: Vec<f64>| {

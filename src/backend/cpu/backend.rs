@@ -53,9 +53,9 @@ impl<T: Real> Backend for Cpu<T> {
     }
 
     fn field(&self, values: &Values<'_>) -> Result<Field> {
-        let mut field = super::Field::<T>::zeros(values.len());
-        field.iter_mut().zip(values.iter()).for_each(|(to, value)| *to = T::of(value));
-        Ok(Field::new(field))
+        let mut field = self.zeros(values.len())?;
+        self.write(&mut field, values)?;
+        Ok(field)
     }
 
     fn zeros(&self, len: usize) -> Result<Field> {
@@ -64,6 +64,12 @@ impl<T: Real> Backend for Cpu<T> {
 
     fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>> {
         Ok(T::values(Cow::Borrowed(field.get::<super::Field<T>>())))
+    }
+
+    fn write(&self, field: &mut Field, values: &Values<'_>) -> Result<()> {
+        let field = field.get_mut::<super::Field<T>>();
+        field.iter_mut().zip(values.iter()).for_each(|(to, value)| *to = T::of(value));
+        Ok(())
     }
 
     fn copy(&self, from: &Field, to: &mut Field) {

@@ -147,12 +147,9 @@ impl Backend for Gpu {
     fn field(&self, values: &Values<'_>) -> Result<Field> {
         let Workspace { device, precision, len, .. } = &self.workspace;
         assert_eq!(values.len(), *len, "a field of another grid");
-        let field = Buffer::new(device, *precision, *len)?;
-        match values.precision() == *precision {
-            true => field.write(0, values.bytes())?,
-            false => field.write(0, values.clone().with_precision(*precision).bytes())?,
-        }
-        Ok(Field::new(field))
+        let mut field = Field::new(Buffer::new(device, *precision, *len)?);
+        self.write(&mut field, values)?;
+        Ok(field)
     }
 
     fn zeros(&self, len: usize) -> Result<Field> {
@@ -164,6 +161,14 @@ impl Backend for Gpu {
 
     fn values<'a>(&self, field: &'a Field) -> Result<Values<'a>> {
         field.get::<Buffer>().values()
+    }
+
+    fn write(&self, field: &mut Field, values: &Values<'_>) -> Result<()> {
+        let field: &Buffer = field.get();
+        match values.precision() == field.precision {
+            true => field.write(0, values.bytes()),
+            false => field.write(0, values.clone().with_precision(field.precision).bytes()),
+        }
     }
 
     fn copy(&self, from: &Field, to: &mut Field) {

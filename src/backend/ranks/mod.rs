@@ -243,6 +243,11 @@ impl Backend for Ranks {
         self.inner.values(field)
     }
 
+    fn write(&self, field: &mut Field, values: &Values<'_>) -> Result<()> {
+        self.told()?;
+        self.inner.write(field, values)
+    }
+
     fn copy(&self, from: &Field, to: &mut Field) {
         self.inner.copy(from, to);
     }

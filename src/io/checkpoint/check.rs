@@ -61,6 +61,7 @@ impl Head {
             fields,
             references,
             config: _,
+            forcing,
             course,
         } = self;
         let plain = version.len() <= LONGEST_NAME && version.chars().all(|c| c.is_ascii_graphic());
@@ -85,6 +86,9 @@ impl Head {
         must(references.iter().all(|value| value.is_finite()), || {
             format!("references = {references:?}: must be finite")
         })?;
+        let values = forcing.iter().flat_map(|it| it.energies_at_start.iter().flatten());
+        let mut values = values.chain(forcing.iter().flat_map(|it| &it.processes));
+        must(values.all(|value| value.is_finite()), || "forcing: must be finite".into())?;
         course.check(*step)?;
         let statistics = course.statistics.as_ref();
         let sound = statistics.map_or(Ok(()), |running| running.check(fields.len() == 1, *time));

@@ -70,8 +70,22 @@ pub struct Head {
     pub references: Vec<f64>,
     /// The resolved input, as in `config.toml`.
     pub config: String,
+    /// What the force on the flow goes on with, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forcing: Option<ForcingState>,
     /// What the run that wrote it had done beside its steps.
     pub course: OutputProgress,
+}
+
+/// A force on the flow between two steps.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForcingState {
+    /// ⟨ρ u·u⟩ / 2 and ⟨ρE⟩ at the start of the run; `None` before its first step.
+    pub energies_at_start: Option<[f64; 2]>,
+    /// Real and imaginary parts of the random processes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<f64>,
 }
 
 /// How far the outputs of a run are: what a restart goes on from.

@@ -27,11 +27,13 @@ const TABLES: [&str; 5] =
     ["moments.csv", "spectra.csv", "structure.csv", "gradients.csv", "gradient_moments.csv"];
 
 /// Plots in `plots/`.
-const PLOTS: [&str; 11] = [
+const PLOTS: [&str; 13] = [
     "kinetic_energy.svg",
     "dissipation.svg",
     "enstrophy.svg",
     "budget.svg",
+    "forcing.svg",
+    "forcing_coefficient.svg",
     "resolution.svg",
     "scalar_variance.svg",
     "scalar_range.svg",

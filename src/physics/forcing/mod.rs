@@ -1,0 +1,288 @@
+//! A force that keeps turbulence going, and the sink that takes out the heat it becomes.
+//!
+//! The force is a source that is added to the rates point by point before the sweeps of every stage, which then add to it. Its
+//! strength is found from the state at the beginning of a step, and kept until the end of it.
+
+mod options;
+mod processes;
+mod sources;
+mod waves;
+
+use num_complex::Complex;
+
+pub(crate) use options::longest;
+pub use options::{Force, ForcingConfig, Held, Linear, Stochastic};
+
+use super::base_state::BaseState;
+use super::problem::Problem;
+use super::slots::{conserved, exactly};
+use crate::backend::{Backend, Field, Prepared};
+use crate::engine::PointFormula;
+use crate::error::Result;
+use crate::grid::Grid;
+use crate::io::checkpoint::ForcingState;
+use crate::real::Values;
+use processes::Processes;
+use sources::{FieldSource, LinearSource, Means, Scaled, Work};
+use waves::Waves;
+
+/// u'³ / (ε L) of turbulence that linear forcing keeps in a periodic box of edge L (Rosales and Meneveau 2005, section III).
+const INTEGRAL_LENGTH: f64 = 0.19;
+/// How many times in l/u' a deviation of the energy decays by e (Bassenne et al. 2016, section II: G = 67).
+const GAIN: f64 = 67.0;
+
+/// Averages over the box of a state.
+pub(super) struct Averages {
+    pub(super) density: f64,
+    pub(super) momentum: [f64; 3],
+    pub(super) total_energy: f64,
+    pub(super) kinetic_energy: f64,
+    /// ⟨τ:∇u⟩ − ⟨p div u⟩, what the flow loses of its kinetic energy.
+    pub(super) loss: f64,
+}
+
+/// The force of a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Strength {
+    /// A of linear forcing.
+    pub(super) coefficient: f64,
+    /// {u} = ⟨ρu⟩/⟨ρ⟩.
+    velocity: [f64; 3],
+    /// ⟨ρ⟩.
+    density: f64,
+    /// ⟨F·u⟩.
+    pub(super) power: f64,
+    /// Λ.
+    pub(super) sink: f64,
+}
+
+/// A force, with the fields that it needs.
+pub(super) struct Forcing {
+    config: ForcingConfig,
+    /// What makes rates of it, and what adds it to β times the rates.
+    sources: [Prepared; 2],
+    /// β times the rates that it has no part in.
+    scaled: Prepared,
+    means: Prepared,
+    /// Of a random force.
+    stirring: Option<Stirring>,
+    /// ⟨ρu·u⟩/2 and ⟨ρE⟩ at the start.
+    start: Option<[f64; 2]>,
+    pub(super) strength: Strength,
+    /// The dt of the last step; 0 before the first.
+    last_dt: f64,
+    /// The shortest edge of the box along which the flow varies.
+    shortest: f64,
+    /// One over the number of points.
+    per_point: f64,
+    /// Spacing of numbers next to 1.
+    epsilon: f64,
+}
+
+/// A random force: its processes, and it at the points of the block.
+struct Stirring {
+    processes: Processes,
+    waves: Waves,
+    fields: [Field; 3],
+    /// The coefficients of a component.
+    coefficients: Vec<Complex<f64>>,
+    /// A component on the host, on its way to a field.
+    component: Values<'static>,
+    /// Whether the fields are those of the processes as they are now.
+    current: bool,
+    work: Prepared,
+}
+
+impl Stirring {
+    /// Make the fields those of the processes.
+    fn refresh(&mut self, backend: &dyn Backend) -> Result<()> {
+        if self.current {
+            return Ok(());
+        }
+        let Self { processes, waves, fields, coefficients, component, current, .. } = self;
+        for (i, field) in fields.iter_mut().enumerate() {
+            coefficients.clear();
+            coefficients.extend(processes.force(i));
+            waves.sum(&processes.periods, coefficients, component);
+            backend.write(field, component)?;
+        }
+        *current = true;
+        Ok(())
+    }
+}
+
+impl Forcing {
+    /// That of `problem`, where there is one.
+    ///
+    /// # Errors
+    /// Where there is no memory left for the fields, or a compiler refuses.
+    pub(super) fn new(
+        problem: &Problem,
+        backend: &dyn Backend,
+        grid: &Grid,
+        base: BaseState,
+    ) -> Result<Option<Self>> {
+        let Some(config) = problem.forcing.clone() else { return Ok(None) };
+        let prepare = |formula| backend.prepare(formula);
+        let sources = match config.kind {
+            Force::Linear(_) => [
+                prepare(PointFormula::map(LinearSource::<false> { base }))?,
+                prepare(PointFormula::map(LinearSource::<true> { base }))?,
+            ],
+            Force::Stochastic(_) => [
+                prepare(PointFormula::map(FieldSource::<false> { base }))?,
+                prepare(PointFormula::map(FieldSource::<true> { base }))?,
+            ],
+        };
+        let (length, active) = (problem.domain.length, grid.active());
+        let stirring = |asked| -> Result<Stirring> {
+            let (block, processes) =
+                (backend.block(grid.points), Processes::new(asked, length, active));
+            let field = || backend.zeros(block.len());
+            Ok(Stirring {
+                waves: Waves::new(&processes.periods, &block, grid.points),
+                coefficients: Vec::with_capacity(processes.periods.len()),
+                processes,
+                fields: [field()?, field()?, field()?],
+                component: Values::zeros(backend.precision(), block.len()),
+                current: false,
+                work: prepare(PointFormula::sum(Work { base }))?,
+            })
+        };
+        let gamma = problem.gas.gamma;
+        Ok(Some(Self {
+            sources,
+            scaled: prepare(PointFormula::map(Scaled))?,
+            means: prepare(PointFormula::sum(Means { gamma, base }))?,
+            stirring: config.stochastic().map(stirring).transpose()?,
+            config,
+            start: None,
+            strength: Strength::default(),
+            last_dt: 0.0,
+            shortest: grid.active_axes().map(|a| length[a.index()]).fold(f64::INFINITY, f64::min),
+            per_point: grid.per_point(),
+            epsilon: backend.precision().epsilon(),
+        }))
+    }
+
+    /// Whether its strength depends on what the flow loses.
+    pub(super) fn needs_loss(&self) -> bool {
+        matches!(self.config.kind, Force::Linear(Linear::Energy(_)))
+    }
+
+    /// Whether it has a coefficient.
+    pub(super) fn is_linear(&self) -> bool {
+        self.stirring.is_none()
+    }
+
+    /// Averages of `u`, without what the flow loses. Collective.
+    pub(super) fn averages(&self, backend: &dyn Backend, u: &[Field]) -> Result<Averages> {
+        let state: [&Field; conserved::COUNT] = exactly(u.iter());
+        let sums = backend.reduce(&self.means, &state, &[])?.wait::<6>()?;
+        let [density, x, y, z, total_energy, kinetic_energy] = sums.map(|sum| sum * self.per_point);
+        Ok(Averages { density, momentum: [x, y, z], total_energy, kinetic_energy, loss: 0.0 })
+    }
+
+    /// Find the strength for a step from `u`, of which these are averages, of `dt`; without one as the last step was. Collective.
+    ///
+    /// Rates of change of the means: dK/dt = −loss + P and d⟨ρE⟩/dt = P − Λ, where P is the power of the force. A deviation of K decays
+    /// in t_r = l/(G u'), one of ⟨ρE⟩ in the step.
+    pub(super) fn update(
+        &mut self,
+        backend: &dyn Backend,
+        u: &[Field],
+        averages: &Averages,
+        dt: Option<f64>,
+    ) -> Result<()> {
+        let Averages { density, momentum, total_energy, kinetic_energy, .. } = *averages;
+        let dt = dt.unwrap_or(self.last_dt);
+        let [_, energy_at_start] = *self.start.get_or_insert([kinetic_energy, total_energy]);
+        let velocity = momentum.map(|m| m / density);
+        let of_mean = 0.5 * (0..3).map(|i| momentum[i] * velocity[i]).sum::<f64>();
+        let fluctuating = kinetic_energy - of_mean;
+        let coefficient = self.coefficient(averages, fluctuating, dt);
+        let power = match &mut self.stirring {
+            None => 2.0 * coefficient * fluctuating,
+            Some(stirring) => {
+                stirring.refresh(backend)?;
+                let fields: [&Field; 7] = exactly(u.iter().take(4).chain(&stirring.fields));
+                let [work] = backend.reduce(&stirring.work, &fields, &[])?.wait()?;
+                density * work * self.per_point
+            }
+        };
+        let surplus = if dt > 0.0 { (total_energy - energy_at_start) / dt } else { 0.0 };
+        let sink = if self.config.heat_removal { power + surplus } else { 0.0 };
+        self.strength = Strength { coefficient, velocity, density, power, sink };
+        Ok(())
+    }
+
+    /// A: as asked for, or such that dK/dt = (K₀ − K)/t_r (Petersen and Livescu 2010; Carroll and Blanquart 2013; Bassenne et al. 2016):
+    /// A = (⟨τ:∇u⟩ − ⟨p div u⟩ + (K₀ − K)/t_r) / 2K', K' the energy of the fluctuations. The growth that the last term asks for is
+    /// no faster than one by e in t_r. No force makes fluctuations of nothing, and none is made of round-off.
+    fn coefficient(&self, averages: &Averages, fluctuating: f64, dt: f64) -> f64 {
+        let target = match self.config.kind {
+            Force::Stochastic(_) => return 0.0,
+            Force::Linear(Linear::Coefficient(a)) => return a,
+            Force::Linear(Linear::Energy(Held::At(energy))) => energy,
+            Force::Linear(Linear::Energy(Held::Constant)) => {
+                self.start.map_or(averages.kinetic_energy, |[energy, _]| energy)
+            }
+        };
+        if fluctuating <= self.epsilon * target {
+            return 0.0;
+        }
+        let speed = (2.0 * target / 3.0).sqrt();
+        let relaxation = (INTEGRAL_LENGTH * self.shortest / (GAIN * speed)).max(dt);
+        let missing = (target - averages.kinetic_energy).min(fluctuating);
+        (averages.loss + missing / relaxation) / (2.0 * fluctuating)
+    }
+
+    /// `rate` = β × `rate` + the force on `u`. With β = 0 the old content of `rate` is not read.
+    pub(super) fn add(&self, backend: &dyn Backend, u: &[Field], rate: &mut [Field], beta: f64) {
+        let Strength { coefficient, velocity: [x, y, z], density, sink, .. } = self.strength;
+        let (rate, others) = rate.split_at_mut(conserved::COUNT);
+        for other in others {
+            match beta {
+                0.0 => backend.clear(other),
+                beta => backend.map(&self.scaled, &[], &mut [other], &[beta]),
+            }
+        }
+        let mut rate: [&mut Field; conserved::COUNT] = exactly(rate.iter_mut());
+        let source = &self.sources[usize::from(beta != 0.0)];
+        let state = u.iter().take(conserved::COUNT);
+        if let Some(stirring) = &self.stirring {
+            let fields: [&Field; 8] = exactly(state.chain(&stirring.fields));
+            backend.map(source, &fields, &mut rate, &[beta, density, sink]);
+        } else {
+            let state: [&Field; conserved::COUNT] = exactly(state);
+            backend.map(source, &state, &mut rate, &[beta, coefficient, x, y, z, sink]);
+        }
+    }
+
+    /// A step of `dt` to the step `done` is over.
+    pub(super) fn advance(&mut self, dt: f64, done: u64) {
+        self.last_dt = dt;
+        if let Some(stirring) = &mut self.stirring {
+            stirring.processes.advance(dt, done);
+            stirring.current = false;
+        }
+    }
+
+    /// What a run goes on with.
+    pub(super) fn saved(&self) -> ForcingState {
+        ForcingState {
+            energies_at_start: self.start,
+            processes: self.stirring.as_ref().map(|it| it.processes.saved()).unwrap_or_default(),
+        }
+    }
+
+    /// Go on from what was saved after a step of `last_dt`; where it is of another force, with its own processes.
+    pub(super) fn restore(&mut self, saved: &ForcingState, last_dt: f64) {
+        self.start = saved.energies_at_start;
+        self.last_dt = last_dt;
+        if let Some(stirring) = &mut self.stirring {
+            stirring.processes.restore(&saved.processes);
+            stirring.current = false;
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! What a force adds to the rates at a point, and what is averaged of it.
+//!
+//! ```text
+//! ∂(ρuᵢ)/∂t = … + Fᵢ      ∂(ρE)/∂t = … + F·u − Λ
+//! ```
+
+use crate::engine::{Formula, Number};
+use crate::physics::base_state::BaseState;
+use crate::physics::formulas::whole;
+
+/// β × the rates + F = A ρ (u − {u}), with β, A, {u}, Λ as parameters. The rates are read only where `ADDS`.
+#[derive(Clone, Copy)]
+pub(super) struct LinearSource<const ADDS: bool> {
+    pub(super) base: BaseState,
+}
+
+impl<const ADDS: bool> Formula<5, 5, 6> for LinearSource<ADDS> {
+    #[inline(always)]
+    fn at<N: Number>(&self, state: [N; 5], rates: [N; 5], parameters: [N; 6]) -> [N; 5] {
+        let [beta, a, mean @ .., sink] = parameters;
+        let [rho, m0, m1, m2, _] = state;
+        let rho = whole(rho, self.base.density);
+        let m = [m0, m1, m2];
+        let force = [0, 1, 2].map(|i| a * (m[i] - rho * mean[i]));
+        added::<ADDS, N>(rates, beta, (rho, m), force, sink)
+    }
+}
+
+/// The same of F = ⟨ρ⟩ f from U and f, with β, ⟨ρ⟩, Λ as parameters.
+#[derive(Clone, Copy)]
+pub(super) struct FieldSource<const ADDS: bool> {
+    pub(super) base: BaseState,
+}
+
+impl<const ADDS: bool> Formula<8, 5, 3> for FieldSource<ADDS> {
+    #[inline(always)]
+    fn at<N: Number>(&self, fields: [N; 8], rates: [N; 5], parameters: [N; 3]) -> [N; 5] {
+        let [beta, density, sink] = parameters;
+        let [rho, m0, m1, m2, _, f @ ..] = fields;
+        let rho = whole(rho, self.base.density);
+        added::<ADDS, N>(rates, beta, (rho, [m0, m1, m2]), f.map(|f| density * f), sink)
+    }
+}
+
+#[inline(always)]
+fn added<const ADDS: bool, N: Number>(
+    rates: [N; 5],
+    beta: N,
+    (rho, m): (N, [N; 3]),
+    force: [N; 3],
+    sink: N,
+) -> [N; 5] {
+    let power = (force[0] * m[0] + force[1] * m[1] + force[2] * m[2]) / rho;
+    let source = [N::of(0.0), force[0], force[1], force[2], power - sink];
+    std::array::from_fn(|k| if ADDS { beta * rates[k] + source[k] } else { source[k] })
+}
+
+/// β × a rate, with β as parameter.
+pub(super) struct Scaled;
+
+impl Formula<0, 1, 1> for Scaled {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], [rate]: [N; 1], [beta]: [N; 1]) -> [N; 1] {
+        [beta * rate]
+    }
+}
+
+/// ρ, ρu, ρv, ρw, ρE, ½ρu·u from U.
+#[derive(Clone, Copy)]
+pub(super) struct Means {
+    pub(super) gamma: f64,
+    pub(super) base: BaseState,
+}
+
+impl Formula<5, 6> for Means {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5], _: [N; 6], _: [N; 0]) -> [N; 6] {
+        let [rho_0, .., e_0] = self.base.conserved(self.gamma);
+        let (rho, e) = (whole(rho, rho_0), whole(e, e_0));
+        [rho, m0, m1, m2, e, N::of(0.5) * (m0 * m0 + m1 * m1 + m2 * m2) / rho]
+    }
+}
+
+/// f·u from (ρ, ρu, ρv, ρw) and f.
+#[derive(Clone, Copy)]
+pub(super) struct Work {
+    pub(super) base: BaseState,
+}
+
+impl Formula<7, 1> for Work {
+    #[inline(always)]
+    fn at<N: Number>(&self, fields: [N; 7], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        let [rho, m0, m1, m2, f0, f1, f2] = fields;
+        [(f0 * m0 + f1 * m1 + f2 * m2) / whole(rho, self.base.density)]
+    }
+}

@@ -1,0 +1,91 @@
+//! Sums of waves at the points of a block.
+
+use std::f64::consts::TAU;
+
+use num_complex::Complex;
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+use crate::grid::Block;
+use crate::real::{Real, Values};
+
+/// Points whose sums are kept close while the waves along x are gone through.
+const TOGETHER: usize = 64;
+
+/// exp(2πi n m / N) at the points m of a block along one axis, for n = 0 and on.
+struct Axis(Vec<Vec<Complex<f64>>>);
+
+impl Axis {
+    #[allow(clippy::cast_precision_loss, reason = "an input has at most 65536 points")]
+    fn new(most: usize, start: usize, count: usize, points: usize) -> Self {
+        let at = |n: usize, m: usize| Complex::cis(TAU * ((n * m) % points) as f64 / points as f64);
+        let row = |n| (start..start + count).map(|m| at(n, m)).collect();
+        Self((0..=most).map(row).collect())
+    }
+
+    /// The wave of `n` periods, of either sign, at point `m` of the block.
+    fn at(&self, n: i32, m: usize) -> Complex<f64> {
+        let value = self.0[n.unsigned_abs() as usize][m];
+        if n < 0 { value.conj() } else { value }
+    }
+}
+
+/// What a sum of waves needs on the points of a block: Σ 2 Re(c exp(i k·x)) over one of each pair k, −k.
+///
+/// A line along x first gathers the coefficients of the waves along it, then sums those at its points: in all some 14 operations a
+/// wave and line, and 4 a point for each number of periods along x. A value depends on the point alone, not on the block.
+pub(super) struct Waves {
+    axes: [Axis; 3],
+    /// The first wave of every number of periods along x, and one behind the last.
+    starts: Vec<usize>,
+    lines: [usize; 2],
+}
+
+impl Waves {
+    /// The waves `periods`, in ascending order with the first entry not negative, on `block` of a grid of `points`.
+    pub(super) fn new(periods: &[[i32; 3]], block: &Block, points: [usize; 3]) -> Self {
+        let most = |axis: usize| periods.iter().map(|n| n[axis].unsigned_abs() as usize).max();
+        let axes = [0, 1, 2].map(|axis| {
+            let most = most(axis).unwrap_or(0);
+            Axis::new(most, block.start[axis], block.points[axis], points[axis])
+        });
+        let first = |a: usize| periods.partition_point(|n| (n[0].unsigned_abs() as usize) < a);
+        let starts = (0..=axes[0].0.len()).map(first).collect();
+        Self { axes, starts, lines: [block.points[0], block.points[1]] }
+    }
+
+    /// Fill `values`, one at each point of the block, with the sum of `periods` with these coefficients.
+    pub(super) fn sum(
+        &self,
+        periods: &[[i32; 3]],
+        coefficients: &[Complex<f64>],
+        values: &mut Values<'static>,
+    ) {
+        match values {
+            Values::F32(values) => self.sum_as(periods, coefficients, values.to_mut()),
+            Values::F64(values) => self.sum_as(periods, coefficients, values.to_mut()),
+        }
+    }
+
+    fn sum_as<T: Real>(&self, periods: &[[i32; 3]], coefficients: &[Complex<f64>], to: &mut [T]) {
+        let [nx, ny] = self.lines;
+        let [x, y, z] = &self.axes;
+        to.par_chunks_mut(nx).enumerate().for_each(|(line, to)| {
+            let (j, k) = (line % ny, line / ny);
+            let along = self.starts.windows(2).map(|group| {
+                let waves = periods[group[0]..group[1]].iter().zip(&coefficients[group[0]..]);
+                waves.map(|(n, c)| 2.0 * c * y.at(n[1], j) * z.at(n[2], k)).sum::<Complex<f64>>()
+            });
+            let along: SmallVec<[_; 32]> = along.collect();
+            for (first, to) in to.chunks_mut(TOGETHER).enumerate() {
+                let mut sums = [0.0; TOGETHER];
+                for (c, waves) in along.iter().zip(&x.0) {
+                    for (sum, wave) in sums.iter_mut().zip(&waves[first * TOGETHER..]) {
+                        *sum += c.re * wave.re - c.im * wave.im;
+                    }
+                }
+                to.iter_mut().zip(sums).for_each(|(to, sum)| *to = T::of(sum));
+            }
+        });
+    }
+}
