@@ -302,6 +302,29 @@ const VORTEX_ROWS: &[Row] = &[
 ];
 
 #[rustfmt::skip]
+const KIDA_ROWS: &[Row] = &[
+    ("[32, 32, 32]", "[32, 32, 1]", "4: points = [32, 32, 1]: kida-vortex needs more than 1 point along every axis"),
+    ("[time]", "length = [1, 1, 2]\n[time]", "5: length = [1, 1, 2]: kida-vortex needs a cube"),
+    ("[grid]", "start = \"cold\"\n[grid]", r#"3: start = "cold": unknown"#),
+];
+
+#[rustfmt::skip]
+const ABC_ROWS: &[Row] = &[
+    ("[grid]", "wavenumber = 0\n[grid]", "3: wavenumber = 0: must be a whole number from 1 to 32768"),
+    ("[grid]", "wavenumber = 16\n[grid]", "3: wavenumber = 16: 32 points along x hold at most 15 periods"),
+    ("[grid]", "a = inf\n[grid]", "3: a = inf: must be a finite number"),
+    ("[time]", "length = [6, 7, 6]\n[time]", "5: length = [6, 7, 6]: abc-flow needs a cube"),
+];
+
+#[rustfmt::skip]
+const LAYER_ROWS: &[Row] = &[
+    ("[grid]", "layer = \"medium\"\n[grid]", r#"3: layer = "medium": unknown"#),
+    ("[grid]", "sharpness = 5\n[grid]", "3: sharpness = 5 lets the layers overlap; it must be at least 10"),
+    ("[grid]", "sharpness = -80\n[grid]", "3: sharpness = -80: must be a positive finite number"),
+    ("[32, 32, 1]", "[1, 32, 1]", "4: points = [1, 32, 1]: double-shear-layer needs more than 1 point along x and y"),
+];
+
+#[rustfmt::skip]
 const ENTROPY_ROWS: &[Row] = &[
     ("[grid]", "amplitude = 1.5\n[grid]", "3: amplitude = 1.5 makes the density negative; it must lie between -1 and 1"),
     ("[grid]", "velocity = [inf, 0, 0]\n[grid]", "3: velocity = [inf, 0, 0]: found inf, each must be a finite number"),
@@ -370,6 +393,9 @@ fn every_bad_input_of_a_scalar_has_one_message_with_its_line() {
 #[test]
 fn every_bad_input_of_a_wave_or_a_vortex_has_one_message_with_its_line() {
     check(&wave("isentropic-vortex"), VORTEX_ROWS);
+    check(&wave("kida-vortex").replace("32, 1]", "32, 32]"), KIDA_ROWS);
+    check(&wave("abc-flow").replace("32, 1]", "64, 1]"), ABC_ROWS);
+    check(&wave("double-shear-layer"), LAYER_ROWS);
     check(&wave("entropy-wave"), ENTROPY_ROWS);
     check(&wave("acoustic-wave"), ACOUSTIC_ROWS);
     check(&wave("shear-wave"), SHEAR_ROWS);
@@ -417,8 +443,9 @@ fn advice_stands_below_the_message_and_indented() {
     assert_eq!(
         full("\"taylor-green\"", "\"channel\""),
         "error: in.toml:2: name = \"channel\": unknown\n       \
-         allowed: `taylor-green`, `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`,\n       \
-         `scalar-advection`, `custom`"
+         allowed: `taylor-green`, `kida-vortex`, `abc-flow`, `double-shear-layer`,\n       \
+         `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`, `scalar-advection`,\n       \
+         `custom`"
     );
     assert_eq!(
         full("gamma", "rgas"),

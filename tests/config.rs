@@ -221,6 +221,9 @@ fn plane_and_line_grids_are_grids_with_one_point() {
     };
     for (name, good) in [
         ("taylor-green", [16, 16, 1]),
+        ("kida-vortex", [16, 15, 17]),
+        ("abc-flow", [1, 16, 1]),
+        ("double-shear-layer", [16, 17, 1]),
         ("isentropic-vortex", [32, 32, 1]),
         ("entropy-wave", [1, 1, 16]),
         ("acoustic-wave", [16, 1, 1]),

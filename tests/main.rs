@@ -8,6 +8,7 @@ mod bad_inputs;
 mod bench;
 mod cases_exact;
 mod cases_registry;
+mod cases_vortices;
 mod cli;
 mod common;
 mod config;

@@ -3,21 +3,26 @@
 //! A case knows the gas and the coordinates, never the operators. One file per case; the mathematics of each stands in
 //! `cases/<case>/README.md`. Wavelengths follow the box, so that every case is periodic in a box of any length.
 
+mod abc_flow;
 mod acoustic_wave;
 pub mod custom;
+mod double_shear_layer;
 mod entropy_wave;
 mod isentropic_vortex;
+mod kida_vortex;
 mod reference;
 mod registry;
 mod scalar_advection;
 mod shear_wave;
+mod start;
 mod taylor_green;
 
 pub use acoustic_wave::Mode;
+pub use double_shear_layer::Layer;
 pub use reference::{ReferenceHistory, ReferenceSpectrum};
 pub use registry::*;
 pub use scalar_advection::Shape;
-pub use taylor_green::Start;
+pub use start::Start;
 
 use crate::gas::Gas;
 pub use crate::grid::Domain;
@@ -52,8 +57,8 @@ pub trait Definition {
         None
     }
 
-    /// What is impossible about the parameters with this gas and box: (key of `[case]`, a sentence that says what was
-    /// found, and what is allowed there or in further lines). Empty where all is well.
+    /// What is impossible about the parameters with this gas and box: (key of `[case]`, or `length` of `[grid]`; a sentence
+    /// that says what was found, and what is allowed there or in further lines). Empty where all is well.
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         Vec::new()
     }
@@ -89,6 +94,11 @@ pub trait FlowCase: Definition {
     /// Whether [`at`](Self::at) is the solution at t > 0 too.
     fn is_exact(&self, gas: &Gas) -> bool;
 
+    /// Which of (ρ, ρu, ρv, ρw) shows what an exact solution does, and what a run makes of it.
+    fn shown(&self) -> usize {
+        0
+    }
+
     /// The state at t = 0.
     fn initial(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3]) -> FlowPoint {
         self.at(gas, domain, active, x, 0.0)
@@ -118,5 +128,23 @@ pub struct FlowPoint {
     pub pressure: f64,
 }
 
+impl FlowPoint {
+    /// (ρ, ρu, ρv, ρw).
+    pub fn mass_and_momentum(&self) -> [f64; 4] {
+        let [u, v, w] = self.velocity;
+        [self.density, self.density * u, self.density * v, self.density * w]
+    }
+}
+
 /// More periods than this fit no grid.
 const MOST_PERIODS: i64 = 32768;
+
+/// What is wrong with a box that is no cube, for the flow `name` that needs one.
+fn no_cube(name: &str, domain: &Domain) -> Vec<(&'static str, String)> {
+    let [x, y, z] = domain.length;
+    if x == y && y == z {
+        return Vec::new();
+    }
+    let what = format!("length = [{x}, {y}, {z}]: {name} needs a cube\nuse three equal lengths");
+    vec![("length", what)]
+}

@@ -78,4 +78,9 @@ impl FlowCase for ShearWave {
     fn is_exact(&self, _: &Gas) -> bool {
         true
     }
+
+    /// ρv: the density stays as it is.
+    fn shown(&self) -> usize {
+        2
+    }
 }

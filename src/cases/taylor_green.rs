@@ -4,19 +4,10 @@ use std::f64::consts::TAU;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, Definition, Domain, FlowCase, FlowPoint, ReferenceHistory, ReferenceSpectrum};
+use super::{
+    About, Definition, Domain, FlowCase, FlowPoint, ReferenceHistory, ReferenceSpectrum, Start,
+};
 use crate::gas::{Gas, Viscosity};
-
-/// What is uniform at t = 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Start {
-    /// ρ = 1: d(div u)/dt = 0 at t = 0, so no sound is made at the start, ⟨(div u)²⟩ = O(t⁴).
-    #[default]
-    ConstantDensity,
-    /// T = 1, so ρ = γ Ma² p: the start of the high-order workshop and of Chapelier et al. (2024), ⟨(div u)²⟩ = O(t²).
-    ConstantTemperature,
-}
 
 /// In the box [0, 2π]³, with L = 1:
 ///
@@ -124,12 +115,7 @@ impl FlowCase for TaylorGreen {
             + a * a / (b * b) * y2 / 8.0
             + a * a / (a * a + c * c) * x2 * z2 / 8.0
             + a * a / (b * b + c * c) * y2 * z2 / 8.0;
-        let pressure = gas.reference_pressure() + fluctuation;
-        let density = match self.start {
-            Start::ConstantDensity => 1.0,
-            Start::ConstantTemperature => 1.0 + fluctuation / gas.reference_pressure(),
-        };
-        FlowPoint { density, velocity, pressure }
+        self.start.point(gas, velocity, fluctuation)
     }
 
     fn is_exact(&self, _: &Gas) -> bool {

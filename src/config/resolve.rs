@@ -130,7 +130,8 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         output::check_intervals(&output_keys, output, time.as_ref().and_then(|time| time.end));
     }
     for (key, sentence) in case.problems(&gas, &domain) {
-        case_keys.reject_key(key, &sentence);
+        let section = if key == "length" { &grid_keys } else { &case_keys };
+        section.reject_key(key, &sentence);
     }
     let grid = GridConfig { points: points?, domain };
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
@@ -184,7 +185,8 @@ fn check_axes(section: &Section<'_>, points: [usize; 3], case: &Case) {
     let needed = case.required_axes();
     if (0..3).any(|axis| needed[axis] && points[axis] == 1) {
         let axes: Vec<&str> = (0..3).filter(|&axis| needed[axis]).map(|axis| AXES[axis]).collect();
-        let why = format!("{} needs more than 1 point along {}", case.name(), axes.join(" and "));
+        let axes = if axes.len() == 3 { "every axis".into() } else { axes.join(" and ") };
+        let why = format!("{} needs more than 1 point along {axes}", case.name());
         section.reject_value("points", &why, "");
     }
 }

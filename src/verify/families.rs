@@ -4,7 +4,7 @@ use super::check::Check;
 use super::setup::Setup;
 use super::{
     agreement, closures, conservation, exact, filters, forcing, integrators, invariance,
-    manufactured, operators, taylor_green, waves,
+    manufactured, operators, taylor_green, vortices, waves,
 };
 use crate::error::Result;
 
@@ -19,7 +19,7 @@ pub struct Family {
 }
 
 /// Every family, from the smallest part of the method to whole flows.
-pub static FAMILIES: [Family; 12] = [
+pub static FAMILIES: [Family; 13] = [
     family(
         "operators",
         "order, error constant and modified wavenumber of every formula",
@@ -50,6 +50,11 @@ pub static FAMILIES: [Family; 12] = [
         "taylor-green",
         "the Taylor-Green vortex: short-time series and reference curves",
         taylor_green::checks,
+    ),
+    family(
+        "vortices",
+        "Kida's vortex and the ABC flow: balance, symmetries and decay",
+        vortices::checks,
     ),
     family("agreement", "devices and ranks give what one host gives", agreement::checks),
 ];

@@ -21,6 +21,7 @@ mod options;
 mod report;
 mod setup;
 mod taylor_green;
+mod vortices;
 pub mod waves;
 
 use std::sync::Arc;

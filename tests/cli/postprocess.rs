@@ -67,6 +67,10 @@ fn the_scripts_draw_pictures_of_a_run_that_are_not_blank() {
         assert!(shades > colours, "{name}: {shades} colours");
         assert_eq!(changes, frames - 1, "{name}");
     }
+    let pair = dir.path().join("vorticity.png");
+    script("postprocess/vorticity.py", &[&pair, Path::new("0.4"), &run, &run]);
+    let [width, height, _, shades, _] = picture(&pair);
+    assert!([width, height] == [640, 390] && shades > 100, "{width} {height} {shades}");
     let film = dir.path().join("planes.gif");
     for (field, plane) in [("velocity", "xz"), ("q_criterion", "yz")] {
         let arguments = [run.as_path(), &film, Path::new(field), Path::new(plane)];

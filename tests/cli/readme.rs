@@ -45,7 +45,7 @@ fn reduced(command: &str) -> String {
     if !command.contains("kolmo run ") {
         return command;
     }
-    let flat = ["vortex", "wave", "scalar"].iter().any(|word| command.contains(word));
+    let flat = ["isentropic", "wave", "scalar"].iter().any(|word| command.contains(word));
     let points = if flat { "[16, 16, 1]" } else { "[16, 16, 16]" };
     format!("{command} --set 'grid.points={points}' --set time.max_steps=2")
 }
@@ -69,7 +69,7 @@ fn launched(command: &str) -> String {
 /// Type every command of `text`, in order, in a directory with the shipped inputs and scripts; returns them.
 fn type_all(name: &str, text: &str, alternatives: bool) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
-    for part in ["configs", "postprocess", ".venv"] {
+    for part in ["cases", "configs", "postprocess", ".venv"] {
         std::os::unix::fs::symlink(Path::new(ROOT).join(part), dir.path().join(part)).unwrap();
     }
     let program = Path::new(KOLMO).parent().unwrap().display();
