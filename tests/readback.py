@@ -111,7 +111,7 @@ def check_summary(path):
     keys = "version case points backend precision machine steps end_time wall_seconds ns_per_point_stage phases verdict"
     for key in keys.split():
         check(key in summary, f"{path} has no `{key}`")
-    verdicts = ["passed", "deviates", "no reference", "under-resolved", "no verdict"]
+    verdicts = ["passed", "deviates", "measured", "no reference", "under-resolved", "no verdict"]
     check(summary["verdict"] in verdicts, f"{path}: `{summary['verdict']}` is no verdict")
     return summary
 

@@ -3,6 +3,7 @@
 pub(crate) mod blocks;
 mod checkpoints;
 mod pieces;
+mod profiles;
 mod restarts;
 mod starts;
 mod swaps;

@@ -3,6 +3,7 @@
 use super::page::escape;
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::reference::{Reference, energy_loss};
+use crate::io::round_off::{RoundOff, largest};
 use crate::io::series::Series;
 use crate::io::summary::{Summary, kmax_etas};
 use crate::io::verdict::RESOLVED_KMAX_ETA;
@@ -66,7 +67,7 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 6] = [
         "Error",
         "error",
         &[("root mean square", Line::Solid, "error_l2"), ("largest", Line::Dashed, "error_max")],
-        "Distance from the exact solution.",
+        "Distance of the density, or of the scalar, from the exact solution.",
     ),
 ];
 
@@ -79,13 +80,14 @@ const TERMS: Columns = &[
     ("force", Line::Ink, "ke_rate_forcing"),
 ];
 
-/// The figures that the columns of a series allow, in the order of the report.
+/// The figures that the columns of a series allow, in the order of the report; those that would show round-off alone are left out.
 pub(crate) fn figures(
     series: &Series,
     reference: Option<&Reference>,
     summary: &Summary,
 ) -> Vec<Figure> {
     let over = Over { series, time: series.column("time").unwrap_or_default() };
+    let round_off = RoundOff::of(series, summary);
     let plain = PLAIN.map(|(name, title, y_label, columns, caption)| {
         let columns = columns.iter().map(|&(label, line, column)| over.column(label, line, column));
         let mut plot = Plot::over_time(title, y_label, columns.collect::<Option<_>>()?);
@@ -93,9 +95,12 @@ pub(crate) fn figures(
         Some(Figure { name, plot, caption: caption.into() })
     });
     let [enstrophy, forcing, coefficient, variance, range, error] = plain;
+    let turns = |omega2: &[f64]| largest(omega2) > round_off.enstrophy;
+    let enstrophy = enstrophy.filter(|_| series.column("enstrophy").is_some_and(turns));
     let (energy, dissipation) =
         (kinetic_energy(&over, reference), dissipation(&over, reference, summary));
-    let (budget, resolution) = (budget(&over), resolution(&over, summary));
+    let budget = round_off.has_budget(series).then(|| budget(&over, summary)).flatten();
+    let resolution = resolution(&over, summary);
     let flow = [energy, dissipation, enstrophy, budget, forcing, coefficient, resolution];
     flow.into_iter().chain([variance, range, error]).flatten().collect()
 }
@@ -150,12 +155,16 @@ fn dissipation(over: &Over, reference: Option<&Reference>, summary: &Summary) ->
     Some(Figure { name: "dissipation", plot, caption })
 }
 
-fn budget(over: &Over) -> Option<Figure> {
+fn budget(over: &Over, summary: &Summary) -> Option<Figure> {
     let mut curves = vec![over.column("dE/dt", Line::Solid, "ke_rate")?];
     for &(label, line, column) in TERMS {
-        // A filter that is off needs no curve; the other terms say something by being zero.
-        let off = || over.series.column(column).is_some_and(|v| v.iter().all(|&v| v == 0.0));
-        if column != "ke_rate_filter" || !off() {
+        // What is off needs no curve; the other terms say something by being zero.
+        let off = match column {
+            "ke_rate_filter" => over.series.column(column).is_some_and(|v| largest(v) == 0.0),
+            "ke_rate_viscous" => summary.reynolds.is_none(),
+            _ => false,
+        };
+        if !off {
             curves.extend(over.column(label, line, column));
         }
     }
@@ -183,8 +192,9 @@ pub(crate) fn closure(series: &Series) -> Option<(f64, f64)> {
     Some((largest(&residual)?, largest(&|row| rate[row].abs())?))
 }
 
+/// Nothing where the error is known: it says more than kmax η.
 fn resolution(over: &Over, summary: &Summary) -> Option<Figure> {
-    summary.resolution?;
+    summary.resolution.filter(|_| !over.series.has_error())?;
     let values = kmax_etas(over.series, &summary.parts())?;
     let curve = Curve::new("this run", Line::Solid, over.time, &values);
     let mut plot = Plot::over_time("Resolution", "kmax η", vec![curve]);

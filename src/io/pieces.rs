@@ -228,10 +228,33 @@ pub fn plane(
     (a, at): (usize, usize),
     values: &[f64],
 ) -> Option<Vec<f64>> {
-    let mut whole = Block::whole(points);
-    (whole.start[a], whole.points[a]) = (at, 1);
+    let mut plane = Block::whole(points);
+    (plane.start[a], plane.points[a]) = (at, 1);
+    on_rank_0(comm, decomposition, points, plane, values)
+}
+
+/// The same of the points on the line along axis `a` through the point `through`. Collective.
+pub fn line(
+    comm: &dyn Communicator,
+    decomposition: &Decomposition,
+    points: [usize; 3],
+    (a, through): (usize, [usize; 3]),
+    values: &[f64],
+) -> Option<Vec<f64>> {
+    let mut line = Block { start: through, points: [1; 3] };
+    (line.start[a], line.points[a]) = (0, points[a]);
+    on_rank_0(comm, decomposition, points, line, values)
+}
+
+fn on_rank_0(
+    comm: &dyn Communicator,
+    decomposition: &Decomposition,
+    points: [usize; 3],
+    wanted: Block,
+    values: &[f64],
+) -> Option<Vec<f64>> {
     let have = |rank| decomposition.block(rank, points);
-    let want = |rank| if rank == 0 { whole } else { Block::NONE };
+    let want = |rank| if rank == 0 { wanted } else { Block::NONE };
     let found = redistribute(comm, have, want, 1, values, f64::NAN);
     (comm.rank() == 0).then_some(found)
 }

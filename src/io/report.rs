@@ -6,8 +6,10 @@ use crate::Result;
 use crate::io::figures::{Figure, closure, conservation, figures, number};
 use crate::io::open::own;
 use crate::io::page::{self, Page, escape};
+use crate::io::profile;
 use crate::io::progress::duration;
 use crate::io::reference::Reference;
+use crate::io::round_off::RoundOff;
 use crate::io::series::Series;
 use crate::io::slice_page;
 use crate::io::slices::SliceEntry;
@@ -18,7 +20,8 @@ use crate::io::verdict::{Verdict, floored};
 use crate::io::{make_directory, malformed, read_json, read_text};
 
 /// Draw `plots/*.svg` and `report.html` from what lies in the run directory: `config.toml`, `series.csv`,
-/// `summary.json`, and `reference.csv`, `user_reference.csv`, `slices/`, `statistics/` and `reference_spectrum.csv` where they are there.
+/// `summary.json`, and `reference.csv`, `user_reference.csv`, `profile.csv`, `slices/`, `statistics/` and
+/// `reference_spectrum.csv` where they are there.
 ///
 /// `claim` is told the names of the files in the directory before they are made.
 ///
@@ -44,6 +47,7 @@ pub fn write_report(
     if let Some(table) = optional(&run_dir.join(USER_REFERENCE), Series::read)? {
         draw_over(&mut history, &table, summary.end_time);
     }
+    history.extend(profile::figure(run_dir, summary.end_time)?);
     let statistics = statistics::figures(run_dir)?;
     let names = history.iter().chain(&statistics).map(|figure| format!("plots/{}", file(figure)));
     claim(names.chain(["report.html".into()]).collect())?;
@@ -52,10 +56,14 @@ pub fn write_report(
     let statistics = page::draw(statistics, place)?;
     let mut page = Page::new("run", &summary.title, &parameters(&summary));
     verdict(&mut page, &summary);
-    numbers(&mut page, &summary, &series);
+    let round_off = RoundOff::of(&series, &summary);
+    let is_scalar = series.column("kinetic_energy").is_none();
+    numbers(&mut page, &summary, &series, &round_off);
     page.gallery("History", &drawn);
     page.gallery("Statistics", &statistics);
-    slice_page::show(&mut page, run_dir, slices)?;
+    if slices.iter().any(|slice| is_scalar || slice.max > round_off.vorticity) {
+        slice_page::show(&mut page, run_dir, slices, summary.points)?;
+    }
     tables(&mut page, &summary, &series);
     page.push(&format!(
         "<h2>Configuration</h2>\n<p><code>kolmo run config.toml</code> repeats this run.</p>\n<pre>{}</pre>",
@@ -90,7 +98,7 @@ fn verdict(page: &mut Page, summary: &Summary) {
         Verdict::Passed => ("good", "✓ "),
         Verdict::Deviates | Verdict::UnderResolved => ("bad", "✗ "),
         _ if !summary.finished => ("bad", "! "),
-        Verdict::NoReference | Verdict::NoVerdict => ("plain", ""),
+        Verdict::Measured | Verdict::NoReference | Verdict::NoVerdict => ("plain", ""),
     };
     let (name, rest) = match summary.finished {
         true => (capital(&summary.verdict.to_string()), ""),
@@ -107,12 +115,12 @@ fn verdict(page: &mut Page, summary: &Summary) {
 }
 
 /// The numbers that come first: name and value as HTML, remark.
-fn numbers(page: &mut Page, summary: &Summary, series: &Series) {
+fn numbers(page: &mut Page, summary: &Summary, series: &Series, round_off: &RoundOff) {
     let mut tiles = Vec::new();
     if let Some((peak, time)) = peak(series, "dissipation").filter(|peak| peak.0 > 0.0) {
         tiles.push(("peak dissipation", number(peak), format!("at t = {time:.2}")));
     }
-    if let Some(worst) = summary.resolution {
+    if let Some(worst) = summary.resolution.filter(|_| !series.has_error()) {
         let (value, time) = (floored(worst.kmax_eta_min), worst.time);
         let at = format!("at t = {time:.2}");
         tiles.push(("smallest k<sub>max</sub> η", format!("{value:.2}"), at));
@@ -120,7 +128,7 @@ fn numbers(page: &mut Page, summary: &Summary, series: &Series) {
     if let Some(error) = series.column("error_max").and_then(|error| error.last()) {
         tiles.push(("largest error at the end", number(*error), String::new()));
     }
-    if let Some((residual, largest)) = closure(series).filter(|c| c.1 > 0.0) {
+    if let Some((residual, largest)) = closure(series).filter(|_| round_off.has_budget(series)) {
         let closes = number(residual / largest);
         tiles.push(("energy budget closes to", closes, "of the largest rate".into()));
     }

@@ -324,6 +324,11 @@ impl Series {
         }
     }
 
+    /// Whether it tells the error against an exact solution.
+    pub(crate) fn has_error(&self) -> bool {
+        self.column("error_max").is_some()
+    }
+
     /// The values of a column that has to be there.
     pub fn required(&self, name: &str) -> Result<&[f64]> {
         self.column(name).ok_or_else(|| self.missing(name))

@@ -18,8 +18,13 @@ const MOST_TICKS: usize = 5;
 /// Names of the axes.
 const AXES: [&str; 3] = ["x", "y", "z"];
 
-/// What the report shows of `slices/`; nothing where that is empty.
-pub(super) fn show(page: &mut Page, run_dir: &Path, mut entries: Vec<SliceEntry>) -> Result<()> {
+/// What the report shows of `slices/` on a grid of `points`; nothing where that is empty.
+pub(super) fn show(
+    page: &mut Page,
+    run_dir: &Path,
+    mut entries: Vec<SliceEntry>,
+    points: [usize; 3],
+) -> Result<()> {
     entries.retain(|entry| !entry.is_gone(run_dir));
     entries.sort_by_key(|entry| entry.step);
     let mut steps: Vec<u64> = entries.iter().map(|e| e.step).collect();
@@ -41,8 +46,10 @@ pub(super) fn show(page: &mut Page, run_dir: &Path, mut entries: Vec<SliceEntry>
         let of_plane = || entries.iter().filter(|entry| entry.plane == plane);
         let Some(first) = of_plane().next() else { continue };
         let scale = common_scale(of_plane());
-        let across = AXES[plane.axes()[2]];
-        let at = first.at.map_or(String::new(), |at| format!(" at {across} = {}", tick(at, 1.0)));
+        let across = plane.axes()[2];
+        // Where there is one plane, its place says nothing.
+        let at = first.at.filter(|_| points[across] > 1);
+        let at = at.map_or(String::new(), |at| format!(" at {} = {}", AXES[across], tick(at, 1.0)));
         page.push(&format!("<h3>Plane {}{at}</h3>\n{}", plane.name(), bar(first, scale)));
         page.push("<div class=\"slices\">");
         for entry in of_plane().filter(|entry| shown.contains(&entry.step)) {

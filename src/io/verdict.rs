@@ -28,7 +28,10 @@ pub enum Verdict {
     /// The run is resolved and yet lies off the reference.
     #[serde(rename = "deviates")]
     Deviates,
-    /// There is no reference curve; the resolution does not speak against the run.
+    /// The exact solution is known, and the error against it measured: how small it has to be, the user says.
+    #[serde(rename = "measured")]
+    Measured,
+    /// There is nothing to compare with; the resolution does not speak against the run.
     #[serde(rename = "no reference")]
     NoReference,
     /// kmax η fell below [`RESOLVED_KMAX_ETA`].
@@ -44,6 +47,7 @@ impl fmt::Display for Verdict {
         f.write_str(match self {
             Self::Passed => "passed",
             Self::Deviates => "deviates",
+            Self::Measured => "measured",
             Self::NoReference => "no reference",
             Self::UnderResolved => "under-resolved",
             Self::NoVerdict => "no verdict",
@@ -70,9 +74,10 @@ pub struct Evidence<'a> {
 ///
 /// What speaks against a run counts first, finished or not: kmax η below [`RESOLVED_KMAX_ETA`], then a distance from the
 /// reference above its tolerance. A run that nothing speaks against passes where it reached its end, was compared past the
-/// reference's peak in rows that are dense enough, and its kmax η is known.
+/// reference's peak in rows that are dense enough, and its kmax η is known. Where the error is known it counts in place of kmax η.
 pub fn decide(evidence: &Evidence) -> (Verdict, String) {
     let Evidence { unfinished, unjudged, resolution, reference, error } = *evidence;
+    let resolution = resolution.filter(|_| error.is_none() || unjudged.is_some());
     let stopped = unfinished.map(|reason| format!("not finished: {reason}"));
     let and_stopped = stopped.as_ref().map_or(String::new(), |stopped| format!("; {stopped}"));
     if let Some(worst) = resolution.filter(|worst| worst.kmax_eta_min < RESOLVED_KMAX_ETA) {
@@ -99,11 +104,10 @@ pub fn decide(evidence: &Evidence) -> (Verdict, String) {
     match (stopped, unjudged, error) {
         (Some(stopped), ..) => (Verdict::NoVerdict, stopped),
         (None, Some(why), _) => (Verdict::NoVerdict, format!("{why}{known}")),
-        (None, None, Some(error)) => {
-            let error =
-                format!("the largest error against the exact solution is {error:.1e} at the end");
-            (Verdict::NoReference, format!("{error}{known}"))
-        }
+        (None, None, Some(error)) => (
+            Verdict::Measured,
+            format!("the largest error against the exact solution is {error:.1e} at the end"),
+        ),
         (None, None, None) => (Verdict::NoReference, format!("nothing to compare with{known}")),
     }
 }

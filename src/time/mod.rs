@@ -11,6 +11,7 @@ mod outlook;
 mod output;
 mod output_schedule;
 mod plan;
+mod profile;
 mod refusals;
 pub mod restart;
 mod run;

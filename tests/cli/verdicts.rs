@@ -68,8 +68,34 @@ fn a_case_with_an_exact_solution_tells_its_error() {
     let dir = tempfile::tempdir().unwrap();
     let arguments = ["run", "entropy-wave", "--out", "run", "--set", "grid.points=[16, 1, 1]"];
     let outcome = done(dir.path(), arguments);
-    let told = "no reference: the largest error against the exact solution is ";
+    let told = "measured: the largest error against the exact solution is ";
     assert!(outcome.err.lines().any(|line| line.starts_with(told)), "{}", outcome.err);
+}
+
+#[test]
+fn a_report_leaves_out_what_is_round_off_and_shows_the_profile_against_the_exact_solution() {
+    let dir = tempfile::tempdir().unwrap();
+    // The wave has uniform velocity and pressure, the vortex has not.
+    for (case, drawn, slices) in [
+        ("entropy-wave", &["error", "kinetic_energy", "profile"][..], false),
+        ("isentropic-vortex", &["budget", "enstrophy", "error", "kinetic_energy", "profile"], true),
+        ("scalar-advection", &["error", "profile", "scalar_range", "scalar_variance"], true),
+    ] {
+        for precision in ["f64", "f32"] {
+            let set = format!("compute.precision={precision}");
+            let points = "grid.points=[24, 23, 1]";
+            let steps = "time={ max_steps = 5 }";
+            let arguments = ["run", case, "--out", "run", "--overwrite", "--set", points];
+            let more =
+                ["--set", steps, "--set", "output.series={ every_steps = 1 }", "--set", &set];
+            done(dir.path(), [&arguments[..], &more].concat());
+            let plots: Vec<String> = drawn.iter().map(|name| format!("{name}.svg")).collect();
+            assert_eq!(names(&dir.path().join("run/plots")), plots, "{case} {precision}");
+            let page = read(dir.path().join("run/report.html"));
+            assert_eq!(page.contains("<h2>Slices"), slices, "{case} {precision}");
+            assert_eq!(page.contains("energy budget closes to"), case == "isentropic-vortex");
+        }
+    }
 }
 
 #[test]

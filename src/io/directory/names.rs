@@ -6,13 +6,14 @@
 use crate::grid::Axis;
 
 /// The files in the directory itself.
-pub(super) const FILES: [&str; 9] = [
+pub(super) const FILES: [&str; 10] = [
     "manifest.txt",
     "log.jsonl",
     "config.toml",
     "series.csv",
     "summary.json",
     "report.html",
+    "profile.csv",
     "reference.csv",
     "reference_spectrum.csv",
     "user_reference.csv",
@@ -27,7 +28,7 @@ const TABLES: [&str; 5] =
     ["moments.csv", "spectra.csv", "structure.csv", "gradients.csv", "gradient_moments.csv"];
 
 /// Plots in `plots/`.
-const PLOTS: [&str; 13] = [
+const PLOTS: [&str; 14] = [
     "kinetic_energy.svg",
     "dissipation.svg",
     "enstrophy.svg",
@@ -38,6 +39,7 @@ const PLOTS: [&str; 13] = [
     "scalar_variance.svg",
     "scalar_range.svg",
     "error.svg",
+    "profile.svg",
     "spectra.svg",
     "structure.svg",
     "gradients.svg",

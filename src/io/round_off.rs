@@ -1,0 +1,48 @@
+//! What of a run is round-off, and says nothing.
+
+use std::f64::consts::PI;
+
+use crate::io::series::Series;
+use crate::io::summary::Summary;
+
+/// Roundings that may add up before a value counts.
+const ROUNDINGS: f64 = 100.0;
+
+/// Values of a flow that its round-off alone explains: those of a velocity u = √(2E) and of an energy ρE, differentiated up to
+/// kmax = π/h. Zero where the series has no flow.
+pub(crate) struct RoundOff {
+    /// Of |ω|: ε u kmax, some times.
+    pub(crate) vorticity: f64,
+    /// Of ⟨ρ ω·ω⟩ / 2.
+    pub(crate) enstrophy: f64,
+    /// Of dE/dt and its terms: ε ρE u kmax.
+    pub(crate) rate: f64,
+}
+
+impl RoundOff {
+    /// That of a run.
+    pub(crate) fn of(series: &Series, summary: &Summary) -> Self {
+        let largest = |name| series.column(name).map_or(0.0, largest);
+        let unit = if summary.precision == "f32" { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        let spacings = summary.points.iter().zip(summary.length).filter(|(n, _)| **n > 1);
+        let kmax = spacings.map(|(&n, length)| PI * n as f64 / length).fold(0.0, f64::max);
+        let velocity = (2.0 * largest("kinetic_energy")).sqrt();
+        let vorticity = ROUNDINGS * unit * velocity * kmax;
+        Self {
+            vorticity,
+            enstrophy: 0.5 * vorticity * vorticity,
+            rate: unit * largest("total_energy") * velocity * kmax,
+        }
+    }
+
+    /// Whether the terms of the energy budget show more.
+    pub(crate) fn has_budget(&self, series: &Series) -> bool {
+        let rates = ["ke_rate", "ke_rate_convection", "ke_rate_pressure", "ke_rate_viscous"];
+        rates.iter().any(|name| series.column(name).is_some_and(|rate| largest(rate) > self.rate))
+    }
+}
+
+/// The largest magnitude that is finite; 0 where there is none.
+pub(crate) fn largest(values: &[f64]) -> f64 {
+    values.iter().map(|value| value.abs()).filter(|value| value.is_finite()).fold(0.0, f64::max)
+}

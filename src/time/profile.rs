@@ -1,0 +1,70 @@
+//! What became of an exact solution on a line, at the end of a run.
+
+use std::fmt::Write as _;
+
+use super::run_loop::Run;
+use crate::cases::{Case, FlowCase};
+use crate::comm::all_or_error;
+use crate::config::Config;
+use crate::error::Result;
+use crate::io::pieces::line;
+use crate::io::{PROFILE, write_text};
+
+/// (ρ, ρu, ρv, ρw), as `profile.csv` calls them.
+const NAMES: [&str; 4] = ["density", "momentum_x", "momentum_y", "momentum_z"];
+
+impl Run<'_> {
+    /// `profile.csv`: what was computed and what is exact at the points of a line through the middle of the box, along the first
+    /// axis that has more than one. Nothing where no solution is known. Collective.
+    pub(super) fn write_profile(&mut self) -> Result<()> {
+        let (grid, config) = (*self.simulation.grid(), self.config);
+        let Some(axis) = (0..3).find(|&axis| grid.points[axis] > 1) else { return Ok(()) };
+        let middle = grid.points.map(|n| n / 2);
+        let point = |i: usize| {
+            let mut index = middle;
+            index[axis] = i;
+            grid.coordinates(index)
+        };
+        let time = self.simulation.time();
+        let points = 0..grid.points[axis];
+        let exact: Option<Vec<f64>> = points.map(|i| exact(config, point(i), time)).collect();
+        let Some(exact) = exact else { return Ok(()) };
+        let at = config.case.flow().map_or(0, FlowCase::shown);
+        let backend = self.simulation.shared_backend();
+        let (system, state) = self.simulation.system_and_state();
+        let base = system.base_state().get(at).copied().unwrap_or(0.0);
+        let values = all_or_error(backend.comm(), backend.values(&state[at]))?;
+        let values: Vec<f64> = values.iter().map(|value| base + value).collect();
+        let cut = &self.decomposition;
+        let computed = line(backend.comm(), cut, grid.points, (axis, middle), &values);
+        let written = match (computed, &mut self.files) {
+            (Some(computed), Some(files)) => {
+                let mut text = format!("{},{},exact\n", ["x", "y", "z"][axis], name(&config.case));
+                for (i, (computed, exact)) in computed.iter().zip(exact).enumerate() {
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(text, "{:?},{computed:?},{exact:?}", point(i)[axis]);
+                }
+                let path = files.directory.join(PROFILE);
+                let claimed = files.directory.claim([PROFILE.to_string()]);
+                claimed.and_then(|()| write_text(&path, &text))
+            }
+            _ => Ok(()),
+        };
+        self.tolerate_failure(written).map(|_| ())
+    }
+}
+
+/// The exact solution of what shows it, where there is one.
+fn exact(config: &Config, x: [f64; 3], time: f64) -> Option<f64> {
+    let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
+    if let Some(scalar) = config.case.scalar() {
+        return scalar.exact(domain, active, x, time);
+    }
+    let flow = config.case.flow()?;
+    let point = flow.exact(&config.gas, domain, active, x, time)?;
+    Some(point.mass_and_momentum()[flow.shown()])
+}
+
+fn name(case: &Case) -> &'static str {
+    if case.is_flow() { case.flow().map_or("", |flow| NAMES[flow.shown()]) } else { "scalar" }
+}
