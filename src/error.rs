@@ -38,7 +38,7 @@ pub enum Error {
         /// Non-dimensional time of that step.
         time: f64,
         /// Name of the field: `density`, `pressure`, `velocity` ...
-        field: &'static str,
+        field: String,
         /// The offending value: not a number, infinite, or not positive.
         value: f64,
         /// First such point (i, j, k).

@@ -111,6 +111,10 @@ fn watch(simulation: &Simulation, caller: Role, worker: Role) {
     ROLE.set(caller);
 }
 
+/// Two tables of an input.
+const SCALARS: &str =
+    "[scalars]\ndye = { schmidt = 0.7, start = 'sin(x)' }\nink = { schmidt = 7.0, start = 1 }";
+
 /// Steps that are counted.
 const STEPS: usize = 20;
 
@@ -149,6 +153,8 @@ fn a_step_allocates_nothing_but_rarely_a_block_of_the_queue_of_jobs() {
         requests("f64", "scalar-advection", "", "rk4"),
         requests("f64", "taylor-green", linear, "hale64"),
         requests("f32", "taylor-green", stochastic, "rk4"),
+        requests("f64", "taylor-green", &format!("{filter}\n{SCALARS}"), "hale64"),
+        requests("f64", "taylor-green", SCALARS, "rk4"),
     ];
     for (worker, caller) in runs {
         assert_eq!(worker, 0, "requests of the thread that computes");
@@ -193,6 +199,8 @@ fn a_run_holds_the_fields_that_it_says() {
     // Whole lines would take as much as fields.
     let split = "compute.distributed=pcr";
     let composed = "compute.right_hand_side=composed";
+    let dye = "scalars.dye={ schmidt = 0.7, start = 'sin(x)' }";
+    let ink = "scalars.ink={ schmidt = 7.0, start = 'y' }";
     for (ranks, set, expected) in [
         ([1, 1, 1], &[][..], 15),
         ([1, 1, 1], &[law], 15),
@@ -208,6 +216,9 @@ fn a_run_holds_the_fields_that_it_says() {
             &["forcing.kind=stochastic", "forcing.amplitude=1", "forcing.time_scale=1"],
             15 + 4,
         ),
+        ([1, 1, 1], &[dye, ink], 15 + 2 * 2),
+        ([1, 1, 2], &[dye, law, split], 19 + 2),
+        ([1, 1, 1], &[dye, composed], 24 + 2),
     ] {
         let config = config("taylor-green", points, set);
         let count: usize = ranks.iter().product();
@@ -260,6 +271,7 @@ fn what_is_counted_for_ranks_before_a_run_is_what_they_hold_by_every_method() {
         // Copies for every sweep, and for all operands at once, were thirty times as much as was counted.
         ("transpose", uneven, &[]),
         ("transpose", uneven, &["compute.right_hand_side=composed"]),
+        ("pcr", uneven, &["scalars.dye={ schmidt = 0.7, start = 'sin(x)' }"]),
         ("transpose", ([24, 44, 42], [1, 3, 2]), &["scheme.convection=staggered"]),
     ] {
         let method = format!("compute.distributed={method}");

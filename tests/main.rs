@@ -34,6 +34,7 @@ mod model;
 mod operators;
 #[cfg(feature = "mpi")]
 mod ranks;
+mod scalars;
 mod scheme;
 mod spectra;
 mod spread;

@@ -29,7 +29,7 @@ const DECOMPOSITIONS: [[usize; 3]; 7] =
 fn options(from: f64) -> StatisticsConfig {
     use Statistic::{Gradients, Increments, Moments, Spectra};
     let quantities = vec![Moments, Spectra, Increments, Gradients];
-    StatisticsConfig { schedule: Schedule::default(), from, quantities }
+    StatisticsConfig { schedule: Schedule::default(), from, quantities, scalars: Vec::new() }
 }
 
 /// A periodic grid over a box of these lengths.
@@ -86,6 +86,7 @@ fn random_flow(points: [usize; 3]) -> Flow {
         velocity: [2, 3, 4].map(|seed| about(0.1, seed)),
         pressure: about(71.0, 5),
         temperature: about(1.0, 6),
+        scalars: Vec::new(),
         gradient: Some(Box::new(std::array::from_fn(|at| random(points, 10 + at as u64)))),
         viscosity: 0.01,
     }
@@ -99,6 +100,7 @@ fn part_of_flow(flow: &Flow, points: [usize; 3], block: &Block) -> Flow {
         velocity: flow.velocity.each_ref().map(of),
         pressure: of(&flow.pressure),
         temperature: of(&flow.temperature),
+        scalars: Vec::new(),
         gradient: flow.gradient.as_ref().map(|all| Box::new(all.each_ref().map(of))),
         viscosity: flow.viscosity,
     }

@@ -10,6 +10,7 @@ mod double_shear_layer;
 mod entropy_wave;
 mod isentropic_vortex;
 mod kida_vortex;
+mod passive_scalar;
 mod reference;
 mod registry;
 mod scalar_advection;
@@ -19,6 +20,7 @@ mod taylor_green;
 
 pub use acoustic_wave::Mode;
 pub use double_shear_layer::Layer;
+pub use passive_scalar::PassiveScalar;
 pub use reference::{ReferenceHistory, ReferenceSpectrum};
 pub use registry::*;
 pub use scalar_advection::Shape;

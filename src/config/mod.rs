@@ -16,6 +16,7 @@ mod output;
 mod problems;
 mod reader;
 mod resolve;
+mod scalars;
 mod section;
 mod value;
 mod write;
@@ -29,7 +30,7 @@ use std::path::PathBuf;
 pub use crate::backend::{
     BackendChoice as Backend, ComputeConfig, DeviceAware, Pencils, RightHandSide,
 };
-use crate::cases::Case;
+use crate::cases::{Case, PassiveScalar};
 use crate::gas::Gas;
 pub use crate::io::{CheckpointConfig, Schedule, StatisticsConfig};
 use crate::physics::Problem;
@@ -49,6 +50,8 @@ pub struct Config {
     pub case: Case,
     /// Gas with the case's Mach and Reynolds numbers.
     pub gas: Gas,
+    /// Passive scalars, in the order of their names.
+    pub scalars: Vec<PassiveScalar>,
     /// Points and box.
     pub grid: GridConfig,
     /// The force on the flow, where there is one.
@@ -69,6 +72,7 @@ impl Config {
         Problem {
             case: self.case.clone(),
             gas: self.gas,
+            scalars: self.scalars.clone(),
             points: self.grid.points,
             domain: self.grid.domain,
             forcing: self.forcing.clone(),

@@ -9,7 +9,7 @@ use super::{document, write::FROM_CHECKPOINT};
 
 /// What such an input takes over from its checkpoint where it does not say it itself. Where it is computed and what is written
 /// are a matter of the new run.
-const TAKEN_OVER: [&str; 6] = ["case", "grid", "gas", "forcing", "scheme", "time"];
+const TAKEN_OVER: [&str; 7] = ["case", "grid", "gas", "forcing", "scalars", "scheme", "time"];
 /// Keys that stand for one another: where the input has one of them none is taken over.
 const ALTERNATIVES: [[&str; 2]; 3] =
     [["cfl", "dt"], ["end", "max_steps"], ["coefficient", "energy"]];
@@ -67,7 +67,16 @@ pub(super) fn resolve(
         let taken: Vec<_> =
             keys.into_iter().filter(|(key, _)| key != "wall_limit" && !said(key)).collect();
         for (key, Entry { value, .. }) in taken {
-            above.entry(key).or_insert(Entry { place: name, value });
+            // Of a scalar the input may say less than all.
+            match (above.get_mut(&key).map(|entry| &mut entry.value), value) {
+                (Some(Value::Table(own)), Value::Table(keys)) if section == "scalars" => {
+                    for (key, Entry { value, .. }) in keys {
+                        own.entry(key).or_insert(Entry { place: name, value });
+                    }
+                }
+                (Some(_), _) => {}
+                (None, value) => drop(above.insert(key, Entry { place: name, value })),
+            }
         }
     }
     Ok(Some(absolute(path)))

@@ -8,7 +8,7 @@ use super::resolve::AXES;
 use super::section::Section;
 use super::value::Value;
 use super::{CheckpointConfig, Precision, Schedule, Statistic, StatisticsConfig, Variable};
-use crate::cases::Case;
+use crate::cases::{Case, PassiveScalar};
 use crate::grid::Domain;
 use crate::io::MOST_FILES;
 use crate::typed::whole;
@@ -130,7 +130,11 @@ fn table_or_word<S: Serializer>(
 }
 
 /// `[output]`, whose defaults depend on the case.
-pub(super) fn output(section: &Section<'_>, case: Option<&Case>) -> Option<OutputConfig> {
+pub(super) fn output(
+    section: &Section<'_>,
+    case: Option<&Case>,
+    scalars: &[PassiveScalar],
+) -> Option<OutputConfig> {
     let usual = || PathBuf::from("runs").join(case.map_or("", Case::name));
     let directory = section.value("directory").unwrap_or_else(usual);
     let mut series = Some(Schedule { every_steps: Some(10), ..Schedule::default() });
@@ -139,8 +143,9 @@ pub(super) fn output(section: &Section<'_>, case: Option<&Case>) -> Option<Outpu
         series = table.as_ref().and_then(schedule);
         table.iter().for_each(Section::finish);
     }
-    let (fields, planes) = (fields(section, case), planes(section, case));
-    let (statistics, checkpoint) = (statistics(section, case), checkpoint(section));
+    let known = known_variables(case, scalars);
+    let (fields, planes) = (fields(section, &known), planes(section, &known));
+    let (statistics, checkpoint) = (statistics(section, case, scalars), checkpoint(section));
     let on_failure = section.value("on_failure").unwrap_or_default();
     // As it is from anywhere, so that the resolved input works there too.
     let reference = section.value("reference");
@@ -213,11 +218,11 @@ pub(super) fn check_intervals(section: &Section<'_>, output: &OutputConfig, end:
 }
 
 /// `output.fields`
-fn fields(section: &Section<'_>, case: Option<&Case>) -> Option<FieldsConfig> {
+fn fields(section: &Section<'_>, known: &[Variable]) -> Option<FieldsConfig> {
     let example = "{ every_time = 1.0, variables = [\"velocity\"] }";
     let table = section.table_or_none("fields", example)?;
     let schedule = schedule(&table);
-    let variables = variables(&table, case);
+    let variables = variables(&table, known);
     let fields: Option<FieldsConfig> = table.read();
     let region = region(&table);
     table.finish();
@@ -244,10 +249,10 @@ fn region(section: &Section<'_>) -> Option<Region> {
 }
 
 /// `output.planes`
-fn planes(section: &Section<'_>, case: Option<&Case>) -> Option<PlanesConfig> {
+fn planes(section: &Section<'_>, known: &[Variable]) -> Option<PlanesConfig> {
     let table = section.table_or_none("planes", "{ every_time = 0.1, z = [0.0] }")?;
     let schedule = schedule(&table);
-    let variables = variables(&table, case);
+    let variables = variables(&table, known);
     let planes: Option<PlanesConfig> = table.read();
     if !AXES.iter().any(|axis| table.has(axis)) {
         let advice = "each has coordinates, such as z = [0.0, 3.14]; several may stand together";
@@ -259,7 +264,11 @@ fn planes(section: &Section<'_>, case: Option<&Case>) -> Option<PlanesConfig> {
 }
 
 /// `output.statistics`
-fn statistics(section: &Section<'_>, case: Option<&Case>) -> Option<StatisticsConfig> {
+fn statistics(
+    section: &Section<'_>,
+    case: Option<&Case>,
+    scalars: &[PassiveScalar],
+) -> Option<StatisticsConfig> {
     let example = "{ every_time = 0.5, quantities = [\"spectra\"] }";
     let table = section.table_or_none("statistics", example)?;
     let schedule = schedule(&table);
@@ -270,7 +279,9 @@ fn statistics(section: &Section<'_>, case: Option<&Case>) -> Option<StatisticsCo
         false => Some(known.to_vec()),
     };
     table.finish();
-    Some(StatisticsConfig { schedule: schedule?, quantities: quantities?, ..statistics? })
+    let scalars = scalars.iter().map(|scalar| scalar.name.clone()).collect();
+    let (schedule, quantities) = (schedule?, quantities?);
+    Some(StatisticsConfig { schedule, quantities, scalars, ..statistics? })
 }
 
 fn is_scalar(case: Option<&Case>) -> bool {
@@ -304,23 +315,32 @@ fn schedule(section: &Section<'_>) -> Option<Schedule> {
     schedule
 }
 
-/// The `variables` of a table of fields.
-fn variables(section: &Section<'_>, case: Option<&Case>) -> Option<Vec<Variable>> {
-    use Variable::{Density, Pressure, QCriterion, Scalar, Velocity};
+/// Variables that a run of `case` has.
+fn known_variables(case: Option<&Case>, scalars: &[PassiveScalar]) -> Vec<Variable> {
     let mut known = Vec::new();
     // Whether the scalar is there cannot be said of a case that is not known.
     if !is_scalar(case) {
         known.extend(Variable::OF_A_FLOW);
+        known.extend(scalars.iter().map(|scalar| Variable::Passive(scalar.name.as_str().into())));
     }
     if is_scalar(case) || case.is_none() {
-        known.push(Scalar);
+        known.push(Variable::Scalar);
     }
-    let usual = [Velocity, Density, Pressure, QCriterion];
+    known
+}
+
+/// The `variables` of a table of fields.
+fn variables(section: &Section<'_>, known: &[Variable]) -> Option<Vec<Variable>> {
+    let is_usual = |variable: &&Variable| {
+        use Variable::{Density, Passive, Pressure, QCriterion, Scalar, Velocity};
+        matches!(variable, Velocity | Density | Pressure | QCriterion | Scalar | Passive(_))
+    };
     match section.get("variables").map(|item| item.value) {
-        None if is_scalar(case) => Some(known),
-        None => Some(usual.to_vec()),
-        Some(value) if value.is_word("all") => Some(known),
-        Some(Value::Array(words)) if words.len() == 1 && words[0].is_word("all") => Some(known),
-        Some(_) => section.choices("variables", &known, Variable::name, "field"),
+        None => Some(known.iter().filter(is_usual).cloned().collect()),
+        Some(value) if value.is_word("all") => Some(known.to_vec()),
+        Some(Value::Array(words)) if words.len() == 1 && words[0].is_word("all") => {
+            Some(known.to_vec())
+        }
+        Some(_) => section.choices("variables", known, Variable::name, "field"),
     }
 }

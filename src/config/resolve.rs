@@ -7,7 +7,7 @@ use super::section::Section;
 use super::value::{Table, Value};
 use super::{
     Backend, ComputeConfig, Config, DeviceAware, FilterConfig, Pencils, SchemeConfig, ViscousForm,
-    case, forcing, output,
+    case, forcing, output, scalars,
 };
 use crate::backend::device::LineSolver;
 use crate::cases::Case;
@@ -98,9 +98,18 @@ impl Serialize for WallLimit {
 /// The configuration in `table`; `None` only where a problem was told.
 pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let top = Section::top(table, problems);
-    let [case_keys, grid_keys, gas_keys, forcing_keys, scheme_keys, time_keys] =
-        ["case", "grid", "gas", "forcing", "scheme", "time"].map(|key| top.section(key));
-    let [compute_keys, output_keys] = ["compute", "output"].map(|key| top.section(key));
+    let [
+        case_keys,
+        grid_keys,
+        gas_keys,
+        forcing_keys,
+        scalar_keys,
+        scheme_keys,
+        time_keys,
+        compute_keys,
+        output_keys,
+    ] = ["case", "grid", "gas", "forcing", "scalars", "scheme", "time", "compute", "output"]
+        .map(|key| top.section(key));
     top.finish();
 
     let case = case::case(&case_keys);
@@ -109,6 +118,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         case_keys.finish();
     }
     let forcing = forcing::forcing(&forcing_keys, case.as_ref());
+    let scalars = scalars::scalars(&scalar_keys, case.as_ref());
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas);
     let (points, length) = grid(&grid_keys);
     if let (Some(points), Some(scheme)) = (points, &scheme) {
@@ -116,7 +126,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     let time = time(&time_keys);
     let compute = compute(&compute_keys);
-    let output = output::output(&output_keys, case.as_ref());
+    let output = output::output(&output_keys, case.as_ref(), &scalars);
 
     let case = case?;
     let domain = stretched(case.domain(), length);
@@ -135,7 +145,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     let grid = GridConfig { points: points?, domain };
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
-    Some(Config { origin: None, case, gas, grid, forcing, scheme, time, compute, output })
+    Some(Config { origin: None, case, gas, grid, forcing, scalars, scheme, time, compute, output })
 }
 
 /// `grid.points` and `grid.length`.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::problems::{Problems, closest, hint, listed, shorten};
 use super::reader::{Keys, Reader, Refusal};
-use super::value::{Place, Table, Value};
+use super::value::{Entry, Place, Table, Value};
 
 /// A table of the input, or the place where it could stand.
 pub(super) struct Section<'a> {
@@ -160,6 +160,21 @@ impl<'a> Section<'a> {
             section
         });
         found.unwrap_or_else(|| Section::new(key.into(), Place::Input, None, self.problems))
+    }
+
+    /// Every table in this section by its key, which is a name of the user's own; `example` shows one.
+    pub(super) fn tables(&self, example: &str) -> Vec<(&'a str, Section<'a>)> {
+        let mut tables = Vec::new();
+        for (key, Entry { place, value }) in self.table.into_iter().flatten() {
+            let name = format!("{}.{key}", self.name);
+            if let Value::Table(table) = value {
+                tables.push((&**key, Section::new(name, *place, Some(table), self.problems)));
+            } else {
+                let found = format!("{name}: found {}, must be a table", value.kind());
+                self.problems.add(*place, &found, &format!("for example {example}"));
+            }
+        }
+        tables
     }
 
     /// What serde reads from the value at `key`; `None` where nothing stands there, or what was told to be wrong.

@@ -48,7 +48,7 @@ impl Config {
     }
 
     /// The keys of every section, in the order in which they are written.
-    fn sections(&self) -> Vec<(&'static str, toml::Table)> {
+    fn sections(&self) -> Vec<(String, toml::Table)> {
         let is_flow = self.case.is_flow();
         let (origin, gas) = (&self.origin, &self.gas);
         let case = CaseKeys {
@@ -67,23 +67,25 @@ impl Config {
         let viscosity = gas.viscosity;
         let gas = GasKeys { gamma: gas.gamma, prandtl: gas.prandtl, viscosity };
         let mut scheme = keys(&self.scheme);
-        let mut sections = vec![("case", case), ("grid", keys(&grid))];
+        let mut sections = vec![("case".into(), case), ("grid".into(), keys(&grid))];
         if is_flow {
-            sections.push(("gas", keys(&gas)));
+            sections.push(("gas".into(), keys(&gas)));
         } else {
             scheme.retain(|key, _| !["convection", "energy", "viscous"].contains(&key));
         }
         if let Some(forcing) = &self.forcing {
-            sections.push(("forcing", keys(forcing)));
+            sections.push(("forcing".into(), keys(forcing)));
         } else if origin.is_some() {
             // Else that of the checkpoint would be taken over.
             let none = toml::Table::from_iter([("kind".to_string(), Value::from("none"))]);
-            sections.push(("forcing", none));
+            sections.push(("forcing".into(), none));
         }
-        sections.push(("scheme", scheme));
-        sections.push(("time", keys(&self.time)));
-        sections.push(("compute", keys(&self.compute)));
-        sections.push(("output", keys(&self.output)));
+        let scalars = self.scalars.iter();
+        sections.extend(scalars.map(|scalar| (format!("scalars.{}", scalar.name), keys(scalar))));
+        sections.push(("scheme".into(), scheme));
+        sections.push(("time".into(), keys(&self.time)));
+        sections.push(("compute".into(), keys(&self.compute)));
+        sections.push(("output".into(), keys(&self.output)));
         sections
     }
 }

@@ -71,6 +71,28 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 6] = [
     ),
 ];
 
+/// Figures of a column that every passive scalar has behind its name: name, title, what is drawn upwards, column, caption.
+const PASSIVE: [(&str, &str, &str, &str, &str); 2] = [
+    (
+        "passive_variance",
+        "Variance of the passive scalars",
+        "⟨ρφ''²⟩ / ⟨ρ⟩",
+        "variance",
+        "φ'' = φ − ⟨ρφ⟩/⟨ρ⟩.",
+    ),
+    (
+        "passive_dissipation",
+        "Dissipation of the passive scalars",
+        "χ",
+        "dissipation",
+        "χ = ⟨2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ⟩ from gradients: what diffusion takes from ⟨ρφ''²⟩ on a resolved grid.",
+    ),
+];
+
+/// The lines of scalars, in their order.
+const LINES: [Line; 6] =
+    [Line::Solid, Line::Dashed, Line::Dotted, Line::Long, Line::Thin, Line::Sky];
+
 /// The terms of the kinetic-energy budget.
 const TERMS: Columns = &[
     ("viscous", Line::Dashed, "ke_rate_viscous"),
@@ -102,7 +124,8 @@ pub(crate) fn figures(
     let budget = round_off.has_budget(series).then(|| budget(&over, summary)).flatten();
     let resolution = resolution(&over, summary);
     let flow = [energy, dissipation, enstrophy, budget, forcing, coefficient, resolution];
-    flow.into_iter().chain([variance, range, error]).flatten().collect()
+    let all = flow.into_iter().chain([variance, range, error]).chain(passive(&over));
+    all.flatten().collect()
 }
 
 /// A series and its times.
@@ -122,6 +145,22 @@ impl Over<'_> {
         let covered = reference.time.partition_point(|&time| time <= end);
         Curve::new("reference", Line::Reference, &reference.time[..covered], values)
     }
+}
+
+/// What the series says of passive scalars, where there are any.
+fn passive(over: &Over) -> [Option<Figure>; 2] {
+    let names = over.series.names().iter();
+    let scalars: Vec<&str> =
+        names.filter_map(|name| name.strip_suffix("_rate_diffusion")).collect();
+    PASSIVE.map(|(name, title, y_label, column, caption)| {
+        let curves = scalars
+            .iter()
+            .zip(LINES.into_iter().cycle())
+            .filter_map(|(scalar, line)| over.column(scalar, line, &format!("{scalar}_{column}")));
+        let curves: Vec<Curve> = curves.collect();
+        let plot = (!curves.is_empty()).then(|| Plot::over_time(title, y_label, curves))?;
+        Some(Figure { name, plot, caption: caption.into() })
+    })
 }
 
 fn source(reference: Option<&Reference>) -> String {

@@ -63,4 +63,7 @@ pub struct StatisticsConfig {
     /// Of what.
     #[serde(skip_deserializing)]
     pub quantities: Vec<Statistic>,
+    /// The passive scalars of the flow, by their names.
+    #[serde(skip)]
+    pub scalars: Vec<String>,
 }

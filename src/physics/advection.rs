@@ -168,10 +168,10 @@ impl System for Advection {
         let values = self.backend.values(&u[0])?;
         let broken = |(point, value): (usize, f64)| {
             let index = self.block.index(point);
-            (!value.is_finite()).then_some(Broken { field: "scalar", value, index })
+            (!value.is_finite()).then(|| Broken { field: "scalar".into(), value, index })
         };
         let found = values.iter().enumerate().find_map(broken);
-        let unknown = Broken { field: "scalar", value: f64::INFINITY, index: [0; 3] };
+        let unknown = Broken { field: "scalar".into(), value: f64::INFINITY, index: [0; 3] };
         let Broken { field, value, index } = lowest(self.backend.comm(), found).unwrap_or(unknown);
         Err(Error::Diverged { step: at.step, time: at.time, field, value, index })
     }
@@ -182,12 +182,17 @@ impl System for Advection {
         }
     }
 
-    fn energy(&self, u: &[Field]) -> Result<f64> {
-        let [_, sum] = self.backend.reduce(&self.moments, &[&u[0]], &[0.0])?.wait()?;
-        Ok(sum * self.grid.per_point())
+    fn budgets(&self) -> usize {
+        1
     }
 
-    fn diagnostics(&mut self, u: &[Field], _: &mut [Field], _: f64) -> Result<Vec<f64>> {
+    fn energies(&self, u: &[Field], to: &mut [f64]) -> Result<()> {
+        let [_, sum] = self.backend.reduce(&self.moments, &[&u[0]], &[0.0])?.wait()?;
+        to[0] = sum * self.grid.per_point();
+        Ok(())
+    }
+
+    fn diagnostics(&mut self, u: &[Field], _: &mut [Field], _: &[f64]) -> Result<Vec<f64>> {
         let per_point = self.grid.per_point();
         let [sum, _] = self.backend.reduce(&self.moments, &[&u[0]], &[0.0])?.wait()?;
         let mean = sum * per_point;

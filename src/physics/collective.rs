@@ -2,14 +2,11 @@
 
 use crate::comm::Communicator;
 
-/// What a broken point may be found by.
-const FIELDS: [&str; 4] = ["density", "momentum", "pressure", "scalar"];
-
 /// A point with an unphysical state.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Broken {
-    /// One of [`FIELDS`].
-    pub(super) field: &'static str,
+    /// The name of the field that it is found by.
+    pub(super) field: String,
     /// Its value there.
     pub(super) value: f64,
     /// (i, j, k) in the whole grid.
@@ -17,27 +14,25 @@ pub(super) struct Broken {
 }
 
 impl Broken {
-    fn to_bytes(self) -> Vec<u8> {
-        let [i, j, k] = self.index;
-        let field = FIELDS.iter().position(|&name| name == self.field).unwrap_or(0);
-        let words = [field, i, j, k].map(usize::to_le_bytes);
-        [words.as_flattened(), &self.value.to_le_bytes()].concat()
+    fn to_bytes(&self) -> Vec<u8> {
+        let index = self.index.map(usize::to_le_bytes);
+        [index.as_flattened(), &self.value.to_le_bytes(), self.field.as_bytes()].concat()
     }
 
     /// `None` for no bytes.
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (words, value) = bytes.split_last_chunk()?;
-        let (words, _) = words.as_chunks();
-        let word = |at: usize| words.get(at).copied().map(usize::from_le_bytes);
-        let field = FIELDS.get(word(0)?)?;
-        let index = [word(1)?, word(2)?, word(3)?];
-        Some(Self { field, value: f64::from_le_bytes(*value), index })
+        let (words, field) = bytes.split_first_chunk::<32>()?;
+        let words: [[u8; 8]; 4] = words.as_chunks().0.try_into().ok()?;
+        let [i, j, k, value] = words;
+        let index = [i, j, k].map(usize::from_le_bytes);
+        let field = String::from_utf8_lossy(field).into_owned();
+        Some(Self { field, value: f64::from_le_bytes(value), index })
     }
 }
 
 /// The broken point of the lowest rank that has one, on all ranks.
 pub(super) fn lowest(comm: &dyn Communicator, found: Option<Broken>) -> Option<Broken> {
-    let mine = found.map(Broken::to_bytes).unwrap_or_default();
+    let mine = found.as_ref().map(Broken::to_bytes).unwrap_or_default();
     let told = comm.gather(&mine).unwrap_or_default();
     let first = told.into_iter().find(|bytes| !bytes.is_empty()).unwrap_or_default();
     Broken::from_bytes(&comm.broadcast(0, first))
@@ -66,9 +61,9 @@ mod tests {
 
     #[test]
     fn a_broken_point_arrives_as_it_was_sent_and_none_as_none() {
-        let sent = Broken { field: "pressure", value: -3.5e-7, index: [17, 0, 1 << 33] };
-        assert_eq!(lowest(&Solo, Some(sent)), Some(sent));
-        let unknown = Broken { value: f64::NAN, field: "scalar", ..sent };
+        let sent = Broken { field: "pressure".into(), value: -3.5e-7, index: [17, 0, 1 << 33] };
+        assert_eq!(lowest(&Solo, Some(sent.clone())), Some(sent.clone()));
+        let unknown = Broken { value: f64::NAN, field: "dye".into(), ..sent };
         assert!(lowest(&Solo, Some(unknown)).is_some_and(|b| b.value.is_nan()));
         assert_eq!(lowest(&Solo, None), None);
     }

@@ -41,6 +41,25 @@ pub const FORCING_COLUMNS: [&str; 4] =
 /// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
 
+/// Columns of a passive scalar φ, each behind its name and `_`, in order: mean m = ⟨ρφ⟩/⟨ρ⟩, variance ⟨ρ(φ − m)²⟩/⟨ρ⟩, extremes,
+/// ⟨2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ⟩, and the rate of ⟨ρ(φ − m)²⟩ with its terms.
+const OF_A_SCALAR: [&str; 9] = [
+    "mean",
+    "variance",
+    "min",
+    "max",
+    "dissipation",
+    "rate",
+    "rate_convection",
+    "rate_diffusion",
+    "rate_filter",
+];
+
+/// The columns of the passive scalar `name`.
+pub fn columns_of(name: &str) -> impl Iterator<Item = String> {
+    OF_A_SCALAR.iter().map(move |column| format!("{name}_{column}"))
+}
+
 /// The columns of the series of `problem`, in order, but for [`ERROR_COLUMNS`].
 pub fn columns(problem: &Problem) -> Vec<String> {
     let columns = if problem.case.is_flow() { &FLOW_COLUMNS[..] } else { &SCALAR_COLUMNS };
@@ -49,5 +68,6 @@ pub fn columns(problem: &Problem) -> Vec<String> {
         Some(ForcingConfig { kind: Force::Linear(_), .. }) => &FORCING_COLUMNS,
         Some(_) => &FORCING_COLUMNS[..3],
     };
-    columns.iter().chain(forced).map(ToString::to_string).collect()
+    let scalars = problem.scalars.iter().flat_map(|scalar| columns_of(&scalar.name));
+    columns.iter().chain(forced).map(ToString::to_string).chain(scalars).collect()
 }

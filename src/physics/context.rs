@@ -253,13 +253,13 @@ impl SweepContext<'_> {
         self.is_variable().then(|| self.define(d_mu()))
     }
 
-    /// ∂ⱼμ ∂ⱼT.
-    pub(super) fn d_mu_d_t(&self) -> Expr {
+    /// ∂ⱼμ ∂ⱼ of a value.
+    pub(super) fn d_mu_d(&self, value: Value) -> Expr {
         if !self.is_variable() {
             return Expr::zero();
         }
         let d_t = self.s.d1(self.t_deviation());
-        self.quantity(read::DMU_DT) * d_t * d_t
+        self.quantity(read::DMU_DT) * d_t * self.s.d1(value)
     }
 
     /// μ ∂ⱼⱼ; or ∂ⱼ(μ ∂ⱼ·): the derivative at the midpoints, times μ there, differentiated back.

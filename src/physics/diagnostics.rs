@@ -22,44 +22,62 @@ impl System for NavierStokes {
     }
 
     fn names(&self) -> Vec<String> {
-        conserved::NAMES.map(String::from).into()
+        let scalars = self.scalar_names.iter().map(|name| format!("rho_{name}"));
+        conserved::NAMES.map(String::from).into_iter().chain(scalars).collect()
     }
 
     fn start_names(&self) -> Vec<String> {
-        ["density", "velocity_x", "velocity_y", "velocity_z", "pressure"].map(String::from).into()
+        let flow = ["density", "velocity_x", "velocity_y", "velocity_z", "pressure"];
+        flow.into_iter().map(String::from).chain(self.scalar_names.iter().cloned()).collect()
     }
 
     fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>> {
         let base = System::base_state(self);
         let zeros = Values::zeros(self.backend.precision(), self.block.len());
-        let mut state = vec![zeros; conserved::COUNT];
+        let mut start = vec![0.0; base.len()];
+        let mut state = vec![zeros; base.len()];
         for at in 0..self.block.len() {
-            let mut start = [0.0; 5];
             values(at, &mut start);
-            let [density, u, v, w, pressure] = start;
+            let (&mut [density, u, v, w, pressure], scalars) = flow_and_scalars(&mut start);
             let flow = FlowPoint { density, velocity: [u, v, w], pressure };
             let conserved = conserved_variables(&flow, self.gas.gamma);
+            let conserved = conserved.into_iter().chain(scalars.iter().map(|phi| density * phi));
             for ((field, value), at_rest) in state.iter_mut().zip(conserved).zip(&base) {
                 field.set(at, value - at_rest);
             }
         }
-        state.iter().map(|field| self.backend.field(field)).collect()
+        // One after another: those on the host go as their fields come.
+        state.into_iter().map(|field| self.backend.field(&field)).collect()
     }
 
     fn variables(&self) -> Vec<Variable> {
-        Variable::OF_A_FLOW.into()
+        let scalars = self.scalar_names.iter().map(|name| Variable::Passive(name.as_str().into()));
+        Variable::OF_A_FLOW.into_iter().chain(scalars).collect()
     }
 
     fn base_state(&self) -> Vec<f64> {
-        self.base.conserved(self.gas.gamma).to_vec()
+        let mut base = self.base.conserved(self.gas.gamma).to_vec();
+        base.resize(conserved::COUNT + self.scalar_names.len(), 0.0);
+        base
     }
 
     fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]) {
+        let (u, scalars) = u.split_at_mut(conserved::COUNT);
+        let (rate, of_scalars) = rate.split_at_mut(conserved::COUNT);
+        if let Some(passive) = &self.scalars {
+            passive.add_terms(&*self.backend, u, [scalars, of_scalars], Weights::SET);
+        }
         let weights = self.add_force(u, rate, Weights::SET);
         self.add_terms(TermGroup::All, u, rate, weights);
     }
 
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
+        let (u, scalars) = u.split_at_mut(conserved::COUNT);
+        let (rate, of_scalars) = rate.split_at_mut(conserved::COUNT);
+        // In the flow as it is before the stage.
+        if let Some(passive) = &self.scalars {
+            passive.advance(&*self.backend, u, [scalars, of_scalars], weights);
+        }
         let weights = self.add_force(u, rate, weights);
         if !self.run_stage(u, rate, weights, stage) {
             self.add_terms(TermGroup::All, u, rate, weights);
@@ -68,7 +86,7 @@ impl System for NavierStokes {
     }
 
     fn begin(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
-        self.begin_stage(u, rate)
+        self.begin_stage(&mut u[..conserved::COUNT], &mut rate[..conserved::COUNT])
     }
 
     fn is_forced(&self) -> bool {
@@ -108,27 +126,33 @@ impl System for NavierStokes {
 
     fn finish_check(&self, seen: Reduction, u: &[Field], at: TimeLevel) -> Result<f64> {
         let [rate, negative_density, negative_pressure] = seen.wait()?;
-        if rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0 {
-            return Ok(rate);
+        let mut is_sound = rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0;
+        if let Some(passive) = self.scalars.as_ref().filter(|_| is_sound) {
+            is_sound = passive.are_finite(&*self.backend, u)?;
         }
-        Err(self.first_broken_point(u, at)?)
+        if is_sound { Ok(rate) } else { Err(self.first_broken_point(u, at)?) }
     }
 
     fn filter(&mut self, u: &mut [Field]) {
         self.filter_state(u);
     }
 
-    fn energy(&self, u: &[Field]) -> Result<f64> {
+    fn budgets(&self) -> usize {
+        1 + self.scalar_names.len()
+    }
+
+    fn energies(&self, u: &[Field], to: &mut [f64]) -> Result<()> {
         let fields = &state(u)[..4];
         let [sum] = self.backend.reduce(&self.formulas.kinetic_energy, fields, &[])?.wait()?;
-        Ok(sum * self.grid.per_point())
+        to[0] = sum * self.grid.per_point();
+        self.scalars.as_ref().map_or(Ok(()), |it| it.variances(&*self.backend, u, &mut to[1..]))
     }
 
     fn diagnostics(
         &mut self,
         u: &[Field],
         scratch: &mut [Field],
-        filter_rate: f64,
+        filter_rates: &[f64],
     ) -> Result<Vec<f64>> {
         self.update_force(u, scratch, None)?;
         let mut rates = [0.0; 4];
@@ -145,12 +169,15 @@ impl System for NavierStokes {
         let [max_mach, min_density, min_temperature] = self.extrema(u)?;
         let [kinetic, enstrophy, total, solenoidal, dilatational, p_div, conserved @ ..] = averages;
         let mut row = vec![kinetic, enstrophy, total, solenoidal, dilatational, p_div];
-        row.push(rates[0] + filter_rate);
+        row.push(rates[0] + filter_rates[0]);
         row.extend(&rates[1..]);
-        row.push(filter_rate);
+        row.push(filter_rates[0]);
         row.extend(conserved);
         row.extend([max_mach, min_density, min_temperature]);
         row.extend(forcing);
+        if let Some(passive) = &self.scalars {
+            row.extend(passive.diagnostics(&*self.backend, u, scratch, &filter_rates[1..])?);
+        }
         Ok(row)
     }
 
@@ -294,6 +321,7 @@ impl NavierStokes {
             Variable::Vorticity => self.vorticity(u, scratch).to_vec(),
             Variable::QCriterion => vec![self.invariants(u, scratch)[1]],
             Variable::Dilatation => vec![self.invariants(u, scratch)[2]],
+            Variable::Passive(name) => vec![self.scalar(u, name, &mut scratch[0])],
             Variable::Scalar => unreachable!("refused by the configuration"),
         }
     }
@@ -303,14 +331,26 @@ impl NavierStokes {
         let host = |field: &Field, at_rest: f64| on_host(&*self.backend, field, at_rest);
         let [x, y, z, p, t] = self.primitives(u, scratch);
         let temperature = host(t, self.base.temperature)?;
-        Ok(Flow {
+        let mut flow = Flow {
             density: host(&u[conserved::MASS], self.base.density)?,
             velocity: [host(x, 0.0)?, host(y, 0.0)?, host(z, 0.0)?],
             pressure: host(p, self.base.pressure)?,
             viscosity: temperature.iter().map(|&t| self.gas.mu(t)).sum(),
             temperature,
+            scalars: Vec::new(),
             gradient: None,
-        })
+        };
+        for name in &self.scalar_names {
+            flow.scalars.push(host(self.scalar(u, name, &mut scratch[0]), 0.0)?);
+        }
+        Ok(flow)
+    }
+
+    /// φ of the passive scalar `name`, in the place of `to`.
+    fn scalar<'a>(&self, u: &[Field], name: &str, to: &'a mut Field) -> &'a Field {
+        let passive = self.scalars.as_ref();
+        let field = passive.and_then(|it| it.fraction(&*self.backend, u, name, to));
+        field.unwrap_or_else(|| unreachable!("refused by the configuration"))
     }
 
     /// What the terms `group` do to the kinetic energy: ⟨u·d(ρu)/dt − ½ u·u dρ/dt⟩. All of them are with the force.
@@ -350,7 +390,7 @@ impl NavierStokes {
     /// Volume averages: see [`super::formulas::Averages`].
     fn averages(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 11]> {
         let gradients = self.gradients.of(&*self.backend, u, scratch).map(|field| &*field);
-        let fields: [_; 14] = exactly(u.iter().chain(gradients));
+        let fields: [_; 14] = exactly(u[..conserved::COUNT].iter().chain(gradients));
         let sums = self.backend.reduce(&self.formulas.averages, &fields, &[])?.wait()?;
         Ok(sums.map(|sum| sum * self.grid.per_point()))
     }
@@ -364,12 +404,15 @@ impl NavierStokes {
 
     fn first_broken_point(&self, u: &[Field], at: TimeLevel) -> Result<Error> {
         let base = self.base.conserved(self.gas.gamma);
+        let names = &self.scalar_names;
         let fields =
             u.iter().map(|field| self.backend.values(field)).collect::<Result<Vec<_>>>()?;
         let broken = |point: usize| {
             let state: [f64; 5] = std::array::from_fn(|k| fields[k].at(point) + base[k]);
             let [rho, m0, m1, m2, _] = state;
             let p = pressure(&self.gas, state);
+            let scalars = names.iter().zip(&fields[conserved::COUNT..]);
+            let mut scalars = scalars.map(|(name, field)| (&**name, field.at(point) / rho));
             let (field, value) = if !(rho.is_finite() && rho > 0.0) {
                 ("density", rho)
             } else if let Some(m) = [m0, m1, m2].into_iter().find(|m| !m.is_finite()) {
@@ -377,15 +420,20 @@ impl NavierStokes {
             } else if !(p.is_finite() && p > 0.0) {
                 ("pressure", p)
             } else {
-                return None;
+                scalars.find(|(_, phi)| !phi.is_finite())?
             };
-            Some(Broken { field, value, index: self.block.index(point) })
+            Some(Broken { field: field.into(), value, index: self.block.index(point) })
         };
         let found = (0..self.block.len()).find_map(broken);
-        let unknown = Broken { field: "time step", value: f64::INFINITY, index: [0; 3] };
+        let unknown = Broken { field: "time step".into(), value: f64::INFINITY, index: [0; 3] };
         let Broken { field, value, index } = lowest(self.backend.comm(), found).unwrap_or(unknown);
         Ok(Error::Diverged { step: at.step, time: at.time, field, value, index })
     }
+}
+
+/// What a state is made of, apart.
+fn flow_and_scalars(start: &mut [f64]) -> (&mut [f64; 5], &mut [f64]) {
+    start.split_first_chunk_mut().unwrap_or_else(|| unreachable!("a flow has five quantities"))
 }
 
 /// (ρ, ρu, ρv, ρw, ρE).

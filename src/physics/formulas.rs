@@ -75,6 +75,8 @@ pub(super) struct StepRate {
     pub(super) gas: Gas,
     pub(super) base: BaseState,
     pub(super) limits: Limits,
+    /// The largest 1/Sc of passive scalars; 0 where there are none.
+    pub(super) scalars: f64,
 }
 
 impl Formula<5, 3> for StepRate {
@@ -83,7 +85,7 @@ impl Formula<5, 3> for StepRate {
         let gas = &self.gas;
         let diffusivity = match gas.is_inviscid() {
             true => 0.0,
-            false => (4.0_f64 / 3.0).max(gas.gamma / gas.prandtl) / gas.reynolds,
+            false => (4.0_f64 / 3.0).max(gas.gamma / gas.prandtl).max(self.scalars) / gas.reynolds,
         };
         let rho = whole(rho, self.base.density);
         let velocity = [m0 / rho, m1 / rho, m2 / rho];

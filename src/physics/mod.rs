@@ -14,6 +14,7 @@ mod fused;
 mod gradients;
 mod navier_stokes;
 mod options;
+mod passive;
 mod problem;
 mod rhs;
 mod schedule;
@@ -25,7 +26,9 @@ mod term_group;
 
 pub use advection::Advection;
 pub use base_state::BaseState;
-pub use columns::{ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, SCALAR_COLUMNS, columns};
+pub use columns::{
+    ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, SCALAR_COLUMNS, columns, columns_of,
+};
 pub(crate) use forcing::longest;
 pub use forcing::{Force, ForcingConfig, Held, Linear, Stochastic};
 pub(crate) use formulas::AddScaled;

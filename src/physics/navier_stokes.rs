@@ -4,7 +4,8 @@
 //! dU/dt = − ∂Fⱼ/∂xⱼ + ∂Gⱼ/∂xⱼ,   U = (ρ, ρu, ρv, ρw, ρE)
 //! ```
 //! A right-hand side is one sweep along each axis that adds all terms with a derivative along it: from U alone (`fused.rs`), or
-//! from primitive variables that are fields (`composed.rs`). The terms are in `rhs.rs`.
+//! from primitive variables that are fields (`composed.rs`). The terms are in `rhs.rs`. Passive scalars stand behind the flow in U,
+//! with sweeps of their own (`passive`).
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use super::formulas::{
     Vorticity, Whole,
 };
 use super::gradients::VelocityGradients;
+use super::passive::PassiveScalars;
 use super::problem::Problem;
 use super::schedule::Schedule;
 use super::slots::{conserved, exactly};
@@ -46,6 +48,10 @@ pub struct NavierStokes {
     pub(super) formulas: Formulas,
     pub(super) gradients: VelocityGradients,
     pub(super) forcing: Option<Forcing>,
+    /// None where the flow carries no scalars.
+    pub(super) scalars: Option<PassiveScalars>,
+    /// Their names.
+    pub(super) scalar_names: Vec<String>,
     sweeps: Sweeps,
     filter_sweeps: Vec<Program>,
 }
@@ -102,6 +108,7 @@ impl NavierStokes {
                     gas,
                     base,
                     limits: Limits::flow(&problem.scheme, problem.integrator, &grid),
+                    scalars: problem.scalars.iter().map(|s| 1.0 / s.schmidt).fold(0.0, f64::max),
                 }))?,
                 kinetic_energy: backend.prepare(PointFormula::sum(KineticEnergy { base }))?,
                 energy_rate: backend.prepare(PointFormula::sum(EnergyRate { base }))?,
@@ -113,6 +120,8 @@ impl NavierStokes {
             },
             gradients: VelocityGradients::new(&*backend, &discretisation, base, held.gradients)?,
             forcing: Forcing::new(problem, &*backend, &grid, base)?,
+            scalars: PassiveScalars::new(&*backend, &discretisation, problem, base)?,
+            scalar_names: problem.scalars.iter().map(|scalar| scalar.name.clone()).collect(),
             sweeps: new_sweeps()?,
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
             backend,
@@ -125,9 +134,10 @@ impl NavierStokes {
         })
     }
 
-    /// `rate` = the terms `group` of dU/dt.
+    /// `rate` = the terms `group` of dU/dt of the flow.
     pub fn rhs_group(&mut self, group: TermGroup, u: &[Field], rate: &mut [Field]) {
         // Some terms leave some fields alone.
+        let (u, rate) = (&u[..conserved::COUNT], &mut rate[..conserved::COUNT]);
         rate.iter_mut().for_each(|field| self.backend.clear(field));
         self.add_terms(group, u, rate, Weights::ADD);
     }
@@ -185,7 +195,11 @@ impl NavierStokes {
     }
 
     pub(super) fn filter_state(&self, u: &mut [Field]) {
-        let mut u: [&mut Field; conserved::COUNT] = exactly(u.iter_mut());
+        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
+        if let Some(passive) = &self.scalars {
+            passive.filter(&*self.backend, scalars);
+        }
+        let mut u: [&mut Field; conserved::COUNT] = exactly(flow.iter_mut());
         for sweep in &self.filter_sweeps {
             self.backend.run(sweep, &[], &mut u, Weights::ADD);
         }

@@ -1,6 +1,7 @@
 //! What a user chooses of the equations and their discretisation.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -128,6 +129,8 @@ pub enum Variable {
     Dilatation,
     /// The advected scalar φ.
     Scalar,
+    /// The passive scalar of this name.
+    Passive(Arc<str>),
 }
 
 impl Variable {
@@ -161,6 +164,7 @@ impl Variable {
             Variable::QCriterion => "q_criterion",
             Variable::Dilatation => "dilatation",
             Variable::Scalar => "scalar",
+            Variable::Passive(name) => name,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::slots::conserved;
 use super::{ForcingConfig, SchemeConfig};
 use crate::backend::RightHandSide;
-use crate::cases::Case;
+use crate::cases::{Case, PassiveScalar};
 use crate::gas::Gas;
 use crate::grid::Domain;
 use crate::real::Precision;
@@ -16,6 +16,8 @@ pub struct Problem {
     pub case: Case,
     /// Gas with the case's Mach and Reynolds numbers.
     pub gas: Gas,
+    /// What the flow carries along, in the order in which the state has it.
+    pub scalars: Vec<PassiveScalar>,
     /// Points along x, y, z.
     pub points: [usize; 3],
     /// The box.
@@ -35,6 +37,7 @@ pub struct Problem {
 impl Problem {
     /// Fields of the state.
     pub fn fields(&self) -> usize {
-        if self.case.is_flow() { conserved::COUNT } else { 1 }
+        let own = if self.case.is_flow() { conserved::COUNT } else { 1 };
+        own + self.scalars.len()
     }
 }

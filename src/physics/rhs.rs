@@ -20,7 +20,7 @@ pub(super) fn add_terms(q: &SweepContext, group: TermGroup, scheme: &SchemeConfi
     let (form, all) = (scheme.convection, group == TermGroup::All);
     if group.has(TermGroup::Convection) {
         let c_rho = q.define(mass(q, form));
-        let c_u = [0, 1, 2].map(|i| q.define(momentum(q, form, c_rho, i)));
+        let c_u = [0, 1, 2].map(|i| q.define(convection(q, form, c_rho, q.u(i), || q.d_u(i))));
         q.subtract(MASS, c_rho);
         (0..3).for_each(|i| q.subtract(MOMENTUM + i, c_u[i]));
         if all {
@@ -36,7 +36,7 @@ pub(super) fn add_terms(q: &SweepContext, group: TermGroup, scheme: &SchemeConfi
 }
 
 /// C_ρ = ∂ⱼ(ρuⱼ), in the form that goes with that of momentum.
-fn mass(q: &SweepContext, form: Convection) -> Expr {
+pub(super) fn mass(q: &SweepContext, form: Convection) -> Expr {
     let (rho, u_j) = (q.rho(), q.u(q.j));
     match form {
         Convection::Divergence | Convection::Feiereisen => q.d(rho * u_j),
@@ -45,20 +45,27 @@ fn mass(q: &SweepContext, form: Convection) -> Expr {
     }
 }
 
-/// Cᵢ = ∂ⱼ(ρuᵢuⱼ). Feiereisen, Reynolds and Ferziger 1981; Kennedy and Gruber 2008 with equal weights
-/// (Pirozzoli 2010), whose three terms with uᵢ in front are 2 uᵢ C_ρ; Nagarajan, Lele and Ferziger 2003.
-fn momentum(q: &SweepContext, form: Convection, c_rho: Value, i: usize) -> Expr {
-    let (rho, u_j, u_i) = (q.rho(), q.u(q.j), q.u(i));
+/// C_φ = ∂ⱼ(ρφuⱼ) of what the flow carries, the momentum (φ = uᵢ) or a passive scalar; `d_phi` is ∂ⱼφ. Feiereisen, Reynolds and
+/// Ferziger 1981; Kennedy and Gruber 2008 with equal weights (Pirozzoli 2010), whose three terms with φ in front are 2 φ C_ρ;
+/// Nagarajan, Lele and Ferziger 2003.
+pub(super) fn convection(
+    q: &SweepContext,
+    form: Convection,
+    c_rho: Value,
+    phi: Value,
+    d_phi: impl Fn() -> Value,
+) -> Expr {
+    let (rho, u_j) = (q.rho(), q.u(q.j));
     match form {
-        Convection::Divergence => q.d(rho * u_j * u_i),
-        Convection::Feiereisen => 0.5 * (q.d(rho * u_j * u_i) + rho * u_j * q.d_u(i) + u_i * c_rho),
+        Convection::Divergence => q.d(rho * u_j * phi),
+        Convection::Feiereisen => 0.5 * (q.d(rho * u_j * phi) + rho * u_j * d_phi() + phi * c_rho),
         Convection::KennedyGruber => {
-            let two = q.d(rho * u_j * u_i) + u_j * q.d(rho * u_i);
-            0.25 * (two + rho * q.d(u_j * u_i) + rho * u_j * q.d_u(i)) + 0.5 * (u_i * c_rho)
+            let two = q.d(rho * u_j * phi) + u_j * q.d(rho * phi);
+            0.25 * (two + rho * q.d(u_j * phi) + rho * u_j * d_phi()) + 0.5 * (phi * c_rho)
         }
         Convection::Staggered => {
-            let [u_j, u_i] = [u_j, u_i].map(|u| q.between(u));
-            q.d_between(q.rho_between() * u_j * u_i)
+            let [u_j, phi] = [u_j, phi].map(|value| q.between(value));
+            q.d_between(q.rho_between() * u_j * phi)
         }
     }
 }
@@ -114,7 +121,16 @@ fn viscosity(q: &SweepContext, form: ViscousForm, energy: bool) {
         q.add(ENERGY, q.d(q.viscous_work()));
         q.add(ENERGY, k * q.diffusion(form, q.t_deviation()));
         if form == ViscousForm::Laplacian {
-            q.add(ENERGY, k * q.d_mu_d_t());
+            q.add(ENERGY, k * q.d_mu_d(q.t_deviation()));
         }
+    }
+}
+
+/// ∂ⱼ(μ ∂ⱼφ) of a passive scalar, in the form of the viscous terms. Laplacian: μ ∂ⱼⱼφ + ∂ⱼμ ∂ⱼφ.
+pub(super) fn diffusion(q: &SweepContext, form: ViscousForm, phi: Value) -> Expr {
+    match form {
+        ViscousForm::Laplacian => q.diffusion(form, phi) + q.d_mu_d(phi),
+        ViscousForm::Midpoint => q.diffusion(form, phi),
+        ViscousForm::Conservative => q.d(q.mu() * q.d(phi)),
     }
 }

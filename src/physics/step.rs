@@ -1,7 +1,10 @@
 //! What a step consists of, for those who count and do not compute.
 
+use std::iter;
+
 use super::base_state::BaseState;
 use super::discretisation::{filter_sweep, operators};
+use super::passive::Carried;
 use super::problem::Problem;
 use super::slots::{conserved, fused};
 use super::{advection, composed, gradients, schedule};
@@ -73,14 +76,19 @@ pub(super) fn sweeps(
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,
 ) -> Vec<Vec<(Axis, Sweep)>> {
-    let Some(case) = problem.case.scalar() else {
-        return match how {
-            RightHandSide::Fused => schedule::sweeps_of_stage(problem, axes, whole),
-            RightHandSide::Composed => composed::sweeps(problem, axes),
-        };
-    };
     let fused = how == RightHandSide::Fused;
     let advances = |axis: &Axis| fused && Some(axis) == axes.last();
+    let Some(case) = problem.case.scalar() else {
+        let sweeps = |of: Carried<'_>| {
+            axes.iter().map(|axis| (*axis, of.sweep(*axis, advances(axis)))).collect()
+        };
+        let mut all: Vec<_> = carried(problem).map(sweeps).collect();
+        all.extend(match how {
+            RightHandSide::Fused => schedule::sweeps_of_stage(problem, axes, whole),
+            RightHandSide::Composed => composed::sweeps(problem, axes),
+        });
+        return all;
+    };
     let sweep = |axis: &Axis| (*axis, advection::rhs_sweep(*axis, case, advances(axis)));
     vec![axes.iter().map(sweep).collect()]
 }
@@ -147,10 +155,28 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
         let base = BaseState::of(&problem.gas, Precision::F64);
         all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, base))));
     }
+    for of in carried(problem) {
+        all.extend(axes.iter().flat_map(|&axis| {
+            [of.sweep(axis, false), of.sweep(axis, true), of.terms(axis)].map(|it| (axis, it))
+        }));
+    }
     if problem.scheme.filter.is_some() {
-        all.extend(axes.iter().map(|&axis| (axis, filter_sweep(problem.fields()))));
+        all.extend(axes.iter().flat_map(|&axis| filter_sweeps(problem, axis)));
     }
     (all, operators(&problem.scheme, &grid(problem), problem.precision))
+}
+
+/// The passive scalars of `problem`, for those who count and do not compute.
+fn carried(problem: &Problem) -> impl Iterator<Item = Carried<'_>> {
+    Carried::all(problem, BaseState::of(&problem.gas, Precision::F64))
+}
+
+/// The sweeps that filter the state once along `axis`: that of the flow, or of the scalar that is advected, and one for each of the
+/// passive scalars.
+fn filter_sweeps(problem: &Problem, axis: Axis) -> impl Iterator<Item = (Axis, Sweep)> {
+    let passive = problem.scalars.len();
+    let fields = iter::once(problem.fields() - passive).chain(iter::repeat_n(1, passive));
+    fields.map(move |fields| (axis, filter_sweep(fields)))
 }
 
 /// Those with more than one point.
@@ -184,7 +210,7 @@ impl StepParts {
             }
         };
         let filter = problem.scheme.filter.iter().flat_map(|_| &axes);
-        let filter = filter.map(|&axis| vec![(axis, filter_sweep(fields))]).collect();
+        let filter = filter.map(|&axis| filter_sweeps(problem, axis).collect()).collect();
         let operators = operators(&problem.scheme, grid, problem.precision);
         let words = words + force_words(problem);
         Self { operators, right_hand_side, filter, fields, words }

@@ -141,16 +141,19 @@ pub trait System {
     /// Filter U once along every axis. Does nothing where there is no filter.
     fn filter(&mut self, u: &mut [Field]);
 
-    /// The quantity whose budget the series carries (kinetic energy; scalar variance), volume average.
-    fn energy(&self, u: &[Field]) -> Result<f64>;
+    /// Quantities whose budgets the series carries.
+    fn budgets(&self) -> usize;
 
-    /// One row of the series, in the columns of [`columns`](super::columns()) behind `step`, `time` and `dt`. `scratch` has the size of U and is overwritten; `filter_rate` is what the filter did to
-    /// [`System::energy`] a unit of time.
+    /// These quantities (kinetic energy and the variances of passive scalars; ⟨φ²⟩), volume averages, into `to`.
+    fn energies(&self, u: &[Field], to: &mut [f64]) -> Result<()>;
+
+    /// One row of the series, in the columns of [`columns`](super::columns()) behind `step`, `time` and `dt`. `scratch` has the
+    /// size of U and is overwritten; `filter_rates` is what the filter did to [`System::energies`] a unit of time.
     fn diagnostics(
         &mut self,
         u: &[Field],
         scratch: &mut [Field],
-        filter_rate: f64,
+        filter_rates: &[f64],
     ) -> Result<Vec<f64>>;
 
     /// True where the exact solution is known.

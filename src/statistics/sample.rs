@@ -20,6 +20,8 @@ pub struct Flow {
     pub pressure: Vec<f64>,
     /// T.
     pub temperature: Vec<f64>,
+    /// φ of each passive scalar.
+    pub scalars: Vec<Vec<f64>>,
     /// ∂uᵢ/∂xⱼ at 3 i + j, by the operators that the run uses; 0 along an axis with one point.
     pub gradient: Option<Box<[Vec<f64>; 9]>>,
     /// ⟨μ⟩/Re over the box; 0 where there is no viscosity.

@@ -12,7 +12,7 @@
 //! energy_density_weighted Σ ½ |ŵ|², w = √ρ u            sums to ½⟨ρ u·u⟩ (Kida and Orszag 1990)
 //! dissipation             Σ ν (|k × û|² + ⁴⁄₃ |k·û|²)    = 2ν k² E_s + (8/3) ν k² E_d, ν = ⟨μ⟩/Re
 //! density, pressure       Σ |f̂|² without the mean      sums to the variance
-//! scalar                  the same
+//! scalar, passive scalars the same
 //! ```
 //! k in the dissipation is that of every mode, not of its shell; it sums to ⟨τᵢⱼ∂ⱼuᵢ⟩, the `dissipation` of the series, where
 //! μ is uniform. The shortest wave of an even number of points, mₐ = nₐ/2, stands for both signs of kₐ: it lies at
@@ -28,7 +28,7 @@ use crate::comm::Communicator;
 use crate::fourier::{Fourier, Mode, Modes};
 use crate::grid::Grid;
 
-/// Spectra of a flow, in order.
+/// Spectra of a flow, in order; those of its passive scalars follow.
 pub const FLOW: [&str; 7] = [
     "energy",
     "energy_solenoidal",
@@ -83,7 +83,7 @@ pub fn flow(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, flow: &Flow
         weighted[0].iter_mut().zip(&energy[0]).for_each(|(sum, energy)| *sum += energy);
     }
     found.splice(4..4, weighted);
-    for field in [&flow.density, &flow.pressure] {
+    for field in [&flow.density, &flow.pressure].into_iter().chain(&flow.scalars) {
         let [_, variance] = shells.variance(comm, fourier, grid, field);
         found.push(variance);
     }

@@ -34,8 +34,8 @@ impl Simulation {
         Ok(self.array(values.collect()))
     }
 
-    /// The conserved variable `name` (`density`, `momentum_x`, …, `total_energy`; `scalar`), in an array as above: a view
-    /// of the field itself where that is in host memory in 64 bit, else a copy.
+    /// The conserved variable `name` (`density`, `momentum_x`, …, `total_energy`, `rho_NAME` of a passive scalar; `scalar`), in an array
+    /// as above: a view of the field itself where that is in host memory in 64 bit, else a copy.
     ///
     /// # Errors
     /// Where there is no such field; what the device says.
@@ -58,9 +58,9 @@ impl Simulation {
         })
     }
 
-    /// Begin from arrays: `density`, `velocity_x`, `velocity_y`, `velocity_z` and `pressure` of a flow, or `scalar`, at the points
-    /// of [`Simulation::block`], each `[nz, ny, nx]` values as [`Simulation::field`] gives them. Time and steps stay as they are.
-    /// Collective.
+    /// Begin from arrays: `density`, `velocity_x`, `velocity_y`, `velocity_z` and `pressure` of a flow and its passive scalars by their
+    /// names, or `scalar`, at the points of [`Simulation::block`], each `[nz, ny, nx]` values as [`Simulation::field`] gives them.
+    /// Time and steps stay as they are. Collective.
     ///
     /// # Errors
     /// On all ranks, where an array is missing, not known or of another shape, and where the flow is none (ρ or p ≤ 0, or no

@@ -172,11 +172,15 @@ fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl F
 /// Bytes that outputs need on the host while they are made.
 #[allow(clippy::cast_precision_loss, reason = "for a comparison")]
 fn for_outputs(config: &Config, block: &Block) -> f64 {
-    let state = if config.case.scalar().is_some() { 1 } else { 5 };
+    let state = config.problem().fields();
     let statistics = config.output.statistics.as_ref().map_or(0, |statistics| {
         let gradients = statistics.quantities.contains(&Statistic::Gradients);
-        // Of a flow (rho, u, p, T), their gradients, and three components before, in and behind a transform.
-        if state == 1 { 5 } else { 6 + if gradients { 9 } else { 0 } + 9 }
+        // Of a flow (rho, u, p, T), passive scalars, gradients, and three components before, in and behind a transform.
+        if !config.case.is_flow() {
+            5
+        } else {
+            6 + config.scalars.len() + if gradients { 9 } else { 0 } + 9
+        }
     });
     let later = config.output.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.asynchronous);
     let copies = if later { state } else { 0 };
@@ -210,7 +214,7 @@ impl Parts {
     /// The same on a device with sweeps fused where they can be, or none.
     fn shaped(config: &Config, block: &Block, device: Option<(&DeviceInfo, bool)>) -> Self {
         let flow = config.case.is_flow();
-        let state = if flow { 5 } else { 1 };
+        let state = config.problem().fields();
         let (copies, rates) = match config.time.integrator.form {
             Form::LowStorage { .. } => (1, 1),
             Form::Butcher { b, .. } => (2, b.len()),

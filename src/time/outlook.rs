@@ -125,7 +125,7 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
         let rows = |quantity: &Statistic| match quantity {
             Statistic::Moments => 60.0 * CELL,
             // Shells to the corner of the cube, separations along three axes, bins of nine densities.
-            Statistic::Spectra => 0.9 * longest * 9.0 * CELL,
+            Statistic::Spectra => 0.9 * longest * (9 + config.scalars.len()) as f64 * CELL,
             Statistic::Increments => 1.9 * longest * 10.0 * CELL,
             Statistic::Gradients => 400.0 * 3.0 * CELL,
         };

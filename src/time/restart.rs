@@ -359,14 +359,15 @@ fn changes(head: &Head, config: &Config) -> Vec<Change> {
     let (was, is) =
         (tables(&head.config), tables(&Config { origin: None, ..config.clone() }.to_toml()));
     let mut changes = Vec::new();
-    for section in ["case", "gas", "grid", "forcing", "scheme", "compute"] {
+    for section in ["case", "gas", "grid", "forcing", "scalars", "scheme", "compute"] {
         let keys = |tables: &toml::Table| -> toml::Table {
             tables.get(section).and_then(|table| table.as_table()).cloned().unwrap_or_default()
         };
         let (was, is) = (keys(&was), keys(&is));
         let all: std::collections::BTreeSet<&String> = was.keys().chain(is.keys()).collect();
         for key in all.into_iter().filter(|key| was.get(*key) != is.get(*key)) {
-            let missing = if section == "forcing" { "none" } else { "that of the case" };
+            let is_optional = ["forcing", "scalars"].contains(&section);
+            let missing = if is_optional { "none" } else { "that of the case" };
             let shown = |value: Option<&toml::Value>| {
                 value.map_or(missing.to_string(), toml::Value::to_string)
             };

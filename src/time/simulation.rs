@@ -69,7 +69,10 @@ pub struct Simulation {
     /// Largest 1/dt at the present state; `None` where the state was changed from outside.
     pub(super) rate: Option<f64>,
     pub(super) last_dt: f64,
-    pub(super) filter_rate: f64,
+    /// What the filter did last to each of [`System::energies`] in unit time.
+    pub(super) filter_rates: Vec<f64>,
+    /// These quantities, before and after it.
+    filtered: [Vec<f64>; 2],
     /// Time since the last filtering.
     pub(super) unfiltered: f64,
     /// Whether the fields are looked at after the next step.
@@ -127,6 +130,7 @@ impl Simulation {
         let state = state(&*system)?;
         let stepper = Stepper::new(&*backend, config.time.integrator, system.fields(), len);
         let stepper = all_or_error(backend.comm(), stepper)?;
+        let budgets = system.budgets();
         let mut columns = physics::columns(&config.problem());
         if system.has_exact() {
             columns.extend(ERROR_COLUMNS.map(String::from));
@@ -143,7 +147,8 @@ impl Simulation {
             filter_every: config.scheme.filter.map(|filter| filter.every),
             moment: TimeLevel::default(),
             last_dt: 0.0,
-            filter_rate: 0.0,
+            filter_rates: vec![0.0; budgets],
+            filtered: [vec![0.0; budgets], vec![0.0; budgets]],
             unfiltered: 0.0,
             look_expected: false,
             phases: Phases::default(),
@@ -252,13 +257,16 @@ impl Simulation {
     }
 
     fn filter(&mut self) -> Result<()> {
-        let Self { system, state, phases, .. } = self;
+        let Self { system, state, phases, filter_rates, filtered: [before, after], .. } = self;
         let interval = std::mem::take(&mut self.unfiltered);
-        self.filter_rate = phases.time("filter", || {
-            let before = system.energy(state)?;
+        phases.time("filter", || {
+            system.energies(state, before)?;
             system.filter(state);
-            Ok::<f64, Error>((system.energy(state)? - before) / interval)
+            system.energies(state, after)
         })?;
+        for (rate, (before, after)) in filter_rates.iter_mut().zip(before.iter().zip(after)) {
+            *rate = (*after - before) / interval;
+        }
         Ok(())
     }
 
@@ -278,8 +286,8 @@ impl Simulation {
     #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
     fn diagnose(&mut self) -> Result<Vec<f64>> {
         let mut row = vec![self.moment.step as f64, self.moment.time, self.last_dt];
-        let Self { system, state, stepper, filter_rate, .. } = self;
-        row.extend(system.diagnostics(state, stepper.scratch(), *filter_rate)?);
+        let Self { system, state, stepper, filter_rates, .. } = self;
+        row.extend(system.diagnostics(state, stepper.scratch(), filter_rates)?);
         row.extend(self.error()?.into_iter().flatten());
         Ok(row)
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Simulation;
+use super::initial::initial_scalar;
 use super::memory::check_values_memory;
 use crate::backend::Backend;
 use crate::comm::all_or_error;
@@ -47,7 +48,8 @@ impl Simulation {
             time: self.moment.time,
             last_dt: self.last_dt,
             unfiltered: self.unfiltered,
-            filter_rate: self.filter_rate,
+            filter_rate: self.filter_rates[0],
+            scalar_filter_rates: self.filter_rates[1..].to_vec(),
             points: self.grid.points,
             fields: self.system.names(),
             references: self.system.base_state(),
@@ -78,7 +80,9 @@ impl Simulation {
         let head = &saved.head;
         let comm = resumed.backend.comm();
         let mismatch = |what: String| all_or_error(comm, Err(Error::refused(what, "")));
-        if head.fields != resumed.system.names() {
+        let names = resumed.system.names();
+        let is_saved = |name: &String| head.fields.contains(name);
+        if !names.iter().take(names.len() - config.scalars.len()).all(is_saved) {
             let found = head.fields.join(", ");
             mismatch(format!(
                 "the checkpoint has the fields {found}, which are not those of this case"
@@ -88,8 +92,19 @@ impl Simulation {
         all_or_error(comm, check_values_memory(head.fields.len(), &block, comm.local().1))?;
         let points = resumed.grid.points;
         let references = resumed.system.base_state();
-        for values in saved.fields(block, &references) {
-            let mut values = all_or_error(comm, values)?;
+        for (name, reference) in names.iter().zip(references) {
+            // A scalar that the checkpoint does not have begins here.
+            let Some(at) = head.fields.iter().position(|saved| saved == name) else {
+                let number = resumed.state.len() - (names.len() - config.scalars.len());
+                resumed.state.push(initial_scalar(
+                    &*resumed.system,
+                    &resumed.state,
+                    config,
+                    number,
+                )?);
+                continue;
+            };
+            let mut values = all_or_error(comm, saved.field(at, block, reference))?;
             if head.points != points {
                 values = resample(comm, *decomposition, head.points, points, values);
             }
@@ -101,7 +116,14 @@ impl Simulation {
         resumed.moment = TimeLevel { step: head.step, time: head.time };
         resumed.last_dt = head.last_dt;
         resumed.unfiltered = head.unfiltered;
-        resumed.filter_rate = head.filter_rate;
+        let flow = head.fields.len() - head.scalar_filter_rates.len();
+        let rate_of = |name: &String| {
+            let at = head.fields.iter().position(|saved| saved == name)?;
+            head.scalar_filter_rates.get(at.checked_sub(flow)?).copied()
+        };
+        let scalars = names[names.len() - config.scalars.len()..].iter();
+        let rates = scalars.map(|name| rate_of(name).unwrap_or(0.0));
+        resumed.filter_rates = std::iter::once(head.filter_rate).chain(rates).collect();
         resumed.rate = Some(resumed.system.check_now(&resumed.state, resumed.moment)?);
         Ok(resumed)
     }

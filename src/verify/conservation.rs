@@ -7,7 +7,7 @@ use crate::physics::TermGroup;
 use crate::splitmix::{STEP, mixed, unit};
 
 /// Forms of convection that preserve kinetic energy (Feiereisen et al. 1981; Coppola et al. 2019).
-const PRESERVING: [&str; 2] = ["feiereisen", "kennedy-gruber"];
+pub(super) const PRESERVING: [&str; 2] = ["feiereisen", "kennedy-gruber"];
 
 /// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
@@ -79,7 +79,7 @@ fn conserves(setup: &Setup, forms: &Forms) -> Result<Check> {
 }
 
 /// Noise in [−1, 1): what quantity number `of` is at a point, the same on every machine and rank.
-fn noise(at: usize, of: u64) -> f64 {
+pub(super) fn noise(at: usize, of: u64) -> f64 {
     2.0 * unit(mixed((at as u64 * 5 + of + 1).wrapping_mul(STEP))) - 1.0
 }
 

@@ -4,7 +4,7 @@ use super::check::Check;
 use super::setup::Setup;
 use super::{
     agreement, closures, conservation, exact, filters, forcing, integrators, invariance,
-    manufactured, operators, taylor_green, vortices, waves,
+    manufactured, operators, scalars, taylor_green, vortices, waves,
 };
 use crate::error::Result;
 
@@ -19,7 +19,7 @@ pub struct Family {
 }
 
 /// Every family, from the smallest part of the method to whole flows.
-pub static FAMILIES: [Family; 13] = [
+pub static FAMILIES: [Family; 14] = [
     family(
         "operators",
         "order, error constant and modified wavenumber of every formula",
@@ -45,6 +45,11 @@ pub static FAMILIES: [Family; 13] = [
     family("exact", "the cases with exact solutions: error and order", exact::checks),
     family("conservation", "mass, momentum, energies, and the energy budget", conservation::checks),
     family("forcing", "forces: growth, momentum, power, and the heat taken out", forcing::checks),
+    family(
+        "scalars",
+        "passive scalars: constants, variance and its budget, decay",
+        scalars::checks,
+    ),
     family("invariance", "free stream, moving frame, turned axes, symmetries", invariance::checks),
     family(
         "taylor-green",

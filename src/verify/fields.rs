@@ -122,11 +122,14 @@ impl Run {
         all_or_error(&*self.place.comm, fields)
     }
 
-    /// Set U from (ρ, u, v, w, p), or the scalar, at every point: `flow(index, coordinates)`. Collective.
-    pub(super) fn set(&mut self, flow: impl Fn([usize; 3], [f64; 3]) -> [f64; 5]) -> Result<()> {
+    /// Set U from (ρ, u, v, w, p) and passive scalars, or the scalar, at every point: `flow(index, coordinates)`. Collective.
+    pub(super) fn set<const N: usize>(
+        &mut self,
+        flow: impl Fn([usize; 3], [f64; 3]) -> [f64; N],
+    ) -> Result<()> {
         let (grid, block) = (*self.simulation.grid(), self.place.block());
         let at = |point: usize| (block.index(point), grid.coordinates(block.index(point)));
-        let own: Vec<[f64; 5]> =
+        let own: Vec<[f64; N]> =
             (0..block.len()).map(|point| flow(at(point).0, at(point).1)).collect();
         let (system, _) = self.simulation.system_and_state();
         let made = system.state_of(&|point, to| to.copy_from_slice(&own[point][..to.len()]));

@@ -19,6 +19,7 @@ pub mod manufactured;
 mod operators;
 mod options;
 mod report;
+mod scalars;
 mod setup;
 mod taylor_green;
 mod vortices;

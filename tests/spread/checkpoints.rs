@@ -254,6 +254,7 @@ fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
                 last_dt: 1.0,
                 unfiltered: 0.0,
                 filter_rate: 0.0,
+                scalar_filter_rates: Vec::new(),
                 points,
                 fields: vec!["scalar".into()],
                 references: vec![0.0],

@@ -17,7 +17,15 @@ fn flow(of: impl Fn(f64) -> [f64; 6]) -> Sample {
         [0, 1, 2, 3, 4, 5].map(|q| field(POINTS, |[i, ..]| of(TAU * float(i) / 16.0)[q]));
     let velocity = [u, v, w];
     let (gradient, viscosity) = (None, 0.0);
-    Sample::Flow(Box::new(Flow { density, pressure, temperature, velocity, gradient, viscosity }))
+    Sample::Flow(Box::new(Flow {
+        density,
+        pressure,
+        temperature,
+        velocity,
+        scalars: Vec::new(),
+        gradient,
+        viscosity,
+    }))
 }
 
 fn of(sample: &Sample) -> Moments {

@@ -28,6 +28,7 @@ fn uniform(density: f64, velocity: [Vec<f64>; 3], viscosity: f64) -> Flow {
         pressure: constant(71.0),
         temperature: constant(1.0),
         velocity,
+        scalars: Vec::new(),
         gradient: None,
         viscosity,
     }
@@ -171,6 +172,7 @@ fn spectra_of_noise_do_not_depend_on_which_axis_is_called_x() {
         velocity: [v, w, u].map(turned),
         pressure: turned(&flow.pressure),
         temperature: turned(&flow.temperature),
+        scalars: Vec::new(),
         gradient: None,
         viscosity: flow.viscosity,
     };

@@ -1,6 +1,7 @@
 //! The user's own initial state: expressions in the input, arrays from a file, noise.
 
 mod expression;
+mod formula;
 mod noise;
 mod parser;
 mod start;
@@ -11,6 +12,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Deserializer, Serialize};
 
 pub use expression::Expression;
+use formula::NAMES;
+pub use formula::{Formula, unknown_names};
 pub use noise::Noise;
 pub use start::{BadValue, Start};
 
@@ -93,10 +96,6 @@ fn absolute<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::E
     Ok(Some(std::path::absolute(&path).unwrap_or(path)))
 }
 
-/// What expressions may use beside the user's parameters: coordinates, the box and the gas.
-const NAMES: [&str; 12] =
-    ["x", "y", "z", "pi", "lx", "ly", "lz", "p0", "mach", "reynolds", "gamma", "prandtl"];
-
 /// Characters of an expression that are shown in a message.
 const SHOWN: usize = 60;
 
@@ -138,8 +137,8 @@ impl Custom {
 
     /// What no expression may be called, or knows.
     fn name_problems(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let parameters = || self.parameters.keys().map(String::as_str);
-        let unusable = parameters().filter_map(|name| {
+        let unusable = self.parameters.keys().filter_map(|name| {
+            let name = name.as_str();
             let why = match name {
                 _ if NAMES.contains(&name) => "has a meaning already",
                 _ if parser::is_function(name) => "is a function",
@@ -148,22 +147,9 @@ impl Custom {
             };
             Some(("parameters", format!("parameters: `{}` {why}", shown(name))))
         });
-        let unknown = self.expressions().flat_map(move |(key, expression)| {
-            let is_known =
-                move |name: &str| NAMES.contains(&name) || self.parameters.contains_key(name);
-            let unknown = expression.names().iter().filter(move |name| !is_known(&name.text));
-            unknown.map(move |name| {
-                let known: Vec<&str> = NAMES.into_iter().chain(parameters()).collect();
-                let sentence = format!(
-                    "{key} = {:?}: column {}: unknown name `{}`\nknown: {}; `parameters = {{ {} = 1.0 }}` adds one",
-                    shown(expression.text()),
-                    name.column,
-                    shown(&name.text),
-                    known.join(" "),
-                    shown(&name.text),
-                );
-                (key, sentence)
-            })
+        let unknown = self.expressions().flat_map(|(key, expression)| {
+            let sentences = unknown_names(key, expression, Some(&self.parameters));
+            sentences.map(move |sentence| (key, sentence))
         });
         unusable.chain(unknown)
     }
@@ -182,8 +168,13 @@ impl Custom {
     }
 }
 
+/// Whether `text` is a letter with letters, digits and `_` behind it.
+pub fn is_name(text: &str) -> bool {
+    parser::is_name(text)
+}
+
 /// The beginning of a text.
-fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),

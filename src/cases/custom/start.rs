@@ -1,7 +1,7 @@
 //! A custom initial state in a gas, a box and a grid: the flow at every point.
 
 use super::noise::uniform;
-use super::{Custom, Expression, Quantity, shown};
+use super::{Custom, Expression, Formula, Quantity, shown};
 use crate::cases::FlowPoint;
 use crate::gas::Gas;
 use crate::grid::{Domain, Grid};
@@ -17,28 +17,6 @@ pub struct Start<'a> {
     /// Which of (ρ, p, T) are given.
     given: [bool; 3],
     in_file: Vec<Quantity>,
-}
-
-/// An expression whose names have values.
-struct Formula<'a> {
-    expression: &'a Expression,
-    values: Vec<Value>,
-}
-
-/// What a name stands for.
-#[derive(Clone, Copy)]
-enum Value {
-    Coordinate(usize),
-    Number(f64),
-}
-
-impl Formula<'_> {
-    fn at(&self, x: [f64; 3]) -> f64 {
-        self.expression.value(|name| match self.values[name] {
-            Value::Coordinate(axis) => x[axis],
-            Value::Number(number) => number,
-        })
-    }
 }
 
 /// A value that no flow has.
@@ -69,11 +47,9 @@ impl<'a> Start<'a> {
         if let Some((_, sentence)) = custom.conflict(in_file) {
             return Err(sentence);
         }
-        let formula = |expression: &'a Expression| {
-            let value = |name: &str| value(custom, gas, domain, name);
-            let values = expression.names().iter().map(|name| value(&name.text)).collect();
-            Formula { expression, values }
-        };
+        let parameters = Some(&custom.parameters);
+        let formula =
+            |expression: &'a Expression| Formula::new(expression, parameters, gas, domain);
         Ok(Self {
             custom,
             gas: *gas,
@@ -159,24 +135,4 @@ impl<'a> Start<'a> {
             "the initial state has {name} = {value:?} at point ({i}, {j}, {k}), x = {x}, y = {y}, z = {z}{from}{noisy}\nallowed: {allowed}"
         )
     }
-}
-
-/// What `name` stands for; the input was refused where it is none.
-fn value(custom: &Custom, gas: &Gas, domain: &Domain, name: &str) -> Value {
-    let [lx, ly, lz] = domain.length;
-    Value::Number(match name {
-        "x" => return Value::Coordinate(0),
-        "y" => return Value::Coordinate(1),
-        "z" => return Value::Coordinate(2),
-        "pi" => std::f64::consts::PI,
-        "lx" => lx,
-        "ly" => ly,
-        "lz" => lz,
-        "p0" => gas.reference_pressure(),
-        "mach" => gas.mach,
-        "reynolds" => gas.reynolds,
-        "gamma" => gas.gamma,
-        "prandtl" => gas.prandtl,
-        other => custom.parameters.get(other).copied().unwrap_or(f64::NAN),
-    })
 }

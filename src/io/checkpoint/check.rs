@@ -57,6 +57,7 @@ impl Head {
             last_dt,
             unfiltered,
             filter_rate,
+            scalar_filter_rates,
             points,
             fields,
             references,
@@ -80,6 +81,10 @@ impl Head {
                 format!("fields has {name:?}: must be names of letters, digits and _, each once")
             })?;
         }
+        let sound = scalar_filter_rates.iter().all(|rate| rate.is_finite());
+        must(sound && scalar_filter_rates.len() <= fields.len(), || {
+            format!("scalar_filter_rates = {scalar_filter_rates:?}: must be finite, one a scalar")
+        })?;
         must(references.len() == fields.len(), || {
             format!("{} references of {} fields", references.len(), fields.len())
         })?;

@@ -62,6 +62,9 @@ pub struct Head {
     pub unfiltered: f64,
     /// See `unfiltered`.
     pub filter_rate: f64,
+    /// The same of the variance of each passive scalar, in the order of their fields.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scalar_filter_rates: Vec<f64>,
     /// Points of the whole grid along x, y, z.
     pub points: [usize; 3],
     /// Names of the fields, in the order of U.

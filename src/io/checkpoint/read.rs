@@ -123,17 +123,23 @@ impl Checkpoint {
         block: Block,
         references: &[f64],
     ) -> impl Iterator<Item = Result<Vec<f64>>> {
-        let head = &self.head;
-        let offsets = head.references.iter().zip(references).map(|(was, is)| was - is);
-        head.fields.iter().zip(offsets).map(move |(name, offset)| {
-            let folder = self.path.join(name);
-            let mut values = field(&folder, head.points)?.read(&folder, block)?;
-            // Zero may have a sign, which a sum would take.
-            if offset != 0.0 {
-                values.iter_mut().for_each(|x| *x += offset);
-            }
-            Ok(values)
-        })
+        (0..self.head.fields.len()).zip(references).map(move |(at, is)| self.field(at, block, *is))
+    }
+
+    /// The values of field number `at` of the head, the same relative to `reference`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn field(&self, at: usize, block: Block, reference: f64) -> Result<Vec<f64>> {
+        let Head { fields, references, points, .. } = &self.head;
+        let offset = references[at] - reference;
+        let folder = self.path.join(&fields[at]);
+        let mut values = field(&folder, *points)?.read(&folder, block)?;
+        // Zero may have a sign, which a sum would take.
+        if offset != 0.0 {
+            values.iter_mut().for_each(|x| *x += offset);
+        }
+        Ok(values)
     }
 }
 

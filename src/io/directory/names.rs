@@ -28,7 +28,7 @@ const TABLES: [&str; 5] =
     ["moments.csv", "spectra.csv", "structure.csv", "gradients.csv", "gradient_moments.csv"];
 
 /// Plots in `plots/`.
-const PLOTS: [&str; 14] = [
+const PLOTS: [&str; 16] = [
     "kinetic_energy.svg",
     "dissipation.svg",
     "enstrophy.svg",
@@ -40,6 +40,8 @@ const PLOTS: [&str; 14] = [
     "scalar_range.svg",
     "error.svg",
     "profile.svg",
+    "passive_variance.svg",
+    "passive_dissipation.svg",
     "spectra.svg",
     "structure.svg",
     "gradients.svg",

@@ -23,7 +23,7 @@ use crate::grid::Grid;
 use crate::io::checkpoint::ForcingState;
 use crate::real::Values;
 use processes::Processes;
-use sources::{FieldSource, LinearSource, Means, Scaled, Work};
+use sources::{FieldSource, LinearSource, Means, Work};
 use waves::Waves;
 
 /// u'³ / (ε L) of turbulence that linear forcing keeps in a periodic box of edge L (Rosales and Meneveau 2005, section III).
@@ -61,8 +61,6 @@ pub(super) struct Forcing {
     config: ForcingConfig,
     /// What makes rates of it, and what adds it to β times the rates.
     sources: [Prepared; 2],
-    /// β times the rates that it has no part in.
-    scaled: Prepared,
     means: Prepared,
     /// Of a random force.
     stirring: Option<Stirring>,
@@ -152,7 +150,6 @@ impl Forcing {
         let gamma = problem.gas.gamma;
         Ok(Some(Self {
             sources,
-            scaled: prepare(PointFormula::map(Scaled))?,
             means: prepare(PointFormula::sum(Means { gamma, base }))?,
             stirring: config.stochastic().map(stirring).transpose()?,
             config,
@@ -177,7 +174,7 @@ impl Forcing {
 
     /// Averages of `u`, without what the flow loses. Collective.
     pub(super) fn averages(&self, backend: &dyn Backend, u: &[Field]) -> Result<Averages> {
-        let state: [&Field; conserved::COUNT] = exactly(u.iter());
+        let state: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
         let sums = backend.reduce(&self.means, &state, &[])?.wait::<6>()?;
         let [density, x, y, z, total_energy, kinetic_energy] = sums.map(|sum| sum * self.per_point);
         Ok(Averages { density, momentum: [x, y, z], total_energy, kinetic_energy, loss: 0.0 })
@@ -240,13 +237,6 @@ impl Forcing {
     /// `rate` = β × `rate` + the force on `u`. With β = 0 the old content of `rate` is not read.
     pub(super) fn add(&self, backend: &dyn Backend, u: &[Field], rate: &mut [Field], beta: f64) {
         let Strength { coefficient, velocity: [x, y, z], density, sink, .. } = self.strength;
-        let (rate, others) = rate.split_at_mut(conserved::COUNT);
-        for other in others {
-            match beta {
-                0.0 => backend.clear(other),
-                beta => backend.map(&self.scaled, &[], &mut [other], &[beta]),
-            }
-        }
         let mut rate: [&mut Field; conserved::COUNT] = exactly(rate.iter_mut());
         let source = &self.sources[usize::from(beta != 0.0)];
         let state = u.iter().take(conserved::COUNT);

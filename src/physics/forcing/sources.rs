@@ -55,16 +55,6 @@ fn added<const ADDS: bool, N: Number>(
     std::array::from_fn(|k| if ADDS { beta * rates[k] + source[k] } else { source[k] })
 }
 
-/// β × a rate, with β as parameter.
-pub(super) struct Scaled;
-
-impl Formula<0, 1, 1> for Scaled {
-    #[inline(always)]
-    fn at<N: Number>(&self, _: [N; 0], [rate]: [N; 1], [beta]: [N; 1]) -> [N; 1] {
-        [beta * rate]
-    }
-}
-
 /// ρ, ρu, ρv, ρw, ρE, ½ρu·u from U.
 #[derive(Clone, Copy)]
 pub(super) struct Means {

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::io::series::TableMark;
-use crate::io::{SeriesWriter, make_directory};
+use crate::io::{SeriesWriter, StatisticsConfig, make_directory};
 use crate::statistics::gradients::{Density, centre};
 use crate::statistics::increments::{Increments, ORDERS};
 use crate::statistics::moments::{self, Moments, Running};
@@ -23,25 +23,25 @@ pub(super) struct Files {
 
 impl Files {
     /// Begin them.
-    pub(super) fn create(directory: &Path, quantities: &[Statistic], kind: Kind) -> Result<Self> {
+    pub(super) fn create(directory: &Path, options: &StatisticsConfig, kind: Kind) -> Result<Self> {
         make_directory(directory)?;
         let create = |path: &Path, columns: &[&str]| SeriesWriter::create(path, columns);
-        tables(directory, quantities, kind, create).map(Self::from)
+        tables(directory, options, kind, create).map(Self::from)
     }
 
     /// Go on with them behind the rows of `last_step`.
     pub(super) fn resume(
         directory: &Path,
-        quantities: &[Statistic],
+        options: &StatisticsConfig,
         kind: Kind,
         last_step: Option<u64>,
     ) -> Result<Self> {
         make_directory(directory)?;
         // All are looked at before any is cut.
         let check = |path: &Path, columns: &[&str]| SeriesWriter::check_rows(path, columns);
-        tables(directory, quantities, kind, check)?;
+        tables(directory, options, kind, check)?;
         let resume = |path: &Path, columns: &[&str]| SeriesWriter::resume(path, columns, last_step);
-        tables(directory, quantities, kind, resume).map(Self::from)
+        tables(directory, options, kind, resume).map(Self::from)
     }
 
     /// The moments of an instant and the averages over time, not a number before these begin.
@@ -118,22 +118,22 @@ impl From<[Option<SeriesWriter>; 5]> for Files {
 }
 
 /// The names of the files that are asked for.
-pub(super) fn names(quantities: &[Statistic], kind: Kind) -> Vec<String> {
+pub(super) fn names(options: &StatisticsConfig, kind: Kind) -> Vec<String> {
     let name = |path: &Path, _: &[&str]| Ok(path.display().to_string());
-    let named = tables(Path::new(""), quantities, kind, name);
+    let named = tables(Path::new(""), options, kind, name);
     named.into_iter().flatten().flatten().collect()
 }
 
 /// What `open` makes of the path and the columns of each file that is asked for.
 fn tables<T>(
     directory: &Path,
-    quantities: &[Statistic],
+    options: &StatisticsConfig,
     kind: Kind,
     open: impl Fn(&Path, &[&str]) -> Result<T>,
 ) -> Result<[Option<T>; 5]> {
     let file = |of: Statistic, name: &str, columns: Vec<String>| {
         let there = kind == Kind::Flow || matches!(of, Statistic::Moments | Statistic::Spectra);
-        let asked = there && quantities.contains(&of);
+        let asked = there && options.quantities.contains(&of);
         let columns: Vec<&str> =
             ["step", "time"].into_iter().chain(columns.iter().map(String::as_str)).collect();
         asked.then(|| open(&directory.join(name), &columns)).transpose()
@@ -142,7 +142,7 @@ fn tables<T>(
     let moments = named(&["quantity", "mean_square", "skewness", "flatness"]);
     Ok([
         file(Statistic::Moments, "moments.csv", moment_columns(kind))?,
-        file(Statistic::Spectra, "spectra.csv", spectrum_columns(kind))?,
+        file(Statistic::Spectra, "spectra.csv", spectrum_columns(kind, &options.scalars))?,
         file(Statistic::Increments, "structure.csv", structure_columns())?,
         file(Statistic::Gradients, "gradients.csv", named(&["quantity", "value", "density"]))?,
         file(Statistic::Gradients, "gradient_moments.csv", moments)?,
@@ -160,12 +160,13 @@ fn moment_columns(kind: Kind) -> Vec<String> {
     std::iter::once("weight".into()).chain(now).chain(averages).collect()
 }
 
-fn spectrum_columns(kind: Kind) -> Vec<String> {
+fn spectrum_columns(kind: Kind, scalars: &[String]) -> Vec<String> {
     let names = match kind {
         Kind::Flow => &spectrum::FLOW[..],
         Kind::Scalar => &spectrum::SCALAR,
     };
-    ["k", "modes"].iter().chain(names).map(ToString::to_string).collect()
+    let scalars = scalars.iter().map(|name| format!("{name}_variance"));
+    ["k", "modes"].iter().chain(names).map(ToString::to_string).chain(scalars).collect()
 }
 
 fn structure_columns() -> Vec<String> {

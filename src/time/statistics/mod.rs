@@ -38,7 +38,7 @@ impl Statistics {
         options: &StatisticsConfig,
         kind: Kind,
     ) -> Result<Self> {
-        let files = || Files::create(directory, &options.quantities, kind);
+        let files = || Files::create(directory, options, kind);
         let files = all_or_error(comm, (comm.rank() == 0).then(files).transpose())?;
         Ok(Self {
             options: options.clone(),
@@ -63,7 +63,7 @@ impl Statistics {
         last_step: Option<u64>,
         running: Running,
     ) -> Result<Self> {
-        let files = || Files::resume(directory, &options.quantities, kind, last_step);
+        let files = || Files::resume(directory, options, kind, last_step);
         let files = all_or_error(comm, (comm.rank() == 0).then(files).transpose())?;
         let running = match options.quantities.contains(&Statistic::Moments) {
             true => running.since(options.from),
@@ -147,7 +147,7 @@ impl Statistics {
 
     /// The names of the tables that `options` ask for.
     pub fn tables(options: &StatisticsConfig, kind: Kind) -> Vec<String> {
-        files::names(&options.quantities, kind)
+        files::names(options, kind)
     }
 
     fn wants(&self, quantity: Statistic) -> bool {

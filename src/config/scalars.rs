@@ -1,0 +1,75 @@
+//! `[scalars.NAME]`
+
+use super::section::Section;
+use crate::cases::custom::{Quantity, is_name};
+use crate::cases::{Case, PassiveScalar};
+use crate::physics::{ERROR_COLUMNS, FLOW_COLUMNS, Variable, columns_of};
+use crate::typed::Positive;
+
+/// Most characters of a name, which stands before the columns of the series.
+const LONGEST: usize = 40;
+
+/// The passive scalars of a flow of `case`, in the order of their names.
+pub(super) fn scalars(section: &Section<'_>, case: Option<&Case>) -> Vec<PassiveScalar> {
+    if case.is_some_and(|case| !case.is_flow()) {
+        let why = "has no meaning for scalar-advection";
+        section.reject(why, "its one scalar is the case; passive scalars need a flow");
+        return Vec::new();
+    }
+    let example = "[scalars.dye] with schmidt = 0.7 and start = \"sin(x)\"";
+    let tables = section.tables(example).into_iter();
+    tables.filter_map(|(name, table)| scalar(section, name, &table, case)).collect()
+}
+
+/// One of them.
+fn scalar(
+    section: &Section<'_>,
+    name: &str,
+    table: &Section<'_>,
+    case: Option<&Case>,
+) -> Option<PassiveScalar> {
+    if let Some(why) = problem_of(name) {
+        section.reject_key(name, &why);
+    }
+    if !table.has("schmidt") {
+        table.missing(&["schmidt"], "for example schmidt = 0.7");
+    }
+    let schmidt = table.value("schmidt").map(|Positive(schmidt)| schmidt);
+    let start = table.value("start");
+    // A file of a custom state may have it.
+    let may_lack = case.is_none_or(|case| matches!(case, Case::Custom(it) if it.file.is_some()));
+    if !table.has("start") && !may_lack {
+        table.missing(&["start"], "for example start = \"sin(x)\"");
+    }
+    table.finish();
+    let scalar = PassiveScalar { name: name.to_owned(), schmidt: schmidt?, start };
+    if let Some(sentence) = case.and_then(|case| scalar.problem(case)) {
+        table.reject_key("start", &sentence);
+    }
+    Some(scalar)
+}
+
+/// Why a scalar cannot have this name.
+fn problem_of(name: &str) -> Option<String> {
+    let components = ["", "_x", "_y", "_z"];
+    let is_field = |variable: &Variable| {
+        components.iter().any(|axis| format!("{}{axis}", variable.name()) == name)
+    };
+    let is_taken = Variable::OF_A_FLOW.iter().any(is_field)
+        || name == Variable::Scalar.name()
+        || Quantity::ALL.iter().any(|quantity| quantity.name() == name);
+    let is_column = |name: &&str| FLOW_COLUMNS.contains(name) || ERROR_COLUMNS.contains(name);
+    let column = columns_of(name).find(|column| is_column(&&**column));
+    if !is_name(name) || name.len() > LONGEST {
+        Some(format!(
+            "[scalars.{name}]: no name of a scalar\nallowed: a letter, then letters, digits and _, {LONGEST} at most"
+        ))
+    } else if is_taken {
+        Some(format!("[scalars.{name}]: `{name}` is a field of the flow\nchoose another name"))
+    } else {
+        let column = column?;
+        Some(format!(
+            "[scalars.{name}]: its column `{column}` is one of the flow\nchoose another name"
+        ))
+    }
+}

@@ -1,0 +1,95 @@
+//! What is said of passive scalars between steps.
+
+use super::sweep::apart;
+use super::{PassiveScalars, all};
+use crate::backend::{Backend, Field, Weights};
+use crate::error::Result;
+use crate::physics::slots::{conserved, exactly};
+
+impl PassiveScalars {
+    /// The columns of each scalar in the series, one scalar after another: see [`columns_of`](super::super::columns_of). `scratch`
+    /// has the size of U and is overwritten; `filter_rates` is what the filter did to ⟨ρφ''²⟩ of each in unit time. Collective.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub(in crate::physics) fn diagnostics(
+        &self,
+        backend: &dyn Backend,
+        u: &[Field],
+        scratch: &mut [Field],
+        filter_rates: &[f64],
+    ) -> Result<Vec<f64>> {
+        let (flow, state) = u.split_at(conserved::COUNT);
+        let mut row = Vec::new();
+        for ((of, state), filter) in self.each.iter().zip(state).zip(filter_rates) {
+            let pair = [&flow[conserved::MASS], state];
+            let [mass, carried, _] = backend.reduce(&self.moments, &pair, &[])?.wait()?;
+            let [largest, smallest] = backend.reduce(&self.extrema, &pair, &[])?.wait()?;
+            let mean = carried / mass;
+            let mut apart: [&mut Field; apart::COUNT] = exactly(scratch.iter_mut());
+            apart.iter_mut().for_each(|field| backend.clear(field));
+            let mut fields: [&Field; 12] = [state; 12];
+            fields[..conserved::COUNT].copy_from_slice(&all(flow));
+            let read = &fields[..=conserved::COUNT];
+            backend.run_all(&mut of.terms.iter(), read, &mut apart, Weights::ADD);
+            for (field, apart) in fields[conserved::COUNT + 1..].iter_mut().zip(apart) {
+                *field = apart;
+            }
+            let parameters = [mean, of.diffusivity];
+            let sums = backend.reduce(&self.terms, &fields, &parameters)?.wait()?;
+            let [square, dissipation, convection, diffusion] =
+                sums.map(|sum: f64| sum * self.per_point);
+            row.extend([mean, square / (mass * self.per_point), -smallest, largest, dissipation]);
+            row.extend([convection + diffusion + filter, convection, diffusion, *filter]);
+        }
+        Ok(row)
+    }
+
+    /// ⟨ρφ''²⟩ of each, φ'' the deviation from ⟨ρφ⟩/⟨ρ⟩, into `to`.
+    pub(in crate::physics) fn variances(
+        &self,
+        backend: &dyn Backend,
+        u: &[Field],
+        to: &mut [f64],
+    ) -> Result<()> {
+        let (flow, state) = u.split_at(conserved::COUNT);
+        for (state, to) in state.iter().zip(to) {
+            let pair = [&flow[conserved::MASS], state];
+            let sums = backend.reduce(&self.moments, &pair, &[])?.wait()?;
+            let [mass, mean, square] = sums.map(|sum: f64| sum * self.per_point);
+            *to = square - mean * mean / mass;
+        }
+        Ok(())
+    }
+
+    /// Whether every one is finite everywhere. Collective.
+    pub(in crate::physics) fn are_finite(
+        &self,
+        backend: &dyn Backend,
+        u: &[Field],
+    ) -> Result<bool> {
+        let (flow, state) = u.split_at(conserved::COUNT);
+        for state in state {
+            let pair = [&flow[conserved::MASS], state];
+            let extrema: [f64; 2] = backend.reduce(&self.extrema, &pair, &[])?.wait()?;
+            if !extrema.iter().all(|phi| phi.is_finite()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// φ of the scalar `name`, in the place of `to`; `None` where there is no such scalar.
+    pub(in crate::physics) fn fraction<'a>(
+        &self,
+        backend: &dyn Backend,
+        u: &[Field],
+        name: &str,
+        to: &'a mut Field,
+    ) -> Option<&'a Field> {
+        let at = self.each.iter().position(|of| of.name == name)?;
+        let pair = [&u[conserved::MASS], &u[conserved::COUNT + at]];
+        backend.map(&self.fraction, &pair, &mut [&mut *to], &[]);
+        Some(to)
+    }
+}

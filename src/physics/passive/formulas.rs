@@ -1,0 +1,76 @@
+//! What is computed of a passive scalar at one point, from fields as they are stored.
+
+use crate::engine::{Formula, Number};
+use crate::physics::Gas;
+use crate::physics::base_state::BaseState;
+use crate::physics::formulas::{Primitives, Volume, whole};
+
+/// φ from (ρ', ρφ).
+#[derive(Clone, Copy)]
+pub(super) struct Fraction {
+    pub(super) base: BaseState,
+}
+
+impl Formula<2, 1> for Fraction {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rho, state]: [N; 2], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        let [volume] = Volume { base: self.base }.at([rho], [rho], []);
+        [volume * state]
+    }
+}
+
+/// (ρ, ρφ, ρφ²) from (ρ', ρφ).
+#[derive(Clone, Copy)]
+pub(super) struct Moments {
+    pub(super) base: BaseState,
+}
+
+impl Formula<2, 3> for Moments {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rho, state]: [N; 2], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        let [phi] = Fraction { base: self.base }.at([rho, state], [rho], []);
+        [whole(rho, self.base.density), state, state * phi]
+    }
+}
+
+/// (φ, −φ) from (ρ', ρφ), to be maximised.
+#[derive(Clone, Copy)]
+pub(super) struct Extrema {
+    pub(super) base: BaseState,
+}
+
+impl Formula<2, 2> for Extrema {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rho, state]: [N; 2], _: [N; 2], _: [N; 0]) -> [N; 2] {
+        let [phi] = Fraction { base: self.base }.at([rho, state], [rho], []);
+        [phi, -phi]
+    }
+}
+
+/// ρφ''², 2 μ/(Re Sc) ∂ⱼφ ∂ⱼφ, and what convection and diffusion do to ρφ''², from U, ρφ, the terms apart and ∂ⱼφ, for the
+/// parameters (the mean of φ; 1/(Re Sc)). With φ'' = φ − m, d(ρφ''²) = 2φ'' d(ρφ) − (φ² − m²) dρ at constant m.
+#[derive(Clone, Copy)]
+pub(super) struct Terms {
+    pub(super) gas: Gas,
+    pub(super) base: BaseState,
+}
+
+impl Formula<12, 4, 2> for Terms {
+    #[inline(always)]
+    fn at<N: Number>(&self, fields: [N; 12], _: [N; 4], [mean, scale]: [N; 2]) -> [N; 4] {
+        let [rho, m0, m1, m2, e, state, convection, diffusion, d_rho, x, y, z] = fields;
+        let Self { gas, base } = *self;
+        let flow = [rho, m0, m1, m2, e];
+        let [.., t] = Primitives { gas, base }.at(flow, flow, []);
+        let [phi] = Fraction { base }.at([rho, state], [rho], []);
+        let deviation = phi - mean;
+        let two = N::of(2.0);
+        let diffusivity = scale * gas.mu(whole(t, base.temperature));
+        [
+            whole(rho, base.density) * deviation * deviation,
+            two * diffusivity * (x * x + y * y + z * z),
+            deviation * (two * convection - (phi + mean) * d_rho),
+            two * deviation * diffusion,
+        ]
+    }
+}

@@ -1,0 +1,321 @@
+//! Passive scalars: what the checks of `kolmo verify` do not ask for.
+
+use kolmo::comm::Solo;
+use kolmo::config::{Variable, parse};
+use kolmo::fourier::Fourier;
+use kolmo::grid::Decomposition;
+use kolmo::io::checkpoint::Checkpoint;
+use kolmo::statistics::{Sample, spectrum};
+use kolmo::time::Simulation;
+
+use crate::common::{
+    CONVECTION, VISCOUS, assert_close, config, host, max_difference, on_host, rate, run_with,
+    simulation, state, steps,
+};
+use crate::spread::blocks::{blocks, whole};
+use crate::spread::threads::on_ranks;
+use crate::verify::assert_verified;
+
+/// A scalar that varies along all axes.
+const DYE: &str = "scalars.dye={ schmidt = 0.7, start = '1.5 + sin(x)*cos(y) + 0.5*cos(z)' }";
+const INK: &str = "scalars.ink={ schmidt = 2.0, start = 'cos(x + y)' }";
+const FILTER: &str = "scheme.filter={ order = 8, alpha = 0.45, every = 2 }";
+
+/// The columns of `names` of a row.
+fn columns<const N: usize>(run: &mut Simulation, names: [&str; N]) -> [f64; N] {
+    let row = run.row().unwrap();
+    names.map(|name| row[run.columns().iter().position(|column| column == name).unwrap()])
+}
+
+#[test]
+fn constants_stay_variance_is_kept_budgets_close_and_waves_decay() {
+    assert_verified(&["scalars"]);
+}
+
+#[test]
+fn conservative_diffusion_destroys_as_much_variance_as_the_gradients_say() {
+    // Σ φ d(μ dφ) = − Σ μ (dφ)²: the first derivative is antisymmetric.
+    for law in ["constant", "sutherland"] {
+        let law = format!("gas.viscosity={law}");
+        let set = [DYE, INK, &law, "scheme.viscous=conservative", "case.mach=0.4"];
+        let mut run = simulation("taylor-green", [11, 9, 12], &set);
+        steps(&mut run, 5);
+        for name in ["dye", "ink"] {
+            let [lost, made] = ["rate_diffusion", "dissipation"]
+                .map(|of| columns(&mut run, [&format!("{name}_{of}")])[0]);
+            assert_close(-lost, made, 1e-13, name);
+        }
+    }
+}
+
+#[test]
+fn every_form_of_a_term_is_the_same_equation() {
+    let rate_with = |convection: &str, viscous: &str| {
+        let forms = ["compact10-penta", convection, "divergence", viscous];
+        let set = [DYE, "case.mach=0.4", "case.reynolds=5", "gas.viscosity=sutherland"];
+        let set: Vec<String> = set.iter().map(ToString::to_string).collect();
+        let mut run = run_with("taylor-green", [32, 32, 32], forms, &set);
+        rate(&mut run).swap_remove(5)
+    };
+    let expected = rate_with("divergence", "conservative");
+    let size = expected.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+    assert!(size > 0.5, "{size}");
+    for (convection, viscous) in CONVECTION
+        .map(|it| (it, "conservative"))
+        .into_iter()
+        .chain(VISCOUS.map(|it| ("divergence", it)))
+    {
+        let off = max_difference(&rate_with(convection, viscous), &expected) / size;
+        // The sixth-order part of the error of waves of four points a radian.
+        assert!(off < 2e-5, "{convection} {viscous}: {off:.1e}");
+    }
+}
+
+#[test]
+fn a_flow_has_the_bits_that_it_has_without_scalars_and_each_scalar_those_that_it_has_alone() {
+    for right_hand_side in ["fused", "composed"] {
+        let set = |more: &[&'static str]| {
+            let own = format!("compute.right_hand_side={right_hand_side}");
+            let set: Vec<&str> =
+                more.iter().copied().chain([&*own, FILTER, "time.dt=0.01"]).collect();
+            let mut run = simulation("taylor-green", [9, 10, 11], &set);
+            steps(&mut run, 4);
+            state(&run)
+        };
+        let (both, dye, ink, none) = (set(&[DYE, INK]), set(&[DYE]), set(&[INK]), set(&[]));
+        let bits = |field: &[f64]| field.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        for k in 0..5 {
+            assert_eq!(bits(&both[k]), bits(&none[k]));
+        }
+        assert_eq!(bits(&both[5]), bits(&dye[5]));
+        assert_eq!(bits(&both[6]), bits(&ink[5]));
+    }
+}
+
+#[test]
+fn fused_and_composed_steps_and_all_integrators_agree() {
+    let run = |set: &[&str]| {
+        let set: Vec<&str> =
+            set.iter().copied().chain([DYE, FILTER, "time.dt=0.002", "case.mach=0.4"]).collect();
+        let mut run = simulation("taylor-green", [12, 11, 13], &set);
+        steps(&mut run, 6);
+        state(&run).swap_remove(5)
+    };
+    let fused = run(&[]);
+    assert!(max_difference(&fused, &run(&["compute.right_hand_side=composed"])) < 1e-13);
+    for integrator in ["rk4", "williamson3", "ssprk3"] {
+        // The first term that a third-order method leaves out: (k u dt)⁴/24 a step.
+        let off = max_difference(&fused, &run(&[&format!("time.integrator={integrator}")]));
+        assert!(off < 1e-9, "{integrator}: {off:.1e}");
+    }
+}
+
+#[test]
+fn a_scalar_does_not_depend_on_the_blocks() {
+    for more in ["scheme.viscous=conservative", "scheme.convection=staggered"] {
+        let set = [DYE, INK, FILTER, more, "gas.viscosity=power", "case.mach=0.4"];
+        let config = config("taylor-green", [13, 12, 11], &set);
+        let mut one = on_host(&config);
+        steps(&mut one, 3);
+        let (row, expected) = (one.row().unwrap(), state(&one));
+        for decomposition in [[2, 1, 1], [1, 3, 1], [2, 3, 2]] {
+            let found = on_ranks(decomposition.iter().product(), |comm| {
+                let mut run =
+                    Simulation::on(blocks(comm, decomposition, &config), &config).unwrap();
+                steps(&mut run, 3);
+                (run.row().unwrap(), whole(&run, decomposition))
+            });
+            for (found_row, fields) in found {
+                for (name, (a, b)) in one.columns().iter().zip(row.iter().zip(&found_row)) {
+                    assert!((a - b).abs() <= 1e-13 * a.abs().max(1.0), "{name}: {a:e} {b:e}");
+                }
+                for k in [5, 6] {
+                    assert!(max_difference(&expected[k], &fields[k]) < 1e-12, "{decomposition:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn in_single_precision_a_scalar_is_that_of_double_precision_to_its_round_off() {
+    let run = |precision: &str| {
+        let precision = format!("compute.precision={precision}");
+        let set = [DYE, "time.dt=0.01", "case.mach=0.3", &precision];
+        let mut run = simulation("taylor-green", [12, 13, 11], &set);
+        steps(&mut run, 10);
+        let field: Vec<f64> = run.field("dye").unwrap().into_iter().collect();
+        (field, columns(&mut run, ["dye_mean", "dye_variance", "dye_dissipation"]))
+    };
+    let ((single, of_single), (double, of_double)) = (run("f32"), run("f64"));
+    // Steps, stages and roundings of a number of size 3.
+    assert!(max_difference(&single, &double) < 3.0 * 10.0 * 5.0 * f64::from(f32::EPSILON));
+    for (a, b) in of_single.into_iter().zip(of_double) {
+        assert_close(a, b, 1e-5, "column");
+    }
+}
+
+#[test]
+fn what_is_said_of_a_scalar_is_what_its_field_has() {
+    let mut run = simulation("taylor-green", [10, 9, 8], &[DYE, "case.mach=0.4"]);
+    steps(&mut run, 4);
+    let names = ["dye_mean", "dye_variance", "dye_min", "dye_max", "mass"];
+    let [mean, variance, least, most, mass] = columns(&mut run, names);
+    let phi: Vec<f64> = run.field("dye").unwrap().into_iter().collect();
+    let rho: Vec<f64> = run.field("density").unwrap().into_iter().collect();
+    let average = |of: &dyn Fn(f64, f64) -> f64| {
+        rho.iter().zip(&phi).map(|(rho, phi)| of(*rho, *phi)).sum::<f64>() / 720.0
+    };
+    assert_close(mean, average(&|rho, phi| rho * phi) / mass, 1e-14, "mean");
+    let expected = average(&|rho, phi| rho * (phi - mean).powi(2)) / mass;
+    assert_close(variance, expected, 1e-13, "variance");
+    assert_eq!(least, phi.iter().copied().fold(f64::INFINITY, f64::min));
+    assert_eq!(most, phi.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+    let carried: Vec<f64> = run.conserved("rho_dye").unwrap().into_owned().into_iter().collect();
+    let off = carried.iter().zip(rho.iter().zip(&phi)).map(|(c, (rho, phi))| (c - rho * phi).abs());
+    assert!(off.fold(0.0, f64::max) < 1e-15);
+    assert_eq!(run.output(&Variable::Passive("dye".into())).unwrap().len(), 720);
+}
+
+#[test]
+fn the_filter_is_in_the_budget_of_a_scalar() {
+    let mut run = simulation("taylor-green", [10, 9, 11], &[DYE, FILTER, "time.dt=0.01"]);
+    let variance = |run: &mut Simulation| {
+        let [variance, mass] = columns(run, ["dye_variance", "mass"]);
+        variance * mass
+    };
+    let filtered = |set: &[&str]| {
+        let set: Vec<&str> = [DYE, "time.dt=0.01"].iter().chain(set).copied().collect();
+        let mut run = simulation("taylor-green", [10, 9, 11], &set);
+        steps(&mut run, 2);
+        run
+    };
+    steps(&mut run, 2);
+    let (with, without) = (variance(&mut run), variance(&mut filtered(&[])));
+    let [rate, filter, convection, diffusion] = columns(
+        &mut run,
+        ["dye_rate", "dye_rate_filter", "dye_rate_convection", "dye_rate_diffusion"],
+    );
+    assert!(filter < -1e-9, "{filter}");
+    assert_close(filter, (with - without) / 0.02, 1e-6, "filter");
+    assert!((rate - filter - convection - diffusion).abs() < 1e-15);
+}
+
+#[test]
+fn a_strongly_diffusing_scalar_shortens_the_step() {
+    let dt = |set: &[&str]| {
+        let set: Vec<&str> =
+            ["case.reynolds=1", "case.mach=1"].iter().chain(set).copied().collect();
+        let mut run = simulation("taylor-green", [12; 3], &set);
+        run.step(None).unwrap()
+    };
+    let [none, weak, strong] = [
+        dt(&[]),
+        dt(&["scalars.dye={ schmidt = 1.0, start = 'sin(x)' }"]),
+        dt(&["scalars.dye={ schmidt = 0.01, start = 'sin(x)' }"]),
+    ];
+    assert_eq!(none.to_bits(), weak.to_bits(), "the flow diffuses faster");
+    // γ/Pr = 1.97 against 1/Sc = 100 in the part of diffusion, which is nearly all of both.
+    assert!((30.0..55.0).contains(&(none / strong)), "{none} {strong}");
+}
+
+#[test]
+fn a_run_goes_on_to_the_bit_and_a_scalar_may_begin_at_a_checkpoint() {
+    let (dir, one) = (tempfile::tempdir().unwrap(), Decomposition::ONE);
+    let path = dir.path().join("step_00000003.zarr");
+    let alone = config("taylor-green", [9, 10, 11], &[DYE, FILTER]);
+    let mut run = on_host(&alone);
+    steps(&mut run, 3);
+    run.save(&one, &path, &alone).unwrap();
+    let saved = Checkpoint::open(&Solo, &path).unwrap();
+    assert_eq!(saved.head.fields[5..], ["rho_dye"]);
+    let mut resumed = Simulation::resume(host(&alone.compute), &one, &alone, &saved).unwrap();
+    assert_eq!(resumed.row().unwrap(), run.row().unwrap());
+    let both = config("taylor-green", [9, 10, 11], &[DYE, INK, FILTER]);
+    let mut more = Simulation::resume(host(&both.compute), &one, &both, &saved).unwrap();
+    let grid = *more.grid();
+    for (at, ink) in more.field("ink").unwrap().into_iter().enumerate() {
+        let [x, y, _] = grid.coordinates(grid.index(at));
+        assert!((ink - (x + y).cos()).abs() < 1e-15);
+    }
+    for run in [&mut run, &mut resumed, &mut more] {
+        steps(run, 3);
+    }
+    let (expected, found, more) = (state(&run), state(&resumed), state(&more));
+    for k in 0..6 {
+        assert!(expected[k].iter().zip(&found[k]).all(|(a, b)| a.to_bits() == b.to_bits()));
+        assert!(expected[k].iter().zip(&more[k]).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+}
+
+#[test]
+fn an_array_of_a_file_starts_a_scalar() {
+    let dir = tempfile::tempdir().unwrap();
+    let values: Vec<u8> = (0..60).flat_map(|at| f64::from(at).to_le_bytes()).collect();
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4, 5), }";
+    let header = format!("{header:<117}\n");
+    let npy = [&b"\x93NUMPY\x01\x00\x76\x00"[..], header.as_bytes(), &values].concat();
+    std::fs::write(dir.path().join("dye.npy"), npy).unwrap();
+    let input = |start: &str| {
+        format!(
+            "[case]\nname = 'custom'\nfile = '{}'\nu = 'sin(y)'\n[scalars.dye]\nschmidt = 1\n{start}\n\
+             [scheme]\nderivative = 'explicit2'\n[grid]\npoints = [5, 4, 3]\n[time]\nend = 1\n",
+            dir.path().display()
+        )
+    };
+    let given = parse(&input(""), "given", &[]).unwrap();
+    let mut run = on_host(&given);
+    let dye = run.field("dye").unwrap();
+    assert!(dye.iter().zip(0..60).all(|(found, at)| (found - f64::from(at)).abs() < 1e-13));
+    let twice = parse(&input("start = 1"), "twice", &[]).unwrap();
+    let refused = Simulation::on(host(&twice.compute), &twice).err().unwrap().to_string();
+    assert!(
+        refused.contains("dye is given by `scalars.dye.start` and by `case.file`"),
+        "{refused}"
+    );
+    std::fs::rename(dir.path().join("dye.npy"), dir.path().join("v.npy")).unwrap();
+    let refused = Simulation::on(host(&given.compute), &given).err().unwrap().to_string();
+    assert!(refused.contains("[scalars.dye] needs `start`"), "{refused}");
+}
+
+#[test]
+fn a_start_that_is_no_number_is_told_with_the_scalar_and_the_point() {
+    let set = ["scalars.dye={ schmidt = 1, start = 'sqrt(x - 1)' }"];
+    let config = config("taylor-green", [8, 9, 10], &set);
+    let refused = Simulation::on(host(&config.compute), &config).err().unwrap();
+    assert_eq!(refused.exit_code(), 2);
+    let told =
+        "the initial state has dye = NaN at point (0, 0, 0): scalars.dye.start = \"sqrt(x - 1)\"";
+    assert!(refused.to_string().contains(told), "{refused}");
+}
+
+#[test]
+fn a_scalar_that_blows_up_ends_the_run_by_its_name() {
+    let mut run = simulation("taylor-green", [8, 9, 10], &[DYE, INK]);
+    let field = run.state_mut()[6].get_mut::<kolmo::backend::cpu::Field<f64>>();
+    field[100] = f64::NAN;
+    let error = run.step(None).unwrap_err().to_string();
+    assert!(error.contains("ink = NaN at point ("), "{error}");
+}
+
+#[test]
+fn the_resolved_input_repeats_the_scalars() {
+    let config = config("taylor-green", [8, 9, 10], &[DYE, INK]);
+    let again = parse(&config.to_toml(), "again", &[]).unwrap();
+    assert_eq!(again.scalars, config.scalars);
+    assert_eq!(again, config);
+}
+
+#[test]
+fn the_spectrum_of_a_scalar_adds_up_to_its_variance() {
+    let mut run = simulation("taylor-green", [10, 9, 8], &[DYE, INK, "case.mach=0.4"]);
+    steps(&mut run, 3);
+    let ink: Vec<f64> = run.field("ink").unwrap().into_iter().collect();
+    let mean = ink.iter().sum::<f64>() / 720.0;
+    let variance = ink.iter().map(|phi| (phi - mean).powi(2)).sum::<f64>() / 720.0;
+    let Sample::Flow(flow) = run.sample(false).unwrap() else { panic!("a flow") };
+    let fourier = Fourier::new(Decomposition::ONE, [10, 9, 8], 1);
+    let spectra = spectrum::flow(&Solo, &fourier, run.grid(), &flow);
+    assert_eq!(spectra.values.len(), spectrum::FLOW.len() + 2);
+    assert_close(spectra.values[spectrum::FLOW.len() + 1].iter().sum(), variance, 1e-13, "ink");
+}
