@@ -8,6 +8,8 @@ use std::sync::Arc;
 use kolmo::comm::Solo;
 use kolmo::verify::{FAMILIES, VerifyOptions};
 
+use crate::io::python;
+
 /// Run `kolmo verify`.
 fn verify(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kolmo"));
@@ -109,6 +111,14 @@ fn mistakes_of_the_user_are_told_before_anything_is_run() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
         assert!(said.contains(told) && !said.contains("checking"), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn every_mistake_that_is_planted_to_try_the_checks_still_has_its_place() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("validation/mistakes.py");
+    let output = Command::new(python()).arg(script).arg("--check").output().unwrap();
+    let told = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{}", text(&told));
 }
 
 /// Every check of these families on the host passes; what users have no minute for is among them.

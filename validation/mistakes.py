@@ -1,20 +1,29 @@
 #!/usr/bin/env python3
 """Whether `kolmo verify` finds planted mistakes. Standard library only (Python 3.11).
 
-validation/mistakes.toml lists mistakes, each a text that occurs once in a file and what takes its place. The tree is copied
-to target/mistakes, each mistake is planted there alone, the program is built, and its checks are run: a failed check, or a run
-that stops itself, is a mistake caught. What was found is kept in target/mistakes/found.json, so that the list can be gone
-through in parts.
+validation/mistakes.toml lists mistakes, each a text that occurs once in a file, of which ⟦this part⟧, or all, is replaced. The tree is
+copied to target/mistakes and built twice, since building takes longer than checking:
+
+- mistakes in code are all planted in one program, each behind a switch, so that the variable KOLMO_MISTAKE turns one of them on;
+  first the program has to pass with all of them off;
+- mistakes in tables of constants, which have no switch, are planted together. Each names the checks that no other part of
+  the tables can make fail (`checks`), and those alone count.
+
+A failed check, or a run that stops itself, is a mistake caught. What was found is kept in target/mistakes/found.json, so that the
+list can be gone through in parts. Where a mistake needs ranks, the program is built with MPI.
 
     validation/mistakes.py --check           every text occurs once; nothing is built
     validation/mistakes.py                   all that have not been tried yet
     validation/mistakes.py NAME...           these, also where they were tried before
-    validation/mistakes.py --first 5         five that have not been tried yet
+    validation/mistakes.py --table           what was found, as Markdown
 """
 
 import argparse
 import json
+import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -25,45 +34,96 @@ TREE = WORK / "tree"
 FOUND = WORK / "found.json"
 # Longer than full checks take; a mistake may make a run stall.
 LIMIT = 1800
+# Which mistake is switched on, in the library and in the text of every kernel.
+SWITCH = """
+/// The number of the mistake that is switched on.
+pub(crate) fn mistake() -> usize {
+    static ON: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| {
+        std::env::var("KOLMO_MISTAKE").ok().and_then(|on| on.parse().ok()).unwrap_or(usize::MAX)
+    });
+    *ON
+}
+"""
+KERNELS = ("src/backend/device/text.rs", 'text: format!("{define}{PRELUDE}\\n")',
+           'text: format!("#define MISTAKE {}\\n{define}{PRELUDE}\\n", (crate::mistake() as u32).cast_signed())')
+
+
+class Mistake:
+    def __init__(self, number, entry):
+        self.number, self.name, self.file = number, entry["name"], entry["file"]
+        part = re.fullmatch("(.*)⟦(.*)⟧(.*)", entry["find"], re.DOTALL)
+        self.before, self.right, self.after = part.groups() if part else ("", entry["find"], "")
+        self.wrong, self.checks = entry["replace"], entry.get("checks", [])
+        self.families, self.ranks = entry["families"], entry.get("ranks", 1)
+        self.backend, self.full = entry.get("backend", "cpu"), entry.get("full", False)
+
+    def place(self, text):
+        """Where the right text begins in that of its file."""
+        whole = self.before + self.right + self.after
+        if text.count(whole) != 1:
+            sys.exit(f"{self.name}: `{whole}` occurs {text.count(whole)} times in {self.file}, not once")
+        return text.index(whole) + len(self.before)
+
+    def planted(self):
+        """What takes the place of the right text."""
+        if self.checks:
+            return self.wrong
+        if self.file.endswith(".cu"):
+            return f"\n#if MISTAKE == {self.number}\n{self.wrong}\n#else\n{self.right}\n#endif\n"
+        return f"{{ if crate::mistake() == {self.number} {{ {self.wrong} }} else {{ {self.right} }} }}"
 
 
 def read_list():
     with open(ROOT / "validation" / "mistakes.toml", "rb") as file:
-        return tomllib.load(file)["mistake"]
+        mistakes = [Mistake(number, entry) for number, entry in enumerate(tomllib.load(file)["mistake"])]
+    names = [mistake.name for mistake in mistakes]
+    if len(set(names)) != len(names):
+        sys.exit("two mistakes have one name")
+    own = [prefix for mistake in mistakes for prefix in mistake.checks]
+    for prefix in own:
+        if sum(other.startswith(prefix) for other in own) != 1:
+            sys.exit(f"checks `{prefix}...` are named by two mistakes")
+    for mistake in mistakes:
+        mistake.place((ROOT / mistake.file).read_text())
+    return mistakes
 
 
-def planted(mistake, text):
-    count = text.count(mistake["find"])
-    if count != 1:
-        sys.exit(f"{mistake['name']}: `{mistake['find']}` occurs {count} times in {mistake['file']}, not once")
-    return text.replace(mistake["find"], mistake["replace"])
-
-
-def copy_tree():
-    """The files that git knows, written only where they differ: what is built stays fresh."""
+def plant(mistakes):
+    """A copy of the files that git knows with these mistakes, written only where it differs: what is built stays fresh."""
     names = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in names.splitlines():
         if not (ROOT / name).is_file():
             continue
         copy, content = TREE / name, (ROOT / name).read_bytes()
+        own = [mistake for mistake in mistakes if mistake.file == name]
+        if own or name in ("src/lib.rs", KERNELS[0]):
+            text = content.decode()
+            # From the last place to the first, so that places stay where they are.
+            for at, mistake in sorted(((mistake.place(text), mistake) for mistake in own), key=lambda one: -one[0]):
+                text = text[:at] + mistake.planted() + text[at + len(mistake.right):]
+            content = (text + SWITCH if name == "src/lib.rs" else text.replace(*KERNELS[1:])).encode()
         if not copy.exists() or copy.read_bytes() != content:
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(content)
 
 
-def build():
-    command = ["cargo", "build", "--locked", "--release", "--target-dir", str(WORK / "build")]
-    return subprocess.run(command, cwd=TREE, capture_output=True, text=True)
+def build(mistakes, to, features):
+    plant(mistakes)
+    command = ["cargo", "build", "--locked", "--release", "--bin", "kolmo", "--target-dir", str(WORK / "build"), *features]
+    environment = os.environ | {"CARGO_INCREMENTAL": "1"}
+    built = subprocess.run(command, cwd=TREE, env=environment, capture_output=True, text=True)
+    if built.returncode != 0:
+        sys.exit("does not build:\n" + built.stderr[-3000:])
+    shutil.copy2(WORK / "build" / "release" / "kolmo", to)
 
 
-def run(mistake):
-    """(how it ended, which checks failed)."""
-    command = [str(WORK / "build" / "release" / "kolmo"), "verify", "--json"]
-    command += ["--backend", mistake.get("backend", "cpu")]
-    command += [] if mistake.get("full") else ["--quick"]
-    command += mistake.get("families", [])
+def verify(program, families, switched=None, backend="cpu", ranks=1, full=False):
+    """(how it ended, names of the checks that failed)."""
+    command = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-n", str(ranks)] if ranks > 1 else []
+    command += [str(program), "verify", "--json", "--backend", backend, *([] if full else ["--quick"]), *families]
+    environment = os.environ | ({} if switched is None else {"KOLMO_MISTAKE": str(switched)})
     try:
-        done = subprocess.run(command, cwd=WORK, capture_output=True, text=True, timeout=LIMIT)
+        done = subprocess.run(command, cwd=WORK, env=environment, capture_output=True, text=True, timeout=LIMIT)
     except subprocess.TimeoutExpired:
         return "caught: it did not end", []
     if done.returncode == 0:
@@ -76,31 +136,51 @@ def run(mistake):
     return f"caught by {len(failed)} checks", failed
 
 
-def attempt(mistake):
-    source = TREE / mistake["file"]
-    right = source.read_text()
-    source.write_text(planted(mistake, right))
-    try:
-        built = build()
-        if built.returncode != 0:
-            return "does not build: " + built.stderr.strip()[-300:], []
-        return run(mistake)
-    finally:
-        source.write_text(right)
+def attempt(mistakes):
+    """What becomes of each."""
+    ranks = any(mistake.ranks > 1 for mistake in mistakes)
+    features = ["--features", "mpi"] if ranks else []
+    switched = [mistake for mistake in read_list() if not mistake.checks]
+    program = WORK / "kolmo-switched"
+    asked = [mistake for mistake in mistakes if not mistake.checks]
+    if asked:
+        build(switched, program, features)
+        families = sorted({family for mistake in asked for family in mistake.families})
+        how, failed = verify(program, families)
+        if how != "missed":
+            sys.exit(f"checks fail with every mistake switched off, {how}: {failed}")
+    for mistake in asked:
+        yield mistake, *verify(program, mistake.families, mistake.number, mistake.backend, mistake.ranks, mistake.full)
+    asked = [mistake for mistake in mistakes if mistake.checks]
+    if asked:
+        program = WORK / "kolmo-tables"
+        build(read_list(), program, features)
+        how, failed = verify(program, sorted({family for mistake in asked for family in mistake.families}))
+        if not failed:
+            sys.exit(f"mistakes in tables: {how}")
+    for mistake in asked:
+        own = [name for name in failed if name.startswith(tuple(mistake.checks))]
+        yield mistake, f"caught by {len(own)} checks" if own else "missed", own
+
+
+def table(mistakes, found):
+    print("| mistake | file | |\n|---|---|---|")
+    for mistake in mistakes:
+        result = found.get(mistake.name, {"result": "not tried", "checks": []})
+        checks = ", ".join(f"`{name}`" for name in result["checks"][:2])
+        more = len(result["checks"]) - 2
+        told = checks + (f" and {more} more" if more > 0 else "") if checks else result["result"]
+        print(f"| {mistake.name} | {mistake.file} | {told} |")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--first", type=int)
+    parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
     mistakes = read_list()
-    for mistake in mistakes:
-        planted(mistake, (ROOT / mistake["file"]).read_text())
-    names = [mistake["name"] for mistake in mistakes]
-    if len(set(names)) != len(names):
-        sys.exit("two mistakes have one name")
+    names = [mistake.name for mistake in mistakes]
     unknown = [name for name in options.names if name not in names]
     if unknown:
         sys.exit(f"no such mistake: {', '.join(unknown)}")
@@ -108,14 +188,14 @@ def main():
         print(f"{len(mistakes)} mistakes, each text occurs once")
         return
     WORK.mkdir(parents=True, exist_ok=True)
-    copy_tree()
     found = json.loads(FOUND.read_text()) if FOUND.exists() else {}
-    asked = [m for m in mistakes if m["name"] in options.names or (not options.names and m["name"] not in found)]
-    for mistake in asked[: options.first]:
-        how, checks = attempt(mistake)
-        found[mistake["name"]] = {"result": how, "checks": checks}
+    if options.table:
+        return table(mistakes, found)
+    asked = [m for m in mistakes if m.name in options.names or (not options.names and m.name not in found)]
+    for mistake, how, checks in attempt(asked):
+        found[mistake.name] = {"result": how, "checks": checks}
         FOUND.write_text(json.dumps(found, indent=1))
-        print(f"{mistake['name']:32} {how}: {', '.join(checks[:3])}", flush=True)
+        print(f"{mistake.name:32} {how}: {', '.join(checks[:3])}", flush=True)
     results = [found[name]["result"] for name in names if name in found]
     caught = sum(result.startswith("caught") for result in results)
     missed = [name for name in names if name in found and not found[name]["result"].startswith("caught")]

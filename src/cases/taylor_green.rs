@@ -57,7 +57,7 @@ impl Definition for TaylorGreen {
         Some(self)
     }
 
-    /// The incompressible curves (Re = 100, 200, 1600) hold for Ma ≤ 0.1, where they are right to O(Ma²).
+    /// The incompressible curves (Re = 100, 200, 400, 1600) hold for Ma ≤ 0.1, where they are right to O(Ma²).
     fn reference(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> Option<ReferenceHistory> {
         if !is_incompressible(gas, domain, active) {
             return None;
@@ -79,6 +79,8 @@ impl Definition for TaylorGreen {
             table!("re100-incompressible")
         } else if close(re, 200.0) {
             table!("re200-incompressible")
+        } else if close(re, 400.0) {
+            table!("re400-incompressible")
         } else if close(re, 1600.0) {
             table!("re1600-incompressible")
         } else {

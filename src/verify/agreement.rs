@@ -6,6 +6,7 @@ use super::fields::Run;
 use super::setup::{Forms, Setup};
 use crate::backend::{ComputeConfig, RightHandSide, Simd};
 use crate::config::Config;
+use crate::engine::distributed::Method;
 use crate::error::Result;
 use crate::real::Precision;
 
@@ -21,6 +22,9 @@ const SHAPES: [[usize; 3]; 8] = [
     [64, 32, 48],
 ];
 const STEPS: usize = 3;
+/// How lines that are spread over ranks are solved: the best for their length, and each that takes any length.
+const METHODS: [Option<Method>; 5] =
+    [None, Some(Method::Pcr), Some(Method::Gather), Some(Method::Chain), Some(Method::Transpose)];
 
 /// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
@@ -33,8 +37,10 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
             if skip || !setup.has(precision) {
                 continue;
             }
-            let config = config(setup, &forms, shape, precision)?;
+            let mut config = config(setup, &forms, shape, precision)?;
             if spread {
+                config.compute.distributed =
+                    METHODS[at % METHODS.len()].filter(|_| setup.comm.size() > 1);
                 checks.push(place(setup, &config, &forms)?);
             } else {
                 checks.extend(ways(setup, &config, &forms)?);
@@ -119,8 +125,10 @@ fn agreed(
     }
     let [x, y, z] = config.grid.points;
     let precision = config.compute.precision;
+    let method =
+        config.compute.distributed.map_or(String::new(), |method| format!("/{}", method.name()));
     Ok(Check::at_most(
-        format!("{other}/{x}x{y}x{z}/{}/{}", forms.name(), precision.name()),
+        format!("{other}/{x}x{y}x{z}/{}/{}{method}", forms.name(), precision.name()),
         format!("{STEPS} steps and diagnostics as on the {other}"),
         off,
         precision.epsilon() * ROUNDINGS * float(STEPS),

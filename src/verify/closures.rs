@@ -16,6 +16,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let formulas = formulas.filter(|scheme| scheme.lead.is_some());
     for (at, scheme) in formulas.enumerate() {
         let Some(closure) = default_closure(&scheme) else { continue };
+        checks.push(closed_order(&scheme, &closure));
         let (axis, compact6) = (Axis::ALL[at % 3], scheme.name.ends_with("compact6"));
         if !few || compact6 {
             checks.push(exactness(setup, &scheme, &closure, axis)?);
@@ -66,6 +67,22 @@ fn offset(d: isize) -> f64 {
 /// Order of the operator: that of its worst row.
 fn lowest(scheme: &Scheme, closure: &Closure) -> u32 {
     closure.rows.iter().map(|row| row.order).chain([scheme.order]).min().unwrap_or(0)
+}
+
+/// A closure of order q leaves a hyperbolic problem with an interior of order p an error of order min(p, q + 1): rows of third
+/// order are enough for fourth.
+fn closed_order(scheme: &Scheme, closure: &Closure) -> Check {
+    let wanted = (scheme.order - 1).min(3);
+    Check::at_most(
+        format!("{}-ends", scheme.name),
+        format!(
+            "rows of {} at the ends of {} have order {wanted} at least",
+            closure.name, scheme.name
+        ),
+        f64::from(wanted) - f64::from(lowest(scheme, closure)),
+        0.0,
+        "one order less than the interior, or fourth order in all (Gustafsson 1975)",
+    )
 }
 
 fn operator(

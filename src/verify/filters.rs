@@ -1,7 +1,7 @@
 //! Compact filters: their order, the constant of their error, their transfer function, and what they leave at the ends.
 
 use super::check::{Check, distance, float, largest, worse};
-use super::operators::{Subject, UNITS, filter, order_and_constant, symbol_error};
+use super::operators::{Subject, UNITS, filter, order_and_constant, published, symbol_error};
 use super::setup::Setup;
 use crate::engine::{LineOperator, LineOperators, Op, closed_min_points};
 use crate::error::Result;
@@ -9,20 +9,24 @@ use crate::grid::Axis;
 use crate::real::Precision;
 use crate::scheme::{CF90, LELE_CUTOFF, Scheme, filter_closure};
 
+/// α of the filters.
+const ALPHA: f64 = 0.4;
+
 /// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     let few = setup.is_brief();
     let orders: &[u32] = if few { &[8] } else { &[2, 4, 6, 8, 10] };
     let mut checks = Vec::new();
     for (at, &order) in orders.iter().enumerate() {
-        let (axis, subject) = (Axis::ALL[at % 3], filter(order, 0.4));
+        let (axis, subject) = (Axis::ALL[at % 3], filter(order, ALPHA));
         checks.extend(order_and_constant(setup, &subject, axis)?);
         checks.push(transfer(setup, &subject.scheme, axis)?);
-        checks.push(ends(setup, order, axis)?);
+        checks.extend(ends(setup, order, axis)?);
     }
     if !few {
         for scheme in [CF90, LELE_CUTOFF] {
             checks.push(transfer(setup, &scheme, Axis::Y)?);
+            checks.push(published(setup, &Subject { scheme, ..filter(2, 0.4) }, Axis::Z)?);
         }
     }
     Ok(checks)
@@ -40,9 +44,10 @@ fn transfer(setup: &Setup, scheme: &Scheme, axis: Axis) -> Result<Check> {
     ))
 }
 
-/// Between ends a filter of order p leaves polynomials of degree p − 1 as they are.
-fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<Check> {
-    let (scheme, closure) = (filter(order, 0.4).scheme, filter_closure(order, 0.4));
+/// Between ends a filter of order p leaves polynomials of degree p − 1 as they are. Of the shortest wave (−1)ⁱ it leaves what the end
+/// points spread, which keep it: α f̂ᵢ₋₁ + f̂ᵢ + α f̂ᵢ₊₁ = 0 between them.
+fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<[Check; 2]> {
+    let (scheme, closure) = (filter(order, ALPHA).scheme, filter_closure(order, ALPHA));
     let n = closed_min_points(&scheme, &closure).max(32);
     let operator = LineOperator::closed(&scheme, &closure, n, 1.0);
     let operators = LineOperators::along(axis, vec![(Op::Filter, operator)]);
@@ -53,13 +58,34 @@ fn ends(setup: &Setup, order: u32, axis: Axis) -> Result<Check> {
         let found = place.apply(&operators, axis, Op::Filter, &f)?;
         off = worse(off, distance(&found, &f) / largest(&f));
     }
+    let sign = |i: usize| if i.is_multiple_of(2) { 1.0 } else { -1.0 };
+    let shortest: Vec<f64> = (0..n).map(sign).collect();
+    let found = place.apply(&operators, axis, Op::Filter, &shortest)?;
+    // The root of α r² + r + α = 0 within the unit circle.
+    let r = ((1.0 - 4.0 * ALPHA * ALPHA).sqrt() - 1.0) / (2.0 * ALPHA);
+    let root = |i: usize| (0..i).map(|_| r).product::<f64>();
+    let (across, last) = (root(n - 1), sign(n - 1));
+    let [of_first, of_last] =
+        [1.0 - last * across, last - across].map(|end| end / (1.0 - across * across));
+    let spread: Vec<f64> = (0..n).map(|i| of_first * root(i) + of_last * root(n - 1 - i)).collect();
     // Weights of a row add up to 2 + (1 − 2α) in absolute value at most, and A has the condition (1 + 2α)/(1 − 2α) = 9.
     let bound = f64::EPSILON * 9.0 * (3.0 + float(order as usize));
-    Ok(Check::at_most(
-        format!("{}-ends", scheme.name),
-        format!("{} between ends keeps polynomials of degree {}", scheme.name, order - 1),
-        off,
-        bound,
-        "Gaitonde and Visbal 2000; round-off, condition (1 + 2α)/(1 − 2α)",
-    ))
+    let source = "Gaitonde and Visbal 2000; round-off, condition (1 + 2α)/(1 − 2α)";
+    let name = scheme.name;
+    Ok([
+        Check::at_most(
+            format!("{name}-ends"),
+            format!("{name} between ends keeps polynomials of degree {}", order - 1),
+            off,
+            bound,
+            source,
+        ),
+        Check::at_most(
+            format!("{name}-ends-shortest"),
+            format!("{name} between ends removes the shortest wave but for what the ends spread"),
+            distance(&found, &spread),
+            bound,
+            source,
+        ),
+    ])
 }

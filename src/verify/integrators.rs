@@ -5,9 +5,10 @@ use num_complex::Complex;
 
 use super::check::{Check, distance, float, order};
 use super::fields::projection;
-use super::setup::{Setup, spacing};
+use super::setup::{Forms, Setup, spacing};
 use crate::error::Result;
-use crate::scheme::{TABLEAUX, Tableau, family};
+use crate::gas::Viscosity;
+use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, family, tableau};
 
 /// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
@@ -20,7 +21,64 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
         checks.push(linear(tableau));
         checks.push(nonlinear(setup, tableau)?);
     }
+    for forms in if setup.is_brief() { vec![Forms::default()] } else { Forms::pairs() } {
+        checks.push(step_size(setup, &forms)?);
+    }
     Ok(checks)
+}
+
+/// The step of a uniform stream, dt (k'max (Σ|uⱼ|/hⱼ + c √Σhⱼ⁻²) / I + κ ν Σhⱼ⁻² / R) = cfl.
+fn step_size(setup: &Setup, forms: &Forms) -> Result<Check> {
+    const CFL: f64 = 0.6;
+    let points = [12, 14, 16];
+    let set = [
+        forms.keys().as_slice(),
+        &["case.mach=0.6".into(), "case.reynolds=7.0".into(), format!("time.cfl={CFL}")],
+        &["time.integrator=hale64".into()],
+    ]
+    .concat();
+    let config = setup.config("taylor-green", points, &set)?;
+    let gas = config.gas;
+    let (rho, u, p) = (1.2, [0.9, -0.7, 0.4_f64], 1.1 * gas.reference_pressure());
+    let mut run = setup.start(&config)?;
+    run.set(|_, _| [rho, u[0], u[1], u[2], p])?;
+    // The first step is of what was there before.
+    run.steps(1)?;
+    let found = run.simulation.step(None)?;
+
+    let symbol = |of: fn(&SchemeFamily) -> Scheme| {
+        family("compact6").map_or(f64::NAN, |f| of(f).max_symbol().0)
+    };
+    let limit = |of: fn(&Tableau) -> f64| tableau("hale64").map_or(f64::NAN, of);
+    let first = symbol(|family| family.first);
+    // Interpolation to midpoints and derivative back see less than the derivative at the points.
+    let kappa = match forms.viscous {
+        "laplacian" => symbol(|family| family.second),
+        "midpoint" => symbol(|family| family.midpoint_derivative).powi(2),
+        _ => first * first,
+    };
+    let temperature = gas.gamma * gas.mach * gas.mach * p / rho;
+    let mu = match gas.viscosity {
+        Viscosity::Constant => 1.0,
+        Viscosity::Power { exponent } => temperature.powf(exponent),
+        Viscosity::Sutherland { temperature_ratio: s } => {
+            temperature.powf(1.5) * (1.0 + s) / (temperature + s)
+        }
+    };
+    let nu = (4.0_f64 / 3.0).max(gas.gamma / gas.prandtl) * mu / (rho * gas.reynolds);
+    let h = points.map(spacing);
+    let squares: f64 = h.iter().map(|h| 1.0 / (h * h)).sum();
+    let carried: f64 = (0..3).map(|a| u[a].abs() / h[a]).sum();
+    let sound = (gas.gamma * p / rho).sqrt() * squares.sqrt();
+    let rate = first * (carried + sound) / limit(Tableau::imaginary_limit)
+        + kappa * nu * squares / limit(Tableau::negative_real_limit);
+    Ok(Check::at_most(
+        format!("step-size/{}", forms.name()),
+        "a step of a uniform stream is as long as cfl and the limits of stability say, relative",
+        (found * rate / CFL - 1.0).abs(),
+        32.0 * f64::EPSILON,
+        "triangle between the limits I and R of the integrator; round-off",
+    ))
 }
 
 /// Published decimals meet the order conditions to this.
