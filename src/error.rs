@@ -102,6 +102,12 @@ impl Error {
         Error::Config(lines)
     }
 
+    /// The same of a sentence that has the way out in a second line.
+    pub(crate) fn refused_with_advice(sentence: &str) -> Error {
+        let (what, way_out) = sentence.split_once('\n').unwrap_or((sentence, ""));
+        Error::refused(what, way_out)
+    }
+
     /// What is printed: lines that begin with "error".
     pub fn report(&self) -> String {
         match self {

@@ -52,6 +52,11 @@ pub(crate) fn not_negative<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Res
     decimal(d, "zero or a positive finite number", |x| x >= 0.0 && x.is_finite())
 }
 
+/// 0 ≤ x ≤ 1.
+pub(crate) fn fraction<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "a number from 0 to 1", |x| (0.0..=1.0).contains(&x))
+}
+
 /// 1 < x < ∞.
 pub(crate) fn above_one<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
     decimal(d, "a finite number greater than 1", |x| x > 1.0 && x.is_finite())

@@ -25,6 +25,7 @@ mod fused;
 mod guard;
 mod invariance;
 mod io;
+mod isotropic;
 mod library;
 mod lines;
 mod lines_tables;

@@ -6,6 +6,7 @@ mod increments;
 mod moments;
 mod samples;
 mod spectra;
+mod turbulence;
 
 use std::f64::consts::TAU;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use kolmo::cases::Domain;
 use kolmo::comm::Communicator;
 use kolmo::config::{Schedule, Statistic, StatisticsConfig};
 use kolmo::grid::{Block, Decomposition, Grid};
+use kolmo::statistics::turbulence::turbulence as scales;
 use kolmo::statistics::{
     Flow, Sample, gradients, increments as structure, moments as means, spectrum,
 };
@@ -27,8 +29,7 @@ const DECOMPOSITIONS: [[usize; 3]; 7] =
 
 /// All quantities, averaged over time from `from` on.
 fn options(from: f64) -> StatisticsConfig {
-    use Statistic::{Gradients, Increments, Moments, Spectra};
-    let quantities = vec![Moments, Spectra, Increments, Gradients];
+    let quantities = Statistic::ALL.to_vec();
     StatisticsConfig { schedule: Schedule::default(), from, quantities, scalars: Vec::new() }
 }
 
@@ -89,6 +90,7 @@ fn random_flow(points: [usize; 3]) -> Flow {
         scalars: Vec::new(),
         gradient: Some(Box::new(std::array::from_fn(|at| random(points, 10 + at as u64)))),
         viscosity: 0.01,
+        sound_speed: 8.0,
     }
 }
 
@@ -103,6 +105,7 @@ fn part_of_flow(flow: &Flow, points: [usize; 3], block: &Block) -> Flow {
         scalars: Vec::new(),
         gradient: flow.gradient.as_ref().map(|all| Box::new(all.each_ref().map(of))),
         viscosity: flow.viscosity,
+        sound_speed: flow.sound_speed,
     }
 }
 
@@ -116,7 +119,9 @@ fn everything(
     let part = part_of_flow(flow, grid.points, &cut.block(comm.rank(), grid.points));
     let fourier = kolmo::fourier::Fourier::new(*cut, grid.points, comm.size());
     let spectra = spectrum::flow(comm, &fourier, grid, &part);
-    let mut all = vec![spectra.wavenumbers, spectra.modes];
+    let mut all = Vec::new();
+    all.push(scales(comm, grid, &part, part.gradient.as_ref().unwrap(), &spectra).to_vec());
+    all.extend([spectra.wavenumbers, spectra.modes]);
     all.extend(spectra.values);
     for one in structure::structure_functions(comm, cut, grid, &part.velocity) {
         all.push([&[one.separation], &one.longitudinal[..], &one.transverse].concat());
@@ -150,7 +155,7 @@ fn no_statistic_depends_on_how_the_grid_is_cut() {
                 }
             }
         }
-        let counted: f64 = one[1].iter().sum();
+        let counted: f64 = one[2].iter().sum();
         assert_eq!(counted, float(grid.len()), "every mode lies in a shell");
     }
 }

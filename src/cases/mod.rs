@@ -9,6 +9,7 @@ pub mod custom;
 mod double_shear_layer;
 mod entropy_wave;
 mod isentropic_vortex;
+mod isotropic_turbulence;
 mod kida_vortex;
 mod passive_scalar;
 mod reference;
@@ -20,14 +21,20 @@ mod taylor_green;
 
 pub use acoustic_wave::Mode;
 pub use double_shear_layer::Layer;
+pub use isotropic_turbulence::{Pressure, Spectrum};
 pub use passive_scalar::PassiveScalar;
 pub use reference::{ReferenceHistory, ReferenceSpectrum};
 pub use registry::*;
 pub use scalar_advection::Shape;
 pub use start::Start;
 
+use std::path::Path;
+
+use crate::comm::Communicator;
+use crate::error::Result;
 use crate::gas::Gas;
 pub use crate::grid::Domain;
+use crate::grid::{Decomposition, Grid};
 
 /// What is said of a case, whatever its parameters.
 #[derive(Debug)]
@@ -53,15 +60,24 @@ pub trait Definition {
     /// Its box, unless the user gives `grid.length`.
     fn domain(&self) -> Domain;
 
-    /// The case as a flow that a formula gives at every point; `None` for a scalar, and for the user's own initial state, which
-    /// may come from a file.
+    /// The case as a flow that a formula gives at every point; `None` for a scalar, and where the start is made on the grid.
     fn flow(&self) -> Option<&dyn FlowCase> {
+        None
+    }
+
+    /// The case as a flow whose start is made on the grid as a whole.
+    fn on_grid(&self) -> Option<&dyn GridCase> {
         None
     }
 
     /// What is impossible about the parameters with this gas and box: (key of `[case]`, or `length` of `[grid]`; a sentence
     /// that says what was found, and what is allowed there or in further lines). Empty where all is well.
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    /// What is impossible about the parameters on this grid, as above.
+    fn problems_on(&self, _: &Grid) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
@@ -117,6 +133,38 @@ pub trait FlowCase: Definition {
     ) -> Option<FlowPoint> {
         self.is_exact(gas).then(|| self.at(gas, domain, active, x, t))
     }
+}
+
+/// A flow whose start no formula gives at a point: it is made of arrays, or of random modes, on the grid as a whole.
+pub trait GridCase: Definition {
+    /// A file with arrays that the start is made of, and the names that these may have.
+    fn file(&self) -> Option<(&Path, &'static [&'static str])> {
+        None
+    }
+
+    /// Values at every point that are held at a time while the start is made, those of the file left aside.
+    fn values(&self) -> usize;
+
+    /// The flow at the points of this rank's block, i fastest. `arrays` are those of the file at these points, by the position
+    /// of their names. Collective.
+    ///
+    /// # Errors
+    /// On all ranks, where the parameters give no flow on this grid.
+    fn start(&self, place: &Place<'_>, arrays: &[(usize, Vec<f64>)]) -> Result<Vec<FlowPoint>>;
+}
+
+/// Where a start is made.
+pub struct Place<'a> {
+    /// The ranks.
+    pub comm: &'a dyn Communicator,
+    /// How the grid is cut among them.
+    pub decomposition: Decomposition,
+    /// The grid.
+    pub grid: Grid,
+    /// The box.
+    pub domain: Domain,
+    /// The gas.
+    pub gas: Gas,
 }
 
 /// The flow at a point, non-dimensional.

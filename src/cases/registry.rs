@@ -61,6 +61,7 @@ cases! {
     isentropic_vortex::IsentropicVortex: "Vortex carried by a uniform stream.",
     entropy_wave::EntropyWave: "Density wave carried by a uniform stream.",
     acoustic_wave::AcousticWave: "Linear acoustic or entropy mode with viscosity and conduction.",
+    isotropic_turbulence::IsotropicTurbulence: "Random velocity with a prescribed spectrum.",
     shear_wave::ShearWave: "Transverse velocity wave, decaying by viscosity.",
     scalar_advection::ScalarAdvection: "Linear scalar advection and diffusion.",
     custom::Custom: "The user's own initial state.",

@@ -14,6 +14,8 @@ pub enum Start {
     ConstantDensity,
     /// T = 1, so ρ = γ Ma² p: the start of the high-order workshop and of Chapelier et al. (2024), ⟨(div u)²⟩ = O(t²).
     ConstantTemperature,
+    /// p/ρ^γ, so ρ = (p/p₀)^{1/γ}: fluctuations as sound has them.
+    Isentropic,
 }
 
 impl Start {
@@ -23,6 +25,7 @@ impl Start {
         let density = match self {
             Start::ConstantDensity => 1.0,
             Start::ConstantTemperature => 1.0 + fluctuation / reference,
+            Start::Isentropic => (1.0 + fluctuation / reference).powf(1.0 / gas.gamma),
         };
         FlowPoint { density, velocity, pressure: reference + fluctuation }
     }

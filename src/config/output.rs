@@ -196,6 +196,29 @@ pub(super) fn check_places(section: &Section<'_>, output: &OutputConfig, domain:
     }
 }
 
+/// Statistics of turbulence on a grid in space alone.
+pub(super) fn check_turbulence(
+    section: &Section<'_>,
+    output: &OutputConfig,
+    points: Option<[usize; 3]>,
+) {
+    let asked = output
+        .statistics
+        .as_ref()
+        .is_some_and(|statistics| statistics.quantities.contains(&Statistic::Turbulence));
+    let flat = points.and_then(|points| points.iter().position(|&n| n == 1));
+    if asked
+        && let Some(axis) = flat
+        && let Some(table) = section.table_or_none("statistics", "")
+    {
+        let why = format!(
+            "`turbulence` is that of a flow in space; the grid has 1 point along {}",
+            AXES[axis]
+        );
+        table.reject_value("quantities", &why, "use more points, or take `turbulence` out");
+    }
+}
+
 /// Every interval of time long enough to change the time at the `end`.
 pub(super) fn check_intervals(section: &Section<'_>, output: &OutputConfig, end: Option<f64>) {
     let Some(end) = end else { return };
@@ -276,7 +299,8 @@ fn statistics(
     let known = if is_scalar(case) { &Statistic::ALL[..2] } else { &Statistic::ALL };
     let quantities = match table.has("quantities") {
         true => table.choices("quantities", known, |known| known.name(), "quantity"),
-        false => Some(known.to_vec()),
+        // Turbulence is in space; it has to be asked for.
+        false => Some(known[..known.len().min(4)].to_vec()),
     };
     table.finish();
     let scalars = scalars.iter().map(|scalar| scalar.name.clone()).collect();

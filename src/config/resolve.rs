@@ -12,7 +12,7 @@ use super::{
 use crate::backend::device::LineSolver;
 use crate::cases::Case;
 use crate::gas::{Gas, Viscosity};
-use crate::grid::Domain;
+use crate::grid::{Domain, Grid};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
 use crate::typed::{Positive, count, positive, three};
 
@@ -137,9 +137,12 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     if let Some(output) = &output {
         output::check_places(&output_keys, output, &domain);
+        output::check_turbulence(&output_keys, output, points);
         output::check_intervals(&output_keys, output, time.as_ref().and_then(|time| time.end));
     }
-    for (key, sentence) in case.problems(&gas, &domain) {
+    let on_grid = points.map(|points| case.problems_on(&Grid::periodic(points, &domain)));
+    let problems = case.problems(&gas, &domain).into_iter().chain(on_grid.unwrap_or_default());
+    for (key, sentence) in problems {
         let section = if key == "length" { &grid_keys } else { &case_keys };
         section.reject_key(key, &sentence);
     }

@@ -9,10 +9,14 @@
 
 mod lines;
 mod pencils;
+mod pressure;
 mod resample;
+mod shells;
 mod transform;
 
 pub(crate) use lines::map_to_rows;
 pub(crate) use pencils::{Pencils, carry};
+pub use pressure::pressure;
 pub use resample::resample;
+pub use shells::Shells;
 pub use transform::{Fourier, Mode, Modes};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use num_complex::Complex;
+use rayon::prelude::*;
 use rustfft::{Fft, FftPlanner};
 
 use super::lines::{Room, map_lines};
@@ -64,6 +65,12 @@ impl Fourier {
     /// Points of the fields.
     pub fn points(&self) -> [usize; 3] {
         self.points
+    }
+
+    /// Those that this rank holds of a field that is zero: where modes are put together.
+    pub fn no_modes(&self, comm: &dyn Communicator) -> Modes {
+        let block = self.last().block(comm.rank());
+        Modes { points: self.points, block, values: vec![Complex::ZERO; block.len()] }
     }
 
     /// The modes of a field, from its values at the points of this rank's block. Collective.
@@ -162,6 +169,16 @@ pub(super) fn process(
 }
 
 impl Modes {
+    /// Add to every coefficient what `term` says of it, by its position in `values`.
+    pub fn add(&mut self, term: impl Fn(usize, &Mode) -> Complex<f64> + Sync) {
+        let mut values = std::mem::take(&mut self.values);
+        values
+            .par_iter_mut()
+            .enumerate()
+            .for_each(|(at, value)| *value += term(at, &self.mode(at)));
+        self.values = values;
+    }
+
     /// The mode of `values[at]`.
     pub fn mode(&self, at: usize) -> Mode {
         let index = self.block.index(at);

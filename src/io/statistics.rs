@@ -1,4 +1,4 @@
-//! Figures of what lies in `statistics/`: spectra, structure functions, densities of probability.
+//! Figures of what lies in `statistics/`: spectra, structure functions, densities of probability, scales of turbulence.
 
 use std::path::Path;
 
@@ -24,12 +24,14 @@ pub(crate) fn figures(run_dir: &Path) -> Result<Vec<Figure>> {
     let spectra = present("statistics/spectra.csv").map(|path| Spectra::read(&path)).transpose()?;
     let structure = table("statistics/structure.csv")?;
     let gradients = table("statistics/gradients.csv")?;
+    let turbulence = table("statistics/turbulence.csv")?;
     let figures = [
         spectra.and_then(|spectra| spectrum_figure(&spectra, reference.as_ref())),
         structure.map(|table| structure_figure(&table)).transpose()?.flatten(),
         gradients.map(|table| gradient_figure(&table)).transpose()?.flatten(),
     ];
-    Ok(figures.into_iter().flatten().collect())
+    let turbulence = turbulence.map(|table| turbulence_figures(&table)).transpose()?;
+    Ok(figures.into_iter().flatten().chain(turbulence.into_iter().flatten()).collect())
 }
 
 /// Curves of spectra on logarithmic axes, with the slope of the inertial range.
@@ -133,4 +135,48 @@ fn gradient_figure(table: &Series) -> Result<Option<Figure>> {
     (plot.x_label, plot.logarithmic) = ("value", true);
     let caption = format!("Densities of probability over all points, at t = {last:.2}.");
     Ok(Some(Figure { name: "gradients", plot, caption }))
+}
+
+/// Reynolds number, lengths and shape of the gradients over time.
+fn turbulence_figures(table: &Series) -> Result<Vec<Figure>> {
+    let time = table.required("time")?;
+    let figure = |name, title, y_label, columns: &[(&str, &str)], caption: &str| {
+        let curve = |((column, label), line): (&(&str, &str), Line)| {
+            Ok(Curve::new(label, line, time, table.required(column)?))
+        };
+        let curves: Result<Vec<Curve>> = columns.iter().zip(LINES).map(curve).collect();
+        let mut plot = Plot::over_time(title, y_label, curves?);
+        plot.logarithmic = columns.len() > 1;
+        Ok(Figure { name, plot, caption: caption.into() })
+    };
+    let figures: Result<Vec<Figure>> = [
+        figure(
+            "reynolds_number",
+            "Reynolds number",
+            "Re_λ",
+            &[("reynolds_taylor", "Re_λ")],
+            "Re<sub>λ</sub> = u'λ/ν with the root mean square u' of a component of the velocity and the Taylor scale λ.",
+        ),
+        figure(
+            "scales",
+            "Scales of turbulence",
+            "length",
+            &[("integral_scale", "integral L"), ("taylor_scale", "Taylor λ"), ("kolmogorov_length", "Kolmogorov η")],
+            "Integral scale π/(2u'²) ∫E/k dk, Taylor scale u'/⟨(∂u/∂x)²⟩<sup>1/2</sup>, Kolmogorov length (ν³/ε)<sup>1/4</sup>.",
+        ),
+        figure(
+            "skewness",
+            "Skewness of the velocity gradient",
+            "skewness of ∂u/∂x",
+            &[("skewness", "this run")],
+            "⟨g³⟩/⟨g²⟩<sup>3/2</sup> of the longitudinal gradients g. It is 0 for random phases; turbulence at low Reynolds \
+             numbers has −0.4 to −0.5 (Kerr 1985).",
+        ),
+    ]
+    .into_iter()
+    .collect();
+    // Without viscosity some have nothing finite to draw.
+    let is_finite = |curve: &Curve| curve.points.iter().any(|(_, value)| value.is_finite());
+    let figures = figures?.into_iter().filter(|figure| figure.plot.curves.iter().any(is_finite));
+    Ok(figures.collect())
 }

@@ -339,6 +339,7 @@ impl NavierStokes {
             temperature,
             scalars: Vec::new(),
             gradient: None,
+            sound_speed: 1.0 / self.gas.mach,
         };
         for name in &self.scalar_names {
             flow.scalars.push(host(self.scalar(u, name, &mut scratch[0]), 0.0)?);

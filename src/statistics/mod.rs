@@ -10,6 +10,7 @@
 //! | [`spectrum`] | energy, dissipation and variance by wavenumber | `spectra.csv` |
 //! | [`increments`] | structure functions by separation | `structure.csv` |
 //! | [`gradients`] | probability densities of ∂uᵢ/∂xⱼ and their moments | `gradients.csv`, `gradient_moments.csv` |
+//! | [`mod@turbulence`] | scales, Reynolds and Mach numbers, skewness, shares of the dilatational part | `turbulence.csv` |
 //!
 //! [`crate::time::Statistics`] is what a run keeps: it samples, averages and writes.
 
@@ -20,6 +21,7 @@ mod options;
 mod sample;
 pub mod spectrum;
 mod sums;
+pub mod turbulence;
 
 pub use moments::Running;
 pub use options::Statistic;

@@ -14,12 +14,24 @@ pub enum Statistic {
     Increments,
     /// Probability densities of the velocity gradients.
     Gradients,
+    /// Scales and numbers of isotropic turbulence.
+    Turbulence,
 }
 
 impl Statistic {
     /// All of them; a scalar has the first two.
-    pub const ALL: [Statistic; 4] =
-        [Statistic::Moments, Statistic::Spectra, Statistic::Increments, Statistic::Gradients];
+    pub const ALL: [Statistic; 5] = [
+        Statistic::Moments,
+        Statistic::Spectra,
+        Statistic::Increments,
+        Statistic::Gradients,
+        Statistic::Turbulence,
+    ];
+
+    /// Whether it takes the velocity gradient.
+    pub fn needs_gradients(self) -> bool {
+        matches!(self, Statistic::Gradients | Statistic::Turbulence)
+    }
 
     /// What the user types.
     pub fn name(self) -> &'static str {
@@ -28,6 +40,7 @@ impl Statistic {
             Statistic::Spectra => "spectra",
             Statistic::Increments => "increments",
             Statistic::Gradients => "gradients",
+            Statistic::Turbulence => "turbulence",
         }
     }
 }

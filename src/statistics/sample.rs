@@ -26,6 +26,8 @@ pub struct Flow {
     pub gradient: Option<Box<[Vec<f64>; 9]>>,
     /// ⟨μ⟩/Re over the box; 0 where there is no viscosity.
     pub viscosity: f64,
+    /// c₀ = 1/Ma, the speed of sound where T = 1.
+    pub sound_speed: f64,
 }
 
 /// The two kinds of samples.

@@ -18,14 +18,12 @@
 //! μ is uniform. The shortest wave of an even number of points, mₐ = nₐ/2, stands for both signs of kₐ: it lies at
 //! |kₐ| = π/h, and what mixes kₐ with another component, which has either sign, is left out.
 
-use std::f64::consts::TAU;
-
 use num_complex::Complex;
 
 use super::sample::Flow;
 use super::sums::{long_sums, sums};
 use crate::comm::Communicator;
-use crate::fourier::{Fourier, Mode, Modes};
+use crate::fourier::{Fourier, Mode, Modes, Shells};
 use crate::grid::Grid;
 
 /// Spectra of a flow, in order; those of its passive scalars follow.
@@ -59,7 +57,7 @@ pub fn flow(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, flow: &Flow
     let nu = flow.viscosity;
     let velocity = flow.velocity.each_ref().map(|field| fourier.forward(comm, field.clone()));
     // Modes, energy, solenoidal, dilatational, dissipation.
-    let mut found = shells.sum(&velocity[0], 5, |at, mode, sums| {
+    let mut found = sum(&shells, &velocity[0], 5, |at, mode, sums| {
         let u = velocity.each_ref().map(|modes| modes.values[at]);
         let k = shells.wavenumber(mode);
         let [along, across] = helmholtz(k, mode.shortest, u);
@@ -77,24 +75,24 @@ pub fn flow(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, flow: &Flow
     for field in &flow.velocity {
         let values = field.iter().zip(&flow.density).map(|(u, rho)| rho.sqrt() * u).collect();
         let modes = fourier.forward(comm, values);
-        let energy = shells.sum(&modes, 1, |at, mode, sums| {
+        let energy = sum(&shells, &modes, 1, |at, mode, sums| {
             sums[0] += 0.5 * mode.count * modes.values[at].norm_sqr();
         });
         weighted[0].iter_mut().zip(&energy[0]).for_each(|(sum, energy)| *sum += energy);
     }
     found.splice(4..4, weighted);
     for field in [&flow.density, &flow.pressure].into_iter().chain(&flow.scalars) {
-        let [_, variance] = shells.variance(comm, fourier, grid, field);
+        let [_, variance] = variance(&shells, comm, fourier, grid, field);
         found.push(variance);
     }
-    shells.over_ranks(comm, found)
+    over_ranks(&shells, comm, found)
 }
 
 /// That of a scalar. Collective.
 pub fn scalar(comm: &dyn Communicator, fourier: &Fourier, grid: &Grid, phi: &[f64]) -> Spectra {
     let shells = Shells::new(grid);
-    let found = shells.variance(comm, fourier, grid, phi);
-    shells.over_ranks(comm, found.into())
+    let found = variance(&shells, comm, fourier, grid, phi);
+    over_ranks(&shells, comm, found.into())
 }
 
 /// (|k·û|², |k × û|²). A component of k that has both signs at once has no part in what mixes it with another.
@@ -117,83 +115,48 @@ fn helmholtz(k: [f64; 3], both_signs: [bool; 3], u: [Complex<f64>; 3]) -> [f64; 
     [along + single.norm_sqr(), across]
 }
 
-/// The shells of a grid.
-struct Shells {
-    /// 2π/L.
-    unit: [f64; 3],
-    /// k₀.
-    smallest: f64,
-    count: usize,
+/// `width` sums over each shell, of what `add` adds for a coefficient of `modes`.
+fn sum(
+    shells: &Shells,
+    modes: &Modes,
+    width: usize,
+    add: impl Fn(usize, &Mode, &mut [f64]) + Sync,
+) -> Vec<Vec<f64>> {
+    let found = long_sums(modes.values.len(), width * shells.count, |at, sums| {
+        let mode = modes.mode(at);
+        let shell = shells.shell(shells.wavenumber(&mode));
+        add(at, &mode, &mut sums[shell * width..(shell + 1) * width]);
+    });
+    (0..width).map(|q| found.iter().skip(q).step_by(width).copied().collect()).collect()
 }
 
-impl Shells {
-    fn new(grid: &Grid) -> Self {
-        let unit = std::array::from_fn(|a| TAU / (grid.points[a] as f64 * grid.spacing[a]));
-        let active = grid.active_axes().map(|axis| unit[axis.index()]);
-        let smallest = active.fold(f64::INFINITY, f64::min);
-        let mut shells = Self { unit, smallest, count: 1 };
-        let corner = grid.points.map(|n| (n / 2) as f64);
-        shells.count += shells.shell(shells.wavenumber_of(corner));
-        shells
-    }
+/// (modes, Σ |f̂|²) of the fluctuations of a field.
+fn variance(
+    shells: &Shells,
+    comm: &dyn Communicator,
+    fourier: &Fourier,
+    grid: &Grid,
+    field: &[f64],
+) -> [Vec<f64>; 2] {
+    let mut mean = sums(field.len(), 1, |at, sums| sums[0] += field[at]);
+    comm.sum(&mut mean);
+    // A large mean would leave its round-off in every mode.
+    let mean = mean[0] * grid.per_point();
+    let modes = fourier.forward(comm, field.iter().map(|value| value - mean).collect());
+    let mut found = sum(shells, &modes, 2, |at, mode, sums| {
+        sums[0] += mode.count;
+        sums[1] += mode.count * modes.values[at].norm_sqr();
+    });
+    found[1][0] = 0.0;
+    std::array::from_fn(|q| std::mem::take(&mut found[q]))
+}
 
-    fn wavenumber(&self, mode: &Mode) -> [f64; 3] {
-        self.wavenumber_of(mode.periods)
-    }
-
-    fn wavenumber_of(&self, periods: [f64; 3]) -> [f64; 3] {
-        std::array::from_fn(|a| self.unit[a] * periods[a])
-    }
-
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to a few 10⁵")]
-    fn shell(&self, k: [f64; 3]) -> usize {
-        // Where there is one point k₀ is infinite and k is zero.
-        (k.iter().map(|k| k * k).sum::<f64>().sqrt() / self.smallest).round() as usize
-    }
-
-    /// `width` sums over each shell, of what `add` adds for a coefficient of `modes`.
-    fn sum(
-        &self,
-        modes: &Modes,
-        width: usize,
-        add: impl Fn(usize, &Mode, &mut [f64]) + Sync,
-    ) -> Vec<Vec<f64>> {
-        let found = long_sums(modes.values.len(), width * self.count, |at, sums| {
-            let mode = modes.mode(at);
-            let shell = self.shell(self.wavenumber(&mode));
-            add(at, &mode, &mut sums[shell * width..(shell + 1) * width]);
-        });
-        (0..width).map(|q| found.iter().skip(q).step_by(width).copied().collect()).collect()
-    }
-
-    /// (modes, Σ |f̂|²) of the fluctuations of a field.
-    fn variance(
-        &self,
-        comm: &dyn Communicator,
-        fourier: &Fourier,
-        grid: &Grid,
-        field: &[f64],
-    ) -> [Vec<f64>; 2] {
-        let mut mean = sums(field.len(), 1, |at, sums| sums[0] += field[at]);
-        comm.sum(&mut mean);
-        // A large mean would leave its round-off in every mode.
-        let mean = mean[0] * grid.per_point();
-        let modes = fourier.forward(comm, field.iter().map(|value| value - mean).collect());
-        let mut found = self.sum(&modes, 2, |at, mode, sums| {
-            sums[0] += mode.count;
-            sums[1] += mode.count * modes.values[at].norm_sqr();
-        });
-        found[1][0] = 0.0;
-        std::array::from_fn(|q| std::mem::take(&mut found[q]))
-    }
-
-    /// The sums of all ranks: of modes, and of every quantity.
-    fn over_ranks(&self, comm: &dyn Communicator, found: Vec<Vec<f64>>) -> Spectra {
-        let mut all = found.concat();
-        comm.sum(&mut all);
-        let mut columns = all.chunks(self.count).map(<[f64]>::to_vec);
-        let modes = columns.next().unwrap_or_default();
-        let wavenumbers = (0..self.count).map(|shell| shell as f64 * self.smallest).collect();
-        Spectra { wavenumbers, modes, values: columns.collect() }
-    }
+/// The sums of all ranks: of modes, and of every quantity.
+fn over_ranks(shells: &Shells, comm: &dyn Communicator, found: Vec<Vec<f64>>) -> Spectra {
+    let mut all = found.concat();
+    comm.sum(&mut all);
+    let mut columns = all.chunks(shells.count).map(<[f64]>::to_vec);
+    let modes = columns.next().unwrap_or_default();
+    let wavenumbers = (0..shells.count).map(|shell| shell as f64 * shells.smallest).collect();
+    Spectra { wavenumbers, modes, values: columns.collect() }
 }

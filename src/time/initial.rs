@@ -6,13 +6,13 @@ use rayon::prelude::*;
 
 use super::memory::check_values_memory;
 use crate::backend::{Backend, Field};
-use crate::cases::custom::{Custom, Quantity, Start, shown};
-use crate::cases::{Case, FlowPoint};
+use crate::cases::custom::shown;
+use crate::cases::{FlowPoint, GridCase, Place};
 use crate::comm::{Communicator, all_or_error, same_on_all};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::fourier::resample;
-use crate::grid::{Block, Decomposition, Grid};
+use crate::grid::{Block, Grid};
 use crate::io::ArrayFile;
 use crate::physics::System;
 
@@ -33,8 +33,18 @@ pub(super) fn initial(system: &dyn System, config: &Config) -> Result<Vec<Field>
         let all = values(&flow).into_iter().chain(scalars.iter().map(|phi| phi[at]));
         to.iter_mut().zip(all).for_each(|(to, value)| *to = value);
     };
-    let state = if let Case::Custom(custom) = &config.case {
-        let flow = custom_flow(custom, config, comm, backend.decomposition(), &grid)?;
+    let state = if let Some(case) = config.case.on_grid() {
+        let place = Place {
+            comm,
+            decomposition: backend.decomposition(),
+            grid,
+            domain: *domain,
+            gas: *gas,
+        };
+        let arrays = arrays(case, config, &place)?;
+        all_or_error(comm, check_values_memory(case.values(), &block, comm.local().1))?;
+        let flow = case.start(&place, &arrays)?;
+        drop(arrays);
         system.state_of(&|at, to| flow_and_scalars(at, flow[at], to))
     } else if let Some(scalar) = config.case.scalar() {
         system.state_of(&|at, to| to[0] = scalar.initial(domain, grid.active(), x(at)))
@@ -43,7 +53,7 @@ pub(super) fn initial(system: &dyn System, config: &Config) -> Result<Vec<Field>
             flow_and_scalars(at, flow.initial(gas, domain, grid.active(), x(at)), to);
         })
     } else {
-        unreachable!("a case is a formula of a flow, a scalar, or custom")
+        unreachable!("a case is a formula of a flow, one that is made on the grid, or a scalar")
     };
     all_or_error(comm, state)
 }
@@ -74,10 +84,8 @@ fn scalar(config: &Config, at: usize, backend: &dyn Backend, grid: &Grid) -> Res
     let (scalar, comm) = (&config.scalars[at], backend.comm());
     let (name, cut) = (&scalar.name, backend.decomposition());
     let block = cut.block(comm.rank(), grid.points);
-    let file = match &config.case {
-        Case::Custom(Custom { file: Some(path), .. }) => Some(open(path, config, comm)?),
-        _ => None,
-    };
+    let file = config.case.on_grid().and_then(|case| case.file());
+    let file = file.map(|(path, names)| open(path, names, config, comm)).transpose()?;
     let file = file.filter(|file| file.names().any(|known| known == name));
     let formula = scalar.formula(&config.case, &config.gas, &config.grid.domain);
     let values = match (formula, file) {
@@ -93,11 +101,11 @@ fn scalar(config: &Config, at: usize, backend: &dyn Backend, grid: &Grid) -> Res
         }
         (Some(_), Some(_)) => {
             let twice = format!("{name} is given by `scalars.{name}.start` and by `case.file`");
-            return all_or_error(comm, Err(mistake(&twice)));
+            return all_or_error(comm, Err(Error::refused_with_advice(&twice)));
         }
         (None, None) => {
             let text = format!("[scalars.{name}] needs `start`\nfor example start = \"sin(x)\"");
-            return all_or_error(comm, Err(mistake(&text)));
+            return all_or_error(comm, Err(Error::refused_with_advice(&text)));
         }
     };
     let bad = values.iter().position(|phi: &f64| !phi.is_finite()).map(|at| {
@@ -108,16 +116,21 @@ fn scalar(config: &Config, at: usize, backend: &dyn Backend, grid: &Grid) -> Res
         let text = format!(
             "the initial state has {name} = {phi:?} at point ({i}, {j}, {k}){start}\nallowed: finite numbers"
         );
-        Err(mistake(&text))
+        Err(Error::refused_with_advice(&text))
     });
     all_or_error(comm, bad.unwrap_or(Ok(())))?;
     Ok(values)
 }
 
-/// The file of a custom state. Collective.
-fn open(path: &Path, config: &Config, comm: &dyn Communicator) -> Result<ArrayFile> {
+/// The file of a start, which may have arrays of these `names` and of passive scalars. Collective.
+fn open(
+    path: &Path,
+    names: &[&str],
+    config: &Config,
+    comm: &dyn Communicator,
+) -> Result<ArrayFile> {
     let scalars = config.scalars.iter().map(|scalar| &*scalar.name);
-    let names: Vec<&str> = Quantity::ALL.map(Quantity::name).into_iter().chain(scalars).collect();
+    let names: Vec<&str> = names.iter().copied().chain(scalars).collect();
     all_or_error(comm, ArrayFile::open(path, &names))
 }
 
@@ -127,63 +140,27 @@ fn values(flow: &FlowPoint) -> [f64; 5] {
     [flow.density, u, v, w, flow.pressure]
 }
 
-/// The flow of a custom initial state at every point of this rank's block. Collective.
-fn custom_flow(
-    custom: &Custom,
-    config: &Config,
-    comm: &dyn Communicator,
-    decomposition: Decomposition,
-    grid: &Grid,
-) -> Result<Vec<FlowPoint>> {
-    let (quantities, arrays) = arrays(custom, config, comm, decomposition, grid.points)?;
-    let place = custom.file.as_ref().map_or(String::new(), |file| format!("{}: ", file.display()));
-    let start = Start::new(custom, &config.gas, &config.grid.domain, grid, &quantities);
-    let start = start.map_err(|sentence| mistake(&format!("{place}{sentence}")));
-    let start = all_or_error(comm, start)?;
-    let block = decomposition.block(comm.rank(), grid.points);
-    let nothing = FlowPoint { density: 0.0, velocity: [0.0; 3], pressure: 0.0 };
-    let mut flow = vec![nothing; block.len()];
-    let points = flow.par_iter_mut().enumerate();
-    let bad = points.filter_map(|(at, point)| {
-        match start.at(block.index(at), |array| arrays[array][at]) {
-            Ok(found) => {
-                *point = found;
-                None
-            }
-            Err(bad) => Some(bad),
-        }
-    });
-    let first = bad.find_first(|_| true);
-    all_or_error(comm, first.map_or(Ok(()), |bad| Err(mistake(&start.told(&bad)))))?;
-    Ok(flow)
-}
-
-/// What the file of a custom state has, at the points of this rank's block of the grid of `points`. Collective.
+/// What the file of the start has, at the points of this rank's block, by the position of its name among those that it may
+/// have. Collective.
 fn arrays(
-    custom: &Custom,
+    case: &dyn GridCase,
     config: &Config,
-    comm: &dyn Communicator,
-    decomposition: Decomposition,
-    points: [usize; 3],
-) -> Result<(Vec<Quantity>, Vec<Vec<f64>>)> {
-    let Some(path) = &custom.file else { return Ok((Vec::new(), Vec::new())) };
-    let file = open(path, config, comm)?;
-    let has = |quantity: &Quantity| file.names().any(|name| name == quantity.name());
-    let quantities: Vec<Quantity> = Quantity::ALL.into_iter().filter(has).collect();
-    let seen = format!("{:?} of {:?} points", quantities, file.points());
+    place: &Place<'_>,
+) -> Result<Vec<(usize, Vec<f64>)>> {
+    let Some((path, names)) = case.file() else { return Ok(Vec::new()) };
+    let Place { comm, decomposition, .. } = *place;
+    let file = open(path, names, config, comm)?;
+    let has = |name: &&str| file.names().any(|found| found == *name);
+    let present: Vec<&str> = names.iter().copied().filter(has).collect();
+    let seen = format!("{present:?} of {:?} points", file.points());
     same_on_all(comm, &[("case.file".into(), seen)])?;
     let block: Block = decomposition.block(comm.rank(), file.points());
-    all_or_error(comm, check_values_memory(quantities.len(), &block, comm.local().1))?;
+    all_or_error(comm, check_values_memory(present.len(), &block, comm.local().1))?;
     let mut arrays = Vec::new();
-    for quantity in &quantities {
-        let values = all_or_error(comm, file.read(quantity.name(), block))?;
-        arrays.push(resample(comm, decomposition, file.points(), points, values));
+    for (at, name) in names.iter().enumerate().filter(|(_, name)| has(name)) {
+        let values = all_or_error(comm, file.read(name, block))?;
+        let values = resample(comm, decomposition, file.points(), place.grid.points, values);
+        arrays.push((at, values));
     }
-    Ok((quantities, arrays))
-}
-
-/// A sentence, and in a second line what to do.
-fn mistake(text: &str) -> Error {
-    let (found, advice) = text.split_once('\n').unwrap_or((text, ""));
-    Error::refused(found, advice)
+    Ok(arrays)
 }

@@ -5,7 +5,7 @@ use super::largest::{advice, largest};
 use crate::backend::device::LineSolver;
 use crate::backend::device::{self, Device, DeviceInfo};
 use crate::backend::ranks::Needed;
-use crate::config::{Config, Pencils, Statistic};
+use crate::config::{Config, Pencils};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Decomposition};
 use crate::physics::{FieldCounts, all_sweeps, composed_room};
@@ -43,7 +43,8 @@ pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) 
     })
 }
 
-/// The same of what the values of so many fields need while they are read from a checkpoint, whose grid may be another.
+/// The same of what the values of so many fields need while they are read from a checkpoint, whose grid may be another, or while
+/// a start is made of them.
 ///
 /// # Errors
 /// As there.
@@ -52,7 +53,8 @@ pub(crate) fn check_values_memory(fields: usize, block: &Block, ranks: usize) ->
     let needed = 8.0 * (fields * ranks) as f64 * block.len() as f64;
     match available_memory(ranks) {
         Some(available) if needed > available => {
-            let advice = "these are the values of the checkpoint; use more machines".to_string();
+            let advice =
+                "these are the values that the run begins from; use more machines".to_string();
             Err(too_large(block, ranks, [needed, available], &advice))
         }
         _ => Ok(()),
@@ -174,7 +176,7 @@ fn scaled_messages(config: &Config, cut: Decomposition, block: &Block) -> impl F
 fn for_outputs(config: &Config, block: &Block) -> f64 {
     let state = config.problem().fields();
     let statistics = config.output.statistics.as_ref().map_or(0, |statistics| {
-        let gradients = statistics.quantities.contains(&Statistic::Gradients);
+        let gradients = statistics.quantities.iter().any(|quantity| quantity.needs_gradients());
         // Of a flow (rho, u, p, T), passive scalars, gradients, and three components before, in and behind a transform.
         if !config.case.is_flow() {
             5

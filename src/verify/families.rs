@@ -4,7 +4,7 @@ use super::check::Check;
 use super::setup::Setup;
 use super::{
     agreement, closures, conservation, exact, filters, forcing, integrators, invariance,
-    manufactured, operators, scalars, taylor_green, vortices, waves,
+    manufactured, operators, scalars, taylor_green, turbulence, vortices, waves,
 };
 use crate::error::Result;
 
@@ -19,7 +19,7 @@ pub struct Family {
 }
 
 /// Every family, from the smallest part of the method to whole flows.
-pub static FAMILIES: [Family; 14] = [
+pub static FAMILIES: [Family; 15] = [
     family(
         "operators",
         "order, error constant and modified wavenumber of every formula",
@@ -60,6 +60,11 @@ pub static FAMILIES: [Family; 14] = [
         "vortices",
         "Kida's vortex and the ABC flow: balance, symmetries and decay",
         vortices::checks,
+    ),
+    family(
+        "turbulence",
+        "the start of isotropic turbulence: its spectrum and its pressure",
+        turbulence::checks,
     ),
     family("agreement", "devices and ranks give what one host gives", agreement::checks),
 ];

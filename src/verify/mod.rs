@@ -22,6 +22,7 @@ mod report;
 mod scalars;
 mod setup;
 mod taylor_green;
+mod turbulence;
 mod vortices;
 pub mod waves;
 

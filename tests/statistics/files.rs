@@ -14,8 +14,14 @@ use super::{DECOMPOSITIONS, cube, options, part_of_flow, random_flow};
 use crate::common::float;
 use crate::spread::threads::on_ranks;
 
-const FILES: [&str; 5] =
-    ["moments.csv", "spectra.csv", "structure.csv", "gradients.csv", "gradient_moments.csv"];
+const FILES: [&str; 6] = [
+    "moments.csv",
+    "spectra.csv",
+    "structure.csv",
+    "gradients.csv",
+    "gradient_moments.csv",
+    "turbulence.csv",
+];
 const POINTS: [usize; 3] = [8, 6, 5];
 
 /// A flow that changes with the step.
@@ -33,7 +39,7 @@ fn take(statistics: &mut Statistics, step: u64) {
     statistics.sample(&Solo, &cut, &grid, step, time, &sample(step)).unwrap();
 }
 
-fn texts(directory: &Path) -> [String; 5] {
+fn texts(directory: &Path) -> [String; 6] {
     FILES.map(|name| fs::read_to_string(directory.join(name)).unwrap())
 }
 
@@ -87,8 +93,11 @@ fn rows_say_what_they_are_of_and_averages_begin_when_they_are_asked_to() {
     let mut statistics =
         Statistics::create(&Solo, directory.path(), &options(1.0), Kind::Flow).unwrap();
     [5, 10, 20].into_iter().for_each(|step| take(&mut statistics, step));
-    let [moments, spectra, structure, gradients, gradient_moments] = texts(directory.path());
+    let [moments, spectra, structure, gradients, gradient_moments, turbulence] =
+        texts(directory.path());
     assert_eq!(column(&moments, "step"), ["5", "10", "20"]);
+    assert_eq!(column(&turbulence, "step"), ["5", "10", "20"]);
+    assert!(column(&turbulence, "kmax_eta").iter().all(|cell| cell.parse::<f64>().unwrap() > 0.0));
     assert_eq!(column(&moments, "time"), ["0.5", "1.0", "2.0"]);
     assert_eq!(column(&moments, "weight"), ["0.0", "0.0", "1.0"]);
     let average = column(&moments, "average_pressure");

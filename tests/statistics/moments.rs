@@ -16,15 +16,15 @@ fn flow(of: impl Fn(f64) -> [f64; 6]) -> Sample {
     let [density, pressure, temperature, u, v, w] =
         [0, 1, 2, 3, 4, 5].map(|q| field(POINTS, |[i, ..]| of(TAU * float(i) / 16.0)[q]));
     let velocity = [u, v, w];
-    let (gradient, viscosity) = (None, 0.0);
     Sample::Flow(Box::new(Flow {
         density,
         pressure,
         temperature,
         velocity,
         scalars: Vec::new(),
-        gradient,
-        viscosity,
+        gradient: None,
+        viscosity: 0.0,
+        sound_speed: 10.0,
     }))
 }
 

@@ -9,6 +9,9 @@ use smallvec::SmallVec;
 
 use super::parser::{self, Mistake};
 
+/// Characters of an expression that are shown in a message.
+const SHOWN: usize = 60;
+
 /// A formula in f64. Every operation is that of Rust's standard library: `sin` is [`f64::sin`], `^` is [`f64::powf`], in the
 /// order in which they are typed.
 #[derive(Clone, Debug)]
@@ -56,6 +59,32 @@ impl Expression {
         &self.0.text
     }
 
+    /// Of every name in it that is not one of `known`, that name and a sentence that says so: of the expression that is the
+    /// value of `key`.
+    pub(in crate::cases) fn unknown_names(
+        &self,
+        key: &str,
+        known: &[&str],
+    ) -> Vec<(String, String)> {
+        let unknown = self.names().iter().filter(|name| !known.contains(&name.text.as_str()));
+        unknown
+            .map(|name| {
+                let (column, text) = (name.column, shown(&name.text));
+                let sentence = format!(
+                    "{key} = {:?}: column {column}: unknown name `{text}`\nknown: {}",
+                    shown(self.text()),
+                    known.join(" "),
+                );
+                (text, sentence)
+            })
+            .collect()
+    }
+
+    /// Its value, where every name has the value that `of` says.
+    pub(in crate::cases) fn value_with(&self, of: impl Fn(&str) -> f64) -> f64 {
+        self.value(|name| of(&self.names()[name].text))
+    }
+
     /// The names in it, in the order in which they appear first.
     pub(super) fn names(&self) -> &[Name] {
         &self.0.names
@@ -79,6 +108,14 @@ impl Expression {
             stack.push(result);
         }
         pop(&mut stack)
+    }
+}
+
+/// The beginning of a text, for a message.
+pub fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

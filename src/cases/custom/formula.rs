@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Expression, shown};
+use super::Expression;
 use crate::gas::Gas;
 use crate::grid::Domain;
 
@@ -52,18 +52,12 @@ pub fn unknown_names<'a>(
     expression: &'a Expression,
     parameters: Option<&'a BTreeMap<String, f64>>,
 ) -> impl Iterator<Item = String> + 'a {
-    let own = move || parameters.into_iter().flatten().map(|(name, _)| name.as_str());
-    let is_known = move |name: &str| NAMES.contains(&name) || own().any(|own| own == name);
-    let unknown = expression.names().iter().filter(move |name| !is_known(&name.text));
-    unknown.map(move |name| {
-        let known: Vec<&str> = NAMES.into_iter().chain(own()).collect();
-        let (known, typed) = (known.join(" "), shown(&name.text));
-        let more = match parameters {
-            Some(_) => format!("; `parameters = {{ {typed} = 1.0 }}` adds one"),
-            None => String::new(),
-        };
-        let (text, column) = (shown(expression.text()), name.column);
-        format!("{key} = {text:?}: column {column}: unknown name `{typed}`\nknown: {known}{more}")
+    let own = parameters.into_iter().flatten().map(|(name, _)| name.as_str());
+    let known: Vec<&str> = NAMES.into_iter().chain(own).collect();
+    let unknown = expression.unknown_names(key, &known).into_iter();
+    unknown.map(move |(name, sentence)| match parameters {
+        Some(_) => format!("{sentence}; `parameters = {{ {name} = 1.0 }}` adds one"),
+        None => sentence,
     })
 }
 

@@ -3,6 +3,7 @@
 mod expression;
 mod formula;
 mod noise;
+mod on_grid;
 mod parser;
 mod start;
 
@@ -11,13 +12,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use expression::Expression;
+pub use expression::{Expression, shown};
 use formula::NAMES;
 pub use formula::{Formula, unknown_names};
 pub use noise::Noise;
 pub use start::{BadValue, Start};
 
-use super::{About, Definition, Domain};
+use super::{About, Definition, Domain, GridCase};
 use crate::gas::Gas;
 
 /// What an initial state is given by.
@@ -43,9 +44,12 @@ impl Quantity {
     /// In the order of their names in an input.
     pub const ALL: [Quantity; 6] = [Self::Rho, Self::U, Self::V, Self::W, Self::P, Self::T];
 
+    /// Their names.
+    const NAMES: [&'static str; 6] = ["rho", "u", "v", "w", "p", "T"];
+
     /// What it is called in an input and in a file of arrays.
     pub fn name(self) -> &'static str {
-        ["rho", "u", "v", "w", "p", "T"][self as usize]
+        Self::NAMES[self as usize]
     }
 
     /// Its value in the gas at rest of the scaling: ρ = T = 1, p = 1/(γ Ma²), u = 0.
@@ -95,9 +99,6 @@ fn absolute<'de, D: Deserializer<'de>>(input: D) -> Result<Option<PathBuf>, D::E
     let path = PathBuf::from(String::deserialize(input)?);
     Ok(Some(std::path::absolute(&path).unwrap_or(path)))
 }
-
-/// Characters of an expression that are shown in a message.
-const SHOWN: usize = 60;
 
 impl Custom {
     pub(super) const ABOUT: About = About {
@@ -173,14 +174,6 @@ pub fn is_name(text: &str) -> bool {
     parser::is_name(text)
 }
 
-/// The beginning of a text.
-pub fn shown(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 impl Definition for Custom {
     fn domain(&self) -> Domain {
         Domain::cube(std::f64::consts::TAU)
@@ -188,5 +181,9 @@ impl Definition for Custom {
 
     fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
         self.name_problems().chain(self.conflict(&[])).collect()
+    }
+
+    fn on_grid(&self) -> Option<&dyn GridCase> {
+        Some(self)
     }
 }

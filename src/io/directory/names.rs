@@ -24,11 +24,17 @@ pub(super) const FOLDERS: [&str; 6] =
     ["fields", "planes", "checkpoints", "statistics", "slices", "plots"];
 
 /// Tables in `statistics/`.
-const TABLES: [&str; 5] =
-    ["moments.csv", "spectra.csv", "structure.csv", "gradients.csv", "gradient_moments.csv"];
+const TABLES: [&str; 6] = [
+    "moments.csv",
+    "spectra.csv",
+    "structure.csv",
+    "gradients.csv",
+    "gradient_moments.csv",
+    "turbulence.csv",
+];
 
 /// Plots in `plots/`.
-const PLOTS: [&str; 16] = [
+const PLOTS: [&str; 19] = [
     "kinetic_energy.svg",
     "dissipation.svg",
     "enstrophy.svg",
@@ -45,6 +51,9 @@ const PLOTS: [&str; 16] = [
     "spectra.svg",
     "structure.svg",
     "gradients.svg",
+    "reynolds_number.svg",
+    "scales.svg",
+    "skewness.svg",
 ];
 
 /// Whether a run may write something of this name.

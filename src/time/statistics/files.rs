@@ -10,7 +10,7 @@ use crate::statistics::gradients::{Density, centre};
 use crate::statistics::increments::{Increments, ORDERS};
 use crate::statistics::moments::{self, Moments, Running};
 use crate::statistics::spectrum::{self, Spectra};
-use crate::statistics::{Kind, Statistic};
+use crate::statistics::{Kind, Statistic, turbulence};
 
 /// Those that a run asks for.
 pub(super) struct Files {
@@ -19,6 +19,7 @@ pub(super) struct Files {
     structure: Option<SeriesWriter>,
     densities: Option<SeriesWriter>,
     gradient_moments: Option<SeriesWriter>,
+    turbulence: Option<SeriesWriter>,
 }
 
 impl Files {
@@ -97,6 +98,12 @@ impl Files {
         Ok(())
     }
 
+    /// A row.
+    pub(super) fn turbulence(&mut self, step: u64, time: f64, found: &[f64]) -> Result<()> {
+        let Some(file) = &mut self.turbulence else { return Ok(()) };
+        file.append(step, &[&[time], found].concat())
+    }
+
     /// Return when all rows are on disk: the marks of the tables, by their names.
     pub(super) fn sync(&mut self) -> Result<Vec<(String, TableMark)>> {
         let all = [
@@ -105,15 +112,16 @@ impl Files {
             &mut self.structure,
             &mut self.densities,
             &mut self.gradient_moments,
+            &mut self.turbulence,
         ];
         all.into_iter().flatten().map(|table| Ok((table.name(), table.sync()?))).collect()
     }
 }
 
-impl From<[Option<SeriesWriter>; 5]> for Files {
-    fn from(files: [Option<SeriesWriter>; 5]) -> Self {
-        let [moments, spectra, structure, densities, gradient_moments] = files;
-        Self { moments, spectra, structure, densities, gradient_moments }
+impl From<[Option<SeriesWriter>; 6]> for Files {
+    fn from(files: [Option<SeriesWriter>; 6]) -> Self {
+        let [moments, spectra, structure, densities, gradient_moments, turbulence] = files;
+        Self { moments, spectra, structure, densities, gradient_moments, turbulence }
     }
 }
 
@@ -130,7 +138,7 @@ fn tables<T>(
     options: &StatisticsConfig,
     kind: Kind,
     open: impl Fn(&Path, &[&str]) -> Result<T>,
-) -> Result<[Option<T>; 5]> {
+) -> Result<[Option<T>; 6]> {
     let file = |of: Statistic, name: &str, columns: Vec<String>| {
         let there = kind == Kind::Flow || matches!(of, Statistic::Moments | Statistic::Spectra);
         let asked = there && options.quantities.contains(&of);
@@ -146,6 +154,7 @@ fn tables<T>(
         file(Statistic::Increments, "structure.csv", structure_columns())?,
         file(Statistic::Gradients, "gradients.csv", named(&["quantity", "value", "density"]))?,
         file(Statistic::Gradients, "gradient_moments.csv", moments)?,
+        file(Statistic::Turbulence, "turbulence.csv", named(&turbulence::COLUMNS))?,
     ])
 }
 

@@ -11,7 +11,7 @@ use crate::grid::{Decomposition, Grid};
 use crate::io::StatisticsConfig;
 use crate::io::series::TableMark;
 use crate::statistics::{
-    Kind, Running, Sample, Statistic, gradients, increments, moments, spectrum,
+    Kind, Running, Sample, Statistic, gradients, increments, moments, spectrum, turbulence,
 };
 use files::Files;
 
@@ -75,7 +75,8 @@ impl Statistics {
 
     /// Whether samples must hold the velocity gradient.
     pub fn needs_gradients(&self) -> bool {
-        self.kind == Kind::Flow && self.wants(Statistic::Gradients)
+        let quantities = &self.options.quantities;
+        self.kind == Kind::Flow && quantities.iter().any(|quantity| quantity.needs_gradients())
     }
 
     /// Take the statistics of one instant, and write them. Instants come in the order of their times. The work is that of the
@@ -100,7 +101,8 @@ impl Statistics {
             }
             now
         });
-        let spectra = self.wants(Statistic::Spectra).then(|| {
+        let needs_spectra = self.wants(Statistic::Spectra) || self.wants(Statistic::Turbulence);
+        let spectra = needs_spectra.then(|| {
             let fourier = self
                 .fourier
                 .get_or_insert_with(|| Fourier::new(*decomposition, grid.points, comm.size()));
@@ -109,13 +111,18 @@ impl Statistics {
                 Sample::Scalar(phi) => spectrum::scalar(comm, fourier, grid, phi),
             }
         });
-        let (mut structure, mut densities) = (None, None);
+        let (mut structure, mut densities, mut scales) = (None, None, None);
         if let Sample::Flow(flow) = sample {
             structure = self.wants(Statistic::Increments).then(|| {
                 increments::structure_functions(comm, decomposition, grid, &flow.velocity)
             });
-            let gradient = flow.gradient.as_ref().filter(|_| self.wants(Statistic::Gradients));
-            densities = gradient.map(|gradient| gradients::densities(comm, grid, gradient));
+            let gradient = |of| flow.gradient.as_ref().filter(|_| self.wants(of));
+            densities = gradient(Statistic::Gradients)
+                .map(|gradient| gradients::densities(comm, grid, gradient));
+            scales =
+                gradient(Statistic::Turbulence).zip(spectra.as_ref()).map(|(gradient, spectra)| {
+                    turbulence::turbulence(comm, grid, flow, gradient, spectra)
+                });
         }
         let mut write = || {
             let Some(files) = &mut self.files else { return Ok(()) };
@@ -126,7 +133,8 @@ impl Statistics {
                 files.spectra(step, time, spectra)?;
             }
             files.structure(step, time, structure.as_deref().unwrap_or_default())?;
-            files.gradients(step, time, densities.as_ref().map_or(&[], |found| &found[..]))
+            files.gradients(step, time, densities.as_ref().map_or(&[], |found| &found[..]))?;
+            scales.map_or(Ok(()), |found| files.turbulence(step, time, &found))
         };
         let written = write();
         all_or_error(comm, written)

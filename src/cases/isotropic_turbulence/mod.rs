@@ -1,0 +1,100 @@
+//! Isotropic turbulence: random velocity with a prescribed spectrum, which decays.
+
+mod spectrum;
+mod start;
+mod waves;
+
+use serde::{Deserialize, Serialize};
+
+pub use spectrum::Spectrum;
+
+use super::{About, Definition, Domain, GridCase, Start};
+use crate::gas::Gas;
+use crate::grid::Grid;
+use crate::typed::{fraction, positive, whole};
+
+/// What the pressure is at t = 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pressure {
+    /// p = p₀ + p' + p'': −∇²p' = ∂ᵢuⱼ ∂ⱼuᵢ of the solenoidal velocity, and p'' of the sound.
+    #[default]
+    Poisson,
+    /// p = p₀.
+    Uniform,
+}
+
+/// With V₀ = u', the root mean square of a component of the velocity, so that ½⟨u·u⟩ = 3/2 (1 where there is one point along
+/// z: two components), L = the box over 2π, p₀ = 1/(γ Ma²) and the energy E_s ∝ E(k) of shell s of the wavenumbers
+/// ([`crate::fourier::Shells`]), k = s k₀:
+///
+/// ```text
+/// û(k) = √(2 E_s/N_s) [√(1 − χ) (α e₁ + β e₂) + √χ γ k/|k|],  |α|² + |β|² = |γ|² = 1,  N_s modes in the shell
+/// ```
+///
+/// with e₁, e₂ and k at right angles (Rogallo 1981) and χ the share of the dilatational part. The sound is in acoustic
+/// equilibrium (Sarkar et al. 1991): its potential energy ½ Ma² ⟨p''²⟩ equals ½ ⟨u''·u''⟩ in every mode, p̂'' = δ |û''|/Ma, |δ| = 1.
+/// The phases depend on the seed and the mode alone. Shells that the grid holds in part are empty, and so is the mean.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IsotropicTurbulence {
+    /// E(k).
+    pub spectrum: Spectrum,
+    /// Where E(k) of Passot and Pouquet is largest, and `k0` of an expression, in 1/L.
+    #[serde(deserialize_with = "positive")]
+    pub peak_wavenumber: f64,
+    /// Another seed gives other phases.
+    #[serde(deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")]
+    pub seed: u64,
+    /// χ: what the dilatational part has of ½⟨u·u⟩.
+    #[serde(deserialize_with = "fraction")]
+    pub dilatational: f64,
+    /// p.
+    pub pressure: Pressure,
+    /// What is uniform.
+    pub start: Start,
+}
+
+impl Default for IsotropicTurbulence {
+    fn default() -> Self {
+        Self {
+            spectrum: Spectrum::PassotPouquet,
+            peak_wavenumber: 4.0,
+            seed: 0,
+            dilatational: 0.0,
+            pressure: Pressure::Poisson,
+            start: Start::ConstantDensity,
+        }
+    }
+}
+
+impl IsotropicTurbulence {
+    pub(super) const ABOUT: About = About {
+        name: "isotropic-turbulence",
+        title: "Isotropic turbulence",
+        summary: "random velocity with a spectrum that you choose; it turns into turbulence and decays",
+        input: include_str!("../../../configs/isotropic-turbulence.toml"),
+        mach: |_| 0.2,
+        reynolds: 60.0,
+        needs: [true, true, false],
+    };
+}
+
+impl Definition for IsotropicTurbulence {
+    fn domain(&self) -> Domain {
+        Domain::cube(std::f64::consts::TAU)
+    }
+
+    fn on_grid(&self) -> Option<&dyn GridCase> {
+        Some(self)
+    }
+
+    fn problems(&self, _: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
+        self.spectrum.problems().into_iter().map(|sentence| ("spectrum", sentence)).collect()
+    }
+
+    fn problems_on(&self, grid: &Grid) -> Vec<(&'static str, String)> {
+        let has_values = self.spectrum.problems().is_empty();
+        has_values.then(|| self.energies(grid).err()).flatten().into_iter().collect()
+    }
+}

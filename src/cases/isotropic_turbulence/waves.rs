@@ -1,0 +1,67 @@
+//! The random part of a mode.
+
+use std::f64::consts::TAU;
+
+use num_complex::Complex;
+
+use crate::splitmix::{STEP, mixed, unit};
+
+/// What a mode is but for its amplitudes: that of −m is the conjugate, and each part has the length 1.
+pub(super) struct Wave {
+    /// At right angles to k.
+    pub(super) solenoidal: [Complex<f64>; 3],
+    /// Along k.
+    pub(super) dilatational: [Complex<f64>; 3],
+    /// Of the sound.
+    pub(super) pressure: Complex<f64>,
+}
+
+impl Wave {
+    /// That of the mode of `periods` periods in the box with the wavenumbers `k`, in a plane where `is_plane` (k_z = 0).
+    ///
+    /// The solenoidal part is α e₁ + β e₂ with e₁ along k × e_z (e_x where k is along z) and e₂ along k × e₁ (Rogallo 1981).
+    /// Where (α, β) is uniform on the unit sphere |α|² + |β|² = 1, |α|² is uniform in [0, 1), and nothing depends on the
+    /// choice of e₁ and e₂. In a plane it is e₁.
+    pub(super) fn new(seed: u64, periods: [f64; 3], k: [f64; 3], is_plane: bool) -> Self {
+        // Of m and −m the one whose first component that is not zero is positive has the numbers.
+        let is_other = periods.into_iter().find(|&m| m != 0.0).is_some_and(|m| m < 0.0);
+        let [periods, k] = [periods, k].map(|of| of.map(|of| if is_other { -of } else { of }));
+        let number = numbers(seed, periods);
+        let phase = |n: u64| Complex::from_polar(1.0, TAU * number(n));
+        let share = if is_plane { 1.0 } else { number(0) };
+        let (alpha, beta) = (phase(1) * share.sqrt(), phase(2) * (1.0 - share).sqrt());
+        let reference = if k[0] == 0.0 && k[1] == 0.0 { [1.0, 0.0, 0.0] } else { [0.0, 0.0, 1.0] };
+        let along = direction(k);
+        let first = direction(cross(along, reference));
+        let second = cross(along, first);
+        let (third, fourth) = (phase(3), phase(4));
+        let seen = |value: Complex<f64>| if is_other { value.conj() } else { value };
+        Self {
+            solenoidal: std::array::from_fn(|a| seen(alpha * first[a] + beta * second[a])),
+            dilatational: along.map(|along| seen(third * along)),
+            pressure: seen(fourth),
+        }
+    }
+}
+
+/// Numbers in [0, 1) that the seed and the mode give: their sequence begins at a hash of both, so that neither the grid nor the
+/// order of evaluation change them.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "21 bits of a whole")]
+fn numbers(seed: u64, periods: [f64; 3]) -> impl Fn(u64) -> f64 {
+    let [x, y, z] = periods.map(|m| (m as i64 as u64) & 0x1F_FFFF);
+    let mode = x | y << 21 | z << 42;
+    let state = mixed(mixed(seed).wrapping_add((mode + 1).wrapping_mul(STEP)));
+    move |n| unit(mixed(state.wrapping_add((n + 1).wrapping_mul(STEP))))
+}
+
+fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|i| {
+        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+        a[j] * b[k] - a[k] * b[j]
+    })
+}
+
+fn direction(a: [f64; 3]) -> [f64; 3] {
+    let length = a.iter().map(|a| a * a).sum::<f64>().sqrt();
+    a.map(|a| a / length)
+}

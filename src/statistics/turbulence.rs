@@ -1,0 +1,136 @@
+//! What is said of isotropic turbulence: scales, Reynolds and Mach numbers, the shape of the velocity gradients.
+//!
+//! With ⟨·⟩ over the box, u' the fluctuations uᵢ − ⟨uᵢ⟩, ω the vorticity, θ = div u, ν = ⟨μ⟩/(Re ⟨ρ⟩), and gradients by the
+//! operators that the run uses:
+//!
+//! ```text
+//! u_rms                    u' = (⟨uᵢ'uᵢ'⟩/3)^½, the root mean square of a component
+//! kinetic_energy           ½ ⟨uᵢ'uᵢ'⟩
+//! dissipation              ε = ν (⟨ω·ω⟩ + ⁴⁄₃ ⟨θ²⟩), that of ½ uᵢuᵢ where μ is uniform (Zeman 1990)
+//! taylor_scale             λ = u' / ⟨(∂u/∂x)²⟩^½ (Taylor 1935); where div u = 0 also (15 ν u'²/ε)^½
+//! reynolds_taylor          Re_λ = u' λ / ν
+//! kolmogorov_length        η = (ν³/ε)^¼ (Kolmogorov 1941)
+//! kolmogorov_velocity      u_η = (ν ε)^¼
+//! kolmogorov_time          τ_η = (ν/ε)^½
+//! kmax_eta                 π η / h, h the largest spacing
+//! turbulent_mach           M_t = ⟨uᵢ'uᵢ'⟩^½ / ⟨c⟩
+//! integral_scale           L₁₁ = π/(2u'²) Σ E_s/k over the shells of the spectrum (Batchelor 1953; Pope 2000, eq. 6.260)
+//! turnover_time            L₁₁ / u'
+//! skewness, flatness       ⟨g³⟩/⟨g²⟩^{3/2} and ⟨g⁴⟩/⟨g²⟩² of g = ∂u/∂x
+//! dilatational_energy      what the dilatational part of the velocity has of ½ ⟨uᵢ'uᵢ'⟩ (Helmholtz)
+//! dilatational_dissipation what ⁴⁄₃ ν ⟨θ²⟩ is of ε
+//! density_rms              ⟨(ρ − ⟨ρ⟩)²⟩^½
+//! pressure_rms             ⟨(p − ⟨p⟩)²⟩^½
+//! ```
+//! ⟨(∂u/∂x)²⟩, skewness and flatness are means of those of ∂u/∂x, ∂v/∂y and ∂w/∂z; the last two of those that vary. Without viscosity what needs ν or ε is
+//! infinite or not a number. They are of turbulence in space: every axis has more than one point.
+
+use std::f64::consts::PI;
+
+use super::sample::Flow;
+use super::spectrum::{self, Spectra};
+use super::sums::sums;
+use crate::comm::Communicator;
+use crate::grid::Grid;
+
+/// What there is, in order.
+pub const COLUMNS: [&str; 18] = [
+    "u_rms",
+    "kinetic_energy",
+    "dissipation",
+    "taylor_scale",
+    "reynolds_taylor",
+    "kolmogorov_length",
+    "kolmogorov_velocity",
+    "kolmogorov_time",
+    "kmax_eta",
+    "turbulent_mach",
+    "integral_scale",
+    "turnover_time",
+    "skewness",
+    "flatness",
+    "dilatational_energy",
+    "dilatational_dissipation",
+    "density_rms",
+    "pressure_rms",
+];
+
+/// Its numbers, in the order of [`COLUMNS`], from a flow with its gradient and its spectra. Collective.
+pub fn turbulence(
+    comm: &dyn Communicator,
+    grid: &Grid,
+    flow: &Flow,
+    gradient: &[Vec<f64>; 9],
+    spectra: &Spectra,
+) -> [f64; COLUMNS.len()] {
+    let average = |width: usize, add: &(dyn Fn(usize, &mut [f64]) + Sync)| {
+        let mut sums = sums(flow.density.len(), width, add);
+        comm.sum(&mut sums);
+        sums.iter_mut().for_each(|sum| *sum *= grid.per_point());
+        sums
+    };
+    let [u, v, w] = flow.velocity.each_ref().map(Vec::as_slice);
+    let fields = [u, v, w, &flow.density, &flow.pressure];
+    let means = average(6, &|at, sums| {
+        sums.iter_mut().zip(fields).for_each(|(sum, field)| *sum += field[at]);
+        sums[5] += flow.sound_speed * flow.temperature[at].sqrt();
+    });
+    let variances = average(5, &|at, sums| {
+        for ((sum, field), mean) in sums.iter_mut().zip(fields).zip(&means) {
+            *sum += (field[at] - mean).powi(2);
+        }
+    });
+    // ω·ω, θ², and the squares, cubes and fourth powers of ∂u/∂x, ∂v/∂y and ∂w/∂z.
+    let of_gradient = average(11, &|at, sums| {
+        let g = |i: usize, j: usize| gradient[3 * i + j][at];
+        for (a, b) in [(0, 1), (1, 2), (2, 0)] {
+            sums[0] += (g(a, b) - g(b, a)).powi(2);
+            sums[2 + a] += g(a, a).powi(2);
+            sums[5 + a] += g(a, a).powi(3);
+            sums[8 + a] += g(a, a).powi(4);
+        }
+        sums[1] += (g(0, 0) + g(1, 1) + g(2, 2)).powi(2);
+    });
+    let [vorticity, dilatation] = [of_gradient[0], of_gradient[1]];
+    let longitudinal = [0, 1, 2].map(|a| [2, 5, 8].map(|power| of_gradient[power + a]));
+
+    let (density, sound) = (means[3], means[5]);
+    let double_energy: f64 = variances[..3].iter().sum();
+    let rms = (double_energy / 3.0).sqrt();
+    let nu = flow.viscosity / density;
+    let dissipation = nu * (vorticity + 4.0 / 3.0 * dilatation);
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let square = mean(longitudinal.map(|[square, ..]| square).to_vec());
+    let of_varying = |f: fn([f64; 3]) -> f64| {
+        let varying = longitudinal.into_iter().filter(|[square, ..]| *square > 0.0);
+        mean(varying.map(f).collect())
+    };
+    let taylor = rms / square.sqrt();
+    let length = (nu.powi(3) / dissipation).powf(0.25);
+    let of_shells = |name: &str, weight: &dyn Fn(f64) -> f64| {
+        let at = spectrum::FLOW.iter().position(|known| *known == name).unwrap_or(0);
+        let shells = spectra.wavenumbers.iter().zip(&spectra.values[at]).skip(1);
+        shells.map(|(&k, energy)| weight(k) * energy).sum::<f64>()
+    };
+    let integral = PI / (2.0 * rms * rms) * of_shells("energy", &|k| 1.0 / k);
+    [
+        rms,
+        0.5 * double_energy,
+        dissipation,
+        taylor,
+        rms * taylor / nu,
+        length,
+        (nu * dissipation).powf(0.25),
+        (nu / dissipation).sqrt(),
+        PI * length / grid.active_axes().map(|axis| grid.spacing[axis.index()]).fold(0.0, f64::max),
+        double_energy.sqrt() / sound,
+        integral,
+        integral / rms,
+        of_varying(|[square, cube, _]| cube / square.powf(1.5)),
+        of_varying(|[square, _, fourth]| fourth / (square * square)),
+        of_shells("energy_dilatational", &|_| 1.0) / (0.5 * double_energy),
+        4.0 / 3.0 * dilatation / (vorticity + 4.0 / 3.0 * dilatation),
+        variances[3].sqrt(),
+        variances[4].sqrt(),
+    ]
+}

@@ -1,0 +1,104 @@
+//! The start of isotropic turbulence: its spectrum, and the pressure that balances its convection.
+
+use super::check::{Check, float, order, worse};
+use super::setup::{Setup, spacing};
+use crate::comm::Solo;
+use crate::error::Result;
+use crate::fourier::Fourier;
+use crate::grid::{Decomposition, Grid};
+use crate::statistics::{Flow, spectrum};
+
+/// E(k): waves of one and two periods, whose products have four at most.
+const FEW: &str = "case.spectrum='max(0, 2.5 - k)'";
+/// Largest wavenumber of their products.
+const LARGEST: f64 = 4.0;
+
+/// The checks of this family.
+pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
+    let mut checks = spectra(setup)?;
+    checks.push(balance(setup)?);
+    Ok(checks)
+}
+
+/// (E_s, the same of the dilatational part) of a vector field, by shells.
+fn energies(grid: &Grid, velocity: [Vec<f64>; 3]) -> [Vec<f64>; 2] {
+    let ones = vec![1.0; grid.len()];
+    let flow = Flow {
+        density: ones.clone(),
+        pressure: ones.clone(),
+        temperature: ones,
+        velocity,
+        scalars: Vec::new(),
+        gradient: None,
+        viscosity: 0.0,
+        sound_speed: 1.0,
+    };
+    let fourier = Fourier::new(Decomposition::ONE, grid.points, 1);
+    let mut found = spectrum::flow(&Solo, &fourier, grid, &flow).values;
+    ["energy", "energy_dilatational"].map(|name| {
+        let at = spectrum::FLOW.iter().position(|known| *known == name);
+        at.map_or(Vec::new(), |at| std::mem::take(&mut found[at]))
+    })
+}
+
+/// Every shell has what E(k) says, a share χ of it in the dilatational part.
+fn spectra(setup: &Setup) -> Result<Vec<Check>> {
+    let points = [15, 12, 14];
+    let mut off = [0.0, 0.0];
+    for share in [0.0, 0.3] {
+        // At Ma = 0.1 the pressure of the sound, √(2 χ E)/Ma, is small against p₀ = 1/(γ Ma²).
+        let set = [
+            "case.mach=0.1".to_owned(),
+            "case.spectrum='1/(1 + k^2)'".to_owned(),
+            format!("case.dilatational={share}"),
+        ];
+        let mut run = setup.run("isotropic-turbulence", points, &set)?;
+        let [_, x, y, z, _] = <[Vec<f64>; 5]>::try_from(run.state()?).unwrap_or_default();
+        let [energy, dilatational] = energies(run.simulation.grid(), [x, y, z]);
+        // The shells 1 to 5 are whole on 12 points.
+        let shape = |shell: usize| match shell {
+            1..=5 => 1.0 / (1.0 + float(shell * shell)),
+            _ => 0.0,
+        };
+        let sum: f64 = (1..=5).map(shape).sum();
+        for shell in 0..energy.len() {
+            let expected = 1.5 * shape(shell) / sum;
+            off[0] = worse(off[0], (energy[shell] - expected).abs());
+            off[1] = worse(off[1], (dilatational[shell] - share * expected).abs());
+        }
+    }
+    let check = |at: usize, name, what| {
+        Check::at_most(name, what, off[at], 1e-13, "round-off of the transforms, of ½⟨u·u⟩ = 3/2")
+    };
+    Ok(vec![
+        check(0, "spectrum", "the start has the energy of the prescribed spectrum in every shell"),
+        check(
+            1,
+            "dilatation",
+            "the start has the prescribed share of dilatational energy in every shell",
+        ),
+    ])
+}
+
+/// The pressure takes the divergence out of d(ρu)/dt, as far as the scheme's derivatives allow.
+fn balance(setup: &Setup) -> Result<Check> {
+    let rest = |n: usize| -> Result<f64> {
+        let mut run = setup.run("isotropic-turbulence", [n; 3], &[FEW.to_owned()])?;
+        let [_, x, y, z, _] = <[Vec<f64>; 5]>::try_from(run.rate()?).unwrap_or_default();
+        let sums =
+            energies(run.simulation.grid(), [x, y, z]).map(|shells| shells.iter().sum::<f64>());
+        Ok((sums[1] / sums[0]).sqrt())
+    };
+    let grids = if setup.quick { [24, 32] } else { [32, 48] };
+    let (coarse, fine) = (rest(grids[0])?, rest(grids[1])?);
+    let found = order((spacing(grids[0]), coarse), (spacing(grids[1]), fine));
+    Ok(Check::at_most(
+        "pressure",
+        format!(
+            "what div d(ρu)/dt has left beside the pressure falls at order 6: found {found:.2}, {fine:.1e}"
+        ),
+        (found - 6.0).abs(),
+        (LARGEST * spacing(grids[0])).powi(2),
+        "Lele 1992, eq. 2.1.7; next term of the scheme's error, of waves of four periods",
+    ))
+}
