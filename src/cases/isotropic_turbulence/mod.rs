@@ -75,7 +75,7 @@ impl IsotropicTurbulence {
         summary: "random velocity with a spectrum that you choose; it turns into turbulence and decays",
         input: include_str!("../../../configs/isotropic-turbulence.toml"),
         mach: |_| 0.2,
-        reynolds: 60.0,
+        reynolds: 50.0,
         needs: [true, true, false],
     };
 }
