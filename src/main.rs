@@ -146,7 +146,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         Command::Cases => {
             let cases = NAMES.iter().filter_map(|name| Case::default_for(name));
             say(&cases
-                .map(|case| format!("{:18} {}\n", case.name(), case.summary()))
+                .map(|case| format!("{:20} {}\n", case.name(), case.summary()))
                 .collect::<String>())
         }
         Command::Bench { what } => measure(&what, &(Arc::new(Solo) as Arc<dyn Communicator>)),

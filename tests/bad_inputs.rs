@@ -461,9 +461,9 @@ fn advice_stands_below_the_message_and_indented() {
     assert_eq!(
         full("\"taylor-green\"", "\"channel\""),
         "error: in.toml:2: name = \"channel\": unknown\n       \
-         allowed: `taylor-green`, `kida-vortex`, `abc-flow`, `double-shear-layer`,\n       \
-         `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`, `scalar-advection`,\n       \
-         `custom`"
+         allowed: `taylor-green`, `isotropic-turbulence`, `kida-vortex`, `abc-flow`,\n       \
+         `double-shear-layer`, `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`,\n       \
+         `scalar-advection`, `custom`"
     );
     assert_eq!(
         full("gamma", "rgas"),

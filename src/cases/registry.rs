@@ -55,13 +55,13 @@ macro_rules! cases {
 
 cases! {
     taylor_green::TaylorGreen: "Decaying Taylor-Green vortex.",
+    isotropic_turbulence::IsotropicTurbulence: "Random velocity with a prescribed spectrum.",
     kida_vortex::KidaVortex: "Kida's high-symmetry flow.",
     abc_flow::AbcFlow: "Arnold-Beltrami-Childress flow.",
     double_shear_layer::DoubleShearLayer: "Two shear layers that roll up.",
     isentropic_vortex::IsentropicVortex: "Vortex carried by a uniform stream.",
     entropy_wave::EntropyWave: "Density wave carried by a uniform stream.",
     acoustic_wave::AcousticWave: "Linear acoustic or entropy mode with viscosity and conduction.",
-    isotropic_turbulence::IsotropicTurbulence: "Random velocity with a prescribed spectrum.",
     shear_wave::ShearWave: "Transverse velocity wave, decaying by viscosity.",
     scalar_advection::ScalarAdvection: "Linear scalar advection and diffusion.",
     custom::Custom: "The user's own initial state.",

@@ -21,6 +21,8 @@ const SHAPES: [[usize; 3]; 8] = [
     [31, 13, 127],
     [64, 32, 48],
 ];
+/// One whose lines are no whole number of blocks.
+const SHORT: [usize; 3] = [33, 19, 17];
 const STEPS: usize = 3;
 /// How lines that are spread over ranks are solved: the best for their length, and each that takes any length.
 const METHODS: [Option<Method>; 5] =
@@ -45,6 +47,15 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
             } else {
                 checks.extend(ways(setup, &config, &forms)?);
             }
+        }
+    }
+    // A compiler for the host takes long over a kernel of a whole sweep.
+    if !setup.quick {
+        let forms = Forms::default();
+        let config = config(setup, &forms, SHORT, Precision::F64)?;
+        if let Some(mut here) = setup.other_shape(&config)? {
+            let mut host = setup.reference(&config)?;
+            checks.push(agreed(&config, &forms, "host/other-shape", &mut here, &mut host)?);
         }
     }
     Ok(checks)

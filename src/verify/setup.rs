@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::check::float;
 use super::fields::{Place, Run};
 use super::options::VerifyOptions;
-use crate::backend::device::Device;
+use crate::backend::device::{Device, Fusing, Gpu};
 use crate::backend::ranks::Ranks;
 use crate::backend::{Backend, BackendChoice, ComputeConfig, Share, on_device, on_host};
 use crate::comm::{Communicator, all_or_error};
@@ -130,6 +130,19 @@ impl Setup {
     pub(super) fn start(&self, config: &Config) -> Result<Run> {
         let (cut, _) = decomposition(config, &*self.comm, self.is_device())?;
         Run::new(self.cut(config.grid.points, &config.compute, cut)?, config)
+    }
+
+    /// The run of `config` at its start on the device alone, in the other shape of sweeps than the usual one: a kernel for each, or
+    /// operator by operator. `None` on the host and on several ranks.
+    pub(super) fn other_shape(&self, config: &Config) -> Result<Option<Run>> {
+        let Some(device) = self.device.as_ref().filter(|_| self.comm.size() == 1) else {
+            return Ok(None);
+        };
+        let points = config.grid.points;
+        let gpu = Gpu::configured(device.clone(), points.iter().product(), &config.compute)?;
+        let is_fused = !gpu.shapes().is_empty();
+        let gpu = gpu.fusing(if is_fused { Fusing::Nothing } else { Fusing::OnChip });
+        Run::new(Place::alone(Arc::new(gpu), points), config).map(Some)
     }
 
     /// The run of `case` on `points` points with `set` at its start.
