@@ -114,9 +114,22 @@ def forced():
     return lines
 
 
+def isotropic():
+    lines = [
+        "| points | kinetic energy | enstrophy | dissipation | growth of the enstrophy | skewness at the end | kmax η |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in read(HISTORIES / "isotropic.csv"):
+        value = {key: float(text) for key, text in row.items()}
+        off = [f"{100 * value[f'{name}_off']:.2g} %" for name in ("kinetic_energy", "enstrophy", "dissipation")]
+        rest = [f"{value['enstrophy_growth']:.4f}", f"−{abs(value['skewness']):.3f}", f"{math.floor(100 * value['kmax_eta']) / 100}"]
+        lines.append(f"| {row['points']}³ | " + " | ".join(off + rest) + " |")
+    return lines
+
+
 def main():
     page = PAGE.read_text()
-    tables = {"resolution": resolution(), "robustness": robustness(), "forced": forced()}
+    tables = {"resolution": resolution(), "robustness": robustness(), "forced": forced(), "isotropic": isotropic()}
     for name, table in tables.items():
         start = page.index(f"<!-- table: {name} -->")
         end = page.index("<!-- end -->", start)

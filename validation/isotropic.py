@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+"""validation/histories/isotropic.csv: the same decaying turbulence on grid after grid. Standard library only.
+
+isotropic.py RUN_DIR...   runs of one flow, the finest last, with rows at the same times
+"""
+
+import csv
+import json
+import pathlib
+import sys
+
+# Largest distance from the finest grid over all times, and the largest value on that grid which it is a fraction of.
+QUANTITIES = ["kinetic_energy", "enstrophy", "dissipation"]
+COLUMNS = ["points", *(f"{name}_off" for name in QUANTITIES), "enstrophy_growth", "skewness", "kmax_eta"]
+
+
+def read(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def column(rows, name):
+    return [float(row[name]) for row in rows]
+
+
+def main():
+    runs = [pathlib.Path(name) for name in sys.argv[1:]]
+    finest = read(runs[-1] / "series.csv")
+    print(",".join(COLUMNS))
+    for run in runs:
+        series, summary = read(run / "series.csv"), json.loads((run / "summary.json").read_text())
+        times = [round(time, 9) for time in column(series, "time")]
+        if times != [round(time, 9) for time in column(finest, "time")]:
+            sys.exit(f"{run}: rows at other times than {runs[-1]}")
+        off = []
+        for name in QUANTITIES:
+            own, fine = column(series, name), column(finest, name)
+            off.append(max(abs(a - b) for a, b in zip(own, fine)) / max(fine))
+        enstrophy = column(series, "enstrophy")
+        skewness = column(read(run / "statistics" / "turbulence.csv"), "skewness")[-1]
+        row = [summary["points"][0], *off, max(enstrophy) / enstrophy[0], skewness, summary["resolution"]["kmax_eta_min"]]
+        print(",".join(f"{value:.6g}" for value in row))
+
+
+if __name__ == "__main__":
+    main()
