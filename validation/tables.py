@@ -121,7 +121,8 @@ def isotropic():
     ]
     for row in read(HISTORIES / "isotropic.csv"):
         value = {key: float(text) for key, text in row.items()}
-        off = [f"{100 * value[f'{name}_off']:.2g} %" for name in ("kinetic_energy", "enstrophy", "dissipation")]
+        off = [value[f"{name}_off"] for name in ("kinetic_energy", "enstrophy", "dissipation")]
+        off = [f"{100 * x:.2g} %" if x > 0 else "–" for x in off]
         rest = [f"{value['enstrophy_growth']:.4f}", f"−{abs(value['skewness']):.3f}", f"{math.floor(100 * value['kmax_eta']) / 100}"]
         lines.append(f"| {row['points']}³ | " + " | ".join(off + rest) + " |")
     return lines
