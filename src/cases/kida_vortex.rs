@@ -15,9 +15,9 @@ use crate::gas::Gas;
 /// w = sin z (cos 3x cos y − cos x cos 3y)
 /// ```
 ///
-/// and p = p₀ + p' where p' solves −∇²p' = ∂ᵢuⱼ ∂ⱼuᵢ: a finite sum of cosines, in a table of eight coefficients below. Turning the axes, x → y → z → x,
-/// turns the velocity with them; u is odd in x, even in y and z, and changes its sign where y and z change places. In a cube of
-/// any length coordinates are stretched; velocity and p' stay as they are.
+/// and p = p₀ + p' where p' solves −∇²p' = ∂ᵢuⱼ ∂ⱼuᵢ: a finite sum of cosines, in a table of eight coefficients below. Turning
+/// the axes, x → y → z → x, turns the velocity with them; u is odd in x, even in y and z, and changes its sign where y and z change
+/// places. In a cube of any length coordinates are stretched; velocity and p' stay as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KidaVortex {
