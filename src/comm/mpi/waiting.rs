@@ -3,42 +3,43 @@
 use std::ffi::c_int;
 use std::mem::size_of;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mpi::ffi::{self, MPI_Request};
 
 use super::int;
 use crate::comm::Request;
 
-/// First and longest nap between two looks. Each is twice the one before: a rank waits little longer than it must, and many
-/// that wait long leave the cores alone.
-const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
+/// How long a rank lets others run between two looks, before it sleeps between them. A message between ranks of one host takes
+/// microseconds where the rank that sends it runs; a sleep takes 50 more than it is asked for.
+const YIELDING: Duration = Duration::from_millis(5);
+/// Sleep between two looks of a rank that waits long, for one that writes a file.
+const NAP: Duration = Duration::from_millis(1);
 
 /// Libraries look without end whether something has come. Where ranks are more than cores, that takes the time of the rank
 /// that is to send it, and a message takes as long as the system lets a process run: milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
-    naps: bool,
+    yields: bool,
 }
 
 impl Waiting {
     /// For one of so many ranks on this host.
     pub(super) fn among(ranks: usize) -> Self {
-        Self { naps: ranks > cores() }
+        Self { yields: ranks > cores() }
     }
 
     /// Return when all are done.
     pub(super) fn until_all_done(self, requests: &mut [MPI_Request]) {
-        if !self.naps {
+        if !self.yields {
             let (count, all) = (int(requests.len()), requests.as_mut_ptr());
             // SAFETY: that many requests are there, each from a call of this library.
             unsafe { ffi::MPI_Waitall(count, all, ffi::RSMPI_STATUSES_IGNORE) };
             return;
         }
-        let [mut nap, longest] = NAPS;
+        let begun = Instant::now();
         while !all_done(requests) {
-            thread::sleep(nap);
-            nap = longest.min(2 * nap);
+            if begun.elapsed() < YIELDING { thread::yield_now() } else { thread::sleep(NAP) }
         }
     }
 
