@@ -56,6 +56,12 @@ impl Gas {
         self.gamma * self.mach * self.mach * pressure / density
     }
 
+    /// k of the heat flux −k μ ∂T/∂x: 1 / ((γ − 1) Ma² Pr Re).
+    pub fn conductivity(&self) -> f64 {
+        let Gas { gamma, mach, prandtl, reynolds, .. } = *self;
+        1.0 / ((gamma - 1.0) * mach * mach * prandtl * reynolds)
+    }
+
     /// True where there are no viscous terms at all.
     pub fn is_inviscid(&self) -> bool {
         self.reynolds.is_infinite()

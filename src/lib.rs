@@ -27,6 +27,7 @@
 //! | [`lines`] | banded line systems: factor once, solve many |
 //! | [`grid`] | points, spacing, axes |
 //! | [`gas`] | the gas and its viscosity |
+//! | [`boundary`] | what holds at the ends of the axes |
 //! | [`comm`] | ranks and the messages between them |
 //! | [`engine`] | operators along an axis, and sweeps: the equations along one axis as a list of operations |
 //! | [`backend`] | where fields live and sweeps run |
@@ -47,6 +48,7 @@
 
 pub mod backend;
 pub mod bench;
+pub mod boundary;
 pub mod cases;
 pub mod comm;
 pub mod compare;

@@ -249,6 +249,22 @@ pub trait Backend: Send + Sync {
         parameters: &[f64],
     );
 
+    /// A map made ready for [`Backend::map_part`] on a part of the `points` that fields hold. What it reads are the fields that
+    /// it writes, each so far from the point: (field, values). It reads no point that it writes.
+    ///
+    /// # Errors
+    /// What a compiler says.
+    fn prepare_part(
+        &self,
+        formula: PointFormula,
+        points: [usize; 3],
+        part: Block,
+        reads: &[(usize, isize)],
+    ) -> Result<Prepared>;
+
+    /// Evaluate a map at the points of its part.
+    fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]);
+
     /// Sums over all points in a fixed order, or largest values; maybe still on their way: what is queued next is not waited
     /// for.
     ///

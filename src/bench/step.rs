@@ -16,7 +16,7 @@ use crate::backend::device::LineSolver;
 use crate::config::{Config, Precision, parse};
 use crate::engine::LineOperators;
 use crate::error::{Error, Result};
-use crate::grid::{Block, Decomposition, Grid};
+use crate::grid::{Block, Decomposition};
 use crate::physics::StageWork;
 use crate::time::{Phases, Simulation};
 
@@ -74,7 +74,7 @@ fn size(options: &StepOptions, setup: &Setup, report: &mut Report, config: &Conf
     let (common, points) = (&options.common, config.grid.points);
     let (len, precision) = (points.iter().product(), setup.compute.precision);
     let solver = options.method.0[0];
-    let grid = Grid::periodic(points, &config.grid.domain);
+    let grid = config.grid();
     let operators = LineOperators::new(&config.scheme.derivative, None, &grid, precision);
     let obstacle = |axis| setup.obstacle(solver?, &operators, axis);
     if let Some(sentence) = grid.active_axes().find_map(obstacle) {

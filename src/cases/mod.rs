@@ -5,18 +5,21 @@
 
 mod abc_flow;
 mod acoustic_wave;
+mod couette;
 pub mod custom;
 mod double_shear_layer;
 mod entropy_wave;
 mod isentropic_vortex;
 mod isotropic_turbulence;
 mod kida_vortex;
+mod lid_driven_cavity;
 mod passive_scalar;
 mod reference;
 mod registry;
 mod scalar_advection;
 mod shear_wave;
 mod start;
+mod stokes_layer;
 mod taylor_green;
 
 pub use acoustic_wave::Mode;
@@ -30,6 +33,7 @@ pub use start::Start;
 
 use std::path::Path;
 
+use crate::boundary::Boundaries;
 use crate::comm::Communicator;
 use crate::error::Result;
 use crate::gas::Gas;
@@ -59,6 +63,11 @@ pub struct About {
 pub trait Definition {
     /// Its box, unless the user gives `grid.length`.
     fn domain(&self) -> Domain;
+
+    /// What holds at the ends of its box, unless the user says otherwise.
+    fn boundaries(&self, _: &Gas) -> Boundaries {
+        Boundaries::PERIODIC
+    }
 
     /// The case as a flow that a formula gives at every point; `None` for a scalar, and where the start is made on the grid.
     fn flow(&self) -> Option<&dyn FlowCase> {

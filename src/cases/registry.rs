@@ -63,6 +63,9 @@ cases! {
     entropy_wave::EntropyWave: "Density wave carried by a uniform stream.",
     acoustic_wave::AcousticWave: "Linear acoustic or entropy mode with viscosity and conduction.",
     shear_wave::ShearWave: "Transverse velocity wave, decaying by viscosity.",
+    couette::CouetteFlow: "Gas between a plate at rest and one that moves.",
+    stokes_layer::StokesLayer: "Gas over a plate that oscillates in its plane.",
+    lid_driven_cavity::LidDrivenCavity: "Gas in a square box whose lid moves.",
     scalar_advection::ScalarAdvection: "Linear scalar advection and diffusion.",
     custom::Custom: "The user's own initial state.",
 }

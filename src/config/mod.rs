@@ -6,6 +6,7 @@
 //! Keys, defaults and ranges are those of the structs, which serde reads and writes. What serde cannot say (keys that
 //! depend on others, tables of formulas by name) is in `resolve`, `case` and `output`.
 
+mod boundary;
 mod case;
 mod document;
 mod forcing;
@@ -30,8 +31,10 @@ use std::path::PathBuf;
 pub use crate::backend::{
     BackendChoice as Backend, ComputeConfig, DeviceAware, Pencils, RightHandSide,
 };
+use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::gas::Gas;
+use crate::grid::Grid;
 pub use crate::io::{CheckpointConfig, Schedule, StatisticsConfig};
 use crate::physics::Problem;
 pub use crate::physics::{
@@ -54,6 +57,8 @@ pub struct Config {
     pub scalars: Vec<PassiveScalar>,
     /// Points and box.
     pub grid: GridConfig,
+    /// What holds at the ends of the axes.
+    pub boundaries: Boundaries,
     /// The force on the flow, where there is one.
     pub forcing: Option<ForcingConfig>,
     /// Discretisation in space.
@@ -67,6 +72,19 @@ pub struct Config {
 }
 
 impl Config {
+    /// The grid.
+    pub fn grid(&self) -> Grid {
+        self.boundaries.grid(self.grid.points, &self.grid.domain)
+    }
+
+    /// The same run of another case, which brings its own boundaries where this one has its own.
+    #[must_use]
+    pub fn with_case(&self, case: Case) -> Self {
+        let own = self.boundaries == self.case.boundaries(&self.gas);
+        let boundaries = if own { case.boundaries(&self.gas) } else { self.boundaries };
+        Self { case, boundaries, ..self.clone() }
+    }
+
     /// What is solved, for those who know no input.
     pub fn problem(&self) -> Problem {
         Problem {
@@ -75,6 +93,7 @@ impl Config {
             scalars: self.scalars.clone(),
             points: self.grid.points,
             domain: self.grid.domain,
+            boundaries: self.boundaries,
             forcing: self.forcing.clone(),
             scheme: self.scheme.clone(),
             integrator: self.time.integrator,

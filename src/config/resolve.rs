@@ -7,12 +7,13 @@ use super::section::Section;
 use super::value::{Table, Value};
 use super::{
     Backend, ComputeConfig, Config, DeviceAware, FilterConfig, Pencils, SchemeConfig, ViscousForm,
-    case, forcing, output, scalars,
+    boundary, case, forcing, output, scalars,
 };
 use crate::backend::device::LineSolver;
+use crate::boundary::Boundaries;
 use crate::cases::Case;
 use crate::gas::{Gas, Viscosity};
-use crate::grid::{Domain, Grid};
+use crate::grid::Domain;
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
 use crate::typed::{Positive, count, positive, three};
 
@@ -102,14 +103,18 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         case_keys,
         grid_keys,
         gas_keys,
+        boundary_keys,
         forcing_keys,
         scalar_keys,
         scheme_keys,
         time_keys,
         compute_keys,
         output_keys,
-    ] = ["case", "grid", "gas", "forcing", "scalars", "scheme", "time", "compute", "output"]
-        .map(|key| top.section(key));
+    ] = [
+        "case", "grid", "gas", "boundary", "forcing", "scalars", "scheme", "time", "compute",
+        "output",
+    ]
+    .map(|key| top.section(key));
     top.finish();
 
     let case = case::case(&case_keys);
@@ -119,10 +124,11 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     let forcing = forcing::forcing(&forcing_keys, case.as_ref());
     let scalars = scalars::scalars(&scalar_keys, case.as_ref());
-    let scheme = scheme(&scheme_keys, case.as_ref(), &gas);
+    let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
+    let scheme = scheme(&scheme_keys, case.as_ref(), &gas, &boundaries);
     let (points, length) = grid(&grid_keys);
     if let (Some(points), Some(scheme)) = (points, &scheme) {
-        check_stencils(&grid_keys, points, scheme);
+        check_stencils(&grid_keys, points, scheme, &boundaries);
     }
     let time = time(&time_keys);
     let compute = compute(&compute_keys);
@@ -140,7 +146,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         output::check_turbulence(&output_keys, output, points);
         output::check_intervals(&output_keys, output, time.as_ref().and_then(|time| time.end));
     }
-    let on_grid = points.map(|points| case.problems_on(&Grid::periodic(points, &domain)));
+    let on_grid = points.map(|points| case.problems_on(&boundaries.grid(points, &domain)));
     let problems = case.problems(&gas, &domain).into_iter().chain(on_grid.unwrap_or_default());
     for (key, sentence) in problems {
         let section = if key == "length" { &grid_keys } else { &case_keys };
@@ -148,7 +154,20 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     let grid = GridConfig { points: points?, domain };
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
-    Some(Config { origin: None, case, gas, grid, forcing, scalars, scheme, time, compute, output })
+    boundary::check_others(&boundaries, grid.points, [&forcing_keys, &scalar_keys, &output_keys]);
+    Some(Config {
+        origin: None,
+        case,
+        gas,
+        grid,
+        boundaries,
+        forcing,
+        scalars,
+        scheme,
+        time,
+        compute,
+        output,
+    })
 }
 
 /// `grid.points` and `grid.length`.
@@ -172,7 +191,12 @@ fn stretched(domain: Domain, length: Option<[f64; 3]>) -> Domain {
 }
 
 /// Enough points along every axis for the formulas of this run.
-fn check_stencils(section: &Section<'_>, points: [usize; 3], scheme: &SchemeConfig) {
+fn check_stencils(
+    section: &Section<'_>,
+    points: [usize; 3],
+    scheme: &SchemeConfig,
+    boundaries: &Boundaries,
+) {
     let SchemeFamily { name, first, second, midpoint_derivative, midpoint_interpolation } =
         scheme.derivative;
     let formulas = [first, second, midpoint_derivative, midpoint_interpolation];
@@ -184,8 +208,12 @@ fn check_stencils(section: &Section<'_>, points: [usize; 3], scheme: &SchemeConf
             least = (filter, format!("the filter of order {order}"));
         }
     }
-    let (least, formula) = least;
-    for (axis, n) in points.into_iter().enumerate().filter(|&(_, n)| 1 < n && n < least) {
+    let closed = boundary::closed_min_points(&scheme.derivative, scheme);
+    for (axis, n) in points.into_iter().enumerate().filter(|&(_, n)| n > 1) {
+        let (least, formula) = if boundaries.0[axis].is_some() { &closed } else { &least };
+        if n >= *least {
+            continue;
+        }
         let why = format!("{n} points along {}; {formula} needs {least}", AXES[axis]);
         let advice =
             format!("use at least {least} points, 1 where nothing varies, or a narrower formula");
@@ -205,7 +233,12 @@ fn check_axes(section: &Section<'_>, points: [usize; 3], case: &Case) {
 }
 
 /// `[scheme]`
-fn scheme(section: &Section<'_>, case: Option<&Case>, gas: &Gas) -> Option<SchemeConfig> {
+fn scheme(
+    section: &Section<'_>,
+    case: Option<&Case>,
+    gas: &Gas,
+    boundaries: &Boundaries,
+) -> Option<SchemeConfig> {
     let known: Vec<_> = families().iter().map(|family| (family.name, *family)).collect();
     let derivative = section.choice("derivative", &known);
     let mut scheme = if case.is_some_and(|case| !case.is_flow()) {
@@ -219,9 +252,13 @@ fn scheme(section: &Section<'_>, case: Option<&Case>, gas: &Gas) -> Option<Schem
     };
     let named = section.get("viscous").is_some_and(|item| !item.value.is_word("auto"));
     if !named && gas.viscosity != Viscosity::Constant {
-        scheme.viscous = ViscousForm::Midpoint;
+        scheme.viscous = match boundaries.is_periodic() {
+            true => ViscousForm::Midpoint,
+            false => ViscousForm::Conservative,
+        };
     }
     scheme.filter = filter(section);
+    boundary::check_scheme(section, &scheme, boundaries);
     section.finish();
     scheme.derivative = if section.has("derivative") { derivative? } else { scheme.derivative };
     Some(scheme)

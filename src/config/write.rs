@@ -5,10 +5,10 @@ use std::fmt::Write;
 use serde::Serialize;
 use toml::Value;
 
-use super::Config;
 use super::case::{CaseKeys, GasKeys};
 use super::resolve::GridKeys;
 use super::value::number;
+use super::{Config, boundary};
 use crate::comm::Fact;
 use crate::typed::Positive;
 
@@ -72,6 +72,9 @@ impl Config {
             sections.push(("gas".into(), keys(&gas)));
         } else {
             scheme.retain(|key, _| !["convection", "energy", "viscous"].contains(&key));
+        }
+        if is_flow && self.boundaries != self.case.boundaries(&self.gas) {
+            sections.push(("boundary".into(), boundary::typed(&self.boundaries)));
         }
         if let Some(forcing) = &self.forcing {
             sections.push(("forcing".into(), keys(forcing)));

@@ -8,7 +8,7 @@ use crate::backend::{Backend, on_device, on_host};
 use crate::cases::{Case, FlowCase};
 use crate::config::{Config, StepSize, Variable};
 use crate::error::Result;
-use crate::grid::{Block, Decomposition, Grid};
+use crate::grid::{Block, Decomposition};
 use crate::time::{Simulation, check_device_memory, check_memory};
 
 use super::floor::Floor;
@@ -35,7 +35,7 @@ pub(super) struct Solved {
 pub(super) fn solve(config: &Config, end: f64, longest: Option<f64>) -> Result<Solved> {
     let one = solve_once(config, end, longest)?;
     let Some(case) = config.case.opposite() else { return Ok(one) };
-    let opposite = Config { case, ..config.clone() };
+    let opposite = config.with_case(case);
     let other = solve_once(&opposite, end, longest)?;
     Ok(odd_part((config, one), (&opposite, other), end))
 }
@@ -124,7 +124,7 @@ fn odd_part(
 /// The exact solution of what [`compared`] names, at every point.
 fn exact(config: &Config, time: f64) -> Vec<f64> {
     let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
-    let grid = Grid::periodic(config.grid.points, domain);
+    let grid = config.grid();
     let Some(flow) = config.case.flow() else { return Vec::new() };
     let at = |point: usize| {
         let x = grid.coordinates(grid.index(point));

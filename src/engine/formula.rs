@@ -146,6 +146,19 @@ impl PointFormula {
         Self::new::<F>(nodes, &results, R, Code::Sum(Arc::new(code)))
     }
 
+    /// The same sum with weights: one more field is read, the last, whose value each point's results are multiplied by.
+    #[must_use]
+    pub fn weighted(mut self) -> Self {
+        let weight = Symbol(self.nodes.len());
+        self.nodes.push(Node::Read(self.reads));
+        self.reads += 1;
+        for result in &mut self.results {
+            self.nodes.push(Node::Mul(weight, *result));
+            *result = Symbol(self.nodes.len() - 1);
+        }
+        self
+    }
+
     /// A formula of whose results the largest are sought.
     pub fn max<F: Formula<R, W, P>, const R: usize, const W: usize, const P: usize>(
         formula: F,
@@ -360,10 +373,12 @@ where
     C: Combine,
 {
     fn total<T: Real>(&self, arch: pulp::Arch, from: &[&[T]], to: &mut [f64], parameters: &[f64]) {
+        let (from, weights) = from.split_at(R);
         let (from, parameters) = (array(from), array(parameters));
         let total = arch.dispatch(OverRows::<F, C, T, R, W, P> {
             formula: &self.0,
             from,
+            weights: weights.first().copied(),
             parameters,
             how: PhantomData,
         });
@@ -378,6 +393,8 @@ const ABREAST: usize = 16;
 struct OverRows<'a, F, C, T, const R: usize, const W: usize, const P: usize> {
     formula: &'a F,
     from: [&'a [T]; R],
+    /// What the results at each point are multiplied by, where it is not 1.
+    weights: Option<&'a [T]>,
     parameters: [f64; P],
     how: PhantomData<C>,
 }
@@ -393,7 +410,7 @@ where
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) -> [f64; W] {
-        let Self { formula, from, parameters, .. } = self;
+        let Self { formula, from, weights, parameters, .. } = self;
         let zero = Packed::<S, f64>::of(0.0);
         let (mut read, mut given) = ([zero; R], [zero; P]);
         for p in 0..P {
@@ -416,6 +433,11 @@ where
                     S::as_mut_simd_f64s(&mut results[w]).0[at / S::F64_LANES] = value[w].1;
                 }
             }
+            if let Some(weights) = weights {
+                for (l, weight) in weights[i * ABREAST..][..ABREAST].iter().enumerate() {
+                    results.iter_mut().for_each(|result| result[l] *= weight.f64());
+                }
+            }
             for w in 0..W {
                 for l in 0..ABREAST {
                     partial[w][l] = C::combine(partial[w][l], results[w][l]);
@@ -425,8 +447,10 @@ where
         for l in 0..rows[0].1.len() {
             let point = rows.map(|row| row.1[l].f64());
             let value = formula.at(point, [0.0; W], parameters);
+            let weight =
+                weights.map_or(1.0, |weights| weights[weights.len() - rows[0].1.len() + l].f64());
             for (partial, value) in partial.iter_mut().zip(value) {
-                partial[l] = C::combine(partial[l], value);
+                partial[l] = C::combine(partial[l], weight * value);
             }
         }
         partial.map(|lanes| lanes.into_iter().fold(C::IDENTITY, C::combine))

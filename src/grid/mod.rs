@@ -79,6 +79,27 @@ impl Grid {
         1.0 / self.len() as f64
     }
 
+    /// One over the number of intervals: a volume average is this times the sum over all points, each with its
+    /// [`Grid::weight`].
+    #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
+    pub fn per_interval(&self) -> f64 {
+        let intervals =
+            |a: usize| if self.periodic[a] { self.points[a] } else { self.points[a] - 1 };
+        1.0 / (0..3).map(|a| intervals(a) as f64).product::<f64>()
+    }
+
+    /// The weight of the point (i, j, k) in a volume average by the trapezoidal rule: ½ for each axis of which it is an end.
+    pub fn weight(&self, index: [usize; 3]) -> f64 {
+        let is_end =
+            |a: &usize| !self.periodic[*a] && (index[*a] == 0 || index[*a] + 1 == self.points[*a]);
+        0.5_f64.powi((0..3).filter(is_end).count().try_into().unwrap_or(0))
+    }
+
+    /// True where lines along every axis close.
+    pub fn is_periodic(&self) -> bool {
+        self.periodic == [true; 3]
+    }
+
     /// True for a grid without points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

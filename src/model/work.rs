@@ -118,7 +118,7 @@ type Key = ([bool; 3], (bool, usize, usize), usize);
 impl<'a> Planner<'a> {
     /// For `config` on `points` points, whatever its own are, by `method` where it is given.
     pub(super) fn new(config: &'a Config, points: [usize; 3], method: Option<Method>) -> Self {
-        let grid = Grid::periodic(points, &config.grid.domain);
+        let grid = config.boundaries.grid(points, &config.grid.domain);
         Self { config, points, method, grid, parts: HashMap::new(), known: HashMap::new() }
     }
 

@@ -280,10 +280,4 @@ impl SweepContext<'_> {
         let work = self.define(power(0) + power(1) + power(2));
         (1.0 / self.gas.reynolds) * (self.mu() * work)
     }
-
-    /// k of the equations.
-    pub(super) fn conductivity(&self) -> f64 {
-        let Gas { gamma, mach, prandtl, reynolds, .. } = *self.gas;
-        1.0 / ((gamma - 1.0) * mach * mach * prandtl * reynolds)
-    }
 }

@@ -83,6 +83,11 @@ impl System for NavierStokes {
             self.add_terms(TermGroup::All, u, rate, weights);
             add_scaled(&*self.backend, &self.formulas.add_scaled, u, weights.advance, rate);
         }
+        self.walls.impose(&*self.backend, u, stage.end);
+    }
+
+    fn impose(&self, u: &mut [Field], time: f64) {
+        self.walls.impose(&*self.backend, u, time);
     }
 
     fn begin(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
@@ -143,8 +148,7 @@ impl System for NavierStokes {
 
     fn energies(&self, u: &[Field], to: &mut [f64]) -> Result<()> {
         let fields = &state(u)[..4];
-        let [sum] = self.backend.reduce(&self.formulas.kinetic_energy, fields, &[])?.wait()?;
-        to[0] = sum * self.grid.per_point();
+        [to[0]] = self.volume.of(&*self.backend, &self.formulas.kinetic_energy, fields)?;
         self.scalars.as_ref().map_or(Ok(()), |it| it.variances(&*self.backend, u, &mut to[1..]))
     }
 
@@ -267,10 +271,10 @@ fn of_gradients<'a>(
 }
 
 impl NavierStokes {
-    /// The flow of the case where it is the solution: with a force it is another.
+    /// The flow of the case where it is the solution: with a force or other boundaries it is another.
     fn exact(&self) -> Option<&dyn FlowCase> {
         let flow = self.case.flow().filter(|flow| flow.is_exact(&self.gas));
-        flow.filter(|_| self.forcing.is_none())
+        flow.filter(|_| self.forcing.is_none() && self.own_boundaries)
     }
 
     /// (u, v, w, p', T'), which take the place of `scratch`.
@@ -374,8 +378,8 @@ impl NavierStokes {
     /// What the rates of U in `rate` do to it.
     fn energy_rate_of(&self, u: &[Field], rate: &[Field]) -> Result<f64> {
         let fields: [_; 8] = exactly(u.iter().take(4).chain(rate.iter().take(4)));
-        let [sum] = self.backend.reduce(&self.formulas.energy_rate, &fields, &[])?.wait()?;
-        Ok(sum * self.grid.per_point())
+        let [rate] = self.volume.of(&*self.backend, &self.formulas.energy_rate, &fields)?;
+        Ok(rate)
     }
 
     /// The columns of [`FORCING_COLUMNS`](super::FORCING_COLUMNS) that there are.
@@ -392,8 +396,7 @@ impl NavierStokes {
     fn averages(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 11]> {
         let gradients = self.gradients.of(&*self.backend, u, scratch).map(|field| &*field);
         let fields: [_; 14] = exactly(u[..conserved::COUNT].iter().chain(gradients));
-        let sums = self.backend.reduce(&self.formulas.averages, &fields, &[])?.wait()?;
-        Ok(sums.map(|sum| sum * self.grid.per_point()))
+        self.volume.of(&*self.backend, &self.formulas.averages, &fields)
     }
 
     /// Largest local Mach number, smallest density and temperature.

@@ -18,7 +18,7 @@ pub(super) struct Discretisation {
 
 impl Discretisation {
     pub(super) fn new(problem: &Problem, precision: Precision) -> Self {
-        let grid = Grid::periodic(problem.points, &problem.domain);
+        let grid = problem.grid();
         let operators = operators(&problem.scheme, &grid, precision);
         Self { grid, operators, filtered: problem.scheme.filter.is_some() }
     }

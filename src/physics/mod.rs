@@ -23,6 +23,8 @@ mod stability;
 mod step;
 mod system;
 mod term_group;
+mod volume;
+mod walls;
 
 pub use advection::Advection;
 pub use base_state::BaseState;

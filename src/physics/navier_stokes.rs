@@ -27,6 +27,8 @@ use super::stability::Limits;
 use super::step::FieldCounts;
 use super::system::Stage;
 use super::term_group::TermGroup;
+use super::volume::VolumeAverage;
+use super::walls::Walls;
 use crate::backend::RightHandSide;
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::cases::{Case, Domain};
@@ -47,6 +49,10 @@ pub struct NavierStokes {
     pub(super) base: BaseState,
     pub(super) formulas: Formulas,
     pub(super) gradients: VelocityGradients,
+    pub(super) walls: Walls,
+    pub(super) volume: VolumeAverage,
+    /// Whether the boundaries are those of the case.
+    pub(super) own_boundaries: bool,
     pub(super) forcing: Option<Forcing>,
     /// None where the flow carries no scalars.
     pub(super) scalars: Option<PassiveScalars>,
@@ -100,6 +106,8 @@ impl NavierStokes {
             }
         };
         let whole = |of| backend.prepare(PointFormula::map(Whole(of)));
+        let volume = VolumeAverage::new(&*backend, &grid)?;
+        let average = |sum| volume.prepare(&*backend, sum);
         Ok(Self {
             formulas: Formulas {
                 primitives: backend.prepare(PointFormula::map(Primitives { gas, base }))?,
@@ -110,20 +118,23 @@ impl NavierStokes {
                     limits: Limits::flow(&problem.scheme, problem.integrator, &grid),
                     scalars: problem.scalars.iter().map(|s| 1.0 / s.schmidt).fold(0.0, f64::max),
                 }))?,
-                kinetic_energy: backend.prepare(PointFormula::sum(KineticEnergy { base }))?,
-                energy_rate: backend.prepare(PointFormula::sum(EnergyRate { base }))?,
-                averages: backend.prepare(PointFormula::sum(Averages { gas, base }))?,
+                kinetic_energy: average(PointFormula::sum(KineticEnergy { base }))?,
+                energy_rate: average(PointFormula::sum(EnergyRate { base }))?,
+                averages: average(PointFormula::sum(Averages { gas, base }))?,
                 extrema: backend.prepare(PointFormula::max(Extrema { gas, base }))?,
                 vorticity: backend.prepare(PointFormula::map(Vorticity))?,
                 invariants: backend.prepare(PointFormula::map(Invariants))?,
                 wholes: [whole(base.density)?, whole(base.pressure)?, whole(base.temperature)?],
             },
             gradients: VelocityGradients::new(&*backend, &discretisation, base, held.gradients)?,
+            walls: Walls::new(problem, &*backend, &grid, base)?,
             forcing: Forcing::new(problem, &*backend, &grid, base)?,
             scalars: PassiveScalars::new(&*backend, &discretisation, problem, base)?,
             scalar_names: problem.scalars.iter().map(|scalar| scalar.name.clone()).collect(),
             sweeps: new_sweeps()?,
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
+            own_boundaries: problem.boundaries == problem.case.boundaries(&gas),
+            volume,
             backend,
             grid,
             block,

@@ -3,9 +3,10 @@
 use super::slots::conserved;
 use super::{ForcingConfig, SchemeConfig};
 use crate::backend::RightHandSide;
+use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::gas::Gas;
-use crate::grid::Domain;
+use crate::grid::{Domain, Grid};
 use crate::real::Precision;
 use crate::scheme::Tableau;
 
@@ -22,6 +23,8 @@ pub struct Problem {
     pub points: [usize; 3],
     /// The box.
     pub domain: Domain,
+    /// What holds at the ends of the axes.
+    pub boundaries: Boundaries,
     /// The force on the flow, where there is one.
     pub forcing: Option<ForcingConfig>,
     /// Discretisation in space.
@@ -35,6 +38,11 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// The grid.
+    pub fn grid(&self) -> Grid {
+        self.boundaries.grid(self.points, &self.domain)
+    }
+
     /// Fields of the state.
     pub fn fields(&self) -> usize {
         let own = if self.case.is_flow() { conserved::COUNT } else { 1 };

@@ -97,7 +97,7 @@ fn energy(q: &SweepContext, scheme: &SchemeConfig, c_rho: Value, c_u: [Value; 3]
 /// ∂ⱼτᵢⱼ, and ∂ⱼ(τᵢⱼuᵢ − qⱼ) where `energy` is asked for. Laplacian: μ (∂ⱼⱼuᵢ + ⅓ ∂ᵢ div u) + ∂ⱼμ Sᵢⱼ. Midpoint: ∂ⱼ(μ ∂ⱼ·) by way
 /// of the midpoints, the rest of Sᵢⱼ by first derivatives. Both damp the shortest waves; conservative does not.
 fn viscosity(q: &SweepContext, form: ViscousForm, energy: bool) {
-    let (k, per_re) = (q.conductivity(), 1.0 / q.gas.reynolds);
+    let (k, per_re) = (q.gas.conductivity(), 1.0 / q.gas.reynolds);
     let tau = |i| per_re * (q.mu() * q.strain(i));
     match form {
         ViscousForm::Laplacian => {

@@ -35,7 +35,8 @@ pub(super) struct Stages {
     inner: Vec<Program>,
     /// The last, where no stage of the step follows.
     end: Program,
-    /// The last, which leaves gradients for the stage that follows in the place of the first pass; none where it cannot.
+    /// The last, which leaves gradients for the stage that follows in the place of the first pass; none where it cannot, or walls
+    /// change the velocity after it.
     link: Option<Program>,
 }
 
@@ -74,12 +75,12 @@ pub(super) fn sweeps_of_stage(
 ) -> Vec<Vec<(Axis, Sweep)>> {
     let fused = of(problem, axes, whole, TermGroup::All, true);
     let passes = fused.passes();
-    let chained = !fused.stored;
+    let chained = !fused.stored && problem.boundaries.is_periodic();
     let sweeps = (0..axes.len()).map(|at| (axes[at], fused.sweep(at, chained)));
-    if chained {
-        return vec![passes.into_iter().skip(1).chain(sweeps).collect()];
+    if fused.stored {
+        return vec![passes, sweeps.collect()];
     }
-    vec![passes, sweeps.collect()]
+    vec![passes.into_iter().skip(usize::from(chained)).chain(sweeps).collect()]
 }
 
 /// The terms `part` of the equations of `problem`, for those who count and do not compute.
@@ -126,7 +127,8 @@ impl Schedule {
             let last = axes.len() - 1;
             let sweep = |at: usize| program((axes[at], fused.sweep(at, false)));
             let passes = passes(&fused)?;
-            let link = (!fused.stored && !passes.is_empty()).then(|| fused.sweep(last, true));
+            let links = !fused.stored && !passes.is_empty() && problem.boundaries.is_periodic();
+            let link = links.then(|| fused.sweep(last, true));
             let link =
                 link.map(|link| discretisation.program_of_advanced(backend, axes[last], &link));
             Ok(Stages {

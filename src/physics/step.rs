@@ -45,7 +45,7 @@ pub struct StageWork {
 impl StageWork {
     /// That of `problem`; none where its integrator keeps more.
     pub fn of(problem: &Problem) -> Option<Self> {
-        let operators = operators(&problem.scheme, &grid(problem), Precision::F64);
+        let operators = operators(&problem.scheme, &problem.grid(), Precision::F64);
         let sweeps = sweeps(problem, RightHandSide::Fused, &axes(problem), |_| true);
         let all = || sweeps.iter().flatten();
         let together = |list: &Vec<(Axis, Sweep)>| {
@@ -163,7 +163,7 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
     if problem.scheme.filter.is_some() {
         all.extend(axes.iter().flat_map(|&axis| filter_sweeps(problem, axis)));
     }
-    (all, operators(&problem.scheme, &grid(problem), problem.precision))
+    (all, operators(&problem.scheme, &problem.grid(), problem.precision))
 }
 
 /// The passive scalars of `problem`, for those who count and do not compute.
@@ -181,11 +181,7 @@ fn filter_sweeps(problem: &Problem, axis: Axis) -> impl Iterator<Item = (Axis, S
 
 /// Those with more than one point.
 fn axes(problem: &Problem) -> Vec<Axis> {
-    grid(problem).active_axes().collect()
-}
-
-fn grid(problem: &Problem) -> Grid {
-    Grid::periodic(problem.points, &problem.domain)
+    problem.grid().active_axes().collect()
 }
 
 /// Whether lines of `block` along an axis are whole.

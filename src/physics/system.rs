@@ -41,7 +41,7 @@ pub(crate) fn add_scaled(
 }
 
 /// Where in a step a stage stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stage {
     /// No stage of this step came before it.
     pub first: bool,
@@ -49,6 +49,8 @@ pub struct Stage {
     pub last: bool,
     /// [`System::begin`] began it.
     pub begun: bool,
+    /// The time that it leads to.
+    pub end: f64,
 }
 
 /// A set of equations dU/dt = R(U) on a grid. Fields hold the block of it that is this rank's; sums, averages and extremes
@@ -86,6 +88,9 @@ pub trait System {
     /// A stage in 2N storage: `rate` = β × `rate` + R(`u`), then `u` += advance × `rate`. With β = 0 the old content
     /// of `rate` is not read.
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage);
+
+    /// Impose on `u` what holds at the ends of the box at `time`. A stage in 2N storage does it itself.
+    fn impose(&self, _u: &mut [Field], _time: f64) {}
 
     /// Begin the first stage in 2N storage of a step whose size is not known yet, in `rate` and fields that hold nothing between
     /// steps; false where nothing was begun.

@@ -24,7 +24,7 @@ pub(super) fn initial(system: &dyn System, config: &Config) -> Result<Vec<Field>
     let backend = system.backend();
     let comm = backend.comm();
     let (gas, domain) = (&config.gas, &config.grid.domain);
-    let grid = Grid::periodic(config.grid.points, domain);
+    let grid = config.grid();
     let block = backend.block(grid.points);
     let x = |at: usize| grid.coordinates(block.index(at));
     let scalars = (0..config.scalars.len()).map(|at| scalar(config, at, backend, &grid));
@@ -69,7 +69,7 @@ pub(super) fn initial_scalar(
     at: usize,
 ) -> Result<Field> {
     let backend = system.backend();
-    let grid = Grid::periodic(config.grid.points, &config.grid.domain);
+    let grid = config.grid();
     let mut values = scalar(config, at, backend, &grid)?;
     let at_rest = system.base_state()[0];
     let made = backend.values(&state[0]).and_then(|density| {

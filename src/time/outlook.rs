@@ -7,7 +7,6 @@ use super::refusals::impossible_start;
 use crate::backend::cpu::Cpu;
 use crate::config::{Config, Precision, Schedule, Statistic, StepSize, Variable};
 use crate::error::Result;
-use crate::grid::Grid;
 use crate::io::pieces::Selection;
 use crate::physics;
 
@@ -91,7 +90,7 @@ fn first_rate(config: &Config) -> Result<f64> {
 /// Bytes that a run leaves on disk, by what they are, where a step takes `seconds`. Checkpoints that are compressed take less.
 #[allow(clippy::cast_precision_loss, reason = "an estimate")]
 pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'static str, f64)> {
-    let grid = Grid::periodic(config.grid.points, &config.grid.domain);
+    let grid = config.grid();
     let count = |points: [usize; 3]| points.iter().map(|&n| n as f64).product::<f64>();
     let width = |precision: Option<Precision>| match precision.unwrap_or(config.compute.precision) {
         Precision::F64 => 8.0,

@@ -99,6 +99,7 @@ impl Simulation {
     /// Where the backend refuses, or the initial state makes no sense: on all ranks where it does on one.
     pub fn on(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
         let mut simulation = Self::with_state(backend, config, |system| initial(system, config))?;
+        simulation.system.impose(&mut simulation.state, 0.0);
         simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
         Ok(simulation)
     }
@@ -114,7 +115,7 @@ impl Simulation {
         config: &Config,
         state: impl FnOnce(&dyn System) -> Result<Vec<Field>>,
     ) -> Result<Self> {
-        let grid = Grid::periodic(config.grid.points, &config.grid.domain);
+        let grid = config.grid();
         let len = backend.block(grid.points).len();
         let prepare = || -> Result<Box<dyn System + Send>> {
             Ok(match config.case.scalar() {
@@ -222,7 +223,7 @@ impl Simulation {
             if system.is_forced() {
                 system.update_force(state, stepper.scratch(), Some(dt))?;
             }
-            stepper.step(system.as_mut(), state, dt);
+            stepper.step(system.as_mut(), state, moment.time, dt);
             system.advance_force(dt, moment.step + 1);
             if system.backend().queues() && !filters { Ok(()) } else { system.backend().finish() }
         })?;
@@ -257,11 +258,13 @@ impl Simulation {
     }
 
     fn filter(&mut self) -> Result<()> {
-        let Self { system, state, phases, filter_rates, filtered: [before, after], .. } = self;
+        let Self { system, state, phases, moment, filter_rates, filtered: [before, after], .. } =
+            self;
         let interval = std::mem::take(&mut self.unfiltered);
         phases.time("filter", || {
             system.energies(state, before)?;
             system.filter(state);
+            system.impose(state, moment.time);
             system.energies(state, after)
         })?;
         for (rate, (before, after)) in filter_rates.iter_mut().zip(before.iter().zip(after)) {

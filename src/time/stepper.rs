@@ -10,6 +10,8 @@ use crate::scheme::{Form, Tableau};
 /// one for every stage otherwise. A step allocates nothing.
 pub struct Stepper {
     tableau: &'static Tableau,
+    /// c of the stages, and 1.
+    nodes: Vec<f64>,
     rates: Vec<Vec<Field>>,
     base: Vec<Field>,
     add_scaled: Prepared,
@@ -36,6 +38,7 @@ impl Stepper {
         let rates = (0..rates).map(|_| state()).collect::<Result<_>>()?;
         Ok(Self {
             tableau,
+            nodes: tableau.nodes().into_iter().chain([1.0]).collect(),
             rates,
             base,
             add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
@@ -61,15 +64,16 @@ impl Stepper {
         self.begun = false;
     }
 
-    /// U at t + dt from U at t.
-    pub fn step(&mut self, system: &mut dyn System, u: &mut [Field], dt: f64) {
+    /// U at `time` + dt from U at `time`.
+    pub fn step(&mut self, system: &mut dyn System, u: &mut [Field], time: f64, dt: f64) {
         match self.tableau.form {
             // Williamson 1980, with G in units of dt: G ← aₛ G + R(U), U ← U + bₛ dt G.
             Form::LowStorage { a, b } => {
                 for stage in 0..b.len() {
                     let weights = Weights { beta: a[stage], advance: b[stage] * dt };
                     let (first, last) = (stage == 0, stage + 1 == b.len());
-                    let stage = Stage { first, last, begun: first && self.begun };
+                    let end = time + self.nodes[stage + 1] * dt;
+                    let stage = Stage { first, last, begun: first && self.begun, end };
                     system.advance(u, &mut self.rates[0], weights, stage);
                 }
                 self.begun = false;
@@ -81,10 +85,12 @@ impl Stepper {
                 for stage in 0..b.len() {
                     if stage > 0 {
                         self.combine(system.backend(), u, a[stage], dt);
+                        system.impose(u, time + self.nodes[stage] * dt);
                     }
                     system.rhs(u, &mut self.rates[stage]);
                 }
                 self.combine(system.backend(), u, b, dt);
+                system.impose(u, time + dt);
             }
         }
     }

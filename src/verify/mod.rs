@@ -24,6 +24,7 @@ mod setup;
 mod taylor_green;
 mod turbulence;
 mod vortices;
+mod walls;
 pub mod waves;
 
 use std::sync::Arc;

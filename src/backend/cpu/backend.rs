@@ -4,12 +4,13 @@ use std::borrow::Cow;
 
 use smallvec::SmallVec;
 
+use super::pointwise::OnPart;
 use super::{Cpu, SHAPES};
 use crate::backend::handles::{Field, Prepared, Program, all, all_mut};
 use crate::backend::{Backend, Reduction, Weights};
 use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
-use crate::grid::Axis;
+use crate::grid::{Axis, Block};
 use crate::real::{Precision, Real, Values};
 
 impl<T: Real> Backend for Cpu<T> {
@@ -132,6 +133,20 @@ impl<T: Real> Backend for Cpu<T> {
     ) {
         let (read, mut write) = (all(read), all_mut(write));
         self.map(formula.get(), &read, &mut write, parameters);
+    }
+
+    fn prepare_part(
+        &self,
+        formula: PointFormula,
+        points: [usize; 3],
+        part: Block,
+        reads: &[(usize, isize)],
+    ) -> Result<Prepared> {
+        Ok(Prepared::new(OnPart { formula, points, part, reads: reads.to_vec() }))
+    }
+
+    fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {
+        self.map_part(formula.get(), &mut all_mut(fields), parameters);
     }
 
     fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {

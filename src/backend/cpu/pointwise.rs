@@ -1,10 +1,12 @@
 //! Loops that look at one point at a time: maps, sums and maxima of formulas.
 
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 use super::tile::SharedField;
 use super::{Cpu, Field, MAX_FIELDS};
 use crate::engine::{Code, Combine, Max, OverPoints, PointFormula, Sum};
+use crate::grid::Block;
 use crate::real::Real;
 
 /// Points that one task works on. Fixed, so that sums do not depend on the number of threads.
@@ -114,6 +116,57 @@ impl<T: Real> Cpu<T> {
         totals.copy_from_slice(&partials[..width]);
         if let Ok(mut kept) = self.partials.lock() {
             *kept = partials;
+        }
+    }
+}
+
+/// A map at some of the points.
+pub(super) struct OnPart {
+    pub(super) formula: PointFormula,
+    /// Points that fields hold.
+    pub(super) points: [usize; 3],
+    pub(super) part: Block,
+    /// (field, values further on) of everything that it reads.
+    pub(super) reads: Vec<(usize, isize)>,
+}
+
+/// Points of a part that are taken out of fields together, and most rows of them: a step allocates nothing.
+const ROW: usize = 32;
+const ROWS: usize = 64;
+
+impl<T: Real> Cpu<T> {
+    /// Evaluate a map at the points of its part.
+    pub(super) fn map_part(
+        &self,
+        OnPart { formula, points, part, reads }: &OnPart,
+        fields: &mut [&mut Field<T>],
+        parameters: &[f64],
+    ) {
+        let mut taken = [T::ZERO; ROWS * ROW];
+        assert!(reads.len() + fields.len() <= ROWS, "fields of a map at some points");
+        for first in (0..part.len()).step_by(ROW) {
+            let count = ROW.min(part.len() - first);
+            let position = |item: usize| {
+                let [i, j, k] = part.index(first + item);
+                i + points[0] * (j + points[1] * k)
+            };
+            let (read, write) = taken.split_at_mut(reads.len() * ROW);
+            for ((field, away), row) in reads.iter().zip(read.chunks_mut(ROW)) {
+                for (item, value) in row[..count].iter_mut().enumerate() {
+                    *value = fields[*field][position(item).strict_add_signed(*away)];
+                }
+            }
+            let mut rows: SmallVec<[&mut [T]; 8]> = SmallVec::new();
+            for (field, row) in fields.iter().zip(write.chunks_mut(ROW)) {
+                let row = &mut row[..count];
+                row.iter_mut().enumerate().for_each(|(item, value)| *value = field[position(item)]);
+                rows.push(row);
+            }
+            let read: SmallVec<[&[T]; ROWS]> = read.chunks(ROW).map(|row| &row[..count]).collect();
+            formula.evaluate(self.arch, &read, &mut rows, parameters);
+            for (field, row) in fields.iter_mut().zip(rows) {
+                row.iter().enumerate().for_each(|(item, value)| field[position(item)] = *value);
+            }
         }
     }
 }

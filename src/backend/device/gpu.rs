@@ -13,7 +13,7 @@ use crate::backend::ranks::{Blocks, Memory, Staging, Sums, TransposeLayout};
 use crate::backend::{Backend, ComputeConfig, Pencils, Reduction, Weights};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
 use crate::error::Result;
-use crate::grid::Axis;
+use crate::grid::{Axis, Block};
 use crate::real::{Precision, Values};
 
 /// Fields of one length in the memory of a device.
@@ -219,6 +219,21 @@ impl Backend for Gpu {
         parameters: &[f64],
     ) {
         formula.get::<PointKernel>().run(&all(read), &all_mut(write), parameters);
+    }
+
+    fn prepare_part(
+        &self,
+        formula: PointFormula,
+        points: [usize; 3],
+        part: Block,
+        reads: &[(usize, isize)],
+    ) -> Result<Prepared> {
+        let place = (self.device(), self.precision());
+        PointKernel::on_part(place, (points, part), &formula, reads).map(Prepared::new)
+    }
+
+    fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {
+        formula.get::<PointKernel>().run(&[], &all_mut(fields), parameters);
     }
 
     fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {

@@ -7,6 +7,7 @@ use super::text::{Names, Text, parameters, statements};
 use super::{Arg, Buffer, Device, PendingReduction};
 use crate::engine::{Code, PointFormula};
 use crate::error::Result;
+use crate::grid::Block;
 use crate::real::Precision;
 
 /// Threads of a block.
@@ -18,10 +19,28 @@ const MOST_BLOCKS: usize = 1024;
 fn statements_of(
     formula: &PointFormula,
     number: (Precision, &str),
+    read: &dyn Fn(usize) -> String,
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
-    let names = Names { read: &|field| format!("f{field}[at]"), made: "t" };
+    let names = Names { read, made: "t" };
     statements(number, &formula.nodes, &formula.results, &names, result)
+}
+
+/// What is read at the point that is visited.
+fn read_at(field: usize) -> String {
+    format!("f{field}[at]")
+}
+
+/// Statements that replace what is written by the results of a map.
+fn map_lines(
+    of: &PointFormula,
+    precision: Precision,
+    read: &dyn Fn(usize) -> String,
+) -> Vec<String> {
+    let result = |at: usize, result: &str| format!("const REAL r{at} = {result};");
+    let mut lines = statements_of(of, (precision, "REAL"), read, result);
+    lines.extend((0..of.results.len()).map(|at| format!("w{at}[at] = r{at};")));
+    lines
 }
 
 /// Which points a kernel visits.
@@ -88,12 +107,28 @@ impl PointKernel {
         len: usize,
         of: &PointFormula,
     ) -> Result<Self> {
-        let mut lines = statements_of(of, (precision, "REAL"), |at, result| {
-            format!("const REAL r{at} = {result};")
-        });
-        lines.extend((0..of.results.len()).map(|at| format!("w{at}[at] = r{at};")));
+        let lines = map_lines(of, precision, &read_at);
         let fields = [of.reads, of.results.len()];
         let job = pointwise((device, precision), &Visit::all(len), of.name, fields, &lines)?;
+        Ok(Self { kind: Kind::Map(job), precision })
+    }
+
+    /// A map at a part of `points`, which reads the fields that it writes so far from the point: (field, values).
+    pub(super) fn on_part(
+        (device, precision): (&Arc<Device>, Precision),
+        (points, part): ([usize; 3], Block),
+        of: &PointFormula,
+        reads: &[(usize, isize)],
+    ) -> Result<Self> {
+        let read = |at: usize| format!("w{}[at + ({})]", reads[at].0, reads[at].1);
+        let lines = map_lines(of, precision, &read);
+        let ([i, j, k], [nx, ny, _], [sx, sy, _]) = (part.start, points, part.points);
+        let place = format!(
+            "{i} + (item) % {sx} + {nx} * ({j} + (item) / {sx} % {sy} + (int64){ny} * ({k} + (item) / {sx} / {sy}))"
+        );
+        let visit = Visit { count: part.len(), place };
+        let fields = [0, of.results.len()];
+        let job = pointwise((device, precision), &visit, of.name, fields, &lines)?;
         Ok(Self { kind: Kind::Map(job), precision })
     }
 
@@ -105,7 +140,8 @@ impl PointKernel {
         maximum: bool,
     ) -> Result<Self> {
         let wide = device.info().widest();
-        let lines = statements_of(of, (wide, "WIDE"), |at, result| format!("r[{at}] = {result};"));
+        let result = |at: usize, result: &str| format!("r[{at}] = {result};");
+        let lines = statements_of(of, (wide, "WIDE"), &read_at, result);
         let (results, blocks) = (of.results.len(), len.div_ceil(THREADS).min(MOST_BLOCKS));
         let mut text = Text::new(precision);
         text.define("FIELDS", parameters(of.reads, 0));

@@ -28,7 +28,7 @@ use crate::comm::{Communicator, Sent, Solo};
 use crate::engine::distributed::Method;
 use crate::engine::{Accesses, Code, LineOperators, PointFormula, Sweep, commute};
 use crate::error::{Error, Result};
-use crate::grid::{Axis, Decomposition};
+use crate::grid::{Axis, Block, Decomposition};
 use crate::real::{Precision, Values};
 use choices::Choices;
 use coupled::Coupled;
@@ -361,6 +361,20 @@ impl Backend for Ranks {
         parameters: &[f64],
     ) {
         self.inner.map(&formula.get::<OnBlock>().inner, read, write, parameters);
+    }
+
+    fn prepare_part(
+        &self,
+        formula: PointFormula,
+        points: [usize; 3],
+        part: Block,
+        reads: &[(usize, isize)],
+    ) -> Result<Prepared> {
+        self.inner.prepare_part(formula, points, part, reads)
+    }
+
+    fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {
+        self.inner.map_part(formula, fields, parameters);
     }
 
     fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {

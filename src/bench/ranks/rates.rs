@@ -48,7 +48,8 @@ impl<'a> Problem<'a> {
     /// All sweeps of a right-hand side of `config`, on `points` points a rank.
     pub(super) fn right_hand_side(config: &'a Config, points: [usize; 3]) -> Self {
         let (family, domain) = (&config.scheme.derivative, &config.grid.domain);
-        let parts = StepParts::new(&config.problem(), &Grid::periodic(points, domain), |_| false);
+        let parts =
+            StepParts::new(&config.problem(), &config.boundaries.grid(points, domain), |_| false);
         let sweeps = parts.right_hand_side.into_iter().flatten().collect();
         // As in 2N storage.
         Self { family, domain, sweeps, beta: 0.5 }

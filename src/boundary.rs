@@ -1,0 +1,78 @@
+//! What holds at the ends of the axes.
+
+use serde::Serialize;
+
+use crate::grid::{Axis, Domain, Grid};
+
+/// What holds along each of x, y, z: `None` where it is periodic, else at its low and its high end.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Boundaries(pub [Option<[Wall; 2]>; 3]);
+
+impl Boundaries {
+    /// Periodic along every axis.
+    pub const PERIODIC: Self = Self([None; 3]);
+
+    /// With these walls at the two ends of `axis` alone.
+    #[must_use]
+    pub fn along(axis: Axis, walls: [Wall; 2]) -> Self {
+        let mut boundaries = Self::PERIODIC;
+        boundaries.0[axis.index()] = Some(walls);
+        boundaries
+    }
+
+    /// Whether every axis is periodic.
+    pub fn is_periodic(&self) -> bool {
+        *self == Self::PERIODIC
+    }
+
+    /// The grid of `points` over `domain` with these ends. Nothing varies along an axis of one point, which is periodic.
+    pub fn grid(&self, points: [usize; 3], domain: &Domain) -> Grid {
+        let periodic = [0, 1, 2].map(|a| self.0[a].is_none() || points[a] == 1);
+        Grid::new(points, domain, periodic)
+    }
+}
+
+/// A wall that the gas sticks to.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Wall {
+    /// What is known of its temperature.
+    #[serde(flatten)]
+    pub heat: Heat,
+    /// Its velocity, without a component through it.
+    pub velocity: [f64; 3],
+    /// ω of a wall that moves with `velocity` times cos ωt; 0 for one that moves steadily.
+    pub frequency: f64,
+}
+
+/// What is known of the temperature at a wall.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Heat {
+    /// T.
+    Temperature(f64),
+    /// The heat that flows from the wall into the gas, −k μ ∂T/∂n, in units of ρ₀V₀³; 0 for an adiabatic wall.
+    HeatFlux(f64),
+}
+
+impl Wall {
+    /// At rest and adiabatic.
+    pub const ADIABATIC: Self =
+        Self { heat: Heat::HeatFlux(0.0), velocity: [0.0; 3], frequency: 0.0 };
+
+    /// At rest, of the temperature `t`.
+    pub const fn isothermal(t: f64) -> Self {
+        Self { heat: Heat::Temperature(t), ..Self::ADIABATIC }
+    }
+
+    /// The same wall with this velocity.
+    #[must_use]
+    pub const fn moving(self, velocity: [f64; 3]) -> Self {
+        Self { velocity, ..self }
+    }
+
+    /// Its velocity at `time`.
+    pub fn velocity_at(&self, time: f64) -> [f64; 3] {
+        let phase = (self.frequency * time).cos();
+        self.velocity.map(|component| component * phase)
+    }
+}

@@ -1,0 +1,161 @@
+//! `[boundary]`
+
+use super::resolve::AXES;
+use super::section::Section;
+use crate::boundary::{Boundaries, Heat, Wall};
+use crate::cases::Case;
+use crate::gas::Gas;
+use crate::physics::{Convection, SchemeConfig, ViscousForm};
+use crate::scheme::{Scheme, SchemeFamily, compact_filter, default_closure};
+use crate::typed::{NotNegative, Positive};
+
+/// What an axis with two ends looks like.
+const EXAMPLE: &str = "{ low = \"wall\", high = { kind = \"wall\", temperature = 1.0 } }";
+
+/// What holds at the ends of the axes: what the user says, else what the case does.
+pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) -> Boundaries {
+    if case.is_some_and(|case| !case.is_flow()) {
+        let advice = "its exact solution is periodic; take the section out";
+        section.reject("has no meaning for scalar-advection", advice);
+        return Boundaries::PERIODIC;
+    }
+    let mut boundaries = case.map_or(Boundaries::PERIODIC, |case| case.boundaries(gas));
+    for (axis, name) in AXES.into_iter().enumerate() {
+        match section.table_or(name, &[("periodic", ())], EXAMPLE) {
+            None => {}
+            Some(Err(())) => boundaries.0[axis] = None,
+            Some(Ok(table)) => {
+                let ends = ["low", "high"].map(|end| wall(&table, end, axis));
+                table.finish();
+                if let [Some(low), Some(high)] = ends {
+                    boundaries.0[axis] = Some([low, high]);
+                }
+            }
+        }
+    }
+    section.finish();
+    if !boundaries.is_periodic() && gas.is_inviscid() {
+        let axis = (0..3).find(|&axis| boundaries.0[axis].is_some()).unwrap_or(0);
+        let why = "the gas sticks to a wall by viscosity, and reynolds = inf has none";
+        section.reject_value(AXES[axis], why, "give case.reynolds a number");
+    }
+    boundaries
+}
+
+/// The wall at one end of an axis.
+fn wall(section: &Section<'_>, end: &'static str, axis: usize) -> Option<Wall> {
+    let Some(item) = section.get(end) else {
+        let other = if end == "low" { "high" } else { "low" };
+        let advice = format!(
+            "an axis is periodic as a whole, or has two ends: beside `{other}` say `{end} = \"wall\"`"
+        );
+        section.missing(&[end], &advice);
+        return None;
+    };
+    if item.value.is_word("periodic") {
+        let advice = format!("an axis is periodic as a whole: {} = \"periodic\"", AXES[axis]);
+        item.reject("one end alone cannot be periodic", &advice);
+        return None;
+    }
+    let table = match section.table_or(
+        end,
+        &[("wall", Wall::ADIABATIC)],
+        "{ kind = \"wall\", temperature = 1.0 }",
+    )? {
+        Err(wall) => return Some(wall),
+        Ok(table) => table,
+    };
+    if !table.has("kind") {
+        table.missing(&["kind"], "allowed: `wall`");
+        return None;
+    }
+    let mut wall = table.choice("kind", &[("wall", Wall::ADIABATIC)])?;
+    if table.has("temperature") && table.has("heat_flux") {
+        let why = "stands beside `temperature`; only one of them is known at a wall";
+        table.reject_value("heat_flux", why, "");
+    }
+    if let Some(Positive(temperature)) = table.value("temperature") {
+        wall.heat = Heat::Temperature(temperature);
+    } else if let Some(flux) = table.value("heat_flux") {
+        wall.heat = Heat::HeatFlux(flux);
+    }
+    wall.velocity = table.value("velocity").unwrap_or(wall.velocity);
+    wall.frequency = table.value("frequency").map_or(wall.frequency, |NotNegative(omega)| omega);
+    if wall.velocity[axis] != 0.0 {
+        let why = format!("a wall across {0} cannot move along {0}", AXES[axis]);
+        table.reject_value("velocity", &why, "its component through the wall must be 0");
+    }
+    if wall.velocity == [0.0; 3] && table.has("frequency") {
+        table.reject_value(
+            "frequency",
+            "a wall at rest has none",
+            "give `velocity`, the amplitude",
+        );
+    }
+    table.finish();
+    Some(wall)
+}
+
+/// What a scheme cannot do along axes with ends.
+pub(super) fn check_scheme(section: &Section<'_>, scheme: &SchemeConfig, boundaries: &Boundaries) {
+    if boundaries.is_periodic() {
+        return;
+    }
+    let why = "goes by way of midpoints, which have no closures at walls";
+    if scheme.convection == Convection::Staggered {
+        let allowed = "allowed: `divergence`, `feiereisen`, `kennedy-gruber`";
+        section.reject_value("convection", why, allowed);
+    }
+    if scheme.viscous == ViscousForm::Midpoint {
+        section.reject_value("viscous", why, "allowed: `laplacian`, `conservative`");
+    }
+}
+
+/// The fewest points along an axis with ends, and the formula that needs them.
+pub(super) fn closed_min_points(family: &SchemeFamily, scheme: &SchemeConfig) -> (usize, String) {
+    let needs = |scheme: &Scheme| {
+        default_closure(scheme).map_or(0, |it| crate::engine::closed_min_points(scheme, &it))
+    };
+    let operators = needs(&family.first).max(needs(&family.second));
+    let filter = scheme
+        .filter
+        .map(|filter| (filter.order, needs(&compact_filter(filter.order, filter.alpha))));
+    match filter {
+        Some((order, points)) if points > operators => {
+            (points, format!("the filter of order {order} between walls"))
+        }
+        _ => (operators, format!("{} between walls", family.name)),
+    }
+}
+
+/// What needs a box that is periodic along every axis.
+pub(super) fn check_others(
+    boundaries: &Boundaries,
+    points: [usize; 3],
+    sections: [&Section<'_>; 3],
+) {
+    let [forcing, scalars, output] = sections;
+    if (0..3).all(|axis| boundaries.0[axis].is_none() || points[axis] == 1) {
+        return;
+    }
+    forcing.reject("is of a flow in a periodic box", "take the section out, or the walls");
+    scalars.reject("cannot be carried between walls yet", "take the section out, or the walls");
+    output.reject_value("statistics", "are averages over a periodic box", "take this out");
+}
+
+/// What the user types for the ends.
+pub(super) fn typed(boundaries: &Boundaries) -> toml::Table {
+    let wall = |wall: &Wall| {
+        let mut table = toml::Table::try_from(wall).unwrap_or_default();
+        table.insert("kind".into(), "wall".into());
+        toml::Value::from(table)
+    };
+    let axis = |ends: &Option<[Wall; 2]>| match ends {
+        None => toml::Value::from("periodic"),
+        Some([low, high]) => {
+            let ends = [("low", wall(low)), ("high", wall(high))];
+            toml::Table::from_iter(ends.map(|(key, value)| (key.into(), value))).into()
+        }
+    };
+    AXES.into_iter().zip(&boundaries.0).map(|(name, ends)| (name.into(), axis(ends))).collect()
+}

@@ -1,0 +1,59 @@
+//! Averages over the volume.
+
+use smallvec::SmallVec;
+
+use crate::backend::{Backend, Field, Prepared};
+use crate::engine::PointFormula;
+use crate::error::Result;
+use crate::grid::Grid;
+use crate::real::Values;
+
+/// Fields that are averaged without memory of their own: a step allocates nothing.
+const FEW: usize = 24;
+
+/// ⟨·⟩ over the box, by the trapezoidal rule: all points alike where the grid is periodic.
+pub(super) struct VolumeAverage {
+    /// Of the points; none where all are 1.
+    weights: Option<Field>,
+    per_interval: f64,
+}
+
+impl VolumeAverage {
+    /// On `grid`.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    pub(super) fn new(backend: &dyn Backend, grid: &Grid) -> Result<Self> {
+        let weights = || {
+            let block = backend.block(grid.points);
+            let mut weights = Values::zeros(backend.precision(), block.len());
+            (0..block.len()).for_each(|at| weights.set(at, grid.weight(block.index(at))));
+            backend.field(&weights)
+        };
+        let weights = (!grid.is_periodic()).then(weights).transpose()?;
+        Ok(Self { weights, per_interval: grid.per_interval() })
+    }
+
+    /// A sum over all points made ready to be averaged.
+    ///
+    /// # Errors
+    /// What a compiler says.
+    pub(super) fn prepare(&self, backend: &dyn Backend, sum: PointFormula) -> Result<Prepared> {
+        backend.prepare(if self.weights.is_some() { sum.weighted() } else { sum })
+    }
+
+    /// The averages of its results. Collective.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    pub(super) fn of<const W: usize>(
+        &self,
+        backend: &dyn Backend,
+        formula: &Prepared,
+        fields: &[&Field],
+    ) -> Result<[f64; W]> {
+        let fields: SmallVec<[&Field; FEW]> = fields.iter().copied().chain(&self.weights).collect();
+        let sums = backend.reduce(formula, &fields, &[])?.wait::<W>()?;
+        Ok(sums.map(|sum| sum * self.per_interval))
+    }
+}

@@ -1,0 +1,238 @@
+//! Walls without slip, at the ends of lines that are not periodic.
+//!
+//! Operators are closed by one-sided rows there. The gas has the wall's velocity, and its temperature or the heat that flows: they
+//! are imposed on the state after every stage, and the density follows from the conservation of mass. Where two walls meet, that
+//! across the later axis holds; velocity may jump there, which no derivative of the mass flux sees well, so that the pressure is
+//! the mean of those to which it goes on along both walls without a gradient.
+
+use super::base_state::BaseState;
+use super::formulas::{Primitives, whole};
+use super::problem::Problem;
+use super::slots::{conserved, exactly};
+use crate::backend::{Backend, Field, Prepared};
+use crate::boundary::{Heat, Wall};
+use crate::engine::{Formula, Number, PointFormula};
+use crate::error::{Error, Result};
+use crate::gas::Gas;
+use crate::grid::{Axis, Block, Grid};
+
+/// Points next to a wall, along a line, whose values go on to the wall.
+const INSIDE: usize = 4;
+/// The weights of these points in the value at the wall where the derivative there is 0, by the one-sided formula of fourth order.
+const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.0, -3.0 / 25.0];
+/// The weight of h times the derivative into the gas.
+const OF_SLOPE: f64 = -12.0 / 25.0;
+/// What is read of these points.
+const READ: usize = conserved::COUNT * INSIDE;
+
+/// The walls that bound this rank's block, and the edges where they meet.
+pub(super) struct Walls {
+    walls: Vec<(Wall, Prepared)>,
+    edges: Vec<Prepared>,
+}
+
+/// One end of the lines along an axis.
+#[derive(Clone, Copy)]
+struct End {
+    axis: usize,
+    /// The position of the end along the axis of the block.
+    at: usize,
+    /// What leads to the next point inside.
+    step: isize,
+}
+
+impl End {
+    /// The points of `part` that lie on it.
+    fn of(&self, part: Block) -> Block {
+        let Block { mut start, mut points } = part;
+        (start[self.axis], points[self.axis]) = (self.at, 1);
+        Block { start, points }
+    }
+
+    /// The state at the points inside: (field, distance in a field).
+    fn inside(&self) -> impl Iterator<Item = (usize, isize)> {
+        let step = self.step;
+        let state =
+            move |point: usize| (0..conserved::COUNT).map(move |k| (k, step * point.cast_signed()));
+        (1..=INSIDE).flat_map(state)
+    }
+}
+
+impl Walls {
+    /// Those of `problem`.
+    ///
+    /// # Errors
+    /// What a compiler says, or where the block has too few points.
+    pub(super) fn new(
+        problem: &Problem,
+        backend: &dyn Backend,
+        grid: &Grid,
+        base: BaseState,
+    ) -> Result<Self> {
+        let (gas, block) = (problem.gas, backend.block(grid.points));
+        let whole = Block { start: [0; 3], points: block.points };
+        let prepare = |formula, part, reads: Vec<_>| {
+            backend.prepare_part(formula, block.points, part, &reads)
+        };
+        let (mut ends, mut walls, mut edges): (Vec<End>, _, _) =
+            (Vec::new(), Vec::new(), Vec::new());
+        for axis in grid.active_axes() {
+            let a = axis.index();
+            for (end, wall) in ends_here(problem, &block, grid, axis)? {
+                let stride: usize = block.points[..a].iter().product();
+                let (at, inward) = if end == 0 { (0, 1) } else { (block.points[a] - 1, -1) };
+                let end = End { axis: a, at, step: inward * stride.cast_signed() };
+                let part = end.of(whole);
+                walls.push((
+                    wall,
+                    match wall.heat {
+                        Heat::Temperature(temperature) => {
+                            let formula = Isothermal { gas, base, temperature };
+                            prepare(PointFormula::map(formula), part, Vec::new())?
+                        }
+                        Heat::HeatFlux(heat_flux) => {
+                            let spacing = grid.spacing[a];
+                            let formula = OfHeatFlux { gas, base, heat_flux, spacing };
+                            prepare(PointFormula::map(formula), part, end.inside().collect())?
+                        }
+                    },
+                ));
+                for other in ends.iter().filter(|other| other.axis != a) {
+                    let reads = end.inside().chain(other.inside()).collect();
+                    edges.push(prepare(
+                        PointFormula::map(Edge { gas, base }),
+                        other.of(part),
+                        reads,
+                    )?);
+                }
+                ends.push(end);
+            }
+        }
+        Ok(Self { walls, edges })
+    }
+
+    /// Make `u` what the walls ask for at `time`.
+    pub(super) fn impose(&self, backend: &dyn Backend, u: &mut [Field], time: f64) {
+        if self.walls.is_empty() {
+            return;
+        }
+        let mut u: [&mut Field; conserved::COUNT] = exactly(u.iter_mut().take(conserved::COUNT));
+        for (wall, prepared) in &self.walls {
+            backend.map_part(prepared, &mut u, &wall.velocity_at(time));
+        }
+        for prepared in &self.edges {
+            backend.map_part(prepared, &mut u, &[]);
+        }
+    }
+}
+
+/// The walls at the ends of `axis` that bound this block, by the number of their end.
+fn ends_here(
+    problem: &Problem,
+    block: &Block,
+    grid: &Grid,
+    axis: Axis,
+) -> Result<impl Iterator<Item = (usize, Wall)> + use<>> {
+    let a = axis.index();
+    let (first, n) = (block.start[a], block.points[a]);
+    let here = [first == 0, first + n == grid.points[a]];
+    let walls = problem.boundaries.0[a];
+    if walls.is_some() && n <= INSIDE {
+        let found =
+            format!("a rank has {n} points along {}; walls need {}", axis.name(), INSIDE + 1);
+        return Err(Error::refused(found, "use fewer ranks along this axis"));
+    }
+    Ok(walls.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]))
+}
+
+/// (ρ', ρu, ρv, ρw, ρE') of the density ρ' at the temperature T' and this velocity.
+#[inline(always)]
+fn at_wall<N: Number>(gas: &Gas, base: BaseState, rho: N, t: N, velocity: [N; 3]) -> [N; 5] {
+    let [u, v, w] = velocity;
+    let density = whole(rho, base.density);
+    let squares = u * u + v * v + w * w;
+    // γ Ma² p' = ρ' T + ρ₀ T', without the difference of large numbers.
+    let scaled = match base.density {
+        0.0 => rho * whole(t, base.temperature),
+        at_rest => rho * whole(t, base.temperature) + N::of(at_rest) * t,
+    };
+    let inner = N::of(1.0 / ((gas.gamma - 1.0) * gas.gamma * gas.mach * gas.mach));
+    let energy = inner * scaled + N::of(0.5) * density * squares;
+    [rho, density * u, density * v, density * w, energy]
+}
+
+/// What a primitive variable goes on to from the points inside. The weights add up to 1: what it is relative to does not matter.
+#[inline(always)]
+fn goes_on<N: Number>(gas: Gas, base: BaseState, inside: &[N], variable: usize) -> N {
+    let mut sum = N::of(0.0);
+    for (point, weight) in WEIGHTS.into_iter().enumerate() {
+        let state = std::array::from_fn(|k| inside[conserved::COUNT * point + k]);
+        sum = sum + N::of(weight) * Primitives { gas, base }.at(state, state, [])[variable];
+    }
+    sum
+}
+
+/// Where [`Primitives`] has p' and T'.
+const PRESSURE: usize = 3;
+const TEMPERATURE: usize = 4;
+
+/// The state at a wall of given temperature. Parameters: its velocity.
+struct Isothermal {
+    gas: Gas,
+    base: BaseState,
+    temperature: f64,
+}
+
+impl Formula<0, 5, 3> for Isothermal {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], before: [N; 5], velocity: [N; 3]) -> [N; 5] {
+        let t = N::of(self.temperature - self.base.temperature);
+        at_wall(&self.gas, self.base, before[0], t, velocity)
+    }
+}
+
+/// The state at a wall through which so much heat flows, from the points inside. Parameters: its velocity.
+struct OfHeatFlux {
+    gas: Gas,
+    base: BaseState,
+    heat_flux: f64,
+    spacing: f64,
+}
+
+impl Formula<READ, 5, 3> for OfHeatFlux {
+    #[inline(always)]
+    fn at<N: Number>(&self, inside: [N; READ], before: [N; 5], velocity: [N; 3]) -> [N; 5] {
+        let Self { gas, base, heat_flux, spacing } = *self;
+        let mut t = goes_on(gas, base, &inside, TEMPERATURE);
+        if heat_flux != 0.0 {
+            let [.., before] = Primitives { gas, base }.at(before, before, []);
+            let mu = gas.mu(whole(before, base.temperature));
+            t = t - N::of(OF_SLOPE * spacing * heat_flux / gas.conductivity()) / mu;
+        }
+        at_wall(&gas, base, before[0], t, velocity)
+    }
+}
+
+/// The state where two walls meet, from the points along both, with the velocity and the temperature that it has.
+struct Edge {
+    gas: Gas,
+    base: BaseState,
+}
+
+impl Formula<{ 2 * READ }, 5> for Edge {
+    #[inline(always)]
+    fn at<N: Number>(&self, along: [N; 2 * READ], before: [N; 5], _: [N; 0]) -> [N; 5] {
+        let Self { gas, base } = *self;
+        let [u, v, w, _, t] = Primitives { gas, base }.at(before, before, []);
+        let (one, other) = along.split_at(READ);
+        let p =
+            N::of(0.5) * (goes_on(gas, base, one, PRESSURE) + goes_on(gas, base, other, PRESSURE));
+        // ρ' = (γ Ma² p' − ρ₀ T') / T.
+        let scaled = N::of(gas.temperature(1.0, 1.0)) * p;
+        let rho = match base.density {
+            0.0 => scaled / whole(t, base.temperature),
+            at_rest => (scaled - N::of(at_rest) * t) / whole(t, base.temperature),
+        };
+        at_wall(&gas, base, rho, t, [u, v, w])
+    }
+}

@@ -1,0 +1,142 @@
+//! Walls: exact solutions that the discrete equations have as well, orders, and the same flow wherever it is computed.
+
+use super::check::{Check, distance, float, largest, order, worse};
+use super::exact::odd_error;
+use super::fields::Run;
+use super::setup::Setup;
+use crate::error::Result;
+use crate::gas::Gas;
+
+/// The checks of this family.
+pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    for viscous in ["laplacian", "conservative"] {
+        checks.extend(couette(setup, viscous)?);
+    }
+    checks.extend(stokes(setup)?);
+    checks.push(cavity(setup)?);
+    Ok(checks)
+}
+
+/// Points from wall to wall: every rank has five.
+const POINTS: usize = 45;
+
+/// Couette flow with plates of given temperature, and with a given flux of heat: polynomials of second degree in y, on which every
+/// operator and closure is exact, so that the discrete equations have the same steady solution.
+fn couette(setup: &Setup, viscous: &str) -> Result<Vec<Check>> {
+    const FLUX: f64 = 0.02;
+    let scheme = format!("scheme.viscous={viscous}");
+    let temperature = "case.temperature=1.3".to_string();
+    let plates = format!(
+        "boundary.y={{ low = {{ kind = 'wall', temperature = 1.0 }}, high = {{ kind = 'wall', heat_flux = {FLUX}, velocity = [1.0, 0.0, 0.0] }} }}"
+    );
+    let mut checks = Vec::new();
+    for (name, set) in [("temperature", [&scheme, &temperature]), ("heat-flux", [&scheme, &plates])]
+    {
+        let config = setup.config("couette-flow", [1, POINTS, 1], &set.map(String::clone))?;
+        let mut run = setup.start(&config)?;
+        let gas = config.gas;
+        let profile = move |y: f64| match name {
+            "temperature" => 1.0 + 0.3 * y + heated(&gas) * y * (1.0 - y),
+            // k ∂T/∂y = q at y = 1.
+            _ => 1.0 + (2.0 * heated(&gas) + FLUX / gas.conductivity()) * y - heated(&gas) * y * y,
+        };
+        let solution = move |_: [usize; 3], [_, y, _]: [f64; 3]| {
+            [1.0 / profile(y), y, 0.0, 0.0, gas.reference_pressure()]
+        };
+        run.set(solution)?;
+        let start = run.state()?;
+        let [energy] = run.quantities(["kinetic_energy"])?;
+        run.steps(50)?;
+        let end = run.state()?;
+        let off = start.iter().zip(&end).map(|(a, b)| distance(a, b)).fold(0.0, worse);
+        // ρE, at rest, and what a step adds of its round-off.
+        let unit = gas.reference_pressure() / (gas.gamma - 1.0) * f64::EPSILON;
+        checks.push(Check::at_most(
+            format!("couette-{name}-{viscous}"),
+            format!("Couette flow with walls of given {name} stays as it is, {viscous}"),
+            off,
+            50.0 * unit,
+            "operators and closures are exact on polynomials of second degree; round-off",
+        ));
+        if name == "temperature" && viscous == "laplacian" {
+            checks.push(average(energy, profile));
+        }
+    }
+    Ok(checks)
+}
+
+/// ½ (γ − 1) Ma² Pr: −½ d²T/dη² of Couette flow.
+fn heated(gas: &Gas) -> f64 {
+    0.5 * (gas.gamma - 1.0) * gas.mach * gas.mach * gas.prandtl
+}
+
+/// Points on a wall count half.
+fn average(found: f64, temperature: impl Fn(f64) -> f64) -> Check {
+    let intervals = float(POINTS - 1);
+    let energy = |at: usize| {
+        let y = float(at) / intervals;
+        0.5 * y * y / temperature(y)
+    };
+    let inner: f64 = (1..POINTS - 1).map(energy).sum();
+    let expected = (inner + 0.5 * (energy(0) + energy(POINTS - 1))) / intervals;
+    Check::at_most(
+        "average",
+        "averages between walls are those of the trapezoidal rule",
+        (found - expected).abs() / expected,
+        float(POINTS) * f64::EPSILON,
+        "round-off of the sum",
+    )
+}
+
+/// The oscillating plate, by half the difference of two runs with opposite amplitudes.
+fn stokes(setup: &Setup) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    for derivative in ["compact4", "compact6", "compact8"] {
+        for viscous in ["laplacian", "conservative"] {
+            let set = [
+                "case.amplitude=1e-5".to_string(),
+                "time.dt=0.0005".into(),
+                format!("scheme.derivative={derivative}"),
+                format!("scheme.viscous={viscous}"),
+            ];
+            let mut errors = Vec::new();
+            for n in [POINTS, 2 * POINTS - 1] {
+                let config = setup.config("stokes-layer", [1, n, 1], &set)?;
+                errors.push((1.0 / float(n - 1), odd_error(setup, &config, 0.25)?));
+            }
+            let (found, error) = (order(errors[0], errors[1]), errors[1].1 / 1e-5);
+            let what = format!(
+                "a Stokes layer converges at order 4 or more ({derivative}, {viscous}): {found:.2}, {error:.1e} of A"
+            );
+            checks.push(Check::at_most(
+                format!("stokes-layer-{derivative}-{viscous}"),
+                what,
+                (4.0 - found).max(0.0),
+                0.1,
+                "rows of order 3 at the wall: one more within (Gustafsson 1975); next term of Taylor's series",
+            ));
+        }
+    }
+    Ok(checks)
+}
+
+/// The first steps of the cavity, with corners, in other places than one host too.
+fn cavity(setup: &Setup) -> Result<Check> {
+    let set = ["scheme.filter={ order = 8, alpha = 0.45, every = 2 }".to_string()];
+    let config = setup.config("lid-driven-cavity", [31, 29, 1], &set)?;
+    let (mut here, mut host) = (setup.start(&config)?, setup.reference(&config)?);
+    let state = |run: &mut Run| -> Result<_> {
+        run.steps(4)?;
+        run.state()
+    };
+    let (found, expected) = (state(&mut here)?, state(&mut host)?);
+    let off = found.iter().zip(&expected).map(|(a, b)| distance(a, b) / largest(b).max(1e-3));
+    Ok(Check::at_most(
+        "cavity",
+        "four steps of the lid-driven cavity as on one host",
+        off.fold(0.0, worse),
+        1e-12,
+        "same formulas in another order: round-off",
+    ))
+}
