@@ -40,7 +40,7 @@ struct Watch {
 /// # Errors
 /// Where the system refuses.
 pub(crate) fn watch() -> Result<()> {
-    let _held = system::FieldCounts::back();
+    let _held = system::HeldBack::begin();
     let requests = Requests { watch: Some(begin), ..Requests::default() };
     WATCH.get_or_init(|| Watch { requests, start: Instant::now(), asked: AtomicU64::new(0) });
     for signal in [SIGINT, SIGTERM].into_iter().chain(system::hang_up()) {
@@ -119,10 +119,10 @@ mod system {
     static ACTIONS: OnceLock<[sigaction; ALL.len()]> = OnceLock::new();
 
     /// While this lives signals wait.
-    pub(super) struct FieldCounts(sigset_t);
+    pub(super) struct HeldBack(sigset_t);
 
-    impl FieldCounts {
-        pub(super) fn back() -> Self {
+    impl HeldBack {
+        pub(super) fn begin() -> Self {
             // SAFETY: all zero is a mask, which the calls fill.
             unsafe {
                 let (mut these, mut before) = (std::mem::zeroed(), std::mem::zeroed());
@@ -136,7 +136,7 @@ mod system {
         }
     }
 
-    impl Drop for FieldCounts {
+    impl Drop for HeldBack {
         fn drop(&mut self) {
             // SAFETY: the mask that was there before.
             unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.0, null_mut()) };
@@ -190,10 +190,10 @@ mod system {
 mod system {
     use kolmo::Result;
 
-    pub(super) struct FieldCounts;
+    pub(super) struct HeldBack;
 
-    impl FieldCounts {
-        pub(super) fn back() -> Self {
+    impl HeldBack {
+        pub(super) fn begin() -> Self {
             Self
         }
     }

@@ -36,7 +36,7 @@ fn device() -> Arc<Device> {
 }
 
 /// Fields of `len` values on the device that all tests share.
-fn gpu(precision: Precision, len: usize) -> Gpu {
+pub(crate) fn gpu(precision: Precision, len: usize) -> Gpu {
     Gpu::new(device(), precision, len, None, Pencils::Strided).unwrap()
 }
 

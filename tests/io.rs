@@ -120,6 +120,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         title: "Taylor-Green vortex".into(),
         mach: Some(0.1),
         reynolds: Some(1600.0),
+        walls: false,
         points,
         length,
         scheme: SchemeSummary { derivative: "compact6".into(), ..SchemeSummary::default() },

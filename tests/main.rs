@@ -42,4 +42,5 @@ mod spread;
 mod statistics;
 mod tgv;
 mod verify;
+mod walls;
 mod waves;

@@ -6,8 +6,8 @@ use super::{About, Definition, Domain, FlowCase, FlowPoint};
 use crate::boundary::{Boundaries, Wall};
 use crate::gas::Gas;
 
-/// Gas at rest, ρ = T = 1, between walls of T = 1; from t = 0 on that at the high end of y moves with V₀ along x. The corners move
-/// with the lid.
+/// Gas at rest, ρ = T = 1, between walls of T = 1; from t = 0 on that at the high end of y moves with V₀ along x. Its corners
+/// are at rest, since nothing goes through the other walls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LidDrivenCavity {}

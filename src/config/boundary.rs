@@ -85,7 +85,7 @@ fn wall(section: &Section<'_>, end: &'static str, axis: usize) -> Option<Wall> {
         let why = format!("a wall across {0} cannot move along {0}", AXES[axis]);
         table.reject_value("velocity", &why, "its component through the wall must be 0");
     }
-    if wall.velocity == [0.0; 3] && table.has("frequency") {
+    if wall.velocity == [0.0; 3] && wall.frequency != 0.0 {
         table.reject_value(
             "frequency",
             "a wall at rest has none",

@@ -77,11 +77,23 @@ impl Config {
         self.boundaries.grid(self.grid.points, &self.grid.domain)
     }
 
+    /// Whether the flow is that of the case at all times: a force, or other boundaries, make another of it.
+    pub fn is_of_case(&self) -> bool {
+        self.forcing.is_none() && self.has_own_boundaries()
+    }
+
+    /// Whether the boundaries are those of the case.
+    pub(crate) fn has_own_boundaries(&self) -> bool {
+        self.boundaries == self.case.boundaries(&self.gas)
+    }
+
     /// The same run of another case, which brings its own boundaries where this one has its own.
     #[must_use]
     pub fn with_case(&self, case: Case) -> Self {
-        let own = self.boundaries == self.case.boundaries(&self.gas);
-        let boundaries = if own { case.boundaries(&self.gas) } else { self.boundaries };
+        let boundaries = match self.has_own_boundaries() {
+            true => case.boundaries(&self.gas),
+            false => self.boundaries,
+        };
         Self { case, boundaries, ..self.clone() }
     }
 

@@ -9,7 +9,8 @@ use super::{document, write::FROM_CHECKPOINT};
 
 /// What such an input takes over from its checkpoint where it does not say it itself. Where it is computed and what is written
 /// are a matter of the new run.
-const TAKEN_OVER: [&str; 7] = ["case", "grid", "gas", "forcing", "scalars", "scheme", "time"];
+const TAKEN_OVER: [&str; 8] =
+    ["case", "grid", "gas", "boundary", "forcing", "scalars", "scheme", "time"];
 /// Keys that stand for one another: where the input has one of them none is taken over.
 const ALTERNATIVES: [[&str; 2]; 3] =
     [["cfl", "dt"], ["end", "max_steps"], ["coefficient", "energy"]];

@@ -73,7 +73,8 @@ impl Config {
         } else {
             scheme.retain(|key, _| !["convection", "energy", "viscous"].contains(&key));
         }
-        if is_flow && self.boundaries != self.case.boundaries(&self.gas) {
+        // Else those of a checkpoint would be taken over.
+        if is_flow && (origin.is_some() || !self.has_own_boundaries()) {
             sections.push(("boundary".into(), boundary::typed(&self.boundaries)));
         }
         if let Some(forcing) = &self.forcing {

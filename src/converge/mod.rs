@@ -17,6 +17,7 @@ use crate::config::{Config, Convection, StepSize, ViscousForm};
 use crate::error::{Error, Result};
 use crate::io::progress::tell;
 use crate::io::report::grid;
+use crate::scheme::{SchemeFamily, default_closure};
 use floor::{CLEAR, Floor};
 use solve::{Solved, distance, error_of_step, solve};
 
@@ -160,7 +161,7 @@ fn has_exact(config: &Config) -> bool {
     let (domain, active) = (&config.grid.domain, config.grid.points.map(|n| n > 1));
     let middle = domain.middle();
     match (&config.case, config.case.flow()) {
-        _ if config.forcing.is_some() => false,
+        _ if !config.is_of_case() => false,
         (Case::ScalarAdvection(scalar), _) => scalar.exact(domain, active, middle, 0.0).is_some(),
         (_, Some(flow)) => flow.exact(&config.gas, domain, active, middle, 0.0).is_some(),
         (_, None) => false,
@@ -332,5 +333,13 @@ fn formal_order(config: &Config) -> u32 {
         ViscousForm::Midpoint => midpoints.min(family.first.order),
         ViscousForm::Conservative => family.first.order,
     };
-    convection.min(viscous)
+    let walls = if config.boundaries.is_periodic() { u32::MAX } else { order_at_walls(family) };
+    convection.min(viscous).min(walls)
+}
+
+/// That of solutions between walls: one more than the lowest of the rows there (Gustafsson 1975).
+fn order_at_walls(family: &SchemeFamily) -> u32 {
+    let closures = [&family.first, &family.second].into_iter().filter_map(default_closure);
+    let rows = closures.flat_map(|closure| closure.rows).map(|row| row.order);
+    rows.min().map_or(u32::MAX, |order| order + 1)
 }

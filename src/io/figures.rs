@@ -181,16 +181,19 @@ fn kinetic_energy(over: &Over, reference: Option<&Reference>) -> Option<Figure> 
 fn dissipation(over: &Over, reference: Option<&Reference>, summary: &Summary) -> Option<Figure> {
     summary.reynolds?;
     let mut curves = vec![over.column("from gradients", Line::Solid, "dissipation")?];
-    let loss = energy_loss(over.series);
+    // Walls do work of their own.
+    let loss = energy_loss(over.series).filter(|_| !summary.walls);
     curves.extend(loss.map(|loss| Curve::new("from the energy", Line::Dashed, over.time, &loss)));
     curves.extend(reference.map(|r| over.reference(r, &r.dissipation)));
     let plot = Plot::over_time("Dissipation", "dissipation ε", curves);
-    let caption = format!(
-        "From gradients: ε = ⟨τ : ∇u⟩. From the energy: −dE/dt + ⟨p ∇·u⟩{}. The gap between the two is numerical \
-         dissipation.{}",
-        over.series.column("ke_rate_forcing").map_or("", |_| " + ⟨F·u⟩"),
-        source(reference)
-    );
+    let force = over.series.column("ke_rate_forcing").map_or("", |_| " + ⟨F·u⟩");
+    let from_energy = match summary.walls {
+        true => String::new(),
+        false => format!(
+            " From the energy: −dE/dt + ⟨p ∇·u⟩{force}. The gap between the two is numerical dissipation."
+        ),
+    };
+    let caption = format!("From gradients: ε = ⟨τ : ∇u⟩.{from_energy}{}", source(reference));
     Some(Figure { name: "dissipation", plot, caption })
 }
 
@@ -243,8 +246,8 @@ fn resolution(over: &Over, summary: &Summary) -> Option<Figure> {
     Some(Figure { name: "resolution", plot, caption: caption.into() })
 }
 
-/// Drift of what the equations conserve, over the whole run: name and number.
-pub(crate) fn conservation(series: &Series) -> Vec<(&'static str, f64)> {
+/// Drift of what the equations conserve, over the whole run: name and number. Between `walls` that is mass alone.
+pub(crate) fn conservation(series: &Series, walls: bool) -> Vec<(&'static str, f64)> {
     let drift = |column: &str| {
         let values = series.column(column)?;
         let first = *values.first()?;
@@ -262,6 +265,7 @@ pub(crate) fn conservation(series: &Series) -> Vec<(&'static str, f64)> {
         ("total energy, relative", relative("total_energy")),
     ]
     .into_iter()
+    .take(if walls { 1 } else { 3 })
     .filter_map(|(name, value)| Some((name, value?)))
     .collect()
 }

@@ -274,7 +274,7 @@ impl NavierStokes {
     /// The flow of the case where it is the solution: with a force or other boundaries it is another.
     fn exact(&self) -> Option<&dyn FlowCase> {
         let flow = self.case.flow().filter(|flow| flow.is_exact(&self.gas));
-        flow.filter(|_| self.forcing.is_none() && self.own_boundaries)
+        flow.filter(|_| self.is_of_case)
     }
 
     /// (u, v, w, p', T'), which take the place of `scratch`.

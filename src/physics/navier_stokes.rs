@@ -51,8 +51,8 @@ pub struct NavierStokes {
     pub(super) gradients: VelocityGradients,
     pub(super) walls: Walls,
     pub(super) volume: VolumeAverage,
-    /// Whether the boundaries are those of the case.
-    pub(super) own_boundaries: bool,
+    /// Whether no force and no other boundaries make another flow of the case.
+    pub(super) is_of_case: bool,
     pub(super) forcing: Option<Forcing>,
     /// None where the flow carries no scalars.
     pub(super) scalars: Option<PassiveScalars>,
@@ -133,7 +133,8 @@ impl NavierStokes {
             scalar_names: problem.scalars.iter().map(|scalar| scalar.name.clone()).collect(),
             sweeps: new_sweeps()?,
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
-            own_boundaries: problem.boundaries == problem.case.boundaries(&gas),
+            is_of_case: problem.forcing.is_none()
+                && problem.boundaries == problem.case.boundaries(&gas),
             volume,
             backend,
             grid,

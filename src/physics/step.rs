@@ -101,6 +101,8 @@ pub(crate) struct FieldCounts {
     pub(crate) gradients: usize,
     /// f of a random force.
     pub(crate) force: usize,
+    /// Weights of the points in averages, between walls.
+    pub(crate) weights: usize,
 }
 
 impl FieldCounts {
@@ -116,7 +118,8 @@ impl FieldCounts {
                 (if constant { 5 } else { 7 }, 9)
             }
         };
-        Self { primitives, gradients, force: force_fields(problem) }
+        let weights = usize::from(!problem.grid().is_periodic());
+        Self { primitives, gradients, force: force_fields(problem), weights }
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Operators are closed by one-sided rows there. The gas has the wall's velocity, and its temperature or the heat that flows: they
 //! are imposed on the state after every stage, and the density follows from the conservation of mass. Where two walls meet, that
-//! across the later axis holds; velocity may jump there, which no derivative of the mass flux sees well, so that the pressure is
-//! the mean of those to which it goes on along both walls without a gradient.
+//! across the later axis holds, but nothing goes through either. Velocity may jump there, which no derivative of the mass flux sees
+//! well, so that the pressure is the mean of those to which it goes on along both walls without a gradient.
 
 use super::base_state::BaseState;
 use super::formulas::{Primitives, whole};
@@ -100,7 +100,7 @@ impl Walls {
                 for other in ends.iter().filter(|other| other.axis != a) {
                     let reads = end.inside().chain(other.inside()).collect();
                     edges.push(prepare(
-                        PointFormula::map(Edge { gas, base }),
+                        PointFormula::map(Edge { gas, base, across: [a, other.axis] }),
                         other.of(part),
                         reads,
                     )?);
@@ -213,17 +213,21 @@ impl Formula<READ, 5, 3> for OfHeatFlux {
     }
 }
 
-/// The state where two walls meet, from the points along both, with the velocity and the temperature that it has.
+/// The state where walls across two axes meet, from the points along both, with the temperature and, along the third axis, the
+/// velocity that it has.
 struct Edge {
     gas: Gas,
     base: BaseState,
+    across: [usize; 2],
 }
 
 impl Formula<{ 2 * READ }, 5> for Edge {
     #[inline(always)]
     fn at<N: Number>(&self, along: [N; 2 * READ], before: [N; 5], _: [N; 0]) -> [N; 5] {
-        let Self { gas, base } = *self;
+        let Self { gas, base, across } = *self;
         let [u, v, w, _, t] = Primitives { gas, base }.at(before, before, []);
+        let mut velocity = [u, v, w];
+        across.into_iter().for_each(|axis| velocity[axis] = N::of(0.0));
         let (one, other) = along.split_at(READ);
         let p =
             N::of(0.5) * (goes_on(gas, base, one, PRESSURE) + goes_on(gas, base, other, PRESSURE));
@@ -233,6 +237,6 @@ impl Formula<{ 2 * READ }, 5> for Edge {
             0.0 => scaled / whole(t, base.temperature),
             at_rest => (scaled - N::of(at_rest) * t) / whole(t, base.temperature),
         };
-        at_wall(&gas, base, rho, t, [u, v, w])
+        at_wall(&gas, base, rho, t, velocity)
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::memory::check_values_memory;
+use super::refusals::check_other_grid;
 use crate::backend::{Backend, Field};
 use crate::cases::custom::shown;
 use crate::cases::{FlowPoint, GridCase, Place};
@@ -96,6 +97,7 @@ fn scalar(config: &Config, at: usize, backend: &dyn Backend, grid: &Grid) -> Res
         (None, Some(file)) => {
             let own = cut.block(comm.rank(), file.points());
             all_or_error(comm, check_values_memory(1, &own, comm.local().1))?;
+            all_or_error(comm, check_other_grid(grid, file.points()))?;
             let values = all_or_error(comm, file.read(name, own))?;
             resample(comm, cut, file.points(), grid.points, values)
         }
@@ -155,6 +157,7 @@ fn arrays(
     let seen = format!("{present:?} of {:?} points", file.points());
     same_on_all(comm, &[("case.file".into(), seen)])?;
     let block: Block = decomposition.block(comm.rank(), file.points());
+    all_or_error(comm, check_other_grid(&place.grid, file.points()))?;
     all_or_error(comm, check_values_memory(present.len(), &block, comm.local().1))?;
     let mut arrays = Vec::new();
     for (at, name) in names.iter().enumerate().filter(|(_, name)| has(name)) {

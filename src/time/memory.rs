@@ -201,6 +201,8 @@ pub struct Parts {
     gradients: usize,
     /// f of a random force, and on the host a component of it on its way there.
     force: usize,
+    /// Weights of the points in averages, between walls.
+    weights: usize,
     /// What operators and line solvers make on a device.
     operators: usize,
     /// Bytes of a value.
@@ -231,6 +233,7 @@ impl Parts {
                 0 => 0,
                 fields => fields + usize::from(device.is_none()),
             }),
+            weights: held.as_ref().map_or(0, |held| held.weights),
             operators: device.map_or(0, |device| for_operators(config, block, device)),
             value: config.compute.precision.bytes() as f64,
         }
@@ -239,8 +242,8 @@ impl Parts {
     /// Bytes a point.
     #[allow(clippy::cast_precision_loss, reason = "a few fields")]
     pub fn bytes_a_point(&self) -> f64 {
-        let Self { state, rates, primitives, gradients, force, operators, value } = self;
-        (state + rates + primitives + gradients + force + operators) as f64 * value
+        let Self { state, rates, primitives, gradients, force, weights, operators, value } = self;
+        (state + rates + primitives + gradients + force + weights + operators) as f64 * value
     }
 
     /// Bytes of the points of `block`.
@@ -251,13 +254,14 @@ impl Parts {
 
     /// In words.
     pub fn described(&self) -> String {
-        let Self { state, rates, primitives, gradients, force, operators, .. } = *self;
+        let Self { state, rates, primitives, gradients, force, weights, operators, .. } = *self;
         let parts = [
             ("state", state),
             ("rates", rates),
             ("primitive variables", primitives),
             ("velocity gradients", gradients),
             ("force", force),
+            ("weights of averages", weights),
             ("operators", operators),
         ];
         let present = parts.iter().filter(|(_, count)| *count > 0);

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::Simulation;
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::grid::{Axis, Grid};
 
 /// A wall time that is over before the run begins; nothing is written then.
 pub(super) fn no_time() -> Error {
@@ -27,6 +28,21 @@ pub(super) fn check_step(config: &Config, simulation: &Simulation) -> Result<()>
         format!("steps of dt = {dt:e} never reach time.end = {end}: t + dt = t there"),
         "use a larger `time.cfl` or `time.dt`",
     ))
+}
+
+/// Values of another grid, which only a periodic axis takes.
+pub(super) fn check_other_grid(grid: &Grid, points: [usize; 3]) -> Result<()> {
+    let differs = |axis: &Axis| {
+        let a = axis.index();
+        points[a] != grid.points[a] && !grid.periodic[a]
+    };
+    let Some(axis) = Axis::ALL.into_iter().find(differs) else { return Ok(()) };
+    let (a, name) = (axis.index(), axis.name());
+    let found = format!(
+        "the values have {} points along {name}, the grid has {}; between walls they go to no other grid",
+        points[a], grid.points[a]
+    );
+    Err(Error::refused(found, &format!("use as many points along {name}")))
 }
 
 /// An unphysical initial state is a mistake of the input, which all of `ranks` ranks know of.

@@ -64,8 +64,7 @@ impl Files {
         let reference = reference_csv(config, simulation);
         reference.as_ref().map_or(Ok(()), |text| write("reference.csv", text))?;
         curves.as_ref().map_or(Ok(()), |text| write(USER_REFERENCE, text))?;
-        // A force makes another flow.
-        if config.output.statistics.is_some() && config.forcing.is_none() {
+        if config.output.statistics.is_some() && config.is_of_case() {
             let active = simulation.grid().active();
             let spectrum = config.case.reference_spectrum(&config.gas, &config.grid.domain, active);
             spectrum.map_or(Ok(()), |it| write("reference_spectrum.csv", &it.csv()))?;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Simulation;
 use super::initial::initial_scalar;
 use super::memory::check_values_memory;
+use super::refusals::check_other_grid;
 use crate::backend::Backend;
 use crate::comm::all_or_error;
 use crate::config::Config;
@@ -106,6 +107,7 @@ impl Simulation {
             };
             let mut values = all_or_error(comm, saved.field(at, block, reference))?;
             if head.points != points {
+                all_or_error(comm, check_other_grid(&resumed.grid, head.points))?;
                 values = resample(comm, *decomposition, head.points, points, values);
             }
             resumed.state.push(all_or_error(comm, resumed.backend.field(&values.into()))?);

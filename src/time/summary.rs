@@ -60,6 +60,7 @@ impl Run<'_> {
             title: config.case.title().to_string(),
             mach: config.case.is_flow().then_some(config.gas.mach),
             reynolds,
+            walls: !config.grid().is_periodic(),
             points: config.grid.points,
             length,
             scheme: SchemeSummary {
@@ -159,10 +160,10 @@ pub(super) fn ns_per_point_stage(grid: &Grid, config: &Config, phases: &Phases, 
     1e9 * seconds / (stages as f64 * grid.len() as f64)
 }
 
-/// The reference history of a case, of which a force makes another flow: not read from the directory, where somebody may have changed it.
+/// The reference history of a case, where the flow is its own: not read from the directory, where somebody may have changed it.
 fn reference(config: &Config, simulation: &Simulation) -> Option<Reference> {
     let active = simulation.grid().active();
-    if config.forcing.is_some() {
+    if !config.is_of_case() {
         return None;
     }
     let known = config.case.reference(&config.gas, &config.grid.domain, active)?;

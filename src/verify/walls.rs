@@ -92,11 +92,14 @@ fn average(found: f64, temperature: impl Fn(f64) -> f64) -> Check {
 /// The oscillating plate, by half the difference of two runs with opposite amplitudes.
 fn stokes(setup: &Setup) -> Result<Vec<Check>> {
     let mut checks = Vec::new();
-    for derivative in ["compact4", "compact6", "compact8"] {
+    let derivatives = ["compact6", "compact4", "compact8"];
+    // Thousands of steps on few points, which a device or ranks take long over.
+    let few = setup.is_brief() || setup.comm.size() > 1;
+    for derivative in derivatives.into_iter().take(if few { 1 } else { 3 }) {
         for viscous in ["laplacian", "conservative"] {
             let set = [
                 "case.amplitude=1e-5".to_string(),
-                "time.dt=0.0005".into(),
+                "time.dt=0.001".into(),
                 format!("scheme.derivative={derivative}"),
                 format!("scheme.viscous={viscous}"),
             ];

@@ -94,6 +94,10 @@ impl Definition for IsotropicTurbulence {
     }
 
     fn problems_on(&self, grid: &Grid) -> Vec<(&'static str, String)> {
+        if !grid.is_periodic() {
+            let what = "name = \"isotropic-turbulence\": its waves need a periodic box\ntake [boundary] out";
+            return vec![("name", what.into())];
+        }
         let has_values = self.spectrum.problems().is_empty();
         has_values.then(|| self.energies(grid).err()).flatten().into_iter().collect()
     }

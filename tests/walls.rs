@@ -1,0 +1,239 @@
+//! Flows between walls: what the checks of `kolmo verify` do not ask for.
+
+use kolmo::Error;
+use kolmo::backend::Backend;
+use kolmo::boundary::{Boundaries, Heat, Wall};
+use kolmo::comm::Solo;
+use kolmo::config::{Config, Convection, Precision, RightHandSide, ViscousForm, parse};
+use kolmo::engine::{Formula, Number, PointFormula};
+use kolmo::grid::{Axis, Block, Decomposition};
+use kolmo::io::checkpoint::Checkpoint;
+use kolmo::time::Simulation;
+
+use crate::common::{config, host, max_difference, on_host, state, steps};
+use crate::device::gpu;
+use crate::spread::blocks::{blocks, whole};
+use crate::spread::threads::on_ranks;
+use crate::verify::assert_verified;
+
+#[test]
+fn every_check_of_walls_passes() {
+    assert_verified(&["walls"]);
+}
+
+/// A box with a lid that swings, a warm wall and one with a flux of heat, periodic along z.
+fn box_with_walls(points: [usize; 3], more: &[&str]) -> Config {
+    let set = [
+        "case.mach=0.3",
+        "case.reynolds=40",
+        "time.dt=0.002",
+        "boundary.x={ low = { kind = 'wall', temperature = 1.1 }, high = { kind = 'wall', heat_flux = 0.05 } }",
+        "boundary.y={ low = 'wall', high = { kind = 'wall', temperature = 0.9, velocity = [0.7, 0.0, 0.3], frequency = 9.0 } }",
+        "scheme.filter={ order = 6, alpha = 0.45, every = 3 }",
+    ];
+    config("lid-driven-cavity", points, &[&set, more].concat())
+}
+
+#[test]
+fn ranks_and_sweeps_operator_by_operator_agree_with_one_rank() {
+    for more in [&[][..], &["scheme.derivative=compact8-penta"], &["gas.viscosity=sutherland"]] {
+        let config = box_with_walls([16, 19, 9], more);
+        let mut one = on_host(&config);
+        steps(&mut one, 12);
+        let expected = state(&one);
+        let close = |found: &[Vec<f64>], what: &str| {
+            for (a, b) in expected.iter().zip(found) {
+                let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+                let off = max_difference(a, b) / size;
+                assert!(off <= 1e-12, "{more:?} {what}: {off:e}");
+            }
+        };
+        let cuts = [([2, 1, 1], ""), ([1, 3, 1], ""), ([3, 2, 1], "pcr"), ([2, 2, 1], "transpose")];
+        for (ranks, method) in cuts {
+            let method = format!("compute.distributed={method}");
+            let method = if method.ends_with('=') { &[][..] } else { &[&*method] };
+            let config = box_with_walls([16, 19, 9], &[more, method].concat());
+            let found = on_ranks(ranks.iter().product(), |comm| {
+                let mut flow = Simulation::on(blocks(comm, ranks, &config), &config).unwrap();
+                steps(&mut flow, 12);
+                (whole(&flow, ranks), flow.row().unwrap())
+            });
+            let row = one.row().unwrap();
+            for (fields, own) in found {
+                close(&fields, &format!("{ranks:?} {method:?}"));
+                assert!(max_difference(&row, &own) < 1e-9, "{row:?} {own:?}");
+            }
+        }
+        let mut composed = config.clone();
+        composed.compute.right_hand_side = RightHandSide::Composed;
+        let mut composed = on_host(&composed);
+        steps(&mut composed, 12);
+        close(&state(&composed), "composed");
+    }
+}
+
+#[test]
+fn a_run_between_walls_repeats_itself_to_the_bit_also_from_a_checkpoint() {
+    for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
+        let config = box_with_walls([13, 12, 1], more);
+        let mut one = on_host(&config);
+        steps(&mut one, 7);
+        let mut two = on_host(&config);
+        steps(&mut two, 4);
+        two.row().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("step_00000004.zarr");
+        two.save(&Decomposition::ONE, &path, &config).unwrap();
+        let saved = Checkpoint::open(&Solo, &path).unwrap();
+        let resume = |config: &Config| {
+            Simulation::resume(host(&config.compute), &Decomposition::ONE, config, &saved)
+        };
+        let mut three = resume(&config).unwrap();
+        for goes_on in [&mut two, &mut three] {
+            steps(goes_on, 3);
+            assert_eq!(state(goes_on), state(&one), "{more:?}");
+            assert_eq!(goes_on.row().unwrap(), one.row().unwrap(), "{more:?}");
+        }
+        // A finer grid would be made of waves.
+        let Err(Error::Config(told)) = resume(&box_with_walls([13, 24, 1], more)) else {
+            panic!("another grid between walls");
+        };
+        assert!(told[0].contains("12 points along y, the grid has 24"), "{told:?}");
+    }
+}
+
+#[test]
+fn the_state_at_walls_is_what_they_ask_for() {
+    let config = box_with_walls([16, 15, 1], &[]);
+    let mut flow = on_host(&config);
+    steps(&mut flow, 9);
+    let [rho, u, v, w, e]: [Vec<f64>; 5] = state(&flow).try_into().unwrap();
+    let swing = (9.0 * flow.time()).cos();
+    let t = |at: usize| {
+        let kinetic = 0.5 * (u[at] * u[at] + v[at] * v[at] + w[at] * w[at]) / rho[at];
+        1.4 * 0.09 * 0.4 * (e[at] - kinetic) / rho[at]
+    };
+    for i in 1..15 {
+        let at = i + 16 * 14;
+        for (found, expected) in [(u[at], 0.7), (v[at], 0.0), (w[at], 0.3)] {
+            assert!((found / rho[at] - expected * swing).abs() < 1e-14, "{found}");
+        }
+        assert!((t(at) - 0.9).abs() < 1e-13, "{}", t(at));
+        // No heat through y = 0, by a formula of another order.
+        let slope = -11.0 * t(i) + 18.0 * t(i + 16) - 9.0 * t(i + 32) + 2.0 * t(i + 48);
+        assert!(slope.abs() < 0.05, "{slope}");
+        assert_eq!((u[i], v[i], w[i]), (0.0, 0.0, 0.0));
+    }
+    for j in 1..14 {
+        assert!((t(16 * j) - 1.1).abs() < 1e-13, "{}", t(16 * j));
+        // k ∂T/∂x = q at x = 1.
+        let at = |back: usize| t(15 - back + 16 * j);
+        let slope =
+            (25.0 * at(0) - 48.0 * at(1) + 36.0 * at(2) - 16.0 * at(3) + 3.0 * at(4)) / 12.0;
+        let flux = slope * 15.0 * config.gas.conductivity();
+        assert!((flux - 0.05).abs() < 1e-12, "{flux}");
+    }
+}
+
+/// What is read and what stands there, with a parameter.
+struct Marked;
+
+impl Formula<2, 2, 1> for Marked {
+    fn at<N: Number>(&self, [a, b]: [N; 2], [c, d]: [N; 2], [p]: [N; 1]) -> [N; 2] {
+        [a + N::of(1000.0) * c, b * p - d]
+    }
+}
+
+#[test]
+fn a_map_at_some_points_reads_what_lies_so_far_from_them_and_leaves_the_others_alone() {
+    let points = [5, 43, 3];
+    let host = host(&config("taylor-green", [8; 3], &[]).compute);
+    let device = gpu(Precision::F64, points.iter().product());
+    let places: [&dyn Backend; 2] = [&*host, &device];
+    for backend in places {
+        let values =
+            |first: f64| -> Vec<f64> { (0..645).map(|at| first + f64::from(at)).collect() };
+        let field = |first| backend.field(&values(first).into()).unwrap();
+        let mut fields = [field(0.0), field(0.5)];
+        let part = Block { start: [1, 2, 0], points: [3, 41, 2] };
+        // One further along z, and one back along x in the other field.
+        let reads = [(1, 215), (0, -1)];
+        let map = backend.prepare_part(
+            PointFormula::map(Marked),
+            points,
+            Block { points: [1, 41, 2], ..part },
+            &reads,
+        );
+        let [a, b] = &mut fields;
+        backend.map_part(&map.unwrap(), &mut [a, b], &[2.0]);
+        let found: Vec<Vec<f64>> =
+            fields.iter().map(|f| backend.values(f).unwrap().into()).collect();
+        let (one, two) = (values(0.0), values(0.5));
+        for at in 0..645 {
+            let [i, j, k] = [at % 5, at / 5 % 43, at / 215];
+            let is_in = i == 1 && j >= 2 && k < 2;
+            let expected = match is_in {
+                true => [two[at + 215] + 1000.0 * one[at], 2.0 * one[at - 1] - two[at]],
+                false => [one[at], two[at]],
+            };
+            assert_eq!([found[0][at], found[1][at]], expected, "{i} {j} {k}");
+        }
+    }
+}
+
+const GOOD: &str = "[case]\nname = 'couette-flow'\nreynolds = 50\n[grid]\npoints = [9, 16, 8]\n[boundary]\n\
+                    y = { low = 'wall', high = 'wall' }\n[time]\nend = 1\n";
+
+#[test]
+fn bad_boundaries_are_told_with_their_line_and_what_is_allowed() {
+    let y = "y = { low = 'wall', high = 'wall' }";
+    #[rustfmt::skip]
+    let rows = [
+        (y, "y = { low = 'wall' }", "7: [boundary.y] needs `high`"),
+        (y, "y = { low = 'wall', high = 'periodic' }", "7: high = \"periodic\": one end alone cannot be periodic"),
+        (y, "y = { low = 'wal', high = 'wall' }", "7: low = \"wal\": unknown; did you mean `wall`?"),
+        (y, "y = 'wall'", "7: y = \"wall\": unknown"),
+        (y, "y = { low = { temperature = 1.0 }, high = 'wall' }", "7: [boundary.y.low] needs `kind`"),
+        (y, "y = { low = { kind = 'wall', temperature = -1.0 }, high = 'wall' }", "7: temperature = -1.0: must be a positive finite number"),
+        (y, "y = { low = { kind = 'wall', temperature = 1.0, heat_flux = 0.1 }, high = 'wall' }",
+            "7: heat_flux = 0.1: stands beside `temperature`; only one of them is known at a wall"),
+        (y, "y = { low = { kind = 'wall', velocity = [0, 1, 0] }, high = 'wall' }",
+            "7: velocity = [0, 1, 0]: a wall across y cannot move along y"),
+        (y, "y = { low = { kind = 'wall', frequency = 3.0 }, high = 'wall' }", "7: frequency = 3.0: a wall at rest has none"),
+        (y, "w = { low = 'wall', high = 'wall' }", "7: unknown key `w` in [boundary]; did you mean `x`?"),
+        ("reynolds = 50", "reynolds = inf", "7: y = { high = \"wall\", low = \"wall\" }: the gas sticks to a wall by viscosity, and reynolds = inf has none"),
+        ("[9, 16, 8]", "[9, 6, 8]", "5: points = [9, 6, 8]: 6 points along y; compact6 between walls needs 7"),
+        ("[time]", "[scheme]\nconvection = 'staggered'\n[time]", "9: convection = \"staggered\": goes by way of midpoints, which have no closures at walls"),
+        ("[time]", "[scheme]\nviscous = 'midpoint'\n[time]", "9: viscous = \"midpoint\": goes by way of midpoints, which have no closures at walls"),
+        ("[time]", "[forcing]\nkind = 'linear'\ncoefficient = 1\n[time]", "8: [forcing] is of a flow in a periodic box"),
+        ("[time]", "[scalars.dye]\nschmidt = 1\nstart = 'x'\n[time]", "8: [scalars] cannot be carried between walls yet"),
+        ("[time]", "[output]\nstatistics = { every_time = 1 }\n[time]", "9: statistics = { every_time = 1 }: are averages over a periodic box"),
+    ];
+    parse(GOOD, "in.toml", &[]).expect("a good input");
+    for (from, to, expected) in rows {
+        let text = GOOD.replacen(from, to, 1);
+        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        assert_eq!(told[0].lines().next(), Some(&*format!("error: in.toml:{expected}")), "{to}");
+        assert_eq!(told.len(), 2, "{told:?}");
+    }
+}
+
+#[test]
+fn boundaries_follow_the_case_unless_they_are_given_and_are_read_back() {
+    let read = |text: &str| parse(text, "in.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    let config = read(GOOD);
+    let walls = [Wall::ADIABATIC, Wall::ADIABATIC];
+    assert_eq!(config.boundaries, Boundaries::along(Axis::Y, walls));
+    assert_eq!(config.grid().spacing[1], 1.0 / 15.0);
+    assert!(!config.is_of_case() && read(&config.to_toml()) == config);
+    let own = read(&GOOD.replace("y = {", "x = 'periodic' #"));
+    let moving = Wall { velocity: [1.0, 0.0, 0.0], ..Wall::isothermal(1.0) };
+    assert_eq!(own.boundaries, Boundaries::along(Axis::Y, [Wall::isothermal(1.0), moving]));
+    assert!(own.is_of_case() && !own.to_toml().contains("boundary"));
+    let all = box_with_walls([16, 16, 1], &["gas.viscosity=sutherland"]);
+    assert_eq!(read(&all.to_toml()), all);
+    assert!(matches!(all.boundaries.0[0], Some([_, Wall { heat: Heat::HeatFlux(0.05), .. }])));
+    // Midpoints have no closures.
+    assert_eq!(all.scheme.viscous, ViscousForm::Conservative);
+    assert_eq!(all.scheme.convection, Convection::KennedyGruber);
+}
