@@ -176,14 +176,19 @@ def attempt(mistakes):
 
 
 def table(mistakes, found):
-    print("| mistake | file | |\n|---|---|---|")
+    """Which family of checks saw which mistakes first, as docs/validation.md has it."""
+    rows = {}
     for mistake in mistakes:
         result = found.get(mistake.name, {"result": "not tried", "checks": []})
-        checks = ", ".join(f"`{name}`" for name in result["checks"][:2])
-        more = len(result["checks"]) - 2
-        told = checks + (f" and {more} more" if more > 0 else "") if checks else result["result"]
-        print(f"| {mistake.name} | {mistake.file} | {told} |")
-
+        place = " with ".join((["PoCL"] if mistake.backend == "opencl" else []) + ([f"{mistake.ranks} ranks"] if mistake.ranks > 1 else []))
+        if result["checks"]:
+            by = f"`{result['checks'][0].split('/')[0]}`"
+        else:
+            by = "the run stops itself" if result["result"].startswith("caught") else f"*{result['result']}*"
+        rows.setdefault(by + (f" on {place}" if place else ""), []).append(mistake.name)
+    print("| caught by | mistakes |\n|---|---|")
+    for by, names in rows.items():
+        print(f"| {by} | {', '.join(names)} |")
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -46,7 +46,7 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 6] = [
         "Coefficient of the force",
         "A",
         &[("this run", Line::Solid, "forcing_coefficient")],
-        "F = A ρ (u − {u}).",
+        "F = A ρ (u − {u}), with the mean velocity {u} = ⟨ρu⟩ / ⟨ρ⟩.",
     ),
     (
         "scalar_variance",
