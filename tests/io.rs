@@ -107,13 +107,8 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
     let resolution = summary::resolution(&series, &[part]);
     let reference =
         Reference::read(&dir.join("reference.csv")).ok().and_then(|r| r.compare(&series, 10.0));
-    let (verdict, verdict_reason) = decide(&Evidence {
-        unfinished: None,
-        unjudged: None,
-        resolution,
-        reference: reference.as_ref(),
-        error: None,
-    });
+    let evidence = Evidence { resolution, reference: reference.as_ref(), ..Evidence::default() };
+    let (verdict, verdict_reason) = decide(&evidence);
     Summary {
         version: env!("CARGO_PKG_VERSION").into(),
         case: "taylor-green".into(),
@@ -356,11 +351,9 @@ fn a_run_with_few_rows_or_a_gap_in_them_is_not_compared_and_says_where() {
         fs::write(&path, text.join("\n") + "\n").unwrap();
         let comparison = reference.compare(&Series::read(&path).unwrap(), 10.0).unwrap();
         let (verdict, reason) = decide(&Evidence {
-            unfinished: None,
-            unjudged: None,
             resolution: Some(summary::Resolution { kmax_eta_min: 2.0, time: 9.0 }),
             reference: Some(&comparison),
-            error: None,
+            ..Evidence::default()
         });
         match gap {
             None => assert_eq!(verdict, Verdict::Passed, "{reason}"),

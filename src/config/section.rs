@@ -1,5 +1,6 @@
 //! A section of the input: its keys one by one or, by serde, all that a struct has. Keys that nobody asked for are problems.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::Display;
 
@@ -13,6 +14,8 @@ use super::value::{Entry, Place, Table, Value};
 pub(super) struct Section<'a> {
     /// Dotted path: `output.fields`; empty at the top.
     name: String,
+    /// Whether the user gave it the last part of its name: then messages about a key say in which it stands.
+    of_user: bool,
     place: Place,
     table: Option<&'a Table>,
     problems: &'a Problems,
@@ -21,9 +24,10 @@ pub(super) struct Section<'a> {
 }
 
 /// What stands at a key.
-#[derive(Clone, Copy)]
 pub(super) struct Item<'a> {
     pub(super) key: &'static str,
+    /// What messages call it.
+    name: Cow<'static, str>,
     place: Place,
     pub(super) value: &'a Value,
     problems: &'a Problems,
@@ -33,7 +37,7 @@ impl<'a> Item<'a> {
     /// The value cannot be used: `key = value: why`, and lines of advice.
     pub(super) fn reject(&self, why: impl Display, advice: &str) {
         let value = shorten(&self.value.to_string());
-        self.problems.add(self.place, &format!("{} = {value}: {why}", self.key), advice);
+        self.problems.add(self.place, &format!("{} = {value}: {why}", self.name), advice);
     }
 
     /// The value is of another type than `allowed`.
@@ -91,14 +95,18 @@ impl<'a> Section<'a> {
     }
 
     fn new(name: String, place: Place, table: Option<&'a Table>, problems: &'a Problems) -> Self {
-        Section { name, place, table, problems, refused: RefCell::default() }
+        Section { name, of_user: false, place, table, problems, refused: RefCell::default() }
     }
 
     /// What stands at `key`, which is known from now on.
     pub(super) fn get(&self, key: &'static str) -> Option<Item<'a>> {
         self.problems.know(&self.name, key);
         let entry = self.table?.get(key)?;
-        Some(Item { key, place: entry.place, value: &entry.value, problems: self.problems })
+        let name = match self.of_user {
+            true => format!("{}.{key}", self.name).into(),
+            false => key.into(),
+        };
+        Some(Item { key, name, place: entry.place, value: &entry.value, problems: self.problems })
     }
 
     /// Whether anything stands at `key`, right or wrong.
@@ -168,7 +176,8 @@ impl<'a> Section<'a> {
         for (key, Entry { place, value }) in self.table.into_iter().flatten() {
             let name = format!("{}.{key}", self.name);
             if let Value::Table(table) = value {
-                tables.push((&**key, Section::new(name, *place, Some(table), self.problems)));
+                let section = Section::new(name, *place, Some(table), self.problems);
+                tables.push((&**key, Section { of_user: true, ..section }));
             } else {
                 let found = format!("{name}: found {}, must be a table", value.kind());
                 self.problems.add(*place, &found, &format!("for example {example}"));

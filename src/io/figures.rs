@@ -46,7 +46,7 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 6] = [
         "Coefficient of the force",
         "A",
         &[("this run", Line::Solid, "forcing_coefficient")],
-        "F = A ρ (u − {u}).",
+        "F = A ρ (u − {u}), with the mean velocity {u} = ⟨ρu⟩ / ⟨ρ⟩.",
     ),
     (
         "scalar_variance",
@@ -67,7 +67,7 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 6] = [
         "Error",
         "error",
         &[("root mean square", Line::Solid, "error_l2"), ("largest", Line::Dashed, "error_max")],
-        "Distance of the density, or of the scalar, from the exact solution.",
+        "Distance of the density from the exact solution.",
     ),
 ];
 
@@ -116,7 +116,10 @@ pub(crate) fn figures(
         plot.logarithmic = name == "error";
         Some(Figure { name, plot, caption: caption.into() })
     });
-    let [enstrophy, forcing, coefficient, variance, range, error] = plain;
+    let [enstrophy, forcing, coefficient, variance, range, mut error] = plain;
+    if let Some(error) = error.as_mut().filter(|_| variance.is_some()) {
+        error.caption = "Distance of the scalar from the exact solution.".into();
+    }
     let turns = |omega2: &[f64]| largest(omega2) > round_off.enstrophy;
     let enstrophy = enstrophy.filter(|_| series.column("enstrophy").is_some_and(turns));
     let (energy, dissipation) =
@@ -165,7 +168,20 @@ fn passive(over: &Over) -> [Option<Figure>; 2] {
 
 fn source(reference: Option<&Reference>) -> String {
     reference.map_or(String::new(), |r| {
-        format!(" Reference: {}.", escape(r.source.trim_end_matches('.')))
+        format!(" Reference: {}.", powers(&escape(r.source.trim_end_matches('.'))))
+    })
+}
+
+/// `64^3` of a plain text as HTML has it.
+pub(crate) fn powers(html: &str) -> String {
+    let mut parts = html.split('^');
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |text, part| {
+        let digits = part.len() - part.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        match part.split_at(digits) {
+            ("", rest) => format!("{text}^{rest}"),
+            (power, rest) => format!("{text}<sup>{power}</sup>{rest}"),
+        }
     })
 }
 
@@ -291,6 +307,12 @@ pub(crate) fn number(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn powers_stand_above_the_line() {
+        let shown = powers("64^3 modes, t^18 (a^b) of x^");
+        assert_eq!(shown, "64<sup>3</sup> modes, t<sup>18</sup> (a^b) of x^");
+    }
 
     #[test]
     fn numbers_have_three_digits_or_a_power_of_ten() {

@@ -118,12 +118,11 @@ fn verdict(page: &mut Page, summary: &Summary) {
 fn numbers(page: &mut Page, summary: &Summary, series: &Series, round_off: &RoundOff) {
     let mut tiles = Vec::new();
     if let Some((peak, time)) = peak(series, "dissipation").filter(|peak| peak.0 > 0.0) {
-        tiles.push(("peak dissipation", number(peak), format!("at t = {time:.2}")));
+        tiles.push(("peak dissipation", number(peak), at(time)));
     }
     if let Some(worst) = summary.resolution.filter(|_| !series.has_error()) {
-        let (value, time) = (floored(worst.kmax_eta_min), worst.time);
-        let at = format!("at t = {time:.2}");
-        tiles.push(("smallest k<sub>max</sub> η", format!("{value:.2}"), at));
+        let value = format!("{:.2}", floored(worst.kmax_eta_min));
+        tiles.push(("smallest k<sub>max</sub> η", value, at(worst.time)));
     }
     if let Some(error) = series.column("error_max").and_then(|error| error.last()) {
         tiles.push(("largest error at the end", number(*error), String::new()));
@@ -136,12 +135,25 @@ fn numbers(page: &mut Page, summary: &Summary, series: &Series, round_off: &Roun
     if let Some(ns) = summary.ns_per_point_stage {
         tiles.push(("per point and stage", format!("{ns:.1} ns"), String::new()));
     }
-    tiles.push(("wall time", duration(summary.wall_seconds), String::new()));
+    tiles.push(("wall time", wall_time(summary), String::new()));
     page.push("<dl class=\"numbers\">");
     for (name, value, remark) in tiles {
         page.push(&format!("<div><dt>{name}</dt><dd>{value} <small>{remark}</small></dd></div>"));
     }
     page.push("</dl>");
+}
+
+/// A remark on a number, in one line.
+fn at(time: f64) -> String {
+    format!("at\u{a0}t\u{a0}=\u{a0}{time:.2}")
+}
+
+/// With a decimal where it is short.
+fn wall_time(summary: &Summary) -> String {
+    match summary.wall_seconds {
+        seconds if seconds < 10.0 => format!("{seconds:.1} s"),
+        seconds => duration(seconds),
+    }
 }
 
 fn tables(page: &mut Page, summary: &Summary, series: &Series) {
@@ -183,7 +195,7 @@ fn tables(page: &mut Page, summary: &Summary, series: &Series) {
         ("ranks", ranks),
         ("solves over ranks", method),
         ("steps", Some(summary.steps.to_string())),
-        ("wall time", Some(duration(summary.wall_seconds))),
+        ("wall time", Some(wall_time(summary))),
         ("per point and stage", summary.ns_per_point_stage.map(|ns| format!("{ns:.1} ns"))),
     ] {
         value.iter().for_each(|value| row(page, name, &escape(value)));

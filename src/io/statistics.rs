@@ -3,14 +3,11 @@
 use std::path::Path;
 
 use crate::Result;
-use crate::io::figures::{Figure, number};
+use crate::io::figures::{Figure, number, powers};
 use crate::io::page::escape;
 use crate::io::plot::{Curve, Line, Plot, Point};
 use crate::io::series::Series;
 use crate::io::spectra::{ReferenceSpectrum, Spectra, Spectrum};
-
-/// So many of the last times are drawn.
-const LAST_TIMES: usize = 3;
 
 /// How curves of different times, axes or quantities are drawn.
 const LINES: [Line; 4] = [Line::Solid, Line::Dashed, Line::Dotted, Line::Long];
@@ -51,9 +48,12 @@ fn largest(curves: &[Curve], of: fn(&Point) -> f64) -> f64 {
     curves.iter().flat_map(|curve| &curve.points).map(of).fold(0.0, f64::max)
 }
 
-/// The run at the time of the reference, where there is one, and at its last times.
+/// The run at its first time, in the middle and at its last time, and at that of the reference, where there is one.
 fn spectrum_figure(spectra: &Spectra, reference: Option<&ReferenceSpectrum>) -> Option<Figure> {
-    let mut shown: Vec<&Spectrum> = spectra.times.iter().rev().take(LAST_TIMES).collect();
+    let last = spectra.times.len().saturating_sub(1);
+    let mut rows = vec![last, last / 2, 0];
+    rows.dedup();
+    let mut shown: Vec<&Spectrum> = rows.iter().filter_map(|&at| spectra.times.get(at)).collect();
     let at_reference = reference.and_then(|reference| spectra.nearest(reference.spectrum.time));
     shown.extend(at_reference.filter(|one| !shown.contains(one)));
     let curves = shown.iter().zip(LINES).map(|(spectrum, line)| {
@@ -78,7 +78,7 @@ fn spectrum_figure(spectra: &Spectra, reference: Option<&ReferenceSpectrum>) -> 
             line: Line::Reference,
             points: spectrum.points().into_iter().filter(|&(k, _)| k <= last).collect(),
         });
-        let (time, source) = (number(spectrum.time), escape(source.trim_end_matches('.')));
+        let (time, source) = (number(spectrum.time), powers(&escape(source.trim_end_matches('.'))));
         caption += &format!(" Reference at t = {time}: {source}.");
     }
     let plot = spectrum_plot("Spectra", spectra.of_scalar, curves);
@@ -132,8 +132,10 @@ fn gradient_figure(table: &Series) -> Result<Option<Figure>> {
         return Ok(None);
     }
     let mut plot = Plot::over_time("Velocity gradients", "probability density", curves);
-    (plot.x_label, plot.logarithmic) = ("value", true);
-    let caption = format!("Densities of probability over all points, at t = {last:.2}.");
+    (plot.x_label, plot.logarithmic) = ("gradient / its root mean square", true);
+    let caption = format!(
+        "Densities of probability over all points of ∂uᵢ/∂xᵢ (longitudinal) and ∂uᵢ/∂xⱼ (transverse), at t = {last:.2}."
+    );
     Ok(Some(Figure { name: "gradients", plot, caption }))
 }
 

@@ -63,7 +63,7 @@ pub struct Summary {
     pub ns_per_point_stage: Option<f64>,
     /// Seconds by phase since the last restart: of the slowest rank in each.
     pub phases: BTreeMap<String, f64>,
-    /// Where kmax η was smallest; `None` without viscosity or dissipation.
+    /// Where kmax η was smallest; `None` without viscosity or dissipation, and in a plane or on a line.
     pub resolution: Option<Resolution>,
     /// Distance from the reference, where the case has one.
     pub reference: Option<Comparison>,
@@ -176,13 +176,16 @@ pub struct Part {
     pub other_flow: bool,
 }
 
-/// kmax η of every row of a series of a run of `parts`: not a number where a part has no viscosity, or a row nothing that is
-/// dissipated. `None` where the series has no dissipation.
+/// kmax η of every row of a series of a run of `parts`: not a number where a part has no viscosity or one point along an axis (η is
+/// a length of turbulence, which needs three), or a row nothing that is dissipated. `None` where the series has no dissipation.
 pub fn kmax_etas(series: &Series, parts: &[Part]) -> Option<Vec<f64>> {
     let (step, dissipation) = (series.column("step")?, series.column("dissipation")?);
     let of_row = |(&step, &dissipation): (&f64, &f64)| {
         #[allow(clippy::cast_precision_loss, reason = "steps are counted up to 2^53")]
         let part = parts.iter().find(|part| step <= part.until as f64)?;
+        if part.points.contains(&1) {
+            return None;
+        }
         let spacing = largest_spacing(part.points, part.length);
         let value = kmax_eta(dissipation, spacing, part.reynolds?);
         (dissipation > 0.0 && value.is_finite()).then_some(value)

@@ -56,18 +56,20 @@ impl fmt::Display for Verdict {
 }
 
 /// What is known of a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence<'a> {
     /// Why the run ended before its end, as a sentence; `None` for one that reached it.
     pub unfinished: Option<&'a str>,
     /// Why nothing can be said of what the run was before a restart changed it.
     pub unjudged: Option<&'a str>,
-    /// The smallest kmax η; `None` without viscosity or dissipation.
+    /// The smallest kmax η; `None` without viscosity or dissipation, and in a plane or on a line.
     pub resolution: Option<Resolution>,
     /// Distance from the reference, where the case has one.
     pub reference: Option<&'a Comparison>,
     /// The last `error_max` of the series, where the exact solution is known.
     pub error: Option<f64>,
+    /// Whether curves of the user's own are drawn over those of the run.
+    pub own_curves: bool,
 }
 
 /// The status and the reason for it, without a capital and a full stop.
@@ -76,7 +78,7 @@ pub struct Evidence<'a> {
 /// reference above its tolerance. A run that nothing speaks against passes where it reached its end, was compared past the
 /// reference's peak in rows that are dense enough, and its kmax η is known. Where the error is known it counts in place of kmax η.
 pub fn decide(evidence: &Evidence) -> (Verdict, String) {
-    let Evidence { unfinished, unjudged, resolution, reference, error } = *evidence;
+    let Evidence { unfinished, unjudged, resolution, reference, error, own_curves } = *evidence;
     let resolution = resolution.filter(|_| error.is_none() || unjudged.is_some());
     let stopped = unfinished.map(|reason| format!("not finished: {reason}"));
     let and_stopped = stopped.as_ref().map_or(String::new(), |stopped| format!("; {stopped}"));
@@ -108,7 +110,10 @@ pub fn decide(evidence: &Evidence) -> (Verdict, String) {
             Verdict::Measured,
             format!("the largest error against the exact solution is {error:.1e} at the end"),
         ),
-        (None, None, None) => (Verdict::NoReference, format!("nothing to compare with{known}")),
+        (None, None, None) => {
+            let own = if own_curves { " but your own curves, which are not judged" } else { "" };
+            (Verdict::NoReference, format!("nothing to compare with{own}{known}"))
+        }
     }
 }
 

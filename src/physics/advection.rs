@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use smallvec::smallvec;
+
 use super::Variable;
 use super::collective::{Broken, lowest, norms};
 use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
 use super::problem::Problem;
 use super::stability::Limits;
-use super::system::{Picture, Stage, System, TimeLevel, add_scaled};
+use super::system::{Picture, Seen, Stage, System, TimeLevel, add_scaled, are_finite};
 use crate::backend::RightHandSide;
-use crate::backend::{Backend, Field, Prepared, Program, Reduction, Weights};
+use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::cases::{Domain, ScalarAdvection};
 use crate::comm::all_or_error;
 use crate::engine::{Formula, Number, PointFormula, Sweep, SweepBuilder};
@@ -156,13 +158,12 @@ impl System for Advection {
         }
     }
 
-    fn begin_check(&self, u: &[Field]) -> Result<Reduction> {
-        self.backend.reduce(&self.extrema, &[&u[0]], &[])
+    fn begin_check(&self, u: &[Field]) -> Result<Seen> {
+        Ok(smallvec![self.backend.reduce(&self.extrema, &[&u[0]], &[])?])
     }
 
-    fn finish_check(&self, seen: Reduction, u: &[Field], at: TimeLevel) -> Result<f64> {
-        let extrema: [f64; 2] = seen.wait()?;
-        if extrema.iter().all(|phi| phi.is_finite()) {
+    fn finish_check(&self, seen: Seen, u: &[Field], at: TimeLevel) -> Result<f64> {
+        if are_finite(seen)? {
             return Ok(self.limits.rate(self.case.velocity, 0.0, self.case.diffusivity));
         }
         let values = self.backend.values(&u[0])?;

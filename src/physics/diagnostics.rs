@@ -1,14 +1,16 @@
 //! What the series, the report and the output files say of a flow.
 
+use smallvec::smallvec;
+
 use super::Variable;
 use super::collective::{Broken, lowest, norms};
 use super::forcing::{Averages, Forcing, Strength};
 use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
 use super::slots::{conserved, exactly};
-use super::system::{Picture, Stage, System, TimeLevel, add_scaled};
+use super::system::{Picture, Seen, Stage, System, TimeLevel, add_scaled, are_finite};
 use super::term_group::TermGroup;
-use crate::backend::{Backend, Field, Prepared, Reduction, Weights};
+use crate::backend::{Backend, Field, Prepared, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::all_or_error;
 use crate::error::{Error, Result};
@@ -125,17 +127,20 @@ impl System for NavierStokes {
         self.forcing.iter_mut().for_each(|forcing| forcing.restore(saved, last_dt));
     }
 
-    fn begin_check(&self, u: &[Field]) -> Result<Reduction> {
-        self.backend.reduce(&self.formulas.step_rate, &state(u), &[])
+    fn begin_check(&self, u: &[Field]) -> Result<Seen> {
+        let flow = self.backend.reduce(&self.formulas.step_rate, &state(u), &[])?;
+        let mut seen: Seen = smallvec![flow];
+        self.scalars.as_ref().map_or(Ok(()), |it| it.begin_check(&*self.backend, u, &mut seen))?;
+        Ok(seen)
     }
 
-    fn finish_check(&self, seen: Reduction, u: &[Field], at: TimeLevel) -> Result<f64> {
-        let [rate, negative_density, negative_pressure] = seen.wait()?;
-        let mut is_sound = rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0;
-        if let Some(passive) = self.scalars.as_ref().filter(|_| is_sound) {
-            is_sound = passive.are_finite(&*self.backend, u)?;
-        }
-        if is_sound { Ok(rate) } else { Err(self.first_broken_point(u, at)?) }
+    fn finish_check(&self, seen: Seen, u: &[Field], at: TimeLevel) -> Result<f64> {
+        let mut seen = seen.into_iter();
+        let [flow] = exactly(seen.by_ref().take(1));
+        let scalars = are_finite(seen);
+        let [rate, negative_density, negative_pressure] = flow.wait()?;
+        let is_sound = rate.is_finite() && negative_density < 0.0 && negative_pressure < 0.0;
+        if is_sound && scalars? { Ok(rate) } else { Err(self.first_broken_point(u, at)?) }
     }
 
     fn filter(&mut self, u: &mut [Field]) {
@@ -251,7 +256,7 @@ impl System for NavierStokes {
 
 /// The fields of U.
 fn state<F>(u: &[F]) -> [&F; conserved::COUNT] {
-    exactly(u.iter())
+    exactly(u.iter().take(conserved::COUNT))
 }
 
 /// The values of a field on the host, with what they are relative to.
@@ -279,7 +284,7 @@ impl NavierStokes {
 
     /// (u, v, w, p', T'), which take the place of `scratch`.
     fn primitives<'a>(&self, u: &[Field], scratch: &'a mut [Field]) -> [&'a mut Field; 5] {
-        let [x, y, z, p, t] = exactly(scratch.iter_mut());
+        let [x, y, z, p, t] = exactly(scratch.iter_mut().take(5));
         let to = &mut [&mut *x, &mut *y, &mut *z, &mut *p, &mut *t];
         self.backend.map(&self.formulas.primitives, &state(u), to, &[]);
         [x, y, z, p, t]
@@ -370,7 +375,7 @@ impl NavierStokes {
     ) -> Result<f64> {
         self.rhs_group(group, u, scratch);
         if group == TermGroup::All {
-            self.add_force(u, scratch, Weights::ADD);
+            self.add_force(u, &mut scratch[..conserved::COUNT], Weights::ADD);
         }
         self.energy_rate_of(u, scratch)
     }
@@ -385,7 +390,7 @@ impl NavierStokes {
     /// The columns of [`FORCING_COLUMNS`](super::FORCING_COLUMNS) that there are.
     fn forcing_row(&self, u: &[Field], scratch: &mut [Field]) -> Result<Vec<f64>> {
         let Some(forcing) = &self.forcing else { return Ok(Vec::new()) };
-        forcing.add(&*self.backend, u, scratch, 0.0);
+        forcing.add(&*self.backend, u, &mut scratch[..conserved::COUNT], 0.0);
         let rate = self.energy_rate_of(u, scratch)?;
         let Strength { power, sink, coefficient, .. } = forcing.strength;
         let linear = forcing.is_linear().then_some(coefficient);

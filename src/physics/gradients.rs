@@ -42,10 +42,10 @@ impl VelocityGradients {
         u: &[Field],
         scratch: &'a mut [Field],
     ) -> [&'a mut Field; 9] {
-        let mut fields: [_; 9] = exactly(self.fields.iter_mut().chain(scratch));
+        let mut fields: [_; 9] = exactly(self.fields.iter_mut().chain(scratch).take(9));
         let across = |at: &usize| !self.active[at % 3];
         (0..9).filter(across).for_each(|at| backend.clear(fields[at]));
-        let u: [&Field; conserved::COUNT] = exactly(u.iter());
+        let u: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
         backend.run_all(&mut self.sweeps.iter(), &u, &mut fields, Weights::SET);
         fields
     }

@@ -41,7 +41,7 @@ pub use stability::Limits;
 pub use step::StageWork;
 pub(crate) use step::{FieldCounts, StepParts, all_sweeps, composed_room};
 pub(crate) use system::add_scaled;
-pub use system::{Picture, Stage, System, TimeLevel};
+pub use system::{Picture, Seen, Stage, System, TimeLevel};
 pub use term_group::TermGroup;
 
 pub use crate::gas::{Gas, Viscosity};

@@ -65,9 +65,11 @@ pub(super) mod conserved {
     pub(in crate::physics) const COUNT: usize = 5;
 }
 
-/// The items of an iterator of known length, or the first of a longer one.
+/// The items of an iterator of known length.
 pub(super) fn exactly<I, const N: usize>(mut items: impl Iterator<Item = I>) -> [I; N] {
-    std::array::from_fn(|at| {
+    let array = std::array::from_fn(|at| {
         items.next().unwrap_or_else(|| unreachable!("{N} items expected, found {at}"))
-    })
+    });
+    assert!(items.next().is_none(), "{N} items expected, found more");
+    array
 }

@@ -1,5 +1,7 @@
 //! What the time loop needs to know of a set of equations.
 
+use smallvec::SmallVec;
+
 use super::Variable;
 use crate::backend::{Backend, Field, Prepared, Reduction, Weights};
 use crate::error::Result;
@@ -38,6 +40,20 @@ pub(crate) fn add_scaled(
     for (u, rate) in u.iter_mut().zip(rate) {
         backend.map(formula, &[rate], &mut [u], &[scale]);
     }
+}
+
+/// What was seen of U: of the flow, or of the scalar that is advected, and behind it of each passive scalar. Four need no memory.
+pub type Seen = SmallVec<[Reduction; 4]>;
+
+/// Whether the largest and the least value of everything seen is finite.
+pub(super) fn are_finite(seen: impl IntoIterator<Item = Reduction>) -> Result<bool> {
+    let mut finite = true;
+    // Each is waited for: a device keeps what it saw until it is asked for it.
+    for seen in seen {
+        let extrema: [f64; 2] = seen.wait()?;
+        finite &= extrema.iter().all(|value| value.is_finite());
+    }
+    Ok(finite)
 }
 
 /// Where in a step a stage stands.
@@ -132,11 +148,11 @@ pub trait System {
     ///
     /// # Errors
     /// What a device says of the work so far.
-    fn begin_check(&self, u: &[Field]) -> Result<Reduction>;
+    fn begin_check(&self, u: &[Field]) -> Result<Seen>;
 
     /// The largest 1/dt that the stability limit asks for anywhere, from what was seen of U. An unphysical
     /// state (ρ or p ≤ 0, or not a number) is an error, the same on all ranks.
-    fn finish_check(&self, seen: Reduction, u: &[Field], at: TimeLevel) -> Result<f64>;
+    fn finish_check(&self, seen: Seen, u: &[Field], at: TimeLevel) -> Result<f64>;
 
     /// The same from U, which is looked at now.
     fn check_now(&self, u: &[Field], at: TimeLevel) -> Result<f64> {

@@ -44,9 +44,14 @@ impl Run<'_> {
             resolution,
             reference: comparison.as_ref(),
             error: series.column("error_max").and_then(|errors| errors.last().copied()),
+            own_curves: config.output.reference.is_some(),
         });
         let scheme = &config.scheme;
-        let [convection, energy, viscous] = scheme.form_names();
+        let [convection, energy, viscous] = match config.case.is_flow() {
+            true => scheme.form_names(),
+            // The equation of a scalar has no forms.
+            false => Default::default(),
+        };
         let steps = self.simulation.steps();
         let backend = self.simulation.backend();
         let named = |phases: Phases| -> BTreeMap<String, f64> {

@@ -29,7 +29,7 @@ fn close() -> Comparison {
 }
 
 fn held(resolution: Option<Resolution>, reference: Option<&Comparison>) -> (Verdict, String) {
-    decide(&Evidence { unfinished: None, unjudged: None, resolution, reference, error: None })
+    decide(&Evidence { resolution, reference, ..Evidence::default() })
 }
 
 #[test]
@@ -81,10 +81,9 @@ fn a_run_that_shows_too_little_has_no_verdict_and_says_what_is_missing() {
     }
     let stopped = Evidence {
         unfinished: Some("asked to stop"),
-        unjudged: None,
         resolution: at(2.0),
         reference: Some(&close()),
-        error: None,
+        ..Evidence::default()
     };
     let expected = (Verdict::NoVerdict, "not finished: asked to stop".to_string());
     assert_eq!(decide(&stopped), expected);
@@ -103,13 +102,10 @@ fn without_a_reference_only_the_resolution_speaks() {
     );
     assert_eq!(held(None, None), (Verdict::NoReference, "nothing to compare with".into()));
     assert_eq!(held(at(1.49), None).0, Verdict::UnderResolved);
-    let exact = Evidence {
-        unfinished: None,
-        unjudged: None,
-        resolution: None,
-        reference: None,
-        error: Some(2e-9),
-    };
+    let own = Evidence { own_curves: true, ..Evidence::default() };
+    let reason = "nothing to compare with but your own curves, which are not judged";
+    assert_eq!(decide(&own), (Verdict::NoReference, reason.into()));
+    let exact = Evidence { error: Some(2e-9), ..Evidence::default() };
     let told = "the largest error against the exact solution is 2.0e-9 at the end".to_string();
     // kmax η of a laminar flow says less than its error.
     for resolution in [None, at(1.0), at(1e3)] {
@@ -121,11 +117,10 @@ fn without_a_reference_only_the_resolution_speaks() {
 #[test]
 fn a_run_that_was_another_flow_is_not_held_against_a_reference() {
     let changed = Evidence {
-        unfinished: None,
         unjudged: Some("it was another flow up to step 7"),
         resolution: at(2.0),
-        reference: None,
         error: Some(2e-9),
+        ..Evidence::default()
     };
     let reason = "it was another flow up to step 7; kmax η is 2 or more";
     assert_eq!(decide(&changed), (Verdict::NoVerdict, reason.into()));

@@ -5,6 +5,7 @@ use super::{PassiveScalars, all};
 use crate::backend::{Backend, Field, Weights};
 use crate::error::Result;
 use crate::physics::slots::{conserved, exactly};
+use crate::physics::system::Seen;
 
 impl PassiveScalars {
     /// The columns of each scalar in the series, one scalar after another: see [`columns_of`](super::super::columns_of). `scratch`
@@ -26,7 +27,8 @@ impl PassiveScalars {
             let [mass, carried, _] = backend.reduce(&self.moments, &pair, &[])?.wait()?;
             let [largest, smallest] = backend.reduce(&self.extrema, &pair, &[])?.wait()?;
             let mean = carried / mass;
-            let mut apart: [&mut Field; apart::COUNT] = exactly(scratch.iter_mut());
+            let mut apart: [&mut Field; apart::COUNT] =
+                exactly(scratch.iter_mut().take(apart::COUNT));
             apart.iter_mut().for_each(|field| backend.clear(field));
             let mut fields: [&Field; 12] = [state; 12];
             fields[..conserved::COUNT].copy_from_slice(&all(flow));
@@ -62,21 +64,18 @@ impl PassiveScalars {
         Ok(())
     }
 
-    /// Whether every one is finite everywhere. Collective.
-    pub(in crate::physics) fn are_finite(
+    /// Begin to look for the largest and the least value of each. Collective.
+    pub(in crate::physics) fn begin_check(
         &self,
         backend: &dyn Backend,
         u: &[Field],
-    ) -> Result<bool> {
+        seen: &mut Seen,
+    ) -> Result<()> {
         let (flow, state) = u.split_at(conserved::COUNT);
         for state in state {
-            let pair = [&flow[conserved::MASS], state];
-            let extrema: [f64; 2] = backend.reduce(&self.extrema, &pair, &[])?.wait()?;
-            if !extrema.iter().all(|phi| phi.is_finite()) {
-                return Ok(false);
-            }
+            seen.push(backend.reduce(&self.extrema, &[&flow[conserved::MASS], state], &[])?);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// φ of the scalar `name`, in the place of `to`; `None` where there is no such scalar.
