@@ -55,6 +55,9 @@ pub enum Heat {
 }
 
 impl Wall {
+    /// Points along a line that what holds at a wall is made of, that on the wall among them.
+    pub const POINTS: usize = 5;
+
     /// At rest and adiabatic.
     pub const ADIABATIC: Self =
         Self { heat: Heat::HeatFlux(0.0), velocity: [0.0; 3], frequency: 0.0 };

@@ -202,7 +202,7 @@ fn bad_boundaries_are_told_with_their_line_and_what_is_allowed() {
         (y, "y = { low = { kind = 'wall', frequency = 3.0 }, high = 'wall' }", "7: frequency = 3.0: a wall at rest has none"),
         (y, "w = { low = 'wall', high = 'wall' }", "7: unknown key `w` in [boundary]; did you mean `x`?"),
         ("reynolds = 50", "reynolds = inf", "7: y = { high = \"wall\", low = \"wall\" }: the gas sticks to a wall by viscosity, and reynolds = inf has none"),
-        ("[9, 16, 8]", "[9, 6, 8]", "5: points = [9, 6, 8]: 6 points along y; compact6 between walls needs 7"),
+        ("[9, 16, 8]", "[9, 4, 8]", "5: points = [9, 4, 8]: 4 points along y; compact6 between walls needs 5"),
         ("[time]", "[scheme]\nconvection = 'staggered'\n[time]", "9: convection = \"staggered\": goes by way of midpoints, which have no closures at walls"),
         ("[time]", "[scheme]\nviscous = 'midpoint'\n[time]", "9: viscous = \"midpoint\": goes by way of midpoints, which have no closures at walls"),
         ("[time]", "[forcing]\nkind = 'linear'\ncoefficient = 1\n[time]", "8: [forcing] is of a flow in a periodic box"),

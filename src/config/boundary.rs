@@ -116,7 +116,7 @@ pub(super) fn closed_min_points(family: &SchemeFamily, scheme: &SchemeConfig) ->
     let needs = |scheme: &Scheme| {
         default_closure(scheme).map_or(0, |it| crate::engine::closed_min_points(scheme, &it))
     };
-    let operators = needs(&family.first).max(needs(&family.second));
+    let operators = needs(&family.first).max(needs(&family.second)).max(Wall::POINTS);
     let filter = scheme
         .filter
         .map(|filter| (filter.order, needs(&compact_filter(filter.order, filter.alpha))));

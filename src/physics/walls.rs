@@ -17,7 +17,7 @@ use crate::gas::Gas;
 use crate::grid::{Axis, Block, Grid};
 
 /// Points next to a wall, along a line, whose values go on to the wall.
-const INSIDE: usize = 4;
+const INSIDE: usize = Wall::POINTS - 1;
 /// The weights of these points in the value at the wall where the derivative there is 0, by the one-sided formula of fourth order.
 const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.0, -3.0 / 25.0];
 /// The weight of h times the derivative into the gas.
@@ -137,9 +137,9 @@ fn ends_here(
     let (first, n) = (block.start[a], block.points[a]);
     let here = [first == 0, first + n == grid.points[a]];
     let walls = problem.boundaries.0[a];
-    if walls.is_some() && n <= INSIDE {
+    if walls.is_some() && n < Wall::POINTS {
         let found =
-            format!("a rank has {n} points along {}; walls need {}", axis.name(), INSIDE + 1);
+            format!("a rank has {n} points along {}; walls need {}", axis.name(), Wall::POINTS);
         return Err(Error::refused(found, "use fewer ranks along this axis"));
     }
     Ok(walls.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]))

@@ -99,7 +99,7 @@ fn stokes(setup: &Setup) -> Result<Vec<Check>> {
         for viscous in ["laplacian", "conservative"] {
             let set = [
                 "case.amplitude=1e-5".to_string(),
-                "time.dt=0.001".into(),
+                "time.dt=0.0005".into(),
                 format!("scheme.derivative={derivative}"),
                 format!("scheme.viscous={viscous}"),
             ];
