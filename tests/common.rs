@@ -6,11 +6,15 @@ use std::sync::Arc;
 
 use kolmo::backend::ranks::Blocks;
 use kolmo::backend::{self, Backend, ComputeConfig, Field, cpu};
+use kolmo::comm::Solo;
 use kolmo::config::{Config, Precision, parse};
+use kolmo::grid::Decomposition;
+use kolmo::io::checkpoint::Checkpoint;
 use kolmo::physics::{NavierStokes, TermGroup};
 use kolmo::scheme::{COMPACT6_PENTA, Kind, Scheme, SchemeFamily, families, family};
 use kolmo::time::Simulation;
 use num_complex::Complex;
+use tempfile::TempDir;
 
 /// The four forms of convection, as users type them.
 pub(crate) const CONVECTION: [&str; 4] =
@@ -238,4 +242,26 @@ pub(crate) fn heeding_hang_ups(command: &mut std::process::Command) -> &mut std:
             Ok(())
         })
     }
+}
+
+/// A run of seven steps repeats itself to the bit, also from a checkpoint after four and whatever is looked at; that checkpoint,
+/// with the directory that it is in.
+pub(crate) fn assert_repeats(config: &Config, what: &str) -> (TempDir, Checkpoint) {
+    let mut one = on_host(config);
+    steps(&mut one, 7);
+    let mut two = on_host(config);
+    steps(&mut two, 4);
+    two.row().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("step_00000004.zarr");
+    two.save(&Decomposition::ONE, &path, config).unwrap();
+    let saved = Checkpoint::open(&Solo, &path).unwrap();
+    let mut three =
+        Simulation::resume(host(&config.compute), &Decomposition::ONE, config, &saved).unwrap();
+    for goes_on in [&mut two, &mut three] {
+        steps(goes_on, 3);
+        assert_eq!(state(goes_on), state(&one), "{what}");
+        assert_eq!(goes_on.row().unwrap(), one.row().unwrap(), "{what}");
+    }
+    (directory, saved)
 }

@@ -3,16 +3,13 @@
 use std::f64::consts::TAU;
 use std::path::Path;
 
-use kolmo::comm::Solo;
 use kolmo::config::{Config, RightHandSide, parse, parse_on};
-use kolmo::grid::Decomposition;
-use kolmo::io::checkpoint::Checkpoint;
 use kolmo::physics::FORCING_COLUMNS;
 use kolmo::time::Simulation;
 
 use crate::common::{
-    assert_orders, config, float, host, max_difference, on_host, projection, rate, set_flow,
-    simulation, state, steps,
+    assert_orders, assert_repeats, config, float, max_difference, on_host, projection, rate,
+    set_flow, simulation, state, steps,
 };
 use crate::spread::blocks::{blocks, whole};
 use crate::spread::threads::on_ranks;
@@ -176,24 +173,7 @@ fn a_random_force_has_neither_divergence_nor_mean_nor_waves_beyond_its_sphere_on
 fn a_forced_run_repeats_itself_to_the_bit_also_from_a_checkpoint_and_whatever_is_looked_at() {
     for force in FORCES {
         for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
-            let config = forced([9, 8, 7], force, more);
-            let mut one = on_host(&config);
-            steps(&mut one, 7);
-            let mut two = on_host(&config);
-            steps(&mut two, 4);
-            two.row().unwrap();
-            let directory = tempfile::tempdir().unwrap();
-            let path = directory.path().join("step_00000004.zarr");
-            two.save(&Decomposition::ONE, &path, &config).unwrap();
-            let saved = Checkpoint::open(&Solo, &path).unwrap();
-            let backend = host(&config.compute);
-            let mut three =
-                Simulation::resume(backend, &Decomposition::ONE, &config, &saved).unwrap();
-            for goes_on in [&mut two, &mut three] {
-                steps(goes_on, 3);
-                assert_eq!(state(goes_on), state(&one), "{force:?} {more:?}");
-                assert_eq!(goes_on.row().unwrap(), one.row().unwrap(), "{force:?} {more:?}");
-            }
+            assert_repeats(&forced([9, 8, 7], force, more), &format!("{force:?} {more:?}"));
         }
     }
 }

@@ -3,14 +3,12 @@
 use kolmo::Error;
 use kolmo::backend::Backend;
 use kolmo::boundary::{Boundaries, Heat, Wall};
-use kolmo::comm::Solo;
 use kolmo::config::{Config, Convection, Precision, RightHandSide, ViscousForm, parse};
 use kolmo::engine::{Formula, Number, PointFormula};
 use kolmo::grid::{Axis, Block, Decomposition};
-use kolmo::io::checkpoint::Checkpoint;
 use kolmo::time::Simulation;
 
-use crate::common::{config, host, max_difference, on_host, state, steps};
+use crate::common::{assert_repeats, config, host, max_difference, on_host, state, steps};
 use crate::device::gpu;
 use crate::spread::blocks::{blocks, whole};
 use crate::spread::threads::on_ranks;
@@ -76,26 +74,11 @@ fn ranks_and_sweeps_operator_by_operator_agree_with_one_rank() {
 fn a_run_between_walls_repeats_itself_to_the_bit_also_from_a_checkpoint() {
     for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
         let config = box_with_walls([13, 12, 1], more);
-        let mut one = on_host(&config);
-        steps(&mut one, 7);
-        let mut two = on_host(&config);
-        steps(&mut two, 4);
-        two.row().unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("step_00000004.zarr");
-        two.save(&Decomposition::ONE, &path, &config).unwrap();
-        let saved = Checkpoint::open(&Solo, &path).unwrap();
-        let resume = |config: &Config| {
-            Simulation::resume(host(&config.compute), &Decomposition::ONE, config, &saved)
-        };
-        let mut three = resume(&config).unwrap();
-        for goes_on in [&mut two, &mut three] {
-            steps(goes_on, 3);
-            assert_eq!(state(goes_on), state(&one), "{more:?}");
-            assert_eq!(goes_on.row().unwrap(), one.row().unwrap(), "{more:?}");
-        }
+        let (_directory, saved) = assert_repeats(&config, &format!("{more:?}"));
         // A finer grid would be made of waves.
-        let Err(Error::Config(told)) = resume(&box_with_walls([13, 24, 1], more)) else {
+        let finer = box_with_walls([13, 24, 1], more);
+        let other = Simulation::resume(host(&finer.compute), &Decomposition::ONE, &finer, &saved);
+        let Err(Error::Config(told)) = other else {
             panic!("another grid between walls");
         };
         assert!(told[0].contains("12 points along y, the grid has 24"), "{told:?}");

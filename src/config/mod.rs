@@ -77,9 +77,9 @@ impl Config {
         self.boundaries.grid(self.grid.points, &self.grid.domain)
     }
 
-    /// Whether the flow is that of the case at all times: a force, or other boundaries, make another of it.
+    /// See [`Problem::is_of_case`].
     pub fn is_of_case(&self) -> bool {
-        self.forcing.is_none() && self.has_own_boundaries()
+        self.problem().is_of_case()
     }
 
     /// Whether the boundaries are those of the case.

@@ -51,7 +51,7 @@ pub struct NavierStokes {
     pub(super) gradients: VelocityGradients,
     pub(super) walls: Walls,
     pub(super) volume: VolumeAverage,
-    /// Whether no force and no other boundaries make another flow of the case.
+    /// See [`Problem::is_of_case`].
     pub(super) is_of_case: bool,
     pub(super) forcing: Option<Forcing>,
     /// None where the flow carries no scalars.
@@ -133,8 +133,7 @@ impl NavierStokes {
             scalar_names: problem.scalars.iter().map(|scalar| scalar.name.clone()).collect(),
             sweeps: new_sweeps()?,
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
-            is_of_case: problem.forcing.is_none()
-                && problem.boundaries == problem.case.boundaries(&gas),
+            is_of_case: problem.is_of_case(),
             volume,
             backend,
             grid,

@@ -43,6 +43,11 @@ impl Problem {
         self.boundaries.grid(self.points, &self.domain)
     }
 
+    /// Whether the flow is that of the case at all times: a force, or other boundaries, make another of it.
+    pub fn is_of_case(&self) -> bool {
+        self.forcing.is_none() && self.boundaries == self.case.boundaries(&self.gas)
+    }
+
     /// Fields of the state.
     pub fn fields(&self) -> usize {
         let own = if self.case.is_flow() { conserved::COUNT } else { 1 };
