@@ -25,7 +25,7 @@ use kolmo::io::{RunDirectory, write_report};
 use kolmo::model::ModelOptions;
 use kolmo::time::budget;
 use kolmo::time::restart::RestartOptions;
-use kolmo::verify::{VerifyOptions, verify};
+use kolmo::verify::{Progress, VerifyOptions, verify};
 use kolmo::{Error, Result};
 
 use arguments::{Arguments, Command};
@@ -193,10 +193,13 @@ fn measure(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
 /// Print what the checks found. One that fails is a failure, told after all.
 fn verified(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     let first = comm.rank() == 0;
-    let progress = |family: &str| {
-        if first {
-            tell(&format!("checking {family} ..."));
+    let progress = |progress: Progress<'_>| {
+        match progress {
+            Progress::Begins(family) if first => tell(&format!("checking {family} ...")),
+            Progress::Ends(checks) if first && !options.json => return say(checks).map(|_| ()),
+            _ => {}
         }
+        Ok(())
     };
     let report = verify(options, comm, &progress)?;
     let mut code = ExitCode::SUCCESS;
@@ -204,7 +207,7 @@ fn verified(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<Exi
         if let Some(path) = &options.html {
             report.write_page(path)?;
         }
-        say(&if options.json { report.json() } else { report.to_string() })?;
+        say(&if options.json { report.json() } else { format!("\n{}\n", report.verdict()) })?;
     }
     if report.failed > 0 {
         code = ExitCode::from(1);

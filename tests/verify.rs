@@ -128,6 +128,6 @@ pub(crate) fn assert_verified(families: &[&str]) {
         backend: Some("cpu".into()),
         ..VerifyOptions::default()
     };
-    let report = kolmo::verify::verify(&options, &(Arc::new(Solo) as _), &|_| ()).unwrap();
+    let report = kolmo::verify::verify(&options, &(Arc::new(Solo) as _), &|_| Ok(())).unwrap();
     assert!(report.failed == 0 && report.passed > 0, "{report}");
 }

@@ -4,6 +4,7 @@
 //! name of file nor a file that broke can give a wrong one. Nothing that goes wrong here stops a run: what is not found is
 //! made again.
 
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Result, Write};
 use std::path::{Path, PathBuf};
@@ -51,6 +52,18 @@ impl DiskCache {
         }
     }
 
+    /// Wait until no other process of this user holds the lock of that name; this one holds it until the file is dropped. None where
+    /// there is no folder, or the file system has no locks.
+    pub fn lock(&self, name: &str) -> Option<File> {
+        let folder = self.folder.as_ref()?;
+        let open = || {
+            std::fs::create_dir_all(folder)?;
+            let file = File::options().append(true).create(true).open(folder.join(name))?;
+            file.lock().map(|()| file)
+        };
+        open().inspect_err(|error| tracing::debug!("no lock {name}: {error}")).ok()
+    }
+
     fn file(&self, key: &str) -> Option<PathBuf> {
         Some(self.folder.as_ref()?.join(format!("{:016x}.kept", hash(key))))
     }
@@ -63,7 +76,7 @@ fn write(path: &Path, key: &str, value: &[u8]) -> Result<()> {
     let temporary = path.with_extension(format!("{}-{number}", std::process::id()));
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    let result = std::fs::File::create_new(&temporary).and_then(|mut file| {
+    let result = File::create_new(&temporary).and_then(|mut file| {
         file.write_all(&header(key))?;
         file.write_all(value)?;
         file.write_all(&hash(&(key, value)).to_le_bytes())

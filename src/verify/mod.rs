@@ -39,25 +39,35 @@ use crate::comm::{Communicator, all_or_error};
 use crate::error::Result;
 use setup::Setup;
 
-/// Carry out the checks that `options` ask for. `progress` is told on rank 0 what begins. Collective.
+/// What is told while checks are carried out.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// The family of this name begins.
+    Begins(&'a str),
+    /// A family has ended: its checks, as text.
+    Ends(&'a str),
+}
+
+/// Carry out the checks that `options` ask for; `tell` is called on every rank as they go on. Collective.
 ///
 /// # Errors
-/// [`Error::Config`](crate::Error::Config) where it asks for what cannot be, before anything is run; what a device says. A check
-/// that fails is no error: the report has it.
+/// [`Error::Config`](crate::Error::Config) where it asks for what cannot be, before anything is run; what a device says; what `tell`
+/// does. A check that fails is no error: the report has it.
 pub fn verify(
     options: &VerifyOptions,
     comm: &Arc<dyn Communicator>,
-    progress: &dyn Fn(&str),
+    tell: &dyn Fn(Progress<'_>) -> Result<()>,
 ) -> Result<Report> {
     let families = all_or_error(&**comm, options.families())?;
     all_or_error(&**comm, options.check_page())?;
     let setup = Setup::new(options, comm)?;
     let mut report = Report::new(setup.place(), options.quick);
     for family in families {
-        progress(family.name);
+        all_or_error(&**comm, tell(Progress::Begins(family.name)))?;
         let start = Instant::now();
         let checks = (family.checks)(&setup)?;
         report.add(family, checks, start.elapsed().as_secs_f64());
+        all_or_error(&**comm, tell(Progress::Ends(&report.latest())))?;
     }
     Ok(report)
 }

@@ -111,6 +111,20 @@ impl Report {
         })
     }
 
+    /// A family with its checks, as text; empty where it has none.
+    fn text(part: &Part, checks: &[Check]) -> String {
+        if checks.is_empty() {
+            return String::new();
+        }
+        let Part { name, shows, seconds, .. } = part;
+        format!("\n{name}: {shows} ({seconds:.1} s)\n{}", Self::table(checks).text())
+    }
+
+    /// The family that was added last, as text.
+    pub(super) fn latest(&self) -> String {
+        self.parts().last().map_or_else(String::new, |(part, checks)| Self::text(part, checks))
+    }
+
     /// Write it as a page.
     ///
     /// # Errors
@@ -129,14 +143,7 @@ impl Report {
 
 impl Display for Report {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        // One table, so that columns stand below each other in all families.
-        let table = Self::table(&self.checks).text();
-        let mut lines = table.lines();
-        let header = lines.next().unwrap_or_default();
-        for (part, checks) in self.parts().filter(|(_, checks)| !checks.is_empty()) {
-            writeln!(to, "\n{}: {} ({:.1} s)\n{header}", part.name, part.shows, part.seconds)?;
-            lines.by_ref().take(checks.len()).try_for_each(|line| writeln!(to, "{line}"))?;
-        }
+        self.parts().try_for_each(|(part, checks)| to.write_str(&Self::text(part, checks)))?;
         writeln!(to, "\n{}", self.verdict())
     }
 }

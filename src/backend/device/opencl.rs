@@ -18,6 +18,7 @@ use opencl3::program::Program;
 use opencl3::types::{CL_BLOCKING, CL_NON_BLOCKING, cl_int};
 
 use super::runtime::{Api, Argument, DeviceInfo, Handle, KernelRequest, Launch, Runtime, Source};
+use crate::backend::DiskCache;
 use crate::error::{Error, Result};
 
 /// One OpenCL device.
@@ -241,6 +242,8 @@ impl Runtime for OpenCl {
     fn kernel(&self, KernelRequest { source, entry, .. }: &KernelRequest) -> Result<Handle> {
         let mut objects = self.objects();
         if !objects.programs.contains_key(source) {
+            // PoCL fails with an empty log where processes build the same program at once in its cache (pocl issue 1480).
+            let _one_process_at_a_time = DiskCache::of_user().lock("opencl-build.lock");
             let program =
                 Program::create_and_build_from_source(&self.context, &source.text, "-cl-std=CL1.2");
             let program = program.map_err(|log| {
