@@ -136,13 +136,14 @@ fn ends_here(
     let a = axis.index();
     let (first, n) = (block.start[a], block.points[a]);
     let here = [first == 0, first + n == grid.points[a]];
-    let walls = problem.boundaries.0[a];
-    if walls.is_some() && n < Wall::POINTS {
+    let faces = problem.boundaries.0[a];
+    if faces.is_some() && n < Wall::POINTS {
         let found =
             format!("a rank has {n} points along {}; walls need {}", axis.name(), Wall::POINTS);
         return Err(Error::refused(found, "use fewer ranks along this axis"));
     }
-    Ok(walls.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]))
+    let ends = faces.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]);
+    Ok(ends.filter_map(|(end, face)| face.wall().map(|wall| (end, wall))))
 }
 
 /// (ρ', ρu, ρv, ρw, ρE') of the density ρ' at the temperature T' and this velocity.
