@@ -89,7 +89,8 @@ fn channel(points: [usize; 3], more: &[&str]) -> Config {
 
 #[test]
 fn constant_mass_flux_holds_and_follows_the_stated_law() {
-    for more in [&[][..], &["time.integrator=rk4"], &["scheme.filter={ order = 6, alpha = 0.45 }"]] {
+    for more in [&[][..], &["time.integrator=rk4"], &["scheme.filter={ order = 6, alpha = 0.45 }"]]
+    {
         let mut flow = on_host(&channel([12, 33, 10], more));
         let dt = 0.005;
         let now = |flow: &mut Simulation| {
@@ -241,7 +242,9 @@ fn profiles_of_a_known_flow_are_its_averages_to_round_off() {
     }
     // Over time, what the mean moves by is a fluctuation too, here ±0.1; time counts by the trapezoidal rule.
     let mut running = RunningProfiles::default();
-    [(0.0, &means), (1.0, &later), (2.0, &means)].map(|(time, means)| running.add(time, means));
+    for (time, means) in [(0.0, &means), (1.0, &later), (2.0, &means)] {
+        running.add(time, means);
+    }
     assert_eq!(running.duration(), 2.0);
     assert!(running.check(2.0).is_ok() && running.check(1.0).is_err());
     let saved = serde_json::to_string(&running).unwrap();

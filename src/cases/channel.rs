@@ -91,7 +91,8 @@ impl GridCase for Channel {
             let eta = eta(x);
             let mut velocity = [mean.at(eta), 0.0, 0.0];
             for wave in &waves {
-                let of_wave = wave.velocity(eta, [x[0] - domain.origin[0], x[2] - domain.origin[2]]);
+                let of_wave =
+                    wave.velocity(eta, [x[0] - domain.origin[0], x[2] - domain.origin[2]]);
                 velocity.iter_mut().zip(of_wave).for_each(|(u, of_wave)| *u += scale * of_wave);
             }
             FlowPoint { density: 1.0, velocity, pressure: gas.reference_pressure() }

@@ -138,14 +138,16 @@ pub(super) fn check_force(
 ) {
     let Some(PressureGradient { axis, .. }) = forcing.pressure_gradient() else {
         if axes_with_ends(boundaries, points) > 0 {
-            let advice = "between walls use `kind = \"pressure-gradient\"`, or take the section out";
+            let advice =
+                "between walls use `kind = \"pressure-gradient\"`, or take the section out";
             section.reject("is of a flow in a periodic box", advice);
         }
         return;
     };
     if boundaries.0[axis.index()].is_some() {
         let axis = axis.name();
-        let why = format!("forcing.axis = \"{axis}\": no flow goes through the walls across {axis}");
+        let why =
+            format!("forcing.axis = \"{axis}\": no flow goes through the walls across {axis}");
         section.reject_key("axis", &format!("{why}\na pressure gradient is along a periodic axis"));
     }
 }

@@ -29,10 +29,7 @@ struct Seed(#[serde(deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")] u
 
 /// The force on the flow of `case` that the user asks for, or `Some(None)` for none, also where something was told to be wrong; `None`
 /// where nothing is said.
-pub(super) fn forcing(
-    section: &Section<'_>,
-    case: Option<&Case>,
-) -> Option<Option<ForcingConfig>> {
+pub(super) fn forcing(section: &Section<'_>, case: Option<&Case>) -> Option<Option<ForcingConfig>> {
     let is_of_a_flow = case.is_none_or(|case| case.is_flow());
     (section.is_there() || !is_of_a_flow).then(|| asked(section, is_of_a_flow))
 }

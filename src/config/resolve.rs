@@ -155,7 +155,9 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     let grid = GridConfig { points: points?, domain };
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
-    forcing.iter().for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));
+    forcing
+        .iter()
+        .for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));
     boundary::check_others(&boundaries, grid.points, &output, [&scalar_keys, &output_keys]);
     Some(Config {
         origin: None,

@@ -144,7 +144,8 @@ pub(crate) fn figures(
     let budget = round_off.has_budget(series).then(|| budget(&over, summary)).flatten();
     let resolution = resolution(&over, summary);
     let driven = [forcing, coefficient, gradient, friction];
-    let flow = [energy, dissipation, enstrophy, budget].into_iter().chain(driven).chain([resolution]);
+    let flow =
+        [energy, dissipation, enstrophy, budget].into_iter().chain(driven).chain([resolution]);
     let all = flow.chain([variance, range, error]).chain(passive(&over));
     all.flatten().collect()
 }

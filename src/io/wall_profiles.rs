@@ -56,7 +56,8 @@ pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
     .into_iter()
     .collect::<Result<Vec<_>>>()?;
     // Where a uniform force balances the shear of both walls.
-    let ends: Vec<Point> = curves[0].points.iter().copied().take(1).chain(curves[0].points.last().copied()).collect();
+    let ends: Vec<Point> =
+        curves[0].points.iter().copied().take(1).chain(curves[0].points.last().copied()).collect();
     curves.push(Curve { label: "line between the walls".into(), line: Line::Level, points: ends });
     let mut plot = Plot::over_time("Shear stress", "stress along the flow", curves);
     plot.x_label = "coordinate across";
@@ -75,7 +76,8 @@ pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
 fn velocity([y_plus, u_plus, van_driest, y]: [Vec<f64>; 4]) -> Option<Plot> {
     let middle = 0.5 * (y.first()? + y.last()?);
     let half = |values: &[f64]| -> Vec<Point> {
-        let points = (0..y.len()).filter(|&j| y[j] <= middle + 1e-9).map(|j| (y_plus[j], values[j]));
+        let points =
+            (0..y.len()).filter(|&j| y[j] <= middle + 1e-9).map(|j| (y_plus[j], values[j]));
         points.filter(|(y, u)| *y > 0.0 && u.is_finite()).collect()
     };
     let curve = |label: &str, line, points| Curve { label: label.into(), line, points };

@@ -89,5 +89,10 @@ pub fn columns(problem: &Problem) -> Vec<String> {
         }
     };
     let scalars = problem.scalars.iter().flat_map(|scalar| columns_of(&scalar.name));
-    columns.iter().chain(forced.iter().copied().flatten()).map(ToString::to_string).chain(scalars).collect()
+    columns
+        .iter()
+        .chain(forced.iter().copied().flatten())
+        .map(ToString::to_string)
+        .chain(scalars)
+        .collect()
 }

@@ -2,7 +2,6 @@
 
 use smallvec::smallvec;
 
-use super::{Gas, Variable};
 use super::collective::{Broken, lowest, norms};
 use super::forcing::{Averages, Forcing, Strength};
 use super::formulas::pressure;
@@ -10,6 +9,7 @@ use super::navier_stokes::NavierStokes;
 use super::slots::{conserved, exactly};
 use super::system::{Picture, Seen, Stage, System, TimeLevel, add_scaled, are_finite};
 use super::term_group::TermGroup;
+use super::{Gas, Variable};
 use crate::backend::{Backend, Field, Prepared, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::all_or_error;

@@ -30,8 +30,8 @@ mod walls;
 pub use advection::Advection;
 pub use base_state::BaseState;
 pub use columns::{
-    CHANNEL_COLUMNS, ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, GRADIENT_COLUMNS, SCALAR_COLUMNS,
-    columns, columns_of,
+    CHANNEL_COLUMNS, ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, GRADIENT_COLUMNS,
+    SCALAR_COLUMNS, columns, columns_of,
 };
 pub(crate) use forcing::longest;
 pub use forcing::{

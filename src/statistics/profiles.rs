@@ -166,7 +166,8 @@ pub fn means(
         sums[KEPT] += weight;
     });
     comm.sum(&mut sums);
-    let of_plane = |sums: &[f64]| sums[..KEPT].iter().map(|sum| sum / sums[KEPT]).collect::<Vec<_>>();
+    let of_plane =
+        |sums: &[f64]| sums[..KEPT].iter().map(|sum| sum / sums[KEPT]).collect::<Vec<_>>();
     sums.chunks(width).flat_map(of_plane).collect()
 }
 
@@ -238,7 +239,8 @@ fn in_wall_units(planes: &[&[f64]], y: &[f64], s: usize) -> Vec<[f64; 8]> {
     let mut units = vec![[0.0; 8]; count];
     let half = 0.5 * (y[count - 1] - y[0]);
     // From each wall to the middle, which is the lower wall's.
-    let halves = [(0..count.div_ceil(2)).collect::<Vec<_>>(), (count.div_ceil(2)..count).rev().collect()];
+    let halves =
+        [(0..count.div_ceil(2)).collect::<Vec<_>>(), (count.div_ceil(2)..count).rev().collect()];
     for from_wall in halves {
         let Some(&wall) = from_wall.first() else { continue };
         let [rho_w, mu_w, u_w, stress] = [0, 3, U + s, STRESS + s].map(|k| planes[wall][k]);
@@ -257,11 +259,19 @@ fn in_wall_units(planes: &[&[f64]], y: &[f64], s: usize) -> Vec<[f64; 8]> {
                 let [.., y_last, u_last, _, star_last, _] = units[last];
                 let middle = |k: usize| 0.5 * (planes[j][k] + planes[last][k]);
                 van_driest += (middle(0) / rho_w).sqrt() * (u_plus - u_last);
-                trettel_larsson += middle(3) / mu_w * (u_plus - u_last) * (y_star - star_last)
-                    / (y_plus - y_last);
+                trettel_larsson +=
+                    middle(3) / mu_w * (u_plus - u_last) * (y_star - star_last) / (y_plus - y_last);
             }
-            units[j] =
-                [u_tau, half / length, distance, y_plus, u_plus, van_driest, y_star, trettel_larsson];
+            units[j] = [
+                u_tau,
+                half / length,
+                distance,
+                y_plus,
+                u_plus,
+                van_driest,
+                y_star,
+                trettel_larsson,
+            ];
             before = Some(j);
         }
     }

@@ -74,7 +74,9 @@ fn converges(setup: &Setup) -> Result<Check> {
     let (found, error) = (order(errors[0], errors[1]), errors[1].1);
     Ok(Check::at_most(
         "poiseuille-conservative",
-        format!("Poiseuille flow converges at order 4 with nested derivatives: {found:.2}, {error:.1e} in ρ"),
+        format!(
+            "Poiseuille flow converges at order 4 with nested derivatives: {found:.2}, {error:.1e} in ρ"
+        ),
         (4.0 - found).max(0.0),
         0.1,
         "rows of order 3 at the wall: one more within (Gustafsson 1975); next term of Taylor's series",
