@@ -6,6 +6,7 @@ use crate::backend::{Backend, Field, Prepared};
 use crate::engine::PointFormula;
 use crate::error::Result;
 use crate::physics::base_state::BaseState;
+use crate::physics::slots::exactly;
 use crate::physics::volume::VolumeAverage;
 
 /// The time in L/V₀ in which a deviation of the mass flux decays by e; no less than a step.
@@ -73,7 +74,7 @@ impl Driving {
         volume: &VolumeAverage,
         u: &[Field],
     ) -> Result<f64> {
-        let state: Vec<&Field> = u.iter().take(4).collect();
+        let state: [&Field; 4] = exactly(u.iter().take(4));
         let mean: [f64; 3] = volume.of(backend, &self.velocity, &state)?;
         Ok(mean[self.axis()])
     }
