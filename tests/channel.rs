@@ -312,7 +312,7 @@ fn bad_gradients_and_profiles_are_told_with_their_line_and_what_is_allowed() {
         ("value = 0.1", "value = 0.1\nmass_flux = 1", "8: mass_flux = 1: stands beside `value`; only one of them sets the force"),
         ("value = 0.1", "", "5: [forcing] needs one of `value`, `mass_flux`"),
         ("value = 0.1", "mass_flux = 'steady'", "7: mass_flux = \"steady\": unknown"),
-        ("value = 0.1", "value = 0.1\naxis = 'y'", "8: forcing.axis = \"y\": no flow goes through the walls across y"),
+        ("value = 0.1", "value = 0.1\naxis = 'y'", "8: forcing.axis = \"y\": no flow goes through what bounds y"),
         ("value = 0.1", "value = 0.1\naxis = 'r'", "8: axis = \"r\": unknown"),
         ("value = 0.1", "value = inf", "7: value = inf: must be a finite number"),
         ("['profiles']", "['profiles', 'spectra']", "9: statistics = { every_time = 1, quantities = [\"profiles\", \"spectra\"] }: are averages over a periodic box"),

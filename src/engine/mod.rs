@@ -12,6 +12,7 @@ mod formula;
 mod operator;
 mod operators;
 mod packed;
+mod reflection;
 mod sweep;
 
 pub use crate::real::Number;
@@ -24,5 +25,6 @@ pub use formula::{Formula, PointFormula};
 pub(crate) use operator::{EndRow, Stencil};
 pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;
+pub use reflection::reflection;
 pub(crate) use sweep::Operation;
 pub use sweep::{Op, Sweep};

@@ -51,8 +51,10 @@ pub struct Grid {
     pub origin: [f64; 3],
     /// Spacing h along x, y, z.
     pub spacing: [f64; 3],
-    /// False where a line has two ends and closures hold there.
+    /// False where a line has two ends.
     pub periodic: [bool; 3],
+    /// Which of the two ends along x, y, z are planes of symmetry; closures hold at the others.
+    pub mirrors: [[bool; 2]; 3],
 }
 
 impl Grid {
@@ -68,7 +70,7 @@ impl Grid {
             let intervals = if periodic[a] { points[a] } else { points[a].max(2) - 1 };
             domain.length[a] / intervals as f64
         });
-        Self { points, origin: domain.origin, spacing, periodic }
+        Self { points, origin: domain.origin, spacing, periodic, mirrors: [[false; 2]; 3] }
     }
 
     /// Number of points.

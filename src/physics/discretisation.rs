@@ -1,9 +1,12 @@
 //! The sweeps of a set of equations, ready to run on the grid of a configuration.
 
+use std::borrow::Cow;
+
 use super::SchemeConfig;
 use super::problem::Problem;
+use super::slots::conserved;
 use crate::backend::{Backend, Program};
-use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
+use crate::engine::{LineOperators, Op, Sweep, SweepBuilder, Value};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
 use crate::real::Precision;
@@ -40,7 +43,8 @@ impl Discretisation {
         axis: Axis,
         sweep: &Sweep,
     ) -> Result<Program> {
-        backend.program(sweep, axis, self.grid.points, &self.operators)
+        let sweep = between_ends(sweep, axis, &self.grid);
+        backend.program(&sweep, axis, self.grid.points, &self.operators)
     }
 
     /// The same of one that applies operators to a field that it advances itself: `None` where it could not run.
@@ -50,7 +54,8 @@ impl Discretisation {
         axis: Axis,
         sweep: &Sweep,
     ) -> Result<Option<Program>> {
-        backend.program_of_advanced(sweep, axis, self.grid.points, &self.operators)
+        let sweep = between_ends(sweep, axis, &self.grid);
+        backend.program_of_advanced(&sweep, axis, self.grid.points, &self.operators)
     }
 
     /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.
@@ -59,7 +64,7 @@ impl Discretisation {
         backend: &dyn Backend,
         fields: usize,
     ) -> Result<Vec<Program>> {
-        let sweep = |_| filter_sweep(fields);
+        let sweep = |axis| filter_sweep(axis, fields);
         if self.filtered { self.programs(backend, sweep) } else { Ok(Vec::new()) }
     }
 }
@@ -70,11 +75,25 @@ pub(super) fn operators(scheme: &SchemeConfig, grid: &Grid, precision: Precision
     LineOperators::new(&scheme.derivative, filter.as_ref(), grid, precision)
 }
 
-/// Every one of `fields` fields that are written replaced by its filtered self.
-pub(super) fn filter_sweep(fields: usize) -> Sweep {
+/// `field`, which holds conserved variable `k`: momentum along the lines changes sign by reflection.
+pub(super) fn with_parity(s: &SweepBuilder, axis: Axis, k: usize, field: Value) -> Value {
+    if k == conserved::MOMENTUM + axis.index() { s.odd(field) } else { field }
+}
+
+/// `sweep` as it runs along `axis` of `grid`.
+pub(super) fn between_ends<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, Sweep> {
+    match grid.mirrors[axis.index()] {
+        [false, false] => Cow::Borrowed(sweep),
+        _ => Cow::Owned(sweep.mirrored()),
+    }
+}
+
+/// Every one of `fields` fields that are written, the conserved variables where there are so many, replaced by its filtered self.
+pub(super) fn filter_sweep(axis: Axis, fields: usize) -> Sweep {
     let s = SweepBuilder::new();
     for slot in 0..fields {
-        s.store(slot, s.apply(Op::Filter, s.previous(slot)));
+        let field = with_parity(&s, axis, slot, s.previous(slot));
+        s.store(slot, s.apply(Op::Filter, field));
     }
     s.build()
 }

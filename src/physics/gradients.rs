@@ -1,7 +1,7 @@
 //! The velocity gradients for those who look at the flow between steps.
 
 use super::base_state::BaseState;
-use super::discretisation::Discretisation;
+use super::discretisation::{Discretisation, with_parity};
 use super::fused::slope;
 use super::slots::{conserved, exactly};
 use crate::backend::{Backend, Field, Program, Weights};
@@ -55,7 +55,8 @@ impl VelocityGradients {
 pub(super) fn sweep(axis: Axis, base: BaseState) -> Sweep {
     let s = SweepBuilder::new();
     for i in Axis::ALL {
-        s.store(3 * i.index() + axis.index(), slope(&s, base, |k| s.read(k), i));
+        let state = |k| with_parity(&s, axis, k, s.read(k));
+        s.store(3 * i.index() + axis.index(), slope(&s, base, state, i));
     }
     s.build()
 }

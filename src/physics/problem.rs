@@ -49,11 +49,9 @@ impl Problem {
             && self.boundaries == self.case.boundaries(&self.gas)
     }
 
-    /// The only axis with walls at its ends; `None` where there is none, or more.
+    /// See [`Boundaries::between_walls`].
     pub fn axis_between_walls(&self) -> Option<Axis> {
-        let grid = self.grid();
-        let mut axes = Axis::ALL.into_iter().filter(|axis| !grid.periodic[axis.index()]);
-        axes.next().filter(|_| axes.next().is_none())
+        self.boundaries.between_walls(self.points)
     }
 
     /// Fields of the state.

@@ -3,7 +3,7 @@
 use std::iter;
 
 use super::base_state::BaseState;
-use super::discretisation::{filter_sweep, operators};
+use super::discretisation::{between_ends, filter_sweep, operators};
 use super::passive::Carried;
 use super::problem::Problem;
 use super::slots::{conserved, fused};
@@ -167,7 +167,11 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
     if problem.scheme.filter.is_some() {
         all.extend(axes.iter().flat_map(|&axis| filter_sweeps(problem, axis)));
     }
-    (all, operators(&problem.scheme, &problem.grid(), problem.precision))
+    let grid = problem.grid();
+    for (axis, sweep) in &mut all {
+        *sweep = between_ends(sweep, *axis, &grid).into_owned();
+    }
+    (all, operators(&problem.scheme, &grid, problem.precision))
 }
 
 /// The passive scalars of `problem`, for those who count and do not compute.
@@ -180,7 +184,7 @@ fn carried(problem: &Problem) -> impl Iterator<Item = Carried<'_>> {
 fn filter_sweeps(problem: &Problem, axis: Axis) -> impl Iterator<Item = (Axis, Sweep)> {
     let passive = problem.scalars.len();
     let fields = iter::once(problem.fields() - passive).chain(iter::repeat_n(1, passive));
-    fields.map(move |fields| (axis, filter_sweep(fields)))
+    fields.map(move |fields| (axis, filter_sweep(axis, fields)))
 }
 
 /// Those with more than one point.
