@@ -7,6 +7,7 @@ use super::problem::Problem;
 use super::slots::{conserved, exactly};
 use super::{Gas, Viscosity};
 use crate::backend::{Backend, Field, Program, Weights};
+use crate::comm::all_or_error;
 use crate::engine::{Expr, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Grid};
@@ -63,10 +64,10 @@ impl Channel {
         scratch: &mut [Field],
     ) -> Result<[f64; 5]> {
         let a = self.axis.index();
-        let fields = self.fluxes(backend, u, scratch).map(|field| backend.values(field));
-        let [stress, heat, t] = fields;
-        let (stress, heat, t) = (stress?, heat?, t?);
-        let density = backend.values(&u[conserved::MASS])?;
+        let [stress, heat, t] = self.fluxes(backend, u, scratch).map(|field| &*field);
+        let fields = [stress, heat, t, &u[conserved::MASS]].map(|field| backend.values(field));
+        let fields = fields.into_iter().collect::<Result<Vec<_>>>();
+        let fields = all_or_error(backend.comm(), fields)?;
         // Of each wall, its weight and four sums.
         let mut sums = [0.0; 10];
         for at in 0..block.len() {
@@ -76,9 +77,9 @@ impl Channel {
                 j if j + 1 == grid.points[a] => 5,
                 _ => continue,
             };
-            let values = [1.0, stress.at(at), heat.at(at), t.at(at), density.at(at)];
             let weight = grid.weight(index);
-            (0..5).for_each(|k| sums[end + k] += weight * values[k]);
+            sums[end] += weight;
+            (0..4).for_each(|k| sums[end + 1 + k] += weight * fields[k].at(at));
         }
         backend.comm().sum(&mut sums);
         let [low, high] = [0, 5].map(|end| {

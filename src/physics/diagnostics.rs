@@ -427,6 +427,7 @@ impl NavierStokes {
     fn friction(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 3]> {
         self.rhs_group(TermGroup::All, u, scratch);
         let Some(forcing) = &self.forcing else { return Ok([0.0; 3]) };
+        // Of the averages of the rates those of momentum mean something.
         let rates = forcing.averages(&*self.backend, &self.volume, scratch)?;
         Ok(rates.momentum.map(|rate| -rate))
     }
