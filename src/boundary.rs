@@ -33,6 +33,14 @@ impl Boundaries {
             .flat_map(move |axis| ends(axis).map(move |(end, face)| (axis, end, face)))
     }
 
+    /// The only axis along which more than one of `points` lies between two ends, where both are walls.
+    pub fn between_walls(&self, points: [usize; 3]) -> Option<Axis> {
+        let has_ends = |axis: &Axis| self.0[axis.index()].is_some() && points[axis.index()] > 1;
+        let mut axes = Axis::ALL.into_iter().filter(has_ends);
+        let axis = axes.next().filter(|_| axes.next().is_none())?;
+        self.0[axis.index()]?.map(Face::wall).iter().all(Option::is_some).then_some(axis)
+    }
+
     /// The grid of `points` over `domain` with these ends. Nothing varies along an axis of one point, which is periodic.
     pub fn grid(&self, points: [usize; 3], domain: &Domain) -> Grid {
         let periodic = [0, 1, 2].map(|a| self.0[a].is_none() || points[a] == 1);

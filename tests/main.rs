@@ -9,6 +9,7 @@ mod bench;
 mod cases_exact;
 mod cases_registry;
 mod cases_vortices;
+mod channel;
 mod cli;
 mod common;
 mod config;

@@ -5,6 +5,7 @@
 
 mod abc_flow;
 mod acoustic_wave;
+mod channel;
 mod couette;
 pub mod custom;
 mod double_shear_layer;
@@ -14,6 +15,7 @@ mod isotropic_turbulence;
 mod kida_vortex;
 mod lid_driven_cavity;
 mod passive_scalar;
+mod poiseuille;
 mod reference;
 mod registry;
 mod scalar_advection;
@@ -39,6 +41,7 @@ use crate::error::Result;
 use crate::gas::Gas;
 pub use crate::grid::Domain;
 use crate::grid::{Decomposition, Grid};
+use crate::physics::ForcingConfig;
 
 /// What is said of a case, whatever its parameters.
 #[derive(Debug)]
@@ -67,6 +70,11 @@ pub trait Definition {
     /// What holds at the ends of its box, unless the user says otherwise.
     fn boundaries(&self, _: &Gas) -> Boundaries {
         Boundaries::PERIODIC
+    }
+
+    /// The force that keeps it going in the box `domain`, unless the user says otherwise.
+    fn forcing(&self, _: &Gas, _domain: &Domain) -> Option<ForcingConfig> {
+        None
     }
 
     /// The case as a flow that a formula gives at every point; `None` for a scalar, and where the start is made on the grid.

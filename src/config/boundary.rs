@@ -2,10 +2,11 @@
 
 use super::resolve::AXES;
 use super::section::Section;
+use super::{OutputConfig, Statistic};
 use crate::boundary::{Boundaries, Face, Heat, Wall};
 use crate::cases::Case;
 use crate::gas::Gas;
-use crate::physics::{Convection, SchemeConfig, ViscousForm};
+use crate::physics::{Convection, ForcingConfig, PressureGradient, SchemeConfig, ViscousForm};
 use crate::scheme::{Scheme, SchemeFamily, compact_filter, default_closure};
 use crate::typed::{NotNegative, Positive};
 
@@ -149,19 +150,54 @@ pub(super) fn closed_min_points(family: &SchemeFamily, scheme: &SchemeConfig) ->
     }
 }
 
-/// What needs a box that is periodic along every axis.
+/// A force that goes on along walls: what turbulence in a box is forced by does not.
+pub(super) fn check_force(
+    section: &Section<'_>,
+    boundaries: &Boundaries,
+    points: [usize; 3],
+    forcing: &ForcingConfig,
+) {
+    let Some(PressureGradient { axis, .. }) = forcing.pressure_gradient() else {
+        if !is_periodic(boundaries, points) {
+            let advice =
+                "between walls use `kind = \"pressure-gradient\"`, or take the section out";
+            section.reject("is of a flow in a periodic box", advice);
+        }
+        return;
+    };
+    if boundaries.0[axis.index()].is_some() {
+        let axis = axis.name();
+        let why = format!("forcing.axis = \"{axis}\": no flow goes through what bounds {axis}");
+        section.reject_key("axis", &format!("{why}\na pressure gradient is along a periodic axis"));
+    }
+}
+
+/// Whether lines along every axis close.
+fn is_periodic(boundaries: &Boundaries, points: [usize; 3]) -> bool {
+    (0..3).all(|axis| boundaries.0[axis].is_none() || points[axis] == 1)
+}
+
+/// What needs a box that is periodic along every axis, and what needs two walls.
 pub(super) fn check_others(
     boundaries: &Boundaries,
     points: [usize; 3],
-    sections: [&Section<'_>; 3],
+    output: &OutputConfig,
+    [scalar_keys, output_keys]: [&Section<'_>; 2],
 ) {
-    let [forcing, scalars, output] = sections;
-    if (0..3).all(|axis| boundaries.0[axis].is_none() || points[axis] == 1) {
+    let asked = output.statistics.as_ref().map_or(&[][..], |it| &it.quantities);
+    if asked.contains(&Statistic::Profiles) && boundaries.between_walls(points).is_none() {
+        let why = "profiles are of flows between walls across one axis";
+        output_keys.reject_value("statistics", why, "take `profiles` out");
+    }
+    if is_periodic(boundaries, points) {
         return;
     }
-    forcing.reject("is of a flow in a periodic box", "take the section out, or the walls");
-    scalars.reject("cannot be carried between walls yet", "take the section out, or the walls");
-    output.reject_value("statistics", "are averages over a periodic box", "take this out");
+    if asked.iter().any(|quantity| *quantity != Statistic::Profiles) {
+        let why = "are averages over a periodic box";
+        let advice = "between walls across one axis: `quantities = [\"profiles\"]`";
+        output_keys.reject_value("statistics", why, advice);
+    }
+    scalar_keys.reject("cannot be carried between walls yet", "take the section out, or the walls");
 }
 
 /// What the user types for the ends.

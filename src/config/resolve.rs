@@ -122,7 +122,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     if case.is_some() {
         case_keys.finish();
     }
-    let forcing = forcing::forcing(&forcing_keys, case.as_ref());
+    let asked = forcing::forcing(&forcing_keys, case.as_ref());
     let scalars = scalars::scalars(&scalar_keys, case.as_ref());
     let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas, &boundaries);
@@ -136,6 +136,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
 
     let case = case?;
     let domain = stretched(case.domain(), length);
+    let forcing = asked.unwrap_or_else(|| case.forcing(&gas, &domain));
     if let Some(points) = points {
         check_axes(&grid_keys, points, &case);
         case::check_waves(&case_keys, points, &case);
@@ -154,7 +155,10 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     let grid = GridConfig { points: points?, domain };
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
-    boundary::check_others(&boundaries, grid.points, [&forcing_keys, &scalar_keys, &output_keys]);
+    forcing
+        .iter()
+        .for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));
+    boundary::check_others(&boundaries, grid.points, &output, [&scalar_keys, &output_keys]);
     Some(Config {
         origin: None,
         case,

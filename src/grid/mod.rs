@@ -4,6 +4,8 @@ mod decomposition;
 mod domain;
 mod redistribute;
 
+use serde::Serialize;
+
 pub use decomposition::{Block, Decomposition};
 pub use domain::Domain;
 pub use redistribute::redistribute;
@@ -13,7 +15,8 @@ pub(crate) use redistribute::redistribute_into;
 pub(crate) const MOST_POINTS: usize = 65536;
 
 /// A direction of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Axis {
     /// i, fastest in memory.
     X,

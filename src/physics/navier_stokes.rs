@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::Gas;
 use super::base_state::BaseState;
+use super::channel::Channel;
 use super::composed::Composed;
 use super::discretisation::Discretisation;
 use super::forcing::Forcing;
@@ -51,6 +52,8 @@ pub struct NavierStokes {
     pub(super) gradients: VelocityGradients,
     pub(super) walls: Walls,
     pub(super) volume: VolumeAverage,
+    /// None but between walls across one axis.
+    pub(super) channel: Option<Channel>,
     /// See [`Problem::is_of_case`].
     pub(super) is_of_case: bool,
     pub(super) forcing: Option<Forcing>,
@@ -128,7 +131,8 @@ impl NavierStokes {
             },
             gradients: VelocityGradients::new(&*backend, &discretisation, base, held.gradients)?,
             walls: Walls::new(problem, &*backend, &grid, base)?,
-            forcing: Forcing::new(problem, &*backend, &grid, base)?,
+            channel: Channel::new(problem, &*backend, &discretisation, base)?,
+            forcing: Forcing::new(problem, &*backend, &grid, &volume, base)?,
             scalars: PassiveScalars::new(&*backend, &discretisation, problem, base)?,
             scalar_names: problem.scalars.iter().map(|scalar| scalar.name.clone()).collect(),
             sweeps: new_sweeps()?,

@@ -43,7 +43,11 @@ pub static FAMILIES: [Family; 16] = [
         waves::checks,
     ),
     family("exact", "the cases with exact solutions: error and order", exact::checks),
-    family("walls", "walls: Couette flow, heat flux, Stokes layers, the cavity", walls::checks),
+    family(
+        "walls",
+        "walls: Couette flow, heat flux, Stokes layers, the cavity, channels",
+        walls::checks,
+    ),
     family("conservation", "mass, momentum, energies, and the energy budget", conservation::checks),
     family("forcing", "forces: growth, momentum, power, and the heat taken out", forcing::checks),
     family(

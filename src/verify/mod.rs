@@ -4,6 +4,7 @@
 //! mathematics or a paper gives. [`FAMILIES`] is the table of contents; a family is a file.
 
 mod agreement;
+mod channels;
 mod check;
 mod closures;
 pub mod conservation;

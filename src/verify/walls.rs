@@ -1,5 +1,6 @@
 //! Walls: exact solutions that the discrete equations have as well, orders, and the same flow wherever it is computed.
 
+use super::channels;
 use super::check::{Check, distance, float, largest, order, worse};
 use super::exact::odd_error;
 use super::fields::Run;
@@ -16,6 +17,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     checks.extend(stokes(setup)?);
     checks.push(cavity(setup)?);
     checks.push(octant(setup)?);
+    checks.extend(channels::checks(setup)?);
     Ok(checks)
 }
 
