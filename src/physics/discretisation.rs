@@ -1,6 +1,9 @@
 //! The sweeps of a set of equations, ready to run on the grid of a configuration.
 
+use std::sync::Arc;
+
 use super::SchemeConfig;
+use super::metric::{Metric, on_lines};
 use super::problem::Problem;
 use crate::backend::{Backend, Program};
 use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
@@ -12,15 +15,21 @@ use crate::scheme::compact_filter;
 /// The grid of a configuration with the operators of its scheme.
 pub(super) struct Discretisation {
     pub(super) grid: Grid,
+    pub(super) metric: Arc<Metric>,
     operators: LineOperators,
     filtered: bool,
 }
 
 impl Discretisation {
-    pub(super) fn new(problem: &Problem, precision: Precision) -> Self {
+    /// That of `problem`.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    pub(super) fn new(problem: &Problem, backend: &dyn Backend) -> Result<Self> {
         let grid = problem.grid();
-        let operators = operators(&problem.scheme, &grid, precision);
-        Self { grid, operators, filtered: problem.scheme.filter.is_some() }
+        let operators = operators(&problem.scheme, &grid, backend.precision());
+        let metric = Arc::new(Metric::new(backend, &grid)?);
+        Ok(Self { grid, metric, operators, filtered: problem.scheme.filter.is_some() })
     }
 
     /// One program for every active axis.
@@ -29,7 +38,7 @@ impl Discretisation {
         backend: &dyn Backend,
         sweep_along: impl Fn(Axis) -> Sweep,
     ) -> Result<Vec<Program>> {
-        let program = |axis| self.program(backend, axis, &sweep_along(axis));
+        let program = |axis| self.program(backend, axis, sweep_along(axis));
         self.grid.active_axes().map(program).collect()
     }
 
@@ -38,9 +47,10 @@ impl Discretisation {
         &self,
         backend: &dyn Backend,
         axis: Axis,
-        sweep: &Sweep,
+        sweep: Sweep,
     ) -> Result<Program> {
-        backend.program(sweep, axis, self.grid.points, &self.operators)
+        let sweep = on_lines(sweep, axis, &self.grid);
+        backend.program(&sweep, axis, self.grid.points, &self.operators)
     }
 
     /// The same of one that applies operators to a field that it advances itself: `None` where it could not run.
@@ -48,9 +58,10 @@ impl Discretisation {
         &self,
         backend: &dyn Backend,
         axis: Axis,
-        sweep: &Sweep,
+        sweep: Sweep,
     ) -> Result<Option<Program>> {
-        backend.program_of_advanced(sweep, axis, self.grid.points, &self.operators)
+        let sweep = on_lines(sweep, axis, &self.grid);
+        backend.program_of_advanced(&sweep, axis, self.grid.points, &self.operators)
     }
 
     /// Every one of `fields` fields replaced by its filtered self; no program where there is no filter.

@@ -4,6 +4,7 @@ use std::iter;
 
 use super::base_state::BaseState;
 use super::discretisation::{filter_sweep, operators};
+use super::metric::on_lines;
 use super::passive::Carried;
 use super::problem::Problem;
 use super::slots::{conserved, fused};
@@ -87,10 +88,17 @@ pub(super) fn sweeps(
             RightHandSide::Fused => schedule::sweeps_of_stage(problem, axes, whole),
             RightHandSide::Composed => composed::sweeps(problem, axes),
         });
+        let grid = problem.grid();
+        all.iter_mut().for_each(|list| *list = on_grid(&grid, std::mem::take(list)));
         return all;
     };
     let sweep = |axis: &Axis| (*axis, advection::rhs_sweep(*axis, case, advances(axis)));
     vec![axes.iter().map(sweep).collect()]
+}
+
+/// Sweeps as they run on `grid`.
+fn on_grid(grid: &Grid, sweeps: impl IntoIterator<Item = (Axis, Sweep)>) -> Vec<(Axis, Sweep)> {
+    sweeps.into_iter().map(|(axis, sweep)| (axis, on_lines(sweep, axis, grid))).collect()
 }
 
 /// Fields that the equations of a flow hold beside the state and its rates.
@@ -101,8 +109,10 @@ pub(crate) struct FieldCounts {
     pub(crate) gradients: usize,
     /// f of a random force.
     pub(crate) force: usize,
-    /// Weights of the points in averages, between walls.
+    /// Weights of the points in averages, between walls and on stretched grids.
     pub(crate) weights: usize,
+    /// dξ/dx of stretched axes.
+    pub(crate) metric: usize,
 }
 
 impl FieldCounts {
@@ -118,8 +128,10 @@ impl FieldCounts {
                 (if constant { 5 } else { 7 }, 9)
             }
         };
-        let weights = usize::from(!problem.grid().is_periodic());
-        Self { primitives, gradients, force: force_fields(problem), weights }
+        let grid = problem.grid();
+        let weights = usize::from(!(grid.is_periodic() && grid.is_uniform()));
+        let metric = grid.lines.iter().flatten().count();
+        Self { primitives, gradients, force: force_fields(problem), weights, metric }
     }
 }
 
@@ -150,13 +162,15 @@ pub(crate) fn composed_room(
 /// All sweeps that a run asks for on the points of `block`, whatever the backend, and their operators.
 pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)>, LineOperators) {
     let (axes, whole) = (axes(problem), whole(problem, block));
+    let grid = problem.grid();
     let mut all = match (problem.case.scalar(), problem.right_hand_side) {
-        (None, RightHandSide::Fused) => schedule::sweeps(problem, &axes, &whole),
+        (None, RightHandSide::Fused) => on_grid(&grid, schedule::sweeps(problem, &axes, &whole)),
         (_, how) => sweeps(problem, how, &axes, &whole).concat(),
     };
     if problem.case.is_flow() {
         let base = BaseState::of(&problem.gas, Precision::F64);
-        all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, base))));
+        let gradients = axes.iter().map(|&axis| (axis, gradients::sweep(axis, base)));
+        all.extend(on_grid(&grid, gradients));
     }
     for of in carried(problem) {
         all.extend(axes.iter().flat_map(|&axis| {
@@ -166,7 +180,7 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
     if problem.scheme.filter.is_some() {
         all.extend(axes.iter().flat_map(|&axis| filter_sweeps(problem, axis)));
     }
-    (all, operators(&problem.scheme, &problem.grid(), problem.precision))
+    (all, operators(&problem.scheme, &grid, problem.precision))
 }
 
 /// The passive scalars of `problem`, for those who count and do not compute.

@@ -81,8 +81,8 @@ impl Walls {
             for (end, wall) in ends_here(problem, &block, grid, axis)? {
                 let stride: usize = block.points[..a].iter().product();
                 let (at, inward) = if end == 0 { (0, 1) } else { (block.points[a] - 1, -1) };
-                let end = End { axis: a, at, step: inward * stride.cast_signed() };
-                let part = end.of(whole);
+                let here = End { axis: a, at, step: inward * stride.cast_signed() };
+                let part = here.of(whole);
                 walls.push((
                     wall,
                     match wall.heat {
@@ -91,21 +91,22 @@ impl Walls {
                             prepare(PointFormula::map(formula), part, Vec::new())?
                         }
                         Heat::HeatFlux(heat_flux) => {
-                            let spacing = grid.spacing[a];
+                            let spacing =
+                                grid.spacing[a] * grid.jacobian(a, end * (grid.points[a] - 1));
                             let formula = OfHeatFlux { gas, base, heat_flux, spacing };
-                            prepare(PointFormula::map(formula), part, end.inside().collect())?
+                            prepare(PointFormula::map(formula), part, here.inside().collect())?
                         }
                     },
                 ));
                 for other in ends.iter().filter(|other| other.axis != a) {
-                    let reads = end.inside().chain(other.inside()).collect();
+                    let reads = here.inside().chain(other.inside()).collect();
                     edges.push(prepare(
                         PointFormula::map(Edge { gas, base, across: [a, other.axis] }),
                         other.of(part),
                         reads,
                     )?);
                 }
-                ends.push(end);
+                ends.push(here);
             }
         }
         Ok(Self { walls, edges })
