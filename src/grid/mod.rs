@@ -65,6 +65,8 @@ pub struct Line {
     pub coordinates: Vec<f64>,
     /// dx/dξ at the points.
     pub jacobian: Vec<f64>,
+    /// d²x/dξ² at the points.
+    pub curvature: Vec<f64>,
 }
 
 impl Grid {

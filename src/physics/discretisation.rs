@@ -28,7 +28,7 @@ impl Discretisation {
     pub(super) fn new(problem: &Problem, backend: &dyn Backend) -> Result<Self> {
         let grid = problem.grid();
         let operators = operators(&problem.scheme, &grid, backend.precision());
-        let metric = Arc::new(Metric::new(backend, &grid)?);
+        let metric = Arc::new(Metric::new(backend, &grid, &problem.scheme)?);
         Ok(Self { grid, metric, operators, filtered: problem.scheme.filter.is_some() })
     }
 

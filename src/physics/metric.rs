@@ -1,45 +1,65 @@
 //! Sweeps along stretched lines: d/dx = m d/dξ, where the metric m = dξ/dx is a field that they read.
 //!
 //! Operators act along ξ, where points have equal spacings. With one map an axis the metric stands before a derivative: that of a
-//! constant stays 0, and Σ (1/m) m D₁F is that of a uniform line. Second derivatives are m² D₂ + m (D₁m) D₁.
+//! constant stays 0, and Σ (1/m) m D₁F is that of a uniform line. Second derivatives are m² (D₂ − (D₂x) m D₁): that of x is 0.
 
 use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
 use super::slots::read;
+use super::{SchemeConfig, ViscousForm};
 use crate::backend::{Backend, Field};
 use crate::engine::{Expr, Op, Operation, Sweep, SweepBuilder, Value};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
 use crate::real::Values;
 
-/// m at the points of this rank's block, of every stretched axis.
-pub(super) struct Metric([Option<Field>; 3]);
+/// At the points of this rank's block, of every stretched axis: m; then, where second derivatives are taken, −m² D₂x.
+pub(super) struct Metric([Option<Field>; 2 * 3]);
+
+/// How many fields that is.
+pub(super) fn fields(grid: &Grid, scheme: &SchemeConfig) -> usize {
+    grid.lines.iter().flatten().count() * (1 + usize::from(has_second(scheme)))
+}
+
+fn has_second(scheme: &SchemeConfig) -> bool {
+    scheme.viscous == ViscousForm::Laplacian
+}
 
 impl Metric {
-    /// That of `grid`.
+    /// That of `grid` for `scheme`.
     ///
     /// # Errors
     /// Where there is no memory left.
-    pub(super) fn new(backend: &dyn Backend, grid: &Grid) -> Result<Self> {
+    pub(super) fn new(
+        backend: &dyn Backend,
+        grid: &Grid,
+        scheme: &SchemeConfig,
+    ) -> Result<Self> {
         let block = backend.block(grid.points);
-        let field = |a: usize| {
+        let field = |a: usize, of: &dyn Fn(usize) -> f64| {
             let mut values = Values::zeros(backend.precision(), block.len());
-            for at in 0..block.len() {
-                values.set(at, 1.0 / grid.jacobian(a, block.index(at)[a]));
-            }
-            backend.field(&values)
+            (0..block.len()).for_each(|at| values.set(at, of(block.index(at)[a])));
+            backend.field(&values).map(Some)
         };
-        let of = |a: usize| grid.lines[a].as_ref().map(|_| field(a)).transpose();
-        Ok(Self([of(0)?, of(1)?, of(2)?]))
+        let mut fields = [const { None }; 6];
+        for (a, line) in grid.lines.iter().enumerate() {
+            let Some(line) = line else { continue };
+            let m = |i: usize| 1.0 / line.jacobian[i];
+            fields[a] = field(a, &m)?;
+            if has_second(scheme) {
+                fields[3 + a] = field(a, &|i| -(m(i) * m(i) * line.curvature[i]))?;
+            }
+        }
+        Ok(Self(fields))
     }
 
     /// `fields` that a sweep reads, with those of the metric where it expects them.
     pub(super) fn behind<'a>(
         &'a self,
         fields: &[&'a Field],
-    ) -> SmallVec<[&'a Field; read::METRIC + 3]> {
+    ) -> SmallVec<[&'a Field; read::METRIC + 6]> {
         let mut all = SmallVec::from_slice(fields);
         if let Some(any) = self.0.iter().flatten().next() {
             // Nobody reads what lies between: any field stands for it.
@@ -96,7 +116,8 @@ fn applied(s: &SweepBuilder, axis: Axis, op: Op, operand: Expr) -> Value {
         Op::D1 | Op::DerivativeToPoints => s.define(m() * s.apply(op, operand)),
         Op::D2 => {
             let first = s.define(m() * s.d1(operand.clone()));
-            s.define(m() * m() * s.d2(operand) + s.d1(m()) * first)
+            let bent = s.read(read::METRIC + 3 + axis.index());
+            s.define(m() * m() * s.d2(operand) + bent * first)
         }
         Op::DerivativeToMidpoints => {
             let between = s.apply(Op::InterpolateToMidpoints, m());

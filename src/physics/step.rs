@@ -4,7 +4,7 @@ use std::iter;
 
 use super::base_state::BaseState;
 use super::discretisation::{filter_sweep, operators};
-use super::metric::on_lines;
+use super::metric::{self, on_lines};
 use super::passive::Carried;
 use super::problem::Problem;
 use super::slots::{conserved, fused};
@@ -111,7 +111,7 @@ pub(crate) struct FieldCounts {
     pub(crate) force: usize,
     /// Weights of the points in averages, between walls and on stretched grids.
     pub(crate) weights: usize,
-    /// dξ/dx of stretched axes.
+    /// dξ/dx and what second derivatives take, of stretched axes.
     pub(crate) metric: usize,
 }
 
@@ -130,7 +130,7 @@ impl FieldCounts {
         };
         let grid = problem.grid();
         let weights = usize::from(!(grid.is_periodic() && grid.is_uniform()));
-        let metric = grid.lines.iter().flatten().count();
+        let metric = metric::fields(&grid, &problem.scheme);
         Self { primitives, gradients, force: force_fields(problem), weights, metric }
     }
 }

@@ -203,7 +203,7 @@ pub struct Parts {
     force: usize,
     /// Weights of the points in averages, between walls and on stretched grids.
     weights: usize,
-    /// dξ/dx of stretched axes.
+    /// dξ/dx and what second derivatives take, of stretched axes.
     metric: usize,
     /// What operators and line solvers make on a device.
     operators: usize,
