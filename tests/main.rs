@@ -40,6 +40,7 @@ mod scheme;
 mod spectra;
 mod spread;
 mod statistics;
+mod stretched;
 mod tgv;
 mod verify;
 mod walls;

@@ -32,11 +32,7 @@ impl Metric {
     ///
     /// # Errors
     /// Where there is no memory left.
-    pub(super) fn new(
-        backend: &dyn Backend,
-        grid: &Grid,
-        scheme: &SchemeConfig,
-    ) -> Result<Self> {
+    pub(super) fn new(backend: &dyn Backend, grid: &Grid, scheme: &SchemeConfig) -> Result<Self> {
         let block = backend.block(grid.points);
         let field = |a: usize, of: &dyn Fn(usize) -> f64| {
             let mut values = Values::zeros(backend.precision(), block.len());

@@ -4,6 +4,7 @@ use super::check::{Check, distance, float, largest, order, worse};
 use super::exact::odd_error;
 use super::fields::Run;
 use super::setup::Setup;
+use super::stretched;
 use crate::error::Result;
 use crate::gas::Gas;
 
@@ -15,6 +16,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     }
     checks.extend(stokes(setup)?);
     checks.push(cavity(setup)?);
+    checks.extend(stretched::checks(setup)?);
     Ok(checks)
 }
 
