@@ -69,7 +69,7 @@ fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
     let count: usize = points.iter().product();
     let ramp = |n: usize| (0..n).map(|i| i as f64).collect::<Vec<_>>();
     let single = |n: usize| (0..n).map(|i| i as f32 / 3.0).collect::<Vec<_>>();
-    let layout = Layout { grid, selection: Selection::all(&grid), files: 1 };
+    let layout = Layout { grid: grid.clone(), selection: Selection::all(&grid), files: 1 };
     let mut fields = FieldWriter::new(&dir.join("fields"), "fields", layout);
     let mut slices = SliceWriter::create(&dir.join("slices")).unwrap();
     for step in [0, 100] {

@@ -78,7 +78,11 @@ fn volume_averages_are_of_the_box_and_fluxes_leave_them_alone() {
         let (off, size) = (sum(rate), rate.iter().fold(0.0, |size: f64, x| size.max(x.abs())));
         assert!(off.abs() < 1e-14 * size.max(1.0), "variable {k}: {off:e} of {size}");
     }
-    let walls = config("couette-flow", [1, 33, 1], &["grid.stretching={ y = { map = 'tanh', factor = 2.0 } }"]);
+    let walls = config(
+        "couette-flow",
+        [1, 33, 1],
+        &["grid.stretching={ y = { map = 'tanh', factor = 2.0 } }"],
+    );
     let grid = walls.grid();
     let mean = |f: &dyn Fn(f64) -> f64| -> f64 {
         let along = (0..33).map(|j| f(grid.coordinate(1, j)) * grid.weight([0, j, 0]));
@@ -110,15 +114,30 @@ fn maps_put_points_where_they_say() {
     let tanh = |x: f64| x.tanh();
     let low = place("{ map = 'tanh', factor = 2.0, ends = 'low' }", 0.5);
     assert_close(low, 1.0 - tanh(1.0) / tanh(2.0), 1e-14, "low");
-    assert_close(place("{ map = 'tanh', factor = 2.0 }", 0.75), 0.5 + 0.5 * tanh(1.0) / tanh(2.0), 1e-14, "both");
-    assert_close(place("{ map = 'polynomial', coefficients = [1.0, 0.5] }", 0.5), 0.625 / 1.5, 1e-14, "polynomial");
+    assert_close(
+        place("{ map = 'tanh', factor = 2.0 }", 0.75),
+        0.5 + 0.5 * tanh(1.0) / tanh(2.0),
+        1e-14,
+        "both",
+    );
+    assert_close(
+        place("{ map = 'polynomial', coefficients = [1.0, 0.5] }", 0.5),
+        0.625 / 1.5,
+        1e-14,
+        "polynomial",
+    );
     // Points lie closest about 0.3.
     let sinh = |s: f64| place("{ map = 'sinh', factor = 3.0, at = 0.3 }", s);
-    let widths: Vec<f64> = (0..100).map(|i| sinh(float(i + 1) / 100.0) - sinh(float(i) / 100.0)).collect();
+    let widths: Vec<f64> =
+        (0..100).map(|i| sinh(float(i + 1) / 100.0) - sinh(float(i) / 100.0)).collect();
     let closest = (0..100).min_by(|i, j| widths[*i].total_cmp(&widths[*j])).unwrap();
     assert!((sinh(float(closest) / 100.0) - 0.3).abs() < 0.01, "{closest}");
 
-    let rate = |more: &[&str]| 1.0 / on_host(&config("couette-flow", [1, 33, 1], &[&["time.cfl=1"], more].concat())).step(None).unwrap();
+    let rate = |more: &[&str]| {
+        1.0 / on_host(&config("couette-flow", [1, 33, 1], &[&["time.cfl=1"], more].concat()))
+            .step(None)
+            .unwrap()
+    };
     let stretched = rate(&["grid.stretching={ y = { map = 'tanh', factor = 2.0 } }"]);
     // dx/dξ at the wall: 2 · 2 / sinh 4 · cosh²... = 2 β / sinh 2β; the diffusive part falls with its square.
     let slope = 4.0 / 4.0_f64.sinh();
@@ -183,14 +202,18 @@ fn a_run_repeats_itself_from_a_checkpoint_which_goes_to_no_other_points() {
         let (_directory, saved) = assert_repeats(&config, &format!("{more:?}"));
         let refused = |set: &str| {
             let other = flow_in_a_box(&[more, &[set]].concat());
-            let found = Simulation::resume(host(&other.compute), &Decomposition::ONE, &other, &saved);
+            let found =
+                Simulation::resume(host(&other.compute), &Decomposition::ONE, &other, &saved);
             let Err(Error::Config(told)) = found else { panic!("{set}") };
             told[0].clone()
         };
         let told = refused("grid.stretching.y={ map = 'tanh', factor = 1.6 }");
         assert!(told.contains("its values belong to those points"), "{told}");
         let told = refused("grid.points=[16, 19, 14]");
-        assert!(told.contains("12 points along z, the grid has 14; along a stretched axis"), "{told}");
+        assert!(
+            told.contains("12 points along z, the grid has 14; along a stretched axis"),
+            "{told}"
+        );
     }
 }
 
@@ -247,7 +270,9 @@ fn directory_of_uniform_is_unchanged() -> bool {
     let field = writer.selection().of(&Block::whole([4; 3]), &field);
     writer.write(&Solo, &Decomposition::ONE, (1, 0.0), vec![field]).unwrap();
     let text = std::fs::read_to_string(directory.path().join("step_00000001.vti")).unwrap();
-    text.contains("<ImageData WholeExtent=\"0 4 0 4 0 4\" Origin=\"0 0 0\" Spacing=\"0.25 0.25 0.25\">")
+    text.contains(
+        "<ImageData WholeExtent=\"0 4 0 4 0 4\" Origin=\"0 0 0\" Spacing=\"0.25 0.25 0.25\">",
+    )
 }
 
 const GOOD: &str = "[case]\nname = 'taylor-green'\n[grid]\npoints = [9, 16, 8]\n\
@@ -283,23 +308,43 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
         assert!(first.starts_with(&format!("error: in.toml:5: {expected}")), "{to}: {told:?}");
     }
     let others = [
-        ("points = [9, 16, 8]", "points = [9, 1, 8]", "5: y = { factor = 2.0, map = \"tanh\" }: an axis of one point has no spacings"),
-        ("name = 'taylor-green'", "name = 'scalar-advection'", "5: stretching = { y = { factor = 2.0, map = \"tanh\" } }: has no meaning for scalar-advection"),
+        (
+            "points = [9, 16, 8]",
+            "points = [9, 1, 8]",
+            "5: y = { factor = 2.0, map = \"tanh\" }: an axis of one point has no spacings",
+        ),
+        (
+            "name = 'taylor-green'",
+            "name = 'scalar-advection'",
+            "5: stretching = { y = { factor = 2.0, map = \"tanh\" } }: has no meaning for scalar-advection",
+        ),
     ];
     for (from, to, expected) in others {
         let text = GOOD.replacen(from, to, 1);
         let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
         let expected = format!("error: in.toml:{expected}");
-        assert!(told.iter().any(|line| line.lines().any(|line| line == expected)), "{to}: {told:?}");
+        assert!(
+            told.iter().any(|line| line.lines().any(|line| line == expected)),
+            "{to}: {told:?}"
+        );
     }
     let periodic = GOOD
         .replace("y = { map = 'tanh', factor = 2.0 }", "y = 's + 0.1*sin(2*pi*s)'")
         .replace("[boundary]\ny = { low = 'wall', high = 'wall' }\n", "");
     parse(&periodic, "in.toml", &[]).expect("a periodic map");
     for (more, expected) in [
-        ("[forcing]\nkind = 'linear'\ncoefficient = 1\n", "[forcing] is of a flow on a grid of equal spacings"),
-        ("[scalars.dye]\nschmidt = 1\nstart = 'x'\n", "[scalars] cannot be carried on a periodic stretched grid yet"),
-        ("[output]\nstatistics = { every_time = 1 }\n", "statistics = { every_time = 1 }: are of a grid of equal spacings"),
+        (
+            "[forcing]\nkind = 'linear'\ncoefficient = 1\n",
+            "[forcing] is of a flow on a grid of equal spacings",
+        ),
+        (
+            "[scalars.dye]\nschmidt = 1\nstart = 'x'\n",
+            "[scalars] cannot be carried on a periodic stretched grid yet",
+        ),
+        (
+            "[output]\nstatistics = { every_time = 1 }\n",
+            "statistics = { every_time = 1 }: are of a grid of equal spacings",
+        ),
     ] {
         let Err(Error::Config(told)) = parse(&format!("{periodic}{more}"), "in.toml", &[]) else {
             panic!("{more}")
@@ -307,7 +352,12 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
         assert!(told[0].contains(expected), "{told:?}");
     }
     // What is read is written, and read again.
-    for map in [y, "y = { map = 'sinh', factor = 2.0, at = 1.5 }", "y = { map = 'polynomial', coefficients = [1.0, 0.5] }", "y = 's + s^2'"] {
+    for map in [
+        y,
+        "y = { map = 'sinh', factor = 2.0, at = 1.5 }",
+        "y = { map = 'polynomial', coefficients = [1.0, 0.5] }",
+        "y = 's + s^2'",
+    ] {
         let config = parse(&GOOD.replacen(y, map, 1), "in.toml", &[]).unwrap();
         assert_eq!(parse(&config.to_toml(), "in.toml", &[]).unwrap(), config, "{map}");
     }

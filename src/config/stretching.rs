@@ -79,6 +79,9 @@ pub(super) fn check(
     (domain, boundaries): (&Domain, &Boundaries),
     family: Option<&SchemeFamily>,
 ) {
+    if maps.iter().all(Option::is_none) {
+        return;
+    }
     let plain = boundaries.grid(points, domain);
     let Some(table) = section.table("stretching", ALL) else { return };
     for (a, map) in maps.iter().enumerate() {

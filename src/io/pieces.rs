@@ -147,7 +147,8 @@ fn closes(grid: &Grid, a: usize) -> bool {
 fn nearest(grid: &Grid, a: usize, coordinate: f64) -> usize {
     let last = grid.points[a] - usize::from(!closes(grid, a));
     if grid.lines[a].is_some() {
-        let off = |i: &usize| (grid.coordinate(a, *i) - coordinate).abs();
+        let inside = coordinate.clamp(grid.coordinate(a, 0), grid.coordinate(a, last));
+        let off = |i: &usize| (grid.coordinate(a, *i) - inside).abs();
         return (0..=last).min_by(|i, j| off(i).total_cmp(&off(j))).unwrap_or(0);
     }
     let at = ((coordinate - grid.origin[a]) / grid.spacing[a]).round();

@@ -46,7 +46,7 @@ fn shear(setup: &Setup, viscous: &str) -> Result<Check> {
 
 /// The right-hand side with walls on all faces and stretching along every axis, to the walls and a little away from them.
 fn manufactured(setup: &Setup, viscous: &str) -> Result<Check> {
-    const GRIDS: [usize; 2] = [24, 36];
+    const GRIDS: [usize; 2] = [32, 48];
     let wall = "{ low = 'wall', high = 'wall' }";
     let mut errors = Vec::new();
     for n in GRIDS {

@@ -86,7 +86,13 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
     fs::remove_dir_all(run.join("fields")).unwrap();
     let n = 16_usize;
     let x = |at: usize| 0.39 * crate::common::float(at);
-    let grid = Grid { points: [n; 3], origin: [0.0; 3], spacing: [0.39; 3], periodic: [true; 3], lines: Default::default() };
+    let grid = Grid {
+        points: [n; 3],
+        origin: [0.0; 3],
+        spacing: [0.39; 3],
+        periodic: [true; 3],
+        lines: Default::default(),
+    };
     let q: Vec<f64> = (0..n * n * n).map(|at| x(at % n).sin() * x(at / n % n).cos()).collect();
     let omega: Vec<f64> = q.iter().flat_map(|q| [*q, 0.0, 1.0]).collect();
     let field = |name: &str, components, values: Vec<f64>| FieldData {
@@ -95,7 +101,7 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
         values: values.into(),
     };
     let data = [field("q_criterion", 1, q), field("vorticity", 3, omega)];
-    let layout = Layout { grid, selection: Selection::all(&grid), files: 2 };
+    let layout = Layout { grid: grid.clone(), selection: Selection::all(&grid), files: 2 };
     let mut writer = FieldWriter::new(&run.join("fields"), "fields", layout);
     let data = data.iter().map(|field| writer.selection().of(&Block::whole(grid.points), field));
     let data = data.collect();

@@ -164,7 +164,7 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
             values: marks::<f64>(&block, components).into(),
         }
     };
-    let layout = |files| Layout { grid, selection: Selection::all(&grid), files };
+    let layout = |files| Layout { grid: grid.clone(), selection: Selection::all(&grid), files };
     let mut writer = FieldWriter::new(dir.path(), "fields", layout(1));
     let whole = vec![writer.selection().of(&Block::whole(points), &values(1))];
     writer.write(&Solo, &Decomposition::ONE, (7, 0.5), whole).unwrap();
