@@ -129,6 +129,18 @@ impl Grid {
         self.spacing[a] * self.lines[a].as_ref().map_or(1.0, least)
     }
 
+    /// The largest distance between two points along an axis; `None` where spacings vary along none.
+    pub fn largest_spacing(&self) -> Option<f64> {
+        let along = |a: usize| match &self.lines[a] {
+            Some(line) => {
+                line.coordinates.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
+            }
+            None if self.points[a] > 1 => self.spacing[a],
+            None => 0.0,
+        };
+        (!self.is_uniform()).then(|| (0..3).map(along).fold(0.0, f64::max))
+    }
+
     /// True where spacings vary along no axis.
     pub fn is_uniform(&self) -> bool {
         self.lines.iter().all(Option::is_none)
