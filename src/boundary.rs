@@ -6,17 +6,17 @@ use crate::grid::{Axis, Domain, Grid};
 
 /// What holds along each of x, y, z: `None` where it is periodic, else at its low and its high end.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Boundaries(pub [Option<[Wall; 2]>; 3]);
+pub struct Boundaries(pub [Option<[Face; 2]>; 3]);
 
 impl Boundaries {
     /// Periodic along every axis.
     pub const PERIODIC: Self = Self([None; 3]);
 
-    /// With these walls at the two ends of `axis` alone.
+    /// With these faces at the two ends of `axis` alone.
     #[must_use]
-    pub fn along(axis: Axis, walls: [Wall; 2]) -> Self {
+    pub fn along(axis: Axis, faces: [impl Into<Face>; 2]) -> Self {
         let mut boundaries = Self::PERIODIC;
-        boundaries.0[axis.index()] = Some(walls);
+        boundaries.0[axis.index()] = Some(faces.map(Into::into));
         boundaries
     }
 
@@ -25,10 +25,45 @@ impl Boundaries {
         *self == Self::PERIODIC
     }
 
+    /// Every face that is not periodic: its axis, its end (0 low, 1 high), and what holds there.
+    pub fn faces(&self) -> impl Iterator<Item = (Axis, usize, Face)> + '_ {
+        let ends = |axis: Axis| self.0[axis.index()].into_iter().flatten().enumerate();
+        Axis::ALL
+            .into_iter()
+            .flat_map(move |axis| ends(axis).map(move |(end, face)| (axis, end, face)))
+    }
+
     /// The grid of `points` over `domain` with these ends. Nothing varies along an axis of one point, which is periodic.
     pub fn grid(&self, points: [usize; 3], domain: &Domain) -> Grid {
         let periodic = [0, 1, 2].map(|a| self.0[a].is_none() || points[a] == 1);
-        Grid::new(points, domain, periodic)
+        let mirrors =
+            self.0.map(|ends| ends.map_or([false; 2], |it| it.map(|face| face == Face::Symmetry)));
+        Grid { mirrors, ..Grid::new(points, domain, periodic) }
+    }
+}
+
+/// What holds at one end of an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Face {
+    /// A wall that the gas sticks to.
+    Wall(Wall),
+    /// A plane of symmetry, which is a wall with slip and without heat: the flow beyond it is the image of that before it.
+    Symmetry,
+}
+
+impl Face {
+    /// The wall, where it is one.
+    pub fn wall(self) -> Option<Wall> {
+        match self {
+            Face::Wall(wall) => Some(wall),
+            Face::Symmetry => None,
+        }
+    }
+}
+
+impl From<Wall> for Face {
+    fn from(wall: Wall) -> Self {
+        Face::Wall(wall)
     }
 }
 

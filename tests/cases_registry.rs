@@ -18,7 +18,10 @@ fn reference(case: &TaylorGreen, mach: f64, reynolds: f64) -> Option<ReferenceHi
 
 #[test]
 fn taylor_green_reference_is_chosen_by_reynolds_number_mach_number_and_start() {
-    let (even, hot) = (TaylorGreen::default(), TaylorGreen { start: Start::ConstantTemperature });
+    let (even, hot) = (
+        TaylorGreen::default(),
+        TaylorGreen { start: Start::ConstantTemperature, ..TaylorGreen::default() },
+    );
     let flow = |case, mach, reynolds| reference(case, mach, reynolds).map(|found| found.flow);
     assert!(flow(&even, 0.1, 100.0).unwrap().starts_with("Re = 100, Ma = 0.1"));
     assert_eq!(flow(&even, 0.05, 100.0), Some("Re = 100, incompressible"));

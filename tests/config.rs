@@ -21,7 +21,7 @@ fn read(text: &str, overrides: &[&str]) -> Config {
 #[test]
 fn three_keys_are_enough_and_the_rest_has_the_documented_defaults() {
     let config = read(LEAST, &[]);
-    assert_eq!(config.case, Case::TaylorGreen(TaylorGreen { start: Start::ConstantDensity }));
+    assert_eq!(config.case, Case::TaylorGreen(TaylorGreen::default()));
     assert_eq!((config.gas.mach, config.gas.reynolds), (0.1, 1600.0));
     assert_eq!((config.gas.gamma, config.gas.prandtl), (1.4, 0.71));
     assert_eq!(config.gas.viscosity, Viscosity::Constant);
@@ -147,7 +147,13 @@ fn overrides_take_toml_values_and_bare_words_and_the_last_one_counts() {
             "output.fields.every_time=1",
         ],
     );
-    assert_eq!(config.case, Case::TaylorGreen(TaylorGreen { start: Start::ConstantTemperature }));
+    assert_eq!(
+        config.case,
+        Case::TaylorGreen(TaylorGreen {
+            start: Start::ConstantTemperature,
+            ..TaylorGreen::default()
+        })
+    );
     assert_eq!(config.gas.mach, 3.0);
     assert_eq!(config.grid.points, [8, 9, 10]);
     assert_eq!(config.scheme.filter, Some(FilterConfig { order: 4, alpha: 0.3, every: 1 }));

@@ -40,6 +40,7 @@ fn formula(op: Op, family: &SchemeFamily, filter: &Scheme) -> (Scheme, Shift, f6
         Op::DerivativeToPoints => (family.midpoint_derivative, Shift::ToPoints, 0.5, 0.0),
         Op::InterpolateToMidpoints => (family.midpoint_interpolation, Shift::ToMidpoints, 0.0, 0.5),
         Op::Filter => (*filter, Shift::None, 0.0, 0.0),
+        Op::D1OfOdd | Op::D2OfOdd | Op::FilterOfOdd => unreachable!("no plane of symmetry"),
     }
 }
 

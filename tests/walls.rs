@@ -2,7 +2,7 @@
 
 use kolmo::Error;
 use kolmo::backend::Backend;
-use kolmo::boundary::{Boundaries, Heat, Wall};
+use kolmo::boundary::{Boundaries, Face, Heat, Wall};
 use kolmo::config::{Config, Convection, Precision, RightHandSide, ViscousForm, parse};
 use kolmo::engine::{Formula, Number, PointFormula};
 use kolmo::grid::{Axis, Block, Decomposition};
@@ -215,7 +215,10 @@ fn boundaries_follow_the_case_unless_they_are_given_and_are_read_back() {
     assert!(own.is_of_case() && !own.to_toml().contains("boundary"));
     let all = box_with_walls([16, 16, 1], &["gas.viscosity=sutherland"]);
     assert_eq!(read(&all.to_toml()), all);
-    assert!(matches!(all.boundaries.0[0], Some([_, Wall { heat: Heat::HeatFlux(0.05), .. }])));
+    assert!(matches!(
+        all.boundaries.0[0],
+        Some([_, Face::Wall(Wall { heat: Heat::HeatFlux(0.05), .. })])
+    ));
     // Midpoints have no closures.
     assert_eq!(all.scheme.viscous, ViscousForm::Conservative);
     assert_eq!(all.scheme.convection, Convection::KennedyGruber);

@@ -14,5 +14,5 @@
 #define NEIGHBOUR(thread, chunk, by) \
     ((int)((unsigned int)((thread) + THREADS + (by) * TX) % (unsigned int)THREADS))
 #endif
-#define FIRST(chunk) ((chunk) * LENGTH - (LONG < CHUNKS && (chunk) > LONG ? (chunk) - LONG : 0))
+#define FIRST(chunk) ((chunk) * (LENGTH - 1) + ((chunk) < LONG ? (chunk) : LONG))
 #define POINTS(chunk) (LONG == CHUNKS || (chunk) < LONG ? LENGTH : LENGTH - 1)

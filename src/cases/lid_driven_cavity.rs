@@ -31,7 +31,8 @@ impl Definition for LidDrivenCavity {
 
     fn boundaries(&self, _: &Gas) -> Boundaries {
         let wall = Wall::isothermal(1.0);
-        let lid = wall.moving([1.0, 0.0, 0.0]);
+        let lid = wall.moving([1.0, 0.0, 0.0]).into();
+        let wall = wall.into();
         Boundaries([Some([wall, wall]), Some([wall, lid]), None])
     }
 

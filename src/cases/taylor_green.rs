@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     About, Definition, Domain, FlowCase, FlowPoint, ReferenceHistory, ReferenceSpectrum, Start,
 };
+use crate::boundary::{Boundaries, Face};
 use crate::gas::{Gas, Viscosity};
 
 /// In the box [0, 2π]³, with L = 1:
@@ -18,12 +19,15 @@ use crate::gas::{Gas, Viscosity};
 /// ```
 ///
 /// In another box, with wavenumbers (a, b, c) = 2π / length, v is multiplied by a/b, which keeps div u = 0, and p
-/// solves −∇²p = ∂ᵢuⱼ ∂ⱼuᵢ there. One point along z is c = 0, the plane vortex.
+/// solves −∇²p = ∂ᵢuⱼ ∂ⱼuᵢ there. One point along z is c = 0, the plane vortex. It is the same vortex in its eight octants, between
+/// which are planes of symmetry: one of them is [0, π]³, with wavenumbers π / length.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TaylorGreen {
     /// What is uniform at t = 0.
     pub start: Start,
+    /// Whether the box is one octant, between planes of symmetry.
+    pub octant: bool,
 }
 
 impl TaylorGreen {
@@ -38,10 +42,17 @@ impl TaylorGreen {
     };
 }
 
-/// Whether incompressible results in the usual box hold: to O(Ma²).
-fn is_incompressible(gas: &Gas, domain: &Domain, active: [bool; 3]) -> bool {
-    let usual_box = domain.length.iter().all(|&length| close(length, TAU));
-    active == [true; 3] && usual_box && gas.mach <= 0.1 + 1e-9
+impl TaylorGreen {
+    /// Periods along an axis of the box.
+    fn periods(&self) -> f64 {
+        if self.octant { 0.5 } else { 1.0 }
+    }
+
+    /// Whether incompressible results in the usual box hold: to O(Ma²).
+    fn is_incompressible(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> bool {
+        let usual_box = domain.length.iter().all(|&length| close(length, TAU * self.periods()));
+        active == [true; 3] && usual_box && gas.mach <= 0.1 + 1e-9
+    }
 }
 
 fn close(value: f64, to: f64) -> bool {
@@ -50,7 +61,12 @@ fn close(value: f64, to: f64) -> bool {
 
 impl Definition for TaylorGreen {
     fn domain(&self) -> Domain {
-        Domain::cube(TAU)
+        Domain::cube(TAU * self.periods())
+    }
+
+    fn boundaries(&self, _: &Gas) -> Boundaries {
+        let planes = self.octant.then_some([Face::Symmetry; 2]);
+        Boundaries([planes; 3])
     }
 
     fn flow(&self) -> Option<&dyn FlowCase> {
@@ -59,7 +75,7 @@ impl Definition for TaylorGreen {
 
     /// The incompressible curves (Re = 100, 200, 400, 1600) hold for Ma ≤ 0.1, where they are right to O(Ma²).
     fn reference(&self, gas: &Gas, domain: &Domain, active: [bool; 3]) -> Option<ReferenceHistory> {
-        if !is_incompressible(gas, domain, active) {
+        if !self.is_incompressible(gas, domain, active) {
             return None;
         }
         let same_gas = close(gas.mach, 0.1)
@@ -96,7 +112,10 @@ impl Definition for TaylorGreen {
         domain: &Domain,
         active: [bool; 3],
     ) -> Option<ReferenceSpectrum> {
-        if !is_incompressible(gas, domain, active) || !close(gas.reynolds, 1600.0) {
+        if self.octant
+            || !self.is_incompressible(gas, domain, active)
+            || !close(gas.reynolds, 1600.0)
+        {
             return None;
         }
         let text = include_str!("../../cases/taylor-green/reference/spectrum-re1600-t9.csv");
@@ -106,7 +125,8 @@ impl Definition for TaylorGreen {
 
 impl FlowCase for TaylorGreen {
     fn at(&self, gas: &Gas, domain: &Domain, active: [bool; 3], x: [f64; 3], _: f64) -> FlowPoint {
-        let k = [0, 1, 2].map(|j| if active[j] { domain.wavenumber(j) } else { 0.0 });
+        let k =
+            [0, 1, 2].map(|j| if active[j] { self.periods() * domain.wavenumber(j) } else { 0.0 });
         let [a, b, c] = k;
         let [ax, by, cz] = [0, 1, 2].map(|j| k[j] * (x[j] - domain.origin[j]));
         let velocity =

@@ -2,7 +2,7 @@
 
 use super::resolve::AXES;
 use super::section::Section;
-use crate::boundary::{Boundaries, Heat, Wall};
+use crate::boundary::{Boundaries, Face, Heat, Wall};
 use crate::cases::Case;
 use crate::gas::Gas;
 use crate::physics::{Convection, SchemeConfig, ViscousForm};
@@ -25,7 +25,7 @@ pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) 
             None => {}
             Some(Err(())) => boundaries.0[axis] = None,
             Some(Ok(table)) => {
-                let ends = ["low", "high"].map(|end| wall(&table, end, axis));
+                let ends = ["low", "high"].map(|end| face(&table, end, axis));
                 table.finish();
                 if let [Some(low), Some(high)] = ends {
                     boundaries.0[axis] = Some([low, high]);
@@ -34,16 +34,32 @@ pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) 
         }
     }
     section.finish();
-    if !boundaries.is_periodic() && gas.is_inviscid() {
-        let axis = (0..3).find(|&axis| boundaries.0[axis].is_some()).unwrap_or(0);
+    let walls = || boundaries.faces().filter_map(|(axis, _, face)| Some((axis, face.wall()?)));
+    if let Some((axis, _)) = walls().next().filter(|_| gas.is_inviscid()) {
         let why = "the gas sticks to a wall by viscosity, and reynolds = inf has none";
-        section.reject_value(AXES[axis], why, "give case.reynolds a number");
+        let advice = "give case.reynolds a number, or say \"symmetry\" for a wall with slip";
+        section.reject_value(axis.name(), why, advice);
+    }
+    let mirrored =
+        |axis: usize| boundaries.0[axis].is_some_and(|ends| ends.contains(&Face::Symmetry));
+    for (axis, wall) in walls() {
+        if let Some(through) = (0..3).find(|&b| wall.velocity[b] != 0.0 && mirrored(b)) {
+            let why = format!(
+                "a wall that moves along {0} goes through the plane of symmetry across {0}",
+                AXES[through]
+            );
+            section.reject_value(axis.name(), &why, "");
+        }
     }
     boundaries
 }
 
-/// The wall at one end of an axis.
-fn wall(section: &Section<'_>, end: &'static str, axis: usize) -> Option<Wall> {
+/// The words for faces that need no table.
+const FACES: [(&str, Face); 2] =
+    [("wall", Face::Wall(Wall::ADIABATIC)), ("symmetry", Face::Symmetry)];
+
+/// What holds at one end of an axis.
+fn face(section: &Section<'_>, end: &'static str, axis: usize) -> Option<Face> {
     let Some(item) = section.get(end) else {
         let other = if end == "low" { "high" } else { "low" };
         let advice = format!(
@@ -57,19 +73,25 @@ fn wall(section: &Section<'_>, end: &'static str, axis: usize) -> Option<Wall> {
         item.reject("one end alone cannot be periodic", &advice);
         return None;
     }
-    let table = match section.table_or(
-        end,
-        &[("wall", Wall::ADIABATIC)],
-        "{ kind = \"wall\", temperature = 1.0 }",
-    )? {
-        Err(wall) => return Some(wall),
+    let example = "{ kind = \"wall\", temperature = 1.0 }";
+    let table = match section.table_or(end, &FACES, example)? {
+        Err(face) => return Some(face),
         Ok(table) => table,
     };
     if !table.has("kind") {
-        table.missing(&["kind"], "allowed: `wall`");
+        table.missing(&["kind"], "allowed: `wall`, `symmetry`");
         return None;
     }
-    let mut wall = table.choice("kind", &[("wall", Wall::ADIABATIC)])?;
+    let face = match table.choice("kind", &FACES)? {
+        Face::Wall(wall) => Face::Wall(with_keys(&table, wall, axis)),
+        Face::Symmetry => Face::Symmetry,
+    };
+    table.finish();
+    Some(face)
+}
+
+/// `wall` with what the user says of it.
+fn with_keys(table: &Section<'_>, mut wall: Wall, axis: usize) -> Wall {
     if table.has("temperature") && table.has("heat_flux") {
         let why = "stands beside `temperature`; only one of them is known at a wall";
         table.reject_value("heat_flux", why, "");
@@ -92,8 +114,7 @@ fn wall(section: &Section<'_>, end: &'static str, axis: usize) -> Option<Wall> {
             "give `velocity`, the amplitude",
         );
     }
-    table.finish();
-    Some(wall)
+    wall
 }
 
 /// What a scheme cannot do along axes with ends.
@@ -145,15 +166,18 @@ pub(super) fn check_others(
 
 /// What the user types for the ends.
 pub(super) fn typed(boundaries: &Boundaries) -> toml::Table {
-    let wall = |wall: &Wall| {
-        let mut table = toml::Table::try_from(wall).unwrap_or_default();
-        table.insert("kind".into(), "wall".into());
-        toml::Value::from(table)
+    let face = |face: &Face| match face {
+        Face::Symmetry => toml::Value::from("symmetry"),
+        Face::Wall(wall) => {
+            let mut table = toml::Table::try_from(wall).unwrap_or_default();
+            table.insert("kind".into(), "wall".into());
+            table.into()
+        }
     };
-    let axis = |ends: &Option<[Wall; 2]>| match ends {
+    let axis = |ends: &Option<[Face; 2]>| match ends {
         None => toml::Value::from("periodic"),
         Some([low, high]) => {
-            let ends = [("low", wall(low)), ("high", wall(high))];
+            let ends = [("low", face(low)), ("high", face(high))];
             toml::Table::from_iter(ends.map(|(key, value)| (key.into(), value))).into()
         }
     };

@@ -37,6 +37,12 @@ impl SweepBuilder {
         self.value_of(|result| Operation::Previous { slot, result })
     }
 
+    /// `field`, which was read, changes sign by reflection at a plane across the lines; all others do not.
+    pub fn odd(&self, field: Value) -> Value {
+        self.sweep.borrow_mut().odd.push(field);
+        field
+    }
+
     /// `operand` under `op`.
     pub fn apply(&self, op: Op, operand: impl Into<Expr>) -> Value {
         let operand = operand.into();

@@ -22,7 +22,12 @@ pub fn stretched(
     let lines = Axis::ALL.map(|axis| {
         let a = axis.index();
         let map = stretching[a].as_ref()?;
-        let [first, second] = [Op::D1, Op::D2].map(|op| operators.find(axis, op));
+        // x changes sign by reflection.
+        let ops = match grid.mirrors[a] {
+            [false, false] => [Op::D1, Op::D2],
+            _ => [Op::D1OfOdd, Op::D2OfOdd],
+        };
+        let [first, second] = ops.map(|op| operators.find(axis, op));
         let ends = (domain.origin[a], domain.length[a]);
         Some(Arc::new(line(map, ends, grid.spacing[a], [first?, second?])))
     });

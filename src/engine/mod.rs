@@ -13,6 +13,7 @@ mod metric;
 mod operator;
 mod operators;
 mod packed;
+mod reflection;
 mod sweep;
 
 pub use crate::real::Number;
@@ -26,5 +27,6 @@ pub use metric::stretched;
 pub(crate) use operator::{EndRow, Stencil};
 pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;
+pub use reflection::reflection;
 pub(crate) use sweep::Operation;
 pub use sweep::{Op, Sweep};

@@ -94,21 +94,37 @@ impl LineOperator {
     /// # Panics
     /// Where n is smaller than [`closed_min_points`], or the closure has fewer rows than the stencil reaches out.
     pub fn closed(scheme: &Scheme, closure: &Closure, n: usize, h: f64) -> Self {
-        let reach = scheme.half_width().max(scheme.half_band());
-        assert!(closure.rows.len() >= reach, "{} needs a closure of {reach} rows", scheme.name);
         let fewest = closed_min_points(scheme, closure);
         assert!(n >= fewest, "{} with {} needs {fewest} points", scheme.name, closure.name);
+        Self::with_ends(scheme, &[closure.clone(), closure.clone()], n, h)
+    }
+
+    /// The same with another closure at each of the two ends.
+    ///
+    /// # Panics
+    /// Where the rows of both ends do not fit n points, or a closure has fewer rows than the stencil reaches out.
+    pub fn with_ends(scheme: &Scheme, ends: &[Closure; 2], n: usize, h: f64) -> Self {
+        let reach = scheme.half_width().max(scheme.half_band());
+        for end in ends {
+            assert!(end.rows.len() >= reach, "{} needs a closure of {reach} rows", scheme.name);
+            let widest = end.rows.iter().map(|row| row.rhs.len()).max().unwrap_or(0);
+            let fewest = widest.max(2 * end.rows.len() + 1);
+            assert!(n >= fewest, "{} with {} needs {fewest} points", scheme.name, end.name);
+        }
         let mut matrix = BandedMatrix::toeplitz(n, scheme.alpha, scheme.beta, false);
         // A mirrored odd derivative changes sign, an even one and a filter do not.
         let sign = if scheme.kind == Kind::FirstDerivative { -1.0 } else { 1.0 };
         let scale = scale(scheme.kind, h);
         let mut left = Vec::new();
         let mut right = Vec::new();
-        for (i, row) in closure.rows.iter().enumerate() {
+        let [low, high] = ends;
+        for (i, row) in low.rows.iter().enumerate() {
             matrix.set_row(i, &row.lhs);
+            left.push(EndRow { first: 0, weights: row.rhs.iter().map(|&c| c * scale).collect() });
+        }
+        for (i, row) in high.rows.iter().enumerate() {
             let mirrored: Vec<_> = row.lhs.iter().map(|&(d, a)| (-d, a)).collect();
             matrix.set_row(n - 1 - i, &mirrored);
-            left.push(EndRow { first: 0, weights: row.rhs.iter().map(|&c| c * scale).collect() });
             right.push(EndRow {
                 first: n - row.rhs.len(),
                 weights: row.rhs.iter().rev().map(|&c| sign * c * scale).collect(),
@@ -227,7 +243,7 @@ fn scale(kind: Kind, h: f64) -> f64 {
 
 /// The weights as the documentation of [`Kind`] defines them.
 #[allow(clippy::cast_precision_loss, reason = "s is at most 5")]
-fn stencil(scheme: &Scheme, shift: Shift, h: f64) -> Stencil {
+pub(super) fn stencil(scheme: &Scheme, shift: Shift, h: f64) -> Stencil {
     let scale = scale(scheme.kind, h);
     let weights: [f64; MAX_WIDTH] = std::array::from_fn(|index| {
         let (a, s) = (scheme.rhs[index], (index + 1) as f64);

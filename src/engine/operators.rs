@@ -1,6 +1,6 @@
 //! The operators of one scheme family on one grid.
 
-use super::{LineOperator, Op, Shift};
+use super::{LineOperator, Op, Shift, reflection};
 use crate::grid::{Axis, Grid};
 use crate::real::Precision;
 use crate::scheme::{Scheme, SchemeFamily, default_closure};
@@ -14,12 +14,12 @@ pub struct LineOperators {
 #[derive(Clone, Debug)]
 struct AxisOperators {
     /// In the order of [`Op`]; `None` where the operator does not exist along this axis.
-    operators: [Option<LineOperator>; 6],
+    operators: [Option<LineOperator>; Op::COUNT],
 }
 
 impl LineOperators {
     /// All operators of `family`, and of `filter` where there is one, on `grid`. Along an axis with ends the default
-    /// closures hold and there are no staggered operators. An operator that needs more points than the grid has along
+    /// closures hold, or its planes of symmetry, and there are no staggered operators. An operator that needs more points than the grid has along
     /// an axis is left out; asking for it is a mistake of the caller, who checks the sizes beforehand.
     /// They are for fields of the format `precision`.
     pub fn new(
@@ -33,7 +33,7 @@ impl LineOperators {
 
     /// These operators along one axis, and none along the others.
     pub(crate) fn along(axis: Axis, operators: Vec<(Op, LineOperator)>) -> Self {
-        let none = || AxisOperators { operators: [const { None }; 6] };
+        let none = || AxisOperators { operators: [const { None }; Op::COUNT] };
         let mut axes = [none(), none(), none()];
         for (op, operator) in operators {
             axes[axis.index()].operators[op as usize] = Some(operator);
@@ -66,28 +66,38 @@ fn axis_operators(
     let n = grid.points[axis.index()];
     let h = grid.spacing[axis.index()];
     if !grid.is_active(axis) {
-        return AxisOperators { operators: [const { None }; 6] };
+        return AxisOperators { operators: [const { None }; Op::COUNT] };
     }
-    let operator = |scheme: &Scheme, shift: Shift| {
+    let mirrors = grid.mirrors[axis.index()];
+    let operator = |scheme: &Scheme, shift: Shift, odd: bool| {
         if grid.periodic[axis.index()] {
             let fits = n >= scheme.min_points();
             return fits.then(|| LineOperator::periodic(scheme, shift, n, h));
         }
         let closure = default_closure(scheme)?;
         let fits = n >= super::closed_min_points(scheme, &closure);
-        fits.then(|| LineOperator::closed(scheme, &closure, n, h))
+        let ends =
+            mirrors.map(|mirror| if mirror { reflection(scheme, odd) } else { closure.clone() });
+        fits.then(|| LineOperator::with_ends(scheme, &ends, n, h))
     };
-    let make = |scheme: &Scheme, shift: Shift| {
-        operator(scheme, shift).map(|operator| operator.with_precision(precision))
+    let make = |scheme: &Scheme, shift: Shift, odd: bool| {
+        operator(scheme, shift, odd).map(|operator| operator.with_precision(precision))
+    };
+    let even = |scheme: &Scheme, shift: Shift| make(scheme, shift, false);
+    let odd = |scheme: &Scheme| {
+        mirrors.contains(&true).then(|| make(scheme, Shift::None, true)).flatten()
     };
     AxisOperators {
         operators: [
-            make(&family.first, Shift::None),
-            make(&family.second, Shift::None),
-            make(&family.midpoint_derivative, Shift::ToMidpoints),
-            make(&family.midpoint_derivative, Shift::ToPoints),
-            make(&family.midpoint_interpolation, Shift::ToMidpoints),
-            filter.and_then(|filter| make(filter, Shift::None)),
+            even(&family.first, Shift::None),
+            even(&family.second, Shift::None),
+            even(&family.midpoint_derivative, Shift::ToMidpoints),
+            even(&family.midpoint_derivative, Shift::ToPoints),
+            even(&family.midpoint_interpolation, Shift::ToMidpoints),
+            filter.and_then(|filter| even(filter, Shift::None)),
+            odd(&family.first),
+            odd(&family.second),
+            filter.and_then(odd),
         ],
     }
 }

@@ -33,9 +33,19 @@ pub enum Op {
     InterpolateToMidpoints,
     /// Filter at the points.
     Filter,
+    /// [`Op::D1`] along an axis with a plane of symmetry, of an operand that changes sign by reflection. There the others are
+    /// for operands that do not.
+    D1OfOdd,
+    /// The same of [`Op::D2`].
+    D2OfOdd,
+    /// The same of [`Op::Filter`].
+    FilterOfOdd,
 }
 
 impl Op {
+    /// How many there are.
+    pub(crate) const COUNT: usize = Op::FilterOfOdd as usize + 1;
+
     /// In words.
     pub fn name(self) -> &'static str {
         match self {
@@ -45,6 +55,9 @@ impl Op {
             Op::DerivativeToPoints => "the derivative back at the points",
             Op::InterpolateToMidpoints => "the interpolation to midpoints",
             Op::Filter => "the filter",
+            Op::D1OfOdd => "the first derivative of odd fields",
+            Op::D2OfOdd => "the second derivative of odd fields",
+            Op::FilterOfOdd => "the filter of odd fields",
         }
     }
 }
@@ -121,6 +134,8 @@ impl Operation {
 pub struct Sweep {
     pub(crate) operations: Vec<Operation>,
     pub(crate) values: usize,
+    /// The fields among its values that change sign where lines are reflected.
+    pub(crate) odd: Vec<Value>,
 }
 
 impl Sweep {

@@ -52,8 +52,10 @@ pub struct Grid {
     pub origin: [f64; 3],
     /// Spacing h along x, y, z, of ξ along a stretched axis.
     pub spacing: [f64; 3],
-    /// False where a line has two ends and closures hold there.
+    /// False where a line has two ends.
     pub periodic: [bool; 3],
+    /// Which of the two ends along x, y, z are planes of symmetry; closures hold at the others.
+    pub mirrors: [[bool; 2]; 3],
     /// The points of stretched axes.
     pub lines: [Option<Arc<Line>>; 3],
 }
@@ -82,7 +84,14 @@ impl Grid {
             let intervals = if periodic[a] { points[a] } else { points[a].max(2) - 1 };
             domain.length[a] / intervals as f64
         });
-        Self { points, origin: domain.origin, spacing, periodic, lines: [const { None }; 3] }
+        Self {
+            points,
+            origin: domain.origin,
+            spacing,
+            periodic,
+            mirrors: [[false; 2]; 3],
+            lines: [const { None }; 3],
+        }
     }
 
     /// Number of points.

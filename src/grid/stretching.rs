@@ -84,14 +84,15 @@ impl Stretching {
         }
     }
 
-    /// What is wrong with it on `axis`, which begins at `origin`, with `intervals` between points: a sentence, and advice in a
-    /// second line.
+    /// What is wrong with it on `axis`, which begins at `origin`, with `intervals` between points and planes of symmetry at the
+    /// `mirrors`: a sentence, and advice in a second line.
     pub fn problem(
         &self,
         axis: &str,
         [origin, length]: [f64; 2],
         intervals: u32,
         periodic: bool,
+        mirrors: [bool; 2],
     ) -> Option<String> {
         if let Self::Expression(expression) = self
             && let Some((_, sentence)) = expression.unknown_names(axis, &NAMES).into_iter().next()
@@ -117,6 +118,18 @@ impl Stretching {
                 "the map does not increase from s = {s:.6} to {next:.6}: {ends} after it is scaled to the box\n\
                  a map must increase strictly, as s^2 + s does"
             ));
+        }
+        for (end, plane) in [0.0, 1.0].into_iter().enumerate().filter(|(end, _)| mirrors[*end]) {
+            let odd =
+                |s: f64| (x(plane + s) + x(plane - s) - 2.0 * x(plane)).abs() <= ROUND_OFF * length;
+            if !(0..samples).all(|sample| odd(0.5 * s(sample))) {
+                let which = ["low", "high"][end];
+                return Some(format!(
+                    "at a plane of symmetry the map must go on as its own image, at the {which} end\n\
+                     as tanh with ends = {:?} does",
+                    ["high", "low"][end]
+                ));
+            }
         }
         let closes = |s: f64| (x(s + 1.0) - x(s) - length).abs() <= ROUND_OFF * length;
         (periodic && !(0..samples).all(|sample| closes(s(sample) - 0.5))).then(|| {

@@ -79,7 +79,7 @@ impl Advection {
         let fused = problem.right_hand_side == RightHandSide::Fused;
         let last = grid.active_axes().last();
         let advancing =
-            |axis| discretisation.program(&*backend, axis, rhs_sweep(axis, &case, true));
+            |axis| discretisation.program(&*backend, axis, &rhs_sweep(axis, &case, true));
         Ok(Self {
             limits: Limits::scalar(&problem.scheme, problem.integrator, &grid),
             sweeps: discretisation.programs(&*backend, |axis| rhs_sweep(axis, &case, false))?,

@@ -119,7 +119,8 @@ fn rhs_sweep(
 fn gradient_sweep(axis: Axis) -> Sweep {
     let s = SweepBuilder::new();
     for i in 0..3 {
-        s.store(3 * i + axis.index(), s.d1(s.read(i)));
+        let velocity = if i == axis.index() { s.odd(s.read(i)) } else { s.read(i) };
+        s.store(3 * i + axis.index(), s.d1(velocity));
     }
     s.build()
 }

@@ -89,6 +89,7 @@ impl SweepContext<'_> {
     /// The quantity at `slot` of those before the gradients.
     fn quantity(&self, slot: usize) -> Value {
         match &self.origin {
+            Origin::Fields { .. } if slot == read::U + self.j => self.s.odd(self.s.read(slot)),
             Origin::Fields { .. } => self.s.read(slot),
             Origin::OnChip(on_chip) => on_chip.quantities[slot]
                 .unwrap_or_else(|| unreachable!("quantity {slot} is formed")),
@@ -168,13 +169,17 @@ impl SweepContext<'_> {
 impl SweepContext<'_> {
     /// ∂uᵢ/∂xⱼ for any i, j, where a field has it and it is not zero.
     fn stored(&self, i: usize, j: usize) -> Option<Value> {
-        match &self.origin {
+        let gradient = match &self.origin {
             _ if self.axes.iter().all(|axis| axis.index() != j) => None,
             Origin::Fields { gradients: true } => Some(self.s.read(read::GRADIENT + 3 * i + j)),
             Origin::OnChip(on_chip) if matches!(on_chip.gradients, CrossGradients::Stored) => {
                 Some(self.s.previous(fused::GRADIENT + 3 * i + j))
             }
             _ => None,
+        };
+        match (i == self.j) != (j == self.j) {
+            true => gradient.map(|it| self.s.odd(it)),
+            false => gradient,
         }
     }
 

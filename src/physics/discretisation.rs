@@ -1,12 +1,14 @@
 //! The sweeps of a set of equations, ready to run on the grid of a configuration.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::SchemeConfig;
-use super::metric::{Metric, on_lines};
+use super::metric::{Metric, stretched};
 use super::problem::Problem;
+use super::slots::conserved;
 use crate::backend::{Backend, Program};
-use crate::engine::{LineOperators, Op, Sweep, SweepBuilder};
+use crate::engine::{LineOperators, Op, Sweep, SweepBuilder, Value};
 use crate::error::Result;
 use crate::grid::{Axis, Grid};
 use crate::real::Precision;
@@ -38,7 +40,7 @@ impl Discretisation {
         backend: &dyn Backend,
         sweep_along: impl Fn(Axis) -> Sweep,
     ) -> Result<Vec<Program>> {
-        let program = |axis| self.program(backend, axis, sweep_along(axis));
+        let program = |axis| self.program(backend, axis, &sweep_along(axis));
         self.grid.active_axes().map(program).collect()
     }
 
@@ -47,9 +49,9 @@ impl Discretisation {
         &self,
         backend: &dyn Backend,
         axis: Axis,
-        sweep: Sweep,
+        sweep: &Sweep,
     ) -> Result<Program> {
-        let sweep = on_lines(sweep, axis, &self.grid);
+        let sweep = on_grid(sweep, axis, &self.grid);
         backend.program(&sweep, axis, self.grid.points, &self.operators)
     }
 
@@ -58,9 +60,9 @@ impl Discretisation {
         &self,
         backend: &dyn Backend,
         axis: Axis,
-        sweep: Sweep,
+        sweep: &Sweep,
     ) -> Result<Option<Program>> {
-        let sweep = on_lines(sweep, axis, &self.grid);
+        let sweep = on_grid(sweep, axis, &self.grid);
         backend.program_of_advanced(&sweep, axis, self.grid.points, &self.operators)
     }
 
@@ -70,7 +72,7 @@ impl Discretisation {
         backend: &dyn Backend,
         fields: usize,
     ) -> Result<Vec<Program>> {
-        let sweep = |_| filter_sweep(fields);
+        let sweep = |axis| filter_sweep(axis, fields);
         if self.filtered { self.programs(backend, sweep) } else { Ok(Vec::new()) }
     }
 }
@@ -81,11 +83,29 @@ pub(super) fn operators(scheme: &SchemeConfig, grid: &Grid, precision: Precision
     LineOperators::new(&scheme.derivative, filter.as_ref(), grid, precision)
 }
 
-/// Every one of `fields` fields that are written replaced by its filtered self.
-pub(super) fn filter_sweep(fields: usize) -> Sweep {
+/// `field`, which holds conserved variable `k`: momentum along the lines changes sign by reflection.
+pub(super) fn with_parity(s: &SweepBuilder, axis: Axis, k: usize, field: Value) -> Value {
+    if k == conserved::MOMENTUM + axis.index() { s.odd(field) } else { field }
+}
+
+/// `sweep`, written for lines of equal spacings without planes of symmetry, as it runs along `axis` of `grid`.
+pub(super) fn on_grid<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, Sweep> {
+    let mirrored = match grid.mirrors[axis.index()] {
+        [false, false] => Cow::Borrowed(sweep),
+        _ => Cow::Owned(sweep.mirrored()),
+    };
+    match grid.lines[axis.index()] {
+        None => mirrored,
+        Some(_) => Cow::Owned(stretched(&mirrored, axis)),
+    }
+}
+
+/// Every one of `fields` fields that are written, the conserved variables where there are so many, replaced by its filtered self.
+pub(super) fn filter_sweep(axis: Axis, fields: usize) -> Sweep {
     let s = SweepBuilder::new();
     for slot in 0..fields {
-        s.store(slot, s.apply(Op::Filter, s.previous(slot)));
+        let field = with_parity(&s, axis, slot, s.previous(slot));
+        s.store(slot, s.apply(Op::Filter, field));
     }
     s.build()
 }

@@ -20,6 +20,7 @@
 use super::SchemeConfig;
 use super::base_state::BaseState;
 use super::context::{CrossGradients, OnChip, Origin, SweepContext};
+use super::discretisation::with_parity;
 use super::formulas::{Primitives, ViscosityLaw, Volume};
 use super::rhs::add_terms;
 use super::slots::{conserved, fused, read};
@@ -52,7 +53,7 @@ impl Fused<'_> {
         if self.group == TermGroup::Viscous && !viscous {
             return s.build();
         }
-        let state = std::array::from_fn(|k| self.state(&s, k));
+        let state = std::array::from_fn(|k| self.state(&s, at, k));
         let gradients = match (viscous, self.stored) {
             (true, true) => CrossGradients::Stored,
             (true, false) => self.load_cross_gradients(&s, at),
@@ -95,7 +96,7 @@ impl Fused<'_> {
         };
         let pass = |at: usize| {
             let s = SweepBuilder::new();
-            self.gradients(&s, at, |k| self.state(&s, k));
+            self.gradients(&s, at, |k| self.state(&s, at, k));
             (self.axes[at], s.build())
         };
         (0..self.axes.len()).rev().filter(needed).map(pass).collect()
@@ -105,9 +106,11 @@ impl Fused<'_> {
         self.group.is_viscous(self.gas)
     }
 
-    /// Conserved variable `k` before the sweep.
-    fn state(&self, s: &SweepBuilder, k: usize) -> Value {
-        if self.advances { s.previous(fused::state(self.stored) + k) } else { s.read(k) }
+    /// Conserved variable `k` before the sweep along axis number `at`.
+    fn state(&self, s: &SweepBuilder, at: usize, k: usize) -> Value {
+        let field =
+            if self.advances { s.previous(fused::state(self.stored) + k) } else { s.read(k) };
+        with_parity(s, self.axes[at], k, field)
     }
 
     /// Everything that the terms are made of, from `state`.
@@ -138,7 +141,7 @@ impl Fused<'_> {
     fn load_cross_gradients(&self, s: &SweepBuilder, at: usize) -> CrossGradients {
         let stored = |slot| Some(s.previous(slot));
         let mut across = [None; 3];
-        let mut along = |axis: Axis, slot| across[axis.index()] = stored(slot);
+        let mut along = |axis: Axis, slot| across[axis.index()] = stored(slot).map(|it| s.odd(it));
         let rest = match (&self.axes[..], at) {
             (&[_], _) => None,
             (&[a, _], 1) => {

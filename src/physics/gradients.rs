@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::base_state::BaseState;
-use super::discretisation::Discretisation;
+use super::discretisation::{Discretisation, with_parity};
 use super::fused::slope;
 use super::metric::Metric;
 use super::slots::{conserved, exactly};
@@ -61,7 +61,8 @@ impl VelocityGradients {
 pub(super) fn sweep(axis: Axis, base: BaseState) -> Sweep {
     let s = SweepBuilder::new();
     for i in Axis::ALL {
-        s.store(3 * i.index() + axis.index(), slope(&s, base, |k| s.read(k), i));
+        let state = |k| with_parity(&s, axis, k, s.read(k));
+        s.store(3 * i.index() + axis.index(), slope(&s, base, state, i));
     }
     s.build()
 }

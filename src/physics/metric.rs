@@ -66,12 +66,8 @@ impl Metric {
     }
 }
 
-/// `sweep`, written for lines along `axis` of equal spacings, on the lines of `grid`.
-pub(super) fn on_lines(sweep: Sweep, axis: Axis, grid: &Grid) -> Sweep {
-    if grid.lines[axis.index()].is_some() { stretched(&sweep, axis) } else { sweep }
-}
-
-fn stretched(sweep: &Sweep, axis: Axis) -> Sweep {
+/// `sweep`, written for lines along `axis` of equal spacings, on stretched lines.
+pub(super) fn stretched(sweep: &Sweep, axis: Axis) -> Sweep {
     let s = SweepBuilder::new();
     let mut values: BTreeMap<Value, Value> = BTreeMap::new();
     for operation in &sweep.operations {
@@ -108,12 +104,13 @@ fn stretched(sweep: &Sweep, axis: Axis) -> Sweep {
 fn applied(s: &SweepBuilder, axis: Axis, op: Op, operand: Expr) -> Value {
     let m = || s.read(read::METRIC + axis.index());
     match op {
-        Op::Filter | Op::InterpolateToMidpoints => s.apply(op, operand),
-        Op::D1 | Op::DerivativeToPoints => s.define(m() * s.apply(op, operand)),
-        Op::D2 => {
-            let first = s.define(m() * s.d1(operand.clone()));
+        Op::Filter | Op::FilterOfOdd | Op::InterpolateToMidpoints => s.apply(op, operand),
+        Op::D1 | Op::D1OfOdd | Op::DerivativeToPoints => s.define(m() * s.apply(op, operand)),
+        Op::D2 | Op::D2OfOdd => {
+            let slope = if op == Op::D2 { Op::D1 } else { Op::D1OfOdd };
+            let first = s.define(m() * s.apply(slope, operand.clone()));
             let bent = s.read(read::METRIC + 3 + axis.index());
-            s.define(m() * m() * s.d2(operand) + bent * first)
+            s.define(m() * m() * s.apply(op, operand) + bent * first)
         }
         Op::DerivativeToMidpoints => {
             let between = s.apply(Op::InterpolateToMidpoints, m());

@@ -119,7 +119,7 @@ impl Schedule {
         let block = backend.block(grid.points).points;
         let whole = |axis: Axis| block[axis.index()] == grid.points[axis.index()];
         let fused = |group, advances| Fused { base, ..of(problem, &axes, whole, group, advances) };
-        let program = |(axis, sweep)| discretisation.program(backend, axis, sweep);
+        let program = |(axis, sweep)| discretisation.program(backend, axis, &sweep);
         let sweeps = |group| -> Result<Vec<_>> {
             let fused = fused(group, false);
             (0..axes.len()).map(|at| program((axes[at], fused.sweep(at, false)))).collect()
@@ -135,7 +135,7 @@ impl Schedule {
             let links = !fused.stored && !passes.is_empty() && problem.boundaries.is_periodic();
             let link = links.then(|| fused.sweep(last, true));
             let link =
-                link.map(|link| discretisation.program_of_advanced(backend, axes[last], link));
+                link.map(|link| discretisation.program_of_advanced(backend, axes[last], &link));
             Ok(Stages {
                 stored: fused.stored,
                 passes,

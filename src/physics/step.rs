@@ -3,8 +3,8 @@
 use std::iter;
 
 use super::base_state::BaseState;
-use super::discretisation::{filter_sweep, operators};
-use super::metric::{self, on_lines};
+use super::discretisation::{filter_sweep, on_grid, operators};
+use super::metric;
 use super::passive::Carried;
 use super::problem::Problem;
 use super::slots::{conserved, fused};
@@ -46,8 +46,12 @@ pub struct StageWork {
 impl StageWork {
     /// That of `problem`; none where its integrator keeps more.
     pub fn of(problem: &Problem) -> Option<Self> {
-        let operators = operators(&problem.scheme, &problem.grid(), Precision::F64);
-        let sweeps = sweeps(problem, RightHandSide::Fused, &axes(problem), |_| true);
+        let grid = problem.grid();
+        let operators = operators(&problem.scheme, &grid, Precision::F64);
+        let mut sweeps = sweeps(problem, RightHandSide::Fused, &axes(problem), |_| true);
+        for (axis, sweep) in sweeps.iter_mut().flatten() {
+            *sweep = on_grid(sweep, *axis, &grid).into_owned();
+        }
         let all = || sweeps.iter().flatten();
         let together = |list: &Vec<(Axis, Sweep)>| {
             let planes = list.chunk_by(|(a, _), (b, _)| *a != Axis::Z && *b != Axis::Z);
@@ -88,17 +92,10 @@ pub(super) fn sweeps(
             RightHandSide::Fused => schedule::sweeps_of_stage(problem, axes, whole),
             RightHandSide::Composed => composed::sweeps(problem, axes),
         });
-        let grid = problem.grid();
-        all.iter_mut().for_each(|list| *list = on_grid(&grid, std::mem::take(list)));
         return all;
     };
     let sweep = |axis: &Axis| (*axis, advection::rhs_sweep(*axis, case, advances(axis)));
     vec![axes.iter().map(sweep).collect()]
-}
-
-/// Sweeps as they run on `grid`.
-fn on_grid(grid: &Grid, sweeps: impl IntoIterator<Item = (Axis, Sweep)>) -> Vec<(Axis, Sweep)> {
-    sweeps.into_iter().map(|(axis, sweep)| (axis, on_lines(sweep, axis, grid))).collect()
 }
 
 /// Fields that the equations of a flow hold beside the state and its rates.
@@ -164,13 +161,12 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
     let (axes, whole) = (axes(problem), whole(problem, block));
     let grid = problem.grid();
     let mut all = match (problem.case.scalar(), problem.right_hand_side) {
-        (None, RightHandSide::Fused) => on_grid(&grid, schedule::sweeps(problem, &axes, &whole)),
+        (None, RightHandSide::Fused) => schedule::sweeps(problem, &axes, &whole),
         (_, how) => sweeps(problem, how, &axes, &whole).concat(),
     };
     if problem.case.is_flow() {
         let base = BaseState::of(&problem.gas, Precision::F64);
-        let gradients = axes.iter().map(|&axis| (axis, gradients::sweep(axis, base)));
-        all.extend(on_grid(&grid, gradients));
+        all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, base))));
     }
     for of in carried(problem) {
         all.extend(axes.iter().flat_map(|&axis| {
@@ -179,6 +175,9 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
     }
     if problem.scheme.filter.is_some() {
         all.extend(axes.iter().flat_map(|&axis| filter_sweeps(problem, axis)));
+    }
+    for (axis, sweep) in &mut all {
+        *sweep = on_grid(sweep, *axis, &grid).into_owned();
     }
     (all, operators(&problem.scheme, &grid, problem.precision))
 }
@@ -193,7 +192,7 @@ fn carried(problem: &Problem) -> impl Iterator<Item = Carried<'_>> {
 fn filter_sweeps(problem: &Problem, axis: Axis) -> impl Iterator<Item = (Axis, Sweep)> {
     let passive = problem.scalars.len();
     let fields = iter::once(problem.fields() - passive).chain(iter::repeat_n(1, passive));
-    fields.map(move |fields| (axis, filter_sweep(fields)))
+    fields.map(move |fields| (axis, filter_sweep(axis, fields)))
 }
 
 /// Those with more than one point.
@@ -212,7 +211,10 @@ impl StepParts {
     pub(crate) fn new(problem: &Problem, grid: &Grid, whole: impl Fn(Axis) -> bool) -> Self {
         let axes: Vec<Axis> = grid.active_axes().collect();
         let how = problem.right_hand_side;
-        let right_hand_side = sweeps(problem, how, &axes, whole);
+        let mut right_hand_side = sweeps(problem, how, &axes, whole);
+        for (axis, sweep) in right_hand_side.iter_mut().flatten() {
+            *sweep = on_grid(sweep, *axis, grid).into_owned();
+        }
         let fields = problem.fields();
         let words = match (problem.case.scalar(), how) {
             (Some(_), _) | (None, RightHandSide::Fused) => 0,

@@ -1,4 +1,4 @@
-//! Walls without slip, at the ends of lines that are not periodic.
+//! What is imposed at the ends of lines that are not periodic: walls without slip, and planes of symmetry, which nothing goes through.
 //!
 //! Operators are closed by one-sided rows there. The gas has the wall's velocity, and its temperature or the heat that flows: they
 //! are imposed on the state after every stage, and the density follows from the conservation of mass. Where two walls meet, that
@@ -10,7 +10,7 @@ use super::formulas::{Primitives, whole};
 use super::problem::Problem;
 use super::slots::{conserved, exactly};
 use crate::backend::{Backend, Field, Prepared};
-use crate::boundary::{Heat, Wall};
+use crate::boundary::{Face, Heat, Wall};
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::{Error, Result};
 use crate::gas::Gas;
@@ -25,9 +25,9 @@ const OF_SLOPE: f64 = -12.0 / 25.0;
 /// What is read of these points.
 const READ: usize = conserved::COUNT * INSIDE;
 
-/// The walls that bound this rank's block, and the edges where they meet.
+/// The faces that bound this rank's block, and the edges where walls meet.
 pub(super) struct Walls {
-    walls: Vec<(Wall, Prepared)>,
+    faces: Vec<(Face, Prepared)>,
     edges: Vec<Prepared>,
 }
 
@@ -74,52 +74,55 @@ impl Walls {
         let prepare = |formula, part, reads: Vec<_>| {
             backend.prepare_part(formula, block.points, part, &reads)
         };
-        let (mut ends, mut walls, mut edges): (Vec<End>, _, _) =
+        let (mut ends, mut faces, mut edges): (Vec<End>, _, _) =
             (Vec::new(), Vec::new(), Vec::new());
         for axis in grid.active_axes() {
             let a = axis.index();
-            for (end, wall) in ends_here(problem, &block, grid, axis)? {
+            for (end, face) in ends_here(problem, &block, grid, axis)? {
                 let stride: usize = block.points[..a].iter().product();
                 let (at, inward) = if end == 0 { (0, 1) } else { (block.points[a] - 1, -1) };
-                let here = End { axis: a, at, step: inward * stride.cast_signed() };
-                let part = here.of(whole);
-                walls.push((
-                    wall,
-                    match wall.heat {
-                        Heat::Temperature(temperature) => {
-                            let formula = Isothermal { gas, base, temperature };
-                            prepare(PointFormula::map(formula), part, Vec::new())?
-                        }
-                        Heat::HeatFlux(heat_flux) => {
-                            let spacing =
-                                grid.spacing[a] * grid.jacobian(a, end * (grid.points[a] - 1));
-                            let formula = OfHeatFlux { gas, base, heat_flux, spacing };
-                            prepare(PointFormula::map(formula), part, here.inside().collect())?
-                        }
-                    },
-                ));
+                let spacing = grid.spacing[a] * grid.jacobian(a, end * (grid.points[a] - 1));
+                let end = End { axis: a, at, step: inward * stride.cast_signed() };
+                let part = end.of(whole);
+                let (formula, reads) = match face.wall().map(|wall| wall.heat) {
+                    None => (PointFormula::map(NothingThrough { across: a }), Vec::new()),
+                    Some(Heat::Temperature(temperature)) => {
+                        (PointFormula::map(Isothermal { gas, base, temperature }), Vec::new())
+                    }
+                    Some(Heat::HeatFlux(heat_flux)) => {
+                        let formula = OfHeatFlux { gas, base, heat_flux, spacing };
+                        (PointFormula::map(formula), end.inside().collect())
+                    }
+                };
+                faces.push((face, prepare(formula, part, reads)?));
+                if face == Face::Symmetry {
+                    continue;
+                }
                 for other in ends.iter().filter(|other| other.axis != a) {
-                    let reads = here.inside().chain(other.inside()).collect();
+                    let reads = end.inside().chain(other.inside()).collect();
                     edges.push(prepare(
                         PointFormula::map(Edge { gas, base, across: [a, other.axis] }),
                         other.of(part),
                         reads,
                     )?);
                 }
-                ends.push(here);
+                ends.push(end);
             }
         }
-        Ok(Self { walls, edges })
+        Ok(Self { faces, edges })
     }
 
     /// Make `u` what the walls ask for at `time`.
     pub(super) fn impose(&self, backend: &dyn Backend, u: &mut [Field], time: f64) {
-        if self.walls.is_empty() {
+        if self.faces.is_empty() {
             return;
         }
         let mut u: [&mut Field; conserved::COUNT] = exactly(u.iter_mut().take(conserved::COUNT));
-        for (wall, prepared) in &self.walls {
-            backend.map_part(prepared, &mut u, &wall.velocity_at(time));
+        for (face, prepared) in &self.faces {
+            match face {
+                Face::Wall(wall) => backend.map_part(prepared, &mut u, &wall.velocity_at(time)),
+                Face::Symmetry => backend.map_part(prepared, &mut u, &[]),
+            }
         }
         for prepared in &self.edges {
             backend.map_part(prepared, &mut u, &[]);
@@ -127,23 +130,24 @@ impl Walls {
     }
 }
 
-/// The walls at the ends of `axis` that bound this block, by the number of their end.
+/// The faces at the ends of `axis` that bound this block, by the number of their end.
 fn ends_here(
     problem: &Problem,
     block: &Block,
     grid: &Grid,
     axis: Axis,
-) -> Result<impl Iterator<Item = (usize, Wall)> + use<>> {
+) -> Result<impl Iterator<Item = (usize, Face)> + use<>> {
     let a = axis.index();
     let (first, n) = (block.start[a], block.points[a]);
     let here = [first == 0, first + n == grid.points[a]];
-    let walls = problem.boundaries.0[a];
-    if walls.is_some() && n < Wall::POINTS {
+    let faces = problem.boundaries.0[a];
+    let walls = faces.is_some_and(|faces| faces.iter().any(|face| face.wall().is_some()));
+    if walls && n < Wall::POINTS {
         let found =
             format!("a rank has {n} points along {}; walls need {}", axis.name(), Wall::POINTS);
         return Err(Error::refused(found, "use fewer ranks along this axis"));
     }
-    Ok(walls.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]))
+    Ok(faces.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]))
 }
 
 /// (ρ', ρu, ρv, ρw, ρE') of the density ρ' at the temperature T' and this velocity.
@@ -176,6 +180,19 @@ fn goes_on<N: Number>(gas: Gas, base: BaseState, inside: &[N], variable: usize) 
 /// Where [`Primitives`] has p' and T'.
 const PRESSURE: usize = 3;
 const TEMPERATURE: usize = 4;
+
+/// The state without momentum through a plane of symmetry, where operators leave none but round-off.
+struct NothingThrough {
+    across: usize,
+}
+
+impl Formula<0, 5> for NothingThrough {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], mut state: [N; 5], _: [N; 0]) -> [N; 5] {
+        state[conserved::MOMENTUM + self.across] = N::of(0.0);
+        state
+    }
+}
 
 /// The state at a wall of given temperature. Parameters: its velocity.
 struct Isothermal {

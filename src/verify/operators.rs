@@ -24,7 +24,7 @@ impl Subject {
         match self.op {
             Op::DerivativeToMidpoints | Op::InterpolateToMidpoints => [0.0, 0.5],
             Op::DerivativeToPoints => [0.5, 0.0],
-            Op::D1 | Op::D2 | Op::Filter => [0.0, 0.0],
+            _ => [0.0, 0.0],
         }
     }
 

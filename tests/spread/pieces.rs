@@ -26,7 +26,14 @@ fn marks<T: Real>(block: &Block, components: usize) -> Vec<T> {
 
 /// A grid with a point at every whole number.
 fn whole_numbers(points: [usize; 3], periodic: [bool; 3]) -> Grid {
-    Grid { points, origin: [0.0; 3], spacing: [1.0; 3], periodic, lines: Default::default() }
+    Grid {
+        points,
+        origin: [0.0; 3],
+        spacing: [1.0; 3],
+        periodic,
+        mirrors: [[false; 2]; 3],
+        lines: Default::default(),
+    }
 }
 
 /// Points of a grid and what is written of it: all, every second of a box inside, of one that reaches the end of the

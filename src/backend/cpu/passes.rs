@@ -165,7 +165,7 @@ struct Plan {
 impl Plan {
     /// `packed`: what nobody uses is packed. `beside`: fields are loaded beside operators.
     fn new(operations: Vec<Operation>, packed: bool, beside: bool) -> Self {
-        let sweep = Sweep { operations, values: 0 };
+        let sweep = Sweep { operations, ..Sweep::default() };
         let depths = sweep.depths();
         let operations = sweep.operations;
         let depth =

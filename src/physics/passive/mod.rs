@@ -68,7 +68,7 @@ impl PassiveScalars {
         let sweeps = |of: Carried<'_>| {
             let last = discretisation.grid.active_axes().last().filter(|_| advances(problem));
             let advancing =
-                last.map(|axis| discretisation.program(backend, axis, of.sweep(axis, true)));
+                last.map(|axis| discretisation.program(backend, axis, &of.sweep(axis, true)));
             Ok(Sweeps {
                 name: of.scalar.name.clone(),
                 diffusivity: of.diffusivity(),

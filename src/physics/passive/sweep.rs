@@ -107,7 +107,7 @@ impl<'a> Carried<'a> {
         let rho = s.read(conserved::MASS);
         quantities[read::RHO] = Some(rho);
         let [volume] = s.map(Volume { base }, [rho]);
-        let u_j = s.define(volume * s.read(conserved::MOMENTUM + j));
+        let u_j = s.define(volume * s.odd(s.read(conserved::MOMENTUM + j)));
         quantities[read::U + j] = Some(u_j);
         if gas.viscosity != Viscosity::Constant && !gas.is_inviscid() {
             let flow = std::array::from_fn(|k| s.read(k));
