@@ -145,6 +145,49 @@ fn maps_put_points_where_they_say() {
     assert!(ratio > 0.9 / slope && ratio < 1.1 / (slope * slope), "{ratio} {slope}");
 }
 
+/// The upper half of a flow that is its own image, from a plane of symmetry to the wall, is that of the whole: parities of the metric
+/// and of what it is made from.
+#[test]
+fn half_a_channel_from_a_plane_of_symmetry_is_half_of_the_whole() {
+    const HALF: usize = 17;
+    for viscous in ["laplacian", "conservative"] {
+        let rates = |n: usize, length: f64, low: &str, ends: &str| {
+            let set = [
+                &*format!(
+                    "grid.stretching={{ y = {{ map = 'tanh', factor = 1.7, ends = '{ends}' }} }}"
+                ),
+                &format!("grid.length=[1.0, {length}, 1.0]"),
+                &format!("boundary.y={{ low = '{low}', high = 'wall' }}"),
+                &format!("scheme.viscous={viscous}"),
+                "case.reynolds=20",
+                "gas.viscosity=sutherland",
+            ];
+            let mut flow = on_host(&config("taylor-green", [9, n, 1], &set));
+            set_flow(&mut flow, 1.4, |_, [x, y, _]| {
+                let eta = y - (length - 1.0);
+                let wave = (std::f64::consts::TAU * x).sin();
+                let across = 0.2 * eta * (1.0 - eta * eta);
+                [
+                    1.0 + 0.1 * eta * eta,
+                    (1.0 - eta * eta) * (1.0 + 0.1 * wave),
+                    across,
+                    0.1,
+                    71.0 + wave + (2.0 * eta).cos(),
+                ]
+            });
+            rate(&mut flow)
+        };
+        let whole = rates(2 * HALF - 1, 2.0, "wall", "both");
+        let half = rates(HALF, 1.0, "symmetry", "high");
+        for (k, (half, whole)) in half.iter().zip(&whole).enumerate() {
+            let upper = &whole[9 * (HALF - 1)..];
+            let size = upper.iter().fold(1.0, |size: f64, x| size.max(x.abs()));
+            let off = max_difference(half, upper) / size;
+            assert!(off < 1e-11, "{viscous}, variable {k}: {off:e} of {size}");
+        }
+    }
+}
+
 /// A box with walls, all axes stretched.
 fn flow_in_a_box(more: &[&str]) -> Config {
     let set = [
@@ -328,6 +371,14 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
             "{to}: {told:?}"
         );
     }
+    let half = GOOD.replace("low = 'wall'", "low = 'symmetry'");
+    let Err(Error::Config(told)) = parse(&half, "in.toml", &[]) else { panic!("{half}") };
+    assert!(
+        told[0].contains("at a plane of symmetry the map must go on as its own image"),
+        "{told:?}"
+    );
+    parse(&half.replace("factor = 2.0", "factor = 2.0, ends = 'high'"), "in.toml", &[])
+        .expect("an image");
     let periodic = GOOD
         .replace("y = { map = 'tanh', factor = 2.0 }", "y = 's + 0.1*sin(2*pi*s)'")
         .replace("[boundary]\ny = { low = 'wall', high = 'wall' }\n", "");
