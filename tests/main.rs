@@ -41,6 +41,7 @@ mod scheme;
 mod spectra;
 mod spread;
 mod statistics;
+mod stretched;
 mod symmetry;
 mod tgv;
 mod verify;

@@ -206,12 +206,17 @@ impl System for NavierStokes {
         let Some(flow) = self.exact() else { return Ok(None) };
         let density = self.backend.values(&u[conserved::MASS])?;
         let active = self.grid.active();
+        // Where spacings are equal all points count alike, those on walls as well.
+        let uniform = self.grid.is_uniform();
         let errors = density.iter().enumerate().map(|(at, rho)| {
-            let x = self.grid.coordinates(self.block.index(at));
+            let index = self.block.index(at);
+            let x = self.grid.coordinates(index);
             let exact = flow.at(&self.gas, &self.domain, active, x, time);
-            rho - (exact.density - self.base.density)
+            let weight = if uniform { 1.0 } else { self.grid.weight(index) };
+            (rho - (exact.density - self.base.density), weight)
         });
-        Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
+        let scale = if uniform { self.grid.per_point() } else { self.grid.per_interval() };
+        Ok(Some(norms(self.backend.comm(), scale, errors)))
     }
 
     fn output(

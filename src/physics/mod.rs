@@ -13,6 +13,7 @@ mod forcing;
 mod formulas;
 mod fused;
 mod gradients;
+mod metric;
 mod navier_stokes;
 mod options;
 mod passive;

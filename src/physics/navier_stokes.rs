@@ -92,8 +92,8 @@ impl NavierStokes {
     /// # Errors
     /// Where there is no memory left for the fields, or a compiler refuses.
     pub fn new(problem: &Problem, backend: Arc<dyn Backend>) -> Result<Self> {
-        let discretisation = Discretisation::new(problem, backend.precision());
-        let grid = discretisation.grid;
+        let discretisation = Discretisation::new(problem, &*backend)?;
+        let grid = discretisation.grid.clone();
         let block = backend.block(grid.points);
         let gas = problem.gas;
         let base = BaseState::of(&gas, backend.precision());

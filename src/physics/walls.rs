@@ -81,6 +81,7 @@ impl Walls {
             for (end, face) in ends_here(problem, &block, grid, axis)? {
                 let stride: usize = block.points[..a].iter().product();
                 let (at, inward) = if end == 0 { (0, 1) } else { (block.points[a] - 1, -1) };
+                let spacing = grid.spacing[a] * grid.jacobian(a, end * (grid.points[a] - 1));
                 let end = End { axis: a, at, step: inward * stride.cast_signed() };
                 let part = end.of(whole);
                 let (formula, reads) = match face.wall().map(|wall| wall.heat) {
@@ -89,7 +90,6 @@ impl Walls {
                         (PointFormula::map(Isothermal { gas, base, temperature }), Vec::new())
                     }
                     Some(Heat::HeatFlux(heat_flux)) => {
-                        let spacing = grid.spacing[a];
                         let formula = OfHeatFlux { gas, base, heat_flux, spacing };
                         (PointFormula::map(formula), end.inside().collect())
                     }

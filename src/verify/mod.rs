@@ -22,6 +22,7 @@ mod options;
 mod report;
 mod scalars;
 mod setup;
+mod stretched;
 mod taylor_green;
 mod turbulence;
 mod vortices;

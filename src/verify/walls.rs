@@ -5,6 +5,7 @@ use super::check::{Check, distance, float, largest, order, worse};
 use super::exact::odd_error;
 use super::fields::Run;
 use super::setup::Setup;
+use super::stretched;
 use crate::error::Result;
 use crate::gas::Gas;
 
@@ -18,6 +19,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     checks.push(cavity(setup)?);
     checks.push(octant(setup)?);
     checks.extend(channels::checks(setup)?);
+    checks.extend(stretched::checks(setup)?);
     Ok(checks)
 }
 
