@@ -154,6 +154,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     }
     let grid = GridConfig { points: points?, domain };
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
+    boundary::check_sponges(&boundary_keys, &boundaries, &domain);
     boundary::check_others(&boundaries, grid.points, [&forcing_keys, &scalar_keys, &output_keys]);
     Some(Config {
         origin: None,

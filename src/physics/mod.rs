@@ -13,6 +13,7 @@ mod formulas;
 mod fused;
 mod gradients;
 mod navier_stokes;
+mod open;
 mod options;
 mod passive;
 mod problem;

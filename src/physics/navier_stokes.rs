@@ -19,6 +19,7 @@ use super::formulas::{
     Vorticity, Whole,
 };
 use super::gradients::VelocityGradients;
+use super::open::OpenFaces;
 use super::passive::PassiveScalars;
 use super::problem::Problem;
 use super::schedule::Schedule;
@@ -50,6 +51,7 @@ pub struct NavierStokes {
     pub(super) formulas: Formulas,
     pub(super) gradients: VelocityGradients,
     pub(super) walls: Walls,
+    pub(super) open: OpenFaces,
     pub(super) volume: VolumeAverage,
     /// See [`Problem::is_of_case`].
     pub(super) is_of_case: bool,
@@ -128,6 +130,7 @@ impl NavierStokes {
             },
             gradients: VelocityGradients::new(&*backend, &discretisation, base, held.gradients)?,
             walls: Walls::new(problem, &*backend, &grid, base)?,
+            open: OpenFaces::new(problem, &*backend, &grid, base)?,
             forcing: Forcing::new(problem, &*backend, &grid, base)?,
             scalars: PassiveScalars::new(&*backend, &discretisation, problem, base)?,
             scalar_names: problem.scalars.iter().map(|scalar| scalar.name.clone()).collect(),
