@@ -463,7 +463,8 @@ fn advice_stands_below_the_message_and_indented() {
         "error: in.toml:2: name = \"channel\": unknown\n       \
          allowed: `taylor-green`, `isotropic-turbulence`, `kida-vortex`, `abc-flow`,\n       \
          `double-shear-layer`, `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`,\n       \
-         `couette-flow`, `stokes-layer`, `lid-driven-cavity`, `scalar-advection`, `custom`"
+         `couette-flow`, `stokes-layer`, `lid-driven-cavity`, `acoustic-pulse`, `vortex-outflow`,\n       \
+         `scalar-advection`, `custom`"
     );
     assert_eq!(
         full("gamma", "rgas"),

@@ -66,6 +66,8 @@ cases! {
     couette::CouetteFlow: "Gas between a plate at rest and one that moves.",
     stokes_layer::StokesLayer: "Gas over a plate that oscillates in its plane.",
     lid_driven_cavity::LidDrivenCavity: "Gas in a square box whose lid moves.",
+    acoustic_pulse::AcousticPulse: "Pulse of sound between a wall and an outflow.",
+    vortex_outflow::VortexOutflow: "Vortex carried out of the box.",
     scalar_advection::ScalarAdvection: "Linear scalar advection and diffusion.",
     custom::Custom: "The user's own initial state.",
 }

@@ -16,6 +16,7 @@ mod integrators;
 pub mod invariance;
 mod jet;
 pub mod manufactured;
+mod open;
 mod operators;
 mod options;
 mod report;
