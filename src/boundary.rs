@@ -75,10 +75,8 @@ impl Face {
     pub fn velocity(self) -> Option<[f64; 3]> {
         match self {
             Face::Wall(wall) => Some(wall.velocity),
-            Face::Open(Open {
-                beyond: Beyond::Inflow(stream) | Beyond::FarField(stream), ..
-            }) => Some(stream.velocity),
-            _ => None,
+            Face::Open(open) => open.stream().map(|stream| stream.velocity),
+            Face::Symmetry => None,
         }
     }
 }
@@ -162,6 +160,14 @@ impl Open {
     /// With this beyond it.
     pub const fn to(beyond: Beyond) -> Self {
         Self { beyond, relaxation: Self::RELAXATION, sponge: None }
+    }
+
+    /// The flow beyond it, where its velocity is known.
+    pub fn stream(&self) -> Option<Stream> {
+        match self.beyond {
+            Beyond::Inflow(stream) | Beyond::FarField(stream) => Some(stream),
+            Beyond::Outflow(_) => None,
+        }
     }
 }
 

@@ -168,6 +168,7 @@ fn open_faces_are_read_back() {
     let Some(Sponge { width: 2.0, strength }) = top.sponge else { panic!("{top:?}") };
     // exp(−2 ∫σ dx/c) = 1/100 with ∫σ dx = strength × width / 4.
     assert!(((-2.0 * strength * 2.0 / 4.0 * 0.4_f64).exp() - 0.01).abs() < 1e-12);
-    let case = read("[case]\nname = 'vortex-outflow'\n[grid]\npoints = [16, 16, 1]\n[time]\nend = 1\n");
+    let case =
+        read("[case]\nname = 'vortex-outflow'\n[grid]\npoints = [16, 16, 1]\n[time]\nend = 1\n");
     assert!(case.is_of_case() && !case.to_toml().contains("boundary"));
 }

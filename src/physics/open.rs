@@ -14,9 +14,11 @@
 //! rate + L is what the transverse and the viscous terms make of a wave. The rate of a wave of negative speed is replaced; all parts
 //! vanish with the speed, so that nothing switches where the flow turns round or passes the speed of sound:
 //!
-//! * Outflow and far field, sound: rate = M (rate + L) − σ/L |u_n − c| (1 + M) δ, with M = u_n/c between 0 and 1 (Yoo and Im 2007;
-//!   Lodato et al. 2008), for which a weak vortex that is carried out makes no sound. δ = p − p∞ at an outflow, which then relaxes at
-//!   the rate σ (1 − M²) c/L (Rudy and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field.
+//! * Outflow and far field, sound: rate = κ (rate + L) − σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow,
+//!   which then relaxes at the rate σ (1 − M²) c/L (Rudy and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field. For
+//!   what a stream carries out with U, ∂/∂t = −U ∂/∂n, and κ = U/(U + c − u_n) makes of rate + L the rate itself: nothing comes back. To
+//!   first order in the disturbance that is its Mach number (Yoo and Im 2007; Lodato et al. 2008). U is that of the flow beyond this face
+//!   or the opposite one; where none is known, u_n, with κ = M.
 //! * There, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing comes back of what left.
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards what comes in.
 //! * Where the gas comes in faster than sound, the state is given.
@@ -123,6 +125,7 @@ impl OpenFaces {
                     outward: if at == 0 { -1.0 } else { 1.0 },
                     spacing: grid.spacing[a],
                     length: problem.domain.length[a],
+                    carried: carried(problem, a, at),
                 };
                 let reads: Vec<_> = end.fields_inside(BOTH).collect();
                 let kept = (0..COUNT).map(|_| backend.zeros(part.len())).collect::<Result<_>>()?;
@@ -170,6 +173,16 @@ impl OpenFaces {
             backend.map_part(given, &mut fields, &[]);
         }
     }
+}
+
+/// The velocity with which the mean flow carries things out of end `at` of axis `a`, where a flow is known beyond it or else beyond the
+/// other. Next to nothing, not 0, where it does not: κ becomes 1 where the flow there goes out faster than sound all the same.
+fn carried(problem: &Problem, a: usize, at: usize) -> Option<f64> {
+    let faces = problem.boundaries.0[a]?;
+    let known = |end: usize| faces[end].open().and_then(|open| open.stream());
+    let stream = known(at).or_else(|| known(1 - at))?;
+    let outward = if at == 0 { -1.0 } else { 1.0 };
+    Some((outward * stream.velocity[a]).max(1e-3 / problem.gas.mach))
 }
 
 /// Of the point so many from an end along axis `a`.
@@ -245,6 +258,8 @@ struct Waves {
     outward: f64,
     spacing: f64,
     length: f64,
+    /// U, where it is known.
+    carried: Option<f64>,
 }
 
 /// ρ', (u, v, w), p' and T', or what they change by.
@@ -312,14 +327,14 @@ impl Waves {
             };
         }
         let known = N::of(f64::from(u8::from(matches!(open.beyond, Beyond::FarField(_)))));
-        let mach = u_n / c;
-        let one = N::of(1.0);
-        let mach = half * (mach.abs() - (mach - one).abs() + one);
+        let leaving = u_n - slow;
+        let carried = self.carried.map_or(leaving, N::of);
+        let kept = carried / (carried - back);
         let (pushed, of_slope) = (known * rho * c * n(&off_velocity), rho * c * n(&slope.velocity));
         let amplitude = back * (slope.p - of_slope);
         Missing {
-            coming: mach * (coming + amplitude) - coming
-                + relax * back * (one + mach) * (off_p - pushed),
+            coming: kept * (coming + amplitude) - coming
+                + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
             entropy: slow * (slope.rho - slope.p / c2 + known * relax * (off_rho - off_p / c2)),
             velocity: std::array::from_fn(|i| {
                 slow * (slope.velocity[i] + known * relax * off_velocity[i])
