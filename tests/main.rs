@@ -33,6 +33,7 @@ mod lines_tables;
 mod memory;
 mod mms;
 mod model;
+mod open;
 mod operators;
 #[cfg(feature = "mpi")]
 mod ranks;

@@ -165,6 +165,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     stretching::check_others(&case, &boundaries, &maps, others);
     let grid = GridConfig { points: points?, domain, stretching: maps };
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
+    boundary::check_sponges(&boundary_keys, &boundaries, &domain);
     forcing
         .iter()
         .for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));

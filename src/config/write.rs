@@ -84,7 +84,7 @@ impl Config {
         }
         // Else those of a checkpoint would be taken over.
         if is_flow && (origin.is_some() || !self.has_own_boundaries()) {
-            sections.push(("boundary".into(), boundary::typed(&self.boundaries)));
+            sections.push(("boundary".into(), boundary::typed(&self.boundaries, &self.gas)));
         }
         // Else that of a checkpoint would be taken over.
         if is_flow && (origin.is_some() || !self.has_own_forcing()) {

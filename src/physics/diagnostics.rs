@@ -71,6 +71,7 @@ impl System for NavierStokes {
         }
         let weights = self.add_force(u, rate, Weights::SET);
         self.add_terms(TermGroup::All, u, rate, weights);
+        self.open.correct(&*self.backend, u, rate, Weights::SET);
     }
 
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
@@ -80,11 +81,13 @@ impl System for NavierStokes {
         if let Some(passive) = &self.scalars {
             passive.advance(&*self.backend, u, [scalars, of_scalars], weights);
         }
-        let weights = self.add_force(u, rate, weights);
-        if !self.run_stage(u, rate, weights, stage) {
-            self.add_terms(TermGroup::All, u, rate, weights);
-            add_scaled(&*self.backend, &self.formulas.add_scaled, u, weights.advance, rate);
+        self.open.keep(&*self.backend, rate, weights);
+        let forced = self.add_force(u, rate, weights);
+        if !self.run_stage(u, rate, forced, stage) {
+            self.add_terms(TermGroup::All, u, rate, forced);
+            add_scaled(&*self.backend, &self.formulas.add_scaled, u, forced.advance, rate);
         }
+        self.open.correct(&*self.backend, u, rate, weights);
         self.walls.impose(&*self.backend, u, stage.end);
     }
 

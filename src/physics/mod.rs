@@ -15,6 +15,7 @@ mod fused;
 mod gradients;
 mod metric;
 mod navier_stokes;
+mod open;
 mod options;
 mod passive;
 mod problem;

@@ -17,6 +17,7 @@ mod integrators;
 pub mod invariance;
 mod jet;
 pub mod manufactured;
+mod open;
 mod operators;
 mod options;
 mod report;
