@@ -41,7 +41,7 @@ fn main() -> Result<()> {
 pub(crate) fn run() -> Result<Array2<f64>> {
     let config = kolmo::config::parse(INPUT, "example", &[])?;
     let mut simulation = Simulation::new(&config)?;
-    let grid = *simulation.grid();
+    let grid = simulation.grid().clone();
     let [nx, ny, nz] = grid.points;
     let field = |value: &dyn Fn(f64, f64) -> f64| {
         Array3::from_shape_fn((nz, ny, nx), |(k, j, i)| {

@@ -464,7 +464,7 @@ fn advice_stands_below_the_message_and_indented() {
          allowed: `taylor-green`, `isotropic-turbulence`, `kida-vortex`, `abc-flow`,\n       \
          `double-shear-layer`, `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`,\n       \
          `couette-flow`, `stokes-layer`, `poiseuille-flow`, `channel`, `lid-driven-cavity`,\n       \
-         `scalar-advection`, `custom`"
+         `acoustic-pulse`, `vortex-outflow`, `scalar-advection`, `custom`"
     );
     assert_eq!(
         full("gamma", "rgas"),

@@ -122,7 +122,7 @@ fn ranks_and_sweeps_operator_by_operator_agree_in_state_row_and_profiles() {
     for more in [&[][..], &["forcing.kind=pressure-gradient", "forcing.value=0.01"]] {
         let config = channel([11, 16, 10], more);
         let take = |flow: &mut Simulation, cut: Decomposition| {
-            let grid = *flow.grid();
+            let grid = flow.grid().clone();
             let Sample::Flow(sample) = flow.sample(true).unwrap() else { unreachable!() };
             let walls = sample.walls.as_ref().unwrap();
             let means = profiles::means(flow.backend().comm(), &cut, &grid, &sample, walls);
@@ -179,7 +179,7 @@ fn profiles_of_a_known_flow_are_its_averages_to_round_off() {
     let set = ["case.reynolds=50", "case.mach=0.5", "grid.length=[1.0, 2.0, 1.0]"];
     let mut flow = simulation("poiseuille-flow", [12, 17, 8], &set);
     let gas = config("poiseuille-flow", [12, 17, 8], &set).gas;
-    let grid = *flow.grid();
+    let grid = flow.grid().clone();
     let heat = |y: f64| 1.0 + 0.3 * (1.0 - y * y);
     let mut rows_of = |shift: f64| {
         set_flow(&mut flow, 1.4, |_, [x, y, _]| {

@@ -158,7 +158,7 @@ pub(crate) fn set_flow(
     gamma: f64,
     flow: impl Fn([usize; 3], [f64; 3]) -> [f64; 5],
 ) {
-    let grid = *simulation.grid();
+    let grid = simulation.grid().clone();
     let state = simulation.state_mut();
     for at in 0..grid.len() {
         let index = grid.index(at);

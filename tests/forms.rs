@@ -351,7 +351,7 @@ fn noisy(derivative: &str, forms: [&str; 3], law: &str) -> (Simulation, Flow) {
     let config = config("taylor-green", [10, 11, 9], &set.each_ref().map(String::as_str));
     let (gas, family) = (config.gas, config.scheme.derivative);
     let mut run = on_host(&config);
-    let grid = *run.grid();
+    let grid = run.grid().clone();
     let mut next = noise(11);
     let mut draw =
         |mean: f64, spread: f64| Values((0..grid.len()).map(|_| mean + spread * next()).collect());

@@ -69,7 +69,7 @@ fn made_up_run(points: [usize; 3]) -> tempfile::TempDir {
     let count: usize = points.iter().product();
     let ramp = |n: usize| (0..n).map(|i| i as f64).collect::<Vec<_>>();
     let single = |n: usize| (0..n).map(|i| i as f32 / 3.0).collect::<Vec<_>>();
-    let layout = Layout { grid, selection: Selection::all(&grid), files: 1 };
+    let layout = Layout { grid: grid.clone(), selection: Selection::all(&grid), files: 1 };
     let mut fields = FieldWriter::new(&dir.join("fields"), "fields", layout);
     let mut slices = SliceWriter::create(&dir.join("slices")).unwrap();
     for step in [0, 100] {
@@ -103,7 +103,8 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
     let series = Series::read(&dir.join("series.csv")).unwrap();
     let length = [TAU; 3];
     let reynolds = Some(1600.0);
-    let part = summary::Part { until: u64::MAX, points, length, reynolds, other_flow: false };
+    let (until, other_flow, largest_spacing) = (u64::MAX, false, None);
+    let part = summary::Part { until, points, length, largest_spacing, reynolds, other_flow };
     let resolution = summary::resolution(&series, &[part]);
     let reference =
         Reference::read(&dir.join("reference.csv")).ok().and_then(|r| r.compare(&series, 10.0));
@@ -116,6 +117,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         mach: Some(0.1),
         reynolds: Some(1600.0),
         walls: false,
+        largest_spacing: None,
         points,
         length,
         scheme: SchemeSummary { derivative: "compact6".into(), ..SchemeSummary::default() },

@@ -33,6 +33,7 @@ mod lines_tables;
 mod memory;
 mod mms;
 mod model;
+mod open;
 mod operators;
 #[cfg(feature = "mpi")]
 mod ranks;
@@ -41,6 +42,8 @@ mod scheme;
 mod spectra;
 mod spread;
 mod statistics;
+mod stretched;
+mod symmetry;
 mod tgv;
 mod verify;
 mod walls;

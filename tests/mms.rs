@@ -53,7 +53,7 @@ impl Target {
     fn new(law: &'static str, points: [usize; 3]) -> Self {
         let gas = gas(law, REYNOLDS);
         let mut rate: [Vec<f64>; 5] = Default::default();
-        let grid = *simulation("taylor-green", points, &[]).grid();
+        let grid = simulation("taylor-green", points, &[]).grid().clone();
         for at in 0..grid.len() {
             let [x, y, z] = grid.coordinates(grid.index(at));
             let (_, point) = exact(&gas, [x, y, z, TIME]);

@@ -233,7 +233,7 @@ fn a_run_goes_on_to_the_bit_and_a_scalar_may_begin_at_a_checkpoint() {
     assert_eq!(resumed.row().unwrap(), run.row().unwrap());
     let both = config("taylor-green", [9, 10, 11], &[DYE, INK, FILTER]);
     let mut more = Simulation::resume(host(&both.compute), &one, &both, &saved).unwrap();
-    let grid = *more.grid();
+    let grid = more.grid().clone();
     for (at, ink) in more.field("ink").unwrap().into_iter().enumerate() {
         let [x, y, _] = grid.coordinates(grid.index(at));
         assert!((ink - (x + y).cos()).abs() < 1e-15);

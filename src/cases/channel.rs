@@ -79,9 +79,9 @@ impl GridCase for Channel {
     }
 
     fn start(&self, place: &Place<'_>, _: &[(usize, Vec<f64>)]) -> Result<Vec<FlowPoint>> {
-        let Place { comm, decomposition, grid, domain, gas, .. } = *place;
+        let Place { comm, decomposition, ref grid, domain, gas, .. } = *place;
         let eta = |x: [f64; 3]| 2.0 * (x[1] - domain.origin[1]) / domain.length[1] - 1.0;
-        let mean = Mean::new(&gas, &grid, |j| eta(grid.coordinates([0, j, 0])));
+        let mean = Mean::new(&gas, grid, |j| eta(grid.coordinates([0, j, 0])));
         let waves = Wave::all(self.seed, &domain);
         let square: f64 = waves.iter().map(Wave::mean_square).sum();
         let scale = self.amplitude / square.sqrt();

@@ -4,6 +4,7 @@
 //! `cases/<case>/README.md`. Wavelengths follow the box, so that every case is periodic in a box of any length.
 
 mod abc_flow;
+mod acoustic_pulse;
 mod acoustic_wave;
 mod channel;
 mod couette;
@@ -23,6 +24,7 @@ mod shear_wave;
 mod start;
 mod stokes_layer;
 mod taylor_green;
+mod vortex_outflow;
 
 pub use acoustic_wave::Mode;
 pub use double_shear_layer::Layer;

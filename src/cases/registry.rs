@@ -68,6 +68,8 @@ cases! {
     poiseuille::PoiseuilleFlow: "Gas between two plates, driven by a pressure gradient.",
     channel::Channel: "Turbulence between two plates.",
     lid_driven_cavity::LidDrivenCavity: "Gas in a square box whose lid moves.",
+    acoustic_pulse::AcousticPulse: "Pulse of sound between a wall and an outflow.",
+    vortex_outflow::VortexOutflow: "Vortex carried out of the box.",
     scalar_advection::ScalarAdvection: "Linear scalar advection and diffusion.",
     custom::Custom: "The user's own initial state.",
 }

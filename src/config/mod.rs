@@ -19,6 +19,7 @@ mod reader;
 mod resolve;
 mod scalars;
 mod section;
+mod stretching;
 mod value;
 mod write;
 
@@ -74,7 +75,7 @@ pub struct Config {
 impl Config {
     /// The grid.
     pub fn grid(&self) -> Grid {
-        self.boundaries.grid(self.grid.points, &self.grid.domain)
+        self.problem().grid()
     }
 
     /// See [`Problem::is_of_case`].
@@ -114,6 +115,7 @@ impl Config {
             scalars: self.scalars.clone(),
             points: self.grid.points,
             domain: self.grid.domain,
+            stretching: self.grid.stretching.clone(),
             boundaries: self.boundaries,
             forcing: self.forcing.clone(),
             scheme: self.scheme.clone(),

@@ -7,13 +7,14 @@ use super::section::Section;
 use super::value::{Table, Value};
 use super::{
     Backend, ComputeConfig, Config, DeviceAware, FilterConfig, Pencils, SchemeConfig, ViscousForm,
-    boundary, case, forcing, output, scalars,
+    boundary, case, forcing, output, scalars, stretching,
 };
 use crate::backend::device::LineSolver;
 use crate::boundary::Boundaries;
 use crate::cases::Case;
+use crate::engine::stretched;
 use crate::gas::{Gas, Viscosity};
-use crate::grid::Domain;
+use crate::grid::{Domain, Stretching};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
 use crate::typed::{Positive, count, positive, three};
 
@@ -27,6 +28,8 @@ pub struct GridConfig {
     pub points: [usize; 3],
     /// The box: the case's own, or the user's `length`.
     pub domain: Domain,
+    /// Maps of the axes whose spacings vary.
+    pub stretching: [Option<Stretching>; 3],
 }
 
 /// `[grid]` as it is typed.
@@ -126,7 +129,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let scalars = scalars::scalars(&scalar_keys, case.as_ref());
     let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas, &boundaries);
-    let (points, length) = grid(&grid_keys);
+    let (points, length, maps) = grid(&grid_keys);
     if let (Some(points), Some(scheme)) = (points, &scheme) {
         check_stencils(&grid_keys, points, scheme, &boundaries);
     }
@@ -135,10 +138,12 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let output = output::output(&output_keys, case.as_ref(), &scalars);
 
     let case = case?;
-    let domain = stretched(case.domain(), length);
+    let domain = resized(case.domain(), length);
     let forcing = asked.unwrap_or_else(|| case.forcing(&gas, &domain));
     if let Some(points) = points {
         check_axes(&grid_keys, points, &case);
+        let family = scheme.as_ref().map(|scheme| &scheme.derivative);
+        stretching::check(&grid_keys, &maps, points, (&domain, &boundaries), family);
         case::check_waves(&case_keys, points, &case);
         forcing.iter().for_each(|it| forcing::check_waves(&forcing_keys, points, &domain, it));
     }
@@ -147,14 +152,20 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         output::check_turbulence(&output_keys, output, points);
         output::check_intervals(&output_keys, output, time.as_ref().and_then(|time| time.end));
     }
-    let on_grid = points.map(|points| case.problems_on(&boundaries.grid(points, &domain)));
+    let on_grid = points.zip(scheme.as_ref()).map(|(points, scheme)| {
+        let grid = boundaries.grid(points, &domain);
+        case.problems_on(&stretched(grid, &domain, &maps, &scheme.derivative))
+    });
     let problems = case.problems(&gas, &domain).into_iter().chain(on_grid.unwrap_or_default());
     for (key, sentence) in problems {
         let section = if key == "length" { &grid_keys } else { &case_keys };
         section.reject_key(key, &sentence);
     }
-    let grid = GridConfig { points: points?, domain };
+    let others = [&grid_keys, &forcing_keys, &scalar_keys, &output_keys];
+    stretching::check_others(&case, &boundaries, &maps, others);
+    let grid = GridConfig { points: points?, domain, stretching: maps };
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
+    boundary::check_sponges(&boundary_keys, &boundaries, &domain);
     forcing
         .iter()
         .for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));
@@ -174,8 +185,8 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     })
 }
 
-/// `grid.points` and `grid.length`.
-fn grid(section: &Section<'_>) -> (Option<[usize; 3]>, Option<[f64; 3]>) {
+/// `grid.points`, `grid.length` and `grid.stretching`.
+fn grid(section: &Section<'_>) -> (Option<[usize; 3]>, Option<[f64; 3]>, [Option<Stretching>; 3]) {
     let GridKeys { points, length } = section.read().unwrap_or_default();
     if !section.has("points") {
         section.missing(&["points"], "for example points = [64, 64, 64]");
@@ -183,12 +194,14 @@ fn grid(section: &Section<'_>) -> (Option<[usize; 3]>, Option<[f64; 3]>) {
     if points == Some([1; 3]) {
         section.reject_value("points", "at least one axis needs more than 1 point", "");
     }
+    let stretching = stretching::stretching(section);
     section.finish();
-    (points.filter(|points| *points != [1; 3]), length.map(|length| length.map(|Positive(x)| x)))
+    let length = length.map(|length| length.map(|Positive(x)| x));
+    (points.filter(|points| *points != [1; 3]), length, stretching)
 }
 
 /// The case's box, or one of the given length about the same point.
-fn stretched(domain: Domain, length: Option<[f64; 3]>) -> Domain {
+fn resized(domain: Domain, length: Option<[f64; 3]>) -> Domain {
     let Some(length) = length else { return domain };
     let origin = [0, 1, 2].map(|axis| domain.origin[axis] * (length[axis] / domain.length[axis]));
     Domain { origin, length }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use toml::Value;
 
 use super::case::{CaseKeys, GasKeys};
+use super::resolve::AXES;
 use super::resolve::GridKeys;
 use super::value::number;
 use super::{Config, boundary};
@@ -64,10 +65,18 @@ impl Config {
             points: Some(self.grid.points),
             length: (!own_box).then_some(self.grid.domain.length.map(Positive)),
         };
+        let mut grid = keys(&grid);
+        let maps = AXES.into_iter().zip(&self.grid.stretching);
+        let maps = maps
+            .filter_map(|(axis, map)| Some((axis.into(), Value::try_from(map.as_ref()?).ok()?)));
+        let maps: toml::Table = maps.collect();
+        if !maps.is_empty() {
+            grid.insert("stretching".into(), maps.into());
+        }
         let viscosity = gas.viscosity;
         let gas = GasKeys { gamma: gas.gamma, prandtl: gas.prandtl, viscosity };
         let mut scheme = keys(&self.scheme);
-        let mut sections = vec![("case".into(), case), ("grid".into(), keys(&grid))];
+        let mut sections = vec![("case".into(), case), ("grid".into(), grid)];
         if is_flow {
             sections.push(("gas".into(), keys(&gas)));
         } else {
@@ -75,7 +84,7 @@ impl Config {
         }
         // Else those of a checkpoint would be taken over.
         if is_flow && (origin.is_some() || !self.has_own_boundaries()) {
-            sections.push(("boundary".into(), boundary::typed(&self.boundaries)));
+            sections.push(("boundary".into(), boundary::typed(&self.boundaries, &self.gas)));
         }
         // Else that of a checkpoint would be taken over.
         if is_flow && (origin.is_some() || !self.has_own_forcing()) {

@@ -18,6 +18,15 @@ pub(crate) struct Monomial {
 pub struct Expr(pub(crate) Vec<Monomial>);
 
 impl Expr {
+    /// The same in other values.
+    pub(crate) fn renamed(&self, of: impl Fn(Value) -> Value) -> Self {
+        let term = |monomial: &Monomial| Monomial {
+            coefficient: monomial.coefficient,
+            factors: monomial.factors.iter().map(|&value| of(value)).collect(),
+        };
+        Self(self.0.iter().map(term).collect())
+    }
+
     /// The expression without terms: 0.
     pub fn zero() -> Self {
         Self(Vec::new())

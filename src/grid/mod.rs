@@ -1,8 +1,11 @@
-//! The uniform Cartesian grid.
+//! The Cartesian grid, whose spacings may vary along its axes.
 
 mod decomposition;
 mod domain;
 mod redistribute;
+mod stretching;
+
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -10,6 +13,7 @@ pub use decomposition::{Block, Decomposition};
 pub use domain::Domain;
 pub use redistribute::redistribute;
 pub(crate) use redistribute::redistribute_into;
+pub use stretching::{Ends, Stretching};
 
 /// Most points along an axis.
 pub(crate) const MOST_POINTS: usize = 65536;
@@ -43,18 +47,31 @@ impl Axis {
 
 /// A box of points, periodic along every axis unless said otherwise. An axis with one point is inactive: nothing varies
 /// along it and no operator acts there.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// Points along x, y, z.
     pub points: [usize; 3],
     /// Coordinates of point (0, 0, 0).
     pub origin: [f64; 3],
-    /// Spacing h along x, y, z.
+    /// Spacing h along x, y, z, of ξ along a stretched axis.
     pub spacing: [f64; 3],
     /// False where a line has two ends.
     pub periodic: [bool; 3],
     /// Which of the two ends along x, y, z are planes of symmetry; closures hold at the others.
     pub mirrors: [[bool; 2]; 3],
+    /// The points of stretched axes.
+    pub lines: [Option<Arc<Line>>; 3],
+}
+
+/// The points of a stretched axis. They have equal spacings in ξ, which has the same values as x at the ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// x at the points; on a periodic axis also that of the first, one period behind it.
+    pub coordinates: Vec<f64>,
+    /// dx/dξ at the points.
+    pub jacobian: Vec<f64>,
+    /// d²x/dξ² at the points.
+    pub curvature: Vec<f64>,
 }
 
 impl Grid {
@@ -70,7 +87,14 @@ impl Grid {
             let intervals = if periodic[a] { points[a] } else { points[a].max(2) - 1 };
             domain.length[a] / intervals as f64
         });
-        Self { points, origin: domain.origin, spacing, periodic, mirrors: [[false; 2]; 3] }
+        Self {
+            points,
+            origin: domain.origin,
+            spacing,
+            periodic,
+            mirrors: [[false; 2]; 3],
+            lines: [const { None }; 3],
+        }
     }
 
     /// Number of points.
@@ -84,20 +108,54 @@ impl Grid {
         1.0 / self.len() as f64
     }
 
-    /// One over the number of intervals: a volume average is this times the sum over all points, each with its
-    /// [`Grid::weight`].
+    /// One over the sum of all weights: a volume average is this times the sum over all points, each with its [`Grid::weight`].
     #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
     pub fn per_interval(&self) -> f64 {
-        let intervals =
-            |a: usize| if self.periodic[a] { self.points[a] } else { self.points[a] - 1 };
-        1.0 / (0..3).map(|a| intervals(a) as f64).product::<f64>()
+        let sum = |a: usize| match (&self.lines[a], self.periodic[a]) {
+            (Some(_), _) => (0..self.points[a]).map(|i| self.weight_along(a, i)).sum(),
+            (None, true) => self.points[a] as f64,
+            (None, false) => (self.points[a] - 1) as f64,
+        };
+        1.0 / (0..3).map(sum).product::<f64>()
     }
 
-    /// The weight of the point (i, j, k) in a volume average by the trapezoidal rule: ½ for each axis of which it is an end.
+    /// The weight of the point (i, j, k) in a volume average by the trapezoidal rule in ξ.
     pub fn weight(&self, index: [usize; 3]) -> f64 {
-        let is_end =
-            |a: &usize| !self.periodic[*a] && (index[*a] == 0 || index[*a] + 1 == self.points[*a]);
-        0.5_f64.powi((0..3).filter(is_end).count().try_into().unwrap_or(0))
+        (0..3).map(|a| self.weight_along(a, index[a])).product()
+    }
+
+    /// dx/dξ, and half of it at an end.
+    fn weight_along(&self, a: usize, i: usize) -> f64 {
+        let is_end = !self.periodic[a] && (i == 0 || i + 1 == self.points[a]);
+        if is_end { 0.5 * self.jacobian(a, i) } else { self.jacobian(a, i) }
+    }
+
+    /// dx/dξ at point `i` along axis `a`: 1 where that is not stretched.
+    pub fn jacobian(&self, a: usize, i: usize) -> f64 {
+        self.lines[a].as_ref().map_or(1.0, |line| line.jacobian[i])
+    }
+
+    /// The smallest spacing along axis `a`: of ξ, times the smallest dx/dξ.
+    pub fn smallest_spacing(&self, a: usize) -> f64 {
+        let least = |line: &Arc<Line>| line.jacobian.iter().copied().fold(f64::INFINITY, f64::min);
+        self.spacing[a] * self.lines[a].as_ref().map_or(1.0, least)
+    }
+
+    /// The largest distance between two points along an axis; `None` where spacings vary along none.
+    pub fn largest_spacing(&self) -> Option<f64> {
+        let along = |a: usize| match &self.lines[a] {
+            Some(line) => {
+                line.coordinates.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
+            }
+            None if self.points[a] > 1 => self.spacing[a],
+            None => 0.0,
+        };
+        (!self.is_uniform()).then(|| (0..3).map(along).fold(0.0, f64::max))
+    }
+
+    /// True where spacings vary along no axis.
+    pub fn is_uniform(&self) -> bool {
+        self.lines.iter().all(Option::is_none)
     }
 
     /// True where lines along every axis close.
@@ -132,8 +190,16 @@ impl Grid {
     }
 
     /// Coordinates of the point (i, j, k).
-    #[allow(clippy::cast_precision_loss, reason = "grids are far smaller than 2^52 points an axis")]
     pub fn coordinates(&self, index: [usize; 3]) -> [f64; 3] {
-        std::array::from_fn(|a| self.origin[a] + self.spacing[a] * index[a] as f64)
+        std::array::from_fn(|a| self.coordinate(a, index[a]))
+    }
+
+    /// The coordinate of point `i` along axis `a`; of a periodic axis also of the first, one period behind it.
+    #[allow(clippy::cast_precision_loss, reason = "grids are far smaller than 2^52 points an axis")]
+    pub fn coordinate(&self, a: usize, i: usize) -> f64 {
+        match &self.lines[a] {
+            Some(line) => line.coordinates[i],
+            None => self.origin[a] + self.spacing[a] * i as f64,
+        }
     }
 }

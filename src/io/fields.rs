@@ -1,21 +1,21 @@
 //! The fields that a run writes: one `.vti` for every time, or a `.pvti` and its pieces, and a `.series` file, which ParaView
-//! opens as one film.
+//! opens as one film. On stretched grids they are `.vtr` and `.pvtr`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::directory::{entries, is_piece, step};
+use super::directory::{KINDS, entries, is_piece, step};
 use super::pieces::{Selection, boxes, joined};
-use super::vtk::{FieldData, pvti, write_part};
+use super::vtk::{FieldData, write_parallel, write_part};
 use super::{make_directory, read_json, remove_file, write_json, write_whole};
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::{Decomposition, Grid};
 
 /// What is written each time, and into how many files.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Layout {
     /// The grid of the run.
     pub grid: Grid,
@@ -55,7 +55,7 @@ impl FieldWriter {
     pub fn new(directory: &Path, stem: &'static str, layout: Layout) -> Self {
         let index = FieldIndex { file_series_version: "1.0".into(), files: Vec::new() };
         let directory = directory.to_path_buf();
-        Self { directory, stem, layout, in_pieces: layout.files > 1, index }
+        Self { directory, stem, in_pieces: layout.files > 1, layout, index }
     }
 
     /// Go on with what is in the directory: later times than that of the step `last` are removed, all where that is none; of
@@ -80,7 +80,7 @@ impl FieldWriter {
             let files: Vec<FieldEntry> = match written {
                 Some(written) => written
                     .iter()
-                    .map(|&(step, time)| FieldEntry { name: file_name(step, in_pieces), time })
+                    .map(|&(step, time)| FieldEntry { name: self.file_name(step, in_pieces), time })
                     // Somebody may have removed fields of early times.
                     .filter(|file| self.directory.join(&file.name).exists())
                     .collect(),
@@ -132,8 +132,8 @@ impl FieldWriter {
     /// The names in the directory of what [`FieldWriter::write`] makes at `step`; a folder ends with `/`.
     pub fn names(&self, step: u64) -> Vec<String> {
         let folder = format!("step_{step:08}/");
-        let list = format!("{}.{}.series", self.stem, kind(self.in_pieces));
-        let mut names = vec![file_name(step, self.in_pieces), list];
+        let list = format!("{}.{}.series", self.stem, self.kind(self.in_pieces));
+        let mut names = vec![self.file_name(step, self.in_pieces), list];
         names.extend(self.in_pieces.then_some(folder));
         names
     }
@@ -161,15 +161,16 @@ impl FieldWriter {
         (step, time): (u64, f64),
         fields: Vec<FieldData>,
     ) -> Result<u64> {
-        let Layout { grid, selection, files } = self.layout;
-        let boxes = boxes(decomposition, grid.points, &selection, files);
-        let join = |field| joined(comm, decomposition, grid.points, &selection, &boxes, field);
+        let Layout { grid, selection, files } = &self.layout;
+        let boxes = boxes(decomposition, grid.points, selection, *files);
+        let join = |field| joined(comm, decomposition, grid.points, selection, &boxes, field);
         let fields: Vec<_> = fields.into_iter().map(join).collect();
-        let (part, image) = (boxes[comm.rank()], selection.image(&grid));
+        let (part, image) = (boxes[comm.rank()], selection.image(grid));
         let (in_pieces, directory) = (self.in_pieces, self.directory.clone());
-        let whole = file_name(step, in_pieces);
+        let whole = self.file_name(step, in_pieces);
+        let kind = self.kind(false);
         let piece = |rank| match in_pieces {
-            true => format!("step_{step:08}/rank_{rank:05}.vti"),
+            true => format!("step_{step:08}/rank_{rank:05}.{kind}"),
             false => whole.clone(),
         };
         let own = || {
@@ -191,7 +192,7 @@ impl FieldWriter {
                 let all = boxes.iter().enumerate().filter(|(_, part)| !part.is_empty());
                 let all: Vec<_> = all.map(|(rank, part)| (piece(rank), *part)).collect();
                 let path = directory.join(&whole);
-                write_whole(&path, |writer| pvti(writer, &image, &fields, &all))?;
+                write_whole(&path, |writer| write_parallel(writer, &image, &fields, &all))?;
             }
             self.index.files.retain(|entry| entry.name != whole);
             self.index.files.push(FieldEntry { name: whole.clone(), time });
@@ -203,22 +204,25 @@ impl FieldWriter {
     }
 
     fn series(&self, in_pieces: bool) -> PathBuf {
-        self.directory.join(format!("{}.{}.series", self.stem, kind(in_pieces)))
+        self.directory.join(format!("{}.{}.series", self.stem, self.kind(in_pieces)))
     }
-}
 
-fn kind(in_pieces: bool) -> &'static str {
-    if in_pieces { "pvti" } else { "vti" }
-}
+    /// What the name of a file ends with.
+    fn kind(&self, in_pieces: bool) -> &'static str {
+        let [uniform, stretched] = if in_pieces { ["pvti", "pvtr"] } else { ["vti", "vtr"] };
+        if self.layout.grid.is_uniform() { uniform } else { stretched }
+    }
 
-fn file_name(step: u64, in_pieces: bool) -> String {
-    format!("step_{step:08}.{}", kind(in_pieces))
+    fn file_name(&self, step: u64, in_pieces: bool) -> String {
+        format!("step_{step:08}.{}", self.kind(in_pieces))
+    }
 }
 
 /// The step that `step_00000100.vti` and `step_00000100` are of; `None` of what is called otherwise.
 fn step_of(name: &str) -> Option<u64> {
     let name = name.strip_suffix(".part").unwrap_or(name);
-    step(name.strip_suffix(".vti").or(name.strip_suffix(".pvti")).unwrap_or(name))
+    let stem = KINDS.iter().find_map(|kind| name.strip_suffix(kind)?.strip_suffix('.'));
+    step(stem.unwrap_or(name))
 }
 
 /// The sum over all ranks.

@@ -55,12 +55,16 @@ impl Selection {
     /// The points as a grid of their own.
     #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
     pub fn image(&self, grid: &Grid) -> ImageGrid {
-        let Grid { origin, spacing, .. } = *grid;
+        let along = |a: usize| {
+            let points = (0..self.points[a]).map(|at| self.first[a] + at * self.stride);
+            points.map(|i| grid.coordinate(a, i)).collect()
+        };
         ImageGrid {
             points: self.points,
-            origin: std::array::from_fn(|a| origin[a] + self.first[a] as f64 * spacing[a]),
-            spacing: spacing.map(|h| h * self.stride as f64),
+            origin: std::array::from_fn(|a| grid.coordinate(a, self.first[a])),
+            spacing: grid.spacing.map(|h| h * self.stride as f64),
             repeats: std::array::from_fn(|a| self.closed[a] && self.first[a] == 0),
+            coordinates: (!grid.is_uniform()).then(|| [along(0), along(1), along(2)]),
         }
     }
 
@@ -142,6 +146,11 @@ fn closes(grid: &Grid, a: usize) -> bool {
 #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
 fn nearest(grid: &Grid, a: usize, coordinate: f64) -> usize {
     let last = grid.points[a] - usize::from(!closes(grid, a));
+    if grid.lines[a].is_some() {
+        let inside = coordinate.clamp(grid.coordinate(a, 0), grid.coordinate(a, last));
+        let off = |i: &usize| (grid.coordinate(a, *i) - inside).abs();
+        return (0..=last).min_by(|i, j| off(i).total_cmp(&off(j))).unwrap_or(0);
+    }
     let at = ((coordinate - grid.origin[a]) / grid.spacing[a]).round();
     at.clamp(0.0, last as f64) as usize
 }

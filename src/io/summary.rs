@@ -32,6 +32,9 @@ pub struct Summary {
     pub points: [usize; 3],
     /// Lengths of the box along x, y, z.
     pub length: [f64; 3],
+    /// Largest distance between points of a stretched grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_spacing: Option<f64>,
     /// What discretised the equations.
     pub scheme: SchemeSummary,
     /// `cpu`.
@@ -170,6 +173,9 @@ pub struct Part {
     pub points: [usize; 3],
     /// Lengths of the box along x, y, z.
     pub length: [f64; 3],
+    /// Largest distance between points of a stretched grid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_spacing: Option<f64>,
     /// Reynolds number; `None` without viscosity, and where the equations have none.
     pub reynolds: Option<f64>,
     /// Whether the case, the gas or the box was another one.
@@ -186,7 +192,8 @@ pub fn kmax_etas(series: &Series, parts: &[Part]) -> Option<Vec<f64>> {
         if part.points.contains(&1) {
             return None;
         }
-        let spacing = largest_spacing(part.points, part.length);
+        let equal = || largest_spacing(part.points, part.length);
+        let spacing = part.largest_spacing.unwrap_or_else(equal);
         let value = kmax_eta(dissipation, spacing, part.reynolds?);
         (dissipation > 0.0 && value.is_finite()).then_some(value)
     };
@@ -205,8 +212,9 @@ pub fn resolution(series: &Series, parts: &[Part]) -> Option<Resolution> {
 impl Summary {
     /// The parts of the run, the last one as it is now.
     pub fn parts(&self) -> Vec<Part> {
-        let Self { points, length, reynolds, .. } = *self;
-        let last = Part { until: u64::MAX, points, length, reynolds, other_flow: false };
+        let Self { points, length, largest_spacing, reynolds, .. } = *self;
+        let (until, other_flow) = (u64::MAX, false);
+        let last = Part { until, points, length, largest_spacing, reynolds, other_flow };
         self.earlier.iter().cloned().chain([last]).collect()
     }
 

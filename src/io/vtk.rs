@@ -1,4 +1,4 @@
-//! Fields as VTK XML image data, which ParaView, VisIt and PyVista open.
+//! Fields as VTK XML image data, on stretched grids as rectilinear grids, which ParaView, VisIt and PyVista open.
 //!
 //! One file for a time, or several pieces (see [`super::pieces`]), which a `.pvti` puts together; [`super::fields`] writes
 //! those of a run.
@@ -16,11 +16,14 @@ use crate::grid::Block;
 use crate::io::write_whole;
 use crate::real::Values;
 
+/// What files call coordinates.
+const AXES: [&str; 3] = ["x", "y", "z"];
+
 /// What files call [`ImageGrid::repeats`]: field data of three numbers, 0 or 1.
 const REPEATS: &str = "last_plane_repeats_first";
 
-/// A uniform grid.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A grid of points that are written.
+#[derive(Clone, Debug, PartialEq)]
 pub struct ImageGrid {
     /// Points along x, y, z; 1 where the problem does not vary.
     pub points: [usize; 3],
@@ -30,6 +33,15 @@ pub struct ImageGrid {
     pub spacing: [f64; 3],
     /// Along which of x, y, z the last points are the first ones again, one period behind them.
     pub repeats: [bool; 3],
+    /// All coordinates along x, y, z, where not all distances are equal.
+    pub coordinates: Option<[Vec<f64>; 3]>,
+}
+
+impl ImageGrid {
+    /// What VTK calls it.
+    fn kind(&self) -> &'static str {
+        if self.coordinates.is_some() { "RectilinearGrid" } else { "ImageData" }
+    }
 }
 
 /// A field on the points of a grid, i (along x) fastest.
@@ -55,7 +67,7 @@ impl FieldData {
     }
 }
 
-/// Write one `.vti` file of the points of `part`, whole or not at all.
+/// Write one `.vti` or `.vtr` file of the points of `part`, whole or not at all.
 pub(super) fn write_part(
     path: &Path,
     grid: &ImageGrid,
@@ -63,7 +75,8 @@ pub(super) fn write_part(
     fields: &[FieldData],
 ) -> Result<()> {
     write_whole(path, |to| {
-        head(to, "ImageData", "", grid, part)?;
+        let kind = grid.kind();
+        head(to, kind, "", grid, part)?;
         writeln!(to, "<Piece Extent=\"{}\">\n<PointData>", extent(part)?)?;
         for field in fields {
             let fits = field.values.len() == part.len() * field.components;
@@ -75,7 +88,18 @@ pub(super) fn write_part(
             }
             writeln!(to, "\n</DataArray>")?;
         }
-        writeln!(to, "</PointData>\n</Piece>\n</ImageData>\n</VTKFile>")
+        writeln!(to, "</PointData>")?;
+        if let Some(coordinates) = &grid.coordinates {
+            writeln!(to, "<Coordinates>")?;
+            for (a, name) in AXES.into_iter().enumerate() {
+                let own = &coordinates[a][part.start[a]..part.start[a] + part.points[a]];
+                writeln!(to, "<DataArray type=\"Float64\" Name=\"{name}\" format=\"binary\">")?;
+                binary(to, own.iter().map(|x| x.to_le_bytes()))?;
+                writeln!(to, "\n</DataArray>")?;
+            }
+            writeln!(to, "</Coordinates>")?;
+        }
+        writeln!(to, "</Piece>\n</{kind}>\n</VTKFile>")
     })
 }
 
@@ -89,17 +113,22 @@ fn head(
 ) -> std::io::Result<()> {
     // The shortest digits that read back to the same number.
     let numbers = |v: [f64; 3]| v.map(|x| x.to_string()).join(" ");
+    let places = match grid.coordinates {
+        Some(_) => String::new(),
+        None => {
+            let [origin, spacing] = [grid.origin, grid.spacing].map(numbers);
+            format!(" Origin=\"{origin}\" Spacing=\"{spacing}\"")
+        }
+    };
     let repeats = grid.repeats.map(|repeats| u8::from(repeats).to_string()).join(" ");
     writeln!(
         to,
         "<?xml version=\"1.0\"?>\n\
          <VTKFile type=\"{kind}\" version=\"1.0\" byte_order=\"LittleEndian\" header_type=\"UInt64\">\n\
-         <{kind} WholeExtent=\"{}\"{more} Origin=\"{}\" Spacing=\"{}\">\n\
+         <{kind} WholeExtent=\"{}\"{more}{places}>\n\
          <FieldData>\n<DataArray type=\"UInt8\" Name=\"{REPEATS}\" NumberOfTuples=\"3\" format=\"ascii\">\
          {repeats}</DataArray>\n</FieldData>",
         extent(part)?,
-        numbers(grid.origin),
-        numbers(grid.spacing),
     )
 }
 
@@ -133,14 +162,22 @@ fn extent(part: &Block) -> std::io::Result<String> {
     Ok(ends.join(" "))
 }
 
-/// Write the `.pvti` that puts together pieces: where each lies, and which points it has.
-pub(super) fn pvti(
+/// Write the `.pvti` or `.pvtr` that puts together pieces: where each lies, and which points it has.
+pub(super) fn write_parallel(
     to: &mut impl Write,
     grid: &ImageGrid,
     fields: &[FieldData],
     pieces: &[(String, Block)],
 ) -> std::io::Result<()> {
-    head(to, "PImageData", " GhostLevel=\"0\"", grid, &Block::whole(grid.points))?;
+    let kind = format!("P{}", grid.kind());
+    head(to, &kind, " GhostLevel=\"0\"", grid, &Block::whole(grid.points))?;
+    if grid.coordinates.is_some() {
+        writeln!(to, "<PCoordinates>")?;
+        for name in AXES {
+            writeln!(to, "<PDataArray type=\"Float64\" Name=\"{name}\"/>")?;
+        }
+        writeln!(to, "</PCoordinates>")?;
+    }
     writeln!(to, "<PPointData>")?;
     for field in fields {
         writeln!(to, "<PDataArray {}/>", field.attributes())?;
@@ -149,5 +186,5 @@ pub(super) fn pvti(
     for (source, part) in pieces {
         writeln!(to, "<Piece Extent=\"{}\" Source=\"{source}\"/>", extent(part)?)?;
     }
-    writeln!(to, "</PImageData>\n</VTKFile>")
+    writeln!(to, "</{kind}>\n</VTKFile>")
 }

@@ -74,8 +74,8 @@ impl Advection {
         case: ScalarAdvection,
         backend: Arc<dyn Backend>,
     ) -> Result<Self> {
-        let discretisation = Discretisation::new(problem, backend.precision());
-        let grid = discretisation.grid;
+        let discretisation = Discretisation::new(problem, &*backend)?;
+        let grid = discretisation.grid.clone();
         let fused = problem.right_hand_side == RightHandSide::Fused;
         let last = grid.active_axes().last();
         let advancing =
@@ -215,7 +215,7 @@ impl System for Advection {
         let errors = values.iter().enumerate().filter_map(|(at, phi)| {
             let x = self.grid.coordinates(self.block.index(at));
             let exact = self.case.exact(&self.domain, self.grid.active(), x, time)?;
-            Some(phi - exact)
+            Some((phi - exact, 1.0))
         });
         Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
     }

@@ -1,8 +1,11 @@
 //! What crosses the planes between two walls: shear stress and heat.
 
+use std::sync::Arc;
+
 use super::base_state::BaseState;
 use super::discretisation::Discretisation;
 use super::formulas::{Primitives, ViscosityLaw};
+use super::metric::Metric;
 use super::problem::Problem;
 use super::slots::{conserved, exactly};
 use super::{Gas, Viscosity};
@@ -16,6 +19,7 @@ use crate::grid::{Axis, Block, Grid};
 pub(super) struct Channel {
     pub(super) axis: Axis,
     fluxes: Program,
+    metric: Arc<Metric>,
     gas: Gas,
     base: BaseState,
     /// Half the distance of the walls.
@@ -36,7 +40,8 @@ impl Channel {
         let Some(axis) = problem.axis_between_walls() else { return Ok(None) };
         let fluxes = discretisation.program(backend, axis, &sweep(problem, base))?;
         let half = 0.5 * problem.domain.length[axis.index()];
-        Ok(Some(Self { axis, fluxes, gas: problem.gas, base, half }))
+        let metric = discretisation.metric.clone();
+        Ok(Some(Self { axis, fluxes, metric, gas: problem.gas, base, half }))
     }
 
     /// μ/Re ∂u/∂n of the velocity along the flow, −k μ ∂T/∂n, and T', of U, in the place of `scratch`. Collective.
@@ -48,7 +53,7 @@ impl Channel {
     ) -> [&'a mut Field; 3] {
         let mut to: [_; 3] = exactly(scratch.iter_mut().take(3));
         let state: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
-        backend.run(&self.fluxes, &state, &mut to, Weights::SET);
+        backend.run(&self.fluxes, &self.metric.behind(&state), &mut to, Weights::SET);
         to
     }
 

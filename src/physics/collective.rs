@@ -38,20 +38,21 @@ pub(super) fn lowest(comm: &dyn Communicator, found: Option<Broken>) -> Option<B
     Broken::from_bytes(&comm.broadcast(0, first))
 }
 
-/// (root mean square, maximum) of the errors at the points of all ranks; `per_point` is one over their number.
+/// (root mean square, maximum) of the errors at the points of all ranks, each with its weight; `scale` is one over the sum of all
+/// weights.
 pub(super) fn norms(
     comm: &dyn Communicator,
-    per_point: f64,
-    errors: impl Iterator<Item = f64>,
+    scale: f64,
+    errors: impl Iterator<Item = (f64, f64)>,
 ) -> [f64; 2] {
     let (mut square, mut largest) = ([0.0], [0.0_f64]);
-    for error in errors {
-        square[0] += error * error;
+    for (error, weight) in errors {
+        square[0] += weight * (error * error);
         largest[0] = largest[0].max(error.abs());
     }
     comm.sum(&mut square);
     comm.max(&mut largest);
-    [(square[0] * per_point).sqrt(), largest[0]]
+    [(square[0] * scale).sqrt(), largest[0]]
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
 //! The right-hand side composed operator by operator: the primitive variables from U; the velocity gradients, where there is
 //! viscosity; then one sweep along each axis that adds all terms with a derivative along it.
 
+use std::sync::Arc;
+
 use super::base_state::BaseState;
 use super::context::{Origin, SweepContext};
 use super::discretisation::Discretisation;
 use super::formulas::{Primitives, ViscosityLaw};
+use super::metric::Metric;
 use super::problem::Problem;
 use super::rhs::add_terms;
 use super::slots::{conserved, exactly, read};
@@ -25,6 +28,7 @@ pub(super) struct Composed {
     gradients: Vec<Program>,
     /// For every [`TermGroup`], one sweep an active axis.
     sweeps: [Vec<Program>; 4],
+    metric: Arc<Metric>,
 }
 
 impl Composed {
@@ -53,6 +57,7 @@ impl Composed {
                 false => discretisation.programs(backend, gradient_sweep)?,
             },
             sweeps: [all?, convection?, pressure?, viscous?],
+            metric: discretisation.metric.clone(),
         })
     }
 
@@ -69,6 +74,7 @@ impl Composed {
         self.update_primitives(backend, u);
         let velocity = [&self.primitives[0], &self.primitives[1], &self.primitives[2]];
         let mut to: [&mut Field; 9] = exactly(gradients.iter_mut());
+        let velocity = self.metric.behind(&velocity);
         backend.run_all(&mut self.gradients.iter(), &velocity, &mut to, Weights::SET);
         let fields: [&Field; read::COUNT] = std::array::from_fn(|slot| match slot {
             read::RHO => &u[conserved::MASS],
@@ -77,6 +83,7 @@ impl Composed {
             // Nobody reads μ where it is constant: any field stands for it.
             _ => self.primitives.get(slot - read::U).unwrap_or(&self.primitives[0]),
         });
+        let fields = self.metric.behind(&fields);
         let mut rate: [&mut Field; conserved::COUNT] = exactly(rate.iter_mut());
         backend.run_all(&mut self.sweeps[group as usize].iter(), &fields, &mut rate, weights);
     }

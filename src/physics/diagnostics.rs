@@ -71,6 +71,7 @@ impl System for NavierStokes {
         }
         let weights = self.add_force(u, rate, Weights::SET);
         self.add_terms(TermGroup::All, u, rate, weights);
+        self.open.correct(&*self.backend, u, rate, Weights::SET);
     }
 
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
@@ -80,11 +81,13 @@ impl System for NavierStokes {
         if let Some(passive) = &self.scalars {
             passive.advance(&*self.backend, u, [scalars, of_scalars], weights);
         }
-        let weights = self.add_force(u, rate, weights);
-        if !self.run_stage(u, rate, weights, stage) {
-            self.add_terms(TermGroup::All, u, rate, weights);
-            add_scaled(&*self.backend, &self.formulas.add_scaled, u, weights.advance, rate);
+        self.open.keep(&*self.backend, rate, weights);
+        let forced = self.add_force(u, rate, weights);
+        if !self.run_stage(u, rate, forced, stage) {
+            self.add_terms(TermGroup::All, u, rate, forced);
+            add_scaled(&*self.backend, &self.formulas.add_scaled, u, forced.advance, rate);
         }
+        self.open.correct(&*self.backend, u, rate, weights);
         self.walls.impose(&*self.backend, u, stage.end);
     }
 
@@ -206,12 +209,17 @@ impl System for NavierStokes {
         let Some(flow) = self.exact() else { return Ok(None) };
         let density = self.backend.values(&u[conserved::MASS])?;
         let active = self.grid.active();
+        // Where spacings are equal all points count alike, those on walls as well.
+        let uniform = self.grid.is_uniform();
         let errors = density.iter().enumerate().map(|(at, rho)| {
-            let x = self.grid.coordinates(self.block.index(at));
+            let index = self.block.index(at);
+            let x = self.grid.coordinates(index);
             let exact = flow.at(&self.gas, &self.domain, active, x, time);
-            rho - (exact.density - self.base.density)
+            let weight = if uniform { 1.0 } else { self.grid.weight(index) };
+            (rho - (exact.density - self.base.density), weight)
         });
-        Ok(Some(norms(self.backend.comm(), self.grid.per_point(), errors)))
+        let scale = if uniform { self.grid.per_point() } else { self.grid.per_interval() };
+        Ok(Some(norms(self.backend.comm(), scale, errors)))
     }
 
     fn output(

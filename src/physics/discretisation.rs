@@ -1,8 +1,10 @@
 //! The sweeps of a set of equations, ready to run on the grid of a configuration.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::SchemeConfig;
+use super::metric::{Metric, stretched};
 use super::problem::Problem;
 use super::slots::conserved;
 use crate::backend::{Backend, Program};
@@ -15,15 +17,21 @@ use crate::scheme::compact_filter;
 /// The grid of a configuration with the operators of its scheme.
 pub(super) struct Discretisation {
     pub(super) grid: Grid,
+    pub(super) metric: Arc<Metric>,
     operators: LineOperators,
     filtered: bool,
 }
 
 impl Discretisation {
-    pub(super) fn new(problem: &Problem, precision: Precision) -> Self {
+    /// That of `problem`.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    pub(super) fn new(problem: &Problem, backend: &dyn Backend) -> Result<Self> {
         let grid = problem.grid();
-        let operators = operators(&problem.scheme, &grid, precision);
-        Self { grid, operators, filtered: problem.scheme.filter.is_some() }
+        let operators = operators(&problem.scheme, &grid, backend.precision());
+        let metric = Arc::new(Metric::new(backend, &grid, &problem.scheme)?);
+        Ok(Self { grid, metric, operators, filtered: problem.scheme.filter.is_some() })
     }
 
     /// One program for every active axis.
@@ -43,7 +51,7 @@ impl Discretisation {
         axis: Axis,
         sweep: &Sweep,
     ) -> Result<Program> {
-        let sweep = between_ends(sweep, axis, &self.grid);
+        let sweep = on_grid(sweep, axis, &self.grid);
         backend.program(&sweep, axis, self.grid.points, &self.operators)
     }
 
@@ -54,7 +62,7 @@ impl Discretisation {
         axis: Axis,
         sweep: &Sweep,
     ) -> Result<Option<Program>> {
-        let sweep = between_ends(sweep, axis, &self.grid);
+        let sweep = on_grid(sweep, axis, &self.grid);
         backend.program_of_advanced(&sweep, axis, self.grid.points, &self.operators)
     }
 
@@ -80,11 +88,15 @@ pub(super) fn with_parity(s: &SweepBuilder, axis: Axis, k: usize, field: Value) 
     if k == conserved::MOMENTUM + axis.index() { s.odd(field) } else { field }
 }
 
-/// `sweep` as it runs along `axis` of `grid`.
-pub(super) fn between_ends<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, Sweep> {
-    match grid.mirrors[axis.index()] {
+/// `sweep`, written for lines of equal spacings without planes of symmetry, as it runs along `axis` of `grid`.
+pub(super) fn on_grid<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, Sweep> {
+    let mirrored = match grid.mirrors[axis.index()] {
         [false, false] => Cow::Borrowed(sweep),
         _ => Cow::Owned(sweep.mirrored()),
+    };
+    match grid.lines[axis.index()] {
+        None => mirrored,
+        Some(_) => Cow::Owned(stretched(&mirrored, axis)),
     }
 }
 

@@ -1,8 +1,11 @@
 //! The velocity gradients for those who look at the flow between steps.
 
+use std::sync::Arc;
+
 use super::base_state::BaseState;
 use super::discretisation::{Discretisation, with_parity};
 use super::fused::slope;
+use super::metric::Metric;
 use super::slots::{conserved, exactly};
 use crate::backend::{Backend, Field, Program, Weights};
 use crate::engine::{Sweep, SweepBuilder};
@@ -14,6 +17,7 @@ use crate::grid::Axis;
 pub(super) struct VelocityGradients {
     pub(super) fields: Vec<Field>,
     sweeps: Vec<Program>,
+    metric: Arc<Metric>,
     /// Axes with more than one point.
     active: [bool; 3],
 }
@@ -31,6 +35,7 @@ impl VelocityGradients {
         Ok(Self {
             fields: (0..count).map(|_| backend.zeros(len)).collect::<Result<_>>()?,
             sweeps: discretisation.programs(backend, |axis| sweep(axis, base))?,
+            metric: discretisation.metric.clone(),
             active: grid.active(),
         })
     }
@@ -46,7 +51,8 @@ impl VelocityGradients {
         let across = |at: &usize| !self.active[at % 3];
         (0..9).filter(across).for_each(|at| backend.clear(fields[at]));
         let u: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
-        backend.run_all(&mut self.sweeps.iter(), &u, &mut fields, Weights::SET);
+        let read = self.metric.behind(&u);
+        backend.run_all(&mut self.sweeps.iter(), &read, &mut fields, Weights::SET);
         fields
     }
 }

@@ -20,6 +20,7 @@ use super::formulas::{
     Vorticity, Whole,
 };
 use super::gradients::VelocityGradients;
+use super::open::OpenFaces;
 use super::passive::PassiveScalars;
 use super::problem::Problem;
 use super::schedule::Schedule;
@@ -51,6 +52,7 @@ pub struct NavierStokes {
     pub(super) formulas: Formulas,
     pub(super) gradients: VelocityGradients,
     pub(super) walls: Walls,
+    pub(super) open: OpenFaces,
     pub(super) volume: VolumeAverage,
     /// None but between walls across one axis.
     pub(super) channel: Option<Channel>,
@@ -92,8 +94,8 @@ impl NavierStokes {
     /// # Errors
     /// Where there is no memory left for the fields, or a compiler refuses.
     pub fn new(problem: &Problem, backend: Arc<dyn Backend>) -> Result<Self> {
-        let discretisation = Discretisation::new(problem, backend.precision());
-        let grid = discretisation.grid;
+        let discretisation = Discretisation::new(problem, &*backend)?;
+        let grid = discretisation.grid.clone();
         let block = backend.block(grid.points);
         let gas = problem.gas;
         let base = BaseState::of(&gas, backend.precision());
@@ -131,6 +133,7 @@ impl NavierStokes {
             },
             gradients: VelocityGradients::new(&*backend, &discretisation, base, held.gradients)?,
             walls: Walls::new(problem, &*backend, &grid, base)?,
+            open: OpenFaces::new(problem, &*backend, &grid, base)?,
             channel: Channel::new(problem, &*backend, &discretisation, base)?,
             forcing: Forcing::new(problem, &*backend, &grid, &volume, base)?,
             scalars: PassiveScalars::new(&*backend, &discretisation, problem, base)?,

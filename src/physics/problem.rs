@@ -5,8 +5,9 @@ use super::{ForcingConfig, SchemeConfig};
 use crate::backend::RightHandSide;
 use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
+use crate::engine::stretched;
 use crate::gas::Gas;
-use crate::grid::{Axis, Domain, Grid};
+use crate::grid::{Axis, Domain, Grid, Stretching};
 use crate::real::Precision;
 use crate::scheme::Tableau;
 
@@ -23,6 +24,8 @@ pub struct Problem {
     pub points: [usize; 3],
     /// The box.
     pub domain: Domain,
+    /// Maps of the axes whose spacings vary.
+    pub stretching: [Option<Stretching>; 3],
     /// What holds at the ends of the axes.
     pub boundaries: Boundaries,
     /// The force on the flow, where there is one.
@@ -40,7 +43,8 @@ pub struct Problem {
 impl Problem {
     /// The grid.
     pub fn grid(&self) -> Grid {
-        self.boundaries.grid(self.points, &self.domain)
+        let grid = self.boundaries.grid(self.points, &self.domain);
+        stretched(grid, &self.domain, &self.stretching, &self.scheme.derivative)
     }
 
     /// Whether the flow is that of the case at all times: another force, or other boundaries, make another of it.

@@ -1,8 +1,11 @@
 //! The fused sweeps of a right-hand side, ready to run.
 
+use std::sync::Arc;
+
 use super::base_state::BaseState;
 use super::discretisation::Discretisation;
 use super::fused::Fused;
+use super::metric::Metric;
 use super::problem::Problem;
 use super::slots::{conserved, exactly, fused};
 use super::system::Stage;
@@ -24,6 +27,7 @@ pub(super) struct Schedule {
     sweeps: [Vec<Program>; 4],
     /// Where the integrator has 2N storage.
     pub(super) stages: Option<Stages>,
+    metric: Arc<Metric>,
 }
 
 /// The same for stages that advance the state.
@@ -38,6 +42,7 @@ pub(super) struct Stages {
     /// The last, which leaves gradients for the stage that follows in the place of the first pass; none where it cannot, or walls
     /// change the velocity after it.
     link: Option<Program>,
+    metric: Arc<Metric>,
 }
 
 /// Whether all velocity gradients are stored before the sweeps along `axes`; `whole`: whether lines along an axis are.
@@ -137,6 +142,7 @@ impl Schedule {
                 inner: (0..last).map(sweep).collect::<Result<_>>()?,
                 end: sweep(last)?,
                 link: link.transpose()?.flatten(),
+                metric: discretisation.metric.clone(),
             })
         };
         let low_storage = matches!(problem.integrator.form, Form::LowStorage { .. });
@@ -145,6 +151,7 @@ impl Schedule {
             passes: passes(&fused(TermGroup::All, false))?,
             sweeps: [all?, convection?, pressure?, viscous?],
             stages: low_storage.then(stages).transpose()?,
+            metric: discretisation.metric.clone(),
         })
     }
 
@@ -162,7 +169,7 @@ impl Schedule {
             let passes = if group.has(TermGroup::Viscous) { &self.passes[..] } else { &[] };
             let sweeps = &mut self.sweeps[group as usize].iter();
             let passes = (passes, self.stored);
-            run(backend, passes, sweeps, (&u, fields), weights);
+            run(backend, passes, sweeps, (&self.metric.behind(&u), fields), weights);
         });
     }
 }
@@ -175,7 +182,8 @@ impl Stages {
         }
         on_stack(fields, |fields| {
             let passes = (&self.passes[..], self.stored);
-            run(backend, passes, &mut self.inner.iter(), (&[], fields), Weights::SET);
+            let read = self.metric.behind(&[]);
+            run(backend, passes, &mut self.inner.iter(), (&read, fields), Weights::SET);
         });
         true
     }
@@ -190,13 +198,14 @@ impl Stages {
     ) {
         let left = usize::from(self.link.is_some() && !stage.first);
         let end = self.link.as_ref().filter(|_| !stage.last).unwrap_or(&self.end);
+        let read = self.metric.behind(&[]);
         on_stack(fields, |fields| {
             if stage.begun {
-                return backend.run(end, &[], fields, Weights { beta: 1.0, ..weights });
+                return backend.run(end, &read, fields, Weights { beta: 1.0, ..weights });
             }
             let sweeps = &mut self.inner.iter().chain([end]);
             let passes = (&self.passes[left..], self.stored);
-            run(backend, passes, sweeps, (&[], fields), weights);
+            run(backend, passes, sweeps, (&read, fields), weights);
         });
     }
 }

@@ -20,6 +20,8 @@ pub(super) mod read {
     pub(in crate::physics) const GRADIENT: usize = 9;
     /// How many there are.
     pub(in crate::physics) const COUNT: usize = GRADIENT + 9;
+    /// dξ/dx of a stretched axis x, behind all that any sweep reads; those of y and z follow, then −(dξ/dx)² d²x/dξ² of each.
+    pub(in crate::physics) const METRIC: usize = COUNT;
 }
 
 /// Fields that fused sweeps write: rates and gradients, and behind them the state where they advance it.

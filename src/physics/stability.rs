@@ -14,7 +14,7 @@ pub struct Limits {
     pub convection: f64,
     /// κ / R, κ the largest symbol of the second derivative as it is formed.
     pub diffusion: f64,
-    /// 1/hⱼ; 0 along an axis with one point.
+    /// 1/hⱼ, hⱼ the smallest spacing along the axis; 0 along one with one point.
     pub inverse_spacing: [f64; 3],
 }
 
@@ -48,7 +48,7 @@ impl Limits {
     fn new(convective: f64, diffusive: f64, integrator: &Tableau, grid: &Grid) -> Self {
         let mut inverse_spacing = [0.0; 3];
         for axis in grid.active_axes() {
-            inverse_spacing[axis.index()] = 1.0 / grid.spacing[axis.index()];
+            inverse_spacing[axis.index()] = 1.0 / grid.smallest_spacing(axis.index());
         }
         Self {
             convection: convective / integrator.imaginary_limit(),

@@ -3,7 +3,8 @@
 use std::iter;
 
 use super::base_state::BaseState;
-use super::discretisation::{between_ends, filter_sweep, operators};
+use super::discretisation::{filter_sweep, on_grid, operators};
+use super::metric;
 use super::passive::Carried;
 use super::problem::Problem;
 use super::slots::{conserved, fused};
@@ -45,8 +46,12 @@ pub struct StageWork {
 impl StageWork {
     /// That of `problem`; none where its integrator keeps more.
     pub fn of(problem: &Problem) -> Option<Self> {
-        let operators = operators(&problem.scheme, &problem.grid(), Precision::F64);
-        let sweeps = sweeps(problem, RightHandSide::Fused, &axes(problem), |_| true);
+        let grid = problem.grid();
+        let operators = operators(&problem.scheme, &grid, Precision::F64);
+        let mut sweeps = sweeps(problem, RightHandSide::Fused, &axes(problem), |_| true);
+        for (axis, sweep) in sweeps.iter_mut().flatten() {
+            *sweep = on_grid(sweep, *axis, &grid).into_owned();
+        }
         let all = || sweeps.iter().flatten();
         let together = |list: &Vec<(Axis, Sweep)>| {
             let planes = list.chunk_by(|(a, _), (b, _)| *a != Axis::Z && *b != Axis::Z);
@@ -101,8 +106,10 @@ pub(crate) struct FieldCounts {
     pub(crate) gradients: usize,
     /// f of a random force.
     pub(crate) force: usize,
-    /// Weights of the points in averages, between walls.
+    /// Weights of the points in averages, between walls and on stretched grids.
     pub(crate) weights: usize,
+    /// dξ/dx and what second derivatives take, of stretched axes.
+    pub(crate) metric: usize,
 }
 
 impl FieldCounts {
@@ -118,8 +125,10 @@ impl FieldCounts {
                 (if constant { 5 } else { 7 }, 9)
             }
         };
-        let weights = usize::from(!problem.grid().is_periodic());
-        Self { primitives, gradients, force: force_fields(problem), weights }
+        let grid = problem.grid();
+        let weights = usize::from(!(grid.is_periodic() && grid.is_uniform()));
+        let metric = metric::fields(&grid, &problem.scheme);
+        Self { primitives, gradients, force: force_fields(problem), weights, metric }
     }
 }
 
@@ -150,6 +159,7 @@ pub(crate) fn composed_room(
 /// All sweeps that a run asks for on the points of `block`, whatever the backend, and their operators.
 pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)>, LineOperators) {
     let (axes, whole) = (axes(problem), whole(problem, block));
+    let grid = problem.grid();
     let mut all = match (problem.case.scalar(), problem.right_hand_side) {
         (None, RightHandSide::Fused) => schedule::sweeps(problem, &axes, &whole),
         (_, how) => sweeps(problem, how, &axes, &whole).concat(),
@@ -167,9 +177,8 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
     if problem.scheme.filter.is_some() {
         all.extend(axes.iter().flat_map(|&axis| filter_sweeps(problem, axis)));
     }
-    let grid = problem.grid();
     for (axis, sweep) in &mut all {
-        *sweep = between_ends(sweep, *axis, &grid).into_owned();
+        *sweep = on_grid(sweep, *axis, &grid).into_owned();
     }
     (all, operators(&problem.scheme, &grid, problem.precision))
 }
@@ -203,7 +212,10 @@ impl StepParts {
     pub(crate) fn new(problem: &Problem, grid: &Grid, whole: impl Fn(Axis) -> bool) -> Self {
         let axes: Vec<Axis> = grid.active_axes().collect();
         let how = problem.right_hand_side;
-        let right_hand_side = sweeps(problem, how, &axes, whole);
+        let mut right_hand_side = sweeps(problem, how, &axes, whole);
+        for (axis, sweep) in right_hand_side.iter_mut().flatten() {
+            *sweep = on_grid(sweep, *axis, grid).into_owned();
+        }
         let fields = problem.fields();
         let words = match (problem.case.scalar(), how) {
             (Some(_), _) | (None, RightHandSide::Fused) => 0,

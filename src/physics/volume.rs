@@ -11,7 +11,7 @@ use crate::real::Values;
 /// Fields that are averaged without memory of their own: a step allocates nothing.
 const FEW: usize = 24;
 
-/// ⟨·⟩ over the box, by the trapezoidal rule: all points alike where the grid is periodic.
+/// ⟨·⟩ over the box, by the trapezoidal rule: all points alike where the grid is periodic and uniform.
 pub(super) struct VolumeAverage {
     /// Of the points; none where all are 1.
     weights: Option<Field>,
@@ -30,7 +30,8 @@ impl VolumeAverage {
             (0..block.len()).for_each(|at| weights.set(at, grid.weight(block.index(at))));
             backend.field(&weights)
         };
-        let weights = (!grid.is_periodic()).then(weights).transpose()?;
+        let alike = grid.is_periodic() && grid.is_uniform();
+        let weights = (!alike).then(weights).transpose()?;
         Ok(Self { weights, per_interval: grid.per_interval() })
     }
 

@@ -202,8 +202,10 @@ pub struct Parts {
     gradients: usize,
     /// f of a random force, and on the host a component of it on its way there.
     force: usize,
-    /// Weights of the points in averages, between walls.
+    /// Weights of the points in averages, between walls and on stretched grids.
     weights: usize,
+    /// dξ/dx and what second derivatives take, of stretched axes.
+    metric: usize,
     /// What operators and line solvers make on a device.
     operators: usize,
     /// Bytes of a value.
@@ -235,6 +237,7 @@ impl Parts {
                 fields => fields + usize::from(device.is_none()),
             }),
             weights: held.as_ref().map_or(0, |held| held.weights),
+            metric: held.as_ref().map_or(0, |held| held.metric),
             operators: device.map_or(0, |device| for_operators(config, block, device)),
             value: config.compute.precision.bytes() as f64,
         }
@@ -243,8 +246,10 @@ impl Parts {
     /// Bytes a point.
     #[allow(clippy::cast_precision_loss, reason = "a few fields")]
     pub fn bytes_a_point(&self) -> f64 {
-        let Self { state, rates, primitives, gradients, force, weights, operators, value } = self;
-        (state + rates + primitives + gradients + force + weights + operators) as f64 * value
+        let Self { state, rates, primitives, gradients, force, weights, metric, operators, value } =
+            self;
+        let fields = state + rates + primitives + gradients + force + weights + metric + operators;
+        fields as f64 * value
     }
 
     /// Bytes of the points of `block`.
@@ -255,7 +260,8 @@ impl Parts {
 
     /// In words.
     pub fn described(&self) -> String {
-        let Self { state, rates, primitives, gradients, force, weights, operators, .. } = *self;
+        let Self { state, rates, primitives, gradients, force, weights, metric, operators, .. } =
+            *self;
         let parts = [
             ("state", state),
             ("rates", rates),
@@ -263,6 +269,7 @@ impl Parts {
             ("velocity gradients", gradients),
             ("force", force),
             ("weights of averages", weights),
+            ("metric", metric),
             ("operators", operators),
         ];
         let present = parts.iter().filter(|(_, count)| *count > 0);

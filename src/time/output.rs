@@ -59,7 +59,7 @@ impl Run<'_> {
         let Some(statistics) = &mut self.statistics else { return Ok(()) };
         let start = Instant::now();
         let (step, time) = (self.simulation.steps(), self.simulation.time());
-        let grid = *self.simulation.grid();
+        let grid = self.simulation.grid().clone();
         let backend = self.simulation.shared_backend();
         let sample = self.simulation.sample(statistics.needs_gradients())?;
         let written = backend.within(|| {
@@ -111,7 +111,7 @@ impl Run<'_> {
     fn write_pictures(&mut self) -> Result<()> {
         self.pictures_taken += 1;
         let (step, time) = (self.simulation.steps(), self.simulation.time());
-        let grid = *self.simulation.grid();
+        let grid = self.simulation.grid().clone();
         let points = grid.points;
         let Picture { quantity, unit, values } = self.simulation.picture()?;
         let comm = self.simulation.backend().comm();
@@ -125,6 +125,7 @@ impl Run<'_> {
             let middle = points[across] / 2;
             let values = plane(comm, &self.decomposition, points, (across, middle), &values);
             let (Some(values), Some(files)) = (values, &mut self.files) else { continue };
+            let values = at_equal_spacings(&grid, [right, up], values);
             let mut index = [0; 3];
             index[across] = middle;
             let slice = Slice {
@@ -191,7 +192,7 @@ impl Volumes {
         course: Option<&OutputProgress>,
     ) -> Result<Self> {
         let all = Selection::all(grid);
-        let layout = |selection, files| Layout { grid: *grid, selection, files };
+        let layout = |selection, files| Layout { grid: grid.clone(), selection, files };
         let fields = config.output.fields.as_ref().map(|fields| {
             let (from, to) = fields.region.map_or((grid.origin, [f64::MAX; 3]), |r| (r.from, r.to));
             let selection = Selection::between(grid, from, to, fields.stride);
@@ -212,7 +213,7 @@ impl Volumes {
                 .collect();
             let writers = selected.into_iter().map(|((a, _), selection)| {
                 let at = selection.image(grid).origin[a];
-                let name = plane_folder(Axis::ALL[a], at, grid.spacing[a]);
+                let name = plane_folder(Axis::ALL[a], at, grid.smallest_spacing(a));
                 let directory = directory.join("planes").join(name);
                 FieldWriter::new(&directory, "plane", layout(selection, 1))
             });
@@ -269,10 +270,43 @@ fn folder(directory: &Path, writer: &FieldWriter) -> String {
     folder.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
 }
 
+/// Where point `i` along axis `a` lay if all spacings were equal.
+#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
+fn uniform(grid: &Grid, a: usize, i: usize) -> f64 {
+    grid.origin[a] + grid.spacing[a] * i as f64
+}
+
 /// Half a spacing outside the first and the last point along axis `a`.
 fn edges(grid: &Grid, a: usize) -> [f64; 2] {
-    let (half, last) = (0.5 * grid.spacing[a], [grid.points[a] - 1; 3]);
-    [grid.origin[a] - half, grid.coordinates(last)[a] + half]
+    let half = 0.5 * grid.spacing[a];
+    let last = grid.points[a] - 1;
+    [grid.origin[a] - half, uniform(grid, a, last) + half]
+}
+
+/// The values on a plane along two axes, as a picture with equal pixels shows them: between the points of a stretched axis those
+/// of straight lines.
+fn at_equal_spacings(grid: &Grid, [right, up]: [usize; 2], mut values: Vec<f64>) -> Vec<f64> {
+    let [nx, ny] = [right, up].map(|a| grid.points[a]);
+    for (a, n, stride) in [(right, nx, 1), (up, ny, nx)] {
+        if grid.lines[a].is_none() {
+            continue;
+        }
+        let old = values.clone();
+        for i in 0..n {
+            let x = uniform(grid, a, i);
+            let low = (0..n).rfind(|&j| grid.coordinate(a, j) <= x).unwrap_or(0);
+            // Behind the last point of a periodic axis follows the first.
+            let high = if low + 1 < n || grid.periodic[a] { low + 1 } else { low };
+            let [from, to] = [low, high].map(|j| grid.coordinate(a, j));
+            let part = if high > low { (x - from) / (to - from) } else { 0.0 };
+            for line in 0..nx * ny / n {
+                let first = if stride == 1 { line * nx } else { line };
+                let at = |j: usize| old[first + j % n * stride];
+                values[first + i * stride] = (1.0 - part) * at(low) + part * at(high);
+            }
+        }
+    }
+    values
 }
 
 /// The smallest and the largest value that is a number; zeros where there is none.

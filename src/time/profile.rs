@@ -17,7 +17,7 @@ impl Run<'_> {
     /// `profile.csv`: what was computed and what is exact at the points of a line through the middle of the box, along the first
     /// axis that has more than one. Nothing where no solution is known. Collective.
     pub(super) fn write_profile(&mut self) -> Result<()> {
-        let (grid, config) = (*self.simulation.grid(), self.config);
+        let (grid, config) = (self.simulation.grid().clone(), self.config);
         let Some(axis) = (0..3).find(|&axis| grid.points[axis] > 1) else { return Ok(()) };
         let middle = grid.points.map(|n| n / 2);
         let point = |i: usize| {

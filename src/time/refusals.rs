@@ -30,19 +30,38 @@ pub(super) fn check_step(config: &Config, simulation: &Simulation) -> Result<()>
     ))
 }
 
-/// Values of another grid, which only a periodic axis takes.
+/// Values of another grid, which only a periodic axis of equal spacings takes.
 pub(super) fn check_other_grid(grid: &Grid, points: [usize; 3]) -> Result<()> {
     let differs = |axis: &Axis| {
         let a = axis.index();
-        points[a] != grid.points[a] && !grid.periodic[a]
+        points[a] != grid.points[a] && !(grid.periodic[a] && grid.lines[a].is_none())
     };
     let Some(axis) = Axis::ALL.into_iter().find(differs) else { return Ok(()) };
     let (a, name) = (axis.index(), axis.name());
+    let along = if grid.periodic[a] { "along a stretched axis" } else { "between walls" };
     let found = format!(
-        "the values have {} points along {name}, the grid has {}; between walls they go to no other grid",
+        "the values have {} points along {name}, the grid has {}; {along} they go to no other grid",
         points[a], grid.points[a]
     );
     Err(Error::refused(found, &format!("use as many points along {name}")))
+}
+
+/// Values from a run of the input `was` that lie at other points along a stretched axis of `config`, or lay at others.
+pub(super) fn check_other_maps(was: &str, config: &Config) -> Result<()> {
+    let maps = |input: &str| -> Option<toml::Value> {
+        input.parse::<toml::Table>().ok()?.get("grid")?.get("stretching").cloned()
+    };
+    let (before, now) = (maps(was), maps(&config.to_toml()));
+    if before == now {
+        return Ok(());
+    }
+    let shown = |maps: Option<toml::Value>| maps.map_or("none".into(), |maps| maps.to_string());
+    let found = format!(
+        "grid.stretching = {}; the checkpoint has {}, and its values belong to those points",
+        shown(now),
+        shown(before)
+    );
+    Err(Error::refused(found, "use the maps of the checkpoint"))
 }
 
 /// An unphysical initial state is a mistake of the input, which all of `ranks` ranks know of.

@@ -378,7 +378,7 @@ fn changes(head: &Head, config: &Config) -> Vec<Change> {
                 || (0..3).any(|a| (head.points[a] == 1) != (config.grid.points[a] == 1));
             let physics = match section {
                 "case" | "gas" | "forcing" => true,
-                "grid" => key == "length" || flattened(),
+                "grid" => key == "length" || key == "stretching" || flattened(),
                 _ => false,
             };
             changes.push(Change { section, key: key.clone(), told, physics });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Simulation;
 use super::initial::initial_scalar;
 use super::memory::check_values_memory;
-use super::refusals::check_other_grid;
+use super::refusals::{check_other_grid, check_other_maps};
 use crate::backend::Backend;
 use crate::comm::all_or_error;
 use crate::config::Config;
@@ -81,6 +81,7 @@ impl Simulation {
         let head = &saved.head;
         let comm = resumed.backend.comm();
         let mismatch = |what: String| all_or_error(comm, Err(Error::refused(what, "")));
+        all_or_error(comm, check_other_maps(&head.config, config))?;
         let names = resumed.system.names();
         let is_saved = |name: &String| head.fields.contains(name);
         if !names.iter().take(names.len() - config.scalars.len()).all(is_saved) {

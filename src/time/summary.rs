@@ -68,6 +68,7 @@ impl Run<'_> {
             walls: !config.grid().is_periodic(),
             points: config.grid.points,
             length,
+            largest_spacing: config.grid().largest_spacing(),
             scheme: SchemeSummary {
                 derivative: scheme.derivative.name.to_string(),
                 convection,
@@ -132,6 +133,7 @@ pub(super) fn part(config: &Config, until: u64) -> Part {
         until,
         points: config.grid.points,
         length: config.grid.domain.length,
+        largest_spacing: config.grid().largest_spacing(),
         reynolds: viscous.then_some(config.gas.reynolds),
         other_flow: false,
     }

@@ -127,7 +127,7 @@ impl Run {
         &mut self,
         flow: impl Fn([usize; 3], [f64; 3]) -> [f64; N],
     ) -> Result<()> {
-        let (grid, block) = (*self.simulation.grid(), self.place.block());
+        let (grid, block) = (self.simulation.grid().clone(), self.place.block());
         let at = |point: usize| (block.index(point), grid.coordinates(block.index(point)));
         let own: Vec<[f64; N]> =
             (0..block.len()).map(|point| flow(at(point).0, at(point).1)).collect();

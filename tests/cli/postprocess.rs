@@ -91,6 +91,7 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
         origin: [0.0; 3],
         spacing: [0.39; 3],
         periodic: [true; 3],
+        lines: Default::default(),
         mirrors: [[false; 2]; 3],
     };
     let q: Vec<f64> = (0..n * n * n).map(|at| x(at % n).sin() * x(at / n % n).cos()).collect();
@@ -101,7 +102,7 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
         values: values.into(),
     };
     let data = [field("q_criterion", 1, q), field("vorticity", 3, omega)];
-    let layout = Layout { grid, selection: Selection::all(&grid), files: 2 };
+    let layout = Layout { grid: grid.clone(), selection: Selection::all(&grid), files: 2 };
     let mut writer = FieldWriter::new(&run.join("fields"), "fields", layout);
     let data = data.iter().map(|field| writer.selection().of(&Block::whole(grid.points), field));
     let data = data.collect();

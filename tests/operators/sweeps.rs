@@ -140,7 +140,7 @@ pub(crate) fn check_random(
 
     let mut expected = write.clone();
     let sources = OPS.map(matrix).to_vec();
-    let mut twin = Twin { s, dice, grid, axis, matrices: sources, pool };
+    let mut twin = Twin { s, dice, grid: grid.clone(), axis, matrices: sources, pool };
     for slot in [0, 1] {
         expected[slot].iter_mut().for_each(|x| *x = if beta == 0.0 { 0.0 } else { beta * *x });
     }

@@ -26,7 +26,14 @@ fn marks<T: Real>(block: &Block, components: usize) -> Vec<T> {
 
 /// A grid with a point at every whole number.
 fn whole_numbers(points: [usize; 3], periodic: [bool; 3]) -> Grid {
-    Grid { points, origin: [0.0; 3], spacing: [1.0; 3], periodic, mirrors: [[false; 2]; 3] }
+    Grid {
+        points,
+        origin: [0.0; 3],
+        spacing: [1.0; 3],
+        periodic,
+        mirrors: [[false; 2]; 3],
+        lines: Default::default(),
+    }
 }
 
 /// Points of a grid and what is written of it: all, every second of a box inside, of one that reaches the end of the
@@ -164,7 +171,7 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
             values: marks::<f64>(&block, components).into(),
         }
     };
-    let layout = |files| Layout { grid, selection: Selection::all(&grid), files };
+    let layout = |files| Layout { grid: grid.clone(), selection: Selection::all(&grid), files };
     let mut writer = FieldWriter::new(dir.path(), "fields", layout(1));
     let whole = vec![writer.selection().of(&Block::whole(points), &values(1))];
     writer.write(&Solo, &Decomposition::ONE, (7, 0.5), whole).unwrap();

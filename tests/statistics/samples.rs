@@ -92,7 +92,7 @@ fn gradients_come_where_they_are_asked_for_and_are_zero_along_an_axis_with_one_p
 fn a_sample_of_a_scalar_is_the_scalar() {
     let mut simulation = simulation("scalar-advection", [16, 8, 5], &[]);
     steps(&mut simulation, 3);
-    let grid = *simulation.grid();
+    let grid = simulation.grid().clone();
     let sample = simulation.sample(true).unwrap();
     let values = moments::moments(&Solo, &grid, &sample).values();
     for (name, value) in ["mass", "scalar_variance"].iter().zip(values) {

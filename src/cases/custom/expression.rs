@@ -61,11 +61,7 @@ impl Expression {
 
     /// Of every name in it that is not one of `known`, that name and a sentence that says so: of the expression that is the
     /// value of `key`.
-    pub(in crate::cases) fn unknown_names(
-        &self,
-        key: &str,
-        known: &[&str],
-    ) -> Vec<(String, String)> {
+    pub(crate) fn unknown_names(&self, key: &str, known: &[&str]) -> Vec<(String, String)> {
         let unknown = self.names().iter().filter(|name| !known.contains(&name.text.as_str()));
         unknown
             .map(|name| {
@@ -81,7 +77,7 @@ impl Expression {
     }
 
     /// Its value, where every name has the value that `of` says.
-    pub(in crate::cases) fn value_with(&self, of: impl Fn(&str) -> f64) -> f64 {
+    pub(crate) fn value_with(&self, of: impl Fn(&str) -> f64) -> f64 {
         self.value(|name| of(&self.names()[name].text))
     }
 

@@ -53,7 +53,7 @@ impl<'a> Start<'a> {
         Ok(Self {
             custom,
             gas: *gas,
-            grid: *grid,
+            grid: grid.clone(),
             formulas: Quantity::ALL.map(|quantity| custom.expression(quantity).map(formula)),
             amplitude: custom.noise.as_ref().map(|noise| formula(&noise.amplitude)),
             given: custom.thermodynamic(in_file),

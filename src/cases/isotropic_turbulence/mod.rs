@@ -94,6 +94,10 @@ impl Definition for IsotropicTurbulence {
     }
 
     fn problems_on(&self, grid: &Grid) -> Vec<(&'static str, String)> {
+        if !grid.is_uniform() {
+            let what = "name = \"isotropic-turbulence\": its waves need equal spacings\ntake grid.stretching out";
+            return vec![("name", what.into())];
+        }
         if !grid.is_periodic() {
             let what = "name = \"isotropic-turbulence\": its waves need a periodic box\ntake [boundary] out";
             return vec![("name", what.into())];

@@ -62,13 +62,13 @@ impl GridCase for IsotropicTurbulence {
     }
 
     fn start(&self, place: &Place<'_>, _: &[(usize, Vec<f64>)]) -> Result<Vec<FlowPoint>> {
-        let Place { comm, decomposition, grid, gas, .. } = *place;
-        let energies = self.energies(&grid).map_err(|(key, sentence)| {
+        let Place { comm, decomposition, ref grid, gas, .. } = *place;
+        let energies = self.energies(grid).map_err(|(key, sentence)| {
             Error::refused_with_advice(&format!("case.{key}: {sentence}"))
         });
         let energies = all_or_error(comm, energies)?;
         let fourier = Fourier::new(decomposition, grid.points, comm.size());
-        let shells = Shells::new(&grid);
+        let shells = Shells::new(grid);
         let counts = counts(comm, &fourier, &shells, energies.len());
         let lengths =
             energies.iter().zip(counts).map(|(energy, count)| (2.0 * energy / count).sqrt());
@@ -83,7 +83,7 @@ impl GridCase for IsotropicTurbulence {
             Pressure::Uniform => vec![0.0; velocity[0].len()],
             Pressure::Poisson => {
                 let parts = velocity.each_ref().map(Vec::as_slice);
-                let mut found = pressure(comm, &fourier, &grid, parts);
+                let mut found = pressure(comm, &fourier, grid, parts);
                 if sound > 0.0 {
                     found.add(|_, mode| {
                         let of =

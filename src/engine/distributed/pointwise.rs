@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::engine::{Expr, Monomial, Op, Operation, Sweep, SweepBuilder, Value};
+use crate::engine::{Expr, Op, Operation, Sweep, SweepBuilder, Value};
 
 /// Where an operand is found as a whole field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,11 +147,7 @@ impl Part<'_> {
     /// An expression in this sweep's own values. `written`: number of fields that the whole sweep writes, where this one
     /// finds them among those it reads.
     fn expression(&self, expr: &Expr, written: Option<usize>) -> Expr {
-        let term = |monomial: &Monomial| Monomial {
-            coefficient: monomial.coefficient,
-            factors: monomial.factors.iter().map(|&value| self.value(value, written)).collect(),
-        };
-        Expr(expr.0.iter().map(term).collect())
+        expr.renamed(|value| self.value(value, written))
     }
 
     fn value(&self, value: Value, written: Option<usize>) -> Value {

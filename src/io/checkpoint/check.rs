@@ -146,7 +146,7 @@ impl OutputProgress {
 fn is_part(part: &Part) -> bool {
     let positive = |value: &f64| value.is_finite() && *value > 0.0;
     part.points.iter().all(|n| (1..=MOST_POINTS).contains(n))
-        && part.length.iter().chain(&part.reynolds).all(positive)
+        && part.length.iter().chain(&part.reynolds).chain(&part.largest_spacing).all(positive)
 }
 
 fn must(holds: bool, told: impl FnOnce() -> String) -> Checked {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub use lock::DirectoryLock;
 use manifest::Content;
 use names::{FILES, FOLDERS};
-pub(crate) use names::{is_of_a_run, is_plane, plane, step};
+pub(crate) use names::{KINDS, is_of_a_run, is_plane, plane, step};
 
 use super::{
     RunId, append_to, checkpoint, make_directory, malformed, refused, remove_file, with_ending,
@@ -315,10 +315,11 @@ fn path_of(directory: &Path, name: &str) -> PathBuf {
     directory.join(name.trim_end_matches('/'))
 }
 
-/// `rank_00003.vti`, or a part of it.
+/// `rank_00003.vti` or `rank_00003.vtr`, or a part of it.
 pub(crate) fn is_piece(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with("rank_") && (name.ends_with(".vti") || name.ends_with(".vti.part"))
+    let name = name.strip_suffix(".part").unwrap_or(&name);
+    name.starts_with("rank_") && (name.ends_with(".vti") || name.ends_with(".vtr"))
 }
 
 /// Remove something that a manifest names, and what a kill may have left of it, from `directory`.

@@ -86,11 +86,17 @@ pub(crate) fn step(name: &str) -> Option<u64> {
     (name == format!("step_{step:08}")).then_some(step)
 }
 
+/// What the names of files of fields end with: uniform and stretched grids, whole and in pieces.
+pub(crate) const KINDS: [&str; 4] = ["vti", "pvti", "vtr", "pvtr"];
+
 /// A field at one time, or the list of them.
 fn is_volume(file: &str, stem: &str) -> bool {
-    let of_step = |ending| file.strip_suffix(ending).is_some_and(|name| step(name).is_some());
+    let of_step = |kind: &&str| {
+        let name = file.strip_suffix(kind).and_then(|name| name.strip_suffix('.'));
+        name.is_some_and(|name| step(name).is_some())
+    };
     let is_list = |kind: &&str| file == format!("{stem}.{kind}.series");
-    ["vti", "pvti"].iter().any(is_list) || of_step(".vti") || of_step(".pvti")
+    KINDS.iter().any(|kind| is_list(kind) || of_step(kind))
 }
 
 /// Decimals in the name of a plane, where points are not too near for them.
@@ -134,6 +140,7 @@ mod tests {
             "series.csv",
             "fields/step_00000100.vti",
             "fields/step_123456789.pvti",
+            "fields/step_00000100.vtr",
             "fields/step_00000100/",
             "fields/fields.vti.series",
             "planes/z_-3.14159/step_00000001.vti",

@@ -1,0 +1,141 @@
+//! `grid.stretching`
+
+use super::resolve::AXES;
+use super::section::Section;
+use super::value::Value;
+use crate::boundary::Boundaries;
+use crate::cases::{Case, custom::Expression};
+use crate::engine::stretched;
+use crate::grid::{Domain, Ends, Stretching};
+use crate::scheme::SchemeFamily;
+use crate::typed::Positive;
+
+/// What the map of an axis looks like.
+const EXAMPLE: &str = "{ map = \"tanh\", factor = 2.0 }";
+/// What all of them look like.
+const ALL: &str = "{ y = { map = \"tanh\", factor = 2.0 } }";
+
+/// The maps of `section`, which is `[grid]`.
+pub(super) fn stretching(section: &Section<'_>) -> [Option<Stretching>; 3] {
+    let Some(table) = section.table("stretching", ALL) else { return Default::default() };
+    let maps = AXES.map(|axis| map(&table, axis));
+    table.finish();
+    maps
+}
+
+/// The map of one axis: an expression of s, or a table.
+fn map(section: &Section<'_>, axis: &'static str) -> Option<Stretching> {
+    if matches!(section.get(axis)?.value, Value::String(_)) {
+        return section.value::<Expression>(axis).map(Stretching::Expression);
+    }
+    let table = section.table(axis, &format!("{EXAMPLE}, or an expression such as \"s^2 + s\""))?;
+    let map = match table.choice("map", &["tanh", "sinh", "polynomial"].map(|name| (name, name))) {
+        None => {
+            if !table.has("map") {
+                table.missing(&["map"], "allowed: `tanh`, `sinh`, `polynomial`");
+            }
+            return None;
+        }
+        Some("polynomial") => {
+            let coefficients = table.value("coefficients");
+            if !table.has("coefficients") {
+                table.missing(&["coefficients"], "those of s, s^2, ...: for example [1.0, 0.5]");
+            }
+            coefficients.map(|coefficients| Stretching::Polynomial { coefficients })
+        }
+        Some(name) => {
+            let factor = table.value("factor").map(|Positive(factor)| factor);
+            if !table.has("factor") {
+                table.missing(&["factor"], "the larger, the closer: for example 2.0");
+            }
+            match name {
+                "tanh" => {
+                    let ends = [("low", Ends::Low), ("high", Ends::High), ("both", Ends::Both)];
+                    let ends = match table.has("ends") {
+                        true => table.choice("ends", &ends),
+                        false => Some(Ends::default()),
+                    };
+                    factor.zip(ends).map(|(factor, ends)| Stretching::Tanh { factor, ends })
+                }
+                _ => {
+                    if !table.has("at") {
+                        table.missing(&["at"], "the coordinate about which points lie close");
+                    }
+                    let at = table.value("at");
+                    factor.zip(at).map(|(factor, at)| Stretching::Sinh { factor, at })
+                }
+            }
+        }
+    };
+    table.finish();
+    map
+}
+
+/// What the maps cannot do in this box, with these ends and this scheme.
+pub(super) fn check(
+    section: &Section<'_>,
+    maps: &[Option<Stretching>; 3],
+    points: [usize; 3],
+    (domain, boundaries): (&Domain, &Boundaries),
+    family: Option<&SchemeFamily>,
+) {
+    if maps.iter().all(Option::is_none) {
+        return;
+    }
+    let plain = boundaries.grid(points, domain);
+    let Some(table) = section.table("stretching", ALL) else { return };
+    for (a, map) in maps.iter().enumerate() {
+        let Some(map) = map else { continue };
+        if points[a] == 1 {
+            table.reject_value(AXES[a], "an axis of one point has no spacings", "take this out");
+            continue;
+        }
+        let intervals = u32::try_from(points[a] - 1).unwrap_or(u32::MAX);
+        let ends = [domain.origin[a], domain.length[a]];
+        if let Some(problem) =
+            map.problem(AXES[a], ends, intervals, plain.periodic[a], plain.mirrors[a])
+        {
+            let (why, advice) = problem.split_once('\n').unwrap_or((&problem, ""));
+            table.reject_value(AXES[a], why, advice);
+            continue;
+        }
+        let mut alone = [const { None }; 3];
+        alone[a] = Some(map.clone());
+        let Some(family) = family else { continue };
+        let grid = stretched(plain.clone(), domain, &alone, family);
+        let slopes = (0..points[a]).map(|i| (i, grid.jacobian(a, i)));
+        if let Some((i, slope)) = slopes.min_by(|(_, x), (_, y)| x.total_cmp(y))
+            && slope <= 0.0
+        {
+            let (n, x) = (points[a], grid.coordinate(a, i));
+            let why = format!(
+                "varies too fast for {n} points: the first derivative of {} has dx/dξ = {slope:.3} at {} = {x}",
+                family.name, AXES[a]
+            );
+            table.reject_value(AXES[a], &why, "use a milder map or more points");
+        }
+    }
+}
+
+/// What needs equal spacings; between walls it is refused, or not, as it is on any grid there.
+pub(super) fn check_others(
+    case: &Case,
+    boundaries: &Boundaries,
+    maps: &[Option<Stretching>; 3],
+    sections: [&Section<'_>; 4],
+) {
+    let [grid, forcing, scalars, output] = sections;
+    if maps.iter().all(Option::is_none) {
+        return;
+    }
+    if !case.is_flow() {
+        grid.reject_value("stretching", "has no meaning for scalar-advection", "take this out");
+    }
+    if boundaries.is_periodic() {
+        let advice = "take the section out, or grid.stretching";
+        forcing.reject("is of a flow on a grid of equal spacings", advice);
+        scalars.reject("cannot be carried on a periodic stretched grid yet", advice);
+        let why = "are of a grid of equal spacings: averages over its points, waves of Fourier";
+        output.reject_value("statistics", why, "take this out");
+    }
+}

@@ -1,0 +1,59 @@
+//! The points of stretched axes, and the derivatives of x there by the operators that differentiate a flow.
+
+use std::sync::Arc;
+
+use super::{LineOperator, LineOperators, Op};
+use crate::grid::{Axis, Domain, Grid, Line, Stretching};
+use crate::lines::solve;
+use crate::real::Precision;
+use crate::scheme::SchemeFamily;
+
+/// `grid` over `domain` with points as `stretching` maps them. An axis of one point, or of too few for the operators, stays as it is.
+pub fn stretched(
+    grid: Grid,
+    domain: &Domain,
+    stretching: &[Option<Stretching>; 3],
+    family: &SchemeFamily,
+) -> Grid {
+    if stretching.iter().all(Option::is_none) {
+        return grid;
+    }
+    let operators = LineOperators::new(family, None, &grid, Precision::F64);
+    let lines = Axis::ALL.map(|axis| {
+        let a = axis.index();
+        let map = stretching[a].as_ref()?;
+        // x changes sign by reflection.
+        let ops = match grid.mirrors[a] {
+            [false, false] => [Op::D1, Op::D2],
+            _ => [Op::D1OfOdd, Op::D2OfOdd],
+        };
+        let [first, second] = ops.map(|op| operators.find(axis, op));
+        let ends = (domain.origin[a], domain.length[a]);
+        Some(Arc::new(line(map, ends, grid.spacing[a], [first?, second?])))
+    });
+    Grid { lines, ..grid }
+}
+
+/// x, D₁ x = 1 + D₁ (x − ξ) and D₂ x = D₂ (x − ξ), where x − ξ is periodic where the line is.
+#[allow(clippy::cast_precision_loss, reason = "lines are far shorter than 2^52 points")]
+fn line(
+    map: &Stretching,
+    (origin, length): (f64, f64),
+    h: f64,
+    [first, second]: [&LineOperator; 2],
+) -> Line {
+    let n = first.len();
+    let intervals = if first.periodic { n } else { n - 1 };
+    let place = |i: usize| map.place(i as f64 / intervals as f64, origin, length);
+    let coordinates: Vec<f64> = (0..=intervals).map(place).collect();
+    let moved: Vec<f64> = (0..n).map(|i| coordinates[i] - (origin + h * i as f64)).collect();
+    let derivative = |operator: &LineOperator| {
+        let at = |m: usize, offset: isize| moved[(m + n).wrapping_add_signed(offset) % n];
+        let row = |m: usize| operator.row(m).into_iter().map(|(d, weight)| weight * at(m, d)).sum();
+        let mut derivative: Vec<f64> = (0..n).map(row).collect();
+        solve(operator.factors(), &mut derivative);
+        derivative
+    };
+    let jacobian = derivative(first).into_iter().map(|slope| 1.0 + slope).collect();
+    Line { coordinates, jacobian, curvature: derivative(second) }
+}

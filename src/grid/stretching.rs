@@ -1,0 +1,142 @@
+//! Maps of a line of equal spacings onto one whose points lie close together where a flow needs them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cases::custom::Expression;
+
+/// A map x(s) along one axis: s goes from 0 to 1 in equal parts, x from one end of the box to the other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "map", rename_all = "lowercase")]
+pub enum Stretching {
+    /// Points lie close at one end or at both.
+    Tanh {
+        /// How close: the argument of tanh at such an end.
+        factor: f64,
+        /// Where.
+        ends: Ends,
+    },
+    /// Points lie close about one point of the box (Roberts 1971).
+    Sinh {
+        /// How close.
+        factor: f64,
+        /// The coordinate of that point.
+        at: f64,
+    },
+    /// c₁ s + c₂ s² + ...
+    Polynomial {
+        /// c₁, c₂, ...
+        coefficients: Vec<f64>,
+    },
+    /// An expression of s.
+    #[serde(untagged)]
+    Expression(Expression),
+}
+
+/// Ends of an axis.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ends {
+    /// The first.
+    Low,
+    /// The last.
+    High,
+    /// Both alike.
+    #[default]
+    Both,
+}
+
+/// Names in an expression.
+const NAMES: [&str; 2] = ["s", "pi"];
+/// How many places between two points a map is looked at.
+const BETWEEN: u32 = 8;
+/// Part of the length by which a map that closes may be off.
+const ROUND_OFF: f64 = 1e-9;
+
+impl Stretching {
+    /// x(s) on an axis from `origin` on; whatever the map makes of 0 and 1 are the ends.
+    pub fn place(&self, s: f64, origin: f64, length: f64) -> f64 {
+        let [first, last] = [0.0, 1.0].map(|s| self.value(s, origin, length));
+        origin + length * ((self.value(s, origin, length) - first) / (last - first))
+    }
+
+    /// The map as it stands.
+    fn value(&self, s: f64, origin: f64, length: f64) -> f64 {
+        match self {
+            Self::Tanh { factor, ends } => match ends {
+                Ends::Low => (factor * (s - 1.0)).tanh(),
+                Ends::High => (factor * s).tanh(),
+                Ends::Both => (factor * (2.0 * s - 1.0)).tanh(),
+            },
+            // Roberts 1971 in the form of Tannehill, Anderson and Pletcher 1997, equation 5.221.
+            Self::Sinh { factor, at } => {
+                let c = (at - origin) / length;
+                let [grown, shrunk] = [factor.exp(), (-factor).exp()];
+                let ratio = (1.0 + (grown - 1.0) * c) / (1.0 + (shrunk - 1.0) * c);
+                (factor * s - 0.5 * ratio.ln()).sinh()
+            }
+            Self::Polynomial { coefficients } => {
+                coefficients.iter().rev().fold(0.0, |sum, c| s * (c + sum))
+            }
+            Self::Expression(expression) => expression.value_with(|name| match name {
+                "s" => s,
+                _ => std::f64::consts::PI,
+            }),
+        }
+    }
+
+    /// What is wrong with it on `axis`, which begins at `origin`, with `intervals` between points and planes of symmetry at the
+    /// `mirrors`: a sentence, and advice in a second line.
+    pub fn problem(
+        &self,
+        axis: &str,
+        [origin, length]: [f64; 2],
+        intervals: u32,
+        periodic: bool,
+        mirrors: [bool; 2],
+    ) -> Option<String> {
+        if let Self::Expression(expression) = self
+            && let Some((_, sentence)) = expression.unknown_names(axis, &NAMES).into_iter().next()
+        {
+            return Some(sentence);
+        }
+        if let Self::Sinh { at, .. } = self
+            && !(origin < *at && *at < origin + length)
+        {
+            let end = origin + length;
+            return Some(format!("at = {at} must lie within the box: from {origin} to {end}"));
+        }
+        let x = |s: f64| self.place(s, origin, length);
+        let samples = BETWEEN * intervals;
+        let s = |sample: u32| f64::from(sample) / f64::from(samples);
+        if let Some(s) = (0..=samples).map(s).find(|s| !x(*s).is_finite()) {
+            return Some(format!("the map has no finite value at s = {s}"));
+        }
+        if let Some(sample) = (0..samples).find(|sample| x(s(sample + 1)) <= x(s(*sample))) {
+            let [s, next] = [s(sample), s(sample + 1)];
+            let ends = format!("{axis} = {:.6} and {:.6}", x(s), x(next));
+            return Some(format!(
+                "the map does not increase from s = {s:.6} to {next:.6}: {ends} after it is scaled to the box\n\
+                 a map must increase strictly, as s^2 + s does"
+            ));
+        }
+        for (end, plane) in [0.0, 1.0].into_iter().enumerate().filter(|(end, _)| mirrors[*end]) {
+            let odd =
+                |s: f64| (x(plane + s) + x(plane - s) - 2.0 * x(plane)).abs() <= ROUND_OFF * length;
+            if !(0..samples).all(|sample| odd(0.5 * s(sample))) {
+                let which = ["low", "high"][end];
+                return Some(format!(
+                    "at a plane of symmetry the map must go on as its own image, at the {which} end\n\
+                     as tanh with ends = {:?} does",
+                    ["high", "low"][end]
+                ));
+            }
+        }
+        let closes = |s: f64| (x(s + 1.0) - x(s) - length).abs() <= ROUND_OFF * length;
+        (periodic && !(0..samples).all(|sample| closes(s(sample) - 0.5))).then(|| {
+            format!(
+                "a periodic axis needs a map that goes on periodically behind its ends\n\
+                 for example {axis} = \"s + 0.1*sin(2*pi*s)\""
+            )
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Sweeps along stretched lines: d/dx = m d/dξ, where the metric m = dξ/dx is a field that they read.
+//!
+//! Operators act along ξ, where points have equal spacings. With one map an axis the metric stands before a derivative: that of a
+//! constant stays 0, and Σ (1/m) m D₁F is that of a uniform line. Second derivatives are m² (D₂ − (D₂x) m D₁): that of x is 0.
+
+use std::collections::BTreeMap;
+
+use smallvec::SmallVec;
+
+use super::slots::read;
+use super::{SchemeConfig, ViscousForm};
+use crate::backend::{Backend, Field};
+use crate::engine::{Expr, Op, Operation, Sweep, SweepBuilder, Value};
+use crate::error::Result;
+use crate::grid::{Axis, Grid};
+use crate::real::Values;
+
+/// At the points of this rank's block, of every stretched axis: m; then, where second derivatives are taken, −m² D₂x.
+pub(super) struct Metric([Option<Field>; 2 * 3]);
+
+/// How many fields that is.
+pub(super) fn fields(grid: &Grid, scheme: &SchemeConfig) -> usize {
+    grid.lines.iter().flatten().count() * (1 + usize::from(has_second(scheme)))
+}
+
+fn has_second(scheme: &SchemeConfig) -> bool {
+    scheme.viscous == ViscousForm::Laplacian
+}
+
+impl Metric {
+    /// That of `grid` for `scheme`.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    pub(super) fn new(backend: &dyn Backend, grid: &Grid, scheme: &SchemeConfig) -> Result<Self> {
+        let block = backend.block(grid.points);
+        let field = |a: usize, of: &dyn Fn(usize) -> f64| {
+            let mut values = Values::zeros(backend.precision(), block.len());
+            (0..block.len()).for_each(|at| values.set(at, of(block.index(at)[a])));
+            backend.field(&values).map(Some)
+        };
+        let mut fields = [const { None }; 6];
+        for (a, line) in grid.lines.iter().enumerate() {
+            let Some(line) = line else { continue };
+            let m = |i: usize| 1.0 / line.jacobian[i];
+            fields[a] = field(a, &m)?;
+            if has_second(scheme) {
+                fields[3 + a] = field(a, &|i| -(m(i) * m(i) * line.curvature[i]))?;
+            }
+        }
+        Ok(Self(fields))
+    }
+
+    /// `fields` that a sweep reads, with those of the metric where it expects them.
+    pub(super) fn behind<'a>(
+        &'a self,
+        fields: &[&'a Field],
+    ) -> SmallVec<[&'a Field; read::METRIC + 6]> {
+        let mut all = SmallVec::from_slice(fields);
+        if let Some(any) = self.0.iter().flatten().next() {
+            // Nobody reads what lies between: any field stands for it.
+            all.resize(read::METRIC, any);
+            all.extend(self.0.iter().map(|field| field.as_ref().unwrap_or(any)));
+        }
+        all
+    }
+}
+
+/// `sweep`, written for lines along `axis` of equal spacings, on stretched lines.
+pub(super) fn stretched(sweep: &Sweep, axis: Axis) -> Sweep {
+    let s = SweepBuilder::new();
+    let mut values: BTreeMap<Value, Value> = BTreeMap::new();
+    for operation in &sweep.operations {
+        let of = |value: &Value| values[value];
+        let expr = |expr: &Expr| expr.renamed(|value| of(&value));
+        let (results, made): (&[Value], Vec<Value>) = match operation {
+            Operation::Read { slot, .. } => (operation.results(), vec![s.read(*slot)]),
+            Operation::Previous { slot, .. } => (operation.results(), vec![s.previous(*slot)]),
+            Operation::Apply { op, operand, .. } => {
+                (operation.results(), vec![applied(&s, axis, *op, expr(operand))])
+            }
+            Operation::Let { expr: of, .. } => (operation.results(), vec![s.define(expr(of))]),
+            Operation::Map { map, operands, .. } => {
+                (operation.results(), s.map_again(map, operands.iter().map(of).collect()))
+            }
+            Operation::Advance { value, slot, .. } => {
+                (operation.results(), vec![s.advanced(of(value), *slot)])
+            }
+            Operation::Add { slot, expr: of } => {
+                s.add(*slot, expr(of));
+                continue;
+            }
+            Operation::Store { slot, expr: of } => {
+                s.store(*slot, expr(of));
+                continue;
+            }
+        };
+        values.extend(results.iter().copied().zip(made));
+    }
+    s.build()
+}
+
+/// `op` on the lines along `axis`.
+fn applied(s: &SweepBuilder, axis: Axis, op: Op, operand: Expr) -> Value {
+    let m = || s.read(read::METRIC + axis.index());
+    match op {
+        Op::Filter | Op::FilterOfOdd | Op::InterpolateToMidpoints => s.apply(op, operand),
+        Op::D1 | Op::D1OfOdd | Op::DerivativeToPoints => s.define(m() * s.apply(op, operand)),
+        Op::D2 | Op::D2OfOdd => {
+            let slope = if op == Op::D2 { Op::D1 } else { Op::D1OfOdd };
+            let first = s.define(m() * s.apply(slope, operand.clone()));
+            let bent = s.read(read::METRIC + 3 + axis.index());
+            s.define(m() * m() * s.apply(op, operand) + bent * first)
+        }
+        Op::DerivativeToMidpoints => {
+            let between = s.apply(Op::InterpolateToMidpoints, m());
+            s.define(between * s.apply(op, operand))
+        }
+    }
+}

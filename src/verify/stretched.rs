@@ -1,0 +1,115 @@
+//! Stretched grids: what holds to round-off whatever the map, and orders.
+
+use super::check::{Check, distance, float, largest, order, worse};
+use super::exact::odd_error;
+use super::manufactured::{exact, solution};
+use super::setup::Setup;
+use crate::error::Result;
+
+/// Walls along y, where points lie close, and other maps along the periodic axes.
+const MAPS: &str = "grid.stretching={ x = 's + 0.1*sin(2*pi*s)', y = { map = 'tanh', factor = 1.5 }, z = 's - 0.05*cos(2*pi*s)' }";
+const WALLS: &str = "boundary.y={ low = 'wall', high = 'wall' }";
+/// Largest dξ/dx of these maps, that of tanh: sinh(2 · 1.5) / (2 · 1.5).
+const LARGEST_METRIC: f64 = 3.4;
+
+/// The checks of stretched grids.
+pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
+    let mut checks = Vec::new();
+    for viscous in ["laplacian", "conservative"] {
+        checks.push(shear(setup, viscous)?);
+        checks.push(manufactured(setup, viscous)?);
+        checks.push(stokes(setup, viscous)?);
+    }
+    Ok(checks)
+}
+
+/// A uniform stream along y with velocity linear in y: du/dy = 1, and nothing moves the gas.
+fn shear(setup: &Setup, viscous: &str) -> Result<Check> {
+    let set = [MAPS.into(), WALLS.into(), format!("scheme.viscous={viscous}")];
+    let config = setup.config("taylor-green", [15, 33, 15], &set)?;
+    let mut run = setup.start(&config)?;
+    let p = config.gas.reference_pressure();
+    let length = config.grid.domain.length[1];
+    run.set(move |_, [_, y, _]| [1.0, y / length, 0.0, 0.3, p])?;
+    let rate = run.rate()?;
+    let off = rate[..4].iter().map(|rate| largest(rate)).fold(0.0, worse);
+    // Differences of p over the smallest spacing.
+    let unit = p * f64::EPSILON * LARGEST_METRIC * 33.0 / length;
+    Ok(Check::at_most(
+        format!("stretched-shear-{viscous}"),
+        format!("on a stretched grid a stream with constant shear stays as it is, {viscous}"),
+        off,
+        16.0 * unit,
+        "operators are exact on constants and on x itself; round-off",
+    ))
+}
+
+/// The right-hand side with walls on all faces and stretching along every axis, to the walls and a little away from them.
+fn manufactured(setup: &Setup, viscous: &str) -> Result<Check> {
+    const GRIDS: [usize; 2] = [32, 48];
+    let wall = "{ low = 'wall', high = 'wall' }";
+    let mut errors = Vec::new();
+    for n in GRIDS {
+        let set = [
+            "grid.stretching={ x = { map = 'sinh', factor = 1.0, at = 2.0 }, y = { map = 'tanh', factor = 1.0 }, z = 's + 0.2*s^2' }".into(),
+            "grid.length=[3.0, 3.0, 3.0]".into(),
+            format!("boundary.x={wall}"),
+            format!("boundary.y={wall}"),
+            format!("boundary.z={wall}"),
+            format!("scheme.viscous={viscous}"),
+            "case.mach=0.5".into(),
+            "case.reynolds=5.0".into(),
+        ];
+        let config = setup.config("taylor-green", [n, n + 1, n + 2], &set)?;
+        let (gas, grid) = (config.gas, config.grid());
+        let mut run = setup.start(&config)?;
+        run.set(move |_, [x, y, z]| solution(&gas, [x, y, z, 0.4]))?;
+        let found = run.rate()?;
+        let rates = (0..grid.len()).map(|at| {
+            let [x, y, z] = grid.coordinates(grid.index(at));
+            exact(&gas, [x, y, z, 0.4]).1
+        });
+        let rates: Vec<[f64; 5]> = rates.collect();
+        let error = (0..5).map(|k| {
+            let exact: Vec<f64> = rates.iter().map(|rate| rate[k]).collect();
+            distance(&found[k], &exact) / largest(&exact)
+        });
+        errors.push((1.0 / float(n - 1), error.fold(0.0, worse)));
+    }
+    let found = order(errors[0], errors[1]);
+    Ok(Check::at_most(
+        format!("stretched-manufactured-{viscous}"),
+        format!(
+            "dU/dt between walls on all faces of a stretched box converges at order 2 or more ({viscous}): {found:.2}, {:.1e}",
+            errors[1].1
+        ),
+        (2.0 - found).max(0.0),
+        0.1,
+        "rows of order 3 at the walls, a second derivative one order less; next term of Taylor's series",
+    ))
+}
+
+/// The oscillating plate with points close to it.
+fn stokes(setup: &Setup, viscous: &str) -> Result<Check> {
+    let set = [
+        "case.amplitude=1e-5".to_string(),
+        "time.dt=0.0005".into(),
+        format!("scheme.viscous={viscous}"),
+        "grid.stretching={ y = { map = 'tanh', factor = 1.0, ends = 'low' } }".into(),
+    ];
+    let mut errors = Vec::new();
+    for n in [31, 45] {
+        let config = setup.config("stokes-layer", [1, n, 1], &set)?;
+        errors.push((1.0 / float(n - 1), odd_error(setup, &config, 0.1)?));
+    }
+    let (found, error) = (order(errors[0], errors[1]), errors[1].1 / 1e-5);
+    Ok(Check::at_most(
+        format!("stretched-stokes-layer-{viscous}"),
+        format!(
+            "a Stokes layer on a stretched grid converges at order 4 or more ({viscous}): {found:.2}, {error:.1e} of A"
+        ),
+        (4.0 - found).max(0.0),
+        0.1,
+        "rows of order 3 at the wall: one more within (Gustafsson 1975); next term of Taylor's series",
+    ))
+}

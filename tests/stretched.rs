@@ -1,0 +1,415 @@
+//! Stretched grids: what the checks of `kolmo verify walls` do not ask for.
+
+use std::process::Command;
+
+use kolmo::Error;
+use kolmo::comm::Solo;
+use kolmo::config::{Config, Precision, RightHandSide, parse};
+use kolmo::grid::{Block, Decomposition, Domain, Grid, Stretching};
+use kolmo::io::fields::Layout;
+use kolmo::io::pieces::Selection;
+use kolmo::io::{FieldData, FieldWriter};
+use kolmo::time::Simulation;
+
+use crate::common::{
+    CONVECTION, ENERGY, VISCOUS, assert_close, assert_repeats, config, float, host, max_difference,
+    on_host, rate, set_flow, state, steps,
+};
+use crate::device::gpu;
+use crate::io::python;
+use crate::spread::blocks::{blocks, whole};
+use crate::spread::threads::on_ranks;
+
+/// Maps along every axis, with walls along y.
+const MAPS: &str = "grid.stretching={ x = 's + 0.1*sin(2*pi*s)', y = { map = 'tanh', factor = 1.5 }, z = 's - 0.05*cos(2*pi*s)' }";
+/// The same for a periodic box.
+const CLOSED: &str = "grid.stretching={ x = 's + 0.1*sin(2*pi*s)', y = 's + 0.05*sin(4*pi*s)/2', z = 's - 0.05*cos(2*pi*s)' }";
+const WALLS: &str = "boundary.y={ low = 'wall', high = { kind = 'wall', heat_flux = 0.05, velocity = [0.4, 0.0, 0.1] } }";
+
+fn size(fields: &[Vec<f64>]) -> f64 {
+    fields.iter().flatten().fold(0.0, |size, x| size.max(x.abs()))
+}
+
+/// A term that takes a metric under an operator, or two of them that cancel, would leave what the grid varies by.
+#[test]
+fn a_uniform_stream_stays_to_round_off_in_every_form() {
+    let forms = |set: &[&str], convection: &str, energy: &str, viscous: &str| {
+        let forms = [
+            format!("scheme.convection={convection}"),
+            format!("scheme.energy={energy}"),
+            format!("scheme.viscous={viscous}"),
+            "gas.viscosity=sutherland".into(),
+        ];
+        let set: Vec<&str> = set.iter().copied().chain(forms.iter().map(String::as_str)).collect();
+        let config = config("taylor-green", [15, 17, 16], &set);
+        let mut flow = on_host(&config);
+        set_flow(&mut flow, 1.4, |_, _| [1.1, 0.5, 0.3, -0.2, 71.0]);
+        let off = size(&rate(&mut flow));
+        // (ρE + p) u/h, of which each difference has a rounding; m is at most 3.5.
+        let unit = f64::EPSILON * 250.0 * 3.5 * 2.7;
+        assert!(off <= 16.0 * unit, "{convection} {energy} {viscous}: {off:e}, unit {unit:e}");
+    };
+    for convection in CONVECTION {
+        for viscous in VISCOUS {
+            let midpoints = convection == "staggered" || viscous == "midpoint";
+            forms(&[CLOSED], convection, "divergence", viscous);
+            if !midpoints {
+                forms(&[MAPS, WALLS], convection, "divergence", viscous);
+            }
+        }
+    }
+    for energy in ENERGY {
+        forms(&[CLOSED], "kennedy-gruber", energy, "laplacian");
+    }
+}
+
+/// Weights other than dx/dξ by the same operator, or a metric that is not before the derivative, leave a source.
+#[test]
+fn volume_averages_are_of_the_box_and_fluxes_leave_them_alone() {
+    let set = [CLOSED, "scheme.viscous=conservative", "scheme.convection=divergence"];
+    let mut flow = on_host(&config("taylor-green", [12, 14, 16], &set));
+    let grid = flow.grid().clone();
+    let weights: Vec<f64> =
+        (0..grid.len()).map(|at| grid.weight(grid.index(at)) * grid.per_interval()).collect();
+    let sum = |field: &[f64]| field.iter().zip(&weights).map(|(f, w)| f * w).sum::<f64>();
+    assert!((sum(&vec![1.0; grid.len()]) - 1.0).abs() < 1e-14);
+    // x over the box, by a rule of spectral accuracy for what is periodic: x − ξ is.
+    for (k, rate) in rate(&mut flow).iter().enumerate() {
+        let (off, size) = (sum(rate), rate.iter().fold(0.0, |size: f64, x| size.max(x.abs())));
+        assert!(off.abs() < 1e-14 * size.max(1.0), "variable {k}: {off:e} of {size}");
+    }
+    let walls = config(
+        "couette-flow",
+        [1, 33, 1],
+        &["grid.stretching={ y = { map = 'tanh', factor = 2.0 } }"],
+    );
+    let grid = walls.grid();
+    let mean = |f: &dyn Fn(f64) -> f64| -> f64 {
+        let along = (0..33).map(|j| f(grid.coordinate(1, j)) * grid.weight([0, j, 0]));
+        along.sum::<f64>() * grid.per_interval()
+    };
+    assert_close(mean(&|y| y), 0.5, 1e-14, "the mean of y, by symmetry");
+    assert_close(mean(&|y| y * y), 1.0 / 3.0, 2e-3, "trapezoidal rule");
+}
+
+/// Points where the maps should put them, and the step limit by the smallest spacing.
+#[test]
+fn maps_put_points_where_they_say() {
+    let place = |map: &str, s: f64| {
+        let set = format!("grid.stretching={{ y = {map} }}");
+        let config = config("couette-flow", [1, 9, 1], &[&*set]);
+        let map: &Stretching = config.grid.stretching[1].as_ref().unwrap();
+        map.place(s, 0.0, 1.0)
+    };
+    for map in [
+        "{ map = 'tanh', factor = 2.0 }",
+        "{ map = 'tanh', factor = 2.0, ends = 'low' }",
+        "{ map = 'tanh', factor = 2.0, ends = 'high' }",
+        "{ map = 'sinh', factor = 3.0, at = 0.3 }",
+        "{ map = 'polynomial', coefficients = [1.0, 0.5] }",
+        "'exp(s)'",
+    ] {
+        assert_eq!([place(map, 0.0), place(map, 1.0)], [0.0, 1.0], "{map}");
+    }
+    let tanh = |x: f64| x.tanh();
+    let low = place("{ map = 'tanh', factor = 2.0, ends = 'low' }", 0.5);
+    assert_close(low, 1.0 - tanh(1.0) / tanh(2.0), 1e-14, "low");
+    assert_close(
+        place("{ map = 'tanh', factor = 2.0 }", 0.75),
+        0.5 + 0.5 * tanh(1.0) / tanh(2.0),
+        1e-14,
+        "both",
+    );
+    assert_close(
+        place("{ map = 'polynomial', coefficients = [1.0, 0.5] }", 0.5),
+        0.625 / 1.5,
+        1e-14,
+        "polynomial",
+    );
+    // Points lie closest about 0.3.
+    let sinh = |s: f64| place("{ map = 'sinh', factor = 3.0, at = 0.3 }", s);
+    let widths: Vec<f64> =
+        (0..100).map(|i| sinh(float(i + 1) / 100.0) - sinh(float(i) / 100.0)).collect();
+    let closest = (0..100).min_by(|i, j| widths[*i].total_cmp(&widths[*j])).unwrap();
+    assert!((sinh(float(closest) / 100.0) - 0.3).abs() < 0.01, "{closest}");
+
+    let rate = |more: &[&str]| {
+        1.0 / on_host(&config("couette-flow", [1, 33, 1], &[&["time.cfl=1"], more].concat()))
+            .step(None)
+            .unwrap()
+    };
+    let stretched = rate(&["grid.stretching={ y = { map = 'tanh', factor = 2.0 } }"]);
+    // dx/dξ at the wall: 2 · 2 / sinh 4 · cosh²... = 2 β / sinh 2β; the diffusive part falls with its square.
+    let slope = 4.0 / 4.0_f64.sinh();
+    let ratio = stretched / rate(&[]);
+    assert!(ratio > 0.9 / slope && ratio < 1.1 / (slope * slope), "{ratio} {slope}");
+}
+
+/// The upper half of a flow that is its own image, from a plane of symmetry to the wall, is that of the whole: parities of the metric
+/// and of what it is made from.
+#[test]
+fn half_a_channel_from_a_plane_of_symmetry_is_half_of_the_whole() {
+    const HALF: usize = 17;
+    for viscous in ["laplacian", "conservative"] {
+        let rates = |n: usize, length: f64, low: &str, ends: &str| {
+            let set = [
+                &*format!(
+                    "grid.stretching={{ y = {{ map = 'tanh', factor = 1.7, ends = '{ends}' }} }}"
+                ),
+                &format!("grid.length=[1.0, {length}, 1.0]"),
+                &format!("boundary.y={{ low = '{low}', high = 'wall' }}"),
+                &format!("scheme.viscous={viscous}"),
+                "case.reynolds=20",
+                "gas.viscosity=sutherland",
+            ];
+            let mut flow = on_host(&config("taylor-green", [9, n, 1], &set));
+            set_flow(&mut flow, 1.4, |_, [x, y, _]| {
+                let eta = y - (length - 1.0);
+                let wave = (std::f64::consts::TAU * x).sin();
+                let across = 0.2 * eta * (1.0 - eta * eta);
+                [
+                    1.0 + 0.1 * eta * eta,
+                    (1.0 - eta * eta) * (1.0 + 0.1 * wave),
+                    across,
+                    0.1,
+                    71.0 + wave + (2.0 * eta).cos(),
+                ]
+            });
+            rate(&mut flow)
+        };
+        let whole = rates(2 * HALF - 1, 2.0, "wall", "both");
+        let half = rates(HALF, 1.0, "symmetry", "high");
+        for (k, (half, whole)) in half.iter().zip(&whole).enumerate() {
+            let upper = &whole[9 * (HALF - 1)..];
+            let size = upper.iter().fold(1.0, |size: f64, x| size.max(x.abs()));
+            let off = max_difference(half, upper) / size;
+            assert!(off < 1e-11, "{viscous}, variable {k}: {off:e} of {size}");
+        }
+    }
+}
+
+/// A box with walls, all axes stretched.
+fn flow_in_a_box(more: &[&str]) -> Config {
+    let set = [
+        MAPS,
+        WALLS,
+        "case.mach=0.3",
+        "case.reynolds=40",
+        "time.dt=0.001",
+        "scheme.filter={ order = 6, alpha = 0.45, every = 3 }",
+    ];
+    config("taylor-green", [16, 19, 12], &[&set, more].concat())
+}
+
+#[test]
+fn ranks_a_device_and_sweeps_operator_by_operator_agree_with_one_host() {
+    for more in [&[][..], &["scheme.viscous=laplacian", "gas.viscosity=sutherland"]] {
+        let config = flow_in_a_box(more);
+        let mut one = on_host(&config);
+        steps(&mut one, 8);
+        let expected = state(&one);
+        let close = |found: &[Vec<f64>], what: &str| {
+            for (a, b) in expected.iter().zip(found) {
+                let off = max_difference(a, b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+                assert!(off <= 1e-12, "{more:?} {what}: {off:e}");
+            }
+        };
+        for ranks in [[2, 1, 1], [1, 3, 1], [1, 2, 2]] {
+            let found = on_ranks(ranks.iter().product(), |comm| {
+                let mut flow = Simulation::on(blocks(comm, ranks, &config), &config).unwrap();
+                steps(&mut flow, 8);
+                (whole(&flow, ranks), flow.row().unwrap())
+            });
+            let row = one.row().unwrap();
+            for (fields, own) in found {
+                close(&fields, &format!("{ranks:?}"));
+                assert!(max_difference(&row, &own) < 1e-9, "{row:?} {own:?}");
+            }
+        }
+        let mut composed = config.clone();
+        composed.compute.right_hand_side = RightHandSide::Composed;
+        let mut composed = on_host(&composed);
+        steps(&mut composed, 8);
+        close(&state(&composed), "composed");
+        let device = gpu(Precision::F64, config.grid().len());
+        let mut device = Simulation::on(std::sync::Arc::new(device), &config).unwrap();
+        steps(&mut device, 8);
+        close(&state(&device), "device");
+    }
+}
+
+#[test]
+fn a_run_repeats_itself_from_a_checkpoint_which_goes_to_no_other_points() {
+    for more in [&[][..], &["compute.precision=f32"]] {
+        let config = flow_in_a_box(more);
+        let (_directory, saved) = assert_repeats(&config, &format!("{more:?}"));
+        let refused = |set: &str| {
+            let other = flow_in_a_box(&[more, &[set]].concat());
+            let found =
+                Simulation::resume(host(&other.compute), &Decomposition::ONE, &other, &saved);
+            let Err(Error::Config(told)) = found else { panic!("{set}") };
+            told[0].clone()
+        };
+        let told = refused("grid.stretching.y={ map = 'tanh', factor = 1.6 }");
+        assert!(told.contains("its values belong to those points"), "{told}");
+        let told = refused("grid.points=[16, 19, 14]");
+        assert!(
+            told.contains("12 points along z, the grid has 14; along a stretched axis"),
+            "{told}"
+        );
+    }
+}
+
+/// Planes, coordinates and pieces: VTK reads what was written where it was computed.
+#[test]
+fn vtk_reads_rectilinear_grids_whole_and_in_pieces() {
+    let grid = flow_in_a_box(&[]).grid();
+    let values: Vec<f64> = (0..grid.len())
+        .map(|at| {
+            let [x, y, z] = grid.coordinates(grid.index(at));
+            x.sin() + 10.0 * y + z.cos()
+        })
+        .collect();
+    for files in [1, 3] {
+        let directory = tempfile::tempdir().unwrap();
+        let ranks = [1, files, 1];
+        let cut = Decomposition { ranks };
+        on_ranks(files, |comm| {
+            let layout = Layout { grid: grid.clone(), selection: Selection::all(&grid), files };
+            let mut writer = FieldWriter::new(directory.path(), "fields", layout);
+            let block: Block = cut.block(comm.rank(), grid.points);
+            let own: Vec<f64> = (0..block.len())
+                .map(|at| {
+                    let [i, j, k] = block.index(at);
+                    values[i + grid.points[0] * (j + grid.points[1] * k)]
+                })
+                .collect();
+            let field = FieldData { name: "f".into(), components: 1, values: own.into() };
+            let field = writer.selection().of(&block, &field);
+            writer.write(&*comm, &cut, (7, 0.5), vec![field]).unwrap();
+        });
+        let name = if files == 1 { "step_00000007.vtr" } else { "step_00000007.pvtr" };
+        let script = "import sys, numpy, pyvista\n\
+             m = pyvista.read(sys.argv[1])\n\
+             x, y, z = m.points.T\n\
+             off = numpy.abs(m['f'] - (numpy.sin(x) + 10*y + numpy.cos(z))).max()\n\
+             print(type(m).__name__, *m.dimensions, off < 1e-12, m.y[0], m.x[-1])\n";
+        let path = directory.path().join(name);
+        let found = Command::new(python()).args(["-c", script]).arg(&path).output().unwrap();
+        let text = String::from_utf8_lossy(&found.stdout).into_owned();
+        let expected = format!("RectilinearGrid 17 19 13 True 0.0 {:?}\n", std::f64::consts::TAU);
+        assert_eq!(text, expected, "{}", String::from_utf8_lossy(&found.stderr));
+    }
+    assert!(directory_of_uniform_is_unchanged());
+}
+
+/// A uniform grid is image data as before.
+fn directory_of_uniform_is_unchanged() -> bool {
+    let directory = tempfile::tempdir().unwrap();
+    let grid = Grid::periodic([4, 4, 4], &Domain::cube(1.0));
+    let layout = Layout { selection: Selection::all(&grid), grid, files: 1 };
+    let mut writer = FieldWriter::new(directory.path(), "fields", layout);
+    let field = FieldData { name: "f".into(), components: 1, values: vec![0.0; 64].into() };
+    let field = writer.selection().of(&Block::whole([4; 3]), &field);
+    writer.write(&Solo, &Decomposition::ONE, (1, 0.0), vec![field]).unwrap();
+    let text = std::fs::read_to_string(directory.path().join("step_00000001.vti")).unwrap();
+    text.contains(
+        "<ImageData WholeExtent=\"0 4 0 4 0 4\" Origin=\"0 0 0\" Spacing=\"0.25 0.25 0.25\">",
+    )
+}
+
+const GOOD: &str = "[case]\nname = 'taylor-green'\n[grid]\npoints = [9, 16, 8]\n\
+    stretching = { y = { map = 'tanh', factor = 2.0 } }\n[boundary]\ny = { low = 'wall', high = 'wall' }\n[time]\nend = 1\n";
+
+#[test]
+fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
+    let y = "y = { map = 'tanh', factor = 2.0 }";
+    let in_y = |map: &str| format!("y = {map}");
+    #[rustfmt::skip]
+    let rows = [
+        (in_y("{ map = 'tan', factor = 2.0 }"), "map = \"tan\": unknown; did you mean `tanh`?"),
+        (in_y("{ factor = 2.0 }"), "[grid.stretching.y] needs `map`"),
+        (in_y("{ map = 'tanh' }"), "[grid.stretching.y] needs `factor`"),
+        (in_y("{ map = 'tanh', factor = -2.0 }"), "factor = -2.0: must be a positive finite number"),
+        (in_y("{ map = 'tanh', factor = 2.0, ends = 'left' }"), "ends = \"left\": unknown"),
+        (in_y("{ map = 'tanh', factor = 2.0, at = 1.0 }"), "unknown key `at` in [grid.stretching.y]"),
+        (in_y("{ map = 'sinh', factor = 2.0 }"), "[grid.stretching.y] needs `at`"),
+        (in_y("{ map = 'sinh', factor = 2.0, at = 7.0 }"), "y = { at = 7.0, factor = 2.0, map = \"sinh\" }: at = 7 must lie within the box: from 0 to 6.283185307179586"),
+        (in_y("{ map = 'polynomial', coefficients = [1.0, -1.5, 0.6] }"), "y = { coefficients = [1.0, -1.5, 0.6], map = \"polynomial\" }: the map does not increase from s = "),
+        (in_y("'s + t'"), "y = \"s + t\": y = \"s + t\": column 5: unknown name `t`"),
+        (in_y("'log(s)'"), "y = \"log(s)\": the map has no finite value at s = 0"),
+        ("x = 's^2 + s'".into(), "x = \"s^2 + s\": a periodic axis needs a map that goes on periodically behind its ends"),
+        ("x = { map = 'tanh', factor = 1.0 }".into(), "x = { factor = 1.0, map = \"tanh\" }: a periodic axis needs"),
+        (in_y("{ map = 'tanh', factor = 40.0 }"), "y = { factor = 40.0, map = \"tanh\" }: "),
+        (in_y("3"), "y = 3: found a whole number"),
+    ];
+    parse(GOOD, "in.toml", &[]).expect("a good input");
+    for (to, expected) in rows {
+        let text = GOOD.replacen(y, &to, 1);
+        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        let first = told[0].lines().next().unwrap_or_default();
+        assert!(first.starts_with(&format!("error: in.toml:5: {expected}")), "{to}: {told:?}");
+    }
+    let others = [
+        (
+            "points = [9, 16, 8]",
+            "points = [9, 1, 8]",
+            "5: y = { factor = 2.0, map = \"tanh\" }: an axis of one point has no spacings",
+        ),
+        (
+            "name = 'taylor-green'",
+            "name = 'scalar-advection'",
+            "5: stretching = { y = { factor = 2.0, map = \"tanh\" } }: has no meaning for scalar-advection",
+        ),
+    ];
+    for (from, to, expected) in others {
+        let text = GOOD.replacen(from, to, 1);
+        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        let expected = format!("error: in.toml:{expected}");
+        assert!(
+            told.iter().any(|line| line.lines().any(|line| line == expected)),
+            "{to}: {told:?}"
+        );
+    }
+    let half = GOOD.replace("low = 'wall'", "low = 'symmetry'");
+    let Err(Error::Config(told)) = parse(&half, "in.toml", &[]) else { panic!("{half}") };
+    assert!(
+        told[0].contains("at a plane of symmetry the map must go on as its own image"),
+        "{told:?}"
+    );
+    parse(&half.replace("factor = 2.0", "factor = 2.0, ends = 'high'"), "in.toml", &[])
+        .expect("an image");
+    let periodic = GOOD
+        .replace("y = { map = 'tanh', factor = 2.0 }", "y = 's + 0.1*sin(2*pi*s)'")
+        .replace("[boundary]\ny = { low = 'wall', high = 'wall' }\n", "");
+    parse(&periodic, "in.toml", &[]).expect("a periodic map");
+    for (more, expected) in [
+        (
+            "[forcing]\nkind = 'linear'\ncoefficient = 1\n",
+            "[forcing] is of a flow on a grid of equal spacings",
+        ),
+        (
+            "[scalars.dye]\nschmidt = 1\nstart = 'x'\n",
+            "[scalars] cannot be carried on a periodic stretched grid yet",
+        ),
+        (
+            "[output]\nstatistics = { every_time = 1 }\n",
+            "statistics = { every_time = 1 }: are of a grid of equal spacings",
+        ),
+    ] {
+        let Err(Error::Config(told)) = parse(&format!("{periodic}{more}"), "in.toml", &[]) else {
+            panic!("{more}")
+        };
+        assert!(told[0].contains(expected), "{told:?}");
+    }
+    // What is read is written, and read again.
+    for map in [
+        y,
+        "y = { map = 'sinh', factor = 2.0, at = 1.5 }",
+        "y = { map = 'polynomial', coefficients = [1.0, 0.5] }",
+        "y = 's + s^2'",
+    ] {
+        let config = parse(&GOOD.replacen(y, map, 1), "in.toml", &[]).unwrap();
+        assert_eq!(parse(&config.to_toml(), "in.toml", &[]).unwrap(), config, "{map}");
+    }
+}
