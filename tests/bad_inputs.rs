@@ -110,7 +110,7 @@ const FLOW_ROWS: &[Row] = &[
     (r#"start = "constant-density""#, "amplitude = 0.1", "5: unknown key `amplitude` in [case]"),
     (r#"name = "taylor-green""#, "", "1: [case] needs `name`"),
     (r#""taylor-green""#, r#""taylor-gren""#, r#"2: name = "taylor-gren": unknown; did you mean `taylor-green`?"#),
-    (r#""taylor-green""#, r#""channel""#, r#"2: name = "channel": unknown"#),
+    (r#""taylor-green""#, r#""mixing-layer""#, r#"2: name = "mixing-layer": unknown"#),
     (r#""taylor-green""#, "7", "2: name = 7: found a whole number, must be a string"),
     ("mach = 0.1", "mach = 0", "3: mach = 0: must be a positive finite number"),
     ("mach = 0.1", "mach = -0.1", "3: mach = -0.1: must be a positive finite number"),

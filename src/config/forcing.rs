@@ -74,15 +74,15 @@ fn linear(section: &Section<'_>) -> Option<Linear> {
 
 fn pressure_gradient(section: &Section<'_>) -> Option<PressureGradient> {
     let axis = match section.has("axis") {
-        true => section.choice("axis", &Axis::ALL.map(|axis| (axis.name(), axis)))?,
-        false => Axis::X,
+        true => section.choice("axis", &Axis::ALL.map(|axis| (axis.name(), axis))),
+        false => Some(Axis::X),
     };
     let strength = match is_told(section, "value", "mass_flux")? {
         true => section.value("value").map(GradientStrength::Value),
         false => held(section, "mass_flux", "a number", || section.value("mass_flux"))
             .map(GradientStrength::MassFlux),
     };
-    strength.map(|strength| PressureGradient { axis, strength })
+    Some(PressureGradient { axis: axis?, strength: strength? })
 }
 
 /// Whether `strength` sets the force, not `mean`, which is held; `None` where both stand there, or neither.
