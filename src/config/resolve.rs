@@ -161,8 +161,9 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         section.reject_key(key, &sentence);
     }
     let others = [&grid_keys, &forcing_keys, &scalar_keys, &output_keys];
-    stretching::check_others(&case, &boundaries, &maps, others);
     let grid = GridConfig { points: points?, domain, stretching: maps };
+    let periodic = boundaries.grid(grid.points, &grid.domain).is_periodic();
+    stretching::check_others(&case, periodic, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
     boundary::check_others(&boundaries, grid.points, [&forcing_keys, &scalar_keys, &output_keys]);
     Some(Config {

@@ -117,10 +117,10 @@ pub(super) fn check(
     }
 }
 
-/// What needs equal spacings; between walls it is refused, or not, as it is on any grid there.
+/// What needs equal spacings; in a box that is not `periodic` it is refused, or not, as it is on any grid there.
 pub(super) fn check_others(
     case: &Case,
-    boundaries: &Boundaries,
+    periodic: bool,
     maps: &[Option<Stretching>; 3],
     sections: [&Section<'_>; 4],
 ) {
@@ -131,7 +131,7 @@ pub(super) fn check_others(
     if !case.is_flow() {
         grid.reject_value("stretching", "has no meaning for scalar-advection", "take this out");
     }
-    if boundaries.is_periodic() {
+    if periodic {
         let advice = "take the section out, or grid.stretching";
         forcing.reject("is of a flow on a grid of equal spacings", advice);
         scalars.reject("cannot be carried on a periodic stretched grid yet", advice);
