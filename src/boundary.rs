@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::gas::Gas;
 use crate::grid::{Axis, Domain, Grid};
 
 /// What holds along each of x, y, z: `None` where it is periodic, else at its low and its high end.
@@ -33,6 +34,14 @@ impl Boundaries {
             .flat_map(move |axis| ends(axis).map(move |(end, face)| (axis, end, face)))
     }
 
+    /// The only axis along which more than one of `points` lies between two ends, where both are walls.
+    pub fn between_walls(&self, points: [usize; 3]) -> Option<Axis> {
+        let has_ends = |axis: &Axis| self.0[axis.index()].is_some() && points[axis.index()] > 1;
+        let mut axes = Axis::ALL.into_iter().filter(has_ends);
+        let axis = axes.next().filter(|_| axes.next().is_none())?;
+        self.0[axis.index()]?.map(Face::wall).iter().all(Option::is_some).then_some(axis)
+    }
+
     /// The grid of `points` over `domain` with these ends. Nothing varies along an axis of one point, which is periodic.
     pub fn grid(&self, points: [usize; 3], domain: &Domain) -> Grid {
         let periodic = [0, 1, 2].map(|a| self.0[a].is_none() || points[a] == 1);
@@ -49,6 +58,8 @@ pub enum Face {
     Wall(Wall),
     /// A plane of symmetry, which is a wall with slip and without heat: the flow beyond it is the image of that before it.
     Symmetry,
+    /// The gas goes in or out.
+    Open(Open),
 }
 
 impl Face {
@@ -56,6 +67,23 @@ impl Face {
     pub fn wall(self) -> Option<Wall> {
         match self {
             Face::Wall(wall) => Some(wall),
+            _ => None,
+        }
+    }
+
+    /// What is known of the flow through it, where it is open.
+    pub fn open(self) -> Option<Open> {
+        match self {
+            Face::Open(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    /// The velocity there, where it is known.
+    pub fn velocity(self) -> Option<[f64; 3]> {
+        match self {
+            Face::Wall(wall) => Some(wall.velocity),
+            Face::Open(open) => open.stream().map(|stream| stream.velocity),
             Face::Symmetry => None,
         }
     }
@@ -77,6 +105,84 @@ pub struct Wall {
     pub velocity: [f64; 3],
     /// ω of a wall that moves with `velocity` times cos ωt; 0 for one that moves steadily.
     pub frequency: f64,
+}
+
+/// A face that the gas goes through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Open {
+    /// What is known of the flow beyond it.
+    pub beyond: Beyond,
+    /// σ: how fast the flow relaxes towards what is known, in units of the speed of a wave over the length of the box.
+    pub relaxation: f64,
+    /// A zone before it in which the flow is damped.
+    pub sponge: Option<Sponge>,
+}
+
+/// What is known of the flow beyond an open face.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Beyond {
+    /// The pressure of the gas that it flows into.
+    Outflow(f64),
+    /// Velocity and temperature of the gas that comes in; the pressure too, where it comes faster than sound.
+    Inflow(Stream),
+    /// The whole state. What of it tells depends on where the gas flows.
+    FarField(Stream),
+}
+
+/// A uniform flow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Stream {
+    /// (u, v, w).
+    pub velocity: [f64; 3],
+    /// T.
+    pub temperature: f64,
+    /// p.
+    pub pressure: f64,
+}
+
+impl Stream {
+    /// Whether its velocity along `axis` is above the speed of sound.
+    pub fn is_supersonic(&self, gas: &Gas, axis: usize) -> bool {
+        self.velocity[axis].abs() * gas.mach > self.temperature.sqrt()
+    }
+}
+
+/// A zone that damps deviations from the flow beyond a face: σ = strength × (1 − d/width)³ at the distance d.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sponge {
+    /// From the face on.
+    pub width: f64,
+    /// σ on the face, in units of V₀/L.
+    pub strength: f64,
+}
+
+impl Open {
+    /// σ unless the user gives it (Rudy and Strikwerda 1980 found the best between 0.2 and 0.3).
+    pub const RELAXATION: f64 = 0.25;
+
+    /// The gas leaves to where the pressure is `p`.
+    pub const fn outflow(p: f64) -> Self {
+        Self::to(Beyond::Outflow(p))
+    }
+
+    /// With this beyond it.
+    pub const fn to(beyond: Beyond) -> Self {
+        Self { beyond, relaxation: Self::RELAXATION, sponge: None }
+    }
+
+    /// The flow beyond it, where its velocity is known.
+    pub fn stream(&self) -> Option<Stream> {
+        match self.beyond {
+            Beyond::Inflow(stream) | Beyond::FarField(stream) => Some(stream),
+            Beyond::Outflow(_) => None,
+        }
+    }
+}
+
+impl From<Open> for Face {
+    fn from(open: Open) -> Self {
+        Face::Open(open)
+    }
 }
 
 /// What is known of the temperature at a wall.

@@ -459,11 +459,12 @@ fn advice_stands_below_the_message_and_indented() {
          use at least 5 points, 1 where nothing varies, or a narrower formula"
     );
     assert_eq!(
-        full("\"taylor-green\"", "\"channel\""),
-        "error: in.toml:2: name = \"channel\": unknown\n       \
+        full("\"taylor-green\"", "\"mixing-layer\""),
+        "error: in.toml:2: name = \"mixing-layer\": unknown\n       \
          allowed: `taylor-green`, `isotropic-turbulence`, `kida-vortex`, `abc-flow`,\n       \
          `double-shear-layer`, `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`,\n       \
-         `couette-flow`, `stokes-layer`, `lid-driven-cavity`, `scalar-advection`, `custom`"
+         `couette-flow`, `stokes-layer`, `poiseuille-flow`, `channel`, `lid-driven-cavity`,\n       \
+         `acoustic-pulse`, `vortex-outflow`, `scalar-advection`, `custom`"
     );
     assert_eq!(
         full("gamma", "rgas"),

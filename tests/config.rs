@@ -236,7 +236,11 @@ fn plane_and_line_grids_are_grids_with_one_point() {
         ("shear-wave", [16, 16, 1]),
         ("couette-flow", [1, 16, 8]),
         ("stokes-layer", [1, 16, 1]),
+        ("poiseuille-flow", [1, 16, 1]),
+        ("channel", [16, 17, 15]),
         ("lid-driven-cavity", [16, 16, 1]),
+        ("acoustic-pulse", [16, 1, 1]),
+        ("vortex-outflow", [16, 16, 1]),
         ("scalar-advection", [1, 16, 1]),
     ] {
         assert_eq!(points(name, good).unwrap(), good, "{name}");

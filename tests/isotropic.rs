@@ -84,6 +84,7 @@ fn spectra(flow: &[FlowPoint], grid: &Grid) -> impl Fn(&str) -> Vec<f64> + use<>
         gradient: None,
         viscosity: 0.0,
         sound_speed: 1.0 / MACH,
+        walls: None,
     };
     let found = spectrum::flow(&Solo, &transforms(grid.points), grid, &sample);
     move |name| {

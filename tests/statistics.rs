@@ -91,6 +91,7 @@ fn random_flow(points: [usize; 3]) -> Flow {
         gradient: Some(Box::new(std::array::from_fn(|at| random(points, 10 + at as u64)))),
         viscosity: 0.01,
         sound_speed: 8.0,
+        walls: None,
     }
 }
 
@@ -106,6 +107,7 @@ fn part_of_flow(flow: &Flow, points: [usize; 3], block: &Block) -> Flow {
         gradient: flow.gradient.as_ref().map(|all| Box::new(all.each_ref().map(of))),
         viscosity: flow.viscosity,
         sound_speed: flow.sound_speed,
+        walls: None,
     }
 }
 

@@ -146,6 +146,7 @@ fn a_map_at_some_points_reads_what_lies_so_far_from_them_and_leaves_the_others_a
             points,
             Block { points: [1, 41, 2], ..part },
             &reads,
+            0,
         );
         let [a, b] = &mut fields;
         backend.map_part(&map.unwrap(), &mut [a, b], &[2.0]);

@@ -250,7 +250,8 @@ pub trait Backend: Send + Sync {
     );
 
     /// A map made ready for [`Backend::map_part`] on a part of the `points` that fields hold. What it reads are the fields that
-    /// it writes, each so far from the point: (field, values). It reads no point that it writes.
+    /// it writes, each so far from the point: (field, values). It reads no point that it writes. The last `own` fields hold the
+    /// points of the part alone.
     ///
     /// # Errors
     /// What a compiler says.
@@ -260,6 +261,7 @@ pub trait Backend: Send + Sync {
         points: [usize; 3],
         part: Block,
         reads: &[(usize, isize)],
+        own: usize,
     ) -> Result<Prepared>;
 
     /// Evaluate a map at the points of its part.

@@ -4,7 +4,9 @@
 //! `cases/<case>/README.md`. Wavelengths follow the box, so that every case is periodic in a box of any length.
 
 mod abc_flow;
+mod acoustic_pulse;
 mod acoustic_wave;
+mod channel;
 mod couette;
 pub mod custom;
 mod double_shear_layer;
@@ -14,6 +16,7 @@ mod isotropic_turbulence;
 mod kida_vortex;
 mod lid_driven_cavity;
 mod passive_scalar;
+mod poiseuille;
 mod reference;
 mod registry;
 mod scalar_advection;
@@ -21,6 +24,7 @@ mod shear_wave;
 mod start;
 mod stokes_layer;
 mod taylor_green;
+mod vortex_outflow;
 
 pub use acoustic_wave::Mode;
 pub use double_shear_layer::Layer;
@@ -39,6 +43,7 @@ use crate::error::Result;
 use crate::gas::Gas;
 pub use crate::grid::Domain;
 use crate::grid::{Decomposition, Grid};
+use crate::physics::ForcingConfig;
 
 /// What is said of a case, whatever its parameters.
 #[derive(Debug)]
@@ -67,6 +72,11 @@ pub trait Definition {
     /// What holds at the ends of its box, unless the user says otherwise.
     fn boundaries(&self, _: &Gas) -> Boundaries {
         Boundaries::PERIODIC
+    }
+
+    /// The force that keeps it going in the box `domain`, unless the user says otherwise.
+    fn forcing(&self, _: &Gas, _domain: &Domain) -> Option<ForcingConfig> {
+        None
     }
 
     /// The case as a flow that a formula gives at every point; `None` for a scalar, and where the start is made on the grid.

@@ -65,7 +65,11 @@ cases! {
     shear_wave::ShearWave: "Transverse velocity wave, decaying by viscosity.",
     couette::CouetteFlow: "Gas between a plate at rest and one that moves.",
     stokes_layer::StokesLayer: "Gas over a plate that oscillates in its plane.",
+    poiseuille::PoiseuilleFlow: "Gas between two plates, driven by a pressure gradient.",
+    channel::Channel: "Turbulence between two plates.",
     lid_driven_cavity::LidDrivenCavity: "Gas in a square box whose lid moves.",
+    acoustic_pulse::AcousticPulse: "Pulse of sound between a wall and an outflow.",
+    vortex_outflow::VortexOutflow: "Vortex carried out of the box.",
     scalar_advection::ScalarAdvection: "Linear scalar advection and diffusion.",
     custom::Custom: "The user's own initial state.",
 }

@@ -2,10 +2,12 @@
 
 use super::resolve::AXES;
 use super::section::Section;
-use crate::boundary::{Boundaries, Face, Heat, Wall};
+use super::{OutputConfig, Statistic};
+use crate::boundary::{Beyond, Boundaries, Face, Heat, Open, Sponge, Stream, Wall};
 use crate::cases::Case;
 use crate::gas::Gas;
-use crate::physics::{Convection, SchemeConfig, ViscousForm};
+use crate::grid::Domain;
+use crate::physics::{Convection, ForcingConfig, PressureGradient, SchemeConfig, ViscousForm};
 use crate::scheme::{Scheme, SchemeFamily, compact_filter, default_closure};
 use crate::typed::{NotNegative, Positive};
 
@@ -25,7 +27,7 @@ pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) 
             None => {}
             Some(Err(())) => boundaries.0[axis] = None,
             Some(Ok(table)) => {
-                let ends = ["low", "high"].map(|end| face(&table, end, axis));
+                let ends = ["low", "high"].map(|end| face(&table, end, axis, gas));
                 table.finish();
                 if let [Some(low), Some(high)] = ends {
                     boundaries.0[axis] = Some([low, high]);
@@ -42,10 +44,12 @@ pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) 
     }
     let mirrored =
         |axis: usize| boundaries.0[axis].is_some_and(|ends| ends.contains(&Face::Symmetry));
-    for (axis, wall) in walls() {
-        if let Some(through) = (0..3).find(|&b| wall.velocity[b] != 0.0 && mirrored(b)) {
+    for (axis, _, face) in boundaries.faces() {
+        let velocity = face.velocity().unwrap_or_default();
+        if let Some(through) = (0..3).find(|&b| velocity[b] != 0.0 && mirrored(b)) {
+            let moves = if face.wall().is_some() { "a wall that moves" } else { "a flow" };
             let why = format!(
-                "a wall that moves along {0} goes through the plane of symmetry across {0}",
+                "{moves} along {0} goes through the plane of symmetry across {0}",
                 AXES[through]
             );
             section.reject_value(axis.name(), &why, "");
@@ -54,12 +58,26 @@ pub(super) fn boundaries(section: &Section<'_>, case: Option<&Case>, gas: &Gas) 
     boundaries
 }
 
-/// The words for faces that need no table.
-const FACES: [(&str, Face); 2] =
-    [("wall", Face::Wall(Wall::ADIABATIC)), ("symmetry", Face::Symmetry)];
+/// The kinds of faces.
+#[derive(Clone, Copy)]
+enum Kind {
+    Wall,
+    Symmetry,
+    Outflow,
+    Inflow,
+    FarField,
+}
+
+const KINDS: [(&str, Kind); 5] = [
+    ("wall", Kind::Wall),
+    ("symmetry", Kind::Symmetry),
+    ("outflow", Kind::Outflow),
+    ("inflow", Kind::Inflow),
+    ("far-field", Kind::FarField),
+];
 
 /// What holds at one end of an axis.
-fn face(section: &Section<'_>, end: &'static str, axis: usize) -> Option<Face> {
+fn face(section: &Section<'_>, end: &'static str, axis: usize, gas: &Gas) -> Option<Face> {
     let Some(item) = section.get(end) else {
         let other = if end == "low" { "high" } else { "low" };
         let advice = format!(
@@ -74,20 +92,94 @@ fn face(section: &Section<'_>, end: &'static str, axis: usize) -> Option<Face> {
         return None;
     }
     let example = "{ kind = \"wall\", temperature = 1.0 }";
-    let table = match section.table_or(end, &FACES, example)? {
-        Err(face) => return Some(face),
+    let table = match section.table_or(end, &KINDS, example)? {
+        Err(Kind::Wall) => return Some(Face::Wall(Wall::ADIABATIC)),
+        Err(Kind::Symmetry) => return Some(Face::Symmetry),
+        Err(Kind::Outflow) => return Some(Open::outflow(gas.reference_pressure()).into()),
+        Err(Kind::Inflow | Kind::FarField) => {
+            let kind = if item.value.is_word("inflow") { "inflow" } else { "far-field" };
+            let advice = format!(
+                "give it: {{ kind = \"{kind}\", velocity = [1.0, 0.0, 0.0], temperature = 1.0 }}"
+            );
+            item.reject("needs the state of what comes in", &advice);
+            return None;
+        }
         Ok(table) => table,
     };
     if !table.has("kind") {
-        table.missing(&["kind"], "allowed: `wall`, `symmetry`");
+        let advice = "allowed: `wall`, `symmetry`, `outflow`, `inflow`, `far-field`";
+        table.missing(&["kind"], advice);
         return None;
     }
-    let face = match table.choice("kind", &FACES)? {
-        Face::Wall(wall) => Face::Wall(with_keys(&table, wall, axis)),
-        Face::Symmetry => Face::Symmetry,
+    let inward = if end == "low" { 1.0 } else { -1.0 };
+    let face = match table.choice("kind", &KINDS)? {
+        Kind::Wall => Some(Face::Wall(with_keys(&table, Wall::ADIABATIC, axis))),
+        Kind::Symmetry => Some(Face::Symmetry),
+        Kind::Outflow => {
+            let p = table.value("pressure").map_or(gas.reference_pressure(), |Positive(p)| p);
+            Some(relaxed(&table, Open::outflow(p)))
+        }
+        Kind::Inflow => inflow(&table, axis, inward, gas),
+        Kind::FarField => far_field(&table, gas),
     };
     table.finish();
-    Some(face)
+    face
+}
+
+/// `open` with the relaxation that the user asks for.
+fn relaxed(table: &Section<'_>, open: Open) -> Face {
+    let relaxation = table.value("relaxation");
+    let relaxation = relaxation.map_or(open.relaxation, |NotNegative(sigma)| sigma);
+    Face::Open(Open { relaxation, ..open })
+}
+
+/// The flow beyond a face, which needs a velocity; T = 1 and the pressure at rest unless given.
+fn stream(table: &Section<'_>, gas: &Gas) -> Option<Stream> {
+    let temperature = table.value("temperature").map_or(1.0, |Positive(t)| t);
+    let pressure = table.value("pressure").map_or(gas.reference_pressure(), |Positive(p)| p);
+    if !table.has("velocity") {
+        table.missing(&["velocity"], "such as velocity = [1.0, 0.0, 0.0]");
+    }
+    Some(Stream { velocity: table.value("velocity")?, temperature, pressure })
+}
+
+fn inflow(table: &Section<'_>, axis: usize, inward: f64, gas: &Gas) -> Option<Face> {
+    let stream = stream(table, gas)?;
+    if stream.velocity[axis] * inward <= 0.0 {
+        let why = format!("does not lead into the box along {}", AXES[axis]);
+        let advice = "for a flow that may go either way say kind = \"far-field\"";
+        table.reject_value("velocity", &why, advice);
+    }
+    match (stream.is_supersonic(gas, axis), table.has("pressure")) {
+        (true, false) => table.missing(
+            &["pressure"],
+            "no wave of a flow that is faster than sound leaves against it",
+        ),
+        (false, true) => {
+            let why = "at an inflow slower than sound the pressure comes from within";
+            table.reject_value("pressure", why, "take it out, or say kind = \"far-field\"");
+        }
+        _ => {}
+    }
+    Some(relaxed(table, Open::to(Beyond::Inflow(stream))))
+}
+
+fn far_field(table: &Section<'_>, gas: &Gas) -> Option<Face> {
+    let stream = stream(table, gas);
+    let example = "{ width = 1.0, strength = 5.0 }";
+    let sponge = table.table_or_none("sponge", example).and_then(|zone| {
+        let strength = zone.value("strength").map(|Positive(strength)| strength);
+        if !zone.has("width") {
+            zone.missing(&["width"], "such as width = 1.0");
+        }
+        let Positive(width) = zone.value("width")?;
+        zone.finish();
+        // Sound that goes in and comes back is left with a hundredth: exp(−2 ∫σ dx/c), ∫σ dx = strength × width / 4.
+        let sound = stream.map_or(1.0, |it| it.temperature.sqrt()) / gas.mach;
+        let strength = strength.unwrap_or(2.0 * 100.0_f64.ln() * sound / width);
+        Some(Sponge { width, strength })
+    });
+    Some(relaxed(table, Open { sponge, ..Open::to(Beyond::FarField(stream?)) }))
 }
 
 /// `wall` with what the user says of it.
@@ -149,37 +241,107 @@ pub(super) fn closed_min_points(family: &SchemeFamily, scheme: &SchemeConfig) ->
     }
 }
 
-/// What needs a box that is periodic along every axis.
+/// A sponge that does not fit the box.
+pub(super) fn check_sponges(section: &Section<'_>, boundaries: &Boundaries, domain: &Domain) {
+    for (axis, _, face) in boundaries.faces() {
+        let Some(sponge) = face.open().and_then(|open| open.sponge) else { continue };
+        let length = domain.length[axis.index()];
+        if sponge.width > length {
+            let why = format!("the sponge is {} wide, the box {length}", sponge.width);
+            section.reject_value(axis.name(), &why, "");
+        }
+    }
+}
+
+/// A force that goes on along walls: what turbulence in a box is forced by does not.
+pub(super) fn check_force(
+    section: &Section<'_>,
+    boundaries: &Boundaries,
+    points: [usize; 3],
+    forcing: &ForcingConfig,
+) {
+    let Some(PressureGradient { axis, .. }) = forcing.pressure_gradient() else {
+        if !is_periodic(boundaries, points) {
+            let advice =
+                "between walls use `kind = \"pressure-gradient\"`, or take the section out";
+            section.reject("is of a flow in a periodic box", advice);
+        }
+        return;
+    };
+    if boundaries.0[axis.index()].is_some() {
+        let axis = axis.name();
+        let why = format!("forcing.axis = \"{axis}\": no flow goes through what bounds {axis}");
+        section.reject_key("axis", &format!("{why}\na pressure gradient is along a periodic axis"));
+    }
+}
+
+/// Whether lines along every axis close.
+fn is_periodic(boundaries: &Boundaries, points: [usize; 3]) -> bool {
+    (0..3).all(|axis| boundaries.0[axis].is_none() || points[axis] == 1)
+}
+
+/// What needs a box that is periodic along every axis, and what needs two walls.
 pub(super) fn check_others(
     boundaries: &Boundaries,
     points: [usize; 3],
-    sections: [&Section<'_>; 3],
+    output: &OutputConfig,
+    [scalar_keys, output_keys]: [&Section<'_>; 2],
 ) {
-    let [forcing, scalars, output] = sections;
-    if (0..3).all(|axis| boundaries.0[axis].is_none() || points[axis] == 1) {
+    let asked = output.statistics.as_ref().map_or(&[][..], |it| &it.quantities);
+    if asked.contains(&Statistic::Profiles) && boundaries.between_walls(points).is_none() {
+        let why = "profiles are of flows between walls across one axis";
+        output_keys.reject_value("statistics", why, "take `profiles` out");
+    }
+    if is_periodic(boundaries, points) {
         return;
     }
-    forcing.reject("is of a flow in a periodic box", "take the section out, or the walls");
-    scalars.reject("cannot be carried between walls yet", "take the section out, or the walls");
-    output.reject_value("statistics", "are averages over a periodic box", "take this out");
+    if asked.iter().any(|quantity| *quantity != Statistic::Profiles) {
+        let why = "are averages over a periodic box";
+        let advice = "between walls across one axis: `quantities = [\"profiles\"]`";
+        output_keys.reject_value("statistics", why, advice);
+    }
+    scalar_keys.reject("cannot be carried between walls yet", "take the section out, or the walls");
 }
 
 /// What the user types for the ends.
-pub(super) fn typed(boundaries: &Boundaries) -> toml::Table {
-    let face = |face: &Face| match face {
+pub(super) fn typed(boundaries: &Boundaries, gas: &Gas) -> toml::Table {
+    let face = |axis: usize, face: &Face| match face {
         Face::Symmetry => toml::Value::from("symmetry"),
+        Face::Open(open) => typed_open(open, axis, gas).into(),
         Face::Wall(wall) => {
             let mut table = toml::Table::try_from(wall).unwrap_or_default();
             table.insert("kind".into(), "wall".into());
             table.into()
         }
     };
-    let axis = |ends: &Option<[Face; 2]>| match ends {
+    let axis = |(axis, ends): (usize, &Option<[Face; 2]>)| match ends {
         None => toml::Value::from("periodic"),
         Some([low, high]) => {
-            let ends = [("low", face(low)), ("high", face(high))];
+            let ends = [("low", face(axis, low)), ("high", face(axis, high))];
             toml::Table::from_iter(ends.map(|(key, value)| (key.into(), value))).into()
         }
     };
-    AXES.into_iter().zip(&boundaries.0).map(|(name, ends)| (name.into(), axis(ends))).collect()
+    let axes = boundaries.0.iter().enumerate().map(axis);
+    AXES.into_iter().zip(axes).map(|(name, ends)| (name.into(), ends)).collect()
+}
+
+fn typed_open(open: &Open, axis: usize, gas: &Gas) -> toml::Table {
+    let of = |stream: &Stream| toml::Table::try_from(stream).unwrap_or_default();
+    let (kind, mut table) = match &open.beyond {
+        Beyond::Outflow(p) => {
+            ("outflow", toml::Table::from_iter([("pressure".into(), (*p).into())]))
+        }
+        Beyond::Inflow(stream) => ("inflow", of(stream)),
+        Beyond::FarField(stream) => ("far-field", of(stream)),
+    };
+    if matches!(open.beyond, Beyond::Inflow(stream) if !stream.is_supersonic(gas, axis)) {
+        table.remove("pressure");
+    }
+    table.insert("kind".into(), kind.into());
+    table.insert("relaxation".into(), open.relaxation.into());
+    if let Some(sponge) = open.sponge {
+        let sponge = toml::Table::try_from(sponge).unwrap_or_default();
+        table.insert("sponge".into(), sponge.into());
+    }
+    table
 }

@@ -114,12 +114,13 @@ fn insert(table: &mut Table, path: &[&str], entry: Entry) -> Result<(), String> 
     }
 }
 
-/// `--set time.dt=...` takes the place of the input's `cfl`, and the other way round; so do those of linear forcing, and another
+/// `--set time.dt=...` takes the place of the input's `cfl`, and the other way round; so do those of forcing, and another
 /// kind of force takes the place of all that the input says of one.
 fn forget_alternative(table: &mut Table, path: &[&str]) {
     let [section, key] = path else { return };
     let gone = |other: &str| match [*section, *key, other] {
         ["time", "dt", "cfl"] | ["time", "cfl", "dt"] => true,
+        ["forcing", "value", "mass_flux"] | ["forcing", "mass_flux", "value"] => true,
         ["forcing", "energy", "coefficient"] | ["forcing", "coefficient", "energy"] => true,
         ["forcing", "kind", other] => !["kind", "heat_removal"].contains(&other),
         _ => false,

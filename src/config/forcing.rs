@@ -4,8 +4,10 @@ use super::resolve::AXES;
 use super::section::Section;
 use super::value::Value;
 use crate::cases::Case;
-use crate::grid::Domain;
-use crate::physics::{Force, ForcingConfig, Held, Linear, Stochastic, longest};
+use crate::grid::{Axis, Domain};
+use crate::physics::{
+    Force, ForcingConfig, GradientStrength, Held, Linear, PressureGradient, Stochastic, longest,
+};
 use crate::typed::{Positive, whole};
 use serde::Deserialize;
 
@@ -18,60 +20,103 @@ enum Kind {
     None,
     Linear,
     Stochastic,
+    PressureGradient,
 }
 
 /// A whole number that is not negative.
 #[derive(Deserialize)]
 struct Seed(#[serde(deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")] u64);
 
-/// The force on the flow of `case`; `None` where there is none, or what was told to be wrong.
-pub(super) fn forcing(section: &Section<'_>, case: Option<&Case>) -> Option<ForcingConfig> {
-    if case.is_some_and(|case| !case.is_flow()) {
+/// The force on the flow of `case` that the user asks for, or `Some(None)` for none, also where something was told to be wrong; `None`
+/// where nothing is said.
+pub(super) fn forcing(section: &Section<'_>, case: Option<&Case>) -> Option<Option<ForcingConfig>> {
+    let is_of_a_flow = case.is_none_or(|case| case.is_flow());
+    (section.is_there() || !is_of_a_flow).then(|| asked(section, is_of_a_flow))
+}
+
+fn asked(section: &Section<'_>, is_of_a_flow: bool) -> Option<ForcingConfig> {
+    if !is_of_a_flow {
         let advice = "a scalar has no momentum; take the section out";
         section.reject("has no meaning for scalar-advection", advice);
         return None;
     }
-    if !section.is_there() {
-        return None;
-    }
     if !section.has("kind") {
-        section.missing(&["kind"], "allowed: `linear`, `stochastic`, `none`");
+        let allowed = "allowed: `linear`, `stochastic`, `pressure-gradient`, `none`";
+        section.missing(&["kind"], allowed);
         return None;
     }
-    let kinds = [("linear", Kind::Linear), ("stochastic", Kind::Stochastic), ("none", Kind::None)];
+    let kinds = [
+        ("linear", Kind::Linear),
+        ("stochastic", Kind::Stochastic),
+        ("pressure-gradient", Kind::PressureGradient),
+        ("none", Kind::None),
+    ];
     let kind = match section.choice("kind", &kinds)? {
         Kind::None => None,
         Kind::Linear => linear(section).map(Force::Linear),
         Kind::Stochastic => stochastic(section).map(Force::Stochastic),
+        Kind::PressureGradient => pressure_gradient(section).map(Force::PressureGradient),
     };
-    let heat_removal = section.value("heat_removal").unwrap_or(true);
+    // Walls take the heat of a channel.
+    let removed = !matches!(kind, Some(Force::PressureGradient(_)));
+    let heat_removal = section.value("heat_removal").unwrap_or(removed);
     section.finish();
     kind.map(|kind| ForcingConfig { kind, heat_removal })
 }
 
 fn linear(section: &Section<'_>) -> Option<Linear> {
-    if section.has("coefficient") && section.has("energy") {
-        let why = "stands beside `coefficient`; only one of them sets the force";
-        section.reject_value("energy", why, "");
-        return None;
-    }
-    if section.has("coefficient") {
+    if is_told(section, "coefficient", "energy")? {
         return section.value("coefficient").map(|Positive(a)| Linear::Coefficient(a));
     }
-    let Some(item) = section.get("energy") else {
-        let advice = "for example energy = \"constant\"";
-        section.missing(&["coefficient", "energy"], advice);
-        return None;
+    let energy = || section.value("energy").map(|Positive(energy)| energy);
+    held(section, "energy", "a positive number", energy).map(Linear::Energy)
+}
+
+fn pressure_gradient(section: &Section<'_>) -> Option<PressureGradient> {
+    let axis = match section.has("axis") {
+        true => section.choice("axis", &Axis::ALL.map(|axis| (axis.name(), axis)))?,
+        false => Axis::X,
     };
-    let held = match item.value {
-        Value::String(word) if word == "constant" => Held::Constant,
-        Value::String(_) => {
-            item.reject("unknown", "allowed: \"constant\", or a positive number");
-            return None;
+    let strength = match is_told(section, "value", "mass_flux")? {
+        true => section.value("value").map(GradientStrength::Value),
+        false => held(section, "mass_flux", "a number", || section.value("mass_flux"))
+            .map(GradientStrength::MassFlux),
+    };
+    strength.map(|strength| PressureGradient { axis, strength })
+}
+
+/// Whether `strength` sets the force, not `mean`, which is held; `None` where both stand there, or neither.
+fn is_told(section: &Section<'_>, strength: &'static str, mean: &'static str) -> Option<bool> {
+    match (section.has(strength), section.has(mean)) {
+        (true, true) => {
+            let why = format!("stands beside `{strength}`; only one of them sets the force");
+            section.reject_value(mean, &why, "");
+            None
         }
-        _ => Held::At(section.value("energy").map(|Positive(energy)| energy)?),
-    };
-    Some(Linear::Energy(held))
+        (false, false) => {
+            section.missing(&[strength, mean], &format!("for example {mean} = \"constant\""));
+            None
+        }
+        (told, _) => Some(told),
+    }
+}
+
+/// The mean at `key`, which is held.
+fn held(
+    section: &Section<'_>,
+    key: &'static str,
+    number: &str,
+    value: impl Fn() -> Option<f64>,
+) -> Option<Held> {
+    let item = section.get(key)?;
+    match item.value {
+        Value::String(word) if word == "constant" => Some(Held::Constant),
+        Value::String(_) => {
+            item.reject("unknown", &format!("allowed: \"constant\", or {number}"));
+            None
+        }
+        _ => value().map(Held::At),
+    }
 }
 
 fn stochastic(section: &Section<'_>) -> Option<Stochastic> {

@@ -88,14 +88,23 @@ impl Config {
         self.boundaries == self.case.boundaries(&self.gas)
     }
 
-    /// The same run of another case, which brings its own boundaries where this one has its own.
+    /// Whether the force is that of the case, or none as there.
+    pub(crate) fn has_own_forcing(&self) -> bool {
+        self.forcing == self.case.forcing(&self.gas, &self.grid.domain)
+    }
+
+    /// The same run of another case, which brings its own boundaries and its own force where this one has its own.
     #[must_use]
     pub fn with_case(&self, case: Case) -> Self {
         let boundaries = match self.has_own_boundaries() {
             true => case.boundaries(&self.gas),
             false => self.boundaries,
         };
-        Self { case, boundaries, ..self.clone() }
+        let forcing = match self.has_own_forcing() {
+            true => case.forcing(&self.gas, &self.grid.domain),
+            false => self.forcing.clone(),
+        };
+        Self { case, boundaries, forcing, ..self.clone() }
     }
 
     /// What is solved, for those who know no input.

@@ -12,8 +12,8 @@ use super::{document, write::FROM_CHECKPOINT};
 const TAKEN_OVER: [&str; 8] =
     ["case", "grid", "gas", "boundary", "forcing", "scalars", "scheme", "time"];
 /// Keys that stand for one another: where the input has one of them none is taken over.
-const ALTERNATIVES: [[&str; 2]; 3] =
-    [["cfl", "dt"], ["end", "max_steps"], ["coefficient", "energy"]];
+const ALTERNATIVES: [[&str; 2]; 4] =
+    [["cfl", "dt"], ["end", "max_steps"], ["coefficient", "energy"], ["value", "mass_flux"]];
 
 /// Where the input in `table` starts from a checkpoint: put what it takes over in its place, and return the path. The error
 /// is a problem that was told.

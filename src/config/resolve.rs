@@ -125,7 +125,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     if case.is_some() {
         case_keys.finish();
     }
-    let forcing = forcing::forcing(&forcing_keys, case.as_ref());
+    let asked = forcing::forcing(&forcing_keys, case.as_ref());
     let scalars = scalars::scalars(&scalar_keys, case.as_ref());
     let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas, &boundaries);
@@ -139,6 +139,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
 
     let case = case?;
     let domain = resized(case.domain(), length);
+    let forcing = asked.unwrap_or_else(|| case.forcing(&gas, &domain));
     if let Some(points) = points {
         check_axes(&grid_keys, points, &case);
         let family = scheme.as_ref().map(|scheme| &scheme.derivative);
@@ -165,7 +166,11 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let periodic = boundaries.grid(grid.points, &grid.domain).is_periodic();
     stretching::check_others(&case, periodic, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
-    boundary::check_others(&boundaries, grid.points, [&forcing_keys, &scalar_keys, &output_keys]);
+    boundary::check_sponges(&boundary_keys, &boundaries, &domain);
+    forcing
+        .iter()
+        .for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));
+    boundary::check_others(&boundaries, grid.points, &output, [&scalar_keys, &output_keys]);
     Some(Config {
         origin: None,
         case,

@@ -84,14 +84,12 @@ impl Config {
         }
         // Else those of a checkpoint would be taken over.
         if is_flow && (origin.is_some() || !self.has_own_boundaries()) {
-            sections.push(("boundary".into(), boundary::typed(&self.boundaries)));
+            sections.push(("boundary".into(), boundary::typed(&self.boundaries, &self.gas)));
         }
-        if let Some(forcing) = &self.forcing {
-            sections.push(("forcing".into(), keys(forcing)));
-        } else if origin.is_some() {
-            // Else that of the checkpoint would be taken over.
-            let none = toml::Table::from_iter([("kind".to_string(), Value::from("none"))]);
-            sections.push(("forcing".into(), none));
+        // Else that of a checkpoint would be taken over.
+        if is_flow && (origin.is_some() || !self.has_own_forcing()) {
+            let none = || toml::Table::from_iter([("kind".to_string(), Value::from("none"))]);
+            sections.push(("forcing".into(), self.forcing.as_ref().map_or_else(none, keys)));
         }
         let scalars = self.scalars.iter();
         sections.extend(scalars.map(|scalar| (format!("scalars.{}", scalar.name), keys(scalar))));

@@ -7,6 +7,8 @@ mod stretching;
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 pub use decomposition::{Block, Decomposition};
 pub use domain::Domain;
 pub use redistribute::redistribute;
@@ -17,7 +19,8 @@ pub use stretching::{Ends, Maps, Stretching};
 pub(crate) const MOST_POINTS: usize = 65536;
 
 /// A direction of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Axis {
     /// i, fastest in memory.
     X,

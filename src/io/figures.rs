@@ -22,7 +22,7 @@ pub(crate) struct Figure {
 type Columns = &'static [(&'static str, Line, &'static str)];
 
 /// Figures of columns alone: name, title, what is drawn upwards, curves, caption.
-const PLAIN: [(&str, &str, &str, Columns, &str); 6] = [
+const PLAIN: [(&str, &str, &str, Columns, &str); 8] = [
     (
         "enstrophy",
         "Enstrophy",
@@ -47,6 +47,23 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 6] = [
         "A",
         &[("this run", Line::Solid, "forcing_coefficient")],
         "F = A ρ (u − {u}), with the mean velocity {u} = ⟨ρu⟩ / ⟨ρ⟩.",
+    ),
+    (
+        "pressure_gradient",
+        "Pressure gradient",
+        "G",
+        &[("this run", Line::Solid, "pressure_gradient")],
+        "The force a volume that drives the flow.",
+    ),
+    (
+        "friction",
+        "Friction",
+        "shear stress τ",
+        &[
+            ("at the low wall", Line::Solid, "wall_shear_low"),
+            ("at the high wall", Line::Dashed, "wall_shear_high"),
+        ],
+        "Mean shear stress at the walls. Where the flow is steady in the mean, half their sum balances the force on half the channel.",
     ),
     (
         "scalar_variance",
@@ -116,7 +133,7 @@ pub(crate) fn figures(
         plot.logarithmic = name == "error";
         Some(Figure { name, plot, caption: caption.into() })
     });
-    let [enstrophy, forcing, coefficient, variance, range, mut error] = plain;
+    let [enstrophy, forcing, coefficient, gradient, friction, variance, range, mut error] = plain;
     if let Some(error) = error.as_mut().filter(|_| variance.is_some()) {
         error.caption = "Distance of the scalar from the exact solution.".into();
     }
@@ -126,8 +143,10 @@ pub(crate) fn figures(
         (kinetic_energy(&over, reference), dissipation(&over, reference, summary));
     let budget = round_off.has_budget(series).then(|| budget(&over, summary)).flatten();
     let resolution = resolution(&over, summary);
-    let flow = [energy, dissipation, enstrophy, budget, forcing, coefficient, resolution];
-    let all = flow.into_iter().chain([variance, range, error]).chain(passive(&over));
+    let driven = [forcing, coefficient, gradient, friction];
+    let flow =
+        [energy, dissipation, enstrophy, budget].into_iter().chain(driven).chain([resolution]);
+    let all = flow.chain([variance, range, error]).chain(passive(&over));
     all.flatten().collect()
 }
 

@@ -42,6 +42,7 @@ pub mod summary;
 mod user_reference;
 pub mod verdict;
 pub mod vtk;
+mod wall_profiles;
 mod zarr;
 
 pub use arrays::ArrayFile;

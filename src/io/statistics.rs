@@ -1,4 +1,4 @@
-//! Figures of what lies in `statistics/`: spectra, structure functions, densities of probability, scales of turbulence.
+//! Figures of what lies in `statistics/`: spectra, structure functions, densities of probability, scales of turbulence, profiles.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use crate::io::page::escape;
 use crate::io::plot::{Curve, Line, Plot, Point};
 use crate::io::series::Series;
 use crate::io::spectra::{ReferenceSpectrum, Spectra, Spectrum};
+use crate::io::wall_profiles;
 
 /// How curves of different times, axes or quantities are drawn.
 const LINES: [Line; 4] = [Line::Solid, Line::Dashed, Line::Dotted, Line::Long];
@@ -22,13 +23,16 @@ pub(crate) fn figures(run_dir: &Path) -> Result<Vec<Figure>> {
     let structure = table("statistics/structure.csv")?;
     let gradients = table("statistics/gradients.csv")?;
     let turbulence = table("statistics/turbulence.csv")?;
+    let profiles = table("statistics/profiles.csv")?;
     let figures = [
         spectra.and_then(|spectra| spectrum_figure(&spectra, reference.as_ref())),
         structure.map(|table| structure_figure(&table)).transpose()?.flatten(),
         gradients.map(|table| gradient_figure(&table)).transpose()?.flatten(),
     ];
     let turbulence = turbulence.map(|table| turbulence_figures(&table)).transpose()?;
-    Ok(figures.into_iter().flatten().chain(turbulence.into_iter().flatten()).collect())
+    let profiles = profiles.map(|table| wall_profiles::figures(&table)).transpose()?;
+    let tables = [turbulence, profiles].into_iter().flatten().flatten();
+    Ok(figures.into_iter().flatten().chain(tables).collect())
 }
 
 /// Curves of spectra on logarithmic axes, with the slope of the inertial range.

@@ -38,6 +38,20 @@ pub const SCALAR_COLUMNS: [&str; 7] =
 pub const FORCING_COLUMNS: [&str; 4] =
     ["ke_rate_forcing", "forcing_power", "heat_removed", "forcing_coefficient"];
 
+/// Columns added where a pressure gradient drives the flow, behind the first three of [`FORCING_COLUMNS`]: the gradient G, and the
+/// bulk velocity ⟨ρu⟩/⟨ρ⟩ along it.
+pub const GRADIENT_COLUMNS: [&str; 2] = ["pressure_gradient", "bulk_velocity"];
+
+/// Columns added behind these between two walls: the shear stress at each wall along the gradient, the heat that flows from each
+/// wall into the gas, and the friction Reynolds number √(ρ_w τ_w) δ/μ_w, the mean of both walls, with half their distance δ.
+pub const CHANNEL_COLUMNS: [&str; 5] = [
+    "wall_shear_low",
+    "wall_shear_high",
+    "wall_heat_flux_low",
+    "wall_heat_flux_high",
+    "friction_reynolds",
+];
+
 /// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
 
@@ -63,11 +77,22 @@ pub fn columns_of(name: &str) -> impl Iterator<Item = String> {
 /// The columns of the series of `problem`, in order, but for [`ERROR_COLUMNS`].
 pub fn columns(problem: &Problem) -> Vec<String> {
     let columns = if problem.case.is_flow() { &FLOW_COLUMNS[..] } else { &SCALAR_COLUMNS };
-    let forced: &[&str] = match problem.forcing {
+    let forced: &[&[&str]] = match &problem.forcing {
         None => &[],
-        Some(ForcingConfig { kind: Force::Linear(_), .. }) => &FORCING_COLUMNS,
-        Some(_) => &FORCING_COLUMNS[..3],
+        Some(ForcingConfig { kind: Force::Linear(_), .. }) => &[&FORCING_COLUMNS],
+        Some(ForcingConfig { kind: Force::Stochastic(_), .. }) => &[&FORCING_COLUMNS[..3]],
+        Some(ForcingConfig { kind: Force::PressureGradient(_), .. }) => {
+            match problem.axis_between_walls() {
+                None => &[&FORCING_COLUMNS[..3], &GRADIENT_COLUMNS],
+                Some(_) => &[&FORCING_COLUMNS[..3], &GRADIENT_COLUMNS, &CHANNEL_COLUMNS],
+            }
+        }
     };
     let scalars = problem.scalars.iter().flat_map(|scalar| columns_of(&scalar.name));
-    columns.iter().chain(forced).map(ToString::to_string).chain(scalars).collect()
+    columns
+        .iter()
+        .chain(forced.iter().copied().flatten())
+        .map(ToString::to_string)
+        .chain(scalars)
+        .collect()
 }

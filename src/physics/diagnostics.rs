@@ -2,7 +2,6 @@
 
 use smallvec::smallvec;
 
-use super::Variable;
 use super::collective::{Broken, lowest, norms};
 use super::forcing::{Averages, Forcing, Strength};
 use super::formulas::pressure;
@@ -10,13 +9,14 @@ use super::navier_stokes::NavierStokes;
 use super::slots::{conserved, exactly};
 use super::system::{Picture, Seen, Stage, System, TimeLevel, add_scaled, are_finite};
 use super::term_group::TermGroup;
+use super::{Gas, Variable};
 use crate::backend::{Backend, Field, Prepared, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::all_or_error;
 use crate::error::{Error, Result};
 use crate::io::checkpoint::ForcingState;
 use crate::real::Values;
-use crate::statistics::{Flow, Sample};
+use crate::statistics::{BetweenWalls, Flow, Sample};
 
 impl System for NavierStokes {
     fn backend(&self) -> &dyn Backend {
@@ -71,6 +71,7 @@ impl System for NavierStokes {
         }
         let weights = self.add_force(u, rate, Weights::SET);
         self.add_terms(TermGroup::All, u, rate, weights);
+        self.open.correct(&*self.backend, u, rate, Weights::SET);
     }
 
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
@@ -80,11 +81,13 @@ impl System for NavierStokes {
         if let Some(passive) = &self.scalars {
             passive.advance(&*self.backend, u, [scalars, of_scalars], weights);
         }
-        let weights = self.add_force(u, rate, weights);
-        if !self.run_stage(u, rate, weights, stage) {
-            self.add_terms(TermGroup::All, u, rate, weights);
-            add_scaled(&*self.backend, &self.formulas.add_scaled, u, weights.advance, rate);
+        self.open.keep(&*self.backend, rate, weights);
+        let forced = self.add_force(u, rate, weights);
+        if !self.run_stage(u, rate, forced, stage) {
+            self.add_terms(TermGroup::All, u, rate, forced);
+            add_scaled(&*self.backend, &self.formulas.add_scaled, u, forced.advance, rate);
         }
+        self.open.correct(&*self.backend, u, rate, weights);
         self.walls.impose(&*self.backend, u, stage.end);
     }
 
@@ -103,16 +106,24 @@ impl System for NavierStokes {
     fn update_force(&mut self, u: &[Field], scratch: &mut [Field], dt: Option<f64>) -> Result<()> {
         let Some(forcing) = &self.forcing else { return Ok(()) };
         let averages = match forcing.needs_loss() {
-            false => forcing.averages(&*self.backend, u)?,
+            false => {
+                let mut averages = forcing.averages(&*self.backend, &self.volume, u)?;
+                if forcing.needs_friction() {
+                    averages.friction = self.friction(u, scratch)?;
+                }
+                averages
+            }
             true => {
                 let [kinetic_energy, _, dissipation, _, _, p_div, density, x, y, z, total_energy] =
                     self.averages(u, scratch)?;
                 let (momentum, loss) = ([x, y, z], dissipation - p_div);
-                Averages { density, momentum, total_energy, kinetic_energy, loss }
+                let friction = [0.0; 3];
+                Averages { density, momentum, total_energy, kinetic_energy, loss, friction }
             }
         };
+        let (backend, volume) = (&*self.backend, &self.volume);
         let forcing = self.forcing.as_mut();
-        forcing.map_or(Ok(()), |forcing| forcing.update(&*self.backend, u, &averages, dt))
+        forcing.map_or(Ok(()), |forcing| forcing.update(backend, volume, u, &averages, dt))
     }
 
     fn advance_force(&mut self, dt: f64, done: u64) {
@@ -249,8 +260,21 @@ impl System for NavierStokes {
             let fields = fields.iter().map(|field| on_host(&*backend, field, 0.0));
             Ok(Box::new(exactly(fields.collect::<Result<Vec<_>>>()?.into_iter())))
         });
+        let walls = self.channel.as_ref().filter(|_| gradients).map(|channel| {
+            let [_, conduction, t] = channel.fluxes(&*backend, u, scratch);
+            let t = on_host(&*backend, t, self.base.temperature)?;
+            let Gas { gamma, mach, reynolds, .. } = self.gas;
+            Ok(BetweenWalls {
+                axis: channel.axis,
+                viscosity: t.into_iter().map(|t| self.gas.mu(t) / reynolds).collect(),
+                conduction: on_host(&*backend, conduction, 0.0)?,
+                heat_capacity: 1.0 / ((gamma - 1.0) * mach * mach),
+            })
+        });
         let comm = backend.comm();
-        let flow = flow.and_then(|flow| Ok(Flow { gradient: gradient.transpose()?, ..flow }));
+        let flow = flow.and_then(|flow| {
+            Ok(Flow { gradient: gradient.transpose()?, walls: walls.transpose()?, ..flow })
+        });
         let mut flow = all_or_error(comm, flow)?;
         let mut viscosity = [flow.viscosity];
         comm.sum(&mut viscosity);
@@ -354,6 +378,7 @@ impl NavierStokes {
             scalars: Vec::new(),
             gradient: None,
             sound_speed: 1.0 / self.gas.mach,
+            walls: None,
         };
         for name in &self.scalar_names {
             flow.scalars.push(host(self.scalar(u, name, &mut scratch[0]), 0.0)?);
@@ -397,9 +422,22 @@ impl NavierStokes {
         let Some(forcing) = &self.forcing else { return Ok(Vec::new()) };
         forcing.add(&*self.backend, u, &mut scratch[..conserved::COUNT], 0.0);
         let rate = self.energy_rate_of(u, scratch)?;
-        let Strength { power, sink, coefficient, .. } = forcing.strength;
-        let linear = forcing.is_linear().then_some(coefficient);
-        Ok([rate, power, sink].into_iter().chain(linear).collect())
+        let Strength { power, sink, .. } = forcing.strength;
+        let mut row = [vec![rate, power, sink], forcing.row()].concat();
+        if let Some(channel) = self.channel.as_ref().filter(|_| forcing.drives()) {
+            let place = (&self.grid, &self.block);
+            row.extend(channel.row(&*self.backend, place, u, scratch)?);
+        }
+        Ok(row)
+    }
+
+    /// What the flow loses of ⟨ρu⟩ a unit of time where no force acts.
+    fn friction(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 3]> {
+        self.rhs_group(TermGroup::All, u, scratch);
+        let Some(forcing) = &self.forcing else { return Ok([0.0; 3]) };
+        // Of the averages of the rates those of momentum mean something.
+        let rates = forcing.averages(&*self.backend, &self.volume, scratch)?;
+        Ok(rates.momentum.map(|rate| -rate))
     }
 
     /// Volume averages: see [`super::formulas::Averages`].

@@ -2,6 +2,7 @@
 
 mod advection;
 mod base_state;
+mod channel;
 mod collective;
 mod columns;
 mod composed;
@@ -14,6 +15,7 @@ mod fused;
 mod gradients;
 mod metric;
 mod navier_stokes;
+mod open;
 mod options;
 mod passive;
 mod problem;
@@ -30,10 +32,13 @@ mod walls;
 pub use advection::Advection;
 pub use base_state::BaseState;
 pub use columns::{
-    ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, SCALAR_COLUMNS, columns, columns_of,
+    CHANNEL_COLUMNS, ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, GRADIENT_COLUMNS,
+    SCALAR_COLUMNS, columns, columns_of,
 };
 pub(crate) use forcing::longest;
-pub use forcing::{Force, ForcingConfig, Held, Linear, Stochastic};
+pub use forcing::{
+    Force, ForcingConfig, GradientStrength, Held, Linear, PressureGradient, Stochastic,
+};
 pub(crate) use formulas::AddScaled;
 pub use navier_stokes::NavierStokes;
 pub use options::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};

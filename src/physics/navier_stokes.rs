@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::Gas;
 use super::base_state::BaseState;
+use super::channel::Channel;
 use super::composed::Composed;
 use super::discretisation::Discretisation;
 use super::forcing::Forcing;
@@ -19,6 +20,7 @@ use super::formulas::{
     Vorticity, Whole,
 };
 use super::gradients::VelocityGradients;
+use super::open::OpenFaces;
 use super::passive::PassiveScalars;
 use super::problem::Problem;
 use super::schedule::Schedule;
@@ -50,7 +52,10 @@ pub struct NavierStokes {
     pub(super) formulas: Formulas,
     pub(super) gradients: VelocityGradients,
     pub(super) walls: Walls,
+    pub(super) open: OpenFaces,
     pub(super) volume: VolumeAverage,
+    /// None but between walls across one axis.
+    pub(super) channel: Option<Channel>,
     /// See [`Problem::is_of_case`].
     pub(super) is_of_case: bool,
     pub(super) forcing: Option<Forcing>,
@@ -128,7 +133,9 @@ impl NavierStokes {
             },
             gradients: VelocityGradients::new(&*backend, &discretisation, base, held.gradients)?,
             walls: Walls::new(problem, &*backend, &grid, base)?,
-            forcing: Forcing::new(problem, &*backend, &grid, base)?,
+            open: OpenFaces::new(problem, &*backend, &grid, base)?,
+            channel: Channel::new(problem, &*backend, &discretisation, base)?,
+            forcing: Forcing::new(problem, &*backend, &grid, &volume, base)?,
             scalars: PassiveScalars::new(&*backend, &discretisation, problem, base)?,
             scalar_names: problem.scalars.iter().map(|scalar| scalar.name.clone()).collect(),
             sweeps: new_sweeps()?,

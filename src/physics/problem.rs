@@ -7,7 +7,7 @@ use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::engine::stretched;
 use crate::gas::Gas;
-use crate::grid::{Domain, Grid, Maps};
+use crate::grid::{Axis, Domain, Grid, Maps};
 use crate::real::Precision;
 use crate::scheme::Tableau;
 
@@ -47,9 +47,15 @@ impl Problem {
         stretched(grid, &self.domain, &self.stretching, &self.scheme.derivative)
     }
 
-    /// Whether the flow is that of the case at all times: a force, or other boundaries, make another of it.
+    /// Whether the flow is that of the case at all times: another force, or other boundaries, make another of it.
     pub fn is_of_case(&self) -> bool {
-        self.forcing.is_none() && self.boundaries == self.case.boundaries(&self.gas)
+        self.forcing == self.case.forcing(&self.gas, &self.domain)
+            && self.boundaries == self.case.boundaries(&self.gas)
+    }
+
+    /// See [`Boundaries::between_walls`].
+    pub fn axis_between_walls(&self) -> Option<Axis> {
+        self.boundaries.between_walls(self.points)
     }
 
     /// Fields of the state.

@@ -8,7 +8,7 @@ use super::metric;
 use super::passive::Carried;
 use super::problem::Problem;
 use super::slots::{conserved, fused};
-use super::{advection, composed, gradients, schedule};
+use super::{advection, channel, composed, gradients, schedule};
 use crate::backend::RightHandSide;
 use crate::engine::{LineOperators, Sweep};
 use crate::grid::{Axis, Block, Grid};
@@ -167,6 +167,7 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
     if problem.case.is_flow() {
         let base = BaseState::of(&problem.gas, Precision::F64);
         all.extend(axes.iter().map(|&axis| (axis, gradients::sweep(axis, base))));
+        all.extend(problem.axis_between_walls().map(|axis| (axis, channel::sweep(problem, base))));
     }
     for of in carried(problem) {
         all.extend(axes.iter().flat_map(|&axis| {

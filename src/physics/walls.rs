@@ -17,11 +17,11 @@ use crate::gas::Gas;
 use crate::grid::{Axis, Block, Grid};
 
 /// Points next to a wall, along a line, whose values go on to the wall.
-const INSIDE: usize = Wall::POINTS - 1;
+pub(super) const INSIDE: usize = Wall::POINTS - 1;
 /// The weights of these points in the value at the wall where the derivative there is 0, by the one-sided formula of fourth order.
-const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.0, -3.0 / 25.0];
+pub(super) const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.0, -3.0 / 25.0];
 /// The weight of h times the derivative into the gas.
-const OF_SLOPE: f64 = -12.0 / 25.0;
+pub(super) const OF_SLOPE: f64 = -12.0 / 25.0;
 /// What is read of these points.
 const READ: usize = conserved::COUNT * INSIDE;
 
@@ -33,8 +33,8 @@ pub(super) struct Walls {
 
 /// One end of the lines along an axis.
 #[derive(Clone, Copy)]
-struct End {
-    axis: usize,
+pub(super) struct End {
+    pub(super) axis: usize,
     /// The position of the end along the axis of the block.
     at: usize,
     /// What leads to the next point inside.
@@ -42,8 +42,15 @@ struct End {
 }
 
 impl End {
+    /// End number `end` of the lines of `block` along `axis`.
+    pub(super) fn new(block: &Block, axis: usize, end: usize) -> Self {
+        let stride: usize = block.points[..axis].iter().product();
+        let (at, inward) = if end == 0 { (0, 1) } else { (block.points[axis] - 1, -1) };
+        Self { axis, at, step: inward * stride.cast_signed() }
+    }
+
     /// The points of `part` that lie on it.
-    fn of(&self, part: Block) -> Block {
+    pub(super) fn of(&self, part: Block) -> Block {
         let Block { mut start, mut points } = part;
         (start[self.axis], points[self.axis]) = (self.at, 1);
         Block { start, points }
@@ -51,9 +58,13 @@ impl End {
 
     /// The state at the points inside: (field, distance in a field).
     fn inside(&self) -> impl Iterator<Item = (usize, isize)> {
+        self.fields_inside(conserved::COUNT)
+    }
+
+    /// The first fields at the points inside.
+    pub(super) fn fields_inside(&self, fields: usize) -> impl Iterator<Item = (usize, isize)> {
         let step = self.step;
-        let state =
-            move |point: usize| (0..conserved::COUNT).map(move |k| (k, step * point.cast_signed()));
+        let state = move |point: usize| (0..fields).map(move |k| (k, step * point.cast_signed()));
         (1..=INSIDE).flat_map(state)
     }
 }
@@ -72,17 +83,18 @@ impl Walls {
         let (gas, block) = (problem.gas, backend.block(grid.points));
         let whole = Block { start: [0; 3], points: block.points };
         let prepare = |formula, part, reads: Vec<_>| {
-            backend.prepare_part(formula, block.points, part, &reads)
+            backend.prepare_part(formula, block.points, part, &reads, 0)
         };
         let (mut ends, mut faces, mut edges): (Vec<End>, _, _) =
             (Vec::new(), Vec::new(), Vec::new());
         for axis in grid.active_axes() {
             let a = axis.index();
-            for (end, face) in ends_here(problem, &block, grid, axis)? {
-                let stride: usize = block.points[..a].iter().product();
-                let (at, inward) = if end == 0 { (0, 1) } else { (block.points[a] - 1, -1) };
+            for (end, face) in faces_here(problem, &block, grid, axis)? {
+                if face.open().is_some() {
+                    continue;
+                }
                 let spacing = grid.spacing[a] * grid.jacobian(a, end * (grid.points[a] - 1));
-                let end = End { axis: a, at, step: inward * stride.cast_signed() };
+                let end = End::new(&block, a, end);
                 let part = end.of(whole);
                 let (formula, reads) = match face.wall().map(|wall| wall.heat) {
                     None => (PointFormula::map(NothingThrough { across: a }), Vec::new()),
@@ -121,7 +133,7 @@ impl Walls {
         for (face, prepared) in &self.faces {
             match face {
                 Face::Wall(wall) => backend.map_part(prepared, &mut u, &wall.velocity_at(time)),
-                Face::Symmetry => backend.map_part(prepared, &mut u, &[]),
+                _ => backend.map_part(prepared, &mut u, &[]),
             }
         }
         for prepared in &self.edges {
@@ -130,8 +142,8 @@ impl Walls {
     }
 }
 
-/// The faces at the ends of `axis` that bound this block, by the number of their end.
-fn ends_here(
+/// What holds at the ends of `axis` that bound this block, by the number of the end.
+pub(super) fn faces_here(
     problem: &Problem,
     block: &Block,
     grid: &Grid,
@@ -141,10 +153,10 @@ fn ends_here(
     let (first, n) = (block.start[a], block.points[a]);
     let here = [first == 0, first + n == grid.points[a]];
     let faces = problem.boundaries.0[a];
-    let walls = faces.is_some_and(|faces| faces.iter().any(|face| face.wall().is_some()));
-    if walls && n < Wall::POINTS {
+    let closed = faces.is_some_and(|faces| faces.iter().any(|face| *face != Face::Symmetry));
+    if closed && n < Wall::POINTS {
         let found =
-            format!("a rank has {n} points along {}; walls need {}", axis.name(), Wall::POINTS);
+            format!("a rank has {n} points along {}; its ends need {}", axis.name(), Wall::POINTS);
         return Err(Error::refused(found, "use fewer ranks along this axis"));
     }
     Ok(faces.into_iter().flatten().enumerate().filter(move |(end, _)| here[*end]))

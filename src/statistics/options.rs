@@ -16,21 +16,24 @@ pub enum Statistic {
     Gradients,
     /// Scales and numbers of isotropic turbulence.
     Turbulence,
+    /// Averages over planes parallel to walls.
+    Profiles,
 }
 
 impl Statistic {
-    /// All of them; a scalar has the first two.
-    pub const ALL: [Statistic; 5] = [
+    /// All of them; a scalar has the first two, a flow between walls the last.
+    pub const ALL: [Statistic; 6] = [
         Statistic::Moments,
         Statistic::Spectra,
         Statistic::Increments,
         Statistic::Gradients,
         Statistic::Turbulence,
+        Statistic::Profiles,
     ];
 
     /// Whether it takes the velocity gradient.
     pub fn needs_gradients(self) -> bool {
-        matches!(self, Statistic::Gradients | Statistic::Turbulence)
+        matches!(self, Statistic::Gradients | Statistic::Turbulence | Statistic::Profiles)
     }
 
     /// What the user types.
@@ -41,6 +44,7 @@ impl Statistic {
             Statistic::Increments => "increments",
             Statistic::Gradients => "gradients",
             Statistic::Turbulence => "turbulence",
+            Statistic::Profiles => "profiles",
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What statistics are taken of.
 
+use crate::grid::Axis;
+
 /// The fields of one instant at the points of a rank's block, i fastest.
 #[derive(Clone, Debug)]
 pub enum Sample {
@@ -28,6 +30,21 @@ pub struct Flow {
     pub viscosity: f64,
     /// c₀ = 1/Ma, the speed of sound where T = 1.
     pub sound_speed: f64,
+    /// What a flow between walls across one axis has more, where there is a gradient.
+    pub walls: Option<BetweenWalls>,
+}
+
+/// The fields of a flow between walls across one axis.
+#[derive(Clone, Debug)]
+pub struct BetweenWalls {
+    /// The axis.
+    pub axis: Axis,
+    /// μ/Re.
+    pub viscosity: Vec<f64>,
+    /// −k μ ∂T/∂n, with n along the axis.
+    pub conduction: Vec<f64>,
+    /// c_p.
+    pub heat_capacity: f64,
 }
 
 /// The two kinds of samples.

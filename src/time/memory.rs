@@ -177,11 +177,12 @@ fn for_outputs(config: &Config, block: &Block) -> f64 {
     let state = config.problem().fields();
     let statistics = config.output.statistics.as_ref().map_or(0, |statistics| {
         let gradients = statistics.quantities.iter().any(|quantity| quantity.needs_gradients());
-        // Of a flow (rho, u, p, T), passive scalars, gradients, and three components before, in and behind a transform.
+        // Of profiles (mu, heat), of a flow (rho, u, p, T), passive scalars, gradients, and three components before, in and behind a transform.
         if !config.case.is_flow() {
             5
         } else {
-            6 + config.scalars.len() + if gradients { 9 } else { 0 } + 9
+            let profiles = if config.problem().axis_between_walls().is_some() { 2 } else { 0 };
+            6 + config.scalars.len() + profiles + if gradients { 9 } else { 0 } + 9
         }
     });
     let later = config.output.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.asynchronous);

@@ -128,6 +128,7 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
             Statistic::Increments => 1.9 * longest * 10.0 * CELL,
             Statistic::Gradients => 400.0 * 3.0 * CELL,
             Statistic::Turbulence => 20.0 * CELL,
+            Statistic::Profiles => 43.0 * longest * CELL,
         };
         let once: f64 = statistics.quantities.iter().map(rows).sum();
         parts.push(("statistics", times(statistics.schedule) * once));

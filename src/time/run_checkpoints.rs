@@ -42,6 +42,7 @@ impl Run<'_> {
             written: self.agenda.all_written(),
             pictures: self.pictures_taken,
             statistics: self.statistics.as_ref().map(|statistics| statistics.state().clone()),
+            profiles: self.statistics.as_ref().and_then(|it| it.profiles().cloned()),
             tables: marks,
             volumes,
             restarts: restarts.clone(),

@@ -451,7 +451,8 @@ fn statistics(
     };
     let last = course.written.get(Kind::Statistics.name()).copied();
     let running = course.statistics.clone().unwrap_or_default();
-    Statistics::resume(comm, &directory, options, kind, last, running).map(Some)
+    let statistics = Statistics::resume(comm, &directory, options, kind, last, running)?;
+    Ok(Some(statistics.going_on(course.profiles.clone())))
 }
 
 /// Whether a run of `config` has reached its end.

@@ -4,7 +4,7 @@ use super::check::Check;
 use super::setup::Setup;
 use super::{
     agreement, closures, conservation, exact, filters, forcing, integrators, invariance,
-    manufactured, operators, scalars, taylor_green, turbulence, vortices, walls, waves,
+    manufactured, open, operators, scalars, taylor_green, turbulence, vortices, walls, waves,
 };
 use crate::error::Result;
 
@@ -19,7 +19,7 @@ pub struct Family {
 }
 
 /// Every family, from the smallest part of the method to whole flows.
-pub static FAMILIES: [Family; 16] = [
+pub static FAMILIES: [Family; 17] = [
     family(
         "operators",
         "order, error constant and modified wavenumber of every formula",
@@ -43,7 +43,12 @@ pub static FAMILIES: [Family; 16] = [
         waves::checks,
     ),
     family("exact", "the cases with exact solutions: error and order", exact::checks),
-    family("walls", "walls: Couette flow, heat flux, Stokes layers, the cavity", walls::checks),
+    family(
+        "walls",
+        "walls: Couette flow, heat flux, Stokes layers, the cavity, channels",
+        walls::checks,
+    ),
+    family("open", "open faces: free stream, sound and vortices that leave", open::checks),
     family("conservation", "mass, momentum, energies, and the energy budget", conservation::checks),
     family("forcing", "forces: growth, momentum, power, and the heat taken out", forcing::checks),
     family(

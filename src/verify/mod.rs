@@ -4,6 +4,7 @@
 //! mathematics or a paper gives. [`FAMILIES`] is the table of contents; a family is a file.
 
 mod agreement;
+mod channels;
 mod check;
 mod closures;
 pub mod conservation;
@@ -16,6 +17,7 @@ mod integrators;
 pub mod invariance;
 mod jet;
 pub mod manufactured;
+mod open;
 mod operators;
 mod options;
 mod report;

@@ -32,6 +32,7 @@ fn energies(grid: &Grid, velocity: [Vec<f64>; 3]) -> [Vec<f64>; 2] {
         gradient: None,
         viscosity: 0.0,
         sound_speed: 1.0,
+        walls: None,
     };
     let fourier = Fourier::new(Decomposition::ONE, grid.points, 1);
     let mut found = spectrum::flow(&Solo, &fourier, grid, &flow).values;

@@ -1,5 +1,6 @@
 //! Walls: exact solutions that the discrete equations have as well, orders, and the same flow wherever it is computed.
 
+use super::channels;
 use super::check::{Check, distance, float, largest, order, worse};
 use super::exact::odd_error;
 use super::fields::Run;
@@ -16,6 +17,8 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     }
     checks.extend(stokes(setup)?);
     checks.push(cavity(setup)?);
+    checks.push(octant(setup)?);
+    checks.extend(channels::checks(setup)?);
     checks.extend(stretched::checks(setup)?);
     Ok(checks)
 }
@@ -124,6 +127,36 @@ fn stokes(setup: &Setup) -> Result<Vec<Check>> {
         }
     }
     Ok(checks)
+}
+
+/// The Taylor-Green vortex between planes of symmetry, and in its whole box on one host.
+fn octant(setup: &Setup) -> Result<Check> {
+    const INTERVALS: usize = 36;
+    let state = |run: Result<Run>| -> Result<_> {
+        let mut run = run?;
+        run.steps(4)?;
+        run.state()
+    };
+    let set = |octant: bool| [format!("case.octant={octant}"), "time.dt=0.01".into()];
+    let octant = setup.config("taylor-green", [INTERVALS / 2 + 1; 3], &set(true))?;
+    let whole = setup.config("taylor-green", [INTERVALS; 3], &set(false))?;
+    let (found, expected) = (state(setup.start(&octant))?, state(setup.reference(&whole))?);
+    let octant = octant.grid();
+    let in_whole = |at: usize| {
+        let [i, j, k] = octant.index(at);
+        i + INTERVALS * (j + INTERVALS * k)
+    };
+    let off = found.iter().zip(&expected).map(|(found, whole)| {
+        let same: Vec<f64> = (0..octant.len()).map(|at| whole[in_whole(at)]).collect();
+        distance(found, &same) / largest(whole).max(1.0)
+    });
+    Ok(Check::at_most(
+        "octant",
+        "four steps of the Taylor-Green vortex between planes of symmetry as in the whole box",
+        off.fold(0.0, worse),
+        1e-12,
+        "the same operators, reflected: round-off",
+    ))
 }
 
 /// The first steps of the cavity, with corners, in other places than one host too.

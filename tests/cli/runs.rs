@@ -135,6 +135,7 @@ fn the_input_that_init_prints_runs_for_every_case_and_is_read_back_by_vtk_and_pa
             "abc-flow",
             "double-shear-layer",
             "isotropic-turbulence",
+            "channel",
             "lid-driven-cavity",
             "custom",
         ];

@@ -25,6 +25,7 @@ fn flow(of: impl Fn(f64) -> [f64; 6]) -> Sample {
         gradient: None,
         viscosity: 0.0,
         sound_speed: 10.0,
+        walls: None,
     }))
 }
 

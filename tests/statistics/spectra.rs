@@ -32,6 +32,7 @@ fn uniform(density: f64, velocity: [Vec<f64>; 3], viscosity: f64) -> Flow {
         gradient: None,
         viscosity,
         sound_speed: 10.0,
+        walls: None,
     }
 }
 
@@ -177,6 +178,7 @@ fn spectra_of_noise_do_not_depend_on_which_axis_is_called_x() {
         gradient: None,
         viscosity: flow.viscosity,
         sound_speed: flow.sound_speed,
+        walls: None,
     };
     let other = spectra(&grid([8, 4, 6], [2.0, 3.0, 1.0]), &turned_flow);
     assert_eq!(found.modes, other.modes);

@@ -36,6 +36,7 @@ fn flow(points: [usize; 3], velocity: [Component; 3]) -> Flow {
         gradient: Some(Box::new(gradient.try_into().unwrap())),
         viscosity: 0.02,
         sound_speed: 5.0,
+        walls: None,
     }
 }
 

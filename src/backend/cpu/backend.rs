@@ -141,8 +141,9 @@ impl<T: Real> Backend for Cpu<T> {
         points: [usize; 3],
         part: Block,
         reads: &[(usize, isize)],
+        own: usize,
     ) -> Result<Prepared> {
-        Ok(Prepared::new(OnPart { formula, points, part, reads: reads.to_vec() }))
+        Ok(Prepared::new(OnPart { formula, points, part, reads: reads.to_vec(), own }))
     }
 
     fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {

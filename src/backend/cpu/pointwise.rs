@@ -128,6 +128,8 @@ pub(super) struct OnPart {
     pub(super) part: Block,
     /// (field, values further on) of everything that it reads.
     pub(super) reads: Vec<(usize, isize)>,
+    /// So many of the last fields hold the points of the part alone.
+    pub(super) own: usize,
 }
 
 /// Points of a part that are taken out of fields together, and most rows of them: a step allocates nothing.
@@ -138,7 +140,7 @@ impl<T: Real> Cpu<T> {
     /// Evaluate a map at the points of its part.
     pub(super) fn map_part(
         &self,
-        OnPart { formula, points, part, reads }: &OnPart,
+        OnPart { formula, points, part, reads, own }: &OnPart,
         fields: &mut [&mut Field<T>],
         parameters: &[f64],
     ) {
@@ -150,22 +152,30 @@ impl<T: Real> Cpu<T> {
                 let [i, j, k] = part.index(first + item);
                 i + points[0] * (j + points[1] * k)
             };
+            let whole = fields.len() - own;
+            let place = |field: usize, item: usize| {
+                if field < whole { position(item) } else { first + item }
+            };
             let (read, write) = taken.split_at_mut(reads.len() * ROW);
             for ((field, away), row) in reads.iter().zip(read.chunks_mut(ROW)) {
                 for (item, value) in row[..count].iter_mut().enumerate() {
                     *value = fields[*field][position(item).strict_add_signed(*away)];
                 }
             }
-            let mut rows: SmallVec<[&mut [T]; 8]> = SmallVec::new();
-            for (field, row) in fields.iter().zip(write.chunks_mut(ROW)) {
+            let mut rows: SmallVec<[&mut [T]; MAX_FIELDS]> = SmallVec::new();
+            for (at, (field, row)) in fields.iter().zip(write.chunks_mut(ROW)).enumerate() {
                 let row = &mut row[..count];
-                row.iter_mut().enumerate().for_each(|(item, value)| *value = field[position(item)]);
+                for (item, value) in row.iter_mut().enumerate() {
+                    *value = field[place(at, item)];
+                }
                 rows.push(row);
             }
             let read: SmallVec<[&[T]; ROWS]> = read.chunks(ROW).map(|row| &row[..count]).collect();
             formula.evaluate(self.arch, &read, &mut rows, parameters);
-            for (field, row) in fields.iter_mut().zip(rows) {
-                row.iter().enumerate().for_each(|(item, value)| field[position(item)] = *value);
+            for (at, (field, row)) in fields.iter_mut().zip(rows).enumerate() {
+                for (item, value) in row.iter().enumerate() {
+                    field[place(at, item)] = *value;
+                }
             }
         }
     }

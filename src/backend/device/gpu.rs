@@ -227,9 +227,10 @@ impl Backend for Gpu {
         points: [usize; 3],
         part: Block,
         reads: &[(usize, isize)],
+        own: usize,
     ) -> Result<Prepared> {
         let place = (self.device(), self.precision());
-        PointKernel::on_part(place, (points, part), &formula, reads).map(Prepared::new)
+        PointKernel::on_part(place, (points, part), &formula, reads, own).map(Prepared::new)
     }
 
     fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {

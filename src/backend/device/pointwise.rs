@@ -113,15 +113,23 @@ impl PointKernel {
         Ok(Self { kind: Kind::Map(job), precision })
     }
 
-    /// A map at a part of `points`, which reads the fields that it writes so far from the point: (field, values).
+    /// A map at a part of `points`, which reads the fields that it writes so far from the point: (field, values). The last `own`
+    /// of them hold the part alone.
     pub(super) fn on_part(
         (device, precision): (&Arc<Device>, Precision),
         (points, part): ([usize; 3], Block),
         of: &PointFormula,
         reads: &[(usize, isize)],
+        own: usize,
     ) -> Result<Self> {
         let read = |at: usize| format!("w{}[at + ({})]", reads[at].0, reads[at].1);
-        let lines = map_lines(of, precision, &read);
+        let mut lines = map_lines(of, precision, &read);
+        for field in of.results.len() - own..of.results.len() {
+            let of_part = |line: &mut String| {
+                *line = line.replace(&format!("w{field}[at]"), &format!("w{field}[item]"));
+            };
+            lines.iter_mut().for_each(of_part);
+        }
         let ([i, j, k], [nx, ny, _], [sx, sy, _]) = (part.start, points, part.points);
         let place = format!(
             "{i} + (item) % {sx} + {nx} * ({j} + (item) / {sx} % {sy} + (int64){ny} * ({k} + (item) / {sx} / {sy}))"

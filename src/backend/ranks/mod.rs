@@ -369,8 +369,9 @@ impl Backend for Ranks {
         points: [usize; 3],
         part: Block,
         reads: &[(usize, isize)],
+        own: usize,
     ) -> Result<Prepared> {
-        self.inner.prepare_part(formula, points, part, reads)
+        self.inner.prepare_part(formula, points, part, reads, own)
     }
 
     fn map_part(&self, formula: &Prepared, fields: &mut [&mut Field], parameters: &[f64]) {

@@ -92,12 +92,15 @@ impl Head {
             format!("references = {references:?}: must be finite")
         })?;
         let values = forcing.iter().flat_map(|it| it.energies_at_start.iter().flatten());
+        let values = values.chain(forcing.iter().flat_map(|it| it.mass_flux.iter().flatten()));
         let mut values = values.chain(forcing.iter().flat_map(|it| &it.processes));
         must(values.all(|value| value.is_finite()), || "forcing: must be finite".into())?;
         course.check(*step)?;
         let statistics = course.statistics.as_ref();
         let sound = statistics.map_or(Ok(()), |running| running.check(fields.len() == 1, *time));
-        sound.map_err(|why| format!("course.statistics: {why}"))
+        sound.map_err(|why| format!("course.statistics: {why}"))?;
+        let sound = course.profiles.as_ref().map_or(Ok(()), |profiles| profiles.check(*time));
+        sound.map_err(|why| format!("course.profiles: {why}"))
     }
 }
 

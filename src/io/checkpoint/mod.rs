@@ -28,7 +28,7 @@ use serde_json::Value;
 use super::RunId;
 use crate::io::series::{TableMark, xxh3};
 use crate::io::summary::Part;
-use crate::statistics::Running;
+use crate::statistics::{Running, RunningProfiles};
 use files::{FileChecksum, Seal};
 
 pub use directory::{check_name, path, prune, set_aside, steps, steps_on_all, tidy};
@@ -86,6 +86,9 @@ pub struct Head {
 pub struct ForcingState {
     /// ⟨ρ u·u⟩ / 2 and ⟨ρE⟩ at the start of the run; `None` before its first step.
     pub energies_at_start: Option<[f64; 2]>,
+    /// The mass flux that a pressure gradient holds, and that flux and the gradient at the beginning of the last step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mass_flux: Option<[f64; 3]>,
     /// Real and imaginary parts of the random processes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<f64>,
@@ -101,6 +104,9 @@ pub struct OutputProgress {
     pub pictures: u64,
     /// Averages over time so far.
     pub statistics: Option<Running>,
+    /// The same of profiles between walls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profiles: Option<RunningProfiles>,
     /// The tables as they were, by their names in the run directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, TableMark>,

@@ -24,23 +24,26 @@ pub(super) const FOLDERS: [&str; 6] =
     ["fields", "planes", "checkpoints", "statistics", "slices", "plots"];
 
 /// Tables in `statistics/`.
-const TABLES: [&str; 6] = [
+const TABLES: [&str; 7] = [
     "moments.csv",
     "spectra.csv",
     "structure.csv",
     "gradients.csv",
     "gradient_moments.csv",
     "turbulence.csv",
+    "profiles.csv",
 ];
 
 /// Plots in `plots/`.
-const PLOTS: [&str; 19] = [
+const PLOTS: [&str; 23] = [
     "kinetic_energy.svg",
     "dissipation.svg",
     "enstrophy.svg",
     "budget.svg",
     "forcing.svg",
     "forcing_coefficient.svg",
+    "pressure_gradient.svg",
+    "friction.svg",
     "resolution.svg",
     "scalar_variance.svg",
     "scalar_range.svg",
@@ -54,6 +57,8 @@ const PLOTS: [&str; 19] = [
     "reynolds_number.svg",
     "scales.svg",
     "skewness.svg",
+    "wall_units.svg",
+    "stresses.svg",
 ];
 
 /// Whether a run may write something of this name.

@@ -1,8 +1,9 @@
-//! A force that keeps turbulence going, and the sink that takes out the heat it becomes.
+//! A force that keeps a flow going, and the sink that takes out the heat it becomes.
 //!
 //! The force is a source that is added to the rates point by point before the sweeps of every stage, which then add to it. Its
 //! strength is found from the state at the beginning of a step, and kept until the end of it.
 
+mod driving;
 mod options;
 mod processes;
 mod sources;
@@ -11,19 +12,23 @@ mod waves;
 use num_complex::Complex;
 
 pub(crate) use options::longest;
-pub use options::{Force, ForcingConfig, Held, Linear, Stochastic};
+pub use options::{
+    Force, ForcingConfig, Held, Linear, PressureGradient, Stochastic, Strength as GradientStrength,
+};
 
 use super::base_state::BaseState;
 use super::problem::Problem;
 use super::slots::{conserved, exactly};
+use super::volume::VolumeAverage;
 use crate::backend::{Backend, Field, Prepared};
 use crate::engine::PointFormula;
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::io::checkpoint::ForcingState;
 use crate::real::Values;
+use driving::Driving;
 use processes::Processes;
-use sources::{FieldSource, LinearSource, Means, Work};
+use sources::{FieldSource, LinearSource, Means, UniformSource, Work};
 use waves::Waves;
 
 /// u'³ / (ε L) of turbulence that linear forcing keeps in a periodic box of edge L (Rosales and Meneveau 2005, section III).
@@ -39,15 +44,17 @@ pub(super) struct Averages {
     pub(super) kinetic_energy: f64,
     /// ⟨τ:∇u⟩ − ⟨p div u⟩, what the flow loses of its kinetic energy.
     pub(super) loss: f64,
+    /// What the flow loses of its momentum.
+    pub(super) friction: [f64; 3],
 }
 
 /// The force of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Strength {
-    /// A of linear forcing.
+    /// A of linear forcing, G of a pressure gradient.
     pub(super) coefficient: f64,
     /// {u} = ⟨ρu⟩/⟨ρ⟩.
-    velocity: [f64; 3],
+    pub(super) velocity: [f64; 3],
     /// ⟨ρ⟩.
     density: f64,
     /// ⟨F·u⟩.
@@ -64,6 +71,8 @@ pub(super) struct Forcing {
     means: Prepared,
     /// Of a random force.
     stirring: Option<Stirring>,
+    /// Of a pressure gradient.
+    driving: Option<Driving>,
     /// ⟨ρu·u⟩/2 and ⟨ρE⟩ at the start.
     start: Option<[f64; 2]>,
     pub(super) strength: Strength,
@@ -71,8 +80,6 @@ pub(super) struct Forcing {
     last_dt: f64,
     /// The shortest edge of the box along which the flow varies.
     shortest: f64,
-    /// One over the number of points.
-    per_point: f64,
     /// Spacing of numbers next to 1.
     epsilon: f64,
 }
@@ -118,6 +125,7 @@ impl Forcing {
         problem: &Problem,
         backend: &dyn Backend,
         grid: &Grid,
+        volume: &VolumeAverage,
         base: BaseState,
     ) -> Result<Option<Self>> {
         let Some(config) = problem.forcing.clone() else { return Ok(None) };
@@ -130,6 +138,10 @@ impl Forcing {
             Force::Stochastic(_) => [
                 prepare(PointFormula::map(FieldSource::<false> { base }))?,
                 prepare(PointFormula::map(FieldSource::<true> { base }))?,
+            ],
+            Force::PressureGradient(_) => [
+                prepare(PointFormula::map(UniformSource::<false> { base }))?,
+                prepare(PointFormula::map(UniformSource::<true> { base }))?,
             ],
         };
         let (length, active) = (problem.domain.length, grid.active());
@@ -144,20 +156,23 @@ impl Forcing {
                 fields: [field()?, field()?, field()?],
                 component: Values::zeros(backend.precision(), block.len()),
                 current: false,
-                work: prepare(PointFormula::sum(Work { base }))?,
+                work: volume.prepare(backend, PointFormula::sum(Work { base }))?,
             })
         };
         let gamma = problem.gas.gamma;
         Ok(Some(Self {
             sources,
-            means: prepare(PointFormula::sum(Means { gamma, base }))?,
+            means: volume.prepare(backend, PointFormula::sum(Means { gamma, base }))?,
             stirring: config.stochastic().map(stirring).transpose()?,
+            driving: config
+                .pressure_gradient()
+                .map(|config| Driving::new(*config, backend, volume, base))
+                .transpose()?,
             config,
             start: None,
             strength: Strength::default(),
             last_dt: 0.0,
             shortest: grid.active_axes().map(|a| length[a.index()]).fold(f64::INFINITY, f64::min),
-            per_point: grid.per_point(),
             epsilon: backend.precision().epsilon(),
         }))
     }
@@ -167,17 +182,38 @@ impl Forcing {
         matches!(self.config.kind, Force::Linear(Linear::Energy(_)))
     }
 
-    /// Whether it has a coefficient.
-    pub(super) fn is_linear(&self) -> bool {
-        self.stirring.is_none()
+    /// Whether its strength depends on a friction that no step has shown yet.
+    pub(super) fn needs_friction(&self) -> bool {
+        self.driving.as_ref().is_some_and(Driving::needs_friction)
+    }
+
+    /// Whether it is a pressure gradient.
+    pub(super) fn drives(&self) -> bool {
+        self.driving.is_some()
+    }
+
+    /// What a row says of the kind of force alone: A; G and the bulk velocity along it.
+    pub(super) fn row(&self) -> Vec<f64> {
+        let Strength { coefficient, velocity, .. } = self.strength;
+        match (&self.stirring, &self.driving) {
+            (Some(_), _) => Vec::new(),
+            (_, Some(driving)) => vec![coefficient, velocity[driving.axis()]],
+            _ => vec![coefficient],
+        }
     }
 
     /// Averages of `u`, without what the flow loses. Collective.
-    pub(super) fn averages(&self, backend: &dyn Backend, u: &[Field]) -> Result<Averages> {
+    pub(super) fn averages(
+        &self,
+        backend: &dyn Backend,
+        volume: &VolumeAverage,
+        u: &[Field],
+    ) -> Result<Averages> {
         let state: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
-        let sums = backend.reduce(&self.means, &state, &[])?.wait::<6>()?;
-        let [density, x, y, z, total_energy, kinetic_energy] = sums.map(|sum| sum * self.per_point);
-        Ok(Averages { density, momentum: [x, y, z], total_energy, kinetic_energy, loss: 0.0 })
+        let [density, x, y, z, total_energy, kinetic_energy] =
+            volume.of(backend, &self.means, &state)?;
+        let (momentum, loss, friction) = ([x, y, z], 0.0, [0.0; 3]);
+        Ok(Averages { density, momentum, total_energy, kinetic_energy, loss, friction })
     }
 
     /// Find the strength for a step from `u`, of which these are averages, of `dt`; without one as the last step was. Collective.
@@ -187,24 +223,37 @@ impl Forcing {
     pub(super) fn update(
         &mut self,
         backend: &dyn Backend,
+        volume: &VolumeAverage,
         u: &[Field],
         averages: &Averages,
         dt: Option<f64>,
     ) -> Result<()> {
         let Averages { density, momentum, total_energy, kinetic_energy, .. } = *averages;
+        let is_for_a_row = dt.is_none();
         let dt = dt.unwrap_or(self.last_dt);
         let [_, energy_at_start] = *self.start.get_or_insert([kinetic_energy, total_energy]);
         let velocity = momentum.map(|m| m / density);
         let of_mean = 0.5 * (0..3).map(|i| momentum[i] * velocity[i]).sum::<f64>();
         let fluctuating = kinetic_energy - of_mean;
-        let coefficient = self.coefficient(averages, fluctuating, dt);
-        let power = match &mut self.stirring {
-            None => 2.0 * coefficient * fluctuating,
-            Some(stirring) => {
+        let coefficient = match &mut self.driving {
+            None => self.coefficient(averages, fluctuating, dt),
+            Some(driving) => {
+                let axis = driving.axis();
+                driving.gradient(momentum[axis], averages.friction[axis], [self.last_dt, dt])
+            }
+        };
+        let power = match (&mut self.stirring, &self.driving) {
+            // Without a sink no step needs it.
+            (_, Some(driving)) if is_for_a_row || self.config.heat_removal => {
+                coefficient * driving.mean_velocity(backend, volume, u)?
+            }
+            (_, Some(_)) => 0.0,
+            (None, None) => 2.0 * coefficient * fluctuating,
+            (Some(stirring), None) => {
                 stirring.refresh(backend)?;
                 let fields: [&Field; 7] = exactly(u.iter().take(4).chain(&stirring.fields));
-                let [work] = backend.reduce(&stirring.work, &fields, &[])?.wait()?;
-                density * work * self.per_point
+                let [work] = volume.of(backend, &stirring.work, &fields)?;
+                density * work
             }
         };
         let surplus = if dt > 0.0 { (total_energy - energy_at_start) / dt } else { 0.0 };
@@ -218,7 +267,7 @@ impl Forcing {
     /// no faster than one by e in t_r. No force makes fluctuations of nothing, and none is made of round-off.
     fn coefficient(&self, averages: &Averages, fluctuating: f64, dt: f64) -> f64 {
         let target = match self.config.kind {
-            Force::Stochastic(_) => return 0.0,
+            Force::Stochastic(_) | Force::PressureGradient(_) => return 0.0,
             Force::Linear(Linear::Coefficient(a)) => return a,
             Force::Linear(Linear::Energy(Held::At(energy))) => energy,
             Force::Linear(Linear::Energy(Held::Constant)) => {
@@ -243,8 +292,13 @@ impl Forcing {
         if let Some(stirring) = &self.stirring {
             let fields: [&Field; 8] = exactly(state.chain(&stirring.fields));
             backend.map(source, &fields, &mut rate, &[beta, density, sink]);
+            return;
+        }
+        let state: [&Field; conserved::COUNT] = exactly(state);
+        if let Some(driving) = &self.driving {
+            let [x, y, z] = [0, 1, 2].map(|a| if a == driving.axis() { coefficient } else { 0.0 });
+            backend.map(source, &state, &mut rate, &[beta, x, y, z, sink]);
         } else {
-            let state: [&Field; conserved::COUNT] = exactly(state);
             backend.map(source, &state, &mut rate, &[beta, coefficient, x, y, z, sink]);
         }
     }
@@ -252,6 +306,7 @@ impl Forcing {
     /// A step of `dt` to the step `done` is over.
     pub(super) fn advance(&mut self, dt: f64, done: u64) {
         self.last_dt = dt;
+        self.driving.iter_mut().for_each(Driving::advance);
         if let Some(stirring) = &mut self.stirring {
             stirring.processes.advance(dt, done);
             stirring.current = false;
@@ -262,6 +317,7 @@ impl Forcing {
     pub(super) fn saved(&self) -> ForcingState {
         ForcingState {
             energies_at_start: self.start,
+            mass_flux: self.driving.as_ref().and_then(Driving::saved),
             processes: self.stirring.as_ref().map(|it| it.processes.saved()).unwrap_or_default(),
         }
     }
@@ -270,6 +326,7 @@ impl Forcing {
     pub(super) fn restore(&mut self, saved: &ForcingState, last_dt: f64) {
         self.start = saved.energies_at_start;
         self.last_dt = last_dt;
+        self.driving.iter_mut().for_each(|driving| driving.restore(saved.mass_flux));
         if let Some(stirring) = &mut self.stirring {
             stirring.processes.restore(&saved.processes);
             stirring.current = false;

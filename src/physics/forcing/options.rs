@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::grid::Axis;
+
 /// `[forcing]`
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ForcingConfig {
@@ -17,7 +19,15 @@ impl ForcingConfig {
     pub(crate) fn stochastic(&self) -> Option<&Stochastic> {
         match &self.kind {
             Force::Stochastic(stochastic) => Some(stochastic),
-            Force::Linear(_) => None,
+            Force::Linear(_) | Force::PressureGradient(_) => None,
+        }
+    }
+
+    /// The uniform force, where it is one.
+    pub(crate) fn pressure_gradient(&self) -> Option<&PressureGradient> {
+        match &self.kind {
+            Force::PressureGradient(gradient) => Some(gradient),
+            Force::Linear(_) | Force::Stochastic(_) => None,
         }
     }
 }
@@ -30,6 +40,28 @@ pub enum Force {
     Linear(Linear),
     /// ⟨ρ⟩ f with random solenoidal waves f (Eswaran and Pope 1988).
     Stochastic(Stochastic),
+    /// G along an axis, the same everywhere.
+    PressureGradient(PressureGradient),
+}
+
+/// What drives a flow through a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PressureGradient {
+    /// Where G points.
+    pub axis: Axis,
+    /// What sets it.
+    #[serde(flatten)]
+    pub strength: Strength,
+}
+
+/// What sets G.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strength {
+    /// G itself, in ρ₀V₀²/L.
+    Value(f64),
+    /// The mean ⟨ρu⟩ along the axis that G(t) holds.
+    MassFlux(Held),
 }
 
 /// What sets the coefficient A of linear forcing.
@@ -42,12 +74,12 @@ pub enum Linear {
     Energy(Held),
 }
 
-/// A kinetic energy that is held.
+/// A mean that is held.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Held {
     /// That of the start.
     Constant,
-    /// This one, in ρ₀V₀².
+    /// This one, of an energy in ρ₀V₀², of a mass flux in ρ₀V₀.
     At(f64),
 }
 
@@ -56,7 +88,7 @@ impl Serialize for Held {
     fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
         match self {
             Held::Constant => output.serialize_str("constant"),
-            Held::At(energy) => output.serialize_f64(*energy),
+            Held::At(value) => output.serialize_f64(*value),
         }
     }
 }

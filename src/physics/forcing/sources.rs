@@ -42,6 +42,22 @@ impl<const ADDS: bool> Formula<8, 5, 3> for FieldSource<ADDS> {
     }
 }
 
+/// The same of F, the same everywhere, with β, F, Λ as parameters.
+#[derive(Clone, Copy)]
+pub(super) struct UniformSource<const ADDS: bool> {
+    pub(super) base: BaseState,
+}
+
+impl<const ADDS: bool> Formula<5, 5, 5> for UniformSource<ADDS> {
+    #[inline(always)]
+    fn at<N: Number>(&self, state: [N; 5], rates: [N; 5], parameters: [N; 5]) -> [N; 5] {
+        let [beta, force @ .., sink] = parameters;
+        let [rho, m0, m1, m2, _] = state;
+        let rho = whole(rho, self.base.density);
+        added::<ADDS, N>(rates, beta, (rho, [m0, m1, m2]), force, sink)
+    }
+}
+
 #[inline(always)]
 fn added<const ADDS: bool, N: Number>(
     rates: [N; 5],
@@ -82,5 +98,19 @@ impl Formula<7, 1> for Work {
     fn at<N: Number>(&self, fields: [N; 7], _: [N; 1], _: [N; 0]) -> [N; 1] {
         let [rho, m0, m1, m2, f0, f1, f2] = fields;
         [(f0 * m0 + f1 * m1 + f2 * m2) / whole(rho, self.base.density)]
+    }
+}
+
+/// u, v, w from (ρ, ρu, ρv, ρw).
+#[derive(Clone, Copy)]
+pub(super) struct Velocity {
+    pub(super) base: BaseState,
+}
+
+impl Formula<4, 3> for Velocity {
+    #[inline(always)]
+    fn at<N: Number>(&self, [rho, m0, m1, m2]: [N; 4], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        let rho = whole(rho, self.base.density);
+        [m0 / rho, m1 / rho, m2 / rho]
     }
 }

@@ -10,7 +10,7 @@ use crate::statistics::gradients::{Density, centre};
 use crate::statistics::increments::{Increments, ORDERS};
 use crate::statistics::moments::{self, Moments, Running};
 use crate::statistics::spectrum::{self, Spectra};
-use crate::statistics::{Kind, Statistic, turbulence};
+use crate::statistics::{Kind, Statistic, profiles, turbulence};
 
 /// Those that a run asks for.
 pub(super) struct Files {
@@ -20,6 +20,7 @@ pub(super) struct Files {
     densities: Option<SeriesWriter>,
     gradient_moments: Option<SeriesWriter>,
     turbulence: Option<SeriesWriter>,
+    profiles: Option<SeriesWriter>,
 }
 
 impl Files {
@@ -104,6 +105,18 @@ impl Files {
         file.append(step, &[&[time], found].concat())
     }
 
+    /// A row a plane, with the time that averages are over.
+    pub(super) fn profiles(
+        &mut self,
+        step: u64,
+        time: f64,
+        weight: f64,
+        rows: &[Vec<f64>],
+    ) -> Result<()> {
+        let Some(file) = &mut self.profiles else { return Ok(()) };
+        rows.iter().try_for_each(|row| file.append(step, &[&[time, weight], &row[..]].concat()))
+    }
+
     /// Return when all rows are on disk: the marks of the tables, by their names.
     pub(super) fn sync(&mut self) -> Result<Vec<(String, TableMark)>> {
         let all = [
@@ -113,15 +126,17 @@ impl Files {
             &mut self.densities,
             &mut self.gradient_moments,
             &mut self.turbulence,
+            &mut self.profiles,
         ];
         all.into_iter().flatten().map(|table| Ok((table.name(), table.sync()?))).collect()
     }
 }
 
-impl From<[Option<SeriesWriter>; 6]> for Files {
-    fn from(files: [Option<SeriesWriter>; 6]) -> Self {
-        let [moments, spectra, structure, densities, gradient_moments, turbulence] = files;
-        Self { moments, spectra, structure, densities, gradient_moments, turbulence }
+impl From<[Option<SeriesWriter>; 7]> for Files {
+    fn from(files: [Option<SeriesWriter>; 7]) -> Self {
+        let [moments, spectra, structure, densities, gradient_moments, turbulence, profiles] =
+            files;
+        Self { moments, spectra, structure, densities, gradient_moments, turbulence, profiles }
     }
 }
 
@@ -138,7 +153,7 @@ fn tables<T>(
     options: &StatisticsConfig,
     kind: Kind,
     open: impl Fn(&Path, &[&str]) -> Result<T>,
-) -> Result<[Option<T>; 6]> {
+) -> Result<[Option<T>; 7]> {
     let file = |of: Statistic, name: &str, columns: Vec<String>| {
         let there = kind == Kind::Flow || matches!(of, Statistic::Moments | Statistic::Spectra);
         let asked = there && options.quantities.contains(&of);
@@ -155,6 +170,7 @@ fn tables<T>(
         file(Statistic::Gradients, "gradients.csv", named(&["quantity", "value", "density"]))?,
         file(Statistic::Gradients, "gradient_moments.csv", moments)?,
         file(Statistic::Turbulence, "turbulence.csv", named(&turbulence::COLUMNS))?,
+        file(Statistic::Profiles, "profiles.csv", profile_columns())?,
     ])
 }
 
@@ -176,6 +192,11 @@ fn spectrum_columns(kind: Kind, scalars: &[String]) -> Vec<String> {
     };
     let scalars = scalars.iter().map(|name| format!("{name}_variance"));
     ["k", "modes"].iter().chain(names).map(ToString::to_string).chain(scalars).collect()
+}
+
+/// `weight`, the time that averages are over, and the profile.
+fn profile_columns() -> Vec<String> {
+    std::iter::once("weight").chain(profiles::COLUMNS).map(String::from).collect()
 }
 
 fn structure_columns() -> Vec<String> {

@@ -11,7 +11,8 @@ use crate::grid::{Decomposition, Grid};
 use crate::io::StatisticsConfig;
 use crate::io::series::TableMark;
 use crate::statistics::{
-    Kind, Running, Sample, Statistic, gradients, increments, moments, spectrum, turbulence,
+    Kind, Running, RunningProfiles, Sample, Statistic, gradients, increments, moments, profiles,
+    spectrum, turbulence,
 };
 use files::Files;
 
@@ -20,6 +21,7 @@ pub struct Statistics {
     options: StatisticsConfig,
     kind: Kind,
     running: Running,
+    profiles: RunningProfiles,
     /// On rank 0.
     files: Option<Files>,
     /// Planned with the first sample that needs it.
@@ -44,6 +46,7 @@ impl Statistics {
             options: options.clone(),
             kind,
             running: Running::default(),
+            profiles: RunningProfiles::default(),
             files,
             fourier: None,
         })
@@ -70,7 +73,17 @@ impl Statistics {
             // What comes on both sides of a gap says nothing of it.
             false => Running::default(),
         };
-        Ok(Self { options: options.clone(), kind, running, files, fourier: None })
+        let profiles = RunningProfiles::default();
+        Ok(Self { options: options.clone(), kind, running, profiles, files, fourier: None })
+    }
+
+    /// Go on with the averages over time of profiles that [`Statistics::profiles`] were; where averages begin later now, or none are
+    /// taken, they begin again.
+    #[must_use]
+    pub fn going_on(mut self, profiles: Option<RunningProfiles>) -> Self {
+        let profiles = profiles.filter(|_| self.wants(Statistic::Profiles));
+        self.profiles = profiles.unwrap_or_default().since(self.options.from);
+        self
     }
 
     /// Whether samples must hold the velocity gradient.
@@ -111,11 +124,19 @@ impl Statistics {
                 Sample::Scalar(phi) => spectrum::scalar(comm, fourier, grid, phi),
             }
         });
-        let (mut structure, mut densities, mut scales) = (None, None, None);
+        let (mut structure, mut densities, mut scales, mut rows) = (None, None, None, Vec::new());
         if let Sample::Flow(flow) = sample {
             structure = self.wants(Statistic::Increments).then(|| {
                 increments::structure_functions(comm, decomposition, grid, &flow.velocity)
             });
+            if let Some(walls) = flow.walls.as_ref().filter(|_| self.wants(Statistic::Profiles)) {
+                let mut now = profiles::means(comm, decomposition, grid, flow, walls);
+                if time >= self.options.from {
+                    self.profiles.add(time, &now);
+                    now = self.profiles.means().unwrap_or(now);
+                }
+                rows = profiles::rows(&now, grid, walls.axis, walls.heat_capacity);
+            }
             let gradient = |of| flow.gradient.as_ref().filter(|_| self.wants(of));
             densities = gradient(Statistic::Gradients)
                 .map(|gradient| gradients::densities(comm, grid, gradient));
@@ -132,6 +153,7 @@ impl Statistics {
             if let Some(spectra) = &spectra {
                 files.spectra(step, time, spectra)?;
             }
+            files.profiles(step, time, self.profiles.duration(), &rows)?;
             files.structure(step, time, structure.as_deref().unwrap_or_default())?;
             files.gradients(step, time, densities.as_ref().map_or(&[], |found| &found[..]))?;
             scales.map_or(Ok(()), |found| files.turbulence(step, time, &found))
@@ -143,6 +165,11 @@ impl Statistics {
     /// The averages over time so far: what a checkpoint carries. The same on all ranks.
     pub fn state(&self) -> &Running {
         &self.running
+    }
+
+    /// The averages over time of profiles, where there are any: what a checkpoint carries. The same on all ranks.
+    pub fn profiles(&self) -> Option<&RunningProfiles> {
+        Some(&self.profiles).filter(|_| self.wants(Statistic::Profiles))
     }
 
     /// Return when all that was written is on disk: on rank 0 the marks of the tables, by their names.

@@ -1,0 +1,102 @@
+//! Vortex that a uniform stream carries out of the box.
+
+use std::f64::consts::{PI, TAU};
+
+use serde::{Deserialize, Serialize};
+
+use super::{About, Definition, Domain, FlowCase, FlowPoint};
+use crate::boundary::{Beyond, Boundaries, Open, Stream};
+use crate::gas::Gas;
+use crate::grid::Axis;
+use crate::typed::positive;
+
+/// The vortex of [`IsentropicVortex`](super::IsentropicVortex) in a stream with V₀ along x, at t = 0 in the middle of the box,
+///
+/// ```text
+/// f = β/(2π) exp((1 − r²)/2),  u = 1 − f y,  v = f (x − t)
+/// T = 1 − (γ − 1) Ma² β² / (8π²) exp(1 − r²),  ρ = T^{1/(γ − 1)},  p = ρ T / (γ Ma²)
+/// ```
+///
+/// which leaves through an outflow at the end of x, and is the solution of the Euler equations also when it has left: the error is what
+/// the outflow reflects. The stream comes in at the other end. Along y the box is periodic.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VortexOutflow {
+    /// β.
+    pub strength: f64,
+    /// Half the length of the box along x and y, which is centred at 0.
+    #[serde(deserialize_with = "positive")]
+    pub half_width: f64,
+}
+
+impl Default for VortexOutflow {
+    fn default() -> Self {
+        VortexOutflow { strength: 1.0, half_width: 6.0 }
+    }
+}
+
+impl VortexOutflow {
+    pub(super) const ABOUT: About = About {
+        name: "vortex-outflow",
+        title: "Vortex through an outflow",
+        summary: "a vortex that a stream carries out of the box; exact for the Euler equations (2-D)",
+        input: include_str!("../../configs/vortex-outflow.toml"),
+        mach: |_| 0.3,
+        reynolds: f64::INFINITY,
+        needs: [true, true, false],
+    };
+
+    /// 1 − T in the centre over e.
+    fn coldness(&self, gas: &Gas) -> f64 {
+        (gas.gamma - 1.0) * (gas.mach * self.strength).powi(2) / (8.0 * PI * PI)
+    }
+}
+
+impl Definition for VortexOutflow {
+    fn domain(&self) -> Domain {
+        let h = self.half_width;
+        Domain { origin: [-h; 3], length: [2.0 * h; 3] }
+    }
+
+    fn boundaries(&self, gas: &Gas) -> Boundaries {
+        let pressure = gas.reference_pressure();
+        let stream = Stream { velocity: [1.0, 0.0, 0.0], temperature: 1.0, pressure };
+        let (inflow, outflow) = (Open::to(Beyond::Inflow(stream)), Open::outflow(pressure));
+        Boundaries::along(Axis::X, [inflow, outflow])
+    }
+
+    fn flow(&self) -> Option<&dyn FlowCase> {
+        Some(self)
+    }
+
+    fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
+        if 1.0_f64.exp() * self.coldness(gas) < 1.0 {
+            return Vec::new();
+        }
+        let what = format!(
+            "strength = {} makes the temperature negative in the centre at mach = {}; use a weaker vortex",
+            self.strength, gas.mach
+        );
+        vec![("strength", what)]
+    }
+}
+
+impl FlowCase for VortexOutflow {
+    fn at(&self, gas: &Gas, domain: &Domain, _: [bool; 3], x: [f64; 3], t: f64) -> FlowPoint {
+        let [centre_x, centre_y, _] = domain.middle();
+        let (dx, dy) = (x[0] - centre_x - t, domain.shortest(1, centre_y, x[1]));
+        let r2 = dx * dx + dy * dy;
+        let f = self.strength / TAU * (0.5 * (1.0 - r2)).exp();
+        let temperature = 1.0 - self.coldness(gas) * (1.0 - r2).exp();
+        let density = temperature.powf(1.0 / (gas.gamma - 1.0));
+        FlowPoint {
+            density,
+            velocity: [1.0 - f * dy, f * dx, 0.0],
+            pressure: gas.reference_pressure() * density * temperature,
+        }
+    }
+
+    fn is_exact(&self, gas: &Gas) -> bool {
+        gas.is_inviscid()
+    }
+}

@@ -1,0 +1,116 @@
+//! What crosses the planes between two walls: shear stress and heat.
+
+use std::sync::Arc;
+
+use super::base_state::BaseState;
+use super::discretisation::Discretisation;
+use super::formulas::{Primitives, ViscosityLaw};
+use super::metric::Metric;
+use super::problem::Problem;
+use super::slots::{conserved, exactly};
+use super::{Gas, Viscosity};
+use crate::backend::{Backend, Field, Program, Weights};
+use crate::comm::all_or_error;
+use crate::engine::{Expr, Sweep, SweepBuilder};
+use crate::error::Result;
+use crate::grid::{Axis, Block, Grid};
+
+/// A flow between walls across one axis.
+pub(super) struct Channel {
+    pub(super) axis: Axis,
+    fluxes: Program,
+    metric: Arc<Metric>,
+    gas: Gas,
+    base: BaseState,
+    /// Half the distance of the walls.
+    half: f64,
+}
+
+impl Channel {
+    /// That of `problem`; `None` where walls are across no axis, or more.
+    ///
+    /// # Errors
+    /// What a compiler says.
+    pub(super) fn new(
+        problem: &Problem,
+        backend: &dyn Backend,
+        discretisation: &Discretisation,
+        base: BaseState,
+    ) -> Result<Option<Self>> {
+        let Some(axis) = problem.axis_between_walls() else { return Ok(None) };
+        let fluxes = discretisation.program(backend, axis, &sweep(problem, base))?;
+        let half = 0.5 * problem.domain.length[axis.index()];
+        let metric = discretisation.metric.clone();
+        Ok(Some(Self { axis, fluxes, metric, gas: problem.gas, base, half }))
+    }
+
+    /// μ/Re ∂u/∂n of the velocity along the flow, −k μ ∂T/∂n, and T', of U, in the place of `scratch`. Collective.
+    pub(super) fn fluxes<'a>(
+        &self,
+        backend: &dyn Backend,
+        u: &[Field],
+        scratch: &'a mut [Field],
+    ) -> [&'a mut Field; 3] {
+        let mut to: [_; 3] = exactly(scratch.iter_mut().take(3));
+        let state: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
+        backend.run(&self.fluxes, &self.metric.behind(&state), &mut to, Weights::SET);
+        to
+    }
+
+    /// [`CHANNEL_COLUMNS`](super::CHANNEL_COLUMNS). Collective.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub(super) fn row(
+        &self,
+        backend: &dyn Backend,
+        (grid, block): (&Grid, &Block),
+        u: &[Field],
+        scratch: &mut [Field],
+    ) -> Result<[f64; 5]> {
+        let a = self.axis.index();
+        let [stress, heat, t] = self.fluxes(backend, u, scratch).map(|field| &*field);
+        let fields = [stress, heat, t, &u[conserved::MASS]].map(|field| backend.values(field));
+        let fields = fields.into_iter().collect::<Result<Vec<_>>>();
+        let fields = all_or_error(backend.comm(), fields)?;
+        // Of each wall, its weight and four sums.
+        let mut sums = [0.0; 10];
+        for at in 0..block.len() {
+            let index = block.index(at);
+            let end = match index[a] {
+                0 => 0,
+                j if j + 1 == grid.points[a] => 5,
+                _ => continue,
+            };
+            let weight = grid.weight(index);
+            sums[end] += weight;
+            (0..4).for_each(|k| sums[end + 1 + k] += weight * fields[k].at(at));
+        }
+        backend.comm().sum(&mut sums);
+        let [low, high] = [0, 5].map(|end| {
+            let [stress, heat, t, density] = [1, 2, 3, 4].map(|k| sums[end + k] / sums[end]);
+            let viscosity = self.gas.mu(t + self.base.temperature) / self.gas.reynolds;
+            let friction = ((density + self.base.density) * stress.abs()).sqrt();
+            [stress, heat, friction * self.half / viscosity]
+        });
+        Ok([low[0], -high[0], low[1], -high[1], 0.5 * (low[2] + high[2])])
+    }
+}
+
+/// What makes the fields of [`Channel::fluxes`].
+pub(super) fn sweep(problem: &Problem, base: BaseState) -> Sweep {
+    let gas = problem.gas;
+    let driven = problem.forcing.as_ref().and_then(|it| it.pressure_gradient());
+    let along = driven.map_or(Axis::X, |gradient| gradient.axis);
+    let s = SweepBuilder::new();
+    let state = std::array::from_fn(|k| s.read(k));
+    let [u, v, w, _, t] = s.map(Primitives { gas, base }, state);
+    let mu: Expr = match gas.viscosity {
+        Viscosity::Constant => 1.0.into(),
+        _ => s.map(ViscosityLaw { gas, base }, [t])[0].into(),
+    };
+    s.store(0, (1.0 / gas.reynolds) * (mu.clone() * s.d1([u, v, w][along.index()])));
+    s.store(1, -gas.conductivity() * (mu * s.d1(t)));
+    s.store(2, t);
+    s.build()
+}

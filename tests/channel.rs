@@ -1,0 +1,327 @@
+//! Flows that a pressure gradient drives between walls, and their profiles.
+
+use std::f64::consts::PI;
+use std::path::Path;
+
+use kolmo::Error;
+use kolmo::comm::Solo;
+use kolmo::config::{Config, RightHandSide, parse, parse_on};
+use kolmo::grid::{Axis, Decomposition};
+use kolmo::physics::{CHANNEL_COLUMNS, FORCING_COLUMNS, GRADIENT_COLUMNS};
+use kolmo::statistics::profiles::{self, COLUMNS};
+use kolmo::statistics::{RunningProfiles, Sample};
+use kolmo::time::Simulation;
+
+use crate::common::{
+    advance, assert_orders, assert_repeats, config, float, max_difference, on_host, set_flow,
+    simulation, state, steps,
+};
+use crate::spread::blocks::{blocks, whole};
+use crate::spread::threads::on_ranks;
+
+/// The time in which a deviation of the mass flux decays, as docs/theory.md states it.
+const RELAXATION: f64 = 0.1;
+
+/// So slow a flow that no square of its velocity counts.
+const SLOW: f64 = 1e-5;
+
+/// Gas at rest between plates y = ±1 at Re = 1 under `force`, on `n` points.
+fn at_rest(n: usize, force: &str) -> Simulation {
+    let set = ["case.reynolds=1", "case.mach=0.5", "forcing.kind=pressure-gradient", force];
+    let mut flow = simulation("poiseuille-flow", [1, n, 1], &set);
+    set_flow(&mut flow, 1.4, |_, _| [1.0, 0.0, 0.0, 0.0, 1.0 / (1.4 * 0.25)]);
+    flow
+}
+
+/// The largest difference of u from `exact(y)`, in units of [`SLOW`].
+fn off(flow: &Simulation, exact: impl Fn(f64) -> f64) -> f64 {
+    let (state, grid) = (state(flow), flow.grid());
+    let found: Vec<f64> = state[1].iter().zip(&state[0]).map(|(m, rho)| m / rho / SLOW).collect();
+    let exact: Vec<f64> = (0..found.len()).map(|j| exact(grid.coordinates([0, j, 0])[1])).collect();
+    max_difference(&found, &exact)
+}
+
+#[test]
+fn a_channel_started_from_rest_follows_its_series_and_reaches_the_parabola() {
+    // Batchelor 1967, §4.3: u = 1 − y² − Σ 32 (−1)ⁿ / ((2n+1)π)³ cos((2n+1)πy/2) exp(−((2n+1)π/2)² t/Re).
+    let series = |y: f64, t: f64| -> f64 {
+        let term = |n: i32| {
+            let k = f64::from(2 * n + 1) * PI;
+            let sign = if n % 2 == 0 { 1.0 } else { -1.0 };
+            32.0 * sign / k.powi(3) * (0.5 * k * y).cos() * (-0.25 * k * k * t).exp()
+        };
+        1.0 - y * y - (0..40).map(term).sum::<f64>()
+    };
+    let force = format!("forcing.value={}", 2.0 * SLOW);
+    let error = |n: usize| {
+        let mut flow = at_rest(n, &force);
+        advance(&mut flow, 0.2);
+        (2.0 / float(n - 1), off(&flow, |y| series(y, 0.2)))
+    };
+    // Rows of order 3 at the wall: one more within (Gustafsson 1975).
+    let errors = [17, 33].map(error);
+    assert_orders(&errors, 3.8..6.5, "start-up");
+    assert!(errors[1].1 < 1e-6, "{errors:?}");
+    // The slowest part decays by 10⁻¹⁰ in 9.4, and at constant mass flux with (4.49)² instead of (π/2)².
+    let mut flow = at_rest(17, &force);
+    advance(&mut flow, 9.4);
+    assert!(off(&flow, |y| 1.0 - y * y) < 2e-9);
+    let mut flow = at_rest(17, &format!("forcing.mass_flux={}", SLOW * 2.0 / 3.0));
+    advance(&mut flow, 3.0);
+    // The trapezoidal rule leaves out h²/4 of the mean of a parabola.
+    let rest = 1.0 / (1.0 - 1.0 / 256.0);
+    assert!(off(&flow, |y| rest * (1.0 - y * y)) < 2e-9);
+    let gradient = flow.quantity("pressure_gradient").unwrap();
+    assert!((gradient / (2.0 * SLOW * rest) - 1.0).abs() < 2e-9, "{gradient}");
+}
+
+/// A channel on few points, under `more`.
+fn channel(points: [usize; 3], more: &[&str]) -> Config {
+    let set = [
+        "case.mach=0.5",
+        "case.reynolds=300",
+        "grid.length=[3.0, 2.0, 1.5]",
+        "time.dt=0.005",
+        "gas.viscosity={ law = 'power', exponent = 0.7 }",
+    ];
+    config("channel", points, &[&set, more].concat())
+}
+
+#[test]
+fn constant_mass_flux_holds_and_follows_the_stated_law() {
+    for more in [&[][..], &["time.integrator=rk4"], &["scheme.filter={ order = 6, alpha = 0.45 }"]]
+    {
+        let mut flow = on_host(&channel([12, 33, 10], more));
+        let dt = 0.005;
+        let now = |flow: &mut Simulation| {
+            ["momentum_x", "pressure_gradient"].map(|name| flow.quantity(name).unwrap())
+        };
+        let mut seen = vec![now(&mut flow)];
+        for _ in 0..20 {
+            steps(&mut flow, 1);
+            seen.push(now(&mut flow));
+        }
+        let friction: Vec<f64> =
+            seen.windows(2).map(|pair| pair[0][1] - (pair[1][0] - pair[0][0]) / dt).collect();
+        // e ← (1 − dt/t_r) e + dt (Dₙ₋₁ − Dₙ): round-off of M is that of G times dt.
+        for n in 1..20 {
+            let [before, after] = [seen[n], seen[n + 1]].map(|[flux, _]| flux - 1.0);
+            let expected = (1.0 - dt / RELAXATION) * before + dt * (friction[n - 1] - friction[n]);
+            assert!((after - expected).abs() < 1e-15, "{n}: {after:e} {expected:e}");
+        }
+        let changes = friction.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+        let largest = changes.fold((seen[0][1] - friction[0]).abs(), f64::max);
+        for [flux, _] in seen {
+            assert!((flux - 1.0).abs() <= RELAXATION * largest, "{more:?}: {flux}");
+        }
+    }
+}
+
+#[test]
+fn ranks_and_sweeps_operator_by_operator_agree_in_state_row_and_profiles() {
+    for more in [&[][..], &["forcing.kind=pressure-gradient", "forcing.value=0.01"]] {
+        let config = channel([11, 16, 10], more);
+        let take = |flow: &mut Simulation, cut: Decomposition| {
+            let grid = flow.grid().clone();
+            let Sample::Flow(sample) = flow.sample(true).unwrap() else { unreachable!() };
+            let walls = sample.walls.as_ref().unwrap();
+            let means = profiles::means(flow.backend().comm(), &cut, &grid, &sample, walls);
+            profiles::rows(&means, &grid, walls.axis, walls.heat_capacity).concat()
+        };
+        let mut one = on_host(&config);
+        steps(&mut one, 10);
+        let (row, expected) = (one.row().unwrap(), state(&one));
+        let profile = take(&mut one, Decomposition::ONE);
+        let close = |found: &[Vec<f64>], what: &str| {
+            for (a, b) in expected.iter().zip(found) {
+                let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+                let off = max_difference(a, b) / size;
+                assert!(off <= 1e-12, "{more:?} {what}: {off:e}");
+            }
+        };
+        for ranks in [[1, 2, 1], [1, 3, 1], [2, 1, 2]] {
+            let found = on_ranks(ranks.iter().product(), |comm| {
+                let mut flow = Simulation::on(blocks(comm, ranks, &config), &config).unwrap();
+                steps(&mut flow, 10);
+                let row = flow.row().unwrap();
+                (whole(&flow, ranks), row, take(&mut flow, Decomposition { ranks }))
+            });
+            for (fields, own, planes) in found {
+                close(&fields, &format!("{ranks:?}"));
+                assert!(max_difference(&row, &own) < 1e-9, "{row:?} {own:?}");
+                assert!(max_difference(&profile, &planes) < 1e-8, "{ranks:?}");
+            }
+        }
+        let mut composed = config.clone();
+        composed.compute.right_hand_side = RightHandSide::Composed;
+        let mut composed = on_host(&composed);
+        steps(&mut composed, 10);
+        close(&state(&composed), "composed");
+    }
+}
+
+#[test]
+fn a_driven_run_repeats_itself_to_the_bit_also_from_a_checkpoint() {
+    for force in ["forcing.value=0.02", "forcing.mass_flux=constant", "forcing.mass_flux=1.1"] {
+        for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
+            let set = [&["forcing.kind=pressure-gradient", force], more].concat();
+            assert_repeats(&channel([9, 12, 8], &set), &format!("{force} {more:?}"));
+        }
+    }
+}
+
+#[test]
+fn profiles_of_a_known_flow_are_its_averages_to_round_off() {
+    const A: f64 = 0.2;
+    const B: f64 = 0.3;
+    const D: f64 = 0.1;
+    const E: f64 = 0.4;
+    let set = ["case.reynolds=50", "case.mach=0.5", "grid.length=[1.0, 2.0, 1.0]"];
+    let mut flow = simulation("poiseuille-flow", [12, 17, 8], &set);
+    let gas = config("poiseuille-flow", [12, 17, 8], &set).gas;
+    let grid = flow.grid().clone();
+    let heat = |y: f64| 1.0 + 0.3 * (1.0 - y * y);
+    let mut rows_of = |shift: f64| {
+        set_flow(&mut flow, 1.4, |_, [x, y, _]| {
+            let (s, c) = (2.0 * PI * x).sin_cos();
+            let rho = 1.0 + A * s;
+            [rho, 1.0 - y * y + B * s + shift, D * s, E * c, rho * heat(y) / (1.4 * 0.25)]
+        });
+        let Sample::Flow(sample) = flow.sample(true).unwrap() else { unreachable!() };
+        let walls = sample.walls.clone().unwrap();
+        assert_eq!(walls.axis, Axis::Y);
+        (profiles::means(&Solo, &Decomposition::ONE, &grid, &sample, &walls), walls)
+    };
+    let (means, walls) = rows_of(0.0);
+    let (later, _) = rows_of(0.2);
+    let rows = |means: &[f64]| profiles::rows(means, &grid, walls.axis, walls.heat_capacity);
+    let of = |row: &[f64], name: &str| row[COLUMNS.iter().position(|it| *it == name).unwrap()];
+    let u_tau = (2.0_f64 / 50.0).sqrt();
+    for row in rows(&means) {
+        let y = of(&row, "coordinate");
+        let (u, t) = (1.0 - y * y, heat(y));
+        let p = t / (1.4 * 0.25);
+        let distance = 1.0 - y.abs();
+        let half = 0.5_f64.sqrt();
+        for (name, expected) in [
+            ("density", 1.0),
+            ("pressure", p),
+            ("temperature", t),
+            ("viscosity", 1.0 / 50.0),
+            ("velocity_x", u),
+            ("velocity_y", 0.0),
+            ("favre_velocity_x", u + 0.5 * A * B),
+            ("favre_velocity_y", 0.5 * A * D),
+            ("favre_velocity_z", 0.0),
+            ("reynolds_stress_xx", 0.5 * B * B),
+            ("reynolds_stress_zz", 0.5 * E * E),
+            ("reynolds_stress_xy", 0.5 * B * D),
+            ("reynolds_stress_xz", 0.0),
+            ("favre_stress_xy", 0.5 * B * D - 0.25 * A * A * B * D),
+            ("density_rms", A * half),
+            ("pressure_rms", A * p * half),
+            ("temperature_rms", 0.0),
+            ("viscous_stress", -2.0 * y / 50.0),
+            ("turbulent_stress", -0.5 * B * D + 0.25 * A * A * B * D),
+            ("heat_conduction", gas.conductivity() * 0.6 * y),
+            ("turbulent_heat_flux", 0.0),
+            ("friction_velocity", u_tau),
+            ("friction_reynolds", 50.0 * u_tau),
+            ("wall_distance", distance),
+            ("y_plus", distance * 50.0 * u_tau),
+            ("u_plus", u / u_tau),
+            ("u_plus_van_driest", u / u_tau),
+            ("y_star", distance * 50.0 * u_tau),
+            ("u_plus_trettel_larsson", u / u_tau),
+        ] {
+            // The root of a variance has the root of its round-off.
+            let bound = if name == "temperature_rms" { 1e-7 } else { 1e-13 };
+            let found = of(&row, name);
+            assert!((found - expected).abs() <= bound, "{name} at {y}: {found} {expected}");
+        }
+    }
+    // Over time, what the mean moves by is a fluctuation too, here ±0.1; time counts by the trapezoidal rule.
+    let mut running = RunningProfiles::default();
+    for (time, means) in [(0.0, &means), (1.0, &later), (2.0, &means)] {
+        running.add(time, means);
+    }
+    assert_eq!(running.duration(), 2.0);
+    assert!(running.check(2.0).is_ok() && running.check(1.0).is_err());
+    let saved = serde_json::to_string(&running).unwrap();
+    assert_eq!(serde_json::from_str::<RunningProfiles>(&saved).unwrap(), running);
+    let row = &rows(&running.means().unwrap())[8];
+    assert!((of(row, "velocity_x") - 1.1).abs() < 1e-13);
+    assert!((of(row, "reynolds_stress_xx") - 0.5 * B * B - 0.01).abs() < 1e-13);
+}
+
+#[test]
+fn a_force_of_the_case_is_its_own_and_can_be_read_back_changed_or_ended() {
+    let text = "[case]\nname = 'poiseuille-flow'\n[grid]\npoints = [1, 17, 1]\n[time]\nend = 1\n";
+    let read = |text: &str| parse(text, "in.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    let own = read(text);
+    assert!(own.is_of_case() && own.forcing.is_some() && !own.to_toml().contains("[forcing]"));
+    assert_eq!(read(&own.to_toml()), own);
+    let kind = "[forcing]\nkind = 'pressure-gradient'\n";
+    let others = [
+        "[forcing]\nkind = 'none'\n".to_string(),
+        format!("{kind}value = 0.5\naxis = 'z'\nheat_removal = true\n"),
+        format!("{kind}mass_flux = 'constant'\n"),
+        format!("{kind}mass_flux = -0.5\n"),
+    ];
+    for force in others {
+        let other = read(&format!("{text}{force}"));
+        assert!(!other.is_of_case() && other.forcing != own.forcing, "{force}");
+        assert_eq!(read(&other.to_toml()), other);
+        let typed = other.to_toml();
+        let base = |_: &Path| Ok(typed.clone());
+        let origin = "[case]\nname = 'from-checkpoint'\npath = 'runs/a'\n";
+        assert_eq!(parse_on(origin, "in.toml", &[], &base).unwrap().forcing, other.forcing);
+    }
+    let flow = on_host(&own);
+    let names: Vec<&str> = flow.columns().iter().map(|name| &**name).collect();
+    let forced = [&FORCING_COLUMNS[..3], &GRADIENT_COLUMNS, &CHANNEL_COLUMNS].concat();
+    assert_eq!(names[22..22 + forced.len()], forced);
+    assert_eq!(names[22 + forced.len()..], ["error_l2", "error_max"]);
+    let periodic = ["forcing.kind=pressure-gradient", "forcing.value=1"];
+    let flow = simulation("taylor-green", [8; 3], &periodic);
+    assert_eq!(flow.columns().len(), 22 + 3 + GRADIENT_COLUMNS.len());
+}
+
+#[test]
+fn a_gradient_in_a_periodic_box_moves_the_gas_as_a_whole() {
+    // ρ dU/dt = G with the heat of G taken out: nothing else changes.
+    let set = ["forcing.kind=pressure-gradient", "forcing.value=0.3", "forcing.heat_removal=true"];
+    let mut flow = simulation("taylor-green", [8, 9, 10], &[&set[..], &["time.dt=0.01"]].concat());
+    set_flow(&mut flow, 1.4, |_, _| [1.0, 0.5, 0.1, 0.0, 1.0 / (1.4 * 0.01)]);
+    let energy = flow.quantity("total_energy").unwrap();
+    steps(&mut flow, 10);
+    let names = ["momentum_x", "momentum_y", "forcing_power", "total_energy", "bulk_velocity"];
+    let [x, y, power, after, bulk] = names.map(|name| flow.quantity(name).unwrap());
+    assert!((x - 0.53).abs() < 1e-13 && (y - 0.1).abs() < 1e-13 && (bulk - 0.53).abs() < 1e-13);
+    assert!((power - 0.3 * 0.53).abs() < 1e-13);
+    // What the power grows by in a step is heat until the next.
+    assert!((after - energy).abs() < 0.6 * 1e-4 * 0.09 + 1e-11, "{after} {energy}");
+}
+
+#[test]
+fn bad_gradients_and_profiles_are_told_with_their_line_and_what_is_allowed() {
+    let good = "[case]\nname = 'channel'\n[grid]\npoints = [16, 16, 16]\n[forcing]\nkind = 'pressure-gradient'\n\
+                value = 0.1\n[output]\nstatistics = { every_time = 1, quantities = ['profiles'] }\n[time]\nend = 1\n";
+    #[rustfmt::skip]
+    let rows = [
+        ("value = 0.1", "value = 0.1\nmass_flux = 1", "8: mass_flux = 1: stands beside `value`; only one of them sets the force"),
+        ("value = 0.1", "", "5: [forcing] needs one of `value`, `mass_flux`"),
+        ("value = 0.1", "mass_flux = 'steady'", "7: mass_flux = \"steady\": unknown"),
+        ("value = 0.1", "value = 0.1\naxis = 'y'", "8: forcing.axis = \"y\": no flow goes through what bounds y"),
+        ("value = 0.1", "value = 0.1\naxis = 'r'", "8: axis = \"r\": unknown"),
+        ("value = 0.1", "value = inf", "7: value = inf: must be a finite number"),
+        ("['profiles']", "['profiles', 'spectra']", "9: statistics = { every_time = 1, quantities = [\"profiles\", \"spectra\"] }: are averages over a periodic box"),
+        ("[time]", "[boundary]\ny = 'periodic'\n[time]", "9: statistics = { every_time = 1, quantities = [\"profiles\"] }: profiles are of flows between walls across one axis"),
+    ];
+    parse(good, "in.toml", &[]).expect("a good input");
+    for (from, to, expected) in rows {
+        let text = good.replacen(from, to, 1);
+        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        assert_eq!(told[0].lines().next(), Some(&*format!("error: in.toml:{expected}")), "{to}");
+    }
+}

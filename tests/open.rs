@@ -1,0 +1,174 @@
+//! Flows through open faces: what the checks of `kolmo verify` do not ask for.
+
+use kolmo::Error;
+use kolmo::Values;
+use kolmo::boundary::{Beyond, Face, Sponge};
+use kolmo::config::{Config, RightHandSide, parse};
+use kolmo::time::Simulation;
+
+use crate::common::{assert_repeats, config, max_difference, on_host, state, steps};
+use crate::spread::blocks::{blocks, whole};
+use crate::spread::threads::on_ranks;
+use crate::verify::assert_verified;
+
+#[test]
+fn every_check_of_open_faces_passes() {
+    assert_verified(&["open"]);
+}
+
+/// A box with every kind of face, a sponge, and a state that the faces change.
+fn open_box(points: [usize; 3], more: &[&str]) -> Config {
+    let set = [
+        "case.reynolds=60",
+        "case.mach=0.4",
+        "time.dt=0.002",
+        "boundary.x={ low = { kind = 'inflow', velocity = [0.5, 0.1, 0.0], temperature = 1.1 }, high = 'outflow' }",
+        "boundary.y={ low = 'wall', high = { kind = 'far-field', velocity = [0.3, 0.0, 0.1], sponge = { width = 2.0 } } }",
+        "scheme.filter={ order = 6, alpha = 0.45, every = 3 }",
+    ];
+    config("taylor-green", points, &[&set, more].concat())
+}
+
+#[test]
+fn ranks_and_sweeps_operator_by_operator_agree_with_one_rank() {
+    for more in [&[][..], &["time.integrator=rk4", "gas.viscosity=sutherland"]] {
+        let config = open_box([16, 19, 9], more);
+        let mut one = on_host(&config);
+        steps(&mut one, 12);
+        let expected = state(&one);
+        let close = |found: &[Vec<f64>], what: &str| {
+            for (a, b) in expected.iter().zip(found) {
+                let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+                let off = max_difference(a, b) / size;
+                assert!(off <= 1e-12, "{more:?} {what}: {off:e}");
+            }
+        };
+        for ranks in [[2, 1, 1], [3, 1, 1], [1, 3, 1], [2, 2, 1]] {
+            let found = on_ranks(ranks.iter().product(), |comm| {
+                let mut flow = Simulation::on(blocks(comm, ranks, &config), &config).unwrap();
+                steps(&mut flow, 12);
+                whole(&flow, ranks)
+            });
+            found.iter().for_each(|fields| close(fields, &format!("{ranks:?}")));
+        }
+        let mut composed = config.clone();
+        composed.compute.right_hand_side = RightHandSide::Composed;
+        let mut composed = on_host(&composed);
+        steps(&mut composed, 12);
+        close(&state(&composed), "composed");
+    }
+}
+
+#[test]
+fn a_run_with_open_faces_repeats_itself_to_the_bit_also_from_a_checkpoint() {
+    for more in [&[][..], &["compute.precision=f32"], &["time.integrator=rk4"]] {
+        assert_repeats(&open_box([13, 12, 1], more), &format!("{more:?}"));
+    }
+}
+
+#[test]
+fn in_single_precision_the_flow_is_the_same_to_its_round_off() {
+    let run = |precision: &str| {
+        let mut flow = on_host(&open_box([16, 15, 1], &[precision]));
+        steps(&mut flow, 30);
+        let base = flow.system_and_state().0.base_state();
+        let whole = |(field, base): (Vec<f64>, f64)| field.into_iter().map(|x| x + base).collect();
+        state(&flow).into_iter().zip(base).map(whole).collect::<Vec<Vec<f64>>>()
+    };
+    let (double, single) = (run("compute.precision=f64"), run("compute.precision=f32"));
+    for (a, b) in double.iter().zip(&single) {
+        assert!(max_difference(a, b) < 2e-5, "{:e}", max_difference(a, b));
+    }
+}
+
+#[test]
+fn a_supersonic_inflow_has_the_state_that_is_given() {
+    let inflow = "boundary.x={ low = { kind = 'inflow', velocity = [2.0, 0.1, 0.0], temperature = 1.2, pressure = 0.9 }, high = 'outflow' }";
+    let mut flow = on_host(&config("taylor-green", [16, 15, 1], &["case.mach=1", inflow]));
+    steps(&mut flow, 3);
+    let rho: f64 = 1.4 * 0.9 / 1.2;
+    let energy = 0.9 / 0.4 + 0.5 * rho * (4.0 + 0.01);
+    let expected = [rho, 2.0 * rho, 0.1 * rho, 0.0, energy];
+    for (field, expected) in state(&flow).iter().zip(expected) {
+        for j in 0..15 {
+            assert!((field[16 * j] - expected).abs() < 1e-14, "{} {expected}", field[16 * j]);
+        }
+    }
+}
+
+/// A run of any length has what it began with where nothing but noise comes in, on the shortest waves.
+#[test]
+fn noise_dies_out_between_open_faces() {
+    let stream = "{ kind = 'far-field', velocity = [0.4, 0.0, 0.0] }";
+    let faces = format!("boundary.x={{ low = {stream}, high = 'outflow' }}");
+    let mut flow =
+        on_host(&config("entropy-wave", [41, 1, 1], &["case.mach=1", "case.amplitude=0", &faces]));
+    let mut noise = 0.5_f64;
+    for field in 0..5 {
+        let mut values: Vec<f64> = state(&flow)[field].clone();
+        for value in &mut values {
+            noise = (noise * 997.13 + 0.371).fract();
+            *value += 1e-4 * (noise - 0.5);
+        }
+        let changed = flow.backend().field(&Values::from(values)).unwrap();
+        flow.state_mut()[field] = changed;
+    }
+    let deviation = |flow: &Simulation| {
+        let spread = |field: &Vec<f64>| {
+            let mean = field.iter().sum::<f64>() / 41.0;
+            field.iter().map(|x| (x - mean).abs()).fold(0.0, f64::max)
+        };
+        state(flow).iter().map(spread).fold(0.0, f64::max)
+    };
+    while flow.time() < 40.0 {
+        flow.step(Some(40.0)).unwrap();
+    }
+    let left = deviation(&flow);
+    assert!(left < 1e-5, "{left:e}");
+}
+
+const GOOD: &str = "[case]\nname = 'taylor-green'\nmach = 0.5\n[grid]\npoints = [9, 16, 8]\n[boundary]\n\
+                    x = { low = { kind = 'inflow', velocity = [1, 0, 0] }, high = 'outflow' }\n[time]\nend = 1\n";
+
+#[test]
+fn bad_open_faces_are_told_with_their_line_and_what_is_allowed() {
+    let low = "{ kind = 'inflow', velocity = [1, 0, 0] }";
+    #[rustfmt::skip]
+    let rows = [
+        (low, "'inflow'", "7: low = \"inflow\": needs the state of what comes in"),
+        (low, "'far-field'", "7: low = \"far-field\": needs the state of what comes in"),
+        (low, "{ kind = 'inflow' }", "7: [boundary.x.low] needs `velocity`"),
+        (low, "{ kind = 'inflow', velocity = [-1, 0, 0] }", "7: velocity = [-1, 0, 0]: does not lead into the box along x"),
+        (low, "{ kind = 'inflow', velocity = [3, 0, 0] }", "7: [boundary.x.low] needs `pressure`"),
+        (low, "{ kind = 'inflow', velocity = [1, 0, 0], pressure = 1 }", "7: pressure = 1: at an inflow slower than sound the pressure comes from within"),
+        (low, "{ kind = 'far-field', velocity = [1, 0, 0], sponge = { width = 7 } }", "7: x = { high = \"outflow\", low = {"),
+        (low, "{ kind = 'far-field', velocity = [1, 0, 0], sponge = { strength = 7 } }", "7: [boundary.x.low.sponge] needs `width`"),
+        ("'outflow'", "{ kind = 'outflow', pressure = 0 }", "7: pressure = 0: must be a positive finite number"),
+        ("'outflow'", "{ kind = 'outflow', velocity = [1, 0, 0] }", "7: unknown key `velocity` in [boundary.x.high]"),
+    ];
+    parse(GOOD, "in.toml", &[]).expect("a good input");
+    for (from, to, expected) in rows {
+        let text = GOOD.replacen(from, to, 1);
+        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{text}") };
+        assert!(told[0].starts_with(&format!("error: in.toml:{expected}")), "{told:?}");
+    }
+}
+
+#[test]
+fn open_faces_are_read_back() {
+    let read = |text: &str| parse(text, "in.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    let all = open_box([16, 16, 1], &[]);
+    assert_eq!(read(&all.to_toml()), all);
+    let Some([_, Face::Open(top)]) = all.boundaries.0[1] else { panic!("{:?}", all.boundaries) };
+    let stream = match top.beyond {
+        Beyond::FarField(stream) => stream,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((stream.temperature, stream.pressure), (1.0, all.gas.reference_pressure()));
+    let Some(Sponge { width: 2.0, strength }) = top.sponge else { panic!("{top:?}") };
+    // exp(−2 ∫σ dx/c) = 1/100 with ∫σ dx = strength × width / 4.
+    assert!(((-2.0 * strength * 2.0 / 4.0 * 0.4_f64).exp() - 0.01).abs() < 1e-12);
+    let case =
+        read("[case]\nname = 'vortex-outflow'\n[grid]\npoints = [16, 16, 1]\n[time]\nend = 1\n");
+    assert!(case.is_of_case() && !case.to_toml().contains("boundary"));
+}

@@ -1,0 +1,197 @@
+//! Planes of symmetry: the part of a symmetric flow before them is the part of the whole flow.
+
+use std::f64::consts::PI;
+
+use kolmo::backend::cpu::{Cpu, Field};
+use kolmo::config::{Config, Precision, RightHandSide, parse};
+use kolmo::engine::{LineOperators, Op};
+use kolmo::grid::{Axis, Domain, Grid};
+use kolmo::scheme::compact_filter;
+use kolmo::time::Simulation;
+
+use crate::common::{
+    FAMILIES, assert_repeats, config, float, formula_of, max_difference, on_host, state, steps,
+};
+use crate::operators::apply;
+use crate::spread::blocks::{blocks, whole};
+use crate::spread::threads::on_ranks;
+
+#[test]
+fn operators_at_planes_of_symmetry_are_those_of_the_whole_line() {
+    let filter = compact_filter(8, 0.45);
+    let cpu = Cpu::new(Some(1)).unwrap();
+    let field = |values: &[f64]| {
+        let mut field = Field::zeros(values.len());
+        field.copy_from_slice(values);
+        field
+    };
+    for (family, _) in FAMILIES {
+        for n in [13, 20] {
+            let length = |n: usize| Domain { origin: [0.0; 3], length: [float(n - 1), 1.0, 1.0] };
+            let half = Grid {
+                mirrors: [[true; 2], [false; 2], [false; 2]],
+                ..Grid::new([n, 1, 1], &length(n), [false, true, true])
+            };
+            let all = Grid::periodic([2 * n - 2, 1, 1], &length(2 * n - 1));
+            let [of_half, of_all] = [&half, &all].map(|grid| {
+                LineOperators::new(formula_of(family), Some(&filter), grid, Precision::F64)
+            });
+            let x = |at: usize| PI * float(at) / float(n - 1);
+            let even: Vec<f64> = (0..2 * n - 2).map(|at| 1.0 / (1.5 + x(at).cos())).collect();
+            let odd: Vec<f64> = (0..2 * n - 2).map(|at| (2.0 * x(at)).sin() * even[at]).collect();
+            for (op, of_odd) in
+                [(Op::D1, Op::D1OfOdd), (Op::D2, Op::D2OfOdd), (Op::Filter, Op::FilterOfOdd)]
+            {
+                for (own, values) in [(op, &even), (of_odd, &odd)] {
+                    let expected = apply(&cpu, &of_all, &all, Axis::X, op, &field(values));
+                    let found = apply(&cpu, &of_half, &half, Axis::X, own, &field(&values[..n]));
+                    let off = max_difference(&expected[..n], &found);
+                    let size = expected.iter().fold(0.0_f64, |a, b| a.max(b.abs()));
+                    assert!(off <= 4e-14 * size, "{family} {own:?} {n}: {off:e} of {size}");
+                }
+            }
+        }
+    }
+}
+
+/// The Taylor-Green vortex with so many intervals of its box, or its octant with the same spacing.
+fn vortex(intervals: [usize; 3], octant: bool, more: &[&str]) -> Config {
+    let points = intervals.map(|n| if octant { n / 2 + 1 } else { n });
+    let octant = format!("case.octant={octant}");
+    let own = ["case.mach=0.3", "case.reynolds=80", "time.dt=0.02", &octant];
+    config("taylor-green", points, &[&own, more].concat())
+}
+
+/// The fields of a run of the octant and those of one of the box, at the points of the octant.
+fn assert_is_octant(octant: &[Vec<f64>], all: &[Vec<f64>], intervals: [usize; 3], what: &str) {
+    let [nx, ny, nz] = intervals.map(|n| n / 2 + 1);
+    for (name, (octant, all)) in ["ρ", "ρu", "ρv", "ρw", "ρE"].iter().zip(octant.iter().zip(all))
+    {
+        let mut off = 0.0_f64;
+        for (at, value) in octant.iter().enumerate() {
+            let [i, j, k] = [at % nx, at / nx % ny, at / (nx * ny)];
+            off = off.max((value - all[i + intervals[0] * (j + intervals[1] * k)]).abs());
+        }
+        let size = all.iter().fold(1.0_f64, |a, b| a.max(b.abs()));
+        assert_eq!(octant.len(), nx * ny * nz);
+        assert!(off <= 1e-13 * size, "{what}: {name} off by {off:e}");
+    }
+}
+
+#[test]
+fn the_octant_of_a_vortex_is_the_whole_vortex_to_round_off() {
+    let filter = "scheme.filter={ order = 8, alpha = 0.45, every = 2 }";
+    #[rustfmt::skip]
+    let all = [
+        &[][..],
+        &[filter, "gas.viscosity=sutherland", "scheme.viscous=laplacian"],
+        &["scheme.derivative=compact8-penta", "scheme.convection=feiereisen", "scheme.energy=split-enthalpy", "scheme.viscous=conservative"],
+        &["scheme.derivative=explicit6", "scheme.convection=divergence", "scheme.energy=divergence", "gas.viscosity=power", "scheme.viscous=laplacian", "time.integrator=rk4"],
+    ];
+    let intervals = [24, 20, 28];
+    for more in all {
+        let mut whole = on_host(&vortex(intervals, false, more));
+        steps(&mut whole, 10);
+        for how in [RightHandSide::Fused, RightHandSide::Composed] {
+            let mut config = vortex(intervals, true, more);
+            config.compute.right_hand_side = how;
+            let mut octant = on_host(&config);
+            steps(&mut octant, 10);
+            assert_is_octant(
+                &state(&octant),
+                &state(&whole),
+                intervals,
+                &format!("{more:?} {how:?}"),
+            );
+            // Averages, but for momentum, which the other octants make up for.
+            let (found, expected) = (octant.row().unwrap(), whole.row().unwrap());
+            let names = kolmo::physics::columns(&config.problem());
+            for ((name, a), b) in names.iter().zip(&found).zip(&expected) {
+                let close = (a - b).abs() <= 1e-12 * b.abs().max(1.0);
+                assert!(close || name.starts_with("momentum"), "{more:?} {name}: {a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_agree_with_one_rank_between_planes_of_symmetry() {
+    let intervals = [26, 30, 34];
+    for (ranks, method) in [([3, 1, 1], "pcr"), ([1, 2, 1], "transpose"), ([1, 2, 2], "gather")] {
+        let method = format!("compute.distributed={method}");
+        let mut whole_box = on_host(&vortex(intervals, false, &[]));
+        steps(&mut whole_box, 5);
+        let config = vortex(intervals, true, &[&method]);
+        let found = on_ranks(ranks.iter().product(), |comm| {
+            let mut flow = Simulation::on(blocks(comm, ranks, &config), &config).unwrap();
+            steps(&mut flow, 5);
+            whole(&flow, ranks)
+        });
+        assert_is_octant(&found[0], &state(&whole_box), intervals, &method);
+    }
+}
+
+/// Gas between two plates across y that swing in phase and are warm, or between one of them and the plane half way, with a wave
+/// along x.
+fn plates(half: bool) -> Config {
+    let plate = "{ kind = 'wall', temperature = 1.2, velocity = [0.3, 0.0, 0.0], frequency = 5.0 }";
+    let (points, length) = if half { ([12, 13, 1], 0.5) } else { ([12, 25, 1], 1.0) };
+    let other = if half { "'symmetry'" } else { plate };
+    let boundary = format!("boundary.y={{ low = {plate}, high = {other} }}");
+    let length = format!("grid.length=[1.0, {length}, 1.0]");
+    let set = [
+        "case.mach=0.3",
+        "case.reynolds=50",
+        "case.u=0.2*sin(2*pi*x)*sin(pi*y)",
+        "case.v=0.1*cos(2*pi*x)*sin(2*pi*y)",
+        "time.dt=0.002",
+        &*boundary,
+        &length,
+    ];
+    config("custom", points, &set)
+}
+
+#[test]
+fn a_wall_and_a_plane_of_symmetry_are_half_of_two_walls() {
+    let [mut half, mut all] = [true, false].map(|half| on_host(&plates(half)));
+    steps(&mut half, 20);
+    steps(&mut all, 20);
+    for (half, all) in state(&half).iter().zip(state(&all)) {
+        let size = all.iter().fold(1.0_f64, |a, b| a.max(b.abs()));
+        assert!(max_difference(half, &all[..half.len()]) <= 1e-12 * size);
+    }
+}
+
+#[test]
+fn a_run_between_planes_repeats_itself_to_the_bit() {
+    for more in [&[][..], &["compute.precision=f32"]] {
+        assert_repeats(&vortex([16, 18, 20], true, more), &format!("{more:?}"));
+    }
+}
+
+#[test]
+fn bad_planes_are_told_and_good_ones_are_read_back() {
+    let text = |boundary: &str, reynolds: &str| {
+        format!(
+            "[case]\nname = 'taylor-green'\nreynolds = {reynolds}\n[grid]\npoints = [16, 16, 16]\n[boundary]\n{boundary}\n[time]\nend = 1\n"
+        )
+    };
+    let planes = "y = { low = 'symmetry', high = { kind = 'symmetry' } }";
+    let config = parse(&text(planes, "inf"), "in.toml", &[]).unwrap();
+    assert_eq!(config.grid().mirrors, [[false; 2], [true; 2], [false; 2]]);
+    assert_eq!(parse(&config.to_toml(), "in.toml", &[]).unwrap(), config);
+    let moving = "x = { low = { kind = 'wall', velocity = [0, 1, 0] }, high = 'wall' }";
+    #[rustfmt::skip]
+    let rows = [
+        ("y = { low = { kind = 'symmetry', temperature = 1 }, high = 'symmetry' }", "7: unknown key `temperature` in [boundary.y.low]"),
+        (&*format!("{planes}\n{moving}"), "8: x = { high = \"wall\", low = { kind = \"wall\", velocity = [0, 1,...: a wall that moves along y goes through the plane of symmetry across y"),
+        (&*format!("{planes}\n[scheme]\nconvection = 'staggered'"), "9: convection = \"staggered\": goes by way of midpoints, which have no closures at walls"),
+    ];
+    for (boundary, expected) in rows {
+        let Err(kolmo::Error::Config(told)) = parse(&text(boundary, "100"), "in.toml", &[]) else {
+            panic!("{boundary}")
+        };
+        let first = told[0].lines().next().unwrap();
+        assert!(first.starts_with(&format!("error: in.toml:{expected}")), "{first}");
+    }
+}
