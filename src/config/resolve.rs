@@ -14,7 +14,7 @@ use crate::boundary::Boundaries;
 use crate::cases::Case;
 use crate::engine::stretched;
 use crate::gas::{Gas, Viscosity};
-use crate::grid::{Domain, Stretching};
+use crate::grid::{Domain, Maps};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
 use crate::typed::{Positive, count, positive, three};
 
@@ -29,7 +29,7 @@ pub struct GridConfig {
     /// The box: the case's own, or the user's `length`.
     pub domain: Domain,
     /// Maps of the axes whose spacings vary.
-    pub stretching: [Option<Stretching>; 3],
+    pub stretching: Maps,
 }
 
 /// `[grid]` as it is typed.
@@ -162,8 +162,9 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         section.reject_key(key, &sentence);
     }
     let others = [&grid_keys, &forcing_keys, &scalar_keys, &output_keys];
-    stretching::check_others(&case, &boundaries, &maps, others);
     let grid = GridConfig { points: points?, domain, stretching: maps };
+    let periodic = boundaries.grid(grid.points, &grid.domain).is_periodic();
+    stretching::check_others(&case, periodic, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
     boundary::check_sponges(&boundary_keys, &boundaries, &domain);
     forcing
@@ -186,7 +187,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
 }
 
 /// `grid.points`, `grid.length` and `grid.stretching`.
-fn grid(section: &Section<'_>) -> (Option<[usize; 3]>, Option<[f64; 3]>, [Option<Stretching>; 3]) {
+fn grid(section: &Section<'_>) -> (Option<[usize; 3]>, Option<[f64; 3]>, Maps) {
     let GridKeys { points, length } = section.read().unwrap_or_default();
     if !section.has("points") {
         section.missing(&["points"], "for example points = [64, 64, 64]");

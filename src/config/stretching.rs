@@ -6,7 +6,7 @@ use super::value::Value;
 use crate::boundary::Boundaries;
 use crate::cases::{Case, custom::Expression};
 use crate::engine::stretched;
-use crate::grid::{Domain, Ends, Stretching};
+use crate::grid::{Domain, Ends, Maps, Stretching};
 use crate::scheme::SchemeFamily;
 use crate::typed::Positive;
 
@@ -16,7 +16,7 @@ const EXAMPLE: &str = "{ map = \"tanh\", factor = 2.0 }";
 const ALL: &str = "{ y = { map = \"tanh\", factor = 2.0 } }";
 
 /// The maps of `section`, which is `[grid]`.
-pub(super) fn stretching(section: &Section<'_>) -> [Option<Stretching>; 3] {
+pub(super) fn stretching(section: &Section<'_>) -> Maps {
     let Some(table) = section.table("stretching", ALL) else { return Default::default() };
     let maps = AXES.map(|axis| map(&table, axis));
     table.finish();
@@ -74,7 +74,7 @@ fn map(section: &Section<'_>, axis: &'static str) -> Option<Stretching> {
 /// What the maps cannot do in this box, with these ends and this scheme.
 pub(super) fn check(
     section: &Section<'_>,
-    maps: &[Option<Stretching>; 3],
+    maps: &Maps,
     points: [usize; 3],
     (domain, boundaries): (&Domain, &Boundaries),
     family: Option<&SchemeFamily>,
@@ -117,13 +117,8 @@ pub(super) fn check(
     }
 }
 
-/// What needs equal spacings; between walls it is refused, or not, as it is on any grid there.
-pub(super) fn check_others(
-    case: &Case,
-    boundaries: &Boundaries,
-    maps: &[Option<Stretching>; 3],
-    sections: [&Section<'_>; 4],
-) {
+/// What needs equal spacings; in a box that is not `periodic` it is refused, or not, as it is on any grid there.
+pub(super) fn check_others(case: &Case, periodic: bool, maps: &Maps, sections: [&Section<'_>; 4]) {
     let [grid, forcing, scalars, output] = sections;
     if maps.iter().all(Option::is_none) {
         return;
@@ -131,7 +126,7 @@ pub(super) fn check_others(
     if !case.is_flow() {
         grid.reject_value("stretching", "has no meaning for scalar-advection", "take this out");
     }
-    if boundaries.is_periodic() {
+    if periodic {
         let advice = "take the section out, or grid.stretching";
         forcing.reject("is of a flow on a grid of equal spacings", advice);
         scalars.reject("cannot be carried on a periodic stretched grid yet", advice);

@@ -3,18 +3,13 @@
 use std::sync::Arc;
 
 use super::{LineOperator, LineOperators, Op};
-use crate::grid::{Axis, Domain, Grid, Line, Stretching};
+use crate::grid::{Axis, Domain, Grid, Line, Maps, Stretching};
 use crate::lines::solve;
 use crate::real::Precision;
 use crate::scheme::SchemeFamily;
 
 /// `grid` over `domain` with points as `stretching` maps them. An axis of one point, or of too few for the operators, stays as it is.
-pub fn stretched(
-    grid: Grid,
-    domain: &Domain,
-    stretching: &[Option<Stretching>; 3],
-    family: &SchemeFamily,
-) -> Grid {
+pub fn stretched(grid: Grid, domain: &Domain, stretching: &Maps, family: &SchemeFamily) -> Grid {
     if stretching.iter().all(Option::is_none) {
         return grid;
     }

@@ -13,7 +13,7 @@ pub use decomposition::{Block, Decomposition};
 pub use domain::Domain;
 pub use redistribute::redistribute;
 pub(crate) use redistribute::redistribute_into;
-pub use stretching::{Ends, Stretching};
+pub use stretching::{Ends, Maps, Stretching};
 
 /// Most points along an axis.
 pub(crate) const MOST_POINTS: usize = 65536;

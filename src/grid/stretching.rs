@@ -32,6 +32,9 @@ pub enum Stretching {
     Expression(Expression),
 }
 
+/// The maps of x, y, z; none where spacings are equal.
+pub type Maps = [Option<Stretching>; 3];
+
 /// Ends of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -7,7 +7,7 @@ use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::engine::stretched;
 use crate::gas::Gas;
-use crate::grid::{Axis, Domain, Grid, Stretching};
+use crate::grid::{Axis, Domain, Grid, Maps};
 use crate::real::Precision;
 use crate::scheme::Tableau;
 
@@ -25,7 +25,7 @@ pub struct Problem {
     /// The box.
     pub domain: Domain,
     /// Maps of the axes whose spacings vary.
-    pub stretching: [Option<Stretching>; 3],
+    pub stretching: Maps,
     /// What holds at the ends of the axes.
     pub boundaries: Boundaries,
     /// The force on the flow, where there is one.
