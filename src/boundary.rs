@@ -42,6 +42,12 @@ impl Boundaries {
         self.0[axis.index()]?.map(Face::wall).iter().all(Option::is_some).then_some(axis)
     }
 
+    /// The largest sum of σ of sponges anywhere.
+    pub fn damping(&self) -> f64 {
+        let sponges = self.faces().filter_map(|(.., face)| face.open()?.sponge);
+        sponges.map(|sponge| sponge.strength).sum()
+    }
+
     /// The grid of `points` over `domain` with these ends. Nothing varies along an axis of one point, which is periodic.
     pub fn grid(&self, points: [usize; 3], domain: &Domain) -> Grid {
         let periodic = [0, 1, 2].map(|a| self.0[a].is_none() || points[a] == 1);

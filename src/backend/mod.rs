@@ -170,7 +170,7 @@ pub trait Backend: Send + Sync {
     /// Where there is no memory left.
     fn field(&self, values: &Values<'_>) -> Result<Field>;
 
-    /// A field of `len` zeros.
+    /// A field of `len` zeros, one for every point of the block.
     ///
     /// # Errors
     /// Where there is no memory left.

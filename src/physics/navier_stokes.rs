@@ -120,7 +120,8 @@ impl NavierStokes {
                 step_rate: backend.prepare(PointFormula::max(StepRate {
                     gas,
                     base,
-                    limits: Limits::flow(&problem.scheme, problem.integrator, &grid),
+                    limits: Limits::flow(&problem.scheme, problem.integrator, &grid)
+                        .damped(problem.boundaries.damping(), problem.integrator),
                     scalars: problem.scalars.iter().map(|s| 1.0 / s.schmidt).fold(0.0, f64::max),
                 }))?,
                 kinetic_energy: average(PointFormula::sum(KineticEnergy { base }))?,

@@ -129,7 +129,8 @@ impl OpenFaces {
                     carried: carried(problem, a, at),
                 };
                 let reads: Vec<_> = end.fields_inside(BOTH).collect();
-                let kept = (0..COUNT).map(|_| backend.zeros(part.len())).collect::<Result<_>>()?;
+                let zeros = Values::zeros(backend.precision(), part.len());
+                let kept = (0..COUNT).map(|_| backend.field(&zeros)).collect::<Result<_>>()?;
                 found.faces.push(OpenFace {
                     keep: prepare(PointFormula::map(Keep), &[], COUNT)?,
                     correct: prepare(PointFormula::map(waves), &reads, COUNT)?,

@@ -16,6 +16,8 @@ pub struct Limits {
     pub diffusion: f64,
     /// 1/hⱼ, hⱼ the smallest spacing along the axis; 0 along one with one point.
     pub inverse_spacing: [f64; 3],
+    /// σ/R of what damps the flow beside its own terms.
+    pub damping: f64,
 }
 
 impl Limits {
@@ -54,7 +56,14 @@ impl Limits {
             convection: convective / integrator.imaginary_limit(),
             diffusion: diffusive / integrator.negative_real_limit(),
             inverse_spacing,
+            damping: 0.0,
         }
+    }
+
+    /// With a source −σ (U − U∞) beside, of the largest σ `strength`.
+    #[must_use]
+    pub fn damped(self, strength: f64, integrator: &Tableau) -> Self {
+        Self { damping: strength / integrator.negative_real_limit(), ..self }
     }
 
     /// 1/dt at the limit, for velocity `u`, speed of sound `c` and diffusivity `nu` at a point.
@@ -63,8 +72,9 @@ impl Limits {
         let [x, y, z] = self.inverse_spacing;
         let squares = x * x + y * y + z * z;
         let carried = u[0].abs() * N::of(x) + u[1].abs() * N::of(y) + u[2].abs() * N::of(z);
-        N::of(self.convection) * (carried + c * N::of(squares.sqrt()))
-            + N::of(self.diffusion * squares) * nu
+        let own = N::of(self.convection) * (carried + c * N::of(squares.sqrt()))
+            + N::of(self.diffusion * squares) * nu;
+        if self.damping == 0.0 { own } else { own + N::of(self.damping) }
     }
 }
 

@@ -18,7 +18,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 
 /// A stream at an angle between far fields.
 fn free_stream(setup: &Setup) -> Result<Check> {
-    let face = "{ kind = 'far-field', velocity = [0.6, -0.5, 0.4], temperature = 1.2, sponge = { width = 0.3 } }";
+    let face = "{ kind = 'far-field', velocity = [0.6, -0.5, 0.4], temperature = 1.2, sponge = { width = 3.0 } }";
     let mut set =
         ["x", "y", "z"].map(|axis| format!("boundary.{axis}={{ low = {face}, high = {face} }}"));
     set[2] = set[2].replace("sponge", "relaxation = 1.0, sponge");

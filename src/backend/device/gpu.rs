@@ -146,8 +146,9 @@ impl Backend for Gpu {
 
     fn field(&self, values: &Values<'_>) -> Result<Field> {
         let Workspace { device, precision, len, .. } = &self.workspace;
-        assert_eq!(values.len(), *len, "a field of another grid");
-        let mut field = Field::new(Buffer::new(device, *precision, *len)?);
+        // Fewer: those of a part.
+        assert!(values.len() <= *len, "a field of another grid");
+        let mut field = Field::new(Buffer::new(device, *precision, values.len())?);
         self.write(&mut field, values)?;
         Ok(field)
     }
