@@ -56,6 +56,7 @@ pub mod config;
 pub mod converge;
 pub mod engine;
 mod error;
+pub mod expression;
 pub mod fourier;
 pub mod gas;
 pub mod grid;

@@ -213,12 +213,12 @@ fn cyclic_reduction_solves_every_tridiagonal_matrix() {
 }
 
 #[test]
-fn reductions_of_compact_schemes_have_at_most_three_special_rows_an_end() {
+fn reductions_of_compact_schemes_have_at_most_eight_special_rows_an_end() {
     for n in SIZES {
         for (name, matrix) in matrices(n).into_iter().filter(|(_, a)| a.half_band() == 1) {
             let border = Border::new(&matrix, TOLERANCE);
             let classes = NearToeplitz::new(&CyclicReduction::new(&border.core));
-            assert!(classes.is_some_and(|classes| classes.ends <= 3), "{name}");
+            assert!(classes.is_some_and(|classes| classes.ends <= 8), "{name}");
         }
     }
 }

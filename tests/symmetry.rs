@@ -135,7 +135,7 @@ fn ranks_agree_with_one_rank_between_planes_of_symmetry() {
 /// along x.
 fn plates(half: bool) -> Config {
     let plate = "{ kind = 'wall', temperature = 1.2, velocity = [0.3, 0.0, 0.0], frequency = 5.0 }";
-    let (points, length) = if half { ([12, 13, 1], 0.5) } else { ([12, 25, 1], 1.0) };
+    let (points, length) = if half { ([12, 19, 1], 0.5) } else { ([12, 37, 1], 1.0) };
     let other = if half { "'symmetry'" } else { plate };
     let boundary = format!("boundary.y={{ low = {plate}, high = {other} }}");
     let length = format!("grid.length=[1.0, {length}, 1.0]");
@@ -173,7 +173,7 @@ fn a_run_between_planes_repeats_itself_to_the_bit() {
 fn bad_planes_are_told_and_good_ones_are_read_back() {
     let text = |boundary: &str, reynolds: &str| {
         format!(
-            "[case]\nname = 'taylor-green'\nreynolds = {reynolds}\n[grid]\npoints = [16, 16, 16]\n[boundary]\n{boundary}\n[time]\nend = 1\n"
+            "[case]\nname = 'taylor-green'\nreynolds = {reynolds}\n[grid]\npoints = [18, 18, 18]\n[boundary]\n{boundary}\n[time]\nend = 1\n"
         )
     };
     let planes = "y = { low = 'symmetry', high = { kind = 'symmetry' } }";

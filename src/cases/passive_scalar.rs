@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Case;
-use super::custom::{Expression, Formula, unknown_names};
+use super::custom::{Formula, unknown_names};
+use crate::expression::Expression;
 use crate::gas::Gas;
 use crate::grid::Domain;
 

@@ -5,6 +5,7 @@ use super::section::Section;
 use super::{OutputConfig, Statistic};
 use crate::boundary::{Beyond, Boundaries, Face, Heat, Open, Sponge, Stream, Wall};
 use crate::cases::Case;
+use crate::engine::{closed_min_points as fewest, reflection};
 use crate::gas::Gas;
 use crate::grid::Domain;
 use crate::physics::{Convection, ForcingConfig, PressureGradient, SchemeConfig, ViscousForm};
@@ -224,20 +225,35 @@ pub(super) fn check_scheme(section: &Section<'_>, scheme: &SchemeConfig, boundar
     }
 }
 
-/// The fewest points along an axis with ends, and the formula that needs them.
-pub(super) fn closed_min_points(family: &SchemeFamily, scheme: &SchemeConfig) -> (usize, String) {
+/// The fewest points along an axis with these ends, and the formula that needs them.
+pub(super) fn closed_min_points(
+    family: &SchemeFamily,
+    scheme: &SchemeConfig,
+    ends: [Face; 2],
+) -> (usize, String) {
     let needs = |scheme: &Scheme| {
-        default_closure(scheme).map_or(0, |it| crate::engine::closed_min_points(scheme, &it))
+        let closure = |end| match end {
+            Face::Symmetry => Some(reflection(scheme, false)),
+            _ => default_closure(scheme),
+        };
+        let closures = ends.into_iter().filter_map(closure);
+        closures.map(|it| fewest(scheme, &it)).max().unwrap_or(0)
     };
-    let operators = needs(&family.first).max(needs(&family.second)).max(Wall::POINTS);
+    let at_ends = if ends == [Face::Symmetry; 2] { 0 } else { Wall::POINTS };
+    let operators = needs(&family.first).max(needs(&family.second)).max(at_ends);
+    let between = match ends {
+        [Face::Symmetry, Face::Symmetry] => "planes of symmetry",
+        _ if ends.iter().any(|end| end.wall().is_some()) => "walls",
+        _ => "open faces",
+    };
     let filter = scheme
         .filter
         .map(|filter| (filter.order, needs(&compact_filter(filter.order, filter.alpha))));
     match filter {
         Some((order, points)) if points > operators => {
-            (points, format!("the filter of order {order} between walls"))
+            (points, format!("the filter of order {order} between {between}"))
         }
-        _ => (operators, format!("{} between walls", family.name)),
+        _ => (operators, format!("{} between {between}", family.name)),
     }
 }
 

@@ -226,9 +226,10 @@ fn check_stencils(
             least = (filter, format!("the filter of order {order}"));
         }
     }
-    let closed = boundary::closed_min_points(&scheme.derivative, scheme);
     for (axis, n) in points.into_iter().enumerate().filter(|&(_, n)| n > 1) {
-        let (least, formula) = if boundaries.0[axis].is_some() { &closed } else { &least };
+        let closed = boundaries.0[axis]
+            .map(|ends| boundary::closed_min_points(&scheme.derivative, scheme, ends));
+        let (least, formula) = closed.as_ref().unwrap_or(&least);
         if n >= *least {
             continue;
         }

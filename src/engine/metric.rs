@@ -6,10 +6,12 @@ use super::{LineOperator, LineOperators, Op};
 use crate::grid::{Axis, Domain, Grid, Line, Maps, Stretching};
 use crate::lines::solve;
 use crate::real::Precision;
-use crate::scheme::SchemeFamily;
+use crate::scheme::{Scheme, SchemeFamily, default_closure};
 
-/// `grid` over `domain` with points as `stretching` maps them. An axis of one point, or of too few for the operators, stays as it is.
+/// `grid` over `domain` with points as `stretching` maps them, and the weights by which the first derivative of `family` sums by parts. An
+/// axis of one point, or of too few for the operators, stays as it is.
 pub fn stretched(grid: Grid, domain: &Domain, stretching: &Maps, family: &SchemeFamily) -> Grid {
+    let grid = with_norm(grid, &family.first);
     if stretching.iter().all(Option::is_none) {
         return grid;
     }
@@ -27,6 +29,19 @@ pub fn stretched(grid: Grid, domain: &Domain, stretching: &Maps, family: &Scheme
         Some(Arc::new(line(map, ends, grid.spacing[a], [first?, second?])))
     });
     Grid { lines, ..grid }
+}
+
+/// `grid` with the weights of the norm of `first` at ends that are closed by rows which have one.
+fn with_norm(mut grid: Grid, first: &Scheme) -> Grid {
+    let norm = default_closure(first).map_or(&[][..], |closure| closure.norm);
+    for (ends, mirrors) in grid.end_weights.iter_mut().zip(grid.mirrors) {
+        for (end, _) in
+            ends.iter_mut().zip(mirrors).filter(|(_, mirror)| !norm.is_empty() && !mirror)
+        {
+            *end = norm;
+        }
+    }
+    grid
 }
 
 /// x, D₁ x = 1 + D₁ (x − ξ) and D₂ x = D₂ (x − ξ), where x − ξ is periodic where the line is.

@@ -75,9 +75,9 @@ fn axis_operators(
             return fits.then(|| LineOperator::periodic(scheme, shift, n, h));
         }
         let closure = default_closure(scheme)?;
-        let fits = n >= super::closed_min_points(scheme, &closure);
         let ends =
             mirrors.map(|mirror| if mirror { reflection(scheme, odd) } else { closure.clone() });
+        let fits = ends.iter().all(|end| n >= super::closed_min_points(scheme, end));
         fits.then(|| LineOperator::with_ends(scheme, &ends, n, h))
     };
     let make = |scheme: &Scheme, shift: Shift, odd: bool| {

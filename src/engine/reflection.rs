@@ -5,15 +5,14 @@ use std::collections::BTreeSet;
 use super::formula::{Node, PointFormula};
 use super::operator::stencil;
 use super::{Expr, Op, Operation, Shift, Sweep, Value};
-use crate::scheme::{Closure, ClosureRow, Kind, Scheme, default_closure};
+use crate::scheme::{Closure, ClosureRow, Kind, Scheme};
 
 /// The rows of a plane of symmetry that goes through the first point: the scheme itself, whose points beyond the plane are the
-/// images of those before it. `odd`: the operand changes sign by reflection. As many rows as the default closure has. Not for
-/// staggered schemes.
+/// images of those before it. `odd`: the operand changes sign by reflection. Not for staggered schemes.
 pub fn reflection(scheme: &Scheme, odd: bool) -> Closure {
     let stencil = stencil(scheme, Shift::None, 1.0);
     let (reach, band) = (stencil.half_width, scheme.half_band());
-    let rows = default_closure(scheme).map_or(0, |it| it.rows.len()).max(reach).max(band);
+    let rows = reach.max(band);
     let result_odd = odd != (scheme.kind == Kind::FirstDerivative);
     let row = |i: usize| {
         // Entries at points 0, 1, ..., those of images added to the points that they are images of.
@@ -47,6 +46,7 @@ pub fn reflection(scheme: &Scheme, odd: bool) -> Closure {
         name: if odd { "reflection of an odd field" } else { "reflection of an even field" },
         kind: scheme.kind,
         rows: (0..rows).map(row).collect(),
+        norm: &[0.5],
         source: "the scheme itself",
     }
 }

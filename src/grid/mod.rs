@@ -45,6 +45,9 @@ impl Axis {
     }
 }
 
+/// Those of the ends of a line by the trapezoidal rule.
+const TRAPEZOIDAL: [f64; 1] = [0.5];
+
 /// A box of points, periodic along every axis unless said otherwise. An axis with one point is inactive: nothing varies
 /// along it and no operator acts there.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +62,8 @@ pub struct Grid {
     pub periodic: [bool; 3],
     /// Which of the two ends along x, y, z are planes of symmetry; closures hold at the others.
     pub mirrors: [[bool; 2]; 3],
+    /// The weights of the points from either end of an axis on in an integral along ξ, for h = 1; 1 from there on, and where it is periodic.
+    pub end_weights: [[&'static [f64]; 2]; 3],
     /// The points of stretched axes.
     pub lines: [Option<Arc<Line>>; 3],
 }
@@ -93,6 +98,7 @@ impl Grid {
             spacing,
             periodic,
             mirrors: [[false; 2]; 3],
+            end_weights: [[&TRAPEZOIDAL; 2]; 3],
             lines: [const { None }; 3],
         }
     }
@@ -119,15 +125,20 @@ impl Grid {
         1.0 / (0..3).map(sum).product::<f64>()
     }
 
-    /// The weight of the point (i, j, k) in a volume average by the trapezoidal rule in ξ.
+    /// The weight of the point (i, j, k) in a volume average.
     pub fn weight(&self, index: [usize; 3]) -> f64 {
         (0..3).map(|a| self.weight_along(a, index[a])).product()
     }
 
-    /// dx/dξ, and half of it at an end.
+    /// dx/dξ times the weight along ξ.
     fn weight_along(&self, a: usize, i: usize) -> f64 {
-        let is_end = !self.periodic[a] && (i == 0 || i + 1 == self.points[a]);
-        if is_end { 0.5 * self.jacobian(a, i) } else { self.jacobian(a, i) }
+        let from_ends = [i, self.points[a] - 1 - i];
+        let along = |(from, weights): (usize, &'static [f64])| weights.get(from).copied();
+        let weight = match self.periodic[a] {
+            true => None,
+            false => from_ends.into_iter().zip(self.end_weights[a]).find_map(along),
+        };
+        weight.unwrap_or(1.0) * self.jacobian(a, i)
     }
 
     /// dx/dξ at point `i` along axis `a`: 1 where that is not stretched.

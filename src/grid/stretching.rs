@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::custom::Expression;
+use crate::expression::Expression;
 
 /// A map x(s) along one axis: s goes from 0 to 1 in equal parts, x from one end of the box to the other.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -3,11 +3,11 @@
 use super::{CyclicReduction, Level};
 
 /// Special rows at either end that the tables have room for.
-const MOST: usize = 3;
+const MOST: usize = 8;
 
 /// The coefficients of [`CyclicReduction`] where all rows of a level but a few at either end have the same (Srinath
-/// 2015, chapter 2). The thesis has one special row an end and 2ᵏ rows; closures with two or three rows, and any number
-/// of rows, make up to three.
+/// 2015, chapter 2). The thesis has one special row an end and 2ᵏ rows; closures have up to eight rows, and any number
+/// of rows keeps at most that many.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NearToeplitz {
     /// Special rows at either end.

@@ -11,7 +11,7 @@ use crate::real::Values;
 /// Fields that are averaged without memory of their own: a step allocates nothing.
 const FEW: usize = 24;
 
-/// ⟨·⟩ over the box, by the trapezoidal rule: all points alike where the grid is periodic and uniform.
+/// ⟨·⟩ over the box by the weights of the grid: all points alike where it is periodic and uniform.
 pub(super) struct VolumeAverage {
     /// Of the points; none where all are 1.
     weights: Option<Field>,

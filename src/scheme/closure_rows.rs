@@ -7,7 +7,7 @@ pub(super) struct Row {
     pub(super) order: u32,
 }
 
-const fn row(lhs: &'static [(isize, f64)], rhs: &'static [f64], order: u32) -> Row {
+pub(super) const fn row(lhs: &'static [(isize, f64)], rhs: &'static [f64], order: u32) -> Row {
     Row { lhs, rhs, order }
 }
 

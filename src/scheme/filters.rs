@@ -103,6 +103,7 @@ pub fn filter_closure(order: u32, alpha: f64) -> Closure {
         rows: std::iter::once(end)
             .chain((1..half).map(|point| filter_row(order, alpha, point)))
             .collect(),
+        norm: &[],
         source: "Gaitonde and Visbal 2000",
     }
 }

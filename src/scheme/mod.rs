@@ -30,6 +30,8 @@ mod families;
 mod filters;
 mod options;
 mod runge_kutta;
+#[rustfmt::skip]
+mod sbp_rows;
 mod spectral;
 mod tableaux;
 

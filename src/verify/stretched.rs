@@ -26,7 +26,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
 /// A uniform stream along y with velocity linear in y: du/dy = 1, and nothing moves the gas.
 fn shear(setup: &Setup, viscous: &str) -> Result<Check> {
     let set = [MAPS.into(), WALLS.into(), format!("scheme.viscous={viscous}")];
-    let config = setup.config("taylor-green", [15, 33, 15], &set)?;
+    let config = setup.config("taylor-green", [17, 33, 17], &set)?;
     let mut run = setup.start(&config)?;
     let p = config.gas.reference_pressure();
     let length = config.grid.domain.length[1];

@@ -93,6 +93,7 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
         periodic: [true; 3],
         lines: Default::default(),
         mirrors: [[false; 2]; 3],
+        end_weights: [[&[0.5]; 2]; 3],
     };
     let q: Vec<f64> = (0..n * n * n).map(|at| x(at % n).sin() * x(at / n % n).cos()).collect();
     let omega: Vec<f64> = q.iter().flat_map(|q| [*q, 0.0, 1.0]).collect();

@@ -1,10 +1,8 @@
 //! The user's own initial state: expressions in the input, arrays from a file, noise.
 
-mod expression;
 mod formula;
 mod noise;
 mod on_grid;
-mod parser;
 mod start;
 
 use std::collections::BTreeMap;
@@ -12,13 +10,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-pub use expression::{Expression, shown};
 use formula::NAMES;
 pub use formula::{Formula, unknown_names};
 pub use noise::Noise;
 pub use start::{BadValue, Start};
 
 use super::{About, Definition, Domain, GridCase};
+use crate::expression::{self, Expression, shown};
 use crate::gas::Gas;
 
 /// What an initial state is given by.
@@ -142,8 +140,10 @@ impl Custom {
             let name = name.as_str();
             let why = match name {
                 _ if NAMES.contains(&name) => "has a meaning already",
-                _ if parser::is_function(name) => "is a function",
-                _ if !parser::is_name(name) => "is no name: a letter, then letters, digits and _",
+                _ if expression::is_function(name) => "is a function",
+                _ if !expression::is_name(name) => {
+                    "is no name: a letter, then letters, digits and _"
+                }
                 _ => return None,
             };
             Some(("parameters", format!("parameters: `{}` {why}", shown(name))))
@@ -171,7 +171,7 @@ impl Custom {
 
 /// Whether `text` is a letter with letters, digits and `_` behind it.
 pub fn is_name(text: &str) -> bool {
-    parser::is_name(text)
+    expression::is_name(text)
 }
 
 impl Definition for Custom {

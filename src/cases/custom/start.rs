@@ -1,8 +1,9 @@
 //! A custom initial state in a gas, a box and a grid: the flow at every point.
 
 use super::noise::uniform;
-use super::{Custom, Expression, Formula, Quantity, shown};
+use super::{Custom, Expression, Formula, Quantity};
 use crate::cases::FlowPoint;
+use crate::expression::shown;
 use crate::gas::Gas;
 use crate::grid::{Domain, Grid};
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::IsotropicTurbulence;
-use crate::cases::custom::Expression;
+use crate::expression::Expression;
 use crate::fourier::Shells;
 use crate::grid::Grid;
 

@@ -1,5 +1,7 @@
 //! A formula that the user types: `"sin(k*x)*exp(-y^2)"`.
 
+mod parser;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
 
-use super::parser::{self, Mistake};
+pub(crate) use parser::{Mistake, is_function, is_name};
 
 /// Characters of an expression that are shown in a message.
 const SHOWN: usize = 60;
@@ -28,15 +30,15 @@ struct Parsed {
 
 /// A name in an expression.
 #[derive(Clone, Debug)]
-pub(super) struct Name {
-    pub(super) text: String,
+pub(crate) struct Name {
+    pub(crate) text: String,
     /// Where it stands first, counted from 1.
-    pub(super) column: usize,
+    pub(crate) column: usize,
 }
 
 /// What is done to a stack of numbers.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Number(f64),
     /// The value of this name of the expression.
     Name(usize),
@@ -49,7 +51,7 @@ impl Expression {
     ///
     /// # Errors
     /// Where it is none: the column, what was found and what is allowed.
-    pub(super) fn parse(text: &str) -> Result<Self, Mistake> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Mistake> {
         let (code, names) = parser::parse(text)?;
         Ok(Self(Arc::new(Parsed { text: text.to_owned(), code, names })))
     }
@@ -82,12 +84,12 @@ impl Expression {
     }
 
     /// The names in it, in the order in which they appear first.
-    pub(super) fn names(&self) -> &[Name] {
+    pub(crate) fn names(&self) -> &[Name] {
         &self.0.names
     }
 
     /// Its value, where its names have these `values`.
-    pub(super) fn value(&self, values: impl Fn(usize) -> f64) -> f64 {
+    pub(crate) fn value(&self, values: impl Fn(usize) -> f64) -> f64 {
         let mut stack = SmallVec::<[f64; 16]>::new();
         // The parser leaves no operation without its operands.
         let pop = |stack: &mut SmallVec<_>| stack.pop().unwrap_or(f64::NAN);

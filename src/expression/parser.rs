@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use super::expression::{Name, Operation};
+use super::{Name, Operation};
 
 /// Functions by name.
 type Functions<F, const N: usize> = [(&'static str, F); N];
@@ -44,11 +44,11 @@ const DEEPEST: usize = 100;
 
 /// What is wrong with an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mistake {
+pub(crate) struct Mistake {
     /// Where, counted from 1.
-    pub(super) column: usize,
+    pub(crate) column: usize,
     /// What was found there; what is allowed stands in a second line.
-    pub(super) what: String,
+    pub(crate) what: String,
 }
 
 impl fmt::Display for Mistake {
@@ -58,7 +58,7 @@ impl fmt::Display for Mistake {
 }
 
 /// Whether `name` is that of a function.
-pub(super) fn is_function(name: &str) -> bool {
+pub(crate) fn is_function(name: &str) -> bool {
     functions().any(|known| known == name)
 }
 
@@ -67,7 +67,7 @@ fn functions() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether `text` is a letter with letters, digits and `_` behind it.
-pub(super) fn is_name(text: &str) -> bool {
+pub(crate) fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(is_of_name)
 }
 
@@ -317,8 +317,8 @@ impl<'a> Parser<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Expression;
     use super::Mistake;
+    use crate::expression::Expression;
 
     fn value(text: &str) -> f64 {
         let expression = Expression::parse(text).unwrap_or_else(|why| panic!("{text}: {why}"));
