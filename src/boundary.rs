@@ -51,9 +51,11 @@ impl Boundaries {
     /// The grid of `points` over `domain` with these ends. Nothing varies along an axis of one point, which is periodic.
     pub fn grid(&self, points: [usize; 3], domain: &Domain) -> Grid {
         let periodic = [0, 1, 2].map(|a| self.0[a].is_none() || points[a] == 1);
-        let mirrors =
-            self.0.map(|ends| ends.map_or([false; 2], |it| it.map(|face| face == Face::Symmetry)));
-        Grid { mirrors, ..Grid::new(points, domain, periodic) }
+        let ends =
+            |is: fn(Face) -> bool| self.0.map(|ends| ends.map_or([false; 2], |it| it.map(is)));
+        let (mirrors, open) =
+            (ends(|face| face == Face::Symmetry), ends(|face| face.open().is_some()));
+        Grid { mirrors, open, ..Grid::new(points, domain, periodic) }
     }
 }
 

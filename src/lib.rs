@@ -57,6 +57,7 @@ pub mod converge;
 pub mod engine;
 mod error;
 pub mod expression;
+pub mod force;
 pub mod fourier;
 pub mod gas;
 pub mod grid;

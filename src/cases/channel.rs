@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::{About, Definition, Domain, FlowPoint, GridCase, Place};
 use crate::boundary::{Boundaries, Wall};
 use crate::error::Result;
+use crate::force::{Force, ForcingConfig, Held, PressureGradient, Strength};
 use crate::gas::Gas;
 use crate::grid::{Axis, Grid};
-use crate::physics::{Force, ForcingConfig, GradientStrength, Held, PressureGradient};
 use crate::splitmix::{STEP, mixed, unit};
 use crate::typed::{not_negative, whole};
 
@@ -62,7 +62,7 @@ impl Definition for Channel {
     }
 
     fn forcing(&self, _: &Gas, _: &Domain) -> Option<ForcingConfig> {
-        let strength = GradientStrength::MassFlux(Held::At(1.0));
+        let strength = Strength::MassFlux(Held::At(1.0));
         let kind = Force::PressureGradient(PressureGradient { axis: Axis::X, strength });
         Some(ForcingConfig { kind, heat_removal: false })
     }

@@ -40,10 +40,10 @@ use std::path::Path;
 use crate::boundary::Boundaries;
 use crate::comm::Communicator;
 use crate::error::Result;
+use crate::force::ForcingConfig;
 use crate::gas::Gas;
 pub use crate::grid::Domain;
 use crate::grid::{Decomposition, Grid};
-use crate::physics::ForcingConfig;
 
 /// What is said of a case, whatever its parameters.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{About, Definition, Domain, FlowCase, FlowPoint};
 use crate::boundary::{Boundaries, Wall};
+use crate::force::{Force, ForcingConfig, PressureGradient, Strength};
 use crate::gas::{Gas, Viscosity};
 use crate::grid::Axis;
-use crate::physics::{Force, ForcingConfig, GradientStrength, PressureGradient};
 
 /// Plates of T = 1 at y = ±h and a force G = 2/(Re h²) per volume along x. Where the viscosity is constant, with η = y/h,
 ///
@@ -42,7 +42,7 @@ impl Definition for PoiseuilleFlow {
 
     fn forcing(&self, gas: &Gas, domain: &Domain) -> Option<ForcingConfig> {
         let half = 0.5 * domain.length[1];
-        let strength = GradientStrength::Value(2.0 / (gas.reynolds * half * half));
+        let strength = Strength::Value(2.0 / (gas.reynolds * half * half));
         let kind = Force::PressureGradient(PressureGradient { axis: Axis::X, strength });
         Some(ForcingConfig { kind, heat_removal: false })
     }

@@ -9,7 +9,7 @@ use crate::engine::{closed_min_points as fewest, reflection};
 use crate::gas::Gas;
 use crate::grid::Domain;
 use crate::physics::{Convection, ForcingConfig, PressureGradient, SchemeConfig, ViscousForm};
-use crate::scheme::{Scheme, SchemeFamily, compact_filter, default_closure};
+use crate::scheme::{Scheme, SchemeFamily, compact_filter, default_closure, open_closure};
 use crate::typed::{NotNegative, Positive};
 
 /// What an axis with two ends looks like.
@@ -234,7 +234,8 @@ pub(super) fn closed_min_points(
     let needs = |scheme: &Scheme| {
         let closure = |end| match end {
             Face::Symmetry => Some(reflection(scheme, false)),
-            _ => default_closure(scheme),
+            Face::Open(_) => open_closure(scheme),
+            Face::Wall(_) => default_closure(scheme),
         };
         let closures = ends.into_iter().filter_map(closure);
         closures.map(|it| fewest(scheme, &it)).max().unwrap_or(0)

@@ -31,16 +31,14 @@ pub fn stretched(grid: Grid, domain: &Domain, stretching: &Maps, family: &Scheme
     Grid { lines, ..grid }
 }
 
-/// `grid` with the weights of the norm of `first` at ends that are closed by rows which have one.
+/// `grid` with the weights of the norm of `first` at walls, where it has one.
 fn with_norm(mut grid: Grid, first: &Scheme) -> Grid {
     let norm = default_closure(first).map_or(&[][..], |closure| closure.norm);
-    for (ends, mirrors) in grid.end_weights.iter_mut().zip(grid.mirrors) {
-        for (end, _) in
-            ends.iter_mut().zip(mirrors).filter(|(_, mirror)| !norm.is_empty() && !mirror)
-        {
-            *end = norm;
-        }
-    }
+    let Grid { end_weights, mirrors, open, .. } = &mut grid;
+    let others = mirrors.iter().flatten().zip(open.iter().flatten());
+    let ends = end_weights.iter_mut().flatten().zip(others);
+    let closed = ends.filter(|(_, (mirror, open))| !norm.is_empty() && !**mirror && !**open);
+    closed.for_each(|(end, _)| *end = norm);
     grid
 }
 

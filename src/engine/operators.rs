@@ -3,7 +3,7 @@
 use super::{LineOperator, Op, Shift, reflection};
 use crate::grid::{Axis, Grid};
 use crate::real::Precision;
-use crate::scheme::{Scheme, SchemeFamily, default_closure};
+use crate::scheme::{Scheme, SchemeFamily, default_closure, open_closure};
 
 /// The factored operators along every axis of a grid.
 #[derive(Clone, Debug)]
@@ -74,9 +74,12 @@ fn axis_operators(
             let fits = n >= scheme.min_points();
             return fits.then(|| LineOperator::periodic(scheme, shift, n, h));
         }
-        let closure = default_closure(scheme)?;
-        let ends =
-            mirrors.map(|mirror| if mirror { reflection(scheme, odd) } else { closure.clone() });
+        let (closure, open) = (default_closure(scheme)?, open_closure(scheme)?);
+        let ends = [0, 1].map(|end| match (mirrors[end], grid.open[axis.index()][end]) {
+            (true, _) => reflection(scheme, odd),
+            (_, true) => open.clone(),
+            _ => closure.clone(),
+        });
         let fits = ends.iter().all(|end| n >= super::closed_min_points(scheme, end));
         fits.then(|| LineOperator::with_ends(scheme, &ends, n, h))
     };

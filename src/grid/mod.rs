@@ -62,6 +62,8 @@ pub struct Grid {
     pub periodic: [bool; 3],
     /// Which of the two ends along x, y, z are planes of symmetry; closures hold at the others.
     pub mirrors: [[bool; 2]; 3],
+    /// Which of them the flow goes through.
+    pub open: [[bool; 2]; 3],
     /// The weights of the points from either end of an axis on in an integral along ξ, for h = 1; 1 from there on, and where it is periodic.
     pub end_weights: [[&'static [f64]; 2]; 3],
     /// The points of stretched axes.
@@ -98,6 +100,7 @@ impl Grid {
             spacing,
             periodic,
             mirrors: [[false; 2]; 3],
+            open: [[false; 2]; 3],
             end_weights: [[&TRAPEZOIDAL; 2]; 3],
             lines: [const { None }; 3],
         }

@@ -25,7 +25,8 @@
 //! walls neither grows nor decays, for any map of a line (with weights H dx/dξ), and no mass goes through a wall. Their rows have half
 //! the order of the interior, a solution one more (Gustafsson 1975).
 //!
-//! [`default_closure`] sums by parts where there is one that does; midpoint formulas are periodic only.
+//! [`default_closure`] sums by parts where there is one that does, [`open_closure`] is for faces that the flow goes through; midpoint
+//! formulas are periodic only.
 
 use super::{Kind, Scheme, closure_rows::*, filter_closure, sbp_rows::*};
 
@@ -67,12 +68,9 @@ pub fn closure(name: &str) -> Option<Closure> {
     TABLE.iter().find(|entry| entry.name == name).map(Entry::closure)
 }
 
-/// The closure of a scheme at the points: one that sums by parts where there is one; else one that is stable for advection, with the
-/// fewest rows that its stencil needs (three for pentadiagonal schemes). `None` for midpoint formulas and pentadiagonal filters, which are
-/// periodic only.
+/// The closure of a scheme at the points: one that sums by parts where there is one, else [`open_closure`].
 pub fn default_closure(scheme: &Scheme) -> Option<Closure> {
-    let rows = if scheme.half_band() == 2 { 3 } else { scheme.half_width() };
-    let name = match (scheme.kind, scheme.half_band(), rows) {
+    let name = match (scheme.kind, scheme.half_band(), scheme.half_width()) {
         (Kind::FirstDerivative, 0, 1) => "sbp-explicit2",
         (Kind::FirstDerivative, 0, 2) => "sbp-explicit4",
         (Kind::FirstDerivative, 0, 3) => "sbp-explicit6",
@@ -80,7 +78,24 @@ pub fn default_closure(scheme: &Scheme) -> Option<Closure> {
         (Kind::FirstDerivative, 1, 1) => "sbp-compact4",
         (Kind::FirstDerivative, 1, 2) => "sbp-compact6",
         (Kind::FirstDerivative, 1, 3) => "sbp-compact8",
-        (Kind::FirstDerivative, _, _) => "c3-pade4-compact6",
+        _ => return open_closure(scheme),
+    };
+    closure(name)
+}
+
+/// The closure of a scheme at the points where waves leave, which rates on the face itself let through: stable for advection, with the
+/// fewest rows that its stencil needs (three for pentadiagonal schemes). `None` for midpoint formulas and pentadiagonal filters, which are
+/// periodic only.
+pub fn open_closure(scheme: &Scheme) -> Option<Closure> {
+    let rows = if scheme.half_band() == 2 { 3 } else { scheme.half_width() };
+    let name = match (scheme.kind, scheme.half_band(), rows) {
+        (Kind::FirstDerivative, 0, 1) => "e2",
+        (Kind::FirstDerivative, 0, 2) => "e3-skew3",
+        (Kind::FirstDerivative, 0, 3) => "e3-skew3-central4",
+        (Kind::FirstDerivative, 0, 4) => "e3-skew3-central4-central6",
+        (Kind::FirstDerivative, _, 1) => "c3",
+        (Kind::FirstDerivative, _, 2) => "c3-pade4",
+        (Kind::FirstDerivative, _, 3) => "c3-pade4-compact6",
         (Kind::SecondDerivative, 0, 1) => "second-e2",
         (Kind::SecondDerivative, 0, 2) => "second-e3-skew3",
         (Kind::SecondDerivative, 0, 3) => "second-e3-skew3-central4",

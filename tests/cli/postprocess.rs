@@ -93,6 +93,7 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
         periodic: [true; 3],
         lines: Default::default(),
         mirrors: [[false; 2]; 3],
+        open: [[false; 2]; 3],
         end_weights: [[&[0.5]; 2]; 3],
     };
     let q: Vec<f64> = (0..n * n * n).map(|at| x(at % n).sin() * x(at / n % n).cos()).collect();

@@ -32,6 +32,7 @@ fn whole_numbers(points: [usize; 3], periodic: [bool; 3]) -> Grid {
         spacing: [1.0; 3],
         periodic,
         mirrors: [[false; 2]; 3],
+        open: [[false; 2]; 3],
         end_weights: [[&[0.5]; 2]; 3],
         lines: Default::default(),
     }

@@ -1,10 +1,10 @@
 //! The pressure gradient that drives a flow along an axis.
 
-use super::options::{Held, PressureGradient, Strength};
 use super::sources::Velocity;
 use crate::backend::{Backend, Field, Prepared};
 use crate::engine::PointFormula;
 use crate::error::Result;
+use crate::force::{Held, PressureGradient, Strength};
 use crate::physics::base_state::BaseState;
 use crate::physics::slots::exactly;
 use crate::physics::volume::VolumeAverage;

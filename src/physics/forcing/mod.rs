@@ -4,15 +4,14 @@
 //! strength is found from the state at the beginning of a step, and kept until the end of it.
 
 mod driving;
-mod options;
 mod processes;
 mod sources;
 mod waves;
 
 use num_complex::Complex;
 
-pub(crate) use options::longest;
-pub use options::{
+pub(crate) use crate::force::longest;
+pub use crate::force::{
     Force, ForcingConfig, Held, Linear, PressureGradient, Stochastic, Strength as GradientStrength,
 };
 

@@ -14,7 +14,7 @@ use std::f64::consts::TAU;
 
 use num_complex::Complex;
 
-use super::options::{Stochastic, longest};
+use crate::force::{Stochastic, longest};
 use crate::splitmix::{STEP, mixed, unit};
 
 /// A complex number for each component of a vector.
