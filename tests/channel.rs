@@ -323,3 +323,16 @@ fn bad_gradients_and_profiles_are_told_with_their_line_and_what_is_allowed() {
         assert_eq!(told[0].lines().next(), Some(&*format!("error: in.toml:{expected}")), "{to}");
     }
 }
+
+/// Rows at the walls that do not sum by parts lose mass there, and feed turbulence: 1e-4 and 1e-3 here.
+#[test]
+fn between_walls_mass_stays_and_convection_makes_no_kinetic_energy_on_any_grid() {
+    for stretching in [&[][..], &["grid.stretching={ y = { map = 'tanh', factor = 2.0 } }"]] {
+        let mut flow = on_host(&channel([12, 19, 10], stretching));
+        steps(&mut flow, 20);
+        let mass = flow.quantity("mass").unwrap();
+        assert!((mass - 1.0).abs() < 1e-14, "{mass}");
+        let made = flow.quantity("ke_rate_convection").unwrap();
+        assert!(made.abs() < 1e-15, "{made:e}");
+    }
+}

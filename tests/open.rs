@@ -100,12 +100,12 @@ fn a_supersonic_inflow_has_the_state_that_is_given() {
 #[test]
 fn noise_dies_out_between_open_faces() {
     const FILTER: &str = "scheme.filter={ order = 8, alpha = 0.49, every = 1 }";
-    let stream = "{ kind = 'far-field', velocity = [0.4, 0.0, 0.0] }";
+    let stream = "{ kind = 'far-field', velocity = [1.0, 1.0, 1.0] }";
     let faces = format!("boundary.x={{ low = {stream}, high = 'outflow' }}");
     let mut flow = on_host(&config(
         "entropy-wave",
         [41, 1, 1],
-        &["case.mach=1", "case.amplitude=0", FILTER, &faces],
+        &["case.mach=0.5", "case.amplitude=0", FILTER, &faces],
     ));
     let mut noise = 0.5_f64;
     for field in 0..5 {

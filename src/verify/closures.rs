@@ -17,6 +17,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     for (at, scheme) in formulas.enumerate() {
         let Some(closure) = default_closure(&scheme) else { continue };
         checks.push(closed_order(&scheme, &closure));
+        checks.extend((!closure.norm.is_empty()).then(|| by_parts(&scheme, &closure)));
         let (axis, compact6) = (Axis::ALL[at % 3], scheme.name.ends_with("compact6"));
         if !few || compact6 {
             checks.push(exactness(setup, &scheme, &closure, axis)?);
@@ -70,9 +71,10 @@ fn lowest(scheme: &Scheme, closure: &Closure) -> u32 {
 }
 
 /// A closure of order q leaves a hyperbolic problem with an interior of order p an error of order min(p, q + 1): rows of third
-/// order are enough for fourth.
+/// order are enough for fourth. Where it sums by parts q is p/2 at most.
 fn closed_order(scheme: &Scheme, closure: &Closure) -> Check {
-    let wanted = (scheme.order - 1).min(3);
+    let by_parts = !closure.norm.is_empty();
+    let wanted = if by_parts { scheme.order / 2 } else { scheme.order - 1 }.min(3);
     Check::at_most(
         format!("{}-ends", scheme.name),
         format!(
@@ -81,7 +83,7 @@ fn closed_order(scheme: &Scheme, closure: &Closure) -> Check {
         ),
         f64::from(wanted) - f64::from(lowest(scheme, closure)),
         0.0,
-        "one order less than the interior, or fourth order in all (Gustafsson 1975)",
+        "fourth order in all (Gustafsson 1975), or what a diagonal norm leaves (Kreiss and Scherer 1974)",
     )
 }
 
@@ -94,6 +96,40 @@ fn operator(
 ) -> (Op, LineOperators) {
     let op = if closure.kind == Kind::FirstDerivative { Op::D1 } else { Op::D2 };
     (op, LineOperators::along(axis, vec![(op, LineOperator::closed(scheme, closure, n, h))]))
+}
+
+/// fᵀ H D g + gᵀ H D f = f_N g_N − f₀ g₀ for unit vectors f and g.
+fn by_parts(scheme: &Scheme, closure: &Closure) -> Check {
+    let n = closed_min_points(scheme, closure) + 5;
+    let operator = LineOperator::closed(scheme, closure, n, 1.0);
+    // Columns of D.
+    let column = |j: usize| {
+        let entry = |i: usize| {
+            let row = operator.row(i).into_iter();
+            row.filter(|(d, _)| i.checked_add_signed(*d) == Some(j)).map(|(_, weight)| weight).sum()
+        };
+        let mut column: Vec<f64> = (0..n).map(entry).collect();
+        crate::lines::solve(operator.factors(), &mut column);
+        column
+    };
+    let d: Vec<Vec<f64>> = (0..n).map(column).collect();
+    let h = |i: usize| closure.norm.get(i.min(n - 1 - i)).copied().unwrap_or(1.0);
+    let off = |i: usize, j: usize| {
+        let ends = match (i, j) {
+            (0, 0) => -1.0,
+            _ if i == j && i == n - 1 => 1.0,
+            _ => 0.0,
+        };
+        (h(i) * d[j][i] + h(j) * d[i][j] - ends).abs()
+    };
+    let all = (0..n).flat_map(|i| (0..=i).map(move |j| (i, j)));
+    Check::at_most(
+        format!("{}-by-parts", scheme.name),
+        format!("{} at the ends of {} sums by parts", closure.name, scheme.name),
+        all.map(|(i, j)| off(i, j)).fold(0.0, worse),
+        8.0 * f64::EPSILON * inverse_norm(&operator),
+        format!("{}; round-off ε ‖B‖ ‖A⁻¹‖ (Higham 2002, §7)", closure.source),
+    )
 }
 
 /// A first derivative of order p is exact for polynomials of degree p, a second one for those of degree p + 1.

@@ -122,7 +122,12 @@ fn closed_error(scheme: &Scheme, closure: &Closure, n: usize) -> (f64, f64) {
     for (i, row) in closure.rows.iter().enumerate() {
         let (order, (lead, _)) = (
             row.order as i32,
-            defect(i as u32, row, row.order + derivative as u32, derivative as u32),
+            defect(
+                i as u32,
+                row,
+                row.order + derivative.cast_unsigned(),
+                derivative.cast_unsigned(),
+            ),
         );
         let here = |i: usize| lead * h.powi(order) * f[i];
         truncation[i] = here(i);
