@@ -46,7 +46,7 @@ fn reduced(command: &str) -> String {
         return command;
     }
     let flat = ["isentropic", "wave", "scalar"].iter().any(|word| command.contains(word));
-    let points = if flat { "[16, 16, 1]" } else { "[16, 16, 16]" };
+    let points = if flat { "[18, 18, 1]" } else { "[18, 18, 18]" };
     format!("{command} --set 'grid.points={points}' --set time.max_steps=2")
 }
 

@@ -92,7 +92,7 @@ fn every_shipped_input_runs() {
         let input = configs.join(&name).display().to_string();
         let points: Vec<String> = toml_points(&input)
             .iter()
-            .map(|&n| if n > 1 { 16 } else { 1 })
+            .map(|&n| if n > 1 { 18 } else { 1 })
             .map(|n| n.to_string())
             .collect();
         let points = format!("grid.points=[{}]", points.join(", "));
@@ -119,7 +119,7 @@ fn the_input_that_init_prints_runs_for_every_case_and_is_read_back_by_vtk_and_pa
         let input = dir.path().join("my.toml");
         fs::write(&input, done(dir.path(), ["init", case]).out).unwrap();
         let points = toml_points(&input.display().to_string());
-        let points: Vec<String> = points.iter().map(|n| n.min(&16).to_string()).collect();
+        let points: Vec<String> = points.iter().map(|n| n.min(&18).to_string()).collect();
         let points = format!("grid.points=[{}]", points.join(", "));
         let time = "time={ max_steps = 3 }";
         let series = "output.series={ every_steps = 1 }";
