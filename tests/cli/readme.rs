@@ -40,7 +40,7 @@ fn reduced(command: &str) -> String {
     // Without the network: the environment that `./test` made has to have it all.
     let command = command.replace("pip install ", "pip install --quiet --no-index ");
     if command.contains("kolmo bench ") {
-        return format!("{} --points 16 --repeats 1", command.replace("--table4.1", ""));
+        return format!("{} --points 20 --repeats 1", command.replace("--table4.1", ""));
     }
     if !command.contains("kolmo run ") {
         return command;
