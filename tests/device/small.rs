@@ -69,7 +69,7 @@ fn small_lines_in_single_precision() {
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_lines_with_ends() {
-    check::<f64>("compact6", Op::D1, Axis::Y, 11, false, 1e-13);
+    check::<f64>("compact6", Op::D1, Axis::Y, 18, false, 1e-13);
 }
 
 #[test]
