@@ -154,7 +154,7 @@ fn every_shipped_input_gives_the_answer_of_the_host() {
             continue;
         }
         let full = load(&path, &[]).unwrap();
-        let most = if full.grid.points.contains(&1) { 48 } else { 16 };
+        let most = if full.grid.points.contains(&1) { 48 } else { 18 };
         let small = full.grid.points.map(|n| n.min(most));
         let set = [format!("grid.points={small:?}"), "compute.threads=1".to_string()];
         let config = load(&path, &set).unwrap();
