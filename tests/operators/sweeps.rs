@@ -385,10 +385,10 @@ fn too_few_periodic_points_are_refused() {
 }
 
 #[test]
-#[should_panic(expected = "compact6 with c3-pade4 needs 5 points")]
+#[should_panic(expected = "compact6 with sbp-compact6 needs 17 points")]
 fn too_few_points_between_two_ends_are_refused() {
     let closure = default_closure(&formula_of("compact6").first).unwrap();
-    kolmo::engine::LineOperator::closed(&formula_of("compact6").first, &closure, 4, 0.1);
+    kolmo::engine::LineOperator::closed(&formula_of("compact6").first, &closure, 16, 0.1);
 }
 
 #[test]
