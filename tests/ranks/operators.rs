@@ -152,7 +152,7 @@ fn lengths(ranks: usize, method: Method, family: &SchemeFamily) -> Vec<usize> {
     match method {
         Method::Neighbour if family.name == "spectral-like" => vec![130 * ranks + 1],
         Method::Neighbour => vec![80 * ranks + ranks / 2],
-        _ => vec![7 * ranks + ranks / 3 + 12, 33 * ranks + 1],
+        _ => vec![12 * ranks + ranks / 3 + 6, 33 * ranks + 1],
     }
 }
 
