@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::gas::Gas;
-use crate::grid::{Axis, Domain, Grid};
+use crate::grid::{Axis, Domain, End, Grid};
 
 /// What holds along each of x, y, z: `None` where it is periodic, else at its low and its high end.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -50,12 +50,8 @@ impl Boundaries {
 
     /// The grid of `points` over `domain` with these ends. Nothing varies along an axis of one point, which is periodic.
     pub fn grid(&self, points: [usize; 3], domain: &Domain) -> Grid {
-        let periodic = [0, 1, 2].map(|a| self.0[a].is_none() || points[a] == 1);
-        let ends =
-            |is: fn(Face) -> bool| self.0.map(|ends| ends.map_or([false; 2], |it| it.map(is)));
-        let (mirrors, open) =
-            (ends(|face| face == Face::Symmetry), ends(|face| face.open().is_some()));
-        Grid { mirrors, open, ..Grid::new(points, domain, periodic) }
+        let ends = [0, 1, 2].map(|a| self.0[a].filter(|_| points[a] > 1));
+        Grid::new(points, domain, ends.map(|ends| ends.map(|faces| faces.map(Face::end))))
     }
 }
 
@@ -71,6 +67,15 @@ pub enum Face {
 }
 
 impl Face {
+    /// What lines end with there.
+    pub fn end(self) -> End {
+        match self {
+            Face::Wall(_) => End::Wall,
+            Face::Symmetry => End::Symmetry,
+            Face::Open(_) => End::Open,
+        }
+    }
+
     /// The wall, where it is one.
     pub fn wall(self) -> Option<Wall> {
         match self {

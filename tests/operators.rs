@@ -14,7 +14,7 @@ use kolmo::backend::Weights;
 use kolmo::backend::cpu::{Cpu, Field, Program};
 use kolmo::cases::Domain;
 use kolmo::engine::{LineOperators, Op, Shift, SweepBuilder};
-use kolmo::grid::{Axis, Grid};
+use kolmo::grid::{Axis, End, Grid};
 use kolmo::scheme::*;
 use nalgebra::DMatrix;
 pub(crate) use sweeps::check_random;
@@ -116,7 +116,11 @@ pub(crate) fn grid(axis: Axis, n: usize, across: [usize; 2], periodic: bool) -> 
     };
     let intervals = |at: usize| (if periodic { points[at] } else { points[at].max(2) - 1 }) as f64;
     let length = std::array::from_fn(|at| SPACING[at] * intervals(at));
-    Grid::new(points, &Domain { origin: [0.0; 3], length }, [periodic; 3])
+    Grid::new(
+        points,
+        &Domain { origin: [0.0; 3], length },
+        [(!periodic).then_some([End::Wall; 2]); 3],
+    )
 }
 
 /// (point of the line, number of the line) of the point at `at` of a field, for lines along `axis`.

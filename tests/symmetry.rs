@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use kolmo::backend::cpu::{Cpu, Field};
 use kolmo::config::{Config, Precision, RightHandSide, parse};
 use kolmo::engine::{LineOperators, Op};
-use kolmo::grid::{Axis, Domain, Grid};
+use kolmo::grid::{Axis, Domain, End, Grid};
 use kolmo::scheme::compact_filter;
 use kolmo::time::Simulation;
 
@@ -28,10 +28,7 @@ fn operators_at_planes_of_symmetry_are_those_of_the_whole_line() {
     for (family, _) in FAMILIES {
         for n in [13, 20] {
             let length = |n: usize| Domain { origin: [0.0; 3], length: [float(n - 1), 1.0, 1.0] };
-            let half = Grid {
-                mirrors: [[true; 2], [false; 2], [false; 2]],
-                ..Grid::new([n, 1, 1], &length(n), [false, true, true])
-            };
+            let half = Grid::new([n, 1, 1], &length(n), [Some([End::Symmetry; 2]), None, None]);
             let all = Grid::periodic([2 * n - 2, 1, 1], &length(2 * n - 1));
             let [of_half, of_all] = [&half, &all].map(|grid| {
                 LineOperators::new(formula_of(family), Some(&filter), grid, Precision::F64)
@@ -178,7 +175,7 @@ fn bad_planes_are_told_and_good_ones_are_read_back() {
     };
     let planes = "y = { low = 'symmetry', high = { kind = 'symmetry' } }";
     let config = parse(&text(planes, "inf"), "in.toml", &[]).unwrap();
-    assert_eq!(config.grid().mirrors, [[false; 2], [true; 2], [false; 2]]);
+    assert_eq!(config.grid().ends, [None, Some([End::Symmetry; 2]), None]);
     assert_eq!(parse(&config.to_toml(), "in.toml", &[]).unwrap(), config);
     let moving = "x = { low = { kind = 'wall', velocity = [0, 1, 0] }, high = 'wall' }";
     #[rustfmt::skip]

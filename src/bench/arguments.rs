@@ -11,7 +11,7 @@ use crate::config::{self, ComputeConfig, DeviceAware, Pencils, Precision, RightH
 use crate::engine::closed_min_points;
 use crate::engine::distributed::Method;
 use crate::error::Result;
-use crate::grid::Axis;
+use crate::grid::{Axis, End};
 use crate::options::{Several, by_name, points, several};
 use crate::scheme::{SchemeFamily, default_closure, families};
 
@@ -271,6 +271,11 @@ impl Common {
 impl OperatorOptions {
     pub(super) fn periodic(&self) -> bool {
         self.ends == "periodic"
+    }
+
+    /// Those of every line.
+    pub(super) fn line_ends(&self) -> Option<[End; 2]> {
+        (!self.periodic()).then_some([End::Wall; 2])
     }
 
     /// Refuse an axis with fewer points than the formula needs.

@@ -83,7 +83,7 @@ fn size(
     axes: &[Axis],
 ) -> Result<()> {
     let Request { name, common, options, methods, .. } = *request;
-    let grid = Grid::new(points, &Domain::cube(TAU), [options.periodic(); 3]);
+    let grid = Grid::new(points, &Domain::cube(TAU), [options.line_ends(); 3]);
     let precision = setup.compute.precision;
     let operators = LineOperators::new(options.scheme, None, &grid, precision);
     let reference = LineOperators::new(options.scheme, None, &grid, Precision::F64);

@@ -5,11 +5,11 @@ use super::section::Section;
 use super::{OutputConfig, Statistic};
 use crate::boundary::{Beyond, Boundaries, Face, Heat, Open, Sponge, Stream, Wall};
 use crate::cases::Case;
-use crate::engine::{closed_min_points as fewest, reflection};
+use crate::engine::{closed_min_points as fewest, closure_at};
 use crate::gas::Gas;
 use crate::grid::Domain;
 use crate::physics::{Convection, ForcingConfig, PressureGradient, SchemeConfig, ViscousForm};
-use crate::scheme::{Scheme, SchemeFamily, compact_filter, default_closure, open_closure};
+use crate::scheme::{Scheme, SchemeFamily, compact_filter};
 use crate::typed::{NotNegative, Positive};
 
 /// What an axis with two ends looks like.
@@ -232,12 +232,7 @@ pub(super) fn closed_min_points(
     ends: [Face; 2],
 ) -> (usize, String) {
     let needs = |scheme: &Scheme| {
-        let closure = |end| match end {
-            Face::Symmetry => Some(reflection(scheme, false)),
-            Face::Open(_) => open_closure(scheme),
-            Face::Wall(_) => default_closure(scheme),
-        };
-        let closures = ends.into_iter().filter_map(closure);
+        let closures = ends.into_iter().filter_map(|face| closure_at(face.end(), scheme, false));
         closures.map(|it| fewest(scheme, &it)).max().unwrap_or(0)
     };
     let at_ends = if ends == [Face::Symmetry; 2] { 0 } else { Wall::POINTS };

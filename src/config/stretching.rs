@@ -93,9 +93,7 @@ pub(super) fn check(
         }
         let intervals = u32::try_from(points[a] - 1).unwrap_or(u32::MAX);
         let ends = [domain.origin[a], domain.length[a]];
-        if let Some(problem) =
-            map.problem(AXES[a], ends, intervals, plain.periodic[a], plain.mirrors[a])
-        {
+        if let Some(problem) = map.problem(AXES[a], ends, intervals, plain.ends[a]) {
             let (why, advice) = problem.split_once('\n').unwrap_or((&problem, ""));
             table.reject_value(AXES[a], why, advice);
             continue;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{LineOperator, LineOperators, Op};
+use super::{LineOperator, LineOperators, Op, closure_at};
 use crate::grid::{Axis, Domain, Grid, Line, Maps, Stretching};
 use crate::lines::solve;
 use crate::real::Precision;
-use crate::scheme::{Scheme, SchemeFamily, default_closure};
+use crate::scheme::{Scheme, SchemeFamily};
 
 /// `grid` over `domain` with points as `stretching` maps them, and the weights by which the first derivative of `family` sums by parts. An
 /// axis of one point, or of too few for the operators, stays as it is.
@@ -20,9 +20,9 @@ pub fn stretched(grid: Grid, domain: &Domain, stretching: &Maps, family: &Scheme
         let a = axis.index();
         let map = stretching[a].as_ref()?;
         // x changes sign by reflection.
-        let ops = match grid.mirrors[a] {
-            [false, false] => [Op::D1, Op::D2],
-            _ => [Op::D1OfOdd, Op::D2OfOdd],
+        let ops = match grid.is_mirrored(axis) {
+            false => [Op::D1, Op::D2],
+            true => [Op::D1OfOdd, Op::D2OfOdd],
         };
         let [first, second] = ops.map(|op| operators.find(axis, op));
         let ends = (domain.origin[a], domain.length[a]);
@@ -31,14 +31,16 @@ pub fn stretched(grid: Grid, domain: &Domain, stretching: &Maps, family: &Scheme
     Grid { lines, ..grid }
 }
 
-/// `grid` with the weights of the norm of `first` at walls, where it has one.
+/// `grid` with the weights of the norm of `first` at the ends where it has one.
 fn with_norm(mut grid: Grid, first: &Scheme) -> Grid {
-    let norm = default_closure(first).map_or(&[][..], |closure| closure.norm);
-    let Grid { end_weights, mirrors, open, .. } = &mut grid;
-    let others = mirrors.iter().flatten().zip(open.iter().flatten());
-    let ends = end_weights.iter_mut().flatten().zip(others);
-    let closed = ends.filter(|(_, (mirror, open))| !norm.is_empty() && !**mirror && !**open);
-    closed.for_each(|(end, _)| *end = norm);
+    for (weights, ends) in grid.end_weights.iter_mut().zip(grid.ends) {
+        for (weights, end) in weights.iter_mut().zip(ends.into_iter().flatten()) {
+            let norm = closure_at(end, first, false).map_or(&[][..], |closure| closure.norm);
+            if !norm.is_empty() {
+                *weights = norm;
+            }
+        }
+    }
     grid
 }
 

@@ -27,6 +27,6 @@ pub use metric::stretched;
 pub(crate) use operator::{EndRow, Stencil};
 pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;
-pub use reflection::reflection;
+pub use reflection::closure_at;
 pub(crate) use sweep::Operation;
 pub use sweep::{Op, Sweep};

@@ -1,9 +1,9 @@
 //! The operators of one scheme family on one grid.
 
-use super::{LineOperator, Op, Shift, reflection};
+use super::{LineOperator, Op, Shift, closed_min_points, closure_at};
 use crate::grid::{Axis, Grid};
 use crate::real::Precision;
-use crate::scheme::{Scheme, SchemeFamily, default_closure, open_closure};
+use crate::scheme::{Scheme, SchemeFamily};
 
 /// The factored operators along every axis of a grid.
 #[derive(Clone, Debug)]
@@ -68,28 +68,22 @@ fn axis_operators(
     if !grid.is_active(axis) {
         return AxisOperators { operators: [const { None }; Op::COUNT] };
     }
-    let mirrors = grid.mirrors[axis.index()];
+    let ends = grid.ends[axis.index()];
     let operator = |scheme: &Scheme, shift: Shift, odd: bool| {
-        if grid.periodic[axis.index()] {
+        let Some([low, high]) = ends else {
             let fits = n >= scheme.min_points();
             return fits.then(|| LineOperator::periodic(scheme, shift, n, h));
-        }
-        let (closure, open) = (default_closure(scheme)?, open_closure(scheme)?);
-        let ends = [0, 1].map(|end| match (mirrors[end], grid.open[axis.index()][end]) {
-            (true, _) => reflection(scheme, odd),
-            (_, true) => open.clone(),
-            _ => closure.clone(),
-        });
-        let fits = ends.iter().all(|end| n >= super::closed_min_points(scheme, end));
+        };
+        let ends = [closure_at(low, scheme, odd)?, closure_at(high, scheme, odd)?];
+        let fits = ends.iter().all(|end| n >= closed_min_points(scheme, end));
         fits.then(|| LineOperator::with_ends(scheme, &ends, n, h))
     };
     let make = |scheme: &Scheme, shift: Shift, odd: bool| {
         operator(scheme, shift, odd).map(|operator| operator.with_precision(precision))
     };
     let even = |scheme: &Scheme, shift: Shift| make(scheme, shift, false);
-    let odd = |scheme: &Scheme| {
-        mirrors.contains(&true).then(|| make(scheme, Shift::None, true)).flatten()
-    };
+    let odd =
+        |scheme: &Scheme| grid.is_mirrored(axis).then(|| make(scheme, Shift::None, true)).flatten();
     AxisOperators {
         operators: [
             even(&family.first, Shift::None),

@@ -5,11 +5,21 @@ use std::collections::BTreeSet;
 use super::formula::{Node, PointFormula};
 use super::operator::stencil;
 use super::{Expr, Op, Operation, Shift, Sweep, Value};
-use crate::scheme::{Closure, ClosureRow, Kind, Scheme};
+use crate::grid::End;
+use crate::scheme::{Closure, ClosureRow, Kind, Scheme, default_closure, open_closure};
+
+/// The rows that close `scheme` at such an end of a line for operands that are odd there or not; `None` where it has none.
+pub fn closure_at(end: End, scheme: &Scheme, odd: bool) -> Option<Closure> {
+    match end {
+        End::Wall => default_closure(scheme),
+        End::Symmetry => open_closure(scheme).map(|_| reflection(scheme, odd)),
+        End::Open => open_closure(scheme),
+    }
+}
 
 /// The rows of a plane of symmetry that goes through the first point: the scheme itself, whose points beyond the plane are the
 /// images of those before it. `odd`: the operand changes sign by reflection. Not for staggered schemes.
-pub fn reflection(scheme: &Scheme, odd: bool) -> Closure {
+fn reflection(scheme: &Scheme, odd: bool) -> Closure {
     let stencil = stencil(scheme, Shift::None, 1.0);
     let (reach, band) = (stencil.half_width, scheme.half_band());
     let rows = reach.max(band);

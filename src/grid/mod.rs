@@ -45,10 +45,21 @@ impl Axis {
     }
 }
 
+/// What an end of a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// A wall.
+    Wall,
+    /// A plane of symmetry: the flow beyond it is the image of that before it.
+    Symmetry,
+    /// A face that the flow goes through.
+    Open,
+}
+
 /// Those of the ends of a line by the trapezoidal rule.
 const TRAPEZOIDAL: [f64; 1] = [0.5];
 
-/// A box of points, periodic along every axis unless said otherwise. An axis with one point is inactive: nothing varies
+/// A box of points. An axis with one point is inactive: nothing varies
 /// along it and no operator acts there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
@@ -58,12 +69,8 @@ pub struct Grid {
     pub origin: [f64; 3],
     /// Spacing h along x, y, z, of ξ along a stretched axis.
     pub spacing: [f64; 3],
-    /// False where a line has two ends.
-    pub periodic: [bool; 3],
-    /// Which of the two ends along x, y, z are planes of symmetry; closures hold at the others.
-    pub mirrors: [[bool; 2]; 3],
-    /// Which of them the flow goes through.
-    pub open: [[bool; 2]; 3],
+    /// The low and the high end along x, y, z; `None` where lines close.
+    pub ends: [Option<[End; 2]>; 3],
     /// The weights of the points from either end of an axis on in an integral along ξ, for h = 1; 1 from there on, and where it is periodic.
     pub end_weights: [[&'static [f64]; 2]; 3],
     /// The points of stretched axes.
@@ -84,23 +91,21 @@ pub struct Line {
 impl Grid {
     /// A grid that is periodic along every axis: h = L / n.
     pub fn periodic(points: [usize; 3], domain: &Domain) -> Self {
-        Self::new(points, domain, [true; 3])
+        Self::new(points, domain, [None; 3])
     }
 
-    /// A grid over `domain`; along an axis that is not periodic the last point lies on the end of the box, h = L / (n − 1).
+    /// A grid over `domain` of equal spacings; along an axis with ends the last point lies on the end of the box, h = L / (n − 1).
     #[allow(clippy::cast_precision_loss, reason = "grids are far smaller than 2^52 points an axis")]
-    pub fn new(points: [usize; 3], domain: &Domain, periodic: [bool; 3]) -> Self {
+    pub fn new(points: [usize; 3], domain: &Domain, ends: [Option<[End; 2]>; 3]) -> Self {
         let spacing = std::array::from_fn(|a| {
-            let intervals = if periodic[a] { points[a] } else { points[a].max(2) - 1 };
+            let intervals = if ends[a].is_none() { points[a] } else { points[a].max(2) - 1 };
             domain.length[a] / intervals as f64
         });
         Self {
             points,
             origin: domain.origin,
             spacing,
-            periodic,
-            mirrors: [[false; 2]; 3],
-            open: [[false; 2]; 3],
+            ends,
             end_weights: [[&TRAPEZOIDAL; 2]; 3],
             lines: [const { None }; 3],
         }
@@ -120,7 +125,7 @@ impl Grid {
     /// One over the sum of all weights: a volume average is this times the sum over all points, each with its [`Grid::weight`].
     #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
     pub fn per_interval(&self) -> f64 {
-        let sum = |a: usize| match (&self.lines[a], self.periodic[a]) {
+        let sum = |a: usize| match (&self.lines[a], self.closes(a)) {
             (Some(_), _) => (0..self.points[a]).map(|i| self.weight_along(a, i)).sum(),
             (None, true) => self.points[a] as f64,
             (None, false) => (self.points[a] - 1) as f64,
@@ -137,7 +142,7 @@ impl Grid {
     fn weight_along(&self, a: usize, i: usize) -> f64 {
         let from_ends = [i, self.points[a] - 1 - i];
         let along = |(from, weights): (usize, &'static [f64])| weights.get(from).copied();
-        let weight = match self.periodic[a] {
+        let weight = match self.closes(a) {
             true => None,
             false => from_ends.into_iter().zip(self.end_weights[a]).find_map(along),
         };
@@ -174,7 +179,17 @@ impl Grid {
 
     /// True where lines along every axis close.
     pub fn is_periodic(&self) -> bool {
-        self.periodic == [true; 3]
+        self.ends == [None; 3]
+    }
+
+    /// True where lines along `axis` end at a plane of symmetry.
+    pub fn is_mirrored(&self, axis: Axis) -> bool {
+        self.ends[axis.index()].is_some_and(|ends| ends.contains(&End::Symmetry))
+    }
+
+    /// True where lines along axis `a` close.
+    pub fn closes(&self, a: usize) -> bool {
+        self.ends[a].is_none()
     }
 
     /// True for a grid without points.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::End;
 use crate::expression::Expression;
 
 /// A map x(s) along one axis: s goes from 0 to 1 in equal parts, x from one end of the box to the other.
@@ -87,15 +88,14 @@ impl Stretching {
         }
     }
 
-    /// What is wrong with it on `axis`, which begins at `origin`, with `intervals` between points and planes of symmetry at the
-    /// `mirrors`: a sentence, and advice in a second line.
+    /// What is wrong with it on `axis`, which begins at `origin`, with `intervals` between points and these ends: a sentence, and
+    /// advice in a second line.
     pub fn problem(
         &self,
         axis: &str,
         [origin, length]: [f64; 2],
         intervals: u32,
-        periodic: bool,
-        mirrors: [bool; 2],
+        ends: Option<[End; 2]>,
     ) -> Option<String> {
         if let Self::Expression(expression) = self
             && let Some((_, sentence)) = expression.unknown_names(axis, &NAMES).into_iter().next()
@@ -122,7 +122,8 @@ impl Stretching {
                  a map must increase strictly, as s^2 + s does"
             ));
         }
-        for (end, plane) in [0.0, 1.0].into_iter().enumerate().filter(|(end, _)| mirrors[*end]) {
+        let planes = ends.into_iter().flatten().zip([0.0, 1.0]).enumerate();
+        for (end, (_, plane)) in planes.filter(|(_, (end, _))| *end == End::Symmetry) {
             let odd =
                 |s: f64| (x(plane + s) + x(plane - s) - 2.0 * x(plane)).abs() <= ROUND_OFF * length;
             if !(0..samples).all(|sample| odd(0.5 * s(sample))) {
@@ -135,7 +136,7 @@ impl Stretching {
             }
         }
         let closes = |s: f64| (x(s + 1.0) - x(s) - length).abs() <= ROUND_OFF * length;
-        (periodic && !(0..samples).all(|sample| closes(s(sample) - 0.5))).then(|| {
+        (ends.is_none() && !(0..samples).all(|sample| closes(s(sample) - 0.5))).then(|| {
             format!(
                 "a periodic axis needs a map that goes on periodically behind its ends\n\
                  for example {axis} = \"s + 0.1*sin(2*pi*s)\""

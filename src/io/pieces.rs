@@ -138,7 +138,7 @@ impl Selection {
 
 /// Whether points behind the last ones close the period of axis `a`.
 fn closes(grid: &Grid, a: usize) -> bool {
-    grid.periodic[a] && grid.points[a] > 1
+    grid.closes(a) && grid.points[a] > 1
 }
 
 /// The point next to a coordinate along axis `a`; of a periodic axis also that one period behind the first.

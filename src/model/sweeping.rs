@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use crate::cases::Domain;
     use crate::engine::SweepBuilder;
-    use crate::grid::Grid;
+    use crate::grid::{End, Grid};
     use crate::scheme::family;
 
     /// Both derivatives of a product, and a derivative of a derivative.
@@ -285,7 +285,11 @@ mod tests {
 
     fn check(scheme: &str, method: Method, lengths: [usize; 2], periodic: bool) {
         let [n, ranks] = lengths;
-        let grid = Grid::new([8, 8, n], &Domain::cube(1.0), [true, true, periodic]);
+        let grid = Grid::new(
+            [8, 8, n],
+            &Domain::cube(1.0),
+            [None, None, (!periodic).then_some([End::Wall; 2])],
+        );
         let operators =
             LineOperators::new(family(scheme).unwrap(), None, &grid, crate::Precision::F64);
         let cut = Decomposition { ranks: [1, 1, ranks] };

@@ -90,9 +90,9 @@ pub(super) fn with_parity(s: &SweepBuilder, axis: Axis, k: usize, field: Value) 
 
 /// `sweep`, written for lines of equal spacings without planes of symmetry, as it runs along `axis` of `grid`.
 pub(super) fn on_grid<'a>(sweep: &'a Sweep, axis: Axis, grid: &Grid) -> Cow<'a, Sweep> {
-    let mirrored = match grid.mirrors[axis.index()] {
-        [false, false] => Cow::Borrowed(sweep),
-        _ => Cow::Owned(sweep.mirrored()),
+    let mirrored = match grid.is_mirrored(axis) {
+        false => Cow::Borrowed(sweep),
+        true => Cow::Owned(sweep.mirrored()),
     };
     match grid.lines[axis.index()] {
         None => mirrored,

@@ -58,6 +58,13 @@ pub struct Closure {
     pub source: &'static str,
 }
 
+impl Closure {
+    /// The weight of point `i` of `n` in the norm, for h = 1.
+    pub fn weight(&self, i: usize, n: usize) -> f64 {
+        self.norm.get(i.min(n - 1 - i)).copied().unwrap_or(1.0)
+    }
+}
+
 /// Every closure of a derivative.
 pub fn closures() -> Vec<Closure> {
     TABLE.iter().map(Entry::closure).collect()

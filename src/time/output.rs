@@ -296,7 +296,7 @@ fn at_equal_spacings(grid: &Grid, [right, up]: [usize; 2], mut values: Vec<f64>)
             let x = uniform(grid, a, i);
             let low = (0..n).rfind(|&j| grid.coordinate(a, j) <= x).unwrap_or(0);
             // Behind the last point of a periodic axis follows the first.
-            let high = if low + 1 < n || grid.periodic[a] { low + 1 } else { low };
+            let high = if low + 1 < n || grid.closes(a) { low + 1 } else { low };
             let [from, to] = [low, high].map(|j| grid.coordinate(a, j));
             let part = if high > low { (x - from) / (to - from) } else { 0.0 };
             for line in 0..nx * ny / n {

@@ -34,11 +34,11 @@ pub(super) fn check_step(config: &Config, simulation: &Simulation) -> Result<()>
 pub(super) fn check_other_grid(grid: &Grid, points: [usize; 3]) -> Result<()> {
     let differs = |axis: &Axis| {
         let a = axis.index();
-        points[a] != grid.points[a] && !(grid.periodic[a] && grid.lines[a].is_none())
+        points[a] != grid.points[a] && !(grid.closes(a) && grid.lines[a].is_none())
     };
     let Some(axis) = Axis::ALL.into_iter().find(differs) else { return Ok(()) };
     let (a, name) = (axis.index(), axis.name());
-    let along = if grid.periodic[a] { "along a stretched axis" } else { "between walls" };
+    let along = if grid.closes(a) { "along a stretched axis" } else { "between walls" };
     let found = format!(
         "the values have {} points along {name}, the grid has {}; {along} they go to no other grid",
         points[a], grid.points[a]

@@ -113,14 +113,13 @@ fn by_parts(scheme: &Scheme, closure: &Closure) -> Check {
         column
     };
     let d: Vec<Vec<f64>> = (0..n).map(column).collect();
-    let h = |i: usize| closure.norm.get(i.min(n - 1 - i)).copied().unwrap_or(1.0);
     let off = |i: usize, j: usize| {
         let ends = match (i, j) {
             (0, 0) => -1.0,
             _ if i == j && i == n - 1 => 1.0,
             _ => 0.0,
         };
-        (h(i) * d[j][i] + h(j) * d[i][j] - ends).abs()
+        (closure.weight(i, n) * d[j][i] + closure.weight(j, n) * d[i][j] - ends).abs()
     };
     let all = (0..n).flat_map(|i| (0..=i).map(move |j| (i, j)));
     Check::at_most(

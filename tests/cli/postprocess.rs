@@ -90,10 +90,8 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
         points: [n; 3],
         origin: [0.0; 3],
         spacing: [0.39; 3],
-        periodic: [true; 3],
+        ends: [None; 3],
         lines: Default::default(),
-        mirrors: [[false; 2]; 3],
-        open: [[false; 2]; 3],
         end_weights: [[&[0.5]; 2]; 3],
     };
     let q: Vec<f64> = (0..n * n * n).map(|at| x(at % n).sin() * x(at / n % n).cos()).collect();

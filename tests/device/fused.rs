@@ -55,7 +55,7 @@ fn swept(backend: &dyn Backend, scheme: &str, grid: &Grid, axis: Axis, beta: f64
         backend.field(&values.into()).unwrap()
     };
     let (read, mut written) = ([0, 1].map(&mut field), [0, 1, 2, 3].map(&mut field));
-    let sweep = sweep(grid.periodic[axis.index()]);
+    let sweep = sweep(grid.closes(axis.index()));
     let program = backend.program(&sweep, axis, grid.points, &operators).unwrap();
     let [first, second, third, fourth] = &mut written;
     let weights = Weights { beta, advance: 0.3 };

@@ -9,7 +9,7 @@ use kolmo::cases::Domain;
 use kolmo::comm::{Communicator, Sent};
 use kolmo::engine::distributed::Method;
 use kolmo::engine::{LineOperators, Sweep, SweepBuilder};
-use kolmo::grid::{Axis, Decomposition, Grid};
+use kolmo::grid::{Axis, Decomposition, End, Grid};
 use kolmo::scheme::family;
 
 use super::operators::compute;
@@ -26,7 +26,8 @@ fn sent(
     periodic: bool,
 ) -> Sent {
     let ranks = comm.size();
-    let grid = Grid::new([points * ranks, 3, 2], &Domain::cube(1.0), [periodic, true, true]);
+    let ends = [(!periodic).then_some([End::Wall; 2]), None, None];
+    let grid = Grid::new([points * ranks, 3, 2], &Domain::cube(1.0), ends);
     let cut = Decomposition { ranks: [ranks, 1, 1] };
     let cpu = Box::new(Cpu::<f64>::new(Some(1)).unwrap());
     let spread = Ranks::new(cpu, comm.clone(), cut, &compute(method)).unwrap();

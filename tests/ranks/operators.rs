@@ -11,7 +11,7 @@ use kolmo::comm::Communicator;
 use kolmo::config::{ComputeConfig, Pencils, Precision};
 use kolmo::engine::distributed::Method;
 use kolmo::engine::{LineOperators, Op, Sweep, SweepBuilder};
-use kolmo::grid::{Axis, Block, Decomposition, Grid};
+use kolmo::grid::{Axis, Block, Decomposition, End, Grid};
 use kolmo::scheme::{Scheme, SchemeFamily, compact_filter, family};
 
 use super::{mpirun, world};
@@ -173,12 +173,12 @@ impl<F: Fn(usize) -> Box<dyn Blocks>> Bench<F> {
         let Self { comm, tolerance, open } = self;
         let grid = &problem.grid;
         let what = format!(
-            "{} along {:?} of {:?} points, {} on {ranks:?}, periodic: {:?}",
+            "{} along {:?} of {:?} points, {} on {ranks:?}, ends: {:?}",
             problem.family.name,
             problem.axis,
             grid.points,
             method.name(),
-            grid.periodic
+            grid.ends
         );
         let cut = Decomposition { ranks };
         let inner = open(cut.block(comm.rank(), grid.points).len());
@@ -234,8 +234,8 @@ fn round_off_of_a_solve(filter: Option<&Scheme>, precision: Precision) -> f64 {
 
 /// A cube whose lines along `axis` have ends or not.
 fn grid(points: [usize; 3], axis: Axis, periodic: bool) -> Grid {
-    let mut ends = [true; 3];
-    ends[axis.index()] = periodic;
+    let mut ends = [None; 3];
+    ends[axis.index()] = (!periodic).then_some([End::Wall; 2]);
     Grid::new(points, &Domain::cube(1.0), ends)
 }
 

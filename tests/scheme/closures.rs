@@ -243,8 +243,7 @@ fn stretched(
         0.5 * (1.0 + x)
     };
     let slope = &along * DVector::from_fn(n, |i, _| place(i));
-    let norm = |i: usize| closure.norm.get(i.min(n - 1 - i)).copied().unwrap_or(1.0);
-    let weights = DVector::from_fn(n, |i, _| norm(i) * slope[i]);
+    let weights = DVector::from_fn(n, |i, _| closure.weight(i, n) * slope[i]);
     (DMatrix::from_diagonal(&slope.map(f64::recip)) * along, weights)
 }
 
@@ -277,9 +276,8 @@ fn norms_integrate_polynomials_of_twice_the_degree_exactly() {
         let n = 30;
         let order = closure.rows.iter().map(|row| row.order).min().unwrap();
         let at = |i: usize| i as f64 / (n - 1) as f64;
-        let weight = |i: usize| closure.norm.get(i.min(n - 1 - i)).copied().unwrap_or(1.0);
         for m in 0..2 * order {
-            let sum: f64 = (0..n).map(|i| weight(i) * at(i).powi(m as i32)).sum();
+            let sum: f64 = (0..n).map(|i| closure.weight(i, n) * at(i).powi(m as i32)).sum();
             let found = sum / (n - 1) as f64;
             assert_near(found, 1.0 / f64::from(m + 1), 4.0 * f64::EPSILON, scheme.name);
         }

@@ -5,7 +5,7 @@ use std::fs;
 
 use kolmo::Real;
 use kolmo::comm::Solo;
-use kolmo::grid::{Block, Decomposition, Grid, redistribute};
+use kolmo::grid::{Block, Decomposition, End, Grid, redistribute};
 use kolmo::io::fields::Layout;
 use kolmo::io::pieces::{Selection, boxes, joined, plane};
 use kolmo::io::{FieldData, FieldWriter};
@@ -25,14 +25,12 @@ fn marks<T: Real>(block: &Block, components: usize) -> Vec<T> {
 }
 
 /// A grid with a point at every whole number.
-fn whole_numbers(points: [usize; 3], periodic: [bool; 3]) -> Grid {
+fn whole_numbers(points: [usize; 3], ends: [Option<[End; 2]>; 3]) -> Grid {
     Grid {
         points,
         origin: [0.0; 3],
         spacing: [1.0; 3],
-        periodic,
-        mirrors: [[false; 2]; 3],
-        open: [[false; 2]; 3],
+        ends,
         end_weights: [[&[0.5]; 2]; 3],
         lines: Default::default(),
     }
@@ -54,22 +52,22 @@ fn selections(grid: &Grid) -> [Selection; 5] {
 #[test]
 fn a_periodic_axis_is_closed_where_the_points_reach_its_end_and_no_other_is() {
     let (points, all) = ([12, 8, 1], [f64::MIN, f64::MAX]);
-    let between = |periodic, from: f64, to: f64, stride| {
-        let grid = whole_numbers(points, periodic);
+    let between = |ends, from: f64, to: f64, stride| {
+        let grid = whole_numbers(points, ends);
         Selection::between(&grid, [from; 3], [to; 3], stride)
     };
     let [least, most] = all;
-    for (periodic, from, to, stride, expected, closed) in [
-        ([true; 3], least, most, 1, [13, 9, 1], [true, true, false]),
-        ([true, false, true], least, most, 1, [13, 8, 1], [true, false, false]),
-        ([true; 3], least, most, 4, [4, 3, 1], [true, true, false]),
+    for (ends, from, to, stride, expected, closed) in [
+        ([None; 3], least, most, 1, [13, 9, 1], [true, true, false]),
+        ([None, Some([End::Wall; 2]), None], least, most, 1, [13, 8, 1], [true, false, false]),
+        ([None; 3], least, most, 4, [4, 3, 1], [true, true, false]),
         // 8 is no multiple of 3: the last point along y is 6.
-        ([true; 3], least, most, 3, [5, 3, 1], [true, false, false]),
-        ([true; 3], 1.0, 7.0, 1, [7, 7, 1], [false; 3]),
-        ([true; 3], 2.0, 8.0, 1, [7, 7, 1], [false, true, false]),
-        ([true; 3], 2.0, most, 5, [3, 2, 1], [true, false, false]),
+        ([None; 3], least, most, 3, [5, 3, 1], [true, false, false]),
+        ([None; 3], 1.0, 7.0, 1, [7, 7, 1], [false; 3]),
+        ([None; 3], 2.0, 8.0, 1, [7, 7, 1], [false, true, false]),
+        ([None; 3], 2.0, most, 5, [3, 2, 1], [true, false, false]),
     ] {
-        let selection = between(periodic, from, to, stride);
+        let selection = between(ends, from, to, stride);
         assert_eq!(
             (selection.points, selection.closed),
             (expected, closed),
@@ -77,18 +75,18 @@ fn a_periodic_axis_is_closed_where_the_points_reach_its_end_and_no_other_is() {
         );
     }
     // A plane one period behind the first is the first; a box that begins inside has no plane twice.
-    let grid = whole_numbers(points, [true; 3]);
+    let grid = whole_numbers(points, [None; 3]);
     let plane = Selection::all(&grid).across(&grid, 0, 12.0);
     assert_eq!((plane.first, plane.points), ([0; 3], [1, 9, 1]));
     assert_eq!(Selection::all(&grid).image(&grid).repeats, [true, true, false]);
-    assert_eq!(between([true; 3], 2.0, most, 1).image(&grid).repeats, [false; 3]);
+    assert_eq!(between([None; 3], 2.0, most, 1).image(&grid).repeats, [false; 3]);
 }
 
 #[test]
 fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_selected_and_the_periods_end()
  {
     let points = [11, 7, 5];
-    let grid = whole_numbers(points, [true; 3]);
+    let grid = whole_numbers(points, [None; 3]);
     for ranks_along in DECOMPOSITIONS {
         let decomposition = Decomposition { ranks: ranks_along };
         let size = decomposition.size();
@@ -162,7 +160,7 @@ fn vtk_finds_every_value_at_its_point_in_the_pieces_and_in_the_whole() {
     let grid = Grid {
         origin: [0.1, -0.2, 0.3],
         spacing: points.map(|n| TAU / f64::from(u32::try_from(n).unwrap())),
-        ..whole_numbers(points, [true; 3])
+        ..whole_numbers(points, [None; 3])
     };
     let dir = tempfile::tempdir().unwrap();
     let values = |components| {
