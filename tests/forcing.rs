@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 use std::path::Path;
 
-use kolmo::config::{Config, RightHandSide, parse, parse_on};
+use kolmo::config::{Config, parse, parse_on};
 use kolmo::physics::FORCING_COLUMNS;
 use kolmo::time::Simulation;
 
@@ -11,8 +11,7 @@ use crate::common::{
     assert_orders, assert_repeats, config, float, max_difference, on_host, projection, rate,
     set_flow, simulation, state, steps,
 };
-use crate::spread::blocks::{blocks, whole};
-use crate::spread::threads::on_ranks;
+use crate::spread::blocks::assert_cuts_agree;
 
 /// Every kind of force, on a box and in keys that leave nothing out.
 pub(crate) const FORCES: [&[&str]; 3] = [
@@ -182,40 +181,12 @@ fn a_forced_run_repeats_itself_to_the_bit_also_from_a_checkpoint_and_whatever_is
 fn forced_runs_on_ranks_and_operator_by_operator_agree_with_one_rank_over_20_steps() {
     for force in FORCES {
         let config = forced([11, 10, 9], force, &["scheme.filter={ order = 8, alpha = 0.49 }"]);
-        let mut one = on_host(&config);
-        steps(&mut one, 20);
-        let close = |found: &[Vec<f64>], what: &str| {
-            for (a, b) in state(&one).iter().zip(found) {
-                let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-                let off = max_difference(a, b) / size;
-                assert!(off <= 1e-12, "{force:?} {what}: {off:e}");
-            }
-        };
-        for ranks in [[2, 1, 1], [1, 3, 1], [1, 1, 5]] {
-            let found = on_ranks(ranks.iter().product(), |comm| {
-                let mut flow = Simulation::on(blocks(comm, ranks, &config), &config).unwrap();
-                steps(&mut flow, 20);
-                (whole(&flow, ranks), flow.row().unwrap())
-            });
-            for (fields, row) in found {
-                close(&fields, &format!("{ranks:?}"));
-                let own = one_row(&config);
-                assert!(max_difference(&row, &own) < 1e-10, "{row:?} {own:?}");
-            }
-        }
-        let mut composed = config.clone();
-        composed.compute.right_hand_side = RightHandSide::Composed;
-        let mut composed = on_host(&composed);
-        steps(&mut composed, 20);
-        close(&state(&composed), "composed");
+        assert_cuts_agree(
+            &config,
+            20,
+            &[[2, 1, 1], [1, 3, 1], [1, 1, 5]].map(|ranks| (ranks, None)),
+        );
     }
-}
-
-/// The row after 20 steps on one rank.
-fn one_row(config: &Config) -> Vec<f64> {
-    let mut one = on_host(config);
-    steps(&mut one, 20);
-    one.row().unwrap()
 }
 
 #[test]

@@ -3,12 +3,11 @@
 use kolmo::Error;
 use kolmo::Values;
 use kolmo::boundary::{Beyond, Face, Sponge};
-use kolmo::config::{Config, RightHandSide, parse};
+use kolmo::config::{Config, parse};
 use kolmo::time::Simulation;
 
 use crate::common::{assert_repeats, config, max_difference, on_host, state, steps};
-use crate::spread::blocks::{blocks, whole};
-use crate::spread::threads::on_ranks;
+use crate::spread::blocks::assert_cuts_agree;
 use crate::verify::assert_verified;
 
 #[test]
@@ -32,30 +31,8 @@ fn open_box(points: [usize; 3], more: &[&str]) -> Config {
 #[test]
 fn ranks_and_sweeps_operator_by_operator_agree_with_one_rank() {
     for more in [&[][..], &["time.integrator=rk4", "gas.viscosity=sutherland"]] {
-        let config = open_box([31, 32, 9], more);
-        let mut one = on_host(&config);
-        steps(&mut one, 12);
-        let expected = state(&one);
-        let close = |found: &[Vec<f64>], what: &str| {
-            for (a, b) in expected.iter().zip(found) {
-                let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-                let off = max_difference(a, b) / size;
-                assert!(off <= 1e-12, "{more:?} {what}: {off:e}");
-            }
-        };
-        for ranks in [[2, 1, 1], [3, 1, 1], [1, 3, 1], [2, 2, 1]] {
-            let found = on_ranks(ranks.iter().product(), |comm| {
-                let mut flow = Simulation::on(blocks(comm, ranks, &config), &config).unwrap();
-                steps(&mut flow, 12);
-                whole(&flow, ranks)
-            });
-            found.iter().for_each(|fields| close(fields, &format!("{ranks:?}")));
-        }
-        let mut composed = config.clone();
-        composed.compute.right_hand_side = RightHandSide::Composed;
-        let mut composed = on_host(&composed);
-        steps(&mut composed, 12);
-        close(&state(&composed), "composed");
+        let cuts = [[2, 1, 1], [3, 1, 1], [1, 3, 1], [2, 2, 1]].map(|ranks| (ranks, None));
+        assert_cuts_agree(&open_box([31, 32, 9], more), 12, &cuts);
     }
 }
 

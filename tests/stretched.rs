@@ -4,7 +4,7 @@ use std::process::Command;
 
 use kolmo::Error;
 use kolmo::comm::Solo;
-use kolmo::config::{Config, Precision, RightHandSide, parse};
+use kolmo::config::{Config, Precision, parse};
 use kolmo::grid::{Block, Decomposition, Domain, Grid, Stretching};
 use kolmo::io::fields::Layout;
 use kolmo::io::pieces::Selection;
@@ -17,7 +17,7 @@ use crate::common::{
 };
 use crate::device::gpu;
 use crate::io::python;
-use crate::spread::blocks::{blocks, whole};
+use crate::spread::blocks::assert_cuts_agree;
 use crate::spread::threads::on_ranks;
 
 /// Maps along every axis, with walls along y.
@@ -205,37 +205,18 @@ fn flow_in_a_box(more: &[&str]) -> Config {
 fn ranks_a_device_and_sweeps_operator_by_operator_agree_with_one_host() {
     for more in [&[][..], &["scheme.viscous=laplacian", "gas.viscosity=sutherland"]] {
         let config = flow_in_a_box(more);
-        let mut one = on_host(&config);
-        steps(&mut one, 8);
-        let expected = state(&one);
-        let close = |found: &[Vec<f64>], what: &str| {
-            for (a, b) in expected.iter().zip(found) {
-                let off = max_difference(a, b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-                assert!(off <= 1e-12, "{more:?} {what}: {off:e}");
-            }
-        };
-        for ranks in [[2, 1, 1], [1, 3, 1], [1, 2, 2]] {
-            let found = on_ranks(ranks.iter().product(), |comm| {
-                let mut flow = Simulation::on(blocks(comm, ranks, &config), &config).unwrap();
-                steps(&mut flow, 8);
-                (whole(&flow, ranks), flow.row().unwrap())
-            });
-            let row = one.row().unwrap();
-            for (fields, own) in found {
-                close(&fields, &format!("{ranks:?}"));
-                assert!(max_difference(&row, &own) < 1e-9, "{row:?} {own:?}");
-            }
-        }
-        let mut composed = config.clone();
-        composed.compute.right_hand_side = RightHandSide::Composed;
-        let mut composed = on_host(&composed);
-        steps(&mut composed, 8);
-        close(&state(&composed), "composed");
+        let cuts = [[2, 1, 1], [1, 3, 1], [1, 2, 2]].map(|ranks| (ranks, None));
+        assert_cuts_agree(&config, 8, &cuts);
         if more.is_empty() {
             let device = gpu(Precision::F64, config.grid().len());
             let mut device = Simulation::on(std::sync::Arc::new(device), &config).unwrap();
             steps(&mut device, 8);
-            close(&state(&device), "device");
+            let mut host = on_host(&config);
+            steps(&mut host, 8);
+            for (a, b) in state(&host).iter().zip(&state(&device)) {
+                let off = max_difference(a, b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+                assert!(off <= 1e-12, "device: {off:e}");
+            }
         }
     }
 }

@@ -4,17 +4,16 @@ use std::f64::consts::PI;
 
 use kolmo::backend::cpu::{Cpu, Field};
 use kolmo::config::{Config, Precision, RightHandSide, parse};
+use kolmo::engine::distributed::Method;
 use kolmo::engine::{LineOperators, Op};
 use kolmo::grid::{Axis, Domain, End, Grid};
 use kolmo::scheme::compact_filter;
-use kolmo::time::Simulation;
 
 use crate::common::{
     FAMILIES, assert_repeats, config, float, formula_of, max_difference, on_host, state, steps,
 };
 use crate::operators::apply;
-use crate::spread::blocks::{blocks, whole};
-use crate::spread::threads::on_ranks;
+use crate::spread::blocks::assert_cuts_agree;
 
 #[test]
 fn operators_at_planes_of_symmetry_are_those_of_the_whole_line() {
@@ -113,19 +112,12 @@ fn the_octant_of_a_vortex_is_the_whole_vortex_to_round_off() {
 
 #[test]
 fn ranks_agree_with_one_rank_between_planes_of_symmetry() {
-    let intervals = [26, 30, 34];
-    for (ranks, method) in [([3, 1, 1], "pcr"), ([1, 2, 1], "transpose"), ([1, 2, 2], "gather")] {
-        let method = format!("compute.distributed={method}");
-        let mut whole_box = on_host(&vortex(intervals, false, &[]));
-        steps(&mut whole_box, 5);
-        let config = vortex(intervals, true, &[&method]);
-        let found = on_ranks(ranks.iter().product(), |comm| {
-            let mut flow = Simulation::on(blocks(comm, ranks, &config), &config).unwrap();
-            steps(&mut flow, 5);
-            whole(&flow, ranks)
-        });
-        assert_is_octant(&found[0], &state(&whole_box), intervals, &method);
-    }
+    let cuts = [
+        ([3, 1, 1], Some(Method::Pcr)),
+        ([1, 2, 1], Some(Method::Neighbour)),
+        ([1, 2, 2], Some(Method::Gather)),
+    ];
+    assert_cuts_agree(&vortex([26, 30, 34], true, &[]), 5, &cuts);
 }
 
 /// Gas between two plates across y that swing in phase and are warm, or between one of them and the plane half way, with a wave

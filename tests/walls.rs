@@ -3,15 +3,15 @@
 use kolmo::Error;
 use kolmo::backend::Backend;
 use kolmo::boundary::{Boundaries, Face, Heat, Wall};
-use kolmo::config::{Config, Convection, Precision, RightHandSide, ViscousForm, parse};
+use kolmo::config::{Config, Convection, Precision, ViscousForm, parse};
+use kolmo::engine::distributed::Method;
 use kolmo::engine::{Formula, Number, PointFormula};
 use kolmo::grid::{Axis, Block, Decomposition};
 use kolmo::time::Simulation;
 
-use crate::common::{assert_repeats, config, host, max_difference, on_host, state, steps};
+use crate::common::{assert_repeats, config, host, on_host, state, steps};
 use crate::device::gpu;
-use crate::spread::blocks::{blocks, whole};
-use crate::spread::threads::on_ranks;
+use crate::spread::blocks::assert_cuts_agree;
 use crate::verify::assert_verified;
 
 #[test]
@@ -35,38 +35,16 @@ fn box_with_walls(points: [usize; 3], more: &[&str]) -> Config {
 #[test]
 fn ranks_and_sweeps_operator_by_operator_agree_with_one_rank() {
     for more in [&[][..], &["scheme.derivative=compact8-penta"], &["gas.viscosity=sutherland"]] {
-        let config = box_with_walls([31, 32, 9], more);
-        let mut one = on_host(&config);
-        steps(&mut one, 12);
-        let expected = state(&one);
-        let close = |found: &[Vec<f64>], what: &str| {
-            for (a, b) in expected.iter().zip(found) {
-                let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
-                let off = max_difference(a, b) / size;
-                assert!(off <= 1e-12, "{more:?} {what}: {off:e}");
-            }
-        };
-        let cuts = [([2, 1, 1], ""), ([1, 3, 1], ""), ([3, 2, 1], "pcr"), ([2, 2, 1], "transpose")];
-        for (ranks, method) in cuts {
-            let method = format!("compute.distributed={method}");
-            let method = if method.ends_with('=') { &[][..] } else { &[&*method] };
-            let config = box_with_walls([31, 32, 9], &[more, method].concat());
-            let found = on_ranks(ranks.iter().product(), |comm| {
-                let mut flow = Simulation::on(blocks(comm, ranks, &config), &config).unwrap();
-                steps(&mut flow, 12);
-                (whole(&flow, ranks), flow.row().unwrap())
-            });
-            let row = one.row().unwrap();
-            for (fields, own) in found {
-                close(&fields, &format!("{ranks:?} {method:?}"));
-                assert!(max_difference(&row, &own) < 1e-9, "{row:?} {own:?}");
-            }
-        }
-        let mut composed = config.clone();
-        composed.compute.right_hand_side = RightHandSide::Composed;
-        let mut composed = on_host(&composed);
-        steps(&mut composed, 12);
-        close(&state(&composed), "composed");
+        let config = box_with_walls([31, 50, 9], more);
+        let cuts = [
+            ([2, 1, 1], None),
+            ([1, 3, 1], Some(Method::Gather)),
+            ([1, 5, 1], Some(Method::Neighbour)),
+            ([3, 2, 1], Some(Method::Pcr)),
+            ([2, 2, 1], Some(Method::Transpose)),
+            ([1, 2, 2], Some(Method::Chain)),
+        ];
+        assert_cuts_agree(&config, 12, &cuts);
     }
 }
 

@@ -29,7 +29,7 @@ mod vortex_outflow;
 pub use acoustic_wave::Mode;
 pub use double_shear_layer::Layer;
 pub use isotropic_turbulence::{Pressure, Spectrum};
-pub use passive_scalar::PassiveScalar;
+pub use passive_scalar::{AtWall, PassiveScalar};
 pub use reference::{ReferenceHistory, ReferenceSpectrum};
 pub use registry::*;
 pub use scalar_advection::Shape;

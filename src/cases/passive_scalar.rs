@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::Case;
 use super::custom::{Formula, unknown_names};
 use crate::expression::Expression;
 use crate::gas::Gas;
-use crate::grid::Domain;
+use crate::grid::{Axis, Domain};
 
 /// `[scalars.NAME]`: φ with ∂(ρφ)/∂t + ∂ⱼ(ρφuⱼ) = ∂ⱼ(μ/(Re Sc) ∂ⱼφ).
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,6 +21,24 @@ pub struct PassiveScalar {
     /// φ at t = 0; `None` where a file of arrays or a checkpoint has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Expression>,
+    /// What is known at the low and the high end of x, y, z, where a wall is.
+    #[serde(serialize_with = "as_table", skip_serializing_if = "are_default")]
+    pub walls: [[AtWall; 2]; 3],
+}
+
+/// What is known of a scalar at a wall.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AtWall {
+    /// φ.
+    Value(f64),
+    /// What diffuses from the wall into the gas, −μ/(Re Sc) ∂φ/∂n, in units of ρ₀V₀.
+    Flux(f64),
+}
+
+impl AtWall {
+    /// Nothing goes through.
+    pub const CLOSED: Self = Self::Flux(0.0);
 }
 
 impl PassiveScalar {
@@ -42,4 +60,18 @@ fn parameters(case: &Case) -> Option<&BTreeMap<String, f64>> {
         Case::Custom(custom) => Some(&custom.parameters),
         _ => None,
     }
+}
+
+fn are_default(walls: &[[AtWall; 2]; 3]) -> bool {
+    *walls == [[AtWall::CLOSED; 2]; 3]
+}
+
+/// { x = { low = ..., high = ... }, ... }.
+fn as_table<S: Serializer>(walls: &[[AtWall; 2]; 3], to: S) -> Result<S::Ok, S::Error> {
+    let ends = |(axis, [low, high]): (Axis, &[AtWall; 2])| {
+        (axis.name(), BTreeMap::from([("low", *low), ("high", *high)]))
+    };
+    let closed = [AtWall::CLOSED; 2];
+    let axes = Axis::ALL.into_iter().zip(walls).filter(|(_, ends)| **ends != closed);
+    to.collect_map(axes.map(ends))
 }

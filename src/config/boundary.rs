@@ -312,7 +312,10 @@ pub(super) fn check_others(
         let advice = "between walls across one axis: `quantities = [\"profiles\"]`";
         output_keys.reject_value("statistics", why, advice);
     }
-    scalar_keys.reject("cannot be carried between walls yet", "take the section out, or the walls");
+    if boundaries.faces().any(|(.., face)| face.open().is_some()) {
+        let advice = "take the section out, or use walls, planes of symmetry or periodic axes";
+        scalar_keys.reject("cannot be carried through open faces yet", advice);
+    }
 }
 
 /// What the user types for the ends.

@@ -126,8 +126,8 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         case_keys.finish();
     }
     let asked = forcing::forcing(&forcing_keys, case.as_ref());
-    let scalars = scalars::scalars(&scalar_keys, case.as_ref());
     let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
+    let scalars = scalars::scalars(&scalar_keys, case.as_ref(), &boundaries);
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas, &boundaries);
     let (points, length, maps) = grid(&grid_keys);
     if let (Some(points), Some(scheme)) = (points, &scheme) {
@@ -161,7 +161,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         let section = if key == "length" { &grid_keys } else { &case_keys };
         section.reject_key(key, &sentence);
     }
-    let others = [&grid_keys, &forcing_keys, &scalar_keys, &output_keys];
+    let others = [&grid_keys, &forcing_keys, &output_keys];
     let grid = GridConfig { points: points?, domain, stretching: maps };
     let periodic = boundaries.grid(grid.points, &grid.domain).is_periodic();
     stretching::check_others(&case, periodic, &grid.stretching, others);

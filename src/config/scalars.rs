@@ -1,8 +1,10 @@
 //! `[scalars.NAME]`
 
+use super::resolve::AXES;
 use super::section::Section;
+use crate::boundary::Boundaries;
 use crate::cases::custom::{Quantity, is_name};
-use crate::cases::{Case, PassiveScalar};
+use crate::cases::{AtWall, Case, PassiveScalar};
 use crate::physics::{ERROR_COLUMNS, FLOW_COLUMNS, Variable, columns_of};
 use crate::typed::Positive;
 
@@ -10,7 +12,11 @@ use crate::typed::Positive;
 const LONGEST: usize = 40;
 
 /// The passive scalars of a flow of `case`, in the order of their names.
-pub(super) fn scalars(section: &Section<'_>, case: Option<&Case>) -> Vec<PassiveScalar> {
+pub(super) fn scalars(
+    section: &Section<'_>,
+    case: Option<&Case>,
+    boundaries: &Boundaries,
+) -> Vec<PassiveScalar> {
     if case.is_some_and(|case| !case.is_flow()) {
         let why = "has no meaning for scalar-advection";
         section.reject(why, "its one scalar is the case; passive scalars need a flow");
@@ -18,7 +24,7 @@ pub(super) fn scalars(section: &Section<'_>, case: Option<&Case>) -> Vec<Passive
     }
     let example = "[scalars.dye] with schmidt = 0.7 and start = \"sin(x)\"";
     let tables = section.tables(example).into_iter();
-    tables.filter_map(|(name, table)| scalar(section, name, &table, case)).collect()
+    tables.filter_map(|(name, table)| scalar(section, name, &table, case, boundaries)).collect()
 }
 
 /// One of them.
@@ -27,6 +33,7 @@ fn scalar(
     name: &str,
     table: &Section<'_>,
     case: Option<&Case>,
+    boundaries: &Boundaries,
 ) -> Option<PassiveScalar> {
     if let Some(why) = problem_of(name) {
         section.reject_key(name, &why);
@@ -41,12 +48,46 @@ fn scalar(
     if !table.has("start") && !may_lack {
         table.missing(&["start"], "for example start = \"sin(x)\"");
     }
+    let walls = at_walls(table, boundaries);
     table.finish();
-    let scalar = PassiveScalar { name: name.to_owned(), schmidt: schmidt?, start };
+    let scalar = PassiveScalar { name: name.to_owned(), schmidt: schmidt?, start, walls };
     if let Some(sentence) = case.and_then(|case| scalar.problem(case)) {
         table.reject_key("start", &sentence);
     }
     Some(scalar)
+}
+
+/// What is known of it at walls; nothing goes through the others.
+fn at_walls(table: &Section<'_>, boundaries: &Boundaries) -> [[AtWall; 2]; 3] {
+    let mut known = [[AtWall::CLOSED; 2]; 3];
+    let end = "{ value = 1.0 }";
+    let axis = format!("{{ low = {end}, high = {{ flux = 0.0 }} }}");
+    let Some(walls) = table.table("walls", &format!("{{ y = {axis} }}")) else { return known };
+    for (a, name) in AXES.into_iter().enumerate() {
+        let Some(ends) = walls.table(name, &axis) else { continue };
+        for (end, name) in ["low", "high"].into_iter().enumerate() {
+            let Some(at) = ends.table(name, "{ value = 1.0 }") else { continue };
+            if boundaries.0[a].is_none_or(|faces| faces[end].wall().is_none()) {
+                let why = format!("there is no wall at the {name} end of {}", AXES[a]);
+                ends.reject_value(name, &why, "walls are in [boundary], or of the case");
+            }
+            if at.has("value") && at.has("flux") {
+                let why = "stands beside `value`; only one of them is known at a wall";
+                at.reject_value("flux", why, "");
+            }
+            let value = at.value("value").map(AtWall::Value);
+            let flux = at.value("flux").map(AtWall::Flux);
+            match value.or(flux) {
+                Some(it) => known[a][end] = it,
+                None if at.has("value") || at.has("flux") => {}
+                None => at.missing(&["value", "flux"], "such as value = 1.0"),
+            }
+            at.finish();
+        }
+        ends.finish();
+    }
+    walls.finish();
+    known
 }
 
 /// Why a scalar cannot have this name.

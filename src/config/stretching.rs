@@ -117,8 +117,8 @@ pub(super) fn check(
 }
 
 /// What needs equal spacings; in a box that is not `periodic` it is refused, or not, as it is on any grid there.
-pub(super) fn check_others(case: &Case, periodic: bool, maps: &Maps, sections: [&Section<'_>; 4]) {
-    let [grid, forcing, scalars, output] = sections;
+pub(super) fn check_others(case: &Case, periodic: bool, maps: &Maps, sections: [&Section<'_>; 3]) {
+    let [grid, forcing, output] = sections;
     if maps.iter().all(Option::is_none) {
         return;
     }
@@ -128,7 +128,6 @@ pub(super) fn check_others(case: &Case, periodic: bool, maps: &Maps, sections: [
     if periodic {
         let advice = "take the section out, or grid.stretching";
         forcing.reject("is of a flow on a grid of equal spacings", advice);
-        scalars.reject("cannot be carried on a periodic stretched grid yet", advice);
         let why = "are of a grid of equal spacings: averages over its points, waves of Fourier";
         output.reject_value("statistics", why, "take this out");
     }

@@ -88,11 +88,11 @@ impl System for NavierStokes {
             add_scaled(&*self.backend, &self.formulas.add_scaled, u, forced.advance, rate);
         }
         self.open.correct(&*self.backend, u, rate, weights);
-        self.walls.impose(&*self.backend, u, stage.end);
+        self.impose_on([u, scalars], stage.end);
     }
 
     fn impose(&self, u: &mut [Field], time: f64) {
-        self.walls.impose(&*self.backend, u, time);
+        self.impose_on(u.split_at_mut(conserved::COUNT).into(), time);
     }
 
     fn begin(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
@@ -164,8 +164,10 @@ impl System for NavierStokes {
 
     fn energies(&self, u: &[Field], to: &mut [f64]) -> Result<()> {
         let fields = &state(u)[..4];
-        [to[0]] = self.volume.of(&*self.backend, &self.formulas.kinetic_energy, fields)?;
-        self.scalars.as_ref().map_or(Ok(()), |it| it.variances(&*self.backend, u, &mut to[1..]))
+        [to[0]] = self.volume.of(&*self.backend, &self.formulas.kinetic_energy, fields, &[])?;
+        self.scalars
+            .as_ref()
+            .map_or(Ok(()), |it| it.variances(&*self.backend, &self.volume, u, &mut to[1..]))
     }
 
     fn diagnostics(
@@ -196,7 +198,13 @@ impl System for NavierStokes {
         row.extend([max_mach, min_density, min_temperature]);
         row.extend(forcing);
         if let Some(passive) = &self.scalars {
-            row.extend(passive.diagnostics(&*self.backend, u, scratch, &filter_rates[1..])?);
+            row.extend(passive.diagnostics(
+                &*self.backend,
+                &self.volume,
+                u,
+                scratch,
+                &filter_rates[1..],
+            )?);
         }
         Ok(row)
     }
@@ -413,7 +421,7 @@ impl NavierStokes {
     /// What the rates of U in `rate` do to it.
     fn energy_rate_of(&self, u: &[Field], rate: &[Field]) -> Result<f64> {
         let fields: [_; 8] = exactly(u.iter().take(4).chain(rate.iter().take(4)));
-        let [rate] = self.volume.of(&*self.backend, &self.formulas.energy_rate, &fields)?;
+        let [rate] = self.volume.of(&*self.backend, &self.formulas.energy_rate, &fields, &[])?;
         Ok(rate)
     }
 
@@ -444,7 +452,7 @@ impl NavierStokes {
     fn averages(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<[f64; 11]> {
         let gradients = self.gradients.of(&*self.backend, u, scratch).map(|field| &*field);
         let fields: [_; 14] = exactly(u[..conserved::COUNT].iter().chain(gradients));
-        self.volume.of(&*self.backend, &self.formulas.averages, &fields)
+        self.volume.of(&*self.backend, &self.formulas.averages, &fields, &[])
     }
 
     /// Largest local Mach number, smallest density and temperature.

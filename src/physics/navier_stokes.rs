@@ -137,7 +137,7 @@ impl NavierStokes {
             open: OpenFaces::new(problem, &*backend, &grid, base)?,
             channel: Channel::new(problem, &*backend, &discretisation, base)?,
             forcing: Forcing::new(problem, &*backend, &grid, &volume, base)?,
-            scalars: PassiveScalars::new(&*backend, &discretisation, problem, base)?,
+            scalars: PassiveScalars::new(&*backend, &discretisation, problem, &volume, base)?,
             scalar_names: problem.scalars.iter().map(|scalar| scalar.name.clone()).collect(),
             sweeps: new_sweeps()?,
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
@@ -211,6 +211,14 @@ impl NavierStokes {
         let fields = [rate, &mut self.gradients.fields[..], u];
         stages.run(&*self.backend, fields, weights, stage);
         true
+    }
+
+    /// Make the flow and the scalars what the walls ask for at `time`.
+    pub(super) fn impose_on(&self, [flow, scalars]: [&mut [Field]; 2], time: f64) {
+        self.walls.impose(&*self.backend, flow, time);
+        if let Some(passive) = &self.scalars {
+            passive.impose(&*self.backend, flow, scalars);
+        }
     }
 
     pub(super) fn filter_state(&self, u: &mut [Field]) {

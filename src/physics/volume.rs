@@ -52,9 +52,10 @@ impl VolumeAverage {
         backend: &dyn Backend,
         formula: &Prepared,
         fields: &[&Field],
+        parameters: &[f64],
     ) -> Result<[f64; W]> {
         let fields: SmallVec<[&Field; FEW]> = fields.iter().copied().chain(&self.weights).collect();
-        let sums = backend.reduce(formula, &fields, &[])?.wait::<W>()?;
+        let sums = backend.reduce(formula, &fields, parameters)?.wait::<W>()?;
         Ok(sums.map(|sum| sum * self.per_interval))
     }
 }

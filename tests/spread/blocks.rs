@@ -1,18 +1,19 @@
-//! The host spread over ranks that are threads. Lines are made whole, so that what is found wrong is no fault of how they
-//! are solved.
+//! The host spread over ranks that are threads.
 
 use std::sync::Arc;
 
+use kolmo::backend::ComputeConfig;
 use kolmo::backend::ranks::Ranks;
 use kolmo::comm::Communicator;
-use kolmo::config::Config;
+use kolmo::config::{Config, RightHandSide};
 use kolmo::engine::distributed::Method;
 use kolmo::grid::Decomposition;
 use kolmo::time::Simulation;
 
-use crate::common::{cores, state};
+use super::threads::on_ranks;
+use crate::common::{cores, max_difference, on_host, state, steps};
 
-/// The backend of one rank of `ranks`.
+/// The backend of one rank of `ranks`. Lines are made whole, so that what is found wrong is no fault of how they are solved.
 pub(crate) fn blocks(
     comm: Arc<dyn Communicator>,
     ranks: [usize; 3],
@@ -42,4 +43,42 @@ pub(crate) fn whole(simulation: &Simulation, ranks: [usize; 3]) -> Vec<Vec<f64>>
         whole
     };
     state(simulation).into_iter().map(of_field).collect()
+}
+
+/// Panics unless a run of `config` over `count` steps is the same on one rank, on these ranks by these methods of distribution, and
+/// operator by operator: the state to 1e-12 of each field, the row to 1e-9.
+pub(crate) fn assert_cuts_agree(
+    config: &Config,
+    count: usize,
+    cuts: &[([usize; 3], Option<Method>)],
+) {
+    let mut one = on_host(config);
+    steps(&mut one, count);
+    let (expected, row) = (state(&one), one.row().unwrap());
+    let close = |found: &[Vec<f64>], what: &str| {
+        for (a, b) in expected.iter().zip(found) {
+            let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+            let off = max_difference(a, b) / size;
+            assert!(off <= 1e-12, "{what}: {off:e}");
+        }
+    };
+    for &(ranks, distributed) in cuts {
+        let compute = ComputeConfig { distributed, ..config.compute.clone() };
+        let found = on_ranks(ranks.iter().product(), |comm| {
+            let cpu = cores(compute.precision, 1);
+            let blocks = Ranks::new(cpu, comm, Decomposition { ranks }, &compute).unwrap();
+            let mut flow = Simulation::on(Arc::new(blocks), config).unwrap();
+            steps(&mut flow, count);
+            (whole(&flow, ranks), flow.row().unwrap())
+        });
+        for (fields, own) in found {
+            close(&fields, &format!("{ranks:?} {distributed:?}"));
+            assert!(max_difference(&row, &own) < 1e-9, "{ranks:?} {row:?} {own:?}");
+        }
+    }
+    let mut composed = config.clone();
+    composed.compute.right_hand_side = RightHandSide::Composed;
+    let mut composed = on_host(&composed);
+    steps(&mut composed, count);
+    close(&state(&composed), "composed");
 }

@@ -75,7 +75,7 @@ impl Driving {
         u: &[Field],
     ) -> Result<f64> {
         let state: [&Field; 4] = exactly(u.iter().take(4));
-        let mean: [f64; 3] = volume.of(backend, &self.velocity, &state)?;
+        let mean: [f64; 3] = volume.of(backend, &self.velocity, &state, &[])?;
         Ok(mean[self.axis()])
     }
 

@@ -210,7 +210,7 @@ impl Forcing {
     ) -> Result<Averages> {
         let state: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
         let [density, x, y, z, total_energy, kinetic_energy] =
-            volume.of(backend, &self.means, &state)?;
+            volume.of(backend, &self.means, &state, &[])?;
         let (momentum, loss, friction) = ([x, y, z], 0.0, [0.0; 3]);
         Ok(Averages { density, momentum, total_energy, kinetic_energy, loss, friction })
     }
@@ -251,7 +251,7 @@ impl Forcing {
             (Some(stirring), None) => {
                 stirring.refresh(backend)?;
                 let fields: [&Field; 7] = exactly(u.iter().take(4).chain(&stirring.fields));
-                let [work] = volume.of(backend, &stirring.work, &fields)?;
+                let [work] = volume.of(backend, &stirring.work, &fields, &[])?;
                 density * work
             }
         };

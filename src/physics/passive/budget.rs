@@ -6,6 +6,7 @@ use crate::backend::{Backend, Field, Weights};
 use crate::error::Result;
 use crate::physics::slots::{conserved, exactly};
 use crate::physics::system::Seen;
+use crate::physics::volume::VolumeAverage;
 
 impl PassiveScalars {
     /// The columns of each scalar in the series, one scalar after another: see [`columns_of`](super::super::columns_of). `scratch`
@@ -16,6 +17,7 @@ impl PassiveScalars {
     pub(in crate::physics) fn diagnostics(
         &self,
         backend: &dyn Backend,
+        volume: &VolumeAverage,
         u: &[Field],
         scratch: &mut [Field],
         filter_rates: &[f64],
@@ -24,7 +26,7 @@ impl PassiveScalars {
         let mut row = Vec::new();
         for ((of, state), filter) in self.each.iter().zip(state).zip(filter_rates) {
             let pair = [&flow[conserved::MASS], state];
-            let [mass, carried, _] = backend.reduce(&self.moments, &pair, &[])?.wait()?;
+            let [mass, carried, _] = volume.of(backend, &self.moments, &pair, &[])?;
             let [largest, smallest] = backend.reduce(&self.extrema, &pair, &[])?.wait()?;
             let mean = carried / mass;
             let mut apart: [&mut Field; apart::COUNT] =
@@ -38,10 +40,9 @@ impl PassiveScalars {
                 *field = apart;
             }
             let parameters = [mean, of.diffusivity];
-            let sums = backend.reduce(&self.terms, &fields, &parameters)?.wait()?;
             let [square, dissipation, convection, diffusion] =
-                sums.map(|sum: f64| sum * self.per_point);
-            row.extend([mean, square / (mass * self.per_point), -smallest, largest, dissipation]);
+                volume.of(backend, &self.terms, &fields, &parameters)?;
+            row.extend([mean, square / mass, -smallest, largest, dissipation]);
             row.extend([convection + diffusion + filter, convection, diffusion, *filter]);
         }
         Ok(row)
@@ -51,14 +52,14 @@ impl PassiveScalars {
     pub(in crate::physics) fn variances(
         &self,
         backend: &dyn Backend,
+        volume: &VolumeAverage,
         u: &[Field],
         to: &mut [f64],
     ) -> Result<()> {
         let (flow, state) = u.split_at(conserved::COUNT);
         for (state, to) in state.iter().zip(to) {
             let pair = [&flow[conserved::MASS], state];
-            let sums = backend.reduce(&self.moments, &pair, &[])?.wait()?;
-            let [mass, mean, square] = sums.map(|sum: f64| sum * self.per_point);
+            let [mass, mean, square] = volume.of(backend, &self.moments, &pair, &[])?;
             *to = square - mean * mean / mass;
         }
         Ok(())

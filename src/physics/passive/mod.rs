@@ -4,11 +4,13 @@
 //! ∂(ρφ)/∂t = − ∂ⱼ(ρφuⱼ) + ∂ⱼ(μ/(Re Sc) ∂ⱼφ)
 //! ```
 //! The state has ρφ of each behind the fields of the flow. Each has one sweep along each axis (`sweep.rs`), which reads the flow
-//! as it is before a stage: those of the scalars run first. What is said of them between steps is in `budget.rs`.
+//! as it is before a stage: those of the scalars run first. What holds at walls (`walls.rs`) is imposed after that on the flow. What is
+//! said of them between steps is in `budget.rs`.
 
 mod budget;
 mod formulas;
 mod sweep;
+mod walls;
 
 use formulas::{Extrema, Fraction, Moments, Terms};
 pub(super) use sweep::Carried;
@@ -19,6 +21,7 @@ use super::formulas::AddScaled;
 use super::problem::Problem;
 use super::slots::{conserved, exactly};
 use super::system::add_scaled;
+use super::volume::VolumeAverage;
 use crate::backend::{Backend, Field, Prepared, Program, RightHandSide, Weights};
 use crate::engine::PointFormula;
 use crate::error::Result;
@@ -34,8 +37,6 @@ pub(super) struct PassiveScalars {
     moments: Prepared,
     extrema: Prepared,
     terms: Prepared,
-    /// One over the points of the grid.
-    per_point: f64,
 }
 
 /// The programs of one scalar.
@@ -48,6 +49,7 @@ struct Sweeps {
     advancing: Option<Program>,
     /// The terms apart, for the budget.
     terms: Vec<Program>,
+    walls: Vec<Prepared>,
 }
 
 impl PassiveScalars {
@@ -59,6 +61,7 @@ impl PassiveScalars {
         backend: &dyn Backend,
         discretisation: &Discretisation,
         problem: &Problem,
+        volume: &VolumeAverage,
         base: BaseState,
     ) -> Result<Option<Self>> {
         if problem.scalars.is_empty() {
@@ -69,9 +72,11 @@ impl PassiveScalars {
             let last = discretisation.grid.active_axes().last().filter(|_| advances(problem));
             let advancing =
                 last.map(|axis| discretisation.program(backend, axis, &of.sweep(axis, true)));
+            let (grid, diffusivity) = (&discretisation.grid, of.diffusivity());
             Ok(Sweeps {
                 name: of.scalar.name.clone(),
-                diffusivity: of.diffusivity(),
+                diffusivity,
+                walls: walls::at_walls(problem, backend, grid, base, (of.scalar, diffusivity))?,
                 sweeps: discretisation.programs(backend, |axis| of.sweep(axis, false))?,
                 advancing: advancing.transpose()?,
                 terms: discretisation.programs(backend, |axis| of.terms(axis))?,
@@ -82,10 +87,9 @@ impl PassiveScalars {
             filter: discretisation.filter_programs(backend, 1)?,
             add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
             fraction: backend.prepare(PointFormula::map(Fraction { base }))?,
-            moments: backend.prepare(PointFormula::sum(Moments { base }))?,
+            moments: volume.prepare(backend, PointFormula::sum(Moments { base }))?,
             extrema: backend.prepare(PointFormula::max(Extrema { base }))?,
-            terms: backend.prepare(PointFormula::sum(Terms { gas, base }))?,
-            per_point: discretisation.grid.per_point(),
+            terms: volume.prepare(backend, PointFormula::sum(Terms { gas, base }))?,
         }))
     }
 
@@ -119,6 +123,13 @@ impl PassiveScalars {
         if self.each.iter().all(|sweeps| sweeps.advancing.is_none()) {
             self.add_terms(backend, flow, [state, rate], weights);
             add_scaled(backend, &self.add_scaled, state, weights.advance, rate);
+        }
+    }
+
+    /// Make each what its walls ask for, in the `flow` at which that is done.
+    pub(super) fn impose(&self, backend: &dyn Backend, flow: &mut [Field], state: &mut [Field]) {
+        for (sweeps, state) in self.each.iter().zip(state) {
+            walls::impose(backend, &sweeps.walls, flow, state);
         }
     }
 

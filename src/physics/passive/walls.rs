@@ -1,0 +1,117 @@
+//! What is imposed on passive scalars at walls: their value, or what diffuses through.
+
+use super::formulas::Fraction;
+use crate::backend::{Backend, Field, Prepared};
+use crate::cases::{AtWall, PassiveScalar};
+use crate::engine::{Formula, Number, PointFormula};
+use crate::error::Result;
+use crate::grid::{Block, Grid};
+use crate::physics::Gas;
+use crate::physics::base_state::BaseState;
+use crate::physics::formulas::{Primitives, whole};
+use crate::physics::problem::Problem;
+use crate::physics::slots::{conserved, exactly};
+use crate::physics::walls::{End, INSIDE, OF_SLOPE, WEIGHTS, faces_here};
+
+/// The flow, and ρφ behind it.
+const FIELDS: usize = conserved::COUNT + 1;
+/// (ρ', ρφ) at the points inside.
+const READ: usize = 2 * INSIDE;
+
+/// What makes `scalar` what its walls ask for, at the ends that bound this rank's block. Where two meet, that across the later axis
+/// holds.
+///
+/// # Errors
+/// What a compiler says, or where the block has too few points.
+pub(super) fn at_walls(
+    problem: &Problem,
+    backend: &dyn Backend,
+    grid: &Grid,
+    base: BaseState,
+    (scalar, diffusivity): (&PassiveScalar, f64),
+) -> Result<Vec<Prepared>> {
+    let (gas, block) = (problem.gas, backend.block(grid.points));
+    let all = Block { start: [0; 3], points: block.points };
+    let mut found = Vec::new();
+    for axis in grid.active_axes() {
+        let a = axis.index();
+        let faces = faces_here(problem, &block, grid, axis)?;
+        for (at, _) in faces.filter(|(_, face)| face.wall().is_some()) {
+            let end = End::new(&block, a, at);
+            let spacing = grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1));
+            let (formula, reads) = match scalar.walls[a][at] {
+                AtWall::Value(phi) => (PointFormula::map(OfValue { base, phi }), Vec::new()),
+                AtWall::Flux(flux) => {
+                    let formula = OfFlux { gas, base, diffusivity, flux, spacing };
+                    let states = end.fields_inside(FIELDS);
+                    let own = states.filter(|(k, _)| [conserved::MASS, FIELDS - 1].contains(k));
+                    (PointFormula::map(formula), own.collect())
+                }
+            };
+            found.push(backend.prepare_part(formula, block.points, end.of(all), &reads, 0)?);
+        }
+    }
+    Ok(found)
+}
+
+/// Make `state` in this `flow` what its walls ask for.
+pub(super) fn impose(
+    backend: &dyn Backend,
+    walls: &[Prepared],
+    flow: &mut [Field],
+    state: &mut Field,
+) {
+    let mut fields: [&mut Field; FIELDS] = exactly(flow.iter_mut().chain([state]));
+    for wall in walls {
+        backend.map_part(wall, &mut fields, &[]);
+    }
+}
+
+/// The state with ρφ of this φ.
+#[inline(always)]
+fn with<N: Number>(mut state: [N; FIELDS], base: BaseState, phi: N) -> [N; FIELDS] {
+    state[conserved::COUNT] = whole(state[conserved::MASS], base.density) * phi;
+    state
+}
+
+/// A wall with this φ.
+struct OfValue {
+    base: BaseState,
+    phi: f64,
+}
+
+impl Formula<0, FIELDS> for OfValue {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], before: [N; FIELDS], _: [N; 0]) -> [N; FIELDS] {
+        with(before, self.base, N::of(self.phi))
+    }
+}
+
+/// A wall through which so much diffuses, from the points inside.
+struct OfFlux {
+    gas: Gas,
+    base: BaseState,
+    /// 1/(Re Sc).
+    diffusivity: f64,
+    flux: f64,
+    spacing: f64,
+}
+
+impl Formula<READ, FIELDS> for OfFlux {
+    #[inline(always)]
+    fn at<N: Number>(&self, inside: [N; READ], before: [N; FIELDS], _: [N; 0]) -> [N; FIELDS] {
+        let Self { gas, base, diffusivity, flux, spacing } = *self;
+        let mut phi = N::of(0.0);
+        for (point, weight) in WEIGHTS.into_iter().enumerate() {
+            let [own] = Fraction { base }.at([inside[2 * point], inside[2 * point + 1]], [phi], []);
+            phi = phi + N::of(weight) * own;
+        }
+        if flux != 0.0 {
+            let flow = std::array::from_fn(|k| before[k]);
+            let [.., t] = Primitives { gas, base }.at(flow, flow, []);
+            let mu = gas.mu(whole(t, base.temperature));
+            phi = phi - N::of(OF_SLOPE * spacing * flux / diffusivity) / mu;
+        }
+        with(before, base, phi)
+    }
+}
