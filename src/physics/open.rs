@@ -11,7 +11,8 @@
 //! outgoing  u_n + c  ∂p/∂t + ρc ∂u_n/∂t        (u_n + c) (∂p/∂n + ρc ∂u_n/∂n)
 //! ```
 //!
-//! rate + L is what the transverse and the viscous terms make of a wave. The rate of a wave of negative speed is replaced; all parts
+//! rate + L is what the transverse and the viscous terms make of a wave. In L stands what ∂/∂n is off that of the flow beyond, where it
+//! has any: the start of a boundary layer grows along it, and is to stay. The rate of a wave of negative speed is replaced; all parts
 //! vanish with the speed, so that nothing switches where the flow turns round or passes the speed of sound:
 //!
 //! * Outflow and far field, sound: rate = κ (rate + L) − σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow,
@@ -44,6 +45,8 @@ use crate::real::Values;
 const BOTH: usize = 2 * COUNT;
 /// What is read at the points inside.
 const READ: usize = BOTH * INSIDE;
+/// With the rates that were kept, and the flow beyond.
+const ALL: usize = 2 * BOTH + COUNT;
 
 /// The open faces that bound this rank's block, and their sponges.
 #[derive(Default)]
@@ -64,7 +67,8 @@ struct OpenFace {
     target: Target,
 }
 
-/// The state beyond a face, at the points of a part of the block: (ρ', ρu, ρv, ρw, ρE').
+/// The flow beyond a face, at the points of a part of the block: (ρ', ρu, ρv, ρw, ρE') and, on the face, the outward derivatives of
+/// ρ', u, v, w and p'.
 struct Target {
     fields: Vec<Field>,
     /// What takes it from the state at the start, where it is that.
@@ -72,32 +76,30 @@ struct Target {
 }
 
 impl Target {
-    /// That of what is `known`; where nothing is, and until the start is known, of the gas at rest.
+    /// That of what is `known`, in so many fields at so many points; where nothing is, and until the start is known, of the gas at rest.
     fn new(
         known: Option<Known>,
-        gas: &Gas,
-        base: BaseState,
+        (gas, base): (&Gas, BaseState),
         backend: &dyn Backend,
-        part: Block,
-        prepare: impl FnOnce(PointFormula) -> Result<Prepared>,
+        [fields, len]: [usize; 2],
+        of_start: impl FnOnce() -> Result<Prepared>,
     ) -> Result<Self> {
         let stream = known.and_then(Known::stream).unwrap_or(Stream::at_rest(gas));
         let field = |value: f64| {
-            let mut values = Values::zeros(backend.precision(), part.len());
-            (0..part.len()).for_each(|at| values.set(at, value));
+            let mut values = Values::zeros(backend.precision(), len);
+            (0..len).for_each(|at| values.set(at, value));
             backend.field(&values)
         };
-        let fields = stream.conserved(gas, base).into_iter().map(field).collect::<Result<_>>()?;
+        let values = stream.conserved(gas, base).into_iter().chain(std::iter::repeat(0.0));
+        let fields = values.take(fields).map(field).collect::<Result<_>>()?;
         let is_start = known == Some(Known::Start);
-        let of_start = is_start.then(|| prepare(PointFormula::map(Keep))).transpose()?;
-        Ok(Self { fields, of_start })
+        Ok(Self { fields, of_start: is_start.then(of_start).transpose()? })
     }
 
     fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field]) {
         if let Some(formula) = &self.of_start {
             let all = start.iter_mut().take(COUNT).chain(&mut self.fields);
-            let mut fields: [&mut Field; BOTH] = exactly(all);
-            backend.map_part(formula, &mut fields, &[]);
+            backend.map_part(formula, &mut all.collect::<Vec<_>>(), &[]);
         }
     }
 }
@@ -139,8 +141,9 @@ impl OpenFaces {
                     }
                     let prepare =
                         |formula, own| backend.prepare_part(formula, block.points, part, &[], own);
-                    let target = Target::new(open.known(), &gas, base, backend, part, |formula| {
-                        prepare(formula, COUNT)
+                    let (known, of_gas, size) = (open.known(), (&gas, base), [COUNT, part.len()]);
+                    let target = Target::new(known, of_gas, backend, size, || {
+                        prepare(PointFormula::map(Keep), COUNT)
                     })?;
                     let formula = prepare(PointFormula::map(Damping), 1 + COUNT)?;
                     found.sponges.push((formula, backend.field(&strength)?, target));
@@ -154,15 +157,6 @@ impl OpenFaces {
                     backend.prepare_part(formula, block.points, part, reads, own)
                 };
                 let known = known(problem, a, at);
-                let target = Target::new(known, &gas, base, backend, part, |formula| {
-                    prepare(formula, &[], COUNT)
-                })?;
-                if let Beyond::Inflow(Known::Stream(stream)) = open.beyond
-                    && stream.is_supersonic(&gas, a)
-                {
-                    found.given.push((prepare(PointFormula::map(Given), &[], COUNT)?, target));
-                    continue;
-                }
                 let waves = Waves {
                     gas,
                     base,
@@ -173,12 +167,22 @@ impl OpenFaces {
                     length: problem.domain.length[a],
                     is_known: known.is_some(),
                 };
+                let target = Target::new(known, (&gas, base), backend, [BOTH, part.len()], || {
+                    let reads: Vec<_> = end.fields_inside(COUNT).collect();
+                    prepare(PointFormula::map(OfStart(waves)), &reads, BOTH)
+                })?;
+                if let Beyond::Inflow(Known::Stream(stream)) = open.beyond
+                    && stream.is_supersonic(&gas, a)
+                {
+                    found.given.push((prepare(PointFormula::map(Given), &[], BOTH)?, target));
+                    continue;
+                }
                 let reads: Vec<_> = end.fields_inside(BOTH).collect();
                 let zeros = Values::zeros(backend.precision(), part.len());
                 let kept = (0..COUNT).map(|_| backend.field(&zeros)).collect::<Result<_>>()?;
                 found.faces.push(OpenFace {
                     keep: prepare(PointFormula::map(Keep), &[], COUNT)?,
-                    correct: prepare(PointFormula::map(waves), &reads, 2 * COUNT)?,
+                    correct: prepare(PointFormula::map(waves), &reads, ALL - BOTH)?,
                     kept,
                     target,
                 });
@@ -222,13 +226,12 @@ impl OpenFaces {
         }
         for face in &mut self.faces {
             let own = face.kept.iter_mut().chain(&mut face.target.fields);
-            let mut fields: [&mut Field; 2 * BOTH] =
-                exactly(rate.iter_mut().chain(&mut *u).chain(own));
+            let mut fields: [&mut Field; ALL] = exactly(rate.iter_mut().chain(&mut *u).chain(own));
             backend.map_part(&face.correct, &mut fields, &[beta, advance]);
         }
         for (given, target) in &mut self.given {
             let all = rate.iter_mut().chain(&mut *u).chain(&mut target.fields);
-            let mut fields: [&mut Field; BOTH + COUNT] = exactly(all);
+            let mut fields: [&mut Field; 2 * BOTH] = exactly(all);
             backend.map_part(given, &mut fields, &[]);
         }
     }
@@ -269,11 +272,11 @@ impl Formula<0, BOTH> for Keep {
 /// The given state, which does not change.
 struct Given;
 
-impl Formula<0, { BOTH + COUNT }> for Given {
+impl Formula<0, { 2 * BOTH }> for Given {
     #[inline(always)]
-    fn at<N: Number>(&self, _: [N; 0], mut all: [N; BOTH + COUNT], _: [N; 0]) -> [N; BOTH + COUNT] {
+    fn at<N: Number>(&self, _: [N; 0], mut all: [N; 2 * BOTH], _: [N; 0]) -> [N; 2 * BOTH] {
         all[..COUNT].fill(N::of(0.0));
-        all.copy_within(BOTH.., COUNT);
+        all.copy_within(BOTH..BOTH + COUNT, COUNT);
         all
     }
 }
@@ -303,6 +306,7 @@ impl Formula<0, { BOTH + 1 + COUNT }, 1> for Damping {
 }
 
 /// The waves through a face. Parameters: β and a.
+#[derive(Clone, Copy)]
 struct Waves {
     gas: Gas,
     base: BaseState,
@@ -339,7 +343,20 @@ impl Waves {
         Flow { rho: state[MASS], velocity: [u, v, w], p, t }
     }
 
-    /// The outward derivative of a quantity on the face, by the one-sided formula of fourth order.
+    /// The outward derivatives on the face.
+    #[inline(always)]
+    fn slopes<N: Number>(&self, at: &Flow<N>, points: &[Flow<N>; INSIDE]) -> Flow<N> {
+        Flow {
+            rho: self.slope(at.rho, points.map(|point| point.rho)),
+            velocity: std::array::from_fn(|i| {
+                self.slope(at.velocity[i], points.map(|point| point.velocity[i]))
+            }),
+            p: self.slope(at.p, points.map(|point| point.p)),
+            t: self.slope(at.t, points.map(|point| point.t)),
+        }
+    }
+
+    /// That of a quantity, by the one-sided formula of fourth order.
     #[inline(always)]
     fn slope<N: Number>(&self, at: N, inside: [N; INSIDE]) -> N {
         let mut off = at;
@@ -349,7 +366,8 @@ impl Waves {
         N::of(-1.0 / (OF_SLOPE * self.spacing)) * off
     }
 
-    /// What the rates have too little: of the waves that come in and go out, of entropy and of the velocity.
+    /// What the rates have too little: of the waves that come in and go out, of entropy and of the velocity. `slope` is that of the flow
+    /// less that of the flow beyond.
     #[inline(always)]
     fn missing<N: Number>(
         &self,
@@ -423,27 +441,42 @@ struct Missing<N> {
     speed: [N; 2],
 }
 
-impl Formula<READ, { 2 * BOTH }, 2> for Waves {
+/// The state, and what the flow beyond a face is by it. Read are the states inside.
+struct OfStart(Waves);
+
+impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH }> for OfStart {
     #[inline(always)]
     fn at<N: Number>(
         &self,
-        inside: [N; READ],
-        before: [N; 2 * BOTH],
-        [beta, a]: [N; 2],
-    ) -> [N; 2 * BOTH] {
+        inside: [N; COUNT * INSIDE],
+        mut all: [N; COUNT + BOTH],
+        _: [N; 0],
+    ) -> [N; COUNT + BOTH] {
+        let Self(waves) = self;
+        let flow = |all: &[N]| waves.flow(std::array::from_fn(|k| all[k]));
+        let points = std::array::from_fn(|k| flow(&inside[COUNT * k..]));
+        let slope = waves.slopes(&flow(&all), &points);
+        all.copy_within(..COUNT, COUNT);
+        let [u, v, w] = slope.velocity;
+        all[BOTH..].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
+        all
+    }
+}
+
+impl Formula<READ, { ALL }, 2> for Waves {
+    #[inline(always)]
+    fn at<N: Number>(&self, inside: [N; READ], before: [N; ALL], [beta, a]: [N; 2]) -> [N; ALL] {
         let half = N::of(0.5);
         let at = self.before(&before[..BOTH], a);
         let beyond = self.flow(std::array::from_fn(|k| before[BOTH + COUNT + k]));
         let points: [Flow<N>; INSIDE] =
             std::array::from_fn(|k| self.before(&inside[BOTH * k..][..BOTH], a));
-        let slope = Flow {
-            rho: self.slope(at.rho, points.map(|point| point.rho)),
-            velocity: std::array::from_fn(|i| {
-                self.slope(at.velocity[i], points.map(|point| point.velocity[i]))
-            }),
-            p: self.slope(at.p, points.map(|point| point.p)),
-            t: self.slope(at.t, points.map(|point| point.t)),
-        };
+        let mut slope = self.slopes(&at, &points);
+        let [rho, u, v, w, p] = std::array::from_fn(|k| before[2 * BOTH + k]);
+        (slope.rho, slope.p) = (slope.rho - rho, slope.p - p);
+        for (own, beyond) in slope.velocity.iter_mut().zip([u, v, w]) {
+            *own = *own - beyond;
+        }
         let own: [N; COUNT] = std::array::from_fn(|k| before[k] - beta * before[BOTH + k]);
         let inner = N::of(self.gas.gamma - 1.0);
         let [u, v, w] = at.velocity;

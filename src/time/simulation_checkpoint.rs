@@ -80,6 +80,7 @@ impl Simulation {
         let mut resumed = Self::without_state(backend, config)?;
         if config.boundaries.know_start() {
             let mut start = initial(&*resumed.system, config)?;
+            resumed.system.impose(&mut start, 0.0);
             resumed.system.know_start(&mut start);
             all_or_error(resumed.backend.comm(), resumed.backend.finish())?;
         }
