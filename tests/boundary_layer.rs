@@ -85,7 +85,8 @@ fn a_boundary_layer_stays_on_the_similarity_solution() {
     let u = velocity(&flow);
     // du/dy on the plate by the one-sided formula of fourth order in the coordinate of the map.
     let friction = |i: usize| {
-        let slope = [-25.0, 48.0, -36.0, 16.0, -3.0].iter().zip(0..).map(|(w, j)| w * u[i + 31 * j]);
+        let slope =
+            [-25.0, 48.0, -36.0, 16.0, -3.0].iter().zip(0..).map(|(w, j)| w * u[i + 31 * j]);
         let dy = grid.spacing[1] * grid.jacobian(1, 0);
         2.0 / 300.0 * slope.sum::<f64>() / (12.0 * dy)
     };
@@ -172,8 +173,10 @@ fn a_uniform_start_beyond_a_face_is_the_same_as_a_stream() {
         let changed: Vec<Values<'_>> = state(&flow)
             .into_iter()
             .map(|field| {
-                let values = field.iter().zip(0..).map(|(x, at)| x + 0.01 * (0.3 * f64::from(at)).sin());
-                Values::from(values.collect::<Vec<f64>>()).with_precision(flow.backend().precision())
+                let values =
+                    field.iter().zip(0..).map(|(x, at)| x + 0.01 * (0.3 * f64::from(at)).sin());
+                Values::from(values.collect::<Vec<f64>>())
+                    .with_precision(flow.backend().precision())
             })
             .collect();
         let fields: Vec<_> = changed.iter().map(|it| flow.backend().field(it).unwrap()).collect();
