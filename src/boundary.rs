@@ -42,6 +42,11 @@ impl Boundaries {
         self.0[axis.index()]?.map(Face::wall).iter().all(Option::is_some).then_some(axis)
     }
 
+    /// Whether what is known beyond some face is the flow at the start.
+    pub fn know_start(&self) -> bool {
+        self.faces().any(|(.., face)| face.open().and_then(|it| it.known()) == Some(Known::Start))
+    }
+
     /// The largest sum of σ of sponges anywhere.
     pub fn damping(&self) -> f64 {
         let sponges = self.faces().filter_map(|(.., face)| face.open()?.sponge);
@@ -96,7 +101,7 @@ impl Face {
     pub fn velocity(self) -> Option<[f64; 3]> {
         match self {
             Face::Wall(wall) => Some(wall.velocity),
-            Face::Open(open) => open.stream().map(|stream| stream.velocity),
+            Face::Open(open) => open.known()?.stream().map(|stream| stream.velocity),
             Face::Symmetry => None,
         }
     }
@@ -137,9 +142,28 @@ pub enum Beyond {
     /// The pressure of the gas that it flows into.
     Outflow(f64),
     /// Velocity and temperature of the gas that comes in; the pressure too, where it comes faster than sound.
-    Inflow(Stream),
+    Inflow(Known),
     /// The whole state. What of it tells depends on where the gas flows.
-    FarField(Stream),
+    FarField(Known),
+}
+
+/// A flow beyond a face.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Known {
+    /// The same everywhere.
+    Stream(Stream),
+    /// At each point that with which the case starts there.
+    Start,
+}
+
+impl Known {
+    /// The stream, where it is one.
+    pub fn stream(self) -> Option<Stream> {
+        match self {
+            Known::Stream(stream) => Some(stream),
+            Known::Start => None,
+        }
+    }
 }
 
 /// A uniform flow.
@@ -154,6 +178,11 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// The gas at rest of the scaling.
+    pub fn at_rest(gas: &Gas) -> Self {
+        Self { velocity: [0.0; 3], temperature: 1.0, pressure: gas.reference_pressure() }
+    }
+
     /// Whether its velocity along `axis` is above the speed of sound.
     pub fn is_supersonic(&self, gas: &Gas, axis: usize) -> bool {
         self.velocity[axis].abs() * gas.mach > self.temperature.sqrt()
@@ -184,9 +213,9 @@ impl Open {
     }
 
     /// The flow beyond it, where its velocity is known.
-    pub fn stream(&self) -> Option<Stream> {
+    pub fn known(&self) -> Option<Known> {
         match self.beyond {
-            Beyond::Inflow(stream) | Beyond::FarField(stream) => Some(stream),
+            Beyond::Inflow(known) | Beyond::FarField(known) => Some(known),
             Beyond::Outflow(_) => None,
         }
     }

@@ -463,8 +463,8 @@ fn advice_stands_below_the_message_and_indented() {
         "error: in.toml:2: name = \"mixing-layer\": unknown\n       \
          allowed: `taylor-green`, `isotropic-turbulence`, `kida-vortex`, `abc-flow`,\n       \
          `double-shear-layer`, `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`,\n       \
-         `couette-flow`, `stokes-layer`, `poiseuille-flow`, `channel`, `lid-driven-cavity`,\n       \
-         `acoustic-pulse`, `vortex-outflow`, `scalar-advection`, `custom`"
+         `couette-flow`, `stokes-layer`, `poiseuille-flow`, `channel`, `boundary-layer`,\n       \
+         `lid-driven-cavity`, `acoustic-pulse`, `vortex-outflow`, `scalar-advection`, `custom`"
     );
     assert_eq!(
         full("gamma", "rgas"),

@@ -238,6 +238,7 @@ fn plane_and_line_grids_are_grids_with_one_point() {
         ("stokes-layer", [1, 18, 1]),
         ("poiseuille-flow", [1, 18, 1]),
         ("channel", [16, 17, 15]),
+        ("boundary-layer", [18, 17, 1]),
         ("lid-driven-cavity", [18, 17, 1]),
         ("acoustic-pulse", [18, 1, 1]),
         ("vortex-outflow", [16, 16, 1]),

@@ -2,7 +2,7 @@
 
 use kolmo::Error;
 use kolmo::Values;
-use kolmo::boundary::{Beyond, Face, Sponge};
+use kolmo::boundary::{Beyond, Face, Known, Sponge};
 use kolmo::config::{Config, parse};
 use kolmo::time::Simulation;
 
@@ -142,7 +142,7 @@ fn open_faces_are_read_back() {
     assert_eq!(read(&all.to_toml()), all);
     let Some([_, Face::Open(top)]) = all.boundaries.0[1] else { panic!("{:?}", all.boundaries) };
     let stream = match top.beyond {
-        Beyond::FarField(stream) => stream,
+        Beyond::FarField(Known::Stream(stream)) => stream,
         other => panic!("{other:?}"),
     };
     assert_eq!((stream.temperature, stream.pressure), (1.0, all.gas.reference_pressure()));

@@ -6,6 +6,7 @@
 mod abc_flow;
 mod acoustic_pulse;
 mod acoustic_wave;
+mod boundary_layer;
 mod channel;
 mod couette;
 pub mod custom;
@@ -27,6 +28,7 @@ mod taylor_green;
 mod vortex_outflow;
 
 pub use acoustic_wave::Mode;
+pub use boundary_layer::Similarity;
 pub use double_shear_layer::Layer;
 pub use isotropic_turbulence::{Pressure, Spectrum};
 pub use passive_scalar::{AtWall, PassiveScalar};

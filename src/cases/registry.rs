@@ -67,6 +67,7 @@ cases! {
     stokes_layer::StokesLayer: "Gas over a plate that oscillates in its plane.",
     poiseuille::PoiseuilleFlow: "Gas between two plates, driven by a pressure gradient.",
     channel::Channel: "Turbulence between two plates.",
+    boundary_layer::BoundaryLayer: "Boundary layer that grows along a flat plate.",
     lid_driven_cavity::LidDrivenCavity: "Gas in a square box whose lid moves.",
     acoustic_pulse::AcousticPulse: "Pulse of sound between a wall and an outflow.",
     vortex_outflow::VortexOutflow: "Vortex carried out of the box.",

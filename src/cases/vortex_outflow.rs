@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 use serde::{Deserialize, Serialize};
 
 use super::{About, Definition, Domain, FlowCase, FlowPoint};
-use crate::boundary::{Beyond, Boundaries, Open, Stream};
+use crate::boundary::{Beyond, Boundaries, Known, Open, Stream};
 use crate::gas::Gas;
 use crate::grid::Axis;
 use crate::typed::positive;
@@ -60,8 +60,9 @@ impl Definition for VortexOutflow {
 
     fn boundaries(&self, gas: &Gas) -> Boundaries {
         let pressure = gas.reference_pressure();
-        let stream = Stream { velocity: [1.0, 0.0, 0.0], temperature: 1.0, pressure };
-        let (inflow, outflow) = (Open::to(Beyond::Inflow(stream)), Open::outflow(pressure));
+        let stream = Stream { velocity: [1.0, 0.0, 0.0], ..Stream::at_rest(gas) };
+        let inflow = Open::to(Beyond::Inflow(Known::Stream(stream)));
+        let outflow = Open::outflow(pressure);
         Boundaries::along(Axis::X, [inflow, outflow])
     }
 

@@ -3,7 +3,7 @@
 use super::resolve::AXES;
 use super::section::Section;
 use super::{OutputConfig, Statistic};
-use crate::boundary::{Beyond, Boundaries, Face, Heat, Open, Sponge, Stream, Wall};
+use crate::boundary::{Beyond, Boundaries, Face, Heat, Known, Open, Sponge, Stream, Wall};
 use crate::cases::Case;
 use crate::engine::{closed_min_points as fewest, closure_at};
 use crate::gas::Gas;
@@ -100,7 +100,8 @@ fn face(section: &Section<'_>, end: &'static str, axis: usize, gas: &Gas) -> Opt
         Err(Kind::Inflow | Kind::FarField) => {
             let kind = if item.value.is_word("inflow") { "inflow" } else { "far-field" };
             let advice = format!(
-                "give it: {{ kind = \"{kind}\", velocity = [1.0, 0.0, 0.0], temperature = 1.0 }}"
+                "give it: {{ kind = \"{kind}\", velocity = [1.0, 0.0, 0.0], temperature = 1.0 }}\n\
+                 or that of the start: {{ kind = \"{kind}\", state = \"initial\" }}"
             );
             item.reject("needs the state of what comes in", &advice);
             return None;
@@ -134,18 +135,30 @@ fn relaxed(table: &Section<'_>, open: Open) -> Face {
     Face::Open(Open { relaxation, ..open })
 }
 
-/// The flow beyond a face, which needs a velocity; T = 1 and the pressure at rest unless given.
-fn stream(table: &Section<'_>, gas: &Gas) -> Option<Stream> {
+/// The flow beyond a face: that of the start, or one that needs a velocity; T = 1 and the pressure at rest unless given.
+fn known(table: &Section<'_>, gas: &Gas) -> Option<Known> {
+    if table.has("state") {
+        for key in ["velocity", "temperature", "pressure"] {
+            table.reject_value(key, "stands beside `state`, which says all of it", "");
+        }
+        return table.choice("state", &[("initial", Known::Start)]);
+    }
     let temperature = table.value("temperature").map_or(1.0, |Positive(t)| t);
     let pressure = table.value("pressure").map_or(gas.reference_pressure(), |Positive(p)| p);
     if !table.has("velocity") {
-        table.missing(&["velocity"], "such as velocity = [1.0, 0.0, 0.0]");
+        table.missing(
+            &["velocity"],
+            "such as velocity = [1.0, 0.0, 0.0]; or state = \"initial\", that of the start",
+        );
     }
-    Some(Stream { velocity: table.value("velocity")?, temperature, pressure })
+    let velocity = table.value("velocity")?;
+    Some(Known::Stream(Stream { velocity, temperature, pressure }))
 }
 
 fn inflow(table: &Section<'_>, axis: usize, inward: f64, gas: &Gas) -> Option<Face> {
-    let stream = stream(table, gas)?;
+    let known = known(table, gas)?;
+    let inflow = Open::to(Beyond::Inflow(known));
+    let Some(stream) = known.stream() else { return Some(relaxed(table, inflow)) };
     if stream.velocity[axis] * inward <= 0.0 {
         let why = format!("does not lead into the box along {}", AXES[axis]);
         let advice = "for a flow that may go either way say kind = \"far-field\"";
@@ -162,11 +175,11 @@ fn inflow(table: &Section<'_>, axis: usize, inward: f64, gas: &Gas) -> Option<Fa
         }
         _ => {}
     }
-    Some(relaxed(table, Open::to(Beyond::Inflow(stream))))
+    Some(relaxed(table, inflow))
 }
 
 fn far_field(table: &Section<'_>, gas: &Gas) -> Option<Face> {
-    let stream = stream(table, gas);
+    let known = known(table, gas);
     let example = "{ width = 1.0, strength = 5.0 }";
     let sponge = table.table_or_none("sponge", example).and_then(|zone| {
         let strength = zone.value("strength").map(|Positive(strength)| strength);
@@ -176,11 +189,12 @@ fn far_field(table: &Section<'_>, gas: &Gas) -> Option<Face> {
         let Positive(width) = zone.value("width")?;
         zone.finish();
         // Sound that goes in and comes back is left with a hundredth: exp(−2 ∫σ dx/c), ∫σ dx = strength × width / 4.
+        let stream = known.and_then(Known::stream);
         let sound = stream.map_or(1.0, |it| it.temperature.sqrt()) / gas.mach;
         let strength = strength.unwrap_or(2.0 * 100.0_f64.ln() * sound / width);
         Some(Sponge { width, strength })
     });
-    Some(relaxed(table, Open { sponge, ..Open::to(Beyond::FarField(stream?)) }))
+    Some(relaxed(table, Open { sponge, ..Open::to(Beyond::FarField(known?)) }))
 }
 
 /// `wall` with what the user says of it.
@@ -341,15 +355,20 @@ pub(super) fn typed(boundaries: &Boundaries, gas: &Gas) -> toml::Table {
 }
 
 fn typed_open(open: &Open, axis: usize, gas: &Gas) -> toml::Table {
-    let of = |stream: &Stream| toml::Table::try_from(stream).unwrap_or_default();
+    let of = |known: &Known| match known {
+        Known::Stream(stream) => toml::Table::try_from(stream).unwrap_or_default(),
+        Known::Start => toml::Table::from_iter([("state".into(), "initial".into())]),
+    };
     let (kind, mut table) = match &open.beyond {
         Beyond::Outflow(p) => {
             ("outflow", toml::Table::from_iter([("pressure".into(), (*p).into())]))
         }
-        Beyond::Inflow(stream) => ("inflow", of(stream)),
-        Beyond::FarField(stream) => ("far-field", of(stream)),
+        Beyond::Inflow(known) => ("inflow", of(known)),
+        Beyond::FarField(known) => ("far-field", of(known)),
     };
-    if matches!(open.beyond, Beyond::Inflow(stream) if !stream.is_supersonic(gas, axis)) {
+    if let Beyond::Inflow(Known::Stream(stream)) = open.beyond
+        && !stream.is_supersonic(gas, axis)
+    {
         table.remove("pressure");
     }
     table.insert("kind".into(), kind.into());

@@ -52,6 +52,10 @@ impl System for NavierStokes {
         state.into_iter().map(|field| self.backend.field(&field)).collect()
     }
 
+    fn know_start(&mut self, start: &mut [Field]) {
+        self.open.know_start(&*self.backend, start);
+    }
+
     fn variables(&self) -> Vec<Variable> {
         let scalars = self.scalar_names.iter().map(|name| Variable::Passive(name.as_str().into()));
         Variable::OF_A_FLOW.into_iter().chain(scalars).collect()

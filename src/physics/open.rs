@@ -11,7 +11,8 @@
 //! outgoing  u_n + c  ∂p/∂t + ρc ∂u_n/∂t        (u_n + c) (∂p/∂n + ρc ∂u_n/∂n)
 //! ```
 //!
-//! rate + L is what the transverse and the viscous terms make of a wave. The rate of a wave of negative speed is replaced; all parts
+//! rate + L is what the transverse and the viscous terms make of a wave. In L stands what ∂/∂n is off that of the flow beyond, where it
+//! has any: the start of a boundary layer grows along it, and is to stay. The rate of a wave of negative speed is replaced; all parts
 //! vanish with the speed, so that nothing switches where the flow turns round or passes the speed of sound:
 //!
 //! * Outflow and far field, sound: rate = κ (rate + L) − σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow,
@@ -33,7 +34,7 @@ use super::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use super::slots::exactly;
 use super::walls::{End, INSIDE, OF_SLOPE, WEIGHTS, faces_here};
 use crate::backend::{Backend, Field, Prepared, Weights};
-use crate::boundary::{Beyond, Open, Stream};
+use crate::boundary::{Beyond, Known, Open, Stream};
 use crate::engine::{Formula, Number, PointFormula};
 use crate::error::Result;
 use crate::gas::Gas;
@@ -44,14 +45,17 @@ use crate::real::Values;
 const BOTH: usize = 2 * COUNT;
 /// What is read at the points inside.
 const READ: usize = BOTH * INSIDE;
+/// With the rates that were kept, and the flow beyond.
+const ALL: usize = 2 * BOTH + COUNT;
 
 /// The open faces that bound this rank's block, and their sponges.
 #[derive(Default)]
 pub(super) struct OpenFaces {
-    sponges: Vec<(Prepared, Field)>,
+    /// With σ.
+    sponges: Vec<(Prepared, Field, Target)>,
     faces: Vec<OpenFace>,
     /// Where the gas comes in faster than sound.
-    given: Vec<Prepared>,
+    given: Vec<(Prepared, Target)>,
 }
 
 /// One of them.
@@ -60,6 +64,44 @@ struct OpenFace {
     correct: Prepared,
     /// The sums of rates before a stage, on the face.
     kept: Vec<Field>,
+    target: Target,
+}
+
+/// The flow beyond a face, at the points of a part of the block: (ρ', ρu, ρv, ρw, ρE') and, on the face, the outward derivatives of
+/// ρ', u, v, w and p'.
+struct Target {
+    fields: Vec<Field>,
+    /// What takes it from the state at the start, where it is that.
+    of_start: Option<Prepared>,
+}
+
+impl Target {
+    /// That of what is `known`, in so many fields at so many points; where nothing is, and until the start is known, of the gas at rest.
+    fn new(
+        known: Option<Known>,
+        (gas, base): (&Gas, BaseState),
+        backend: &dyn Backend,
+        [fields, len]: [usize; 2],
+        of_start: impl FnOnce() -> Result<Prepared>,
+    ) -> Result<Self> {
+        let stream = known.and_then(Known::stream).unwrap_or(Stream::at_rest(gas));
+        let field = |value: f64| {
+            let mut values = Values::zeros(backend.precision(), len);
+            (0..len).for_each(|at| values.set(at, value));
+            backend.field(&values)
+        };
+        let values = stream.conserved(gas, base).into_iter().chain(std::iter::repeat(0.0));
+        let fields = values.take(fields).map(field).collect::<Result<_>>()?;
+        let is_start = known == Some(Known::Start);
+        Ok(Self { fields, of_start: is_start.then(of_start).transpose()? })
+    }
+
+    fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field]) {
+        if let Some(formula) = &self.of_start {
+            let all = start.iter_mut().take(COUNT).chain(&mut self.fields);
+            backend.map_part(formula, &mut all.collect::<Vec<_>>(), &[]);
+        }
+    }
 }
 
 impl OpenFaces {
@@ -79,9 +121,8 @@ impl OpenFaces {
         for axis in grid.active_axes() {
             let a = axis.index();
             for (at, face) in problem.boundaries.0[a].into_iter().flatten().enumerate() {
-                if let Some(Open {
-                    beyond: Beyond::FarField(stream), sponge: Some(sponge), ..
-                }) = face.open()
+                if let Some(open) = face.open()
+                    && let Some(sponge) = open.sponge
                 {
                     let away = |index: usize| {
                         let at_face = at * (grid.points[a] - 1);
@@ -98,10 +139,14 @@ impl OpenFaces {
                         let depth = 1.0 - away(block.start[a] + part.index(item)[a]) / sponge.width;
                         strength.set(item, sponge.strength * depth.powi(3));
                     }
-                    let target = stream.conserved(&gas, base);
-                    let formula = PointFormula::map(Damping { target });
-                    let formula = backend.prepare_part(formula, block.points, part, &[], 1)?;
-                    found.sponges.push((formula, backend.field(&strength)?));
+                    let prepare =
+                        |formula, own| backend.prepare_part(formula, block.points, part, &[], own);
+                    let (known, of_gas, size) = (open.known(), (&gas, base), [COUNT, part.len()]);
+                    let target = Target::new(known, of_gas, backend, size, || {
+                        prepare(PointFormula::map(Keep), COUNT)
+                    })?;
+                    let formula = prepare(PointFormula::map(Damping), 1 + COUNT)?;
+                    found.sponges.push((formula, backend.field(&strength)?, target));
                 }
             }
             for (at, face) in faces_here(problem, &block, grid, axis)? {
@@ -111,13 +156,7 @@ impl OpenFaces {
                 let prepare = |formula, reads: &[_], own| {
                     backend.prepare_part(formula, block.points, part, reads, own)
                 };
-                if let Beyond::Inflow(stream) = open.beyond
-                    && stream.is_supersonic(&gas, a)
-                {
-                    let target = stream.conserved(&gas, base);
-                    found.given.push(prepare(PointFormula::map(Given { target }), &[], 0)?);
-                    continue;
-                }
+                let known = known(problem, a, at);
                 let waves = Waves {
                     gas,
                     base,
@@ -126,19 +165,39 @@ impl OpenFaces {
                     outward: if at == 0 { -1.0 } else { 1.0 },
                     spacing: grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1)),
                     length: problem.domain.length[a],
-                    carried: carried(problem, a, at),
+                    is_known: known.is_some(),
                 };
+                let target = Target::new(known, (&gas, base), backend, [BOTH, part.len()], || {
+                    let reads: Vec<_> = end.fields_inside(COUNT).collect();
+                    prepare(PointFormula::map(OfStart(waves)), &reads, BOTH)
+                })?;
+                if let Beyond::Inflow(Known::Stream(stream)) = open.beyond
+                    && stream.is_supersonic(&gas, a)
+                {
+                    found.given.push((prepare(PointFormula::map(Given), &[], BOTH)?, target));
+                    continue;
+                }
                 let reads: Vec<_> = end.fields_inside(BOTH).collect();
                 let zeros = Values::zeros(backend.precision(), part.len());
                 let kept = (0..COUNT).map(|_| backend.field(&zeros)).collect::<Result<_>>()?;
                 found.faces.push(OpenFace {
                     keep: prepare(PointFormula::map(Keep), &[], COUNT)?,
-                    correct: prepare(PointFormula::map(waves), &reads, COUNT)?,
+                    correct: prepare(PointFormula::map(waves), &reads, ALL - BOTH)?,
                     kept,
+                    target,
                 });
             }
         }
         Ok(found)
+    }
+
+    /// Take what is known of the flow beyond them from the state at the start.
+    pub(super) fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field]) {
+        let sponges = self.sponges.iter_mut().map(|(.., target)| target);
+        let faces = self.faces.iter_mut().map(|face| &mut face.target);
+        for target in sponges.chain(faces) {
+            target.know_start(backend, start);
+        }
     }
 
     /// Keep the sums of rates on the faces, of which a stage makes others.
@@ -160,31 +219,29 @@ impl OpenFaces {
         rate: &mut [Field],
         Weights { beta, advance }: Weights,
     ) {
-        for (sponge, strength) in &mut self.sponges {
-            let all = rate.iter_mut().chain(&mut *u).chain([strength]);
-            let mut fields: [&mut Field; BOTH + 1] = exactly(all);
+        for (sponge, strength, target) in &mut self.sponges {
+            let all = rate.iter_mut().chain(&mut *u).chain([strength]).chain(&mut target.fields);
+            let mut fields: [&mut Field; BOTH + 1 + COUNT] = exactly(all);
             backend.map_part(sponge, &mut fields, &[advance]);
         }
         for face in &mut self.faces {
-            let all = rate.iter_mut().chain(&mut *u).chain(&mut face.kept);
-            let mut fields: [&mut Field; BOTH + COUNT] = exactly(all);
+            let own = face.kept.iter_mut().chain(&mut face.target.fields);
+            let mut fields: [&mut Field; ALL] = exactly(rate.iter_mut().chain(&mut *u).chain(own));
             backend.map_part(&face.correct, &mut fields, &[beta, advance]);
         }
-        for given in &self.given {
-            let mut fields: [&mut Field; BOTH] = exactly(rate.iter_mut().chain(&mut *u));
+        for (given, target) in &mut self.given {
+            let all = rate.iter_mut().chain(&mut *u).chain(&mut target.fields);
+            let mut fields: [&mut Field; 2 * BOTH] = exactly(all);
             backend.map_part(given, &mut fields, &[]);
         }
     }
 }
 
-/// The velocity with which the mean flow carries things out of end `at` of axis `a`, where a flow is known beyond it or else beyond the
-/// other. Next to nothing, not 0, where it does not: κ becomes 1 where the flow there goes out faster than sound all the same.
-fn carried(problem: &Problem, a: usize, at: usize) -> Option<f64> {
+/// The flow that is known beyond end `at` of axis `a`, or else beyond the other.
+fn known(problem: &Problem, a: usize, at: usize) -> Option<Known> {
     let faces = problem.boundaries.0[a]?;
-    let known = |end: usize| faces[end].open().and_then(|open| open.stream());
-    let stream = known(at).or_else(|| known(1 - at))?;
-    let outward = if at == 0 { -1.0 } else { 1.0 };
-    Some((outward * stream.velocity[a]).max(1e-3 / problem.gas.mach))
+    let known = |end: usize| faces[end].open().and_then(|open| open.known());
+    known(at).or_else(|| known(1 - at))
 }
 
 impl Stream {
@@ -213,30 +270,34 @@ impl Formula<0, BOTH> for Keep {
 }
 
 /// The given state, which does not change.
-struct Given {
-    target: [f64; COUNT],
-}
+struct Given;
 
-impl Formula<0, BOTH> for Given {
+impl Formula<0, { 2 * BOTH }> for Given {
     #[inline(always)]
-    fn at<N: Number>(&self, _: [N; 0], _: [N; BOTH], _: [N; 0]) -> [N; BOTH] {
-        std::array::from_fn(|at| N::of(if at < COUNT { 0.0 } else { self.target[at - COUNT] }))
+    fn at<N: Number>(&self, _: [N; 0], mut all: [N; 2 * BOTH], _: [N; 0]) -> [N; 2 * BOTH] {
+        all[..COUNT].fill(N::of(0.0));
+        all.copy_within(BOTH..BOTH + COUNT, COUNT);
+        all
     }
 }
 
-/// The rates with −σ (U − U∞), and the state with what it makes of it (Israeli and Orszag 1981). Behind them stands σ. Parameter: a.
-struct Damping {
-    target: [f64; COUNT],
-}
+/// The rates with −σ (U − U∞), and the state with what it makes of it (Israeli and Orszag 1981). Behind them stand σ and U∞.
+/// Parameter: a.
+struct Damping;
 
-impl Formula<0, { BOTH + 1 }, 1> for Damping {
+impl Formula<0, { BOTH + 1 + COUNT }, 1> for Damping {
     #[inline(always)]
-    fn at<N: Number>(&self, _: [N; 0], before: [N; BOTH + 1], [a]: [N; 1]) -> [N; BOTH + 1] {
+    fn at<N: Number>(
+        &self,
+        _: [N; 0],
+        before: [N; BOTH + 1 + COUNT],
+        [a]: [N; 1],
+    ) -> [N; BOTH + 1 + COUNT] {
         let sigma = before[BOTH];
         let mut after = before;
         for k in 0..COUNT {
             let state = before[COUNT + k] - a * before[k];
-            let more = sigma * (N::of(self.target[k]) - state);
+            let more = sigma * (before[BOTH + 1 + k] - state);
             after[k] = before[k] + more;
             after[COUNT + k] = before[COUNT + k] + a * more;
         }
@@ -245,6 +306,7 @@ impl Formula<0, { BOTH + 1 }, 1> for Damping {
 }
 
 /// The waves through a face. Parameters: β and a.
+#[derive(Clone, Copy)]
 struct Waves {
     gas: Gas,
     base: BaseState,
@@ -254,8 +316,8 @@ struct Waves {
     outward: f64,
     spacing: f64,
     length: f64,
-    /// U, where it is known.
-    carried: Option<f64>,
+    /// Whether a flow is, and thus U.
+    is_known: bool,
 }
 
 /// ρ', (u, v, w), p' and T', or what they change by.
@@ -271,12 +333,30 @@ impl Waves {
     /// The flow at a point as it was before the stage, from the sums of rates and the state there.
     #[inline(always)]
     fn before<N: Number>(&self, both: &[N], a: N) -> Flow<N> {
-        let state: [N; COUNT] = std::array::from_fn(|k| both[COUNT + k] - a * both[k]);
+        self.flow(std::array::from_fn(|k| both[COUNT + k] - a * both[k]))
+    }
+
+    /// The flow of a state.
+    #[inline(always)]
+    fn flow<N: Number>(&self, state: [N; COUNT]) -> Flow<N> {
         let [u, v, w, p, t] = Primitives { gas: self.gas, base: self.base }.at(state, state, []);
         Flow { rho: state[MASS], velocity: [u, v, w], p, t }
     }
 
-    /// The outward derivative of a quantity on the face, by the one-sided formula of fourth order.
+    /// The outward derivatives on the face.
+    #[inline(always)]
+    fn slopes<N: Number>(&self, at: &Flow<N>, points: &[Flow<N>; INSIDE]) -> Flow<N> {
+        Flow {
+            rho: self.slope(at.rho, points.map(|point| point.rho)),
+            velocity: std::array::from_fn(|i| {
+                self.slope(at.velocity[i], points.map(|point| point.velocity[i]))
+            }),
+            p: self.slope(at.p, points.map(|point| point.p)),
+            t: self.slope(at.t, points.map(|point| point.t)),
+        }
+    }
+
+    /// That of a quantity, by the one-sided formula of fourth order.
     #[inline(always)]
     fn slope<N: Number>(&self, at: N, inside: [N; INSIDE]) -> N {
         let mut off = at;
@@ -286,9 +366,16 @@ impl Waves {
         N::of(-1.0 / (OF_SLOPE * self.spacing)) * off
     }
 
-    /// What the rates have too little: of the waves that come in and go out, of entropy and of the velocity.
+    /// What the rates have too little: of the waves that come in and go out, of entropy and of the velocity. `slope` is that of the flow
+    /// less that of the flow beyond.
     #[inline(always)]
-    fn missing<N: Number>(&self, at: &Flow<N>, rate: &Flow<N>, slope: &Flow<N>) -> Missing<N> {
+    fn missing<N: Number>(
+        &self,
+        at: &Flow<N>,
+        beyond: &Flow<N>,
+        rate: &Flow<N>,
+        slope: &Flow<N>,
+    ) -> Missing<N> {
         let Self { gas, base, open, axis, .. } = *self;
         let half = N::of(0.5);
         let (rho, p) = (whole(at.rho, base.density), whole(at.p, base.pressure));
@@ -301,32 +388,35 @@ impl Waves {
         let (back, slow, forth) = (inward(u_n - c), inward(u_n), inward(u_n + c));
         let coming = rate.p - rho * c * n(&rate.velocity);
         let relax = N::of(open.relaxation / self.length);
-        let stream = match open.beyond {
-            Beyond::Outflow(p) => Stream { velocity: [0.0; 3], temperature: 1.0, pressure: p },
-            Beyond::Inflow(stream) | Beyond::FarField(stream) => stream,
+        let off_velocity: [N; 3] = std::array::from_fn(|i| at.velocity[i] - beyond.velocity[i]);
+        let off_rho = at.rho - beyond.rho;
+        let (known, off_p) = match open.beyond {
+            Beyond::Outflow(p) => (0.0, at.p - N::of(p - base.pressure)),
+            Beyond::Inflow(_) | Beyond::FarField(_) => (1.0, at.p - beyond.p),
         };
-        let off_velocity: [N; 3] =
-            std::array::from_fn(|i| at.velocity[i] - N::of(stream.velocity[i]));
-        let off_p = at.p - N::of(stream.pressure - base.pressure);
-        let off_rho = at.rho - N::of(stream.density(&gas) - base.density);
+        let known = N::of(known);
+        let (pushed, of_slope) = (known * rho * c * n(&off_velocity), rho * c * n(&slope.velocity));
+        let going = forth * (slope.p + of_slope + known * relax * (off_p + pushed));
         if let Beyond::Inflow(_) = open.beyond {
-            let off_t = at.t - N::of(stream.temperature - base.temperature);
-            let relative = off_t / whole(at.t, base.temperature);
+            let relative = (at.t - beyond.t) / whole(at.t, base.temperature);
             return Missing {
                 coming: -(coming + relax * back * rho * c * n(&off_velocity)),
                 entropy: relax * c * rho * relative - (rate.rho - rate.p / c2),
                 velocity: std::array::from_fn(|i| {
                     -(rate.velocity[i] + relax * c * off_velocity[i])
                 }),
-                going: N::of(0.0),
+                going,
                 speed: [rho, c],
             };
         }
-        let known = N::of(f64::from(u8::from(matches!(open.beyond, Beyond::FarField(_)))));
         let leaving = u_n - slow;
-        let carried = self.carried.map_or(leaving, N::of);
+        // Next to nothing, not 0, where nothing is carried out: κ becomes 1 where the gas goes out faster than sound all the same.
+        let least = N::of(1e-3 / gas.mach);
+        let carried = match self.is_known {
+            true => least - inward(least - n(&beyond.velocity)),
+            false => leaving,
+        };
         let kept = carried / (carried - back);
-        let (pushed, of_slope) = (known * rho * c * n(&off_velocity), rho * c * n(&slope.velocity));
         let amplitude = back * (slope.p - of_slope);
         Missing {
             coming: kept * (coming + amplitude) - coming
@@ -335,7 +425,7 @@ impl Waves {
             velocity: std::array::from_fn(|i| {
                 slow * (slope.velocity[i] + known * relax * off_velocity[i])
             }),
-            going: forth * (slope.p + of_slope + known * relax * (off_p + pushed)),
+            going,
             speed: [rho, c],
         }
     }
@@ -351,26 +441,42 @@ struct Missing<N> {
     speed: [N; 2],
 }
 
-impl Formula<READ, { BOTH + COUNT }, 2> for Waves {
+/// The state, and what the flow beyond a face is by it. Read are the states inside.
+struct OfStart(Waves);
+
+impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH }> for OfStart {
     #[inline(always)]
     fn at<N: Number>(
         &self,
-        inside: [N; READ],
-        before: [N; BOTH + COUNT],
-        [beta, a]: [N; 2],
-    ) -> [N; BOTH + COUNT] {
+        inside: [N; COUNT * INSIDE],
+        mut all: [N; COUNT + BOTH],
+        _: [N; 0],
+    ) -> [N; COUNT + BOTH] {
+        let Self(waves) = self;
+        let flow = |all: &[N]| waves.flow(std::array::from_fn(|k| all[k]));
+        let points = std::array::from_fn(|k| flow(&inside[COUNT * k..]));
+        let slope = waves.slopes(&flow(&all), &points);
+        all.copy_within(..COUNT, COUNT);
+        let [u, v, w] = slope.velocity;
+        all[BOTH..].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
+        all
+    }
+}
+
+impl Formula<READ, { ALL }, 2> for Waves {
+    #[inline(always)]
+    fn at<N: Number>(&self, inside: [N; READ], before: [N; ALL], [beta, a]: [N; 2]) -> [N; ALL] {
         let half = N::of(0.5);
         let at = self.before(&before[..BOTH], a);
+        let beyond = self.flow(std::array::from_fn(|k| before[BOTH + COUNT + k]));
         let points: [Flow<N>; INSIDE] =
             std::array::from_fn(|k| self.before(&inside[BOTH * k..][..BOTH], a));
-        let slope = Flow {
-            rho: self.slope(at.rho, points.map(|point| point.rho)),
-            velocity: std::array::from_fn(|i| {
-                self.slope(at.velocity[i], points.map(|point| point.velocity[i]))
-            }),
-            p: self.slope(at.p, points.map(|point| point.p)),
-            t: self.slope(at.t, points.map(|point| point.t)),
-        };
+        let mut slope = self.slopes(&at, &points);
+        let [rho, u, v, w, p] = std::array::from_fn(|k| before[2 * BOTH + k]);
+        (slope.rho, slope.p) = (slope.rho - rho, slope.p - p);
+        for (own, beyond) in slope.velocity.iter_mut().zip([u, v, w]) {
+            *own = *own - beyond;
+        }
         let own: [N; COUNT] = std::array::from_fn(|k| before[k] - beta * before[BOTH + k]);
         let inner = N::of(self.gas.gamma - 1.0);
         let [u, v, w] = at.velocity;
@@ -385,7 +491,7 @@ impl Formula<READ, { BOTH + COUNT }, 2> for Waves {
             t: N::of(0.0),
         };
         let Missing { coming, entropy, mut velocity, going, speed: [rho, c] } =
-            self.missing(&at, &rate, &slope);
+            self.missing(&at, &beyond, &rate, &slope);
         let p = half * (going + coming);
         velocity[self.axis] = N::of(0.5 * self.outward) * (going - coming) / (rho * c);
         let mass = entropy + p / (c * c);

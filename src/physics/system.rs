@@ -92,6 +92,9 @@ pub trait System {
     /// Where there is no memory left.
     fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>>;
 
+    /// Take from `start`, the state with which the case starts, what is known by it beyond faces; it is left as it is.
+    fn know_start(&mut self, _start: &mut [Field]) {}
+
     /// What [`System::output`] computes.
     fn variables(&self) -> Vec<Variable>;
 

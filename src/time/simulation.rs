@@ -100,6 +100,7 @@ impl Simulation {
     pub fn on(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
         let mut simulation = Self::with_state(backend, config, |system| initial(system, config))?;
         simulation.system.impose(&mut simulation.state, 0.0);
+        simulation.system.know_start(&mut simulation.state);
         simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
         Ok(simulation)
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Simulation;
-use super::initial::initial_scalar;
+use super::initial::{initial, initial_scalar};
 use super::memory::check_values_memory;
 use super::refusals::{check_other_grid, check_other_maps};
 use crate::backend::Backend;
@@ -78,6 +78,12 @@ impl Simulation {
         saved: &Checkpoint,
     ) -> Result<Self> {
         let mut resumed = Self::without_state(backend, config)?;
+        if config.boundaries.know_start() {
+            let mut start = initial(&*resumed.system, config)?;
+            resumed.system.impose(&mut start, 0.0);
+            resumed.system.know_start(&mut start);
+            all_or_error(resumed.backend.comm(), resumed.backend.finish())?;
+        }
         let head = &saved.head;
         let comm = resumed.backend.comm();
         let mismatch = |what: String| all_or_error(comm, Err(Error::refused(what, "")));

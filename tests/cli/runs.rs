@@ -136,6 +136,7 @@ fn the_input_that_init_prints_runs_for_every_case_and_is_read_back_by_vtk_and_pa
             "double-shear-layer",
             "isotropic-turbulence",
             "channel",
+            "boundary-layer",
             "lid-driven-cavity",
             "custom",
         ];

@@ -134,7 +134,7 @@ pub(super) struct OnPart {
 
 /// Points of a part that are taken out of fields together, and most rows of them: a step allocates nothing.
 const ROW: usize = 32;
-const ROWS: usize = 64;
+const ROWS: usize = 96;
 
 impl<T: Real> Cpu<T> {
     /// Evaluate a map at the points of its part.
@@ -162,7 +162,7 @@ impl<T: Real> Cpu<T> {
                     *value = fields[*field][position(item).strict_add_signed(*away)];
                 }
             }
-            let mut rows: SmallVec<[&mut [T]; MAX_FIELDS]> = SmallVec::new();
+            let mut rows: SmallVec<[&mut [T]; ROWS]> = SmallVec::new();
             for (at, (field, row)) in fields.iter().zip(write.chunks_mut(ROW)).enumerate() {
                 let row = &mut row[..count];
                 for (item, value) in row.iter_mut().enumerate() {

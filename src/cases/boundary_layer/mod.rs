@@ -1,0 +1,107 @@
+//! Laminar boundary layer that grows along a flat plate.
+
+mod similarity;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+pub use similarity::Similarity;
+
+use super::{About, Definition, Domain, FlowPoint, GridCase, Place};
+use crate::boundary::{Beyond, Boundaries, Known, Open, Wall};
+use crate::error::{Error, Result};
+use crate::gas::Gas;
+use crate::typed::positive;
+
+/// A stream of ρ = u = T = 1 along x over a plate at y = 0. It starts as the boundary layer of [`Similarity`], which comes in at the
+/// low end of x, where its displacement thickness δ* is the unit of length, so that Re is Re_δ* there, and leaves at the high end. At
+/// the high end of y it is known far away: what the layer displaces goes out there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BoundaryLayer {
+    /// T of the plate; none where no heat flows through it.
+    #[serde(deserialize_with = "positive")]
+    pub wall_temperature: Option<f64>,
+}
+
+impl BoundaryLayer {
+    pub(super) const ABOUT: About = About {
+        name: "boundary-layer",
+        title: "Boundary layer",
+        summary: "laminar boundary layer that grows along a flat plate; starts as the similarity solution",
+        input: include_str!("../../../configs/boundary-layer.toml"),
+        mach: |_| 0.2,
+        reynolds: 300.0,
+        needs: [true, true, false],
+    };
+
+    /// What it starts as, where there is one.
+    pub fn similarity(&self, gas: &Gas) -> Option<Similarity> {
+        Similarity::new(gas, self.wall_temperature)
+    }
+}
+
+impl Definition for BoundaryLayer {
+    fn domain(&self) -> Domain {
+        Domain { origin: [0.0; 3], length: [100.0, 20.0, 20.0] }
+    }
+
+    fn boundaries(&self, gas: &Gas) -> Boundaries {
+        let inflow = Open::to(Beyond::Inflow(Known::Start));
+        let outflow = Open::outflow(gas.reference_pressure());
+        let far_field = Open::to(Beyond::FarField(Known::Start));
+        let plate = self.wall_temperature.map_or(Wall::ADIABATIC, Wall::isothermal);
+        Boundaries([
+            Some([inflow.into(), outflow.into()]),
+            Some([plate.into(), far_field.into()]),
+            None,
+        ])
+    }
+
+    fn on_grid(&self) -> Option<&dyn GridCase> {
+        Some(self)
+    }
+
+    fn problems(&self, gas: &Gas, _: &Domain) -> Vec<(&'static str, String)> {
+        if gas.is_inviscid() {
+            let what =
+                "reynolds = inf: without viscosity there is no boundary layer\ngive it a number";
+            return vec![("reynolds", what.into())];
+        }
+        if self.similarity(gas).is_some() {
+            return Vec::new();
+        }
+        vec![("wall_temperature", no_layer(self, gas))]
+    }
+}
+
+/// What is said where there is no start.
+fn no_layer(layer: &BoundaryLayer, gas: &Gas) -> String {
+    let plate = layer
+        .wall_temperature
+        .map_or("a plate without heat".into(), |t| format!("a plate of T = {t}"));
+    format!(
+        "no boundary layer with a displacement thickness was found over {plate} at mach = {}\nuse a warmer plate, or a slower stream",
+        gas.mach
+    )
+}
+
+impl GridCase for BoundaryLayer {
+    /// Those of [`FlowPoint`].
+    fn values(&self) -> usize {
+        5
+    }
+
+    fn start(&self, place: &Place<'_>, _: &[(usize, Vec<f64>)]) -> Result<Vec<FlowPoint>> {
+        let Place { comm, decomposition, ref grid, domain, gas, .. } = *place;
+        let layer = self.similarity(&gas);
+        let layer = layer.ok_or_else(|| Error::refused_with_advice(&no_layer(self, &gas)))?;
+        let block = decomposition.block(comm.rank(), grid.points);
+        let inflow = layer.inflow();
+        let point = |at: usize| {
+            let [x, y, _] = grid.coordinates(block.index(at));
+            layer.flow(inflow + x - domain.origin[0], y - domain.origin[1])
+        };
+        Ok((0..block.len()).into_par_iter().map(point).collect())
+    }
+}

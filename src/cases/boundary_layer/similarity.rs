@@ -1,0 +1,155 @@
+//! Laminar boundary layers over a flat plate without a pressure gradient, which look alike at every distance from its edge.
+
+use crate::cases::FlowPoint;
+use crate::gas::Gas;
+
+/// The solution of the boundary-layer equations in Y = y √(Re/2x), with ψ = √(2x/Re) f the stream function of ρu and x the distance
+/// from the leading edge,
+///
+/// ```text
+/// f' = ρu,  (μ u')' + f u' = 0,  (μ T')'/Pr + f T' + (γ − 1) Ma² μ u'² = 0,  ρ = 1/T
+/// f = u = 0 and T' = 0, or T = T_w, on the plate;  u = T = 1 far away
+/// ```
+///
+/// Where ρ = μ = 1 that is the equation of Blasius (1908); where T varies, Y is ∫T dη of the variables of Illingworth (1949) and
+/// Howarth (1948).
+#[derive(Clone, Debug)]
+pub struct Similarity {
+    gas: Gas,
+    /// From the plate on, `step` apart.
+    rows: Vec<State>,
+    step: f64,
+}
+
+/// f, u, μu', T and μT'/Pr.
+type State = [f64; 5];
+
+/// Intervals of the table: errors of the integration, of fourth order, are below 1e-10.
+const INTERVALS: u32 = 4000;
+/// Most steps towards the values on the plate, and how close far away it comes to what is known.
+const MOST: usize = 100;
+const CLOSE: f64 = 1e-11;
+
+impl Similarity {
+    /// That of `gas` over a plate of this temperature, or without a flux of heat; `None` where none is found.
+    pub fn new(gas: &Gas, plate: Option<f64>) -> Option<Self> {
+        // Recovery by the factor √Pr, and the analogy of Reynolds and Crocco.
+        let recovery = 1.0 + 0.5 * gas.prandtl.sqrt() * (gas.gamma - 1.0) * gas.mach * gas.mach;
+        let mut shot = [0.4696, plate.map_or(recovery, |t| 0.4696 * (recovery - t))];
+        // f reaches its asymptote, and T its Gaussian tail.
+        let hottest = plate.unwrap_or(1.0).max(recovery);
+        let end = 1.7 * hottest + 9.0 / gas.prandtl.min(1.0).sqrt();
+        let mut trial = Self { gas: *gas, rows: Vec::new(), step: end / f64::from(INTERVALS) };
+        let mut off = trial.shoot(plate, shot);
+        for _ in 0..MOST {
+            if size(off) < CLOSE {
+                return (trial.displacement() > 0.0).then_some(trial);
+            }
+            let mut changes = [[0.0; 2]; 2];
+            for (which, change) in changes.iter_mut().enumerate() {
+                const DIFFERENCE: f64 = 1e-7;
+                let mut beside = shot;
+                beside[which] += DIFFERENCE;
+                let found = trial.shoot(plate, beside);
+                *change = [0, 1].map(|k| (found[k] - off[k]) / DIFFERENCE);
+            }
+            let [[a, c], [b, d]] = changes;
+            let det = a * d - b * c;
+            let newton = [(d * off[0] - b * off[1]) / det, (a * off[1] - c * off[0]) / det];
+            // As much of the step as brings it closer.
+            let mut part = 1.0;
+            (shot, off) = loop {
+                let next = [0, 1].map(|k| shot[k] - part * newton[k]);
+                let found = trial.shoot(plate, next);
+                if size(found) < size(off) {
+                    break (next, found);
+                }
+                part *= 0.5;
+                if part < 1e-3 {
+                    return None;
+                }
+            };
+        }
+        None
+    }
+
+    /// Fill the table from the plate on by the classical Runge-Kutta method, with what is sought there; by how much u and T miss 1
+    /// at its end.
+    fn shoot(&mut self, plate: Option<f64>, [shear, heat]: [f64; 2]) -> [f64; 2] {
+        let mut state = match plate {
+            Some(t) => [0.0, 0.0, shear, t, heat],
+            None => [0.0, 0.0, shear, heat, 0.0],
+        };
+        let h = self.step;
+        self.rows = vec![state];
+        for _ in 0..INTERVALS {
+            let to = |slope: State, h: f64| std::array::from_fn(|k| state[k] + h * slope[k]);
+            let a = self.slope(state);
+            let b = self.slope(to(a, 0.5 * h));
+            let c = self.slope(to(b, 0.5 * h));
+            let d = self.slope(to(c, h));
+            let mean = std::array::from_fn(|k| (a[k] + 2.0 * (b[k] + c[k]) + d[k]) / 6.0);
+            state = to(mean, h);
+            self.rows.push(state);
+        }
+        [state[1] - 1.0, state[3] - 1.0]
+    }
+
+    /// What the state changes by.
+    fn slope(&self, [f, u, shear, t, heat]: State) -> State {
+        let Gas { gamma, prandtl, mach, .. } = self.gas;
+        let mu = self.gas.mu(t);
+        let [du, dt] = [shear / mu, prandtl * heat / mu];
+        [u / t, du, -f * du, dt, -f * dt - (gamma - 1.0) * mach * mach * shear * du]
+    }
+
+    /// δ* over √(2x/Re): ∫(1 − ρu) dY.
+    fn displacement(&self) -> f64 {
+        let end = self.step * f64::from(INTERVALS);
+        end - self.rows.last().map_or(end, |[f, ..]| *f)
+    }
+
+    /// Where δ* = 1: its distance from the leading edge.
+    pub fn inflow(&self) -> f64 {
+        0.5 * self.gas.reynolds / self.displacement().powi(2)
+    }
+
+    /// The friction coefficient C_f = 2τ_w at the distance x from the leading edge: 0.664 Re_x^(−1/2) where ρ = μ = 1.
+    pub fn friction(&self, x: f64) -> f64 {
+        let [_, _, shear, ..] = self.rows[0];
+        shear * (2.0 / (self.gas.reynolds * x)).sqrt()
+    }
+
+    /// The flow at the distance x from the leading edge and y from the plate.
+    pub fn flow(&self, x: f64, y: f64) -> FlowPoint {
+        let re = self.gas.reynolds;
+        let eta = y * (0.5 * re / x).sqrt();
+        let [f, u, t] = self.at(eta);
+        let v = (u * eta - t * f) / (2.0 * x * re).sqrt();
+        let pressure = self.gas.reference_pressure();
+        FlowPoint { density: 1.0 / t, velocity: [u, v, 0.0], pressure }
+    }
+
+    /// f, u and T at Y, by cubics between rows.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the table")]
+    fn at(&self, eta: f64) -> [f64; 3] {
+        let place = eta / self.step;
+        let row = place.floor();
+        let Some([low, high]) = self.rows.get(row as usize..).and_then(|rows| rows.first_chunk())
+        else {
+            // Behind it ρ = u = T = 1.
+            return [eta - self.displacement(), 1.0, 1.0];
+        };
+        let (s, r) = (place - row, 1.0 - (place - row));
+        let [at_low, at_high] = [low, high].map(|state| self.slope(*state));
+        [0, 1, 3].map(|k| {
+            let values = r * r * (1.0 + 2.0 * s) * low[k] + s * s * (1.0 + 2.0 * r) * high[k];
+            values + self.step * s * r * (r * at_low[k] - s * at_high[k])
+        })
+    }
+}
+
+/// The larger of both; infinite for what is no number.
+fn size(off: [f64; 2]) -> f64 {
+    off.iter().map(|x| if x.is_finite() { x.abs() } else { f64::INFINITY }).fold(0.0, f64::max)
+}
