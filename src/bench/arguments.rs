@@ -11,7 +11,7 @@ use crate::config::{self, ComputeConfig, DeviceAware, Pencils, Precision, RightH
 use crate::engine::closed_min_points;
 use crate::engine::distributed::Method;
 use crate::error::Result;
-use crate::grid::{Axis, End};
+use crate::grid::Axis;
 use crate::options::{Several, by_name, points, several};
 use crate::scheme::{SchemeFamily, default_closure, families};
 
@@ -125,8 +125,8 @@ pub(super) struct OperatorOptions {
     /// Family of formulas, as `scheme.derivative` of an input.
     #[arg(long, default_value = "compact6", value_parser = scheme)]
     pub(super) scheme: &'static SchemeFamily,
-    /// periodic, or closed: lines with two ends and the default closures there.
-    #[arg(long, default_value = "periodic", value_parser = ["periodic", "closed"])]
+    /// periodic, or closed: lines with two ends and the default closures there; both in turn, and the ratio.
+    #[arg(long, default_value = "periodic", value_parser = ["periodic", "closed", "both"])]
     pub(super) ends: String,
     /// How a device solves lines along y and z: where they lie, or permuted to x and back.
     #[arg(long, default_value = "strided", value_parser = ["strided", "permuted"])]
@@ -151,6 +151,9 @@ pub struct StepOptions {
     /// Change a key of the input, as with `kolmo run`: `--set scheme.convection=feiereisen`.
     #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append)]
     pub(super) set: Vec<String>,
+    /// In turn with these steps such as have this key changed as well, and the ratio: `--beside scheme.viscous=conservative`.
+    #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append, conflicts_with_all = ["weak", "strong"])]
+    pub(super) beside: Vec<String>,
     /// Line solver: auto or a name such as thomas or chunked.
     #[arg(long, default_value = "auto", value_parser = one_solver)]
     pub(super) method: Solvers,
@@ -269,20 +272,20 @@ impl Common {
 }
 
 impl OperatorOptions {
-    pub(super) fn periodic(&self) -> bool {
-        self.ends == "periodic"
-    }
-
-    /// Those of every line.
-    pub(super) fn line_ends(&self) -> Option<[End; 2]> {
-        (!self.periodic()).then_some([End::Wall; 2])
+    /// What the ends of lines are, in turn.
+    pub(super) fn ends(&self) -> &'static [&'static str] {
+        match self.ends.as_str() {
+            "periodic" => &["periodic"],
+            "closed" => &["closed"],
+            _ => &["periodic", "closed"],
+        }
     }
 
     /// Refuse an axis with fewer points than the formula needs.
-    pub(super) fn check(&self, points: [usize; 3], axis: Axis) -> Result<()> {
+    pub(super) fn check(&self, points: [usize; 3], axis: Axis, ends: &str) -> Result<()> {
         let scheme = &self.scheme.first;
         let fewest = match default_closure(scheme) {
-            _ if self.periodic() => scheme.min_points(),
+            _ if ends == "periodic" => scheme.min_points(),
             Some(closure) => closed_min_points(scheme, &closure),
             None => {
                 let found = format!("{} has no closure for the ends of a line", scheme.name);
@@ -294,7 +297,7 @@ impl OperatorOptions {
             return Ok(());
         }
         let found = format!("{} points have {found} along {}", shape(points), axis.name());
-        let advice = format!("{} needs {fewest} on {} lines", scheme.name, self.ends);
+        let advice = format!("{} needs {fewest} on {} lines", scheme.name, ends);
         Err(refusal(&found, &advice))
     }
 }

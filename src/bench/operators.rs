@@ -14,7 +14,7 @@ use crate::backend::device::LineSolver;
 use crate::cases::Domain;
 use crate::engine::{LineOperators, Op};
 use crate::error::Result;
-use crate::grid::{Axis, Grid};
+use crate::grid::{Axis, End, Grid};
 use crate::real::{Precision, Values};
 
 /// What is to be measured.
@@ -69,9 +69,19 @@ pub(super) fn run(request: &Request<'_>, setup: &Setup, report: &mut Report) -> 
     each_size(name, sizes.clone(), setup, report, |points, report| {
         let measured = |axis: &&Axis| asked || points[axis.index()] > 1;
         let axes: Vec<Axis> = axes.iter().filter(measured).copied().collect();
-        axes.iter().try_for_each(|&axis| options.check(points, axis))?;
+        for ends in options.ends() {
+            axes.iter().try_for_each(|&axis| options.check(points, axis, ends))?;
+        }
         size(request, setup, report, points, &axes)
     })
+}
+
+/// Lines with one kind of ends.
+struct Lines {
+    ends: &'static str,
+    operators: LineOperators,
+    /// In f64.
+    reference: LineOperators,
 }
 
 /// One size by every solver that can. Only one solver's scratch memory is there at a time.
@@ -83,14 +93,19 @@ fn size(
     axes: &[Axis],
 ) -> Result<()> {
     let Request { name, common, options, methods, .. } = *request;
-    let grid = Grid::new(points, &Domain::cube(TAU), [options.line_ends(); 3]);
-    let precision = setup.compute.precision;
-    let operators = LineOperators::new(options.scheme, None, &grid, precision);
-    let reference = LineOperators::new(options.scheme, None, &grid, Precision::F64);
-    let pool = RefCell::new(Pool::new(&*setup.place(grid.len(), None)?, grid.len(), FEWEST)?);
+    let (len, precision) = (points.iter().product(), setup.compute.precision);
+    let between = |ends: &&'static str| {
+        let line = (*ends == "closed").then_some([End::Wall; 2]);
+        let grid = Grid::new(points, &Domain::cube(TAU), [line; 3]);
+        let operators = |precision| LineOperators::new(options.scheme, None, &grid, precision);
+        Lines { ends, operators: operators(precision), reference: operators(Precision::F64) }
+    };
+    let lines: Vec<Lines> = options.ends().iter().map(between).collect();
+    let parts = || axes.iter().flat_map(|&axis| lines.iter().map(move |lines| (axis, lines)));
+    let pool = RefCell::new(Pool::new(&*setup.place(len, None)?, len, FEWEST)?);
     for &solver in methods {
-        let obstacle = |&axis| setup.obstacle(solver?, &operators, axis);
-        if let Some(sentence) = axes.iter().find_map(obstacle) {
+        let obstacle = |(axis, of): (_, &Lines)| setup.obstacle(solver?, &of.operators, axis);
+        if let Some(sentence) = parts().find_map(obstacle) {
             if methods.len() == 1 {
                 return Err(refusal(&sentence, "use another method, or `--method all`"));
             }
@@ -98,14 +113,15 @@ fn size(
             continue;
         }
         let method = solver.map_or("auto", LineSolver::name);
-        let result = setup.place(grid.len(), solver).and_then(|place| {
-            let subject = |&axis: &Axis| {
+        let result = setup.place(len, solver).and_then(|place| {
+            let mut subjects = Vec::new();
+            for (axis, Lines { ends, operators, reference }) in parts() {
                 let row = Row {
                     name,
                     axis: Some(axis.name()),
                     scheme: Some(options.scheme.name),
                     method,
-                    ends: Some(if options.periodic() { "periodic" } else { "closed" }),
+                    ends: Some(ends),
                     pencils: setup.pencils(),
                     ..common.row(&*place, points)
                 };
@@ -113,12 +129,18 @@ fn size(
                 let error = move |given: &Values<'_>, found: &Values<'_>| {
                     operator_error(expected, points, axis, given, found)
                 };
-                let work = place.ready(Work::Derivative(&operators, axis), points)?;
-                Ok(Subject { row, work, error: Box::new(error) })
-            };
-            let subjects = axes.iter().map(subject).collect::<Result<_>>()?;
-            let right = tolerance(precision);
-            measure(common, (&*place, points), &pool, subjects, right, report)
+                let work = place.ready(Work::Derivative(operators, axis), points)?;
+                subjects.push(Subject { row, work, error: Box::new(error) });
+            }
+            let (right, count) = (tolerance(precision), subjects.len());
+            measure(common, (&*place, points), &pool, subjects, right, report)?;
+            if lines.len() > 1 {
+                let rows = &report.results[report.results.len() - count..];
+                let pairs = rows.as_chunks::<2>().0.iter();
+                let ratios: Vec<_> = pairs.map(|[before, after]| after.over(before)).collect();
+                ratios.into_iter().for_each(|ratio| report.note(ratio));
+            }
+            Ok(())
         });
         report.attempt(&format!("{name} {method} on {}", shape(points)), result)?;
     }

@@ -126,6 +126,9 @@ pub(super) struct Row {
     pub(super) pencils: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) order: Option<&'static str>,
+    /// What differs from the part that it is measured in turn with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) beside: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ns_per_point_stage: Option<Spread>,
     /// Seconds of the host's clock, over all repeats.
@@ -242,8 +245,19 @@ impl Report {
 impl Row {
     /// Which part this is.
     fn part(&self) -> String {
-        let words = [Some(self.name), self.axis, self.order];
+        let closed = self.ends.filter(|ends| *ends != "periodic");
+        let words = [Some(self.name), self.axis, closed, self.order, self.beside.as_deref()];
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// How long it takes, as a multiple of `other`, which was measured in turn with it.
+    pub(super) fn over(&self, other: &Row) -> String {
+        let [a, b] = [self, other].map(|row| row.ns_per_point);
+        let (part, beside, points) = (self.part(), other.part(), shape(self.points));
+        let [smallest, median] = [a.min / b.min, a.median / b.median].map(figure);
+        format!(
+            "{part} over {beside} on {points}: {smallest} of the smallest times, {median} of the medians"
+        )
     }
 
     /// Which part this is, and how it was done.

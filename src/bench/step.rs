@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::arguments::StepOptions;
 use super::check::difference;
-use super::measure::{Times, WARM_UPS, interleaved, rotating};
+use super::measure::{Repeat, Times, WARM_UPS, interleaved, rotating};
 use super::output::{CopyReport, Report, Row, Spread, shape};
-use super::place::{Setup, Work};
+use super::place::{Place, Setup, Work};
 use super::pool::Pool;
 use super::refusal;
 use crate::backend::Backend;
@@ -27,9 +27,14 @@ pub(super) fn run(options: &StepOptions, setup: &Setup, report: &mut Report) -> 
     let sizes = options.common.sizes(64);
     let alone = sizes.len() == 1;
     for points in sizes {
-        let config = config(options, points)?;
+        let mut configs = vec![config(points, options, &options.set)?];
+        if !options.beside.is_empty() {
+            let set = [&options.set[..], &options.beside].concat();
+            configs.push(config(points, options, &set)?);
+        }
         let block = Block { start: [0; 3], points };
-        match setup.check_room(&config, Decomposition::ONE, &block, 1) {
+        let room = |config| setup.check_room(config, Decomposition::ONE, &block, 1);
+        match configs.iter().try_for_each(room) {
             Err(Error::Config(lines)) if !alone => {
                 let sentence = lines.first().map_or("", |line| line.trim_start_matches("error: "));
                 report.note(format!("left out: {sentence}"));
@@ -37,14 +42,14 @@ pub(super) fn run(options: &StepOptions, setup: &Setup, report: &mut Report) -> 
             }
             room => room?,
         }
-        let result = size(options, setup, report, &config);
+        let result = size(options, setup, report, &configs);
         report.attempt(&format!("step on {}", shape(points)), result)?;
     }
     Ok(())
 }
 
-/// The vortex on these points, with the user's changes.
-pub(super) fn config(options: &StepOptions, points: [usize; 3]) -> Result<Config> {
+/// The vortex on these points, with the user's changes `set`.
+pub(super) fn config(points: [usize; 3], options: &StepOptions, set: &[String]) -> Result<Config> {
     for (start, advice) in [
         ("compute", "where it is computed is said by options such as --backend and --precision"),
         ("case.name", "the Taylor-Green vortex is what is measured"),
@@ -54,11 +59,11 @@ pub(super) fn config(options: &StepOptions, points: [usize; 3]) -> Result<Config
             let key = key.trim_start();
             key.starts_with(start) && !key.starts_with("compute.right_hand_side")
         };
-        if let Some(key) = options.set.iter().find(meant) {
+        if let Some(key) = set.iter().find(meant) {
             return Err(refusal(&format!("`--set {key}` has no meaning here"), advice));
         }
     }
-    vortex(points, &options.common.precision, &options.set)
+    vortex(points, &options.common.precision, set)
 }
 
 /// The vortex on these points.
@@ -70,25 +75,75 @@ pub(super) fn vortex(points: [usize; 3], precision: &str, set: &[String]) -> Res
     parse(&input, "kolmo bench", set)
 }
 
-fn size(options: &StepOptions, setup: &Setup, report: &mut Report, config: &Config) -> Result<()> {
-    let (common, points) = (&options.common, config.grid.points);
+/// One size, the steps of all `configs` in turn.
+fn size(
+    options: &StepOptions,
+    setup: &Setup,
+    report: &mut Report,
+    configs: &[Config],
+) -> Result<()> {
+    let (common, points) = (&options.common, configs[0].grid.points);
     let (len, precision) = (points.iter().product(), setup.compute.precision);
     let solver = options.method.0[0];
-    let grid = config.grid();
-    let operators = LineOperators::new(&config.scheme.derivative, None, &grid, precision);
-    let obstacle = |axis| setup.obstacle(solver?, &operators, axis);
-    if let Some(sentence) = grid.active_axes().find_map(obstacle) {
-        return Err(refusal(&sentence, "use another method"));
+    for config in configs {
+        let grid = config.grid();
+        let operators = LineOperators::new(&config.scheme.derivative, None, &grid, precision);
+        let obstacle = |axis| setup.obstacle(solver?, &operators, axis);
+        if let Some(sentence) = grid.active_axes().find_map(obstacle) {
+            return Err(refusal(&sentence, "use another method"));
+        }
     }
     let place = &*setup.place(len, solver)?;
     // The state leaves little room on a large grid.
     let pool = RefCell::new(Pool::new(place, len, 1)?);
     let negation = place.ready(Work::Negation, points)?;
-    let backend: Box<dyn Backend> = setup.place(len, solver)?;
-    let mut simulation = Simulation::on(backend.into(), config)?;
+    let simulation = |config| {
+        let backend: Box<dyn Backend> = setup.place(len, solver)?;
+        Simulation::on(backend.into(), config)
+    };
+    let mut simulations = configs.iter().map(simulation).collect::<Result<Vec<_>>>()?;
     let copy = rotating(place, &pool, &negation);
+    let step = |simulation| Box::new(repeat(place, simulation)) as Repeat<'_>;
+    let steps = simulations.iter_mut().map(step).collect();
+    let (copy, times) = interleaved(common.repeats, copy, steps)?;
+
+    let bytes = precision.bytes();
+    let copy = CopyReport::new(&copy, len, bytes);
+    let mut rows = Vec::new();
+    for (at, (config, simulation)) in configs.iter().zip(&mut simulations).enumerate() {
+        let mut row = Row {
+            pencils: setup.pencils(),
+            beside: (at > 0).then(|| options.beside.join(" ")),
+            phases: Some(simulation.phases.0.clone()),
+            ..row(options, config, place, points, &times[at], copy)
+        };
+        if let Some(work) = work(config) {
+            let measured = row.ns_per_point_stage.map_or(0.0, |stage| stage.min);
+            report.note(limits(work, bytes, &copy, place.peak(), measured));
+        }
+        row.error = error_of_steps(simulation, setup, config, report)?;
+        rows.push(row);
+    }
+    if let [row, beside] = &rows[..] {
+        report.note(beside.over(row));
+    }
+    if setup.device.is_some() {
+        report.note(
+            "phases are of the host's clock, which sees the device where it waits for it".into(),
+        );
+    }
+    let tolerance = if precision == Precision::F64 { 1e-9 } else { 1e-3 };
+    report.add(copy, tolerance, rows);
+    Ok(())
+}
+
+/// One step; the phases of those that do not count are forgotten.
+fn repeat<'a>(
+    place: &'a dyn Place,
+    simulation: &'a mut Simulation,
+) -> impl FnMut() -> Result<f64> + 'a {
     let mut rounds = 0;
-    let step = Box::new(|| {
+    move || {
         if rounds == WARM_UPS {
             simulation.phases = Phases::default();
         }
@@ -96,29 +151,7 @@ fn size(options: &StepOptions, setup: &Setup, report: &mut Report, config: &Conf
         let mut result = Ok(0.0);
         let seconds = place.clock().seconds(|| result = simulation.step(None))?;
         result.map(|_| seconds)
-    });
-    let (copy, times) = interleaved(common.repeats, copy, vec![step])?;
-
-    let bytes = precision.bytes();
-    let copy = CopyReport::new(&copy, len, bytes);
-    let mut row = Row {
-        pencils: setup.pencils(),
-        phases: Some(simulation.phases.0.clone()),
-        ..row(options, config, place, points, &times[0], copy)
-    };
-    if let Some(work) = work(config) {
-        let measured = row.ns_per_point_stage.map_or(0.0, |stage| stage.min);
-        report.note(limits(work, bytes, &copy, place.peak(), measured));
     }
-    row.error = error_of_steps(&mut simulation, setup, config, report)?;
-    if setup.device.is_some() {
-        report.note(
-            "phases are of the host's clock, which sees the device where it waits for it".into(),
-        );
-    }
-    let tolerance = if precision == Precision::F64 { 1e-9 } else { 1e-3 };
-    report.add(copy, tolerance, vec![row]);
-    Ok(())
 }
 
 /// The result of steps on `points` points of this rank, but for their errors.

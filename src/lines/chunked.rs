@@ -67,7 +67,7 @@ impl Chunks {
         Self::cut(matrix, matrix.len().div_ceil(length).min(most).max(1), tolerance)
     }
 
-    /// Cut `matrix` into `count` chunks of 2 p points or more, or into one.
+    /// Cut `matrix` into `count` chunks of 2 p points or more.
     ///
     /// # Panics
     /// As [`Factors::new`].

@@ -7,7 +7,7 @@ use pulp::{Simd, WithSimd};
 
 use super::rows::{BLOCK, lanes};
 use super::solver::{Border, Cyclic, Factored, OfRows, Solver, Way};
-use crate::engine::{EndRow, Stencil};
+use crate::engine::Stencil;
 use crate::real::Real;
 
 /// Repeat `body` for every row of a block, one after the other in the code: what a row leaves stays in registers.
@@ -175,7 +175,7 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
 /// # Safety
 /// As for [`vector`].
 #[inline(always)]
-unsafe fn product<S: Simd, T: Real, const K: usize>(
+pub(super) unsafe fn product<S: Simd, T: Real, const K: usize>(
     simd: S,
     rows: [*const T; K],
     r: usize,
@@ -366,33 +366,6 @@ impl<T: Real> WithSimd for Product<'_, T> {
                 }
                 _ => unreachable!("one factor or two"),
             }
-        }
-    }
-}
-
-/// B f at one row near an end: Σₙ weights[n] f[first + n].
-pub(super) struct AtEnd<'a, T> {
-    pub(super) row: &'a EndRow<T>,
-    /// Row m of the operand.
-    pub(super) operand: &'a dyn Fn(usize) -> *const T,
-    pub(super) to: *mut T,
-}
-
-impl<T: Real> WithSimd for AtEnd<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        for h in 0..const { vectors::<S, T>() } {
-            let mut sum = T::splat(simd, T::ZERO);
-            for (n, weight) in self.row.weights.iter().enumerate() {
-                let from = (self.operand)(self.row.first + n);
-                // SAFETY: a row of this thread's memory.
-                let value = unsafe { vector::<S, T>(from, 0, h) };
-                sum = T::fma(simd, T::splat(simd, *weight), value, sum);
-            }
-            // SAFETY: as above.
-            unsafe { set::<S, T>(self.to, 0, h, sum) };
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod backend;
 mod blocks;
+mod closed;
 mod copy;
 mod eliminate;
 mod ends;

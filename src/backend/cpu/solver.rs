@@ -1,5 +1,8 @@
 //! An operator made ready for whole blocks of rows.
 
+use std::ops::Range;
+
+use super::closed::EndRows;
 use super::rows::BLOCK;
 use crate::engine::{LineOperator, Stencil};
 use crate::real::Real;
@@ -20,6 +23,8 @@ pub(super) struct Solver<T> {
     pub(super) back: usize,
     pub(super) ahead: usize,
     pub(super) way: Way<T>,
+    /// B near the ends of lines that have any, in every block.
+    pub(super) ends: Vec<Vec<EndRows<T>>>,
 }
 
 /// How A is solved.
@@ -77,6 +82,7 @@ impl<T: Real> Solver<T> {
         Self {
             back: half_width.saturating_add_signed(-down),
             ahead: half_width.saturating_add_signed(up),
+            ends: EndRows::of(&rounded),
             operator: rounded,
             stencil,
             way,
@@ -88,10 +94,20 @@ impl<T: Real> Solver<T> {
         self.back + 1 + self.ahead
     }
 
-    /// Whether it is periodic, tridiagonal, and has five points in a row of B.
+    /// Whether it is tridiagonal and has five points in a row of B.
     pub(super) fn is_of_five_points(&self) -> bool {
         let Stencil { half_width, up, down, .. } = self.stencil;
-        matches!(self.way, Way::Cyclic(_)) && (half_width, up, down) == (2, 0, 0)
+        let tridiagonal = match &self.way {
+            Way::Cyclic(_) => true,
+            Way::Factored(_) => !self.operator.periodic && self.half_band() == 1,
+        };
+        tridiagonal && (half_width, up, down) == (2, 0, 0)
+    }
+
+    /// The rows of B away from the ends of lines that have any.
+    pub(super) fn inner(&self) -> Range<usize> {
+        let LineOperator { left, right, .. } = &self.operator;
+        left.len()..self.operator.len() - right.len()
     }
 
     /// Half-bandwidth of A.

@@ -1,12 +1,15 @@
 //! One operator from field to field along lines across memory: the way down reads the one, the way up writes the other, and only
 //! what lies between stays in the caches.
 
+use std::ops::Range;
+
 use pulp::{Simd, WithSimd};
 
+use super::closed::AtEnd;
 use super::eliminate::splats;
 use super::memory::{CACHE_LINE, fetch_row, stream};
 use super::rows::{BLOCK, lanes};
-use super::solver::{Cyclic, OfRows, Solver, Way};
+use super::solver::{OfRows, Solver, Way};
 use super::tile::Group;
 use crate::real::Real;
 
@@ -14,9 +17,10 @@ use crate::real::Real;
 pub(super) const COLUMNS: usize = 8;
 
 /// Rows that are carried: of the operand m−2, ..., m+1; y[m−1] or y[n−1]; what is gathered for x[n], or x[m+1].
-const CARRIED: usize = 6;
+const CARRIED_POINTS: usize = 4;
+const CARRIED: usize = CARRIED_POINTS + 2;
 
-/// A⁻¹ B of a periodic tridiagonal operator with five points in a row of B.
+/// A⁻¹ B of a tridiagonal operator with five points in a row of B.
 pub(super) struct Straight<'a, T> {
     pub(super) solver: &'a Solver<T>,
     pub(super) tile: Group,
@@ -46,24 +50,139 @@ impl<T: Real> WithSimd for Straight<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Way::Cyclic(cyclic) = &self.solver.way else { unreachable!("asked before") };
-        let none = [[T::ZERO; 2]; BLOCK];
-        let n = self.tile.n;
+        match &self.solver.way {
+            Way::Cyclic(cyclic) => {
+                let none = [[T::ZERO; 2]; BLOCK];
+                let of_block = |block: usize| Round {
+                    factor: cyclic.factor,
+                    powers: cyclic.powers.get(block).unwrap_or(&none),
+                };
+                self.lines(simd, of_block, [cyclic.round, cyclic.lacking]);
+            }
+            Way::Factored(factored) => {
+                let of_block = |block: usize| Between {
+                    lower: &factored.lower[block],
+                    upper: &factored.upper[block],
+                };
+                self.lines(simd, of_block, [T::ZERO; 2]);
+            }
+        }
+    }
+}
+
+/// The coefficients of a block of rows.
+trait Coefficients<T: Real> {
+    /// y[m], and what is gathered for x[n], from (B f)[m] at row `r`.
+    fn down<S: Simd>(
+        &self,
+        simd: S,
+        r: usize,
+        sum: T::Vector<S>,
+        before: [T::Vector<S>; 2],
+    ) -> [T::Vector<S>; 2];
+
+    /// x[m] from y[m] at row `r`, y[n−1] and x[m+1].
+    fn up<S: Simd>(
+        &self,
+        simd: S,
+        r: usize,
+        y: T::Vector<S>,
+        after: [T::Vector<S>; 2],
+    ) -> T::Vector<S>;
+}
+
+/// Those of a periodic line.
+struct Round<'a, T> {
+    factor: T,
+    powers: &'a OfRows<T, 2>,
+}
+
+impl<T: Real> Coefficients<T> for Round<'_, T> {
+    #[inline(always)]
+    fn down<S: Simd>(
+        &self,
+        simd: S,
+        r: usize,
+        sum: T::Vector<S>,
+        [y, gathered]: [T::Vector<S>; 2],
+    ) -> [T::Vector<S>; 2] {
+        let y = T::fma(simd, T::splat(simd, self.factor), y, sum);
+        [y, T::fma(simd, T::splat(simd, self.powers[r][0]), y, gathered)]
+    }
+
+    #[inline(always)]
+    fn up<S: Simd>(
+        &self,
+        simd: S,
+        r: usize,
+        y: T::Vector<S>,
+        [last, x]: [T::Vector<S>; 2],
+    ) -> T::Vector<S> {
+        let y = T::fma(simd, T::splat(simd, self.powers[r][1]), last, y);
+        T::fma(simd, T::splat(simd, self.factor), x, y)
+    }
+}
+
+/// Those of a line between two ends.
+struct Between<'a, T> {
+    lower: &'a OfRows<T, 3>,
+    upper: &'a OfRows<T, 2>,
+}
+
+impl<T: Real> Coefficients<T> for Between<'_, T> {
+    #[inline(always)]
+    fn down<S: Simd>(
+        &self,
+        simd: S,
+        r: usize,
+        sum: T::Vector<S>,
+        [y, gathered]: [T::Vector<S>; 2],
+    ) -> [T::Vector<S>; 2] {
+        let [inverse, l, _] = self.lower[r];
+        let scaled = T::times(simd, sum, T::splat(simd, inverse));
+        [T::fma(simd, T::splat(simd, l), y, scaled), gathered]
+    }
+
+    #[inline(always)]
+    fn up<S: Simd>(
+        &self,
+        simd: S,
+        r: usize,
+        y: T::Vector<S>,
+        [_, x]: [T::Vector<S>; 2],
+    ) -> T::Vector<S> {
+        T::fma(simd, T::splat(simd, self.upper[r][0]), x, y)
+    }
+}
+
+impl<T: Real> Straight<'_, T> {
+    /// All of the lines; `of_block`: the coefficients of a block, `round`: those that join both ends.
+    #[inline(always)]
+    fn lines<S: Simd, C: Coefficients<T>>(
+        &self,
+        simd: S,
+        of_block: impl Fn(usize) -> C,
+        round: [T; 2],
+    ) {
+        let (n, inner) = (self.tile.n, self.solver.inner());
         let blocks = n.div_ceil(BLOCK);
-        for (at, m) in [n - 2, n - 1, 0, 1].into_iter().enumerate() {
+        for (at, m) in (inner.start + n - 2..).take(CARRIED_POINTS).enumerate() {
             // SAFETY: a row of the field, and a carried one.
-            unsafe { self.source(m).copy_to(self.carried(at), COLUMNS * lanes::<T>()) };
+            unsafe { self.source(m % n).copy_to(self.carried(at), COLUMNS * lanes::<T>()) };
         }
         // SAFETY: two carried rows.
         unsafe { self.carried(4).write_bytes(0, 2 * COLUMNS * lanes::<T>()) };
         for block in 0..blocks {
-            let powers = cyclic.powers.get(block);
+            for end in &self.solver.ends[block] {
+                let (to, factors) = (self.between(end.rows.start), |m| [self.source(m)]);
+                simd.vectorize(AtEnd { end, factors, columns: COLUMNS, to });
+            }
             match self.solver.stencil.odd {
-                true => self.down::<S, true>(simd, cyclic, block, powers.unwrap_or(&none)),
-                false => self.down::<S, false>(simd, cyclic, block, powers.unwrap_or(&none)),
+                true => self.down::<S, C, true>(simd, &of_block(block), block, &inner),
+                false => self.down::<S, C, false>(simd, &of_block(block), block, &inner),
             }
         }
-        let [round, lacking] = splats(simd, [cyclic.round, cyclic.lacking]);
+        let [round, lacking] = splats(simd, round);
         for h in 0..self.vectors::<S>() {
             // SAFETY: carried rows.
             unsafe {
@@ -74,12 +193,10 @@ impl<T: Real> WithSimd for Straight<'_, T> {
             }
         }
         for block in (0..blocks).rev() {
-            self.up(simd, cyclic, block, cyclic.powers.get(block).unwrap_or(&none));
+            self.up(simd, &of_block(block), block);
         }
     }
-}
 
-impl<T: Real> Straight<'_, T> {
     /// Vectors of a row.
     #[inline(always)]
     fn vectors<S: Simd>(&self) -> usize {
@@ -110,17 +227,19 @@ impl<T: Real> Straight<'_, T> {
     }
 
     #[inline(always)]
-    fn down<S: Simd, const ODD: bool>(
+    fn down<S: Simd, C: Coefficients<T>, const ODD: bool>(
         &self,
         simd: S,
-        cyclic: &Cyclic<T>,
+        coefficients: &C,
         block: usize,
-        powers: &OfRows<T, 2>,
+        inner: &Range<usize>,
     ) {
         let (points, n) = (self.points(block), self.tile.n);
+        let start = inner.start.clamp(points.start, points.end);
+        let inner = start..inner.end.clamp(start, points.end);
         let stencil = &self.solver.stencil;
         let [near, far] = splats(simd, [stencil.weights[0], stencil.weights[1]]);
-        let [center, factor] = splats(simd, [stencil.center, cyclic.factor]);
+        let center = T::splat(simd, stencil.center);
         let pair = |a, b| if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
         let mut sources = [self.from; BLOCK];
         for (source, m) in sources.iter_mut().zip(points.clone()) {
@@ -139,18 +258,28 @@ impl<T: Real> Straight<'_, T> {
                 let carried = |at: usize| self.vector::<S>(self.carried(at), h);
                 let [mut a, mut b, mut c, mut d] = [0, 1, 2, 3].map(|at| *carried(at));
                 let (mut y, mut gathered) = (*carried(4), *carried(5));
-                for (r, m) in points.clone().enumerate() {
-                    let source = sources[r].wrapping_add(h * width);
+                macro_rules! eliminate {
+                    ($m:expr, $sum:expr) => {{
+                        let (r, before) = ($m - points.start, [y, gathered]);
+                        [y, gathered] = coefficients.down(simd, r, $sum, before);
+                        *self.vector::<S>(self.between($m), h) = y;
+                    }};
+                }
+                for m in points.start..inner.start {
+                    eliminate!(m, *self.vector::<S>(self.between(m), h));
+                }
+                for m in inner.clone() {
+                    let source = sources[m - points.start].wrapping_add(h * width);
                     let e = source.cast::<T::Vector<S>>().read_unaligned();
                     let sum = match ODD {
                         true => T::times(simd, near, pair(d, b)),
                         false => T::fma(simd, near, pair(d, b), T::times(simd, c, center)),
                     };
-                    let sum = T::fma(simd, far, pair(e, a), sum);
-                    y = T::fma(simd, factor, y, sum);
-                    gathered = T::fma(simd, T::splat(simd, powers[r][0]), y, gathered);
-                    *self.vector::<S>(self.between(m), h) = y;
+                    eliminate!(m, T::fma(simd, far, pair(e, a), sum));
                     (a, b, c, d) = (b, c, d, e);
+                }
+                for m in inner.end..points.end {
+                    eliminate!(m, *self.vector::<S>(self.between(m), h));
                 }
                 for (at, row) in [a, b, c, d, y, gathered].into_iter().enumerate() {
                     *carried(at) = row;
@@ -160,9 +289,8 @@ impl<T: Real> Straight<'_, T> {
     }
 
     #[inline(always)]
-    fn up<S: Simd>(&self, simd: S, cyclic: &Cyclic<T>, block: usize, powers: &OfRows<T, 2>) {
+    fn up<S: Simd>(&self, simd: S, coefficients: &impl Coefficients<T>, block: usize) {
         let points = self.points(block);
-        let factor = T::splat(simd, cyclic.factor);
         for h in 0..self.vectors::<S>() {
             // SAFETY: rows between, and carried ones.
             unsafe {
@@ -170,8 +298,7 @@ impl<T: Real> Straight<'_, T> {
                 let mut x = *self.vector::<S>(self.carried(5), h);
                 for (r, m) in points.clone().enumerate().rev() {
                     let at = self.vector::<S>(self.between(m), h);
-                    let y = T::fma(simd, T::splat(simd, powers[r][1]), last, *at);
-                    x = T::fma(simd, factor, x, y);
+                    x = coefficients.up(simd, r, *at, [last, x]);
                     *at = x;
                 }
                 *self.vector::<S>(self.carried(5), h) = x;

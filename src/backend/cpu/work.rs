@@ -2,9 +2,10 @@
 
 use pulp::{Simd, WithSimd};
 
+use super::closed::{AtEnd, Closed};
 use super::copy::{Load, Points, Store};
 use super::eliminate::{
-    AtEnd, CyclicDown, CyclicTurn, Differences, Eliminate, FivePoints, Product, SolveBorder, clear,
+    CyclicDown, CyclicTurn, Differences, Eliminate, FivePoints, Product, SolveBorder, clear,
 };
 use super::ends::{Correct, Pack};
 use super::program::{Application, Instruction, Loaded, Pass, Staged};
@@ -99,9 +100,12 @@ impl<T: Real> Tile<'_, T> {
             let next = if block + 1 == blocks { 0 } else { block + 1 };
             let (here, next) = (self.rows.of_block(block), self.rows.of_block(next));
             for application in &pass.applied {
-                match application.five_points && block < whole {
-                    true => self.eliminate(simd, application, block, here, next),
-                    false => self.eliminate_any(simd, application, block),
+                match (application.five_points, &application.solver.way) {
+                    (true, Way::Cyclic(_)) if block < whole => {
+                        self.eliminate(simd, application, block, here, next);
+                    }
+                    (true, Way::Factored(_)) => self.eliminate_closed(simd, application, block),
+                    _ => self.eliminate_any(simd, application, block),
                 }
                 if let Some(own) = &mut own {
                     own.step(simd, self.job, pass.applied.len());
@@ -236,20 +240,7 @@ impl<T: Real> Tile<'_, T> {
         rows.copy(rows.after(window, BLOCK), carried, kept);
         simd.vectorize(Differences { solver, operand: window, to: sums });
 
-        let operator = &solver.operator;
-        let first_right = rows.points - operator.right.len();
-        for m in first..rows.points.min(first + BLOCK) {
-            let row = match m {
-                _ if m < operator.left.len() => &operator.left[m],
-                _ if m >= first_right => &operator.right[m - first_right],
-                _ => continue,
-            };
-            let operand = |m: usize| {
-                self.operand(simd, application, m.cast_signed(), 1, rows.window());
-                rows.window().cast_const()
-            };
-            simd.vectorize(AtEnd { row, operand: &operand, to: rows.after(sums, m - first) });
-        }
+        self.at_ends(simd, application, block);
         let to = rows.of_block(block).at(application.to);
         let carried = rows.after(carried, kept);
         match &solver.way {
@@ -261,6 +252,74 @@ impl<T: Real> Tile<'_, T> {
                 let half_band = solver.half_band();
                 simd.vectorize(Eliminate { factored, half_band, block, from: sums, to, carried });
             }
+        }
+    }
+
+    /// B f at the rows of a block that lie near the ends of the lines, among its right-hand sides.
+    #[inline(always)]
+    fn at_ends<S: Simd>(&self, simd: S, application: &Application<T>, block: usize) {
+        let rows = self.rows;
+        for end in &application.solver.ends[block] {
+            let to = rows.after(rows.right_hand_sides(), end.rows.start - block * BLOCK);
+            let row = |place, m| rows.row(place, m).cast_const();
+            match application.factors[..] {
+                [a] => {
+                    let factors = |m| [row(a, m)];
+                    simd.vectorize(AtEnd { end, factors, columns: 1, to });
+                }
+                [a, b] => {
+                    let factors = |m| [row(a, m), row(b, m)];
+                    simd.vectorize(AtEnd { end, factors, columns: 1, to });
+                }
+                _ => unreachable!("one factor or two"),
+            }
+        }
+    }
+
+    /// One elimination in a block of lines with two ends.
+    #[inline(always)]
+    fn eliminate_closed<S: Simd>(&self, simd: S, application: &Application<T>, block: usize) {
+        self.at_ends(simd, application, block);
+        let Application { solver, factors, to, carried, .. } = application;
+        let (all, first) = (self.rows, block * BLOCK);
+        let rows = BLOCK.min(all.points - first);
+        let inner = solver.inner();
+        let start = inner.start.saturating_sub(first).min(rows);
+        let inner = start..inner.end.saturating_sub(first).clamp(start, rows);
+        let (here, next) = (all.of_block(block), all.of_block(block + 1));
+        let (to, sums) = (here.at(*to), all.right_hand_sides().cast_const());
+        let carried = all.carried(carried + solver.taps() - 1);
+        macro_rules! closed {
+            ($factors:expr, $k:literal, $odd:literal) => {{
+                let mut before = [[std::ptr::null(); $k]; 4];
+                if !inner.is_empty() {
+                    for (at, before) in before.iter_mut().enumerate() {
+                        let m = first + inner.start + at - 2;
+                        *before = $factors.map(|factor| all.row(factor, m).cast_const());
+                    }
+                }
+                let [here, next] =
+                    [here, next].map(|block| $factors.map(|factor| block.at(factor).cast_const()));
+                simd.vectorize(Closed::<T, $k, $odd> {
+                    solver,
+                    block,
+                    here,
+                    next,
+                    inner,
+                    before,
+                    rows,
+                    sums,
+                    to,
+                    carried,
+                })
+            }};
+        }
+        match (&factors[..], solver.stencil.odd) {
+            (&[a], true) => closed!([a], 1, true),
+            (&[a], false) => closed!([a], 1, false),
+            (&[a, b], true) => closed!([a, b], 2, true),
+            (&[a, b], false) => closed!([a, b], 2, false),
+            _ => unreachable!("one factor or two"),
         }
     }
 

@@ -114,9 +114,9 @@ impl Group<'_> {
         let (config, decomposition) = if weak {
             let decomposition = most_cubic(ranks, [2; 3]);
             let points = std::array::from_fn(|a| points[a] * decomposition.ranks[a]);
-            (config(self.options, points)?, decomposition)
+            (config(points, self.options, &self.options.set)?, decomposition)
         } else {
-            let config = config(self.options, points)?;
+            let config = config(points, self.options, &self.options.set)?;
             let device = self.setup.device.is_some();
             let (decomposition, _) = decomposition(&config, &**self.comm, device)?;
             (config, decomposition)

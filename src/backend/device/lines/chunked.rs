@@ -58,7 +58,10 @@ fn on_chip(Problem { operator, .. }: &Problem) -> usize {
 }
 
 fn lacks(Problem { operator, info, .. }: &Problem) -> Option<String> {
-    let n = operator.len();
+    let (n, fewest) = (operator.len(), 2 * operator.matrix.half_band());
+    if n < fewest {
+        return Some(format!("needs lines of {fewest} points, and these have {n}"));
+    }
     let (needs, has) = (n.div_ceil(LENGTHS[2]), info.block_threads);
     let sentence =
         || format!("needs blocks of {needs} threads for {n} points, and this device has {has}");
