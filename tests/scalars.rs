@@ -1,5 +1,9 @@
 //! Passive scalars: what the checks of `kolmo verify` do not ask for.
 
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use kolmo::cases::AtWall;
 use kolmo::comm::Solo;
 use kolmo::config::{Variable, parse};
 use kolmo::fourier::Fourier;
@@ -9,10 +13,11 @@ use kolmo::statistics::{Sample, spectrum};
 use kolmo::time::Simulation;
 
 use crate::common::{
-    CONVECTION, VISCOUS, assert_close, config, host, max_difference, on_host, rate, run_with,
-    simulation, state, steps,
+    CONVECTION, VISCOUS, assert_close, assert_repeats, config, host, max_difference, on_host, rate,
+    run_with, simulation, state, steps,
 };
-use crate::spread::blocks::{blocks, whole};
+use crate::device::gpu;
+use crate::spread::blocks::{assert_cuts_agree, blocks, whole};
 use crate::spread::threads::on_ranks;
 use crate::verify::assert_verified;
 
@@ -318,4 +323,102 @@ fn the_spectrum_of_a_scalar_adds_up_to_its_variance() {
     let spectra = spectrum::flow(&Solo, &fourier, run.grid(), &flow);
     assert_eq!(spectra.values.len(), spectrum::FLOW.len() + 2);
     assert_close(spectra.values[spectrum::FLOW.len() + 1].iter().sum(), variance, 1e-13, "ink");
+}
+
+/// Gas at rest between walls across y, 0 ≤ y ≤ 1, with a scalar of Re Sc = 20.
+fn between_walls(points: [usize; 3], start: &str, walls: &str, more: &[&str]) -> Simulation {
+    let dye = format!("scalars.dye={{ schmidt = 2.0, start = '{start}', walls = {walls} }}");
+    let set = [
+        "case.u=0",
+        "case.mach=0.3",
+        "case.reynolds=10",
+        "grid.length=[1, 1, 1]",
+        "boundary.y={ low = { kind = 'wall', temperature = 1.0 }, high = { kind = 'wall', temperature = 1.0 } }",
+        &dye,
+    ];
+    simulation("custom", points, &[&set, more].concat())
+}
+
+/// The largest deviation from `exact`(y).
+fn off_by(run: &mut Simulation, exact: impl Fn(f64) -> f64) -> f64 {
+    let grid = run.grid().clone();
+    let found = run.field("dye").unwrap().into_iter();
+    let off = |(at, phi): (usize, f64)| {
+        (phi - exact(grid.coordinate(1, at / grid.points[0] % grid.points[1]))).abs()
+    };
+    found.enumerate().map(off).fold(0.0, f64::max)
+}
+
+#[test]
+fn between_walls_a_scalar_is_conducted_and_decays_as_the_exact_solutions_say() {
+    let stretching = "grid.stretching={ y = { map = 'tanh', factor = 1.5 } }";
+    for more in [&[][..], &[stretching], &["scheme.viscous=conservative"], &["time.integrator=rk4"]]
+    {
+        // −1/(Re Sc) dφ/dy = −0.15 from y = 0 on is what comes in there, and what goes out at y = 1.
+        for walls in [
+            "{ y = { low = { value = 1.0 }, high = { value = 4.0 } } }",
+            "{ y = { low = { value = 1.0 }, high = { flux = 0.15 } } }",
+            "{ y = { low = { flux = -0.15 }, high = { value = 4.0 } } }",
+        ] {
+            let mut run = between_walls([6, 25, 1], "1 + 3*y", walls, more);
+            steps(&mut run, 30);
+            let off = off_by(&mut run, |y| 1.0 + 3.0 * y);
+            assert!(off < 1e-12, "{more:?} {walls}: {off:.1e}");
+        }
+        let errors = [25, 49].map(|n| {
+            let more = [more, &["time.dt=0.001"]].concat();
+            let mut run = between_walls([6, n, 1], "1 + cos(pi*y)", "{}", &more);
+            steps(&mut run, 400);
+            let decay = (-PI * PI * run.time() / 20.0).exp();
+            let [mean] = columns(&mut run, ["dye_mean"]);
+            (mean, off_by(&mut run, |y| 1.0 + decay * (PI * y).cos()))
+        });
+        // The rows at walls are of order 3 or more, solutions of one order more.
+        let [(mean, coarse), (_, fine)] = errors;
+        assert!(coarse < 1e-4 && coarse / fine > 12.0, "{more:?}: {errors:?}");
+        assert!((mean - 1.0).abs() < 1e-12, "{more:?}: {mean}");
+    }
+}
+
+#[test]
+fn a_scalar_between_walls_does_not_depend_on_the_blocks_and_goes_on_from_a_checkpoint() {
+    let more = [
+        "case.mach=0.3",
+        "case.reynolds=40",
+        "time.dt=0.002",
+        "gas.viscosity=sutherland",
+        "boundary.x={ low = 'wall', high = 'symmetry' }",
+        "boundary.y={ low = 'wall', high = { kind = 'wall', temperature = 0.9, velocity = [0.0, 0.0, 0.3] } }",
+        "scheme.filter={ order = 6, alpha = 0.45, every = 3 }",
+        "scalars.dye={ schmidt = 0.7, start = 'cos(x)*y', walls = { x = { low = { value = 0.5 } }, y = { high = { flux = 0.1 } } } }",
+    ];
+    let config = config("taylor-green", [22, 24, 9], &more);
+    assert_cuts_agree(&config, 8, &[[2, 1, 1], [1, 2, 1], [2, 1, 2]].map(|ranks| (ranks, None)));
+    assert_repeats(&config, "scalar between walls");
+    let mut device =
+        Simulation::on(Arc::new(gpu(config.compute.precision, 22 * 24 * 9)), &config).unwrap();
+    let mut one = on_host(&config);
+    steps(&mut device, 3);
+    steps(&mut one, 3);
+    assert!(max_difference(&state(&one)[5], &state(&device)[5]) < 1e-12);
+}
+
+#[test]
+fn bad_walls_of_a_scalar_are_told_with_their_line_and_what_is_allowed() {
+    let told = |walls: &str, expected: &str| {
+        let text = format!(
+            "[case]\nname = 'couette-flow'\n[grid]\npoints = [6, 25, 1]\n[time]\nend = 1\n[scalars.dye]\nschmidt = 1\nstart = 'y'\nwalls = {walls}\n"
+        );
+        let found = parse(&text, "in.toml", &[]).unwrap_err().to_string();
+        assert!(found.contains("line 10") && found.contains(expected), "{walls}: {found}");
+    };
+    told("{ x = { low = { value = 1 } } }", "there is no wall at the low end of x");
+    told("{ y = { low = { value = 1, flux = 0 } } }", "only one of them is known at a wall");
+    told("{ y = { low = {} } }", "needs value or flux");
+    told("{ y = { low = 1 } }", "must be a table such as { value = 1.0 }");
+    told("{ y = { high = { value = 'a' } } }", "found a string");
+    let text = "[case]\nname = 'couette-flow'\n[grid]\npoints = [6, 25, 1]\n[time]\nend = 1\n[scalars.dye]\nschmidt = 1\nstart = 'y'\nwalls = { y = { high = { value = 2.0 } } }\n";
+    let config = parse(text, "in.toml", &[]).unwrap();
+    assert_eq!(config.scalars[0].walls[1], [AtWall::CLOSED, AtWall::Value(2.0)]);
+    assert_eq!(parse(&config.to_toml(), "in.toml", &[]).unwrap(), config);
 }

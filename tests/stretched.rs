@@ -372,10 +372,6 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
             "[forcing] is of a flow on a grid of equal spacings",
         ),
         (
-            "[scalars.dye]\nschmidt = 1\nstart = 'x'\n",
-            "[scalars] cannot be carried on a periodic stretched grid yet",
-        ),
-        (
             "[output]\nstatistics = { every_time = 1 }\n",
             "statistics = { every_time = 1 }: are of a grid of equal spacings",
         ),

@@ -168,7 +168,6 @@ fn bad_boundaries_are_told_with_their_line_and_what_is_allowed() {
         ("[time]", "[scheme]\nconvection = 'staggered'\n[time]", "9: convection = \"staggered\": goes by way of midpoints, which have no closures at walls"),
         ("[time]", "[scheme]\nviscous = 'midpoint'\n[time]", "9: viscous = \"midpoint\": goes by way of midpoints, which have no closures at walls"),
         ("[time]", "[forcing]\nkind = 'linear'\ncoefficient = 1\n[time]", "8: [forcing] is of a flow in a periodic box"),
-        ("[time]", "[scalars.dye]\nschmidt = 1\nstart = 'x'\n[time]", "8: [scalars] cannot be carried between walls yet"),
         ("[time]", "[output]\nstatistics = { every_time = 1 }\n[time]", "9: statistics = { every_time = 1 }: are averages over a periodic box"),
     ];
     parse(GOOD, "in.toml", &[]).expect("a good input");

@@ -107,6 +107,9 @@ fn blocks_on_devices_give_the_answer_of_one_rank_on_the_host() {
         (Method::Gather, "compact10-penta", Axis::Z, 26, 2, Fusing::Nothing),
         (Method::Gather, "compact10-penta", Axis::Z, 26, 2, Fusing::All),
         (Method::Chain, "compact4", Axis::X, 23, 3, Fusing::Nothing),
+        // Blocks of fewer points than a chunk of a pentadiagonal solve has.
+        (Method::Chain, "compact8-penta", Axis::X, 20, 4, Fusing::Nothing),
+        (Method::Chain, "compact8-penta", Axis::Y, 20, 4, Fusing::All),
         (Method::Transpose, "compact6", Axis::Y, 23, 2, Fusing::All),
         (Method::Neighbour, "explicit4", Axis::Z, 25, 2, Fusing::All),
     ] {
