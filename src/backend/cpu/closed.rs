@@ -108,7 +108,7 @@ pub(super) struct Closed<'a, T, const K: usize, const ODD: bool> {
     /// The factors in this block and in that which follows it.
     pub(super) here: [*const T; K],
     pub(super) next: [*const T; K],
-    /// The inner rows, and the factors at the four points from the second before the first of them on.
+    /// The inner rows, and, where there are any, the factors at the four points from the second before the first of them on.
     pub(super) inner: Range<usize>,
     pub(super) before: [[*const T; K]; 4],
     /// Rows that there are.
@@ -161,9 +161,11 @@ impl<T: Real, const K: usize, const ODD: bool> Closed<'_, T, K, ODD> {
                 }
             }
             let mut window = [zero; 4];
-            for (values, before) in window.iter_mut().zip(before) {
-                for v in 0..N {
-                    values[v] = product::<S, T, K>(simd, before, 0, h + v);
+            if !inner.is_empty() {
+                for (values, before) in window.iter_mut().zip(before) {
+                    for v in 0..N {
+                        values[v] = product::<S, T, K>(simd, before, 0, h + v);
+                    }
                 }
             }
             for r in inner.clone() {
