@@ -410,7 +410,7 @@ fn bad_walls_of_a_scalar_are_told_with_their_line_and_what_is_allowed() {
             "[case]\nname = 'couette-flow'\n[grid]\npoints = [6, 25, 1]\n[time]\nend = 1\n[scalars.dye]\nschmidt = 1\nstart = 'y'\nwalls = {walls}\n"
         );
         let found = parse(&text, "in.toml", &[]).unwrap_err().to_string();
-        assert!(found.contains("line 10") && found.contains(expected), "{walls}: {found}");
+        assert!(found.contains("in.toml:10: ") && found.contains(expected), "{walls}: {found}");
     };
     told("{ x = { low = { value = 1 } } }", "there is no wall at the low end of x");
     told("{ y = { low = { value = 1, flux = 0 } } }", "only one of them is known at a wall");

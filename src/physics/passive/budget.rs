@@ -34,8 +34,8 @@ impl PassiveScalars {
             apart.iter_mut().for_each(|field| backend.clear(field));
             let mut fields: [&Field; 12] = [state; 12];
             fields[..conserved::COUNT].copy_from_slice(&all(flow));
-            let read = &fields[..=conserved::COUNT];
-            backend.run_all(&mut of.terms.iter(), read, &mut apart, Weights::ADD);
+            let read = self.metric.behind(&fields[..=conserved::COUNT]);
+            backend.run_all(&mut of.terms.iter(), &read, &mut apart, Weights::ADD);
             for (field, apart) in fields[conserved::COUNT + 1..].iter_mut().zip(apart) {
                 *field = apart;
             }

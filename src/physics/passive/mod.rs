@@ -12,14 +12,19 @@ mod formulas;
 mod sweep;
 mod walls;
 
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
 use formulas::{Extrema, Fraction, Moments, Terms};
 pub(super) use sweep::Carried;
 
 use super::base_state::BaseState;
 use super::discretisation::Discretisation;
 use super::formulas::AddScaled;
+use super::metric::Metric;
 use super::problem::Problem;
-use super::slots::{conserved, exactly};
+use super::slots::{conserved, exactly, read};
 use super::system::add_scaled;
 use super::volume::VolumeAverage;
 use crate::backend::{Backend, Field, Prepared, Program, RightHandSide, Weights};
@@ -37,6 +42,7 @@ pub(super) struct PassiveScalars {
     moments: Prepared,
     extrema: Prepared,
     terms: Prepared,
+    metric: Arc<Metric>,
 }
 
 /// The programs of one scalar.
@@ -90,6 +96,7 @@ impl PassiveScalars {
             moments: volume.prepare(backend, PointFormula::sum(Moments { base }))?,
             extrema: backend.prepare(PointFormula::max(Extrema { base }))?,
             terms: volume.prepare(backend, PointFormula::sum(Terms { gas, base }))?,
+            metric: discretisation.metric.clone(),
         }))
     }
 
@@ -102,7 +109,7 @@ impl PassiveScalars {
         weights: Weights,
     ) {
         for (sweeps, fields) in self.with(state, rate) {
-            backend.run_all(&mut sweeps.sweeps.iter(), &all(flow), &mut { fields }, weights);
+            backend.run_all(&mut sweeps.sweeps.iter(), &self.read(flow), &mut { fields }, weights);
         }
     }
 
@@ -118,7 +125,7 @@ impl PassiveScalars {
             let Some(advancing) = &sweeps.advancing else { continue };
             let others = sweeps.sweeps.iter().take(sweeps.sweeps.len() - 1);
             let mut sweeps = others.chain([advancing]);
-            backend.run_all(&mut sweeps, &all(flow), &mut { fields }, weights);
+            backend.run_all(&mut sweeps, &self.read(flow), &mut { fields }, weights);
         }
         if self.each.iter().all(|sweeps| sweeps.advancing.is_none()) {
             self.add_terms(backend, flow, [state, rate], weights);
@@ -140,6 +147,11 @@ impl PassiveScalars {
                 backend.run(sweep, &[], &mut [&mut *field], Weights::ADD);
             }
         }
+    }
+
+    /// What the sweeps read of the `flow`, and the metric.
+    fn read<'a>(&'a self, flow: &'a [Field]) -> SmallVec<[&'a Field; read::METRIC + 6]> {
+        self.metric.behind(&all(flow))
     }
 
     /// Each with its fields in the order of [`Carried::sweep`].
