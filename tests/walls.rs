@@ -39,7 +39,7 @@ fn ranks_and_sweeps_operator_by_operator_agree_with_one_rank() {
         let cuts = [
             ([2, 1, 1], None),
             ([1, 3, 1], Some(Method::Gather)),
-            ([1, 5, 1], Some(Method::Neighbour)),
+            ([1, 5, 1], None),
             ([3, 2, 1], Some(Method::Pcr)),
             ([2, 2, 1], Some(Method::Transpose)),
             ([1, 2, 2], Some(Method::Chain)),
