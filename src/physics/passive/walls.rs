@@ -38,7 +38,11 @@ pub(super) fn at_walls(
         let faces = faces_here(problem, &block, grid, axis)?;
         for (at, _) in faces.filter(|(_, face)| face.wall().is_some()) {
             let end = End::new(&block, a, at);
-            let spacing = grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1));
+            // By the formula that φ goes on by, so that φ may grow linearly along stretched lines.
+            let last = grid.points[a] - 1;
+            let x = |i: usize| grid.coordinate(a, if at == 0 { i } else { last - i });
+            let off = (1..).zip(WEIGHTS).fold(x(0), |off, (i, weight)| off - weight * x(i));
+            let spacing = (off / OF_SLOPE).abs();
             let (formula, reads) = match scalar.walls[a][at] {
                 AtWall::Value(phi) => (PointFormula::map(OfValue { base, phi }), Vec::new()),
                 AtWall::Flux(flux) => {
