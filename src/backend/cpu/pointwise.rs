@@ -135,6 +135,8 @@ pub(super) struct OnPart {
 /// Points of a part that are taken out of fields together, and most rows of them: a step allocates nothing.
 const ROW: usize = 32;
 const ROWS: usize = 96;
+/// Rows that are worth a thread.
+const ROWS_A_TASK: usize = 16;
 
 impl<T: Real> Cpu<T> {
     /// Evaluate a map at the points of its part.
@@ -144,40 +146,53 @@ impl<T: Real> Cpu<T> {
         fields: &mut [&mut Field<T>],
         parameters: &[f64],
     ) {
-        let mut taken = [T::ZERO; ROWS * ROW];
         assert!(reads.len() + fields.len() <= ROWS, "fields of a map at some points");
-        for first in (0..part.len()).step_by(ROW) {
-            let count = ROW.min(part.len() - first);
-            let position = |item: usize| {
+        let (count, whole) = (fields.len(), fields.len() - own);
+        let mut shared = [const { None }; ROWS];
+        for (shared, field) in shared.iter_mut().zip(&mut *fields) {
+            *shared = Some(SharedField::new(field));
+        }
+        let row = |taken: &mut [T; ROWS * ROW], row: usize| {
+            let first = row * ROW;
+            let items = ROW.min(part.len() - first);
+            let positions: [usize; ROW] = std::array::from_fn(|item| {
                 let [i, j, k] = part.index(first + item);
                 i + points[0] * (j + points[1] * k)
-            };
-            let whole = fields.len() - own;
-            let place = |field: usize, item: usize| {
-                if field < whole { position(item) } else { first + item }
+            });
+            let places: [usize; ROW] = std::array::from_fn(|item| first + item);
+            let places = |field: usize| if field < whole { &positions } else { &places };
+            let shared = |field: usize| shared[field].unwrap_or_else(|| unreachable!("of {count}"));
+            let value = |field: usize, place: usize| {
+                // SAFETY: no point that is read further on is written, and those of the part are of one row each.
+                let points = unsafe { shared(field).slice(place, 1) };
+                points[0]
             };
             let (read, write) = taken.split_at_mut(reads.len() * ROW);
             for ((field, away), row) in reads.iter().zip(read.chunks_mut(ROW)) {
-                for (item, value) in row[..count].iter_mut().enumerate() {
-                    *value = fields[*field][position(item).strict_add_signed(*away)];
+                for (to, position) in row[..items].iter_mut().zip(positions) {
+                    *to = value(*field, position.strict_add_signed(*away));
                 }
             }
             let mut rows: SmallVec<[&mut [T]; ROWS]> = SmallVec::new();
-            for (at, (field, row)) in fields.iter().zip(write.chunks_mut(ROW)).enumerate() {
-                let row = &mut row[..count];
-                for (item, value) in row.iter_mut().enumerate() {
-                    *value = field[place(at, item)];
+            for (field, row) in write.chunks_mut(ROW).take(count).enumerate() {
+                let row = &mut row[..items];
+                for (to, place) in row.iter_mut().zip(places(field)) {
+                    *to = value(field, *place);
                 }
                 rows.push(row);
             }
-            let read: SmallVec<[&[T]; ROWS]> = read.chunks(ROW).map(|row| &row[..count]).collect();
+            let read: SmallVec<[&[T]; ROWS]> = read.chunks(ROW).map(|row| &row[..items]).collect();
             formula.evaluate(self.arch, &read, &mut rows, parameters);
-            for (at, (field, row)) in fields.iter_mut().zip(rows).enumerate() {
-                for (item, value) in row.iter().enumerate() {
-                    field[place(at, item)] = *value;
+            for (field, row) in rows.into_iter().enumerate() {
+                for (value, place) in row.iter().zip(places(field)) {
+                    // SAFETY: as above, and one task visits a row.
+                    let to = unsafe { shared(field).slice_mut(*place, 1) };
+                    to[0] = *value;
                 }
             }
-        }
+        };
+        let rows = (0..part.len().div_ceil(ROW)).into_par_iter().with_min_len(ROWS_A_TASK);
+        self.pool.install(|| rows.for_each_init(|| [T::ZERO; ROWS * ROW], row));
     }
 }
 
