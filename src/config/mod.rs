@@ -11,6 +11,7 @@ mod case;
 mod document;
 mod forcing;
 mod load;
+mod mapping;
 mod mistakes;
 mod origin;
 mod output;
@@ -116,6 +117,7 @@ impl Config {
             points: self.grid.points,
             domain: self.grid.domain,
             stretching: self.grid.stretching.clone(),
+            mapping: self.grid.mapping.clone(),
             boundaries: self.boundaries,
             forcing: self.forcing.clone(),
             scheme: self.scheme.clone(),

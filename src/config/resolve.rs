@@ -7,14 +7,15 @@ use super::section::Section;
 use super::value::{Table, Value};
 use super::{
     Backend, ComputeConfig, Config, DeviceAware, FilterConfig, Pencils, SchemeConfig, ViscousForm,
-    boundary, case, forcing, output, scalars, stretching,
+    boundary, case, forcing, mapping, output, scalars, stretching,
 };
 use crate::backend::device::LineSolver;
 use crate::boundary::Boundaries;
 use crate::cases::Case;
 use crate::engine::stretched;
 use crate::gas::{Gas, Viscosity};
-use crate::grid::{Domain, Maps};
+
+use crate::grid::{Domain, Mapping, Maps};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
 use crate::typed::{Positive, count, positive, three};
 
@@ -30,6 +31,8 @@ pub struct GridConfig {
     pub domain: Domain,
     /// Maps of the axes whose spacings vary.
     pub stretching: Maps,
+    /// The map of a curvilinear grid.
+    pub mapping: Option<Mapping>,
 }
 
 /// `[grid]` as it is typed.
@@ -128,7 +131,8 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let asked = forcing::forcing(&forcing_keys, case.as_ref());
     let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
     let scalars = scalars::scalars(&scalar_keys, case.as_ref(), &boundaries);
-    let scheme = scheme(&scheme_keys, case.as_ref(), &gas, &boundaries);
+    let mapping = mapping::mapping(&grid_keys);
+    let scheme = scheme(&scheme_keys, case.as_ref(), &gas, (&boundaries, mapping.is_some()));
     let (points, length, maps) = grid(&grid_keys);
     if let (Some(points), Some(scheme)) = (points, &scheme) {
         check_stencils(&grid_keys, points, scheme, &boundaries);
@@ -161,8 +165,16 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         let section = if key == "length" { &grid_keys } else { &case_keys };
         section.reject_key(key, &sentence);
     }
+    if let Some(mapping) = &mapping {
+        let family = scheme.as_ref().map(|scheme| &scheme.derivative);
+        let place = (&domain, &boundaries);
+        points.inspect(|points| mapping::check(&grid_keys, mapping, *points, place, family));
+        let others =
+            [&grid_keys, &boundary_keys, &scalar_keys, &scheme_keys, &forcing_keys, &output_keys];
+        mapping::check_others(&case, &boundaries, scheme.as_ref(), others);
+    }
     let others = [&grid_keys, &forcing_keys, &output_keys];
-    let grid = GridConfig { points: points?, domain, stretching: maps };
+    let grid = GridConfig { points: points?, domain, stretching: maps, mapping };
     let periodic = boundaries.grid(grid.points, &grid.domain).is_periodic();
     stretching::check_others(&case, periodic, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
@@ -256,7 +268,7 @@ fn scheme(
     section: &Section<'_>,
     case: Option<&Case>,
     gas: &Gas,
-    boundaries: &Boundaries,
+    (boundaries, curved): (&Boundaries, bool),
 ) -> Option<SchemeConfig> {
     let known: Vec<_> = families().iter().map(|family| (family.name, *family)).collect();
     let derivative = section.choice("derivative", &known);
@@ -270,8 +282,8 @@ fn scheme(
         section.read_or_auto(&["viscous"])?
     };
     let named = section.get("viscous").is_some_and(|item| !item.value.is_word("auto"));
-    if !named && gas.viscosity != Viscosity::Constant {
-        scheme.viscous = match boundaries.is_periodic() {
+    if !named && (curved || gas.viscosity != Viscosity::Constant) {
+        scheme.viscous = match boundaries.is_periodic() && !curved {
             true => ViscousForm::Midpoint,
             false => ViscousForm::Conservative,
         };

@@ -73,6 +73,9 @@ impl Config {
         if !maps.is_empty() {
             grid.insert("stretching".into(), maps.into());
         }
+        if let Some(mapping) = self.grid.mapping.as_ref().and_then(|it| Value::try_from(it).ok()) {
+            grid.insert("mapping".into(), mapping);
+        }
         let viscosity = gas.viscosity;
         let gas = GasKeys { gamma: gas.gamma, prandtl: gas.prandtl, viscosity };
         let mut scheme = keys(&self.scheme);

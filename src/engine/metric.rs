@@ -1,9 +1,9 @@
-//! The points of stretched axes, and the derivatives of x there by the operators that differentiate a flow.
+//! The points of stretched axes and of curvilinear grids, and the derivatives of x there by the operators that differentiate a flow.
 
 use std::sync::Arc;
 
 use super::{LineOperator, LineOperators, Op, closure_at};
-use crate::grid::{Axis, Domain, Grid, Line, Maps, Stretching};
+use crate::grid::{Axis, Domain, Grid, Line, Mapping, Maps, Plane, Stretching};
 use crate::lines::solve;
 use crate::real::Precision;
 use crate::scheme::{Scheme, SchemeFamily};
@@ -44,6 +44,54 @@ fn with_norm(mut grid: Grid, first: &Scheme) -> Grid {
     grid
 }
 
+/// `grid` over `domain`, of equal spacings, with points as `mapping` has them. ∂x/∂ξ and the others are those of the first derivative of
+/// `family`, so that ∂(∂y/∂η)/∂ξ − ∂(∂y/∂ξ)/∂η = 0 and a free stream stays (Thomas and Lombard 1979): operators along two axes
+/// commute. Left as it is where lines are too short for them.
+#[allow(clippy::cast_precision_loss, reason = "lines are far shorter than 2^52 points")]
+pub fn curved(grid: Grid, domain: &Domain, mapping: &Mapping, family: &SchemeFamily) -> Grid {
+    let operators = LineOperators::new(family, None, &grid, Precision::F64);
+    let [Some(along_xi), Some(along_eta)] =
+        [Axis::X, Axis::Y].map(|axis| operators.find(axis, Op::D1))
+    else {
+        return grid;
+    };
+    let [nx, ny, _] = grid.points;
+    let intervals: [f64; 2] =
+        std::array::from_fn(|a| (grid.points[a] - usize::from(!grid.closes(a))) as f64);
+    let two = |of: [f64; 3]| [of[0], of[1]];
+    let place = mapping.place(two(domain.origin), two(domain.length), intervals[1]);
+    let parts = |at: usize| ((at % nx) as f64 / intervals[0], (at / nx) as f64 / intervals[1]);
+    let points: Vec<[f64; 2]> = (0..nx * ny).map(|at| place(parts(at).0, parts(at).1)).collect();
+    let period = |end: [f64; 2]| std::array::from_fn(|k| end[k] - points[0][k]);
+    let periods = [place(1.0, 0.0), place(0.0, 1.0)];
+    let closed: [bool; 2] = std::array::from_fn(|a| grid.closes(a));
+    let periods: [[f64; 2]; 2] =
+        std::array::from_fn(|a| if closed[a] { period(periods[a]) } else { [0.0; 2] });
+    let h = grid.spacing;
+    // Without the part that grows from period to period, which has a known slope.
+    let slope = |k: usize, a: usize| {
+        let rise = periods[a][k] / intervals[a];
+        let (lines, stride, next, operator) = match a {
+            0 => (ny, 1, nx, along_xi),
+            _ => (nx, nx, 1, along_eta),
+        };
+        let mut slopes = vec![0.0; nx * ny];
+        for line in 0..lines {
+            let at = |i: usize| line * next + i * stride;
+            let own = derivative(operator, |i| points[at(i)][k] - rise * i as f64);
+            for (i, own) in own.into_iter().enumerate() {
+                slopes[at(i)] = own + rise / h[a];
+            }
+        }
+        slopes
+    };
+    let slopes = [slope(0, 0), slope(0, 1), slope(1, 0), slope(1, 1)];
+    let [x_xi, x_eta, y_xi, y_eta] = &slopes;
+    let jacobian = (0..nx * ny).map(|at| x_xi[at] * y_eta[at] - x_eta[at] * y_xi[at]).collect();
+    let coordinates = [0, 1].map(|k| points.iter().map(|point| point[k]).collect());
+    Grid { plane: Some(Arc::new(Plane { coordinates, periods, slopes, jacobian })), ..grid }
+}
+
 /// x, D₁ x = 1 + D₁ (x − ξ) and D₂ x = D₂ (x − ξ), where x − ξ is periodic where the line is.
 #[allow(clippy::cast_precision_loss, reason = "lines are far shorter than 2^52 points")]
 fn line(
@@ -57,13 +105,17 @@ fn line(
     let place = |i: usize| map.place(i as f64 / intervals as f64, origin, length);
     let coordinates: Vec<f64> = (0..=intervals).map(place).collect();
     let moved: Vec<f64> = (0..n).map(|i| coordinates[i] - (origin + h * i as f64)).collect();
-    let derivative = |operator: &LineOperator| {
-        let at = |m: usize, offset: isize| moved[(m + n).wrapping_add_signed(offset) % n];
-        let row = |m: usize| operator.row(m).into_iter().map(|(d, weight)| weight * at(m, d)).sum();
-        let mut derivative: Vec<f64> = (0..n).map(row).collect();
-        solve(operator.factors(), &mut derivative);
-        derivative
-    };
-    let jacobian = derivative(first).into_iter().map(|slope| 1.0 + slope).collect();
-    Line { coordinates, jacobian, curvature: derivative(second) }
+    let moved = |i: usize| moved[i];
+    let jacobian = derivative(first, moved).into_iter().map(|slope| 1.0 + slope).collect();
+    Line { coordinates, jacobian, curvature: derivative(second, moved) }
+}
+
+/// What `operator` makes of the values of a line.
+fn derivative(operator: &LineOperator, values: impl Fn(usize) -> f64) -> Vec<f64> {
+    let n = operator.len();
+    let at = |m: usize, offset: isize| values((m + n).wrapping_add_signed(offset) % n);
+    let row = |m: usize| operator.row(m).into_iter().map(|(d, weight)| weight * at(m, d)).sum();
+    let mut derivative: Vec<f64> = (0..n).map(row).collect();
+    solve(operator.factors(), &mut derivative);
+    derivative
 }

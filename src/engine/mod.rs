@@ -23,7 +23,7 @@ pub(crate) use expr::Monomial;
 pub use expr::{Expr, Value};
 pub(crate) use formula::{Code, Combine, Max, Node, OverPoints, Sum, Symbol};
 pub use formula::{Formula, PointFormula};
-pub use metric::stretched;
+pub use metric::{curved, stretched};
 pub(crate) use operator::{EndRow, Stencil};
 pub use operator::{LineOperator, Shift, closed_min_points};
 pub use operators::LineOperators;

@@ -1,7 +1,9 @@
-//! The Cartesian grid, whose spacings may vary along its axes.
+//! The grid: Cartesian, with spacings that may vary along its axes, or curvilinear in the plane of x and y.
 
 mod decomposition;
 mod domain;
+mod mapping;
+mod plane;
 mod redistribute;
 mod stretching;
 
@@ -11,6 +13,8 @@ use serde::Serialize;
 
 pub use decomposition::{Block, Decomposition};
 pub use domain::Domain;
+pub use mapping::Mapping;
+pub use plane::Plane;
 pub use redistribute::redistribute;
 pub(crate) use redistribute::redistribute_into;
 pub use stretching::{Ends, Maps, Stretching};
@@ -75,6 +79,8 @@ pub struct Grid {
     pub end_weights: [[&'static [f64]; 2]; 3],
     /// The points of stretched axes.
     pub lines: [Option<Arc<Line>>; 3],
+    /// The points of a curvilinear grid in the plane of its first two axes, which then have ξ and η for coordinates.
+    pub plane: Option<Arc<Plane>>,
 }
 
 /// The points of a stretched axis. They have equal spacings in ξ, which has the same values as x at the ends.
@@ -108,6 +114,7 @@ impl Grid {
             ends,
             end_weights: [[&TRAPEZOIDAL; 2]; 3],
             lines: [const { None }; 3],
+            plane: None,
         }
     }
 
@@ -130,12 +137,23 @@ impl Grid {
             (None, true) => self.points[a] as f64,
             (None, false) => (self.points[a] - 1) as f64,
         };
-        1.0 / (0..3).map(sum).product::<f64>()
+        let Some(plane) = &self.plane else { return 1.0 / (0..3).map(sum).product::<f64>() };
+        let points = 0..plane.jacobian.len();
+        let in_plane: f64 =
+            points.map(|at| self.weight([at % self.points[0], at / self.points[0], 0])).sum();
+        1.0 / (in_plane / self.weight_along(2, 0) * sum(2))
     }
 
     /// The weight of the point (i, j, k) in a volume average.
     pub fn weight(&self, index: [usize; 3]) -> f64 {
-        (0..3).map(|a| self.weight_along(a, index[a])).product()
+        let jacobian =
+            self.plane.as_ref().map_or(1.0, |plane| plane.jacobian[self.in_plane(index)]);
+        (0..3).map(|a| self.weight_along(a, index[a])).product::<f64>() * jacobian
+    }
+
+    /// The position of the point (i, j, k) in the plane of the first two axes.
+    pub fn in_plane(&self, [i, j, _]: [usize; 3]) -> usize {
+        i + self.points[0] * j
     }
 
     /// dx/dξ times the weight along ξ.
@@ -162,6 +180,9 @@ impl Grid {
 
     /// The largest distance between two points along an axis; `None` where spacings vary along none.
     pub fn largest_spacing(&self) -> Option<f64> {
+        if let Some(plane) = &self.plane {
+            return Some(plane.largest_spacing(self.points));
+        }
         let along = |a: usize| match &self.lines[a] {
             Some(line) => {
                 line.coordinates.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
@@ -174,7 +195,7 @@ impl Grid {
 
     /// True where spacings vary along no axis.
     pub fn is_uniform(&self) -> bool {
-        self.lines.iter().all(Option::is_none)
+        self.lines.iter().all(Option::is_none) && self.plane.is_none()
     }
 
     /// True where lines along every axis close.
@@ -220,10 +241,17 @@ impl Grid {
 
     /// Coordinates of the point (i, j, k).
     pub fn coordinates(&self, index: [usize; 3]) -> [f64; 3] {
-        std::array::from_fn(|a| self.coordinate(a, index[a]))
+        let own = |a: usize| self.coordinate(a, index[a]);
+        match &self.plane {
+            None => [own(0), own(1), own(2)],
+            Some(plane) => {
+                let [x, y] = plane.coordinates.each_ref().map(|it| it[self.in_plane(index)]);
+                [x, y, own(2)]
+            }
+        }
     }
 
-    /// The coordinate of point `i` along axis `a`; of a periodic axis also of the first, one period behind it.
+    /// The coordinate of point `i` along axis `a`, in the plane of a curvilinear grid ξ or η; of a periodic axis also of the first, one period behind it.
     #[allow(clippy::cast_precision_loss, reason = "grids are far smaller than 2^52 points an axis")]
     pub fn coordinate(&self, a: usize, i: usize) -> f64 {
         match &self.lines[a] {

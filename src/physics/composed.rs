@@ -110,7 +110,8 @@ fn rhs_sweep(
 ) -> Sweep {
     let (s, gas) = (SweepBuilder::new(), &problem.gas);
     let origin = Origin::Fields { gradients: !gas.is_inviscid() };
-    let q = SweepContext { s: &s, j: axis.index(), axes, gas, origin, base };
+    let (j, curved) = (axis.index(), false);
+    let q = SweepContext { s: &s, j, axes, gas, origin, base, curved };
     add_terms(&q, group, &problem.scheme);
     s.build()
 }

@@ -20,6 +20,8 @@ pub(super) struct SweepContext<'a> {
     pub(super) origin: Origin,
     /// What the fields are stored relative to.
     pub(super) base: BaseState,
+    /// Whether the grid is curvilinear in the plane of x and y. Gradients then are stored.
+    pub(super) curved: bool,
 }
 
 /// Where a sweep finds the flow.
@@ -52,14 +54,21 @@ pub(super) enum CrossGradients {
 
 /// Rates, and operators along the axis.
 impl SweepContext<'_> {
-    /// Add to the rate of conserved variable `k`.
+    /// Add to the rate of conserved variable `k`; along curves J times what is to be added.
     pub(super) fn add(&self, k: usize, expr: impl Into<Expr>) {
-        self.s.add(fused::RATE + k, expr);
+        let expr = expr.into();
+        match self.areas() {
+            Some(_) if !expr.is_zero() => {
+                let per_volume = self.s.read(read::PER_VOLUME);
+                self.s.add(fused::RATE + k, per_volume * self.define(expr));
+            }
+            _ => self.s.add(fused::RATE + k, expr),
+        }
     }
 
     /// Subtract from the rate of conserved variable `k`.
     pub(super) fn subtract(&self, k: usize, expr: impl Into<Expr>) {
-        self.s.subtract(fused::RATE + k, expr);
+        self.add(k, -expr.into());
     }
 
     /// An expression as one value.
@@ -137,11 +146,14 @@ impl SweepContext<'_> {
         self.d(self.quantity(read::P))
     }
 
-    /// ∂ⱼp, by way of the midpoints where fluxes go that way.
-    pub(super) fn pressure_gradient(&self, form: Convection) -> Expr {
-        match form {
-            Convection::Staggered => self.d_between(self.between(self.quantity(read::P))),
-            _ => self.d_p(),
+    /// The part of ∂p/∂xᵢ along the lines, by way of the midpoints where fluxes go that way.
+    pub(super) fn pressure_gradient(&self, i: usize, form: Convection) -> Expr {
+        match (self.areas(), form) {
+            (Some(areas), _) if i < 2 => self.d(areas[i] * self.quantity(read::P)),
+            (None, _) if i != self.j => Expr::zero(),
+            (None, Convection::Staggered) => self.d_between(self.between(self.quantity(read::P))),
+            (None, _) => self.d_p(),
+            (Some(_), _) => Expr::zero(),
         }
     }
 
@@ -162,6 +174,70 @@ impl SweepContext<'_> {
     /// T less its base: only for what does not change with a constant.
     pub(super) fn t_deviation(&self) -> Value {
         self.quantity(read::T)
+    }
+}
+
+/// Curvilinear grids: what goes through the faces across lines along ξ or η, whose areas are J ∇ξ or J ∇η.
+impl SweepContext<'_> {
+    /// The areas of the faces across these lines; none where they are straight.
+    fn areas(&self) -> Option<[Value; 2]> {
+        (self.curved && self.j < 2).then(|| read::AREAS[self.j].map(|slot| self.s.read(slot)))
+    }
+
+    /// uⱼ; along curves J u·∇ξ.
+    pub(super) fn flux_velocity(&self) -> Value {
+        match self.areas() {
+            None => self.u(self.j),
+            Some([x, y]) => self.define(x * self.u(0) + y * self.u(1)),
+        }
+    }
+
+    /// ∂ⱼ of it.
+    pub(super) fn d_flux_velocity(&self) -> Value {
+        match self.areas() {
+            None => self.d_u(self.j),
+            Some(_) => self.s.d1(self.flux_velocity()),
+        }
+    }
+
+    /// ∂uᵢ/∂xₖ by the chain rule, from the gradients along the lines.
+    fn d_cartesian(&self, i: usize, k: usize) -> Expr {
+        let along = |j: usize| self.stored(i, j);
+        match k {
+            2 => along(2).map_or_else(Expr::zero, Expr::from),
+            _ => self.in_plane(k, [along(0), along(1)]),
+        }
+    }
+
+    /// ∂/∂xₖ in the plane, from what is known along ξ and η.
+    fn in_plane(&self, k: usize, along: [Option<Value>; 2]) -> Expr {
+        let part = |j: usize| {
+            let area = self.s.read(read::AREAS[j][k]);
+            along[j].map_or_else(Expr::zero, |slope| area * slope)
+        };
+        let sum = part(0) + part(1);
+        if sum.is_zero() { sum } else { (self.s.read(read::PER_VOLUME) * self.define(sum)).into() }
+    }
+
+    /// Sᵢₖ.
+    fn strain_cartesian(&self, i: usize, k: usize) -> Value {
+        let d = |i, k| self.d_cartesian(i, k);
+        if i != k {
+            return self.define(d(i, k) + d(k, i));
+        }
+        let divergence = self.define(d(0, 0) + d(1, 1) + d(2, 2));
+        self.define(2.0 * d(i, i) - (2.0 / 3.0) * divergence)
+    }
+
+    /// ∂ⱼT; along curves J ∇T·∇ξ.
+    pub(super) fn heat(&self) -> Expr {
+        let Some(areas) = self.areas() else { return self.d(self.t_deviation()) };
+        let along = [0, 1].map(|j| {
+            let active = self.axes.iter().any(|axis| axis.index() == j);
+            active.then(|| self.s.previous(fused::OF_TEMPERATURE + j))
+        });
+        let d = |k: usize| self.define(self.in_plane(k, along));
+        areas[0] * d(0) + areas[1] * d(1)
     }
 }
 
@@ -223,9 +299,14 @@ impl SweepContext<'_> {
         stored.fold(Expr::zero(), |sum, value| sum + value)
     }
 
-    /// Sᵢⱼ.
+    /// Sᵢⱼ; along curves J Sᵢₖ ∂ξ/∂xₖ.
     pub(super) fn strain(&self, i: usize) -> Value {
-        if i == self.j {
+        if let Some([x, y]) = self.areas() {
+            let [s_x, s_y] = [0, 1].map(|k| self.strain_cartesian(i, k));
+            self.define(x * s_x + y * s_y)
+        } else if self.curved {
+            self.strain_cartesian(i, 2)
+        } else if i == self.j {
             self.define(2.0 * self.d_u(i) - (2.0 / 3.0) * self.divergence())
         } else {
             self.define(self.d_u(i) + self.d_across(i))

@@ -1,6 +1,6 @@
 //! What the series, the report and the output files say of a flow.
 
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 use super::collective::{Broken, lowest, norms};
 use super::forcing::{Averages, Forcing, Strength};
@@ -143,7 +143,9 @@ impl System for NavierStokes {
     }
 
     fn begin_check(&self, u: &[Field]) -> Result<Seen> {
-        let flow = self.backend.reduce(&self.formulas.step_rate, &state(u), &[])?;
+        let fields: SmallVec<[&Field; 10]> =
+            state(u).into_iter().chain(self.metric.of_curves()).collect();
+        let flow = self.backend.reduce(&self.formulas.step_rate, &fields, &[])?;
         let mut seen: Seen = smallvec![flow];
         self.scalars.as_ref().map_or(Ok(()), |it| it.begin_check(&*self.backend, u, &mut seen))?;
         Ok(seen)

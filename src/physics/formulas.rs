@@ -79,9 +79,18 @@ pub(super) struct StepRate {
     pub(super) scalars: f64,
 }
 
-impl Formula<5, 3> for StepRate {
+/// What a step is limited by at a point.
+struct Speeds<N> {
+    velocity: [N; 3],
+    c: N,
+    nu: N,
+    rho: N,
+    p: N,
+}
+
+impl StepRate {
     #[inline(always)]
-    fn at<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5], _: [N; 3], _: [N; 0]) -> [N; 3] {
+    fn speeds<N: Number>(&self, [rho, m0, m1, m2, e]: [N; 5]) -> Speeds<N> {
         let gas = &self.gas;
         let diffusivity = match gas.is_inviscid() {
             true => 0.0,
@@ -93,7 +102,45 @@ impl Formula<5, 3> for StepRate {
         let c = (N::of(gas.gamma) * p / rho).sqrt();
         let t = N::of(gas.temperature(1.0, 1.0)) * p / rho;
         let nu = N::of(diffusivity) * gas.mu(t) / rho;
+        Speeds { velocity, c, nu, rho, p }
+    }
+}
+
+impl Formula<5, 3> for StepRate {
+    #[inline(always)]
+    fn at<N: Number>(&self, state: [N; 5], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        let Speeds { velocity, c, nu, rho, p } = self.speeds(state);
         [self.limits.rate(velocity, c, nu), -rho, -p]
+    }
+}
+
+/// The same on a curvilinear grid. Behind U stand the areas of faces and 1/J.
+#[derive(Clone, Copy)]
+pub(super) struct OnCurves(pub(super) StepRate);
+
+impl Formula<10, 3> for OnCurves {
+    #[inline(always)]
+    fn at<N: Number>(&self, fields: [N; 10], _: [N; 3], _: [N; 0]) -> [N; 3] {
+        let [rho, m0, m1, m2, e, areas @ .., per_volume] = fields;
+        let Speeds { velocity, c, nu, rho, p } = self.0.speeds([rho, m0, m1, m2, e]);
+        [self.0.limits.rate_on_curves(velocity, c, nu, areas.map(|it| it * per_volume)), -rho, -p]
+    }
+}
+
+/// ∂uᵢ/∂xⱼ from the gradients along the lines of a curvilinear grid, the areas of its faces and 1/J.
+#[derive(Clone, Copy)]
+pub(super) struct ChainRule;
+
+impl Formula<5, 9> for ChainRule {
+    #[inline(always)]
+    fn at<N: Number>(&self, [areas @ .., per_volume]: [N; 5], along: [N; 9], _: [N; 0]) -> [N; 9] {
+        std::array::from_fn(|at| match at % 3 {
+            2 => along[at],
+            k => {
+                let [xi, eta] = [along[at - k], along[at - k + 1]];
+                per_volume * (areas[k] * xi + areas[2 + k] * eta)
+            }
+        })
     }
 }
 

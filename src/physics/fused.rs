@@ -15,7 +15,8 @@
 //! by a pass of their own (7 words). One kind of terms alone goes through the same sweeps without the others.
 //!
 //! Where ranks split the lines, nested derivatives need another halo exchange. There passes along all axes store all nine
-//! gradients first, and no operator of a sweep depends on another: two exchanges a stage.
+//! gradients first, and no operator of a sweep depends on another: two exchanges a stage. So they do on curvilinear grids, where each
+//! sweep along ξ or η needs the gradients along both, those of T as well.
 
 use super::SchemeConfig;
 use super::base_state::BaseState;
@@ -23,6 +24,7 @@ use super::context::{CrossGradients, OnChip, Origin, SweepContext};
 use super::discretisation::with_parity;
 use super::formulas::{Primitives, ViscosityLaw, Volume};
 use super::rhs::add_terms;
+use super::slots::fused::Gradients;
 use super::slots::{conserved, fused, read};
 use super::term_group::TermGroup;
 use super::{Gas, Viscosity};
@@ -35,8 +37,8 @@ pub(super) struct Fused<'a> {
     pub(super) scheme: &'a SchemeConfig,
     pub(super) gas: &'a Gas,
     pub(super) base: BaseState,
-    /// Whether all velocity gradients are stored before the sweeps.
-    pub(super) stored: bool,
+    /// What passes and sweeps store.
+    pub(super) stored: Gradients,
     /// The terms that are added up.
     pub(super) group: TermGroup,
     /// Whether the last sweep advances the state, which then is among the fields that are written: else it is what is read.
@@ -54,7 +56,7 @@ impl Fused<'_> {
             return s.build();
         }
         let state = std::array::from_fn(|k| self.state(&s, at, k));
-        let gradients = match (viscous, self.stored) {
+        let gradients = match (viscous, self.stored.are_stored()) {
             (true, true) => CrossGradients::Stored,
             (true, false) => self.load_cross_gradients(&s, at),
             (false, _) => CrossGradients::Loaded { across: [None; 3], rest: None },
@@ -67,16 +69,17 @@ impl Fused<'_> {
             gas: self.gas,
             origin: Origin::OnChip(Box::new(on_chip)),
             base: self.base,
+            curved: self.stored == Gradients::AlongCurves,
         };
         add_terms(&q, self.group, self.scheme);
-        if viscous && !last && !self.stored {
+        if viscous && !last && !self.stored.are_stored() {
             self.store_cross_gradients(&q, at);
         }
         if last && self.advances {
             let advanced: [Value; conserved::COUNT] =
                 std::array::from_fn(|k| s.advanced(state[k], fused::RATE + k));
             for (k, value) in advanced.into_iter().enumerate() {
-                s.store(fused::state(self.stored) + k, value);
+                s.store(self.stored.state() + k, value);
             }
             if viscous && chained {
                 self.gradients(&s, at, |k| advanced[k]);
@@ -90,7 +93,7 @@ impl Fused<'_> {
     pub(super) fn passes(&self) -> Vec<(Axis, Sweep)> {
         let needed = |at: &usize| match self.axes.len() {
             _ if !self.is_viscous() => false,
-            _ if self.stored => true,
+            _ if self.stored.are_stored() => true,
             1 => false,
             _ => *at > 0,
         };
@@ -108,8 +111,7 @@ impl Fused<'_> {
 
     /// Conserved variable `k` before the sweep along axis number `at`.
     fn state(&self, s: &SweepBuilder, at: usize, k: usize) -> Value {
-        let field =
-            if self.advances { s.previous(fused::state(self.stored) + k) } else { s.read(k) };
+        let field = if self.advances { s.previous(self.stored.state() + k) } else { s.read(k) };
         with_parity(s, self.axes[at], k, field)
     }
 
@@ -197,9 +199,15 @@ impl Fused<'_> {
     /// that between.
     fn gradients(&self, s: &SweepBuilder, at: usize, state: impl Fn(usize) -> Value) {
         let slope = |i: Axis| slope(s, self.base, &state, i);
-        if self.stored {
+        if self.stored.are_stored() {
+            let j = self.axes[at].index();
             for i in Axis::ALL {
-                s.store(fused::GRADIENT + 3 * i.index() + self.axes[at].index(), slope(i));
+                s.store(fused::GRADIENT + 3 * i.index() + j, slope(i));
+            }
+            if self.stored == Gradients::AlongCurves && j < 2 {
+                let all = std::array::from_fn(&state);
+                let [.., t] = s.map(Primitives { gas: *self.gas, base: self.base }, all);
+                s.store(fused::OF_TEMPERATURE + j, s.d1(t));
             }
             return;
         }

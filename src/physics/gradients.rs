@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::base_state::BaseState;
 use super::discretisation::{Discretisation, with_parity};
+use super::formulas::ChainRule;
 use super::fused::slope;
 use super::metric::Metric;
 use super::slots::{conserved, exactly};
-use crate::backend::{Backend, Field, Program, Weights};
-use crate::engine::{Sweep, SweepBuilder};
+use crate::backend::{Backend, Field, Prepared, Program, Weights};
+use crate::engine::{PointFormula, Sweep, SweepBuilder};
 use crate::error::Result;
 use crate::grid::Axis;
 
@@ -18,6 +21,8 @@ pub(super) struct VelocityGradients {
     pub(super) fields: Vec<Field>,
     sweeps: Vec<Program>,
     metric: Arc<Metric>,
+    /// From gradients along the lines of a curvilinear grid to those along x, y, z.
+    chain_rule: Prepared,
     /// Axes with more than one point.
     active: [bool; 3],
 }
@@ -36,6 +41,7 @@ impl VelocityGradients {
             fields: (0..count).map(|_| backend.zeros(len)).collect::<Result<_>>()?,
             sweeps: discretisation.programs(backend, |axis| sweep(axis, base))?,
             metric: discretisation.metric.clone(),
+            chain_rule: backend.prepare(PointFormula::map(ChainRule))?,
             active: grid.active(),
         })
     }
@@ -53,6 +59,10 @@ impl VelocityGradients {
         let u: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
         let read = self.metric.behind(&u);
         backend.run_all(&mut self.sweeps.iter(), &read, &mut fields, Weights::SET);
+        let curves: SmallVec<[&Field; 5]> = self.metric.of_curves().collect();
+        if !curves.is_empty() {
+            backend.map(&self.chain_rule, &curves, &mut fields, &[]);
+        }
         fields
     }
 }

@@ -1,4 +1,5 @@
-//! Sweeps along stretched lines: d/dx = m d/dξ, where the metric m = dξ/dx is a field that they read.
+//! What sweeps read of the grid. Along stretched lines d/dx = m d/dξ, where the metric m = dξ/dx is a field; on a curvilinear grid the
+//! areas of faces and 1/J are.
 //!
 //! Operators act along ξ, where points have equal spacings. With one map an axis the metric stands before a derivative: that of a
 //! constant stays 0, and Σ (1/m) m D₁F is that of a uniform line. Second derivatives are m² (D₂ − (D₂x) m D₁): that of x is 0.
@@ -15,12 +16,18 @@ use crate::error::Result;
 use crate::grid::{Axis, Grid};
 use crate::real::Values;
 
-/// At the points of this rank's block, of every stretched axis: m; then, where second derivatives are taken, −m² D₂x.
-pub(super) struct Metric([Option<Field>; 2 * 3]);
+/// At the points of this rank's block, of every stretched axis: m; then, where second derivatives are taken, −m² D₂x. On a curvilinear
+/// grid in the place of those of x and y the areas of faces and 1/J.
+pub(super) struct Metric {
+    fields: [Option<Field>; 2 * 3],
+    /// Whether the grid is curvilinear.
+    curved: bool,
+}
 
 /// How many fields that is.
 pub(super) fn fields(grid: &Grid, scheme: &SchemeConfig) -> usize {
-    grid.lines.iter().flatten().count() * (1 + usize::from(has_second(scheme)))
+    let in_plane = if grid.plane.is_some() { 5 } else { 0 };
+    in_plane + grid.lines.iter().flatten().count() * (1 + usize::from(has_second(scheme)))
 }
 
 fn has_second(scheme: &SchemeConfig) -> bool {
@@ -48,7 +55,25 @@ impl Metric {
                 fields[3 + a] = field(a, &|i| -(m(i) * m(i) * line.curvature[i]))?;
             }
         }
-        Ok(Self(fields))
+        if let Some(plane) = &grid.plane {
+            let field = |of: &dyn Fn(usize) -> f64| {
+                let mut values = Values::zeros(backend.precision(), block.len());
+                let at = |point| grid.in_plane(block.index(point));
+                (0..block.len()).for_each(|point| values.set(point, of(at(point))));
+                backend.field(&values).map(Some)
+            };
+            for (area, slot) in read::AREAS.into_iter().flatten().enumerate() {
+                fields[slot - read::METRIC] = field(&|at| plane.areas(at)[area])?;
+            }
+            fields[read::PER_VOLUME - read::METRIC] = field(&|at| 1.0 / plane.jacobian[at])?;
+        }
+        Ok(Self { fields, curved: grid.plane.is_some() })
+    }
+
+    /// The areas of faces and 1/J of a curvilinear grid; none of others.
+    pub(super) fn of_curves(&self) -> impl Iterator<Item = &Field> {
+        let slots = read::AREAS.into_iter().flatten().chain([read::PER_VOLUME]);
+        slots.filter(|_| self.curved).filter_map(|slot| self.fields[slot - read::METRIC].as_ref())
     }
 
     /// `fields` that a sweep reads, with those of the metric where it expects them.
@@ -57,10 +82,10 @@ impl Metric {
         fields: &[&'a Field],
     ) -> SmallVec<[&'a Field; read::METRIC + 6]> {
         let mut all = SmallVec::from_slice(fields);
-        if let Some(any) = self.0.iter().flatten().next() {
+        if let Some(any) = self.fields.iter().flatten().next() {
             // Nobody reads what lies between: any field stands for it.
             all.resize(read::METRIC, any);
-            all.extend(self.0.iter().map(|field| field.as_ref().unwrap_or(any)));
+            all.extend(self.fields.iter().map(|field| field.as_ref().unwrap_or(any)));
         }
         all
     }

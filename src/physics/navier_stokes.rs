@@ -16,10 +16,11 @@ use super::composed::Composed;
 use super::discretisation::Discretisation;
 use super::forcing::Forcing;
 use super::formulas::{
-    AddScaled, Averages, EnergyRate, Extrema, Invariants, KineticEnergy, Primitives, StepRate,
-    Vorticity, Whole,
+    AddScaled, Averages, EnergyRate, Extrema, Invariants, KineticEnergy, OnCurves, Primitives,
+    StepRate, Vorticity, Whole,
 };
 use super::gradients::VelocityGradients;
+use super::metric::Metric;
 use super::open::OpenFaces;
 use super::passive::PassiveScalars;
 use super::problem::Problem;
@@ -54,6 +55,7 @@ pub struct NavierStokes {
     pub(super) walls: Walls,
     pub(super) open: OpenFaces,
     pub(super) volume: VolumeAverage,
+    pub(super) metric: Arc<Metric>,
     /// None but between walls across one axis.
     pub(super) channel: Option<Channel>,
     /// See [`Problem::is_of_case`].
@@ -111,19 +113,23 @@ impl NavierStokes {
             }
         };
         let whole = |of| backend.prepare(PointFormula::map(Whole(of)));
+        let step_rate = StepRate {
+            gas,
+            base,
+            limits: Limits::flow(&problem.scheme, problem.integrator, &grid)
+                .damped(problem.boundaries.damping(), problem.integrator),
+            scalars: problem.scalars.iter().map(|s| 1.0 / s.schmidt).fold(0.0, f64::max),
+        };
         let volume = VolumeAverage::new(&*backend, &grid)?;
         let average = |sum| volume.prepare(&*backend, sum);
         Ok(Self {
             formulas: Formulas {
                 primitives: backend.prepare(PointFormula::map(Primitives { gas, base }))?,
                 add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
-                step_rate: backend.prepare(PointFormula::max(StepRate {
-                    gas,
-                    base,
-                    limits: Limits::flow(&problem.scheme, problem.integrator, &grid)
-                        .damped(problem.boundaries.damping(), problem.integrator),
-                    scalars: problem.scalars.iter().map(|s| 1.0 / s.schmidt).fold(0.0, f64::max),
-                }))?,
+                step_rate: backend.prepare(match grid.plane {
+                    None => PointFormula::max(step_rate),
+                    Some(_) => PointFormula::max(OnCurves(step_rate)),
+                })?,
                 kinetic_energy: average(PointFormula::sum(KineticEnergy { base }))?,
                 energy_rate: average(PointFormula::sum(EnergyRate { base }))?,
                 averages: average(PointFormula::sum(Averages { gas, base }))?,
@@ -143,6 +149,7 @@ impl NavierStokes {
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
             is_of_case: problem.is_of_case(),
             volume,
+            metric: discretisation.metric,
             backend,
             grid,
             block,

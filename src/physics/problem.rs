@@ -5,9 +5,9 @@ use super::{ForcingConfig, SchemeConfig};
 use crate::backend::RightHandSide;
 use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
-use crate::engine::stretched;
+use crate::engine::{curved, stretched};
 use crate::gas::Gas;
-use crate::grid::{Axis, Domain, Grid, Maps};
+use crate::grid::{Axis, Domain, Grid, Mapping, Maps};
 use crate::real::Precision;
 use crate::scheme::Tableau;
 
@@ -26,6 +26,8 @@ pub struct Problem {
     pub domain: Domain,
     /// Maps of the axes whose spacings vary.
     pub stretching: Maps,
+    /// The map of a curvilinear grid.
+    pub mapping: Option<Mapping>,
     /// What holds at the ends of the axes.
     pub boundaries: Boundaries,
     /// The force on the flow, where there is one.
@@ -44,7 +46,12 @@ impl Problem {
     /// The grid.
     pub fn grid(&self) -> Grid {
         let grid = self.boundaries.grid(self.points, &self.domain);
-        stretched(grid, &self.domain, &self.stretching, &self.scheme.derivative)
+        let family = &self.scheme.derivative;
+        let grid = stretched(grid, &self.domain, &self.stretching, family);
+        match &self.mapping {
+            None => grid,
+            Some(mapping) => curved(grid, &self.domain, mapping, family),
+        }
     }
 
     /// Whether the flow is that of the case at all times: another force, or other boundaries, make another of it.

@@ -6,7 +6,8 @@
 //! ∂(ρE)/∂t  = − ∂ⱼ((ρE + p)uⱼ) + ∂ⱼ(τᵢⱼuᵢ − qⱼ)  − qⱼ = k μ ∂ⱼT,  k = 1 / ((γ − 1) Ma² Pr Re)
 //! ```
 //! Each axis j has one sweep with all terms that have ∂ⱼ (`q.d`). `q` is the flow on the lines of that sweep, formed
-//! from the conserved variables (`fused.rs`) or read (`composed.rs`). A split form is the mean of ways to write one
+//! from the conserved variables (`fused.rs`) or read (`composed.rs`). On a curvilinear grid the sweeps along ξ and η have, in strong
+//! conservation form (Viviand 1974; Vinokur 1974), J u·∇ξ in the place of uⱼ and J ∇ξ·τ in that of τᵢⱼ, and give J times the rate. A split form is the mean of ways to write one
 //! derivative that the product rule makes equal; the right mean conserves the discrete kinetic energy.
 
 use super::context::SweepContext;
@@ -28,7 +29,7 @@ pub(super) fn add_terms(q: &SweepContext, group: TermGroup, scheme: &SchemeConfi
         }
     }
     if group.has(TermGroup::Pressure) {
-        q.subtract(MOMENTUM + q.j, q.pressure_gradient(form));
+        (0..3).for_each(|i| q.subtract(MOMENTUM + i, q.pressure_gradient(i, form)));
     }
     if group.is_viscous(q.gas) {
         viscosity(q, scheme.viscous, all);
@@ -37,10 +38,12 @@ pub(super) fn add_terms(q: &SweepContext, group: TermGroup, scheme: &SchemeConfi
 
 /// C_ρ = ∂ⱼ(ρuⱼ), in the form that goes with that of momentum.
 pub(super) fn mass(q: &SweepContext, form: Convection) -> Expr {
-    let (rho, u_j) = (q.rho(), q.u(q.j));
+    let (rho, u_j) = (q.rho(), q.flux_velocity());
     match form {
         Convection::Divergence | Convection::Feiereisen => q.d(rho * u_j),
-        Convection::KennedyGruber => 0.5 * (q.d(rho * u_j) + u_j * q.d_rho() + rho * q.d_u(q.j)),
+        Convection::KennedyGruber => {
+            0.5 * (q.d(rho * u_j) + u_j * q.d_rho() + rho * q.d_flux_velocity())
+        }
         Convection::Staggered => q.d_between(q.rho_between() * q.between(u_j)),
     }
 }
@@ -55,7 +58,7 @@ pub(super) fn convection(
     phi: Value,
     d_phi: impl Fn() -> Value,
 ) -> Expr {
-    let (rho, u_j) = (q.rho(), q.u(q.j));
+    let (rho, u_j) = (q.rho(), q.flux_velocity());
     match form {
         Convection::Divergence => q.d(rho * u_j * phi),
         Convection::Feiereisen => 0.5 * (q.d(rho * u_j * phi) + rho * u_j * d_phi() + phi * c_rho),
@@ -73,7 +76,7 @@ pub(super) fn convection(
 /// C_E = ∂ⱼ((ρE + p)uⱼ), split with H = c_p T + ½ u·u (Coppola et al. 2019), or with p/(γ − 1) and the
 /// pressure work apart and ½ ρ u·u as mass and momentum transport it (Kuya, Totani and Kawai 2018).
 fn energy(q: &SweepContext, scheme: &SchemeConfig, c_rho: Value, c_u: [Value; 3]) -> Expr {
-    let (rho, u_j, p, e) = (q.rho(), q.u(q.j), q.p(), 1.0 / (q.gas.gamma - 1.0));
+    let (rho, u_j, p, e) = (q.rho(), q.flux_velocity(), q.p(), 1.0 / (q.gas.gamma - 1.0));
     match (scheme.energy, scheme.convection) {
         (EnergyForm::Divergence, Convection::Staggered) => {
             let (rho, p, u_j) = (q.rho_between(), q.p_between(), q.between(u_j));
@@ -87,7 +90,7 @@ fn energy(q: &SweepContext, scheme: &SchemeConfig, c_rho: Value, c_u: [Value; 3]
         }
         (EnergyForm::SplitPressure, _) => {
             let half_u_u = q.half_square([0, 1, 2].map(|i| q.u(i)));
-            let work = q.define(u_j * q.d_p() + p * q.d_u(q.j));
+            let work = q.define(u_j * q.d_p() + p * q.d_flux_velocity());
             let u_c = q.u(0) * c_u[0] + q.u(1) * c_u[1] + q.u(2) * c_u[2];
             0.5 * e * q.d(p * u_j) + (0.5 * e + 1.0) * work + u_c - half_u_u * c_rho
         }
@@ -115,7 +118,7 @@ fn viscosity(q: &SweepContext, form: ViscousForm, energy: bool) {
         ViscousForm::Conservative => (0..3).for_each(|i| q.add(MOMENTUM + i, q.d(tau(i)))),
     }
     if energy && form == ViscousForm::Conservative {
-        let heat = k * (q.mu() * q.d(q.t_deviation()));
+        let heat = k * (q.mu() * q.heat());
         q.add(ENERGY, q.d(q.viscous_work() + heat));
     } else if energy {
         q.add(ENERGY, q.d(q.viscous_work()));

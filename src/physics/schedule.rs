@@ -7,7 +7,8 @@ use super::discretisation::Discretisation;
 use super::fused::Fused;
 use super::metric::Metric;
 use super::problem::Problem;
-use super::slots::{conserved, exactly, fused};
+use super::slots::fused::Gradients;
+use super::slots::{conserved, exactly};
 use super::system::Stage;
 use super::term_group::TermGroup;
 use crate::backend::{Backend, Field, Program, Weights};
@@ -19,7 +20,7 @@ use crate::scheme::Form;
 
 /// Programs in the order in which they run.
 pub(super) struct Schedule {
-    /// Whether all velocity gradients are stored before the sweeps.
+    /// Whether all gradients are stored before the sweeps.
     stored: bool,
     /// For velocity gradients.
     passes: Vec<Program>,
@@ -45,9 +46,17 @@ pub(super) struct Stages {
     metric: Arc<Metric>,
 }
 
-/// Whether all velocity gradients are stored before the sweeps along `axes`; `whole`: whether lines along an axis are.
-pub(super) fn is_stored(axes: &[Axis], whole: impl Fn(Axis) -> bool) -> bool {
-    !axes.iter().all(|&axis| whole(axis))
+/// The gradients that passes and sweeps of `problem` along `axes` store; `whole`: whether lines along an axis are.
+pub(super) fn gradients(
+    problem: &Problem,
+    axes: &[Axis],
+    whole: impl Fn(Axis) -> bool,
+) -> Gradients {
+    match axes.iter().all(|&axis| whole(axis)) {
+        _ if problem.mapping.is_some() => Gradients::AlongCurves,
+        true => Gradients::InTurn,
+        false => Gradients::OfVelocity,
+    }
 }
 
 /// All passes and sweeps along `axes` that a run asks for whatever the backend.
@@ -80,9 +89,10 @@ pub(super) fn sweeps_of_stage(
 ) -> Vec<Vec<(Axis, Sweep)>> {
     let fused = of(problem, axes, whole, TermGroup::All, true);
     let passes = fused.passes();
-    let chained = !fused.stored && problem.boundaries.is_periodic();
+    let stored = fused.stored.are_stored();
+    let chained = !stored && problem.boundaries.is_periodic();
     let sweeps = (0..axes.len()).map(|at| (axes[at], fused.sweep(at, chained)));
-    if fused.stored {
+    if stored {
         return vec![passes, sweeps.collect()];
     }
     vec![passes.into_iter().skip(usize::from(chained)).chain(sweeps).collect()]
@@ -101,7 +111,7 @@ fn of<'a>(
         scheme: &problem.scheme,
         gas: &problem.gas,
         base: BaseState::of(&problem.gas, Precision::F64),
-        stored: is_stored(axes, whole),
+        stored: gradients(problem, axes, whole),
         group,
         advances,
     }
@@ -132,12 +142,14 @@ impl Schedule {
             let last = axes.len() - 1;
             let sweep = |at: usize| program((axes[at], fused.sweep(at, false)));
             let passes = passes(&fused)?;
-            let links = !fused.stored && !passes.is_empty() && problem.boundaries.is_periodic();
+            let links = !fused.stored.are_stored()
+                && !passes.is_empty()
+                && problem.boundaries.is_periodic();
             let link = links.then(|| fused.sweep(last, true));
             let link =
                 link.map(|link| discretisation.program_of_advanced(backend, axes[last], &link));
             Ok(Stages {
-                stored: fused.stored,
+                stored: fused.stored.are_stored(),
                 passes,
                 inner: (0..last).map(sweep).collect::<Result<_>>()?,
                 end: sweep(last)?,
@@ -147,7 +159,7 @@ impl Schedule {
         };
         let low_storage = matches!(problem.integrator.form, Form::LowStorage { .. });
         Ok(Self {
-            stored: is_stored(&axes, whole),
+            stored: gradients(problem, &axes, whole).are_stored(),
             passes: passes(&fused(TermGroup::All, false))?,
             sweeps: [all?, convection?, pressure?, viscous?],
             stages: low_storage.then(stages).transpose()?,
@@ -228,14 +240,17 @@ fn run<'a>(
 
 /// `run` with all of `fields` in one list, which takes no memory: a step allocates nothing.
 fn on_stack<F, const N: usize>(fields: [&mut [F]; N], run: impl FnOnce(&mut [&mut F])) {
-    const LEFT: usize = fused::state(false);
-    const STORED: usize = fused::state(true);
+    const LEFT: usize = Gradients::InTurn.state();
+    const STORED: usize = Gradients::OfVelocity.state();
+    const CURVED: usize = Gradients::AlongCurves.state();
     const STATE: usize = conserved::COUNT;
     let count: usize = fields.iter().map(|fields| fields.len()).sum();
     let all = fields.into_iter().flatten();
     match count {
         LEFT => run(&mut exactly::<_, LEFT>(all)),
         STORED => run(&mut exactly::<_, STORED>(all)),
+        CURVED => run(&mut exactly::<_, CURVED>(all)),
+        _ if count == CURVED + STATE => run(&mut exactly::<_, { CURVED + STATE }>(all)),
         _ if count == LEFT + STATE => run(&mut exactly::<_, { LEFT + STATE }>(all)),
         _ => run(&mut exactly::<_, { STORED + STATE }>(all)),
     }

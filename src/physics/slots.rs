@@ -22,13 +22,18 @@ pub(super) mod read {
     pub(in crate::physics) const COUNT: usize = GRADIENT + 9;
     /// dξ/dx of a stretched axis x, behind all that any sweep reads; those of y and z follow, then −(dξ/dx)² d²x/dξ² of each.
     pub(in crate::physics) const METRIC: usize = COUNT;
+    /// On curvilinear grids in the place of those of x and y: J ∂ξ/∂x and J ∂ξ/∂y, J ∂η/∂x and J ∂η/∂y.
+    pub(in crate::physics) const AREAS: [[usize; 2]; 2] =
+        [[METRIC, METRIC + 1], [METRIC + 3, METRIC + 4]];
+    /// On curvilinear grids: 1/J.
+    pub(in crate::physics) const PER_VOLUME: usize = METRIC + 5;
 }
 
 /// Fields that fused sweeps write: rates and gradients, and behind them the state where they advance it.
 pub(super) mod fused {
     /// What is added up of the rates of the conserved variables.
     pub(in crate::physics) const RATE: usize = 0;
-    /// ∂u/∂x where all gradients are stored; ∂uᵢ/∂xⱼ lies 3 i + j further. Else the five that follow.
+    /// ∂u/∂x where all gradients are stored; ∂uᵢ/∂xⱼ lies 3 i + j further, ∂T/∂xⱼ behind them. Else the five that follow.
     pub(in crate::physics) const GRADIENT: usize = 5;
     /// With the axes a, b, c in the order of the sweeps: ∂u_a/∂x_b, and after the first sweep ∂u_b/∂x_a.
     pub(in crate::physics) const FIRST_AND_MIDDLE: usize = 5;
@@ -41,14 +46,39 @@ pub(super) mod fused {
     /// ∂u_c/∂x_c, and after the first sweep the divergence without it.
     pub(in crate::physics) const OF_LAST: usize = 9;
 
-    /// How many fields gradients take.
-    pub(in crate::physics) const fn gradients(stored: bool) -> usize {
-        if stored { 9 } else { 5 }
+    /// ∂T/∂x where all gradients are stored and those of T are needed; that along y follows.
+    pub(in crate::physics) const OF_TEMPERATURE: usize = GRADIENT + 9;
+
+    /// The gradients that fields hold.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(in crate::physics) enum Gradients {
+        /// Those of the velocity that sweeps need of each other, in turn.
+        InTurn,
+        /// All of the velocity, before the sweeps.
+        OfVelocity,
+        /// All of the velocity and of T in the plane of a curvilinear grid, along its lines, before the sweeps.
+        AlongCurves,
     }
 
-    /// The first conserved variable.
-    pub(in crate::physics) const fn state(stored: bool) -> usize {
-        GRADIENT + gradients(stored)
+    impl Gradients {
+        /// How many fields they take.
+        pub(in crate::physics) const fn count(self) -> usize {
+            match self {
+                Self::InTurn => 5,
+                Self::OfVelocity => 9,
+                Self::AlongCurves => 11,
+            }
+        }
+
+        /// Whether they all are stored before the sweeps.
+        pub(in crate::physics) fn are_stored(self) -> bool {
+            self != Self::InTurn
+        }
+
+        /// The first conserved variable behind them.
+        pub(in crate::physics) const fn state(self) -> usize {
+            GRADIENT + self.count()
+        }
     }
 }
 

@@ -78,6 +78,23 @@ impl Limits {
     }
 }
 
+impl Limits {
+    /// The same on a curvilinear grid of the plane, with ∂ξ/∂x, ∂ξ/∂y, ∂η/∂x, ∂η/∂y: waves along both kinds of lines together.
+    #[inline(always)]
+    pub fn rate_on_curves<N: Number>(&self, u: [N; 3], c: N, nu: N, slopes: [N; 4]) -> N {
+        let [x, y, z] = self.inverse_spacing;
+        let [xi_x, xi_y, eta_x, eta_y] = slopes;
+        let [xi, eta] = [[xi_x * N::of(x), xi_y * N::of(x)], [eta_x * N::of(y), eta_y * N::of(y)]];
+        let dot = |a: [N; 2], b: [N; 2]| a[0] * b[0] + a[1] * b[1];
+        let squares = dot(xi, xi) + dot(eta, eta) + N::of(2.0) * dot(xi, eta).abs() + N::of(z * z);
+        let flow = [u[0], u[1]];
+        let carried = dot(flow, xi).abs() + dot(flow, eta).abs() + u[2].abs() * N::of(z);
+        let own = N::of(self.convection) * (carried + c * squares.sqrt())
+            + N::of(self.diffusion) * squares * nu;
+        if self.damping == 0.0 { own } else { own + N::of(self.damping) }
+    }
+}
+
 /// max over 0 ≤ w ≤ π of the product of two symbols: interpolation to midpoints and derivative back.
 #[allow(clippy::cast_precision_loss, reason = "a few hundred samples")]
 fn largest_product(a: &Scheme, b: &Scheme) -> f64 {

@@ -7,7 +7,7 @@ use super::discretisation::{filter_sweep, on_grid, operators};
 use super::metric;
 use super::passive::Carried;
 use super::problem::Problem;
-use super::slots::{conserved, fused};
+use super::slots::conserved;
 use super::{advection, channel, composed, gradients, schedule};
 use crate::backend::RightHandSide;
 use crate::engine::{LineOperators, Sweep};
@@ -117,8 +117,8 @@ impl FieldCounts {
     pub(crate) fn of(problem: &Problem, block: &Block) -> Self {
         let (primitives, gradients) = match problem.right_hand_side {
             RightHandSide::Fused => {
-                let stored = schedule::is_stored(&axes(problem), whole(problem, block));
-                (0, fused::gradients(stored))
+                let stored = schedule::gradients(problem, &axes(problem), whole(problem, block));
+                (0, stored.count())
             }
             RightHandSide::Composed => {
                 let constant = problem.gas.viscosity == Viscosity::Constant;

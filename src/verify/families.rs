@@ -3,7 +3,7 @@
 use super::check::Check;
 use super::setup::Setup;
 use super::{
-    agreement, closures, conservation, exact, filters, forcing, integrators, invariance,
+    agreement, closures, conservation, curved, exact, filters, forcing, integrators, invariance,
     manufactured, open, operators, scalars, taylor_green, turbulence, vortices, walls, waves,
 };
 use crate::error::Result;
@@ -19,7 +19,7 @@ pub struct Family {
 }
 
 /// Every family, from the smallest part of the method to whole flows.
-pub static FAMILIES: [Family; 17] = [
+pub static FAMILIES: [Family; 18] = [
     family(
         "operators",
         "order, error constant and modified wavenumber of every formula",
@@ -48,6 +48,7 @@ pub static FAMILIES: [Family; 17] = [
         "walls: Couette flow, heat flux, Stokes layers, the cavity, channels",
         walls::checks,
     ),
+    family("curved", "curvilinear grids: free stream, kinetic energy, orders", curved::checks),
     family("open", "open faces: free stream, sound and vortices that leave", open::checks),
     family("conservation", "mass, momentum, energies, and the energy budget", conservation::checks),
     family("forcing", "forces: growth, momentum, power, and the heat taken out", forcing::checks),

@@ -8,6 +8,7 @@ mod channels;
 mod check;
 mod closures;
 pub mod conservation;
+mod curved;
 mod exact;
 mod families;
 mod fields;

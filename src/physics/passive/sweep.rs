@@ -119,6 +119,9 @@ impl<'a> Carried<'a> {
         }
         let gradients = CrossGradients::Loaded { across: [None; 3], rest: None };
         let origin = Origin::OnChip(Box::new(OnChip { quantities, gradients }));
-        (SweepContext { s, j, axes: &[], gas: self.gas, origin, base }, s.define(volume * state))
+        (
+            SweepContext { s, j, axes: &[], gas: self.gas, origin, base, curved: false },
+            s.define(volume * state),
+        )
     }
 }

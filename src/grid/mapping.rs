@@ -1,0 +1,144 @@
+//! Maps of a box in which points have equal spacings onto the plane of the flow: curvilinear grids, which are the same at every z.
+
+use std::f64::consts::TAU;
+
+use serde::Serialize;
+
+use crate::expression::Expression;
+
+/// x and y at (s, t), which go from 0 to 1 in equal parts along the first and the second axis. The first turns into the second
+/// anticlockwise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Mapping {
+    /// The box, whose lines are sine waves (Visbal and Gaitonde 2002): x = L_x (s + a sin 2πt), y = L_y (t + a sin 2πs).
+    Wavy {
+        /// a, below 1/2π.
+        amplitude: f64,
+    },
+    /// An O-grid between two circles about the origin. s goes clockwise from the x axis, t outward.
+    Ring {
+        /// Radius of the first circle.
+        inner: f64,
+        /// Radius of the last circle.
+        outer: f64,
+        /// Distance between the first two circles; none where radii are a geometric sequence, which makes cells of equal sides possible.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        first: Option<f64>,
+    },
+    /// Two expressions of s and t.
+    Expressions {
+        /// x.
+        x: Expression,
+        /// y.
+        y: Expression,
+    },
+}
+
+/// Names in expressions.
+const NAMES: [&str; 3] = ["s", "t", "pi"];
+
+impl Mapping {
+    /// What maps (s, t) to (x, y) in the box from `origin` on, with so many intervals along the second axis.
+    pub fn place(
+        &self,
+        origin: [f64; 2],
+        length: [f64; 2],
+        intervals: f64,
+    ) -> Box<dyn Fn(f64, f64) -> [f64; 2] + '_> {
+        match self {
+            Self::Wavy { amplitude } => {
+                let wave = move |s: f64| amplitude * (TAU * s).sin();
+                Box::new(move |s, t| {
+                    [origin[0] + length[0] * (s + wave(t)), origin[1] + length[1] * (t + wave(s))]
+                })
+            }
+            Self::Ring { inner, outer, first } => {
+                let width = outer - inner;
+                // r = inner + width (e^(βt) − 1) / (e^β − 1); a geometric sequence has β = ln(outer / inner).
+                let beta = match first {
+                    None => (outer / inner).ln(),
+                    Some(first) => growth(first / width, intervals),
+                };
+                Box::new(move |s, t| {
+                    let part = if beta == 0.0 { t } else { (beta * t).exp_m1() / beta.exp_m1() };
+                    let radius = inner + width * part;
+                    let (sin, cos) = (-TAU * s).sin_cos();
+                    [radius * cos, radius * sin]
+                })
+            }
+            Self::Expressions { x, y } => Box::new(move |s, t| {
+                [x, y].map(|it| {
+                    it.value_with(|name| match name {
+                        "s" => s,
+                        "t" => t,
+                        _ => std::f64::consts::PI,
+                    })
+                })
+            }),
+        }
+    }
+
+    /// What is wrong with its parameters whatever the grid, by their names: a sentence, and what is allowed in a second line.
+    pub fn problems(&self, intervals: f64) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Wavy { amplitude } => {
+                let folds = amplitude.abs() * TAU >= 1.0;
+                let found = || format!("lines cross at {amplitude}\nallowed: -0.159 to 0.159");
+                folds.then(|| ("amplitude", found())).into_iter().collect()
+            }
+            Self::Ring { inner, outer, first } => {
+                let mut found = Vec::new();
+                if outer <= inner {
+                    found.push((
+                        "outer",
+                        format!(
+                            "{outer} is not outside of inner = {inner}\nallowed: larger numbers"
+                        ),
+                    ));
+                } else if let Some(first) = first
+                    && *first * intervals >= outer - inner
+                {
+                    let most = (outer - inner) / intervals;
+                    found.push((
+                        "first",
+                        format!("{first} is not below {most}, that of equal distances\nallowed: smaller numbers"),
+                    ));
+                }
+                found
+            }
+            Self::Expressions { x, y } => {
+                let unknown = |(key, it): (&'static str, &Expression)| {
+                    let names = it.unknown_names(key, &NAMES).into_iter();
+                    names.map(move |(_, sentence)| (key, sentence)).collect::<Vec<_>>()
+                };
+                [("x", x), ("y", y)].into_iter().flat_map(unknown).collect()
+            }
+        }
+    }
+}
+
+/// β > 0 for which the first of so many intervals is this `part` of all: (e^(β/n) − 1) / (e^β − 1), by bisection.
+fn growth(part: f64, intervals: f64) -> f64 {
+    let of = |beta: f64| (beta / intervals).exp_m1() / beta.exp_m1();
+    let (mut low, mut high) = (1e-9, 600.0);
+    for _ in 0..200 {
+        let middle = 0.5 * (low + high);
+        if of(middle) > part { low = middle } else { high = middle }
+    }
+    0.5 * (low + high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_two_circles_are_as_far_apart_as_asked() {
+        let ring = Mapping::Ring { inner: 0.5, outer: 30.0, first: Some(0.01) };
+        let place = ring.place([0.0; 2], [1.0; 2], 80.0);
+        let radius = |t: f64| place(0.3, t).iter().map(|x| x * x).sum::<f64>().sqrt();
+        assert!((radius(0.0) - 0.5).abs() < 1e-14 && (radius(1.0) - 30.0).abs() < 1e-12);
+        assert!((radius(1.0 / 80.0) - 0.51).abs() < 1e-12);
+    }
+}

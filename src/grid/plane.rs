@@ -1,0 +1,35 @@
+//! The points of a curvilinear grid, which are the same at every z, and how lines of the grid lie between them.
+
+/// Values at the points of a plane, those along the first axis fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plane {
+    /// x and y.
+    pub coordinates: [Vec<f64>; 2],
+    /// Along each of the two axes where lines close, how far (x, y) goes in one period: (0, 0) where they come back.
+    pub periods: [[f64; 2]; 2],
+    /// ∂x/∂ξ, ∂x/∂η, ∂y/∂ξ, ∂y/∂η.
+    pub slopes: [Vec<f64>; 4],
+    /// J = ∂x/∂ξ ∂y/∂η − ∂x/∂η ∂y/∂ξ.
+    pub jacobian: Vec<f64>,
+}
+
+impl Plane {
+    /// J ∂ξ/∂x, J ∂ξ/∂y, J ∂η/∂x and J ∂η/∂y at a point: the areas of faces across the lines.
+    pub fn areas(&self, at: usize) -> [f64; 4] {
+        let [x_xi, x_eta, y_xi, y_eta] = self.slopes.each_ref().map(|slope| slope[at]);
+        [y_eta, -x_eta, -y_xi, x_xi]
+    }
+
+    /// The largest distance between neighbours on its lines.
+    pub(super) fn largest_spacing(&self, [nx, ny, _]: [usize; 3]) -> f64 {
+        let [x, y] = &self.coordinates;
+        let distance = |a: usize, b: usize| (x[a] - x[b]).hypot(y[a] - y[b]);
+        let points = (0..ny).flat_map(|j| (0..nx).map(move |i| (i, j, i + nx * j)));
+        let along = points.map(|(i, j, at)| {
+            let next = if i + 1 < nx { distance(at, at + 1) } else { 0.0 };
+            let above = if j + 1 < ny { distance(at, at + nx) } else { 0.0 };
+            next.max(above)
+        });
+        along.fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,201 @@
+//! Curvilinear grids: what holds to round-off whatever the map, and orders.
+
+use super::check::{Check, distance, float, largest, order, worse};
+use super::conservation::{PRESERVING, noise, production};
+use super::manufactured::{exact, solution};
+use super::setup::{Setup, spacing};
+use crate::config::Config;
+use crate::error::Result;
+use crate::grid::Grid;
+use crate::physics::TermGroup;
+
+/// Lines that are sine waves.
+const WAVY: &str = "grid.mapping={ kind = 'wavy', amplitude = 0.05 }";
+/// Between two circles.
+const RING: &str = "grid.mapping={ kind = 'ring', inner = 0.5, outer = 4.0, first = 0.05 }";
+const WALLS: &str = "boundary.y={ low = 'wall', high = 'wall' }";
+/// The forms that curved lines have.
+const FORMS: [[&str; 2]; 5] = [
+    ["divergence", "divergence"],
+    ["feiereisen", "divergence"],
+    ["kennedy-gruber", "divergence"],
+    ["kennedy-gruber", "split-enthalpy"],
+    ["kennedy-gruber", "split-pressure"],
+];
+
+/// The checks of this family.
+pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
+    let few = setup.is_brief();
+    let mut checks = Vec::new();
+    for form in FORMS.iter().skip(if few { 4 } else { 0 }) {
+        checks.push(stream(setup, form, &[WAVY], [18, 21, 1], "wavy")?);
+        checks.push(stream(setup, form, &[RING, WALLS], [24, 19, 1], "ring")?);
+    }
+    if few {
+        return Ok(checks);
+    }
+    for form in &FORMS[2..] {
+        checks.push(manufactured(setup, form)?);
+        checks.push(totals(setup, form)?);
+    }
+    for convection in PRESERVING {
+        checks.push(preserves(setup, convection)?);
+    }
+    checks.push(vortex(setup)?);
+    Ok(checks)
+}
+
+fn keys([convection, energy]: &[&str; 2], more: &[&str]) -> Vec<String> {
+    let forms = [format!("scheme.convection={convection}"), format!("scheme.energy={energy}")];
+    forms.into_iter().chain(more.iter().map(ToString::to_string)).collect()
+}
+
+/// The largest |∇ξ| / h or |∇η| / h.
+fn largest_slope(grid: &Grid) -> f64 {
+    let Some(plane) = &grid.plane else { return f64::NAN };
+    let at = |at: usize| {
+        let [a, b, c, d] = plane.areas(at).map(|area| area / plane.jacobian[at]);
+        (a.hypot(b) / grid.spacing[0]).max(c.hypot(d) / grid.spacing[1])
+    };
+    (0..plane.jacobian.len()).map(at).fold(0.0, f64::max)
+}
+
+/// A uniform stream: metrics by other operators, or a product in another order, leave what the grid varies by.
+fn stream(
+    setup: &Setup,
+    form: &[&str; 2],
+    grid: &[&str],
+    points: [usize; 3],
+    name: &str,
+) -> Result<Check> {
+    let mut set = keys(form, grid);
+    set.extend(["gas.viscosity=sutherland".into(), "case.mach=0.5".into()]);
+    let config = setup.config("taylor-green", points, &set)?;
+    let mut run = setup.start(&config)?;
+    let p = config.gas.reference_pressure();
+    run.set(move |_, _| [1.0, 0.6, 0.3, -0.2, p])?;
+    let off = run.rate()?.iter().map(|rate| largest(rate)).fold(0.0, worse);
+    // (ρE + p) |u| / h.
+    let unit = f64::EPSILON * 3.5 * p * 0.7 * largest_slope(&config.grid());
+    Ok(Check::at_most(
+        format!("curved-stream-{name}/{}-{}", form[0], form[1]),
+        format!("a uniform stream stays as it is on a {name} grid"),
+        off,
+        16.0 * unit,
+        "metrics by the operators of the flow, which commute (Thomas and Lombard 1979); round-off",
+    ))
+}
+
+/// The right-hand side in a periodic box with wavy lines.
+fn manufactured(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
+    const GRIDS: [[usize; 3]; 2] = [[36, 40, 18], [54, 60, 27]];
+    let mut errors = Vec::new();
+    for points in GRIDS {
+        let more = [WAVY, "case.mach=0.5", "case.reynolds=5.0", "gas.viscosity=sutherland"];
+        let config = setup.config("taylor-green", points, &keys(form, &more))?;
+        errors.push((spacing(points[1]), manufactured_error(setup, &config)?));
+    }
+    let found = order(errors[0], errors[1]);
+    Ok(Check::at_most(
+        format!("curved-manufactured/{}-{}", form[0], form[1]),
+        format!(
+            "dU/dt in a box with wavy lines converges at order 6: found {found:.2}, error {:.2e}",
+            errors[1].1
+        ),
+        (6.0 - found).max(0.0),
+        // The sine waves of the lines have the flow's wavenumber, and make it up to 2 (1 + 2π a).
+        1.3 * (2.6 * errors[0].0).powi(2),
+        "order of the formulas; next term of Taylor's series for the largest wavenumber along the lines",
+    ))
+}
+
+/// max |dU/dt − exact| relative to the largest exact value, of the worst variable.
+fn manufactured_error(setup: &Setup, config: &Config) -> Result<f64> {
+    let (gas, grid) = (config.gas, config.grid());
+    let mut run = setup.start(config)?;
+    run.set(move |_, [x, y, z]| solution(&gas, [x, y, z, 0.4]))?;
+    let found = run.rate()?;
+    let rates = (0..grid.len()).map(|at| {
+        let [x, y, z] = grid.coordinates(grid.index(at));
+        exact(&gas, [x, y, z, 0.4]).1
+    });
+    let rates: Vec<[f64; 5]> = rates.collect();
+    let error = (0..5).map(|k| {
+        let exact: Vec<f64> = rates.iter().map(|rate| rate[k]).collect();
+        distance(&found[k], &exact) / largest(&exact)
+    });
+    Ok(error.fold(0.0, worse))
+}
+
+/// A start of white noise on wavy lines.
+fn noisy(setup: &Setup, set: &[String]) -> Result<(super::fields::Run, Vec<f64>)> {
+    let points = [12, 14, 10];
+    let config = setup.config("taylor-green", points, set)?;
+    let grid = config.grid();
+    let mut run = setup.start(&config)?;
+    run.set(|[i, j, k], _| {
+        let at = i + points[0] * (j + points[1] * k);
+        let [rho, u, v, w, p] = [0, 1, 2, 3, 4].map(|of| noise(at, of));
+        [1.0 + 0.4 * rho, u, v, w, 10.0 * (1.0 + 0.4 * p)]
+    })?;
+    let weights = (0..grid.len()).map(|at| grid.weight(grid.index(at))).collect();
+    Ok((run, weights))
+}
+
+/// Σ J dU/dt.
+fn totals(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
+    let (mut run, weights) = noisy(setup, &keys(form, &[WAVY, "case.reynolds=20"]))?;
+    let off = run.rate()?.iter().fold(0.0, |off, rate| {
+        let terms = || rate.iter().zip(&weights).map(|(rate, weight)| rate * weight);
+        let size: f64 = terms().map(f64::abs).sum();
+        worse(off, terms().sum::<f64>().abs() / size)
+    });
+    Ok(Check::at_most(
+        format!("curved-totals/{}-{}", form[0], form[1]),
+        "mass, momentum and total energy stay on wavy lines, white noise in every variable",
+        off,
+        // Roundings of some ten operations, half of which cancel in the mean.
+        8.0 * f64::EPSILON,
+        "Σ J dU/dt telescopes along each line; round-off",
+    ))
+}
+
+/// Kinetic energy under convection.
+fn preserves(setup: &Setup, convection: &'static str) -> Result<Check> {
+    let (mut run, weights) = noisy(setup, &keys(&[convection, "divergence"], &[WAVY]))?;
+    let (state, mut rate) = (run.state()?, run.terms(TermGroup::Convection)?);
+    for field in &mut rate {
+        field.iter_mut().zip(&weights).for_each(|(rate, weight)| *rate *= weight);
+    }
+    let state: Vec<&[f64]> = state.iter().map(Vec::as_slice).collect();
+    Ok(Check::at_most(
+        format!("curved-kinetic-energy/{convection}"),
+        "convection neither makes nor destroys kinetic energy on wavy lines, white noise in every variable",
+        production(&state, &rate),
+        8.0 * f64::EPSILON,
+        "Feiereisen et al. 1981; Coppola et al. 2019, with J u·∇ξ in the place of u; round-off",
+    ))
+}
+
+/// The isentropic vortex carried across wavy lines.
+fn vortex(setup: &Setup) -> Result<Check> {
+    const GRIDS: [usize; 2] = [48, 72];
+    let mut errors = Vec::new();
+    for n in GRIDS {
+        let set = keys(&["kennedy-gruber", "split-pressure"], &[WAVY, "time.cfl=0.4"]);
+        let mut run = setup.run("isentropic-vortex", [n, n, 1], &set)?;
+        run.advance(1.0)?;
+        errors.push((1.0 / float(n), run.simulation.error()?.map_or(f64::NAN, |error| error[0])));
+    }
+    let found = order(errors[0], errors[1]);
+    Ok(Check::at_most(
+        "curved-vortex",
+        format!(
+            "an isentropic vortex that crosses wavy lines converges at order 6: found {found:.2}, error {:.1e}",
+            errors[1].1
+        ),
+        (6.0 - found).max(0.0),
+        0.5,
+        "order of the formulas; a vortex of some seven points a radius",
+    ))
+}
