@@ -10,6 +10,7 @@ mod boundary_layer;
 mod channel;
 mod couette;
 pub mod custom;
+mod cylinder;
 mod double_shear_layer;
 mod entropy_wave;
 mod isentropic_vortex;
@@ -45,7 +46,7 @@ use crate::error::Result;
 use crate::force::ForcingConfig;
 use crate::gas::Gas;
 pub use crate::grid::Domain;
-use crate::grid::{Decomposition, Grid};
+use crate::grid::{Decomposition, Grid, Mapping};
 
 /// What is said of a case, whatever its parameters.
 #[derive(Debug)]
@@ -74,6 +75,11 @@ pub trait Definition {
     /// What holds at the ends of its box, unless the user says otherwise.
     fn boundaries(&self, _: &Gas) -> Boundaries {
         Boundaries::PERIODIC
+    }
+
+    /// The map of its curvilinear grid, unless the user says otherwise.
+    fn mapping(&self) -> Option<Mapping> {
+        None
     }
 
     /// The force that keeps it going in the box `domain`, unless the user says otherwise.

@@ -2,7 +2,7 @@
 
 use super::resolve::AXES;
 use super::section::Section;
-use crate::boundary::{Boundaries, Face};
+use crate::boundary::{Beyond, Boundaries, Face, Open};
 use crate::cases::Case;
 use crate::engine::curved;
 use crate::expression::Expression;
@@ -16,8 +16,11 @@ const EXAMPLE: &str = "{ kind = \"ring\", inner = 0.5, outer = 20.0 }";
 /// Its kinds.
 const KINDS: [&str; 3] = ["wavy", "ring", "expressions"];
 
-/// The map of `section`, which is `[grid]`.
-pub(super) fn mapping(section: &Section<'_>) -> Option<Mapping> {
+/// The map of `section`, which is `[grid]`, or that of the case.
+pub(super) fn mapping(section: &Section<'_>, case: Option<&Case>) -> Option<Mapping> {
+    if !section.has("mapping") {
+        return case?.mapping();
+    }
     let table = section.table_or_none("mapping", EXAMPLE)?;
     if !table.has("kind") {
         table.missing(&["kind"], "allowed: `wavy`, `ring`, `expressions`");
@@ -69,7 +72,6 @@ pub(super) fn check(
     family: Option<&SchemeFamily>,
 ) {
     let plain = boundaries.grid(points, domain);
-    let Some(table) = section.table("mapping", EXAMPLE) else { return };
     for a in [0, 1] {
         if points[a] == 1 {
             let why = format!("a mapping bends lines along x and y, and {} has one point", AXES[a]);
@@ -83,7 +85,10 @@ pub(super) fn check(
     let problems = mapping.problems(intervals(&plain, 1));
     for (key, problem) in &problems {
         let (why, advice) = problem.split_once('\n').unwrap_or((problem, ""));
-        table.reject_value(key, why, advice);
+        match section.table("mapping", EXAMPLE) {
+            Some(table) => table.reject_value(key, why, advice),
+            None => section.reject_key("mapping", &format!("{key}: {problem}")),
+        }
     }
     let Some(family) = family.filter(|_| problems.is_empty()) else { return };
     if let Mapping::Ring { .. } = mapping
@@ -136,10 +141,14 @@ pub(super) fn check_others(
         grid.reject_value("stretching", "stands beside grid.mapping", advice);
     }
     for (axis, _, face) in boundaries.faces().filter(|(axis, ..)| axis.index() < 2) {
-        if !matches!(face, Face::Wall(_)) {
-            let why = "is not known across curved lines yet";
-            boundary.reject_value(axis.name(), why, "allowed: walls, or no ends");
-        }
+        let why = match face {
+            Face::Symmetry => "a plane of symmetry is straight, and lines here are not",
+            Face::Open(Open { beyond: Beyond::Inflow(_), .. }) => {
+                "comes in through a straight face"
+            }
+            _ => continue,
+        };
+        boundary.reject_value(axis.name(), why, "allowed: walls, far field, outflow, or no ends");
     }
     if scheme.is_some_and(|it| it.convection == Convection::Staggered) {
         let allowed = "allowed: `divergence`, `feiereisen`, `kennedy-gruber`";

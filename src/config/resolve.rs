@@ -131,7 +131,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let asked = forcing::forcing(&forcing_keys, case.as_ref());
     let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
     let scalars = scalars::scalars(&scalar_keys, case.as_ref(), &boundaries);
-    let mapping = mapping::mapping(&grid_keys);
+    let mapping = mapping::mapping(&grid_keys, case.as_ref());
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas, (&boundaries, mapping.is_some()));
     let (points, length, maps) = grid(&grid_keys);
     if let (Some(points), Some(scheme)) = (points, &scheme) {

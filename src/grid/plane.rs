@@ -20,6 +20,16 @@ impl Plane {
         [y_eta, -x_eta, -y_xi, x_xi]
     }
 
+    /// (x, y) at point (i, j) of a grid of `points`, also of those one period behind the first.
+    pub fn place(&self, [nx, ny, _]: [usize; 3], [i, j]: [usize; 2]) -> [f64; 2] {
+        let at = i % nx + nx * (j % ny);
+        let behind = [i >= nx, j >= ny];
+        std::array::from_fn(|k| {
+            let periods = self.periods.iter().zip(behind).filter(|(_, behind)| *behind);
+            self.coordinates[k][at] + periods.map(|(period, _)| period[k]).sum::<f64>()
+        })
+    }
+
     /// The largest distance between neighbours on its lines.
     pub(super) fn largest_spacing(&self, [nx, ny, _]: [usize; 3]) -> f64 {
         let [x, y] = &self.coordinates;

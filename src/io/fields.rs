@@ -1,5 +1,5 @@
 //! The fields that a run writes: one `.vti` for every time, or a `.pvti` and its pieces, and a `.series` file, which ParaView
-//! opens as one film. On stretched grids they are `.vtr` and `.pvtr`.
+//! opens as one film. On stretched grids they are `.vtr` and `.pvtr`, on curvilinear ones `.vts` and `.pvts`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -209,8 +209,14 @@ impl FieldWriter {
 
     /// What the name of a file ends with.
     fn kind(&self, in_pieces: bool) -> &'static str {
-        let [uniform, stretched] = if in_pieces { ["pvti", "pvtr"] } else { ["vti", "vtr"] };
-        if self.layout.grid.is_uniform() { uniform } else { stretched }
+        let grid = &self.layout.grid;
+        let [uniform, stretched, curved] =
+            if in_pieces { ["pvti", "pvtr", "pvts"] } else { ["vti", "vtr", "vts"] };
+        match (grid.is_uniform(), &grid.plane) {
+            (true, _) => uniform,
+            (false, None) => stretched,
+            (false, Some(_)) => curved,
+        }
     }
 
     fn file_name(&self, step: u64, in_pieces: bool) -> String {

@@ -65,6 +65,13 @@ impl Selection {
             spacing: grid.spacing.map(|h| h * self.stride as f64),
             repeats: std::array::from_fn(|a| self.closed[a] && self.first[a] == 0),
             coordinates: (!grid.is_uniform()).then(|| [along(0), along(1), along(2)]),
+            plane: grid.plane.as_ref().map(|plane| {
+                let [nx, ny, _] = self.points;
+                let index = |n: usize, a: usize| self.first[a] + n * self.stride;
+                let points = (0..nx * ny).map(|at| [index(at % nx, 0), index(at / nx, 1)]);
+                let points = points.map(|point| plane.place(grid.points, point));
+                points.map(|[x, y]| (x, y)).unzip::<_, _, Vec<_>, Vec<_>>().into()
+            }),
         }
     }
 

@@ -1,4 +1,5 @@
-//! Fields as VTK XML image data, on stretched grids as rectilinear grids, which ParaView, VisIt and PyVista open.
+//! Fields as VTK XML image data, on stretched grids as rectilinear grids, on curvilinear ones as structured grids, which ParaView, VisIt
+//! and PyVista open.
 //!
 //! One file for a time, or several pieces (see [`super::pieces`]), which a `.pvti` puts together; [`super::fields`] writes
 //! those of a run.
@@ -15,6 +16,9 @@ use crate::Result;
 use crate::grid::Block;
 use crate::io::write_whole;
 use crate::real::Values;
+
+/// The coordinates of the points of a curvilinear grid.
+const POINTS: &str = "type=\"Float64\" Name=\"Points\" NumberOfComponents=\"3\"";
 
 /// What files call coordinates.
 const AXES: [&str; 3] = ["x", "y", "z"];
@@ -35,12 +39,25 @@ pub struct ImageGrid {
     pub repeats: [bool; 3],
     /// All coordinates along x, y, z, where not all distances are equal.
     pub coordinates: Option<[Vec<f64>; 3]>,
+    /// On curvilinear grids x and y at the points of a plane, i fastest; coordinates along z then are those above.
+    pub plane: Option<[Vec<f64>; 2]>,
 }
 
 impl ImageGrid {
     /// What VTK calls it.
     fn kind(&self) -> &'static str {
-        if self.coordinates.is_some() { "RectilinearGrid" } else { "ImageData" }
+        match (&self.plane, &self.coordinates) {
+            (Some(_), _) => "StructuredGrid",
+            (None, Some(_)) => "RectilinearGrid",
+            (None, None) => "ImageData",
+        }
+    }
+
+    /// x, y and z of the point (i, j, k) of a curvilinear grid.
+    fn place(&self, [x, y]: &[Vec<f64>; 2], [i, j, k]: [usize; 3]) -> [f64; 3] {
+        let at = i + self.points[0] * j;
+        let z = self.coordinates.as_ref().map_or(self.origin[2], |[.., z]| z[k]);
+        [x[at], y[at], z]
     }
 }
 
@@ -67,7 +84,7 @@ impl FieldData {
     }
 }
 
-/// Write one `.vti` or `.vtr` file of the points of `part`, whole or not at all.
+/// Write one `.vti`, `.vtr` or `.vts` file of the points of `part`, whole or not at all.
 pub(super) fn write_part(
     path: &Path,
     grid: &ImageGrid,
@@ -89,7 +106,13 @@ pub(super) fn write_part(
             writeln!(to, "\n</DataArray>")?;
         }
         writeln!(to, "</PointData>")?;
-        if let Some(coordinates) = &grid.coordinates {
+        if let Some(plane) = &grid.plane {
+            let points = (0..part.len()).map(|at| grid.place(plane, part.index(at)));
+            writeln!(to, "<Points>\n<DataArray {POINTS} format=\"binary\">")?;
+            let numbers: Vec<f64> = points.flatten().collect();
+            binary(to, numbers.iter().map(|x| x.to_le_bytes()))?;
+            writeln!(to, "\n</DataArray>\n</Points>")?;
+        } else if let Some(coordinates) = &grid.coordinates {
             writeln!(to, "<Coordinates>")?;
             for (a, name) in AXES.into_iter().enumerate() {
                 let own = &coordinates[a][part.start[a]..part.start[a] + part.points[a]];
@@ -162,7 +185,7 @@ fn extent(part: &Block) -> std::io::Result<String> {
     Ok(ends.join(" "))
 }
 
-/// Write the `.pvti` or `.pvtr` that puts together pieces: where each lies, and which points it has.
+/// Write the `.pvti`, `.pvtr` or `.pvts` that puts together pieces: where each lies, and which points it has.
 pub(super) fn write_parallel(
     to: &mut impl Write,
     grid: &ImageGrid,
@@ -171,7 +194,9 @@ pub(super) fn write_parallel(
 ) -> std::io::Result<()> {
     let kind = format!("P{}", grid.kind());
     head(to, &kind, " GhostLevel=\"0\"", grid, &Block::whole(grid.points))?;
-    if grid.coordinates.is_some() {
+    if grid.plane.is_some() {
+        writeln!(to, "<PPoints>\n<PDataArray {POINTS}/>\n</PPoints>")?;
+    } else if grid.coordinates.is_some() {
         writeln!(to, "<PCoordinates>")?;
         for name in AXES {
             writeln!(to, "<PDataArray type=\"Float64\" Name=\"{name}\"/>")?;

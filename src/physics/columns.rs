@@ -52,6 +52,11 @@ pub const CHANNEL_COLUMNS: [&str; 5] = [
     "friction_reynolds",
 ];
 
+/// Columns added on a curvilinear grid round a body: the parts of pressure and friction in the coefficients of drag, along the stream far
+/// away, and of lift, anticlockwise across it. Forces for each unit of span are in ½ ρ₀ V₀² L.
+pub const BODY_COLUMNS: [&str; 4] =
+    ["drag_pressure", "drag_friction", "lift_pressure", "lift_friction"];
+
 /// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
 
@@ -88,10 +93,12 @@ pub fn columns(problem: &Problem) -> Vec<String> {
             }
         }
     };
+    let body = if problem.has_body() { &BODY_COLUMNS[..] } else { &[] };
     let scalars = problem.scalars.iter().flat_map(|scalar| columns_of(&scalar.name));
     columns
         .iter()
         .chain(forced.iter().copied().flatten())
+        .chain(body)
         .map(ToString::to_string)
         .chain(scalars)
         .collect()

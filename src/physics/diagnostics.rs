@@ -203,6 +203,10 @@ impl System for NavierStokes {
         row.extend(conserved);
         row.extend([max_mach, min_density, min_temperature]);
         row.extend(forcing);
+        if let Some(body) = &self.body {
+            let gradients = self.gradients.of(&*self.backend, u, scratch);
+            row.extend(body.row(&*self.backend, (&self.grid, &self.block), u, &gradients)?);
+        }
         if let Some(passive) = &self.scalars {
             row.extend(passive.diagnostics(
                 &*self.backend,

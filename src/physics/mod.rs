@@ -2,6 +2,7 @@
 
 mod advection;
 mod base_state;
+mod body;
 mod channel;
 mod collective;
 mod columns;
@@ -32,7 +33,7 @@ mod walls;
 pub use advection::Advection;
 pub use base_state::BaseState;
 pub use columns::{
-    CHANNEL_COLUMNS, ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, GRADIENT_COLUMNS,
+    BODY_COLUMNS, CHANNEL_COLUMNS, ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, GRADIENT_COLUMNS,
     SCALAR_COLUMNS, columns, columns_of,
 };
 pub(crate) use forcing::longest;

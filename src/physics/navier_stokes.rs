@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use super::Gas;
 use super::base_state::BaseState;
+use super::body::Body;
 use super::channel::Channel;
 use super::composed::Composed;
 use super::discretisation::Discretisation;
@@ -56,6 +57,8 @@ pub struct NavierStokes {
     pub(super) open: OpenFaces,
     pub(super) volume: VolumeAverage,
     pub(super) metric: Arc<Metric>,
+    /// None but on a curvilinear grid round one.
+    pub(super) body: Option<Body>,
     /// None but between walls across one axis.
     pub(super) channel: Option<Channel>,
     /// See [`Problem::is_of_case`].
@@ -149,6 +152,7 @@ impl NavierStokes {
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
             is_of_case: problem.is_of_case(),
             volume,
+            body: Body::of(problem, base),
             metric: discretisation.metric,
             backend,
             grid,

@@ -24,6 +24,9 @@
 //! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards what comes in.
 //! * Where the gas comes in faster than sound, the state is given.
 //!
+//! On a curvilinear grid n is ∇η/|∇η| or its opposite and ∂/∂n stands for |∇η| ∂/∂η: that is the part of the flux through the face (Kim
+//! and Lee 2000).
+//!
 //! What is changed are the sums of rates and the state after a stage: the state before it is U − a K, so that sweeps know nothing of
 //! it. Where faces meet, each changes what those before it left; that across the later axis holds. Walls come after them.
 
@@ -45,8 +48,10 @@ use crate::real::Values;
 const BOTH: usize = 2 * COUNT;
 /// What is read at the points inside.
 const READ: usize = BOTH * INSIDE;
-/// With the rates that were kept, and the flow beyond.
-const ALL: usize = 2 * BOTH + COUNT;
+/// The outward normal, and one over the spacing across the face.
+const GEOMETRY: usize = 4;
+/// With the rates that were kept, the flow beyond, and the geometry of the face.
+const ALL: usize = 2 * BOTH + COUNT + GEOMETRY;
 
 /// The open faces that bound this rank's block, and their sponges.
 #[derive(Default)]
@@ -65,6 +70,7 @@ struct OpenFace {
     /// The sums of rates before a stage, on the face.
     kept: Vec<Field>,
     target: Target,
+    geometry: Vec<Field>,
 }
 
 /// The flow beyond a face, at the points of a part of the block: (ρ', ρu, ρv, ρw, ρE') and, on the face, the outward derivatives of
@@ -96,9 +102,9 @@ impl Target {
         Ok(Self { fields, of_start: is_start.then(of_start).transpose()? })
     }
 
-    fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field]) {
+    fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field], geometry: &mut [Field]) {
         if let Some(formula) = &self.of_start {
-            let all = start.iter_mut().take(COUNT).chain(&mut self.fields);
+            let all = start.iter_mut().take(COUNT).chain(&mut self.fields).chain(geometry);
             backend.map_part(formula, &mut all.collect::<Vec<_>>(), &[]);
         }
     }
@@ -124,19 +130,27 @@ impl OpenFaces {
                 if let Some(open) = face.open()
                     && let Some(sponge) = open.sponge
                 {
-                    let away = |index: usize| {
-                        let at_face = at * (grid.points[a] - 1);
-                        let [x, of_face] = [index, at_face].map(|i| grid.coordinate(a, i));
-                        (x - of_face).abs()
+                    let away = |index: [usize; 3]| {
+                        let mut on_face = index;
+                        on_face[a] = at * (grid.points[a] - 1);
+                        let [x, of_face] = [index, on_face].map(|index| grid.coordinates(index));
+                        let squares = (0..3).map(|k| (x[k] - of_face[k]).powi(2));
+                        squares.sum::<f64>().sqrt()
                     };
-                    let near = |i: &usize| away(block.start[a] + i) < sponge.width;
+                    let near = |i: &usize| {
+                        let mut plane = block;
+                        (plane.start[a], plane.points[a]) = (block.start[a] + i, 1);
+                        (0..plane.len()).any(|item| away(plane.index(item)) < sponge.width)
+                    };
                     let inside: Vec<usize> = (0..block.points[a]).filter(near).collect();
                     let Some(first) = inside.first() else { continue };
                     let mut part = all;
                     (part.start[a], part.points[a]) = (*first, inside.len());
                     let mut strength = Values::zeros(backend.precision(), part.len());
                     for item in 0..part.len() {
-                        let depth = 1.0 - away(block.start[a] + part.index(item)[a]) / sponge.width;
+                        let local = part.index(item);
+                        let index = [0, 1, 2].map(|axis| block.start[axis] + local[axis]);
+                        let depth = (1.0 - away(index) / sponge.width).max(0.0);
                         strength.set(item, sponge.strength * depth.powi(3));
                     }
                     let prepare =
@@ -161,15 +175,21 @@ impl OpenFaces {
                     gas,
                     base,
                     open,
-                    axis: a,
-                    outward: if at == 0 { -1.0 } else { 1.0 },
-                    spacing: grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1)),
-                    length: problem.domain.length[a],
+                    length: length(grid, a, problem.domain.length[a]),
                     is_known: known.is_some(),
                 };
+                let mut geometry =
+                    [(); GEOMETRY].map(|()| Values::zeros(backend.precision(), part.len()));
+                for item in 0..part.len() {
+                    let local = part.index(item);
+                    let index = [0, 1, 2].map(|axis| block.start[axis] + local[axis]);
+                    let values = across(grid, a, at, index);
+                    geometry.iter_mut().zip(values).for_each(|(to, value)| to.set(item, value));
+                }
+                let geometry = geometry.iter().map(|values| backend.field(values));
                 let target = Target::new(known, (&gas, base), backend, [BOTH, part.len()], || {
                     let reads: Vec<_> = end.fields_inside(COUNT).collect();
-                    prepare(PointFormula::map(OfStart(waves)), &reads, BOTH)
+                    prepare(PointFormula::map(OfStart(waves)), &reads, BOTH + GEOMETRY)
                 })?;
                 if let Beyond::Inflow(Known::Stream(stream)) = open.beyond
                     && stream.is_supersonic(&gas, a)
@@ -185,6 +205,7 @@ impl OpenFaces {
                     correct: prepare(PointFormula::map(waves), &reads, ALL - BOTH)?,
                     kept,
                     target,
+                    geometry: geometry.collect::<Result<_>>()?,
                 });
             }
         }
@@ -193,10 +214,11 @@ impl OpenFaces {
 
     /// Take what is known of the flow beyond them from the state at the start.
     pub(super) fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field]) {
-        let sponges = self.sponges.iter_mut().map(|(.., target)| target);
-        let faces = self.faces.iter_mut().map(|face| &mut face.target);
-        for target in sponges.chain(faces) {
-            target.know_start(backend, start);
+        for (.., target) in &mut self.sponges {
+            target.know_start(backend, start, &mut []);
+        }
+        for OpenFace { target, geometry, .. } in &mut self.faces {
+            target.know_start(backend, start, geometry);
         }
     }
 
@@ -225,7 +247,7 @@ impl OpenFaces {
             backend.map_part(sponge, &mut fields, &[advance]);
         }
         for face in &mut self.faces {
-            let own = face.kept.iter_mut().chain(&mut face.target.fields);
+            let own = face.kept.iter_mut().chain(&mut face.target.fields).chain(&mut face.geometry);
             let mut fields: [&mut Field; ALL] = exactly(rate.iter_mut().chain(&mut *u).chain(own));
             backend.map_part(&face.correct, &mut fields, &[beta, advance]);
         }
@@ -242,6 +264,33 @@ fn known(problem: &Problem, a: usize, at: usize) -> Option<Known> {
     let faces = problem.boundaries.0[a]?;
     let known = |end: usize| faces[end].open().and_then(|open| open.known());
     known(at).or_else(|| known(1 - at))
+}
+
+/// The outward normal at a point of end `at` of axis `a`, and one over the spacing along it.
+fn across(grid: &Grid, a: usize, at: usize, index: [usize; 3]) -> [f64; GEOMETRY] {
+    let outward = if at == 0 { -1.0 } else { 1.0 };
+    let (mut normal, mut slope) = ([0.0; 3], 1.0 / grid.jacobian(a, index[a]));
+    match grid.plane.as_ref().filter(|_| a < 2) {
+        None => normal[a] = outward,
+        Some(plane) => {
+            let at = grid.in_plane(index);
+            let [x, y] = [0, 1].map(|k| plane.areas(at)[2 * a + k] / plane.jacobian[at]);
+            slope = x.hypot(y);
+            normal = [outward * x / slope, outward * y / slope, 0.0];
+        }
+    }
+    let [x, y, z] = normal;
+    [x, y, z, slope / grid.spacing[a]]
+}
+
+/// The distance from one end of axis `a` to the other; along curves that of the ends of the first.
+fn length(grid: &Grid, a: usize, straight: f64) -> f64 {
+    let Some(plane) = grid.plane.as_ref().filter(|_| a < 2) else { return straight };
+    let mut last = [0; 3];
+    last[a] = grid.points[a] - 1;
+    let at = grid.in_plane(last);
+    let [x, y] = plane.coordinates.each_ref().map(|it| it[at] - it[0]);
+    x.hypot(y)
 }
 
 impl Stream {
@@ -311,10 +360,6 @@ struct Waves {
     gas: Gas,
     base: BaseState,
     open: Open,
-    axis: usize,
-    /// The sign of the outward normal.
-    outward: f64,
-    spacing: f64,
     length: f64,
     /// Whether a flow is, and thus U.
     is_known: bool,
@@ -345,25 +390,16 @@ impl Waves {
 
     /// The outward derivatives on the face.
     #[inline(always)]
-    fn slopes<N: Number>(&self, at: &Flow<N>, points: &[Flow<N>; INSIDE]) -> Flow<N> {
+    fn slopes<N: Number>(at: &Flow<N>, points: &[Flow<N>; INSIDE], per_spacing: N) -> Flow<N> {
+        let slope = |at, inside| slope(at, inside, per_spacing);
         Flow {
-            rho: self.slope(at.rho, points.map(|point| point.rho)),
+            rho: slope(at.rho, points.map(|point| point.rho)),
             velocity: std::array::from_fn(|i| {
-                self.slope(at.velocity[i], points.map(|point| point.velocity[i]))
+                slope(at.velocity[i], points.map(|point| point.velocity[i]))
             }),
-            p: self.slope(at.p, points.map(|point| point.p)),
-            t: self.slope(at.t, points.map(|point| point.t)),
+            p: slope(at.p, points.map(|point| point.p)),
+            t: slope(at.t, points.map(|point| point.t)),
         }
-    }
-
-    /// That of a quantity, by the one-sided formula of fourth order.
-    #[inline(always)]
-    fn slope<N: Number>(&self, at: N, inside: [N; INSIDE]) -> N {
-        let mut off = at;
-        for (value, weight) in inside.into_iter().zip(WEIGHTS) {
-            off = off - N::of(weight) * value;
-        }
-        N::of(-1.0 / (OF_SLOPE * self.spacing)) * off
     }
 
     /// What the rates have too little: of the waves that come in and go out, of entropy and of the velocity. `slope` is that of the flow
@@ -375,13 +411,14 @@ impl Waves {
         beyond: &Flow<N>,
         rate: &Flow<N>,
         slope: &Flow<N>,
+        normal: [N; 3],
     ) -> Missing<N> {
-        let Self { gas, base, open, axis, .. } = *self;
+        let Self { gas, base, open, .. } = *self;
         let half = N::of(0.5);
         let (rho, p) = (whole(at.rho, base.density), whole(at.p, base.pressure));
         let c2 = N::of(gas.gamma) * p / rho;
         let c = c2.sqrt();
-        let n = |v: &[N; 3]| N::of(self.outward) * v[axis];
+        let n = |v: &[N; 3]| dot(normal, *v);
         let u_n = n(&at.velocity);
         // The part of a speed that leads into the box, not above 0.
         let inward = |speed: N| half * (speed - speed.abs());
@@ -431,6 +468,21 @@ impl Waves {
     }
 }
 
+/// The outward derivative of a quantity by the one-sided formula of fourth order.
+#[inline(always)]
+fn slope<N: Number>(at: N, inside: [N; INSIDE], per_spacing: N) -> N {
+    let mut off = at;
+    for (value, weight) in inside.into_iter().zip(WEIGHTS) {
+        off = off - N::of(weight) * value;
+    }
+    N::of(-1.0 / OF_SLOPE) * per_spacing * off
+}
+
+#[inline(always)]
+fn dot<N: Number>([a, b, c]: [N; 3], [x, y, z]: [N; 3]) -> N {
+    a * x + b * y + c * z
+}
+
 /// See [`Waves::missing`]; the velocity without its component through the face, which the two waves of sound have.
 struct Missing<N> {
     coming: N,
@@ -444,21 +496,21 @@ struct Missing<N> {
 /// The state, and what the flow beyond a face is by it. Read are the states inside.
 struct OfStart(Waves);
 
-impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH }> for OfStart {
+impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
     #[inline(always)]
     fn at<N: Number>(
         &self,
         inside: [N; COUNT * INSIDE],
-        mut all: [N; COUNT + BOTH],
+        mut all: [N; COUNT + BOTH + GEOMETRY],
         _: [N; 0],
-    ) -> [N; COUNT + BOTH] {
+    ) -> [N; COUNT + BOTH + GEOMETRY] {
         let Self(waves) = self;
         let flow = |all: &[N]| waves.flow(std::array::from_fn(|k| all[k]));
         let points = std::array::from_fn(|k| flow(&inside[COUNT * k..]));
-        let slope = waves.slopes(&flow(&all), &points);
+        let slope = Waves::slopes(&flow(&all), &points, all[COUNT + BOTH + 3]);
         all.copy_within(..COUNT, COUNT);
         let [u, v, w] = slope.velocity;
-        all[BOTH..].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
+        all[BOTH..COUNT + BOTH].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
         all
     }
 }
@@ -471,7 +523,9 @@ impl Formula<READ, { ALL }, 2> for Waves {
         let beyond = self.flow(std::array::from_fn(|k| before[BOTH + COUNT + k]));
         let points: [Flow<N>; INSIDE] =
             std::array::from_fn(|k| self.before(&inside[BOTH * k..][..BOTH], a));
-        let mut slope = self.slopes(&at, &points);
+        let [x, y, z, per_spacing] = std::array::from_fn(|k| before[ALL - GEOMETRY + k]);
+        let normal = [x, y, z];
+        let mut slope = Self::slopes(&at, &points, per_spacing);
         let [rho, u, v, w, p] = std::array::from_fn(|k| before[2 * BOTH + k]);
         (slope.rho, slope.p) = (slope.rho - rho, slope.p - p);
         for (own, beyond) in slope.velocity.iter_mut().zip([u, v, w]) {
@@ -490,10 +544,12 @@ impl Formula<READ, { ALL }, 2> for Waves {
             p: inner * (own[ENERGY] - work(momentum) + squares * own[MASS]),
             t: N::of(0.0),
         };
-        let Missing { coming, entropy, mut velocity, going, speed: [rho, c] } =
-            self.missing(&at, &beyond, &rate, &slope);
+        let Missing { coming, entropy, velocity, going, speed: [rho, c] } =
+            self.missing(&at, &beyond, &rate, &slope, normal);
         let p = half * (going + coming);
-        velocity[self.axis] = N::of(0.5 * self.outward) * (going - coming) / (rho * c);
+        // Along the normal the two waves of sound have it.
+        let through = half * (going - coming) / (rho * c) - dot(normal, velocity);
+        let velocity: [N; 3] = std::array::from_fn(|i| velocity[i] + through * normal[i]);
         let mass = entropy + p / (c * c);
         let momentum: [N; 3] = std::array::from_fn(|i| at.velocity[i] * mass + rho * velocity[i]);
         let energy = p / inner + squares * mass + rho * work(velocity);

@@ -60,9 +60,16 @@ impl Problem {
             && self.boundaries == self.case.boundaries(&self.gas)
     }
 
+    /// Whether lines along ξ of a curvilinear grid go round a wall at the low end of η.
+    pub fn has_body(&self) -> bool {
+        let [around, outward, _] = self.boundaries.0;
+        let wall = outward.and_then(|[low, _]| low.wall());
+        self.mapping.is_some() && around.is_none() && wall.is_some()
+    }
+
     /// See [`Boundaries::between_walls`].
     pub fn axis_between_walls(&self) -> Option<Axis> {
-        self.boundaries.between_walls(self.points)
+        self.boundaries.between_walls(self.points).filter(|_| self.mapping.is_none())
     }
 
     /// Fields of the state.

@@ -10,6 +10,7 @@ mod memory;
 mod outlook;
 mod output;
 mod output_schedule;
+mod pictures;
 mod plan;
 mod profile;
 mod refusals;

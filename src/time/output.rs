@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::output_schedule::Kind;
+use super::pictures::{Pixels, pixels};
 use super::run_loop::Run;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, OnFailure, Precision, Variable};
@@ -125,7 +126,8 @@ impl Run<'_> {
             let middle = points[across] / 2;
             let values = plane(comm, &self.decomposition, points, (across, middle), &values);
             let (Some(values), Some(files)) = (values, &mut self.files) else { continue };
-            let values = at_equal_spacings(&grid, [right, up], values);
+            let Some(picture) = pixels(&grid, [right, up], values) else { continue };
+            let Pixels { points, edges, values } = picture;
             let mut index = [0; 3];
             index[across] = middle;
             let slice = Slice {
@@ -133,8 +135,8 @@ impl Run<'_> {
                 at: grid.coordinates(index)[across],
                 quantity,
                 unit,
-                edges: [right, up].map(|a| edges(&grid, a)),
-                points: size,
+                edges,
+                points,
                 values: &values,
                 range: finite_range(&values),
             };
@@ -268,45 +270,6 @@ impl Volumes {
 fn folder(directory: &Path, writer: &FieldWriter) -> String {
     let folder = writer.directory().strip_prefix(directory).unwrap_or(writer.directory());
     folder.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
-}
-
-/// Where point `i` along axis `a` lay if all spacings were equal.
-#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
-fn uniform(grid: &Grid, a: usize, i: usize) -> f64 {
-    grid.origin[a] + grid.spacing[a] * i as f64
-}
-
-/// Half a spacing outside the first and the last point along axis `a`.
-fn edges(grid: &Grid, a: usize) -> [f64; 2] {
-    let half = 0.5 * grid.spacing[a];
-    let last = grid.points[a] - 1;
-    [grid.origin[a] - half, uniform(grid, a, last) + half]
-}
-
-/// The values on a plane along two axes, as a picture with equal pixels shows them: between the points of a stretched axis those
-/// of straight lines.
-fn at_equal_spacings(grid: &Grid, [right, up]: [usize; 2], mut values: Vec<f64>) -> Vec<f64> {
-    let [nx, ny] = [right, up].map(|a| grid.points[a]);
-    for (a, n, stride) in [(right, nx, 1), (up, ny, nx)] {
-        if grid.lines[a].is_none() {
-            continue;
-        }
-        let old = values.clone();
-        for i in 0..n {
-            let x = uniform(grid, a, i);
-            let low = (0..n).rfind(|&j| grid.coordinate(a, j) <= x).unwrap_or(0);
-            // Behind the last point of a periodic axis follows the first.
-            let high = if low + 1 < n || grid.closes(a) { low + 1 } else { low };
-            let [from, to] = [low, high].map(|j| grid.coordinate(a, j));
-            let part = if high > low { (x - from) / (to - from) } else { 0.0 };
-            for line in 0..nx * ny / n {
-                let first = if stride == 1 { line * nx } else { line };
-                let at = |j: usize| old[first + j % n * stride];
-                values[first + i * stride] = (1.0 - part) * at(low) + part * at(high);
-            }
-        }
-    }
-    values
 }
 
 /// The smallest and the largest value that is a number; zeros where there is none.

@@ -315,11 +315,11 @@ fn path_of(directory: &Path, name: &str) -> PathBuf {
     directory.join(name.trim_end_matches('/'))
 }
 
-/// `rank_00003.vti` or `rank_00003.vtr`, or a part of it.
+/// `rank_00003.vti`, `.vtr` or `.vts`, or a part of it.
 pub(crate) fn is_piece(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".part").unwrap_or(&name);
-    name.starts_with("rank_") && (name.ends_with(".vti") || name.ends_with(".vtr"))
+    name.starts_with("rank_") && [".vti", ".vtr", ".vts"].iter().any(|kind| name.ends_with(kind))
 }
 
 /// Remove something that a manifest names, and what a kill may have left of it, from `directory`.

@@ -86,8 +86,8 @@ pub(crate) fn step(name: &str) -> Option<u64> {
     (name == format!("step_{step:08}")).then_some(step)
 }
 
-/// What the names of files of fields end with: uniform and stretched grids, whole and in pieces.
-pub(crate) const KINDS: [&str; 4] = ["vti", "pvti", "vtr", "pvtr"];
+/// What the names of files of fields end with: uniform, stretched and curvilinear grids, whole and in pieces.
+pub(crate) const KINDS: [&str; 6] = ["vti", "pvti", "vtr", "pvtr", "vts", "pvts"];
 
 /// A field at one time, or the list of them.
 fn is_volume(file: &str, stem: &str) -> bool {

@@ -1,0 +1,93 @@
+//! A circular cylinder in a uniform stream.
+
+use serde::{Deserialize, Serialize};
+
+use super::{About, Definition, Domain, FlowCase, FlowPoint};
+use crate::boundary::{Beyond, Boundaries, Face, Known, Open, Sponge, Stream, Wall};
+use crate::gas::Gas;
+use crate::grid::{Axis, Mapping};
+
+/// A cylinder of diameter 1 in a stream with V₀ along x, on an O-grid about it. The flow starts as that of an ideal fluid,
+///
+/// ```text
+/// u_r = (1 − a²/r²) cos θ,  u_θ = − (1 + a²/r²) sin θ,  p = p∞ + ½ (1 − u·u),  a = 1/2
+/// ```
+///
+/// brought to rest at the wall over some tenths of a diameter, with isentropic density. A gust behind the cylinder,
+/// v = A exp(−(x − 3/2)² − y²), ends its symmetry where that does not last.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cylinder {
+    /// A.
+    pub gust: f64,
+}
+
+impl Default for Cylinder {
+    fn default() -> Self {
+        Cylinder { gust: 0.0 }
+    }
+}
+
+/// a.
+const RADIUS: f64 = 0.5;
+/// Over which distance from the wall the flow at the start comes to rest.
+const LAYER: f64 = 0.2;
+/// Radius of the far field, and width and strength of the sponge before it.
+const FAR: f64 = 40.0;
+const SPONGE: Sponge = Sponge { width: 20.0, strength: 0.2 };
+
+impl Cylinder {
+    pub(super) const ABOUT: About = About {
+        name: "cylinder",
+        title: "Circular cylinder",
+        summary: "a cylinder in a uniform stream: drag, lift, vortex shedding (2-D or 3-D, O-grid)",
+        input: include_str!("../../configs/cylinder.toml"),
+        mach: |_| 0.2,
+        reynolds: 100.0,
+        needs: [true, true, false],
+    };
+}
+
+impl Definition for Cylinder {
+    fn domain(&self) -> Domain {
+        Domain { origin: [0.0; 3], length: [1.0, 1.0, 4.0] }
+    }
+
+    fn mapping(&self) -> Option<Mapping> {
+        Some(Mapping::Ring { inner: RADIUS, outer: FAR, first: None })
+    }
+
+    fn boundaries(&self, gas: &Gas) -> Boundaries {
+        let stream = Stream { velocity: [1.0, 0.0, 0.0], ..Stream::at_rest(gas) };
+        let far = Open::to(Beyond::FarField(Known::Stream(stream)));
+        let far = Open { sponge: Some(SPONGE), ..far };
+        Boundaries::along(Axis::Y, [Face::Wall(Wall::ADIABATIC), Face::Open(far)])
+    }
+
+    fn flow(&self) -> Option<&dyn FlowCase> {
+        Some(self)
+    }
+}
+
+impl FlowCase for Cylinder {
+    fn at(&self, gas: &Gas, _: &Domain, _: [bool; 3], [x, y, _]: [f64; 3], _: f64) -> FlowPoint {
+        let r2 = (x * x + y * y).max(RADIUS * RADIUS);
+        let (ratio, cos, sin) = (RADIUS * RADIUS / r2, x * x / r2, x * y / r2);
+        // u_r and u_θ along x and y.
+        let u = 1.0 - ratio * (2.0 * cos - 1.0);
+        let v = -2.0 * ratio * sin;
+        let pressure = gas.reference_pressure() + 0.5 * (1.0 - u * u - v * v);
+        let away = (r2.sqrt() - RADIUS) / LAYER;
+        let moves = 1.0 - (-away * away).exp();
+        let gust = self.gust * (-(x - 1.5).powi(2) - y * y).exp();
+        FlowPoint {
+            density: (pressure / gas.reference_pressure()).powf(1.0 / gas.gamma),
+            velocity: [moves * u, moves * (v + gust), 0.0],
+            pressure,
+        }
+    }
+
+    fn is_exact(&self, _: &Gas) -> bool {
+        false
+    }
+}

@@ -1,0 +1,140 @@
+//! Planes of values as pictures with equal pixels show them.
+
+use crate::grid::{Grid, Plane};
+
+/// What a picture shows.
+pub(super) struct Pixels {
+    /// How many to the right and up.
+    pub(super) points: [usize; 2],
+    /// Coordinates of the edges, from left to right and from below to above.
+    pub(super) edges: [[f64; 2]; 2],
+    /// NaN where there is no gas.
+    pub(super) values: Vec<f64>,
+}
+
+/// Pixels along the longer side of a picture of a curvilinear grid.
+const SIDE: f64 = 720.0;
+/// What is seen round a body, in its sizes: to the left, to the right, and above and below.
+const VIEW: [f64; 3] = [2.0, 8.0, 3.0];
+
+/// The picture of values at the points of a plane along two axes; `None` where that is a curved surface.
+pub(super) fn pixels(grid: &Grid, [right, up]: [usize; 2], values: Vec<f64>) -> Option<Pixels> {
+    match &grid.plane {
+        None => Some(Pixels {
+            points: [right, up].map(|a| grid.points[a]),
+            edges: [right, up].map(|a| edges(grid, a)),
+            values: at_equal_spacings(grid, [right, up], values),
+        }),
+        Some(plane) => ([right, up] == [0, 1]).then(|| on_curves(grid, plane, &values)),
+    }
+}
+
+/// Each cell of a curvilinear grid as two triangles, on which values are linear.
+#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 pixels")]
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to the picture"
+)]
+fn on_curves(grid: &Grid, plane: &Plane, values: &[f64]) -> Pixels {
+    let [nx, ny, _] = grid.points;
+    let edges = view(grid, plane);
+    let [width, height] = edges.map(|[low, high]| high - low);
+    let pixel = width.max(height) / SIDE;
+    let points = [width, height].map(|side| (side / pixel).ceil().max(1.0) as usize);
+    let mut picture = vec![f64::NAN; points[0] * points[1]];
+    let range = |low: f64, high: f64, a: usize| {
+        let at = |x: f64| ((x - edges[a][0]) / pixel).clamp(0.0, points[a] as f64);
+        at(low).floor() as usize..at(high).ceil() as usize
+    };
+    let [cells_x, cells_y] = [0, 1].map(|a| grid.points[a] - usize::from(!grid.closes(a)));
+    for j in 0..cells_y {
+        for i in 0..cells_x {
+            let corner = |di: usize, dj: usize| {
+                let value = values[(i + di) % nx + nx * ((j + dj) % ny)];
+                (plane.place(grid.points, [i + di, j + dj]), value)
+            };
+            let corners = [corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)];
+            for triangle in [[0, 1, 2], [0, 2, 3]] {
+                let [(a, f), (b, g), (c, h)] = triangle.map(|k| corners[k]);
+                let bounds = |k: usize| {
+                    let all = [a[k], b[k], c[k]];
+                    range(
+                        all.iter().copied().fold(f64::MAX, f64::min),
+                        all.iter().copied().fold(f64::MIN, f64::max),
+                        k,
+                    )
+                };
+                let area = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
+                for py in bounds(1) {
+                    for px in bounds(0) {
+                        let x = edges[0][0] + (px as f64 + 0.5) * pixel - a[0];
+                        let y = edges[1][0] + (py as f64 + 0.5) * pixel - a[1];
+                        let s = (x * (c[1] - a[1]) - (c[0] - a[0]) * y) / area;
+                        let t = ((b[0] - a[0]) * y - x * (b[1] - a[1])) / area;
+                        if s >= 0.0 && t >= 0.0 && s + t <= 1.0 {
+                            picture[px + points[0] * py] = f + s * (g - f) + t * (h - f);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Pixels { points, edges, values: picture }
+}
+
+/// The edges of the picture: of all points, or about the body that lines along the first axis go round.
+fn view(grid: &Grid, plane: &Plane) -> [[f64; 2]; 2] {
+    let bounds = |points: &[f64]| {
+        points.iter().fold([f64::MAX, f64::MIN], |[low, high], x| [low.min(*x), high.max(*x)])
+    };
+    let all = plane.coordinates.each_ref().map(|it| bounds(it));
+    let goes_round = grid.closes(0) && plane.periods[0] == [0.0; 2];
+    if !goes_round {
+        return all;
+    }
+    let body = plane.coordinates.each_ref().map(|it| bounds(&it[..grid.points[0]]));
+    let size = body.iter().map(|[low, high]| high - low).fold(0.0, f64::max);
+    let [x, y] = body.map(|[low, high]| 0.5 * (low + high));
+    let [left, right, across] = VIEW.map(|sizes| sizes * size);
+    let within = |[low, high]: [f64; 2], [least, most]: [f64; 2]| [low.max(least), high.min(most)];
+    [within([x - left, x + right], all[0]), within([y - across, y + across], all[1])]
+}
+
+/// Where point `i` along axis `a` lay if all spacings were equal.
+#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
+fn uniform(grid: &Grid, a: usize, i: usize) -> f64 {
+    grid.origin[a] + grid.spacing[a] * i as f64
+}
+
+/// Half a spacing outside the first and the last point along axis `a`.
+fn edges(grid: &Grid, a: usize) -> [f64; 2] {
+    let half = 0.5 * grid.spacing[a];
+    let last = grid.points[a] - 1;
+    [grid.origin[a] - half, uniform(grid, a, last) + half]
+}
+
+/// The values on a plane along two axes, at equal spacings: between the points of a stretched axis those of straight lines.
+fn at_equal_spacings(grid: &Grid, [right, up]: [usize; 2], mut values: Vec<f64>) -> Vec<f64> {
+    let [nx, ny] = [right, up].map(|a| grid.points[a]);
+    for (a, n, stride) in [(right, nx, 1), (up, ny, nx)] {
+        if grid.lines[a].is_none() {
+            continue;
+        }
+        let old = values.clone();
+        for i in 0..n {
+            let x = uniform(grid, a, i);
+            let low = (0..n).rfind(|&j| grid.coordinate(a, j) <= x).unwrap_or(0);
+            // Behind the last point of a periodic axis follows the first.
+            let high = if low + 1 < n || grid.closes(a) { low + 1 } else { low };
+            let [from, to] = [low, high].map(|j| grid.coordinate(a, j));
+            let part = if high > low { (x - from) / (to - from) } else { 0.0 };
+            for line in 0..nx * ny / n {
+                let first = if stride == 1 { line * nx } else { line };
+                let at = |j: usize| old[first + j % n * stride];
+                values[first + i * stride] = (1.0 - part) * at(low) + part * at(high);
+            }
+        }
+    }
+    values
+}
