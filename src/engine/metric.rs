@@ -62,7 +62,12 @@ pub fn curved(grid: Grid, domain: &Domain, mapping: &Mapping, family: &SchemeFam
     let place = mapping.place(two(domain.origin), two(domain.length), intervals[1]);
     let parts = |at: usize| ((at % nx) as f64 / intervals[0], (at / nx) as f64 / intervals[1]);
     let points: Vec<[f64; 2]> = (0..nx * ny).map(|at| place(parts(at).0, parts(at).1)).collect();
-    let period = |end: [f64; 2]| std::array::from_fn(|k| end[k] - points[0][k]);
+    // Lines that come back do so but for round-off.
+    let extent = points.iter().flatten().fold(0.0_f64, |extent, x| extent.max(x.abs()));
+    let period = |end: [f64; 2]| {
+        let rise = |k: usize| end[k] - points[0][k];
+        std::array::from_fn(|k| if rise(k).abs() < 1e-12 * extent { 0.0 } else { rise(k) })
+    };
     let periods = [place(1.0, 0.0), place(0.0, 1.0)];
     let closed: [bool; 2] = std::array::from_fn(|a| grid.closes(a));
     let periods: [[f64; 2]; 2] =

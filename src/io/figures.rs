@@ -22,7 +22,7 @@ pub(crate) struct Figure {
 type Columns = &'static [(&'static str, Line, &'static str)];
 
 /// Figures of columns alone: name, title, what is drawn upwards, curves, caption.
-const PLAIN: [(&str, &str, &str, Columns, &str); 8] = [
+const PLAIN: [(&str, &str, &str, Columns, &str); 10] = [
     (
         "enstrophy",
         "Enstrophy",
@@ -64,6 +64,28 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 8] = [
             ("at the high wall", Line::Dashed, "wall_shear_high"),
         ],
         "Mean shear stress at the walls. Where the flow is steady in the mean, half their sum balances the force on half the channel.",
+    ),
+    (
+        "drag",
+        "Drag",
+        "drag coefficient",
+        &[
+            ("this run", Line::Solid, "drag"),
+            ("pressure", Line::Dashed, "drag_pressure"),
+            ("friction", Line::Dotted, "drag_friction"),
+        ],
+        "The force on the body along the stream, over ½ ρ₀ V₀² L for each unit of span.",
+    ),
+    (
+        "lift",
+        "Lift",
+        "lift coefficient",
+        &[
+            ("this run", Line::Solid, "lift"),
+            ("pressure", Line::Dashed, "lift_pressure"),
+            ("friction", Line::Dotted, "lift_friction"),
+        ],
+        "The force on the body to the left across the stream, over ½ ρ₀ V₀² L for each unit of span.",
     ),
     (
         "scalar_variance",
@@ -133,7 +155,18 @@ pub(crate) fn figures(
         plot.logarithmic = name == "error";
         Some(Figure { name, plot, caption: caption.into() })
     });
-    let [enstrophy, forcing, coefficient, gradient, friction, variance, range, mut error] = plain;
+    let [
+        enstrophy,
+        forcing,
+        coefficient,
+        gradient,
+        friction,
+        drag,
+        lift,
+        variance,
+        range,
+        mut error,
+    ] = plain;
     if let Some(error) = error.as_mut().filter(|_| variance.is_some()) {
         error.caption = "Distance of the scalar from the exact solution.".into();
     }
@@ -143,7 +176,7 @@ pub(crate) fn figures(
         (kinetic_energy(&over, reference), dissipation(&over, reference, summary));
     let budget = round_off.has_budget(series).then(|| budget(&over, summary)).flatten();
     let resolution = resolution(&over, summary);
-    let driven = [forcing, coefficient, gradient, friction];
+    let driven = [forcing, coefficient, gradient, friction, drag, lift];
     let flow =
         [energy, dissipation, enstrophy, budget].into_iter().chain(driven).chain([resolution]);
     let all = flow.chain([variance, range, error]).chain(passive(&over));

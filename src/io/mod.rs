@@ -50,7 +50,7 @@ pub use directory::{DirectoryLock, RunDirectory};
 pub use fields::FieldWriter;
 pub(crate) use options::MOST_FILES;
 pub use options::{CheckpointConfig, Schedule, StatisticsConfig};
-pub(crate) use profile::PROFILE;
+pub(crate) use profile::{PROFILE, SURFACE};
 pub use progress::Progress;
 pub use reference::Reference;
 pub use report::write_report;

@@ -48,6 +48,7 @@ pub fn write_report(
         draw_over(&mut history, &table, summary.end_time);
     }
     history.extend(profile::figure(run_dir, summary.end_time)?);
+    history.extend(profile::surface_figure(run_dir, summary.end_time)?);
     let statistics = statistics::figures(run_dir)?;
     let names = history.iter().chain(&statistics).map(|figure| format!("plots/{}", file(figure)));
     claim(names.chain(["report.html".into()]).collect())?;

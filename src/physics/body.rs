@@ -19,11 +19,8 @@ pub(super) struct Body {
     stream: [f64; 2],
 }
 
-/// The traction of the gas on the body at a point, times the area of the face there.
-struct Traction {
-    pressure: [f64; 2],
-    friction: [f64; 2],
-}
+/// ½ ρ₀ V₀².
+const DYNAMIC_PRESSURE: f64 = 0.5;
 
 impl Body {
     /// That of `problem`, where it has one.
@@ -46,40 +43,81 @@ impl Body {
     pub(super) fn row(
         &self,
         backend: &dyn Backend,
+        place: (&Grid, &Block),
+        u: &[Field],
+        gradients: &[&mut Field; 9],
+    ) -> Result<[f64; 6]> {
+        let all = self.tractions(backend, place, u, gradients)?;
+        let mut sums = [0.0; 4];
+        for point in all.chunks(4) {
+            sums.iter_mut().zip(point).for_each(|(sum, part)| *sum += part);
+        }
+        let [p_x, p_y, f_x, f_y] = sums.map(|sum| sum * place.0.spacing[0] / DYNAMIC_PRESSURE);
+        let [x, y] = self.stream;
+        let (drag, lift) = (|a: [f64; 2]| x * a[0] + y * a[1], |a: [f64; 2]| x * a[1] - y * a[0]);
+        let (pressure, friction) = ([p_x, p_y], [f_x, f_y]);
+        let both = [p_x + f_x, p_y + f_y];
+        Ok([drag(both), drag(pressure), drag(friction), lift(both), lift(pressure), lift(friction)])
+    }
+
+    /// At each point of the wall, mean over the span: x, y, and the coefficients of pressure and of friction along the direction in which
+    /// points are counted, c = (p − p∞, τ) / (½ ρ₀ V₀²). Collective.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub(super) fn surface(
+        &self,
+        backend: &dyn Backend,
+        place: (&Grid, &Block),
+        u: &[Field],
+        gradients: &[&mut Field; 9],
+    ) -> Result<Vec<[f64; 4]>> {
+        let all = self.tractions(backend, place, u, gradients)?;
+        let Some(plane) = &place.0.plane else { return Ok(Vec::new()) };
+        let point = |(at, traction): (usize, &[f64])| {
+            let [x_xi, _, y_xi, _] = plane.slopes.each_ref().map(|slope| slope[at]);
+            let [.., a_x, a_y] = plane.areas(at);
+            let (along, area) = (x_xi.hypot(y_xi), a_x.hypot(a_y));
+            let normal = -(traction[0] * a_x + traction[1] * a_y) / (area * area);
+            let shear = (traction[2] * x_xi + traction[3] * y_xi) / (along * area);
+            let [x, y] = plane.coordinates.each_ref().map(|it| it[at]);
+            [x, y, normal / DYNAMIC_PRESSURE, shear / DYNAMIC_PRESSURE]
+        };
+        Ok(all.chunks(4).enumerate().map(point).collect())
+    }
+
+    /// The traction times the area at every point of the wall, mean over the span: of pressure, then of friction, along x and y.
+    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
+    fn tractions(
+        &self,
+        backend: &dyn Backend,
         (grid, block): (&Grid, &Block),
         u: &[Field],
         gradients: &[&mut Field; 9],
-    ) -> Result<[f64; 4]> {
-        let mut sums = [0.0; 4];
+    ) -> Result<Vec<f64>> {
         let fields = u.iter().take(conserved::COUNT).chain(gradients.iter().map(|field| &**field));
         let fields = fields.map(|field| backend.values(field)).collect::<Result<Vec<_>>>();
         let fields = all_or_error(backend.comm(), fields)?;
+        let mut all = vec![0.0; 4 * grid.points[0]];
         for at in 0..block.len() {
             let index = block.index(at);
             if index[1] > 0 {
                 continue;
             }
             let values = std::array::from_fn(|k| fields[k].at(at));
-            let Some(Traction { pressure, friction }) = self.traction(grid, index, values) else {
-                continue;
-            };
-            for (sum, part) in sums.iter_mut().zip(pressure.into_iter().chain(friction)) {
-                *sum += part;
-            }
+            let parts = self.traction(grid, index, values);
+            let own = &mut all[4 * index[0]..4 * index[0] + 4];
+            own.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part / grid.points[2] as f64);
         }
-        backend.comm().sum(&mut sums);
-        #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
-        let dynamic_pressure = 0.5 * grid.points[2] as f64;
-        let [p_x, p_y, f_x, f_y] = sums.map(|sum| sum * grid.spacing[0] / dynamic_pressure);
-        let [x, y] = self.stream;
-        let (drag, lift) = (|a: [f64; 2]| x * a[0] + y * a[1], |a: [f64; 2]| x * a[1] - y * a[0]);
-        Ok([drag([p_x, p_y]), drag([f_x, f_y]), lift([p_x, p_y]), lift([f_x, f_y])])
+        backend.comm().sum(&mut all);
+        Ok(all)
     }
 
     /// −p n + τ·n at a point of the wall, with n = J ∇η, which points into the gas; p is relative to that far away.
-    fn traction(&self, grid: &Grid, index: [usize; 3], values: [f64; 14]) -> Option<Traction> {
+    fn traction(&self, grid: &Grid, index: [usize; 3], values: [f64; 14]) -> [f64; 4] {
         let Self { gas, base, .. } = self;
-        let [.., a_x, a_y] = grid.plane.as_ref()?.areas(grid.in_plane(index));
+        let Some(plane) = &grid.plane else { return [0.0; 4] };
+        let [.., a_x, a_y] = plane.areas(grid.in_plane(index));
         let [rho, m0, m1, m2, e, g @ ..] = values;
         let state = [rho, m0, m1, m2, e];
         let [.., p, t] = Primitives { gas: *gas, base: *base }.at(state, state, []);
@@ -87,12 +125,11 @@ impl Body {
         let mu = gas.mu(t + base.temperature) / gas.reynolds;
         let bulk = -2.0 / 3.0 * (g[0] + g[4] + g[8]);
         let shear = mu * (g[1] + g[3]);
-        Some(Traction {
-            pressure: [-p * a_x, -p * a_y],
-            friction: [
-                mu * (2.0 * g[0] + bulk) * a_x + shear * a_y,
-                shear * a_x + mu * (2.0 * g[4] + bulk) * a_y,
-            ],
-        })
+        [
+            -p * a_x,
+            -p * a_y,
+            mu * (2.0 * g[0] + bulk) * a_x + shear * a_y,
+            shear * a_x + mu * (2.0 * g[4] + bulk) * a_y,
+        ]
     }
 }

@@ -52,10 +52,10 @@ pub const CHANNEL_COLUMNS: [&str; 5] = [
     "friction_reynolds",
 ];
 
-/// Columns added on a curvilinear grid round a body: the parts of pressure and friction in the coefficients of drag, along the stream far
-/// away, and of lift, anticlockwise across it. Forces for each unit of span are in ½ ρ₀ V₀² L.
-pub const BODY_COLUMNS: [&str; 4] =
-    ["drag_pressure", "drag_friction", "lift_pressure", "lift_friction"];
+/// Columns added on a curvilinear grid round a body: the coefficient of drag, along the stream far away, with its parts of pressure and
+/// friction, and that of lift, to the left across it. Forces for each unit of span are in ½ ρ₀ V₀² L.
+pub const BODY_COLUMNS: [&str; 6] =
+    ["drag", "drag_pressure", "drag_friction", "lift", "lift_pressure", "lift_friction"];
 
 /// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];

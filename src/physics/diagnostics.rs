@@ -219,6 +219,12 @@ impl System for NavierStokes {
         Ok(row)
     }
 
+    fn surface(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<Option<Vec<[f64; 4]>>> {
+        let Some(body) = &self.body else { return Ok(None) };
+        let gradients = self.gradients.of(&*self.backend, u, scratch);
+        body.surface(&*self.backend, (&self.grid, &self.block), u, &gradients).map(Some)
+    }
+
     fn has_exact(&self) -> bool {
         self.exact().is_some()
     }

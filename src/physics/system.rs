@@ -180,6 +180,15 @@ pub trait System {
         filter_rates: &[f64],
     ) -> Result<Vec<f64>>;
 
+    /// x, y and the coefficients of pressure and friction at the points of a body's wall; `None` where there is none. `scratch` as above.
+    /// Collective.
+    ///
+    /// # Errors
+    /// What the device says: on all ranks where it says it on one.
+    fn surface(&mut self, _u: &[Field], _scratch: &mut [Field]) -> Result<Option<Vec<[f64; 4]>>> {
+        Ok(None)
+    }
+
     /// True where the exact solution is known.
     fn has_exact(&self) -> bool;
 

@@ -1,4 +1,4 @@
-//! What became of an exact solution on a line, at the end of a run.
+//! What became of an exact solution on a line, and what the wall of a body feels, at the end of a run.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::comm::all_or_error;
 use crate::config::Config;
 use crate::error::Result;
 use crate::io::pieces::line;
-use crate::io::{PROFILE, write_text};
+use crate::io::{PROFILE, SURFACE, write_text};
 
 /// (ρ, ρu, ρv, ρw), as `profile.csv` calls them.
 const NAMES: [&str; 4] = ["density", "momentum_x", "momentum_y", "momentum_z"];
@@ -49,6 +49,32 @@ impl Run<'_> {
                 claimed.and_then(|()| write_text(&path, &text))
             }
             _ => Ok(()),
+        };
+        self.tolerate_failure(written).map(|_| ())
+    }
+}
+
+impl Run<'_> {
+    /// `surface.csv`: the points of a body's wall with the length of the wall up to them and the coefficients of pressure and friction.
+    /// Nothing where there is no body. Collective.
+    pub(super) fn write_surface(&mut self) -> Result<()> {
+        let Some(points) = self.simulation.surface()? else { return Ok(()) };
+        let written = match &mut self.files {
+            None => Ok(()),
+            Some(files) => {
+                let mut text =
+                    String::from("x,y,length,pressure_coefficient,friction_coefficient\n");
+                let (mut length, mut last) = (0.0, points.first().copied());
+                for point @ [x, y, pressure, friction] in points {
+                    length += last.map_or(0.0, |[before, below, ..]| (x - before).hypot(y - below));
+                    last = Some(point);
+                    // Writing to a string cannot fail.
+                    let _ = writeln!(text, "{x:?},{y:?},{length:?},{pressure:?},{friction:?}");
+                }
+                let path = files.directory.join(SURFACE);
+                let claimed = files.directory.claim([SURFACE.to_string()]);
+                claimed.and_then(|()| write_text(&path, &text))
+            }
         };
         self.tolerate_failure(written).map(|_| ())
     }

@@ -22,7 +22,9 @@ use crate::error::{Error, Result};
 use crate::grid::Decomposition;
 use crate::io::checkpoint::{OutputProgress, Writing};
 use crate::io::progress::tell;
-use crate::io::{PROFILE, RunDirectory, RunId, USER_REFERENCE, remove_file, user_reference};
+use crate::io::{
+    PROFILE, RunDirectory, RunId, SURFACE, USER_REFERENCE, remove_file, user_reference,
+};
 use crate::statistics::Kind as SampleKind;
 
 /// Pictures of a run that writes no fields: at the start and after every such part of it.
@@ -145,8 +147,10 @@ impl<'a> Run<'a> {
                 // They tell of an end that is none any more.
                 remove_file(&own.join("summary.json"))?;
                 remove_file(&own.join("report.html"))?;
-                if own.owns(&own.join(PROFILE)) {
-                    remove_file(&own.join(PROFILE))?;
+                for name in [PROFILE, SURFACE] {
+                    if own.owns(&own.join(name)) {
+                        remove_file(&own.join(name))?;
+                    }
                 }
                 // Before anything is cut: whoever goes on from them must find all that they count on.
                 set_newer_aside(directory, simulation.steps())?;
@@ -345,7 +349,8 @@ impl<'a> Run<'a> {
         if open(self, Kind::Statistics) {
             self.write_statistics()?;
         }
-        self.write_profile()
+        self.write_profile()?;
+        self.write_surface()
     }
 
     /// Have a checkpoint of the present state on disk. Collective.

@@ -304,6 +304,14 @@ impl Simulation {
         self.system.output(&self.state, self.stepper.scratch(), variable)
     }
 
+    /// x, y and the coefficients of pressure and friction at the points of a body's wall; `None` where there is none. Collective.
+    ///
+    /// # Errors
+    /// What the device says: on all ranks where it says it on one.
+    pub fn surface(&mut self) -> Result<Option<Vec<[f64; 4]>>> {
+        self.system.surface(&self.state, self.stepper.scratch())
+    }
+
     /// |ω| (or the scalar) at the points of the block.
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 use crate::grid::Axis;
 
 /// The files in the directory itself.
-pub(super) const FILES: [&str; 10] = [
+pub(super) const FILES: [&str; 11] = [
     "manifest.txt",
     "log.jsonl",
     "config.toml",
@@ -14,6 +14,7 @@ pub(super) const FILES: [&str; 10] = [
     "summary.json",
     "report.html",
     "profile.csv",
+    "surface.csv",
     "reference.csv",
     "reference_spectrum.csv",
     "user_reference.csv",
@@ -35,7 +36,7 @@ const TABLES: [&str; 7] = [
 ];
 
 /// Plots in `plots/`.
-const PLOTS: [&str; 23] = [
+const PLOTS: [&str; 26] = [
     "kinetic_energy.svg",
     "dissipation.svg",
     "enstrophy.svg",
@@ -44,6 +45,9 @@ const PLOTS: [&str; 23] = [
     "forcing_coefficient.svg",
     "pressure_gradient.svg",
     "friction.svg",
+    "drag.svg",
+    "lift.svg",
+    "surface.svg",
     "resolution.svg",
     "scalar_variance.svg",
     "scalar_range.svg",
