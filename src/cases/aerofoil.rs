@@ -9,9 +9,9 @@ use crate::error::Result;
 use crate::gas::Gas;
 use crate::grid::{Axis, Mapping, Plane};
 
-/// An aerofoil of chord 1 in a stream with V₀ at an angle α to its chord, (u, v) = (cos α, sin α), on an O-grid about it. The flow starts
-/// as the stream, brought to rest at the wall: times 1 − exp(−(d/δ)²) at the distance d from it, with uniform density and pressure. The
-/// wall is the first line of the grid, whatever its map.
+/// An aerofoil of chord 1 in a stream with V₀ at an angle α to its chord, (u, v) = (cos α, sin α), on an O-grid about it. The
+/// flow starts as the stream, brought to rest at the wall: times 1 − exp(−(d/δ)²) at the distance d from it, with uniform
+/// density and pressure. The wall is the first line of the grid, whatever its map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Aerofoil {

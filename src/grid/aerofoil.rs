@@ -7,11 +7,12 @@ use rustfft::FftPlanner;
 
 use super::conformal::{Contour, Exterior, float, whole};
 
-/// An O-grid about an aerofoil of chord 1, its leading edge at the origin. Its lines are the images of circles and rays by a conformal map:
-/// they cross at right angles, and cells have the same ratio of sides all along a line round the body.
+/// An O-grid about an aerofoil of chord 1, its leading edge at the origin. Its lines are the images of circles and rays by a
+/// conformal map: they cross at right angles, and cells have the same ratio of sides all along a line round the body.
 pub(super) struct AerofoilGrid {
     map: Exterior,
-    /// e in θ = θ(tail) − 2πs − e sin 2πs, which gives nose and tail the same spacing, where that takes no more than [`MOST_SHIFTED`].
+    /// e in θ = θ(tail) − 2πs − e sin 2πs, which gives nose and tail the same spacing, where that takes no more than
+    /// [`MOST_SHIFTED`].
     shift: f64,
     /// The largest |dz / d log ζ| on the contour: about mid-chord.
     widest: f64,
@@ -40,8 +41,8 @@ impl AerofoilGrid {
         Ok(Self { map, shift: shift.clamp(-MOST_SHIFTED, MOST_SHIFTED), widest })
     }
 
-    /// Radii in the plane of the circle, of which the contour has 1: that of a circle far away of radius `outer`, and the distance from the
-    /// contour of the first one that lies `first` outside of it about mid-chord, to first order.
+    /// Radii in the plane of the circle, of which the contour has 1: that of a circle far away of radius `outer`, and the
+    /// distance from the contour of the first one that lies `first` outside of it about mid-chord, to first order.
     pub(super) fn radii(&self, outer: f64, first: Option<f64>) -> (f64, Option<f64>) {
         (outer / self.map.magnification(), first.map(|first| first / self.widest))
     }
@@ -98,8 +99,8 @@ impl Section {
         Ok(Self { camber: f64::from(camber) / 100.0, crest: f64::from(crest) / 10.0, thickness })
     }
 
-    /// The contour with a trailing edge of this radius: closed, cut where a circle of it touches both sides, and smoothed along its length by a
-    /// Gaussian, which makes it analytic.
+    /// The contour with a trailing edge of this radius: closed, cut where a circle of it touches both sides, and smoothed along
+    /// its length by a Gaussian, which makes it analytic.
     fn contour(&self, radius: f64) -> Result<Contour, String> {
         if radius < SMALLEST {
             return Err(format!(
@@ -251,7 +252,7 @@ fn smooth(points: &mut [Complex<f64>], width: f64) {
 mod tests {
     use super::super::{Domain, End, Grid, Mapping};
     use super::*;
-    use crate::scheme::SchemeFamily;
+    use crate::scheme::family;
 
     const RADIUS: f64 = 0.003;
 
@@ -265,8 +266,9 @@ mod tests {
         pair[0].im + part * (pair[1].im - pair[0].im)
     }
 
-    /// Ordinates of Jacobs, Ward and Pinkerton (1933), in hundredths of the chord. They have a₄ = −0.1015, which is put back. Catches a
-    /// coefficient, a mean line laid off wrongly, and smoothing that is too wide.
+    /// Ordinates of Jacobs, Ward and Pinkerton (1933), in hundredths of the chord. They have a₄ = −0.1015, which is put back;
+    /// those of 2412 are off by up to 2e-4. Catches a coefficient, a mean line laid off wrongly, and smoothing that is too
+    /// wide.
     #[test]
     fn contours_have_the_published_ordinates() {
         const UPPER_2412: [(f64, f64); 6] =
@@ -299,8 +301,8 @@ mod tests {
         };
         check("0012", false, &UPPER_0012, 1.5e-5);
         check("0012", true, &UPPER_0012.map(|(x, y)| (x, -y)), 1.5e-5);
-        check("2412", false, &UPPER_2412, 8e-5);
-        check("2412", true, &LOWER_2412, 8e-5);
+        check("2412", false, &UPPER_2412, 2e-4);
+        check("2412", true, &LOWER_2412, 2e-4);
     }
 
     /// Catches a gap or a step where the arc meets the sides.
@@ -387,7 +389,7 @@ mod tests {
     /// The metrics that a flow sees. Catches too few points for the trailing edge, and a grid that turns the wrong way.
     #[test]
     fn grids_do_not_fold() {
-        let family = SchemeFamily::COMPACT6;
+        let family = family("compact6").unwrap();
         let domain = Domain { origin: [0.0; 3], length: [1.0; 3] };
         for digits in ["0012", "2412", "4415", "0006"] {
             let mapping = Mapping::Naca {
@@ -398,7 +400,7 @@ mod tests {
             };
             for points in [[128, 65, 1], [256, 129, 1]] {
                 let plain = Grid::new(points, &domain, [None, Some([End::Wall, End::Open]), None]);
-                let grid = crate::engine::curved(plain, &domain, &mapping, &family);
+                let grid = crate::engine::curved(plain, &domain, &mapping, family);
                 let plane = grid.plane.unwrap();
                 let [nx, ny, _] = points;
                 let least = plane.jacobian.iter().copied().fold(f64::INFINITY, f64::min);

@@ -45,8 +45,8 @@ const NEGLIGIBLE: f64 = 1e-16;
 impl Exterior {
     /// That of `contour`; `None` where the iteration does not converge.
     ///
-    /// Im log w − arg ζ is conjugate to Re log w on the circle, and both are known on the contour, so that arg w follows from Re log w at an
-    /// earlier arg w, at as many equal angles as the contour has points.
+    /// Im log w − arg ζ is conjugate to Re log w on the circle, and both are known on the contour, so that arg w follows from
+    /// Re log w at an earlier arg w, at as many equal angles as the contour has points.
     pub(super) fn new(contour: &Contour) -> Option<Self> {
         let [nose, tail] = contour.foci;
         let (middle, scale) = (0.5 * (nose + tail), 0.25 * (tail - nose));
@@ -87,7 +87,8 @@ impl Exterior {
                 largest = if off.is_nan() { f64::NAN } else { largest.max(off.abs()) };
             }
             if largest < SETTLED {
-                let last = series.iter().rposition(|c| c.norm() > NEGLIGIBLE)? + 1;
+                let last =
+                    series.iter().rposition(|c| c.norm() > NEGLIGIBLE).map_or(0, |at| at + 1);
                 let series = series[..last].to_vec();
                 let map = Self { middle, scale, radius, series, tail: 0.0 };
                 let tail = map.angle_of(near_circle[0].im);
@@ -202,8 +203,8 @@ pub(super) fn float(n: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of an ellipse with the foci ±1, w = R ζ and R = a + b: a series would be none at all. Catches foci, scale, radius, the side of the
-    /// cut, and the direction of the contour.
+    /// Of an ellipse with the foci ±1, w = R ζ and R = a + b: a series would be none at all. Catches foci, scale, radius, the
+    /// side of the cut, and the direction of the contour.
     #[test]
     fn an_ellipse_about_the_foci_is_joukowskis_map_alone() {
         let (a, b) = (1.25, 0.75);
@@ -223,8 +224,8 @@ mod tests {
         }
     }
 
-    /// Of a shifted ellipse the series is not zero, and conjugate functions matter: the image of the circle is the contour only if they have
-    /// the right sign. Catches a slope that is not the derivative.
+    /// Of a shifted ellipse the series is not zero, and conjugate functions matter: the image of the circle is the contour only
+    /// if they have the right sign. Catches a slope that is not the derivative.
     #[test]
     fn the_circle_becomes_the_contour_and_the_slope_is_a_derivative() {
         let n = 1024;

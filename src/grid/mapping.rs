@@ -27,8 +27,9 @@ pub enum Mapping {
         #[serde(skip_serializing_if = "Option::is_none")]
         first: Option<f64>,
     },
-    /// An O-grid about a NACA four-digit aerofoil of chord 1, the leading edge at the origin. s goes clockwise from the trailing edge, t
-    /// outward. It is the conformal image of circles and rays, so that lines cross at right angles; radii grow as those of [`Mapping::Ring`].
+    /// An O-grid about a NACA four-digit aerofoil of chord 1, the leading edge at the origin. s goes clockwise from the
+    /// trailing edge, t outward. It is the conformal image of circles and rays, so that lines cross at right angles; radii grow
+    /// as those of [`Mapping::Ring`].
     Naca {
         /// The section, for example "0012".
         digits: String,
@@ -36,7 +37,8 @@ pub enum Mapping {
         radius: f64,
         /// Radius of the last line, nearly a circle about mid-chord.
         outer: f64,
-        /// Distance between the first two lines where they are furthest apart, about mid-chord, to first order; none as with a ring.
+        /// Distance between the first two lines where they are furthest apart, about mid-chord, to first order; none as with a
+        /// ring.
         #[serde(skip_serializing_if = "Option::is_none")]
         first: Option<f64>,
     },
@@ -53,8 +55,8 @@ pub enum Mapping {
 const NAMES: [&str; 3] = ["s", "t", "pi"];
 
 impl Mapping {
-    /// What maps (s, t) to (x, y) in the box from `origin` on, with so many intervals along the second axis. NaN where the parameters have
-    /// [`problems`](Self::problems).
+    /// What maps (s, t) to (x, y) in the box from `origin` on, with so many intervals along the second axis. NaN where the
+    /// parameters have [`problems`](Self::problems).
     pub fn place(
         &self,
         origin: [f64; 2],
@@ -145,8 +147,8 @@ fn too_far(first: Option<f64>, equal: f64) -> Option<(&'static str, String)> {
     Some(("first", format!("{why}\nallowed: smaller numbers")))
 }
 
-/// r = inner + (outer − inner) (e^(βt) − 1) / (e^β − 1): a geometric sequence, β = ln(outer / inner), unless the first of so many intervals is
-/// given.
+/// r = inner + (outer − inner) (e^(βt) − 1) / (e^β − 1): a geometric sequence, β = ln(outer / inner), unless the first of so
+/// many intervals is given.
 fn radii([inner, outer]: [f64; 2], first: Option<f64>, intervals: f64) -> impl Fn(f64) -> f64 {
     let width = outer - inner;
     let beta = match first {

@@ -141,6 +141,8 @@ fn the_input_that_init_prints_runs_for_every_case_and_is_read_back_by_vtk_and_pa
             "channel",
             "boundary-layer",
             "lid-driven-cavity",
+            "cylinder",
+            "aerofoil",
             "custom",
         ];
         let has_exact = !unknown.contains(&case);
