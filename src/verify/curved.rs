@@ -33,7 +33,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     for form in FORMS.iter().skip(if few { 4 } else { 0 }) {
         checks.push(stream(setup, form, &[WAVY], [18, 21, 1], "wavy")?);
         checks.push(stream(setup, form, &[RING, WALLS], [24, 19, 1], "ring")?);
-        checks.push(stream(setup, form, &[AEROFOIL, WALLS], [96, 25, 1], "aerofoil")?);
+        checks.push(stream(setup, form, &[AEROFOIL, WALLS], [96, 25, 1], "naca")?);
     }
     if few {
         return Ok(checks);
