@@ -464,7 +464,8 @@ fn advice_stands_below_the_message_and_indented() {
          allowed: `taylor-green`, `isotropic-turbulence`, `kida-vortex`, `abc-flow`,\n       \
          `double-shear-layer`, `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`,\n       \
          `couette-flow`, `stokes-layer`, `poiseuille-flow`, `channel`, `boundary-layer`,\n       \
-         `lid-driven-cavity`, `acoustic-pulse`, `vortex-outflow`, `scalar-advection`, `custom`"
+         `lid-driven-cavity`, `acoustic-pulse`, `vortex-outflow`, `cylinder`, `scalar-advection`,\n       \
+         `custom`"
     );
     assert_eq!(
         full("gamma", "rgas"),

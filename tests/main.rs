@@ -17,6 +17,7 @@ mod config;
 mod conservation;
 mod convergence;
 mod corpus;
+mod curved;
 mod custom;
 mod device;
 mod distributed;

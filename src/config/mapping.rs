@@ -2,7 +2,8 @@
 
 use super::resolve::AXES;
 use super::section::Section;
-use crate::boundary::{Beyond, Boundaries, Face, Open};
+use super::{ComputeConfig, RightHandSide};
+use crate::boundary::{Beyond, Boundaries, Face, Heat, Open};
 use crate::cases::Case;
 use crate::engine::curved;
 use crate::expression::Expression;
@@ -101,9 +102,49 @@ pub(super) fn check(
             "give boundary.y its two ends, and boundary.x none",
         );
     }
-    if let Some(sentence) = fold(&curved(plain, domain, mapping, family)) {
-        section.reject_value("mapping", &sentence, "use a milder map or more points");
+    let grid = curved(plain, domain, mapping, family);
+    if let Some(sentence) = fold(&grid) {
+        return section.reject_value("mapping", &sentence, "use a milder map or more points");
     }
+    let walls = boundaries.faces().filter(|(axis, ..)| axis.index() < 2);
+    for (axis, end, heat) in walls.filter_map(|(a, end, face)| Some((a, end, face.wall()?.heat))) {
+        let advice = "give the wall a temperature";
+        match heat {
+            Heat::HeatFlux(0.0) => {
+                if let Some(sentence) = skewed(&grid, axis.index(), end) {
+                    section.reject_value("mapping", &sentence, advice);
+                }
+            }
+            Heat::HeatFlux(_) => {
+                let why =
+                    "heat through a curved wall is known as none or by the wall's temperature";
+                section.reject_value("mapping", why, advice);
+            }
+            Heat::Temperature(_) => {}
+        }
+    }
+}
+
+/// Where lines meet an adiabatic wall, whose temperature goes on along them, too far off a right angle: a sentence.
+fn skewed(grid: &Grid, a: usize, end: usize) -> Option<String> {
+    /// The largest cosine.
+    const MOST: f64 = 0.02;
+    let plane = grid.plane.as_ref()?;
+    let place = |i: usize| match (a, end * (grid.points[a] - 1)) {
+        (0, at) => grid.in_plane([at, i, 0]),
+        (_, at) => grid.in_plane([i, at, 0]),
+    };
+    let cosine = |at: usize| {
+        let [along, across] = [plane.direction(at, 1 - a), plane.direction(at, a)];
+        (along[0] * across[0] + along[1] * across[1]).abs()
+    };
+    let points = (0..grid.points[1 - a]).map(place);
+    let worst = points.max_by(|a, b| cosine(*a).total_cmp(&cosine(*b)))?;
+    let [x, y] = plane.coordinates.each_ref().map(|it| it[worst]);
+    let degrees = 90.0 - cosine(worst).acos().to_degrees();
+    (cosine(worst) > MOST).then(|| {
+        format!("lines meet the adiabatic wall {degrees:.1} degrees off a right angle at ({x:.6}, {y:.6}); 1.1 are allowed")
+    })
 }
 
 #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
@@ -129,10 +170,10 @@ fn fold(grid: &Grid) -> Option<String> {
 pub(super) fn check_others(
     case: &Case,
     boundaries: &Boundaries,
-    scheme: Option<&SchemeConfig>,
-    sections: [&Section<'_>; 6],
+    (scheme, compute): (Option<&SchemeConfig>, Option<&ComputeConfig>),
+    sections: [&Section<'_>; 7],
 ) {
-    let [grid, boundary, scalars, scheme_keys, forcing, output] = sections;
+    let [grid, boundary, scalars, scheme_keys, forcing, compute_keys, output] = sections;
     if !case.is_flow() {
         grid.reject_value("mapping", "has no meaning for scalar-advection", "take this out");
     }
@@ -159,5 +200,16 @@ pub(super) fn check_others(
     }
     scalars.reject("cannot be carried on curvilinear grids yet", "take the section out");
     forcing.reject("is of a flow on straight lines", "take the section out, or grid.mapping");
-    output.reject_value("statistics", "are of straight lines", "take this out");
+    if compute.is_some_and(|it| it.right_hand_side == RightHandSide::Composed) {
+        compute_keys.reject_value("right_hand_side", "is of straight lines", "allowed: `fused`");
+    }
+    for key in ["statistics", "planes"] {
+        if output.get(key).is_some_and(|item| !item.value.is_word("none")) {
+            output.reject_value(key, "are of straight lines", "take this out");
+        }
+    }
+    if let Some(fields) = output.table_or_none("fields", "") {
+        let advice = "take this out; `stride` leaves points out";
+        fields.reject_value("region", "is of straight lines", advice);
+    }
 }

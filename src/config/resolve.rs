@@ -169,16 +169,25 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         let family = scheme.as_ref().map(|scheme| &scheme.derivative);
         let place = (&domain, &boundaries);
         points.inspect(|points| mapping::check(&grid_keys, mapping, *points, place, family));
-        let others =
-            [&grid_keys, &boundary_keys, &scalar_keys, &scheme_keys, &forcing_keys, &output_keys];
-        mapping::check_others(&case, &boundaries, scheme.as_ref(), others);
+        let others = [
+            &grid_keys,
+            &boundary_keys,
+            &scalar_keys,
+            &scheme_keys,
+            &forcing_keys,
+            &compute_keys,
+            &output_keys,
+        ];
+        mapping::check_others(&case, &boundaries, (scheme.as_ref(), compute.as_ref()), others);
     }
     let others = [&grid_keys, &forcing_keys, &output_keys];
     let grid = GridConfig { points: points?, domain, stretching: maps, mapping };
     let periodic = boundaries.grid(grid.points, &grid.domain).is_periodic();
     stretching::check_others(&case, periodic, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
-    boundary::check_sponges(&boundary_keys, &boundaries, &domain);
+    if grid.mapping.is_none() {
+        boundary::check_sponges(&boundary_keys, &boundaries, &domain);
+    }
     forcing
         .iter()
         .for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));

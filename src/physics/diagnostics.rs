@@ -95,7 +95,7 @@ impl System for NavierStokes {
         self.impose_on([u, scalars], stage.end);
     }
 
-    fn impose(&self, u: &mut [Field], time: f64) {
+    fn impose(&mut self, u: &mut [Field], time: f64) {
         self.impose_on(u.split_at_mut(conserved::COUNT).into(), time);
     }
 

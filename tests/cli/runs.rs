@@ -141,6 +141,7 @@ fn the_input_that_init_prints_runs_for_every_case_and_is_read_back_by_vtk_and_pa
             "channel",
             "boundary-layer",
             "lid-driven-cavity",
+            "cylinder",
             "custom",
         ];
         let has_exact = !unknown.contains(&case);
