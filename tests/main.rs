@@ -40,6 +40,7 @@ mod operators;
 #[cfg(feature = "mpi")]
 mod ranks;
 mod scalars;
+mod scalars_open;
 mod scheme;
 mod spectra;
 mod spread;

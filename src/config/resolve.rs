@@ -191,7 +191,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     forcing
         .iter()
         .for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));
-    boundary::check_others(&boundaries, grid.points, &output, [&scalar_keys, &output_keys]);
+    boundary::check_others(&boundaries, grid.points, &output, &output_keys);
     Some(Config {
         origin: None,
         case,

@@ -23,6 +23,26 @@ pub(super) const INSIDE: usize = Wall::POINTS - 1;
 pub(super) const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.0, -3.0 / 25.0];
 /// The weight of h times the derivative into the gas.
 pub(super) const OF_SLOPE: f64 = -12.0 / 25.0;
+
+/// The outward derivative at an end, by the one-sided formula of fourth order.
+#[derive(Clone, Copy)]
+pub(super) struct Slope {
+    /// Between points next to the end.
+    pub(super) spacing: f64,
+}
+
+impl Slope {
+    /// That of a quantity, from its value at the end and at the points inside.
+    #[inline(always)]
+    pub(super) fn of<N: Number>(&self, at: N, inside: [N; INSIDE]) -> N {
+        let mut off = at;
+        for (value, weight) in inside.into_iter().zip(WEIGHTS) {
+            off = off - N::of(weight) * value;
+        }
+        N::of(-1.0 / (OF_SLOPE * self.spacing)) * off
+    }
+}
+
 /// What is read of these points.
 const READ: usize = conserved::COUNT * INSIDE;
 
