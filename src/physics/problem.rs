@@ -45,13 +45,17 @@ pub struct Problem {
 impl Problem {
     /// The grid.
     pub fn grid(&self) -> Grid {
-        let grid = self.boundaries.grid(self.points, &self.domain);
-        let family = &self.scheme.derivative;
-        let grid = stretched(grid, &self.domain, &self.stretching, family);
+        let grid = self.straight_grid();
         match &self.mapping {
             None => grid,
-            Some(mapping) => curved(grid, &self.domain, mapping, family),
+            Some(mapping) => curved(grid, &self.domain, mapping, &self.scheme.derivative),
         }
+    }
+
+    /// The same without the points of a curvilinear grid, for those who count: these take time and memory.
+    pub(super) fn straight_grid(&self) -> Grid {
+        let grid = self.boundaries.grid(self.points, &self.domain);
+        stretched(grid, &self.domain, &self.stretching, &self.scheme.derivative)
     }
 
     /// Whether the flow is that of the case at all times: another force, or other boundaries, make another of it.
