@@ -69,13 +69,15 @@ def read_grid(path):
     check(repeats, f"{path} does not say whether its last planes repeat the first")
     bounds = image.GetBounds()
     lengths = None if path.suffix.endswith("s") else [end - start for start, end in zip(bounds[::2], bounds[1::2])]
+    ends = image.GetExtent()
+    dimensions = tuple(last - first + 1 for first, last in zip(ends[::2], ends[1::2]))
     data = image.GetPointData()
     arrays = {}
     for at in range(data.GetNumberOfArrays()):
-        values, shape = vtk_to_numpy(data.GetArray(at)), image.GetDimensions()[::-1]
+        values, shape = vtk_to_numpy(data.GetArray(at)), dimensions[::-1]
         check(len(values) == image.GetNumberOfPoints(), f"{path}: `{data.GetArrayName(at)}` has {len(values)} points")
         arrays[data.GetArrayName(at)] = values.reshape(*shape, -1)
-    return image.GetDimensions(), lengths, [bool(repeats.GetValue(axis)) for axis in range(3)], arrays
+    return dimensions, lengths, [bool(repeats.GetValue(axis)) for axis in range(3)], arrays
 
 
 def check_fields(index, points, length):
