@@ -93,7 +93,7 @@ pub(super) fn check(
     }
     let Some(family) = family.filter(|_| problems.is_empty()) else { return };
     if let Mapping::Ring { .. } = mapping
-        && !(plain.closes(0) && !plain.closes(1))
+        && (!plain.closes(0) || plain.closes(1))
     {
         let why = "lines along x go round and close, those along y go from the body outward";
         return section.reject_value(
@@ -158,7 +158,7 @@ fn fold(grid: &Grid) -> Option<String> {
     let (at, worst) = plane.jacobian.iter().enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let [i, j] = [at % grid.points[0], at / grid.points[0]];
     let [x, y] = plane.coordinates.each_ref().map(|it| it[at]);
-    (!(*worst > 0.0)).then(|| {
+    (worst.is_nan() || *worst <= 0.0).then(|| {
         format!(
             "the grid folds, or turns clockwise from its first axis to its second: its Jacobian is {worst:.3e} at ({x:.6}, {y:.6}), \
              point ({i}, {j})"

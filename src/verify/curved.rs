@@ -1,10 +1,9 @@
 //! Curvilinear grids: what holds to round-off whatever the map, and orders.
 
-use super::check::{Check, distance, float, largest, order, worse};
+use super::check::{Check, float, largest, order, worse};
 use super::conservation::{PRESERVING, noise, production};
-use super::manufactured::{exact, solution};
+use super::manufactured::error_of;
 use super::setup::{Setup, spacing};
-use crate::config::Config;
 use crate::error::Result;
 use crate::grid::Grid;
 use crate::physics::TermGroup;
@@ -94,7 +93,7 @@ fn manufactured(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
     for points in GRIDS {
         let more = [WAVY, "case.mach=0.5", "case.reynolds=5.0", "gas.viscosity=sutherland"];
         let config = setup.config("taylor-green", points, &keys(form, &more))?;
-        errors.push((spacing(points[1]), manufactured_error(setup, &config)?));
+        errors.push((spacing(points[1]), error_of(setup, &config)?));
     }
     let found = order(errors[0], errors[1]);
     Ok(Check::at_most(
@@ -108,24 +107,6 @@ fn manufactured(setup: &Setup, form: &[&str; 2]) -> Result<Check> {
         1.3 * (2.6 * errors[0].0).powi(2),
         "order of the formulas; next term of Taylor's series for the largest wavenumber along the lines",
     ))
-}
-
-/// max |dU/dt − exact| relative to the largest exact value, of the worst variable.
-fn manufactured_error(setup: &Setup, config: &Config) -> Result<f64> {
-    let (gas, grid) = (config.gas, config.grid());
-    let mut run = setup.start(config)?;
-    run.set(move |_, [x, y, z]| solution(&gas, [x, y, z, 0.4]))?;
-    let found = run.rate()?;
-    let rates = (0..grid.len()).map(|at| {
-        let [x, y, z] = grid.coordinates(grid.index(at));
-        exact(&gas, [x, y, z, 0.4]).1
-    });
-    let rates: Vec<[f64; 5]> = rates.collect();
-    let error = (0..5).map(|k| {
-        let exact: Vec<f64> = rates.iter().map(|rate| rate[k]).collect();
-        distance(&found[k], &exact) / largest(&exact)
-    });
-    Ok(error.fold(0.0, worse))
 }
 
 /// A start of white noise on wavy lines.
