@@ -464,8 +464,8 @@ fn advice_stands_below_the_message_and_indented() {
          allowed: `taylor-green`, `isotropic-turbulence`, `kida-vortex`, `abc-flow`,\n       \
          `double-shear-layer`, `isentropic-vortex`, `entropy-wave`, `acoustic-wave`, `shear-wave`,\n       \
          `couette-flow`, `stokes-layer`, `poiseuille-flow`, `channel`, `boundary-layer`,\n       \
-         `lid-driven-cavity`, `acoustic-pulse`, `vortex-outflow`, `cylinder`, `scalar-advection`,\n       \
-         `custom`"
+         `lid-driven-cavity`, `acoustic-pulse`, `vortex-outflow`, `cylinder`, `aerofoil`,\n       \
+         `scalar-advection`, `custom`"
     );
     assert_eq!(
         full("gamma", "rgas"),
@@ -563,4 +563,29 @@ fn a_file_that_cannot_be_read_is_refused_with_a_sentence() {
     assert!(large.contains("in.toml: cannot be read: too large: at most 4194304 bytes"), "{large}");
     std::fs::write(&path, b"").unwrap();
     assert!(refusal(&path).contains("in.toml: [case] needs `name`"));
+}
+
+/// Catches a map that panics, or folds without a word, where its section is none.
+#[test]
+fn a_bad_aerofoil_is_refused_by_its_key() {
+    const CASE: &str =
+        "[case]\nname = 'aerofoil'\n[grid]\npoints = [128, 33, 1]\n[time]\nend = 1\n";
+    parse(CASE, "in.toml", &[]).unwrap();
+    let rows = [
+        ("digits = '12', radius = 0.003, outer = 30", "digits", "not four digits"),
+        ("digits = '00a2', radius = 0.003, outer = 30", "digits", "not four digits"),
+        ("digits = '0000', radius = 0.003, outer = 30", "digits", "the section is 0 % thick"),
+        ("digits = '0012', radius = 0.1, outer = 30", "radius", "touches both sides before"),
+        ("digits = '0012', radius = 0.003, outer = 0.5", "outer", "no more than the chord"),
+        ("digits = '0012', radius = 0.003, outer = 30, first = 2", "first", "of equal distances"),
+        ("digits = '0012', outer = 30", "radius", "that of the trailing edge"),
+    ];
+    for (keys, key, expected) in rows {
+        let set = format!("grid.mapping={{ kind = 'naca', {keys} }}");
+        let found = messages(CASE, &[&set]);
+        assert!(found.len() == 1 && found[0].contains(key), "{keys}: {found:?}");
+        assert!(found[0].contains(expected), "{keys}: {found:?}");
+    }
+    let found = messages(CASE, &["case.angle=120"]);
+    assert!(found.len() == 1 && found[0].contains("degrees from the chord"), "{found:?}");
 }

@@ -243,6 +243,7 @@ fn plane_and_line_grids_are_grids_with_one_point() {
         ("acoustic-pulse", [18, 1, 1]),
         ("vortex-outflow", [16, 16, 1]),
         ("cylinder", [16, 17, 1]),
+        ("aerofoil", [128, 33, 1]),
         ("scalar-advection", [1, 16, 1]),
     ] {
         assert_eq!(points(name, good).unwrap(), good, "{name}");

@@ -6,6 +6,7 @@
 mod abc_flow;
 mod acoustic_pulse;
 mod acoustic_wave;
+mod aerofoil;
 mod boundary_layer;
 mod channel;
 mod couette;

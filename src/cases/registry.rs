@@ -72,6 +72,7 @@ cases! {
     acoustic_pulse::AcousticPulse: "Pulse of sound between a wall and an outflow.",
     vortex_outflow::VortexOutflow: "Vortex carried out of the box.",
     cylinder::Cylinder: "Cylinder in a uniform stream.",
+    aerofoil::Aerofoil: "Aerofoil in a uniform stream.",
     scalar_advection::ScalarAdvection: "Linear scalar advection and diffusion.",
     custom::Custom: "The user's own initial state.",
 }

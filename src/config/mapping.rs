@@ -15,7 +15,7 @@ use crate::typed::Positive;
 /// What a mapping looks like.
 const EXAMPLE: &str = "{ kind = \"ring\", inner = 0.5, outer = 20.0 }";
 /// Its kinds.
-const KINDS: [&str; 3] = ["wavy", "ring", "expressions"];
+const KINDS: [&str; 4] = ["wavy", "ring", "naca", "expressions"];
 
 /// The map of `section`, which is `[grid]`, or that of the case.
 pub(super) fn mapping(section: &Section<'_>, case: Option<&Case>) -> Option<Mapping> {
@@ -24,7 +24,7 @@ pub(super) fn mapping(section: &Section<'_>, case: Option<&Case>) -> Option<Mapp
     }
     let table = section.table_or_none("mapping", EXAMPLE)?;
     if !table.has("kind") {
-        table.missing(&["kind"], "allowed: `wavy`, `ring`, `expressions`");
+        table.missing(&["kind"], "allowed: `wavy`, `ring`, `naca`, `expressions`");
         return None;
     }
     let positive = |key, example: &str| {
@@ -45,6 +45,22 @@ pub(super) fn mapping(section: &Section<'_>, case: Option<&Case>) -> Option<Mapp
             let outer = positive("outer", "the radius of the far field: for example 20.0");
             let first = table.value("first").map(|Positive(first)| first);
             inner.zip(outer).map(|(inner, outer)| Mapping::Ring { inner, outer, first })
+        }
+        "naca" => {
+            if !table.has("digits") {
+                table.missing(&["digits"], "the section: for example \"0012\"");
+            }
+            let digits = table.value("digits");
+            let radius = positive("radius", "that of the trailing edge: for example 0.003");
+            let outer = positive("outer", "the radius of the far field: for example 30.0");
+            let first = table.value("first").map(|Positive(first)| first);
+            let both = radius.zip(outer);
+            digits.zip(both).map(|(digits, (radius, outer))| Mapping::Naca {
+                digits,
+                radius,
+                outer,
+                first,
+            })
         }
         _ => {
             let expression = |key| {
@@ -92,7 +108,7 @@ pub(super) fn check(
         }
     }
     let Some(family) = family.filter(|_| problems.is_empty()) else { return };
-    if let Mapping::Ring { .. } = mapping
+    if let Mapping::Ring { .. } | Mapping::Naca { .. } = mapping
         && (!plain.closes(0) || plain.closes(1))
     {
         let why = "lines along x go round and close, those along y go from the body outward";

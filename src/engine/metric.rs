@@ -83,7 +83,10 @@ pub fn curved(grid: Grid, domain: &Domain, mapping: &Mapping, family: &SchemeFam
         let mut slopes = vec![0.0; nx * ny];
         for line in 0..lines {
             let at = |i: usize| line * next + i * stride;
-            let own = derivative(operator, |i| points[at(i)][k] - rise * i as f64);
+            let from = |m: usize, i: usize| {
+                points[at(i)][k] - points[at(m)][k] - rise * (i as f64 - m as f64)
+            };
+            let own = derivative(operator, from);
             for (i, own) in own.into_iter().enumerate() {
                 slopes[at(i)] = own + rise / h[a];
             }
@@ -110,15 +113,16 @@ fn line(
     let place = |i: usize| map.place(i as f64 / intervals as f64, origin, length);
     let coordinates: Vec<f64> = (0..=intervals).map(place).collect();
     let moved: Vec<f64> = (0..n).map(|i| coordinates[i] - (origin + h * i as f64)).collect();
-    let moved = |i: usize| moved[i];
+    let moved = |_: usize, i: usize| moved[i];
     let jacobian = derivative(first, moved).into_iter().map(|slope| 1.0 + slope).collect();
     Line { coordinates, jacobian, curvature: derivative(second, moved) }
 }
 
-/// What `operator` makes of the values of a line.
-fn derivative(operator: &LineOperator, values: impl Fn(usize) -> f64) -> Vec<f64> {
+/// What `operator` makes of the values of a line; `values(m, i)` is that at point i for row m. Where a constant has no derivative, values
+/// may be less that at m: they then have the round-off of the spacings, not of the distance from the origin.
+fn derivative(operator: &LineOperator, values: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let n = operator.len();
-    let at = |m: usize, offset: isize| values((m + n).wrapping_add_signed(offset) % n);
+    let at = |m: usize, offset: isize| values(m, (m + n).wrapping_add_signed(offset) % n);
     let row = |m: usize| operator.row(m).into_iter().map(|(d, weight)| weight * at(m, d)).sum();
     let mut derivative: Vec<f64> = (0..n).map(row).collect();
     solve(operator.factors(), &mut derivative);

@@ -4,6 +4,7 @@ use std::f64::consts::TAU;
 
 use serde::Serialize;
 
+use super::aerofoil::AerofoilGrid;
 use crate::expression::Expression;
 
 /// x and y at (s, t), which go from 0 to 1 in equal parts along the first and the second axis. The first turns into the second
@@ -26,6 +27,21 @@ pub enum Mapping {
         #[serde(skip_serializing_if = "Option::is_none")]
         first: Option<f64>,
     },
+    /// An O-grid about a NACA four-digit aerofoil of chord 1, the leading edge at the origin. s goes clockwise from the
+    /// trailing edge, t outward. It is the conformal image of circles and rays, so that lines cross at right angles; radii grow
+    /// as those of [`Mapping::Ring`].
+    Naca {
+        /// The section, for example "0012".
+        digits: String,
+        /// Radius of the trailing edge.
+        radius: f64,
+        /// Radius of the last line, nearly a circle about mid-chord.
+        outer: f64,
+        /// Distance between the first two lines where they are furthest apart, about mid-chord, to first order; none as with a
+        /// ring.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        first: Option<f64>,
+    },
     /// Two expressions of s and t.
     Expressions {
         /// x.
@@ -39,7 +55,8 @@ pub enum Mapping {
 const NAMES: [&str; 3] = ["s", "t", "pi"];
 
 impl Mapping {
-    /// What maps (s, t) to (x, y) in the box from `origin` on, with so many intervals along the second axis.
+    /// What maps (s, t) to (x, y) in the box from `origin` on, with so many intervals along the second axis. NaN where the
+    /// parameters have [`problems`](Self::problems).
     pub fn place(
         &self,
         origin: [f64; 2],
@@ -54,18 +71,19 @@ impl Mapping {
                 })
             }
             Self::Ring { inner, outer, first } => {
-                let width = outer - inner;
-                // r = inner + width (e^(βt) − 1) / (e^β − 1); a geometric sequence has β = ln(outer / inner).
-                let beta = match first {
-                    None => (outer / inner).ln(),
-                    Some(first) => growth(first / width, intervals),
-                };
+                let radius = radii([*inner, *outer], *first, intervals);
                 Box::new(move |s, t| {
-                    let part = if beta == 0.0 { t } else { (beta * t).exp_m1() / beta.exp_m1() };
-                    let radius = inner + width * part;
                     let (sin, cos) = (-TAU * s).sin_cos();
-                    [radius * cos, radius * sin]
+                    [radius(t) * cos, radius(t) * sin]
                 })
+            }
+            Self::Naca { digits, radius, outer, first } => {
+                let Ok(grid) = AerofoilGrid::new(digits, *radius) else {
+                    return Box::new(|_, _| [f64::NAN; 2]);
+                };
+                let (outer, first) = grid.radii(*outer, *first);
+                let radius = radii([1.0, outer], first, intervals);
+                Box::new(move |s, t| grid.place(s, radius(t)))
             }
             Self::Expressions { x, y } => Box::new(move |s, t| {
                 [x, y].map(|it| {
@@ -87,25 +105,24 @@ impl Mapping {
                 let found = || format!("lines cross at {amplitude}\nallowed: -0.159 to 0.159");
                 folds.then(|| ("amplitude", found())).into_iter().collect()
             }
+            Self::Ring { inner, outer, .. } if outer <= inner => {
+                let why = format!("{outer} is not outside of inner = {inner}");
+                vec![("outer", format!("{why}\nallowed: larger numbers"))]
+            }
             Self::Ring { inner, outer, first } => {
-                let mut found = Vec::new();
-                if outer <= inner {
-                    found.push((
-                        "outer",
-                        format!(
-                            "{outer} is not outside of inner = {inner}\nallowed: larger numbers"
-                        ),
-                    ));
-                } else if let Some(first) = first
-                    && *first * intervals >= outer - inner
-                {
-                    let most = (outer - inner) / intervals;
-                    found.push((
-                        "first",
-                        format!("{first} is not below {most}, that of equal distances\nallowed: smaller numbers"),
-                    ));
-                }
-                found
+                too_far(*first, (outer - inner) / intervals).into_iter().collect()
+            }
+            Self::Naca { digits, radius, outer, first } => {
+                let grid = match AerofoilGrid::new(digits, *radius) {
+                    Ok(_) if *outer <= 1.0 => Err(("outer", within_body(*outer))),
+                    made => made,
+                };
+                let first = grid.map(|grid| {
+                    // Those of lines `first` = 1 apart.
+                    let (outer, unit) = grid.radii(*outer, Some(1.0));
+                    too_far(*first, (outer - 1.0) / intervals / unit.unwrap_or(1.0))
+                });
+                first.unwrap_or_else(Some).into_iter().collect()
             }
             Self::Expressions { x, y } => {
                 let unknown = |(key, it): (&'static str, &Expression)| {
@@ -116,6 +133,29 @@ impl Mapping {
             }
         }
     }
+}
+
+/// What is said of a last line that crosses an aerofoil, or nearly does.
+fn within_body(outer: f64) -> String {
+    format!("{outer} is no more than the chord of the body, 1\nallowed: larger numbers")
+}
+
+/// What is wrong with a first distance that is to be below that of equal ones.
+fn too_far(first: Option<f64>, equal: f64) -> Option<(&'static str, String)> {
+    let first = first.filter(|first| *first >= equal)?;
+    let why = format!("{first} is not below {equal}, that of equal distances");
+    Some(("first", format!("{why}\nallowed: smaller numbers")))
+}
+
+/// r = inner + (outer − inner) (e^(βt) − 1) / (e^β − 1): a geometric sequence, β = ln(outer / inner), unless the first of so
+/// many intervals is given.
+fn radii([inner, outer]: [f64; 2], first: Option<f64>, intervals: f64) -> impl Fn(f64) -> f64 {
+    let width = outer - inner;
+    let beta = match first {
+        None => (outer / inner).ln(),
+        Some(first) => growth(first / width, intervals),
+    };
+    move |t| inner + width * if beta == 0.0 { t } else { (beta * t).exp_m1() / beta.exp_m1() }
 }
 
 /// β > 0 for which the first of so many intervals is this `part` of all: (e^(β/n) − 1) / (e^β − 1), by bisection.
@@ -140,5 +180,19 @@ mod tests {
         let radius = |t: f64| place(0.3, t).iter().map(|x| x * x).sum::<f64>().sqrt();
         assert!((radius(0.0) - 0.5).abs() < 1e-14 && (radius(1.0) - 30.0).abs() < 1e-12);
         assert!((radius(1.0 / 80.0) - 0.51).abs() < 1e-12);
+    }
+
+    #[test]
+    fn an_aerofoil_needs_a_far_field_outside_of_it_and_a_first_line_near_it() {
+        let naca = |outer, first| {
+            let digits = "0012".to_string();
+            Mapping::Naca { digits, radius: 0.003, outer, first: Some(first) }.problems(80.0)
+        };
+        assert_eq!(naca(30.0, 0.002), []);
+        let why = "0.4 is no more than the chord of the body, 1\nallowed: larger numbers";
+        assert_eq!(naca(0.4, 0.002), [("outer", why.to_string())]);
+        let found = naca(30.0, 0.9);
+        assert!(found.len() == 1 && found[0].0 == "first", "{found:?}");
+        assert!(found[0].1.starts_with("0.9 is not below 0.6"), "{found:?}");
     }
 }

@@ -1,5 +1,7 @@
 //! The grid: Cartesian, with spacings that may vary along its axes, or curvilinear in the plane of x and y.
 
+mod aerofoil;
+mod conformal;
 mod decomposition;
 mod domain;
 mod mapping;

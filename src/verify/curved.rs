@@ -12,6 +12,9 @@ use crate::physics::TermGroup;
 const WAVY: &str = "grid.mapping={ kind = 'wavy', amplitude = 0.05 }";
 /// Between two circles.
 const RING: &str = "grid.mapping={ kind = 'ring', inner = 0.5, outer = 4.0, first = 0.05 }";
+/// About an aerofoil.
+const AEROFOIL: &str =
+    "grid.mapping={ kind = 'naca', digits = '4412', radius = 0.01, outer = 4.0, first = 0.02 }";
 const WALLS: &str = "boundary.y={ low = 'wall', high = 'wall' }";
 /// The forms that curved lines have.
 const FORMS: [[&str; 2]; 5] = [
@@ -29,6 +32,7 @@ pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
     for form in FORMS.iter().skip(if few { 4 } else { 0 }) {
         checks.push(stream(setup, form, &[WAVY], [18, 21, 1], "wavy")?);
         checks.push(stream(setup, form, &[RING, WALLS], [24, 19, 1], "ring")?);
+        checks.push(stream(setup, form, &[AEROFOIL, WALLS], [96, 25, 1], "naca")?);
     }
     if few {
         return Ok(checks);
