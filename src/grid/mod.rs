@@ -3,6 +3,7 @@
 mod decomposition;
 mod domain;
 mod mapping;
+mod nodes;
 mod plane;
 mod redistribute;
 mod stretching;
@@ -14,6 +15,7 @@ use serde::Serialize;
 pub use decomposition::{Block, Decomposition};
 pub use domain::Domain;
 pub use mapping::Mapping;
+pub use nodes::{Curvilinear, NodeFile, Nodes};
 pub use plane::Plane;
 pub use redistribute::redistribute;
 pub(crate) use redistribute::redistribute_into;
