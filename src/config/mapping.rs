@@ -164,7 +164,7 @@ fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
         }
     }
     if let Mapping::Ring { .. } = mapping
-        && !(plain.closes(0) && !plain.closes(1))
+        && (!plain.closes(0) || plain.closes(1))
     {
         let why = "lines along x go round and close, those along y go from the body outward";
         let advice = "give boundary.y its two ends, and boundary.x none";

@@ -161,19 +161,20 @@ impl Nodes {
         }
     }
 
-    /// Whether the last point of each line along axis `a` is a neighbour of its first.
+    /// Whether the last point of each line along axis `a` is a neighbour of its first. Of those that are not, the worst is that whose way
+    /// from the one to the other differs most from that of the first line.
     fn check_gap(&self, a: usize) -> Result<(), String> {
         let n = self.points[a];
+        let at = |i, line| self.place(Self::index(a, i, line));
+        let way = |line| minus(at(n - 1, line), at(0, line));
         let gap = |line| {
-            let at = |i| self.place(Self::index(a, i, line));
-            let beside = size(minus(at(1), at(0))).max(size(minus(at(n - 1), at(n - 2))));
-            (line, size(minus(at(n - 1), at(0))), beside)
+            let [low, high] = [0, n - 2].map(|i| size(minus(at(i + 1, line), at(i, line))));
+            (line, size(way(line)), low.max(high))
         };
-        let gaps = (0..self.points[1 - a]).map(gap);
-        let worst = gaps.max_by(|(_, a, h), (_, b, k)| (a / h).total_cmp(&(b / k)));
-        let Some((line, gap, beside)) = worst.filter(|(_, gap, h)| *gap > WIDEST_GAP * h) else {
-            return Ok(());
-        };
+        let open = (0..self.points[1 - a]).map(gap).filter(|(_, gap, h)| *gap > WIDEST_GAP * h);
+        let off = |(line, _, h): &(usize, f64, f64)| size(minus(way(*line), way(0))) / h;
+        let worst = open.max_by(|a, b| off(a).total_cmp(&off(b)));
+        let Some((line, gap, beside)) = worst else { return Ok(()) };
         let [first, last] = [0, n - 1].map(|i| shown(Self::index(a, i, line)));
         let name = ["x", "y"][a];
         Err(format!(

@@ -38,6 +38,9 @@ struct Points3 {
 /// # Errors
 /// Where it is none of them, or has no plane of finite numbers that repeats along z: a sentence, and in a second line what is allowed.
 pub fn read_points(path: &Path) -> Result<StoredPoints, String> {
+    if !path.is_dir() {
+        open::open(path).map_err(|why| format!("cannot be read: {why}"))?;
+    }
     let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
     let found = match ending.to_ascii_lowercase().as_str() {
         "npz" => arrays(path)?,
