@@ -160,12 +160,12 @@ fn what_no_curved_grid_can_be_is_a_sentence() {
     let (skewed, unknown) = (map("s + t", "t"), map("s", "tt"));
     let own = [16, 18, 1];
     for (set, expected) in [
-        (&[&*folds][..], "the grid folds, or turns clockwise"),
-        (&[&turned], "the grid folds, or turns clockwise"),
+        (&[&*folds][..], "the grid folds: its Jacobian"),
+        (&[&turned], "the grid is left-handed"),
         (&[&unknown], "y = \"tt\": column 1: unknown name `tt`"),
         (&[&skewed, walls], "lines meet the adiabatic wall 45.0 degrees off a right angle"),
         (&["grid.mapping={ kind = 'wavy', amplitude = 0.2 }"], "lines cross at 0.2"),
-        (&["grid.mapping={ amplitude = 0.2 }"], "allowed: `wavy`, `ring`, `expressions`"),
+        (&["grid.mapping={ amplitude = 0.2 }"], "allowed: `wavy`, `ring`, `naca`, `expressions`"),
         (&[ring], "lines along x go round and close, those along y go from the body outward"),
         (
             &["grid.mapping={ kind = 'ring', inner = 1.0, outer = 0.5 }", walls],

@@ -25,6 +25,8 @@ mod floors;
 mod forcing;
 mod forms;
 mod fused;
+mod grid_files;
+mod grid_quality;
 mod guard;
 mod invariance;
 mod io;

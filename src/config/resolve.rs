@@ -15,7 +15,7 @@ use crate::cases::Case;
 use crate::engine::stretched;
 use crate::gas::{Gas, Viscosity};
 
-use crate::grid::{Domain, Mapping, Maps};
+use crate::grid::{Curvilinear, Domain, Maps};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
 use crate::typed::{Positive, count, positive, three};
 
@@ -31,8 +31,8 @@ pub struct GridConfig {
     pub domain: Domain,
     /// Maps of the axes whose spacings vary.
     pub stretching: Maps,
-    /// The map of a curvilinear grid.
-    pub mapping: Option<Mapping>,
+    /// The points of a curvilinear grid.
+    pub mapping: Option<Curvilinear>,
 }
 
 /// `[grid]` as it is typed.
@@ -131,9 +131,9 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let asked = forcing::forcing(&forcing_keys, case.as_ref());
     let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
     let scalars = scalars::scalars(&scalar_keys, case.as_ref(), &boundaries);
-    let mapping = mapping::mapping(&grid_keys, case.as_ref());
+    let mapping = mapping::mapping(&grid_keys, case.as_ref(), &boundaries);
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas, (&boundaries, mapping.is_some()));
-    let (points, length, maps) = grid(&grid_keys);
+    let (points, length, maps) = grid(&grid_keys, mapping.as_ref());
     if let (Some(points), Some(scheme)) = (points, &scheme) {
         check_stencils(&grid_keys, points, scheme, &boundaries);
     }
@@ -207,11 +207,17 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     })
 }
 
-/// `grid.points`, `grid.length` and `grid.stretching`.
-fn grid(section: &Section<'_>) -> (Option<[usize; 3]>, Option<[f64; 3]>, Maps) {
-    let GridKeys { points, length } = section.read().unwrap_or_default();
+/// `grid.points`, which a file of points may have, `grid.length` and `grid.stretching`.
+fn grid(
+    section: &Section<'_>,
+    mapping: Option<&Curvilinear>,
+) -> (Option<[usize; 3]>, Option<[f64; 3]>, Maps) {
+    let GridKeys { mut points, length } = section.read().unwrap_or_default();
     if !section.has("points") {
-        section.missing(&["points"], "for example points = [64, 64, 64]");
+        points = mapping::points(mapping);
+        if points.is_none() {
+            section.missing(&["points"], "for example points = [64, 64, 64]");
+        }
     }
     if points == Some([1; 3]) {
         section.reject_value("points", "at least one axis needs more than 1 point", "");

@@ -250,7 +250,7 @@ fn smooth(points: &mut [Complex<f64>], width: f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Domain, End, Grid, Mapping};
+    use super::super::{Curvilinear, Domain, End, Grid, Mapping};
     use super::*;
     use crate::scheme::family;
 
@@ -400,7 +400,12 @@ mod tests {
             };
             for points in [[128, 65, 1], [256, 129, 1]] {
                 let plain = Grid::new(points, &domain, [None, Some([End::Wall, End::Open]), None]);
-                let grid = crate::engine::curved(plain, &domain, &mapping, family);
+                let grid = crate::engine::curved(
+                    plain,
+                    &domain,
+                    &Curvilinear::Map(mapping.clone()),
+                    family,
+                );
                 let plane = grid.plane.unwrap();
                 let [nx, ny, _] = points;
                 let least = plane.jacobian.iter().copied().fold(f64::INFINITY, f64::min);

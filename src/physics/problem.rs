@@ -7,7 +7,7 @@ use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::engine::{curved, stretched};
 use crate::gas::Gas;
-use crate::grid::{Axis, Domain, Grid, Mapping, Maps};
+use crate::grid::{Axis, Curvilinear, Domain, Grid, Maps};
 use crate::real::Precision;
 use crate::scheme::Tableau;
 
@@ -26,8 +26,8 @@ pub struct Problem {
     pub domain: Domain,
     /// Maps of the axes whose spacings vary.
     pub stretching: Maps,
-    /// The map of a curvilinear grid.
-    pub mapping: Option<Mapping>,
+    /// The points of a curvilinear grid.
+    pub mapping: Option<Curvilinear>,
     /// What holds at the ends of the axes.
     pub boundaries: Boundaries,
     /// The force on the flow, where there is one.
