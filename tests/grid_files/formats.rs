@@ -130,7 +130,7 @@ pub(super) fn records(points: &Points, is_big: bool) -> Vec<u8> {
 /// PLOT3D as bare bytes: three dimensions of f64, and `iblank`.
 fn bare(points: &Points) -> Vec<u8> {
     let [nx, ny] = points.n.map(|n| u32::try_from(n).unwrap());
-    let header = [nx, ny, 1].iter().flat_map(|n| n.to_le_bytes());
+    let header = [nx, ny, 1].into_iter().flat_map(u32::to_le_bytes);
     let z = vec![0.0; points.x.len()];
     let values = points.x.iter().chain(&points.y).chain(&z).flat_map(|x| x.to_le_bytes());
     let blank = points.x.iter().flat_map(|_| 1_u32.to_le_bytes());
