@@ -116,7 +116,10 @@ fn the_input_of_every_case_is_good_and_reads_back_as_the_same() {
         let config = read(input(name).unwrap(), &[]);
         assert_eq!(config.case.name(), name);
         assert_eq!(read(&config.to_toml(), &[]), config, "{name}");
-        let least = format!("case.name = {name:?}\ngrid.points = [18, 18, 18]\ntime.max_steps = 3");
+        // A grid about an aerofoil folds with fewer points.
+        let n = if name == "aerofoil" { 48 } else { 18 };
+        let least =
+            format!("case.name = {name:?}\ngrid.points = [{n}, {n}, 18]\ntime.max_steps = 3");
         assert_eq!(read(&read(&least, &[]).to_toml(), &[]), read(&least, &[]), "{name}");
     }
 }
