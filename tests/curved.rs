@@ -259,3 +259,34 @@ fn files_have_the_points_of_the_grid() {
         assert_eq!(text, "StructuredGrid 13 15 6 True\n", "{told}");
     }
 }
+
+/// The metrics that a flow sees. Catches too few points for the trailing edge, and a grid that turns the wrong way.
+#[test]
+fn grids_about_aerofoils_do_not_fold() {
+    for digits in ["0012", "2412", "4415", "0006"] {
+        let map = format!(
+            "grid.mapping={{ kind = 'naca', digits = '{digits}', radius = 0.003, outer = 30.0, first = 0.002 }}"
+        );
+        for points in [[128, 65, 1], [256, 129, 1]] {
+            let grid = config("aerofoil", points, &[&map]).grid();
+            let plane = grid.plane.unwrap();
+            let [nx, ny, _] = points;
+            let least = plane.jacobian.iter().copied().fold(f64::INFINITY, f64::min);
+            assert!(least > 0.0, "{digits}, {points:?}: {least}");
+            let z = |i: usize, j: usize| {
+                let at = i % nx + nx * j;
+                [plane.coordinates[0][at], plane.coordinates[1][at]]
+            };
+            let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+            let spacings: Vec<f64> = (0..nx).map(|i| distance(z(i + 1, 0), z(i, 0))).collect();
+            let [least, most] =
+                [f64::min, f64::max].map(|of| spacings.iter().copied().reduce(of).unwrap());
+            assert!(most < 15.0 * least, "{digits}: {}", most / least);
+            let first = (0..nx).map(|i| distance(z(i, 1), z(i, 0))).fold(0.0, f64::max);
+            assert!((first / 0.002 - 1.0).abs() < 0.02, "{digits}: {first}");
+            // Of the image of a circle the middle lies near mid-chord.
+            let far = (0..nx).map(|i| distance(z(i, ny - 1), [0.5, 0.0]));
+            assert!(far.map(|r| (r / 30.0 - 1.0).abs()).fold(0.0, f64::max) < 0.02);
+        }
+    }
+}

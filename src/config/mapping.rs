@@ -221,8 +221,13 @@ fn check_points(section: &Section<'_>, file: &NodeFile, plain: &Grid) -> bool {
         let (own, asked) = (nodes.points[a], plain.points[a]);
         if own != asked {
             let closed = match plain.closes(a) {
-                true => ", which is periodic: a last line that repeats the first does not count",
-                false => "",
+                true => {
+                    let [x, y] = nodes.periods[a];
+                    format!(
+                        ", with the period ({x:.6}, {y:.6}): a last line that repeats the first does not count"
+                    )
+                }
+                false => String::new(),
             };
             let why = format!(
                 "{asked} points along {}, and grid.mapping.file has {own}{closed}",

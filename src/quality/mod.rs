@@ -14,6 +14,9 @@ use crate::error::Result;
 use crate::grid::{Axis, Curvilinear, Grid};
 use crate::io::page::{check_replaceable, write_drawing};
 
+/// Degrees off orthogonal that are round-off.
+const ROUND_OFF: f64 = 1e-6;
+
 /// What `kolmo grid` takes on the command line.
 #[derive(Args, Debug)]
 pub struct GridOptions {
@@ -272,13 +275,21 @@ impl fmt::Display for Quality {
             line(&format!("wall, {end} {}", axis.name()), format!("first cells {sizes}"))?;
         }
         for Spacings { axis, smallest, largest, ratio } in &self.spacings {
-            let name = axis.name();
-            line(&format!("spacing along {name}"), format!("smallest {smallest}"))?;
+            let name = format!("spacing along {}", axis.name());
+            if digits(smallest.value) == digits(largest.value) {
+                line(&name, format!("{} everywhere", digits(smallest.value)))?;
+                continue;
+            }
+            line(&name, format!("smallest {smallest}"))?;
             line("", format!("largest  {largest}"))?;
-            line("", format!("ratio of neighbours at most {ratio}"))?;
+            if digits(ratio.value) == "1" {
+                line("", "neighbours are equal".into())?;
+            } else {
+                line("", format!("ratio of neighbours at most {ratio}"))?;
+            }
         }
         line("Jacobian", format!("smallest {}", self.jacobian))?;
-        match &self.angle {
+        match self.angle.filter(|angle| angle.value > ROUND_OFF) {
             None => line("angles", "all lines are orthogonal".into()),
             Some(angle) => line("angles", format!("degrees off orthogonal at most {angle}")),
         }

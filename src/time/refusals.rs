@@ -52,25 +52,27 @@ pub(super) fn check_other_grid(grid: &Grid, points: [usize; 3]) -> Result<()> {
     Err(Error::refused(found, &format!("use as many points along {name}")))
 }
 
+/// The keys of a resolved input. Without the path of a file of points: they are the same by their checksum, wherever it lies.
+pub(super) fn keys_without_path(input: &str) -> toml::Table {
+    let mut keys = input.parse::<toml::Table>().unwrap_or_default();
+    let grid = keys.get_mut("grid").and_then(toml::Value::as_table_mut);
+    let mapping = grid.and_then(|grid| grid.get_mut("mapping")?.as_table_mut());
+    mapping.and_then(|mapping| mapping.remove("file"));
+    keys
+}
+
 /// Values from a run of the input `was` that lie at other points of stretched axes or of a curvilinear grid of `config`, or lay at others.
-/// Points of a file are the same by their checksum, wherever the file lies now.
 pub(super) fn check_other_maps(was: &str, config: &Config) -> Result<()> {
-    let now = config.to_toml();
+    let [was, now] = [was, &config.to_toml()].map(keys_without_path);
     for (key, way_out) in [
         ("stretching", "use the maps of the checkpoint"),
         ("mapping", "use the mapping of the checkpoint, or the file of its points"),
     ] {
-        let value = |input: &str| -> Option<toml::Value> {
-            let mut value = input.parse::<toml::Table>().ok()?.get("grid")?.get(key).cloned()?;
-            if let Some(table) = value.as_table_mut() {
-                table.remove("file");
-            }
-            Some(value)
-        };
-        let (before, now) = (value(was), value(&now));
+        let [before, now] = [&was, &now].map(|keys| keys.get("grid")?.get(key));
         if before != now {
-            let shown =
-                |value: Option<toml::Value>| value.map_or("none".into(), |it| it.to_string());
+            let shown = |value: Option<&toml::Value>| {
+                value.map_or("none".into(), |value| value.to_string())
+            };
             let found = format!(
                 "grid.{key} = {}; the checkpoint has {}, and its values belong to those points",
                 shown(now),
