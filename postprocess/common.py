@@ -35,8 +35,8 @@ def field_files(run):
         if index.exists():
             files = json.loads(index.read_text(encoding="utf-8"))["files"]
             return [(file["time"], run / "fields" / file["name"]) for file in files]
-    if list((run / "fields").glob("fields.*vtr.series")):
-        sys.exit(f"error: {run} has a stretched grid, and this draws equal spacings; open the files with PyVista or ParaView")
+    if list((run / "fields").glob("fields.*vt[rs].series")):
+        sys.exit(f"error: {run} has a stretched or curvilinear grid, and this draws equal spacings; open the files with PyVista or ParaView")
     sys.exit(f"error: {run} has no fields; set output.fields, for example to {{ every_time = 1.0 }}")
 
 

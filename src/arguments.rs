@@ -8,6 +8,7 @@ use kolmo::comm::Fact;
 use kolmo::compare::CompareOptions;
 use kolmo::converge::ConvergeOptions;
 use kolmo::model::ModelOptions;
+use kolmo::quality::GridOptions;
 use kolmo::verify::VerifyOptions;
 
 /// Direct numerical simulation of the compressible Navier-Stokes equations with compact finite differences.
@@ -97,6 +98,11 @@ pub(crate) enum Command {
         #[arg(long, value_name = "KEY=VALUE", requires = "plan")]
         set: Vec<String>,
     },
+    /// Say how good the grid of an input is, and draw its lines.
+    #[command(
+        after_help = "Examples:\n  kolmo grid cylinder -o grid.svg\n  kolmo grid my.toml --set 'grid.mapping={ file = \"grid.npz\" }'"
+    )]
+    Grid(GridOptions),
     /// Measure how fast the parts are, beside a copy of the same memory.
     #[command(
         after_help = "Examples:\n  kolmo bench derivative --points 128\n  kolmo bench lines --points 256 --backend opencl --json"

@@ -119,7 +119,7 @@ pub struct Wall {
     /// What is known of its temperature.
     #[serde(flatten)]
     pub heat: Heat,
-    /// Its velocity, without a component through it.
+    /// Its velocity, without a component through it; on a curvilinear grid of the plane, along the lines of the grid in the place of x and y.
     pub velocity: [f64; 3],
     /// ω of a wall that moves with `velocity` times cos ωt; 0 for one that moves steadily.
     pub frequency: f64,

@@ -38,6 +38,7 @@
 //! | [`statistics`] | moments, spectra, increments and gradients of turbulence |
 //! | [`io`] | series, VTK, pictures, report |
 //! | [`config`] | what the user typed, checked |
+//! | [`quality`] | how good a grid is |
 //! | [`mod@compare`] | several runs beside each other |
 //! | [`converge`] | how an error falls as points are added |
 //! | [`mod@verify`] | whether the program is right on this machine |
@@ -66,6 +67,7 @@ pub mod lines;
 pub mod model;
 mod options;
 pub mod physics;
+pub mod quality;
 mod real;
 pub mod scheme;
 mod simd;

@@ -23,6 +23,7 @@ use kolmo::converge::{ConvergeOptions, converge};
 use kolmo::io::progress::tell;
 use kolmo::io::{RunDirectory, write_report};
 use kolmo::model::ModelOptions;
+use kolmo::quality::grid;
 use kolmo::time::budget;
 use kolmo::time::restart::RestartOptions;
 use kolmo::verify::{Progress, VerifyOptions, verify};
@@ -142,6 +143,8 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         return comm::all_or_error(&**comm, Ok(ExitCode::SUCCESS));
     }
     let done = match command {
+        Command::Grid(options) => configuration(&options.input, &options.set)
+            .and_then(|config| say(&grid(&config, &options)?.to_string())),
         Command::Init { case } => config::built_in(&case).and_then(say),
         Command::Cases => {
             let cases = NAMES.iter().filter_map(|name| Case::default_for(name));

@@ -286,6 +286,12 @@ const FLOW_ROWS: &[Row] = &[
      "16: wavenumber = 16: 32 points along x hold at most 15 periods"),
     ("[scheme]", "[forcing]\nkind = \"stochastic\"\namplitude = 1\ntime_scale = 1\nseed = -1\n[scheme]",
      "16: seed = -1: must be a whole number, at least 0"),
+    ("[32, 32, 32]", "[32, 32, 32]\nmapping = { file = \"no.npz\" }",
+     r#"8: file = "no.npz": cannot be read: No such file or directory (os error 2)"#),
+    ("[32, 32, 32]", "[32, 32, 32]\nmapping = { file = 3 }", "8: file = 3: found a whole number, must be a string"),
+    ("[32, 32, 32]", "[32, 32, 32]\nmapping = { fil = \"a.npz\" }",
+     "8: unknown key `fil` in [grid.mapping]; did you mean `file`?"),
+    ("[32, 32, 32]", "[32, 32, 32]\nmapping = {}", "8: [grid.mapping] needs `kind` or `file`"),
     ("fields = {", r#"fields = "all" # {"#, r#"29: fields = "all": unknown"#),
 ];
 

@@ -8,6 +8,7 @@ mod disks;
 mod endings;
 mod environment;
 mod foreign;
+mod grid;
 mod kills;
 mod postprocess;
 mod readme;

@@ -116,7 +116,10 @@ fn the_input_of_every_case_is_good_and_reads_back_as_the_same() {
         let config = read(input(name).unwrap(), &[]);
         assert_eq!(config.case.name(), name);
         assert_eq!(read(&config.to_toml(), &[]), config, "{name}");
-        let least = format!("case.name = {name:?}\ngrid.points = [18, 18, 18]\ntime.max_steps = 3");
+        // A grid about an aerofoil folds with fewer points.
+        let n = if name == "aerofoil" { 48 } else { 18 };
+        let least =
+            format!("case.name = {name:?}\ngrid.points = [{n}, {n}, 18]\ntime.max_steps = 3");
         assert_eq!(read(&read(&least, &[]).to_toml(), &[]), read(&least, &[]), "{name}");
     }
 }
@@ -242,6 +245,7 @@ fn plane_and_line_grids_are_grids_with_one_point() {
         ("lid-driven-cavity", [18, 17, 1]),
         ("acoustic-pulse", [18, 1, 1]),
         ("vortex-outflow", [16, 16, 1]),
+        ("cylinder", [16, 17, 1]),
         ("aerofoil", [128, 33, 1]),
         ("scalar-advection", [1, 16, 1]),
     ] {

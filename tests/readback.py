@@ -48,31 +48,36 @@ def check_series(path):
     return len(series)
 
 
-def read_image(path):
-    """Dimensions of a .vti or .pvti file, the lengths between its ends, along which axes it says that its last points repeat
-    the first, and its arrays [k, j, i, component] by name."""
+def read_grid(path):
+    """Dimensions of a file of fields, the lengths between its ends, none on a curvilinear grid, along which axes it says that its last
+    points repeat the first, and its arrays [k, j, i, component] by name."""
     import vtk
     from vtk.util.numpy_support import vtk_to_numpy
 
     check(path.is_file(), f"{path} is missing")
-    reader = vtk.vtkXMLPImageDataReader() if path.suffix == ".pvti" else vtk.vtkXMLImageDataReader()
-    check(reader.CanReadFile(str(path)), f"{path}: VTK does not take it for image data")
+    kinds = {"i": "ImageData", "r": "RectilinearGrid", "s": "StructuredGrid"}
+    parallel = "P" if path.suffix.startswith(".p") else ""
+    reader = getattr(vtk, f"vtkXML{parallel}{kinds[path.suffix[-1]]}Reader")()
+    check(reader.CanReadFile(str(path)), f"{path}: VTK does not take it for what its name says")
     reader.SetFileName(str(path))
     reader.Update()
     check(reader.GetErrorCode() == 0, f"{path}: VTK could not read it")
     image = reader.GetOutput()
-    check(min(image.GetSpacing()) > 0, f"{path}: the spacing {image.GetSpacing()} is not positive")
+    if path.suffix.endswith("i"):
+        check(min(image.GetSpacing()) > 0, f"{path}: the spacing {image.GetSpacing()} is not positive")
     repeats = image.GetFieldData().GetArray("last_plane_repeats_first")
     check(repeats, f"{path} does not say whether its last planes repeat the first")
     bounds = image.GetBounds()
-    lengths = [end - start for start, end in zip(bounds[::2], bounds[1::2])]
+    lengths = None if path.suffix.endswith("s") else [end - start for start, end in zip(bounds[::2], bounds[1::2])]
+    ends = image.GetExtent()
+    dimensions = tuple(last - first + 1 for first, last in zip(ends[::2], ends[1::2]))
     data = image.GetPointData()
     arrays = {}
     for at in range(data.GetNumberOfArrays()):
-        values, shape = vtk_to_numpy(data.GetArray(at)), image.GetDimensions()[::-1]
+        values, shape = vtk_to_numpy(data.GetArray(at)), dimensions[::-1]
         check(len(values) == image.GetNumberOfPoints(), f"{path}: `{data.GetArrayName(at)}` has {len(values)} points")
         arrays[data.GetArrayName(at)] = values.reshape(*shape, -1)
-    return image.GetDimensions(), lengths, [bool(repeats.GetValue(axis)) for axis in range(3)], arrays
+    return dimensions, lengths, [bool(repeats.GetValue(axis)) for axis in range(3)], arrays
 
 
 def check_fields(index, points, length):
@@ -88,10 +93,10 @@ def check_fields(index, points, length):
     first = None
     for entry in entries:
         path = index.parent / entry["name"]
-        dimensions, lengths, repeats, arrays = read_image(path)
+        dimensions, lengths, repeats, arrays = read_grid(path)
         own = [n - repeat for n, repeat in zip(dimensions, repeats)]
         check(own == points, f"{path}: {own} points where summary.json has {points}")
-        for axis in (axis for axis in range(3) if points[axis] > 1):
+        for axis in (axis for axis in range(3) if lengths and points[axis] > 1):
             whole = abs(lengths[axis] - length[axis]) < 1e-14 * length[axis]
             check(whole, f"{path} is {lengths[axis]} long along {'xyz'[axis]}, and the box {length[axis]}")
         check(arrays, f"{path} holds no arrays")
@@ -131,9 +136,10 @@ def main():
         check(run.is_dir(), f"{run} is no directory")
         summary = check_summary(run / "summary.json")
         rows = check_series(run / "series.csv")
-        index = run / "fields" / "fields.vti.series"
-        if not index.exists() and "ranks" in summary:
-            index = run / "fields" / "fields.pvti.series"
+        pieces = "p" if "ranks" in summary else ""
+        kinds = [f"fields.{p}vt{kind}.series" for p in {"", pieces} for kind in "irs"]
+        indices = [run / "fields" / kind for kind in kinds]
+        index = next((index for index in indices if index.exists()), indices[0])
         fields = check_fields(index, summary["points"], summary["length"]) if index.parent.exists() else 0
         check_report(run / "report.html")
     except Wrong as wrong:

@@ -33,7 +33,7 @@ pub use acoustic_wave::Mode;
 pub use boundary_layer::Similarity;
 pub use double_shear_layer::Layer;
 pub use isotropic_turbulence::{Pressure, Spectrum};
-pub use passive_scalar::{AtWall, PassiveScalar};
+pub use passive_scalar::{AtWall, PassiveScalar, ScalarBeyond};
 pub use reference::{ReferenceHistory, ReferenceSpectrum};
 pub use registry::*;
 pub use scalar_advection::Shape;

@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::Case;
 use super::custom::{Formula, unknown_names};
+use crate::boundary::{Beyond, Boundaries, Open};
 use crate::expression::Expression;
 use crate::gas::Gas;
 use crate::grid::{Axis, Domain};
@@ -22,8 +23,11 @@ pub struct PassiveScalar {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<Expression>,
     /// What is known at the low and the high end of x, y, z, where a wall is.
-    #[serde(serialize_with = "as_table", skip_serializing_if = "are_default")]
+    #[serde(serialize_with = "walls", skip_serializing_if = "are_closed")]
     pub walls: [[AtWall; 2]; 3],
+    /// φ beyond the low and the high end of x, y, z, where the user says it of an open face.
+    #[serde(serialize_with = "as_table", skip_serializing_if = "is_default")]
+    pub beyond: [[Option<f64>; 2]; 3],
 }
 
 /// What is known of a scalar at a wall.
@@ -41,7 +45,34 @@ impl AtWall {
     pub const CLOSED: Self = Self::Flux(0.0);
 }
 
+/// What is known of a scalar beyond an open face.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ScalarBeyond {
+    /// φ.
+    Value(f64),
+    /// At each point that with which it starts there.
+    Start,
+}
+
 impl PassiveScalar {
+    /// What is known of it beyond the open face at this end of this axis. Where the user says nothing it is that of the start, but
+    /// nothing beyond an outflow.
+    pub fn known(&self, [axis, end]: [usize; 2], open: &Open) -> Option<ScalarBeyond> {
+        match (self.beyond[axis][end], open.beyond) {
+            (Some(phi), _) => Some(ScalarBeyond::Value(phi)),
+            (None, Beyond::Outflow(_)) => None,
+            (None, Beyond::Inflow(_) | Beyond::FarField(_)) => Some(ScalarBeyond::Start),
+        }
+    }
+
+    /// Whether that is its start beyond some face.
+    pub fn knows_start(&self, boundaries: &Boundaries) -> bool {
+        boundaries.faces().any(|(axis, end, face)| {
+            let known = face.open().and_then(|open| self.known([axis.index(), end], &open));
+            known == Some(ScalarBeyond::Start)
+        })
+    }
+
     /// What is wrong with its start in a flow of `case`: a sentence, and in a second line what is known.
     pub fn problem(&self, case: &Case) -> Option<String> {
         let key = format!("scalars.{}.start", self.name);
@@ -62,16 +93,27 @@ fn parameters(case: &Case) -> Option<&BTreeMap<String, f64>> {
     }
 }
 
-fn are_default(walls: &[[AtWall; 2]; 3]) -> bool {
+fn are_closed(walls: &[[AtWall; 2]; 3]) -> bool {
     *walls == [[AtWall::CLOSED; 2]; 3]
 }
 
-/// { x = { low = ..., high = ... }, ... }.
-fn as_table<S: Serializer>(walls: &[[AtWall; 2]; 3], to: S) -> Result<S::Ok, S::Error> {
-    let ends = |(axis, [low, high]): (Axis, &[AtWall; 2])| {
-        (axis.name(), BTreeMap::from([("low", *low), ("high", *high)]))
+fn is_default(beyond: &[[Option<f64>; 2]; 3]) -> bool {
+    *beyond == [[None; 2]; 3]
+}
+
+fn walls<S: Serializer>(walls: &[[AtWall; 2]; 3], to: S) -> Result<S::Ok, S::Error> {
+    as_table(&walls.map(|ends| ends.map(|end| (end != AtWall::CLOSED).then_some(end))), to)
+}
+
+/// { x = { low = ..., high = ... }, ... } of the ends that have something.
+fn as_table<T: Copy + Serialize, S: Serializer>(
+    known: &[[Option<T>; 2]; 3],
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    let ends = |ends: [Option<T>; 2]| {
+        let named = ["low", "high"].into_iter().zip(ends);
+        named.filter_map(|(name, end)| Some((name, end?))).collect::<BTreeMap<_, _>>()
     };
-    let closed = [AtWall::CLOSED; 2];
-    let axes = Axis::ALL.into_iter().zip(walls).filter(|(_, ends)| **ends != closed);
-    to.collect_map(axes.map(ends))
+    let axes = Axis::ALL.into_iter().zip(known).map(|(axis, both)| (axis.name(), ends(*both)));
+    to.collect_map(axes.filter(|(_, ends)| !ends.is_empty()))
 }

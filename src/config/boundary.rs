@@ -311,7 +311,7 @@ pub(super) fn check_others(
     boundaries: &Boundaries,
     points: [usize; 3],
     output: &OutputConfig,
-    [scalar_keys, output_keys]: [&Section<'_>; 2],
+    output_keys: &Section<'_>,
 ) {
     let asked = output.statistics.as_ref().map_or(&[][..], |it| &it.quantities);
     if asked.contains(&Statistic::Profiles) && boundaries.between_walls(points).is_none() {
@@ -325,10 +325,6 @@ pub(super) fn check_others(
         let why = "are averages over a periodic box";
         let advice = "between walls across one axis: `quantities = [\"profiles\"]`";
         output_keys.reject_value("statistics", why, advice);
-    }
-    if boundaries.faces().any(|(.., face)| face.open().is_some()) {
-        let advice = "take the section out, or use walls, planes of symmetry or periodic axes";
-        scalar_keys.reject("cannot be carried through open faces yet", advice);
     }
 }
 

@@ -1,12 +1,17 @@
 //! `grid.mapping`
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use super::resolve::AXES;
 use super::section::Section;
-use crate::boundary::{Beyond, Boundaries, Face, Open};
+use super::{ComputeConfig, RightHandSide};
+use crate::boundary::{Beyond, Boundaries, Face, Heat, Open};
 use crate::cases::Case;
 use crate::engine::curved;
 use crate::expression::Expression;
-use crate::grid::{Domain, Grid, Mapping};
+use crate::grid::{Curvilinear, Domain, Grid, Mapping, NodeFile, Nodes};
+use crate::io::read_points;
 use crate::physics::{Convection, SchemeConfig, ViscousForm};
 use crate::scheme::SchemeFamily;
 use crate::typed::Positive;
@@ -16,14 +21,72 @@ const EXAMPLE: &str = "{ kind = \"ring\", inner = 0.5, outer = 20.0 }";
 /// Its kinds.
 const KINDS: [&str; 4] = ["wavy", "ring", "naca", "expressions"];
 
-/// The map of `section`, which is `[grid]`, or that of the case.
-pub(super) fn mapping(section: &Section<'_>, case: Option<&Case>) -> Option<Mapping> {
+/// Along z, planes of a file may have this part of a spacing more or less: it may be rounded.
+const SAME_DEPTH: f64 = 1e-3;
+
+/// The points of `section`, which is `[grid]`, or those of the case.
+pub(super) fn mapping(
+    section: &Section<'_>,
+    case: Option<&Case>,
+    boundaries: &Boundaries,
+) -> Option<Curvilinear> {
     if !section.has("mapping") {
-        return case?.mapping();
+        return case?.mapping().map(Curvilinear::Map);
     }
     let table = section.table_or_none("mapping", EXAMPLE)?;
+    let found = match table.has("file") {
+        true => file(&table, boundaries).map(Curvilinear::File),
+        false => map(&table).map(Curvilinear::Map),
+    };
+    table.finish();
+    found
+}
+
+/// The points of the file that `table` names.
+fn file(table: &Section<'_>, boundaries: &Boundaries) -> Option<NodeFile> {
+    let path = PathBuf::from(table.value::<String>("file")?);
+    let path = std::path::absolute(&path).unwrap_or(path);
+    let before = table.value::<String>("checksum");
+    let closes = [0, 1].map(|a| boundaries.0[a].is_none());
+    let read = read_points(&path).and_then(|stored| {
+        let [nx, ny, planes] = stored.points;
+        let periods = [[0.0; 2]; 2];
+        let nodes = Nodes { points: [nx, ny], coordinates: stored.plane, periods };
+        Ok((nodes.closed(closes)?, (planes, stored.depth)))
+    });
+    let (nodes, planes) = read
+        .map_err(|sentence| {
+            let (why, advice) = sentence.split_once('\n').unwrap_or((&sentence, ""));
+            table.reject_value("file", why, advice);
+        })
+        .ok()?;
+    let checksum = nodes.checksum();
+    if before.is_some_and(|before| before != checksum) {
+        let why = format!("the points of the file have another one, {checksum}");
+        let advice = "use the file that the run had, or take the checksum out to use this one";
+        table.reject_value("checksum", &why, advice);
+        return None;
+    }
+    Some(NodeFile { file: path, checksum, nodes: Arc::new(nodes), planes })
+}
+
+/// The points of a file along x, y and z, where it has one plane.
+pub(super) fn points(curvilinear: Option<&Curvilinear>) -> Option<[usize; 3]> {
+    match curvilinear? {
+        Curvilinear::File(NodeFile { nodes, planes: (1, _), .. }) => {
+            Some([nodes.points[0], nodes.points[1], 1])
+        }
+        _ => None,
+    }
+}
+
+/// The map that `table` describes.
+fn map(table: &Section<'_>) -> Option<Mapping> {
     if !table.has("kind") {
-        table.missing(&["kind"], "allowed: `wavy`, `ring`, `naca`, `expressions`");
+        table.missing(
+            &["kind", "file"],
+            "allowed: `wavy`, `ring`, `naca`, `expressions`; or a file of points",
+        );
         return None;
     }
     let positive = |key, example: &str| {
@@ -32,7 +95,7 @@ pub(super) fn mapping(section: &Section<'_>, case: Option<&Case>) -> Option<Mapp
         }
         table.value(key).map(|Positive(value)| value)
     };
-    let mapping = match table.choice("kind", &KINDS.map(|name| (name, name)))? {
+    match table.choice("kind", &KINDS.map(|name| (name, name)))? {
         "wavy" => {
             if !table.has("amplitude") {
                 table.missing(&["amplitude"], "for example 0.05");
@@ -74,15 +137,13 @@ pub(super) fn mapping(section: &Section<'_>, case: Option<&Case>) -> Option<Mapp
             let [x, y] = ["x", "y"].map(expression);
             x.zip(y).map(|(x, y)| Mapping::Expressions { x, y })
         }
-    };
-    table.finish();
-    mapping
+    }
 }
 
-/// What the map cannot do in this box, with these ends and this scheme.
+/// What the points cannot be in this box, with these ends and this scheme.
 pub(super) fn check(
     section: &Section<'_>,
-    mapping: &Mapping,
+    curvilinear: &Curvilinear,
     points: [usize; 3],
     (domain, boundaries): (&Domain, &Boundaries),
     family: Option<&SchemeFamily>,
@@ -98,7 +159,43 @@ pub(super) fn check(
             );
         }
     }
-    let problems = mapping.problems(intervals(&plain, 1));
+    let is_sound = match curvilinear {
+        Curvilinear::Map(mapping) => check_map(section, mapping, &plain),
+        Curvilinear::File(file) => check_points(section, file, &plain),
+    };
+    let Some(family) = family.filter(|_| is_sound) else { return };
+    let grid = curved(plain, domain, curvilinear, family);
+    if let Some(sentence) = fold(&grid) {
+        let (why, advice) = sentence.split_once('\n').unwrap_or((&sentence, ""));
+        return section.reject_value("mapping", why, advice);
+    }
+    let walls = boundaries.faces().filter(|(axis, ..)| axis.index() < 2);
+    for (axis, end, heat) in walls.filter_map(|(a, end, face)| Some((a, end, face.wall()?.heat))) {
+        let advice = "give the wall a temperature";
+        match heat {
+            Heat::HeatFlux(0.0) => {
+                // The lines of these maps meet walls at right angles, as far as points are close enough to tell.
+                let is_orthogonal = matches!(
+                    curvilinear,
+                    Curvilinear::Map(Mapping::Ring { .. } | Mapping::Naca { .. })
+                );
+                if !is_orthogonal && let Some(sentence) = skewed(&grid, axis.index(), end) {
+                    section.reject_value("mapping", &sentence, advice);
+                }
+            }
+            Heat::HeatFlux(_) => {
+                let why =
+                    "heat through a curved wall is known as none or by the wall's temperature";
+                section.reject_value("mapping", why, advice);
+            }
+            Heat::Temperature(_) => {}
+        }
+    }
+}
+
+/// Whether the map can be one on the grid, which has equal spacings.
+fn check_map(section: &Section<'_>, mapping: &Mapping, plain: &Grid) -> bool {
+    let problems = mapping.problems(intervals(plain, 1));
     for (key, problem) in &problems {
         let (why, advice) = problem.split_once('\n').unwrap_or((problem, ""));
         match section.table("mapping", EXAMPLE) {
@@ -106,20 +203,78 @@ pub(super) fn check(
             None => section.reject_key("mapping", &format!("{key}: {problem}")),
         }
     }
-    let Some(family) = family.filter(|_| problems.is_empty()) else { return };
     if let Mapping::Ring { .. } | Mapping::Naca { .. } = mapping
-        && !(plain.closes(0) && !plain.closes(1))
+        && (!plain.closes(0) || plain.closes(1))
     {
         let why = "lines along x go round and close, those along y go from the body outward";
-        return section.reject_value(
-            "mapping",
-            why,
-            "give boundary.y its two ends, and boundary.x none",
+        let advice = "give boundary.y its two ends, and boundary.x none";
+        section.reject_value("mapping", why, advice);
+        return false;
+    }
+    problems.is_empty()
+}
+
+/// Whether a file has as many points as the grid, which has equal spacings, and planes as far apart.
+fn check_points(section: &Section<'_>, file: &NodeFile, plain: &Grid) -> bool {
+    let NodeFile { nodes, planes: (planes, depth), .. } = file;
+    for a in [0, 1] {
+        let (own, asked) = (nodes.points[a], plain.points[a]);
+        if own != asked {
+            let closed = match plain.closes(a) {
+                true => {
+                    let [x, y] = nodes.periods[a];
+                    format!(
+                        ", with the period ({x:.6}, {y:.6}): a last line that repeats the first does not count"
+                    )
+                }
+                false => String::new(),
+            };
+            let why = format!(
+                "{asked} points along {}, and grid.mapping.file has {own}{closed}",
+                AXES[a]
+            );
+            section.reject_value("points", &why, &format!("use {own} points along {}", AXES[a]));
+            return false;
+        }
+    }
+    let nz = plain.points[2];
+    if ![1, nz, nz + usize::from(plain.closes(2))].contains(planes) {
+        let why = format!("{nz} points along z, and grid.mapping.file has {planes} planes");
+        section.reject_value("points", &why, "a file of one plane has the grid at every z");
+        return false;
+    }
+    if let Some(depth) = depth.filter(|depth| (depth / plain.spacing[2] - 1.0).abs() > SAME_DEPTH) {
+        let why = format!(
+            "its planes are {depth:.6e} apart along z, and those of the grid {:.6e}",
+            plain.spacing[2]
         );
+        let advice = "give the box the length of the file along z by grid.length, or use a file of one plane";
+        section.reject_value("mapping", &why, advice);
+        return false;
     }
-    if let Some(sentence) = fold(&curved(plain, domain, mapping, family)) {
-        section.reject_value("mapping", &sentence, "use a milder map or more points");
-    }
+    true
+}
+
+/// Where lines meet an adiabatic wall, whose temperature goes on along them, too far off a right angle: a sentence.
+fn skewed(grid: &Grid, a: usize, end: usize) -> Option<String> {
+    /// The largest cosine.
+    const MOST: f64 = 0.02;
+    let plane = grid.plane.as_ref()?;
+    let place = |i: usize| match (a, end * (grid.points[a] - 1)) {
+        (0, at) => grid.in_plane([at, i, 0]),
+        (_, at) => grid.in_plane([i, at, 0]),
+    };
+    let cosine = |at: usize| {
+        let [along, across] = [plane.direction(at, 1 - a), plane.direction(at, a)];
+        (along[0] * across[0] + along[1] * across[1]).abs()
+    };
+    let points = (0..grid.points[1 - a]).map(place);
+    let worst = points.max_by(|a, b| cosine(*a).total_cmp(&cosine(*b)))?;
+    let [x, y] = plane.coordinates.each_ref().map(|it| it[worst]);
+    let degrees = 90.0 - cosine(worst).acos().to_degrees();
+    (cosine(worst) > MOST).then(|| {
+        format!("lines meet the adiabatic wall {degrees:.1} degrees off a right angle at ({x:.6}, {y:.6}); 1.1 are allowed")
+    })
 }
 
 #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
@@ -127,28 +282,37 @@ fn intervals(grid: &Grid, a: usize) -> f64 {
     (grid.points[a] - usize::from(!grid.closes(a))) as f64
 }
 
-/// The worst point of a grid that folds: a sentence.
+/// The worst point of a grid that folds, or that turns the wrong way: a sentence, and what to do in a second line.
 fn fold(grid: &Grid) -> Option<String> {
     let plane = grid.plane.as_ref()?;
     let (at, worst) = plane.jacobian.iter().enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    if *worst > 0.0 {
+        return None;
+    }
     let [i, j] = [at % grid.points[0], at / grid.points[0]];
     let [x, y] = plane.coordinates.each_ref().map(|it| it[at]);
-    (!(*worst > 0.0)).then(|| {
-        format!(
-            "the grid folds, or turns clockwise from its first axis to its second: its Jacobian is {worst:.3e} at ({x:.6}, {y:.6}), \
-             point ({i}, {j})"
-        )
-    })
+    let place = format!("its Jacobian is {worst:.3e} at ({x:.6}, {y:.6}), point ({i}, {j})");
+    let turned = plane.jacobian.iter().filter(|it| **it < 0.0).count();
+    if 2 * turned <= plane.jacobian.len() {
+        return Some(format!(
+            "the grid folds: {place}\nuse a milder map, a smoother grid, or more points"
+        ));
+    }
+    // The ends of lines keep their sides where those of lines that close are reversed.
+    let axis = AXES[usize::from(grid.closes(1) && !grid.closes(0))];
+    Some(format!(
+        "the grid is left-handed, it turns clockwise from its first axis to its second: {place}\nreverse the points along {axis}"
+    ))
 }
 
 /// What is of straight lines alone.
 pub(super) fn check_others(
     case: &Case,
     boundaries: &Boundaries,
-    scheme: Option<&SchemeConfig>,
-    sections: [&Section<'_>; 6],
+    (scheme, compute): (Option<&SchemeConfig>, Option<&ComputeConfig>),
+    sections: [&Section<'_>; 7],
 ) {
-    let [grid, boundary, scalars, scheme_keys, forcing, output] = sections;
+    let [grid, boundary, scalars, scheme_keys, forcing, compute_keys, output] = sections;
     if !case.is_flow() {
         grid.reject_value("mapping", "has no meaning for scalar-advection", "take this out");
     }
@@ -175,5 +339,16 @@ pub(super) fn check_others(
     }
     scalars.reject("cannot be carried on curvilinear grids yet", "take the section out");
     forcing.reject("is of a flow on straight lines", "take the section out, or grid.mapping");
-    output.reject_value("statistics", "are of straight lines", "take this out");
+    if compute.is_some_and(|it| it.right_hand_side == RightHandSide::Composed) {
+        compute_keys.reject_value("right_hand_side", "is of straight lines", "allowed: `fused`");
+    }
+    for key in ["statistics", "planes"] {
+        if output.get(key).is_some_and(|item| !item.value.is_word("none")) {
+            output.reject_value(key, "are of straight lines", "take this out");
+        }
+    }
+    if let Some(fields) = output.table_or_none("fields", "") {
+        let advice = "take this out; `stride` leaves points out";
+        fields.reject_value("region", "is of straight lines", advice);
+    }
 }

@@ -15,7 +15,7 @@ use crate::cases::Case;
 use crate::engine::stretched;
 use crate::gas::{Gas, Viscosity};
 
-use crate::grid::{Domain, Mapping, Maps};
+use crate::grid::{Curvilinear, Domain, Maps};
 use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
 use crate::typed::{Positive, count, positive, three};
 
@@ -31,8 +31,8 @@ pub struct GridConfig {
     pub domain: Domain,
     /// Maps of the axes whose spacings vary.
     pub stretching: Maps,
-    /// The map of a curvilinear grid.
-    pub mapping: Option<Mapping>,
+    /// The points of a curvilinear grid.
+    pub mapping: Option<Curvilinear>,
 }
 
 /// `[grid]` as it is typed.
@@ -131,9 +131,9 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     let asked = forcing::forcing(&forcing_keys, case.as_ref());
     let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
     let scalars = scalars::scalars(&scalar_keys, case.as_ref(), &boundaries);
-    let mapping = mapping::mapping(&grid_keys, case.as_ref());
+    let mapping = mapping::mapping(&grid_keys, case.as_ref(), &boundaries);
     let scheme = scheme(&scheme_keys, case.as_ref(), &gas, (&boundaries, mapping.is_some()));
-    let (points, length, maps) = grid(&grid_keys);
+    let (points, length, maps) = grid(&grid_keys, mapping.as_ref());
     if let (Some(points), Some(scheme)) = (points, &scheme) {
         check_stencils(&grid_keys, points, scheme, &boundaries);
     }
@@ -169,20 +169,29 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         let family = scheme.as_ref().map(|scheme| &scheme.derivative);
         let place = (&domain, &boundaries);
         points.inspect(|points| mapping::check(&grid_keys, mapping, *points, place, family));
-        let others =
-            [&grid_keys, &boundary_keys, &scalar_keys, &scheme_keys, &forcing_keys, &output_keys];
-        mapping::check_others(&case, &boundaries, scheme.as_ref(), others);
+        let others = [
+            &grid_keys,
+            &boundary_keys,
+            &scalar_keys,
+            &scheme_keys,
+            &forcing_keys,
+            &compute_keys,
+            &output_keys,
+        ];
+        mapping::check_others(&case, &boundaries, (scheme.as_ref(), compute.as_ref()), others);
     }
     let others = [&grid_keys, &forcing_keys, &output_keys];
     let grid = GridConfig { points: points?, domain, stretching: maps, mapping };
     let periodic = boundaries.grid(grid.points, &grid.domain).is_periodic();
     stretching::check_others(&case, periodic, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
-    boundary::check_sponges(&boundary_keys, &boundaries, &domain);
+    if grid.mapping.is_none() {
+        boundary::check_sponges(&boundary_keys, &boundaries, &domain);
+    }
     forcing
         .iter()
         .for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));
-    boundary::check_others(&boundaries, grid.points, &output, [&scalar_keys, &output_keys]);
+    boundary::check_others(&boundaries, grid.points, &output, &output_keys);
     Some(Config {
         origin: None,
         case,
@@ -198,11 +207,17 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     })
 }
 
-/// `grid.points`, `grid.length` and `grid.stretching`.
-fn grid(section: &Section<'_>) -> (Option<[usize; 3]>, Option<[f64; 3]>, Maps) {
-    let GridKeys { points, length } = section.read().unwrap_or_default();
+/// `grid.points`, which a file of points may have, `grid.length` and `grid.stretching`.
+fn grid(
+    section: &Section<'_>,
+    mapping: Option<&Curvilinear>,
+) -> (Option<[usize; 3]>, Option<[f64; 3]>, Maps) {
+    let GridKeys { mut points, length } = section.read().unwrap_or_default();
     if !section.has("points") {
-        section.missing(&["points"], "for example points = [64, 64, 64]");
+        points = mapping::points(mapping);
+        if points.is_none() {
+            section.missing(&["points"], "for example points = [64, 64, 64]");
+        }
     }
     if points == Some([1; 3]) {
         section.reject_value("points", "at least one axis needs more than 1 point", "");

@@ -2,7 +2,7 @@
 
 use super::resolve::AXES;
 use super::section::Section;
-use crate::boundary::Boundaries;
+use crate::boundary::{Boundaries, Face};
 use crate::cases::custom::{Quantity, is_name};
 use crate::cases::{AtWall, Case, PassiveScalar};
 use crate::physics::{ERROR_COLUMNS, FLOW_COLUMNS, Variable, columns_of};
@@ -48,9 +48,9 @@ fn scalar(
     if !table.has("start") && !may_lack {
         table.missing(&["start"], "for example start = \"sin(x)\"");
     }
-    let walls = at_walls(table, boundaries);
+    let (walls, beyond) = (at_walls(table, boundaries), beyond(table, boundaries));
     table.finish();
-    let scalar = PassiveScalar { name: name.to_owned(), schmidt: schmidt?, start, walls };
+    let scalar = PassiveScalar { name: name.to_owned(), schmidt: schmidt?, start, walls, beyond };
     if let Some(sentence) = case.and_then(|case| scalar.problem(case)) {
         table.reject_key("start", &sentence);
     }
@@ -60,34 +60,70 @@ fn scalar(
 /// What is known of it at walls; nothing goes through the others.
 fn at_walls(table: &Section<'_>, boundaries: &Boundaries) -> [[AtWall; 2]; 3] {
     let mut known = [[AtWall::CLOSED; 2]; 3];
-    let end = "{ value = 1.0 }";
-    let axis = format!("{{ low = {end}, high = {{ flux = 0.0 }} }}");
-    let Some(walls) = table.table("walls", &format!("{{ y = {axis} }}")) else { return known };
+    let example = "{ low = { value = 1.0 }, high = { flux = 0.0 } }";
+    at_ends(table, "walls", example, |ends, [a, end], name| {
+        let Some(at) = ends.table(name, "{ value = 1.0 }") else { return };
+        let face = boundaries.0[a].map(|faces| faces[end]);
+        if face.is_some_and(|face| face.open().is_some()) {
+            let why = format!("the {name} end of {} is open", AXES[a]);
+            ends.reject_value(name, &why, "allowed there: `beyond`, the value beyond open faces");
+        } else if face.is_none_or(|face| face.wall().is_none()) {
+            let why = format!("there is no wall at the {name} end of {}", AXES[a]);
+            ends.reject_value(name, &why, "walls are in [boundary], or of the case");
+        }
+        if at.has("value") && at.has("flux") {
+            let why = "stands beside `value`; only one of them is known at a wall";
+            at.reject_value("flux", why, "");
+        }
+        let value = at.value("value").map(AtWall::Value);
+        let flux = at.value("flux").map(AtWall::Flux);
+        match value.or(flux) {
+            Some(it) => known[a][end] = it,
+            None if at.has("value") || at.has("flux") => {}
+            None => at.missing(&["value", "flux"], "such as value = 1.0"),
+        }
+        at.finish();
+    });
+    known
+}
+
+/// Its value beyond open faces, where the user says it.
+fn beyond(table: &Section<'_>, boundaries: &Boundaries) -> [[Option<f64>; 2]; 3] {
+    let mut known = [[None; 2]; 3];
+    at_ends(table, "beyond", "{ low = 1.0, high = 0.0 }", |ends, [a, end], name| {
+        if !ends.has(name) {
+            return;
+        }
+        let face = boundaries.0[a].map(|faces| faces[end]);
+        if face.is_none_or(|face| face.open().is_none()) {
+            let why = format!("there is no open face at the {name} end of {}", AXES[a]);
+            let advice = match face.and_then(Face::wall) {
+                Some(_) => "allowed at a wall: `walls`, with `value` or `flux`",
+                None => "open faces are in [boundary], or of the case",
+            };
+            ends.reject_value(name, &why, advice);
+        }
+        known[a][end] = ends.value(name);
+    });
+    known
+}
+
+/// Let `read` read what the table at `key` says of each end of each axis; `example` shows an axis.
+fn at_ends<'a>(
+    table: &Section<'a>,
+    key: &'static str,
+    example: &str,
+    mut read: impl FnMut(&Section<'a>, [usize; 2], &'static str),
+) {
+    let Some(axes) = table.table(key, &format!("{{ y = {example} }}")) else { return };
     for (a, name) in AXES.into_iter().enumerate() {
-        let Some(ends) = walls.table(name, &axis) else { continue };
+        let Some(ends) = axes.table(name, example) else { continue };
         for (end, name) in ["low", "high"].into_iter().enumerate() {
-            let Some(at) = ends.table(name, "{ value = 1.0 }") else { continue };
-            if boundaries.0[a].is_none_or(|faces| faces[end].wall().is_none()) {
-                let why = format!("there is no wall at the {name} end of {}", AXES[a]);
-                ends.reject_value(name, &why, "walls are in [boundary], or of the case");
-            }
-            if at.has("value") && at.has("flux") {
-                let why = "stands beside `value`; only one of them is known at a wall";
-                at.reject_value("flux", why, "");
-            }
-            let value = at.value("value").map(AtWall::Value);
-            let flux = at.value("flux").map(AtWall::Flux);
-            match value.or(flux) {
-                Some(it) => known[a][end] = it,
-                None if at.has("value") || at.has("flux") => {}
-                None => at.missing(&["value", "flux"], "such as value = 1.0"),
-            }
-            at.finish();
+            read(&ends, [a, end], name);
         }
         ends.finish();
     }
-    walls.finish();
-    known
+    axes.finish();
 }
 
 /// Why a scalar cannot have this name.

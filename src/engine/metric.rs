@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{LineOperator, LineOperators, Op, closure_at};
-use crate::grid::{Axis, Domain, Grid, Line, Mapping, Maps, Plane, Stretching};
+use crate::grid::{Axis, Curvilinear, Domain, Grid, Line, Maps, Nodes, Plane, Stretching};
 use crate::lines::solve;
 use crate::real::Precision;
 use crate::scheme::{Scheme, SchemeFamily};
@@ -44,11 +44,16 @@ fn with_norm(mut grid: Grid, first: &Scheme) -> Grid {
     grid
 }
 
-/// `grid` over `domain`, of equal spacings, with points as `mapping` has them. ∂x/∂ξ and the others are those of the first derivative of
-/// `family`, so that ∂(∂y/∂η)/∂ξ − ∂(∂y/∂ξ)/∂η = 0 and a free stream stays (Thomas and Lombard 1979): operators along two axes
+/// `grid` over `domain`, of equal spacings, with points as `curvilinear` has them. ∂x/∂ξ and the others are those of the first derivative
+/// of `family`, so that ∂(∂y/∂η)/∂ξ − ∂(∂y/∂ξ)/∂η = 0 and a free stream stays (Thomas and Lombard 1979): operators along two axes
 /// commute. Left as it is where lines are too short for them.
 #[allow(clippy::cast_precision_loss, reason = "lines are far shorter than 2^52 points")]
-pub fn curved(grid: Grid, domain: &Domain, mapping: &Mapping, family: &SchemeFamily) -> Grid {
+pub fn curved(
+    grid: Grid,
+    domain: &Domain,
+    curvilinear: &Curvilinear,
+    family: &SchemeFamily,
+) -> Grid {
     let operators = LineOperators::new(family, None, &grid, Precision::F64);
     let [Some(along_xi), Some(along_eta)] =
         [Axis::X, Axis::Y].map(|axis| operators.find(axis, Op::D1))
@@ -56,26 +61,14 @@ pub fn curved(grid: Grid, domain: &Domain, mapping: &Mapping, family: &SchemeFam
         return grid;
     };
     let [nx, ny, _] = grid.points;
-    let intervals: [f64; 2] =
-        std::array::from_fn(|a| (grid.points[a] - usize::from(!grid.closes(a))) as f64);
     let two = |of: [f64; 3]| [of[0], of[1]];
-    let place = mapping.place(two(domain.origin), two(domain.length), intervals[1]);
-    let parts = |at: usize| ((at % nx) as f64 / intervals[0], (at / nx) as f64 / intervals[1]);
-    let points: Vec<[f64; 2]> = (0..nx * ny).map(|at| place(parts(at).0, parts(at).1)).collect();
-    // Lines that come back do so but for round-off.
-    let extent = points.iter().flatten().fold(0.0_f64, |extent, x| extent.max(x.abs()));
-    let period = |end: [f64; 2]| {
-        let rise = |k: usize| end[k] - points[0][k];
-        std::array::from_fn(|k| if rise(k).abs() < 1e-12 * extent { 0.0 } else { rise(k) })
-    };
-    let periods = [place(1.0, 0.0), place(0.0, 1.0)];
-    let closed: [bool; 2] = std::array::from_fn(|a| grid.closes(a));
-    let periods: [[f64; 2]; 2] =
-        std::array::from_fn(|a| if closed[a] { period(periods[a]) } else { [0.0; 2] });
+    let closes = [grid.closes(0), grid.closes(1)];
+    let Nodes { coordinates, periods, .. } =
+        curvilinear.nodes([nx, ny], closes, (two(domain.origin), two(domain.length)));
     let h = grid.spacing;
     // Without the part that grows from period to period, which has a known slope.
     let slope = |k: usize, a: usize| {
-        let rise = periods[a][k] / intervals[a];
+        let rise = periods[a][k] / grid.points[a] as f64;
         let (lines, stride, next, operator) = match a {
             0 => (ny, 1, nx, along_xi),
             _ => (nx, nx, 1, along_eta),
@@ -84,7 +77,8 @@ pub fn curved(grid: Grid, domain: &Domain, mapping: &Mapping, family: &SchemeFam
         for line in 0..lines {
             let at = |i: usize| line * next + i * stride;
             let from = |m: usize, i: usize| {
-                points[at(i)][k] - points[at(m)][k] - rise * (i as f64 - m as f64)
+                let apart = coordinates[k][at(i)] - coordinates[k][at(m)];
+                apart - rise * (i as f64 - m as f64)
             };
             let own = derivative(operator, from);
             for (i, own) in own.into_iter().enumerate() {
@@ -96,7 +90,6 @@ pub fn curved(grid: Grid, domain: &Domain, mapping: &Mapping, family: &SchemeFam
     let slopes = [slope(0, 0), slope(0, 1), slope(1, 0), slope(1, 1)];
     let [x_xi, x_eta, y_xi, y_eta] = &slopes;
     let jacobian = (0..nx * ny).map(|at| x_xi[at] * y_eta[at] - x_eta[at] * y_xi[at]).collect();
-    let coordinates = [0, 1].map(|k| points.iter().map(|point| point[k]).collect());
     Grid { plane: Some(Arc::new(Plane { coordinates, periods, slopes, jacobian })), ..grid }
 }
 

@@ -250,9 +250,7 @@ fn smooth(points: &mut [Complex<f64>], width: f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Domain, End, Grid, Mapping};
     use super::*;
-    use crate::scheme::family;
 
     const RADIUS: f64 = 0.003;
 
@@ -382,42 +380,6 @@ mod tests {
                 assert!(cosine.abs() < 1e-8, "{digits} at ({s}, {r}): {cosine:.1e}");
                 // Clockwise and outward.
                 assert!((along.conj() * out).im > 0.0);
-            }
-        }
-    }
-
-    /// The metrics that a flow sees. Catches too few points for the trailing edge, and a grid that turns the wrong way.
-    #[test]
-    fn grids_do_not_fold() {
-        let family = family("compact6").unwrap();
-        let domain = Domain { origin: [0.0; 3], length: [1.0; 3] };
-        for digits in ["0012", "2412", "4415", "0006"] {
-            let mapping = Mapping::Naca {
-                digits: digits.into(),
-                radius: RADIUS,
-                outer: 30.0,
-                first: Some(0.002),
-            };
-            for points in [[128, 65, 1], [256, 129, 1]] {
-                let plain = Grid::new(points, &domain, [None, Some([End::Wall, End::Open]), None]);
-                let grid = crate::engine::curved(plain, &domain, &mapping, family);
-                let plane = grid.plane.unwrap();
-                let [nx, ny, _] = points;
-                let least = plane.jacobian.iter().copied().fold(f64::INFINITY, f64::min);
-                assert!(least > 0.0, "{digits}, {points:?}: {least}");
-                let z = |i: usize, j: usize| {
-                    let at = i % nx + nx * j;
-                    Complex::new(plane.coordinates[0][at], plane.coordinates[1][at])
-                };
-                let spacings: Vec<f64> = (0..nx).map(|i| (z(i + 1, 0) - z(i, 0)).norm()).collect();
-                let [least, most] =
-                    [f64::min, f64::max].map(|of| spacings.iter().copied().reduce(of).unwrap());
-                assert!(most < 15.0 * least, "{digits}: {}", most / least);
-                let first = (0..nx).map(|i| (z(i, 1) - z(i, 0)).norm()).fold(0.0, f64::max);
-                assert!((first / 0.002 - 1.0).abs() < 0.02, "{digits}: {first}");
-                // Of the image of a circle the middle lies near mid-chord.
-                let far = (0..nx).map(|i| (z(i, ny - 1) - 0.5).norm());
-                assert!(far.map(|r| (r / 30.0 - 1.0).abs()).fold(0.0, f64::max) < 0.02);
             }
         }
     }

@@ -20,6 +20,13 @@ impl Plane {
         [y_eta, -x_eta, -y_xi, x_xi]
     }
 
+    /// The direction of the lines along axis 0 or 1 at a point.
+    pub fn direction(&self, at: usize, axis: usize) -> [f64; 2] {
+        let [x, y] = [axis, 2 + axis].map(|slope| self.slopes[slope][at]);
+        let length = x.hypot(y);
+        [x / length, y / length]
+    }
+
     /// (x, y) at point (i, j) of a grid of `points`, also of those one period behind the first.
     pub fn place(&self, [nx, ny, _]: [usize; 3], [i, j]: [usize; 2]) -> [f64; 2] {
         let at = i % nx + nx * (j % ny);

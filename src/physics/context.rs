@@ -216,7 +216,7 @@ impl SweepContext<'_> {
             along[j].map_or_else(Expr::zero, |slope| area * slope)
         };
         let sum = part(0) + part(1);
-        if sum.is_zero() { sum } else { (self.s.read(read::PER_VOLUME) * self.define(sum)).into() }
+        if sum.is_zero() { sum } else { self.s.read(read::PER_VOLUME) * self.define(sum) }
     }
 
     /// Sᵢₖ.

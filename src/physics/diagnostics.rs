@@ -68,34 +68,34 @@ impl System for NavierStokes {
     }
 
     fn rhs(&mut self, u: &mut [Field], rate: &mut [Field]) {
-        let (u, scalars) = u.split_at_mut(conserved::COUNT);
-        let (rate, of_scalars) = rate.split_at_mut(conserved::COUNT);
+        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
+        let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
         if let Some(passive) = &self.scalars {
-            passive.add_terms(&*self.backend, u, [scalars, of_scalars], Weights::SET);
+            passive.add_terms(&*self.backend, flow, [scalars, of_scalars], Weights::SET);
         }
-        let weights = self.add_force(u, rate, Weights::SET);
-        self.add_terms(TermGroup::All, u, rate, weights);
+        let weights = self.add_force(flow, of_flow, Weights::SET);
+        self.add_terms(TermGroup::All, flow, of_flow, weights);
         self.open.correct(&*self.backend, u, rate, Weights::SET);
     }
 
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
-        let (u, scalars) = u.split_at_mut(conserved::COUNT);
-        let (rate, of_scalars) = rate.split_at_mut(conserved::COUNT);
+        self.open.keep(&*self.backend, rate, weights);
+        let (flow, scalars) = u.split_at_mut(conserved::COUNT);
+        let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
         // In the flow as it is before the stage.
         if let Some(passive) = &self.scalars {
-            passive.advance(&*self.backend, u, [scalars, of_scalars], weights);
+            passive.advance(&*self.backend, flow, [scalars, of_scalars], weights);
         }
-        self.open.keep(&*self.backend, rate, weights);
-        let forced = self.add_force(u, rate, weights);
-        if !self.run_stage(u, rate, forced, stage) {
-            self.add_terms(TermGroup::All, u, rate, forced);
-            add_scaled(&*self.backend, &self.formulas.add_scaled, u, forced.advance, rate);
+        let forced = self.add_force(flow, of_flow, weights);
+        if !self.run_stage(flow, of_flow, forced, stage) {
+            self.add_terms(TermGroup::All, flow, of_flow, forced);
+            add_scaled(&*self.backend, &self.formulas.add_scaled, flow, forced.advance, of_flow);
         }
         self.open.correct(&*self.backend, u, rate, weights);
-        self.impose_on([u, scalars], stage.end);
+        self.impose(u, stage.end);
     }
 
-    fn impose(&self, u: &mut [Field], time: f64) {
+    fn impose(&mut self, u: &mut [Field], time: f64) {
         self.impose_on(u.split_at_mut(conserved::COUNT).into(), time);
     }
 

@@ -22,7 +22,7 @@ pub(super) struct VelocityGradients {
     sweeps: Vec<Program>,
     metric: Arc<Metric>,
     /// From gradients along the lines of a curvilinear grid to those along x, y, z.
-    chain_rule: Prepared,
+    chain_rule: Option<Prepared>,
     /// Axes with more than one point.
     active: [bool; 3],
 }
@@ -41,7 +41,11 @@ impl VelocityGradients {
             fields: (0..count).map(|_| backend.zeros(len)).collect::<Result<_>>()?,
             sweeps: discretisation.programs(backend, |axis| sweep(axis, base))?,
             metric: discretisation.metric.clone(),
-            chain_rule: backend.prepare(PointFormula::map(ChainRule))?,
+            chain_rule: grid
+                .plane
+                .as_ref()
+                .map(|_| backend.prepare(PointFormula::map(ChainRule)))
+                .transpose()?,
             active: grid.active(),
         })
     }
@@ -59,9 +63,9 @@ impl VelocityGradients {
         let u: [&Field; conserved::COUNT] = exactly(u.iter().take(conserved::COUNT));
         let read = self.metric.behind(&u);
         backend.run_all(&mut self.sweeps.iter(), &read, &mut fields, Weights::SET);
-        let curves: SmallVec<[&Field; 5]> = self.metric.of_curves().collect();
-        if !curves.is_empty() {
-            backend.map(&self.chain_rule, &curves, &mut fields, &[]);
+        if let Some(chain_rule) = &self.chain_rule {
+            let curves: SmallVec<[&Field; 5]> = self.metric.of_curves().collect();
+            backend.map(chain_rule, &curves, &mut fields, &[]);
         }
         fields
     }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
+use super::problem::Problem;
 use super::slots::read;
 use super::{SchemeConfig, ViscousForm};
 use crate::backend::{Backend, Field};
@@ -25,9 +26,10 @@ pub(super) struct Metric {
 }
 
 /// How many fields that is.
-pub(super) fn fields(grid: &Grid, scheme: &SchemeConfig) -> usize {
-    let in_plane = if grid.plane.is_some() { 5 } else { 0 };
-    in_plane + grid.lines.iter().flatten().count() * (1 + usize::from(has_second(scheme)))
+pub(super) fn fields(grid: &Grid, problem: &Problem) -> usize {
+    let in_plane = if problem.mapping.is_some() { 5 } else { 0 };
+    let second = usize::from(has_second(&problem.scheme));
+    in_plane + grid.lines.iter().flatten().count() * (1 + second)
 }
 
 fn has_second(scheme: &SchemeConfig) -> bool {

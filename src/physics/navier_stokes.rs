@@ -225,7 +225,7 @@ impl NavierStokes {
     }
 
     /// Make the flow and the scalars what the walls ask for at `time`.
-    pub(super) fn impose_on(&self, [flow, scalars]: [&mut [Field]; 2], time: f64) {
+    pub(super) fn impose_on(&mut self, [flow, scalars]: [&mut [Field]; 2], time: f64) {
         self.walls.impose(&*self.backend, flow, time);
         if let Some(passive) = &self.scalars {
             passive.impose(&*self.backend, flow, scalars);

@@ -7,7 +7,7 @@ use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::engine::{curved, stretched};
 use crate::gas::Gas;
-use crate::grid::{Axis, Domain, Grid, Mapping, Maps};
+use crate::grid::{Axis, Curvilinear, Domain, Grid, Maps};
 use crate::real::Precision;
 use crate::scheme::Tableau;
 
@@ -26,8 +26,8 @@ pub struct Problem {
     pub domain: Domain,
     /// Maps of the axes whose spacings vary.
     pub stretching: Maps,
-    /// The map of a curvilinear grid.
-    pub mapping: Option<Mapping>,
+    /// The points of a curvilinear grid.
+    pub mapping: Option<Curvilinear>,
     /// What holds at the ends of the axes.
     pub boundaries: Boundaries,
     /// The force on the flow, where there is one.
@@ -45,13 +45,17 @@ pub struct Problem {
 impl Problem {
     /// The grid.
     pub fn grid(&self) -> Grid {
-        let grid = self.boundaries.grid(self.points, &self.domain);
-        let family = &self.scheme.derivative;
-        let grid = stretched(grid, &self.domain, &self.stretching, family);
+        let grid = self.straight_grid();
         match &self.mapping {
             None => grid,
-            Some(mapping) => curved(grid, &self.domain, mapping, family),
+            Some(mapping) => curved(grid, &self.domain, mapping, &self.scheme.derivative),
         }
+    }
+
+    /// The same without the points of a curvilinear grid, for those who count: these take time and memory.
+    pub(super) fn straight_grid(&self) -> Grid {
+        let grid = self.boundaries.grid(self.points, &self.domain);
+        stretched(grid, &self.domain, &self.stretching, &self.scheme.derivative)
     }
 
     /// Whether the flow is that of the case at all times: another force, or other boundaries, make another of it.

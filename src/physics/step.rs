@@ -46,7 +46,7 @@ pub struct StageWork {
 impl StageWork {
     /// That of `problem`; none where its integrator keeps more.
     pub fn of(problem: &Problem) -> Option<Self> {
-        let grid = problem.grid();
+        let grid = problem.straight_grid();
         let operators = operators(&problem.scheme, &grid, Precision::F64);
         let mut sweeps = sweeps(problem, RightHandSide::Fused, &axes(problem), |_| true);
         for (axis, sweep) in sweeps.iter_mut().flatten() {
@@ -125,9 +125,10 @@ impl FieldCounts {
                 (if constant { 5 } else { 7 }, 9)
             }
         };
-        let grid = problem.grid();
-        let weights = usize::from(!(grid.is_periodic() && grid.is_uniform()));
-        let metric = metric::fields(&grid, &problem.scheme);
+        let grid = problem.straight_grid();
+        let uniform = grid.is_uniform() && problem.mapping.is_none();
+        let weights = usize::from(!(grid.is_periodic() && uniform));
+        let metric = metric::fields(&grid, problem);
         Self { primitives, gradients, force: force_fields(problem), weights, metric }
     }
 }
@@ -159,7 +160,7 @@ pub(crate) fn composed_room(
 /// All sweeps that a run asks for on the points of `block`, whatever the backend, and their operators.
 pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)>, LineOperators) {
     let (axes, whole) = (axes(problem), whole(problem, block));
-    let grid = problem.grid();
+    let grid = problem.straight_grid();
     let mut all = match (problem.case.scalar(), problem.right_hand_side) {
         (None, RightHandSide::Fused) => schedule::sweeps(problem, &axes, &whole),
         (_, how) => sweeps(problem, how, &axes, &whole).concat(),
@@ -198,7 +199,7 @@ fn filter_sweeps(problem: &Problem, axis: Axis) -> impl Iterator<Item = (Axis, S
 
 /// Those with more than one point.
 fn axes(problem: &Problem) -> Vec<Axis> {
-    problem.grid().active_axes().collect()
+    problem.straight_grid().active_axes().collect()
 }
 
 /// Whether lines of `block` along an axis are whole.

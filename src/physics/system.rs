@@ -109,7 +109,7 @@ pub trait System {
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage);
 
     /// Impose on `u` what holds at the ends of the box at `time`. A stage in 2N storage does it itself.
-    fn impose(&self, _u: &mut [Field], _time: f64) {}
+    fn impose(&mut self, _u: &mut [Field], _time: f64) {}
 
     /// Begin the first stage in 2N storage of a step whose size is not known yet, in `rate` and fields that hold nothing between
     /// steps; false where nothing was begun.

@@ -15,6 +15,7 @@ use crate::engine::{Formula, Number, PointFormula};
 use crate::error::{Error, Result};
 use crate::gas::Gas;
 use crate::grid::{Axis, Block, Grid};
+use crate::real::Values;
 
 /// Points next to a wall, along a line, whose values go on to the wall.
 pub(super) const INSIDE: usize = Wall::POINTS - 1;
@@ -22,12 +23,34 @@ pub(super) const INSIDE: usize = Wall::POINTS - 1;
 pub(super) const WEIGHTS: [f64; INSIDE] = [48.0 / 25.0, -36.0 / 25.0, 16.0 / 25.0, -3.0 / 25.0];
 /// The weight of h times the derivative into the gas.
 pub(super) const OF_SLOPE: f64 = -12.0 / 25.0;
+
+/// The outward derivative at an end, by the one-sided formula of fourth order.
+#[derive(Clone, Copy)]
+pub(super) struct Slope {
+    /// Between points next to the end.
+    pub(super) spacing: f64,
+}
+
+impl Slope {
+    /// That of a quantity, from its value at the end and at the points inside.
+    #[inline(always)]
+    pub(super) fn of<N: Number>(&self, at: N, inside: [N; INSIDE]) -> N {
+        let mut off = at;
+        for (value, weight) in inside.into_iter().zip(WEIGHTS) {
+            off = off - N::of(weight) * value;
+        }
+        N::of(-1.0 / (OF_SLOPE * self.spacing)) * off
+    }
+}
+
 /// What is read of these points.
 const READ: usize = conserved::COUNT * INSIDE;
 
 /// The faces that bound this rank's block, and the edges where walls meet.
 pub(super) struct Walls {
     faces: Vec<(Face, Prepared)>,
+    /// Curved walls that move along themselves: what turns the velocity, and their direction.
+    curved: Vec<(Prepared, [Field; 2])>,
     edges: Vec<Prepared>,
 }
 
@@ -87,13 +110,14 @@ impl Walls {
         };
         let (mut ends, mut faces, mut edges): (Vec<End>, _, _) =
             (Vec::new(), Vec::new(), Vec::new());
+        let mut curved = Vec::new();
         for axis in grid.active_axes() {
             let a = axis.index();
             for (end, face) in faces_here(problem, &block, grid, axis)? {
                 if face.open().is_some() {
                     continue;
                 }
-                let spacing = grid.spacing[a] * grid.jacobian(a, end * (grid.points[a] - 1));
+                let spacing = spacing(grid, a, end);
                 let end = End::new(&block, a, end);
                 let part = end.of(whole);
                 let (formula, reads) = match face.wall().map(|wall| wall.heat) {
@@ -107,8 +131,23 @@ impl Walls {
                     }
                 };
                 faces.push((face, prepare(formula, part, reads)?));
-                if face == Face::Symmetry {
-                    continue;
+                let Some(wall) = face.wall() else { continue };
+                if let Some(plane) = grid.plane.as_ref().filter(|_| a < 2)
+                    && wall.velocity[1 - a] != 0.0
+                {
+                    let formula = PointFormula::map(Turned { along: 1 - a });
+                    let turn = backend.prepare_part(formula, block.points, part, &[], 2)?;
+                    let direction = |k: usize| {
+                        let mut values = Values::zeros(backend.precision(), part.len());
+                        for item in 0..part.len() {
+                            let local = part.index(item);
+                            let index = [0, 1, 2].map(|axis| block.start[axis] + local[axis]);
+                            let unit = plane.direction(grid.in_plane(index), 1 - a);
+                            values.set(item, unit[k]);
+                        }
+                        backend.field(&values)
+                    };
+                    curved.push((turn, [direction(0)?, direction(1)?]));
                 }
                 for other in ends.iter().filter(|other| other.axis != a) {
                     let reads = end.inside().chain(other.inside()).collect();
@@ -121,11 +160,11 @@ impl Walls {
                 ends.push(end);
             }
         }
-        Ok(Self { faces, edges })
+        Ok(Self { faces, curved, edges })
     }
 
     /// Make `u` what the walls ask for at `time`.
-    pub(super) fn impose(&self, backend: &dyn Backend, u: &mut [Field], time: f64) {
+    pub(super) fn impose(&mut self, backend: &dyn Backend, u: &mut [Field], time: f64) {
         if self.faces.is_empty() {
             return;
         }
@@ -136,10 +175,23 @@ impl Walls {
                 _ => backend.map_part(prepared, &mut u, &[]),
             }
         }
+        for (turn, direction) in &mut self.curved {
+            let all = u.iter_mut().map(|field| &mut **field).chain(direction);
+            let mut all: [&mut Field; conserved::COUNT + 2] = exactly(all);
+            backend.map_part(turn, &mut all, &[]);
+        }
         for prepared in &self.edges {
             backend.map_part(prepared, &mut u, &[]);
         }
     }
+}
+
+/// h of the one-sided formula at end number `at` of axis `a`: what makes the slope of x itself 1, on stretched lines too.
+pub(super) fn spacing(grid: &Grid, a: usize, at: usize) -> f64 {
+    let last = grid.points[a] - 1;
+    let x = |i: usize| grid.coordinate(a, if at == 0 { i } else { last - i });
+    let off = (1..).zip(WEIGHTS).fold(x(0), |off, (i, weight)| off - weight * x(i));
+    (off / OF_SLOPE).abs()
 }
 
 /// What holds at the ends of `axis` that bound this block, by the number of the end.
@@ -218,6 +270,23 @@ impl Formula<0, 5, 3> for Isothermal {
     fn at<N: Number>(&self, _: [N; 0], before: [N; 5], velocity: [N; 3]) -> [N; 5] {
         let t = N::of(self.temperature - self.base.temperature);
         at_wall(&self.gas, self.base, before[0], t, velocity)
+    }
+}
+
+/// The state at a curved wall with the momentum along it, which stands for that along the axis `along`, in its direction, which follows
+/// the state.
+struct Turned {
+    along: usize,
+}
+
+impl Formula<0, 7> for Turned {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], mut all: [N; 7], _: [N; 0]) -> [N; 7] {
+        let momentum = all[conserved::MOMENTUM + self.along];
+        for k in 0..2 {
+            all[conserved::MOMENTUM + k] = momentum * all[conserved::COUNT + k];
+        }
+        all
     }
 }
 

@@ -32,13 +32,19 @@ pub(super) fn check_step(config: &Config, simulation: &Simulation) -> Result<()>
 
 /// Values of another grid, which only a periodic axis of equal spacings takes.
 pub(super) fn check_other_grid(grid: &Grid, points: [usize; 3]) -> Result<()> {
+    let is_curved = |a: usize| a < 2 && grid.plane.is_some();
     let differs = |axis: &Axis| {
         let a = axis.index();
-        points[a] != grid.points[a] && !(grid.closes(a) && grid.lines[a].is_none())
+        let takes_others = grid.closes(a) && grid.lines[a].is_none() && !is_curved(a);
+        points[a] != grid.points[a] && !takes_others
     };
     let Some(axis) = Axis::ALL.into_iter().find(differs) else { return Ok(()) };
     let (a, name) = (axis.index(), axis.name());
-    let along = if grid.closes(a) { "along a stretched axis" } else { "between walls" };
+    let along = match (grid.closes(a), is_curved(a)) {
+        (_, true) => "on a curvilinear grid",
+        (true, false) => "along a stretched axis",
+        (false, false) => "between walls",
+    };
     let found = format!(
         "the values have {} points along {name}, the grid has {}; {along} they go to no other grid",
         points[a], grid.points[a]
@@ -46,22 +52,36 @@ pub(super) fn check_other_grid(grid: &Grid, points: [usize; 3]) -> Result<()> {
     Err(Error::refused(found, &format!("use as many points along {name}")))
 }
 
-/// Values from a run of the input `was` that lie at other points along a stretched axis of `config`, or lay at others.
+/// The keys of a resolved input. Without the path of a file of points: they are the same by their checksum, wherever it lies.
+pub(super) fn keys_without_path(input: &str) -> toml::Table {
+    let mut keys = input.parse::<toml::Table>().unwrap_or_default();
+    let grid = keys.get_mut("grid").and_then(toml::Value::as_table_mut);
+    let mapping = grid.and_then(|grid| grid.get_mut("mapping")?.as_table_mut());
+    mapping.and_then(|mapping| mapping.remove("file"));
+    keys
+}
+
+/// Values from a run of the input `was` that lie at other points of stretched axes or of a curvilinear grid of `config`, or lay at others.
 pub(super) fn check_other_maps(was: &str, config: &Config) -> Result<()> {
-    let maps = |input: &str| -> Option<toml::Value> {
-        input.parse::<toml::Table>().ok()?.get("grid")?.get("stretching").cloned()
-    };
-    let (before, now) = (maps(was), maps(&config.to_toml()));
-    if before == now {
-        return Ok(());
+    let [was, now] = [was, &config.to_toml()].map(keys_without_path);
+    for (key, way_out) in [
+        ("stretching", "use the maps of the checkpoint"),
+        ("mapping", "use the mapping of the checkpoint, or the file of its points"),
+    ] {
+        let [before, now] = [&was, &now].map(|keys| keys.get("grid")?.get(key));
+        if before != now {
+            let shown = |value: Option<&toml::Value>| {
+                value.map_or("none".into(), |value| value.to_string())
+            };
+            let found = format!(
+                "grid.{key} = {}; the checkpoint has {}, and its values belong to those points",
+                shown(now),
+                shown(before)
+            );
+            return Err(Error::refused(found, way_out));
+        }
     }
-    let shown = |maps: Option<toml::Value>| maps.map_or("none".into(), |maps| maps.to_string());
-    let found = format!(
-        "grid.stretching = {}; the checkpoint has {}, and its values belong to those points",
-        shown(now),
-        shown(before)
-    );
-    Err(Error::refused(found, "use the maps of the checkpoint"))
+    Ok(())
 }
 
 /// An unphysical initial state is a mistake of the input, which all of `ranks` ranks know of.

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::plan::reached;
+use super::refusals::keys_without_path;
 use super::run_loop::is_over;
 use super::summary::part;
 use super::task::Origin;
 use crate::comm::{Communicator, Solo, all_or_error, same_on_all};
 use crate::config::{self, Base, Config};
 use crate::error::{Error, Result};
+use crate::grid::Curvilinear;
 use crate::io::checkpoint::{self, Checkpoint, Head, OutputProgress};
 use crate::io::progress::tell;
 use crate::io::summary::Part;
@@ -355,9 +357,8 @@ struct Change {
 
 /// What a run of `config` does otherwise than the one that wrote `head`.
 fn changes(head: &Head, config: &Config) -> Vec<Change> {
-    let tables = |text: &str| text.parse::<toml::Table>().unwrap_or_default();
-    let (was, is) =
-        (tables(&head.config), tables(&Config { origin: None, ..config.clone() }.to_toml()));
+    let own = Config { origin: None, ..config.clone() }.to_toml();
+    let [was, is] = [&head.config, &own].map(|text| keys_without_path(text));
     let mut changes = Vec::new();
     for section in ["case", "gas", "grid", "forcing", "scalars", "scheme", "compute"] {
         let keys = |tables: &toml::Table| -> toml::Table {
@@ -378,7 +379,9 @@ fn changes(head: &Head, config: &Config) -> Vec<Change> {
                 || (0..3).any(|a| (head.points[a] == 1) != (config.grid.points[a] == 1));
             let physics = match section {
                 "case" | "gas" | "forcing" => true,
-                "grid" => key == "length" || key == "stretching" || flattened(),
+                "grid" => {
+                    ["length", "stretching", "mapping"].contains(&key.as_str()) || flattened()
+                }
                 _ => false,
             };
             changes.push(Change { section, key: key.clone(), told, physics });
@@ -420,7 +423,13 @@ fn tell_changes(changes: Vec<Change>, allow_physics_change: bool) -> Result<Vec<
 pub(super) fn course_before(head: &Head, config: &Config) -> Result<OutputProgress> {
     let mut course = head.course.clone();
     course.restarts.push(head.step);
-    let was = config::parse(&head.config, "the input in the checkpoint", &[])?;
+    // A file of points may have moved.
+    let points = match &config.grid.mapping {
+        Some(Curvilinear::File(file)) => toml::Value::try_from(file).ok(),
+        _ => None,
+    };
+    let set: Vec<String> = points.map(|it| format!("grid.mapping={it}")).into_iter().collect();
+    let was = config::parse(&head.config, "the input in the checkpoint", &set)?;
     let other_flow = changes(head, config).iter().any(|change| change.physics);
     let was = Part { other_flow, ..part(&was, head.step) };
     if was != part(config, head.step) {

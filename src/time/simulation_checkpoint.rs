@@ -8,6 +8,7 @@ use super::initial::{initial, initial_scalar};
 use super::memory::check_values_memory;
 use super::refusals::{check_other_grid, check_other_maps};
 use crate::backend::Backend;
+use crate::cases::PassiveScalar;
 use crate::comm::all_or_error;
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -78,7 +79,9 @@ impl Simulation {
         saved: &Checkpoint,
     ) -> Result<Self> {
         let mut resumed = Self::without_state(backend, config)?;
-        if config.boundaries.know_start() {
+        let boundaries = &config.boundaries;
+        let knows_start = |scalar: &PassiveScalar| scalar.knows_start(boundaries);
+        if boundaries.know_start() || config.scalars.iter().any(knows_start) {
             let mut start = initial(&*resumed.system, config)?;
             resumed.system.impose(&mut start, 0.0);
             resumed.system.know_start(&mut start);

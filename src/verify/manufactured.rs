@@ -4,9 +4,9 @@
 use super::check::{Check, distance, largest, order, worse};
 use super::jet::Jet;
 use super::setup::{Forms, Setup, spacing};
+use crate::config::Config;
 use crate::error::Result;
 use crate::gas::{Gas, Viscosity};
-use crate::grid::{Domain, Grid};
 use crate::scheme::families;
 
 /// (ρ, u, v, w, p) of the solution at `[x, y, z, t]`.
@@ -112,12 +112,15 @@ fn error(setup: &Setup, forms: &Forms, derivative: &str, points: [usize; 3]) -> 
         &[format!("scheme.derivative={derivative}")],
     ]
     .concat();
-    let config = setup.config("taylor-green", points, &set)?;
-    let gas = config.gas;
-    let mut run = setup.start(&config)?;
+    error_of(setup, &setup.config("taylor-green", points, &set)?)
+}
+
+/// max |dU/dt − exact| relative to the largest exact value, of the worst variable.
+pub(super) fn error_of(setup: &Setup, config: &Config) -> Result<f64> {
+    let (gas, grid) = (config.gas, config.grid());
+    let mut run = setup.start(config)?;
     run.set(|_, [x, y, z]| solution(&gas, [x, y, z, TIME]))?;
     let found = run.rate()?;
-    let grid = Grid::periodic(points, &Domain::cube(std::f64::consts::TAU));
     let exact: Vec<[f64; 5]> = (0..grid.len())
         .map(|at| {
             let [x, y, z] = grid.coordinates(grid.index(at));

@@ -8,7 +8,8 @@ use crate::error::Result;
 
 /// The checks of this family.
 pub(super) fn checks(setup: &Setup) -> Result<Vec<Check>> {
-    let mut checks = vec![free_stream(setup)?, pulse(setup)?, relaxation(setup)?, places(setup)?];
+    let mut checks = vec![free_stream(setup)?, pulse(setup)?, relaxation(setup)?];
+    checks.extend([scalar(setup)?, places(setup)?]);
     if !setup.is_brief() {
         checks.push(supersonic(setup)?);
         checks.push(vortex(setup)?);
@@ -107,6 +108,25 @@ fn relaxation(setup: &Setup) -> Result<Check> {
     ))
 }
 
+/// A scalar that is uniform, and what strong sound does to it at a wall and an outflow.
+fn scalar(setup: &Setup) -> Result<Check> {
+    const PHI: f64 = 1.7;
+    const STEPS: u32 = 150;
+    let set =
+        ["case.amplitude=0.2".to_string(), format!("scalars.dye={{ schmidt = 1, start = {PHI} }}")];
+    let mut run = setup.start(&setup.config("acoustic-pulse", [65, 1, 1], &set)?)?;
+    run.steps(STEPS as usize)?;
+    let state = run.state()?;
+    let off = state[0].iter().zip(&state[5]).map(|(rho, carried)| (carried / rho - PHI).abs());
+    Ok(Check::at_most(
+        "scalar",
+        "a uniform scalar stays uniform while sound of a fifth of the pressure leaves through an outflow",
+        off.fold(0.0, worse),
+        f64::from(STEPS) * 6.0 * PHI * f64::EPSILON,
+        "d(rho phi)/dt = phi d(rho)/dt at the face as well; round-off of each of six stages",
+    ))
+}
+
 /// Four steps with every kind of face, in other places than one host too.
 fn places(setup: &Setup) -> Result<Check> {
     let set = [
@@ -114,11 +134,14 @@ fn places(setup: &Setup) -> Result<Check> {
         "scheme.filter={ order = 8, alpha = 0.45, every = 2 }".into(),
         "boundary.x={ low = { kind = 'inflow', velocity = [0.4, 0.1, 0.0], temperature = 1.1 }, high = 'outflow' }".into(),
         "boundary.y={ low = 'wall', high = { kind = 'far-field', velocity = [0.3, 0, 0], sponge = { width = 0.2, strength = 3.0 } } }".into(),
+        "scalars.dye={ schmidt = 0.7, start = 'x - y', beyond = { x = { low = 2.0 } } }".into(),
     ];
     let config = setup.config("lid-driven-cavity", [31, 29, 1], &set)?;
     let start = |[x, y, z]: [f64; 3]| {
         let wave = (3.0 * x + 2.0 * y + z).sin();
-        [1.0 + 0.1 * wave, 0.3 * wave, 0.2 - 0.1 * wave, 0.0, 20.0 * (1.0 + 0.1 * wave)]
+        let flow = [1.0 + 0.1 * wave, 0.3 * wave, 0.2 - 0.1 * wave, 0.0, 20.0 * (1.0 + 0.1 * wave)];
+        let [rho, u, v, w, p] = flow;
+        [rho, u, v, w, p, 1.0 + wave]
     };
     let state = |mut run: Run| -> Result<_> {
         run.set(|_, x| start(x))?;
@@ -129,7 +152,7 @@ fn places(setup: &Setup) -> Result<Check> {
     let off = found.iter().zip(&expected).map(|(a, b)| distance(a, b) / largest(b).max(1e-3));
     Ok(Check::at_most(
         "places",
-        "four steps of a box with an inflow, an outflow, a far field with a sponge and a wall as on one host",
+        "four steps of a box with an inflow, an outflow, a far field with a sponge, a wall and a scalar as on one host",
         off.fold(0.0, worse),
         1e-12,
         "same formulas in another order: round-off",

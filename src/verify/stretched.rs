@@ -1,8 +1,8 @@
 //! Stretched grids: what holds to round-off whatever the map, and orders.
 
-use super::check::{Check, distance, float, largest, order, worse};
+use super::check::{Check, float, largest, order, worse};
 use super::exact::odd_error;
-use super::manufactured::{exact, solution};
+use super::manufactured::error_of;
 use super::setup::Setup;
 use crate::error::Result;
 
@@ -61,20 +61,7 @@ fn manufactured(setup: &Setup, viscous: &str) -> Result<Check> {
             "case.reynolds=5.0".into(),
         ];
         let config = setup.config("taylor-green", [n, n + 1, n + 2], &set)?;
-        let (gas, grid) = (config.gas, config.grid());
-        let mut run = setup.start(&config)?;
-        run.set(move |_, [x, y, z]| solution(&gas, [x, y, z, 0.4]))?;
-        let found = run.rate()?;
-        let rates = (0..grid.len()).map(|at| {
-            let [x, y, z] = grid.coordinates(grid.index(at));
-            exact(&gas, [x, y, z, 0.4]).1
-        });
-        let rates: Vec<[f64; 5]> = rates.collect();
-        let error = (0..5).map(|k| {
-            let exact: Vec<f64> = rates.iter().map(|rate| rate[k]).collect();
-            distance(&found[k], &exact) / largest(&exact)
-        });
-        errors.push((1.0 / float(n - 1), error.fold(0.0, worse)));
+        errors.push((1.0 / float(n - 1), error_of(setup, &config)?));
     }
     let found = order(errors[0], errors[1]);
     Ok(Check::at_most(

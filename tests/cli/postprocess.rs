@@ -92,6 +92,7 @@ fn the_scripts_open_the_pieces_of_many_ranks() {
         spacing: [0.39; 3],
         ends: [None; 3],
         lines: Default::default(),
+        plane: None,
         end_weights: [[&[0.5]; 2]; 3],
     };
     let q: Vec<f64> = (0..n * n * n).map(|at| x(at % n).sin() * x(at / n % n).cos()).collect();

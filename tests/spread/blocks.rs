@@ -76,6 +76,10 @@ pub(crate) fn assert_cuts_agree(
             assert!(max_difference(&row, &own) < 1e-9, "{ranks:?} {row:?} {own:?}");
         }
     }
+    // On curvilinear grids there are fused sweeps alone.
+    if config.grid.mapping.is_some() {
+        return;
+    }
     let mut composed = config.clone();
     composed.compute.right_hand_side = RightHandSide::Composed;
     let mut composed = on_host(&composed);

@@ -33,6 +33,7 @@ fn whole_numbers(points: [usize; 3], ends: [Option<[End; 2]>; 3]) -> Grid {
         ends,
         end_weights: [[&[0.5]; 2]; 3],
         lines: Default::default(),
+        plane: None,
     }
 }
 

@@ -27,6 +27,34 @@ pub struct ArrayFile {
     path: PathBuf,
     points: [usize; 3],
     arrays: BTreeMap<String, Entry>,
+    purpose: Use,
+}
+
+/// What arrays are for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Use {
+    /// Fields of a start.
+    Start,
+    /// The points of a plane, which may have two dimensions.
+    Grid,
+}
+
+impl Use {
+    /// What an array has, (nz, ny, nx) values in the order of C.
+    fn shapes(self) -> &'static str {
+        match self {
+            Self::Start => "(nz, ny, nx)",
+            Self::Grid => "(ny, nx) or (nz, ny, nx)",
+        }
+    }
+
+    /// The key that names the file.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Start => "case.file",
+            Self::Grid => "grid.mapping.file",
+        }
+    }
 }
 
 /// How an array is stored.
@@ -53,11 +81,24 @@ impl ArrayFile {
     /// Where there are none, and where one has another name, a type that is no float64 or float32, or another shape than
     /// (nz, ny, nx), which all must share: what was found and what is allowed.
     pub fn open(path: &Path, known: &[&str]) -> Result<Self> {
-        let allowed = format!("allowed: {}, each (nz, ny, nx) values", known.join(", "));
+        Self::open_for(path, known, Use::Start)
+    }
+
+    /// The same of the points of a plane: arrays of two dimensions, (ny, nx), have one plane.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_grid(path: &Path, known: &[&str]) -> Result<Self> {
+        Self::open_for(path, known, Use::Grid)
+    }
+
+    fn open_for(path: &Path, known: &[&str], purpose: Use) -> Result<Self> {
+        let allowed = format!("allowed: {}, each {} values", known.join(", "), purpose.shapes());
         let wrong = |what: String| refused(format!("{}: {what}", path.display()), allowed.as_str());
-        let mut file = Self { path: path.to_path_buf(), points: [0; 3], arrays: BTreeMap::new() };
+        let mut file =
+            Self { path: path.to_path_buf(), points: [0; 3], arrays: BTreeMap::new(), purpose };
         let is_zarr = path.is_dir() && is_zarr(path);
-        for name in if is_zarr { folders(path)? } else { names(path)? } {
+        for name in if is_zarr { folders(path)? } else { names(path, purpose)? } {
             let is_known = known.contains(&name.as_str());
             let unknown = || wrong(format!("unknown array `{name}`"));
             let unusable = |why: String| match why.split_once('\n') {
@@ -82,7 +123,8 @@ impl ArrayFile {
                 },
                 false if !is_known => return Err(unknown()),
                 false => {
-                    let read = |stream: &mut dyn Stream, bytes| Header::read(stream, bytes);
+                    let read =
+                        |stream: &mut dyn Stream, bytes| Header::read(stream, bytes, purpose);
                     Entry::Npy(file.with_stream(&name, read)?.map_err(unusable)?)
                 }
             };
@@ -146,7 +188,7 @@ impl ArrayFile {
             let bytes = file.metadata().map_err(Error::io(&path))?.len();
             return Ok(work(&mut BufReader::with_capacity(BUFFER, file), bytes));
         }
-        let mut archive = archive(&self.path)?;
+        let mut archive = archive(&self.path, self.purpose)?;
         let broken = |why| malformed(&self.path, format!("`{entry}`: {why}"));
         let packed = archive.by_name(&entry).map_err(broken)?;
         let bytes = packed.size();
@@ -174,12 +216,12 @@ fn folders(path: &Path) -> Result<Vec<String>> {
 }
 
 /// Names of the arrays of NumPy at `path`, sorted.
-fn names(path: &Path) -> Result<Vec<String>> {
+fn names(path: &Path, purpose: Use) -> Result<Vec<String>> {
     let mut names: Vec<String> = if path.is_dir() {
         let entries = fs::read_dir(path).map_err(Error::io(path))?;
         entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
     } else {
-        let archive = archive(path)?;
+        let archive = archive(path, purpose)?;
         let names = archive.file_names().map(|name| name.map(|name| name.into_owned()));
         names.collect::<std::result::Result<_, _>>().map_err(|why| malformed(path, why))?
     };
@@ -190,14 +232,18 @@ fn names(path: &Path) -> Result<Vec<String>> {
     Ok(names.into_iter().map(bare).collect())
 }
 
-fn archive(path: &Path) -> Result<ZipArchive<BufReader<File>>> {
+fn archive(path: &Path, purpose: Use) -> Result<ZipArchive<BufReader<File>>> {
     let file = open::open(path).map_err(|why| {
+        let key = purpose.key();
         let advice =
-            "case.file is an .npz file of NumPy, a folder of .npy files, or a group of Zarr";
-        refused(format!("case.file = {:?}: {why}", path.display().to_string()), advice)
+            format!("{key} is an .npz file of NumPy, a folder of .npy files, or a group of Zarr");
+        refused(format!("{key} = {:?}: {why}", path.display().to_string()), &advice)
     })?;
     ZipArchive::new(BufReader::new(file)).map_err(|why| {
-        let advice = "numpy.savez(\"state.npz\", u=u, v=v, w=w, p=p) writes one";
+        let advice = match purpose {
+            Use::Start => "numpy.savez(\"state.npz\", u=u, v=v, w=w, p=p) writes one",
+            Use::Grid => "numpy.savez(\"grid.npz\", x=x, y=y) writes one",
+        };
         refused(format!("{}: no .npz file of NumPy ({why})", path.display()), advice)
     })
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 
-use super::Stream;
+use super::{Stream, Use};
 use crate::grid::{Block, MOST_POINTS};
 
 /// Bytes of a header at most; NumPy reads no longer one either.
@@ -26,7 +26,7 @@ pub(super) struct Header {
 
 impl Header {
     /// That at the beginning of `stream`, which has so many `bytes`, or why such an array cannot be used.
-    pub(super) fn read(stream: &mut dyn Stream, bytes: u64) -> Result<Self, String> {
+    pub(super) fn read(stream: &mut dyn Stream, bytes: u64, purpose: Use) -> Result<Self, String> {
         let mut counted = Counted { stream: stream.take(LONGEST), bytes: 0 };
         let header = NpyHeader::from_reader(&mut counted).map_err(|why| why.to_string())?;
         let wrong_type = || {
@@ -42,12 +42,17 @@ impl Header {
         let shape = header.shape();
         let length = |n: &u64| usize::try_from(*n).ok().filter(|n| (1..=MOST_POINTS).contains(n));
         let lengths: Option<Vec<usize>> = shape.iter().map(length).collect();
-        let Some(&[nz, ny, nx]) = lengths.as_deref() else {
-            let found: Vec<String> = shape.iter().map(u64::to_string).collect();
-            return Err(format!(
-                "its shape is ({}), not (nz, ny, nx), each from 1 to {MOST_POINTS}",
-                found.join(", ")
-            ));
+        let (nz, ny, nx) = match (lengths.as_deref(), purpose) {
+            (Some(&[nz, ny, nx]), _) => (nz, ny, nx),
+            (Some(&[ny, nx]), Use::Grid) => (1, ny, nx),
+            _ => {
+                let found: Vec<String> = shape.iter().map(u64::to_string).collect();
+                return Err(format!(
+                    "its shape is ({}), not {}, each from 1 to {MOST_POINTS}",
+                    found.join(", "),
+                    purpose.shapes()
+                ));
+            }
         };
         let (needed, found) = ((nx * ny * nz * size) as u64, bytes.saturating_sub(counted.bytes));
         if found != needed {

@@ -4,11 +4,12 @@
 //! ∂(ρφ)/∂t = − ∂ⱼ(ρφuⱼ) + ∂ⱼ(μ/(Re Sc) ∂ⱼφ)
 //! ```
 //! The state has ρφ of each behind the fields of the flow. Each has one sweep along each axis (`sweep.rs`), which reads the flow
-//! as it is before a stage: those of the scalars run first. What holds at walls (`walls.rs`) is imposed after that on the flow. What is
-//! said of them between steps is in `budget.rs`.
+//! as it is before a stage: those of the scalars run first. What holds at open faces (`open.rs`) and walls (`walls.rs`) is imposed
+//! after that on the flow. What is said of them between steps is in `budget.rs`.
 
 mod budget;
 mod formulas;
+mod open;
 mod sweep;
 mod walls;
 
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use formulas::{Extrema, Fraction, Moments, Terms};
+pub(super) use open::AtFace;
 pub(super) use sweep::Carried;
 
 use super::base_state::BaseState;

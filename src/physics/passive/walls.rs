@@ -11,7 +11,7 @@ use crate::physics::base_state::BaseState;
 use crate::physics::formulas::{Primitives, whole};
 use crate::physics::problem::Problem;
 use crate::physics::slots::{conserved, exactly};
-use crate::physics::walls::{End, INSIDE, OF_SLOPE, WEIGHTS, faces_here};
+use crate::physics::walls::{End, INSIDE, OF_SLOPE, WEIGHTS, faces_here, spacing};
 
 /// The flow, and ρφ behind it.
 const FIELDS: usize = conserved::COUNT + 1;
@@ -38,11 +38,7 @@ pub(super) fn at_walls(
         let faces = faces_here(problem, &block, grid, axis)?;
         for (at, _) in faces.filter(|(_, face)| face.wall().is_some()) {
             let end = End::new(&block, a, at);
-            // By the formula that φ goes on by, so that φ may grow linearly along stretched lines.
-            let last = grid.points[a] - 1;
-            let x = |i: usize| grid.coordinate(a, if at == 0 { i } else { last - i });
-            let off = (1..).zip(WEIGHTS).fold(x(0), |off, (i, weight)| off - weight * x(i));
-            let spacing = (off / OF_SLOPE).abs();
+            let spacing = spacing(grid, a, at);
             let (formula, reads) = match scalar.walls[a][at] {
                 AtWall::Value(phi) => (PointFormula::map(OfValue { base, phi }), Vec::new()),
                 AtWall::Flux(flux) => {

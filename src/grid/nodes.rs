@@ -1,0 +1,213 @@
+//! The points of a curvilinear grid in the plane of its first two axes: where they come from, and whether they can be a grid.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Serialize;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Mapping;
+
+/// Points are the same where they are closer than this part of the spacing beside them: files have few digits.
+const SAME: f64 = 1e-3;
+/// Lines close where the gap between their ends is at most so many times the spacing beside it.
+const WIDEST_GAP: f64 = 5.0;
+/// A period below this part of the extent is round-off.
+const ROUND_OFF: f64 = 1e-12;
+
+/// Where the points of a curvilinear grid come from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Curvilinear {
+    /// A map of the box.
+    Map(Mapping),
+    /// A file.
+    File(NodeFile),
+}
+
+/// The points that a file has.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NodeFile {
+    /// Its absolute path.
+    pub file: PathBuf,
+    /// [`Nodes::checksum`].
+    pub checksum: String,
+    /// Its points, closed: see [`Nodes::closed`].
+    #[serde(skip)]
+    pub nodes: Arc<Nodes>,
+    /// Planes along z, and the distance between the first two where there are several.
+    #[serde(skip)]
+    pub planes: (usize, Option<f64>),
+}
+
+/// The points of a plane, those along the first axis fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nodes {
+    /// Points along the two axes.
+    pub points: [usize; 2],
+    /// x and y.
+    pub coordinates: [Vec<f64>; 2],
+    /// Along each of the two axes where lines close, how far (x, y) goes in one period: (0, 0) where they come back.
+    pub periods: [[f64; 2]; 2],
+}
+
+impl Curvilinear {
+    /// The points of a grid of so many `points` in the box from `origin` on, whose lines close along some of its axes. A file has its own.
+    #[allow(clippy::cast_precision_loss, reason = "lines are far shorter than 2^52 points")]
+    pub fn nodes(
+        &self,
+        points: [usize; 2],
+        closes: [bool; 2],
+        (origin, length): ([f64; 2], [f64; 2]),
+    ) -> Nodes {
+        let mapping = match self {
+            Self::File(file) => return (*file.nodes).clone(),
+            Self::Map(mapping) => mapping,
+        };
+        let [nx, ny] = points;
+        let intervals: [f64; 2] =
+            std::array::from_fn(|a| (points[a] - usize::from(!closes[a])) as f64);
+        let place = mapping.place(origin, length, intervals[1]);
+        let part = |at: usize| ((at % nx) as f64 / intervals[0], (at / nx) as f64 / intervals[1]);
+        let places: Vec<[f64; 2]> = (0..nx * ny).map(|at| place(part(at).0, part(at).1)).collect();
+        let coordinates = [0, 1].map(|k| places.iter().map(|place| place[k]).collect());
+        let mut nodes = Nodes { points, coordinates, periods: [[0.0; 2]; 2] };
+        for (a, end) in [place(1.0, 0.0), place(0.0, 1.0)].into_iter().enumerate() {
+            if closes[a] {
+                nodes.periods[a] = nodes.without_round_off(minus(end, places[0]));
+            }
+        }
+        nodes
+    }
+}
+
+fn minus(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+    [a[0] - b[0], a[1] - b[1]]
+}
+
+fn size([x, y]: [f64; 2]) -> f64 {
+    x.hypot(y)
+}
+
+impl Nodes {
+    /// (x, y) at the point (i, j).
+    fn place(&self, [i, j]: [usize; 2]) -> [f64; 2] {
+        let at = i + self.points[0] * j;
+        [self.coordinates[0][at], self.coordinates[1][at]]
+    }
+
+    /// (i, j) of point `along` on line `across` of those along axis `a`.
+    fn index(a: usize, along: usize, across: usize) -> [usize; 2] {
+        if a == 0 { [along, across] } else { [across, along] }
+    }
+
+    /// A period without the components that are round-off.
+    fn without_round_off(&self, period: [f64; 2]) -> [f64; 2] {
+        let extent = self.coordinates.iter().flatten().fold(0.0_f64, |most, x| most.max(x.abs()));
+        period.map(|rise| if rise.abs() < ROUND_OFF * extent { 0.0 } else { rise })
+    }
+
+    /// Of the points, whatever file they came from: XXH3 of 128 bits.
+    pub fn checksum(&self) -> String {
+        let mut hash = Xxh3::new();
+        self.points.iter().for_each(|n| hash.update(&(*n as u64).to_le_bytes()));
+        let values = self.coordinates.iter().flatten().chain(self.periods.iter().flatten());
+        values.for_each(|value| hash.update(&value.to_le_bytes()));
+        format!("{:032x}", hash.digest128())
+    }
+
+    /// Points of a file as those of a grid whose lines close along some of its axes. There a last line that is the first one again is
+    /// dropped; where it lies one period behind the first, it tells the period.
+    ///
+    /// # Errors
+    /// Where lines do not close, or neighbours coincide: a sentence, and what to do in a second line.
+    pub fn closed(mut self, closes: [bool; 2]) -> Result<Self, String> {
+        for a in (0..2).filter(|&a| closes[a]) {
+            match self.repeated(a) {
+                Some(period) => {
+                    self.periods[a] = self.without_round_off(period);
+                    self.drop_last(a);
+                }
+                None => self.check_gap(a)?,
+            }
+        }
+        self.check_distances(closes).map(|()| self)
+    }
+
+    /// The period along axis `a`, where the last line repeats the first.
+    fn repeated(&self, a: usize) -> Option<[f64; 2]> {
+        let rise = |line| {
+            let at = |i| self.place(Self::index(a, i, line));
+            (minus(at(self.points[a] - 1), at(0)), size(minus(at(1), at(0))))
+        };
+        let all = |period: &[f64; 2]| {
+            let near = |(rise, h): ([f64; 2], f64)| size(minus(rise, *period)) <= SAME * h;
+            (0..self.points[1 - a]).map(rise).all(near)
+        };
+        [[0.0; 2], rise(0).0].into_iter().find(all)
+    }
+
+    fn drop_last(&mut self, a: usize) {
+        let [nx, ny] = self.points;
+        self.points[a] -= 1;
+        for values in &mut self.coordinates {
+            match a {
+                0 => {
+                    let kept = values.chunks_exact(nx).flat_map(|line| &line[..nx - 1]);
+                    *values = kept.copied().collect();
+                }
+                _ => values.truncate(nx * (ny - 1)),
+            }
+        }
+    }
+
+    /// Whether the last point of each line along axis `a` is a neighbour of its first. Of those that are not, the worst is that whose way
+    /// from the one to the other differs most from that of the first line.
+    fn check_gap(&self, a: usize) -> Result<(), String> {
+        let n = self.points[a];
+        let at = |i, line| self.place(Self::index(a, i, line));
+        let way = |line| minus(at(n - 1, line), at(0, line));
+        let gap = |line| {
+            let [low, high] = [0, n - 2].map(|i| size(minus(at(i + 1, line), at(i, line))));
+            (line, size(way(line)), low.max(high))
+        };
+        let open = (0..self.points[1 - a]).map(gap).filter(|(_, gap, h)| *gap > WIDEST_GAP * h);
+        let off = |(line, _, h): &(usize, f64, f64)| size(minus(way(*line), way(0))) / h;
+        let worst = open.max_by(|a, b| off(a).total_cmp(&off(b)));
+        let Some((line, gap, beside)) = worst else { return Ok(()) };
+        let [first, last] = [0, n - 1].map(|i| shown(Self::index(a, i, line)));
+        let name = ["x", "y"][a];
+        Err(format!(
+            "its lines along {name}, a periodic axis, do not close: the points {first} and {last} are {gap:.3e} apart, their neighbours \
+             {beside:.3e}\nwrite the first line again at the end, where it is one period on, or give boundary.{name} two ends"
+        ))
+    }
+
+    /// Whether all neighbours are apart.
+    fn check_distances(&self, closes: [bool; 2]) -> Result<(), String> {
+        for a in 0..2 {
+            let n = self.points[a];
+            for line in 0..self.points[1 - a] {
+                for i in 0..n - usize::from(!closes[a]) {
+                    let [own, next] = [i, (i + 1) % n].map(|i| Self::index(a, i, line));
+                    let mut way = minus(self.place(next), self.place(own));
+                    if i + 1 == n {
+                        way = [way[0] + self.periods[a][0], way[1] + self.periods[a][1]];
+                    }
+                    if way == [0.0; 2] {
+                        let ([x, y], own, next) = (self.place(own), shown(own), shown(next));
+                        return Err(format!(
+                            "its points {own} and {next} are the same, ({x:.6}, {y:.6})\ngive each point a place of its own"
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// (i, j) in a sentence.
+fn shown([i, j]: [usize; 2]) -> String {
+    format!("({i}, {j})")
+}

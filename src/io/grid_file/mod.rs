@@ -1,0 +1,133 @@
+//! Points of curvilinear grids from files: arrays of NumPy or Zarr, PLOT3D, structured grids of VTK.
+//!
+//! A grid of three dimensions must have the same x and y in each of its planes.
+
+mod plot3d;
+mod vts;
+
+use std::path::Path;
+
+use super::{ArrayFile, open};
+use crate::grid::{Block, MOST_POINTS};
+
+/// The largest file that is read: bytes.
+const LARGEST: u64 = 4 << 30;
+/// x and y of planes differ by at most this part of the spacing: the rounding of numbers in f32.
+const SAME_PLANE: f64 = 1e-3;
+
+/// Points as a file has them, those along the first axis fastest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredPoints {
+    /// Along the three axes.
+    pub points: [usize; 3],
+    /// x and y in the first plane.
+    pub plane: [Vec<f64>; 2],
+    /// Distance along z between the first two planes, where there are several and the file has z.
+    pub depth: Option<f64>,
+}
+
+/// x, y and, where the file has it, z at all points.
+struct Points3 {
+    points: [usize; 3],
+    xyz: [Vec<f64>; 3],
+}
+
+/// The points in the file at `path`: by its ending and its kind, arrays in `.npz`, a folder of `.npy` or a group of Zarr, a `.vts` of VTK,
+/// anything else PLOT3D.
+///
+/// # Errors
+/// Where it is none of them, or has no plane of finite numbers that repeats along z: a sentence, and in a second line what is allowed.
+pub fn read_points(path: &Path) -> Result<StoredPoints, String> {
+    if !path.is_dir() {
+        open::open(path).map_err(|why| format!("cannot be read: {why}"))?;
+    }
+    let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
+    let found = match ending.to_ascii_lowercase().as_str() {
+        "npz" => arrays(path)?,
+        _ if path.is_dir() => arrays(path)?,
+        "vts" => vts::read(&bytes(path)?)?,
+        "pvts" | "vtk" | "vtu" | "vtr" | "cgns" | "msh" | "h5" | "npy" => {
+            return Err(format!(
+                "no format of grids that is read: `.{ending}`\nallowed: `.npz`, a folder of `.npy`, `.vts`, PLOT3D"
+            ));
+        }
+        _ => plot3d::read(&bytes(path)?)?,
+    };
+    found.checked()
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, String> {
+    open::read(path, LARGEST).map_err(|why| format!("cannot be read: {why}"))
+}
+
+/// x and y, and z where it is there, as arrays (ny, nx) or (nz, ny, nx).
+fn arrays(path: &Path) -> Result<Points3, String> {
+    let said = |error: crate::Error| {
+        // The message names the path, as that of the key does.
+        let what = error.what().replace("\n       ", "\n");
+        what.strip_prefix(&format!("{}: ", path.display())).map_or(what.clone(), str::to_owned)
+    };
+    let file = ArrayFile::open_grid(path, &["x", "y", "z"]).map_err(said)?;
+    let points = file.points();
+    for name in ["x", "y"] {
+        if file.names().all(|known| known != name) {
+            return Err(format!("no array `{name}`\nneeded: x and y, each (ny, nx) values"));
+        }
+    }
+    let read = |name: &str| match file.names().any(|known| known == name) {
+        true => file.read(name, Block::whole(points)).map_err(said),
+        false => Ok(Vec::new()),
+    };
+    Ok(Points3 { points, xyz: [read("x")?, read("y")?, read("z")?] })
+}
+
+impl Points3 {
+    /// One plane, where all are the same and every number is finite.
+    fn checked(self) -> Result<StoredPoints, String> {
+        let Self { points, xyz: [x, y, z] } = self;
+        let [nx, ny, nz] = points;
+        if nx < 2 || ny < 2 {
+            return Err(format!(
+                "{nx} x {ny} points along its first two axes\nneeded: at least 2 along each; a grid in another plane than that of x and y \
+                 is not read"
+            ));
+        }
+        let size = nx * ny;
+        let place = |at: usize| format!("({}, {}, {})", at % nx, at / nx % ny, at / size);
+        for (name, values) in [("x", &x), ("y", &y)] {
+            if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+                return Err(format!(
+                    "{name} = {} at point {}\nallowed: finite numbers",
+                    values[at],
+                    place(at)
+                ));
+            }
+        }
+        // Along the line of i.
+        let spacing = |at: usize| {
+            let beside = if at % nx + 1 < nx { at + 1 } else { at - 1 };
+            (x[at] - x[beside]).hypot(y[at] - y[beside])
+        };
+        let off = |at: usize| (x[at] - x[at % size]).hypot(y[at] - y[at % size]);
+        let differs = |at: &usize| off(*at) > SAME_PLANE * spacing(at % size);
+        if let Some(at) = (size..nx * ny * nz).find(differs) {
+            return Err(format!(
+                "x and y change along z: point {} lies {:.3e} from that of the first plane\nallowed: the same x and y in every plane",
+                place(at),
+                off(at)
+            ));
+        }
+        let depth = (nz > 1 && !z.is_empty()).then(|| (z[size] - z[0]).abs());
+        let plane = [x, y].map(|mut values| {
+            values.truncate(size);
+            values
+        });
+        Ok(StoredPoints { points, plane, depth })
+    }
+}
+
+/// The number of points, where each axis has a number of them that a grid may have.
+fn number([nx, ny, nz]: [usize; 3]) -> Option<usize> {
+    let sound = [nx, ny, nz].iter().all(|n| (1..=MOST_POINTS).contains(n));
+    sound.then(|| nx * ny * nz)
+}

@@ -1,0 +1,196 @@
+//! PLOT3D grids of one block (Walatka et al. 1990, NASA TM 101067): numbers of points, then all x, all y and all z.
+//!
+//! As text, as Fortran writes it without a format (each record between two counts of its bytes), or as bare bytes; in either byte order;
+//! with a number of blocks before it or not, in two or three dimensions, of float32 or float64, with or without `iblank` behind it. Which
+//! of these a file is, its size tells.
+
+use super::{Points3, number};
+
+/// What is said in the end of a file of no such kind.
+const ALLOWED: &str =
+    "allowed: one block of PLOT3D, in two or three dimensions, as text or binary, complete";
+/// Bytes by which text is told from binary.
+const HEAD: usize = 4096;
+/// Values of a text at most.
+const MOST_VALUES: usize = 1 << 29;
+
+/// The points in the `bytes` of a file.
+pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
+    let head = &bytes[..bytes.len().min(HEAD)];
+    if head.is_empty() {
+        return Err(format!("an empty file\n{ALLOWED}"));
+    }
+    let is_text = head.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    if is_text { text(bytes) } else { binary(bytes) }
+}
+
+/// A header: numbers of integers before the numbers of points, and points.
+#[derive(Clone, Copy)]
+struct Header {
+    skipped: usize,
+    dimensions: usize,
+    points: [usize; 3],
+}
+
+/// The headers that `integer`, the numbers at the beginning, may be.
+fn headers(integer: &dyn Fn(usize) -> Option<usize>) -> Vec<Header> {
+    let one = |skipped: usize, dimensions: usize| {
+        if skipped == 1 && integer(0)? != 1 {
+            return None;
+        }
+        let mut points = [1; 3];
+        for (a, n) in points.iter_mut().enumerate().take(dimensions) {
+            *n = integer(skipped + a)?;
+        }
+        number(points).map(|_| Header { skipped, dimensions, points })
+    };
+    [(1, 3), (1, 2), (0, 3), (0, 2)].into_iter().filter_map(|(a, b)| one(a, b)).collect()
+}
+
+/// What is said of a file that no header fits, which holds `found`.
+fn misfit(headers: &[Header], found: &str, size: &dyn Fn(&Header) -> String) -> String {
+    let Some(header) = headers.first() else {
+        return format!("its beginning is no header of PLOT3D\n{ALLOWED}");
+    };
+    let shown: Vec<String> =
+        header.points[..header.dimensions].iter().map(ToString::to_string).collect();
+    format!(
+        "its header has {} points, which take {}, and it holds {found}: it is cut off, or of another kind\n{ALLOWED}",
+        shown.join(" x "),
+        size(header)
+    )
+}
+
+/// x, y, z of so many points from all values.
+fn split(header: &Header, values: impl Iterator<Item = f64>) -> Points3 {
+    let total = header.points.iter().product();
+    let mut values = values;
+    let mut xyz: [Vec<f64>; 3] = Default::default();
+    for part in xyz.iter_mut().take(header.dimensions) {
+        part.extend(values.by_ref().take(total));
+    }
+    Points3 { points: header.points, xyz }
+}
+
+/// Numbers between blanks or commas; `3*0.5` is three of them.
+fn text(bytes: &[u8]) -> Result<Points3, String> {
+    let text =
+        std::str::from_utf8(bytes).map_err(|_| format!("not a text to its end\n{ALLOWED}"))?;
+    let mut values: Vec<f64> = Vec::new();
+    for (line, words) in text.lines().enumerate() {
+        let words = words.split(|c: char| c.is_whitespace() || c == ',');
+        for word in words.filter(|word| !word.is_empty()) {
+            let unreadable =
+                || format!("line {}: `{}` is not a number\n{ALLOWED}", line + 1, shortened(word));
+            let (count, number) = match word.split_once('*') {
+                Some((count, number)) => {
+                    let fits = |count: &usize| *count <= MOST_VALUES - values.len();
+                    let count = count.parse().ok().filter(fits);
+                    (count.ok_or_else(unreadable)?, number)
+                }
+                None => (1, word),
+            };
+            // Fortran's double precision has a d.
+            let number = number.replace(['d', 'D'], "e");
+            let number: f64 = number.parse().map_err(|_| unreadable())?;
+            values.extend(std::iter::repeat_n(number, count));
+        }
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "whole and positive"
+    )]
+    let integer = |at: usize| {
+        let value = values.get(at).copied()?;
+        (value.fract() == 0.0 && (1.0..1e9).contains(&value)).then_some(value as usize)
+    };
+    let headers = headers(&integer);
+    let begin = |header: &Header| header.skipped + header.dimensions;
+    let total = |header: &Header| header.points.iter().product::<usize>();
+    let fits = |header: &&Header| {
+        let own = values.len() - begin(header);
+        // One more of iblank.
+        [0, 1].iter().any(|more| own == (header.dimensions + more) * total(header))
+    };
+    let Some(header) = headers.iter().find(fits) else {
+        let size = |it: &Header| format!("{} numbers", begin(it) + it.dimensions * total(it));
+        return Err(misfit(&headers, &format!("{} numbers", values.len()), &size));
+    };
+    Ok(split(header, values[begin(header)..].iter().copied()))
+}
+
+/// What a file of Fortran's records holds, and whether its integers are big-endian; `None` where it has none.
+fn records(bytes: &[u8]) -> Option<(Vec<u8>, bool)> {
+    let first = bytes.first_chunk::<4>()?;
+    let is_big = match (u32::from_le_bytes(*first), u32::from_be_bytes(*first)) {
+        (4 | 8 | 12, _) => false,
+        (_, 4 | 8 | 12) => true,
+        _ => return None,
+    };
+    let (mut held, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
+    while let Some((count, behind)) = rest.split_first_chunk::<4>() {
+        let length = if is_big { u32::from_be_bytes(*count) } else { u32::from_le_bytes(*count) };
+        let length = usize::try_from(length).ok()?;
+        let (record, behind) = behind.split_at_checked(length)?;
+        held.extend_from_slice(record);
+        rest = behind.strip_prefix(count)?;
+    }
+    rest.is_empty().then_some((held, is_big))
+}
+
+fn binary(bytes: &[u8]) -> Result<Points3, String> {
+    let (held, orders) = match records(bytes) {
+        Some((held, is_big)) => (held, vec![is_big]),
+        None => (bytes.to_vec(), vec![false, true]),
+    };
+    let mut first = Vec::new();
+    for is_big in orders {
+        let integer = |at: usize| {
+            let four = held.get(4 * at..)?.first_chunk::<4>()?;
+            let value = if is_big { i32::from_be_bytes(*four) } else { i32::from_le_bytes(*four) };
+            usize::try_from(value).ok()
+        };
+        let headers = headers(&integer);
+        for header in &headers {
+            let begin = 4 * (header.skipped + header.dimensions);
+            let total: usize = header.points.iter().product();
+            let values = &held[begin..];
+            let fits = |size: usize| {
+                let own = size * header.dimensions * total;
+                // Behind them 4 bytes a point of iblank.
+                values.len() == own || values.len() == own + 4 * total
+            };
+            if fits(8) {
+                let numbers = values.chunks_exact(8).filter_map(|it| it.first_chunk::<8>());
+                return Ok(split(header, numbers.map(|it| double(*it, is_big))));
+            }
+            if fits(4) {
+                let numbers = values.chunks_exact(4).filter_map(|it| it.first_chunk::<4>());
+                return Ok(split(header, numbers.map(|it| single(*it, is_big))));
+            }
+        }
+        if first.is_empty() {
+            first = headers;
+        }
+    }
+    let size = |header: &Header| {
+        let begin = 4 * (header.skipped + header.dimensions);
+        let values = header.dimensions * header.points.iter().product::<usize>();
+        format!("{} bytes in float64", begin + 8 * values)
+    };
+    Err(misfit(&first, &format!("{} bytes", held.len()), &size))
+}
+
+/// A word of a file as it is shown.
+fn shortened(word: &str) -> String {
+    word.chars().take(40).collect()
+}
+
+fn double(bytes: [u8; 8], is_big: bool) -> f64 {
+    if is_big { f64::from_be_bytes(bytes) } else { f64::from_le_bytes(bytes) }
+}
+
+fn single(bytes: [u8; 4], is_big: bool) -> f64 {
+    f64::from(if is_big { f32::from_be_bytes(bytes) } else { f32::from_le_bytes(bytes) })
+}

@@ -1,0 +1,237 @@
+//! Points of a structured grid in VTK's XML, one piece (<https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html>): numbers as
+//! text, in Base64, or appended, there raw or in Base64; as they are, or compressed by zlib in blocks.
+
+use std::io::Read;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
+
+use super::{Points3, number};
+
+/// What is read.
+const ALLOWED: &str = "allowed: a .vts file of VTK with one piece, its points in Float32 or Float64, as text or binary, uncompressed or by zlib";
+
+/// An element of XML: its attributes, and all that stands behind its tag.
+struct Element<'a> {
+    attributes: &'a str,
+    content: &'a [u8],
+}
+
+impl<'a> Element<'a> {
+    /// The first one called `name` in `bytes`.
+    fn find(bytes: &'a [u8], name: &str) -> Result<Self, String> {
+        let open = format!("<{name}");
+        let missing = || format!("no element <{name}>\n{ALLOWED}");
+        let mut rest = bytes;
+        loop {
+            let start = position(rest, open.as_bytes()).ok_or_else(missing)? + open.len();
+            rest = &rest[start..];
+            if rest.first().is_some_and(|byte| byte.is_ascii_whitespace() || b">/".contains(byte)) {
+                break;
+            }
+        }
+        let end = position(rest, b">").ok_or_else(missing)?;
+        let attributes = std::str::from_utf8(&rest[..end]).map_err(|_| missing())?;
+        Ok(Self { attributes, content: &rest[end + 1..] })
+    }
+
+    /// The value of an attribute.
+    fn attribute(&self, name: &str) -> Option<&'a str> {
+        let mut rest = self.attributes;
+        while let Some((key, behind)) = rest.split_once('=') {
+            let behind = behind.trim_start();
+            let quote = behind.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
+            let (value, next) = behind[1..].split_once(quote)?;
+            if key.trim() == name {
+                return Some(value);
+            }
+            rest = next;
+        }
+        None
+    }
+
+    /// What stands before the next tag.
+    fn text(&self) -> &'a [u8] {
+        &self.content[..position(self.content, b"<").unwrap_or(self.content.len())]
+    }
+}
+
+fn position(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}
+
+/// How numbers lie in a file.
+struct Encoding {
+    is_big: bool,
+    /// Bytes of a count.
+    count: usize,
+    is_compressed: bool,
+}
+
+/// The points in the `bytes` of a file.
+pub(super) fn read(bytes: &[u8]) -> Result<Points3, String> {
+    let file = Element::find(bytes, "VTKFile")?;
+    let encoding = Encoding {
+        is_big: file.attribute("byte_order") == Some("BigEndian"),
+        count: if file.attribute("header_type") == Some("UInt64") { 8 } else { 4 },
+        is_compressed: match file.attribute("compressor") {
+            None => false,
+            Some("vtkZLibDataCompressor") => true,
+            Some(other) => return Err(format!("compressed by {other}\n{ALLOWED}")),
+        },
+    };
+    let piece = Element::find(Element::find(file.content, "StructuredGrid")?.content, "Piece")?;
+    let points = extent(&piece)?;
+    let array = Element::find(Element::find(piece.content, "Points")?.content, "DataArray")?;
+    let size = match array.attribute("type") {
+        Some("Float64") => 8,
+        Some("Float32") => 4,
+        other => {
+            return Err(format!("its points are of type {}\n{ALLOWED}", other.unwrap_or("none")));
+        }
+    };
+    let total = number(points).ok_or_else(|| format!("too many points\n{ALLOWED}"))?;
+    let values = match array.attribute("format") {
+        Some("ascii") => ascii(array.text())?,
+        Some("appended") => encoding.numbers(appended(bytes, &array)?, size)?,
+        _ => encoding.numbers(Data::Base64(array.text()), size)?,
+    };
+    if values.len() != 3 * total {
+        return Err(format!(
+            "{} numbers in its points, where its extent {points:?} needs {}: it is cut off, or of another kind\n{ALLOWED}",
+            values.len(),
+            3 * total
+        ));
+    }
+    let xyz = [0, 1, 2].map(|k| values.iter().skip(k).step_by(3).copied().collect());
+    Ok(Points3 { points, xyz })
+}
+
+/// Points along the three axes.
+fn extent(piece: &Element<'_>) -> Result<[usize; 3], String> {
+    let text = piece.attribute("Extent").unwrap_or_default();
+    let ends: Option<Vec<i32>> = text.split_whitespace().map(|word| word.parse().ok()).collect();
+    let points = ends.filter(|ends| ends.len() == 6).and_then(|ends| {
+        let along = |a: usize| {
+            let n = i64::from(ends[2 * a + 1]) - i64::from(ends[2 * a]) + 1;
+            usize::try_from(n).ok().filter(|n| *n > 0)
+        };
+        Some([along(0)?, along(1)?, along(2)?])
+    });
+    points.ok_or_else(|| {
+        format!("Extent = {text:?}: not the first and last points along three axes\n{ALLOWED}")
+    })
+}
+
+fn ascii(text: &[u8]) -> Result<Vec<f64>, String> {
+    let words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let number = |word: &[u8]| {
+        let word = String::from_utf8_lossy(word);
+        word.parse().map_err(|_| {
+            let shown: String = word.chars().take(40).collect();
+            format!("`{shown}` in its points is not a number\n{ALLOWED}")
+        })
+    };
+    words.map(number).collect()
+}
+
+/// Bytes of an array, behind their counts.
+enum Data<'a> {
+    Base64(&'a [u8]),
+    Raw(&'a [u8]),
+}
+
+/// The data of an array that stand behind all elements, in a part that `_` begins.
+fn appended<'a>(bytes: &'a [u8], array: &Element<'_>) -> Result<Data<'a>, String> {
+    let offset = array.attribute("offset").and_then(|offset| offset.parse::<usize>().ok());
+    let offset = offset.ok_or_else(|| format!("its points have no offset\n{ALLOWED}"))?;
+    let part = Element::find(bytes, "AppendedData")?;
+    let begin = position(part.content, b"_").map(|at| at + 1);
+    let data = begin.and_then(|begin| part.content.get(begin.checked_add(offset)?..));
+    let data =
+        data.ok_or_else(|| format!("its points lie behind its end: it is cut off\n{ALLOWED}"))?;
+    if part.attribute("encoding") == Some("raw") {
+        return Ok(Data::Raw(data));
+    }
+    let end = position(data, b"<").unwrap_or(data.len());
+    Ok(Data::Base64(&data[..end]))
+}
+
+impl Data<'_> {
+    /// So many bytes from its beginning, and what follows: each part has a Base64 of its own.
+    fn take(&self, count: usize) -> Result<(Vec<u8>, Self), String> {
+        let short = || format!("its points are cut off\n{ALLOWED}");
+        match self {
+            Self::Raw(data) => {
+                let (own, rest) = data.split_at_checked(count).ok_or_else(short)?;
+                Ok((own.to_vec(), Self::Raw(rest)))
+            }
+            Self::Base64(text) => {
+                let text = text.trim_ascii();
+                let letters = count.div_ceil(3).checked_mul(4).ok_or_else(short)?;
+                let (own, rest) = text.split_at_checked(letters).ok_or_else(short)?;
+                let own = STANDARD.decode(own);
+                let own =
+                    own.map_err(|why| format!("its points are no Base64: {why}\n{ALLOWED}"))?;
+                Ok((own, Self::Base64(rest)))
+            }
+        }
+    }
+}
+
+impl Encoding {
+    /// Floats of so many bytes.
+    fn numbers(&self, data: Data<'_>, size: usize) -> Result<Vec<f64>, String> {
+        let bytes = if self.is_compressed { self.blocks(&data)? } else { self.plain(&data)? };
+        Ok(bytes.chunks_exact(size).map(|own| self.float(own)).collect())
+    }
+
+    /// The bytes behind their number, both in one Base64.
+    fn plain(&self, data: &Data<'_>) -> Result<Vec<u8>, String> {
+        let count = self.whole(&data.take(self.count)?.0)?;
+        let (mut both, _) = data.take(self.count.saturating_add(count))?;
+        Ok(both.split_off(self.count))
+    }
+
+    /// Blocks, behind their number, the bytes of each and of the last before they were compressed, and those of each after.
+    fn blocks(&self, data: &Data<'_>) -> Result<Vec<u8>, String> {
+        let short = || format!("its points are cut off\n{ALLOWED}");
+        let blocks = self.whole(&data.take(self.count)?.0)?;
+        let head = blocks.checked_add(3).and_then(|counts| counts.checked_mul(self.count));
+        let (head, packed) = data.take(head.ok_or_else(short)?)?;
+        let counts: Result<Vec<usize>, String> =
+            head.chunks_exact(self.count).map(|own| self.whole(own)).collect();
+        let lengths = counts?.split_off(3);
+        let all = lengths.iter().try_fold(0_usize, |sum, length| sum.checked_add(*length));
+        let (packed, _) = packed.take(all.ok_or_else(short)?)?;
+        let (mut bytes, mut rest) = (Vec::new(), &packed[..]);
+        for length in lengths {
+            let (own, behind) = rest.split_at_checked(length).ok_or_else(short)?;
+            let unpacked = ZlibDecoder::new(own).take(super::LARGEST).read_to_end(&mut bytes);
+            unpacked.map_err(|why| format!("its points cannot be unpacked: {why}\n{ALLOWED}"))?;
+            rest = behind;
+        }
+        Ok(bytes)
+    }
+
+    fn whole(&self, bytes: &[u8]) -> Result<usize, String> {
+        // The least significant last.
+        let mut own = bytes[..self.count.min(bytes.len())].to_vec();
+        if !self.is_big {
+            own.reverse();
+        }
+        let value = own.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+        usize::try_from(value).map_err(|_| format!("a count of {value}\n{ALLOWED}"))
+    }
+
+    fn float(&self, bytes: &[u8]) -> f64 {
+        // A slice of another length is none of these values.
+        match (bytes.len(), self.is_big) {
+            (4, false) => bytes.try_into().map_or(f64::NAN, |own| f32::from_le_bytes(own).into()),
+            (4, true) => bytes.try_into().map_or(f64::NAN, |own| f32::from_be_bytes(own).into()),
+            (_, false) => bytes.try_into().map_or(f64::NAN, f64::from_le_bytes),
+            (_, true) => bytes.try_into().map_or(f64::NAN, f64::from_be_bytes),
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! Open faces: what leaves the box goes without reflection, what comes in is chosen.
+//!
+//! At the points of a face the rates are written as those of the characteristic variables along the outward normal n (Thompson 1987;
+//! Poinsot and Lele 1992), with u_n the velocity along it:
+//!
+//! ```text
+//! wave      speed    rate                      amplitude L
+//! incoming  u_n − c  ∂p/∂t − ρc ∂u_n/∂t        (u_n − c) (∂p/∂n − ρc ∂u_n/∂n)
+//! entropy   u_n      ∂ρ/∂t − ∂p/∂t / c²        u_n (∂ρ/∂n − ∂p/∂n / c²)
+//! vorticity u_n      ∂u_t/∂t                   u_n ∂u_t/∂n
+//! outgoing  u_n + c  ∂p/∂t + ρc ∂u_n/∂t        (u_n + c) (∂p/∂n + ρc ∂u_n/∂n)
+//! ```
+//!
+//! rate + L is what the transverse and the viscous terms make of a wave. In L stands what ∂/∂n is off that of the flow beyond, where it
+//! has any: the start of a boundary layer grows along it, and is to stay. The rate of a wave of negative speed is replaced; all parts
+//! vanish with the speed, so that nothing switches where the flow turns round or passes the speed of sound:
+//!
+//! * Outflow and far field, sound: rate = κ (rate + L) − σ/L |u_n − c| (1 + M) δ, M = u_n/c or 0. δ = p − p∞ at an outflow,
+//!   which then relaxes at the rate σ (1 − M²) c/L (Rudy and Strikwerda 1980), and p − p∞ − ρc (u_n − u_n∞) in the far field. For
+//!   what a stream carries out with U, ∂/∂t = −U ∂/∂n, and κ = U/(U + c − u_n) makes of rate + L the rate itself: nothing comes back. To
+//!   first order in the disturbance that is its Mach number (Yoo and Im 2007; Lodato et al. 2008). U is that of the flow beyond this face
+//!   or the opposite one; where none is known, u_n, with κ = M.
+//! * There, other waves: rate = (rate + L) − σ/L |speed| δ, with δ = 0 at an outflow: nothing comes back of what left.
+//! * Inflow (Yoo et al. 2005; Yoo and Im 2007): the rates are relaxations of u_n, T and u_t towards what comes in.
+//! * Where the gas comes in faster than sound, the state is given.
+//! * Passive scalars are waves of speed u_n too: see the [scalars](super::passive::AtFace).
+//!
+//! On a curvilinear grid n is ∇η/|∇η| or its opposite and ∂/∂n stands for |∇η| ∂/∂η: that is the part of the flux through the face (Kim
+//! and Lee 2000).
+//!
+//! What is changed are the sums of rates and the state after a stage: the state before it is U − a K, so that sweeps know nothing of
+//! it. Where faces meet, each changes what those before it left; that across the later axis holds. Walls come after them.
+
+mod target;
+mod waves;
+
+pub(super) use target::{Part, Target};
+pub(super) use waves::left;
+
+use super::base_state::BaseState;
+use super::passive::AtFace;
+use super::problem::Problem;
+use super::slots::conserved::{COUNT, MASS};
+use super::slots::exactly;
+use super::walls::{End, Slope, faces_here};
+use crate::backend::{Backend, Field, Prepared, Weights};
+use crate::boundary::{Beyond, Known, Open, Sponge, Stream};
+use crate::cases::PassiveScalar;
+use crate::engine::{Formula, Number, PointFormula};
+use crate::error::Result;
+use crate::gas::Gas;
+use crate::grid::{Axis, Block, Grid};
+use waves::{ALL, BOTH, GEOMETRY, OfStart, Waves};
+
+/// The open faces that bound this rank's block, and their sponges.
+#[derive(Default)]
+pub(super) struct OpenFaces {
+    sponges: Vec<Zone>,
+    faces: Vec<OpenFace>,
+    /// Where the gas comes in faster than sound.
+    given: Vec<GivenFace>,
+}
+
+/// The zone of a sponge.
+struct Zone {
+    damp: Prepared,
+    /// σ.
+    strength: Field,
+    target: Target,
+    scalars: Vec<AtFace>,
+}
+
+/// A face that waves go through.
+struct OpenFace {
+    keep: Prepared,
+    correct: Prepared,
+    /// The sums of rates before a stage, on the face; what is [`left`] behind it.
+    kept: Vec<Field>,
+    /// The outward derivatives of ρ', u, v, w and p' stand behind the state.
+    target: Target,
+    /// The outward normal, and one over the spacing across the face.
+    geometry: Vec<Field>,
+    scalars: Vec<AtFace>,
+}
+
+/// A face whose state is given.
+struct GivenFace {
+    give: Prepared,
+    target: Target,
+    scalars: Vec<AtFace>,
+}
+
+/// What the faces of a problem are made of.
+struct Maker<'a> {
+    problem: &'a Problem,
+    backend: &'a dyn Backend,
+    grid: &'a Grid,
+    base: BaseState,
+    block: Block,
+}
+
+impl OpenFaces {
+    /// Those of `problem`.
+    ///
+    /// # Errors
+    /// What a compiler says, or where the block has too few points.
+    pub(super) fn new(
+        problem: &Problem,
+        backend: &dyn Backend,
+        grid: &Grid,
+        base: BaseState,
+    ) -> Result<Self> {
+        let block = backend.block(grid.points);
+        let maker = Maker { problem, backend, grid, base, block };
+        let mut found = Self::default();
+        for axis in grid.active_axes() {
+            let faces = problem.boundaries.0[axis.index()].into_iter().flatten().enumerate();
+            for (at, face) in faces {
+                if let Some(open) = face.open()
+                    && let Some(sponge) = open.sponge
+                {
+                    found.sponges.extend(maker.zone((axis, at), &open, sponge)?);
+                }
+            }
+            for (at, face) in faces_here(problem, &block, grid, axis)? {
+                let Some(open) = face.open() else { continue };
+                match open.beyond {
+                    Beyond::Inflow(Known::Stream(stream))
+                        if stream.is_supersonic(&problem.gas, axis.index()) =>
+                    {
+                        found.given.push(maker.given((axis, at), stream)?);
+                    }
+                    _ => found.faces.push(maker.face((axis, at), open)?),
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Take what is known beyond them from the state at the start.
+    pub(super) fn know_start(&mut self, backend: &dyn Backend, start: &mut [Field]) {
+        let (flow, states) = start.split_at_mut(COUNT);
+        let sponges =
+            self.sponges.iter_mut().map(|it| (&mut it.target, &mut [][..], &mut it.scalars));
+        let faces = self.faces.iter_mut();
+        let faces = faces.map(|it| (&mut it.target, &mut it.geometry[..], &mut it.scalars));
+        let given = self.given.iter_mut().map(|it| (&mut it.target, &mut [][..], &mut it.scalars));
+        for (target, geometry, scalars) in sponges.chain(faces).chain(given) {
+            target.know_start(backend, &mut *flow, geometry);
+            for (scalar, state) in scalars.iter_mut().zip(&mut *states) {
+                scalar.know_start(backend, [&mut flow[MASS], state]);
+            }
+        }
+    }
+
+    /// Keep the sums of rates on the faces, of which a stage makes others.
+    pub(super) fn keep(&mut self, backend: &dyn Backend, rate: &mut [Field], weights: Weights) {
+        if weights.beta == 0.0 {
+            return;
+        }
+        let (rate, of_scalars) = rate.split_at_mut(COUNT);
+        for face in &mut self.faces {
+            let mut fields: [&mut Field; BOTH] = exactly(rate.iter_mut().chain(&mut face.kept));
+            backend.map_part(&face.keep, &mut fields, &[]);
+            for (scalar, rate) in face.scalars.iter_mut().zip(&mut *of_scalars) {
+                scalar.keep(backend, rate);
+            }
+        }
+    }
+
+    /// Make `rate` = β × what was kept + R what it should be, and `u`, which it has advanced, with it.
+    pub(super) fn correct(
+        &mut self,
+        backend: &dyn Backend,
+        u: &mut [Field],
+        rate: &mut [Field],
+        Weights { beta, advance }: Weights,
+    ) {
+        let (u, states) = u.split_at_mut(COUNT);
+        let (rate, of_scalars) = rate.split_at_mut(COUNT);
+        for Zone { damp, strength, target, scalars } in &mut self.sponges {
+            let all = rate.iter_mut().chain(&mut *u).chain([&mut *strength]);
+            let mut fields: [&mut Field; BOTH + 1 + COUNT] = exactly(all.chain(&mut target.fields));
+            backend.map_part(damp, &mut fields, &[advance]);
+            for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
+                let flow = [&mut *strength, &mut target.fields[MASS]];
+                scalar.correct(backend, own, flow, &[advance]);
+            }
+        }
+        for OpenFace { correct, kept, target, geometry, scalars, .. } in &mut self.faces {
+            let own = kept.iter_mut().chain(&mut target.fields).chain(geometry);
+            let mut fields: [&mut Field; ALL] = exactly(rate.iter_mut().chain(&mut *u).chain(own));
+            backend.map_part(correct, &mut fields, &[beta, advance]);
+            for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
+                let mass = [&mut rate[MASS], &mut u[MASS]];
+                let flow = mass.into_iter().chain(kept.iter_mut().take(left::COUNT));
+                scalar.correct(backend, own, flow, &[beta, advance]);
+            }
+        }
+        for GivenFace { give, target, scalars } in &mut self.given {
+            let all = rate.iter_mut().chain(&mut *u).chain(&mut target.fields);
+            let mut fields: [&mut Field; BOTH + COUNT] = exactly(all);
+            backend.map_part(give, &mut fields, &[]);
+            for (scalar, own) in scalars.iter_mut().zip(pairs(of_scalars, states)) {
+                scalar.correct(backend, own, [&mut target.fields[MASS]], &[]);
+            }
+        }
+    }
+}
+
+/// The rate and the state of each scalar.
+fn pairs<'a>(
+    rate: &'a mut [Field],
+    state: &'a mut [Field],
+) -> impl Iterator<Item = [&'a mut Field; 2]> {
+    rate.iter_mut().zip(state).map(<[_; 2]>::from)
+}
+
+impl Maker<'_> {
+    /// The zone of the sponge of an open face, as far as this block has part in it.
+    fn zone(&self, (axis, at): (Axis, usize), open: &Open, sponge: Sponge) -> Result<Option<Zone>> {
+        let Self { problem, backend, grid, base, block } = *self;
+        let a = axis.index();
+        let away = |index: [usize; 3]| {
+            let mut on_face = index;
+            on_face[a] = at * (grid.points[a] - 1);
+            let [x, of_face] = [index, on_face].map(|index| grid.coordinates(index));
+            let squares = (0..3).map(|k| (x[k] - of_face[k]).powi(2));
+            squares.sum::<f64>().sqrt()
+        };
+        let near = |i: &usize| {
+            let mut plane = block;
+            (plane.start[a], plane.points[a]) = (block.start[a] + i, 1);
+            (0..plane.len()).any(|item| away(plane.index(item)) < sponge.width)
+        };
+        let inside: Vec<usize> = (0..block.points[a]).filter(near).collect();
+        let Some(first) = inside.first() else { return Ok(None) };
+        let mut part = self.all();
+        (part.start[a], part.points[a]) = (*first, inside.len());
+        let strength = |item: usize| {
+            let depth = 1.0 - away(self.index(&part, item)) / sponge.width;
+            sponge.strength * depth.max(0.0).powi(3)
+        };
+        let part_of_block = Part { backend, points: block.points, part };
+        let known = open.known();
+        let of_start = known == Some(Known::Start);
+        let of_start = of_start.then(|| (PointFormula::map(Keep), Vec::new()));
+        let scalars = problem.scalars.iter();
+        let scalars =
+            scalars.map(|it| AtFace::damped(&part_of_block, base, it.known([a, at], open)));
+        Ok(Some(Zone {
+            damp: part_of_block.prepare(PointFormula::map(Damping), &[], 1 + COUNT)?,
+            strength: part_of_block.field(strength)?,
+            target: Target::new(&part_of_block, self.stream(known), of_start)?,
+            scalars: scalars.collect::<Result<_>>()?,
+        }))
+    }
+
+    /// A face that waves go through.
+    fn face(&self, (axis, at): (Axis, usize), open: Open) -> Result<OpenFace> {
+        let Self { problem, backend, grid, base, block } = *self;
+        let a = axis.index();
+        let end = End::new(&block, a, at);
+        let face = Part { backend, points: block.points, part: end.of(self.all()) };
+        let known = known(problem, a, at);
+        let slope =
+            Slope { spacing: grid.spacing[a] * grid.jacobian(a, at * (grid.points[a] - 1)) };
+        let length = length(grid, a, problem.domain.length[a]);
+        let waves = Waves { gas: problem.gas, base, open, length, is_known: known.is_some() };
+        let of_start = known == Some(Known::Start);
+        let of_start = of_start
+            .then(|| (PointFormula::map(OfStart(waves)), end.fields_inside(COUNT).collect()));
+        let values = self.stream(known).into_iter().chain([0.0; COUNT]);
+        let geometry = (0..GEOMETRY)
+            .map(|k| face.field(|item| across(grid, a, at, self.index(&face.part, item))[k]));
+        let reads: Vec<_> = end.fields_inside(BOTH).collect();
+        let through = |scalar: &PassiveScalar| {
+            let of_box = (&open, length);
+            AtFace::through(&face, (&end, slope), base, of_box, scalar.known([a, at], &open))
+        };
+        Ok(OpenFace {
+            keep: face.prepare(PointFormula::map(Keep), &[], COUNT)?,
+            correct: face.prepare(PointFormula::map(waves), &reads, ALL - BOTH)?,
+            kept: (0..COUNT).map(|_| face.field(|_| 0.0)).collect::<Result<_>>()?,
+            target: Target::behind(&face, values, of_start, GEOMETRY)?,
+            geometry: geometry.collect::<Result<_>>()?,
+            scalars: problem.scalars.iter().map(through).collect::<Result<_>>()?,
+        })
+    }
+
+    /// A face where `stream` comes in faster than sound.
+    fn given(&self, (axis, at): (Axis, usize), stream: Stream) -> Result<GivenFace> {
+        let Self { problem, backend, base, block, .. } = *self;
+        let a = axis.index();
+        let part = End::new(&block, a, at).of(self.all());
+        let face = Part { backend, points: block.points, part };
+        let open = Open::to(Beyond::Inflow(Known::Stream(stream)));
+        let scalars = problem.scalars.iter();
+        let scalars = scalars.map(|it| AtFace::given(&face, base, it.known([a, at], &open)));
+        Ok(GivenFace {
+            give: face.prepare(PointFormula::map(Given), &[], COUNT)?,
+            target: Target::new(&face, stream.conserved(&problem.gas, base), None)?,
+            scalars: scalars.collect::<Result<_>>()?,
+        })
+    }
+
+    /// (i, j, k) of a point of a part of the block.
+    fn index(&self, part: &Block, item: usize) -> [usize; 3] {
+        let local = part.index(item);
+        [0, 1, 2].map(|axis| self.block.start[axis] + local[axis])
+    }
+
+    /// All points of the block.
+    fn all(&self) -> Block {
+        Block { start: [0; 3], points: self.block.points }
+    }
+
+    /// The state of what is `known`; where nothing is, and until the start is known, of the gas at rest.
+    fn stream(&self, known: Option<Known>) -> [f64; COUNT] {
+        let gas = &self.problem.gas;
+        let stream = known.and_then(Known::stream).unwrap_or(Stream::at_rest(gas));
+        stream.conserved(gas, self.base)
+    }
+}
+
+/// The flow that is known beyond end `at` of axis `a`, or else beyond the other.
+fn known(problem: &Problem, a: usize, at: usize) -> Option<Known> {
+    let faces = problem.boundaries.0[a]?;
+    let known = |end: usize| faces[end].open().and_then(|open| open.known());
+    known(at).or_else(|| known(1 - at))
+}
+
+/// The outward normal at a point of end `at` of axis `a`, and one over the spacing along it.
+fn across(grid: &Grid, a: usize, at: usize, index: [usize; 3]) -> [f64; GEOMETRY] {
+    let outward = if at == 0 { -1.0 } else { 1.0 };
+    let (mut normal, mut slope) = ([0.0; 3], 1.0 / grid.jacobian(a, index[a]));
+    match grid.plane.as_ref().filter(|_| a < 2) {
+        None => normal[a] = outward,
+        Some(plane) => {
+            let at = grid.in_plane(index);
+            let [x, y] = [0, 1].map(|k| plane.areas(at)[2 * a + k] / plane.jacobian[at]);
+            slope = x.hypot(y);
+            normal = [outward * x / slope, outward * y / slope, 0.0];
+        }
+    }
+    let [x, y, z] = normal;
+    [x, y, z, slope / grid.spacing[a]]
+}
+
+/// The distance from one end of axis `a` to the other; along curves that of the ends of the first.
+fn length(grid: &Grid, a: usize, straight: f64) -> f64 {
+    let Some(plane) = grid.plane.as_ref().filter(|_| a < 2) else { return straight };
+    let mut last = [0; 3];
+    last[a] = grid.points[a] - 1;
+    let at = grid.in_plane(last);
+    let [x, y] = plane.coordinates.each_ref().map(|it| it[at] - it[0]);
+    x.hypot(y)
+}
+
+impl Stream {
+    /// (ρ', ρu, ρv, ρw, ρE').
+    fn conserved(&self, gas: &Gas, base: BaseState) -> [f64; COUNT] {
+        let rho = self.density(gas);
+        let [u, v, w] = self.velocity.map(|component| rho * component);
+        let kinetic = 0.5 * rho * self.velocity.iter().map(|u| u * u).sum::<f64>();
+        let inner = (self.pressure - base.pressure) / (gas.gamma - 1.0);
+        [rho - base.density, u, v, w, inner + kinetic]
+    }
+
+    fn density(&self, gas: &Gas) -> f64 {
+        gas.temperature(1.0, self.pressure) / self.temperature
+    }
+}
+
+/// A copy of the rates.
+struct Keep;
+
+impl Formula<0, BOTH> for Keep {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], before: [N; BOTH], _: [N; 0]) -> [N; BOTH] {
+        std::array::from_fn(|at| before[at % COUNT])
+    }
+}
+
+/// The given state, which does not change.
+struct Given;
+
+impl Formula<0, { BOTH + COUNT }> for Given {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], mut all: [N; BOTH + COUNT], _: [N; 0]) -> [N; BOTH + COUNT] {
+        all[..COUNT].fill(N::of(0.0));
+        all.copy_within(BOTH..BOTH + COUNT, COUNT);
+        all
+    }
+}
+
+/// The rates with −σ (U − U∞), and the state with what it makes of it (Israeli and Orszag 1981). Behind them stand σ and U∞.
+/// Parameter: a.
+struct Damping;
+
+impl Formula<0, { BOTH + 1 + COUNT }, 1> for Damping {
+    #[inline(always)]
+    fn at<N: Number>(
+        &self,
+        _: [N; 0],
+        before: [N; BOTH + 1 + COUNT],
+        [a]: [N; 1],
+    ) -> [N; BOTH + 1 + COUNT] {
+        let sigma = before[BOTH];
+        let mut after = before;
+        for k in 0..COUNT {
+            let state = before[COUNT + k] - a * before[k];
+            let more = sigma * (before[BOTH + 1 + k] - state);
+            after[k] = before[k] + more;
+            after[COUNT + k] = before[COUNT + k] + a * more;
+        }
+        after
+    }
+}

@@ -1,0 +1,237 @@
+//! The characteristic waves through an open face: what the rates have too little on it. See [the faces](super).
+
+use crate::boundary::{Beyond, Open};
+use crate::engine::{Formula, Number};
+use crate::gas::Gas;
+use crate::physics::base_state::BaseState;
+use crate::physics::formulas::{Primitives, whole};
+use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
+use crate::physics::walls::{INSIDE, Slope};
+
+/// Rates and state.
+pub(super) const BOTH: usize = 2 * COUNT;
+/// What is read at the points inside.
+const READ: usize = BOTH * INSIDE;
+/// The outward normal, and one over the spacing across the face.
+pub(super) const GEOMETRY: usize = 4;
+/// With the rates that were kept, the flow beyond, and the geometry of the face.
+pub(super) const ALL: usize = 2 * BOTH + COUNT + GEOMETRY;
+/// The outward derivative times the spacing.
+const ACROSS: Slope = Slope { spacing: 1.0 };
+
+/// What is left for scalars in the place of the rates that were kept.
+pub(in crate::physics) mod left {
+    /// What was added to ∂ρ/∂t.
+    pub(in crate::physics) const ADDED: usize = 0;
+    /// ∂ρ/∂t with it.
+    pub(in crate::physics) const MASS_RATE: usize = 1;
+    /// u_n where the gas comes in, else 0.
+    pub(in crate::physics) const INWARD: usize = 2;
+    /// c.
+    pub(in crate::physics) const SOUND: usize = 3;
+    /// How many there are.
+    pub(in crate::physics) const COUNT: usize = 4;
+}
+
+/// The waves through a face. What it leaves in the place of the rates that were kept is for scalars: see [`left`]. Parameters: β, a.
+#[derive(Clone, Copy)]
+pub(super) struct Waves {
+    pub(super) gas: Gas,
+    pub(super) base: BaseState,
+    pub(super) open: Open,
+    pub(super) length: f64,
+    /// Whether a flow is, and thus U.
+    pub(super) is_known: bool,
+}
+
+/// ρ', (u, v, w), p' and T', or what they change by.
+#[derive(Clone, Copy)]
+struct Flow<N> {
+    rho: N,
+    velocity: [N; 3],
+    p: N,
+    t: N,
+}
+
+impl Waves {
+    /// The flow at a point as it was before the stage, from the sums of rates and the state there.
+    #[inline(always)]
+    fn before<N: Number>(&self, both: &[N], a: N) -> Flow<N> {
+        self.flow(std::array::from_fn(|k| both[COUNT + k] - a * both[k]))
+    }
+
+    /// The flow of a state.
+    #[inline(always)]
+    fn flow<N: Number>(&self, state: [N; COUNT]) -> Flow<N> {
+        let [u, v, w, p, t] = Primitives { gas: self.gas, base: self.base }.at(state, state, []);
+        Flow { rho: state[MASS], velocity: [u, v, w], p, t }
+    }
+
+    /// The outward derivatives on the face.
+    #[inline(always)]
+    fn slopes<N: Number>(at: &Flow<N>, points: &[Flow<N>; INSIDE], per_spacing: N) -> Flow<N> {
+        let slope = |at, inside| per_spacing * ACROSS.of(at, inside);
+        Flow {
+            rho: slope(at.rho, points.map(|point| point.rho)),
+            velocity: std::array::from_fn(|i| {
+                slope(at.velocity[i], points.map(|point| point.velocity[i]))
+            }),
+            p: slope(at.p, points.map(|point| point.p)),
+            t: slope(at.t, points.map(|point| point.t)),
+        }
+    }
+
+    /// What the rates have too little: of the waves that come in and go out, of entropy and of the velocity. `slope` is that of the flow
+    /// less that of the flow beyond.
+    #[inline(always)]
+    fn missing<N: Number>(
+        &self,
+        at: &Flow<N>,
+        beyond: &Flow<N>,
+        rate: &Flow<N>,
+        slope: &Flow<N>,
+        normal: [N; 3],
+    ) -> Missing<N> {
+        let Self { gas, base, open, .. } = *self;
+        let half = N::of(0.5);
+        let (rho, p) = (whole(at.rho, base.density), whole(at.p, base.pressure));
+        let c2 = N::of(gas.gamma) * p / rho;
+        let c = c2.sqrt();
+        let n = |v: &[N; 3]| dot(normal, *v);
+        let u_n = n(&at.velocity);
+        // The part of a speed that leads into the box, not above 0.
+        let inward = |speed: N| half * (speed - speed.abs());
+        let (back, slow, forth) = (inward(u_n - c), inward(u_n), inward(u_n + c));
+        let coming = rate.p - rho * c * n(&rate.velocity);
+        let relax = N::of(open.relaxation / self.length);
+        let off_velocity: [N; 3] = std::array::from_fn(|i| at.velocity[i] - beyond.velocity[i]);
+        let off_rho = at.rho - beyond.rho;
+        let (known, off_p) = match open.beyond {
+            Beyond::Outflow(p) => (0.0, at.p - N::of(p - base.pressure)),
+            Beyond::Inflow(_) | Beyond::FarField(_) => (1.0, at.p - beyond.p),
+        };
+        let known = N::of(known);
+        let (pushed, of_slope) = (known * rho * c * n(&off_velocity), rho * c * n(&slope.velocity));
+        let going = forth * (slope.p + of_slope + known * relax * (off_p + pushed));
+        if let Beyond::Inflow(_) = open.beyond {
+            let relative = (at.t - beyond.t) / whole(at.t, base.temperature);
+            return Missing {
+                coming: -(coming + relax * back * rho * c * n(&off_velocity)),
+                entropy: relax * c * rho * relative - (rate.rho - rate.p / c2),
+                velocity: std::array::from_fn(|i| {
+                    -(rate.velocity[i] + relax * c * off_velocity[i])
+                }),
+                going,
+                speed: [rho, c, slow],
+            };
+        }
+        let leaving = u_n - slow;
+        // Next to nothing, not 0, where nothing is carried out: κ becomes 1 where the gas goes out faster than sound all the same.
+        let least = N::of(1e-3 / gas.mach);
+        let carried = match self.is_known {
+            true => least - inward(least - n(&beyond.velocity)),
+            false => leaving,
+        };
+        let kept = carried / (carried - back);
+        let amplitude = back * (slope.p - of_slope);
+        Missing {
+            coming: kept * (coming + amplitude) - coming
+                + relax * back * (N::of(1.0) + leaving / c) * (off_p - pushed),
+            entropy: slow * (slope.rho - slope.p / c2 + known * relax * (off_rho - off_p / c2)),
+            velocity: std::array::from_fn(|i| {
+                slow * (slope.velocity[i] + known * relax * off_velocity[i])
+            }),
+            going,
+            speed: [rho, c, slow],
+        }
+    }
+}
+
+#[inline(always)]
+fn dot<N: Number>([a, b, c]: [N; 3], [x, y, z]: [N; 3]) -> N {
+    a * x + b * y + c * z
+}
+
+/// See [`Waves::missing`]; the velocity without its component through the face, which the two waves of sound have.
+struct Missing<N> {
+    coming: N,
+    entropy: N,
+    velocity: [N; 3],
+    going: N,
+    /// ρ, c, and u_n where the gas comes in.
+    speed: [N; 3],
+}
+
+/// The state, and what the flow beyond a face is by it. Read are the states inside.
+pub(super) struct OfStart(pub(super) Waves);
+
+impl Formula<{ COUNT * INSIDE }, { COUNT + BOTH + GEOMETRY }> for OfStart {
+    #[inline(always)]
+    fn at<N: Number>(
+        &self,
+        inside: [N; COUNT * INSIDE],
+        mut all: [N; COUNT + BOTH + GEOMETRY],
+        _: [N; 0],
+    ) -> [N; COUNT + BOTH + GEOMETRY] {
+        let Self(waves) = self;
+        let flow = |all: &[N]| waves.flow(std::array::from_fn(|k| all[k]));
+        let points = std::array::from_fn(|k| flow(&inside[COUNT * k..]));
+        let slope = Waves::slopes(&flow(&all), &points, all[COUNT + BOTH + 3]);
+        all.copy_within(..COUNT, COUNT);
+        let [u, v, w] = slope.velocity;
+        all[BOTH..COUNT + BOTH].copy_from_slice(&[slope.rho, u, v, w, slope.p]);
+        all
+    }
+}
+
+impl Formula<READ, { ALL }, 2> for Waves {
+    #[inline(always)]
+    fn at<N: Number>(&self, inside: [N; READ], before: [N; ALL], [beta, a]: [N; 2]) -> [N; ALL] {
+        let half = N::of(0.5);
+        let at = self.before(&before[..BOTH], a);
+        let beyond = self.flow(std::array::from_fn(|k| before[BOTH + COUNT + k]));
+        let points: [Flow<N>; INSIDE] =
+            std::array::from_fn(|k| self.before(&inside[BOTH * k..][..BOTH], a));
+        let [x, y, z, per_spacing] = std::array::from_fn(|k| before[ALL - GEOMETRY + k]);
+        let normal = [x, y, z];
+        let mut slope = Self::slopes(&at, &points, per_spacing);
+        let [rho, u, v, w, p] = std::array::from_fn(|k| before[2 * BOTH + k]);
+        (slope.rho, slope.p) = (slope.rho - rho, slope.p - p);
+        for (own, beyond) in slope.velocity.iter_mut().zip([u, v, w]) {
+            *own = *own - beyond;
+        }
+        let own: [N; COUNT] = std::array::from_fn(|k| before[k] - beta * before[BOTH + k]);
+        let inner = N::of(self.gas.gamma - 1.0);
+        let [u, v, w] = at.velocity;
+        let squares = half * (u * u + v * v + w * w);
+        let rho = whole(at.rho, self.base.density);
+        let momentum: [N; 3] = std::array::from_fn(|i| own[MOMENTUM + i]);
+        let work = |m: [N; 3]| u * m[0] + v * m[1] + w * m[2];
+        let rate = Flow {
+            rho: own[MASS],
+            velocity: std::array::from_fn(|i| (momentum[i] - at.velocity[i] * own[MASS]) / rho),
+            p: inner * (own[ENERGY] - work(momentum) + squares * own[MASS]),
+            t: N::of(0.0),
+        };
+        let Missing { coming, entropy, velocity, going, speed: [rho, c, inward] } =
+            self.missing(&at, &beyond, &rate, &slope, normal);
+        let p = half * (going + coming);
+        // Along the normal the two waves of sound have it.
+        let through = half * (going - coming) / (rho * c) - dot(normal, velocity);
+        let velocity: [N; 3] = std::array::from_fn(|i| velocity[i] + through * normal[i]);
+        let mass = entropy + p / (c * c);
+        let momentum: [N; 3] = std::array::from_fn(|i| at.velocity[i] * mass + rho * velocity[i]);
+        let energy = p / inner + squares * mass + rho * work(velocity);
+        let [x, y, z] = momentum;
+        let mut after = before;
+        for (k, more) in [mass, x, y, z, energy].into_iter().enumerate() {
+            after[k] = before[k] + more;
+            after[COUNT + k] = before[COUNT + k] + a * more;
+        }
+        after[BOTH + left::ADDED] = mass;
+        after[BOTH + left::MASS_RATE] = own[MASS] + mass;
+        after[BOTH + left::INWARD] = inward;
+        after[BOTH + left::SOUND] = c;
+        after
+    }
+}

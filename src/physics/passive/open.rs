@@ -1,0 +1,272 @@
+//! Passive scalars at open faces, where φ is one more wave, of speed u_n.
+//!
+//! ```text
+//! outflow, far field  ∂φ/∂t = that of the equations + min(u_n, 0) (∂φ/∂n − ∂φ∞/∂n + σ/L (φ − φ∞))
+//! inflow              ∂φ/∂t = − σ c/L (φ − φ∞), as that of T
+//! ```
+//! What comes in is replaced, nothing comes back of what left (Poinsot and Lele 1992, as for entropy). σ = 0 at an outflow beyond
+//! which nothing is known of φ. ∂φ∞/∂n is that of the start where the flow beyond is that of the start, else 0. Where the state of
+//! the flow is given, so is φ∞. ∂(ρφ)/∂t = φ ∂ρ/∂t + ρ ∂φ/∂t has the ∂ρ/∂t that the [flow](crate::physics::open) at the face has
+//! left, so that a uniform φ stays uniform.
+
+use smallvec::SmallVec;
+
+use super::formulas::Fraction;
+use crate::backend::{Backend, Field, Prepared};
+use crate::boundary::{Beyond, Known, Open};
+use crate::cases::ScalarBeyond;
+use crate::engine::{Formula, Number, PointFormula};
+use crate::error::Result;
+use crate::physics::base_state::BaseState;
+use crate::physics::formulas::whole;
+use crate::physics::open::{Part, Target, left};
+use crate::physics::walls::{End, INSIDE, Slope};
+
+/// The sums of rates of ρφ and ρφ, with which the fields of each formula begin.
+const OWN: usize = 2;
+
+/// A scalar at an open face, or in the zone of its sponge.
+pub(in crate::physics) struct AtFace {
+    correct: Prepared,
+    /// None where nobody needs what would be kept.
+    keep: Option<Prepared>,
+    /// The sums of rates of ρφ before a stage; none where it is no wave.
+    kept: Option<Field>,
+    /// φ, and its outward derivative where it is a wave.
+    target: Target,
+}
+
+impl AtFace {
+    /// In the zone of a sponge.
+    ///
+    /// # Errors
+    /// What a compiler says, or where there is no memory left.
+    pub(in crate::physics) fn damped(
+        part: &Part<'_>,
+        base: BaseState,
+        known: Option<ScalarBeyond>,
+    ) -> Result<Self> {
+        Self::without_waves(part, base, known, PointFormula::map(Damping { base }), 3)
+    }
+
+    /// Where the gas comes in faster than sound.
+    ///
+    /// # Errors
+    /// As there.
+    pub(in crate::physics) fn given(
+        part: &Part<'_>,
+        base: BaseState,
+        known: Option<ScalarBeyond>,
+    ) -> Result<Self> {
+        Self::without_waves(part, base, known, PointFormula::map(Given { base }), 2)
+    }
+
+    /// By a formula of φ beyond, of so many fields of the part alone.
+    fn without_waves(
+        part: &Part<'_>,
+        base: BaseState,
+        known: Option<ScalarBeyond>,
+        formula: PointFormula,
+        own: usize,
+    ) -> Result<Self> {
+        let start = || (PointFormula::map(OfStart { base }), Vec::new());
+        let correct = part.prepare(formula, &[], own)?;
+        let target = Target::new(part, [value(known)], of_start(known).then(start))?;
+        Ok(Self { correct, keep: None, kept: None, target })
+    }
+
+    /// As a wave through a face of a box of this `length`, at this `end` of its lines.
+    ///
+    /// # Errors
+    /// As there.
+    pub(in crate::physics) fn through(
+        part: &Part<'_>,
+        (end, slope): (&End, Slope),
+        base: BaseState,
+        (open, length): (&Open, f64),
+        known: Option<ScalarBeyond>,
+    ) -> Result<Self> {
+        let comes_in = matches!(open.beyond, Beyond::Inflow(_));
+        let relaxation = known.map_or(0.0, |_| open.relaxation / length);
+        let wave = Wave { base, slope, comes_in, relaxation };
+        let start = || {
+            let grows = open.known() == Some(Known::Start);
+            let start = SlopeOfStart { base, slope: grows.then_some(slope) };
+            (PointFormula::map(start), end.fields_inside(2).collect())
+        };
+        let target = Target::new(part, [value(known), 0.0], of_start(known).then(start))?;
+        let keep = || part.prepare(PointFormula::map(Keep), &[], 1);
+        let reads: Vec<_> = end.fields_inside(OWN + 2).collect();
+        Ok(Self {
+            correct: part.prepare(PointFormula::map(wave), &reads, left::COUNT + 3)?,
+            keep: comes_in.then(keep).transpose()?,
+            kept: Some(part.field(|_| 0.0)?),
+            target,
+        })
+    }
+
+    /// Take what is known of φ beyond from (ρ', ρφ) at the start.
+    pub(in crate::physics) fn know_start(&mut self, backend: &dyn Backend, start: [&mut Field; 2]) {
+        self.target.know_start(backend, start, &mut []);
+    }
+
+    /// Keep the sums of rates of ρφ.
+    pub(in crate::physics) fn keep(&mut self, backend: &dyn Backend, rate: &mut Field) {
+        if let (Some(keep), Some(kept)) = (&self.keep, &mut self.kept) {
+            backend.map_part(keep, &mut [rate, kept], &[]);
+        }
+    }
+
+    /// Make the sums of rates and ρφ what they should be, from what the formula takes of the `flow` here.
+    pub(in crate::physics) fn correct<'a>(
+        &'a mut self,
+        backend: &dyn Backend,
+        own: [&'a mut Field; OWN],
+        flow: impl IntoIterator<Item = &'a mut Field>,
+        parameters: &[f64],
+    ) {
+        let of_part = self.kept.iter_mut().chain(&mut self.target.fields);
+        let mut fields: SmallVec<[&mut Field; FIELDS]> =
+            own.into_iter().chain(flow).chain(of_part).collect();
+        backend.map_part(&self.correct, &mut fields, parameters);
+    }
+}
+
+/// φ beyond; of no effect where nothing is known, and until the start is.
+fn value(known: Option<ScalarBeyond>) -> f64 {
+    match known {
+        Some(ScalarBeyond::Value(phi)) => phi,
+        Some(ScalarBeyond::Start) | None => 0.0,
+    }
+}
+
+fn of_start(known: Option<ScalarBeyond>) -> bool {
+    known == Some(ScalarBeyond::Start)
+}
+
+/// φ of the start, behind (ρ', ρφ).
+struct OfStart {
+    base: BaseState,
+}
+
+impl Formula<0, 3> for OfStart {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], [rho, state, phi]: [N; 3], _: [N; 0]) -> [N; 3] {
+        let [phi] = Fraction { base: self.base }.at([rho, state], [phi], []);
+        [rho, state, phi]
+    }
+}
+
+/// φ of the start and its outward derivative (0 without a formula for it), behind (ρ', ρφ).
+struct SlopeOfStart {
+    base: BaseState,
+    slope: Option<Slope>,
+}
+
+impl Formula<{ 2 * INSIDE }, 4> for SlopeOfStart {
+    #[inline(always)]
+    fn at<N: Number>(
+        &self,
+        inside: [N; 2 * INSIDE],
+        [rho, state, ..]: [N; 4],
+        _: [N; 0],
+    ) -> [N; 4] {
+        let phi = |rho, state| {
+            let [phi] = Fraction { base: self.base }.at([rho, state], [state], []);
+            phi
+        };
+        let at = phi(rho, state);
+        let points = std::array::from_fn(|k| phi(inside[2 * k], inside[2 * k + 1]));
+        let slope = self.slope.map_or(N::of(0.0), |slope| slope.of(at, points));
+        [rho, state, at, slope]
+    }
+}
+
+/// A copy of the rate.
+struct Keep;
+
+impl Formula<0, 2> for Keep {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], [rate, _]: [N; 2], _: [N; 0]) -> [N; 2] {
+        [rate, rate]
+    }
+}
+
+/// The rate with −σ (ρφ − ρ∞φ∞), and the state with what it makes of it. Behind them stand σ, ρ∞' and φ∞. Parameter: a.
+struct Damping {
+    base: BaseState,
+}
+
+impl Formula<0, { OWN + 3 }, 1> for Damping {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], before: [N; OWN + 3], [a]: [N; 1]) -> [N; OWN + 3] {
+        let [rate, state, sigma, rho, phi] = before;
+        let more = sigma * (whole(rho, self.base.density) * phi - (state - a * rate));
+        [rate + more, state + a * more, sigma, rho, phi]
+    }
+}
+
+/// The given state, which does not change: ρ∞φ∞. Behind rate and state stand ρ∞' and φ∞.
+struct Given {
+    base: BaseState,
+}
+
+impl Formula<0, { OWN + 2 }> for Given {
+    #[inline(always)]
+    fn at<N: Number>(&self, _: [N; 0], before: [N; OWN + 2], _: [N; 0]) -> [N; OWN + 2] {
+        let [.., rho, phi] = before;
+        [N::of(0.0), whole(rho, self.base.density) * phi, rho, phi]
+    }
+}
+
+/// φ as a wave. Behind rate and state stand the rate of ρ and ρ', what the flow has [`left`], the rate that was kept, φ∞ and
+/// ∂φ∞/∂n; the first four are read at the points inside, too. Parameters: β and a.
+struct Wave {
+    base: BaseState,
+    slope: Slope,
+    comes_in: bool,
+    /// σ/L.
+    relaxation: f64,
+}
+
+/// How many fields that are.
+const FIELDS: usize = OWN + 2 + left::COUNT + 3;
+
+impl Wave {
+    /// φ before the stage.
+    #[inline(always)]
+    fn before<N: Number>(&self, fields: &[N], a: N) -> N {
+        let [rho, state] = [3, 1].map(|k| fields[k] - a * fields[k - 1]);
+        let [phi] = Fraction { base: self.base }.at([rho, state], [state], []);
+        phi
+    }
+}
+
+impl Formula<{ (OWN + 2) * INSIDE }, FIELDS, 2> for Wave {
+    #[inline(always)]
+    fn at<N: Number>(
+        &self,
+        inside: [N; (OWN + 2) * INSIDE],
+        before: [N; FIELDS],
+        [beta, a]: [N; 2],
+    ) -> [N; FIELDS] {
+        let [rate, state, rate_of_mass, mass, ..] = before;
+        let flow = |k: usize| before[OWN + 2 + k];
+        let [kept, beyond, slope_beyond] = [0, 1, 2].map(|k| before[OWN + 2 + left::COUNT + k]);
+        let rho = whole(mass - a * rate_of_mass, self.base.density);
+        let phi = self.before(&before, a);
+        let relaxed = N::of(self.relaxation) * (phi - beyond);
+        let more = if self.comes_in {
+            let wanted = phi * flow(left::MASS_RATE) - rho * flow(left::SOUND) * relaxed;
+            wanted - (rate - beta * kept)
+        } else {
+            let points = std::array::from_fn(|k| self.before(&inside[(OWN + 2) * k..], a));
+            let slope = self.slope.of(phi, points) - slope_beyond;
+            phi * flow(left::ADDED) + rho * flow(left::INWARD) * (slope + relaxed)
+        };
+        let mut after = before;
+        after[0] = rate + more;
+        after[1] = state + a * more;
+        after
+    }
+}

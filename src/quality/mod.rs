@@ -1,0 +1,297 @@
+//! The quality of a grid: spacings, their ratios, Jacobian, angles between lines, first cells at walls; and a picture of its lines.
+//!
+//! Distances lie between neighbours on a line of the grid, on periodic axes also from the last point to the first, one period behind it.
+
+mod picture;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+use crate::config::Config;
+use crate::error::Result;
+use crate::grid::{Axis, Curvilinear, Grid};
+use crate::io::page::{check_replaceable, write_drawing};
+
+/// Degrees off orthogonal that are round-off.
+const ROUND_OFF: f64 = 1e-6;
+
+/// What `kolmo grid` takes on the command line.
+#[derive(Args, Debug)]
+pub struct GridOptions {
+    /// An input file, or the name of a case for its built-in input.
+    pub input: String,
+    /// Change a key of the input: `--set grid.points=[96,97,1]`.
+    #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append)]
+    pub set: Vec<String>,
+    /// Draw the lines of the grid, as SVG.
+    #[arg(short = 'o', long = "out", value_name = "PICTURE.svg")]
+    picture: Option<PathBuf>,
+    /// Replace a file of that name, whoever wrote it.
+    #[arg(long, requires = "picture")]
+    overwrite: bool,
+}
+
+/// A value and where it is: (i, j, k) and (x, y, z).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Located {
+    /// The value.
+    pub value: f64,
+    /// Its point.
+    pub index: [usize; 3],
+    /// The coordinates of that.
+    pub place: [f64; 3],
+}
+
+/// Spacings along an axis with more than one point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spacings {
+    /// The axis.
+    pub axis: Axis,
+    /// The smallest.
+    pub smallest: Located,
+    /// The largest.
+    pub largest: Located,
+    /// The largest ratio, at least 1, of two that meet at a point.
+    pub ratio: Located,
+}
+
+/// First cells at a wall.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WallCells {
+    /// The axis that ends there.
+    pub axis: Axis,
+    /// Whether it is the high end.
+    pub is_high: bool,
+    /// The smallest and the largest distance from a point of the wall to the next on its line.
+    pub sizes: [f64; 2],
+}
+
+/// The quality of a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quality {
+    /// What kind of grid it is.
+    pub kind: String,
+    /// Points along x, y, z.
+    pub points: [usize; 3],
+    /// The least and the largest coordinates of its points.
+    pub extent: [[f64; 2]; 3],
+    /// Along every axis with more than one point.
+    pub spacings: Vec<Spacings>,
+    /// Of every wall.
+    pub walls: Vec<WallCells>,
+    /// The smallest determinant of ∂(x, y, z)/∂(ξ, η, ζ), by the first derivative of the flow, where ξ, η, ζ are coordinates of the box.
+    pub jacobian: Located,
+    /// The largest deviation of the angle between lines along ξ and η from 90°, in degrees; none where lines are straight.
+    pub angle: Option<Located>,
+}
+
+/// Say what the grid of `config` is, and draw it where `options` want that.
+///
+/// # Errors
+/// Where the picture would replace somebody else's file, or cannot be written.
+pub fn grid(config: &Config, options: &GridOptions) -> Result<Quality> {
+    if let Some(path) = &options.picture {
+        if !options.overwrite {
+            check_replaceable(path, "grid")?;
+        }
+        write_drawing(path, &picture::svg(config, &options.input))?;
+    }
+    Ok(Quality::of(config))
+}
+
+/// Coordinates of the point (i, j, k), also of one that is a period behind the first.
+fn place(grid: &Grid, [i, j, k]: [usize; 3]) -> [f64; 3] {
+    let along = |a: usize, i: usize| grid.coordinate(a, i);
+    match &grid.plane {
+        None => [along(0, i), along(1, j), along(2, k)],
+        Some(plane) => {
+            let [x, y] = plane.place(grid.points, [i, j]);
+            [x, y, along(2, k)]
+        }
+    }
+}
+
+/// `index` with `i` along axis `a`.
+fn at(mut index: [usize; 3], a: usize, i: usize) -> [usize; 3] {
+    index[a] = i;
+    index
+}
+
+/// The first points of the lines along axis `a` that differ.
+fn lines(grid: &Grid, a: usize) -> Vec<[usize; 3]> {
+    match grid.plane.is_some() && a < 2 {
+        true => (0..grid.points[1 - a]).map(|line| at([0; 3], 1 - a, line)).collect(),
+        false => vec![[0; 3]],
+    }
+}
+
+/// The distances between neighbours on the line along axis `a` from `first` on.
+fn distances(grid: &Grid, a: usize, first: [usize; 3]) -> Vec<f64> {
+    let n = grid.points[a] - usize::from(!grid.closes(a));
+    let distance = |i: usize| {
+        let [p, q] = [i, i + 1].map(|i| place(grid, at(first, a, i)));
+        (0..3).map(|k| (q[k] - p[k]).powi(2)).sum::<f64>().sqrt()
+    };
+    (0..n).map(distance).collect()
+}
+
+impl Quality {
+    /// That of the grid of `config`.
+    pub fn of(config: &Config) -> Self {
+        let grid = &config.grid();
+        let located =
+            |value: f64, index: [usize; 3]| Located { value, index, place: place(grid, index) };
+        let spacings = grid.active_axes().map(|axis| {
+            let a = axis.index();
+            let (mut own, mut ratios) = (Vec::new(), vec![(1.0, [0; 3])]);
+            for first in lines(grid, a) {
+                let h = distances(grid, a, first);
+                own.extend(h.iter().enumerate().map(|(i, h)| (*h, at(first, a, i))));
+                let meets = |i: &usize| grid.closes(a) || *i > 0;
+                for i in (0..h.len()).filter(meets) {
+                    let (before, behind) = (h[(i + h.len() - 1) % h.len()], h[i]);
+                    ratios.push(((before / behind).max(behind / before), at(first, a, i)));
+                }
+            }
+            let [smallest, ratio] = [least(own.iter().copied()), most(ratios.into_iter())];
+            let largest = most(own.into_iter());
+            let [smallest, largest, ratio] =
+                [smallest, largest, ratio].map(|(value, index)| located(value, index));
+            Spacings { axis, smallest, largest, ratio }
+        });
+        let faces = config.boundaries.faces();
+        let walls = faces.filter(|(axis, _, face)| face.wall().is_some() && grid.is_active(*axis));
+        let walls = walls.map(|(axis, end, _)| {
+            let a = axis.index();
+            let of = |first: [usize; 3]| {
+                let h = distances(grid, a, first);
+                (if end == 0 { h[0] } else { h[h.len() - 1] }, first)
+            };
+            let first = || lines(grid, a).into_iter().map(of);
+            WallCells { axis, is_high: end == 1, sizes: [least(first()).0, most(first()).0] }
+        });
+        let (jacobian, angle) = shape(grid);
+        Self {
+            kind: kind(config),
+            points: grid.points,
+            extent: extent(grid),
+            spacings: spacings.collect(),
+            walls: walls.collect(),
+            jacobian: located(jacobian.0, jacobian.1),
+            angle: angle.map(|(value, index)| located(value, index)),
+        }
+    }
+}
+
+/// Values with the points they are at.
+type Indexed = (f64, [usize; 3]);
+
+fn least(values: impl Iterator<Item = Indexed>) -> Indexed {
+    values.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((f64::NAN, [0; 3]))
+}
+
+fn most(values: impl Iterator<Item = Indexed>) -> Indexed {
+    // The first of equal ones.
+    let (value, index) = least(values.map(|(value, index)| (-value, index)));
+    (-value, index)
+}
+
+/// The smallest Jacobian, and the largest deviation of lines from right angles where they are curved.
+fn shape(grid: &Grid) -> (Indexed, Option<Indexed>) {
+    // Of stretched axes the factors are independent.
+    let along =
+        |a: usize| least((0..grid.points[a]).map(|i| (grid.jacobian(a, i), at([0; 3], a, i))));
+    let straight = (0..3).fold((1.0, [0; 3]), |(product, index), a| {
+        let (factor, own) = along(a);
+        (product * factor, at(index, a, own[a]))
+    });
+    let Some(plane) = &grid.plane else { return (straight, None) };
+    let points = 0..plane.jacobian.len();
+    let index = |at: usize| [at % grid.points[0], at / grid.points[0], 0];
+    let jacobian = least(points.clone().map(|at| (plane.jacobian[at], index(at))));
+    // sin of the deviation = cos of the angle = x_ξ·x_η / |x_ξ| |x_η|.
+    let angle = |at: usize| {
+        let [x_xi, x_eta, y_xi, y_eta] = plane.slopes.each_ref().map(|slope| slope[at]);
+        let sine = (x_xi * x_eta + y_xi * y_eta) / (x_xi.hypot(y_xi) * x_eta.hypot(y_eta));
+        (sine.abs().min(1.0).asin().to_degrees(), index(at))
+    };
+    (jacobian, Some(most(points.map(angle))))
+}
+
+/// The least and the largest coordinates of its points.
+fn extent(grid: &Grid) -> [[f64; 2]; 3] {
+    let range = |values: &mut dyn Iterator<Item = f64>| {
+        values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], x| [low.min(x), high.max(x)])
+    };
+    [0, 1, 2].map(|a| match &grid.plane {
+        Some(plane) if a < 2 => range(&mut plane.coordinates[a].iter().copied()),
+        _ => range(&mut (0..grid.points[a]).map(|i| grid.coordinate(a, i))),
+    })
+}
+
+/// What kind of grid it is, in words.
+fn kind(config: &Config) -> String {
+    match &config.grid.mapping {
+        Some(Curvilinear::Map(_)) => "curvilinear, by a map".into(),
+        Some(Curvilinear::File(file)) => format!("curvilinear, points of {}", file.file.display()),
+        None if config.grid().is_uniform() => "Cartesian, equal spacings".into(),
+        None => "Cartesian, stretched".into(),
+    }
+}
+
+/// Five digits.
+fn digits(value: f64) -> String {
+    let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
+    match rounded == 0.0 || (1e-3..1e5).contains(&rounded.abs()) {
+        true => rounded.to_string(),
+        false => format!("{rounded:e}"),
+    }
+}
+
+impl fmt::Display for Located {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, index: [i, j, k], place } = self;
+        let place = place.map(digits).join(", ");
+        write!(f, "{} at ({place}), point ({i}, {j}, {k})", digits(*value))
+    }
+}
+
+impl fmt::Display for Quality {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut line = |name: &str, what: String| writeln!(f, "{name:<22}{what}");
+        line("grid", self.kind.clone())?;
+        line("points", self.points.map(|n| n.to_string()).join(" x "))?;
+        for (axis, [low, high]) in Axis::ALL.into_iter().zip(self.extent) {
+            line(axis.name(), format!("{} to {}", digits(low), digits(high)))?;
+        }
+        for WallCells { axis, is_high, sizes: [least, most] } in &self.walls {
+            let end = if *is_high { "high" } else { "low" };
+            let sizes = match digits(*least) == digits(*most) {
+                true => digits(*least),
+                false => format!("{} to {}", digits(*least), digits(*most)),
+            };
+            line(&format!("wall, {end} {}", axis.name()), format!("first cells {sizes}"))?;
+        }
+        for Spacings { axis, smallest, largest, ratio } in &self.spacings {
+            let name = format!("spacing along {}", axis.name());
+            if digits(smallest.value) == digits(largest.value) {
+                line(&name, format!("{} everywhere", digits(smallest.value)))?;
+                continue;
+            }
+            line(&name, format!("smallest {smallest}"))?;
+            line("", format!("largest  {largest}"))?;
+            if digits(ratio.value) == "1" {
+                line("", "neighbours are equal".into())?;
+            } else {
+                line("", format!("ratio of neighbours at most {ratio}"))?;
+            }
+        }
+        line("Jacobian", format!("smallest {}", self.jacobian))?;
+        match self.angle.filter(|angle| angle.value > ROUND_OFF) {
+            None => line("angles", "all lines are orthogonal".into()),
+            Some(angle) => line("angles", format!("degrees off orthogonal at most {angle}")),
+        }
+    }
+}

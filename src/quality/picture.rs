@@ -1,0 +1,184 @@
+//! The lines of a grid in the plane of its first two axes with several points, drawn to scale.
+
+use std::fmt::Write as _;
+
+use super::{digits, place};
+use crate::config::Config;
+use crate::grid::Grid;
+use crate::io::page::escape;
+
+/// Width of a panel in pixels, and its largest height.
+const PANEL: [f64; 2] = [720.0, 720.0];
+/// Room beside and between panels, and for the text above one.
+const MARGIN: f64 = 20.0;
+const TEXT: f64 = 50.0;
+/// More lines than these in a panel, or points on a line, cannot be told apart.
+const MOST_LINES: usize = 160;
+const MOST_POINTS: usize = 400;
+/// Around the body as much of its size is shown as this.
+const AROUND: f64 = 0.4;
+/// Ends of lines, where they have them, are thick.
+const WIDTHS: [f64; 2] = [0.5, 1.6];
+
+type Point = [f64; 2];
+
+/// A rectangle of the plane: its low and its high corner.
+type Window = [Point; 2];
+
+/// A line, and whether it is an end of others.
+struct Curve {
+    points: Vec<Point>,
+    is_end: bool,
+}
+
+/// Two families of lines: along the first and along the second axis.
+struct Lines([Vec<Curve>; 2]);
+
+/// What of the lines is in a window, how high that is, and of how many lines of each family one is drawn.
+struct Panel {
+    svg: String,
+    height: f64,
+    steps: [usize; 2],
+}
+
+/// The picture of the grid of `config`, which the input called `name` has.
+pub(super) fn svg(config: &Config, name: &str) -> String {
+    let grid = config.grid();
+    let active: Vec<usize> = grid.active_axes().map(|axis| axis.index()).collect();
+    let axes = match active[..] {
+        [a, b, ..] => [a, b],
+        [a] => [a, (a + 1) % 3],
+        [] => [0, 1],
+    };
+    let lines = Lines::of(&grid, axes);
+    let whole = window(lines.0.iter().flatten().flat_map(|curve| &curve.points));
+    let mut windows = vec![("the grid", whole)];
+    if config.problem().has_body() {
+        // The body is the first line along ξ.
+        let body = window(lines.0[0].iter().take(1).flat_map(|curve| &curve.points));
+        let room = AROUND * (body[1][0] - body[0][0]).max(body[1][1] - body[0][1]);
+        windows.push(("near the body", [body[0].map(|x| x - room), body[1].map(|x| x + room)]));
+    }
+    let mut top = MARGIN;
+    let mut panels = String::new();
+    for (at, (what, window)) in windows.iter().enumerate() {
+        let Panel { svg, height, steps } = lines.panel(window, top + TEXT, at);
+        let names = axes.map(|a| ["x", "y", "z"][a]);
+        let range = |k: usize| {
+            format!("{} from {} to {}", names[k], digits(window[0][k]), digits(window[1][k]))
+        };
+        let title = if at == 0 { format!("{name}: {what}") } else { (*what).to_owned() };
+        let thinned = match steps {
+            [1, 1] => String::new(),
+            [a, b] => {
+                format!(
+                    "; one in {a} of the lines along {}, one in {b} of those along {}",
+                    names[0], names[1]
+                )
+            }
+        };
+        let _ = write!(
+            panels,
+            "<text x=\"{MARGIN}\" y=\"{:.1}\" font-weight=\"bold\">{}</text>\n\
+             <text x=\"{MARGIN}\" y=\"{:.1}\" font-size=\"13\">{}, {}{thinned}</text>\n{svg}",
+            top + 18.0,
+            escape(&title),
+            top + 38.0,
+            range(0),
+            range(1),
+        );
+        top += TEXT + height + MARGIN;
+    }
+    let width = PANEL[0] + 2.0 * MARGIN;
+    format!(
+        "<svg width=\"{width}\" height=\"{top:.0}\" viewBox=\"0 0 {width} {top:.0}\" xmlns=\"http://www.w3.org/2000/svg\" \
+         font-family=\"sans-serif\" font-size=\"16\">\n<rect width=\"100%\" height=\"100%\" fill=\"#FFFFFF\"/>\n{panels}</svg>\n"
+    )
+}
+
+/// The smallest rectangle around points.
+fn window<'a>(points: impl Iterator<Item = &'a Point>) -> Window {
+    points.fold([[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]], |[low, high], point| {
+        let both = |k: usize| (low[k].min(point[k]), high[k].max(point[k]));
+        let [x, y] = [both(0), both(1)];
+        [[x.0, y.0], [x.1, y.1]]
+    })
+}
+
+impl Lines {
+    /// Those along the first and along the second of `axes`; a second axis of one point is drawn as short strokes.
+    fn of(grid: &Grid, axes: [usize; 2]) -> Self {
+        let is_flat = grid.points[axes[1]] == 1;
+        let h = grid.spacing[axes[0]];
+        let point = |own: [usize; 2]| -> Point {
+            let mut index = [0; 3];
+            index[axes[0]] = own[0];
+            if !is_flat {
+                index[axes[1]] = own[1];
+            }
+            let found = place(grid, index);
+            let stroke = if own[1] == 0 { 0.0 } else { h };
+            [found[axes[0]], if is_flat { stroke } else { found[axes[1]] }]
+        };
+        let closes = [grid.closes(axes[0]), !is_flat && grid.closes(axes[1])];
+        let points: [usize; 2] = std::array::from_fn(|k| match k {
+            1 if is_flat => 2,
+            _ => grid.points[axes[k]] + usize::from(closes[k]),
+        });
+        Self([0, 1].map(|along| {
+            let across = 1 - along;
+            let line = |at: usize| {
+                let step = points[along].div_ceil(MOST_POINTS);
+                let last = points[along] - 1;
+                let own = (0..last).step_by(step).chain([last]);
+                let index = |i: usize| if along == 0 { [i, at] } else { [at, i] };
+                let is_end = !closes[across] && (at == 0 || at == points[across] - 1);
+                Curve { points: own.map(|i| point(index(i))).collect(), is_end }
+            };
+            (0..points[across]).map(line).collect()
+        }))
+    }
+
+    /// What of them is in a window, drawn from `top` on.
+    fn panel(&self, window: &Window, top: f64, number: usize) -> Panel {
+        let size: Point =
+            std::array::from_fn(|k| (window[1][k] - window[0][k]).max(f64::MIN_POSITIVE));
+        let scale = (PANEL[0] / size[0]).min(PANEL[1] / size[1]);
+        let [width, height] = size.map(|size| scale * size);
+        let is_inside =
+            |point: &Point| (0..2).all(|k| (window[0][k]..=window[1][k]).contains(&point[k]));
+        let mut svg = format!(
+            "<clipPath id=\"panel{number}\"><rect x=\"{MARGIN}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/></clipPath>\n\
+             <g clip-path=\"url(#panel{number})\" fill=\"none\" stroke=\"#1A1A1A\">\n"
+        );
+        let mut steps = [1; 2];
+        for (step, family) in steps.iter_mut().zip(&self.0) {
+            let seen: Vec<&Curve> =
+                family.iter().filter(|curve| curve.points.iter().any(is_inside)).collect();
+            *step = seen.len().div_ceil(MOST_LINES).max(1);
+            let last = seen.len().saturating_sub(1);
+            let drawn = seen.iter().enumerate().filter(|(at, _)| at % *step == 0 || *at == last);
+            for (_, curve) in drawn {
+                let width = WIDTHS[usize::from(curve.is_end)];
+                let _ = write!(svg, "<path stroke-width=\"{width}\" d=\"");
+                // A stretch between two points outside is not drawn.
+                let is_seen: Vec<bool> = curve.points.iter().map(is_inside).collect();
+                let mut pen_is_down = false;
+                for (at, point) in curve.points.iter().enumerate() {
+                    let beside = [at.wrapping_sub(1), at, at + 1];
+                    if !beside.iter().any(|at| is_seen.get(*at) == Some(&true)) {
+                        pen_is_down = false;
+                        continue;
+                    }
+                    let x = MARGIN + scale * (point[0] - window[0][0]);
+                    let y = top + scale * (window[1][1] - point[1]);
+                    let _ = write!(svg, "{}{x:.2} {y:.2}", if pen_is_down { 'L' } else { 'M' });
+                    pen_is_down = true;
+                }
+                svg.push_str("\"/>\n");
+            }
+        }
+        svg.push_str("</g>\n");
+        Panel { svg, height, steps }
+    }
+}

@@ -1,0 +1,292 @@
+//! Curvilinear grids: what the checks of `kolmo verify curved` do not ask for.
+
+use std::f64::consts::TAU;
+use std::process::Command;
+
+use kolmo::config::{Config, Precision, parse};
+use kolmo::grid::{Block, Decomposition};
+use kolmo::io::fields::Layout;
+use kolmo::io::pieces::Selection;
+use kolmo::io::{FieldData, FieldWriter};
+use kolmo::time::Simulation;
+
+use crate::common::{
+    assert_repeats, config, max_difference, on_host, rate, set_flow, state, steps,
+};
+use crate::device::gpu;
+use crate::io::python;
+use crate::spread::blocks::assert_cuts_agree;
+use crate::spread::threads::on_ranks;
+use crate::verify::assert_verified;
+
+const WAVY: &str = "grid.mapping={ kind = 'wavy', amplitude = 0.05 }";
+
+/// A viscous flow round a cylinder, which needs every metric and both ends.
+fn round_a_cylinder(points: [usize; 3], more: &[&str]) -> Config {
+    let set = [
+        "grid.mapping={ kind = 'ring', inner = 0.5, outer = 6.0 }",
+        "boundary.y={ low = 'wall', high = { kind = 'far-field', velocity = [1.0, 0.0, 0.0], temperature = 1.0, sponge = { width = 2.0, strength = 0.2 } } }",
+        "case.gust=0.3",
+        "case.reynolds=40",
+        "gas.viscosity=sutherland",
+        "time.dt=0.002",
+        "scheme.filter={ order = 6, alpha = 0.45, every = 3 }",
+    ];
+    config("cylinder", points, &[&set, more].concat())
+}
+
+#[test]
+fn curved_lines_keep_what_they_should() {
+    assert_verified(&["curved"]);
+}
+
+/// Metrics of a wrong block, gradients of the temperature that are not exchanged, or averages of faces over the wrong rank.
+#[test]
+fn ranks_and_a_device_agree_with_one_host() {
+    let config = round_a_cylinder([20, 36, 8], &[]);
+    let cuts = [[2, 1, 1], [3, 1, 1], [1, 2, 1], [2, 1, 2]].map(|ranks| (ranks, None));
+    assert_cuts_agree(&config, 6, &cuts);
+    let device = gpu(Precision::F64, config.grid().len());
+    let mut device = Simulation::on(std::sync::Arc::new(device), &config).unwrap();
+    steps(&mut device, 6);
+    let mut host = on_host(&config);
+    steps(&mut host, 6);
+    for (a, b) in state(&host).iter().zip(&state(&device)) {
+        let off = max_difference(a, b) / a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+        assert!(off <= 1e-12, "device: {off:e}");
+    }
+}
+
+#[test]
+fn a_run_repeats_itself_from_a_checkpoint() {
+    for more in [&[][..], &["compute.precision=f32"]] {
+        assert_repeats(&round_a_cylinder([18, 19, 1], more), &format!("{more:?}"));
+    }
+}
+
+/// A box turned by a map: the flow in it is that of the straight box, so that a chain rule with a wrong sign, which a uniform stream
+/// does not see, would show.
+#[test]
+fn a_turned_box_has_the_rates_of_the_straight_one() {
+    let points = [16, 18, 10];
+    let turned = "grid.mapping={ kind = 'expressions', x = '2*pi*(0.6*s - 0.8*t)', y = '2*pi*(0.8*s + 0.6*t)' }";
+    let forms = ["scheme.viscous=conservative", "case.reynolds=10", "gas.viscosity=sutherland"];
+    let rates = |more: &[&str], turn: [f64; 2]| {
+        let mut flow = on_host(&config("taylor-green", points, &[&forms[..], more].concat()));
+        set_flow(&mut flow, 1.4, |[i, j, k], _| {
+            #[allow(clippy::cast_precision_loss, reason = "few points")]
+            let [x, y, z] = [i, j, k].map(|i| i as f64);
+            let [x, y, z] = [TAU * x / 16.0, TAU * y / 18.0, TAU * z / 10.0];
+            let (u, v) = (0.3 + (x + y).sin(), x.cos() * z.sin());
+            let [c, s] = turn;
+            let rho = 1.0 + 0.1 * (x - y).cos();
+            [rho, c * u - s * v, s * u + c * v, 0.4 * y.sin(), 71.0 + z.cos() + x.sin()]
+        });
+        let mut rate = rate(&mut flow);
+        let [_, m, n, ..] = &mut rate[..] else { unreachable!() };
+        for (m, n) in m.iter_mut().zip(n) {
+            (*m, *n) = (turn[0] * *m + turn[1] * *n, turn[0] * *n - turn[1] * *m);
+        }
+        rate
+    };
+    let (straight, turned) = (rates(&[], [1.0, 0.0]), rates(&[turned], [0.6, 0.8]));
+    for (k, (a, b)) in straight.iter().zip(&turned).enumerate() {
+        let size = a.iter().fold(1.0, |size: f64, x| size.max(x.abs()));
+        let off = max_difference(a, b) / size;
+        assert!(off < 1e-12, "variable {k}: {off:e}");
+    }
+}
+
+/// The force on a body in a field of pressure p = x is minus its volume, and shear at rest is none.
+#[test]
+fn drag_is_the_pressure_round_the_body() {
+    let config = round_a_cylinder([64, 33, 1], &["gas.viscosity=constant"]);
+    let mut flow = on_host(&config);
+    let p = config.gas.reference_pressure();
+    set_flow(&mut flow, 1.4, |_, [x, y, _]| [1.0, 0.0, 0.0, 0.0, p + 0.1 * x + 0.2 * y]);
+    let [drag, pressure, friction, lift, ..] = {
+        let row = flow.row().unwrap();
+        let names = kolmo::physics::columns(&config.problem());
+        kolmo::physics::BODY_COLUMNS
+            .map(|name| row[names.iter().position(|other| other == name).unwrap()])
+    };
+    let area = std::f64::consts::PI * 0.25;
+    // The sum over points of a circle is exact.
+    for (found, expected) in
+        [(drag, -0.2 * area), (pressure, -0.2 * area), (friction, 0.0), (lift, -0.4 * area)]
+    {
+        assert!((found - expected).abs() < 1e-8, "{found} {expected}");
+    }
+    let surface = flow.surface().unwrap().unwrap();
+    for [x, y, pressure, friction] in surface {
+        assert!((pressure - 2.0 * (0.1 * x + 0.2 * y)).abs() < 1e-11 && friction.abs() < 1e-12);
+    }
+}
+
+/// The weights of averages are areas of the plane.
+#[test]
+fn averages_are_over_the_area() {
+    let ring = round_a_cylinder([64, 65, 1], &[]).grid();
+    let sum: f64 = (0..ring.len()).map(|at| ring.weight(ring.index(at))).sum();
+    let area = sum * ring.spacing[0] * ring.spacing[1];
+    // The trapezoidal rule at the open face, of r dr/dt with r = exp(β t)/2: h² f'/12 at r = 6, with β = ln 12. The wall has a better one.
+    let (h, beta) = (1.0 / 64.0, 12.0_f64.ln());
+    let exact = std::f64::consts::PI * (36.0 - 0.25);
+    let rule = TAU * h * h / 12.0 * 2.0 * (beta * 6.0_f64).powi(2);
+    assert!((area - exact).abs() < 1.1 * rule, "{area} {exact} {rule}");
+    assert!((sum * ring.per_interval() - 1.0).abs() < 1e-13);
+    let box_ = config("taylor-green", [24, 25, 1], &[WAVY]).grid();
+    let sum: f64 = (0..box_.len()).map(|at| box_.weight(box_.index(at))).sum();
+    assert!((sum - 24.0 * 25.0).abs() < 1e-9, "Σ J over a periodic box: {sum}");
+}
+
+/// What is said of an input that cannot be.
+fn refused(case: &str, points: [usize; 3], set: &[&str]) -> String {
+    let text = format!("[case]\nname = '{case}'\n[grid]\npoints = {points:?}\n[time]\nend = 1\n");
+    let set: Vec<String> = set.iter().map(ToString::to_string).collect();
+    match parse(&text, "in.toml", &set) {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("{set:?} is no mistake"),
+    }
+}
+
+#[test]
+fn what_no_curved_grid_can_be_is_a_sentence() {
+    let ring = "grid.mapping={ kind = 'ring', inner = 1.0, outer = 4.0 }";
+    let walls = "boundary.y={ low = 'wall', high = 'wall' }";
+    let map =
+        |x: &str, y: &str| format!("grid.mapping={{ kind = 'expressions', x = '{x}', y = '{y}' }}");
+    let (folds, turned) = (map("s + sin(2*pi*s)", "t"), map("t", "s"));
+    let (skewed, unknown) = (map("s + t", "t"), map("s", "tt"));
+    let own = [16, 18, 1];
+    for (set, expected) in [
+        (&[&*folds][..], "the grid folds: its Jacobian"),
+        (&[&turned], "the grid is left-handed"),
+        (&[&unknown], "y = \"tt\": column 1: unknown name `tt`"),
+        (&[&skewed, walls], "lines meet the adiabatic wall 45.0 degrees off a right angle"),
+        (&["grid.mapping={ kind = 'wavy', amplitude = 0.2 }"], "lines cross at 0.2"),
+        (&["grid.mapping={ amplitude = 0.2 }"], "allowed: `wavy`, `ring`, `naca`, `expressions`"),
+        (&[ring], "lines along x go round and close, those along y go from the body outward"),
+        (
+            &["grid.mapping={ kind = 'ring', inner = 1.0, outer = 0.5 }", walls],
+            "0.5 is not outside of inner = 1",
+        ),
+        (
+            &["grid.mapping={ kind = 'ring', inner = 1.0, outer = 4.0, first = 0.5 }", walls],
+            "0.5 is not below 0.17647",
+        ),
+        (
+            &[WAVY, "scheme.convection=staggered"],
+            "convection = \"staggered\": is of straight lines",
+        ),
+        (&[WAVY, "scheme.viscous=laplacian"], "viscous = \"laplacian\": is of straight lines"),
+        (
+            &[WAVY, "boundary.y={ low = 'symmetry', high = 'symmetry' }"],
+            "a plane of symmetry is straight",
+        ),
+        (
+            &[WAVY, "boundary.y={ low = 'wall', high = { kind = 'wall', heat_flux = 0.1 } }"],
+            "heat through a curved wall",
+        ),
+        (
+            &[WAVY, "scalars.dye={ schmidt = 1.0, initial = '0' }"],
+            "cannot be carried on curvilinear grids yet",
+        ),
+        (
+            &[WAVY, "forcing={ kind = 'linear', coefficient = 0.1 }"],
+            "[forcing] is of a flow on straight lines",
+        ),
+        (&[WAVY, "grid.stretching={ y = 's + 0.1*sin(2*pi*s)' }"], "stands beside grid.mapping"),
+        (
+            &[WAVY, "output.planes={ every_time = 1.0, z = [0.0], variables = ['velocity'] }"],
+            "are of straight lines",
+        ),
+        (
+            &[WAVY, "compute.right_hand_side=composed"],
+            "right_hand_side = \"composed\": is of straight lines",
+        ),
+    ] {
+        let told = refused("taylor-green", own, set);
+        assert!(told.contains(expected), "{set:?}: {told}");
+    }
+    let told = refused("taylor-green", [16, 1, 16], &[WAVY]);
+    assert!(told.contains("y has one point"), "{told}");
+    let told = refused("scalar-advection", own, &[WAVY]);
+    assert!(told.contains("has no meaning for scalar-advection"), "{told}");
+}
+
+/// The points as VTK has them, with those that close the period.
+#[test]
+fn files_have_the_points_of_the_grid() {
+    let grid = config("taylor-green", [12, 14, 5], &[WAVY]).grid();
+    let selection = Selection::all(&grid);
+    let image = selection.image(&grid);
+    let [x, y] = image.plane.clone().unwrap();
+    assert_eq!((image.points, x.len()), ([13, 15, 6], 13 * 15));
+    let last = [12, 14 * 13, 14 * 13 + 12].map(|at| [x[at] - x[0], y[at] - y[0]]);
+    for (found, expected) in last.into_iter().zip([[TAU, 0.0], [0.0, TAU], [TAU, TAU]]) {
+        assert!(max_difference(&found, &expected) < 1e-13, "{found:?}");
+    }
+    for files in [1, 3] {
+        let directory = tempfile::tempdir().unwrap();
+        let cut = Decomposition { ranks: [1, files, 1] };
+        on_ranks(files, |comm| {
+            let layout = Layout { grid: grid.clone(), selection: Selection::all(&grid), files };
+            let mut writer = FieldWriter::new(directory.path(), "fields", layout);
+            let block: Block = cut.block(comm.rank(), grid.points);
+            let value = |at: usize| {
+                let [x, y, z] = grid.coordinates(block.index(at));
+                x.sin() + 10.0 * y.cos() + z.cos()
+            };
+            let own: Vec<f64> = (0..block.len()).map(value).collect();
+            let field = FieldData { name: "f".into(), components: 1, values: own.into() };
+            let field = writer.selection().of(&block, &field);
+            writer.write(&*comm, &cut, (7, 0.5), vec![field]).unwrap();
+        });
+        let name = if files == 1 { "step_00000007.vts" } else { "step_00000007.pvts" };
+        let script = "import sys, numpy, pyvista, vtk\n\
+             reader = [vtk.vtkXMLStructuredGridReader, vtk.vtkXMLPStructuredGridReader]['.pvts' in sys.argv[1]]()\n\
+             reader.SetFileName(sys.argv[1])\n\
+             reader.Update()\n\
+             m = pyvista.wrap(reader.GetOutput())\n\
+             x, y, z = m.points.T\n\
+             off = numpy.abs(m['f'] - (numpy.sin(x) + 10*numpy.cos(y) + numpy.cos(z))).max()\n\
+             print(type(m).__name__, *m.dimensions, off < 1e-12)\n";
+        let path = directory.path().join(name);
+        let found = Command::new(python()).args(["-c", script]).arg(&path).output().unwrap();
+        let text = String::from_utf8_lossy(&found.stdout).into_owned();
+        let told = String::from_utf8_lossy(&found.stderr).into_owned();
+        assert_eq!(text, "StructuredGrid 13 15 6 True\n", "{told}");
+    }
+}
+
+/// The metrics that a flow sees. Catches too few points for the trailing edge, and a grid that turns the wrong way.
+#[test]
+fn grids_about_aerofoils_do_not_fold() {
+    for digits in ["0012", "2412", "4415", "0006"] {
+        let map = format!(
+            "grid.mapping={{ kind = 'naca', digits = '{digits}', radius = 0.003, outer = 30.0, first = 0.002 }}"
+        );
+        for points in [[128, 65, 1], [256, 129, 1]] {
+            let grid = config("aerofoil", points, &[&map]).grid();
+            let plane = grid.plane.unwrap();
+            let [nx, ny, _] = points;
+            let least = plane.jacobian.iter().copied().fold(f64::INFINITY, f64::min);
+            assert!(least > 0.0, "{digits}, {points:?}: {least}");
+            let z = |i: usize, j: usize| {
+                let at = i % nx + nx * j;
+                [plane.coordinates[0][at], plane.coordinates[1][at]]
+            };
+            let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);
+            let spacings: Vec<f64> = (0..nx).map(|i| distance(z(i + 1, 0), z(i, 0))).collect();
+            let [least, most] =
+                [f64::min, f64::max].map(|of| spacings.iter().copied().reduce(of).unwrap());
+            assert!(most < 15.0 * least, "{digits}: {}", most / least);
+            let first = (0..nx).map(|i| distance(z(i, 1), z(i, 0))).fold(0.0, f64::max);
+            assert!((first / 0.002 - 1.0).abs() < 0.02, "{digits}: {first}");
+            // Of the image of a circle the middle lies near mid-chord.
+            let far = (0..nx).map(|i| distance(z(i, ny - 1), [0.5, 0.0]));
+            assert!(far.map(|r| (r / 30.0 - 1.0).abs()).fold(0.0, f64::max) < 0.02);
+        }
+    }
+}
