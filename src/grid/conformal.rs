@@ -94,7 +94,7 @@ impl Exterior {
                 let tail = map.angle_of(near_circle[0].im);
                 return Some(Self { tail, ..map });
             }
-            if !(largest < TAU) {
+            if largest.is_nan() || largest >= TAU {
                 return None;
             }
         }
