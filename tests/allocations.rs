@@ -10,6 +10,7 @@ use kolmo::backend::ranks::Ranks;
 use kolmo::comm::Communicator;
 use kolmo::config::{Config, Variable};
 use kolmo::grid::Decomposition;
+use kolmo::physics::Drawn;
 use kolmo::time::{Parts, Simulation, for_messages};
 
 use crate::common::{config, float, on_host};
@@ -182,7 +183,7 @@ fn fields(ranks: [usize; 3], config: &Config) -> [isize; 2] {
         simulation.backend().comm().barrier();
         let held = [&FIELDS, &MOST_FIELDS].map(|count| count.load(Ordering::Relaxed));
         simulation.output(&Variable::QCriterion).unwrap();
-        simulation.picture().unwrap();
+        simulation.picture(Drawn::Vorticity).unwrap();
         simulation.backend().comm().barrier();
         assert_eq!(FIELDS.load(Ordering::Relaxed), held[0], "outputs leave nothing");
         simulation.backend().comm().barrier();

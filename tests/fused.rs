@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 use kolmo::config::Variable;
-use kolmo::physics::{StageWork, TermGroup};
+use kolmo::physics::{Drawn, StageWork, TermGroup};
 use kolmo::statistics::Sample;
 use kolmo::time::Simulation;
 
@@ -187,7 +187,7 @@ fn what_is_looked_at_between_steps_changes_no_step() {
                     plain.step(None).unwrap();
                     watched.step(None).unwrap();
                     watched.output(&Variable::Vorticity).unwrap();
-                    watched.picture().unwrap();
+                    watched.picture(Drawn::Vorticity).unwrap();
                     watched.sample(true).unwrap();
                     watched.row().unwrap();
                 }

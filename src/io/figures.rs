@@ -1,5 +1,6 @@
 //! Which curves a report shows, and what can be said of them in numbers.
 
+use super::body::Shedding;
 use super::page::escape;
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::reference::{Reference, energy_loss};
@@ -172,6 +173,11 @@ pub(crate) fn figures(
     }
     let turns = |omega2: &[f64]| largest(omega2) > round_off.enstrophy;
     let enstrophy = enstrophy.filter(|_| series.column("enstrophy").is_some_and(turns));
+    let lifts = |of: &[f64]| largest(of) > round_off.force;
+    let mut lift = lift.filter(|_| series.column("lift").is_some_and(lifts));
+    if let (Some(lift), Some(shedding)) = (&mut lift, Shedding::of(series, &round_off)) {
+        lift.caption = format!("{} {}", lift.caption, shedding.sentence());
+    }
     let (energy, dissipation) =
         (kinetic_energy(&over, reference), dissipation(&over, reference, summary));
     let budget = round_off.has_budget(series).then(|| budget(&over, summary)).flatten();

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use crate::{Error, Result};
 
 mod arrays;
+mod body;
 pub mod checkpoint;
 pub mod directory;
 pub mod fields;
@@ -47,12 +48,13 @@ mod wall_profiles;
 mod zarr;
 
 pub use arrays::ArrayFile;
+pub(crate) use body::SURFACE;
 pub use directory::{DirectoryLock, RunDirectory};
 pub use fields::FieldWriter;
 pub use grid_file::{StoredPoints, read_points};
 pub(crate) use options::MOST_FILES;
 pub use options::{CheckpointConfig, Schedule, StatisticsConfig};
-pub(crate) use profile::{PROFILE, SURFACE};
+pub(crate) use profile::PROFILE;
 pub use progress::Progress;
 pub use reference::Reference;
 pub use report::write_report;

@@ -1,4 +1,4 @@
-//! The end of a run on a line: `profile.csv` with an exact solution, `surface.csv` along the wall of a body, and their figures.
+//! The end of a run on a line: `profile.csv` with an exact solution, and its figure.
 
 use std::path::Path;
 
@@ -10,35 +10,6 @@ use crate::io::series::Series;
 
 /// The file: a coordinate, what was computed, and what is exact.
 pub(crate) const PROFILE: &str = "profile.csv";
-
-/// At the points of a body's wall: x, y, the length of the wall up to there, and the coefficients of pressure and friction.
-pub(crate) const SURFACE: &str = "surface.csv";
-
-/// The figure of `surface.csv` in `run_dir`; `None` where there is none.
-///
-/// # Errors
-/// Where it is damaged.
-pub(crate) fn surface_figure(run_dir: &Path, end: f64) -> Result<Option<Figure>> {
-    let path = run_dir.join(SURFACE);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let table = Series::read(&path)?;
-    let length = table.required("length")?;
-    let curve = |label: &str, line, name| -> Result<Curve> {
-        Ok(Curve::new(label, line, length, table.required(name)?))
-    };
-    let curves = vec![
-        curve("pressure", Line::Solid, "pressure_coefficient")?,
-        curve("friction", Line::Dashed, "friction_coefficient")?,
-    ];
-    let x_label = "length of the wall";
-    let plot = Plot { x_label, ..Plot::over_time("Wall at the end", "coefficient", curves) };
-    let caption = format!(
-        "At t = {end:.2}, from the first point of the wall on: (p − p∞) and the shear stress along it, over ½ ρ₀ V₀². Where friction changes its sign the flow separates, or meets."
-    );
-    Ok(Some(Figure { name: "surface", plot, caption }))
-}
 
 /// The figure of `profile.csv` in `run_dir`; `None` where there is none.
 ///

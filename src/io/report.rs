@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::Result;
+use crate::io::body;
 use crate::io::figures::{Figure, closure, conservation, figures, number};
 use crate::io::open::own;
 use crate::io::page::{self, Page, escape};
@@ -48,7 +49,7 @@ pub fn write_report(
         draw_over(&mut history, &table, summary.end_time);
     }
     history.extend(profile::figure(run_dir, summary.end_time)?);
-    history.extend(profile::surface_figure(run_dir, summary.end_time)?);
+    history.extend(body::surface_figure(run_dir, summary.end_time)?);
     let statistics = statistics::figures(run_dir)?;
     let names = history.iter().chain(&statistics).map(|figure| format!("plots/{}", file(figure)));
     claim(names.chain(["report.html".into()]).collect())?;

@@ -17,6 +17,8 @@ pub(crate) struct RoundOff {
     pub(crate) enstrophy: f64,
     /// Of dE/dt and its terms: ε ρE u kmax.
     pub(crate) rate: f64,
+    /// Of the coefficients of a force: that of a pressure of the size of ρE over ½ ρ₀ V₀².
+    pub(crate) force: f64,
 }
 
 impl RoundOff {
@@ -32,6 +34,7 @@ impl RoundOff {
             vorticity,
             enstrophy: 0.5 * vorticity * vorticity,
             rate: unit * largest("total_energy") * velocity * kmax,
+            force: ROUNDINGS * unit * 2.0 * largest("total_energy"),
         }
     }
 

@@ -27,6 +27,22 @@ pub(super) fn show(
 ) -> Result<()> {
     entries.retain(|entry| !entry.is_gone(run_dir));
     entries.sort_by_key(|entry| entry.step);
+    while let Some(first) = entries.first() {
+        let quantity = first.quantity.clone();
+        let of_one;
+        (of_one, entries) = entries.into_iter().partition(|entry| entry.quantity == quantity);
+        show_one(page, run_dir, of_one, points)?;
+    }
+    Ok(())
+}
+
+/// Those of one quantity, in the order of their steps.
+fn show_one(
+    page: &mut Page,
+    run_dir: &Path,
+    entries: Vec<SliceEntry>,
+    points: [usize; 3],
+) -> Result<()> {
     let mut steps: Vec<u64> = entries.iter().map(|e| e.step).collect();
     steps.dedup();
     let Some(first) = entries.first() else { return Ok(()) };

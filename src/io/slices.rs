@@ -13,6 +13,9 @@ use crate::{Error, Result};
 /// The longer side of a picture has at least so many pixels.
 const SMALLEST_SIDE: usize = 384;
 
+/// The quantity of the second picture of a plane, where it has two.
+pub const MACH_NUMBER: &str = "Mach number";
+
 /// How a PNG file begins.
 const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 /// Bytes of a picture at most.
@@ -99,7 +102,7 @@ pub struct SliceEntry {
 impl SliceEntry {
     /// Whether its picture was removed from the `slices/` of `run_dir`.
     pub(crate) fn is_gone(&self, run_dir: &Path) -> bool {
-        let path = run_dir.join("slices").join(file(self.step, self.plane));
+        let path = run_dir.join("slices").join(file(self.step, self.plane, &self.quantity));
         path.symlink_metadata().is_err_and(|why| why.kind() == std::io::ErrorKind::NotFound)
     }
 
@@ -110,7 +113,7 @@ impl SliceEntry {
     /// with what it names is passed on.
     pub(crate) fn picture(&self, run_dir: &Path) -> Result<Vec<u8>> {
         let list = run_dir.join("slices/slices.json");
-        if self.file != file(self.step, self.plane) {
+        if self.file != file(self.step, self.plane, &self.quantity) {
             let what = format!("{:?} is not the name of a picture of a run", self.file);
             return Err(malformed(&list, what));
         }
@@ -157,7 +160,7 @@ impl SliceWriter {
         let mut entries: Vec<SliceEntry> =
             read_json(&directory.join("slices.json")).unwrap_or_default();
         // A list may have been changed: no file but a picture of ours is removed.
-        entries.retain(|entry| entry.file == file(entry.step, entry.plane));
+        entries.retain(|entry| entry.file == file(entry.step, entry.plane, &entry.quantity));
         let is_kept = |entry: &SliceEntry| last.is_some_and(|last| entry.step <= last);
         let (kept, later): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_kept);
         writer.entries = kept;
@@ -170,13 +173,13 @@ impl SliceWriter {
     }
 
     /// The names in the run directory of what [`SliceWriter::write`] makes.
-    pub fn names(step: u64, plane: Plane) -> [String; 2] {
-        ["slices.json".into(), file(step, plane)].map(|name| format!("slices/{name}"))
+    pub fn names(step: u64, plane: Plane, quantity: &str) -> [String; 2] {
+        ["slices.json".into(), file(step, plane, quantity)].map(|name| format!("slices/{name}"))
     }
 
     /// Draw one slice and list it in `slices.json`.
     pub fn write(&mut self, step: u64, time: f64, slice: &Slice) -> Result<()> {
-        let file = file(step, slice.plane);
+        let file = file(step, slice.plane, slice.quantity);
         write_slice(&self.directory.join(&file), slice)?;
         self.entries.retain(|entry| entry.file != file);
         self.entries.push(SliceEntry {
@@ -222,9 +225,10 @@ impl SliceWriter {
     }
 }
 
-/// What the picture of a plane is called.
-fn file(step: u64, plane: Plane) -> String {
-    format!("step_{step:08}_{}.png", plane.name())
+/// What the picture of a plane is called: after its quantity too, where a plane has another picture.
+fn file(step: u64, plane: Plane, quantity: &str) -> String {
+    let of = if quantity == MACH_NUMBER { "_mach" } else { "" };
+    format!("step_{step:08}_{}{of}.png", plane.name())
 }
 
 /// Draw one slice as a PNG with a palette. Small grids are enlarged by a whole factor with bilinear interpolation, so

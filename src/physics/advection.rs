@@ -7,10 +7,11 @@ use smallvec::smallvec;
 use super::Variable;
 use super::collective::{Broken, lowest, norms};
 use super::discretisation::Discretisation;
+use super::drawn::Drawn;
 use super::formulas::AddScaled;
 use super::problem::Problem;
 use super::stability::Limits;
-use super::system::{Picture, Seen, Stage, System, TimeLevel, add_scaled, are_finite};
+use super::system::{Seen, Stage, System, TimeLevel, add_scaled, are_finite};
 use crate::backend::RightHandSide;
 use crate::backend::{Backend, Field, Prepared, Program, Weights};
 use crate::cases::{Domain, ScalarAdvection};
@@ -224,9 +225,12 @@ impl System for Advection {
         Ok(self.backend.values(&u[0])?.into_owned())
     }
 
-    fn picture(&mut self, u: &[Field], _: &mut [Field]) -> Result<Picture> {
-        let values = self.backend.values(&u[0])?;
-        Ok(Picture { quantity: "scalar", unit: "", values: values.into() })
+    fn drawn(&self) -> &'static [Drawn] {
+        &[Drawn::Scalar]
+    }
+
+    fn picture(&mut self, u: &[Field], _: &mut [Field], _: Drawn) -> Result<Vec<f64>> {
+        Ok(self.backend.values(&u[0])?.into())
     }
 
     fn sample(&mut self, u: &[Field], _: &mut [Field], _: bool) -> Result<Sample> {

@@ -3,11 +3,12 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::collective::{Broken, lowest, norms};
+use super::drawn::{Drawn, mach_number};
 use super::forcing::{Averages, Forcing, Strength};
 use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
 use super::slots::{conserved, exactly};
-use super::system::{Picture, Seen, Stage, System, TimeLevel, add_scaled, are_finite};
+use super::system::{Seen, Stage, System, TimeLevel, add_scaled, are_finite};
 use super::term_group::TermGroup;
 use super::{Gas, Variable};
 use crate::backend::{Backend, Field, Prepared, Weights};
@@ -268,11 +269,20 @@ impl System for NavierStokes {
         Ok(together)
     }
 
-    fn picture(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<Picture> {
+    fn drawn(&self) -> &'static [Drawn] {
+        match self.grid.plane {
+            None => &[Drawn::Vorticity],
+            Some(_) => &[Drawn::Vorticity, Drawn::MachNumber],
+        }
+    }
+
+    fn picture(&mut self, u: &[Field], scratch: &mut [Field], of: Drawn) -> Result<Vec<f64>> {
         let backend = self.backend.clone();
+        if of == Drawn::MachNumber {
+            return mach_number(&*backend, (&self.gas, self.base), u);
+        }
         let [magnitude, ..] = self.invariants(u, scratch);
-        let values = backend.values(magnitude)?.into();
-        Ok(Picture { quantity: "vorticity magnitude", unit: "V₀/L", values })
+        Ok(backend.values(magnitude)?.into())
     }
 
     fn sample(&mut self, u: &[Field], scratch: &mut [Field], gradients: bool) -> Result<Sample> {

@@ -10,6 +10,7 @@ mod composed;
 mod context;
 mod diagnostics;
 mod discretisation;
+mod drawn;
 mod forcing;
 mod formulas;
 mod fused;
@@ -36,6 +37,7 @@ pub use columns::{
     BODY_COLUMNS, CHANNEL_COLUMNS, ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, GRADIENT_COLUMNS,
     SCALAR_COLUMNS, columns, columns_of,
 };
+pub use drawn::Drawn;
 pub(crate) use forcing::longest;
 pub use forcing::{
     Force, ForcingConfig, GradientStrength, Held, Linear, PressureGradient, Stochastic,
@@ -48,7 +50,7 @@ pub use stability::Limits;
 pub use step::StageWork;
 pub(crate) use step::{FieldCounts, StepParts, all_sweeps, composed_room};
 pub(crate) use system::add_scaled;
-pub use system::{Picture, Seen, Stage, System, TimeLevel};
+pub use system::{Seen, Stage, System, TimeLevel};
 pub use term_group::TermGroup;
 
 pub use crate::gas::{Gas, Viscosity};

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::Variable;
+use super::drawn::Drawn;
 use crate::backend::{Backend, Field, Prepared, Reduction, Weights};
 use crate::error::Result;
 use crate::io::checkpoint::ForcingState;
@@ -16,17 +17,6 @@ pub struct TimeLevel {
     pub step: u64,
     /// Non-dimensional time.
     pub time: f64,
-}
-
-/// A field that is drawn.
-#[derive(Clone, Debug)]
-pub struct Picture {
-    /// What it is, in words.
-    pub quantity: &'static str,
-    /// What it is measured in; empty where it has no scale.
-    pub unit: &'static str,
-    /// One value a point of the block.
-    pub values: Vec<f64>,
 }
 
 /// `u` += scale × `rate`, field by field.
@@ -204,8 +194,11 @@ pub trait System {
         variable: &Variable,
     ) -> Result<Values<'static>>;
 
-    /// |ω| (or the scalar), for the pictures of the report. `scratch` as above.
-    fn picture(&mut self, u: &[Field], scratch: &mut [Field]) -> Result<Picture>;
+    /// What the pictures of the report show.
+    fn drawn(&self) -> &'static [Drawn];
+
+    /// One of these, at the points of the block. `scratch` as above.
+    fn picture(&mut self, u: &[Field], scratch: &mut [Field], of: Drawn) -> Result<Vec<f64>>;
 
     /// What statistics are taken of, with the velocity gradient where `gradients` is true. `scratch` as above. Collective.
     ///

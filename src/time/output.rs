@@ -18,7 +18,7 @@ use crate::io::fields::Layout;
 use crate::io::pieces::{Selection, plane};
 use crate::io::progress::tell;
 use crate::io::{FieldData, FieldWriter, Plane, RunDirectory, Slice, SliceWriter};
-use crate::physics::Picture;
+use crate::physics::Drawn;
 
 impl Run<'_> {
     pub(super) fn write_row(&mut self) -> Result<()> {
@@ -111,10 +111,15 @@ impl Run<'_> {
     /// The planes through the middle of the box. Of a field that is spread over ranks nothing but them travels.
     fn write_pictures(&mut self) -> Result<()> {
         self.pictures_taken += 1;
+        self.simulation.drawn().iter().try_for_each(|of| self.write_pictures_of(*of))
+    }
+
+    fn write_pictures_of(&mut self, of: Drawn) -> Result<()> {
         let (step, time) = (self.simulation.steps(), self.simulation.time());
         let grid = self.simulation.grid().clone();
         let points = grid.points;
-        let Picture { quantity, unit, values } = self.simulation.picture()?;
+        let values = self.simulation.picture(of)?;
+        let quantity = of.quantity();
         let comm = self.simulation.backend().comm();
         let mut written = Ok(());
         for name in [Plane::Xy, Plane::Xz, Plane::Yz] {
@@ -134,14 +139,14 @@ impl Run<'_> {
                 plane: name,
                 at: grid.coordinates(index)[across],
                 quantity,
-                unit,
+                unit: of.unit(),
                 edges,
                 points,
                 values: &values,
                 range: finite_range(&values),
             };
             written = written
-                .and_then(|()| files.directory.claim(SliceWriter::names(step, name)))
+                .and_then(|()| files.directory.claim(SliceWriter::names(step, name, quantity)))
                 .and_then(|()| files.slices.write(step, time, &slice));
         }
         self.tolerate_failure(written).map(|_| ())

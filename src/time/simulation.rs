@@ -12,7 +12,7 @@ use crate::config::{Config, StepSize, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
 use crate::io::checkpoint::ForcingState;
-use crate::physics::{self, Advection, ERROR_COLUMNS, NavierStokes, Picture, System, TimeLevel};
+use crate::physics::{self, Advection, Drawn, ERROR_COLUMNS, NavierStokes, System, TimeLevel};
 use crate::real::Values;
 use crate::statistics::Sample;
 
@@ -312,12 +312,17 @@ impl Simulation {
         self.system.surface(&self.state, self.stepper.scratch())
     }
 
-    /// |ω| (or the scalar) at the points of the block.
+    /// What the pictures of the report show.
+    pub fn drawn(&self) -> &'static [Drawn] {
+        self.system.drawn()
+    }
+
+    /// One of these, at the points of the block.
     ///
     /// # Errors
     /// What the device says.
-    pub fn picture(&mut self) -> Result<Picture> {
-        self.system.picture(&self.state, self.stepper.scratch())
+    pub fn picture(&mut self, of: Drawn) -> Result<Vec<f64>> {
+        self.system.picture(&self.state, self.stepper.scratch(), of)
     }
 
     /// What statistics are taken of, with the velocity gradient where `gradients` is true. Collective.

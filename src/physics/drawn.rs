@@ -1,0 +1,57 @@
+//! What the pictures of a run show.
+
+use super::Gas;
+use super::base_state::BaseState;
+use super::formulas::Primitives;
+use super::slots::{conserved, exactly};
+use crate::backend::{Backend, Field};
+use crate::engine::Formula as _;
+use crate::error::Result;
+use crate::io::slices::MACH_NUMBER;
+
+/// A field that is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// |ω|.
+    Vorticity,
+    /// |u| / c, of flows on curvilinear grids.
+    MachNumber,
+    /// φ of the advection of a scalar.
+    Scalar,
+}
+
+impl Drawn {
+    /// What it is, in words.
+    pub fn quantity(self) -> &'static str {
+        match self {
+            Drawn::Vorticity => "vorticity magnitude",
+            Drawn::MachNumber => MACH_NUMBER,
+            Drawn::Scalar => "scalar",
+        }
+    }
+
+    /// What it is measured in; empty where it has no scale.
+    pub fn unit(self) -> &'static str {
+        if self == Drawn::Vorticity { "V₀/L" } else { "" }
+    }
+}
+
+/// Ma |u| / √T at every point of the block: c² = T / Ma².
+///
+/// # Errors
+/// What the device says.
+pub(super) fn mach_number(
+    backend: &dyn Backend,
+    (gas, base): (&Gas, BaseState),
+    u: &[Field],
+) -> Result<Vec<f64>> {
+    let fields = u.iter().take(conserved::COUNT).map(|field| backend.values(field));
+    let fields = fields.collect::<Result<Vec<_>>>()?;
+    let primitives = Primitives { gas: *gas, base };
+    let at = |point: usize| {
+        let state = exactly(fields.iter().map(|field| field.at(point)));
+        let [u, v, w, _, t] = primitives.at(state, state, []);
+        gas.mach * ((u * u + v * v + w * w) / (t + base.temperature)).sqrt()
+    };
+    Ok((0..fields[conserved::MASS].len()).map(at).collect())
+}
