@@ -57,6 +57,23 @@ fn ranks_and_a_device_agree_with_one_host() {
     }
 }
 
+/// Metrics whose differences are taken in f32, or a base state that curves forget: fields hold deviations from it.
+#[test]
+fn in_single_precision_the_flow_is_the_same_to_its_round_off() {
+    let run = |precision: &str| {
+        let mut flow = on_host(&round_a_cylinder([20, 22, 7], &[precision]));
+        steps(&mut flow, 20);
+        let base = flow.system_and_state().0.base_state();
+        let whole = |(field, base): (Vec<f64>, f64)| field.into_iter().map(|x| x + base).collect();
+        state(&flow).into_iter().zip(base).map(whole).collect::<Vec<Vec<f64>>>()
+    };
+    let (double, single) = (run("compute.precision=f64"), run("compute.precision=f32"));
+    for (k, (a, b)) in double.iter().zip(&single).enumerate() {
+        let off = max_difference(a, b);
+        assert!(off < 2e-5, "variable {k}: {off:e}");
+    }
+}
+
 #[test]
 fn a_run_repeats_itself_from_a_checkpoint() {
     for more in [&[][..], &["compute.precision=f32"]] {
