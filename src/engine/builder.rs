@@ -20,7 +20,17 @@ impl SweepBuilder {
 
     /// The field at `slot` of the fields that the sweep reads.
     pub fn read(&self, slot: usize) -> Value {
-        self.value_of(|result| Operation::Read { slot, result })
+        self.value_of(|result| Operation::Read { slot, plane: false, result })
+    }
+
+    /// The same where that field has the values of one plane of x and y, which are those at every z.
+    pub fn read_plane(&self, slot: usize) -> Value {
+        self.value_of(|result| Operation::Read { slot, plane: true, result })
+    }
+
+    /// The field at `slot`, which may be a plane.
+    pub(crate) fn read_as(&self, slot: usize, plane: bool) -> Value {
+        if plane { self.read_plane(slot) } else { self.read(slot) }
     }
 
     /// The field at `slot` of the fields that the sweep writes, as it is before the sweep.
@@ -174,7 +184,7 @@ impl SweepBuilder {
 fn same_result(old: &Operation, new: &Operation) -> Option<Value> {
     use Operation::{Apply, Let, Previous, Read};
     match (old, new) {
-        (Read { slot: a, result }, Read { slot: b, .. }) if a == b => Some(*result),
+        (Read { slot: a, result, .. }, Read { slot: b, .. }) if a == b => Some(*result),
         (Previous { slot: a, result }, Previous { slot: b, .. }) if a == b => Some(*result),
         (Apply { op: a, operand: x, result }, Apply { op: b, operand: y, .. })
             if a == b && x == y =>

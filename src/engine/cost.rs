@@ -5,15 +5,18 @@ use std::collections::BTreeSet;
 use super::{Expr, Op, Operation, Sweep, Value};
 
 impl Sweep {
-    /// Values a point that it reads and writes, operators apart: each field that it reads once, each that it writes once, and
-    /// once more where it adds to what is there.
-    pub fn words(&self) -> usize {
-        Self::words_together([self])
+    /// Values a point that it reads and writes on a grid of `nz` planes, operators apart: each field that it reads once, each that it
+    /// writes once, and once more where it adds to what is there. What is read of planes is shared by their points, and rounded up.
+    pub fn words(&self, nz: usize) -> usize {
+        Self::words_together([self], nz)
     }
 
     /// Those of `sweeps` one after another, where what one leaves stays in the caches for the next.
-    pub(crate) fn words_together<'a>(sweeps: impl IntoIterator<Item = &'a Self>) -> usize {
-        let [mut only_read, mut needed, mut changed] = [const { BTreeSet::new() }; 3];
+    pub(crate) fn words_together<'a>(
+        sweeps: impl IntoIterator<Item = &'a Self>,
+        nz: usize,
+    ) -> usize {
+        let [mut only_read, mut planes, mut needed, mut changed] = [const { BTreeSet::new() }; 4];
         for sweep in sweeps {
             let made = changed.clone();
             let mut need = |slot: &usize| {
@@ -23,6 +26,7 @@ impl Sweep {
             };
             for operation in &sweep.operations {
                 match operation {
+                    Operation::Read { slot, plane: true, .. } => drop(planes.insert(*slot)),
                     Operation::Read { slot, .. } => drop(only_read.insert(*slot)),
                     Operation::Previous { slot, .. } => need(slot),
                     Operation::Store { slot, .. } => drop(changed.insert(*slot)),
@@ -37,7 +41,7 @@ impl Sweep {
                 }
             }
         }
-        only_read.len() + needed.len() + changed.len()
+        only_read.len() + planes.len().div_ceil(nz) + needed.len() + changed.len()
     }
 
     /// Additions, multiplications and other operations a point, where an operator takes `operator` of them.

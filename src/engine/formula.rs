@@ -114,7 +114,18 @@ pub struct PointFormula {
     pub(crate) results: Vec<Symbol>,
     /// Fields that it reads.
     pub(crate) reads: usize,
+    /// Those of them that are planes.
+    pub(crate) planes: Option<Planes>,
     pub(crate) code: Code,
+}
+
+/// Fields that have the values of one plane of x and y, which are those at every z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Planes {
+    /// The number of the first of them; all that follow are planes too.
+    pub(crate) first: usize,
+    /// Points of a plane.
+    pub(crate) points: usize,
 }
 
 /// What becomes of the results, and the code for the host.
@@ -168,9 +179,15 @@ impl PointFormula {
         Self::new::<F>(nodes, &results, R, Code::Max(Arc::new(code)))
     }
 
+    /// The same where the fields that it reads from number `first` on are planes of so many points.
+    #[must_use]
+    pub fn with_planes(self, first: usize, points: usize) -> Self {
+        Self { planes: Some(Planes { first, points }), ..self }
+    }
+
     fn new<F>(nodes: Vec<Node>, results: &[Symbol], reads: usize, code: Code) -> Self {
         let name = std::any::type_name::<F>();
-        Self { name, nodes, results: results.to_vec(), reads, code }
+        Self { name, nodes, results: results.to_vec(), reads, planes: None, code }
     }
 
     /// Operations.

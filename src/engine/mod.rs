@@ -21,7 +21,7 @@ pub(crate) use accesses::{Accesses, commute};
 pub use builder::SweepBuilder;
 pub(crate) use expr::Monomial;
 pub use expr::{Expr, Value};
-pub(crate) use formula::{Code, Combine, Max, Node, OverPoints, Sum, Symbol};
+pub(crate) use formula::{Code, Combine, Max, Node, OverPoints, Planes, Sum, Symbol};
 pub use formula::{Formula, PointFormula};
 pub use metric::{curved, stretched};
 pub(crate) use operator::{EndRow, Stencil};

@@ -65,8 +65,8 @@ impl Op {
 /// One operation on the lines of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operation {
-    /// `result` is field `slot` of the fields that are read.
-    Read { slot: usize, result: Value },
+    /// `result` is field `slot` of the fields that are read. It may be a plane: the values at one z, which are those at every other.
+    Read { slot: usize, plane: bool, result: Value },
     /// `result` is field `slot` of the fields that are written, as it was before.
     Previous { slot: usize, result: Value },
     /// `result` is the operand under `op`.

@@ -168,6 +168,11 @@ impl Block {
         self.points.iter().product()
     }
 
+    /// Those of a plane of x and y.
+    pub fn points_of_plane(&self) -> usize {
+        self.points[0] * self.points[1]
+    }
+
     /// True for a block without points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

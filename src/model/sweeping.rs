@@ -161,9 +161,9 @@ impl Sweeping {
 impl Lines {
     fn transposed(sweep: &Sweep) -> Self {
         let Parts { batches, last, .. } = Parts::of(sweep);
-        let made = batches.iter().map(|batch| batch.products.words()).sum::<usize>();
+        let made = batches.iter().map(|batch| batch.products.words(1)).sum::<usize>();
         let transfers = batches.iter().map(|batch| batch.applied.len()).collect();
-        Lines::Transposed { transfers, words: made + last.words() }
+        Lines::Transposed { transfers, words: made + last.words(1) }
     }
 }
 

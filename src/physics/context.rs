@@ -59,7 +59,7 @@ impl SweepContext<'_> {
         let expr = expr.into();
         match self.areas() {
             Some(_) if !expr.is_zero() => {
-                let per_volume = self.s.read(read::PER_VOLUME);
+                let per_volume = self.s.read_plane(read::PER_VOLUME);
                 self.s.add(fused::RATE + k, per_volume * self.define(expr));
             }
             _ => self.s.add(fused::RATE + k, expr),
@@ -181,7 +181,7 @@ impl SweepContext<'_> {
 impl SweepContext<'_> {
     /// The areas of the faces across these lines; none where they are straight.
     fn areas(&self) -> Option<[Value; 2]> {
-        (self.curved && self.j < 2).then(|| read::AREAS[self.j].map(|slot| self.s.read(slot)))
+        (self.curved && self.j < 2).then(|| read::AREAS[self.j].map(|slot| self.s.read_plane(slot)))
     }
 
     /// uⱼ; along curves J u·∇ξ.
@@ -212,11 +212,11 @@ impl SweepContext<'_> {
     /// ∂/∂xₖ in the plane, from what is known along ξ and η.
     fn in_plane(&self, k: usize, along: [Option<Value>; 2]) -> Expr {
         let part = |j: usize| {
-            let area = self.s.read(read::AREAS[j][k]);
+            let area = self.s.read_plane(read::AREAS[j][k]);
             along[j].map_or_else(Expr::zero, |slope| area * slope)
         };
         let sum = part(0) + part(1);
-        if sum.is_zero() { sum } else { self.s.read(read::PER_VOLUME) * self.define(sum) }
+        if sum.is_zero() { sum } else { self.s.read_plane(read::PER_VOLUME) * self.define(sum) }
     }
 
     /// Sᵢₖ.

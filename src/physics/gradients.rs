@@ -44,7 +44,11 @@ impl VelocityGradients {
             chain_rule: grid
                 .plane
                 .as_ref()
-                .map(|_| backend.prepare(PointFormula::map(ChainRule)))
+                .map(|_| {
+                    let formula = PointFormula::map(ChainRule)
+                        .with_planes(0, backend.block(grid.points).points_of_plane());
+                    backend.prepare(formula)
+                })
                 .transpose()?,
             active: grid.active(),
         })

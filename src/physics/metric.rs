@@ -18,16 +18,16 @@ use crate::grid::{Axis, Grid};
 use crate::real::Values;
 
 /// At the points of this rank's block, of every stretched axis: m; then, where second derivatives are taken, −m² D₂x. On a curvilinear
-/// grid in the place of those of x and y the areas of faces and 1/J.
+/// grid in the place of those of x and y, for one plane of points, the areas of faces and 1/J.
 pub(super) struct Metric {
     fields: [Option<Field>; 2 * 3],
     /// Whether the grid is curvilinear.
     curved: bool,
 }
 
-/// How many fields that is.
-pub(super) fn fields(grid: &Grid, problem: &Problem) -> usize {
-    let in_plane = if problem.mapping.is_some() { 5 } else { 0 };
+/// How many fields that is on a block of `nz` planes, those of one plane shared by them and rounded up.
+pub(super) fn fields(grid: &Grid, problem: &Problem, nz: usize) -> usize {
+    let in_plane = if problem.mapping.is_some() { 5_usize.div_ceil(nz) } else { 0 };
     let second = usize::from(has_second(&problem.scheme));
     in_plane + grid.lines.iter().flatten().count() * (1 + second)
 }
@@ -59,9 +59,10 @@ impl Metric {
         }
         if let Some(plane) = &grid.plane {
             let field = |of: &dyn Fn(usize) -> f64| {
-                let mut values = Values::zeros(backend.precision(), block.len());
+                let points = block.points_of_plane();
+                let mut values = Values::zeros(backend.precision(), points);
                 let at = |point| grid.in_plane(block.index(point));
-                (0..block.len()).for_each(|point| values.set(point, of(at(point))));
+                (0..points).for_each(|point| values.set(point, of(at(point))));
                 backend.field(&values).map(Some)
             };
             for (area, slot) in read::AREAS.into_iter().flatten().enumerate() {
@@ -101,7 +102,9 @@ pub(super) fn stretched(sweep: &Sweep, axis: Axis) -> Sweep {
         let of = |value: &Value| values[value];
         let expr = |expr: &Expr| expr.renamed(|value| of(&value));
         let (results, made): (&[Value], Vec<Value>) = match operation {
-            Operation::Read { slot, .. } => (operation.results(), vec![s.read(*slot)]),
+            Operation::Read { slot, plane, .. } => {
+                (operation.results(), vec![s.read_as(*slot, *plane)])
+            }
             Operation::Previous { slot, .. } => (operation.results(), vec![s.previous(*slot)]),
             Operation::Apply { op, operand, .. } => {
                 (operation.results(), vec![applied(&s, axis, *op, expr(operand))])

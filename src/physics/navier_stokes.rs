@@ -131,7 +131,10 @@ impl NavierStokes {
                 add_scaled: backend.prepare(PointFormula::map(AddScaled))?,
                 step_rate: backend.prepare(match grid.plane {
                     None => PointFormula::max(step_rate),
-                    Some(_) => PointFormula::max(OnCurves(step_rate)),
+                    Some(_) => PointFormula::max(OnCurves(step_rate)).with_planes(
+                        conserved::COUNT,
+                        backend.block(grid.points).points_of_plane(),
+                    ),
                 })?,
                 kinetic_energy: average(PointFormula::sum(KineticEnergy { base }))?,
                 energy_rate: average(PointFormula::sum(EnergyRate { base }))?,

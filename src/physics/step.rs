@@ -56,7 +56,7 @@ impl StageWork {
         let together = |list: &Vec<(Axis, Sweep)>| {
             let planes = list.chunk_by(|(a, _), (b, _)| *a != Axis::Z && *b != Axis::Z);
             let words = |plane: &[(Axis, Sweep)]| {
-                Sweep::words_together(plane.iter().map(|(_, sweep)| sweep))
+                Sweep::words_together(plane.iter().map(|(_, sweep)| sweep), grid.points[2])
             };
             planes.map(words).sum::<usize>()
         };
@@ -64,7 +64,7 @@ impl StageWork {
             |(axis, sweep): &(Axis, Sweep)| sweep.flops(|op| operators.get(*axis, op).flops());
         let force = force_words(problem);
         let work = Self {
-            words: all().map(|(_, sweep)| sweep.words()).sum::<usize>() + force,
+            words: all().map(|(_, sweep)| sweep.words(grid.points[2])).sum::<usize>() + force,
             words_in_planes: sweeps.iter().map(together).sum::<usize>() + force,
             solves: all().map(|(_, sweep)| sweep.solves()).sum(),
             flops: all().map(flops).sum(),
@@ -128,7 +128,7 @@ impl FieldCounts {
         let grid = problem.straight_grid();
         let uniform = grid.is_uniform() && problem.mapping.is_none();
         let weights = usize::from(!(grid.is_periodic() && uniform));
-        let metric = metric::fields(&grid, problem);
+        let metric = metric::fields(&grid, problem, block.points[2]);
         Self { primitives, gradients, force: force_fields(problem), weights, metric }
     }
 }

@@ -266,7 +266,7 @@ impl Parts {
             ("state", state),
             ("rates", rates),
             ("primitive variables", primitives),
-            ("velocity gradients", gradients),
+            ("gradients", gradients),
             ("force", force),
             ("weights of averages", weights),
             ("metric", metric),

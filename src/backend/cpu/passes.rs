@@ -66,6 +66,7 @@ pub(super) fn compile<T: Real>(
         steps,
         staged: Staged::default(),
         reads: Vec::new(),
+        planes: Vec::new(),
         writes: Vec::new(),
     };
     for pass in 0..passes {
@@ -100,6 +101,7 @@ pub(super) fn compile<T: Real>(
     for instruction in code.passes.iter().flat_map(|pass| &pass.instructions) {
         match instruction {
             Instruction::Load(Loaded { field: Slot::Read(slot), .. }) => code.reads.push(*slot),
+            Instruction::Load(Loaded { field: Slot::Plane(slot), .. }) => code.planes.push(*slot),
             Instruction::Load(Loaded { field: Slot::Written(slot), .. })
             | Instruction::Store { slot, .. } => code.writes.push(*slot),
             _ => {}
@@ -118,7 +120,7 @@ pub(super) fn compile<T: Real>(
             });
         }
     }
-    for slots in [&mut code.reads, &mut code.writes] {
+    for slots in [&mut code.reads, &mut code.planes, &mut code.writes] {
         slots.sort_unstable();
         slots.dedup();
     }
@@ -138,7 +140,7 @@ fn straight<T>(
             return None;
         };
         let (from, value) = match load {
-            Read { slot, result } => (Slot::Read(*slot), *result),
+            Read { slot, plane: false, result } => (Slot::Read(*slot), *result),
             Previous { slot, result } => (Slot::Written(*slot), *result),
             _ => return None,
         };
@@ -317,8 +319,9 @@ impl Plan {
         let polynomial = |expr: &Expr| polynomial(expr, |value| place(&value));
         let mut instructions = SmallVec::new();
         match operation {
-            Operation::Read { slot, result } => {
-                let (field, to) = (Slot::Read(*slot), place(result));
+            Operation::Read { slot, plane, result } => {
+                let field = if *plane { Slot::Plane(*slot) } else { Slot::Read(*slot) };
+                let to = place(result);
                 instructions.push(Instruction::Load(Loaded { field, to, begins: false }));
             }
             Operation::Previous { slot, result } => {

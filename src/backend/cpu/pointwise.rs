@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::tile::SharedField;
 use super::{Cpu, Field, MAX_FIELDS};
-use crate::engine::{Code, Combine, Max, OverPoints, PointFormula, Sum};
+use crate::engine::{Code, Combine, Max, OverPoints, Planes, PointFormula, Sum};
 use crate::grid::Block;
 use crate::real::Real;
 
@@ -25,21 +25,22 @@ impl<T: Real> Cpu<T> {
         parameters: &[f64],
     ) {
         let len = write[0].len();
-        assert!(read.iter().all(|r| r.len() == len) && write.iter().all(|w| w.len() == len));
+        assert!(fit(formula, read, len) && write.iter().all(|w| w.len() == len));
         let mut shared = [const { None }; MAX_FIELDS];
         for (shared, field) in shared.iter_mut().zip(&mut *write) {
             *shared = Some(SharedField::new(field));
         }
         let (reads, writes) = (read.len(), write.len());
         let task = |chunk: usize| {
-            let (start, end) = (chunk * CHUNK, len.min((chunk + 1) * CHUNK));
-            let read = parts(read, start, end);
-            let mut write = shared.map(|field| match field {
-                // SAFETY: chunks are disjoint, and each is visited by one task.
-                Some(field) => unsafe { field.slice_mut(start, end - start) },
-                None => &mut [],
-            });
-            formula.evaluate(self.arch, &read[..reads], &mut write[..writes], parameters);
+            for (start, end) in spans(formula, chunk, len) {
+                let read = parts(read, start, end);
+                let mut write = shared.map(|field| match field {
+                    // SAFETY: spans of chunks are disjoint, and each is visited by one task.
+                    Some(field) => unsafe { field.slice_mut(start, end - start) },
+                    None => &mut [],
+                });
+                formula.evaluate(self.arch, &read[..reads], &mut write[..writes], parameters);
+            }
         };
         self.pool.install(|| (0..len.div_ceil(CHUNK)).into_par_iter().for_each(task));
     }
@@ -68,21 +69,21 @@ impl<T: Real> Cpu<T> {
     ) {
         assert_eq!(totals.len(), formula.results.len(), "results of a formula");
         match &formula.code {
-            Code::Sum(code) => self.combine::<Sum>(&**code, read, parameters, totals),
-            Code::Max(code) => self.combine::<Max>(&**code, read, parameters, totals),
+            Code::Sum(code) => self.combine::<Sum>((formula, &**code), read, parameters, totals),
+            Code::Max(code) => self.combine::<Max>((formula, &**code), read, parameters, totals),
             Code::Map(_) => unreachable!("made for a map"),
         }
     }
 
     fn combine<C: Combine>(
         &self,
-        code: &dyn OverPoints,
+        (formula, code): (&PointFormula, &dyn OverPoints),
         read: &[&Field<T>],
         parameters: &[f64],
         totals: &mut [f64],
     ) {
         let (len, width) = (read[0].len(), totals.len());
-        assert!(read.iter().all(|r| r.len() == len));
+        assert!(fit(formula, read, len));
         let chunks = len.div_ceil(CHUNK);
         // Taken out of the lock: another reduction on the same threads then makes its own.
         let mut partials = match self.partials.lock() {
@@ -92,8 +93,12 @@ impl<T: Real> Cpu<T> {
         partials.clear();
         partials.resize(chunks * width, C::IDENTITY);
         let one = |(chunk, to): (usize, &mut [f64])| {
-            let fields = parts(read, chunk * CHUNK, len.min((chunk + 1) * CHUNK));
-            code.reduce(self.arch, &fields[..read.len()], to, parameters);
+            for (start, end) in spans(formula, chunk, len) {
+                let fields = parts(read, start, end);
+                let mut of_span: SmallVec<[f64; 16]> = SmallVec::from_elem(0.0, width);
+                code.reduce(self.arch, &fields[..read.len()], &mut of_span, parameters);
+                to.iter_mut().zip(of_span).for_each(|(to, of)| *to = C::combine(*to, of));
+            }
         };
         let slots: &mut [f64] = &mut partials;
         self.pool.install(|| slots.par_chunks_mut(width).enumerate().for_each(one));
@@ -196,7 +201,35 @@ impl<T: Real> Cpu<T> {
     }
 }
 
-/// The points `start..end` of fields.
+/// The points `start..end` of fields, which lie in one plane where fields are planes.
 fn parts<'a, T: Real>(fields: &[&'a Field<T>], start: usize, end: usize) -> [&'a [T]; MAX_FIELDS] {
-    std::array::from_fn(|at| fields.get(at).map_or(&[][..], |field| &field[start..end]))
+    let part = |field: &&'a Field<T>| {
+        let first = start % field.len();
+        &field[first..first + (end - start)]
+    };
+    std::array::from_fn(|at| fields.get(at).map_or(&[][..], part))
+}
+
+/// The points of a chunk of `len` points, cut where planes end that a formula reads.
+fn spans(
+    formula: &PointFormula,
+    chunk: usize,
+    len: usize,
+) -> impl Iterator<Item = (usize, usize)> + use<> {
+    let end = len.min((chunk + 1) * CHUNK);
+    let plane = formula.planes.map_or(len, |planes| planes.points);
+    let after = move |start: usize| end.min((start / plane + 1) * plane);
+    let first = chunk * CHUNK;
+    std::iter::successors(Some((first, after(first))), move |&(_, start)| {
+        (start < end).then(|| (start, after(start)))
+    })
+}
+
+/// Whether fields of `len` points, and planes, are as long as they should be.
+fn fit<T: Real>(formula: &PointFormula, read: &[&Field<T>], len: usize) -> bool {
+    let length = |at: usize| match formula.planes {
+        Some(Planes { first, points }) if at >= first => points,
+        _ => len,
+    };
+    read.iter().enumerate().all(|(at, field)| field.len() == length(at))
 }

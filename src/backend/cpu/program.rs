@@ -20,6 +20,8 @@ use crate::real::Real;
 pub(super) enum Slot {
     /// Of those that are read.
     Read(usize),
+    /// The same where it has the values of one plane of x and y.
+    Plane(usize),
     /// Of those that are written.
     Written(usize),
 }
@@ -91,8 +93,9 @@ pub(super) struct Code<T> {
     pub(super) staged: Staged,
     /// The same once more where it does nothing but take fields to fields: memory is then what it waits for.
     pub(super) steps: Vec<Step<T>>,
-    /// Slots of the fields that are read, and of those that are written, in rising order.
+    /// Slots of the fields that are read, of the planes that are, and of the fields that are written, in rising order.
     pub(super) reads: Vec<usize>,
+    pub(super) planes: Vec<usize>,
     pub(super) writes: Vec<usize>,
 }
 

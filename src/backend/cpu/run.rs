@@ -6,6 +6,7 @@ use std::sync::{MutexGuard, PoisonError};
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
+use super::copy::Points;
 use super::memory::{CACHE_LINE, streamed};
 use super::program::{Code, Instruction, Loaded, Program, Slot, Step};
 use super::rows::{Rows, Scratch, lanes};
@@ -42,8 +43,17 @@ impl<T: Real> Job<'_, T> {
 
     pub(super) fn field(&self, field: Slot) -> *const T {
         match field {
-            Slot::Read(slot) => self.read[slot].as_ptr(),
+            Slot::Read(slot) | Slot::Plane(slot) => self.read[slot].as_ptr(),
             Slot::Written(slot) => self.written(slot),
+        }
+    }
+
+    /// Where points of a tile from number `first` of its lines on lie in a field.
+    pub(super) fn points(&self, field: Slot, tile: Group, first: usize) -> Points {
+        let [nx, ny, _] = self.program.grid;
+        match field {
+            Slot::Plane(_) => Points { tile: tile.in_plane(nx * ny), first },
+            Slot::Read(_) | Slot::Written(_) => Points { tile, first },
         }
     }
 
@@ -51,7 +61,7 @@ impl<T: Real> Job<'_, T> {
     fn tiling(&self, in_planes: bool) -> Tiling {
         let Self { program, code, .. } = self;
         let width = columns(program, code) * lanes::<T>();
-        Tiling::new(program.grid, program.axis, width, in_planes)
+        Tiling::new(program.grid, program.axis, width, in_planes || !code.planes.is_empty())
     }
 
     /// Do `work` with one of its tiles after another: it is told whether this is the first, and which comes next.
@@ -303,7 +313,9 @@ fn shared<T: Real>(
     assert!(write.len() <= MAX_FIELDS, "at most {MAX_FIELDS} fields can be written");
     let len = program.grid.iter().product::<usize>();
     let fits = |field: usize| if longer { field >= len } else { field == len };
+    let plane = program.grid[0] * program.grid[1];
     assert!(code.reads.iter().all(|&slot| fits(read[slot].len())), "field to read");
+    assert!(code.planes.iter().all(|&slot| read[slot].len() == plane), "plane to read");
     assert!(code.writes.iter().all(|&slot| fits(write[slot].len())), "field to write");
     let mut shared = [const { None }; MAX_FIELDS];
     for (to, field) in shared.iter_mut().zip(write.iter_mut()) {

@@ -4,7 +4,7 @@ use pulp::Simd;
 use smallvec::SmallVec;
 
 use super::MAX_FIELDS;
-use super::copy::{Load, Points};
+use super::copy::Load;
 use super::program::Loaded;
 use super::rows::{BLOCK, Rows};
 use super::run::Job;
@@ -77,7 +77,7 @@ impl<'a, T: Real> Stager<'a, T> {
         }
         let Loaded { field: slot, to, .. } = self.loads[field];
         let block = self.block(block);
-        let points = Points { tile: self.tile, first: block * BLOCK };
+        let points = job.points(*slot, self.tile, block * BLOCK);
         let to = self.rows.of_block(block).at(*to);
         let (field, apart) = (job.field(*slot), self.rows.column);
         simd.vectorize(Load { points, field, to, apart, ahead: false });
@@ -88,8 +88,8 @@ impl<'a, T: Real> Stager<'a, T> {
     fn fetch(&mut self, job: &Job<'_, T>) {
         let (block, field) = self.fetched;
         if block < self.rows.blocks() {
-            let points = Points { tile: self.tile, first: self.block(block) * BLOCK };
-            points.fetch(job.field(self.loads[field].field));
+            let field = self.loads[field].field;
+            job.points(field, self.tile, self.block(block) * BLOCK).fetch(job.field(field));
             self.fetched = after(self.fetched, self.loads.len());
         }
     }

@@ -85,6 +85,12 @@ impl Group {
         self.line..self.line + self.lines
     }
 
+    /// Where they lie in the values of one plane of `len` points, which are those of every plane.
+    pub(super) fn in_plane(&self, len: usize) -> Self {
+        let stride = if self.stride == len { 0 } else { self.stride };
+        Self { start: self.start % len, stride, ..*self }
+    }
+
     /// The same lines, but only `points` points of each from point `first` on.
     pub(super) fn window(&self, first: usize, points: usize) -> Self {
         Self { start: self.start + first * self.stride, n: points, ..*self }

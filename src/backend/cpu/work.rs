@@ -3,12 +3,12 @@
 use pulp::{Simd, WithSimd};
 
 use super::closed::{AtEnd, Closed};
-use super::copy::{Load, Points, Store};
+use super::copy::{Load, Store};
 use super::eliminate::{
     CyclicDown, CyclicTurn, Differences, Eliminate, FivePoints, Product, SolveBorder, clear,
 };
 use super::ends::{Correct, Pack};
-use super::program::{Application, Instruction, Loaded, Pass, Staged};
+use super::program::{Application, Instruction, Loaded, Pass, Slot, Staged};
 use super::rows::{BLOCK, Blocks, Place, Rows, lanes, values};
 use super::run::{End, Job};
 use super::solver::Way;
@@ -378,12 +378,12 @@ impl<T: Real> Tile<'_, T> {
     ) {
         let Self { job, tile, rows, .. } = *self;
         let weights = job.weights;
-        let points = Points { tile, first: block * BLOCK };
+        let points = |field: Slot| job.points(field, tile, block * BLOCK);
         let at = |place: Place| blocks.at(place);
         match instruction {
             Instruction::Load(Loaded { field, to, begins }) => {
                 if !begins || weights.beta != 0.0 {
-                    let field = job.field(*field);
+                    let (points, field) = (points(*field), job.field(*field));
                     let (to, apart, ahead) = (at(*to), rows.column, !job.code.steps.is_empty());
                     simd.vectorize(Load { points, field, to, apart, ahead });
                 }
@@ -404,7 +404,7 @@ impl<T: Real> Tile<'_, T> {
             Instruction::Store { slot, from } => {
                 let (field, past_caches) = (job.written(*slot), job.past_caches);
                 simd.vectorize(Store {
-                    points,
+                    points: points(Slot::Written(*slot)),
                     field,
                     from: at(*from),
                     apart: rows.column,

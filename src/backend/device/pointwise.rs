@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::job::{Job, LaunchSize};
 use super::text::{Names, Text, parameters, statements};
 use super::{Arg, Buffer, Device, PendingReduction};
-use crate::engine::{Code, PointFormula};
+use crate::engine::{Code, Planes, PointFormula};
 use crate::error::Result;
 use crate::grid::Block;
 use crate::real::Precision;
@@ -26,9 +26,13 @@ fn statements_of(
     statements(number, &formula.nodes, &formula.results, &names, result)
 }
 
-/// What is read at the point that is visited.
-fn read_at(field: usize) -> String {
-    format!("f{field}[at]")
+/// What `formula` reads at the point that is visited.
+fn read_at(formula: &PointFormula) -> impl Fn(usize) -> String {
+    let planes = formula.planes;
+    move |field| match planes {
+        Some(Planes { first, points }) if field >= first => format!("f{field}[at % {points}]"),
+        _ => format!("f{field}[at]"),
+    }
 }
 
 /// Statements that replace what is written by the results of a map.
@@ -107,7 +111,7 @@ impl PointKernel {
         len: usize,
         of: &PointFormula,
     ) -> Result<Self> {
-        let lines = map_lines(of, precision, &read_at);
+        let lines = map_lines(of, precision, &read_at(of));
         let fields = [of.reads, of.results.len()];
         let job = pointwise((device, precision), &Visit::all(len), of.name, fields, &lines)?;
         Ok(Self { kind: Kind::Map(job), precision })
@@ -149,7 +153,7 @@ impl PointKernel {
     ) -> Result<Self> {
         let wide = device.info().widest();
         let result = |at: usize, result: &str| format!("r[{at}] = {result};");
-        let lines = statements_of(of, (wide, "WIDE"), &read_at, result);
+        let lines = statements_of(of, (wide, "WIDE"), &read_at(of), result);
         let (results, blocks) = (of.results.len(), len.div_ceil(THREADS).min(MOST_BLOCKS));
         let mut text = Text::new(precision);
         text.define("FIELDS", parameters(of.reads, 0));

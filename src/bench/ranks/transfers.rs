@@ -88,7 +88,7 @@ impl Probe<'_> {
             }
         }
         let [dealt, sent, copied] = times.map(|times| Times::new(times).median());
-        let copy = (copy.words() * len * size) as f64 / copied;
+        let copy = (copy.words(1) * len * size) as f64 / copied;
         Ok(Transfers {
             deal: match deals.len() {
                 0 => copy,

@@ -137,7 +137,7 @@ impl Part<'_> {
     /// The field that a value is.
     fn field(&self, value: Value) -> Option<Source> {
         match self.origin(value) {
-            Operation::Read { slot, .. } => Some(Source::Read(*slot)),
+            Operation::Read { slot, plane: false, .. } => Some(Source::Read(*slot)),
             Operation::Previous { slot, .. } => Some(Source::Written(*slot)),
             Operation::Apply { .. } => Some(Source::Result(self.results[&value])),
             _ => None,
@@ -152,7 +152,7 @@ impl Part<'_> {
 
     fn value(&self, value: Value, written: Option<usize>) -> Value {
         match self.origin(value) {
-            Operation::Read { slot, .. } => self.builder.read(*slot),
+            Operation::Read { slot, plane, .. } => self.builder.read_as(*slot, *plane),
             Operation::Previous { slot, .. } => match written {
                 Some(_) => self.builder.read(self.read + slot),
                 None => self.builder.previous(*slot),

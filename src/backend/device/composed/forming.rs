@@ -11,6 +11,8 @@ use crate::real::Precision;
 pub(super) enum Place {
     /// A field that the sweep reads.
     Read(usize),
+    /// The same where it is a plane.
+    Plane(usize),
     /// A field that the sweep writes, as it was before.
     Written(usize),
     /// What an operator made.
@@ -31,18 +33,20 @@ pub(super) struct Forming<'a> {
     /// Slots of fields that the kernel writes and so finds under another name.
     written: Vec<usize>,
     precision: Precision,
+    /// Points of a plane of x and y.
+    plane: usize,
 }
 
 impl<'a> Forming<'a> {
     pub(super) fn new(
-        precision: Precision,
+        (precision, plane): (Precision, usize),
         operations: &'a [Operation],
         made: &'a BTreeMap<Value, usize>,
         written: Vec<usize>,
     ) -> Self {
         let (places, lines, known) = (Vec::new(), Vec::new(), Vec::new());
         let sums = BTreeMap::new();
-        Self { operations, made, places, lines, known, sums, written, precision }
+        Self { operations, made, places, lines, known, sums, written, precision, plane }
     }
 
     /// The text of an expression, once everything that it is made of has been formed.
@@ -56,6 +60,7 @@ impl<'a> Forming<'a> {
             return name;
         }
         let text = match self.place(value) {
+            Some(place @ Place::Plane(_)) => format!("{}[at % {}]", self.field(place), self.plane),
             Some(place) => format!("{}[at]", self.field(place)),
             None => {
                 let made = |operation: &&Operation| operation.results().contains(&value);
@@ -96,7 +101,9 @@ impl<'a> Forming<'a> {
     /// Where a value lies as a whole field.
     pub(super) fn place(&self, value: Value) -> Option<Place> {
         self.operations.iter().find_map(|operation| match operation {
-            Operation::Read { slot, result } if *result == value => Some(Place::Read(*slot)),
+            Operation::Read { slot, plane, result } if *result == value => {
+                Some(if *plane { Place::Plane(*slot) } else { Place::Read(*slot) })
+            }
             Operation::Previous { slot, result } if *result == value => Some(Place::Written(*slot)),
             Operation::Apply { result, .. } if *result == value => {
                 Some(Place::Made(self.made[&value]))

@@ -98,7 +98,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn at(&self, place: &Place) -> &Buffer {
         match *place {
-            Place::Read(slot) => self.fields.read[slot],
+            Place::Read(slot) | Place::Plane(slot) => self.fields.read[slot],
             Place::Written(slot) => &*self.fields.write[slot],
             Place::Made(at) => &self.sweep.room[at],
         }
@@ -132,13 +132,14 @@ struct Builder<'a> {
 impl Builder<'_> {
     /// The products that operators are applied to, and then the operators: (operator, operand, result).
     fn stage(&mut self, number: usize, applied: &[(Op, &Expr, Value)]) -> Result<Stage> {
-        let &Task { workspace, sweep, .. } = self.task;
+        let &Task { workspace, sweep, points, .. } = self.task;
         let results = self.places.results.clone();
-        let mut forming =
-            Forming::new(workspace.precision, &sweep.operations, &results, Vec::new());
+        let place = (workspace.precision, points[0] * points[1]);
+        let mut forming = Forming::new(place, &sweep.operations, &results, Vec::new());
         let (mut from, mut formed, mut stores) = (Vec::new(), Vec::new(), Vec::new());
         for (_, operand, _) in applied {
             let field = operand.as_value().and_then(|value| forming.place(value));
+            let field = field.filter(|place| !matches!(place, Place::Plane(_)));
             from.push(field.unwrap_or_else(|| {
                 let text = forming.expression(operand);
                 stores.push(format!("w{}[at] = {text};", formed.len()));
@@ -197,7 +198,7 @@ impl Builder<'_> {
 
     /// Everything that the sweep stores and adds.
     fn last(&self) -> Result<Option<Pointwise>> {
-        let &Task { workspace, sweep, .. } = self.task;
+        let &Task { workspace, sweep, points, .. } = self.task;
         let results = &self.places.results;
         // An operator may have written its result where it is stored.
         let is_direct = |value: Value| {
@@ -220,8 +221,8 @@ impl Builder<'_> {
             return Ok(None);
         }
         let number = |slot| slots.iter().position(|other| *other == slot).unwrap_or_default();
-        let mut forming =
-            Forming::new(workspace.precision, &sweep.operations, results, slots.clone());
+        let place = (workspace.precision, points[0] * points[1]);
+        let mut forming = Forming::new(place, &sweep.operations, results, slots.clone());
         let mut stores = Vec::new();
         // Sums first: what is stored may be advanced by them.
         for (slot, terms) in &sums {

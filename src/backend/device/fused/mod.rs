@@ -23,6 +23,7 @@ use shape::Shape;
 pub(super) use plan::Plan;
 
 const TILE: &str = include_str!("../../../../kernels/fused/tile.cu");
+const PLANE: &str = include_str!("../../../../kernels/fused/plane.cu");
 const APPLY: &str = include_str!("../../../../kernels/fused/apply.cu");
 const INFLOW: &str = include_str!("../../../../kernels/fused/inflow.cu");
 const KERNEL: &str = include_str!("../../../../kernels/fused/sweep.cu");
@@ -95,6 +96,10 @@ impl Fused {
         text.define("PARKED_AT", shape.words);
         text.define("ON_CHIP_WORDS", words);
         [LINE, CHUNKS, TILE].iter().for_each(|part| text.push(part));
+        if plan.reads_planes() {
+            text.define("PLANE", task.points[0] * task.points[1]);
+            text.push(PLANE);
+        }
         let mut table = Vec::new();
         for (number, op) in numbers.iter().enumerate() {
             text.define(&format!("TABLES_{number}"), table.len());

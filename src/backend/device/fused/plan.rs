@@ -123,6 +123,13 @@ impl<'a> Plan<'a> {
         self.operators.get(self.axis, op).matrix.half_band() == 0
     }
 
+    /// Whether some of what it reads are planes.
+    pub(super) fn reads_planes(&self) -> bool {
+        let is_plane =
+            |operation: &Operation| matches!(operation, Operation::Read { plane: true, .. });
+        self.uses.operations.iter().any(is_plane)
+    }
+
     /// Whether fields go through on-chip memory.
     pub(super) fn gathers(&self) -> bool {
         self.lines.inner == 1

@@ -95,17 +95,18 @@ impl Body<'_> {
         self.push("if (beta != 0) {".into());
         let busy = self.busy;
         self.push("REAL before[LENGTH];".into());
-        self.load("before", &format!("w{slot}"));
+        self.load("before", &format!("w{slot}"), false);
         self.each(&format!("{sum} += beta * before[j];"));
         self.push("}".into());
         self.busy |= busy;
     }
 
-    fn load(&mut self, to: &str, field: &str) {
+    fn load(&mut self, to: &str, field: &str, plane: bool) {
         if self.plan.gathers() {
             self.wait();
         }
-        self.push(format!("load({to}, {field}, chip, tile);"));
+        let load = if plane { "load_plane" } else { "load" };
+        self.push(format!("{load}({to}, {field}, chip, tile);"));
         self.busy |= self.plan.gathers();
     }
 
@@ -164,8 +165,12 @@ impl Body<'_> {
             }
         }
         match made {
-            Operation::Read { slot, .. } => self.load(&to.to_string(), &format!("r{slot}")),
-            Operation::Previous { slot, .. } => self.load(&to.to_string(), &format!("w{slot}")),
+            Operation::Read { slot, plane, .. } => {
+                self.load(&to.to_string(), &format!("r{slot}"), *plane);
+            }
+            Operation::Previous { slot, .. } => {
+                self.load(&to.to_string(), &format!("w{slot}"), false);
+            }
             Operation::Let { .. } => self.finish_target(Target::Value(value)),
             Operation::Map { map, operands, results } => self.map(map, operands, results),
             Operation::Advance { value, slot, .. } => {
