@@ -8,6 +8,7 @@ mod lines;
 mod nvrtc;
 mod oclgrind;
 mod permute;
+mod planes;
 mod runtime;
 mod small;
 mod steps;

@@ -1,0 +1,105 @@
+//! Planes: a sweep or a formula makes of the values of one plane what it makes of a field that has them at every z.
+
+use kolmo::backend::device::Fusing;
+use kolmo::backend::{Backend, Weights};
+use kolmo::config::Precision;
+use kolmo::engine::{Formula, LineOperators, Number, PointFormula, SweepBuilder};
+use kolmo::grid::{Axis, Grid};
+use kolmo::scheme::family;
+
+use super::gpu;
+use crate::common::{cores, max_difference, noise};
+use crate::operators::grid;
+
+/// a p + b in place of b.
+struct Blend;
+
+impl Formula<2, 1> for Blend {
+    fn at<N: Number>(&self, [a, p]: [N; 2], [b]: [N; 1], _: [N; 0]) -> [N; 1] {
+        [a * p + b]
+    }
+}
+
+/// a p.
+struct Product;
+
+impl Formula<2, 1> for Product {
+    fn at<N: Number>(&self, [a, p]: [N; 2], _: [N; 1], _: [N; 0]) -> [N; 1] {
+        [a * p]
+    }
+}
+
+/// Products with p before and behind operators, p itself, and formulas of it; p is a `plane`, or a field.
+fn made(
+    backend: &dyn Backend,
+    scheme: &str,
+    grid: &Grid,
+    axis: Axis,
+    plane: bool,
+) -> Vec<Vec<f64>> {
+    let points = grid.points[0] * grid.points[1];
+    let mut random = noise(7);
+    let a: Vec<f64> = (0..grid.len()).map(|_| random()).collect();
+    let p: Vec<f64> = (0..points).map(|_| random()).collect();
+    let p = if plane { p } else { p.into_iter().cycle().take(grid.len()).collect() };
+    let [a, p] = [a, p].map(|values| backend.field(&values.into()).unwrap());
+    let s = SweepBuilder::new();
+    let (of_a, of_p) = (s.read(0), if plane { s.read_plane(1) } else { s.read(1) });
+    s.add(0, s.d1(of_a * of_p) + of_p * s.d1(of_a));
+    s.store(1, s.d1(of_p));
+    s.store(2, of_p + of_a);
+    let operators = LineOperators::new(family(scheme).unwrap(), None, grid, Precision::F64);
+    let program = backend.program(&s.build(), axis, grid.points, &operators).unwrap();
+    let mut written = [0; 3].map(|_| backend.zeros(grid.len()).unwrap());
+    let [first, second, third] = &mut written;
+    backend.run(&program, &[&a, &p], &mut [first, second, third], Weights::SET);
+    let of = |formula: PointFormula| {
+        let formula = if plane { formula.with_planes(1, points) } else { formula };
+        backend.prepare(formula).unwrap()
+    };
+    let largest = backend.reduce(&of(PointFormula::max(Product)), &[&a, &p], &[]).unwrap();
+    let [largest] = largest.wait().unwrap();
+    backend.map(&of(PointFormula::map(Blend)), &[&a, &p], &mut [&mut written[0]], &[]);
+    let values = written.iter().map(|field| backend.values(field).unwrap().into());
+    values.chain([vec![largest]]).collect()
+}
+
+fn check(backend: &dyn Backend, scheme: &str, axis: Axis, grid: &Grid, bound: f64) {
+    let [found, expected] = [true, false].map(|plane| made(backend, scheme, grid, axis, plane));
+    for (found, expected) in found.iter().zip(&expected) {
+        let off = max_difference(found, expected);
+        assert!(off <= bound, "{scheme} along {axis:?}: {off:e}");
+    }
+}
+
+/// Tiles of lines along x that go over the end of a plane, chunks of points that do, and a stride along z.
+#[test]
+fn planes_are_fields_that_do_not_vary_along_z() {
+    // On the host more points than a chunk of a formula has.
+    for (axis, n, across) in
+        [(Axis::X, 43, [11, 13]), (Axis::Y, 35, [13, 11]), (Axis::Z, 13, [19, 29])]
+    {
+        let grid = grid(axis, n, across, true);
+        check(&*cores(Precision::F64, 2), "compact6", axis, &grid, 0.0);
+    }
+    // Without line systems kernels compile several times faster; they are loaded alike.
+    for fusing in [Fusing::All, Fusing::Nothing] {
+        for (axis, n, across) in
+            [(Axis::X, 20, [3, 5]), (Axis::Y, 24, [5, 3]), (Axis::Z, 13, [5, 3])]
+        {
+            let grid = grid(axis, n, across, true);
+            let gpu = gpu(Precision::F64, grid.len()).fusing(fusing);
+            check(&gpu, "explicit4", axis, &grid, 1e-13);
+        }
+    }
+}
+
+#[test]
+#[ignore = "run under Oclgrind"]
+fn small_sweeps_that_read_planes() {
+    for (axis, n, across) in [(Axis::X, 9, [3, 2]), (Axis::Z, 7, [3, 2])] {
+        let grid = grid(axis, n, across, true);
+        let gpu = gpu(Precision::F64, grid.len()).fusing(Fusing::All);
+        check(&gpu, "explicit4", axis, &grid, 1e-13);
+    }
+}
