@@ -27,7 +27,7 @@ pub(super) struct Metric {
 
 /// How many fields that is on a block of `nz` planes, those of one plane shared by them and rounded up.
 pub(super) fn fields(grid: &Grid, problem: &Problem, nz: usize) -> usize {
-    let in_plane = if problem.mapping.is_some() { 5_usize.div_ceil(nz) } else { 0 };
+    let in_plane = if problem.mapping.is_some() { 5_usize.div_ceil(nz.max(1)) } else { 0 };
     let second = usize::from(has_second(&problem.scheme));
     in_plane + grid.lines.iter().flatten().count() * (1 + second)
 }

@@ -21,6 +21,7 @@ mod open;
 mod options;
 mod passive;
 mod problem;
+mod quantities;
 mod rhs;
 mod schedule;
 mod slots;

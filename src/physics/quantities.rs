@@ -1,0 +1,117 @@
+//! The quantities of a flow at the points, for pictures, files and statistics.
+
+use super::Variable;
+use super::navier_stokes::NavierStokes;
+use super::slots::{conserved, exactly};
+use crate::backend::{Backend, Field, Prepared};
+use crate::error::Result;
+use crate::statistics::Flow;
+
+/// The fields of U.
+pub(super) fn state<F>(u: &[F]) -> [&F; conserved::COUNT] {
+    exactly(u.iter().take(conserved::COUNT))
+}
+
+/// The values of a field on the host, with what they are relative to.
+pub(super) fn on_host(backend: &dyn Backend, field: &Field, at_rest: f64) -> Result<Vec<f64>> {
+    Ok(backend.values(field)?.iter().map(|value| value + at_rest).collect())
+}
+
+/// What `formula` makes of the velocity gradients, in the place of ∂u/∂xⱼ.
+fn of_gradients<'a>(
+    backend: &dyn Backend,
+    formula: &Prepared,
+    gradients: [&'a mut Field; 9],
+) -> [&'a Field; 3] {
+    let [x, y, z, rest @ ..] = gradients;
+    backend.map(formula, &rest.map(|field| &*field), &mut [&mut *x, &mut *y, &mut *z], &[]);
+    [x, y, z]
+}
+
+impl NavierStokes {
+    /// (u, v, w, p', T'), which take the place of `scratch`.
+    fn primitives<'a>(&self, u: &[Field], scratch: &'a mut [Field]) -> [&'a mut Field; 5] {
+        let [x, y, z, p, t] = exactly(scratch.iter_mut().take(5));
+        let to = &mut [&mut *x, &mut *y, &mut *z, &mut *p, &mut *t];
+        self.backend.map(&self.formulas.primitives, &state(u), to, &[]);
+        [x, y, z, p, t]
+    }
+
+    /// |ω|, Q, div u.
+    pub(super) fn invariants<'a>(
+        &'a mut self,
+        u: &[Field],
+        scratch: &'a mut [Field],
+    ) -> [&'a Field; 3] {
+        let gradients = self.gradients.of(&*self.backend, u, scratch);
+        of_gradients(&*self.backend, &self.formulas.invariants, gradients)
+    }
+
+    /// ω.
+    fn vorticity<'a>(&'a mut self, u: &[Field], scratch: &'a mut [Field]) -> [&'a Field; 3] {
+        let gradients = self.gradients.of(&*self.backend, u, scratch);
+        of_gradients(&*self.backend, &self.formulas.vorticity, gradients)
+    }
+
+    /// The components of what is to be written.
+    pub(super) fn components<'a>(
+        &'a mut self,
+        u: &[Field],
+        scratch: &'a mut [Field],
+        variable: &Variable,
+    ) -> Vec<&'a Field> {
+        let whole = |which: usize, from: &Field, to: &'a mut Field| {
+            self.backend.map(&self.formulas.wholes[which], &[from], &mut [&mut *to], &[]);
+            vec![&*to]
+        };
+        match variable {
+            Variable::Velocity => {
+                let [x, y, z, ..] = self.primitives(u, scratch);
+                vec![x, y, z]
+            }
+            Variable::Density => whole(0, &u[conserved::MASS], &mut scratch[0]),
+            Variable::Pressure => {
+                let [to, _, _, p, _] = self.primitives(u, scratch);
+                whole(1, p, to)
+            }
+            Variable::Temperature => {
+                let [to, _, _, _, t] = self.primitives(u, scratch);
+                whole(2, t, to)
+            }
+            Variable::Vorticity => self.vorticity(u, scratch).to_vec(),
+            Variable::QCriterion => vec![self.invariants(u, scratch)[1]],
+            Variable::Dilatation => vec![self.invariants(u, scratch)[2]],
+            Variable::Passive(name) => vec![self.scalar(u, name, &mut scratch[0])],
+            Variable::Scalar => unreachable!("refused by the configuration"),
+        }
+    }
+
+    /// What is at the points of this rank's block but for gradients, and Σ μ there in the place of the viscosity.
+    pub(super) fn quantities_of_sample(&self, u: &[Field], scratch: &mut [Field]) -> Result<Flow> {
+        let host = |field: &Field, at_rest: f64| on_host(&*self.backend, field, at_rest);
+        let [x, y, z, p, t] = self.primitives(u, scratch);
+        let temperature = host(t, self.base.temperature)?;
+        let mut flow = Flow {
+            density: host(&u[conserved::MASS], self.base.density)?,
+            velocity: [host(x, 0.0)?, host(y, 0.0)?, host(z, 0.0)?],
+            pressure: host(p, self.base.pressure)?,
+            viscosity: temperature.iter().map(|&t| self.gas.mu(t)).sum(),
+            temperature,
+            scalars: Vec::new(),
+            gradient: None,
+            sound_speed: 1.0 / self.gas.mach,
+            walls: None,
+        };
+        for name in &self.scalar_names {
+            flow.scalars.push(host(self.scalar(u, name, &mut scratch[0]), 0.0)?);
+        }
+        Ok(flow)
+    }
+
+    /// φ of the passive scalar `name`, in the place of `to`.
+    fn scalar<'a>(&self, u: &[Field], name: &str, to: &'a mut Field) -> &'a Field {
+        let passive = self.scalars.as_ref();
+        let field = passive.and_then(|it| it.fraction(&*self.backend, u, name, to));
+        field.unwrap_or_else(|| unreachable!("refused by the configuration"))
+    }
+}
