@@ -25,7 +25,7 @@ const TRAILING_EDGE: f64 = 0.003;
 /// δ.
 const LAYER: f64 = 0.05;
 /// Distance between the first two lines about mid-chord.
-const FIRST: f64 = 0.003;
+const FIRST: f64 = 0.004;
 /// Radius of the far field, and width and strength of the sponge before it.
 const FAR: f64 = 30.0;
 const SPONGE: Sponge = Sponge { width: 15.0, strength: 0.2 };
