@@ -4,6 +4,7 @@ use std::f64::consts::TAU;
 use std::process::Command;
 
 use kolmo::config::{Config, Precision, parse};
+use kolmo::engine::distributed::Method;
 use kolmo::grid::{Block, Decomposition};
 use kolmo::io::fields::Layout;
 use kolmo::io::pieces::Selection;
@@ -44,7 +45,12 @@ fn curved_lines_keep_what_they_should() {
 #[test]
 fn ranks_and_a_device_agree_with_one_host() {
     let config = round_a_cylinder([20, 36, 8], &[]);
-    let cuts = [[2, 1, 1], [3, 1, 1], [1, 2, 1], [2, 1, 2]].map(|ranks| (ranks, None));
+    let cuts = [
+        ([2, 1, 1], Some(Method::Transpose)),
+        ([3, 1, 1], Some(Method::Pcr)),
+        ([1, 2, 1], Some(Method::Gather)),
+        ([2, 1, 2], None),
+    ];
     assert_cuts_agree(&config, 6, &cuts);
     let device = gpu(Precision::F64, config.grid().len());
     let mut device = Simulation::on(std::sync::Arc::new(device), &config).unwrap();
