@@ -73,6 +73,7 @@ fn specialisations() -> Vec<Specialisation> {
             ),
         ),
         ("compact10-penta", run("taylor-green", POINTS, &["scheme.derivative=compact10-penta"])),
+        ("curved lines, walls, far field", run("cylinder", POINTS, &["gas.viscosity=sutherland"])),
         ("scalar", run("scalar-advection", POINTS, &[])),
         ("blocks of lines", Box::new(ask_for_blocks)),
     ];
