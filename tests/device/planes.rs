@@ -1,5 +1,7 @@
 //! Planes: a sweep or a formula makes of the values of one plane what it makes of a field that has them at every z.
 
+use std::any::Any;
+
 use kolmo::backend::device::Fusing;
 use kolmo::backend::{Backend, Weights};
 use kolmo::config::Precision;
@@ -29,14 +31,15 @@ impl Formula<2, 1> for Product {
     }
 }
 
-/// Products with p before and behind operators, p itself, and formulas of it; p is a `plane`, or a field.
+/// Products with p before and behind operators, p itself, and formulas of it; p is a `plane`, or a field. With what they were made of:
+/// see `small.rs` for why.
 fn made(
     backend: &dyn Backend,
     scheme: &str,
     grid: &Grid,
     axis: Axis,
     plane: bool,
-) -> Vec<Vec<f64>> {
+) -> (Vec<Vec<f64>>, Box<dyn Any>) {
     let points = grid.points[0] * grid.points[1];
     let mut random = noise(7);
     let a: Vec<f64> = (0..grid.len()).map(|_| random()).collect();
@@ -57,19 +60,28 @@ fn made(
         let formula = if plane { formula.with_planes(1, points) } else { formula };
         backend.prepare(formula).unwrap()
     };
-    let largest = backend.reduce(&of(PointFormula::max(Product)), &[&a, &p], &[]).unwrap();
-    let [largest] = largest.wait().unwrap();
-    backend.map(&of(PointFormula::map(Blend)), &[&a, &p], &mut [&mut written[0]], &[]);
+    let (product, blend) = (of(PointFormula::max(Product)), of(PointFormula::map(Blend)));
+    let [largest] = backend.reduce(&product, &[&a, &p], &[]).unwrap().wait().unwrap();
+    backend.map(&blend, &[&a, &p], &mut [&mut written[0]], &[]);
     let values = written.iter().map(|field| backend.values(field).unwrap().into());
-    values.chain([vec![largest]]).collect()
+    let values = values.chain([vec![largest]]).collect();
+    (values, Box::new((a, p, written, program, product, blend)))
 }
 
-fn check(backend: &dyn Backend, scheme: &str, axis: Axis, grid: &Grid, bound: f64) {
-    let [found, expected] = [true, false].map(|plane| made(backend, scheme, grid, axis, plane));
+fn check(
+    backend: &dyn Backend,
+    scheme: &str,
+    axis: Axis,
+    grid: &Grid,
+    bound: f64,
+) -> [Box<dyn Any>; 2] {
+    let [(found, kept), (expected, also)] =
+        [true, false].map(|plane| made(backend, scheme, grid, axis, plane));
     for (found, expected) in found.iter().zip(&expected) {
         let off = max_difference(found, expected);
         assert!(off <= bound, "{scheme} along {axis:?}: {off:e}");
     }
+    [kept, also]
 }
 
 /// Tiles of lines along x that go over the end of a plane, chunks of points that do, and a stride along z.
@@ -97,9 +109,10 @@ fn planes_are_fields_that_do_not_vary_along_z() {
 #[test]
 #[ignore = "run under Oclgrind"]
 fn small_sweeps_that_read_planes() {
+    let mut kept = Vec::new();
     for (axis, n, across) in [(Axis::X, 9, [3, 2]), (Axis::Z, 7, [3, 2])] {
         let grid = grid(axis, n, across, true);
         let gpu = gpu(Precision::F64, grid.len()).fusing(Fusing::All);
-        check(&gpu, "explicit4", axis, &grid, 1e-13);
+        kept.push((check(&gpu, "explicit4", axis, &grid, 1e-13), gpu));
     }
 }

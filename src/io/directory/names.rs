@@ -125,11 +125,12 @@ pub(crate) fn is_plane(folder: &str) -> bool {
         })
 }
 
-/// `step_00000100_xy.png`
+/// `step_00000100_xy.png`, `step_00000100_xy_mach.png`
 fn is_slice(file: &str) -> bool {
-    ["_xy.png", "_xz.png", "_yz.png"]
-        .iter()
-        .any(|ending| file.strip_suffix(ending).is_some_and(|name| step(name).is_some()))
+    let Some(name) = file.strip_suffix(".png") else { return false };
+    let name = name.strip_suffix("_mach").unwrap_or(name);
+    let step_of = |plane: &&str| name.strip_suffix(plane).and_then(step);
+    ["_xy", "_xz", "_yz"].iter().any(|plane| step_of(plane).is_some())
 }
 
 #[cfg(test)]
@@ -153,6 +154,7 @@ mod tests {
             "checkpoints/step_00000004.zarr/",
             "statistics/moments.csv",
             "slices/step_00000004_xz.png",
+            "slices/step_00000004_xz_mach.png",
             "plots/dissipation.svg",
         ] {
             assert!(is_of_a_run(name), "{name}");
@@ -174,6 +176,7 @@ mod tests {
             "checkpoints/step_00000004.zarr.my_backup/",
             "statistics/exp.csv",
             "slices/step_00000004.png",
+            "slices/step_00000004_mach.png",
             "plots/paper.svg",
             "fields/",
         ] {
