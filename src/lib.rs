@@ -25,6 +25,7 @@
 //! |---|---|
 //! | [`scheme`] | coefficients, closures, filters, Runge-Kutta tableaux, and theory about them |
 //! | [`lines`] | banded line systems: factor once, solve many |
+//! | [`blocks`] | systems of dense blocks at the places of a graph, by multicolour point-implicit sweeps |
 //! | [`grid`] | points, spacing, axes |
 //! | [`gas`] | the gas and its viscosity |
 //! | [`boundary`] | what holds at the ends of the axes |
@@ -49,6 +50,7 @@
 
 pub mod backend;
 pub mod bench;
+pub mod blocks;
 pub mod boundary;
 pub mod cases;
 pub mod comm;

@@ -1,6 +1,9 @@
 //! Vector registers of an instruction set, for both formats of numbers: left to itself, the compiler cuts the lanes of a
 //! recurrence into registers of every width.
 
+#[cfg(target_arch = "x86_64")]
+use std::any::TypeId;
+
 use pulp::Simd;
 
 /// Numbers of which a vector register holds several.
@@ -40,12 +43,18 @@ pub trait Vectors: Copy {
     fn size<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
     /// √a.
     fn root<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
+
+    /// As many of these as a register has of 64 bit, in such a one.
+    ///
+    /// # Safety
+    /// So many numbers can be read from there on.
+    unsafe fn widened<S: Simd>(simd: S, from: *const Self) -> S::f64s;
 }
 
 macro_rules! vectors {
     ($t:ident $s:ident $split:ident $split_mut:ident $load:ident $store:ident
      $splat:ident $add:ident $sub:ident $mul:ident $fma:ident
-     $div:ident $neg:ident $abs:ident $sqrt:ident) => {
+     $div:ident $neg:ident $abs:ident $sqrt:ident $widened:ident) => {
         impl Vectors for $t {
             type Vector<S: Simd> = S::$s;
 
@@ -101,12 +110,47 @@ macro_rules! vectors {
             fn root<S: Simd>(simd: S, a: S::$s) -> S::$s {
                 simd.$sqrt(a)
             }
+            #[inline(always)]
+            unsafe fn widened<S: Simd>(simd: S, from: *const $t) -> S::f64s {
+                // SAFETY: the caller's.
+                unsafe { $widened(simd, from) }
+            }
         }
     };
 }
 vectors!(f32 f32s as_simd_f32s as_mut_simd_f32s partial_load_f32s partial_store_f32s
          splat_f32s add_f32s sub_f32s mul_f32s mul_add_e_f32s
-         div_f32s neg_f32s abs_f32s sqrt_f32s);
+         div_f32s neg_f32s abs_f32s sqrt_f32s widened_f32s);
 vectors!(f64 f64s as_simd_f64s as_mut_simd_f64s partial_load_f64s partial_store_f64s
          splat_f64s add_f64s sub_f64s mul_f64s mul_add_e_f64s
-         div_f64s neg_f64s abs_f64s sqrt_f64s);
+         div_f64s neg_f64s abs_f64s sqrt_f64s widened_f64s);
+
+/// [`Vectors::widened`]: the instruction where there is one, which the compiler does not always find.
+#[inline(always)]
+unsafe fn widened_f32s<S: Simd>(simd: S, from: *const f32) -> S::f64s {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_mm_loadu_ps, _mm256_cvtps_pd, _mm256_loadu_ps, _mm512_cvtps_pd};
+        if TypeId::of::<S>() == TypeId::of::<pulp::x86::V4>() {
+            // SAFETY: the processor has what V4 stands for, whose register of 64-bit numbers this is; the caller's for `from`.
+            return unsafe { std::mem::transmute_copy(&_mm512_cvtps_pd(_mm256_loadu_ps(from))) };
+        }
+        if TypeId::of::<S>() == TypeId::of::<pulp::x86::V3>() {
+            // SAFETY: as above.
+            return unsafe { std::mem::transmute_copy(&_mm256_cvtps_pd(_mm_loadu_ps(from))) };
+        }
+    }
+    let mut wide = [0.0; 8];
+    for (lane, to) in wide[..S::F64_LANES].iter_mut().enumerate() {
+        // SAFETY: the caller's.
+        *to = f64::from(unsafe { *from.add(lane) });
+    }
+    simd.partial_load_f64s(&wide[..S::F64_LANES])
+}
+
+/// The same of numbers that are wide.
+#[inline(always)]
+unsafe fn widened_f64s<S: Simd>(_: S, from: *const f64) -> S::f64s {
+    // SAFETY: the caller's; any bytes are numbers.
+    unsafe { from.cast::<S::f64s>().read_unaligned() }
+}

@@ -6,6 +6,7 @@ mod advection;
 mod allocations;
 mod bad_inputs;
 mod bench;
+mod blocks;
 mod boundary_layer;
 mod cases_exact;
 mod cases_registry;

@@ -51,6 +51,12 @@ pub enum Bench {
         after_help = "Example:\n  kolmo bench step --points 64 --set scheme.convection=feiereisen"
     )]
     Step(StepOptions),
+    /// Multicolour point-implicit sweeps over dense blocks on tetrahedral meshes, as Zubair et al. (2017) measure them.
+    #[command(
+        args_override_self = true,
+        after_help = "Examples:\n  kolmo bench blocks\n  kolmo bench blocks --points 40 --nb 1-8,16 --off-diagonal f64"
+    )]
+    Blocks(BlocksOptions),
     /// Messages between ranks, and one derivative along lines that are spread over all ranks, by every method.
     #[command(
         args_override_self = true,
@@ -62,8 +68,8 @@ pub enum Bench {
 /// What every bench takes.
 #[derive(Args, Debug)]
 pub struct Common {
-    /// Points: N for N x N x N, or NXxNYxNZ; several with commas. Default 256, for `step` and `comm` 64. For `comm` and
-    /// `step --weak` those of one rank.
+    /// Points: N for N x N x N, or NXxNYxNZ; several with commas. Default 256, for `step` and `comm` 64, for
+    /// `blocks` boxes of the sizes of its table II. For `comm` and `step --weak` those of one rank.
     #[arg(long, value_name = "POINTS", value_delimiter = ',', value_parser = points, action = ArgAction::Set)]
     pub(super) points: Vec<[usize; 3]>,
     /// Format of the fields.
@@ -171,6 +177,19 @@ pub struct StepOptions {
     pub(super) rates: Option<PathBuf>,
 }
 
+/// Options of `blocks`.
+#[derive(Args, Debug)]
+pub struct BlocksOptions {
+    #[command(flatten)]
+    pub(super) common: Common,
+    /// Rows of a block: numbers and ranges.
+    #[arg(long, value_name = "NB", default_value = "1-100", value_delimiter = ',', value_parser = rows_of_blocks, action = ArgAction::Set)]
+    pub(super) nb: Vec<Several<usize>>,
+    /// Format of the blocks that are not on the diagonal.
+    #[arg(long, default_value = "f32", value_parser = ["f32", "f64"])]
+    pub(super) off_diagonal: String,
+}
+
 /// Options of `comm`.
 #[derive(Args, Debug)]
 pub struct CommOptions {
@@ -199,6 +218,7 @@ impl Bench {
             Bench::Permute(options) => &options.common,
             Bench::Step(options) => &options.common,
             Bench::Comm(options) => &options.common,
+            Bench::Blocks(options) => &options.common,
         }
     }
 
@@ -223,13 +243,14 @@ impl Bench {
             Bench::Derivative(options) => &options.operator.pencils,
             Bench::Lines(options) => &options.operator.pencils,
             Bench::Step(options) => &options.pencils,
-            Bench::Copy(_) | Bench::Permute(_) | Bench::Comm(_) => "strided",
+            Bench::Copy(_) | Bench::Permute(_) | Bench::Comm(_) | Bench::Blocks(_) => "strided",
         };
         ComputeConfig {
             backend: match common.backend.as_str() {
                 "cpu" => config::Backend::Cpu,
                 "cuda" => config::Backend::Cuda,
                 "opencl" => config::Backend::OpenCl,
+                _ if matches!(self, Bench::Blocks(_)) => config::Backend::Cpu,
                 _ => config::Backend::Auto,
             },
             device: common.device,
@@ -319,6 +340,20 @@ fn one_solver(name: &str) -> std::result::Result<Solvers, String> {
     match name {
         "all" => Err("a step takes one method".to_string()),
         _ => solvers(name),
+    }
+}
+
+/// Most rows of a block that is measured.
+const MOST_ROWS: usize = 512;
+
+/// N, or FIRST-LAST.
+fn rows_of_blocks(text: &str) -> std::result::Result<Several<usize>, String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if 1 <= first && first <= last && last <= MOST_ROWS => {
+            Ok(Several((first..=last).collect()))
+        }
+        _ => Err(format!("rows of a block are N or FIRST-LAST, from 1 to {MOST_ROWS}")),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::error::Result;
 /// them a device sees the list of launches that it will see again, and makes a graph of it the second time.
 pub(super) const WARM_UPS: usize = CALIBRATIONS + 2;
 /// Rounds that find out how long one call takes.
-const CALIBRATIONS: usize = 2;
+pub(super) const CALIBRATIONS: usize = 2;
 /// Seconds that one repeat should take at least: a clock or an event adds microseconds.
 const LONG_ENOUGH: f64 = 2e-3;
 /// Most calls of one repeat.

@@ -6,6 +6,7 @@
 //! its clock. `docs/benchmarks.md` says how to read the figures.
 
 mod arguments;
+mod blocks;
 mod check;
 mod maps;
 mod measure;
@@ -57,10 +58,12 @@ pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
             ranks::scaling::run(options, setup, &comm, &mut report)
         }
         Bench::Step(options) => step::run(options, setup, &mut report),
+        Bench::Blocks(options) => blocks::run(options, setup, &mut report),
         Bench::Comm(options) => ranks::comm::run(options, setup, &comm, &mut report),
     }?;
     // Of several ranks only the first knows of all that was measured.
-    if comm.rank() == 0 && report.results.is_empty() && report.failures.is_empty() {
+    let nothing = report.results.is_empty() && report.blocks.is_empty();
+    if comm.rank() == 0 && nothing && report.failures.is_empty() {
         let why = report.notes.iter().filter(|note| note.starts_with("left out"));
         let why: Vec<&str> = why.map(String::as_str).collect();
         return Err(refusal("nothing was measured", &why.join("\n       ")));

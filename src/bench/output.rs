@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::blocks::{BlockRow, MeshRow};
 use super::measure::Times;
 use super::ranks::report::{MessageRow, Spreading};
 use super::table::{Table, figure, write_aligned};
@@ -21,6 +22,11 @@ pub struct Report {
     /// Of messages between ranks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) messages: Vec<MessageRow>,
+    /// Meshes, and sweeps over blocks on them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) meshes: Vec<MeshRow>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) blocks: Vec<BlockRow>,
     /// For `kolmo model`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) rates: Option<Rates>,
@@ -189,7 +195,8 @@ impl Report {
         }
         let (copy, results, failures) = (CopyReport::default(), Vec::new(), Vec::new());
         let (messages, rates, tables) = (Vec::new(), None, Vec::new());
-        Self { machine, copy, results, messages, rates, tables, notes, failures }
+        let (meshes, blocks) = (Vec::new(), Vec::new());
+        Self { machine, copy, results, messages, meshes, blocks, rates, tables, notes, failures }
     }
 
     /// Keep results, which must not be further than `tolerance` from the reference.
@@ -297,9 +304,13 @@ impl std::fmt::Display for Report {
             "time/copy",
             "error",
         ];
-        let mut table = vec![head.map(str::to_string)];
-        table.extend(self.results.iter().map(Row::cells));
-        write_aligned(f, &table, &[0, 2])?;
+        if self.blocks.is_empty() {
+            let mut table = vec![head.map(str::to_string)];
+            table.extend(self.results.iter().map(Row::cells));
+            write_aligned(f, &table, &[0, 2])?;
+        } else {
+            write!(f, "{}\n{}", MeshRow::table(&self.meshes), BlockRow::table(&self.blocks))?;
+        }
         for row in &self.results {
             if let (Some(stage), Some(phases)) = (row.ns_per_point_stage, &row.phases) {
                 writeln!(

@@ -116,7 +116,12 @@ impl<T: Real> Cpu<T> {
         self.pool.current_num_threads()
     }
 
-    /// The instruction set in use, in words.
+    /// The instruction set in use.
+    pub fn arch(&self) -> pulp::Arch {
+        self.arch
+    }
+
+    /// The same in words.
     pub fn simd(&self) -> &'static str {
         simd_name(self.arch)
     }

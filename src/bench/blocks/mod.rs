@@ -1,0 +1,168 @@
+//! Sweeps over systems of dense blocks on tetrahedral meshes: tables II to IV, figures 14 and 15 of Zubair et al. (2017).
+
+mod check;
+mod mesh;
+mod report;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::arguments::BlocksOptions;
+use super::measure::{CALIBRATIONS, Clock, Repeat, calls_for, interleaved, rotating};
+use super::output::{CopyReport, Report, shape};
+use super::place::{Place, Setup, Work};
+use super::pool::{FEWEST, Pool, noise};
+use super::refusal;
+use crate::backend::cpu::Cpu;
+use crate::blocks::{BlockMatrix, Colouring, Factored, Pattern, Sweeps};
+use crate::error::Result;
+use crate::real::{Precision, Real};
+use crate::splitmix::{STEP, mixed};
+use crate::time::available_memory;
+use check::Samples;
+pub(super) use report::{BlockRow, MeshRow};
+
+/// Boxes with as many points as the meshes of table II, as nearly as a box can have them, and the largest block there.
+const MESHES: [([usize; 3], usize); 6] = [
+    ([17, 17, 22], 100),
+    ([43, 48, 50], 10),
+    ([56, 60, 61], 10),
+    ([65, 75, 81], 10),
+    ([86, 95, 98], 6),
+    ([95, 95, 109], 6),
+];
+/// Numbers that a copy is measured with.
+const COPIED: usize = 1 << 24;
+/// Random numbers of which blocks are parts.
+const NUMBERS: usize = 1 << 20;
+/// Largest error of a sum of many products, as a fraction of what it is a sum of.
+const TOLERANCE: f64 = 1e-13;
+const GIB: f64 = (1_u64 << 30) as f64;
+
+pub(super) fn run(options: &BlocksOptions, setup: &Setup, report: &mut Report) -> Result<()> {
+    if setup.device.is_some() || setup.compute.precision == Precision::F32 {
+        let found = "blocks are solved on the host, their unknowns are f64";
+        return Err(refusal(found, "use `--backend cpu`, `--precision f64`, `--off-diagonal f32`"));
+    }
+    let cpu = Cpu::<f64>::configured(&setup.compute, None)?;
+    let meshes = match &options.common.points[..] {
+        [] => MESHES.to_vec(),
+        points => points.iter().map(|&points| (points, usize::MAX)).collect(),
+    };
+    for (points, most) in meshes {
+        let pattern = mesh::tetrahedra(points)?;
+        let colouring = Arc::new(Colouring::new(&pattern));
+        report.meshes.push(MeshRow::new(points, &colouring));
+        let sizes = options.nb.iter().flat_map(|nb| nb.0.iter().copied());
+        for nb in sizes.filter(|&nb| nb <= most) {
+            let job =
+                Job { options, cpu: &cpu, points, pattern: &pattern, colouring: &colouring, nb };
+            let result = match options.off_diagonal.as_str() {
+                "f64" => job.run::<f64>(report),
+                _ => job.run::<f32>(report),
+            };
+            report.attempt(&format!("blocks of {nb} rows on {}", shape(points)), result)?;
+        }
+    }
+    Ok(())
+}
+
+/// One matrix.
+struct Job<'a> {
+    options: &'a BlocksOptions,
+    cpu: &'a Cpu<f64>,
+    points: [usize; 3],
+    pattern: &'a Pattern,
+    colouring: &'a Arc<Colouring>,
+    nb: usize,
+}
+
+impl Job<'_> {
+    fn run<S: Real>(&self, report: &mut Report) -> Result<()> {
+        if let Some(sentence) = self.too_large::<S>() {
+            report.note(format!("left out: {sentence}"));
+            return Ok(());
+        }
+        let (matrix, samples) = self.matrix::<S>()?;
+        let (cpu, len) = (self.cpu, self.pattern.rows() * self.nb);
+        let [b, start] = [0, 1].map(|seed| Vec::<f64>::from(noise(Precision::F64, len, seed)));
+        let mut x = start.clone();
+        let sweep =
+            |x: &mut [f64]| cpu.within(|| matrix.sweep(cpu.arch(), &b, x, Sweeps::default()));
+        sweep(&mut x);
+        let error = samples.error(self.colouring, &b, &start, &x);
+
+        let pool = RefCell::new(Pool::new(cpu, COPIED, FEWEST)?);
+        let negation = cpu.ready(Work::Negation, [COPIED, 1, 1])?;
+        let copy = rotating(cpu, &pool, &negation);
+        let repeats = self.options.common.repeats;
+        let (copy, times) = interleaved(repeats, copy, vec![repeated(|| sweep(&mut x))])?;
+        let copy = CopyReport::new(&copy, COPIED, size_of::<f64>());
+        report.copy = copy;
+        let row = BlockRow::new(self.points, &matrix, (&times[0], copy), error, repeats);
+        if error > TOLERANCE {
+            report.failures.push(format!(
+                "blocks of {} rows on {}: {error:.1e} from the reference, at most {TOLERANCE:.0e} is right",
+                self.nb, shape(self.points)
+            ));
+        }
+        report.blocks.push(row);
+        Ok(())
+    }
+
+    /// A sentence where the matrix has no room.
+    #[allow(clippy::cast_precision_loss, reason = "for a message")]
+    fn too_large<S: Real>(&self) -> Option<String> {
+        let blocks = self.pattern.blocks() * S::PRECISION.bytes() + 8 * self.pattern.rows();
+        let (needed, copied) = (blocks as f64 * (self.nb * self.nb) as f64, (32 * COPIED) as f64);
+        let free = available_memory(1).filter(|&free| 1.1 * needed + 2.0 * copied > free)?;
+        Some(format!(
+            "blocks of {} rows on {} need {:.1} GiB of memory; {:.1} GiB are free",
+            self.nb,
+            shape(self.points),
+            needed / GIB,
+            free / GIB
+        ))
+    }
+
+    /// Random blocks; those on the diagonal outweigh the others of their rows.
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "small; a hash"
+    )]
+    fn matrix<S: Real>(&self) -> Result<(Factored<S>, Samples)> {
+        let (nb, pattern) = (self.nb, self.pattern);
+        let numbers = Vec::<f64>::from(noise(Precision::F64, NUMBERS + nb * nb, 2));
+        let of = |number: usize| {
+            let at = mixed((number as u64).wrapping_mul(STEP)) as usize % NUMBERS;
+            &numbers[at..at + nb * nb]
+        };
+        let mut matrix = BlockMatrix::<S>::zeros(self.colouring.clone(), nb)?;
+        for row in 0..pattern.rows() {
+            for block in pattern.row(row) {
+                let values = matrix.block_mut(block).iter_mut().zip(of(block));
+                values.for_each(|(to, value)| *to = S::of(*value));
+            }
+            let diagonal = matrix.diagonal_mut(row);
+            diagonal.copy_from_slice(of(pattern.blocks() + row));
+            let weight = 0.5 * (nb * (pattern.row(row).len() + 1)) as f64;
+            (0..nb).for_each(|i| diagonal[i * (nb + 1)] += weight);
+        }
+        let samples = Samples::of(&mut matrix, pattern);
+        Ok((self.cpu.within(|| matrix.factored())?, samples))
+    }
+}
+
+/// `work`, several times a repeat where it is short.
+fn repeated<'a>(mut work: impl FnMut() + 'a) -> Repeat<'a> {
+    let (mut calls, mut rounds) = (1, 0);
+    Box::new(move || {
+        let seconds = Clock::Host.seconds(|| (0..calls).for_each(|_| work()))? / f64::from(calls);
+        rounds += 1;
+        if rounds <= CALIBRATIONS {
+            calls = calls_for(seconds, 1);
+        }
+        Ok(seconds)
+    })
+}

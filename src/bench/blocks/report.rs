@@ -1,0 +1,124 @@
+//! What is reported of sweeps over blocks.
+
+use serde::Serialize;
+
+use crate::bench::measure::Times;
+use crate::bench::output::{CopyReport, Spread, shape};
+use crate::bench::table::{Table, figure};
+use crate::blocks::{Colouring, Factored};
+use crate::real::Real;
+
+/// A mesh, as table II has them.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::bench) struct MeshRow {
+    /// Of the box.
+    points: [usize; 3],
+    rows: usize,
+    /// Beside the diagonal.
+    blocks: usize,
+    /// Rows of each colour.
+    colours: Vec<usize>,
+}
+
+impl MeshRow {
+    pub(super) fn new(points: [usize; 3], colouring: &Colouring) -> Self {
+        let (rows, blocks) = (colouring.rows(), colouring.pattern().blocks());
+        let colours = colouring.colours().map(|colour| colour.len()).collect();
+        Self { points, rows, blocks, colours }
+    }
+
+    /// For people.
+    pub(in crate::bench) fn table(meshes: &[MeshRow]) -> Table {
+        let columns = ["mesh", "rows", "blocks", "colours", "most rows of a colour", "fewest"];
+        let mut table = Table::new("tetrahedral meshes of boxes", &columns);
+        for MeshRow { points, rows, blocks, colours } in meshes {
+            let most = colours.iter().max().unwrap_or(&0);
+            let fewest = colours.iter().min().unwrap_or(&0);
+            table.row([&shape(*points), rows, blocks, &colours.len(), most, fewest]);
+        }
+        table
+    }
+}
+
+/// Sweeps over one matrix.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::bench) struct BlockRow {
+    points: [usize; 3],
+    rows: usize,
+    blocks: usize,
+    nb: usize,
+    off_diagonal: &'static str,
+    /// The fewest of one sweep.
+    bytes: usize,
+    /// Of one sweep over all colours.
+    seconds: Spread,
+    /// Of the smallest time.
+    gb_per_s: f64,
+    /// Of the copy that ran between the repeats.
+    copy_gb_per_s: f64,
+    /// Largest residual of a row, as a fraction of the sum of its terms.
+    error: f64,
+    repeats: u32,
+}
+
+impl BlockRow {
+    #[allow(clippy::cast_precision_loss, reason = "for a rate")]
+    pub(super) fn new<S: Real>(
+        points: [usize; 3],
+        matrix: &Factored<S>,
+        (times, copy): (&Times, CopyReport),
+        error: f64,
+        repeats: u32,
+    ) -> Self {
+        let pattern = matrix.colouring().pattern();
+        let (bytes, seconds) = (matrix.bytes(), Spread::seconds(times));
+        Self {
+            points,
+            rows: pattern.rows(),
+            blocks: pattern.blocks(),
+            nb: matrix.nb(),
+            off_diagonal: S::PRECISION.name(),
+            bytes,
+            seconds,
+            gb_per_s: 1e-9 * bytes as f64 / seconds.min,
+            copy_gb_per_s: copy.gb_per_s,
+            error,
+            repeats,
+        }
+    }
+
+    /// For people.
+    pub(in crate::bench) fn table(rows: &[BlockRow]) -> Table {
+        let columns = [
+            "sweeps",
+            "rows",
+            "nb",
+            "blocks in",
+            "bytes/row",
+            "ms",
+            "median",
+            "GB/s",
+            "copy GB/s",
+            "of copy",
+            "error",
+        ];
+        let heading = "one sweep over all colours; GB/s of the bytes stated, from the minimum";
+        let mut table = Table::new(heading, &columns);
+        for row in rows {
+            table.row([
+                &shape(row.points),
+                &row.rows,
+                &row.nb,
+                &row.off_diagonal,
+                &(row.bytes / row.rows),
+                &figure(1e3 * row.seconds.min),
+                &figure(1e3 * row.seconds.median),
+                &figure(row.gb_per_s),
+                &figure(row.copy_gb_per_s),
+                &format!("{:.1} %", 100.0 * row.gb_per_s / row.copy_gb_per_s),
+                &format!("{:.1e}", row.error),
+            ]);
+        }
+        table
+    }
+}

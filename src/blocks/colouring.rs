@@ -1,0 +1,189 @@
+//! The order in which rows of blocks are solved.
+
+use super::Pattern;
+
+/// Rows ordered by reverse Cuthill-McKee, then by colour: rows of one colour do not know each other, so that they can be
+/// solved at once. Zubair et al. (2017), sections II and III.
+#[derive(Clone, Debug)]
+pub struct Colouring {
+    /// The caller's row at each place.
+    rows: Vec<u32>,
+    /// The place of each of the caller's rows.
+    places: Vec<u32>,
+    /// Where each colour begins, and the end.
+    colours: Vec<usize>,
+    /// The pattern in this order.
+    pattern: Pattern,
+    /// The number here of each of the caller's off-diagonal blocks.
+    blocks: Vec<usize>,
+}
+
+impl Colouring {
+    /// Colours of any pattern; it need not be symmetric.
+    #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
+    pub fn new(pattern: &Pattern) -> Self {
+        let graph = pattern.symmetric();
+        let order = reverse_cuthill_mckee(&graph);
+        let colour = colours(&graph, &order);
+        let count = colour.iter().max().map_or(0, |most| *most as usize + 1);
+        let mut starts = vec![0; count + 1];
+        colour.iter().for_each(|&colour| starts[colour as usize + 1] += 1);
+        for at in 0..count {
+            starts[at + 1] += starts[at];
+        }
+        let mut next = starts.clone();
+        let mut rows = vec![0; order.len()];
+        for row in order {
+            let next = &mut next[colour[row as usize] as usize];
+            rows[*next] = row;
+            *next += 1;
+        }
+        let (pattern, from) = pattern.reordered(&rows);
+        let mut places = vec![0; rows.len()];
+        rows.iter().enumerate().for_each(|(at, &row)| places[row as usize] = at as u32);
+        let mut blocks = vec![0; from.len()];
+        from.into_iter().enumerate().for_each(|(at, block)| blocks[block] = at);
+        Self { rows, places, colours: starts, pattern, blocks }
+    }
+
+    /// Rows of blocks.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Colours, and the places of each.
+    pub fn colours(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = std::ops::Range<usize>> + ExactSizeIterator {
+        self.colours.windows(2).map(|ends| ends[0]..ends[1])
+    }
+
+    /// The place of the caller's `row`.
+    pub fn place(&self, row: usize) -> usize {
+        self.places[row] as usize
+    }
+
+    /// The caller's row at `place`.
+    pub fn row(&self, place: usize) -> usize {
+        self.rows[place] as usize
+    }
+
+    /// The number in this order of the caller's off-diagonal `block`.
+    pub fn block(&self, block: usize) -> usize {
+        self.blocks[block]
+    }
+
+    /// The pattern in this order.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// A vector of `nb` numbers a row, from the caller's order to this one.
+    pub fn ordered(&self, nb: usize, from: &[f64], to: &mut [f64]) {
+        for (to, row) in to.chunks_exact_mut(nb).zip(&self.rows) {
+            to.copy_from_slice(&from[*row as usize * nb..][..nb]);
+        }
+    }
+
+    /// The same from this order to the caller's.
+    pub fn restored(&self, nb: usize, from: &[f64], to: &mut [f64]) {
+        for (from, row) in from.chunks_exact(nb).zip(&self.rows) {
+            to[*row as usize * nb..][..nb].copy_from_slice(from);
+        }
+    }
+}
+
+/// Reverse Cuthill-McKee (Cuthill and McKee 1969, reversed by George 1971), each part of the graph from a row at its
+/// edge (George and Liu 1979).
+#[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
+fn reverse_cuthill_mckee(graph: &Pattern) -> Vec<u32> {
+    let degree = |row: u32| graph.columns_of(row as usize).len();
+    let mut by_degree: Vec<u32> = (0..graph.rows() as u32).collect();
+    by_degree.sort_by_key(|&row| degree(row));
+    let mut levels = Levels { visit: vec![0; graph.rows()], visits: 0 };
+    let (mut order, mut done) = (Vec::with_capacity(graph.rows()), vec![false; graph.rows()]);
+    for row in by_degree {
+        if done[row as usize] {
+            continue;
+        }
+        let mut at = order.len();
+        let first = levels.at_edge(graph, row);
+        order.push(first);
+        done[first as usize] = true;
+        while let Some(&row) = order.get(at) {
+            let found = order.len();
+            let new = graph.columns_of(row as usize).iter();
+            order.extend(new.filter(|&&row| !std::mem::replace(&mut done[row as usize], true)));
+            order[found..].sort_by_key(|&row| degree(row));
+            at += 1;
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// Levels of rows that are as far from a first one.
+struct Levels {
+    /// The last search that met each row.
+    visit: Vec<usize>,
+    visits: usize,
+}
+
+impl Levels {
+    /// The rows of the last level from `row`, and how many levels there are.
+    fn last(&mut self, graph: &Pattern, row: u32) -> (Vec<u32>, usize) {
+        self.visits += 1;
+        self.visit[row as usize] = self.visits;
+        let (mut level, mut depth) = (vec![row], 1);
+        loop {
+            let neighbours = level.iter().flat_map(|&row| graph.columns_of(row as usize));
+            let new = |row: &u32| {
+                std::mem::replace(&mut self.visit[*row as usize], self.visits) != self.visits
+            };
+            let next: Vec<u32> = neighbours.copied().filter(new).collect();
+            if next.is_empty() {
+                return (level, depth);
+            }
+            (level, depth) = (next, depth + 1);
+        }
+    }
+
+    /// A row from which the levels are as many as such searches find.
+    fn at_edge(&mut self, graph: &Pattern, mut row: u32) -> u32 {
+        let (mut last, mut depth) = self.last(graph, row);
+        loop {
+            let least = last.iter().min_by_key(|&&row| graph.columns_of(row as usize).len());
+            let Some(&candidate) = least else { return row };
+            let (next, deeper) = self.last(graph, candidate);
+            if deeper <= depth {
+                return row;
+            }
+            (row, last, depth) = (candidate, next, deeper);
+        }
+    }
+}
+
+/// The first colour that no neighbour has, in this order (greedy: Welsh and Powell 1967).
+fn colours(graph: &Pattern, order: &[u32]) -> Vec<u32> {
+    const NONE: u32 = u32::MAX;
+    let mut colour = vec![NONE; graph.rows()];
+    // The row whose neighbour has each colour, for the last row that asked.
+    let mut taken: Vec<u32> = Vec::new();
+    for &row in order {
+        for &neighbour in graph.columns_of(row as usize) {
+            let of = colour[neighbour as usize];
+            if of != NONE {
+                taken[of as usize] = row;
+            }
+        }
+        let free = taken.iter().position(|&by| by != row);
+        let free = free.unwrap_or_else(|| {
+            taken.push(NONE);
+            taken.len() - 1
+        });
+        #[allow(clippy::cast_possible_truncation, reason = "colours are fewer than rows")]
+        let free = free as u32;
+        colour[row as usize] = free;
+    }
+    colour
+}

@@ -1,0 +1,108 @@
+//! Sweeps over the colours.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::Colouring;
+use super::rows::{Rows, Unknowns};
+use crate::real::Real;
+
+/// The order in which a sweep takes the colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// The first colour first.
+    #[default]
+    Forward,
+    /// Forward and back; the last colour, which back would only repeat, once.
+    Symmetric,
+}
+
+/// Sweeps over all colours.
+#[derive(Clone, Copy, Debug)]
+pub struct Sweeps {
+    /// How many.
+    pub count: usize,
+    /// The order of the colours.
+    pub direction: Direction,
+    /// ω: how far an unknown goes towards what solves its row, 1 all the way.
+    pub relaxation: f64,
+}
+
+impl Default for Sweeps {
+    /// One, forward, not relaxed.
+    fn default() -> Self {
+        Self { count: 1, direction: Direction::Forward, relaxation: 1.0 }
+    }
+}
+
+/// A [`BlockMatrix`](super::BlockMatrix) whose blocks on the diagonal are factored.
+#[derive(Clone, Debug)]
+pub struct Factored<S> {
+    pub(super) colouring: Arc<Colouring>,
+    pub(super) nb: usize,
+    /// L and U of each row, and the rows of its block that were exchanged.
+    pub(super) factors: Vec<f64>,
+    pub(super) pivots: Vec<u16>,
+    pub(super) off_diagonal: Vec<S>,
+}
+
+/// Rows that a thread takes at once.
+const ROWS: usize = 256;
+
+impl<S: Real> Factored<S> {
+    /// The order of the rows, and their colours.
+    pub fn colouring(&self) -> &Arc<Colouring> {
+        &self.colouring
+    }
+
+    /// Rows and columns of a block.
+    pub fn nb(&self) -> usize {
+        self.nb
+    }
+
+    /// Bytes that a sweep forward cannot do without: blocks, columns, factors and pivots once, b once, x read and written.
+    pub fn bytes(&self) -> usize {
+        let (rows, blocks) = (self.colouring.rows(), self.colouring.pattern().blocks());
+        let of_block = self.nb * self.nb * S::PRECISION.bytes() + size_of::<u32>();
+        let of_row = self.nb * self.nb * size_of::<f64>() + self.nb * size_of::<u16>();
+        rows * (of_row + 3 * self.nb * size_of::<f64>()) + blocks * of_block
+    }
+
+    /// Sweeps over A x = b from this x (Zubair et al. 2017, section III), with these vector instructions, on the threads of
+    /// the pool that this is called on. `b` and `x` have the order of the [`Colouring`]. Results do not depend on the number of
+    /// threads.
+    ///
+    /// # Panics
+    /// Where the vectors do not have `nb` numbers for each row.
+    pub fn sweep(&self, arch: pulp::Arch, b: &[f64], x: &mut [f64], sweeps: Sweeps) {
+        let len = self.colouring.rows() * self.nb;
+        assert_eq!((b.len(), x.len()), (len, len), "unknowns");
+        for _ in 0..sweeps.count {
+            let colours = self.colouring.colours();
+            colours.for_each(|colour| self.solve(arch, b, x, sweeps.relaxation, colour));
+            if sweeps.direction == Direction::Symmetric {
+                let back = self.colouring.colours().rev().skip(1);
+                back.for_each(|colour| self.solve(arch, b, x, sweeps.relaxation, colour));
+            }
+        }
+    }
+
+    /// The rows of one colour.
+    fn solve(
+        &self,
+        arch: pulp::Arch,
+        b: &[f64],
+        x: &mut [f64],
+        relaxation: f64,
+        colour: Range<usize>,
+    ) {
+        let x = Unknowns::new(x);
+        (0..colour.len().div_ceil(ROWS)).into_par_iter().for_each(|part| {
+            let first = colour.start + part * ROWS;
+            let rows = first..colour.end.min(first + ROWS);
+            arch.dispatch(Rows { matrix: self, b, x, rows, relaxation });
+        });
+    }
+}

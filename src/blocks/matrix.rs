@@ -1,0 +1,81 @@
+//! A matrix of dense blocks, to be filled, and then factored.
+
+use std::sync::Arc;
+
+use super::rows::TAIL;
+use super::{Colouring, Factored, lu};
+use crate::error::{Error, Result};
+use crate::real::Real;
+
+/// Most rows of a block.
+pub const MOST: usize = 1 << 16;
+
+/// A matrix of blocks of `nb` x `nb` numbers, each column by column. Off-diagonal blocks have the format `S`, those on the
+/// diagonal 64 bit (Zubair et al. 2017, section II).
+#[derive(Clone, Debug)]
+pub struct BlockMatrix<S> {
+    colouring: Arc<Colouring>,
+    nb: usize,
+    diagonal: Vec<f64>,
+    /// In the order of `colouring`; [`TAIL`] more numbers than there are, for whole registers.
+    off_diagonal: Vec<S>,
+}
+
+impl<S: Real> BlockMatrix<S> {
+    /// All blocks zero.
+    ///
+    /// # Errors
+    /// Where `nb` is 0 or above [`MOST`].
+    pub fn zeros(colouring: Arc<Colouring>, nb: usize) -> Result<Self> {
+        if nb == 0 || nb > MOST {
+            return Err(Error::refused(
+                format!("blocks of {nb} x {nb} numbers"),
+                &format!("blocks of 1 to {MOST} rows can be solved"),
+            ));
+        }
+        let diagonal = vec![0.0; colouring.rows() * nb * nb];
+        let off_diagonal = vec![S::ZERO; colouring.pattern().blocks() * nb * nb + TAIL];
+        Ok(Self { colouring, nb, diagonal, off_diagonal })
+    }
+
+    /// Rows and columns of a block.
+    pub fn nb(&self) -> usize {
+        self.nb
+    }
+
+    /// The order of the rows, and their colours.
+    pub fn colouring(&self) -> &Arc<Colouring> {
+        &self.colouring
+    }
+
+    /// The block on the diagonal of the caller's `row`: entry (i, j) at i + j nb.
+    pub fn diagonal_mut(&mut self, row: usize) -> &mut [f64] {
+        let len = self.nb * self.nb;
+        &mut self.diagonal[self.colouring.place(row) * len..][..len]
+    }
+
+    /// The caller's off-diagonal block number `block`, as the pattern counts them.
+    pub fn block_mut(&mut self, block: usize) -> &mut [S] {
+        let len = self.nb * self.nb;
+        &mut self.off_diagonal[self.colouring.block(block) * len..][..len]
+    }
+
+    /// Every block on the diagonal becomes L U, with rows exchanged inside the block.
+    ///
+    /// # Errors
+    /// Where a diagonal block is singular, or has a number that is not finite: its row is named.
+    pub fn factored(self) -> Result<Factored<S>> {
+        let Self { colouring, nb, mut diagonal, off_diagonal } = self;
+        let mut pivots = vec![0; colouring.rows() * nb];
+        lu::factor_all(nb, &mut diagonal, &mut pivots).map_err(|(place, column)| {
+            let row = colouring.row(place);
+            Error::refused(
+                format!(
+                    "the diagonal block of row {row} is singular: column {column} has no pivot"
+                ),
+                "every diagonal block must have an inverse",
+            )
+        })?;
+        Ok(Factored { colouring, nb, factors: diagonal, pivots, off_diagonal })
+    }
+}

@@ -1,0 +1,138 @@
+//! Which blocks of a matrix are not zero.
+
+use crate::error::{Error, Result};
+
+/// The off-diagonal blocks of a matrix in compressed rows (Saad 2003, section 3.4): those of row i are `columns[starts[i]]` to
+/// `columns[starts[i + 1]]`, exclusive. Diagonal blocks are not listed: every row has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    starts: Vec<usize>,
+    columns: Vec<u32>,
+}
+
+impl Pattern {
+    /// `starts` has one entry more than there are rows.
+    ///
+    /// # Errors
+    /// Where the arrays do not describe such rows: what was found, and in which row.
+    pub fn new(starts: Vec<usize>, columns: Vec<u32>) -> Result<Self> {
+        let advice = "give every row a range of blocks, and every off-diagonal block once";
+        match fault(&starts, &columns) {
+            Some(found) => Err(Error::refused(found, advice)),
+            None => Ok(Self { starts, columns }),
+        }
+    }
+
+    /// Rows of blocks.
+    pub fn rows(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// Off-diagonal blocks.
+    pub fn blocks(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The off-diagonal blocks of `row`, by their numbers.
+    pub fn row(&self, row: usize) -> std::ops::Range<usize> {
+        self.starts[row]..self.starts[row + 1]
+    }
+
+    /// The columns of the off-diagonal blocks of `row`.
+    pub fn columns_of(&self, row: usize) -> &[u32] {
+        &self.columns[self.row(row)]
+    }
+
+    /// Rows that do not know each other in either direction may be solved at once: the pattern and its transpose together.
+    #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
+    pub(super) fn symmetric(&self) -> Self {
+        let rows = self.rows();
+        let mut counts = vec![0_usize; rows + 1];
+        for row in 0..rows {
+            counts[row + 1] += self.columns_of(row).len();
+            self.columns_of(row).iter().for_each(|&column| counts[column as usize + 1] += 1);
+        }
+        for row in 0..rows {
+            counts[row + 1] += counts[row];
+        }
+        let mut columns = vec![0_u32; counts[rows]];
+        let mut next = counts.clone();
+        let mut put = |row: usize, column: u32| {
+            columns[next[row]] = column;
+            next[row] += 1;
+        };
+        for row in 0..rows {
+            for &column in self.columns_of(row) {
+                put(row, column);
+                put(column as usize, row as u32);
+            }
+        }
+        // Those that stand there twice, once.
+        let (mut starts, mut kept) = (vec![0], 0);
+        for row in 0..rows {
+            let own = counts[row]..counts[row + 1];
+            columns[own.clone()].sort_unstable();
+            let first = kept;
+            for at in own {
+                if kept == first || columns[kept - 1] != columns[at] {
+                    columns[kept] = columns[at];
+                    kept += 1;
+                }
+            }
+            starts.push(kept);
+        }
+        columns.truncate(kept);
+        Self { starts, columns }
+    }
+
+    /// The same with row `order[at]` at place `at`, columns of a row in rising order; and which block each was.
+    #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
+    pub(super) fn reordered(&self, order: &[u32]) -> (Self, Vec<usize>) {
+        let mut places = vec![0_u32; self.rows()];
+        order.iter().enumerate().for_each(|(at, &row)| places[row as usize] = at as u32);
+        let mut starts = Vec::with_capacity(order.len() + 1);
+        let mut found: Vec<(u32, usize)> = Vec::with_capacity(self.blocks());
+        starts.push(0);
+        for &row in order {
+            let own = self.row(row as usize);
+            let first = found.len();
+            found.extend(own.map(|block| (places[self.columns[block] as usize], block)));
+            found[first..].sort_unstable();
+            starts.push(found.len());
+        }
+        let (columns, from) = found.into_iter().unzip();
+        (Self { starts, columns }, from)
+    }
+}
+
+/// Why these arrays are no rows of blocks.
+fn fault(starts: &[usize], columns: &[u32]) -> Option<String> {
+    let (rows, blocks) = (starts.len().saturating_sub(1), columns.len());
+    let ends = [starts.first(), starts.last()];
+    if ends != [Some(&0), Some(&blocks)] {
+        return Some(format!("the rows of {blocks} blocks begin and end at {ends:?}"));
+    }
+    if u32::try_from(rows).is_err() {
+        return Some(format!("{rows} rows of blocks, more than 2^32"));
+    }
+    // The last row in which each column was found.
+    let mut seen = vec![usize::MAX; rows];
+    for row in 0..rows {
+        let own = starts[row]..starts[row + 1];
+        let Some(columns) = columns.get(own.clone()) else {
+            return Some(format!("row {row} has the blocks {own:?} of {blocks}"));
+        };
+        for &column in columns {
+            let Some(seen) = seen.get_mut(column as usize) else {
+                return Some(format!("row {row} has a block in column {column} of {rows}"));
+            };
+            if column as usize == row {
+                return Some(format!("row {row} lists its diagonal block"));
+            }
+            if std::mem::replace(seen, row) == row {
+                return Some(format!("row {row} has two blocks in column {column}"));
+            }
+        }
+    }
+    None
+}

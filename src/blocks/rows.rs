@@ -1,0 +1,160 @@
+//! Rows of one colour: products with the blocks beside the diagonal, then two triangles.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+
+use pulp::{Simd, WithSimd};
+
+use super::Factored;
+use crate::real::Real;
+
+/// Registers of sums, at most.
+const REGISTERS: usize = 8;
+/// Numbers of the largest register.
+const LANES: usize = 8;
+/// Rows of a block that are summed at once, at most; larger blocks are gone over several times.
+const TILE: usize = REGISTERS * LANES;
+/// Numbers behind the last block that whole registers may read; nothing is made of them.
+pub(super) const TAIL: usize = TILE;
+
+/// Unknowns that several threads read and write, no one what another writes.
+#[derive(Clone, Copy)]
+pub(super) struct Unknowns<'a>(*mut f64, PhantomData<&'a mut [f64]>);
+
+// SAFETY: numbers may be read and written from any thread; that no two meet is for `Rows` to keep.
+unsafe impl Send for Unknowns<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Unknowns<'_> {}
+
+impl<'a> Unknowns<'a> {
+    pub(super) fn new(x: &'a mut [f64]) -> Self {
+        Self(x.as_mut_ptr(), PhantomData)
+    }
+}
+
+/// To solve `rows` of one colour: they know unknowns of other colours alone, and each writes its own.
+pub(super) struct Rows<'a, S> {
+    pub(super) matrix: &'a Factored<S>,
+    pub(super) b: &'a [f64],
+    pub(super) x: Unknowns<'a>,
+    pub(super) rows: Range<usize>,
+    pub(super) relaxation: f64,
+}
+
+impl<S: Real> WithSimd for Rows<'_, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<A: Simd>(self, simd: A) {
+        match self.matrix.nb {
+            1 => simd.vectorize(OfSize::<S, 1, 1>(self)),
+            2 => simd.vectorize(OfSize::<S, 2, 1>(self)),
+            3 => simd.vectorize(OfSize::<S, 3, 1>(self)),
+            4 => simd.vectorize(OfSize::<S, 4, 1>(self)),
+            5 => simd.vectorize(OfSize::<S, 5, 1>(self)),
+            6 => simd.vectorize(OfSize::<S, 6, 1>(self)),
+            7 => simd.vectorize(OfSize::<S, 7, 1>(self)),
+            8 => simd.vectorize(OfSize::<S, 8, 1>(self)),
+            nb if nb <= 2 * A::F64_LANES => simd.vectorize(OfSize::<S, 0, 2>(self)),
+            nb if nb <= 4 * A::F64_LANES => simd.vectorize(OfSize::<S, 0, 4>(self)),
+            _ => simd.vectorize(OfSize::<S, 0, REGISTERS>(self)),
+        }
+    }
+}
+
+/// The same of blocks of `NB` rows, 0 for any number, `V` registers of rows at once.
+struct OfSize<'a, S, const NB: usize, const V: usize>(Rows<'a, S>);
+
+impl<S: Real, const NB: usize, const V: usize> WithSimd for OfSize<'_, S, NB, V> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<A: Simd>(self, simd: A) {
+        let Rows { matrix, b, x, rows, relaxation } = self.0;
+        let nb = if NB == 0 { matrix.nb } else { NB };
+        let mut short = [0.0; 2 * TILE];
+        let mut long =
+            if nb > TILE { vec![0.0; 2 * nb.next_multiple_of(TILE)] } else { Vec::new() };
+        let memory = if nb > TILE { &mut long[..] } else { &mut short[..] };
+        let (sums, y) = memory.split_at_mut(memory.len() / 2);
+        for row in rows {
+            product::<A, S, NB, V>(simd, matrix, row, x, sums);
+            let own = row * nb..(row + 1) * nb;
+            let (b, pivots) = (&b[own.clone()], &matrix.pivots[own]);
+            for (y, &pivot) in y.iter_mut().zip(pivots) {
+                *y = b[usize::from(pivot)] - sums[usize::from(pivot)];
+            }
+            triangles::<A, NB>(&matrix.factors[row * nb * nb..][..nb * nb], &mut y[..nb]);
+            for (i, y) in y[..nb].iter().enumerate() {
+                // SAFETY: unknowns of a row that nobody else reads or writes meanwhile.
+                let x = unsafe { &mut *x.0.add(row * nb + i) };
+                *x = (1.0 - relaxation) * *x + relaxation * y;
+            }
+        }
+    }
+}
+
+/// Σⱼ Oᵢⱼ xⱼ of row i, column by column of each block. Of more than [`TILE`] sums, some after others.
+#[inline(always)]
+fn product<A: Simd, S: Real, const NB: usize, const V: usize>(
+    simd: A,
+    matrix: &Factored<S>,
+    row: usize,
+    x: Unknowns<'_>,
+    sums: &mut [f64],
+) {
+    let nb = if NB == 0 { matrix.nb } else { NB };
+    let registers = if NB == 0 { V } else { NB.div_ceil(A::F64_LANES) };
+    let pattern = matrix.colouring.pattern();
+    let (own, columns) = (pattern.row(row), pattern.columns_of(row));
+    let blocks = &matrix.off_diagonal[own.start * nb * nb..own.end * nb * nb + TAIL];
+    for (tile, sums) in sums.chunks_mut(registers * A::F64_LANES).enumerate() {
+        let first = tile * registers * A::F64_LANES;
+        if first >= nb {
+            break;
+        }
+        // Columns in turn to two sums: a sum is not waited for.
+        let mut sum = [[simd.splat_f64s(0.0); REGISTERS]; 2];
+        for (block, &column) in columns.iter().enumerate() {
+            for j in 0..nb {
+                // SAFETY: columns are rows of the pattern, `x` has nb numbers for each, and no row of the colour that is
+                // written meanwhile is a column of another.
+                let x = simd.splat_f64s(unsafe { *x.0.add(column as usize * nb + j) });
+                for v in 0..registers {
+                    let at = (block * nb + j) * nb + first + v * A::F64_LANES;
+                    // SAFETY: what is before the end of the last column, or at most TAIL behind it.
+                    let own = unsafe { S::widened(simd, blocks.as_ptr().add(at)) };
+                    let sum = &mut sum[if NB == 0 { 0 } else { j % 2 }][v];
+                    *sum = simd.mul_add_e_f64s(own, x, *sum);
+                }
+            }
+        }
+        let (registers, _) = A::as_mut_simd_f64s(sums);
+        for (v, to) in registers.iter_mut().enumerate() {
+            *to = simd.add_f64s(sum[0][v], sum[1][v]);
+        }
+    }
+}
+
+/// y ← U⁻¹ L⁻¹ y, column by column of the factors.
+#[inline(always)]
+fn triangles<A: Simd, const NB: usize>(factors: &[f64], y: &mut [f64]) {
+    let nb = if NB == 0 { y.len() } else { NB };
+    for j in 0..nb {
+        for i in j + 1..nb {
+            y[i] = minus_product::<A>(y[i], factors[i + j * nb], y[j]);
+        }
+    }
+    for j in (0..nb).rev() {
+        y[j] *= factors[j + j * nb];
+        for i in 0..j {
+            y[i] = minus_product::<A>(y[i], factors[i + j * nb], y[j]);
+        }
+    }
+}
+
+/// c − a b, rounded once where there is an instruction for it.
+#[inline(always)]
+fn minus_product<A: Simd>(c: f64, a: f64, b: f64) -> f64 {
+    if A::IS_SCALAR { c - a * b } else { (-a).mul_add(b, c) }
+}
