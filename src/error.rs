@@ -56,6 +56,18 @@ pub enum Error {
         /// The step.
         dt: f64,
     },
+    /// The equations of an implicit stage were not solved.
+    #[error(
+        "the step after step {step}, t = {time:.6}, was not solved: its residual fell to {fall:.1e} of its first value\n       what was written before is intact; use a smaller `time.cfl` or `time.dt`, or more `products`, `krylov` or `sweeps` in `time.implicit`"
+    )]
+    NotConverged {
+        /// Steps done.
+        step: u64,
+        /// Non-dimensional time.
+        time: f64,
+        /// The residual over that at the beginning of the stage.
+        fall: f64,
+    },
     /// A GPU, its driver or its compiler refused.
     #[error("{0}")]
     Device(String),
@@ -124,7 +136,7 @@ impl Error {
 
     /// Whether all ranks have this error. Where they have not, the rank that has it must end the others.
     pub fn is_everywhere(&self) -> bool {
-        matches!(self, Error::Elsewhere { .. } | Error::Diverged { .. } | Error::Stalled { .. })
+        matches!(self, Error::Elsewhere { .. } | Error::Diverged { .. } | Error::Stalled { .. } | Error::NotConverged { .. })
     }
 
     /// The exit code of the program: 1 a run failed, 2 usage or configuration.
@@ -134,6 +146,7 @@ impl Error {
             Error::Elsewhere { exit_code, .. } => *exit_code,
             Error::Diverged { .. }
             | Error::Stalled { .. }
+            | Error::NotConverged { .. }
             | Error::Device(_)
             | Error::Io { .. }
             | Error::Format { .. } => 1,

@@ -26,6 +26,7 @@
 //! | [`scheme`] | coefficients, closures, filters, Runge-Kutta tableaux, and theory about them |
 //! | [`lines`] | banded line systems: factor once, solve many |
 //! | [`blocks`] | systems of dense blocks at the places of a graph, by multicolour point-implicit sweeps |
+//! | [`krylov`] | linear systems of which only products are known, by GMRES |
 //! | [`grid`] | points, spacing, axes |
 //! | [`gas`] | the gas and its viscosity |
 //! | [`boundary`] | what holds at the ends of the axes |
@@ -65,6 +66,7 @@ pub mod fourier;
 pub mod gas;
 pub mod grid;
 pub mod io;
+pub mod krylov;
 pub mod lines;
 pub mod model;
 mod options;

@@ -57,6 +57,11 @@ pub(crate) fn fraction<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<
     decimal(d, "a number from 0 to 1", |x| (0.0..=1.0).contains(&x))
 }
 
+/// 0 < x < 1.
+pub(crate) fn below_one<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
+    decimal(d, "a number between 0 and 1, both excluded", |x| x > 0.0 && x < 1.0)
+}
+
 /// 1 < x < ∞.
 pub(crate) fn above_one<'de, T: From<f64>, D: Deserializer<'de>>(d: D) -> Result<T, D::Error> {
     decimal(d, "a finite number greater than 1", |x| x > 1.0 && x.is_finite())

@@ -16,7 +16,8 @@ use crate::engine::stretched;
 use crate::gas::{Gas, Viscosity};
 
 use crate::grid::{Curvilinear, Domain, Maps};
-use crate::scheme::{Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
+use crate::real::Precision;
+use crate::scheme::{ImplicitConfig, Marching, Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
 use crate::typed::{Positive, count, positive, three};
 
 /// What the user calls the axes.
@@ -54,6 +55,9 @@ pub struct TimeConfig {
     /// Step size.
     #[serde(flatten, skip_deserializing)]
     pub step: StepSize,
+    /// Implicit steps, where they are.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub implicit: Option<ImplicitConfig>,
     /// Stop at this time.
     #[serde(deserialize_with = "positive")]
     pub end: Option<f64>,
@@ -69,7 +73,7 @@ impl Default for TimeConfig {
     fn default() -> Self {
         let integrator = crate::scheme::tableau("hale64").unwrap_or(TABLEAUX[0]);
         let step = StepSize::Cfl(0.8);
-        TimeConfig { integrator, step, end: None, max_steps: None, wall_limit: None }
+        TimeConfig { integrator, step, implicit: None, end: None, max_steps: None, wall_limit: None }
     }
 }
 
@@ -192,7 +196,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         .iter()
         .for_each(|it| boundary::check_force(&forcing_keys, &boundaries, grid.points, it));
     boundary::check_others(&boundaries, grid.points, &output, &output_keys);
-    Some(Config {
+    let config = Config {
         origin: None,
         case,
         gas,
@@ -204,7 +208,9 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         time,
         compute,
         output,
-    })
+    };
+    check_implicit(&time_keys, &config);
+    Some(config)
 }
 
 /// `grid.points`, which a file of points may have, `grid.length` and `grid.stretching`.
@@ -327,7 +333,11 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
     if section.has("cfl") && section.has("dt") {
         section.reject_value("dt", "stands beside `cfl`; only one of them sets the step", "");
     }
-    if !section.has("end") && !section.has("max_steps") {
+    let implicit = implicit(section);
+    let is_steady = implicit.is_some_and(|implicit| implicit.method == Marching::Steady);
+    if is_steady && !section.has("end") && !section.has("max_steps") {
+        time.max_steps = Some(STEADY_STEPS);
+    } else if !section.has("end") && !section.has("max_steps") {
         section.missing(&["end", "max_steps"], "for example end = 10.0");
     }
     if let (Some(dt), Some(end)) = (dt, time.end)
@@ -335,11 +345,38 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
     {
         section.reject_value("dt", &format!("too small: t + dt = t at end = {end}"), "");
     }
+    time.implicit = implicit;
     time.wall_limit = wall_limit(section);
     section.finish();
     time.step = dt.map(StepSize::Fixed).or(cfl.map(StepSize::Cfl)).unwrap_or(time.step);
     time.integrator = integrator.unwrap_or(time.integrator);
     Some(time)
+}
+
+/// Most steps of a steady run where the user says nothing.
+const STEADY_STEPS: u64 = 1000;
+
+/// `time.implicit`
+fn implicit(section: &Section<'_>) -> Option<ImplicitConfig> {
+    let table = section.table_or_none("implicit", "{ method = \"steady\", tolerance = 1e-10 }")?;
+    let implicit = table.read();
+    table.finish();
+    implicit.filter(|_| table.refused.borrow().is_empty())
+}
+
+/// What implicit steps cannot do.
+fn check_implicit(section: &Section<'_>, config: &Config) {
+    if config.time.implicit.is_none() {
+        return;
+    }
+    let why = match () {
+        () if !config.case.is_flow() => "is of flows: a scalar is advected by explicit steps",
+        () if config.compute.precision == Precision::F32 => "needs 64-bit fields",
+        () if !config.scalars.is_empty() => "cannot carry passive scalars yet",
+        () if config.forcing.is_some() => "cannot carry a force yet",
+        () => return,
+    };
+    section.reject_value("implicit", why, "take this out, for explicit steps");
 }
 
 /// `time.wall_limit`

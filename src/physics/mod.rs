@@ -15,6 +15,7 @@ mod forcing;
 mod formulas;
 mod fused;
 mod gradients;
+mod jacobian;
 mod metric;
 mod navier_stokes;
 mod open;
@@ -44,6 +45,7 @@ pub use forcing::{
     Force, ForcingConfig, GradientStrength, Held, Linear, PressureGradient, Stochastic,
 };
 pub(crate) use formulas::AddScaled;
+pub use jacobian::Jacobian;
 pub use navier_stokes::NavierStokes;
 pub use options::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};
 pub use problem::Problem;

@@ -28,6 +28,7 @@ mod closure_rows;
 mod closures;
 mod families;
 mod filters;
+mod implicit;
 mod options;
 mod runge_kutta;
 #[rustfmt::skip]
@@ -38,6 +39,7 @@ mod tableaux;
 pub use closures::*;
 pub use families::*;
 pub use filters::*;
+pub use implicit::*;
 pub use options::*;
 pub use runge_kutta::*;
 pub use tableaux::*;

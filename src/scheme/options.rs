@@ -1,11 +1,12 @@
-//! What a user chooses of a filter.
+//! What a user chooses of a filter and of implicit steps.
 
 use std::fmt;
 
 use serde::de::{Error, Unexpected};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::typed::{count, whole, within_half};
+use super::{BACKWARD_EULER, IMPLICIT_METHODS, ImplicitMethod};
+use crate::typed::{above_one, below_one, count, whole, within_half};
 
 /// `filter = { order, alpha, every }`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,4 +41,92 @@ fn order<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
     let order = whole::<u32, 2, 10, u32, D>(input)?;
     let odd = || D::Error::invalid_value(Unexpected::Unsigned(order.into()), &"2, 4, 6, 8 or 10");
     order.is_multiple_of(2).then_some(order).ok_or_else(odd)
+}
+
+/// `implicit = { method, ... }` of `[time]`: steps beyond the limit of stability of explicit ones.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ImplicitConfig {
+    /// How.
+    #[serde(deserialize_with = "method")]
+    pub method: Marching,
+    /// The fall of the residual at which a steady run, or else each stage, is done.
+    #[serde(deserialize_with = "below_one")]
+    pub tolerance: f64,
+    /// The same of the linear systems.
+    #[serde(deserialize_with = "below_one")]
+    pub linear_tolerance: f64,
+    /// Dimensions of the Krylov space before it begins anew.
+    #[serde(deserialize_with = "count")]
+    pub krylov: u64,
+    /// Most products of a linear system.
+    #[serde(deserialize_with = "count")]
+    pub products: u64,
+    /// Symmetric sweeps of the preconditioner.
+    #[serde(deserialize_with = "count")]
+    pub sweeps: u64,
+    /// The factor by which a steady run may lengthen its step at once.
+    #[serde(deserialize_with = "above_one")]
+    pub growth: f64,
+}
+
+impl Default for ImplicitConfig {
+    fn default() -> Self {
+        Self {
+            method: Marching::Steady,
+            tolerance: 1e-10,
+            linear_tolerance: 1e-2,
+            krylov: 50,
+            products: 200,
+            sweeps: 3,
+            growth: 2.0,
+        }
+    }
+}
+
+/// Where implicit steps lead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Marching {
+    /// To a steady flow: backward Euler, with steps that grow as the residual falls (Mulder and van Leer 1985).
+    Steady,
+    /// Through time.
+    InTime(&'static ImplicitMethod),
+}
+
+impl Marching {
+    /// What the user types.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Steady => "steady",
+            Self::InTime(method) => method.name,
+        }
+    }
+
+    /// The stages of a step.
+    pub fn method(self) -> &'static ImplicitMethod {
+        match self {
+            Self::Steady => &BACKWARD_EULER,
+            Self::InTime(method) => method,
+        }
+    }
+}
+
+impl Serialize for Marching {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.serialize_str(self.name())
+    }
+}
+
+fn method<'de, D: Deserializer<'de>>(input: D) -> Result<Marching, D::Error> {
+    let name = String::deserialize(input)?;
+    let found = IMPLICIT_METHODS.into_iter().find(|method| method.name == name);
+    match found.map(Marching::InTime) {
+        Some(marching) => Ok(marching),
+        None if name == "steady" => Ok(Marching::Steady),
+        None => {
+            let allowed = IMPLICIT_METHODS.map(|method| method.name).join(", ");
+            let allowed = format!("one of steady, {allowed}");
+            Err(D::Error::invalid_value(Unexpected::Str(&name), &allowed.as_str()))
+        }
+    }
 }

@@ -3,6 +3,7 @@
 mod arrays;
 mod budget;
 mod deadline;
+mod implicit;
 mod initial;
 mod largest;
 mod machine_memory;

@@ -390,7 +390,8 @@ impl<'a> Run<'a> {
     }
 
     fn is_over(&self) -> bool {
-        is_over(self.config, self.simulation.steps(), self.simulation.time())
+        self.simulation.is_steady()
+            || is_over(self.config, self.simulation.steps(), self.simulation.time())
     }
 
     /// The next time that a step must not pass.

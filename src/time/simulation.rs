@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Stepper;
+use super::implicit::{IMPLICIT_COLUMNS, ImplicitStepper, Place};
 use super::initial::initial;
 use crate::backend::{self, Backend, Field};
 use crate::comm::{Communicator, all_or_error};
@@ -62,7 +63,9 @@ pub struct Simulation {
     pub(super) grid: Grid,
     columns: Vec<String>,
     pub(super) state: Vec<Field>,
-    stepper: Stepper,
+    pub(super) stepper: Stepper,
+    /// What steps instead where steps are implicit.
+    pub(super) implicit: Option<ImplicitStepper>,
     size: StepSize,
     filter_every: Option<u64>,
     pub(super) moment: TimeLevel,
@@ -102,6 +105,7 @@ impl Simulation {
         simulation.system.impose(&mut simulation.state, 0.0);
         simulation.system.know_start(&mut simulation.state);
         simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
+        simulation.begin_implicit(config, None)?;
         Ok(simulation)
     }
 
@@ -132,21 +136,29 @@ impl Simulation {
         let state = state(&*system)?;
         let stepper = Stepper::new(&*backend, config.time.integrator, system.fields(), len);
         let stepper = all_or_error(backend.comm(), stepper)?;
+        let implicit = config.time.implicit.map(|options| {
+            ImplicitStepper::new(backend.clone(), options, &config.problem(), &grid)
+        });
+        let implicit = all_or_error(backend.comm(), implicit.transpose())?;
         let budgets = system.budgets();
         let mut columns = physics::columns(&config.problem());
         if system.has_exact() {
             columns.extend(ERROR_COLUMNS.map(String::from));
         }
+        if implicit.is_some() {
+            columns.extend(IMPLICIT_COLUMNS.map(String::from));
+        }
         Ok(Self {
             columns,
             rate: None,
             stepper,
+            implicit,
             system,
             backend,
             grid,
             state,
             size: config.time.step,
-            filter_every: config.scheme.filter.map(|filter| filter.every),
+            filter_every: explicit_filter(config),
             moment: TimeLevel::default(),
             last_dt: 0.0,
             filter_rates: vec![0.0; budgets],
@@ -163,7 +175,7 @@ impl Simulation {
     }
 
     /// The next dt, cut so that a step lands on `until`, or divided in two where that avoids a sliver after it.
-    fn next_dt(&self, rate: f64, until: Option<f64>) -> f64 {
+    pub(super) fn next_dt(&self, rate: f64, until: Option<f64>) -> f64 {
         let dt = match self.size {
             StepSize::Cfl(cfl) => cfl / rate,
             StepSize::Fixed(dt) => dt,
@@ -208,7 +220,10 @@ impl Simulation {
             Some(rate) => rate,
             None => self.system.check_now(&self.state, self.moment)?,
         };
-        let dt = self.next_dt(rate, until);
+        let dt = match self.implicit {
+            Some(_) => self.next_implicit_dt(rate, until)?,
+            None => self.next_dt(rate, until),
+        };
         let time = match until {
             Some(until) if self.moment.time + dt >= until * (1.0 - 1e-14) => until,
             _ => self.moment.time + dt,
@@ -219,8 +234,12 @@ impl Simulation {
         }
         let filters =
             self.filter_every.is_some_and(|every| (self.moment.step + 1).is_multiple_of(every));
-        let Self { system, state, stepper, phases, moment, .. } = self;
+        let Self { system, state, stepper, implicit, phases, moment, .. } = self;
         phases.time(STEPS, || {
+            if let Some(implicit) = implicit {
+                let rate = stepper.scratch();
+                return implicit.step(&mut Place { system: &mut **system, u: state, rate }, *moment, dt);
+            }
             if system.is_forced() {
                 system.update_force(state, stepper.scratch(), Some(dt))?;
             }
@@ -293,6 +312,7 @@ impl Simulation {
         let Self { system, state, stepper, filter_rates, .. } = self;
         row.extend(system.diagnostics(state, stepper.scratch(), filter_rates)?);
         row.extend(self.error()?.into_iter().flatten());
+        row.extend(self.implicit_row()?.into_iter().flatten());
         Ok(row)
     }
 
@@ -399,6 +419,7 @@ impl Simulation {
     /// U, to be changed: a start of one's own. To be asked for by all ranks, also where they leave theirs alone.
     pub fn state_mut(&mut self) -> &mut [Field] {
         self.rate = None;
+        self.implicit.iter_mut().for_each(ImplicitStepper::forget);
         self.stepper.forget();
         if self.moment.step == 0 {
             self.system.restore_force(&ForcingState::default(), 0.0);
@@ -417,4 +438,10 @@ impl Simulation {
         self.stepper.forget();
         (self.system.as_mut(), &self.state)
     }
+}
+
+/// Steps from one filtering to the next; implicit steps have the filter in dU/dt.
+fn explicit_filter(config: &Config) -> Option<u64> {
+    let filter = config.scheme.filter.filter(|_| config.time.implicit.is_none());
+    filter.map(|filter| filter.every)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Simulation;
+use super::implicit::ImplicitStepper;
 use super::initial::{initial, initial_scalar};
 use super::memory::check_values_memory;
 use super::refusals::{check_other_grid, check_other_maps};
@@ -58,6 +59,7 @@ impl Simulation {
             // What it was started from need not be there for what is started from this.
             config: Config { origin: None, ..config.clone() }.to_toml(),
             forcing: self.system.saved_force(),
+            implicit: self.implicit.as_ref().map(ImplicitStepper::saved),
             course,
         };
         let comm = self.backend.comm();
@@ -137,6 +139,7 @@ impl Simulation {
         let rates = scalars.map(|name| rate_of(name).unwrap_or(0.0));
         resumed.filter_rates = std::iter::once(head.filter_rate).chain(rates).collect();
         resumed.rate = Some(resumed.system.check_now(&resumed.state, resumed.moment)?);
+        resumed.begin_implicit(config, head.implicit)?;
         Ok(resumed)
     }
 }

@@ -63,6 +63,7 @@ impl Head {
             references,
             config: _,
             forcing,
+            implicit,
             course,
         } = self;
         let plain = version.len() <= LONGEST_NAME && version.chars().all(|c| c.is_ascii_graphic());
@@ -95,6 +96,13 @@ impl Head {
         let values = values.chain(forcing.iter().flat_map(|it| it.mass_flux.iter().flatten()));
         let mut values = values.chain(forcing.iter().flat_map(|it| &it.processes));
         must(values.all(|value| value.is_finite()), || "forcing: must be finite".into())?;
+        if let Some(implicit) = implicit {
+            not_negative("implicit.first_residual", implicit.first_residual)?;
+            let time = implicit.filter_time.unwrap_or(1.0);
+            must(time > 0.0 && time.is_finite(), || {
+                format!("implicit.filter_time = {time}: must be positive")
+            })?;
+        }
         course.check(*step)?;
         let statistics = course.statistics.as_ref();
         let sound = statistics.map_or(Ok(()), |running| running.check(fields.len() == 1, *time));

@@ -76,8 +76,22 @@ pub struct Head {
     /// What the force on the flow goes on with, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forcing: Option<ForcingState>,
+    /// What implicit steps go on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implicit: Option<ImplicitState>,
     /// What the run that wrote it had done beside its steps.
     pub course: OutputProgress,
+}
+
+/// What implicit steps keep from their start on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImplicitState {
+    /// τ of the filter: (F U − U)/τ is a part of dU/dt. `None` without a filter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter_time: Option<f64>,
+    /// Root mean square of dU/dt at the start of a steady run.
+    pub first_residual: f64,
 }
 
 /// A force on the flow between two steps.

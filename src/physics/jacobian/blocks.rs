@@ -1,0 +1,152 @@
+//! Jacobians of the fluxes through a face.
+
+use crate::gas::Gas;
+use crate::physics::slots::conserved::COUNT;
+
+/// A block: entry (i, j) is that of row i.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Matrix(pub(super) [[f64; COUNT]; COUNT]);
+
+impl Matrix {
+    /// The unit matrix times `factor`.
+    pub(super) fn identity(factor: f64) -> Self {
+        let mut matrix = Self([[0.0; COUNT]; COUNT]);
+        matrix.add_identity(factor);
+        matrix
+    }
+
+    pub(super) fn add_identity(&mut self, factor: f64) {
+        (0..COUNT).for_each(|i| self.0[i][i] += factor);
+    }
+
+    pub(super) fn add(&mut self, factor: f64, other: &Matrix) {
+        for (own, other) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
+            *own += factor * other;
+        }
+    }
+}
+
+/// The same for scaled unknowns and equations, column by column.
+pub(super) fn scaled(matrix: &Matrix, scale: &[f64; COUNT]) -> [f64; COUNT * COUNT] {
+    std::array::from_fn(|at| {
+        let (i, j) = (at % COUNT, at / COUNT);
+        matrix.0[i][j] * scale[j] / scale[i]
+    })
+}
+
+/// The flow at a point.
+pub(super) struct Flow {
+    rho: f64,
+    u: [f64; 3],
+    /// E of ρE.
+    energy: f64,
+    gamma: f64,
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+impl Flow {
+    /// Of (ρ, ρu, ρv, ρw, ρE).
+    pub(super) fn new(gas: &Gas, state: &[f64]) -> Self {
+        let rho = state[0];
+        let u = [1, 2, 3].map(|k| state[k] / rho);
+        Self { rho, u, energy: state[4] / rho, gamma: gas.gamma }
+    }
+
+    /// ½ u·u.
+    fn kinetic(&self) -> f64 {
+        0.5 * dot(self.u, self.u)
+    }
+
+    /// p/ρ.
+    fn pressure(&self) -> f64 {
+        (self.gamma - 1.0) * (self.energy - self.kinetic())
+    }
+
+    /// E.
+    pub(super) fn energy(&self) -> f64 {
+        self.energy
+    }
+
+    /// ρ.
+    pub(super) fn density(&self) -> f64 {
+        self.rho
+    }
+
+    /// |u·g| + c |g|.
+    pub(super) fn speed(&self, g: [f64; 3]) -> f64 {
+        dot(self.u, g).abs() + (self.gamma * self.pressure() * dot(g, g)).sqrt()
+    }
+
+    /// ∂(F·g)/∂U of the convective flux (Hirsch 1990, section 16.3).
+    pub(super) fn convection(&self, g: [f64; 3]) -> Matrix {
+        let Self { u, gamma, .. } = *self;
+        let less = gamma - 1.0;
+        let (theta, phi) = (dot(u, g), less * self.kinetic());
+        let enthalpy = self.energy + self.pressure();
+        let mut a = [[0.0; COUNT]; COUNT];
+        a[0][1..4].copy_from_slice(&g);
+        for i in 0..3 {
+            a[1 + i][0] = phi * g[i] - u[i] * theta;
+            for j in 0..3 {
+                a[1 + i][1 + j] = u[i] * g[j] - less * u[j] * g[i];
+            }
+            a[1 + i][1 + i] += theta;
+            a[1 + i][4] = less * g[i];
+        }
+        a[4][0] = theta * (phi - enthalpy);
+        for j in 0..3 {
+            a[4][1 + j] = enthalpy * g[j] - less * u[j] * theta;
+        }
+        a[4][4] = gamma * theta;
+        Matrix(a)
+    }
+
+    /// |g|² (μ/Re) ∂(…)/∂U of the viscous flux across a thin layer with the normal n = g/|g|: u + n (n·u)/3 and, of the energy, u times
+    /// that and (γ/Pr) e.
+    pub(super) fn diffusion(&self, gas: &Gas, g: [f64; 3]) -> Matrix {
+        let mut a = [[0.0; COUNT]; COUNT];
+        if gas.is_inviscid() {
+            return Matrix(a);
+        }
+        let u = self.u;
+        let squares = dot(g, g);
+        let t = gas.temperature(1.0, self.pressure());
+        let factor = gas.mu(t) / gas.reynolds * squares;
+        let n = g.map(|g| g / squares.sqrt());
+        let velocity = self.velocity();
+        for i in 0..3 {
+            for j in 0..COUNT {
+                let along: f64 = (0..3).map(|k| n[k] * velocity[k][j]).sum();
+                let stress = velocity[i][j] + n[i] * along / 3.0;
+                a[1 + i][j] = factor * stress;
+                a[4][j] += u[i] * factor * stress;
+            }
+        }
+        let heat = factor * self.gamma / gas.prandtl;
+        for (entry, inner) in a[4].iter_mut().zip(self.inner_energy()) {
+            *entry += heat * inner;
+        }
+        Matrix(a)
+    }
+
+    /// ∂uᵢ/∂U.
+    fn velocity(&self) -> [[f64; COUNT]; 3] {
+        let per_density = 1.0 / self.rho;
+        let mut rows = [[0.0; COUNT]; 3];
+        for (i, row) in rows.iter_mut().enumerate() {
+            row[0] = -self.u[i] * per_density;
+            row[1 + i] = per_density;
+        }
+        rows
+    }
+
+    /// ∂e/∂U of the inner energy e = E − ½ u·u.
+    pub(super) fn inner_energy(&self) -> [f64; COUNT] {
+        let per_density = 1.0 / self.rho;
+        let [u, v, w] = self.u.map(|u| -u * per_density);
+        [(2.0 * self.kinetic() - self.energy) * per_density, u, v, w, per_density]
+    }
+}

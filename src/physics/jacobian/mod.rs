@@ -1,0 +1,189 @@
+//! An approximate Jacobian of dU/dt for implicit steps: nearest neighbours alone, 5 x 5 blocks.
+//!
+//! I/(γ dt) − ∂R/∂U of a discretisation of first order on the same points, with ∇ξ of each grid direction a at the point of the row,
+//! g = ∇ξₐ / hₐ:
+//!
+//! ```text
+//! ∂F/∂x ≈ Σₐ ½ [A(U₊, g) U₊ − A(U₋, g) U₋] − ½ λ (U₊ − 2 U + U₋),   λ = |u·g| + c |g|      (Rusanov 1961)
+//! ∂G/∂x ≈ Σₐ |g|² (μ/Re) [N₊ U₊ − 2 N U + N₋ U₋]                     (thin layer, without the cross derivatives)
+//! ```
+//!
+//! It is as far from the compact scheme as it is easy to solve: it preconditions, and the answer is that of the compact scheme. At a wall
+//! or a plane of symmetry stands half a cell, through whose face nothing goes; beyond open faces, and beyond the block of a rank,
+//! nothing changes.
+
+mod blocks;
+mod held;
+
+use std::sync::Arc;
+
+use super::problem::Problem;
+use super::slots::conserved::COUNT;
+use crate::backend::Backend;
+use crate::blocks::{BlockMatrix, Colouring, Pattern};
+use crate::error::Result;
+use crate::gas::Gas;
+use crate::grid::{Block, Grid};
+use blocks::{Flow, Matrix, scaled};
+use held::Held;
+
+/// Where the rows of the Jacobian have their neighbours, and what boundaries hold there.
+pub struct Jacobian {
+    gas: Gas,
+    /// Of the unknowns, so that waves of sound have the same size in all: U = scale × what is solved for.
+    scale: [f64; COUNT],
+    colouring: Arc<Colouring>,
+    pattern: Pattern,
+    /// The links of each point, one after another in the order of the blocks of its row.
+    links: Vec<Link>,
+    /// Where those of each point begin, and the end.
+    first_links: Vec<usize>,
+    held: Vec<Held>,
+}
+
+/// What a point has on one side along one axis.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// ∇ξ/h, positive on the high side, negative on the low one; doubled where the other half of the cell lies beyond a wall.
+    gradient: [f64; 3],
+    /// 2 at a wall, else 1.
+    weight: f64,
+    /// The point there, and its off-diagonal block; `None` where nothing changes.
+    to: Option<(usize, usize)>,
+}
+
+impl Jacobian {
+    /// That of `problem` on the block that this rank has of `grid`.
+    ///
+    /// # Errors
+    /// Where the points are more than can be numbered.
+    pub fn new(problem: &Problem, backend: &dyn Backend, grid: &Grid) -> Result<Self> {
+        let block = backend.block(grid.points);
+        let mut held = vec![Held::default(); block.len()];
+        let (mut starts, mut columns) = (vec![0], Vec::new());
+        let (mut links, mut first_links) = (Vec::new(), vec![0]);
+        for (at, held) in held.iter_mut().enumerate() {
+            let index = block.index(at);
+            for axis in grid.active_axes() {
+                let a = axis.index();
+                let faces = problem.boundaries.0[a].filter(|_| grid.ends[a].is_some());
+                let ends = [index[a] == 0, index[a] + 1 == grid.points[a]];
+                let bounded = |end: usize| faces.map(|it| it[end]).filter(|_| ends[end]);
+                let is_closed = |end: usize| bounded(end).is_some_and(|face| face.open().is_none());
+                for end in 0..2 {
+                    if let Some(face) = bounded(end) {
+                        let inner = neighbour(&block, grid, at, a, 1 - end);
+                        held.hold(face, (a, inner), &problem.gas);
+                    }
+                    if is_closed(end) {
+                        continue;
+                    }
+                    let side = if end == 0 { -1.0 } else { 1.0 };
+                    let to = neighbour(&block, grid, at, a, end).filter(|_| bounded(end).is_none());
+                    links.push(Link {
+                        gradient: gradient(grid, a, index).map(|g| side * g),
+                        weight: if is_closed(1 - end) { 2.0 } else { 1.0 },
+                        to: to.map(|to| (to, columns.len())),
+                    });
+                    #[allow(clippy::cast_possible_truncation, reason = "checked by the pattern")]
+                    columns.extend(to.map(|to| to as u32));
+                }
+            }
+            starts.push(columns.len());
+            first_links.push(links.len());
+        }
+        let pattern = Pattern::new(starts, columns)?;
+        let gas = problem.gas;
+        let (sound, inner) = (1.0 / gas.mach, gas.gamma - 1.0);
+        Ok(Self {
+            gas,
+            scale: [1.0 / sound, 1.0, 1.0, 1.0, sound / inner],
+            colouring: Arc::new(Colouring::new(&pattern)),
+            pattern,
+            links,
+            first_links,
+            held,
+        })
+    }
+
+    /// U over what is solved for.
+    pub fn scale(&self) -> [f64; COUNT] {
+        self.scale
+    }
+
+    /// The order of the rows.
+    pub fn colouring(&self) -> &Arc<Colouring> {
+        &self.colouring
+    }
+
+    /// Which of the conserved variables boundaries hold at each point.
+    pub fn held(&self) -> impl ExactSizeIterator<Item = [bool; COUNT]> + '_ {
+        self.held.iter().map(Held::variables)
+    }
+
+    /// The blocks at `state` (U of each point, one after another) with this 1/(γ dt), and a filter that acts at this rate.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    pub fn blocks(&self, state: &[f64], per_dt: f64, filter_rate: f64) -> Result<BlockMatrix<f32>> {
+        let mut matrix = BlockMatrix::zeros(self.colouring.clone(), COUNT)?;
+        let flow = |at: usize| Flow::new(&self.gas, &state[COUNT * at..COUNT * (at + 1)]);
+        for (at, held) in self.held.iter().enumerate() {
+            let own = flow(at);
+            let mut diagonal = Matrix::identity(per_dt);
+            for link in &self.links[self.first_links[at]..self.first_links[at + 1]] {
+                let lambda = own.speed(link.gradient);
+                diagonal.add(0.5 * link.weight, &own.convection(link.gradient));
+                diagonal.add_identity(0.5 * link.weight * lambda + 0.25 * filter_rate);
+                diagonal.add(link.weight, &own.diffusion(&self.gas, link.gradient));
+                let Some((to, block)) = link.to else { continue };
+                let other = flow(to);
+                let mut beside = Matrix::identity(-0.5 * link.weight * lambda - 0.25 * filter_rate);
+                beside.add(0.5 * link.weight, &other.convection(link.gradient));
+                beside.add(-link.weight, &other.diffusion(&self.gas, link.gradient));
+                held.beside(&mut beside, per_dt, (to, &other), &own);
+                let entries = scaled(&beside, &self.scale);
+                #[allow(clippy::cast_possible_truncation, reason = "to 32 bit")]
+                let entries = entries.map(|entry| entry as f32);
+                matrix.block_mut(block).copy_from_slice(&entries);
+            }
+            held.diagonal(&mut diagonal, per_dt, &own);
+            matrix.diagonal_mut(at).copy_from_slice(&scaled(&diagonal, &self.scale));
+        }
+        Ok(matrix)
+    }
+
+    /// Off-diagonal blocks and rows.
+    pub fn size(&self) -> (usize, usize) {
+        (self.pattern.blocks(), self.pattern.rows())
+    }
+}
+
+/// The point next to point `at` of the block on one side of axis `a`; `None` where it is not in the block.
+fn neighbour(block: &Block, grid: &Grid, at: usize, a: usize, end: usize) -> Option<usize> {
+    let (n, stride) = (block.points[a], block.points[..a].iter().product::<usize>());
+    let i = at / stride % n;
+    let closes = grid.closes(a) && n == grid.points[a] && n > 2;
+    match (end, i) {
+        (0, 0) => closes.then(|| at + (n - 1) * stride),
+        (0, _) => Some(at - stride),
+        (_, i) if i + 1 == n => closes.then(|| at - (n - 1) * stride),
+        _ => Some(at + stride),
+    }
+}
+
+/// ∇ξ/h of axis `a` at a point.
+fn gradient(grid: &Grid, a: usize, index: [usize; 3]) -> [f64; 3] {
+    let mut gradient = [0.0; 3];
+    match grid.plane.as_ref().filter(|_| a < 2) {
+        None => gradient[a] = 1.0 / (grid.spacing[a] * grid.jacobian(a, index[a])),
+        Some(plane) => {
+            let at = grid.in_plane(index);
+            let areas = plane.areas(at);
+            for k in 0..2 {
+                gradient[k] = areas[2 * a + k] / (plane.jacobian[at] * grid.spacing[a]);
+            }
+        }
+    }
+    gradient
+}

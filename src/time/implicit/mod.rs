@@ -1,0 +1,277 @@
+//! Implicit steps: each stage by Newton's method, its linear systems by GMRES with products of the compact residual, which are differences
+//! of two of them, preconditioned by sweeps over the blocks of nearest neighbours (Knoll and Keyes 2004).
+//!
+//! The flow lives where the backend has it; the unknowns of the linear systems, and the blocks, on the host.
+
+mod residual;
+mod steps;
+
+use std::sync::Arc;
+
+use crate::backend::{Backend, Field};
+use crate::blocks::{BlockMatrix, Direction, Factored, Sweeps};
+use crate::comm::{Communicator, all_or_error};
+use crate::error::{Error, Result};
+use crate::krylov::{Gmres, norm};
+use crate::grid::Grid;
+use crate::io::checkpoint::ImplicitState;
+use crate::physics::{Jacobian, Problem, System, TimeLevel};
+use crate::scheme::{ImplicitConfig, Marching};
+pub(super) use steps::IMPLICIT_COLUMNS;
+
+use residual::{COUNT, Fields, Residual, StageEnd};
+
+/// Most corrections of a stage.
+const MOST_CORRECTIONS: usize = 12;
+
+/// What steps are made with.
+pub(in crate::time) struct ImplicitStepper {
+    backend: Arc<dyn Backend>,
+    options: ImplicitConfig,
+    jacobian: Jacobian,
+    residual: Residual,
+    gmres: Gmres,
+    /// Rates of the stages of a step.
+    rates: Vec<Vec<f64>>,
+    /// The state, U* of a stage, the residual, a correction, and what products need.
+    v: Vec<f64>,
+    base: Vec<f64>,
+    defect: Vec<f64>,
+    correction: Vec<f64>,
+    moved: Vec<f64>,
+    /// What stays from the start on.
+    kept: ImplicitState,
+    /// Where the step begins.
+    at: TimeLevel,
+    /// What the last step took.
+    pub(super) work: Work,
+    /// Root mean square of dU/dt of the state, where it is known.
+    pub(super) rate_of_change: Option<f64>,
+}
+
+/// What a step took, of all its stages.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Work {
+    /// Corrections of Newton's method.
+    pub(super) corrections: usize,
+    /// Products of the linear systems.
+    pub(super) products: usize,
+    /// Right-hand sides.
+    pub(super) residuals: usize,
+}
+
+/// Fields that a step computes with.
+pub(in crate::time) struct Place<'a> {
+    pub(super) system: &'a mut dyn System,
+    pub(super) u: &'a mut [Field],
+    pub(super) rate: &'a mut [Field],
+}
+
+impl ImplicitStepper {
+    /// For the flow of `problem`.
+    ///
+    /// # Errors
+    /// Where points cannot be numbered.
+    pub(super) fn new(
+        backend: Arc<dyn Backend>,
+        options: ImplicitConfig,
+        problem: &Problem,
+        grid: &Grid,
+    ) -> Result<Self> {
+        let jacobian = Jacobian::new(problem, &*backend, grid)?;
+        let residual = Residual::new(&jacobian);
+        let zeros = || vec![0.0; residual.len()];
+        #[allow(clippy::cast_possible_truncation, reason = "checked as the input is read")]
+        let dimensions = options.krylov as usize;
+        Ok(Self {
+            kept: ImplicitState::default(),
+            gmres: Gmres::new(residual.len(), dimensions),
+            rates: options.method.method().a.iter().map(|_| zeros()).collect(),
+            v: zeros(),
+            base: zeros(),
+            defect: zeros(),
+            correction: zeros(),
+            moved: zeros(),
+            work: Work::default(),
+            rate_of_change: None,
+            at: TimeLevel::default(),
+            residual,
+            jacobian,
+            options,
+            backend,
+        })
+    }
+
+    /// What a checkpoint carries.
+    pub(super) fn saved(&self) -> ImplicitState {
+        self.kept
+    }
+
+    /// Whether steps lead to a steady flow.
+    pub(super) fn is_steady(&self) -> bool {
+        self.options.method == Marching::Steady
+    }
+
+    /// Root mean square of dU/dt over the unknowns, as they are scaled. Collective.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    pub(super) fn residual_now(&mut self, place: &mut Place<'_>, time: f64) -> Result<f64> {
+        if let Some(known) = self.rate_of_change {
+            return Ok(known);
+        }
+        let Self { residual, v, defect, .. } = self;
+        residual.gather(place.system, place.u, v)?;
+        let stage = StageEnd { per_dt: 0.0, time };
+        let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
+        residual.at(place.system, &mut fields, [v, v], stage, defect)?;
+        residual.scatter(place.system, v, place.u, time)?;
+        let rms = root_mean_square(self.backend.comm(), defect);
+        self.rate_of_change = Some(rms);
+        Ok(rms)
+    }
+
+    /// U a step of dt after `at`, from U there. Collective.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    pub(super) fn step(&mut self, place: &mut Place<'_>, at: TimeLevel, dt: f64) -> Result<()> {
+        let time = at.time;
+        (self.at, self.work) = (at, Work::default());
+        self.rate_of_change = None;
+        let method = self.options.method.method();
+        let mut start = vec![0.0; self.v.len()];
+        self.residual.gather(place.system, place.u, &mut start)?;
+        self.v.copy_from_slice(&start);
+        for (stage, row) in method.a.iter().enumerate() {
+            let (own, before) = (row[stage], &row[..stage]);
+            let end = time + row.iter().sum::<f64>() * dt;
+            self.base.copy_from_slice(&start);
+            for (weight, rates) in before.iter().zip(&self.rates) {
+                let sums = self.base.iter_mut().zip(rates);
+                sums.for_each(|(base, rate)| *base += dt * weight * rate);
+            }
+            if own == 0.0 {
+                self.explicit_stage(place, stage, end)?;
+            } else {
+                self.implicit_stage(place, StageEnd { per_dt: 1.0 / (own * dt), time: end })?;
+                let Self { rates, v, base, .. } = self;
+                for ((rate, v), base) in rates[stage].iter_mut().zip(v).zip(base) {
+                    *rate = (*v - *base) / (own * dt);
+                }
+            }
+        }
+        self.residual.scatter(place.system, &self.v, place.u, time + dt)
+    }
+
+    /// The rates of a stage that is the old state.
+    fn explicit_stage(&mut self, place: &mut Place<'_>, stage: usize, time: f64) -> Result<()> {
+        let Self { residual, v, rates, work, .. } = self;
+        let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
+        let end = StageEnd { per_dt: 0.0, time };
+        residual.at(place.system, &mut fields, [v, v], end, &mut rates[stage])?;
+        rates[stage].iter_mut().for_each(|rate| *rate = -*rate);
+        work.residuals += 1;
+        Ok(())
+    }
+
+    /// V of a stage, from that of the stage before.
+    fn implicit_stage(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<()> {
+        let backend = self.backend.clone();
+        let comm = backend.comm();
+        let steady = self.is_steady();
+        let mut size = self.evaluate(place, stage)?;
+        let enough = self.options.tolerance * size;
+        let most = if steady { 1 } else { MOST_CORRECTIONS };
+        for _ in 0..most {
+            if size == 0.0 || (!steady && size <= enough) {
+                return Ok(());
+            }
+            self.correct(place, comm, stage)?;
+            let fraction = self.residual.admissible(comm, &self.v, &self.correction);
+            let sums = self.v.iter_mut().zip(&self.correction);
+            sums.for_each(|(v, correction)| *v += fraction * correction);
+            self.work.corrections += 1;
+            if !steady {
+                size = self.evaluate(place, stage)?;
+            }
+        }
+        if steady || size <= enough {
+            return Ok(());
+        }
+        let TimeLevel { step, time } = self.at;
+        Err(Error::NotConverged { step, time, fall: size / (enough / self.options.tolerance) })
+    }
+
+    /// The residual at V, and its root mean square. Collective.
+    fn evaluate(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<f64> {
+        let Self { residual, v, base, defect, work, .. } = self;
+        let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
+        residual.at(place.system, &mut fields, [v, base], stage, defect)?;
+        work.residuals += 1;
+        Ok(root_mean_square(self.backend.comm(), defect))
+    }
+
+    /// The correction of Newton's method from the residual at V. Collective.
+    fn correct(
+        &mut self,
+        place: &mut Place<'_>,
+        comm: &dyn Communicator,
+        stage: StageEnd,
+    ) -> Result<()> {
+        let Self { options, jacobian, residual, gmres, v, base, defect, correction, moved, work, .. } =
+            self;
+        let rate = residual.filter_rate();
+        let matrix = jacobian.blocks(&residual.unscaled(v), stage.per_dt, rate);
+        let matrix = all_or_error(comm, matrix.and_then(BlockMatrix::factored))?;
+        let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
+        defect.iter_mut().for_each(|defect| *defect = -*defect);
+        let right = &*defect;
+        let size = f64::EPSILON.sqrt() * (1.0 + root_mean_square(comm, v));
+        let mut product = |x: &[f64], to: &mut [f64]| {
+            let along = root_mean_square(comm, x);
+            if along == 0.0 {
+                to.fill(0.0);
+                return Ok(());
+            }
+            let distance = size / along;
+            let sums = moved.iter_mut().zip(&*v).zip(x);
+            sums.for_each(|((moved, v), x)| *moved = v + distance * x);
+            residual.at(place.system, &mut fields, [moved, base], stage, to)?;
+            to.iter_mut().zip(right).for_each(|(to, right)| *to = (*to + right) / distance);
+            Ok(())
+        };
+        let mut ordered = [vec![0.0; v.len()], vec![0.0; v.len()]];
+        let mut precondition = |x: &[f64], to: &mut [f64]| {
+            sweep(&matrix, options.sweeps, x, to, &mut ordered);
+            Ok(())
+        };
+        let solved = gmres.solve(
+            comm,
+            (&mut product, &mut precondition),
+            right,
+            correction,
+            (options.linear_tolerance, options.products as usize),
+        )?;
+        work.products += solved.iterations;
+        work.residuals += solved.iterations;
+        Ok(())
+    }
+}
+
+/// M⁻¹ x by symmetric sweeps from 0.
+fn sweep(matrix: &Factored<f32>, count: u64, x: &[f64], to: &mut [f64], ordered: &mut [Vec<f64>; 2]) {
+    let [b, y] = ordered;
+    matrix.colouring().ordered(COUNT, x, b);
+    y.fill(0.0);
+    let sweeps = Sweeps { count: count as usize, direction: Direction::Symmetric, relaxation: 1.0 };
+    matrix.sweep(pulp::Arch::new(), b, y, sweeps);
+    matrix.colouring().restored(COUNT, y, to);
+}
+
+/// Over the unknowns of all ranks.
+fn root_mean_square(comm: &dyn Communicator, x: &[f64]) -> f64 {
+    let mut len = [x.len() as f64];
+    comm.sum(&mut len);
+    norm(comm, x) / len[0].sqrt()
+}

@@ -1,0 +1,96 @@
+//! The steps of a simulation that are implicit.
+
+use super::{ImplicitStepper, Place};
+use crate::config::Config;
+use crate::error::Result;
+use crate::io::checkpoint::ImplicitState;
+use crate::time::Simulation;
+
+/// Columns added where steps are implicit: root mean square of dU/dt, as it is scaled, the filter with it; corrections of Newton's method
+/// and products of the linear systems in the last step.
+pub(in crate::time) const IMPLICIT_COLUMNS: [&str; 3] =
+    ["residual", "newton_corrections", "linear_products"];
+
+/// The fraction of the limit of stability of an explicit step that stands for one between two applications of the filter.
+const EXPLICIT_CFL: f64 = 0.8;
+
+impl Simulation {
+    /// Begin with implicit steps, where they are, or go on with what was `saved`. Collective.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub(in crate::time) fn begin_implicit(
+        &mut self,
+        config: &Config,
+        saved: Option<ImplicitState>,
+    ) -> Result<()> {
+        let Some(rate) = self.rate else { return Ok(()) };
+        let Some(implicit) = &mut self.implicit else { return Ok(()) };
+        #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
+        let usual = config.scheme.filter.map(|it| it.every as f64 * EXPLICIT_CFL / rate);
+        implicit.kept = saved.unwrap_or_default();
+        implicit.kept.filter_time = usual.map(|usual| implicit.kept.filter_time.unwrap_or(usual));
+        let filter_rate = implicit.kept.filter_time.map_or(0.0, |time| 1.0 / time);
+        implicit.residual.set_filter_rate(filter_rate);
+        self.look_at_residual()
+    }
+
+    /// Whether a steady run has reached its steady flow.
+    pub fn is_steady(&self) -> bool {
+        self.implicit.as_ref().is_some_and(ImplicitStepper::is_done)
+    }
+
+    /// The next step: of a steady run as long as its residual has fallen so far.
+    pub(in crate::time) fn next_implicit_dt(
+        &mut self,
+        rate: f64,
+        until: Option<f64>,
+    ) -> Result<f64> {
+        let usual = self.next_dt(rate, until);
+        self.look_at_residual()?;
+        let (last, time) = (self.last_dt, self.time());
+        let Some(implicit) = self.implicit.as_ref().filter(|it| it.is_steady()) else {
+            return Ok(usual);
+        };
+        let fallen = implicit.kept.first_residual / implicit.rate_of_change.unwrap_or(1.0);
+        let first = self.next_dt(rate, None);
+        let most = if last > 0.0 { implicit.options.growth * last } else { first };
+        let left = until.map_or(f64::INFINITY, |until| until - time);
+        Ok((first * fallen).max(first).min(most).min(left))
+    }
+
+    /// Find the residual of a steady run, the first of which is kept. Collective.
+    fn look_at_residual(&mut self) -> Result<()> {
+        let Self { implicit, system, state, stepper, moment, .. } = self;
+        let Some(implicit) = implicit.as_mut().filter(|it| it.is_steady()) else { return Ok(()) };
+        let mut place = Place { system: &mut **system, u: state, rate: stepper.scratch() };
+        let now = implicit.residual_now(&mut place, moment.time)?;
+        if implicit.kept.first_residual == 0.0 {
+            implicit.kept.first_residual = now;
+        }
+        Ok(())
+    }
+
+    /// [`IMPLICIT_COLUMNS`], where steps are implicit.
+    #[allow(clippy::cast_precision_loss, reason = "counts of a step")]
+    pub(in crate::time) fn implicit_row(&mut self) -> Result<Option<[f64; 3]>> {
+        let Self { implicit, system, state, stepper, moment, .. } = self;
+        let Some(implicit) = implicit else { return Ok(None) };
+        let mut place = Place { system: &mut **system, u: state, rate: stepper.scratch() };
+        let residual = implicit.residual_now(&mut place, moment.time)?;
+        let work = implicit.work;
+        Ok(Some([residual, work.corrections as f64, work.products as f64]))
+    }
+}
+
+impl ImplicitStepper {
+    /// Forget what was found of the state, which has changed.
+    pub(in crate::time) fn forget(&mut self) {
+        self.rate_of_change = None;
+    }
+
+    fn is_done(&self) -> bool {
+        let first = self.kept.first_residual;
+        self.is_steady() && self.rate_of_change.is_some_and(|now| now <= self.options.tolerance * first)
+    }
+}
