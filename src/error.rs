@@ -136,7 +136,13 @@ impl Error {
 
     /// Whether all ranks have this error. Where they have not, the rank that has it must end the others.
     pub fn is_everywhere(&self) -> bool {
-        matches!(self, Error::Elsewhere { .. } | Error::Diverged { .. } | Error::Stalled { .. } | Error::NotConverged { .. })
+        matches!(
+            self,
+            Error::Elsewhere { .. }
+                | Error::Diverged { .. }
+                | Error::Stalled { .. }
+                | Error::NotConverged { .. }
+        )
     }
 
     /// The exit code of the program: 1 a run failed, 2 usage or configuration.

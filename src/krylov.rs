@@ -62,7 +62,13 @@ impl Gmres {
                 first.par_iter_mut().zip(b).for_each(|(r, b)| *r = b - *r);
             }
             let before = solved.iterations;
-            self.cycle(comm, (&mut *product, &mut *precondition), x, (tolerance * whole, most), &mut solved)?;
+            self.cycle(
+                comm,
+                (&mut *product, &mut *precondition),
+                x,
+                (tolerance * whole, most),
+                &mut solved,
+            )?;
             solved.residual /= whole;
             if solved.iterations == before {
                 break;
@@ -176,4 +182,74 @@ fn add(x: &mut [f64], a: f64, y: &[f64]) {
 /// x *= a.
 fn scale(x: &mut [f64], a: f64) {
     x.par_iter_mut().with_min_len(PART).for_each(|x| *x *= a);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comm::Solo;
+    use crate::splitmix::{STEP, mixed};
+
+    #[allow(clippy::cast_precision_loss, reason = "53 bits")]
+    fn noise(at: usize) -> f64 {
+        (mixed((at as u64).wrapping_mul(STEP)) >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
+    }
+
+    /// A wrong rotation, restart or use of the preconditioner: the residual that is told is not that which there is.
+    #[test]
+    fn a_system_is_solved_to_the_tolerance_that_is_asked_for() {
+        const N: usize = 60;
+        let entry = |i: usize, j: usize| noise(i * N + j) + if i == j { 9.0 } else { 0.0 };
+        let apply = |x: &[f64], to: &mut [f64]| {
+            for (i, to) in to.iter_mut().enumerate() {
+                *to = x.iter().enumerate().map(|(j, x)| entry(i, j) * x).sum();
+            }
+        };
+        let b: Vec<f64> = (0..N).map(|i| noise(i + N * N)).collect();
+        for (dimensions, scaled, most) in
+            [(60, false, 60), (7, false, 90), (60, true, 60), (3, true, 200)]
+        {
+            let mut x = vec![f64::NAN; N];
+            let mut product = |x: &[f64], to: &mut [f64]| {
+                apply(x, to);
+                Ok(())
+            };
+            let mut precondition = |x: &[f64], to: &mut [f64]| {
+                let weight = |i: usize| if scaled { 1.0 / entry(i, i) } else { 1.0 };
+                to.iter_mut().zip(x).enumerate().for_each(|(i, (to, x))| *to = weight(i) * x);
+                Ok(())
+            };
+            let pair = (&mut product as &mut Product<'_>, &mut precondition as &mut Product<'_>);
+            let solved =
+                Gmres::new(N, dimensions).solve(&Solo, pair, &b, &mut x, (1e-12, most)).unwrap();
+            let mut left = vec![0.0; N];
+            apply(&x, &mut left);
+            left.iter_mut().zip(&b).for_each(|(left, b)| *left -= b);
+            let residual = norm(&Solo, &left) / norm(&Solo, &b);
+            assert!(
+                residual < 2e-12 && solved.residual < 1e-12,
+                "{dimensions}: {solved:?} {residual}"
+            );
+            assert!(solved.iterations < most, "{dimensions}: {solved:?}");
+        }
+    }
+
+    /// A division by the size of nothing.
+    #[test]
+    fn nothing_has_the_solution_nothing() {
+        let mut gmres = Gmres::new(4, 3);
+        let mut same = |x: &[f64], to: &mut [f64]| {
+            to.copy_from_slice(x);
+            Ok(())
+        };
+        let mut other = same;
+        let mut x = [1.0; 4];
+        let pair = (&mut same as &mut Product<'_>, &mut other as &mut Product<'_>);
+        let solved = gmres.solve(&Solo, pair, &[0.0; 4], &mut x, (1e-12, 9)).unwrap();
+        assert_eq!((x, solved.iterations), ([0.0; 4], 0));
+        // The exact solution after one product: nothing new to go on with.
+        let pair = (&mut same as &mut Product<'_>, &mut other as &mut Product<'_>);
+        let solved = gmres.solve(&Solo, pair, &[2.0, 0.0, 1.0, 0.0], &mut x, (1e-30, 9)).unwrap();
+        assert_eq!((x, solved.iterations), ([2.0, 0.0, 1.0, 0.0], 1));
+    }
 }

@@ -159,7 +159,10 @@ fn overrides_take_toml_values_and_bare_words_and_the_last_one_counts() {
     );
     assert_eq!(config.gas.mach, 3.0);
     assert_eq!(config.grid.points, [8, 9, 10]);
-    assert_eq!(config.scheme.filter, Some(FilterConfig { order: 4, alpha: 0.3, every: 1 }));
+    assert_eq!(
+        config.scheme.filter,
+        Some(FilterConfig { order: 4, alpha: 0.3, every: 1, time: None })
+    );
     assert_eq!(config.output.directory, PathBuf::from("2024-01-01"));
     let variables = config.output.fields.unwrap().variables;
     let default = [Variable::Velocity, Variable::Density, Variable::Pressure, Variable::QCriterion];

@@ -29,6 +29,7 @@ mod fused;
 mod grid_files;
 mod grid_quality;
 mod guard;
+mod implicit;
 mod invariance;
 mod io;
 mod isotropic;

@@ -17,7 +17,9 @@ use crate::gas::{Gas, Viscosity};
 
 use crate::grid::{Curvilinear, Domain, Maps};
 use crate::real::Precision;
-use crate::scheme::{ImplicitConfig, Marching, Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families};
+use crate::scheme::{
+    ImplicitConfig, Marching, Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families,
+};
 use crate::typed::{Positive, count, positive, three};
 
 /// What the user calls the axes.
@@ -73,7 +75,14 @@ impl Default for TimeConfig {
     fn default() -> Self {
         let integrator = crate::scheme::tableau("hale64").unwrap_or(TABLEAUX[0]);
         let step = StepSize::Cfl(0.8);
-        TimeConfig { integrator, step, implicit: None, end: None, max_steps: None, wall_limit: None }
+        TimeConfig {
+            integrator,
+            step,
+            implicit: None,
+            end: None,
+            max_steps: None,
+            wall_limit: None,
+        }
     }
 }
 
@@ -209,6 +218,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
         compute,
         output,
     };
+    check_filter(&scheme_keys, &config);
     check_implicit(&time_keys, &config);
     Some(config)
 }
@@ -362,6 +372,19 @@ fn implicit(section: &Section<'_>) -> Option<ImplicitConfig> {
     let implicit = table.read();
     table.finish();
     implicit.filter(|_| table.refused.borrow().is_empty())
+}
+
+/// What a filter that acts as a rate cannot do.
+fn check_filter(section: &Section<'_>, config: &Config) {
+    if config.scheme.filter.is_none_or(|filter| filter.time.is_none()) {
+        return;
+    }
+    let why = match () {
+        () if !config.case.is_flow() => "acts as a rate on flows alone",
+        () if !config.scalars.is_empty() => "cannot act as a rate on passive scalars yet",
+        () => return,
+    };
+    section.reject_value("filter", why, "use `every` in the place of `time`");
 }
 
 /// What implicit steps cannot do.

@@ -4,6 +4,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::collective::{Broken, lowest, norms};
 use super::drawn::{Drawn, mach_number};
+use super::filter_rate::FilterRate;
 use super::forcing::{Averages, Forcing, Strength};
 use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
@@ -77,11 +78,14 @@ impl System for NavierStokes {
         }
         let weights = self.add_force(flow, of_flow, Weights::SET);
         self.add_terms(TermGroup::All, flow, of_flow, weights);
+        self.difference_by_filter(u);
+        self.add_filter([u, rate], 0.0);
         self.open.correct(&*self.backend, u, rate, Weights::SET);
     }
 
     fn advance(&mut self, u: &mut [Field], rate: &mut [Field], weights: Weights, stage: Stage) {
         self.open.keep(&*self.backend, rate, weights);
+        self.difference_by_filter(u);
         let (flow, scalars) = u.split_at_mut(conserved::COUNT);
         let (of_flow, of_scalars) = rate.split_at_mut(conserved::COUNT);
         // In the flow as it is before the stage.
@@ -93,6 +97,7 @@ impl System for NavierStokes {
             self.add_terms(TermGroup::All, flow, of_flow, forced);
             add_scaled(&*self.backend, &self.formulas.add_scaled, flow, forced.advance, of_flow);
         }
+        self.add_filter([u, rate], weights.advance);
         self.open.correct(&*self.backend, u, rate, weights);
         self.impose(u, stage.end);
     }
@@ -166,6 +171,11 @@ impl System for NavierStokes {
         self.filter_state(u);
     }
 
+    fn set_filter_time(&mut self, time: f64) -> Result<()> {
+        self.filter_rate = Some(FilterRate::new(&*self.backend, time, self.block.len())?);
+        Ok(())
+    }
+
     fn budgets(&self) -> usize {
         1 + self.scalar_names.len()
     }
@@ -199,9 +209,10 @@ impl System for NavierStokes {
         let [max_mach, min_density, min_temperature] = self.extrema(u)?;
         let [kinetic, enstrophy, total, solenoidal, dilatational, p_div, conserved @ ..] = averages;
         let mut row = vec![kinetic, enstrophy, total, solenoidal, dilatational, p_div];
-        row.push(rates[0] + filter_rates[0]);
+        let of_filter = self.energy_rate_of_filter(u)?.unwrap_or(filter_rates[0]);
+        row.push(rates[0] + of_filter);
         row.extend(&rates[1..]);
-        row.push(filter_rates[0]);
+        row.push(of_filter);
         row.extend(conserved);
         row.extend([max_mach, min_density, min_temperature]);
         row.extend(forcing);
@@ -343,7 +354,7 @@ impl NavierStokes {
     }
 
     /// What the rates of U in `rate` do to it.
-    fn energy_rate_of(&self, u: &[Field], rate: &[Field]) -> Result<f64> {
+    pub(super) fn energy_rate_of(&self, u: &[Field], rate: &[Field]) -> Result<f64> {
         let fields: [_; 8] = exactly(u.iter().take(4).chain(rate.iter().take(4)));
         let [rate] = self.volume.of(&*self.backend, &self.formulas.energy_rate, &fields, &[])?;
         Ok(rate)

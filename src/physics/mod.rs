@@ -11,6 +11,7 @@ mod context;
 mod diagnostics;
 mod discretisation;
 mod drawn;
+mod filter_rate;
 mod forcing;
 mod formulas;
 mod fused;

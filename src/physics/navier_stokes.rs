@@ -15,6 +15,7 @@ use super::body::Body;
 use super::channel::Channel;
 use super::composed::Composed;
 use super::discretisation::Discretisation;
+use super::filter_rate::FilterRate;
 use super::forcing::Forcing;
 use super::formulas::{
     AddScaled, Averages, EnergyRate, Extrema, Invariants, KineticEnergy, OnCurves, Primitives,
@@ -69,7 +70,9 @@ pub struct NavierStokes {
     /// Their names.
     pub(super) scalar_names: Vec<String>,
     sweeps: Sweeps,
-    filter_sweeps: Vec<Program>,
+    pub(super) filter_sweeps: Vec<Program>,
+    /// None where the filter acts on the state between steps, or where there is none.
+    pub(super) filter_rate: Option<FilterRate>,
 }
 
 /// A right-hand side, in one of its forms.
@@ -120,7 +123,7 @@ impl NavierStokes {
             gas,
             base,
             limits: Limits::flow(&problem.scheme, problem.integrator, &grid)
-                .damped(problem.boundaries.damping(), problem.integrator),
+                .damped(problem.damping(), problem.integrator),
             scalars: problem.scalars.iter().map(|s| 1.0 / s.schmidt).fold(0.0, f64::max),
         };
         let volume = VolumeAverage::new(&*backend, &grid)?;
@@ -153,6 +156,7 @@ impl NavierStokes {
             scalar_names: problem.scalars.iter().map(|scalar| scalar.name.clone()).collect(),
             sweeps: new_sweeps()?,
             filter_sweeps: discretisation.filter_programs(&*backend, conserved::COUNT)?,
+            filter_rate: None,
             is_of_case: problem.is_of_case(),
             volume,
             body: Body::of(problem, base),

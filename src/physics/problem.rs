@@ -71,6 +71,12 @@ impl Problem {
         self.mapping.is_some() && around.is_none() && wall.is_some()
     }
 
+    /// The largest rate at which sponges, and a filter that acts as a rate, damp the flow.
+    pub fn damping(&self) -> f64 {
+        let filter = self.scheme.filter.and_then(|filter| filter.time);
+        self.boundaries.damping() + filter.map_or(0.0, |time| 1.0 / time)
+    }
+
     /// See [`Boundaries::between_walls`].
     pub fn axis_between_walls(&self) -> Option<Axis> {
         self.boundaries.between_walls(self.points).filter(|_| self.mapping.is_none())

@@ -155,6 +155,14 @@ pub trait System {
     /// Filter U once along every axis. Does nothing where there is no filter.
     fn filter(&mut self, u: &mut [Field]);
 
+    /// Have the filter act as a rate, (F U − U)/`time` a part of dU/dt, for good. Does nothing but to a flow.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    fn set_filter_time(&mut self, _time: f64) -> Result<()> {
+        Ok(())
+    }
+
     /// Quantities whose budgets the series carries.
     fn budgets(&self) -> usize;
 

@@ -56,3 +56,54 @@ pub static ESDIRK64: ImplicitMethod = ImplicitMethod {
     ],
     source: "Kennedy and Carpenter 2003",
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A digit that is wrong: the conditions of order (Hairer, Nørsett and Wanner 1993, section II.2), and L-stability, R(∞) = 0, which a
+    /// regular A of a stiffly accurate method has.
+    #[test]
+    fn methods_have_their_orders() {
+        for method in IMPLICIT_METHODS {
+            let stages = method.a.len();
+            let a = |i: usize, j: usize| method.a[i].get(j).copied().unwrap_or(0.0);
+            let (b, c): (Vec<f64>, Vec<f64>) =
+                ((0..stages).map(|j| a(stages - 1, j)).collect(), method.nodes().collect());
+            let times = |x: &[f64]| -> Vec<f64> {
+                (0..stages).map(|i| (0..stages).map(|j| a(i, j) * x[j]).sum()).collect()
+            };
+            let product = |x: &[f64], y: &[f64]| -> Vec<f64> {
+                x.iter().zip(y).map(|(x, y)| x * y).collect()
+            };
+            let ones = vec![1.0; stages];
+            let (c2, ac) = (product(&c, &c), times(&c));
+            let conditions = [
+                (1, ones, 1.0),
+                (2, c.clone(), 1.0 / 2.0),
+                (3, c2.clone(), 1.0 / 3.0),
+                (3, ac.clone(), 1.0 / 6.0),
+                (4, product(&c2, &c), 1.0 / 4.0),
+                (4, product(&c, &ac), 1.0 / 8.0),
+                (4, times(&c2), 1.0 / 12.0),
+                (4, times(&ac), 1.0 / 24.0),
+            ];
+            for (order, vector, expected) in conditions {
+                if order > method.order {
+                    continue;
+                }
+                let sum: f64 = product(&b, &vector).iter().sum();
+                assert!((sum - expected).abs() < 1e-14, "{}: {sum}, not {expected}", method.name);
+            }
+            assert!(
+                (c[stages - 1] - 1.0).abs() < 1e-14,
+                "{} ends at {}",
+                method.name,
+                c[stages - 1]
+            );
+            // Stages of one implicit coefficient, but for a first that is explicit.
+            let own: Vec<f64> = (0..stages).map(|i| a(i, i)).filter(|own| *own != 0.0).collect();
+            assert!(own.iter().all(|it| *it == own[0]) && own.len() + 1 >= stages);
+        }
+    }
+}

@@ -6,7 +6,7 @@ use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{BACKWARD_EULER, IMPLICIT_METHODS, ImplicitMethod};
-use crate::typed::{above_one, below_one, count, whole, within_half};
+use crate::typed::{above_one, below_one, count, positive, whole, within_half};
 
 /// `filter = { order, alpha, every }`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,22 +18,28 @@ pub struct FilterConfig {
     /// α_f in (−½, ½); weaker as it grows.
     #[serde(deserialize_with = "within_half")]
     pub alpha: f64,
-    /// Steps from one application to the next.
+    /// Steps from one application to the next. Implicit steps have it as a rate, with the time that so many explicit ones take.
     #[serde(deserialize_with = "count")]
     pub every: u64,
+    /// τ of a filter that acts as a rate, (F U − U)/τ in dU/dt; then `every` means nothing.
+    #[serde(deserialize_with = "positive", skip_serializing_if = "Option::is_none")]
+    pub time: Option<f64>,
 }
 
 impl Default for FilterConfig {
     fn default() -> Self {
-        FilterConfig { order: 8, alpha: 0.495, every: 1 }
+        FilterConfig { order: 8, alpha: 0.495, every: 1, time: None }
     }
 }
 
 /// As in an input.
 impl fmt::Display for FilterConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { order, alpha, every } = self;
-        write!(f, "{{ order = {order}, alpha = {alpha:?}, every = {every} }}")
+        let Self { order, alpha, every, time } = self;
+        match time {
+            None => write!(f, "{{ order = {order}, alpha = {alpha:?}, every = {every} }}"),
+            Some(time) => write!(f, "{{ order = {order}, alpha = {alpha:?}, time = {time:?} }}"),
+        }
     }
 }
 
@@ -76,9 +82,9 @@ impl Default for ImplicitConfig {
             method: Marching::Steady,
             tolerance: 1e-10,
             linear_tolerance: 1e-2,
-            krylov: 50,
-            products: 200,
-            sweeps: 3,
+            krylov: 100,
+            products: 100,
+            sweeps: 5,
             growth: 2.0,
         }
     }
@@ -89,7 +95,10 @@ impl Default for ImplicitConfig {
 pub enum Marching {
     /// To a steady flow: backward Euler, with steps that grow as the residual falls (Mulder and van Leer 1985).
     Steady,
-    /// Through time.
+    /// Through time, by backward differences of second order from the two states before (Curtiss and Hirschfelder 1952); the first step is
+    /// one of backward Euler.
+    Bdf2,
+    /// Through time, in the stages of a step.
     InTime(&'static ImplicitMethod),
 }
 
@@ -98,14 +107,15 @@ impl Marching {
     pub fn name(self) -> &'static str {
         match self {
             Self::Steady => "steady",
+            Self::Bdf2 => "bdf2",
             Self::InTime(method) => method.name,
         }
     }
 
-    /// The stages of a step.
+    /// The stages of a step; without what `bdf2` knows of the step before.
     pub fn method(self) -> &'static ImplicitMethod {
         match self {
-            Self::Steady => &BACKWARD_EULER,
+            Self::Steady | Self::Bdf2 => &BACKWARD_EULER,
             Self::InTime(method) => method,
         }
     }
@@ -119,14 +129,11 @@ impl Serialize for Marching {
 
 fn method<'de, D: Deserializer<'de>>(input: D) -> Result<Marching, D::Error> {
     let name = String::deserialize(input)?;
-    let found = IMPLICIT_METHODS.into_iter().find(|method| method.name == name);
-    match found.map(Marching::InTime) {
-        Some(marching) => Ok(marching),
-        None if name == "steady" => Ok(Marching::Steady),
-        None => {
-            let allowed = IMPLICIT_METHODS.map(|method| method.name).join(", ");
-            let allowed = format!("one of steady, {allowed}");
-            Err(D::Error::invalid_value(Unexpected::Str(&name), &allowed.as_str()))
-        }
-    }
+    let all = [Marching::Steady, Marching::Bdf2].into_iter();
+    let all = all.chain(IMPLICIT_METHODS.into_iter().map(Marching::InTime));
+    all.clone().find(|marching| marching.name() == name).ok_or_else(|| {
+        let allowed: Vec<&str> = all.map(Marching::name).collect();
+        let allowed = format!("one of {}", allowed.join(", "));
+        D::Error::invalid_value(Unexpected::Str(&name), &allowed.as_str())
+    })
 }

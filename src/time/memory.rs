@@ -5,7 +5,7 @@ use super::largest::{advice, largest};
 use crate::backend::device::LineSolver;
 use crate::backend::device::{self, Device, DeviceInfo};
 use crate::backend::ranks::Needed;
-use crate::config::{Config, Pencils};
+use crate::config::{Config, FilterConfig, Pencils};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Decomposition};
 use crate::physics::{FieldCounts, all_sweeps, composed_room};
@@ -187,14 +187,31 @@ fn for_outputs(config: &Config, block: &Block) -> f64 {
     });
     let later = config.output.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.asynchronous);
     let copies = if later { state } else { 0 };
-    8.0 * block.len() as f64 * (copies + statistics) as f64
+    8.0 * block.len() as f64 * (copies + statistics + for_implicit_steps(config)) as f64
+}
+
+/// Whether F U − U is held.
+fn is_filter_a_rate(config: &Config) -> bool {
+    let by_time = |filter: &FilterConfig| filter.time.is_some() || config.time.implicit.is_some();
+    config.scheme.filter.as_ref().is_some_and(by_time)
+}
+
+/// Numbers of 64 bit at a point that implicit steps keep on the host: vectors of unknowns, and blocks of 5 x 5 with the arrays of their
+/// rows, 1 in 64 bit and up to 6 in 32; where they are made they stand twice.
+fn for_implicit_steps(config: &Config) -> usize {
+    const UNKNOWNS: usize = 5;
+    let Some(implicit) = &config.time.implicit else { return 0 };
+    let axes = config.grid.points.iter().filter(|n| **n > 1).count();
+    let vectors = implicit.krylov as usize + implicit.method.method().a.len() + 12;
+    let blocks = UNKNOWNS * UNKNOWNS * (1 + axes);
+    UNKNOWNS * vectors + 2 * blocks + 4 * 2 * axes
 }
 
 /// Fields of the points of a block that a run holds all the time, by what they are for.
 pub struct Parts {
     /// U, and copies of it that an integrator keeps.
     state: usize,
-    /// Sums of rates, or the rates of all stages.
+    /// Sums of rates, or the rates of all stages; what a filter makes where it is a rate.
     rates: usize,
     /// u, p, T, and μ, dμ/dT where they vary.
     primitives: usize,
@@ -229,7 +246,7 @@ impl Parts {
         let held = flow.then(|| FieldCounts::of(&config.problem(), block));
         Self {
             state: copies * state,
-            rates: rates * state,
+            rates: rates * state + if is_filter_a_rate(config) { state } else { 0 },
             primitives: held.as_ref().map_or(0, |held| held.primitives),
             gradients: held.as_ref().map_or(0, |held| held.gradients),
             force: held.as_ref().map_or(0, |held| match held.force {

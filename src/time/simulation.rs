@@ -9,7 +9,7 @@ use super::implicit::{IMPLICIT_COLUMNS, ImplicitStepper, Place};
 use super::initial::initial;
 use crate::backend::{self, Backend, Field};
 use crate::comm::{Communicator, all_or_error};
-use crate::config::{Config, StepSize, Variable};
+use crate::config::{Config, FilterConfig, StepSize, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
 use crate::io::checkpoint::ForcingState;
@@ -131,9 +131,12 @@ impl Simulation {
             })
         };
         // Before the first thing that all ranks do together, which one that failed would leave the others waiting in.
-        let system = all_or_error(backend.comm(), prepare())?;
+        let mut system = all_or_error(backend.comm(), prepare())?;
         // Before the rates: what it is made from is as large as they are.
         let state = state(&*system)?;
+        if let Some(time) = config.scheme.filter.and_then(|filter| filter.time) {
+            all_or_error(backend.comm(), system.set_filter_time(time))?;
+        }
         let stepper = Stepper::new(&*backend, config.time.integrator, system.fields(), len);
         let stepper = all_or_error(backend.comm(), stepper)?;
         let implicit = config.time.implicit.map(|options| {
@@ -238,7 +241,11 @@ impl Simulation {
         phases.time(STEPS, || {
             if let Some(implicit) = implicit {
                 let rate = stepper.scratch();
-                return implicit.step(&mut Place { system: &mut **system, u: state, rate }, *moment, dt);
+                return implicit.step(
+                    &mut Place { system: &mut **system, u: state, rate },
+                    *moment,
+                    dt,
+                );
             }
             if system.is_forced() {
                 system.update_force(state, stepper.scratch(), Some(dt))?;
@@ -440,8 +447,8 @@ impl Simulation {
     }
 }
 
-/// Steps from one filtering to the next; implicit steps have the filter in dU/dt.
+/// Steps from one filtering of the state to the next, where the filter is no part of dU/dt.
 fn explicit_filter(config: &Config) -> Option<u64> {
-    let filter = config.scheme.filter.filter(|_| config.time.implicit.is_none());
-    filter.map(|filter| filter.every)
+    let between = |filter: &FilterConfig| filter.time.is_none() && config.time.implicit.is_none();
+    config.scheme.filter.filter(between).map(|filter| filter.every)
 }

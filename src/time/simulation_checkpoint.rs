@@ -44,6 +44,9 @@ impl Simulation {
         (run, course): (RunId, OutputProgress),
         manner: WriteOptions,
     ) -> Result<Writing> {
+        let before = self.implicit.as_ref().map_or(Vec::new(), ImplicitStepper::state_before);
+        let (names, references) = (self.system.names(), self.system.base_state());
+        let names_before: Vec<String> = names.iter().take(before.len()).map(before_name).collect();
         let head = Head {
             version: env!("CARGO_PKG_VERSION").into(),
             run: Some(run),
@@ -54,8 +57,8 @@ impl Simulation {
             filter_rate: self.filter_rates[0],
             scalar_filter_rates: self.filter_rates[1..].to_vec(),
             points: self.grid.points,
-            fields: self.system.names(),
-            references: self.system.base_state(),
+            fields: [names, names_before].concat(),
+            references: [references, vec![0.0; before.len()]].concat(),
             // What it was started from need not be there for what is started from this.
             config: Config { origin: None, ..config.clone() }.to_toml(),
             forcing: self.system.saved_force(),
@@ -64,7 +67,8 @@ impl Simulation {
         };
         let comm = self.backend.comm();
         let values = self.state.iter().map(|field| self.backend.values(field));
-        let values = all_or_error(comm, values.collect::<Result<Vec<_>>>())?;
+        let mut values = all_or_error(comm, values.collect::<Result<Vec<_>>>())?;
+        values.extend(before);
         Writing::begin(comm, decomposition, path, &self.grid, head, &values, manner)
     }
 
@@ -90,7 +94,8 @@ impl Simulation {
             all_or_error(resumed.backend.comm(), resumed.backend.finish())?;
         }
         let head = &saved.head;
-        let comm = resumed.backend.comm();
+        let backend = resumed.backend.clone();
+        let comm = backend.comm();
         let mismatch = |what: String| all_or_error(comm, Err(Error::refused(what, "")));
         all_or_error(comm, check_other_maps(&head.config, config))?;
         let names = resumed.system.names();
@@ -140,6 +145,18 @@ impl Simulation {
         resumed.filter_rates = std::iter::once(head.filter_rate).chain(rates).collect();
         resumed.rate = Some(resumed.system.check_now(&resumed.state, resumed.moment)?);
         resumed.begin_implicit(config, head.implicit)?;
+        if let Some(implicit) = resumed.implicit.as_mut().filter(|_| head.points == points) {
+            let at =
+                |name: &String| head.fields.iter().position(|saved| *saved == before_name(name));
+            let before = names.iter().filter_map(at).map(|at| saved.field(at, block, 0.0));
+            let before = all_or_error(comm, before.collect::<Result<Vec<Vec<f64>>>>())?;
+            implicit.set_state_before(&before, head.last_dt);
+        }
         Ok(resumed)
     }
+}
+
+/// What files call a field of the state before.
+fn before_name(name: &String) -> String {
+    format!("{name}_before")
 }

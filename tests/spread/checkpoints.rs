@@ -260,6 +260,7 @@ fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
                 references: vec![0.0],
                 config: String::new(),
                 forcing: None,
+                implicit: None,
                 course: OutputProgress::default(),
             };
             let manner = WriteOptions { compress, asynchronous: compress };

@@ -150,3 +150,80 @@ impl Flow {
         [(2.0 * self.kinetic() - self.energy) * per_density, u, v, w, per_density]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gas::Viscosity;
+
+    const GAS: Gas =
+        Gas { gamma: 1.4, prandtl: 0.7, mach: 0.4, reynolds: 30.0, viscosity: Viscosity::Constant };
+    const STATE: [f64; COUNT] = [1.1, 0.5, -0.3, 0.2, 13.0];
+    const G: [f64; 3] = [2.0, -1.5, 0.7];
+
+    /// Central differences of `of`, column by column.
+    fn differences(of: impl Fn([f64; COUNT]) -> [f64; COUNT]) -> [[f64; COUNT]; COUNT] {
+        let mut columns = [[0.0; COUNT]; COUNT];
+        for j in 0..COUNT {
+            let moved = |by: f64| {
+                let mut state = STATE;
+                state[j] += by;
+                of(state)
+            };
+            let [up, down] = [moved(1e-5), moved(-1e-5)];
+            (0..COUNT).for_each(|i| columns[i][j] = (up[i] - down[i]) / 2e-5);
+        }
+        columns
+    }
+
+    fn assert_near(found: &Matrix, expected: &[[f64; COUNT]; COUNT]) {
+        for (a, b) in found.0.iter().flatten().zip(expected.iter().flatten()) {
+            assert!((a - b).abs() < 1e-7 * (1.0 + b.abs()), "{found:?}\n{expected:?}");
+        }
+    }
+
+    /// A wrong sign or index in the Jacobian of the convective flux.
+    #[test]
+    fn convection_is_the_derivative_of_the_flux() {
+        let flux = |state: [f64; COUNT]| {
+            let [rho, x, y, z, e] = state;
+            let p = 0.4 * (e - 0.5 * (x * x + y * y + z * z) / rho);
+            let through = dot([x, y, z], G) / rho;
+            [
+                rho * through,
+                x * through + p * G[0],
+                y * through + p * G[1],
+                z * through + p * G[2],
+                (e + p) * through,
+            ]
+        };
+        assert_near(&Flow::new(&GAS, &STATE).convection(G), &differences(flux));
+    }
+
+    /// A wrong part of the stress, of its work, or of the heat flux.
+    #[test]
+    fn diffusion_is_the_derivative_of_the_flux_of_a_thin_layer() {
+        let at = Flow::new(&GAS, &STATE);
+        let (squares, u) = (dot(G, G), at.u);
+        // The flux of a jump of velocity and temperature, with the coefficients of the state itself.
+        let flux = |state: [f64; COUNT]| {
+            let flow = Flow::new(&GAS, &state);
+            let along = dot(flow.u, G) / squares;
+            let stress =
+                [0, 1, 2].map(|i| (flow.u[i] + G[i] * along / 3.0) * squares / GAS.reynolds);
+            let t = GAS.temperature(1.0, flow.pressure());
+            let [x, y, z] = stress;
+            [0.0, x, y, z, dot(u, stress) + GAS.conductivity() * t * squares]
+        };
+        assert_near(&at.diffusion(&GAS, G), &differences(flux));
+    }
+
+    /// A speed that is less than that of a wave.
+    #[test]
+    fn the_speed_is_that_of_the_fastest_wave() {
+        let flow = Flow::new(&GAS, &STATE);
+        let c = (1.4 * flow.pressure()).sqrt();
+        let expected = (dot(flow.u, G)).abs() + c * dot(G, G).sqrt();
+        assert!((flow.speed(G) - expected).abs() < 1e-12);
+    }
+}

@@ -12,9 +12,9 @@ use crate::backend::{Backend, Field};
 use crate::blocks::{BlockMatrix, Direction, Factored, Sweeps};
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
-use crate::krylov::{Gmres, norm};
 use crate::grid::Grid;
 use crate::io::checkpoint::ImplicitState;
+use crate::krylov::{Gmres, norm};
 use crate::physics::{Jacobian, Problem, System, TimeLevel};
 use crate::scheme::{ImplicitConfig, Marching};
 pub(super) use steps::IMPLICIT_COLUMNS;
@@ -43,6 +43,8 @@ pub(in crate::time) struct ImplicitStepper {
     kept: ImplicitState,
     /// Where the step begins.
     at: TimeLevel,
+    /// The state before this one, where `bdf2` knows it: scaled unknowns, and the step from it.
+    before: Option<(Vec<f64>, f64)>,
     /// What the last step took.
     pub(super) work: Work,
     /// Root mean square of dU/dt of the state, where it is known.
@@ -95,6 +97,7 @@ impl ImplicitStepper {
             work: Work::default(),
             rate_of_change: None,
             at: TimeLevel::default(),
+            before: None,
             residual,
             jacobian,
             options,
@@ -144,9 +147,19 @@ impl ImplicitStepper {
         self.residual.gather(place.system, place.u, &mut start)?;
         self.v.copy_from_slice(&start);
         for (stage, row) in method.a.iter().enumerate() {
-            let (own, before) = (row[stage], &row[..stage]);
+            let (mut own, before) = (row[stage], &row[..stage]);
             let end = time + row.iter().sum::<f64>() * dt;
             self.base.copy_from_slice(&start);
+            if let Some((before, last)) = &self.before {
+                // With ω = dt / last: (1 + 2ω) U − (1 + ω)² Uₙ + ω² Uₙ₋₁ = (1 + ω) dt R.
+                let ratio = dt / last;
+                let (whole, whole_2) = (1.0 + 2.0 * ratio, (1.0 + ratio).powi(2));
+                own = (1.0 + ratio) / whole;
+                let sums = self.base.iter_mut().zip(before);
+                sums.for_each(|(base, before)| {
+                    *base = (whole_2 * *base - ratio * ratio * before) / whole
+                });
+            }
             for (weight, rates) in before.iter().zip(&self.rates) {
                 let sums = self.base.iter_mut().zip(rates);
                 sums.for_each(|(base, rate)| *base += dt * weight * rate);
@@ -161,6 +174,7 @@ impl ImplicitStepper {
                 }
             }
         }
+        self.before = (self.options.method == Marching::Bdf2).then_some((start, dt));
         self.residual.scatter(place.system, &self.v, place.u, time + dt)
     }
 
@@ -219,9 +233,21 @@ impl ImplicitStepper {
         comm: &dyn Communicator,
         stage: StageEnd,
     ) -> Result<()> {
-        let Self { options, jacobian, residual, gmres, v, base, defect, correction, moved, work, .. } =
-            self;
-        let rate = residual.filter_rate();
+        let Self {
+            kept,
+            options,
+            jacobian,
+            residual,
+            gmres,
+            v,
+            base,
+            defect,
+            correction,
+            moved,
+            work,
+            ..
+        } = self;
+        let rate = kept.filter_time.map_or(0.0, |time| 1.0 / time);
         let matrix = jacobian.blocks(&residual.unscaled(v), stage.per_dt, rate);
         let matrix = all_or_error(comm, matrix.and_then(BlockMatrix::factored))?;
         let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
@@ -260,7 +286,13 @@ impl ImplicitStepper {
 }
 
 /// M⁻¹ x by symmetric sweeps from 0.
-fn sweep(matrix: &Factored<f32>, count: u64, x: &[f64], to: &mut [f64], ordered: &mut [Vec<f64>; 2]) {
+fn sweep(
+    matrix: &Factored<f32>,
+    count: u64,
+    x: &[f64],
+    to: &mut [f64],
+    ordered: &mut [Vec<f64>; 2],
+) {
     let [b, y] = ordered;
     matrix.colouring().ordered(COUNT, x, b);
     y.fill(0.0);

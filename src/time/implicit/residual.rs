@@ -14,13 +14,11 @@ pub(super) const COUNT: usize = 5;
 const PART: usize = 1024;
 
 /// The equations of a stage, V − U* − γ dt R(V) = 0, divided by γ dt. What boundaries hold of the state is an equation too: V − P(V) = 0.
-/// R has the filter F as a rate, (F V − V)/τ. Unknowns and equations are scaled; those of a point stand together.
+/// Unknowns and equations are scaled; those of a point stand together.
 pub(super) struct Residual {
     scale: [f64; COUNT],
-    /// What boundaries hold, of each unknown.
+    /// Whether boundaries hold each unknown.
     held: Vec<[bool; COUNT]>,
-    /// 1/τ; 0 where there is no filter.
-    filter_rate: f64,
 }
 
 /// The end of a stage: 1/(γ dt), and the time that it leads to.
@@ -38,17 +36,7 @@ pub(super) struct Fields<'a> {
 
 impl Residual {
     pub(super) fn new(jacobian: &Jacobian) -> Self {
-        Self { scale: jacobian.scale(), held: jacobian.held().collect(), filter_rate: 0.0 }
-    }
-
-    /// Have the filter act at this rate.
-    pub(super) fn set_filter_rate(&mut self, rate: f64) {
-        self.filter_rate = rate;
-    }
-
-    /// 1/τ.
-    pub(super) fn filter_rate(&self) -> f64 {
-        self.filter_rate
+        Self { scale: jacobian.scale(), held: jacobian.held().collect() }
     }
 
     /// How many unknowns this rank has.
@@ -59,6 +47,12 @@ impl Residual {
     /// U of scaled unknowns, point by point.
     pub(super) fn unscaled(&self, v: &[f64]) -> Vec<f64> {
         v.iter().zip(self.scale.iter().cycle()).map(|(v, scale)| v * scale).collect()
+    }
+
+    /// The scaled unknowns of variables that stand one after another.
+    pub(super) fn scaled(&self, variables: &[Vec<f64>]) -> Vec<f64> {
+        let value = |at: usize| variables[at % COUNT][at / COUNT] / self.scale[at % COUNT];
+        (0..self.len()).map(value).collect()
     }
 
     /// The scaled unknowns of a state.
@@ -116,23 +110,11 @@ impl Residual {
                 to[k] = match self.held[at][k] {
                     true => stage.per_dt * (v[COUNT * at + k] - own),
                     false => {
-                        stage.per_dt * (own - base[COUNT * at + k])
-                            - rates[k][at] / self.scale[k]
-                            + self.filter_rate * own
+                        stage.per_dt * (own - base[COUNT * at + k]) - rates[k][at] / self.scale[k]
                     }
                 };
             }
         });
-        if self.filter_rate > 0.0 {
-            system.filter(u);
-            let smooth = on_host(system.backend(), u)?;
-            let smooth = smooth.each_ref().map(numbers);
-            to.par_chunks_exact_mut(COUNT).with_min_len(PART).enumerate().for_each(|(at, to)| {
-                for k in (0..COUNT).filter(|&k| !self.held[at][k]) {
-                    to[k] -= self.filter_rate * smooth[k][at] / self.scale[k];
-                }
-            });
-        }
         Ok(())
     }
 
@@ -164,7 +146,9 @@ impl Residual {
 fn on_host<'a>(backend: &dyn Backend, fields: &'a [Field]) -> Result<[Values<'a>; COUNT]> {
     let values = fields.iter().take(COUNT).map(|field| backend.values(field));
     let values = values.collect::<Result<Vec<_>>>()?;
-    values.try_into().map_err(|_| Error::refused("implicit steps of other fields than a flow's", ""))
+    values
+        .try_into()
+        .map_err(|_| Error::refused("implicit steps of other fields than a flow's", ""))
 }
 
 /// Of fields of 64 bit, which implicit steps have.

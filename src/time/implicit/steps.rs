@@ -1,9 +1,13 @@
 //! The steps of a simulation that are implicit.
 
+use super::residual::COUNT;
 use super::{ImplicitStepper, Place};
+use crate::comm::all_or_error;
 use crate::config::Config;
 use crate::error::Result;
 use crate::io::checkpoint::ImplicitState;
+use crate::real::Values;
+use crate::scheme::Marching;
 use crate::time::Simulation;
 
 /// Columns added where steps are implicit: root mean square of dU/dt, as it is scaled, the filter with it; corrections of Newton's method
@@ -26,12 +30,14 @@ impl Simulation {
     ) -> Result<()> {
         let Some(rate) = self.rate else { return Ok(()) };
         let Some(implicit) = &mut self.implicit else { return Ok(()) };
-        #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
-        let usual = config.scheme.filter.map(|it| it.every as f64 * EXPLICIT_CFL / rate);
         implicit.kept = saved.unwrap_or_default();
-        implicit.kept.filter_time = usual.map(|usual| implicit.kept.filter_time.unwrap_or(usual));
-        let filter_rate = implicit.kept.filter_time.map_or(0.0, |time| 1.0 / time);
-        implicit.residual.set_filter_rate(filter_rate);
+        if let Some(filter) = config.scheme.filter {
+            #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
+            let usual = filter.every as f64 * EXPLICIT_CFL / rate;
+            let time = filter.time.or(implicit.kept.filter_time).unwrap_or(usual);
+            implicit.kept.filter_time = Some(time);
+            all_or_error(self.backend.comm(), self.system.set_filter_time(time))?;
+        }
         self.look_at_residual()
     }
 
@@ -87,10 +93,27 @@ impl ImplicitStepper {
     /// Forget what was found of the state, which has changed.
     pub(in crate::time) fn forget(&mut self) {
         self.rate_of_change = None;
+        self.before = None;
+    }
+
+    /// The state before this one, where it takes part in the next step: its variables one after another.
+    pub(in crate::time) fn state_before(&self) -> Vec<Values<'static>> {
+        let Some((before, _)) = &self.before else { return Vec::new() };
+        let before = self.residual.unscaled(before);
+        let variable = |k: usize| before[k..].iter().step_by(COUNT).copied().collect::<Vec<f64>>();
+        (0..COUNT).map(|k| variable(k).into()).collect()
+    }
+
+    /// Go on from a step of `last` from this state.
+    pub(in crate::time) fn set_state_before(&mut self, before: &[Vec<f64>], last: f64) {
+        if self.options.method == Marching::Bdf2 && before.len() == COUNT && last > 0.0 {
+            self.before = Some((self.residual.scaled(before), last));
+        }
     }
 
     fn is_done(&self) -> bool {
         let first = self.kept.first_residual;
-        self.is_steady() && self.rate_of_change.is_some_and(|now| now <= self.options.tolerance * first)
+        self.is_steady()
+            && self.rate_of_change.is_some_and(|now| now <= self.options.tolerance * first)
     }
 }

@@ -1,0 +1,62 @@
+//! The filter F as a rate: (F U − U)/τ is a part of dU/dt, in the place of a filter of the state between steps. A steady flow then does not
+//! depend on the size of the steps that lead to it.
+
+use super::navier_stokes::NavierStokes;
+use super::slots::{conserved, exactly};
+use super::system::add_scaled;
+use crate::backend::{Backend, Field, Weights};
+use crate::error::Result;
+
+/// 1/τ, and F U − U.
+pub(super) struct FilterRate {
+    rate: f64,
+    difference: Vec<Field>,
+}
+
+impl FilterRate {
+    /// Of the flow in fields of `len` values.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    pub(super) fn new(backend: &dyn Backend, time: f64, len: usize) -> Result<Self> {
+        let difference =
+            (0..conserved::COUNT).map(|_| backend.zeros(len)).collect::<Result<_>>()?;
+        Ok(Self { rate: 1.0 / time, difference })
+    }
+}
+
+impl NavierStokes {
+    /// Find F U − U of the flow `u`, where the filter is a rate.
+    pub(super) fn difference_by_filter(&mut self, u: &[Field]) {
+        let Some(FilterRate { difference, .. }) = &mut self.filter_rate else { return };
+        let backend = &*self.backend;
+        for (difference, u) in difference.iter_mut().zip(u) {
+            backend.copy(u, difference);
+        }
+        let mut to: [&mut Field; conserved::COUNT] = exactly(difference.iter_mut());
+        for sweep in &self.filter_sweeps {
+            backend.run(sweep, &[], &mut to, Weights::ADD);
+        }
+        add_scaled(backend, &self.formulas.add_scaled, difference, -1.0, u);
+    }
+
+    /// `rate` += (F U − U)/τ, and `u` += `advance` times that, with what was found of U before.
+    pub(super) fn add_filter(&self, [u, rate]: [&mut [Field]; 2], advance: f64) {
+        let Some(filter) = &self.filter_rate else { return };
+        let (backend, add) = (&*self.backend, &self.formulas.add_scaled);
+        add_scaled(backend, add, rate, filter.rate, &filter.difference);
+        if advance != 0.0 {
+            add_scaled(backend, add, u, advance * filter.rate, &filter.difference);
+        }
+    }
+
+    /// What the filter does to ½ ⟨ρ u·u⟩ in unit time, where it is a rate. Collective.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    pub(super) fn energy_rate_of_filter(&mut self, u: &[Field]) -> Result<Option<f64>> {
+        self.difference_by_filter(u);
+        let Some(FilterRate { rate, difference }) = &self.filter_rate else { return Ok(None) };
+        Ok(Some(rate * self.energy_rate_of(u, difference)?))
+    }
+}

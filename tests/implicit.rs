@@ -1,0 +1,219 @@
+//! Implicit steps: orders in time, steady flows, ranks, restarts, and what is refused.
+
+use kolmo::Error;
+use kolmo::backend::ranks::Ranks;
+use kolmo::comm::Solo;
+use kolmo::config::{Config, parse};
+use kolmo::grid::Decomposition;
+use kolmo::io::checkpoint::Checkpoint;
+use kolmo::time::Simulation;
+
+use crate::common::{
+    advance, assert_orders, assert_repeats, config, cores, host, max_difference, on_host, state,
+    steps,
+};
+use crate::spread::blocks::whole;
+use crate::spread::threads::on_ranks;
+
+/// The steady flow round a cylinder at Re = 40, on few points.
+fn cylinder(more: &[&str]) -> Config {
+    let set = [
+        "grid.mapping={ kind = 'ring', inner = 0.5, outer = 12.0 }",
+        "boundary.y={ low = 'wall', high = { kind = 'far-field', velocity = [1.0, 0.0, 0.0], temperature = 1.0 } }",
+        "case.reynolds=40",
+        "case.gust=0",
+        "scheme.filter={ order = 8, alpha = 0.45, time = 0.01 }",
+        "time.cfl=20",
+        "time.implicit={ method = 'steady' }",
+    ];
+    config("cylinder", [32, 33, 1], &[&set, more].concat())
+}
+
+/// Steps until the flow is steady.
+fn steady(flow: &mut Simulation) -> usize {
+    (1..60)
+        .find(|_| {
+            flow.step(None).unwrap();
+            flow.is_steady()
+        })
+        .unwrap_or_else(|| panic!("not steady: {:?}", flow.row().unwrap()))
+}
+
+fn column(flow: &mut Simulation, name: &str) -> f64 {
+    flow.quantity(name).unwrap()
+}
+
+/// The flow of `config`, with what else is `set`, from what `flow` has.
+fn from(flow: &Simulation, own: &Config, config: &Config) -> Simulation {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("step_00000001.zarr");
+    flow.save(&Decomposition::ONE, &path, own).unwrap();
+    let saved = Checkpoint::open(&Solo, &path).unwrap();
+    Simulation::resume(host(&config.compute), &Decomposition::ONE, config, &saved).unwrap()
+}
+
+/// Catches a residual that is not that of explicit steps, a wrong row of a wall or the far field, and steps that do not grow.
+#[test]
+fn a_steady_flow_round_a_body_falls_by_ten_orders_and_is_that_of_explicit_steps() {
+    let own = cylinder(&[]);
+    let mut flow = on_host(&own);
+    let first = column(&mut flow, "residual");
+    steady(&mut flow);
+    assert!(column(&mut flow, "residual") <= 1e-10 * first);
+    let explicit = cylinder(&["time.implicit=none", "time.cfl=0.8"]);
+    let mut explicit = from(&flow, &own, &explicit);
+    let drag = column(&mut flow, "drag");
+    assert!(drag > 1.0 && drag < 2.0, "{drag}");
+    steps(&mut explicit, 300);
+    assert!((column(&mut explicit, "drag") / drag - 1.0).abs() < 1e-8);
+    let apart = state(&flow).into_iter().zip(state(&explicit)).map(|(a, b)| max_difference(&a, &b));
+    assert!(apart.fold(0.0, f64::max) < 1e-7);
+}
+
+/// Catches unknowns at edges and moving walls that nothing holds, in a stretched box with heat through a wall.
+#[test]
+fn a_steady_flow_in_a_cavity_falls_by_ten_orders() {
+    let config = config(
+        "lid-driven-cavity",
+        [21, 24, 1],
+        &[
+            "case.reynolds=100",
+            "grid.stretching={ y = { map = 'tanh', strength = 1.5 } }",
+            "boundary.x={ low = { kind = 'wall', temperature = 1.1 }, high = { kind = 'wall', heat_flux = 0.001 } }",
+            "scheme.filter={ order = 6, alpha = 0.4, time = 0.02 }",
+            "time.cfl=20",
+            "time.implicit={ method = 'steady' }",
+        ],
+    );
+    let mut flow = on_host(&config);
+    steady(&mut flow);
+    assert!(column(&mut flow, "ke_rate").abs() < 1e-9);
+}
+
+/// Catches a wrong coefficient, stage or time level: the order falls.
+#[test]
+fn methods_have_their_orders_in_time() {
+    for (case, points, end, more) in [
+        ("acoustic-wave", [24, 1, 1], 0.4, &["case.amplitude=0.05", "case.reynolds=200"][..]),
+        // A wall of given heat flux, and one that swings.
+        (
+            "lid-driven-cavity",
+            [14, 15, 1],
+            0.2,
+            &[
+                "case.mach=0.5",
+                "case.reynolds=20",
+                "boundary.x={ low = { kind = 'wall', temperature = 1.1 }, high = { kind = 'wall', heat_flux = 0.05 } }",
+                "boundary.y={ low = 'wall', high = { kind = 'wall', temperature = 0.9, velocity = [0.7, 0.0, 0.3], frequency = 5.0 } }",
+            ],
+        ),
+    ] {
+        let run = |method: &str, dt: f64| {
+            let (dt, implicit) = (format!("time.dt={dt}"), format!("time.implicit={method}"));
+            let set = [&["scheme.filter=none", dt.as_str(), implicit.as_str()], more].concat();
+            let mut flow = simulation_of(case, points, &set);
+            advance(&mut flow, end);
+            state(&flow).concat()
+        };
+        let exact = run("none", end / 1024.0);
+        for (name, orders) in [
+            ("backward-euler", 0.85..1.15),
+            ("sdirk22", 1.8..2.2),
+            ("bdf2", 1.7..2.3),
+            ("esdirk64", if case == "acoustic-wave" { 3.6..4.4 } else { 2.5..4.5 }),
+        ] {
+            let method =
+                format!("{{ method = '{name}', tolerance = 1e-9, linear_tolerance = 1e-3 }}");
+            let error = |parts: f64| {
+                let dt = end / parts;
+                (dt, max_difference(&run(&method, dt), &exact))
+            };
+            let first = if name == "esdirk64" { 6.0 } else { 16.0 };
+            let errors = [error(first), error(2.0 * first)];
+            assert_orders(&errors, orders, &format!("{name} of {case}"));
+        }
+    }
+}
+
+fn simulation_of(case: &str, points: [usize; 3], set: &[&str]) -> Simulation {
+    on_host(&config(case, points, set))
+}
+
+/// Catches sums that go over one rank alone, and neighbours across the cut that are taken for those of another line.
+#[test]
+fn ranks_agree_to_the_tolerance() {
+    let method =
+        "time.implicit={ method = 'esdirk64', tolerance = 1e-10, linear_tolerance = 1e-4 }";
+    let config = cylinder(&[method, "time.cfl=5"]);
+    let mut one = on_host(&config);
+    steps(&mut one, 3);
+    let expected = state(&one);
+    for cut in [[2, 1, 1], [1, 3, 1], [2, 2, 1], [5, 1, 1]] {
+        let found = on_ranks(cut.iter().product(), |comm| {
+            let compute = config.compute.clone();
+            let ranks = Ranks::new(
+                cores(compute.precision, 1),
+                comm,
+                Decomposition { ranks: cut },
+                &compute,
+            );
+            let mut flow = Simulation::on(std::sync::Arc::new(ranks.unwrap()), &config).unwrap();
+            steps(&mut flow, 3);
+            whole(&flow, cut)
+        });
+        for (a, b) in found.iter().flat_map(|found| found.iter().zip(&expected)) {
+            assert!(max_difference(a, b) < 1e-8, "{cut:?}: {:e}", max_difference(a, b));
+        }
+    }
+}
+
+/// Catches a state before, a filter or a first residual that a checkpoint forgets.
+#[test]
+fn runs_repeat_themselves_to_the_bit_also_from_a_checkpoint() {
+    for method in ["steady", "bdf2", "esdirk64"] {
+        let method = format!("time.implicit={{ method = '{method}', products = 30 }}");
+        let filter = "scheme.filter={ order = 8, alpha = 0.45, every = 2 }";
+        assert_repeats(&cylinder(&[&method, filter, "time.cfl=3"]), &method);
+    }
+}
+
+/// Catches a step that is taken for solved and is not.
+#[test]
+fn a_step_that_cannot_be_solved_is_an_error() {
+    let method = "time.implicit={ method = 'sdirk22', krylov = 1, products = 1, sweeps = 1 }";
+    let mut flow = on_host(&cylinder(&[method, "time.cfl=2000"]));
+    let Err(error) = flow.step(None) else { panic!("solved by one product") };
+    let told = error.to_string();
+    assert!(matches!(error, Error::NotConverged { .. }), "{told}");
+    assert!(told.contains("the step after step 0") && told.contains("time.implicit"), "{told}");
+}
+
+/// Catches a flow that implicit steps would silently compute without a part of it.
+#[test]
+fn what_implicit_steps_cannot_do_is_refused() {
+    let input = |case: &str, more: &str| {
+        let text = format!(
+            "[case]\nname = '{case}'\n[grid]\npoints = [16, 16, 16]\n[time]\nimplicit = {{ method = 'bdf2' }}\nend = 1\n{more}"
+        );
+        parse(&text, "test", &[]).unwrap_err().to_string()
+    };
+    for (case, more, sentence) in [
+        ("scalar-advection", "", "is of flows"),
+        ("taylor-green", "[compute]\nprecision = 'f32'\n", "needs 64-bit fields"),
+        ("taylor-green", "[scalars.dye]\nschmidt = 1\nstart = 1\n", "cannot carry passive scalars"),
+        ("taylor-green", "[forcing]\nkind = 'linear'\n", "cannot carry a force"),
+    ] {
+        let told = input(case, more);
+        assert!(told.contains("time.implicit") && told.contains(sentence), "{told}");
+    }
+}
+
+/// Catches a steady run that asks for an end, or does not stop where nothing changes any more.
+#[test]
+fn a_steady_run_needs_no_end() {
+    let text = "[case]\nname = 'cylinder'\n[grid]\npoints = [32, 33, 1]\n[time]\nimplicit = { method = 'steady' }\n";
+    let config = parse(text, "test", &[]).unwrap();
+    assert_eq!((config.time.end, config.time.max_steps), (None, Some(1000)));
+    let again = parse(&config.to_toml(), "again", &[]).unwrap();
+    assert_eq!(again.time, config.time);
+}
