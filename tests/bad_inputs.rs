@@ -49,11 +49,11 @@ end = 1.0
 
 #[rustfmt::skip]
 const FLOW_ROWS: &[Row] = &[
-    ("cfl = 0.8", "cfl = 0.8\nimplicit = { method = 'euler' }", "one of steady, bdf2, backward-euler, sdirk22, esdirk64"),
-    ("cfl = 0.8", "cfl = 0.8\nimplicit = { tolerance = 1.0 }", "a number between 0 and 1, both excluded"),
-    ("cfl = 0.8", "cfl = 0.8\nimplicit = { krylov = 0 }", "time.implicit.krylov = 0"),
-    ("cfl = 0.8", "cfl = 0.8\nimplicit = 'yes'", "time.implicit"),
-    ("filter = \"none\"", "filter = { time = 0.0 }", "scheme.filter.time = 0.0: must be a positive finite number"),
+    ("cfl = 0.8", "cfl = 0.8\nimplicit = { method = 'euler' }", "21: method = \"euler\": must be one of steady, bdf2, backward-euler, sdirk22, esdirk64"),
+    ("cfl = 0.8", "cfl = 0.8\nimplicit = { tolerance = 1.0 }", "21: tolerance = 1.0: must be a number between 0 and 1, both excluded"),
+    ("cfl = 0.8", "cfl = 0.8\nimplicit = { krylov = 0 }", "21: krylov = 0: must be a whole number from 1 to 10000"),
+    ("cfl = 0.8", "cfl = 0.8\nimplicit = 'yes'", "21: implicit = \"yes\": must be `none`, or { method = \"steady\", tolerance = 1e-10 }"),
+    ("filter = \"none\"", "filter = { time = 0.0 }", "17: time = 0.0: must be a positive finite number"),
     ("[grid]", "[grid", "6: not TOML: unclosed table, expected `]`"),
     ("[grid]", "[scalars.dye]\nschmidt = 1\n[grid]", "6: [scalars.dye] needs `start`"),
     ("[grid]", "[scalars.dye]\nstart = 1\n[grid]", "6: [scalars.dye] needs `schmidt`"),

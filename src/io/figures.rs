@@ -23,7 +23,7 @@ pub(crate) struct Figure {
 type Columns = &'static [(&'static str, Line, &'static str)];
 
 /// Figures of columns alone: name, title, what is drawn upwards, curves, caption.
-const PLAIN: [(&str, &str, &str, Columns, &str); 10] = [
+const PLAIN: [(&str, &str, &str, Columns, &str); 12] = [
     (
         "enstrophy",
         "Enstrophy",
@@ -109,6 +109,23 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 10] = [
         &[("root mean square", Line::Solid, "error_l2"), ("largest", Line::Dashed, "error_max")],
         "Distance of the density from the exact solution.",
     ),
+    (
+        "residual",
+        "Residual",
+        "residual",
+        &[("this run", Line::Solid, "residual")],
+        "Root mean square of dU/dt, scaled so that waves of sound have about the same size in all variables.",
+    ),
+    (
+        "implicit_work",
+        "Work of implicit steps",
+        "in a step",
+        &[
+            ("products of linear systems", Line::Solid, "linear_products"),
+            ("corrections of Newton's method", Line::Dashed, "newton_corrections"),
+        ],
+        "What the last step before each row took, in all its stages.",
+    ),
 ];
 
 /// Figures of a column that every passive scalar has behind its name: name, title, what is drawn upwards, column, caption.
@@ -148,12 +165,15 @@ pub(crate) fn figures(
     reference: Option<&Reference>,
     summary: &Summary,
 ) -> Vec<Figure> {
-    let over = Over { series, time: series.column("time").unwrap_or_default() };
+    let steady = summary.scheme.integrator == "steady";
+    // Times of steps that grow by orders of magnitude mean nothing.
+    let abscissa = if steady { "step" } else { "time" };
+    let over = Over { series, time: series.column(abscissa).unwrap_or_default() };
     let round_off = RoundOff::of(series, summary);
     let plain = PLAIN.map(|(name, title, y_label, columns, caption)| {
         let columns = columns.iter().map(|&(label, line, column)| over.column(label, line, column));
         let mut plot = Plot::over_time(title, y_label, columns.collect::<Option<_>>()?);
-        plot.logarithmic = name == "error";
+        plot.logarithmic = ["error", "residual"].contains(&name);
         Some(Figure { name, plot, caption: caption.into() })
     });
     let [
@@ -167,6 +187,8 @@ pub(crate) fn figures(
         variance,
         range,
         mut error,
+        residual,
+        work,
     ] = plain;
     if let Some(error) = error.as_mut().filter(|_| variance.is_some()) {
         error.caption = "Distance of the scalar from the exact solution.".into();
@@ -185,8 +207,12 @@ pub(crate) fn figures(
     let driven = [forcing, coefficient, gradient, friction, drag, lift];
     let flow =
         [energy, dissipation, enstrophy, budget].into_iter().chain(driven).chain([resolution]);
-    let all = flow.chain([variance, range, error]).chain(passive(&over));
-    all.flatten().collect()
+    let all = flow.chain([variance, range, error, residual, work]).chain(passive(&over));
+    let mut all: Vec<Figure> = all.flatten().collect();
+    if steady {
+        all.iter_mut().for_each(|figure| figure.plot.x_label = "step");
+    }
+    all
 }
 
 /// A series and its times.

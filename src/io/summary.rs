@@ -62,7 +62,7 @@ pub struct Summary {
     pub earlier: Vec<Part>,
     /// Seconds from the first step to the last, outputs included; without what was lost before a restart.
     pub wall_seconds: f64,
-    /// Nanoseconds per point and Runge-Kutta stage since the last restart, outputs not included; `None` where no step was taken.
+    /// Nanoseconds per point and right-hand side, of which a Runge-Kutta stage has one, since the last restart, outputs not included; `None` where no step was taken.
     pub ns_per_point_stage: Option<f64>,
     /// Seconds by phase since the last restart: of the slowest rank in each.
     pub phases: BTreeMap<String, f64>,
@@ -90,7 +90,7 @@ pub struct SchemeSummary {
     pub viscous: String,
     /// Filter, or `none`.
     pub filter: String,
-    /// Runge-Kutta tableau.
+    /// Runge-Kutta tableau, or method of implicit steps.
     pub integrator: String,
 }
 

@@ -63,13 +63,13 @@ pub struct ImplicitConfig {
     #[serde(deserialize_with = "below_one")]
     pub linear_tolerance: f64,
     /// Dimensions of the Krylov space before it begins anew.
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "few")]
     pub krylov: u64,
     /// Most products of a linear system.
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "few")]
     pub products: u64,
     /// Symmetric sweeps of the preconditioner.
-    #[serde(deserialize_with = "count")]
+    #[serde(deserialize_with = "few")]
     pub sweeps: u64,
     /// The factor by which a steady run may lengthen its step at once.
     #[serde(deserialize_with = "above_one")]
@@ -125,6 +125,11 @@ impl Serialize for Marching {
     fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
         output.serialize_str(self.name())
     }
+}
+
+/// A whole number of what takes memory or time.
+fn few<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
+    whole::<u64, 1, 10_000, u64, D>(input)
 }
 
 fn method<'de, D: Deserializer<'de>>(input: D) -> Result<Marching, D::Error> {

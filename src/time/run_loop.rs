@@ -407,13 +407,8 @@ impl<'a> Run<'a> {
     }
 
     fn ns_per_point_stage(&self) -> f64 {
-        let steps = self.simulation.steps() - self.first_step;
-        super::summary::ns_per_point_stage(
-            self.simulation.grid(),
-            self.config,
-            &self.simulation.phases,
-            steps,
-        )
+        let Simulation { grid, phases, .. } = &self.simulation;
+        super::summary::ns_per_point_stage(grid, phases, self.simulation.right_hand_sides())
     }
 }
 

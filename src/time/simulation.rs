@@ -80,6 +80,8 @@ pub struct Simulation {
     pub(super) unfiltered: f64,
     /// Whether the fields are looked at after the next step.
     look_expected: bool,
+    /// How often dU/dt was computed for steps.
+    right_hand_sides: u64,
     /// Seconds spent so far.
     pub phases: Phases,
 }
@@ -168,6 +170,7 @@ impl Simulation {
             filtered: [vec![0.0; budgets], vec![0.0; budgets]],
             unfiltered: 0.0,
             look_expected: false,
+            right_hand_sides: 0,
             phases: Phases::default(),
         })
     }
@@ -254,6 +257,10 @@ impl Simulation {
             system.advance_force(dt, moment.step + 1);
             if system.backend().queues() && !filters { Ok(()) } else { system.backend().finish() }
         })?;
+        self.right_hand_sides += match &self.implicit {
+            Some(implicit) => implicit.work.residuals as u64,
+            None => self.stepper.stages() as u64,
+        };
         self.moment.step += 1;
         self.moment.time = time;
         self.last_dt = dt;
@@ -263,6 +270,7 @@ impl Simulation {
         }
         let landed = until.is_some_and(|until| self.moment.time >= until);
         self.check(!landed && !self.look_expected)?;
+        self.look_at_residual()?;
         Ok(dt)
     }
 
@@ -381,6 +389,11 @@ impl Simulation {
     /// What the device says.
     pub fn error(&self) -> Result<Option<[f64; 2]>> {
         self.system.error(&self.state, self.moment.time)
+    }
+
+    /// How often dU/dt was computed for steps so far.
+    pub(super) fn right_hand_sides(&self) -> u64 {
+        self.right_hand_sides
     }
 
     /// Steps done.

@@ -46,6 +46,11 @@ impl Stepper {
         })
     }
 
+    /// Right-hand sides a step.
+    pub fn stages(&self) -> usize {
+        self.tableau.stages()
+    }
+
     /// Fields of U's size that hold nothing between two steps, but what was begun of the next, which is forgotten.
     pub fn scratch(&mut self) -> &mut [Field] {
         self.forget();

@@ -58,7 +58,8 @@ impl Run<'_> {
             phases.0.into_iter().map(|(name, seconds)| (name.to_string(), seconds)).collect()
         };
         let done = steps - self.first_step;
-        let ns = ns_per_point_stage(self.simulation.grid(), config, &slowest, done);
+        let right_hand_sides = self.simulation.right_hand_sides();
+        let ns = ns_per_point_stage(self.simulation.grid(), &slowest, right_hand_sides);
         let result = Summary {
             version: env!("CARGO_PKG_VERSION").to_string(),
             case: config.case.name().to_string(),
@@ -75,7 +76,11 @@ impl Run<'_> {
                 energy,
                 viscous,
                 filter: scheme.filter.map_or("none".to_string(), |filter| filter.to_string()),
-                integrator: config.time.integrator.name.to_string(),
+                integrator: config
+                    .time
+                    .implicit
+                    .map_or(config.time.integrator.name, |implicit| implicit.method.name())
+                    .to_string(),
             },
             backend: backend.name().to_string(),
             precision: config.compute.precision.name().to_string(),
@@ -159,12 +164,11 @@ fn unjudged(series: &Series, earlier: &[Part]) -> Option<String> {
     None
 }
 
-/// Nanoseconds per point of the whole grid and stage of `steps` steps; not a number before the first.
+/// Nanoseconds per point of the whole grid and right-hand side; not a number before the first.
 #[allow(clippy::cast_precision_loss, reason = "for a rate")]
-pub(super) fn ns_per_point_stage(grid: &Grid, config: &Config, phases: &Phases, steps: u64) -> f64 {
+pub(super) fn ns_per_point_stage(grid: &Grid, phases: &Phases, right_hand_sides: u64) -> f64 {
     let seconds: f64 = [STEPS, CHECKS].iter().filter_map(|phase| phases.0.get(phase)).sum();
-    let stages = config.time.integrator.stages() as u64 * steps;
-    1e9 * seconds / (stages as f64 * grid.len() as f64)
+    1e9 * seconds / (right_hand_sides as f64 * grid.len() as f64)
 }
 
 /// The reference history of a case, where the flow is its own: not read from the directory, where somebody may have changed it.

@@ -53,6 +53,7 @@ impl Simulation {
         until: Option<f64>,
     ) -> Result<f64> {
         let usual = self.next_dt(rate, until);
+        // Where the state was changed from outside.
         self.look_at_residual()?;
         let (last, time) = (self.last_dt, self.time());
         let Some(implicit) = self.implicit.as_ref().filter(|it| it.is_steady()) else {
@@ -66,7 +67,7 @@ impl Simulation {
     }
 
     /// Find the residual of a steady run, the first of which is kept. Collective.
-    fn look_at_residual(&mut self) -> Result<()> {
+    pub(in crate::time) fn look_at_residual(&mut self) -> Result<()> {
         let Self { implicit, system, state, stepper, moment, .. } = self;
         let Some(implicit) = implicit.as_mut().filter(|it| it.is_steady()) else { return Ok(()) };
         let mut place = Place { system: &mut **system, u: state, rate: stepper.scratch() };
