@@ -54,7 +54,7 @@ pub enum Bench {
     /// Multicolour point-implicit sweeps over dense blocks on tetrahedral meshes, as Zubair et al. (2017) measure them.
     #[command(
         args_override_self = true,
-        after_help = "Examples:\n  kolmo bench blocks\n  kolmo bench blocks --points 40 --nb 1-8,16 --off-diagonal f64"
+        after_help = "Examples:\n  kolmo bench blocks\n  kolmo bench blocks --points 40 --nb 1-8,16 --off-diagonal f64 --backend cpu"
     )]
     Blocks(BlocksOptions),
     /// Messages between ranks, and one derivative along lines that are spread over all ranks, by every method.
@@ -250,7 +250,6 @@ impl Bench {
                 "cpu" => config::Backend::Cpu,
                 "cuda" => config::Backend::Cuda,
                 "opencl" => config::Backend::OpenCl,
-                _ if matches!(self, Bench::Blocks(_)) => config::Backend::Cpu,
                 _ => config::Backend::Auto,
             },
             device: common.device,
