@@ -1,9 +1,11 @@
 // Products of a row of blocks with the unknowns of its columns. The off-diagonal blocks of row i lie one after another, each
 // column by column, so that they are one matrix O_i of NB rows whose columns a team of LANES x GROUPS threads shares:
 //   lane     takes rows lane, lane + LANES, ... of O_i, SHARE of them
-//   group    takes columns group, group + GROUPS, ..., AHEAD at a time, all loaded before one is used
+//   group    takes columns group, group + GROUPS, ..., AHEAD at a time, all loaded before one is used; beyond the end the
+//            last column is loaded again, times 0: a load on a condition waits for it
 // Neighbouring threads read neighbouring numbers, and a group adds up its columns in rising order.
 #define TEAM (LANES * GROUPS)
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
 
 // sums[group NB + k] = sum over the columns of this group of O_i[k][column] x[column].
 DEVICE void add_products(
@@ -20,13 +22,11 @@ DEVICE void add_products(
         REAL numbers[AHEAD][SHARE];
         double unknowns[AHEAD];
         UNROLL for (int a = 0; a < AHEAD; ++a) {
-            const unsigned int column = next + a * GROUPS;
-            const int inside = column < count;
-            unknowns[a] = inside ? x[(int64)columns[start + column / NB] * NB + column % NB] : 0;
-            UNROLL for (int s = 0; s < SHARE; ++s) {
-                const int k = lane + s * LANES;
-                numbers[a][s] = inside && k < NB ? own[(int64)column * NB + k] : 0;
-            }
+            const unsigned int wanted = next + a * GROUPS, column = LEAST(wanted, count - 1);
+            const double unknown = x[(int64)columns[start + column / NB] * NB + column % NB];
+            unknowns[a] = wanted < count ? unknown : 0;
+            UNROLL for (int s = 0; s < SHARE; ++s)
+                numbers[a][s] = own[(int64)column * NB + LEAST(lane + s * LANES, NB - 1)];
         }
         UNROLL for (int a = 0; a < AHEAD; ++a)
             UNROLL for (int s = 0; s < SHARE; ++s) sum[s] += (double)numbers[a][s] * unknowns[a];
