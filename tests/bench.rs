@@ -101,7 +101,7 @@ fn the_copies_are_exact_on_the_host_and_on_a_device() {
 
 #[test]
 fn derivatives_are_right_along_every_axis_of_every_backend() {
-    for backend in ["cpu", "opencl"] {
+    for backend in ["cpu", "opencl", "opencl --kernels split"] {
         let cube = report(&format!("derivative --points 16 --backend {backend}"));
         assert_eq!(column(&cube, "axis"), ["x", "y", "z"]);
         assert_eq!(column(&cube, "scheme"), ["compact6"; 3]);

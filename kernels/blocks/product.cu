@@ -5,7 +5,6 @@
 //            last column is loaded again, times 0: a load on a condition waits for it
 // Neighbouring threads read neighbouring numbers, and a group adds up its columns in rising order.
 #define TEAM (LANES * GROUPS)
-#define LEAST(a, b) ((a) < (b) ? (a) : (b))
 
 // sums[group NB + k] = sum over the columns of this group of O_i[k][column] x[column].
 DEVICE void add_products(
@@ -35,4 +34,12 @@ DEVICE void add_products(
         const int k = lane + s * LANES;
         if (k < NB) sums[group * NB + k] = sum[s];
     }
+}
+
+// Entry k of the product: the sums of all groups, the first group first.
+DEVICE double over_groups(ON_CHIP_PTR const double *sums, int k)
+{
+    double sum = sums[k];
+    for (int group = 1; group < GROUPS; ++group) sum += sums[group * NB + k];
+    return sum;
 }

@@ -2,7 +2,6 @@
 // diagonal, which is not stored; on the diagonal of U stand reciprocals. Every thread loads its rows of PANEL columns of the
 // factors at once, where it needs one of them. The unknown of a column is final when the column's turn comes: its thread puts it
 // on chip for the others.
-//   factors  not `restrict`: a compiler that may move loads past a barrier waits for each in its own column
 //   known    NB words on chip        barriers: 2 a column, columns in whole panels; in uniform control flow
 //   solves   0 for a thread that has no row: it waits with the others and touches nothing
 #define PANELS ((NB + PANEL - 1) / PANEL)

@@ -54,7 +54,7 @@ pub enum Bench {
     /// Multicolour point-implicit sweeps over dense blocks on tetrahedral meshes, as Zubair et al. (2017) measure them.
     #[command(
         args_override_self = true,
-        after_help = "Examples:\n  kolmo bench blocks\n  kolmo bench blocks --points 40 --nb 1-8,16 --off-diagonal f64 --backend cpu"
+        after_help = "Examples:\n  kolmo bench blocks\n  kolmo bench blocks --points 40 --nb 1-8,16 --off-diagonal f64"
     )]
     Blocks(BlocksOptions),
     /// Messages between ranks, and one derivative along lines that are spread over all ranks, by every method.
@@ -188,6 +188,9 @@ pub struct BlocksOptions {
     /// Format of the blocks that are not on the diagonal.
     #[arg(long, default_value = "f32", value_parser = ["f32", "f64"])]
     pub(super) off_diagonal: String,
+    /// On a device, one kernel a colour, or one for products and one for solutions.
+    #[arg(long, default_value = "fused", value_parser = ["fused", "split"])]
+    pub(super) kernels: String,
 }
 
 /// Options of `comm`.

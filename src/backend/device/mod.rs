@@ -33,7 +33,7 @@ mod workspace;
 
 use std::sync::Arc;
 
-pub use block_sweeps::BlockSweeps;
+pub use block_sweeps::{BlockKernels, BlockSweeps};
 pub use buffer::{Buffer, PendingReduction, Scratch};
 pub use choice::{check_memory, choose, why_not_cuda};
 pub use gpu::Gpu;

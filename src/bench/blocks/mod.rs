@@ -15,6 +15,7 @@ use super::place::{Setup, Work};
 use super::pool::{FEWEST, Pool, noise};
 use super::refusal;
 use crate::backend::cpu::Cpu;
+use crate::backend::device::BlockKernels;
 use crate::blocks::{BlockMatrix, Colouring, Factored, Pattern};
 use crate::error::Result;
 use crate::real::{Precision, Real};
@@ -89,7 +90,7 @@ impl Job<'_> {
         let (matrix, samples) = self.matrix::<S>()?;
         let len = self.pattern.rows() * self.nb;
         let [b, start] = [0, 1].map(|seed| Vec::<f64>::from(noise(Precision::F64, len, seed)));
-        let mut solver = Solver::new(self.setup, self.cpu, &matrix, &b, &start)?;
+        let mut solver = Solver::new((self.setup, self.kernels()), self.cpu, &matrix, &b, &start)?;
         solver.sweep();
         let error = samples.error(self.colouring, &b, &start, &solver.x()?);
 
@@ -102,7 +103,8 @@ impl Job<'_> {
         let (copy, times) = interleaved(repeats, copy, vec![sweeps])?;
         let copy = CopyReport::new(&copy, COPIED, size_of::<f64>());
         report.copy = copy;
-        let row = BlockRow::new(self.points, &matrix, (&times[0], copy), error, repeats);
+        let row =
+            BlockRow::new(self.points, (&matrix, self.solver()), (&times[0], copy), error, repeats);
         if error > TOLERANCE {
             report.failures.push(format!(
                 "blocks of {} rows on {}: {error:.1e} from the reference, at most {TOLERANCE:.0e} is right",
@@ -111,6 +113,22 @@ impl Job<'_> {
         }
         report.blocks.push(row);
         Ok(())
+    }
+
+    fn kernels(&self) -> BlockKernels {
+        match self.options.kernels.as_str() {
+            "split" => BlockKernels::Split,
+            _ => BlockKernels::Fused,
+        }
+    }
+
+    /// The name of what solves the rows.
+    fn solver(&self) -> &'static str {
+        match (&self.setup.device, self.kernels()) {
+            (None, _) => "host",
+            (Some(_), BlockKernels::Fused) => "fused",
+            (Some(_), BlockKernels::Split) => "split",
+        }
     }
 
     /// A sentence where the matrix has no room.

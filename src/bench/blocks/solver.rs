@@ -1,7 +1,7 @@
 //! A matrix where it is solved.
 
 use crate::backend::cpu::Cpu;
-use crate::backend::device::{BlockSweeps, Buffer};
+use crate::backend::device::{BlockKernels, BlockSweeps, Buffer};
 use crate::bench::place::Setup;
 use crate::blocks::{Factored, Sweeps};
 use crate::error::Result;
@@ -10,13 +10,13 @@ use crate::real::Real;
 /// Sweeps over A x = b on the host or on a device.
 pub(super) enum Solver<'a, S> {
     Host { cpu: &'a Cpu<f64>, matrix: &'a Factored<S>, b: &'a [f64], x: Vec<f64> },
-    Device { sweeps: BlockSweeps, b: Buffer, x: Buffer },
+    Device { sweeps: Box<BlockSweeps>, b: Buffer, x: Buffer },
 }
 
 impl<'a, S: Real> Solver<'a, S> {
     /// Where `setup` says, from this x.
     pub(super) fn new(
-        setup: &Setup,
+        (setup, kernels): (&Setup, BlockKernels),
         cpu: &'a Cpu<f64>,
         matrix: &'a Factored<S>,
         b: &'a [f64],
@@ -25,7 +25,7 @@ impl<'a, S: Real> Solver<'a, S> {
         Ok(match &setup.device {
             None => Self::Host { cpu, matrix, b, x: x.to_vec() },
             Some(device) => Self::Device {
-                sweeps: BlockSweeps::new(device, matrix)?,
+                sweeps: BlockSweeps::new(device, matrix, kernels)?.into(),
                 b: Buffer::from_host(device, b)?,
                 x: Buffer::from_host(device, x)?,
             },
