@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use kolmo::Real;
 use kolmo::backend::cpu::Cpu;
 use kolmo::backend::{ComputeConfig, Simd};
 use kolmo::blocks::{BlockMatrix, Colouring, Direction, Factored, Pattern, Sweeps};
@@ -21,7 +22,7 @@ impl Noise {
 }
 
 /// A pattern of these columns.
-fn pattern(rows: &[Vec<u32>]) -> Pattern {
+pub(crate) fn pattern(rows: &[Vec<u32>]) -> Pattern {
     let mut starts = vec![0];
     starts.extend(rows.iter().scan(0, |end, row| {
         *end += row.len();
@@ -31,7 +32,7 @@ fn pattern(rows: &[Vec<u32>]) -> Pattern {
 }
 
 /// Graphs by name: what each alone could break is in it.
-fn graphs() -> Vec<(&'static str, Pattern)> {
+pub(crate) fn graphs() -> Vec<(&'static str, Pattern)> {
     let mut noise = Noise(7);
     let mut random = |n: u32, share: f64| {
         let row = |i: u32, noise: &mut Noise| {
@@ -67,33 +68,33 @@ fn graphs() -> Vec<(&'static str, Pattern)> {
     ]
 }
 
-/// Random blocks for this pattern, those on the diagonal with large numbers. Each entry goes to `$put` too, by its row and its
-/// column. Where `$rounded`, both formats hold the same numbers.
-macro_rules! matrix {
-    ($s:ty, $pattern:expr, $nb:expr, $rounded:expr, $put:expr) => {{
-        let (pattern, nb): (&Pattern, usize) = ($pattern, $nb);
-        let mut put: Box<dyn FnMut(usize, usize, f64)> = Box::new($put);
-        let mut matrix = BlockMatrix::<$s>::zeros(Arc::new(Colouring::new(pattern)), nb).unwrap();
-        let mut noise = Noise(nb as u64);
-        for row in 0..pattern.rows() {
-            for (block, &column) in pattern.row(row).zip(pattern.columns_of(row)) {
-                for (at, to) in matrix.block_mut(block).iter_mut().enumerate() {
-                    let value = if $rounded { f64::from(noise.next() as f32) } else { noise.next() };
-                    *to = value as $s;
-                    put(row * nb + at % nb, column as usize * nb + at / nb, value);
-                }
-            }
-            let (most, diagonal) = (pattern.row(row).len(), matrix.diagonal_mut(row));
-            for (at, to) in diagonal.iter_mut().enumerate() {
-                // The large numbers stand beside the diagonal: without exchanged rows the first pivot is nearly 0.
-                let large = at % nb == (at / nb + 1) % nb;
-                *to = 1e-3 * noise.next() + if large { 0.8 * (nb * (most + 1)) as f64 } else { 0.0 };
-                put(row * nb + at % nb, row * nb + at / nb, *to);
+/// Random blocks for this pattern, those on the diagonal with large numbers. Each entry goes to `put` too, by its row and its
+/// column. Where `rounded`, both formats hold the same numbers.
+pub(crate) fn filled<S: Real>(
+    pattern: &Pattern,
+    nb: usize,
+    rounded: bool,
+    mut put: impl FnMut(usize, usize, f64),
+) -> BlockMatrix<S> {
+    let mut matrix = BlockMatrix::zeros(Arc::new(Colouring::new(pattern)), nb).unwrap();
+    let mut noise = Noise(nb as u64);
+    for row in 0..pattern.rows() {
+        for (block, &column) in pattern.row(row).zip(pattern.columns_of(row)) {
+            for (at, to) in matrix.block_mut(block).iter_mut().enumerate() {
+                let value = if rounded { f64::from(noise.next() as f32) } else { noise.next() };
+                *to = S::of(value);
+                put(row * nb + at % nb, column as usize * nb + at / nb, value);
             }
         }
-        drop(put);
-        matrix
-    }};
+        let (most, diagonal) = (pattern.row(row).len(), matrix.diagonal_mut(row));
+        for (at, to) in diagonal.iter_mut().enumerate() {
+            // The large numbers stand beside the diagonal: without exchanged rows the first pivot is nearly 0.
+            let large = at % nb == (at / nb + 1) % nb;
+            *to = 1e-3 * noise.next() + if large { 0.8 * (nb * (most + 1)) as f64 } else { 0.0 };
+            put(row * nb + at % nb, row * nb + at / nb, *to);
+        }
+    }
+    matrix
 }
 
 /// A matrix, and all of it, dense.
@@ -102,15 +103,10 @@ struct System<S> {
     dense: DMatrix<f64>,
 }
 
-macro_rules! system {
-    ($s:ty, $pattern:expr, $nb:expr) => {{
-        let len = $pattern.rows() * $nb;
-        let entries = std::rc::Rc::new(std::cell::RefCell::new(DMatrix::zeros(len, len)));
-        let to = entries.clone();
-        let put = move |i, j, value| to.borrow_mut()[(i, j)] = value;
-        let matrix = matrix!($s, $pattern, $nb, false, put);
-        System { matrix, dense: entries.take() }
-    }};
+fn system<S: Real>(pattern: &Pattern, nb: usize) -> System<S> {
+    let mut dense = DMatrix::zeros(pattern.rows() * nb, pattern.rows() * nb);
+    let matrix = filled(pattern, nb, false, |i, j, value| dense[(i, j)] = value);
+    System { matrix, dense }
 }
 
 /// x after so many sweeps from 0, in the caller's order.
@@ -127,12 +123,12 @@ macro_rules! solution {
     }};
 }
 
-fn right_hand_side(len: usize) -> Vec<f64> {
+pub(crate) fn right_hand_side(len: usize) -> Vec<f64> {
     let mut noise = Noise(99);
     (0..len).map(|_| noise.next()).collect()
 }
 
-fn distance(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
     let size = b.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
     let off = a.iter().zip(b).map(|(a, b)| (a - b).abs());
     off.fold(0.0, |most: f64, x| if x.is_nan() { f64::INFINITY } else { most.max(x) }) / size
@@ -146,13 +142,13 @@ fn converged_sweeps_are_the_dense_solution_for_every_size_of_block_and_graph() {
     let sizes = (1..=16).chain([31, 32, 33, 64, 65, 100]);
     for nb in sizes {
         for (name, pattern) in graphs() {
-            let wide = system!(f64, &pattern, nb);
+            let wide = system::<f64>(&pattern, nb);
             let b = right_hand_side(wide.dense.nrows());
             let exact = wide.dense.lu().solve(&DVector::from_column_slice(&b)).unwrap();
             let found = solution!(wide.matrix.factored().unwrap(), &b, converged, cpu);
             assert!(distance(&found, exact.as_slice()) < 1e-12, "{nb} rows, {name}, f64");
             let found = solution!(
-                system!(f32, &pattern, nb).matrix.factored().unwrap(),
+                system::<f32>(&pattern, nb).matrix.factored().unwrap(),
                 &b,
                 converged,
                 cpu
@@ -171,8 +167,8 @@ fn every_instruction_set_and_number_of_threads_gives_the_same() {
         (0..1201_u32).map(|i| vec![(i + 1) % 1201, (i + 1200) % 1201]).collect();
     let pattern = pattern(&ring);
     for nb in [1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 40, 70] {
-        let matrix = matrix!(f32, &pattern, nb, true, |_, _, _| ()).factored().unwrap();
-        let wide = matrix!(f64, &pattern, nb, true, |_, _, _| ()).factored().unwrap();
+        let matrix = filled::<f32>(&pattern, nb, true, |_, _, _| ()).factored().unwrap();
+        let wide = filled::<f64>(&pattern, nb, true, |_, _, _| ()).factored().unwrap();
         let b = right_hand_side(pattern.rows() * nb);
         let first = solution!(matrix, &b, three, &Cpu::<f64>::new(Some(1)).unwrap());
         for threads in [2, 3] {
@@ -199,7 +195,7 @@ fn every_instruction_set_and_number_of_threads_gives_the_same() {
 fn sweeps_take_the_colours_in_the_order_that_is_asked_for() {
     let (nb, cpu) = (3, &Cpu::<f64>::new(Some(2)).unwrap());
     let (name, pattern) = graphs().swap_remove(6);
-    let System { matrix, dense } = system!(f64, &pattern, nb);
+    let System { matrix, dense } = system::<f64>(&pattern, nb);
     let colouring = matrix.colouring().clone();
     let matrix = matrix.factored().unwrap();
     let b = right_hand_side(pattern.rows() * nb);
@@ -275,17 +271,17 @@ fn rows_of_a_colour_do_not_know_each_other_and_every_row_has_one() {
 fn a_singular_diagonal_block_is_an_error_that_names_its_row() {
     let (_, pattern) = graphs().swap_remove(6);
     for (nb, wrong) in [(1, 0.0), (5, 0.0), (5, f64::NAN), (5, f64::INFINITY), (40, 0.0)] {
-        let mut matrix = matrix!(f32, &pattern, nb, true, |_, _, _| ());
+        let mut matrix = filled::<f32>(&pattern, nb, true, |_, _, _| ());
         matrix.diagonal_mut(9)[(nb - 1) * nb..].fill(wrong);
         let error = matrix.factored().unwrap_err().to_string();
         assert!(error.contains("diagonal block of row 9 is singular"), "{nb} {wrong}: {error}");
     }
     // Columns that are sums of others, but for round-off; and such as are only small.
-    let mut matrix = matrix!(f32, &pattern, 3, true, |_, _, _| ());
+    let mut matrix = filled::<f32>(&pattern, 3, true, |_, _, _| ());
     matrix.diagonal_mut(4).copy_from_slice(&[0.1, 0.4, 0.7, 0.2, 0.5, 0.8, 0.3, 0.6, 0.9]);
     let error = matrix.factored().unwrap_err().to_string();
     assert!(error.contains("row 4 is singular: column 2"), "{error}");
-    let mut matrix = matrix!(f32, &pattern, 3, true, |_, _, _| ());
+    let mut matrix = filled::<f32>(&pattern, 3, true, |_, _, _| ());
     matrix.diagonal_mut(4).copy_from_slice(&[1.0, 0.0, 0.0, 0.0, 1e-200, 0.0, 0.0, 0.0, 1e200]);
     assert!(matrix.factored().is_ok());
 }

@@ -1,5 +1,6 @@
 //! Kernels on a device: PoCL where there is no GPU.
 
+mod block_sweeps;
 mod blocks;
 mod budget;
 mod cuda;

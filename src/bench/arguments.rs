@@ -188,6 +188,9 @@ pub struct BlocksOptions {
     /// Format of the blocks that are not on the diagonal.
     #[arg(long, default_value = "f32", value_parser = ["f32", "f64"])]
     pub(super) off_diagonal: String,
+    /// On a device, one kernel a colour, or one for products and one for solutions.
+    #[arg(long, default_value = "fused", value_parser = ["fused", "split"])]
+    pub(super) kernels: String,
 }
 
 /// Options of `comm`.
@@ -250,7 +253,6 @@ impl Bench {
                 "cpu" => config::Backend::Cpu,
                 "cuda" => config::Backend::Cuda,
                 "opencl" => config::Backend::OpenCl,
-                _ if matches!(self, Bench::Blocks(_)) => config::Backend::Cpu,
                 _ => config::Backend::Auto,
             },
             device: common.device,

@@ -30,6 +30,17 @@ pub struct Sweeps {
     pub relaxation: f64,
 }
 
+impl Sweeps {
+    /// The order in which so many colours are solved.
+    pub(crate) fn colours(self, colours: usize) -> impl Iterator<Item = usize> {
+        let back = match self.direction {
+            Direction::Forward => 0,
+            Direction::Symmetric => colours.saturating_sub(1),
+        };
+        (0..self.count).flat_map(move |_| (0..colours).chain((0..back).rev()))
+    }
+}
+
 impl Default for Sweeps {
     /// One, forward, not relaxed.
     fn default() -> Self {
@@ -62,6 +73,21 @@ impl<S: Real> Factored<S> {
         self.nb
     }
 
+    /// The off-diagonal blocks, in the order of the colouring, each column by column.
+    pub(crate) fn off_diagonal(&self) -> &[S] {
+        &self.off_diagonal[..self.colouring.pattern().blocks() * self.nb * self.nb]
+    }
+
+    /// L and U of each row, column by column; reciprocals on the diagonal of U.
+    pub(crate) fn factors(&self) -> &[f64] {
+        &self.factors
+    }
+
+    /// The row of the diagonal block that became each row.
+    pub(crate) fn pivots(&self) -> &[u16] {
+        &self.pivots
+    }
+
     /// Bytes that a sweep forward cannot do without: blocks, columns, factors and pivots once, b once, x read and written.
     pub fn bytes(&self) -> usize {
         let (rows, blocks) = (self.colouring.rows(), self.colouring.pattern().blocks());
@@ -79,13 +105,9 @@ impl<S: Real> Factored<S> {
     pub fn sweep(&self, arch: pulp::Arch, b: &[f64], x: &mut [f64], sweeps: Sweeps) {
         let len = self.colouring.rows() * self.nb;
         assert_eq!((b.len(), x.len()), (len, len), "unknowns");
-        for _ in 0..sweeps.count {
-            let colours = self.colouring.colours();
-            colours.for_each(|colour| self.solve(arch, b, x, sweeps.relaxation, colour));
-            if sweeps.direction == Direction::Symmetric {
-                let back = self.colouring.colours().rev().skip(1);
-                back.for_each(|colour| self.solve(arch, b, x, sweeps.relaxation, colour));
-            }
+        let colours: Vec<_> = self.colouring.colours().collect();
+        for colour in sweeps.colours(colours.len()) {
+            self.solve(arch, b, x, sweeps.relaxation, colours[colour].clone());
         }
     }
 

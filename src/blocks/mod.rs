@@ -9,7 +9,8 @@
 //! ```
 //!
 //! colour after colour, each with the newest values of the others. A [`Pattern`] says which blocks there are, its
-//! [`Colouring`] in which order rows are solved, a [`BlockMatrix`] holds numbers, a [`Factored`] one is ready for sweeps.
+//! [`Colouring`] in which order rows are solved, a [`BlockMatrix`] holds numbers, a [`Factored`] one is ready for sweeps, on a
+//! device as [`BlockSweeps`](crate::backend::device::BlockSweeps).
 //!
 //! ```
 //! use kolmo::blocks::{BlockMatrix, Colouring, Pattern, Sweeps};

@@ -18,6 +18,7 @@ use kolmo::scheme::family;
 use kolmo::time::{Simulation, Stepper};
 use kolmo::{Error, Real};
 
+use super::block_sweeps::ask as ask_for_block_sweeps;
 use super::blocks::ask as ask_for_blocks;
 use super::on_two_threads;
 use super::runtime::{ask_for_saxpy, saxpy_source};
@@ -76,6 +77,7 @@ fn specialisations() -> Vec<Specialisation> {
         ("curved lines, walls, far field", run("cylinder", POINTS, &["gas.viscosity=sutherland"])),
         ("scalar", run("scalar-advection", POINTS, &[])),
         ("blocks of lines", Box::new(ask_for_blocks)),
+        ("sweeps over blocks", Box::new(ask_for_block_sweeps)),
     ];
     let solvers = LineSolver::ALL.into_iter().filter(|solver| solver.name() != "cusparse");
     all.extend(solvers.map(|solver| (solver.name(), line_solver(solver))));

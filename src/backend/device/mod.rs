@@ -8,6 +8,7 @@
 //! A call that returns a `Result` fails with what the driver or the compiler says, also of work that was queued before; other
 //! errors are named where they arise.
 
+mod block_sweeps;
 mod blocks;
 mod buffer;
 mod choice;
@@ -32,6 +33,7 @@ mod workspace;
 
 use std::sync::Arc;
 
+pub use block_sweeps::{BlockKernels, BlockSweeps};
 pub use buffer::{Buffer, PendingReduction, Scratch};
 pub use choice::{check_memory, choose, why_not_cuda};
 pub use gpu::Gpu;

@@ -85,6 +85,12 @@ impl Text {
         result
     }
 
+    /// No loop is unrolled: a compiler that makes a loop of every block takes long over more.
+    pub(super) fn roll_loops(&mut self) {
+        self.push("#undef UNROLL\n");
+        self.define("UNROLL", "_Pragma(\"unroll 1\")");
+    }
+
     /// The whole, to be compiled; `name` is for the compiler's messages.
     pub(super) fn source(self, name: &str) -> Source {
         Source { name: name.into(), text: self.text }

@@ -3,6 +3,7 @@
 mod check;
 mod mesh;
 mod report;
+mod solver;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -10,17 +11,19 @@ use std::sync::Arc;
 use super::arguments::BlocksOptions;
 use super::measure::{CALIBRATIONS, Clock, Repeat, calls_for, interleaved, rotating};
 use super::output::{CopyReport, Report, shape};
-use super::place::{Place, Setup, Work};
+use super::place::{Setup, Work};
 use super::pool::{FEWEST, Pool, noise};
 use super::refusal;
 use crate::backend::cpu::Cpu;
-use crate::blocks::{BlockMatrix, Colouring, Factored, Pattern, Sweeps};
+use crate::backend::device::BlockKernels;
+use crate::blocks::{BlockMatrix, Colouring, Factored, Pattern};
 use crate::error::Result;
 use crate::real::{Precision, Real};
 use crate::splitmix::{STEP, mixed};
 use crate::time::available_memory;
 use check::Samples;
 pub(super) use report::{BlockRow, MeshRow};
+use solver::Solver;
 
 /// Boxes with as many points as the meshes of table II, as nearly as a box can have them, and the largest block there.
 const MESHES: [([usize; 3], usize); 6] = [
@@ -40,9 +43,9 @@ const TOLERANCE: f64 = 1e-13;
 const GIB: f64 = (1_u64 << 30) as f64;
 
 pub(super) fn run(options: &BlocksOptions, setup: &Setup, report: &mut Report) -> Result<()> {
-    if setup.device.is_some() || setup.compute.precision == Precision::F32 {
-        let found = "blocks are solved on the host, their unknowns are f64";
-        return Err(refusal(found, "use `--backend cpu`, `--precision f64`, `--off-diagonal f32`"));
+    if setup.compute.precision == Precision::F32 {
+        let found = "the unknowns of blocks are f64";
+        return Err(refusal(found, "use `--precision f64`, `--off-diagonal f32`"));
     }
     let cpu = Cpu::<f64>::configured(&setup.compute, None)?;
     let meshes = match &options.common.points[..] {
@@ -55,8 +58,8 @@ pub(super) fn run(options: &BlocksOptions, setup: &Setup, report: &mut Report) -
         report.meshes.push(MeshRow::new(points, &colouring));
         let sizes = options.nb.iter().flat_map(|nb| nb.0.iter().copied());
         for nb in sizes.filter(|&nb| nb <= most) {
-            let job =
-                Job { options, cpu: &cpu, points, pattern: &pattern, colouring: &colouring, nb };
+            let (pattern, colouring) = (&pattern, &colouring);
+            let job = Job { options, setup, cpu: &cpu, points, pattern, colouring, nb };
             let result = match options.off_diagonal.as_str() {
                 "f64" => job.run::<f64>(report),
                 _ => job.run::<f32>(report),
@@ -70,6 +73,7 @@ pub(super) fn run(options: &BlocksOptions, setup: &Setup, report: &mut Report) -
 /// One matrix.
 struct Job<'a> {
     options: &'a BlocksOptions,
+    setup: &'a Setup,
     cpu: &'a Cpu<f64>,
     points: [usize; 3],
     pattern: &'a Pattern,
@@ -84,22 +88,23 @@ impl Job<'_> {
             return Ok(());
         }
         let (matrix, samples) = self.matrix::<S>()?;
-        let (cpu, len) = (self.cpu, self.pattern.rows() * self.nb);
+        let len = self.pattern.rows() * self.nb;
         let [b, start] = [0, 1].map(|seed| Vec::<f64>::from(noise(Precision::F64, len, seed)));
-        let mut x = start.clone();
-        let sweep =
-            |x: &mut [f64]| cpu.within(|| matrix.sweep(cpu.arch(), &b, x, Sweeps::default()));
-        sweep(&mut x);
-        let error = samples.error(self.colouring, &b, &start, &x);
+        let mut solver = Solver::new((self.setup, self.kernels()), self.cpu, &matrix, &b, &start)?;
+        solver.sweep();
+        let error = samples.error(self.colouring, &b, &start, &solver.x()?);
 
-        let pool = RefCell::new(Pool::new(cpu, COPIED, FEWEST)?);
-        let negation = cpu.ready(Work::Negation, [COPIED, 1, 1])?;
-        let copy = rotating(cpu, &pool, &negation);
+        let place = &*self.setup.place(COPIED, None)?;
+        let pool = RefCell::new(Pool::new(place, COPIED, FEWEST)?);
+        let negation = place.ready(Work::Negation, [COPIED, 1, 1])?;
+        let copy = rotating(place, &pool, &negation);
         let repeats = self.options.common.repeats;
-        let (copy, times) = interleaved(repeats, copy, vec![repeated(|| sweep(&mut x))])?;
+        let sweeps = repeated(place.clock(), || solver.sweep());
+        let (copy, times) = interleaved(repeats, copy, vec![sweeps])?;
         let copy = CopyReport::new(&copy, COPIED, size_of::<f64>());
         report.copy = copy;
-        let row = BlockRow::new(self.points, &matrix, (&times[0], copy), error, repeats);
+        let row =
+            BlockRow::new(self.points, (&matrix, self.solver()), (&times[0], copy), error, repeats);
         if error > TOLERANCE {
             report.failures.push(format!(
                 "blocks of {} rows on {}: {error:.1e} from the reference, at most {TOLERANCE:.0e} is right",
@@ -110,12 +115,36 @@ impl Job<'_> {
         Ok(())
     }
 
+    fn kernels(&self) -> BlockKernels {
+        match self.options.kernels.as_str() {
+            "split" => BlockKernels::Split,
+            _ => BlockKernels::Fused,
+        }
+    }
+
+    /// The name of what solves the rows.
+    fn solver(&self) -> &'static str {
+        match (&self.setup.device, self.kernels()) {
+            (None, _) => "host",
+            (Some(_), BlockKernels::Fused) => "fused",
+            (Some(_), BlockKernels::Split) => "split",
+        }
+    }
+
     /// A sentence where the matrix has no room.
     #[allow(clippy::cast_precision_loss, reason = "for a message")]
     fn too_large<S: Real>(&self) -> Option<String> {
-        let blocks = self.pattern.blocks() * S::PRECISION.bytes() + 8 * self.pattern.rows();
-        let (needed, copied) = (blocks as f64 * (self.nb * self.nb) as f64, (32 * COPIED) as f64);
-        let free = available_memory(1).filter(|&free| 1.1 * needed + 2.0 * copied > free)?;
+        let blocks = (self.pattern.blocks() * S::PRECISION.bytes() * self.nb * self.nb) as f64;
+        let needed = blocks + (8 * self.pattern.rows() * self.nb * self.nb) as f64;
+        let on_place = 1.1 * needed + (64 * COPIED) as f64;
+        let on_host = match &self.setup.device {
+            None => on_place,
+            Some(_) => 1.1 * needed + if self.setup.shares_memory() { on_place } else { 0.0 },
+        };
+        let host = available_memory(1).filter(|&free| on_host > free);
+        let device = self.setup.device_memory().filter(|&free| on_place > free);
+        let largest = self.setup.largest_buffer().filter(|&largest| blocks > largest);
+        let free = host.or(device).or(largest)?;
         Some(format!(
             "blocks of {} rows on {} need {:.1} GiB of memory; {:.1} GiB are free",
             self.nb,
@@ -155,10 +184,10 @@ impl Job<'_> {
 }
 
 /// `work`, several times a repeat where it is short.
-fn repeated<'a>(mut work: impl FnMut() + 'a) -> Repeat<'a> {
+fn repeated<'a>(clock: Clock, mut work: impl FnMut() + 'a) -> Repeat<'a> {
     let (mut calls, mut rounds) = (1, 0);
     Box::new(move || {
-        let seconds = Clock::Host.seconds(|| (0..calls).for_each(|_| work()))? / f64::from(calls);
+        let seconds = clock.seconds(|| (0..calls).for_each(|_| work()))? / f64::from(calls);
         rounds += 1;
         if rounds <= CALIBRATIONS {
             calls = calls_for(seconds, 1);

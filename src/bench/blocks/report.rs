@@ -48,6 +48,8 @@ pub(in crate::bench) struct BlockRow {
     blocks: usize,
     nb: usize,
     off_diagonal: &'static str,
+    /// What solves them: `host`, or the kernels of a device.
+    solver: &'static str,
     /// The fewest of one sweep.
     bytes: usize,
     /// Of one sweep over all colours.
@@ -65,7 +67,7 @@ impl BlockRow {
     #[allow(clippy::cast_precision_loss, reason = "for a rate")]
     pub(super) fn new<S: Real>(
         points: [usize; 3],
-        matrix: &Factored<S>,
+        (matrix, solver): (&Factored<S>, &'static str),
         (times, copy): (&Times, CopyReport),
         error: f64,
         repeats: u32,
@@ -78,6 +80,7 @@ impl BlockRow {
             blocks: pattern.blocks(),
             nb: matrix.nb(),
             off_diagonal: S::PRECISION.name(),
+            solver,
             bytes,
             seconds,
             gb_per_s: 1e-9 * bytes as f64 / seconds.min,
@@ -94,6 +97,7 @@ impl BlockRow {
             "rows",
             "nb",
             "blocks in",
+            "solver",
             "bytes/row",
             "ms",
             "median",
@@ -110,6 +114,7 @@ impl BlockRow {
                 &row.rows,
                 &row.nb,
                 &row.off_diagonal,
+                &row.solver,
                 &(row.bytes / row.rows),
                 &figure(1e3 * row.seconds.min),
                 &figure(1e3 * row.seconds.median),

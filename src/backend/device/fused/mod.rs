@@ -87,9 +87,7 @@ impl Fused {
         text.define("LENGTH", shape.length);
         text.define("LONG", lines.points - shape.chunks * (shape.length - 1));
         if !device.info().is_gpu {
-            // A compiler that makes a loop of every block takes long over more.
-            text.push("#undef UNROLL\n");
-            text.define("UNROLL", "_Pragma(\"unroll 1\")");
+            text.roll_loops();
         }
         text.define("RESIDENT", shape.resident);
         text.define("STRIDE", shape.stride);

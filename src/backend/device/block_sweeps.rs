@@ -1,0 +1,209 @@
+//! Multicolour point-implicit sweeps over a system of dense blocks on a device (Zubair et al. 2017).
+
+use std::sync::Arc;
+
+use super::job::{Job, LaunchSize};
+use super::text::Text;
+use super::{Arg, Buffer, Device, Source};
+use crate::blocks::{Factored, Sweeps};
+use crate::error::{Error, Result};
+use crate::real::{Precision, Real};
+
+/// Most threads of a row of blocks for the rows of its blocks, and most of a block of threads where every device has as many.
+const MOST_LANES: usize = 128;
+const MOST_THREADS: usize = 256;
+/// Threads of a block that several rows share.
+const SHARED_THREADS: usize = 128;
+/// Threads that work on one row of small blocks: as many as read 128 bytes of it in 32 bit.
+const SMALL_TEAM: usize = 32;
+/// Groups of threads on different columns: most of small blocks, and those of larger ones.
+const MOST_GROUPS: usize = 8;
+const GROUPS: usize = 4;
+/// Columns of factors times unknowns of a thread that are loaded at once.
+const PANEL: usize = 16;
+/// Columns of off-diagonal blocks that are loaded at once: most, and times the unknowns of a thread.
+const MOST_AHEAD: usize = 4;
+const AHEAD: usize = 8;
+
+/// How the rows of a colour are solved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockKernels {
+    /// Products and solution in one kernel.
+    #[default]
+    Fused,
+    /// A kernel for the products, and one for the solution, as Zubair et al. have it.
+    Split,
+}
+
+/// How threads share rows of blocks of `nb` rows. `kernels/blocks/product.cu` says what is what.
+struct Shape {
+    nb: usize,
+    lanes: usize,
+    groups: usize,
+    /// Rows of blocks that a block of threads takes.
+    rows: usize,
+    /// The same where rows are only solved.
+    solved: usize,
+}
+
+impl Shape {
+    fn of(nb: usize) -> Self {
+        let lanes = nb.min(MOST_LANES);
+        let groups = (SMALL_TEAM / nb).clamp(GROUPS, MOST_GROUPS).min(MOST_THREADS / lanes);
+        let rows = (SHARED_THREADS / (lanes * groups)).max(1);
+        Self { nb, lanes, groups, rows, solved: SHARED_THREADS / lanes }
+    }
+
+    /// The text for off-diagonal blocks of this format.
+    fn source(&self, device: &Device, precision: Precision, kernels: BlockKernels) -> Source {
+        let Self { nb, lanes, groups, rows, solved } = *self;
+        let share = nb.div_ceil(lanes);
+        let panels = nb.div_ceil((PANEL / share).max(1));
+        let mut text = Text::new(precision);
+        text.define("NB", nb);
+        text.define("LANES", lanes);
+        text.define("GROUPS", groups);
+        text.define("ROWS", rows);
+        text.define("SOLVED", solved);
+        text.define("SHARE", share);
+        text.define("PANEL", nb.div_ceil(panels));
+        text.define("AHEAD", (AHEAD / share).clamp(1, MOST_AHEAD));
+        if !device.info().is_gpu {
+            text.roll_loops();
+        }
+        text.push(include_str!("../../../kernels/blocks/system.cu"));
+        text.push(include_str!("../../../kernels/blocks/product.cu"));
+        text.push(include_str!("../../../kernels/blocks/triangles.cu"));
+        let (name, kernels) = match kernels {
+            BlockKernels::Fused => ("fused.cu", include_str!("../../../kernels/blocks/fused.cu")),
+            BlockKernels::Split => ("split.cu", include_str!("../../../kernels/blocks/split.cu")),
+        };
+        text.push(kernels);
+        text.source(name)
+    }
+
+    /// The kernels for a colour of `count` rows of blocks, in their order.
+    fn launches(&self, count: usize, kernels: BlockKernels) -> Vec<(&'static str, LaunchSize)> {
+        let Self { nb, lanes, groups, rows, solved } = *self;
+        // Rows of blocks, threads and on-chip vectors for each of them.
+        let size = |rows: usize, threads: usize, vectors: usize| {
+            let on_chip = rows * vectors * nb * size_of::<f64>();
+            LaunchSize::line(count.div_ceil(rows), rows * threads, on_chip)
+        };
+        match kernels {
+            BlockKernels::Fused => vec![("block_sweep", size(rows, groups * lanes, groups + 1))],
+            BlockKernels::Split => vec![
+                ("block_product", size(rows, groups * lanes, groups)),
+                ("block_solve", size(solved, lanes, 1)),
+            ],
+        }
+    }
+}
+
+/// A [`Factored`] matrix in the memory of a device, ready for sweeps.
+pub struct BlockSweeps {
+    nb: usize,
+    rows: usize,
+    colours: Vec<Colour>,
+    starts: Buffer,
+    columns: Buffer,
+    blocks: Buffer,
+    factors: Buffer,
+    pivots: Buffer,
+    /// What the products leave of b, of one colour.
+    left: Buffer,
+}
+
+/// The rows from `begin` to `end`, exclusive, of one colour.
+struct Colour {
+    /// One after another, with the same arguments.
+    jobs: Vec<Job>,
+    begin: i32,
+    end: i32,
+}
+
+impl BlockSweeps {
+    /// Upload `matrix` and compile its kernels.
+    ///
+    /// # Errors
+    /// Where the device has no 64 bit numbers, or what the driver or the compiler says.
+    pub fn new<S: Real>(
+        device: &Arc<Device>,
+        matrix: &Factored<S>,
+        kernels: BlockKernels,
+    ) -> Result<Self> {
+        if !device.info().has_f64 {
+            let name = &device.info().name;
+            return Err(Error::Device(format!(
+                "sweeps over blocks compute in f64; {name} does not"
+            )));
+        }
+        let (colouring, nb) = (matrix.colouring(), matrix.nb());
+        let (pattern, shape) = (colouring.pattern(), Shape::of(nb));
+        let source = shape.source(device, S::PRECISION, kernels);
+        let colour = |rows: std::ops::Range<usize>| {
+            let launches = shape.launches(rows.len(), kernels).into_iter();
+            let jobs = launches.map(|(entry, size)| Job::new(device, &source, entry, &size));
+            let jobs = jobs.collect::<Result<_>>()?;
+            Ok(Colour { jobs, begin: whole(rows.start)?, end: whole(rows.end)? })
+        };
+        let longest = match kernels {
+            BlockKernels::Fused => 0,
+            BlockKernels::Split => colouring.colours().map(|rows| rows.len()).max().unwrap_or(0),
+        };
+        let starts = (0..pattern.rows()).map(|row| pattern.row(row).start);
+        let starts = starts.chain([pattern.blocks()]).map(whole).collect::<Result<Vec<_>>>()?;
+        let columns = (0..pattern.rows()).flat_map(|row| pattern.columns_of(row));
+        Ok(Self {
+            nb,
+            rows: pattern.rows(),
+            colours: colouring.colours().map(colour).collect::<Result<_>>()?,
+            starts: integers(device, starts.into_iter().map(i32::to_ne_bytes))?,
+            columns: integers(device, columns.map(|column| column.to_ne_bytes()))?,
+            blocks: Buffer::from_host(device, matrix.off_diagonal())?,
+            factors: Buffer::from_host(device, matrix.factors())?,
+            pivots: integers(device, matrix.pivots().iter().map(|pivot| pivot.to_ne_bytes()))?,
+            left: Buffer::new(device, Precision::F64, longest * nb)?,
+        })
+    }
+
+    /// Put sweeps over A x = b from this x on the list of the device: [`Factored::sweep`], to round-off. Both vectors have the
+    /// order of the [`Colouring`](crate::blocks::Colouring). Errors are reported by the next fallible call.
+    ///
+    /// # Panics
+    /// Where the vectors are not `nb` numbers in 64 bit for each row, or of another device.
+    pub fn sweep(&self, b: &Buffer, x: &mut Buffer, sweeps: Sweeps) {
+        let unknowns = (self.rows * self.nb, Precision::F64);
+        assert!(
+            [b, x].iter().all(|vector| (vector.len(), vector.precision) == unknowns),
+            "unknowns"
+        );
+        let relaxation = [sweeps.relaxation];
+        for colour in sweeps.colours(self.colours.len()) {
+            let Colour { jobs, begin, end } = &self.colours[colour];
+            let matrix = [&self.starts, &self.columns, &self.blocks, &self.factors, &self.pivots];
+            let buffers = matrix.into_iter().chain([b, x, &self.left]).map(Buffer::arg);
+            let rows = [Arg::Int(*begin), Arg::Int(*end)];
+            let scalars = Arg::Scalars(Precision::F64, &relaxation);
+            let arguments = buffers.chain(rows).chain([scalars]);
+            jobs.iter().for_each(|job| job.launch(arguments.clone()));
+        }
+    }
+}
+
+/// A number of rows or blocks as a kernel counts them.
+fn whole(number: usize) -> Result<i32> {
+    let refusal = |_| Error::Device(format!("{number} rows or blocks; {} can be", i32::MAX));
+    i32::try_from(number).map_err(refusal)
+}
+
+/// Whole numbers of `N` bytes in device memory.
+fn integers<const N: usize>(
+    device: &Arc<Device>,
+    numbers: impl Iterator<Item = [u8; N]>,
+) -> Result<Buffer> {
+    let bytes: Vec<u8> = numbers.flatten().collect();
+    let buffer = Buffer::new(device, Precision::F32, bytes.len().div_ceil(Precision::F32.bytes()))?;
+    buffer.write(0, &bytes)?;
+    Ok(buffer)
+}

@@ -1,0 +1,153 @@
+//! Sweeps over blocks on a device against those of the host.
+
+use std::sync::Arc;
+
+use kolmo::Real;
+use kolmo::backend::cpu::Cpu;
+use kolmo::backend::device::{BlockKernels, BlockSweeps, Buffer, Device};
+use kolmo::blocks::{Direction, Factored, Pattern, Sweeps};
+
+use super::{device, on_two_threads};
+use crate::blocks::{distance, filled, graphs, pattern, right_hand_side};
+
+/// Two of each kind, so that a second one sees what the first one wrote.
+const KINDS: [Sweeps; 3] = [
+    Sweeps { count: 2, direction: Direction::Forward, relaxation: 1.0 },
+    Sweeps { count: 2, direction: Direction::Symmetric, relaxation: 1.0 },
+    Sweeps { count: 2, direction: Direction::Symmetric, relaxation: 0.7 },
+];
+
+fn factored<S: Real>(pattern: &Pattern, nb: usize) -> Factored<S> {
+    filled(pattern, nb, true, |_, _, _| ()).factored().unwrap()
+}
+
+const FORMS: [BlockKernels; 2] = [BlockKernels::Fused, BlockKernels::Split];
+
+/// A matrix on a device, with b, and every x so far.
+struct OnDevice {
+    sweeps: BlockSweeps,
+    b: Buffer,
+    x: Vec<Buffer>,
+}
+
+impl OnDevice {
+    fn new<S: Real>(
+        device: &Arc<Device>,
+        matrix: &Factored<S>,
+        kernels: BlockKernels,
+        b: &[f64],
+    ) -> Self {
+        let sweeps = BlockSweeps::new(device, matrix, kernels).unwrap();
+        Self { sweeps, b: Buffer::from_host(device, b).unwrap(), x: Vec::new() }
+    }
+
+    /// x after these sweeps from `start`.
+    fn swept(&mut self, device: &Arc<Device>, start: &[f64], kind: Sweeps) -> Vec<f64> {
+        let mut x = Buffer::from_host(device, start).unwrap();
+        self.sweeps.sweep(&self.b, &mut x, kind);
+        let found = x.download().unwrap();
+        self.x.push(x);
+        found
+    }
+}
+
+/// Asks a device for the kernels of sweeps over small and large blocks.
+pub(super) fn ask(device: &Arc<Device>) {
+    let pattern = pattern(&[vec![]]);
+    for nb in (1..=16).chain([17, 31, 32, 33, 64, 100, 129, 300]) {
+        BlockSweeps::new(device, &factored::<f32>(&pattern, nb), BlockKernels::Fused).unwrap();
+    }
+    for nb in [1, 5, 16, 17, 64, 300] {
+        BlockSweeps::new(device, &factored::<f32>(&pattern, nb), BlockKernels::Split).unwrap();
+    }
+    for (nb, kernels) in [1, 5, 16, 64, 300].into_iter().zip(FORMS.into_iter().cycle()) {
+        BlockSweeps::new(device, &factored::<f64>(&pattern, nb), kernels).unwrap();
+    }
+}
+
+/// Every kind of sweep on this device and on the host.
+fn check<S: Real>(
+    device: &Arc<Device>,
+    (name, pattern): (&str, &Pattern),
+    nb: usize,
+) -> [OnDevice; 2] {
+    let matrix = factored::<S>(pattern, nb);
+    let b = right_hand_side(pattern.rows() * nb);
+    let start: Vec<f64> = b.iter().rev().copied().collect();
+    let cpu = Cpu::<f64>::new(Some(1)).unwrap();
+    FORMS.map(|kernels| {
+        let mut on_device = OnDevice::new(device, &matrix, kernels, &b);
+        for kind in KINDS {
+            let mut expected = start.clone();
+            cpu.within(|| matrix.sweep(cpu.arch(), &b, &mut expected, kind));
+            let off = distance(&on_device.swept(device, &start, kind), &expected);
+            let format = S::PRECISION.name();
+            assert!(off < 1e-13, "{nb} rows, {name}, {format}, {kernels:?}, {kind:?}: {off:.1e}");
+        }
+        on_device
+    })
+}
+
+/// Rows of one colour that fill several blocks of threads, the last one in part.
+fn long_ring() -> Pattern {
+    let ring = (0..205_u32).map(|i| vec![(i + 1) % 205, (i + 204) % 205, (i + 2) % 205]);
+    pattern(&ring.collect::<Vec<_>>())
+}
+
+/// Catches a wrong thread, column, pivot, triangle or colour for any size of block, any graph and both formats.
+#[test]
+fn sweeps_on_a_device_are_those_of_the_host_for_every_size_of_block_and_graph() {
+    let device = device();
+    let sizes = (1..=16).chain([31, 32, 33, 64, 100, 131]).rev().collect();
+    on_two_threads(sizes, |&nb| {
+        for (name, pattern) in graphs() {
+            check::<f32>(&device, (name, &pattern), nb);
+            check::<f64>(&device, (name, &pattern), nb);
+        }
+        check::<f32>(&device, ("a long ring", &long_ring()), nb);
+    });
+}
+
+/// Catches sums whose order depends on which threads are first.
+#[test]
+fn sweeps_on_a_device_give_the_same_bits_every_time() {
+    let device = device();
+    for (nb, kernels) in [1, 5, 16, 33].into_iter().zip(FORMS.into_iter().cycle()) {
+        let (pattern, kind) = (long_ring(), KINDS[2]);
+        let b = right_hand_side(pattern.rows() * nb);
+        let matrix = factored::<f32>(&pattern, nb);
+        let mut of_matrix = [(); 2].map(|()| OnDevice::new(&device, &matrix, kernels, &b));
+        let first = of_matrix[0].swept(&device, &b, kind);
+        for of_matrix in &mut of_matrix {
+            assert_eq!(of_matrix.swept(&device, &b, kind), first, "{nb} rows");
+        }
+    }
+}
+
+/// Catches a launch or an array that is missing where there is nothing to do.
+#[test]
+fn no_rows_and_no_sweeps_change_nothing() {
+    let device = device();
+    let nothing = factored::<f32>(&pattern(&[]), 3);
+    let alone = factored::<f32>(&pattern(&[vec![]]), 2);
+    let none = Sweeps { count: 0, ..Sweeps::default() };
+    for kernels in FORMS {
+        let mut nothing = OnDevice::new(&device, &nothing, kernels, &[]);
+        assert!(nothing.swept(&device, &[], KINDS[0]).is_empty());
+        let mut alone = OnDevice::new(&device, &alone, kernels, &[1.0, 2.0]);
+        assert_eq!(alone.swept(&device, &[3.0, 4.0], none), [3.0, 4.0]);
+    }
+}
+
+/// Catches races, reads beyond the ends, and on-chip numbers that nobody wrote.
+#[test]
+#[ignore = "run under Oclgrind"]
+fn small_sweeps_of_few_rows() {
+    let (device, graphs) = (device(), graphs());
+    let mut kept = Vec::new();
+    let [star, random] = [&graphs[4], &graphs[6]].map(|(name, pattern)| (*name, pattern));
+    for nb in [1, 5, 17] {
+        kept.push(check::<f32>(&device, random, nb));
+    }
+    kept.push(check::<f64>(&device, star, 3));
+}
