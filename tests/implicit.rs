@@ -46,7 +46,7 @@ fn column(flow: &mut Simulation, name: &str) -> f64 {
 /// The flow of `config`, with what else is `set`, from what `flow` has.
 fn from(flow: &Simulation, own: &Config, config: &Config) -> Simulation {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("step_00000001.zarr");
+    let path = directory.path().join(format!("step_{:08}.zarr", flow.steps()));
     flow.save(&Decomposition::ONE, &path, own).unwrap();
     let saved = Checkpoint::open(&Solo, &path).unwrap();
     Simulation::resume(host(&config.compute), &Decomposition::ONE, config, &saved).unwrap()
@@ -70,16 +70,13 @@ fn a_steady_flow_round_a_body_falls_by_ten_orders_and_is_that_of_explicit_steps(
     assert!(apart.fold(0.0, f64::max) < 1e-7);
 }
 
-/// Catches unknowns at edges and moving walls that nothing holds, in a stretched box with heat through a wall.
+/// Catches a wrong row of an inflow or an outflow, and a residual that does not fall to round-off: all that is left is the stream.
 #[test]
-fn a_steady_flow_in_a_cavity_falls_by_ten_orders() {
+fn a_vortex_leaves_nothing_behind() {
     let config = config(
-        "lid-driven-cavity",
-        [21, 24, 1],
+        "vortex-outflow",
+        [40, 41, 1],
         &[
-            "case.reynolds=100",
-            "grid.stretching={ y = { map = 'tanh', factor = 1.5 } }",
-            "boundary.x={ low = { kind = 'wall', temperature = 1.1 }, high = { kind = 'wall', heat_flux = 0.001 } }",
             "scheme.filter={ order = 6, alpha = 0.4, time = 0.02 }",
             "time.cfl=20",
             "time.implicit={ method = 'steady' }",
@@ -87,7 +84,8 @@ fn a_steady_flow_in_a_cavity_falls_by_ten_orders() {
     );
     let mut flow = on_host(&config);
     steady(&mut flow);
-    assert!(column(&mut flow, "ke_rate").abs() < 1e-9);
+    let momentum = &state(&flow)[1];
+    assert!(momentum.iter().all(|it| (it - 1.0).abs() < 1e-8));
 }
 
 /// Catches a wrong coefficient, stage or time level: the order falls.
@@ -98,7 +96,7 @@ fn methods_have_their_orders_in_time() {
         // A wall of given heat flux, and one that swings.
         (
             "lid-driven-cavity",
-            [14, 15, 1],
+            [18, 17, 1],
             0.2,
             &[
                 "case.mach=0.5",
@@ -201,7 +199,7 @@ fn what_implicit_steps_cannot_do_is_refused() {
         ("scalar-advection", "", "is of flows"),
         ("taylor-green", "[compute]\nprecision = 'f32'\n", "needs 64-bit fields"),
         ("taylor-green", "[scalars.dye]\nschmidt = 1\nstart = 1\n", "cannot carry passive scalars"),
-        ("taylor-green", "[forcing]\nkind = 'linear'\n", "cannot carry a force"),
+        ("taylor-green", "[forcing]\nkind = 'linear'\nenergy = 'constant'\n", "cannot carry a force"),
     ] {
         let told = input(case, more);
         assert!(told.contains("implicit = {") && told.contains(sentence), "{told}");

@@ -49,6 +49,8 @@ pub(in crate::time) struct ImplicitStepper {
     pub(super) work: Work,
     /// Root mean square of dU/dt of the state, where it is known.
     pub(super) rate_of_change: Option<f64>,
+    /// Root mean square of the state, when that was found.
+    size: f64,
 }
 
 /// What a step took, of all its stages.
@@ -96,6 +98,7 @@ impl ImplicitStepper {
             moved: zeros(),
             work: Work::default(),
             rate_of_change: None,
+            size: 0.0,
             at: TimeLevel::default(),
             before: None,
             residual,
@@ -130,6 +133,7 @@ impl ImplicitStepper {
         residual.at(place.system, &mut fields, [v, v], stage, defect)?;
         residual.scatter(place.system, v, place.u, time)?;
         let rms = root_mean_square(self.backend.comm(), defect);
+        self.size = root_mean_square(self.backend.comm(), v);
         self.rate_of_change = Some(rms);
         Ok(rms)
     }

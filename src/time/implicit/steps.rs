@@ -43,7 +43,7 @@ impl Simulation {
 
     /// Whether a steady run has reached its steady flow.
     pub fn is_steady(&self) -> bool {
-        self.implicit.as_ref().is_some_and(ImplicitStepper::is_done)
+        self.implicit.as_ref().zip(self.rate).is_some_and(|(implicit, rate)| implicit.is_done(rate))
     }
 
     /// The next step: of a steady run as long as its residual has fallen so far.
@@ -112,9 +112,12 @@ impl ImplicitStepper {
         }
     }
 
-    fn is_done(&self) -> bool {
-        let first = self.kept.first_residual;
-        self.is_steady()
-            && self.rate_of_change.is_some_and(|now| now <= self.options.tolerance * first)
+    /// Whether dU/dt has fallen as far as it is to, or to its round-off: `rate` is 1/dt of an explicit step at its limit, and U has a
+    /// relative error of a few units.
+    fn is_done(&self, rate: f64) -> bool {
+        const UNITS: f64 = 4.0;
+        let round_off = UNITS * f64::EPSILON * rate * self.size;
+        let enough = (self.options.tolerance * self.kept.first_residual).max(round_off);
+        self.is_steady() && self.rate_of_change.is_some_and(|now| now <= enough)
     }
 }
