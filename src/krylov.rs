@@ -95,7 +95,7 @@ impl Gmres {
         let mut right = vec![start];
         solved.residual = start;
         for j in 0..dimensions {
-            if !(solved.residual > enough) || solved.iterations >= most {
+            if solved.residual <= enough || solved.iterations >= most {
                 break;
             }
             let (basis, rest) = self.basis.split_at_mut(j + 1);

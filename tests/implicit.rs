@@ -199,7 +199,11 @@ fn what_implicit_steps_cannot_do_is_refused() {
         ("scalar-advection", "", "is of flows"),
         ("taylor-green", "[compute]\nprecision = 'f32'\n", "needs 64-bit fields"),
         ("taylor-green", "[scalars.dye]\nschmidt = 1\nstart = 1\n", "cannot carry passive scalars"),
-        ("taylor-green", "[forcing]\nkind = 'linear'\nenergy = 'constant'\n", "cannot carry a force"),
+        (
+            "taylor-green",
+            "[forcing]\nkind = 'linear'\nenergy = 'constant'\n",
+            "cannot carry a force",
+        ),
     ] {
         let told = input(case, more);
         assert!(told.contains("implicit = {") && told.contains(sentence), "{told}");

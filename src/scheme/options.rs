@@ -64,13 +64,13 @@ pub struct ImplicitConfig {
     pub linear_tolerance: f64,
     /// Dimensions of the Krylov space before it begins anew.
     #[serde(deserialize_with = "few")]
-    pub krylov: u64,
+    pub krylov: u32,
     /// Most products of a linear system.
     #[serde(deserialize_with = "few")]
-    pub products: u64,
+    pub products: u32,
     /// Symmetric sweeps of the preconditioner.
     #[serde(deserialize_with = "few")]
-    pub sweeps: u64,
+    pub sweeps: u32,
     /// The factor by which a steady run may lengthen its step at once.
     #[serde(deserialize_with = "above_one")]
     pub growth: f64,
@@ -128,8 +128,8 @@ impl Serialize for Marching {
 }
 
 /// A whole number of what takes memory or time.
-fn few<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
-    whole::<u64, 1, 10_000, u64, D>(input)
+fn few<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
+    whole::<u32, 1, 10_000, u32, D>(input)
 }
 
 fn method<'de, D: Deserializer<'de>>(input: D) -> Result<Marching, D::Error> {

@@ -85,7 +85,6 @@ impl ImplicitStepper {
         let jacobian = Jacobian::new(problem, &*backend, grid)?;
         let residual = Residual::new(&jacobian);
         let zeros = || vec![0.0; residual.len()];
-        #[allow(clippy::cast_possible_truncation, reason = "checked as the input is read")]
         let dimensions = options.krylov as usize;
         Ok(Self {
             kept: ImplicitState::default(),
@@ -292,7 +291,7 @@ impl ImplicitStepper {
 /// M⁻¹ x by symmetric sweeps from 0.
 fn sweep(
     matrix: &Factored<f32>,
-    count: u64,
+    count: u32,
     x: &[f64],
     to: &mut [f64],
     ordered: &mut [Vec<f64>; 2],
