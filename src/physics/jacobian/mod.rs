@@ -4,7 +4,7 @@
 //! g = ∇ξₐ / hₐ:
 //!
 //! ```text
-//! ∂F/∂x ≈ Σₐ ½ [A(U₊, g) U₊ − A(U₋, g) U₋] − ½ λ (U₊ − 2 U + U₋),   λ = |u·g| + c |g|      (Rusanov 1961)
+//! ∂F/∂x ≈ Σₐ ½ [A(U₊, g) U₊ − A(U₋, g) U₋] − ½ |A(U, g)| (U₊ − 2 U + U₋)      (Roe 1981)
 //! ∂G/∂x ≈ Σₐ |g|² (μ/Re) [N₊ U₊ − 2 N U + N₋ U₋]                     (thin layer, without the cross derivatives)
 //! ```
 //!
@@ -135,14 +135,15 @@ impl Jacobian {
             let own = flow(at);
             let mut diagonal = Matrix::identity(per_dt);
             for link in &self.links[self.first_links[at]..self.first_links[at + 1]] {
-                let lambda = own.speed(link.gradient);
+                let upwind = own.upwind(link.gradient);
                 diagonal.add(0.5 * link.weight, &own.convection(link.gradient));
-                let spread = 0.5 * link.weight * lambda + OF_FILTER * filter_rate;
-                diagonal.add_identity(spread);
+                diagonal.add(0.5 * link.weight, &upwind);
                 diagonal.add(link.weight, &own.diffusion(&self.gas, link.gradient));
+                diagonal.add_identity(OF_FILTER * filter_rate);
                 let Some((to, block)) = link.to else { continue };
                 let other = flow(to);
-                let mut beside = Matrix::identity(-spread);
+                let mut beside = Matrix::identity(-OF_FILTER * filter_rate);
+                beside.add(-0.5 * link.weight, &upwind);
                 beside.add(0.5 * link.weight, &other.convection(link.gradient));
                 beside.add(-link.weight, &other.diffusion(&self.gas, link.gradient));
                 held.beside(&mut beside, per_dt, (to, &other), &own);
