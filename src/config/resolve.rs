@@ -71,6 +71,13 @@ pub struct TimeConfig {
     pub wall_limit: Option<WallLimit>,
 }
 
+impl TimeConfig {
+    /// Whether the run goes to a steady flow, whose times mean nothing.
+    pub fn is_steady(&self) -> bool {
+        self.implicit.is_some_and(|implicit| implicit.method == Marching::Steady)
+    }
+}
+
 impl Default for TimeConfig {
     fn default() -> Self {
         let integrator = crate::scheme::tableau("hale64").unwrap_or(TABLEAUX[0]);
@@ -343,10 +350,11 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
     if section.has("cfl") && section.has("dt") {
         section.reject_value("dt", "stands beside `cfl`; only one of them sets the step", "");
     }
-    let implicit = implicit(section);
-    let is_steady = implicit.is_some_and(|implicit| implicit.method == Marching::Steady);
-    if is_steady && !section.has("end") && !section.has("max_steps") {
-        time.max_steps = Some(STEADY_STEPS);
+    time.implicit = implicit(section);
+    if time.is_steady() {
+        // Its times mean nothing.
+        time.end = None;
+        time.max_steps = time.max_steps.or(Some(STEADY_STEPS));
     } else if !section.has("end") && !section.has("max_steps") {
         section.missing(&["end", "max_steps"], "for example end = 10.0");
     }
@@ -355,7 +363,6 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
     {
         section.reject_value("dt", &format!("too small: t + dt = t at end = {end}"), "");
     }
-    time.implicit = implicit;
     time.wall_limit = wall_limit(section);
     section.finish();
     time.step = dt.map(StepSize::Fixed).or(cfl.map(StepSize::Cfl)).unwrap_or(time.step);

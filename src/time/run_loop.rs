@@ -394,8 +394,11 @@ impl<'a> Run<'a> {
             || is_over(self.config, self.simulation.steps(), self.simulation.time())
     }
 
-    /// The next time that a step must not pass.
+    /// The next time that a step must not pass; a steady run passes all.
     fn next_landing(&self) -> Option<f64> {
+        if self.config.time.is_steady() {
+            return None;
+        }
         let times = [self.config.time.end, self.agenda.next_time(self.simulation.time())];
         times.into_iter().flatten().reduce(f64::min)
     }

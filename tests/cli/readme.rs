@@ -39,6 +39,9 @@ fn reduced(command: &str) -> String {
     let command = command.replace("cargo run --release --", "kolmo");
     // Without the network: the environment that `./test` made has to have it all.
     let command = command.replace("pip install ", "pip install --quiet --no-index ");
+    if command.contains("kolmo bench blocks") {
+        return format!("{command} --points 8 --nb 1-3 --repeats 1");
+    }
     if command.contains("kolmo bench ") {
         return format!("{} --points 20 --repeats 1", command.replace("--table4.1", ""));
     }
