@@ -58,15 +58,15 @@ pub enum Error {
     },
     /// The equations of an implicit stage were not solved.
     #[error(
-        "the step after step {step}, t = {time:.6}, was not solved: its residual fell to {fall:.1e} of its first value\n       what was written before is intact; use a smaller `time.cfl` or `time.dt`, or more `products`, `krylov` or `sweeps` in `time.implicit`"
+        "the step after step {step}, t = {time:.6}, was not solved: {why}\n       what was written before is intact; use a smaller `time.cfl` or `time.dt`, or in `time.implicit` more `products`, `krylov` or `sweeps`, or a larger `tolerance`"
     )]
     NotConverged {
         /// Steps done.
         step: u64,
         /// Non-dimensional time.
         time: f64,
-        /// The residual over that at the beginning of the stage.
-        fall: f64,
+        /// What was left of it, or what was in the way.
+        why: String,
     },
     /// A GPU, its driver or its compiler refused.
     #[error("{0}")]

@@ -18,6 +18,7 @@ mod runs;
 mod signals;
 mod starts;
 mod statistics;
+mod steady;
 mod tuning;
 mod verdicts;
 

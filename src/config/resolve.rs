@@ -18,7 +18,7 @@ use crate::gas::{Gas, Viscosity};
 use crate::grid::{Curvilinear, Domain, Maps};
 use crate::real::Precision;
 use crate::scheme::{
-    ImplicitConfig, Marching, Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families,
+    ImplicitConfig, Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families,
 };
 use crate::typed::{Positive, count, positive, three};
 
@@ -74,7 +74,7 @@ pub struct TimeConfig {
 impl TimeConfig {
     /// Whether the run goes to a steady flow, whose times mean nothing.
     pub fn is_steady(&self) -> bool {
-        self.implicit.is_some_and(|implicit| implicit.method == Marching::Steady)
+        self.implicit.is_some_and(|implicit| implicit.is_steady())
     }
 }
 
@@ -354,7 +354,6 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
     if time.is_steady() {
         // Its times mean nothing.
         time.end = None;
-        time.max_steps = time.max_steps.or(Some(STEADY_STEPS));
     } else if !section.has("end") && !section.has("max_steps") {
         section.missing(&["end", "max_steps"], "for example end = 10.0");
     }
@@ -369,9 +368,6 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
     time.integrator = integrator.unwrap_or(time.integrator);
     Some(time)
 }
-
-/// Most steps of a steady run where the user says nothing.
-const STEADY_STEPS: u64 = 1000;
 
 /// `time.implicit`
 fn implicit(section: &Section<'_>) -> Option<ImplicitConfig> {
@@ -394,6 +390,11 @@ fn check_filter(section: &Section<'_>, config: &Config) {
     section.reject_value("filter", why, "use `every` in the place of `time`");
 }
 
+/// Whether a wall does.
+fn oscillates(boundaries: &Boundaries) -> bool {
+    boundaries.faces().filter_map(|(.., face)| face.wall()).any(|wall| wall.frequency != 0.0)
+}
+
 /// What implicit steps cannot do.
 fn check_implicit(section: &Section<'_>, config: &Config) {
     if config.time.implicit.is_none() {
@@ -404,6 +405,9 @@ fn check_implicit(section: &Section<'_>, config: &Config) {
         () if config.compute.precision == Precision::F32 => "needs 64-bit fields",
         () if !config.scalars.is_empty() => "cannot carry passive scalars yet",
         () if config.forcing.is_some() => "cannot carry a force yet",
+        () if config.time.is_steady() && oscillates(&config.boundaries) => {
+            "leads to no steady flow beside a wall that oscillates"
+        }
         () => return,
     };
     section.reject_value("implicit", why, "take this out, for explicit steps");

@@ -144,7 +144,9 @@ impl Schedule {
             let passes = passes(&fused)?;
             let links = !fused.stored.are_stored()
                 && !passes.is_empty()
-                && problem.boundaries.is_periodic();
+                && problem.boundaries.is_periodic()
+                // It changes the state after the last sweep, which a link does not see.
+                && problem.scheme.filter.is_none_or(|filter| filter.time.is_none());
             let link = links.then(|| fused.sweep(last, true));
             let link =
                 link.map(|link| discretisation.program_of_advanced(backend, axes[last], &link));

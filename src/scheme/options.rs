@@ -56,9 +56,12 @@ pub struct ImplicitConfig {
     /// How.
     #[serde(deserialize_with = "method")]
     pub method: Marching,
-    /// The fall of the residual at which a steady run, or else each stage, is done.
-    #[serde(deserialize_with = "below_one")]
-    pub tolerance: f64,
+    /// The fall of the residual at which a steady run, or else each stage, is done; by default 1e-10, or else 1e-6.
+    #[serde(deserialize_with = "below_one", skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// Most steps of a steady run.
+    #[serde(deserialize_with = "count")]
+    pub steps: u64,
     /// The same of the linear systems.
     #[serde(deserialize_with = "below_one")]
     pub linear_tolerance: f64,
@@ -80,13 +83,26 @@ impl Default for ImplicitConfig {
     fn default() -> Self {
         Self {
             method: Marching::Steady,
-            tolerance: 1e-10,
+            tolerance: None,
+            steps: 1000,
             linear_tolerance: 1e-2,
             krylov: 100,
             products: 100,
             sweeps: 5,
             growth: 2.0,
         }
+    }
+}
+
+impl ImplicitConfig {
+    /// Whether they lead to a steady flow.
+    pub fn is_steady(&self) -> bool {
+        self.method == Marching::Steady
+    }
+
+    /// See `tolerance`.
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance.unwrap_or(if self.is_steady() { 1e-10 } else { 1e-6 })
     }
 }
 

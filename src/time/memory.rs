@@ -39,7 +39,8 @@ pub(crate) fn check_memory(
 pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
     check(config, block, ranks, |config, block| {
         let random = config.forcing.as_ref().is_some_and(|force| force.stochastic().is_some());
-        for_outputs(config, block) + if random { 8.0 * block.len() as f64 } else { 0.0 }
+        let fields = for_implicit_steps(config) + usize::from(random);
+        for_outputs(config, block) + 8.0 * (fields * block.len()) as f64
     })
 }
 
@@ -187,7 +188,7 @@ fn for_outputs(config: &Config, block: &Block) -> f64 {
     });
     let later = config.output.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.asynchronous);
     let copies = if later { state } else { 0 };
-    8.0 * block.len() as f64 * (copies + statistics + for_implicit_steps(config)) as f64
+    8.0 * block.len() as f64 * (copies + statistics) as f64
 }
 
 /// Whether F U − U is held.
@@ -202,7 +203,8 @@ fn for_implicit_steps(config: &Config) -> usize {
     const UNKNOWNS: usize = 5;
     let Some(implicit) = &config.time.implicit else { return 0 };
     let axes = config.grid.points.iter().filter(|n| **n > 1).count();
-    let vectors = implicit.krylov as usize + implicit.method.method().a.len() + 12;
+    let vectors =
+        implicit.krylov.min(implicit.products) as usize + implicit.method.method().a.len() + 12;
     let blocks = UNKNOWNS * UNKNOWNS * (1 + axes);
     UNKNOWNS * vectors + 2 * blocks + 4 * 2 * axes
 }
@@ -225,6 +227,8 @@ pub struct Parts {
     metric: usize,
     /// What operators and line solvers make on a device.
     operators: usize,
+    /// Vectors and blocks of implicit steps, where they are beside the fields.
+    implicit: usize,
     /// Bytes of a value.
     value: f64,
 }
@@ -256,6 +260,7 @@ impl Parts {
             weights: held.as_ref().map_or(0, |held| held.weights),
             metric: held.as_ref().map_or(0, |held| held.metric),
             operators: device.map_or(0, |device| for_operators(config, block, device)),
+            implicit: if device.is_none() { for_implicit_steps(config) } else { 0 },
             value: config.compute.precision.bytes() as f64,
         }
     }
@@ -263,9 +268,27 @@ impl Parts {
     /// Bytes a point.
     #[allow(clippy::cast_precision_loss, reason = "a few fields")]
     pub fn bytes_a_point(&self) -> f64 {
-        let Self { state, rates, primitives, gradients, force, weights, metric, operators, value } =
-            self;
-        let fields = state + rates + primitives + gradients + force + weights + metric + operators;
+        let Self {
+            state,
+            rates,
+            primitives,
+            gradients,
+            force,
+            weights,
+            metric,
+            operators,
+            implicit,
+            value,
+        } = self;
+        let fields = state
+            + rates
+            + primitives
+            + gradients
+            + force
+            + weights
+            + metric
+            + operators
+            + implicit;
         fields as f64 * value
     }
 
@@ -277,8 +300,18 @@ impl Parts {
 
     /// In words.
     pub fn described(&self) -> String {
-        let Self { state, rates, primitives, gradients, force, weights, metric, operators, .. } =
-            *self;
+        let Self {
+            state,
+            rates,
+            primitives,
+            gradients,
+            force,
+            weights,
+            metric,
+            operators,
+            implicit,
+            ..
+        } = *self;
         let parts = [
             ("state", state),
             ("rates", rates),
@@ -288,6 +321,7 @@ impl Parts {
             ("weights of averages", weights),
             ("metric", metric),
             ("operators", operators),
+            ("implicit steps", implicit),
         ];
         let present = parts.iter().filter(|(_, count)| *count > 0);
         let named: Vec<_> = present.map(|(name, count)| format!("{count} {name}")).collect();

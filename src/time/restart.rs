@@ -315,7 +315,9 @@ fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Op
     if found.is_some_and(|found| found.head.step < summary.steps) {
         return None;
     }
-    if !(summary.finished && closed && is_over(config, summary.steps, summary.end_time)) {
+    let is_steady = found.is_some_and(|found| is_steady(&found.head, config));
+    let is_over = is_steady || is_over(config, summary.steps, summary.end_time);
+    if !(summary.finished && closed && is_over) {
         return None;
     }
     let (steps, time, directory) = (summary.steps, summary.end_time, directory.display());
@@ -325,6 +327,13 @@ fn finished(directory: &Path, config: &Config, found: Option<&Checkpoint>) -> Op
         sentence += &format!("\nto go further: kolmo restart {directory} {further}");
     }
     Some(sentence)
+}
+
+/// Whether the flow of `head` is as steady as `config` asks for.
+fn is_steady(head: &Head, config: &Config) -> bool {
+    let asked = config.time.implicit.filter(|implicit| implicit.is_steady());
+    let fall = head.implicit.and_then(|implicit| implicit.fall);
+    asked.zip(fall).is_some_and(|(implicit, fall)| fall <= implicit.tolerance())
 }
 
 /// # Errors

@@ -25,6 +25,7 @@ use crate::io::progress::tell;
 use crate::io::{
     PROFILE, RunDirectory, RunId, SURFACE, USER_REFERENCE, remove_file, user_reference,
 };
+use crate::scheme::ImplicitConfig;
 use crate::statistics::Kind as SampleKind;
 
 /// Pictures of a run that writes no fields: at the start and after every such part of it.
@@ -103,6 +104,9 @@ impl<'a> Run<'a> {
             Some(checkpoint) => Simulation::resume(backend, &decomposition, config, checkpoint),
         };
         let mut simulation = simulation.map_err(|error| impossible_start(error, ranks))?;
+        if let Origin::Other(_) = &origin {
+            simulation.forget_other_run(config)?;
+        }
         let preparation = start.elapsed().as_secs_f64();
         simulation.phases.0.insert("kernels and initial state", preparation);
         let comm = simulation.backend().comm();
@@ -214,6 +218,13 @@ impl<'a> Run<'a> {
             result = result.and_then(|ending| written.map(|()| ending));
         }
         let reason = match &result {
+            Ok(Ending::Finished) if self.config.time.is_steady() => {
+                let unsteady = self.simulation.unsteady();
+                if let (Some(why), true) = (&unsteady, self.files.is_some()) {
+                    tell(&format!("warning: {why}"));
+                }
+                unsteady.unwrap_or_else(|| "became steady".into())
+            }
             Ok(ending) => ending.reason().to_string(),
             Err(error) => error.to_string().lines().next().unwrap_or_default().to_string(),
         };
@@ -461,6 +472,8 @@ fn statistics(
 
 /// Whether a run of `config` has reached its end.
 pub(super) fn is_over(config: &Config, step: u64, time: f64) -> bool {
-    config.time.end.is_some_and(|end| reached(time, end))
+    let steady = config.time.implicit.filter(ImplicitConfig::is_steady);
+    steady.is_some_and(|implicit| step >= implicit.steps)
+        || config.time.end.is_some_and(|end| reached(time, end))
         || config.time.max_steps.is_some_and(|steps| step >= steps)
 }

@@ -243,12 +243,8 @@ impl Simulation {
         let Self { system, state, stepper, implicit, phases, moment, .. } = self;
         phases.time(STEPS, || {
             if let Some(implicit) = implicit {
-                let rate = stepper.scratch();
-                return implicit.step(
-                    &mut Place { system: &mut **system, u: state, rate },
-                    *moment,
-                    dt,
-                );
+                let mut place = Place { system: &mut **system, u: state, rate: stepper.scratch() };
+                return implicit.step(&mut place, (*moment, rate), dt);
             }
             if system.is_forced() {
                 system.update_force(state, stepper.scratch(), Some(dt))?;

@@ -98,6 +98,7 @@ impl Head {
         must(values.all(|value| value.is_finite()), || "forcing: must be finite".into())?;
         if let Some(implicit) = implicit {
             not_negative("implicit.first_residual", implicit.first_residual)?;
+            not_negative("implicit.fall", implicit.fall.unwrap_or(1.0))?;
             let time = implicit.filter_time.unwrap_or(1.0);
             must(time > 0.0 && time.is_finite(), || {
                 format!("implicit.filter_time = {time}: must be positive")

@@ -90,8 +90,14 @@ pub struct ImplicitState {
     /// τ of the filter: (F U − U)/τ is a part of dU/dt. `None` without a filter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter_time: Option<f64>,
-    /// Root mean square of dU/dt at the start of a steady run.
+    /// `every` of the filter that this τ is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter_every: Option<u64>,
+    /// Root mean square of dU/dt at the start of a steady run; 0 in others.
     pub first_residual: f64,
+    /// That of now over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fall: Option<f64>,
 }
 
 /// A force on the flow between two steps.

@@ -36,7 +36,7 @@ const TABLES: [&str; 7] = [
 ];
 
 /// Plots in `plots/`.
-const PLOTS: [&str; 26] = [
+const PLOTS: [&str; 28] = [
     "kinetic_energy.svg",
     "dissipation.svg",
     "enstrophy.svg",
@@ -52,6 +52,8 @@ const PLOTS: [&str; 26] = [
     "scalar_variance.svg",
     "scalar_range.svg",
     "error.svg",
+    "residual.svg",
+    "implicit_work.svg",
     "profile.svg",
     "passive_variance.svg",
     "passive_dissipation.svg",

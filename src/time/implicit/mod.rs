@@ -9,7 +9,7 @@ mod steps;
 use std::sync::Arc;
 
 use crate::backend::{Backend, Field};
-use crate::blocks::{BlockMatrix, Direction, Factored, Sweeps};
+use crate::blocks::{Direction, Factored, Sweeps};
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::Grid;
@@ -21,6 +21,8 @@ pub(super) use steps::IMPLICIT_COLUMNS;
 
 use residual::{COUNT, Fields, Residual, StageEnd};
 
+/// Units of round-off that a residual of nothing may have.
+const UNITS: f64 = 16.0;
 /// Most corrections of a stage.
 const MOST_CORRECTIONS: usize = 12;
 
@@ -41,10 +43,13 @@ pub(in crate::time) struct ImplicitStepper {
     moved: Vec<f64>,
     /// What stays from the start on.
     kept: ImplicitState,
-    /// Where the step begins.
+    /// Where the step begins, and 1/dt of an explicit step there.
     at: TimeLevel,
+    rate: f64,
     /// The state before this one, where `bdf2` knows it: scaled unknowns, and the step from it.
     before: Option<(Vec<f64>, f64)>,
+    /// The last step of a steady run, where it was one.
+    grown_from: Option<f64>,
     /// What the last step took.
     pub(super) work: Work,
     /// Root mean square of dU/dt of the state, where it is known.
@@ -85,7 +90,7 @@ impl ImplicitStepper {
         let jacobian = Jacobian::new(problem, &*backend, grid)?;
         let residual = Residual::new(&jacobian);
         let zeros = || vec![0.0; residual.len()];
-        let dimensions = options.krylov as usize;
+        let dimensions = options.krylov.min(options.products) as usize;
         Ok(Self {
             kept: ImplicitState::default(),
             gmres: Gmres::new(residual.len(), dimensions),
@@ -99,6 +104,8 @@ impl ImplicitStepper {
             rate_of_change: None,
             size: 0.0,
             at: TimeLevel::default(),
+            rate: 0.0,
+            grown_from: None,
             before: None,
             residual,
             jacobian,
@@ -109,12 +116,13 @@ impl ImplicitStepper {
 
     /// What a checkpoint carries.
     pub(super) fn saved(&self) -> ImplicitState {
-        self.kept
+        let fall = self.rate_of_change.map(|now| now / self.kept.first_residual);
+        ImplicitState { fall: fall.filter(|fall| fall.is_finite()), ..self.kept }
     }
 
     /// Whether steps lead to a steady flow.
     pub(super) fn is_steady(&self) -> bool {
-        self.options.method == Marching::Steady
+        self.options.is_steady()
     }
 
     /// Root mean square of dU/dt over the unknowns, as they are scaled. Collective.
@@ -130,20 +138,26 @@ impl ImplicitStepper {
         let stage = StageEnd { per_dt: 0.0, time };
         let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
         residual.at(place.system, &mut fields, [v, v], stage, defect)?;
-        residual.scatter(place.system, v, place.u, time)?;
+        // As it was: what boundaries ask for is made anew with other round-off at edges.
+        residual.write(place.system, v, place.u)?;
         let rms = root_mean_square(self.backend.comm(), defect);
         self.size = root_mean_square(self.backend.comm(), v);
         self.rate_of_change = Some(rms);
         Ok(rms)
     }
 
-    /// U a step of dt after `at`, from U there. Collective.
+    /// U a step of dt after `at`, from U there, where an explicit step has the limit 1/`rate`. Collective.
     ///
     /// # Errors
     /// What the device says of the work so far.
-    pub(super) fn step(&mut self, place: &mut Place<'_>, at: TimeLevel, dt: f64) -> Result<()> {
+    pub(super) fn step(
+        &mut self,
+        place: &mut Place<'_>,
+        (at, rate): (TimeLevel, f64),
+        dt: f64,
+    ) -> Result<()> {
         let time = at.time;
-        (self.at, self.work) = (at, Work::default());
+        (self.at, self.rate, self.work) = (at, rate, Work::default());
         self.rate_of_change = None;
         let method = self.options.method.method();
         let mut start = vec![0.0; self.v.len()];
@@ -178,6 +192,7 @@ impl ImplicitStepper {
             }
         }
         self.before = (self.options.method == Marching::Bdf2).then_some((start, dt));
+        self.grown_from = self.is_steady().then_some(dt);
         self.residual.scatter(place.system, &self.v, place.u, time + dt)
     }
 
@@ -198,11 +213,15 @@ impl ImplicitStepper {
         let comm = backend.comm();
         let steady = self.is_steady();
         let mut size = self.evaluate(place, stage)?;
-        let enough = self.options.tolerance * size;
+        let first = size;
+        // Of a few units of V, and of the rates.
+        let round_off = UNITS * f64::EPSILON * root_mean_square(comm, &self.v);
+        let round_off = round_off * (stage.per_dt + self.rate);
+        let enough = (self.options.tolerance() * size).max(round_off);
         let most = if steady { 1 } else { MOST_CORRECTIONS };
         for _ in 0..most {
-            if size == 0.0 || (!steady && size <= enough) {
-                return Ok(());
+            if size == 0.0 || (!steady && size <= enough) || !size.is_finite() {
+                break;
             }
             self.correct(place, comm, stage)?;
             let fraction = self.residual.admissible(comm, &self.v, &self.correction);
@@ -213,11 +232,16 @@ impl ImplicitStepper {
                 size = self.evaluate(place, stage)?;
             }
         }
-        if steady || size <= enough {
-            return Ok(());
+        match steady || size <= enough {
+            true => Ok(()),
+            false => Err(not_solved(
+                self.at,
+                format!(
+                    "the residual of a stage was left at {:.1e} of its first value",
+                    size / first
+                ),
+            )),
         }
-        let TimeLevel { step, time } = self.at;
-        Err(Error::NotConverged { step, time, fall: size / (enough / self.options.tolerance) })
     }
 
     /// The residual at V, and its root mean square. Collective.
@@ -237,6 +261,7 @@ impl ImplicitStepper {
         stage: StageEnd,
     ) -> Result<()> {
         let Self {
+            at,
             kept,
             options,
             jacobian,
@@ -252,7 +277,10 @@ impl ImplicitStepper {
         } = self;
         let rate = kept.filter_time.map_or(0.0, |time| 1.0 / time);
         let matrix = jacobian.blocks(&residual.unscaled(v), stage.per_dt, rate);
-        let matrix = all_or_error(comm, matrix.and_then(BlockMatrix::factored))?;
+        let matrix = matrix?
+            .factored()
+            .map_err(|_| not_solved(*at, "a block of its linear systems is singular".into()));
+        let matrix = all_or_error(comm, matrix)?;
         let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
         defect.iter_mut().for_each(|defect| *defect = -*defect);
         let right = &*defect;
@@ -286,6 +314,10 @@ impl ImplicitStepper {
         work.residuals += solved.iterations;
         Ok(())
     }
+}
+
+fn not_solved(TimeLevel { step, time }: TimeLevel, why: String) -> Error {
+    Error::NotConverged { step, time, why }
 }
 
 /// M⁻¹ x by symmetric sweeps from 0.

@@ -79,11 +79,20 @@ impl Residual {
         u: &mut [Field],
         time: f64,
     ) -> Result<()> {
+        self.write(system, v, u)?;
+        system.impose(u, time);
+        Ok(())
+    }
+
+    /// The same as it is.
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) fn write(&self, system: &dyn System, v: &[f64], u: &mut [Field]) -> Result<()> {
         for (k, (field, scale)) in u.iter_mut().zip(self.scale).enumerate() {
             let own = v.par_chunks_exact(COUNT).with_min_len(PART).map(|point| point[k] * scale);
             system.backend().write(field, &own.collect::<Vec<f64>>().into())?;
         }
-        system.impose(u, time);
         Ok(())
     }
 

@@ -31,11 +31,16 @@ impl Simulation {
         let Some(rate) = self.rate else { return Ok(()) };
         let Some(implicit) = &mut self.implicit else { return Ok(()) };
         implicit.kept = saved.unwrap_or_default();
+        let goes_on = implicit.is_steady() && implicit.kept.first_residual > 0.0;
+        implicit.grown_from = goes_on.then_some(self.last_dt).filter(|last| *last > 0.0);
         if let Some(filter) = config.scheme.filter {
             #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
             let usual = filter.every as f64 * EXPLICIT_CFL / rate;
-            let time = filter.time.or(implicit.kept.filter_time).unwrap_or(usual);
+            let kept = implicit.kept.filter_time;
+            let kept = kept.filter(|_| implicit.kept.filter_every == Some(filter.every));
+            let time = filter.time.or(kept).unwrap_or(usual);
             implicit.kept.filter_time = Some(time);
+            implicit.kept.filter_every = filter.time.is_none().then_some(filter.every);
             all_or_error(self.backend.comm(), self.system.set_filter_time(time))?;
         }
         self.look_at_residual()
@@ -44,6 +49,21 @@ impl Simulation {
     /// Whether a steady run has reached its steady flow.
     pub fn is_steady(&self) -> bool {
         self.implicit.as_ref().zip(self.rate).is_some_and(|(implicit, rate)| implicit.is_done(rate))
+    }
+
+    /// Why a steady run that is over is not steady, where that is so.
+    pub(in crate::time) fn unsteady(&self) -> Option<String> {
+        let implicit = self.implicit.as_ref().filter(|it| it.is_steady() && !self.is_steady())?;
+        Some(implicit.told(self.steps()))
+    }
+
+    /// Begin anew with implicit steps from a flow that another run made. Collective.
+    ///
+    /// # Errors
+    /// What the device says.
+    pub(in crate::time) fn forget_other_run(&mut self, config: &Config) -> Result<()> {
+        self.implicit.iter_mut().for_each(ImplicitStepper::forget);
+        self.begin_implicit(config, None)
     }
 
     /// The next step: of a steady run as long as its residual has fallen so far.
@@ -55,13 +75,13 @@ impl Simulation {
         let usual = self.next_dt(rate, until);
         // Where the state was changed from outside.
         self.look_at_residual()?;
-        let (last, time) = (self.last_dt, self.time());
+        let time = self.time();
         let Some(implicit) = self.implicit.as_ref().filter(|it| it.is_steady()) else {
             return Ok(usual);
         };
         let fallen = implicit.kept.first_residual / implicit.rate_of_change.unwrap_or(1.0);
         let first = self.next_dt(rate, None);
-        let most = if last > 0.0 { implicit.options.growth * last } else { first };
+        let most = implicit.grown_from.map_or(first, |last| implicit.options.growth * last);
         let left = until.map_or(f64::INFINITY, |until| until - time);
         Ok((first * fallen).max(first).min(most).min(left))
     }
@@ -91,6 +111,16 @@ impl Simulation {
 }
 
 impl ImplicitStepper {
+    /// What a steady run has come to after so many steps.
+    pub(in crate::time) fn told(&self, steps: u64) -> String {
+        match self.saved().fall {
+            Some(fall) => format!(
+                "not steady after {steps} steps: dU/dt has fallen to {fall:.1e} of its first value"
+            ),
+            None => format!("not steady after {steps} steps"),
+        }
+    }
+
     /// Forget what was found of the state, which has changed.
     pub(in crate::time) fn forget(&mut self) {
         self.rate_of_change = None;
@@ -117,7 +147,7 @@ impl ImplicitStepper {
     fn is_done(&self, rate: f64) -> bool {
         const UNITS: f64 = 4.0;
         let round_off = UNITS * f64::EPSILON * rate * self.size;
-        let enough = (self.options.tolerance * self.kept.first_residual).max(round_off);
+        let enough = (self.options.tolerance() * self.kept.first_residual).max(round_off);
         self.is_steady() && self.rate_of_change.is_some_and(|now| now <= enough)
     }
 }

@@ -1,0 +1,39 @@
+//! Steady runs, as users meet them.
+
+use super::*;
+
+const INPUT: &str = "[case]\nname = 'cylinder'\nreynolds = 40\ngust = 0\n\
+                     [grid]\npoints = [32, 33, 1]\nmapping = { kind = 'ring', inner = 0.5, outer = 12.0 }\n\
+                     [scheme]\nfilter = { order = 8, alpha = 0.45, every = 2 }\n\
+                     [time]\ncfl = 20\nimplicit = { method = 'steady' }\n\
+                     [output]\ncheckpoint = { every_steps = 5 }\nseries = { every_steps = 1 }\n";
+
+/// Catches a figure that a run does not know for its own, an end that is not seen, columns or a step that a restart takes otherwise.
+#[test]
+fn a_steady_run_ends_by_itself_goes_on_and_is_known_to_be_finished() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("my.toml"), INPUT).unwrap();
+    done(dir.path(), ["run", "my.toml", "--out", "whole"]);
+    let plots = read(dir.path().join("whole/manifest.txt"));
+    assert!(plots.contains("plots/residual.svg") && plots.contains("plots/implicit_work.svg"));
+    assert!(read(dir.path().join("whole/summary.json")).contains("became steady"));
+    let again = done(dir.path(), ["restart", "whole"]);
+    assert!(
+        again.out.contains("is finished") || again.err.contains("is finished"),
+        "{}",
+        again.err
+    );
+    done(dir.path(), ["plot", "whole"]);
+    // One that is stopped says how far it is, and goes on to the same.
+    let stopped = ["run", "my.toml", "--out", "part", "--set", "time.max_steps=7"];
+    let told = done(dir.path(), stopped);
+    assert!(told.err.contains("not steady after 7 steps: dU/dt has fallen to"), "{}", told.err);
+    done(dir.path(), ["restart", "part", "--set", "time.max_steps=1000"]);
+    let series = |run: &str| read(dir.path().join(run).join("series.csv"));
+    assert_eq!(series("whole"), series("part"));
+    // Of another flow the first residual is another, and steps begin anew.
+    let other = "[case]\nname = 'from-checkpoint'\npath = 'whole'\nreynolds = 30\n[time]\nmax_steps = 200\n";
+    fs::write(dir.path().join("other.toml"), other).unwrap();
+    done(dir.path(), ["run", "other.toml", "--out", "other", "--allow-physics-change"]);
+    assert!(read(dir.path().join("other/summary.json")).contains("became steady"));
+}
