@@ -407,19 +407,13 @@ mod tests {
             ["0", "0.0126", "2.00", "12.3", "8430", "−0.500", "3.5·10<sup>−18</sup>", "inf"]
         );
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::io::directory::is_of_a_run;
 
     /// A figure that makes a run directory one that no run goes on with.
     #[test]
     fn a_run_may_write_every_figure() {
         let passive = PASSIVE.map(|(name, ..)| name);
         for name in PLAIN.map(|(name, ..)| name).into_iter().chain(passive) {
-            assert!(is_of_a_run(&format!("plots/{name}.svg")), "{name}");
+            assert!(crate::io::directory::is_of_a_run(&format!("plots/{name}.svg")), "{name}");
         }
     }
 }
