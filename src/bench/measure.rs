@@ -15,7 +15,7 @@ use crate::error::Result;
 /// them a device sees the list of launches that it will see again, and makes a graph of it the second time.
 pub(super) const WARM_UPS: usize = CALIBRATIONS + 2;
 /// Rounds that find out how long one call takes.
-pub(super) const CALIBRATIONS: usize = 2;
+const CALIBRATIONS: usize = 2;
 /// Seconds that one repeat should take at least: a clock or an event adds microseconds.
 const LONG_ENOUGH: f64 = 2e-3;
 /// Most calls of one repeat.
@@ -92,23 +92,31 @@ pub(super) fn rotating<'a>(
     work: impl Fn(&Field, &mut Field) + Sync + 'a,
 ) -> Repeat<'a> {
     let (clock, backend): (_, &dyn Backend) = (place.clock(), place);
-    let (mut calls, mut turn, mut rounds) = (1_u32, 0, 0);
+    let (mut calls, mut turn) = (Calls::ONE, 0);
     Box::new(move || {
         let mut pool = pool.borrow_mut();
         let Pool { sources, results, .. } = &mut *pool;
         let count = sources.len();
         let all = || {
-            for call in 0..calls as usize {
+            for call in 0..calls.count as usize {
                 let at = (turn + call) % count;
                 work(&sources[at], &mut results[at]);
             }
         };
-        let seconds = clock.seconds(|| backend.within(all))? / f64::from(calls);
-        turn += calls as usize;
-        rounds += 1;
-        if rounds <= CALIBRATIONS {
-            calls = calls_for(seconds, count);
-        }
+        let seconds = clock.seconds(|| backend.within(all))? / f64::from(calls.count);
+        turn += calls.count as usize;
+        calls.took(seconds, count);
+        Ok(seconds)
+    })
+}
+
+/// `work`, several times a repeat where it is short.
+pub(super) fn repeated<'a>(clock: Clock, mut work: impl FnMut() + 'a) -> Repeat<'a> {
+    let mut calls = Calls::ONE;
+    Box::new(move || {
+        let all = || (0..calls.count).for_each(|_| work());
+        let seconds = clock.seconds(all)? / f64::from(calls.count);
+        calls.took(seconds, 1);
         Ok(seconds)
     })
 }
@@ -120,21 +128,36 @@ pub(super) fn together<'a>(
     comm: &'a dyn Communicator,
     mut work: impl FnMut() + Send + 'a,
 ) -> Repeat<'a> {
-    let (mut calls, mut rounds) = (1_u32, 0);
+    let mut calls = Calls::ONE;
     Box::new(move || {
         backend.finish()?;
         comm.barrier();
         let start = Instant::now();
-        backend.within(|| (0..calls).for_each(|_| work()));
+        backend.within(|| (0..calls.count).for_each(|_| work()));
         backend.finish()?;
-        let mut seconds = [start.elapsed().as_secs_f64() / f64::from(calls)];
+        let mut seconds = [start.elapsed().as_secs_f64() / f64::from(calls.count)];
         comm.max(&mut seconds);
-        rounds += 1;
-        if rounds <= CALIBRATIONS {
-            calls = calls_for(seconds[0], 1);
-        }
+        calls.took(seconds[0], 1);
         Ok(seconds[0])
     })
+}
+
+/// Calls in one repeat, which the first rounds find out.
+struct Calls {
+    count: u32,
+    rounds: usize,
+}
+
+impl Calls {
+    const ONE: Self = Self { count: 1, rounds: 0 };
+
+    /// A call of this round took `seconds`, of work on so many fields in turn.
+    fn took(&mut self, seconds: f64, fields: usize) {
+        self.rounds += 1;
+        if self.rounds <= CALIBRATIONS {
+            self.count = calls_for(seconds, fields);
+        }
+    }
 }
 
 /// Calls in one repeat of work that takes `seconds`: one, or as often all of `count` fields, so that every repeat is the

@@ -20,6 +20,11 @@ impl Plane {
         [y_eta, -x_eta, -y_xi, x_xi]
     }
 
+    /// ∇ξ for axis 0, ∇η for axis 1 at a point.
+    pub fn gradient(&self, at: usize, axis: usize) -> [f64; 2] {
+        [0, 1].map(|k| self.areas(at)[2 * axis + k] / self.jacobian[at])
+    }
+
     /// The direction of the lines along axis 0 or 1 at a point.
     pub fn direction(&self, at: usize, axis: usize) -> [f64; 2] {
         let [x, y] = [axis, 2 + axis].map(|slope| self.slopes[slope][at]);

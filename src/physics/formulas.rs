@@ -7,6 +7,12 @@ use super::base_state::BaseState;
 use super::{Gas, Limits};
 use crate::engine::{Formula, Number};
 
+/// a·b.
+#[inline(always)]
+pub(super) fn dot<N: Number>([a, b, c]: [N; 3], [x, y, z]: [N; 3]) -> N {
+    a * x + b * y + c * z
+}
+
 /// (u, v, w, p', T') from U.
 #[derive(Clone, Copy)]
 pub(super) struct Primitives {

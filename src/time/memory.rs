@@ -265,31 +265,30 @@ impl Parts {
         }
     }
 
+    /// What fields are for, and how many.
+    fn counts(&self) -> [(&'static str, usize); 9] {
+        [
+            ("state", self.state),
+            ("rates", self.rates),
+            ("primitive variables", self.primitives),
+            ("gradients", self.gradients),
+            ("force", self.force),
+            ("weights of averages", self.weights),
+            ("metric", self.metric),
+            ("operators", self.operators),
+            ("implicit steps", self.implicit),
+        ]
+    }
+
+    /// All of them.
+    fn fields(&self) -> usize {
+        self.counts().iter().map(|(_, count)| count).sum()
+    }
+
     /// Bytes a point.
     #[allow(clippy::cast_precision_loss, reason = "a few fields")]
     pub fn bytes_a_point(&self) -> f64 {
-        let Self {
-            state,
-            rates,
-            primitives,
-            gradients,
-            force,
-            weights,
-            metric,
-            operators,
-            implicit,
-            value,
-        } = self;
-        let fields = state
-            + rates
-            + primitives
-            + gradients
-            + force
-            + weights
-            + metric
-            + operators
-            + implicit;
-        fields as f64 * value
+        self.fields() as f64 * self.value
     }
 
     /// Bytes of the points of `block`.
@@ -300,33 +299,9 @@ impl Parts {
 
     /// In words.
     pub fn described(&self) -> String {
-        let Self {
-            state,
-            rates,
-            primitives,
-            gradients,
-            force,
-            weights,
-            metric,
-            operators,
-            implicit,
-            ..
-        } = *self;
-        let parts = [
-            ("state", state),
-            ("rates", rates),
-            ("primitive variables", primitives),
-            ("gradients", gradients),
-            ("force", force),
-            ("weights of averages", weights),
-            ("metric", metric),
-            ("operators", operators),
-            ("implicit steps", implicit),
-        ];
-        let present = parts.iter().filter(|(_, count)| *count > 0);
+        let present = self.counts().into_iter().filter(|(_, count)| *count > 0);
         let named: Vec<_> = present.map(|(name, count)| format!("{count} {name}")).collect();
-        let all: usize = parts.iter().map(|(_, count)| count).sum();
-        format!("{all}: {}", named.join(", "))
+        format!("{}: {}", self.fields(), named.join(", "))
     }
 }
 

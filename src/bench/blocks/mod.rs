@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use super::arguments::BlocksOptions;
-use super::measure::{CALIBRATIONS, Clock, Repeat, calls_for, interleaved, rotating};
+use super::measure::{interleaved, repeated, rotating};
 use super::output::{CopyReport, Report, shape};
 use super::place::{Setup, Work};
 use super::pool::{FEWEST, Pool, noise};
@@ -181,17 +181,4 @@ impl Job<'_> {
         let samples = Samples::of(&mut matrix, pattern);
         Ok((self.cpu.within(|| matrix.factored())?, samples))
     }
-}
-
-/// `work`, several times a repeat where it is short.
-fn repeated<'a>(clock: Clock, mut work: impl FnMut() + 'a) -> Repeat<'a> {
-    let (mut calls, mut rounds) = (1, 0);
-    Box::new(move || {
-        let seconds = clock.seconds(|| (0..calls).for_each(|_| work()))? / f64::from(calls);
-        rounds += 1;
-        if rounds <= CALIBRATIONS {
-            calls = calls_for(seconds, 1);
-        }
-        Ok(seconds)
-    })
 }

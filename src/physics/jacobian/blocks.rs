@@ -1,6 +1,7 @@
 //! Jacobians of the fluxes through a face.
 
 use crate::gas::Gas;
+use crate::physics::formulas::dot;
 use crate::physics::slots::conserved::COUNT;
 
 /// A block: entry (i, j) is that of row i.
@@ -41,10 +42,6 @@ pub(super) struct Flow {
     /// E of ρE.
     energy: f64,
     gamma: f64,
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
 impl Flow {

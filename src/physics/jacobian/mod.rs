@@ -114,11 +114,6 @@ impl Jacobian {
         self.scale
     }
 
-    /// The order of the rows.
-    pub fn colouring(&self) -> &Arc<Colouring> {
-        &self.colouring
-    }
-
     /// Which of the conserved variables boundaries hold at each point.
     pub fn held(&self) -> impl ExactSizeIterator<Item = [bool; COUNT]> + '_ {
         self.held.iter().map(Held::variables)
@@ -178,11 +173,8 @@ fn gradient(grid: &Grid, a: usize, index: [usize; 3]) -> [f64; 3] {
     match grid.plane.as_ref().filter(|_| a < 2) {
         None => gradient[a] = 1.0 / (grid.spacing[a] * grid.jacobian(a, index[a])),
         Some(plane) => {
-            let at = grid.in_plane(index);
-            let areas = plane.areas(at);
-            for k in 0..2 {
-                gradient[k] = areas[2 * a + k] / (plane.jacobian[at] * grid.spacing[a]);
-            }
+            let own = plane.gradient(grid.in_plane(index), a);
+            gradient[..2].copy_from_slice(&own.map(|it| it / grid.spacing[a]));
         }
     }
     gradient

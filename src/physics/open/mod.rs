@@ -337,8 +337,7 @@ fn across(grid: &Grid, a: usize, at: usize, index: [usize; 3]) -> [f64; GEOMETRY
     match grid.plane.as_ref().filter(|_| a < 2) {
         None => normal[a] = outward,
         Some(plane) => {
-            let at = grid.in_plane(index);
-            let [x, y] = [0, 1].map(|k| plane.areas(at)[2 * a + k] / plane.jacobian[at]);
+            let [x, y] = plane.gradient(grid.in_plane(index), a);
             slope = x.hypot(y);
             normal = [outward * x / slope, outward * y / slope, 0.0];
         }

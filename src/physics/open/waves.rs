@@ -4,7 +4,7 @@ use crate::boundary::{Beyond, Open};
 use crate::engine::{Formula, Number};
 use crate::gas::Gas;
 use crate::physics::base_state::BaseState;
-use crate::physics::formulas::{Primitives, whole};
+use crate::physics::formulas::{Primitives, dot, whole};
 use crate::physics::slots::conserved::{COUNT, ENERGY, MASS, MOMENTUM};
 use crate::physics::walls::{INSIDE, Slope};
 
@@ -145,11 +145,6 @@ impl Waves {
             speed: [rho, c, slow],
         }
     }
-}
-
-#[inline(always)]
-fn dot<N: Number>([a, b, c]: [N; 3], [x, y, z]: [N; 3]) -> N {
-    a * x + b * y + c * z
 }
 
 /// See [`Waves::missing`]; the velocity without its component through the face, which the two waves of sound have.

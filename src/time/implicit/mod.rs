@@ -8,18 +8,19 @@ mod steps;
 
 use std::sync::Arc;
 
-use crate::backend::{Backend, Field};
+use crate::backend::Backend;
 use crate::blocks::{Direction, Factored, Sweeps};
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::io::checkpoint::ImplicitState;
 use crate::krylov::{Gmres, norm};
-use crate::physics::{Jacobian, Problem, System, TimeLevel};
+use crate::physics::{Jacobian, Problem, TimeLevel};
 use crate::scheme::{ImplicitConfig, Marching};
+pub(super) use residual::Place;
 pub(super) use steps::IMPLICIT_COLUMNS;
 
-use residual::{COUNT, Fields, Residual, StageEnd};
+use residual::{COUNT, Residual, StageEnd};
 
 /// Units of round-off that a residual of nothing may have.
 const UNITS: f64 = 16.0;
@@ -32,6 +33,8 @@ pub(in crate::time) struct ImplicitStepper {
     options: ImplicitConfig,
     jacobian: Jacobian,
     residual: Residual,
+    /// Of all ranks.
+    unknowns: f64,
     gmres: Gmres,
     /// Rates of the stages of a step.
     rates: Vec<Vec<f64>>,
@@ -69,18 +72,12 @@ pub(super) struct Work {
     pub(super) residuals: usize,
 }
 
-/// Fields that a step computes with.
-pub(in crate::time) struct Place<'a> {
-    pub(super) system: &'a mut dyn System,
-    pub(super) u: &'a mut [Field],
-    pub(super) rate: &'a mut [Field],
-}
-
 impl ImplicitStepper {
     /// For the flow of `problem`.
     ///
     /// # Errors
     /// Where points cannot be numbered.
+    #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 unknowns")]
     pub(super) fn new(
         backend: Arc<dyn Backend>,
         options: ImplicitConfig,
@@ -107,6 +104,7 @@ impl ImplicitStepper {
             rate: 0.0,
             grown_from: None,
             before: None,
+            unknowns: (COUNT * grid.len()) as f64,
             residual,
             jacobian,
             options,
@@ -134,14 +132,13 @@ impl ImplicitStepper {
             return Ok(known);
         }
         let Self { residual, v, defect, .. } = self;
-        residual.gather(place.system, place.u, v)?;
+        residual.gather(place, v)?;
         let stage = StageEnd { per_dt: 0.0, time };
-        let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
-        residual.at(place.system, &mut fields, [v, v], stage, defect)?;
+        residual.at(place, [v, v], stage, defect)?;
         // As it was: what boundaries ask for is made anew with other round-off at edges.
-        residual.write(place.system, v, place.u)?;
-        let rms = root_mean_square(self.backend.comm(), defect);
-        self.size = root_mean_square(self.backend.comm(), v);
+        residual.write(place, v)?;
+        let rms = self.root_mean_square(&self.defect);
+        self.size = self.root_mean_square(&self.v);
         self.rate_of_change = Some(rms);
         Ok(rms)
     }
@@ -161,7 +158,7 @@ impl ImplicitStepper {
         self.rate_of_change = None;
         let method = self.options.method.method();
         let mut start = vec![0.0; self.v.len()];
-        self.residual.gather(place.system, place.u, &mut start)?;
+        self.residual.gather(place, &mut start)?;
         self.v.copy_from_slice(&start);
         for (stage, row) in method.a.iter().enumerate() {
             let (mut own, before) = (row[stage], &row[..stage]);
@@ -193,15 +190,14 @@ impl ImplicitStepper {
         }
         self.before = (self.options.method == Marching::Bdf2).then_some((start, dt));
         self.grown_from = self.is_steady().then_some(dt);
-        self.residual.scatter(place.system, &self.v, place.u, time + dt)
+        self.residual.scatter(place, &self.v, time + dt)
     }
 
     /// The rates of a stage that is the old state.
     fn explicit_stage(&mut self, place: &mut Place<'_>, stage: usize, time: f64) -> Result<()> {
         let Self { residual, v, rates, work, .. } = self;
-        let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
         let end = StageEnd { per_dt: 0.0, time };
-        residual.at(place.system, &mut fields, [v, v], end, &mut rates[stage])?;
+        residual.at(place, [v, v], end, &mut rates[stage])?;
         rates[stage].iter_mut().for_each(|rate| *rate = -*rate);
         work.residuals += 1;
         Ok(())
@@ -215,7 +211,7 @@ impl ImplicitStepper {
         let mut size = self.evaluate(place, stage)?;
         let first = size;
         // Of a few units of V, and of the rates.
-        let round_off = UNITS * f64::EPSILON * root_mean_square(comm, &self.v);
+        let round_off = UNITS * f64::EPSILON * self.root_mean_square(&self.v);
         let round_off = round_off * (stage.per_dt + self.rate);
         let enough = (self.options.tolerance() * size).max(round_off);
         let most = if steady { 1 } else { MOST_CORRECTIONS };
@@ -247,10 +243,14 @@ impl ImplicitStepper {
     /// The residual at V, and its root mean square. Collective.
     fn evaluate(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<f64> {
         let Self { residual, v, base, defect, work, .. } = self;
-        let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
-        residual.at(place.system, &mut fields, [v, base], stage, defect)?;
+        residual.at(place, [v, base], stage, defect)?;
         work.residuals += 1;
-        Ok(root_mean_square(self.backend.comm(), defect))
+        Ok(self.root_mean_square(&self.defect))
+    }
+
+    /// Over the unknowns of all ranks. Collective.
+    fn root_mean_square(&self, x: &[f64]) -> f64 {
+        norm(self.backend.comm(), x) / self.unknowns.sqrt()
     }
 
     /// The correction of Newton's method from the residual at V. Collective.
@@ -266,6 +266,7 @@ impl ImplicitStepper {
             options,
             jacobian,
             residual,
+            unknowns,
             gmres,
             v,
             base,
@@ -281,12 +282,12 @@ impl ImplicitStepper {
             .factored()
             .map_err(|_| not_solved(*at, "a block of its linear systems is singular".into()));
         let matrix = all_or_error(comm, matrix)?;
-        let mut fields = Fields { u: &mut *place.u, rate: &mut *place.rate };
         defect.iter_mut().for_each(|defect| *defect = -*defect);
         let right = &*defect;
-        let size = f64::EPSILON.sqrt() * (1.0 + root_mean_square(comm, v));
+        let root_mean_square = |x: &[f64]| norm(comm, x) / unknowns.sqrt();
+        let size = f64::EPSILON.sqrt() * (1.0 + root_mean_square(v));
         let mut product = |x: &[f64], to: &mut [f64]| {
-            let along = root_mean_square(comm, x);
+            let along = root_mean_square(x);
             if along == 0.0 {
                 to.fill(0.0);
                 return Ok(());
@@ -294,7 +295,7 @@ impl ImplicitStepper {
             let distance = size / along;
             let sums = moved.iter_mut().zip(&*v).zip(x);
             sums.for_each(|((moved, v), x)| *moved = v + distance * x);
-            residual.at(place.system, &mut fields, [moved, base], stage, to)?;
+            residual.at(place, [moved, base], stage, to)?;
             to.iter_mut().zip(right).for_each(|(to, right)| *to = (*to + right) / distance);
             Ok(())
         };
@@ -334,11 +335,4 @@ fn sweep(
     let sweeps = Sweeps { count: count as usize, direction: Direction::Symmetric, relaxation: 1.0 };
     matrix.sweep(pulp::Arch::new(), b, y, sweeps);
     matrix.colouring().restored(COUNT, y, to);
-}
-
-/// Over the unknowns of all ranks.
-fn root_mean_square(comm: &dyn Communicator, x: &[f64]) -> f64 {
-    let mut len = [x.len() as f64];
-    comm.sum(&mut len);
-    norm(comm, x) / len[0].sqrt()
 }

@@ -28,10 +28,11 @@ pub(super) struct StageEnd {
     pub(super) time: f64,
 }
 
-/// Fields to compute with: U and its rates.
-pub(super) struct Fields<'a> {
-    pub(super) u: &'a mut [Field],
-    pub(super) rate: &'a mut [Field],
+/// What a residual is computed of: the equations, and fields for U and its rates.
+pub(in crate::time) struct Place<'a> {
+    pub(in crate::time) system: &'a mut dyn System,
+    pub(in crate::time) u: &'a mut [Field],
+    pub(in crate::time) rate: &'a mut [Field],
 }
 
 impl Residual {
@@ -59,8 +60,8 @@ impl Residual {
     ///
     /// # Errors
     /// What the device says of the work so far.
-    pub(super) fn gather(&self, system: &dyn System, u: &[Field], to: &mut [f64]) -> Result<()> {
-        let u = on_host(system.backend(), u)?;
+    pub(super) fn gather(&self, place: &Place<'_>, to: &mut [f64]) -> Result<()> {
+        let u = on_host(place.system.backend(), place.u)?;
         let u = u.each_ref().map(numbers);
         to.par_chunks_exact_mut(COUNT).with_min_len(PART).enumerate().for_each(|(at, to)| {
             (0..COUNT).for_each(|k| to[k] = u[k][at] / self.scale[k]);
@@ -72,15 +73,9 @@ impl Residual {
     ///
     /// # Errors
     /// What the device says of the work so far.
-    pub(super) fn scatter(
-        &self,
-        system: &mut dyn System,
-        v: &[f64],
-        u: &mut [Field],
-        time: f64,
-    ) -> Result<()> {
-        self.write(system, v, u)?;
-        system.impose(u, time);
+    pub(super) fn scatter(&self, place: &mut Place<'_>, v: &[f64], time: f64) -> Result<()> {
+        self.write(place, v)?;
+        place.system.impose(place.u, time);
         Ok(())
     }
 
@@ -88,10 +83,10 @@ impl Residual {
     ///
     /// # Errors
     /// As there.
-    pub(super) fn write(&self, system: &dyn System, v: &[f64], u: &mut [Field]) -> Result<()> {
-        for (k, (field, scale)) in u.iter_mut().zip(self.scale).enumerate() {
+    pub(super) fn write(&self, place: &mut Place<'_>, v: &[f64]) -> Result<()> {
+        for (k, (field, scale)) in place.u.iter_mut().zip(self.scale).enumerate() {
             let own = v.par_chunks_exact(COUNT).with_min_len(PART).map(|point| point[k] * scale);
-            system.backend().write(field, &own.collect::<Vec<f64>>().into())?;
+            place.system.backend().write(field, &own.collect::<Vec<f64>>().into())?;
         }
         Ok(())
     }
@@ -102,14 +97,13 @@ impl Residual {
     /// What the device says of the work so far.
     pub(super) fn at(
         &self,
-        system: &mut dyn System,
-        fields: &mut Fields<'_>,
+        place: &mut Place<'_>,
         [v, base]: [&[f64]; 2],
         stage: StageEnd,
         to: &mut [f64],
     ) -> Result<()> {
-        let Fields { u, rate } = fields;
-        self.scatter(system, v, u, stage.time)?;
+        self.scatter(place, v, stage.time)?;
+        let Place { system, u, rate } = place;
         system.rhs(u, rate);
         let (state, rates) = (on_host(system.backend(), u)?, on_host(system.backend(), rate)?);
         let (state, rates) = (state.each_ref().map(numbers), rates.each_ref().map(numbers));

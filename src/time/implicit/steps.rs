@@ -33,14 +33,15 @@ impl Simulation {
         implicit.kept = saved.unwrap_or_default();
         let goes_on = implicit.is_steady() && implicit.kept.first_residual > 0.0;
         implicit.grown_from = goes_on.then_some(self.last_dt).filter(|last| *last > 0.0);
-        if let Some(filter) = config.scheme.filter {
-            #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
-            let usual = filter.every as f64 * EXPLICIT_CFL / rate;
-            let kept = implicit.kept.filter_time;
-            let kept = kept.filter(|_| implicit.kept.filter_every == Some(filter.every));
-            let time = filter.time.or(kept).unwrap_or(usual);
-            implicit.kept.filter_time = Some(time);
-            implicit.kept.filter_every = filter.time.is_none().then_some(filter.every);
+        let filter = config.scheme.filter;
+        let every = filter.filter(|it| it.time.is_none()).map(|it| it.every);
+        let kept = implicit.kept.filter_time.filter(|_| implicit.kept.filter_every == every);
+        #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 steps")]
+        let usual = |every: u64| kept.unwrap_or(every as f64 * EXPLICIT_CFL / rate);
+        implicit.kept.filter_every = every;
+        implicit.kept.filter_time = every.map(usual).or(filter.and_then(|it| it.time));
+        // Of a time that the input has the system knows.
+        if let Some(time) = implicit.kept.filter_time.filter(|_| every.is_some()) {
             all_or_error(self.backend.comm(), self.system.set_filter_time(time))?;
         }
         self.look_at_residual()
