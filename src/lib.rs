@@ -65,6 +65,7 @@ pub mod force;
 pub mod fourier;
 pub mod gas;
 pub mod grid;
+mod huge_pages;
 pub mod io;
 pub mod krylov;
 pub mod lines;

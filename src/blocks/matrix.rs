@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::rows::TAIL;
 use super::{Colouring, Factored, lu};
 use crate::error::{Error, Result};
+use crate::huge_pages;
 use crate::real::Real;
 
 /// Most rows of a block.
@@ -33,8 +34,9 @@ impl<S: Real> BlockMatrix<S> {
                 &format!("blocks of 1 to {MOST} rows can be solved"),
             ));
         }
-        let diagonal = vec![0.0; colouring.rows() * nb * nb];
-        let off_diagonal = vec![S::ZERO; colouring.pattern().blocks() * nb * nb + TAIL];
+        let diagonal = huge_pages::filled(colouring.rows() * nb * nb, 0.0);
+        let off_diagonal =
+            huge_pages::filled(colouring.pattern().blocks() * nb * nb + TAIL, S::ZERO);
         Ok(Self { colouring, nb, diagonal, off_diagonal })
     }
 

@@ -16,6 +16,9 @@ const LANES: usize = 8;
 const TILE: usize = REGISTERS * LANES;
 /// Numbers behind the last block that whole registers may read; nothing is made of them.
 pub(super) const TAIL: usize = TILE;
+/// Bytes between what is summed and what is fetched.
+const AHEAD: usize = 4096;
+const CACHE_LINE: usize = 64;
 
 /// Unknowns that several threads read and write, no one what another writes.
 #[derive(Clone, Copy)]
@@ -120,6 +123,8 @@ fn product<A: Simd, S: Real, const NB: usize, const V: usize>(
                 // SAFETY: columns are rows of the pattern, `x` has nb numbers for each, and no row of the colour that is
                 // written meanwhile is a column of another.
                 let x = simd.splat_f64s(unsafe { *x.0.add(column as usize * nb + j) });
+                let column = blocks.as_ptr().wrapping_add((block * nb + j) * nb + first);
+                fetch(column, registers * A::F64_LANES);
                 for v in 0..registers {
                     let at = (block * nb + j) * nb + first + v * A::F64_LANES;
                     // SAFETY: what is before the end of the last column, or at most TAIL behind it.
@@ -136,11 +141,26 @@ fn product<A: Simd, S: Real, const NB: usize, const V: usize>(
     }
 }
 
+/// Begin to load what stands [`AHEAD`] of these numbers: the processor itself stops at the end of a page of 4 KiB.
+#[inline(always)]
+fn fetch<S>(from: *const S, count: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..(count * size_of::<S>()).div_ceil(CACHE_LINE) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let ahead = from.cast::<i8>().wrapping_add(AHEAD + line * CACHE_LINE);
+        // SAFETY: a hint for an address that need not be one of memory.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(ahead) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (from, count);
+}
+
 /// y ← U⁻¹ L⁻¹ y, column by column of the factors.
 #[inline(always)]
 fn triangles<A: Simd, const NB: usize>(factors: &[f64], y: &mut [f64]) {
     let nb = if NB == 0 { y.len() } else { NB };
     for j in 0..nb {
+        fetch(&factors[j * nb], nb);
         for i in j + 1..nb {
             y[i] = minus_product::<A>(y[i], factors[i + j * nb], y[j]);
         }

@@ -5,13 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use aligned_vec::{AVec, RuntimeAlign};
 
+use crate::huge_pages::{self, HUGE_PAGE};
 use crate::real::Real;
 
 /// Alignment of a small field: a cache line.
 const CACHE_LINE: usize = 64;
-/// Alignment and smallest size of a field that asks for huge pages: lines along y and z visit a page a point, more pages
-/// of 4 KiB than the processor keeps the addresses of.
-pub(super) const HUGE_PAGE: usize = 2 << 20;
 
 /// Large fields begin at different distances from a huge page, so many of them and so many cache lines apart: else the same
 /// point of all of them would lie in one set of a cache, which holds eight.
@@ -38,7 +36,7 @@ impl<T: Real> Field<T> {
         let len = start + len;
         let mut memory = AVec::with_capacity(if huge { HUGE_PAGE } else { CACHE_LINE }, len);
         if huge {
-            ask_for_huge_pages(memory.as_mut_ptr(), len * size_of::<T>());
+            huge_pages::ask(memory.as_mut_ptr(), len * size_of::<T>());
         }
         memory.resize(len, T::ZERO);
         Self { memory, start }
@@ -65,13 +63,3 @@ impl<T> DerefMut for Field<T> {
         &mut self.memory[self.start..]
     }
 }
-
-/// A hint, so a refusal does no harm.
-#[cfg(target_os = "linux")]
-fn ask_for_huge_pages<T>(start: *mut T, bytes: usize) {
-    // SAFETY: the range is memory that was just allocated; the advice does not change its content.
-    unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn ask_for_huge_pages<T>(_: *mut T, _: usize) {}

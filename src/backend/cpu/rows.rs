@@ -3,8 +3,9 @@
 //! A row is one point of every line of the tile, one cache line. Eight rows of one quantity are a block; the blocks of all
 //! quantities for the same points lie side by side, so that what is worked on together shares no set of the first cache.
 
-use super::field::{Field, HUGE_PAGE};
+use super::field::Field;
 use super::memory::CACHE_LINE;
+use crate::huge_pages::HUGE_PAGE;
 use crate::real::Real;
 use crate::scheme::MAX_WIDTH;
 

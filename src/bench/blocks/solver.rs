@@ -5,6 +5,7 @@ use crate::backend::device::{BlockKernels, BlockSweeps, Buffer};
 use crate::bench::place::Setup;
 use crate::blocks::{Factored, Sweeps};
 use crate::error::Result;
+use crate::huge_pages;
 use crate::real::Real;
 
 /// Sweeps over A x = b on the host or on a device.
@@ -23,7 +24,11 @@ impl<'a, S: Real> Solver<'a, S> {
         x: &[f64],
     ) -> Result<Self> {
         Ok(match &setup.device {
-            None => Self::Host { cpu, matrix, b, x: x.to_vec() },
+            None => {
+                let mut own = huge_pages::filled(x.len(), 0.0);
+                own.copy_from_slice(x);
+                Self::Host { cpu, matrix, b, x: own }
+            }
             Some(device) => Self::Device {
                 sweeps: BlockSweeps::new(device, matrix, kernels)?.into(),
                 b: Buffer::from_host(device, b)?,
