@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::job::{Job, LaunchSize};
 use super::text::Text;
 use super::{Arg, Buffer, Device, Source};
-use crate::blocks::{Factored, Sweeps};
+use crate::blocks::{Colouring, Factored, Sweeps};
 use crate::error::{Error, Result};
-use crate::real::{Precision, Real};
+use crate::real::{Precision, Real, bytes_of};
 
 /// Most threads of a row of blocks for the rows of its blocks, and most of a block of threads where every device has as many.
 const MOST_LANES: usize = 128;
@@ -104,6 +104,7 @@ impl Shape {
 pub struct BlockSweeps {
     nb: usize,
     rows: usize,
+    precision: Precision,
     colours: Vec<Colour>,
     starts: Buffer,
     columns: Buffer,
@@ -132,15 +133,29 @@ impl BlockSweeps {
         matrix: &Factored<S>,
         kernels: BlockKernels,
     ) -> Result<Self> {
+        let of = (&**matrix.colouring(), matrix.nb(), S::PRECISION);
+        let mut sweeps = Self::room(device, of, kernels)?;
+        sweeps.set(matrix)?;
+        Ok(sweeps)
+    }
+
+    /// Room for matrices of one colouring, with off-diagonal blocks of this format; their kernels are compiled.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn room(
+        device: &Arc<Device>,
+        (colouring, nb, precision): (&Colouring, usize, Precision),
+        kernels: BlockKernels,
+    ) -> Result<Self> {
         if !device.info().has_f64 {
             let name = &device.info().name;
             return Err(Error::Device(format!(
                 "sweeps over blocks compute in f64; {name} does not"
             )));
         }
-        let (colouring, nb) = (matrix.colouring(), matrix.nb());
         let (pattern, shape) = (colouring.pattern(), Shape::of(nb));
-        let source = shape.source(device, S::PRECISION, kernels);
+        let source = shape.source(device, precision, kernels);
         let colour = |rows: std::ops::Range<usize>| {
             let launches = shape.launches(rows.len(), kernels).into_iter();
             let jobs = launches.map(|(entry, size)| Job::new(device, &source, entry, &size));
@@ -151,20 +166,41 @@ impl BlockSweeps {
             BlockKernels::Fused => 0,
             BlockKernels::Split => colouring.colours().map(|rows| rows.len()).max().unwrap_or(0),
         };
-        let starts = (0..pattern.rows()).map(|row| pattern.row(row).start);
+        let rows = pattern.rows();
+        let starts = (0..rows).map(|row| pattern.row(row).start);
         let starts = starts.chain([pattern.blocks()]).map(whole).collect::<Result<Vec<_>>>()?;
-        let columns = (0..pattern.rows()).flat_map(|row| pattern.columns_of(row));
+        let columns = (0..rows).flat_map(|row| pattern.columns_of(row));
+        let numbers = |precision, len| Buffer::new(device, precision, len);
         Ok(Self {
             nb,
-            rows: pattern.rows(),
+            rows,
+            precision,
             colours: colouring.colours().map(colour).collect::<Result<_>>()?,
             starts: integers(device, starts.into_iter().map(i32::to_ne_bytes))?,
             columns: integers(device, columns.map(|column| column.to_ne_bytes()))?,
-            blocks: Buffer::from_host(device, matrix.off_diagonal())?,
-            factors: Buffer::from_host(device, matrix.factors())?,
-            pivots: integers(device, matrix.pivots().iter().map(|pivot| pivot.to_ne_bytes()))?,
-            left: Buffer::new(device, Precision::F64, longest * nb)?,
+            blocks: numbers(precision, pattern.blocks() * nb * nb)?,
+            factors: numbers(Precision::F64, rows * nb * nb)?,
+            pivots: integers(device, std::iter::repeat_n([0; 2], rows * nb))?,
+            left: numbers(Precision::F64, longest * nb)?,
         })
+    }
+
+    /// Upload the numbers of a matrix of this colouring.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    ///
+    /// # Panics
+    /// Where the matrix is another.
+    pub fn set<S: Real>(&mut self, matrix: &Factored<S>) -> Result<()> {
+        let (blocks, factors) = (matrix.off_diagonal(), matrix.factors());
+        let sizes = (S::PRECISION, blocks.len(), factors.len());
+        let own = (self.precision, self.blocks.len(), self.factors.len());
+        assert_eq!(sizes, own, "a matrix of another colouring");
+        let pivots: Vec<u8> = matrix.pivots().iter().flat_map(|it| it.to_ne_bytes()).collect();
+        self.blocks.write(0, bytes_of(blocks))?;
+        self.factors.write(0, bytes_of(factors))?;
+        self.pivots.write(0, &pivots)
     }
 
     /// Put sweeps over A x = b from this x on the list of the device: [`Factored::sweep`], to round-off. Both vectors have the
@@ -198,7 +234,7 @@ fn whole(number: usize) -> Result<i32> {
 }
 
 /// Whole numbers of `N` bytes in device memory.
-fn integers<const N: usize>(
+pub(super) fn integers<const N: usize>(
     device: &Arc<Device>,
     numbers: impl Iterator<Item = [u8; N]>,
 ) -> Result<Buffer> {

@@ -23,7 +23,10 @@ pub use phases::{Phase, PhaseTimes};
 pub(crate) use room::Needed;
 pub use route::Route;
 
-use crate::backend::{Backend, ComputeConfig, Field, Prepared, Program, Reduction, Weights};
+use crate::backend::{
+    Backend, BlockSolver, ComputeConfig, Field, Prepared, Program, Reduction, Weights,
+};
+use crate::blocks::{Colouring, Factored, Sweeps};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::engine::distributed::Method;
 use crate::engine::{Accesses, Code, LineOperators, PointFormula, Sweep, commute};
@@ -379,9 +382,8 @@ impl Backend for Ranks {
     }
 
     fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {
-        self.told()?;
-        let OnBlock { inner, results, sums } = formula.get();
-        let mut totals = self.inner.reduce(inner, read, parameters)?.values()?;
+        let OnBlock { results, sums, .. } = formula.get();
+        let mut totals = self.reduce_here(formula, read, parameters)?.values()?;
         let own = &mut totals[..*results];
         if *sums {
             self.comm.sum(own)
@@ -389,6 +391,34 @@ impl Backend for Ranks {
             self.comm.max(own)
         }
         Ok(Reduction::Done(totals))
+    }
+
+    fn reduce_here(
+        &self,
+        formula: &Prepared,
+        read: &[&Field],
+        parameters: &[f64],
+    ) -> Result<Reduction> {
+        self.told()?;
+        self.inner.reduce(&formula.get::<OnBlock>().inner, read, parameters)
+    }
+
+    fn block_solver(&self, colouring: &Arc<Colouring>, nb: usize) -> Result<BlockSolver> {
+        self.inner.block_solver(colouring, nb)
+    }
+
+    fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()> {
+        self.inner.set_blocks(solver, matrix)
+    }
+
+    fn sweep_blocks(
+        &self,
+        solver: &mut BlockSolver,
+        sweeps: Sweeps,
+        b: &[&Field],
+        x: &mut [&mut Field],
+    ) {
+        self.inner.sweep_blocks(solver, sweeps, b, x);
     }
 
     fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {

@@ -109,6 +109,11 @@ impl Jacobian {
         })
     }
 
+    /// The order in which its rows are solved.
+    pub fn colouring(&self) -> &Arc<Colouring> {
+        &self.colouring
+    }
+
     /// U over what is solved for.
     pub fn scale(&self) -> [f64; COUNT] {
         self.scale
