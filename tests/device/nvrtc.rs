@@ -79,7 +79,7 @@ fn specialisations() -> Vec<Specialisation> {
             run(
                 "cylinder",
                 POINTS,
-                &["gas.viscosity=sutherland", "time.implicit={ method = 'bdf2' }"],
+                &["gas.viscosity=sutherland", "time.implicit={ method = 'bdf2', krylov = 3 }"],
             ),
         ),
         ("scalar", run("scalar-advection", POINTS, &[])),

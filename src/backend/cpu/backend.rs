@@ -8,8 +8,9 @@ use smallvec::SmallVec;
 use super::pointwise::OnPart;
 use super::{Cpu, SHAPES, block_solver};
 use crate::backend::handles::{BlockSolver, Field, Prepared, Program, all, all_mut};
+use crate::backend::ranks::Blocks;
 use crate::backend::{Backend, Reduction, Weights};
-use crate::blocks::{Colouring, Factored, Sweeps};
+use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Block};
@@ -160,8 +161,14 @@ impl<T: Real> Backend for Cpu<T> {
         Ok(Reduction::Done(totals))
     }
 
-    fn block_solver(&self, colouring: &Arc<Colouring>, nb: usize) -> Result<BlockSolver> {
-        Ok(BlockSolver::new(block_solver::Solver::new(colouring, nb)))
+    fn block_solver(
+        &self,
+        colouring: &Arc<Colouring>,
+        halo: &Halo,
+        nb: usize,
+    ) -> Result<BlockSolver> {
+        let border = self.planes(halo.len(nb))?;
+        Ok(BlockSolver::new(block_solver::Solver::new(colouring, (halo, border), nb)))
     }
 
     fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()> {
@@ -176,7 +183,7 @@ impl<T: Real> Backend for Cpu<T> {
         b: &[&Field],
         x: &mut [&mut Field],
     ) {
-        self.sweep_blocks(solver.get_mut(), sweeps, &all(b), &mut all_mut(x));
+        self.sweep_blocks_among(solver, sweeps, b, x, &mut |_, _| ());
     }
 
     fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {

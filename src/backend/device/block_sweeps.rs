@@ -104,6 +104,8 @@ impl Shape {
 pub struct BlockSweeps {
     nb: usize,
     rows: usize,
+    /// Rows here and on other ranks that they know.
+    width: usize,
     precision: Precision,
     colours: Vec<Colour>,
     starts: Buffer,
@@ -158,6 +160,7 @@ impl BlockSweeps {
         let source = shape.source(device, precision, kernels);
         let colour = |rows: std::ops::Range<usize>| {
             let launches = shape.launches(rows.len(), kernels).into_iter();
+            let launches = launches.filter(|_| !rows.is_empty());
             let jobs = launches.map(|(entry, size)| Job::new(device, &source, entry, &size));
             let jobs = jobs.collect::<Result<_>>()?;
             Ok(Colour { jobs, begin: whole(rows.start)?, end: whole(rows.end)? })
@@ -174,6 +177,7 @@ impl BlockSweeps {
         Ok(Self {
             nb,
             rows,
+            width: pattern.width(),
             precision,
             colours: colouring.colours().map(colour).collect::<Result<_>>()?,
             starts: integers(device, starts.into_iter().map(i32::to_ne_bytes))?,
@@ -209,26 +213,43 @@ impl BlockSweeps {
     /// # Panics
     /// Where the vectors are not `nb` numbers in 64 bit for each row, or of another device.
     pub fn sweep(&self, b: &Buffer, x: &mut Buffer, sweeps: Sweeps) {
-        let unknowns = (self.rows * self.nb, Precision::F64);
-        assert!(
-            [b, x].iter().all(|vector| (vector.len(), vector.precision) == unknowns),
-            "unknowns"
-        );
+        self.sweep_among(b, x, sweeps, &mut |_, _| ());
+    }
+
+    /// The same where x has unknowns of other ranks too: [`Factored::sweep_among`].
+    ///
+    /// # Panics
+    /// As there.
+    pub(super) fn sweep_among(
+        &self,
+        b: &Buffer,
+        x: &mut Buffer,
+        sweeps: Sweeps,
+        exchange: &mut dyn FnMut(usize, &Buffer),
+    ) {
+        let unknowns = [self.rows, self.width].map(|rows| (rows * self.nb, Precision::F64));
+        let given = [b, x].map(|vector| (vector.len(), vector.precision));
+        assert_eq!(given, unknowns, "unknowns");
         let relaxation = [sweeps.relaxation];
-        for colour in sweeps.colours(self.colours.len()) {
+        let mut order = sweeps.colours(self.colours.len()).peekable();
+        while let Some(colour) = order.next() {
             let Colour { jobs, begin, end } = &self.colours[colour];
             let matrix = [&self.starts, &self.columns, &self.blocks, &self.factors, &self.pivots];
             let buffers = matrix.into_iter().chain([b, x, &self.left]).map(Buffer::arg);
             let rows = [Arg::Int(*begin), Arg::Int(*end)];
             let scalars = Arg::Scalars(Precision::F64, &relaxation);
             let arguments = buffers.chain(rows).chain([scalars]);
+            // There are none where no row of this rank has the colour.
             jobs.iter().for_each(|job| job.launch(arguments.clone()));
+            if order.peek().is_some() {
+                exchange(colour, x);
+            }
         }
     }
 }
 
 /// A number of rows or blocks as a kernel counts them.
-fn whole(number: usize) -> Result<i32> {
+pub(super) fn whole(number: usize) -> Result<i32> {
     let refusal = |_| Error::Device(format!("{number} rows or blocks; {} can be", i32::MAX));
     i32::try_from(number).map_err(refusal)
 }

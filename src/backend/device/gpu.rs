@@ -12,7 +12,7 @@ use super::{Api, Buffer, Device};
 use crate::backend::handles::{BlockSolver, Combination, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::{Blocks, Memory, Staging, Sums, TransposeLayout};
 use crate::backend::{Backend, ComputeConfig, Pencils, Reduction, Weights};
-use crate::blocks::{Colouring, Factored, Sweeps};
+use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Block};
@@ -244,8 +244,15 @@ impl Backend for Gpu {
         formula.get::<PointKernel>().begin(&all(read), parameters).map(Reduction::Pending)
     }
 
-    fn block_solver(&self, colouring: &Arc<Colouring>, nb: usize) -> Result<BlockSolver> {
-        Solver::new((self.device(), self.precision()), colouring, nb).map(BlockSolver::new)
+    fn block_solver(
+        &self,
+        colouring: &Arc<Colouring>,
+        halo: &Halo,
+        nb: usize,
+    ) -> Result<BlockSolver> {
+        let border = self.planes(halo.len(nb))?;
+        let place = (self.device(), self.precision());
+        Solver::new(place, colouring, (halo, border), nb).map(BlockSolver::new)
     }
 
     fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()> {
@@ -259,7 +266,7 @@ impl Backend for Gpu {
         b: &[&Field],
         x: &mut [&mut Field],
     ) {
-        solver.get_mut::<Solver>().sweep(sweeps, &all(b), &all_mut(x));
+        self.sweep_blocks_among(solver, sweeps, b, x, &mut |_, _| ());
     }
 }
 
@@ -316,6 +323,17 @@ impl Blocks for Gpu {
 
     fn collect(&self, of: &TransposeLayout, at: usize, parts: &Field, field: &mut Field) {
         self.device().note(deal(of, true, at, [field.get_mut(), parts.get()]));
+    }
+
+    fn sweep_blocks_among(
+        &self,
+        solver: &mut BlockSolver,
+        sweeps: Sweeps,
+        b: &[&Field],
+        x: &mut [&mut Field],
+        exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
+    ) {
+        solver.get_mut::<Solver>().sweep(sweeps, &all(b), &all_mut(x), exchange);
     }
 
     fn memory(&self, array: &mut Field) -> Memory {

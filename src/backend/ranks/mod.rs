@@ -4,6 +4,7 @@
 //! are blocks of longer ones: what the operators need of the neighbours goes through the steps of a
 //! [`Plan`](crate::engine::distributed::Plan), or whole lines travel (`transpose`).
 
+mod among;
 mod blocks;
 mod choices;
 mod coupled;
@@ -26,13 +27,14 @@ pub use route::Route;
 use crate::backend::{
     Backend, BlockSolver, ComputeConfig, Field, Prepared, Program, Reduction, Weights,
 };
-use crate::blocks::{Colouring, Factored, Sweeps};
+use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::engine::distributed::Method;
 use crate::engine::{Accesses, Code, LineOperators, PointFormula, Sweep, commute};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition};
 use crate::real::{Precision, Values};
+use among::Among;
 use choices::Choices;
 use coupled::Coupled;
 use phases::Clock;
@@ -403,12 +405,18 @@ impl Backend for Ranks {
         self.inner.reduce(&formula.get::<OnBlock>().inner, read, parameters)
     }
 
-    fn block_solver(&self, colouring: &Arc<Colouring>, nb: usize) -> Result<BlockSolver> {
-        self.inner.block_solver(colouring, nb)
+    fn block_solver(
+        &self,
+        colouring: &Arc<Colouring>,
+        halo: &Halo,
+        nb: usize,
+    ) -> Result<BlockSolver> {
+        Among::new(self, colouring, halo, nb).map(BlockSolver::new)
     }
 
     fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()> {
-        self.inner.set_blocks(solver, matrix)
+        self.told()?;
+        self.inner.set_blocks(solver.get_mut::<Among>().inner(), matrix)
     }
 
     fn sweep_blocks(
@@ -418,7 +426,7 @@ impl Backend for Ranks {
         b: &[&Field],
         x: &mut [&mut Field],
     ) {
-        self.inner.sweep_blocks(solver, sweeps, b, x);
+        solver.get_mut::<Among>().sweep(self, sweeps, b, x);
     }
 
     fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {

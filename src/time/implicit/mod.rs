@@ -101,7 +101,7 @@ impl ImplicitStepper {
         Ok(Self {
             kept: ImplicitState::default(),
             gmres: Gmres::new(&vectors, dimensions)?,
-            blocks: backend.block_solver(jacobian.colouring(), COUNT)?,
+            blocks: backend.block_solver(jacobian.colouring(), jacobian.halo(), COUNT)?,
             slope: backend.prepare(PointFormula::map(Slope))?,
             extrapolated: backend.prepare(PointFormula::map(Extrapolated))?,
             rates: options.method.method().a.iter().map(|_| zeros()).collect::<Result<_>>()?,
@@ -312,11 +312,12 @@ impl ImplicitStepper {
     /// Let the preconditioner have the blocks at V. Collective.
     fn refill(&mut self, stage: StageEnd) -> Result<()> {
         let rate = self.kept.filter_time.map_or(0.0, |time| 1.0 / time);
-        let state = self.residual.unscaled(&self.v)?;
-        let matrix = self.jacobian.blocks(&state, stage.per_dt, rate)?.factored();
+        let comm = self.backend.comm();
+        let state = all_or_error(comm, self.residual.unscaled(&self.v))?;
+        let matrix = self.jacobian.blocks(comm, state, stage.per_dt, rate)?.factored();
         let singular = "a block of its linear systems is singular";
         let matrix = matrix.map_err(|_| not_solved(self.at, singular.into()));
-        let matrix = all_or_error(self.backend.comm(), matrix)?;
+        let matrix = all_or_error(comm, matrix)?;
         self.backend.set_blocks(&mut self.blocks, matrix)
     }
 }
