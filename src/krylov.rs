@@ -1,14 +1,53 @@
 //! Linear systems of which only products are known: GMRES with restarts, preconditioned on the right (Saad and Schultz 1986).
 //!
-//! Vectors hold the unknowns of this rank; products and sums go over all ranks, which must ask for them together.
+//! What vectors are, and where they live, their [`Space`] knows. They are spread over all ranks, which must ask for products and sums
+//! together.
 
-use rayon::prelude::*;
-
-use crate::comm::Communicator;
 use crate::error::Result;
 
-/// Numbers that are summed one after another; sums do not depend on the number of threads.
-const PART: usize = 4096;
+/// The space of the vectors of a system.
+pub trait Space {
+    /// A vector of it.
+    type Vector;
+
+    /// The vector 0.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    fn zeros(&self) -> Result<Self::Vector>;
+
+    /// `vectorᵢ · x` of each of `vectors`. Collective.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    fn products(&self, vectors: &[Self::Vector], x: &Self::Vector) -> Result<Vec<f64>>;
+
+    /// x · x. Collective.
+    ///
+    /// # Errors
+    /// As there.
+    fn square(&self, x: &Self::Vector) -> Result<f64>;
+
+    /// x += Σᵢ `weightᵢ vectorᵢ`.
+    fn add(&self, x: &mut Self::Vector, weights: &[f64], vectors: &[Self::Vector]);
+
+    /// x *= a.
+    fn scale(&self, x: &mut Self::Vector, a: f64);
+
+    /// `to` = `from`.
+    fn copy(&self, from: &Self::Vector, to: &mut Self::Vector);
+
+    /// x = 0, whatever it is.
+    fn clear(&self, x: &mut Self::Vector);
+
+    /// ‖x‖. Collective.
+    ///
+    /// # Errors
+    /// As above.
+    fn norm(&self, x: &Self::Vector) -> Result<f64> {
+        self.square(x).map(f64::sqrt)
+    }
+}
 
 /// What a solution took.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,20 +59,24 @@ pub struct Solved {
 }
 
 /// The vectors of GMRES for systems of one size.
-pub struct Gmres {
+pub struct Gmres<V> {
     /// Orthonormal vectors of the Krylov space, one more than it has dimensions.
-    basis: Vec<Vec<f64>>,
+    basis: Vec<V>,
     /// M⁻¹ v.
-    preconditioned: Vec<f64>,
+    preconditioned: V,
 }
 
 /// A product with a matrix, or what stands for one: from the first to the second.
-pub type Product<'a> = dyn FnMut(&[f64], &mut [f64]) -> Result<()> + 'a;
+pub type Product<'a, V> = dyn FnMut(&V, &mut V) -> Result<()> + 'a;
 
-impl Gmres {
-    /// For vectors of `len` numbers, with a Krylov space of at most `dimensions` before it begins anew.
-    pub fn new(len: usize, dimensions: usize) -> Self {
-        Self { basis: vec![vec![0.0; len]; dimensions + 1], preconditioned: vec![0.0; len] }
+impl<V> Gmres<V> {
+    /// For vectors of `space`, with a Krylov space of at most `dimensions` before it begins anew.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    pub fn new(space: &impl Space<Vector = V>, dimensions: usize) -> Result<Self> {
+        let basis = (0..=dimensions).map(|_| space.zeros()).collect::<Result<_>>()?;
+        Ok(Self { basis, preconditioned: space.zeros()? })
     }
 
     /// x of A x = b from x = 0, until ‖b − A x‖ ≤ `tolerance` ‖b‖ or `most` products are made. `product` is with A, `precondition` with
@@ -43,27 +86,28 @@ impl Gmres {
     /// What a product says.
     pub fn solve(
         &mut self,
-        comm: &dyn Communicator,
-        (product, precondition): (&mut Product<'_>, &mut Product<'_>),
-        b: &[f64],
-        x: &mut [f64],
+        space: &impl Space<Vector = V>,
+        (product, precondition): (&mut Product<'_, V>, &mut Product<'_, V>),
+        b: &V,
+        x: &mut V,
         (tolerance, most): (f64, usize),
     ) -> Result<Solved> {
-        x.fill(0.0);
-        let whole = norm(comm, b);
+        space.clear(x);
+        let whole = space.norm(b)?;
         let mut solved = Solved { iterations: 0, residual: if whole == 0.0 { 0.0 } else { 1.0 } };
         while solved.residual > tolerance && solved.iterations < most {
+            let [first, ..] = &mut self.basis[..] else { break };
             if solved.iterations == 0 {
-                self.basis[0].copy_from_slice(b);
+                space.copy(b, first);
             } else {
                 // Not by the recurrence, whose round-off grows.
-                let [first, ..] = &mut self.basis[..] else { break };
                 product(x, first)?;
-                first.par_iter_mut().zip(b).for_each(|(r, b)| *r = b - *r);
+                space.scale(first, -1.0);
+                space.add(first, &[1.0], std::slice::from_ref(b));
             }
             let before = solved.iterations;
             self.cycle(
-                comm,
+                space,
                 (&mut *product, &mut *precondition),
                 x,
                 (tolerance * whole, most),
@@ -80,15 +124,15 @@ impl Gmres {
     /// One Krylov space from the residual, which is the first vector; `solved.residual` becomes ‖b − A x‖.
     fn cycle(
         &mut self,
-        comm: &dyn Communicator,
-        (product, precondition): (&mut Product<'_>, &mut Product<'_>),
-        x: &mut [f64],
+        space: &impl Space<Vector = V>,
+        (product, precondition): (&mut Product<'_, V>, &mut Product<'_, V>),
+        x: &mut V,
         (enough, most): (f64, usize),
         solved: &mut Solved,
     ) -> Result<()> {
         let dimensions = self.basis.len() - 1;
-        let start = norm(comm, &self.basis[0]);
-        scale(&mut self.basis[0], 1.0 / start);
+        let start = space.norm(&self.basis[0])?;
+        space.scale(&mut self.basis[0], 1.0 / start);
         // Column j of the triangle that the rotations make of the Hessenberg matrix; the right-hand side with them.
         let mut columns: Vec<Vec<f64>> = Vec::with_capacity(dimensions);
         let mut rotations: Vec<[f64; 2]> = Vec::with_capacity(dimensions);
@@ -102,8 +146,8 @@ impl Gmres {
             let [next, ..] = rest else { break };
             precondition(&basis[j], &mut self.preconditioned)?;
             product(&self.preconditioned, next)?;
-            let mut column = orthogonalise(comm, basis, next);
-            let length = norm(comm, next);
+            let mut column = orthogonalise(space, basis, next)?;
+            let length = space.norm(next)?;
             for (i, [c, s]) in rotations.iter().enumerate() {
                 (column[i], column[i + 1]) =
                     (c * column[i] + s * column[i + 1], c * column[i + 1] - s * column[i]);
@@ -115,7 +159,7 @@ impl Gmres {
                 break;
             }
             if length > 0.0 {
-                scale(next, 1.0 / length);
+                space.scale(next, 1.0 / length);
             }
             let [c, s] = [column[j] / whole, length / whole];
             column[j] = whole;
@@ -135,60 +179,69 @@ impl Gmres {
         // x += M⁻¹ V y: in the place of the first vector, which is not needed again.
         let [first, others @ ..] = &mut self.basis[..] else { return Ok(()) };
         let Some(own) = y.first().filter(|_| !columns.is_empty()) else { return Ok(()) };
-        scale(first, *own);
-        for (vector, y) in others.iter().zip(&y[1..columns.len()]) {
-            add(first, *y, vector);
-        }
+        space.scale(first, *own);
+        space.add(first, &y[1..columns.len()], &others[..columns.len() - 1]);
         precondition(first, &mut self.preconditioned)?;
-        add(x, 1.0, &self.preconditioned);
+        space.add(x, &[1.0], std::slice::from_ref(&self.preconditioned));
         Ok(())
     }
 }
 
 /// Make `next` orthogonal to the vectors of `basis`: its components along them, and a place behind them. Classical Gram-Schmidt twice,
 /// which is as good as it gets (Giraud, Langou and Rozložník 2005), with two sums over the ranks.
-fn orthogonalise(comm: &dyn Communicator, basis: &[Vec<f64>], next: &mut [f64]) -> Vec<f64> {
+fn orthogonalise<S: Space>(
+    space: &S,
+    basis: &[S::Vector],
+    next: &mut S::Vector,
+) -> Result<Vec<f64>> {
     let mut all = vec![0.0; basis.len() + 1];
     for _ in 0..2 {
-        let mut along: Vec<f64> = basis.iter().map(|vector| dot(vector, next)).collect();
-        comm.sum(&mut along);
-        for ((vector, along), all) in basis.iter().zip(along).zip(&mut all) {
-            add(next, -along, vector);
-            *all += along;
-        }
+        let mut along = space.products(basis, next)?;
+        along.iter_mut().zip(&mut all).for_each(|(along, all)| {
+            *all += *along;
+            *along = -*along;
+        });
+        space.add(next, &along, basis);
     }
-    all
-}
-
-/// ‖x‖ over all ranks.
-pub fn norm(comm: &dyn Communicator, x: &[f64]) -> f64 {
-    let mut squares = [dot(x, x)];
-    comm.sum(&mut squares);
-    squares[0].sqrt()
-}
-
-/// x·y on this rank.
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    let parts = x.par_chunks(PART).zip(y.par_chunks(PART));
-    let sums: Vec<f64> = parts.map(|(x, y)| x.iter().zip(y).map(|(x, y)| x * y).sum()).collect();
-    sums.iter().sum()
-}
-
-/// x += a y.
-fn add(x: &mut [f64], a: f64, y: &[f64]) {
-    x.par_iter_mut().with_min_len(PART).zip(y).for_each(|(x, y)| *x += a * y);
-}
-
-/// x *= a.
-fn scale(x: &mut [f64], a: f64) {
-    x.par_iter_mut().with_min_len(PART).for_each(|x| *x *= a);
+    Ok(all)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comm::Solo;
     use crate::splitmix::{STEP, mixed};
+
+    /// Vectors of so many numbers.
+    struct Numbers(usize);
+
+    impl Space for Numbers {
+        type Vector = Vec<f64>;
+
+        fn zeros(&self) -> Result<Vec<f64>> {
+            Ok(vec![0.0; self.0])
+        }
+        fn products(&self, vectors: &[Vec<f64>], x: &Vec<f64>) -> Result<Vec<f64>> {
+            let product = |of: &Vec<f64>| of.iter().zip(x).map(|(a, b)| a * b).sum();
+            Ok(vectors.iter().map(product).collect())
+        }
+        fn square(&self, x: &Vec<f64>) -> Result<f64> {
+            Ok(x.iter().map(|x| x * x).sum())
+        }
+        fn add(&self, x: &mut Vec<f64>, weights: &[f64], vectors: &[Vec<f64>]) {
+            for (weight, vector) in weights.iter().zip(vectors) {
+                x.iter_mut().zip(vector).for_each(|(x, v)| *x += weight * v);
+            }
+        }
+        fn scale(&self, x: &mut Vec<f64>, a: f64) {
+            x.iter_mut().for_each(|x| *x *= a);
+        }
+        fn copy(&self, from: &Vec<f64>, to: &mut Vec<f64>) {
+            to.copy_from_slice(from);
+        }
+        fn clear(&self, x: &mut Vec<f64>) {
+            x.fill(0.0);
+        }
+    }
 
     #[allow(clippy::cast_precision_loss, reason = "53 bits")]
     fn noise(at: usize) -> f64 {
@@ -210,22 +263,24 @@ mod tests {
             [(60, false, 60), (7, false, 90), (60, true, 60), (3, true, 200)]
         {
             let mut x = vec![f64::NAN; N];
-            let mut product = |x: &[f64], to: &mut [f64]| {
+            let mut product = |x: &Vec<f64>, to: &mut Vec<f64>| {
                 apply(x, to);
                 Ok(())
             };
-            let mut precondition = |x: &[f64], to: &mut [f64]| {
+            let mut precondition = |x: &Vec<f64>, to: &mut Vec<f64>| {
                 let weight = |i: usize| if scaled { 1.0 / entry(i, i) } else { 1.0 };
                 to.iter_mut().zip(x).enumerate().for_each(|(i, (to, x))| *to = weight(i) * x);
                 Ok(())
             };
-            let pair = (&mut product as &mut Product<'_>, &mut precondition as &mut Product<'_>);
-            let solved =
-                Gmres::new(N, dimensions).solve(&Solo, pair, &b, &mut x, (1e-12, most)).unwrap();
+            let pair: (&mut Product<'_, _>, &mut Product<'_, _>) =
+                (&mut product, &mut precondition);
+            let space = Numbers(N);
+            let mut gmres = Gmres::new(&space, dimensions).unwrap();
+            let solved = gmres.solve(&space, pair, &b, &mut x, (1e-12, most)).unwrap();
             let mut left = vec![0.0; N];
             apply(&x, &mut left);
             left.iter_mut().zip(&b).for_each(|(left, b)| *left -= b);
-            let residual = norm(&Solo, &left) / norm(&Solo, &b);
+            let residual = space.norm(&left).unwrap() / space.norm(&b).unwrap();
             assert!(
                 residual < 2e-12 && solved.residual < 1e-12,
                 "{dimensions}: {solved:?} {residual}"
@@ -237,19 +292,21 @@ mod tests {
     /// A division by the size of nothing.
     #[test]
     fn nothing_has_the_solution_nothing() {
-        let mut gmres = Gmres::new(4, 3);
-        let mut same = |x: &[f64], to: &mut [f64]| {
+        let space = Numbers(4);
+        let mut gmres = Gmres::new(&space, 3).unwrap();
+        let mut same = |x: &Vec<f64>, to: &mut Vec<f64>| {
             to.copy_from_slice(x);
             Ok(())
         };
         let mut other = same;
-        let mut x = [1.0; 4];
-        let pair = (&mut same as &mut Product<'_>, &mut other as &mut Product<'_>);
-        let solved = gmres.solve(&Solo, pair, &[0.0; 4], &mut x, (1e-12, 9)).unwrap();
-        assert_eq!((x, solved.iterations), ([0.0; 4], 0));
+        let mut x = vec![1.0; 4];
+        let pair: (&mut Product<'_, _>, &mut Product<'_, _>) = (&mut same, &mut other);
+        let solved = gmres.solve(&space, pair, &vec![0.0; 4], &mut x, (1e-12, 9)).unwrap();
+        assert_eq!((&x[..], solved.iterations), (&[0.0; 4][..], 0));
         // The exact solution after one product: nothing new to go on with.
-        let pair = (&mut same as &mut Product<'_>, &mut other as &mut Product<'_>);
-        let solved = gmres.solve(&Solo, pair, &[2.0, 0.0, 1.0, 0.0], &mut x, (1e-30, 9)).unwrap();
-        assert_eq!((x, solved.iterations), ([2.0, 0.0, 1.0, 0.0], 1));
+        let b = vec![2.0, 0.0, 1.0, 0.0];
+        let pair: (&mut Product<'_, _>, &mut Product<'_, _>) = (&mut same, &mut other);
+        let solved = gmres.solve(&space, pair, &b, &mut x, (1e-30, 9)).unwrap();
+        assert_eq!((x, solved.iterations), (b, 1));
     }
 }

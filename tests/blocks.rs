@@ -74,9 +74,20 @@ pub(crate) fn filled<S: Real>(
     pattern: &Pattern,
     nb: usize,
     rounded: bool,
+    put: impl FnMut(usize, usize, f64),
+) -> BlockMatrix<S> {
+    filled_as(pattern, Colouring::new(pattern), nb, rounded, put)
+}
+
+/// The same of these colours.
+pub(crate) fn filled_as<S: Real>(
+    pattern: &Pattern,
+    colouring: Colouring,
+    nb: usize,
+    rounded: bool,
     mut put: impl FnMut(usize, usize, f64),
 ) -> BlockMatrix<S> {
-    let mut matrix = BlockMatrix::zeros(Arc::new(Colouring::new(pattern)), nb).unwrap();
+    let mut matrix = BlockMatrix::zeros(Arc::new(colouring), nb).unwrap();
     let mut noise = Noise(nb as u64);
     for row in 0..pattern.rows() {
         for (block, &column) in pattern.row(row).zip(pattern.columns_of(row)) {
@@ -201,9 +212,12 @@ fn sweeps_take_the_colours_in_the_order_that_is_asked_for() {
     let b = right_hand_side(pattern.rows() * nb);
     let colours: Vec<_> = colouring.colours().collect();
     assert!(colours.len() > 2, "{name}");
-    for (direction, relaxation, count) in
-        [(Direction::Forward, 1.0, 1), (Direction::Forward, 0.7, 2), (Direction::Symmetric, 0.8, 2)]
-    {
+    for (direction, relaxation, count) in [
+        (Direction::Forward, 1.0, 1),
+        (Direction::Forward, 0.7, 2),
+        (Direction::Symmetric, 0.8, 2),
+        (Direction::Symmetric, 1.0, 3),
+    ] {
         let mut order: Vec<_> = colours.iter().collect();
         if direction == Direction::Symmetric {
             order.extend(colours.iter().rev().skip(1));
@@ -230,6 +244,18 @@ fn sweeps_take_the_colours_in_the_order_that_is_asked_for() {
         }
         let found = solution!(matrix, &b, Sweeps { count, direction, relaxation }, cpu);
         assert!(distance(&found, &expected) < 1e-14, "{direction:?} {relaxation}");
+    }
+}
+
+/// Catches given colours that would be solved at once and know each other, or that are not there.
+#[test]
+fn given_colours_are_refused_where_neighbours_share_one() {
+    // Two rows here, and one of another rank.
+    let pattern = || Pattern::with_columns(3, vec![0, 1, 2], vec![2, 0]).unwrap();
+    assert!(Colouring::given(&pattern(), 2, &[0, 1, 1]).is_ok());
+    for (count, colours) in [(2, &[0, 0, 1][..]), (2, &[0, 1, 0]), (2, &[0, 1]), (1, &[0, 1, 1])] {
+        let told = Colouring::given(&pattern(), count, colours).unwrap_err().to_string();
+        assert!(told.contains("colour"), "{told}");
     }
 }
 

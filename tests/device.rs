@@ -5,6 +5,7 @@ mod blocks;
 mod budget;
 mod cuda;
 mod fused;
+mod implicit;
 mod lines;
 mod nvrtc;
 mod oclgrind;

@@ -7,6 +7,7 @@ mod profiles;
 mod restarts;
 mod starts;
 mod swaps;
+mod sweeps;
 pub(crate) mod threads;
 
 use std::fs;

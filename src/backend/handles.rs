@@ -31,6 +31,14 @@ macro_rules! handle {
             pub fn get<T: Any>(&self) -> &T {
                 self.0.downcast_ref().unwrap_or_else(|| of_another_backend())
             }
+
+            /// What it is to the backend that made it.
+            ///
+            /// # Panics
+            /// Where another backend did.
+            pub fn get_mut<T: Any>(&mut self) -> &mut T {
+                self.0.downcast_mut().unwrap_or_else(|| of_another_backend())
+            }
         }
     };
 }
@@ -42,6 +50,10 @@ handle! {
 handle! {
     /// A [`PointFormula`](crate::engine::PointFormula) ready to run.
     Prepared
+}
+handle! {
+    /// Room for a matrix of blocks, and for sweeps over it.
+    BlockSolver
 }
 handle! {
     /// [`Sums`](super::ranks::Sums) of planes ready to be taken.
@@ -67,16 +79,6 @@ impl Program {
     /// Where another backend did.
     pub fn get<T: Any>(&self) -> &T {
         self.own.downcast_ref().unwrap_or_else(|| of_another_backend())
-    }
-}
-
-impl Field {
-    /// What it is to the backend that made it.
-    ///
-    /// # Panics
-    /// Where another backend did.
-    pub fn get_mut<T: Any>(&mut self) -> &mut T {
-        self.0.downcast_mut().unwrap_or_else(|| of_another_backend())
     }
 }
 

@@ -12,10 +12,11 @@ mod share;
 use std::sync::Arc;
 
 pub use disk_cache::DiskCache;
-pub use handles::{Combination, Field, Prepared, Program};
+pub use handles::{BlockSolver, Combination, Field, Prepared, Program};
 pub use options::{BackendChoice, ComputeConfig, DeviceAware, Pencils, RightHandSide, Simd};
 pub(crate) use share::Share;
 
+use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::comm::{Communicator, Solo};
 use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
@@ -273,6 +274,47 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// What the device says of the work so far.
     fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction>;
+
+    /// The same of the points of this rank alone.
+    ///
+    /// # Errors
+    /// As there.
+    fn reduce_here(
+        &self,
+        formula: &Prepared,
+        read: &[&Field],
+        parameters: &[f64],
+    ) -> Result<Reduction> {
+        self.reduce(formula, read, parameters)
+    }
+
+    /// Room for a matrix of blocks of `nb` x `nb` numbers that is coloured so, whose rows are the points of fields; `halo` is what they
+    /// know of other ranks.
+    ///
+    /// # Errors
+    /// What a compiler says, or where there is no memory left.
+    fn block_solver(
+        &self,
+        colouring: &Arc<Colouring>,
+        halo: &Halo,
+        nb: usize,
+    ) -> Result<BlockSolver>;
+
+    /// Take the numbers of a matrix of that colouring.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()>;
+
+    /// x of A x ≈ b by sweeps from x = 0, where A was set: a field of each unknown of a row. Over ranks the sweeps are those of the whole
+    /// matrix; all of them must ask for them.
+    fn sweep_blocks(
+        &self,
+        solver: &mut BlockSolver,
+        sweeps: Sweeps,
+        b: &[&Field],
+        x: &mut [&mut Field],
+    );
 
     /// Do `work`, many calls of the above, where they cost least. See [`within`](#method.within).
     fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {

@@ -1,14 +1,15 @@
 //! The order in which rows of blocks are solved.
 
 use super::Pattern;
+use crate::error::{Error, Result};
 
-/// Rows ordered by reverse Cuthill-McKee, then by colour: rows of one colour do not know each other, so that they can be
-/// solved at once. Zubair et al. (2017), sections II and III.
+/// Rows ordered by colour: rows of one colour do not know each other, so that they can be solved at once. Zubair et al. (2017), sections
+/// II and III.
 #[derive(Clone, Debug)]
 pub struct Colouring {
     /// The caller's row at each place.
     rows: Vec<u32>,
-    /// The place of each of the caller's rows.
+    /// The place of each of the caller's rows; those of other ranks stay behind them.
     places: Vec<u32>,
     /// Where each colour begins, and the end.
     colours: Vec<usize>,
@@ -19,15 +20,48 @@ pub struct Colouring {
 }
 
 impl Colouring {
-    /// Colours of any pattern; it need not be symmetric.
-    #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
+    /// Colours of any pattern, whose rows are ordered by reverse Cuthill-McKee before; it need not be symmetric.
     pub fn new(pattern: &Pattern) -> Self {
         let graph = pattern.symmetric();
         let order = reverse_cuthill_mckee(&graph);
         let colour = colours(&graph, &order);
         let count = colour.iter().max().map_or(0, |most| *most as usize + 1);
+        Self::ordered_by(pattern, (order, true), (count, &colour))
+    }
+
+    /// `count` given colours, one for each column of the pattern. Rows and columns of a row stay in their order, so that sweeps over ranks
+    /// that agree on the colours are those of the whole matrix, to the bit.
+    ///
+    /// # Errors
+    /// Where a row has the colour of one that it knows, or one that there is not.
+    pub fn given(pattern: &Pattern, count: usize, colour: &[u32]) -> Result<Self> {
+        let advice = "give every row a colour that none of its neighbours has";
+        if colour.len() != pattern.width() || colour.iter().any(|it| *it as usize >= count) {
+            let (given, width) = (colour.len(), pattern.width());
+            let found = format!("{given} colours below {count} are given for {width} columns");
+            return Err(Error::refused(found, advice));
+        }
+        for row in 0..pattern.rows() {
+            let mut known = pattern.columns_of(row).iter();
+            if let Some(column) = known.find(|column| colour[**column as usize] == colour[row]) {
+                let found = format!("row {row} and column {column} have the same colour");
+                return Err(Error::refused(found, advice));
+            }
+        }
+        #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
+        let order = (0..pattern.rows() as u32).collect();
+        Ok(Self::ordered_by(pattern, (order, false), (count, colour)))
+    }
+
+    /// Rows of a colour in this order.
+    #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
+    fn ordered_by(
+        pattern: &Pattern,
+        (order, rising): (Vec<u32>, bool),
+        (count, colour): (usize, &[u32]),
+    ) -> Self {
         let mut starts = vec![0; count + 1];
-        colour.iter().for_each(|&colour| starts[colour as usize + 1] += 1);
+        order.iter().for_each(|&row| starts[colour[row as usize] as usize + 1] += 1);
         for at in 0..count {
             starts[at + 1] += starts[at];
         }
@@ -38,8 +72,8 @@ impl Colouring {
             rows[*next] = row;
             *next += 1;
         }
-        let (pattern, from) = pattern.reordered(&rows);
-        let mut places = vec![0; rows.len()];
+        let (pattern, from) = pattern.reordered(&rows, rising);
+        let mut places: Vec<u32> = (0..pattern.width() as u32).collect();
         rows.iter().enumerate().for_each(|(at, &row)| places[row as usize] = at as u32);
         let mut blocks = vec![0; from.len()];
         from.into_iter().enumerate().for_each(|(at, block)| blocks[block] = at);

@@ -31,13 +31,16 @@ pub struct Sweeps {
 }
 
 impl Sweeps {
-    /// The order in which so many colours are solved.
+    /// The order in which so many colours are solved. A symmetric sweep begins with the colour that the one before ended with: solved all
+    /// the way, it is not solved again.
     pub(crate) fn colours(self, colours: usize) -> impl Iterator<Item = usize> {
-        let back = match self.direction {
-            Direction::Forward => 0,
-            Direction::Symmetric => colours.saturating_sub(1),
-        };
-        (0..self.count).flat_map(move |_| (0..colours).chain((0..back).rev()))
+        let is_symmetric = self.direction == Direction::Symmetric;
+        let back = if is_symmetric { colours.saturating_sub(1) } else { 0 };
+        let done = usize::from(is_symmetric && self.relaxation == 1.0);
+        (0..self.count).flat_map(move |sweep| {
+            let first = if sweep == 0 { 0 } else { done };
+            (first..colours).chain((0..back).rev())
+        })
     }
 }
 
@@ -103,11 +106,30 @@ impl<S: Real> Factored<S> {
     /// # Panics
     /// Where the vectors do not have `nb` numbers for each row.
     pub fn sweep(&self, arch: pulp::Arch, b: &[f64], x: &mut [f64], sweeps: Sweeps) {
-        let len = self.colouring.rows() * self.nb;
-        assert_eq!((b.len(), x.len()), (len, len), "unknowns");
+        self.sweep_among(arch, b, x, sweeps, &mut |_, _| ());
+    }
+
+    /// The same where `x` has unknowns of other ranks too: after each colour but the last `exchange` brings those of the colour.
+    ///
+    /// # Panics
+    /// Where `b` does not have `nb` numbers for each row, or `x` for each column.
+    pub fn sweep_among(
+        &self,
+        arch: pulp::Arch,
+        b: &[f64],
+        x: &mut [f64],
+        sweeps: Sweeps,
+        exchange: &mut dyn FnMut(usize, &mut [f64]),
+    ) {
+        let len = [self.colouring.rows(), self.colouring.pattern().width()].map(|n| n * self.nb);
+        assert_eq!([b.len(), x.len()], len, "unknowns");
         let colours: Vec<_> = self.colouring.colours().collect();
-        for colour in sweeps.colours(colours.len()) {
+        let mut order = sweeps.colours(colours.len()).peekable();
+        while let Some(colour) = order.next() {
             self.solve(arch, b, x, sweeps.relaxation, colours[colour].clone());
+            if order.peek().is_some() {
+                exchange(colour, x);
+            }
         }
     }
 

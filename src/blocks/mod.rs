@@ -8,7 +8,7 @@
 //! xᵢ ← (1 − ω) xᵢ + ω Dᵢ⁻¹ (bᵢ − Σⱼ Oᵢⱼ xⱼ),
 //! ```
 //!
-//! colour after colour, each with the newest values of the others. A [`Pattern`] says which blocks there are, its
+//! colour after colour, each with the newest values of the others; over ranks they travel as a [`Halo`] after each colour. A [`Pattern`] says which blocks there are, its
 //! [`Colouring`] in which order rows are solved, a [`BlockMatrix`] holds numbers, a [`Factored`] one is ready for sweeps, on a
 //! device as [`BlockSweeps`](crate::backend::device::BlockSweeps).
 //!
@@ -30,6 +30,7 @@
 
 mod colouring;
 mod factored;
+mod halo;
 mod lu;
 mod matrix;
 mod pattern;
@@ -37,5 +38,6 @@ mod rows;
 
 pub use colouring::Colouring;
 pub use factored::{Direction, Factored, Sweeps};
+pub use halo::{Halo, Shift};
 pub use matrix::{BlockMatrix, MOST};
 pub use pattern::Pattern;

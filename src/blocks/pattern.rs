@@ -3,11 +3,13 @@
 use crate::error::{Error, Result};
 
 /// The off-diagonal blocks of a matrix in compressed rows (Saad 2003, section 3.4): those of row i are `columns[starts[i]]` to
-/// `columns[starts[i + 1]]`, exclusive. Diagonal blocks are not listed: every row has one.
+/// `columns[starts[i + 1]]`, exclusive. Diagonal blocks are not listed: every row has one. Columns beyond the rows are rows of other ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     starts: Vec<usize>,
     columns: Vec<u32>,
+    /// Rows here and on other ranks that there may be blocks for.
+    width: usize,
 }
 
 impl Pattern {
@@ -16,11 +18,24 @@ impl Pattern {
     /// # Errors
     /// Where the arrays do not describe such rows: what was found, and in which row.
     pub fn new(starts: Vec<usize>, columns: Vec<u32>) -> Result<Self> {
+        Self::with_columns(starts.len().saturating_sub(1), starts, columns)
+    }
+
+    /// The same of so many columns.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn with_columns(width: usize, starts: Vec<usize>, columns: Vec<u32>) -> Result<Self> {
         let advice = "give every row a range of blocks, and every off-diagonal block once";
-        match fault(&starts, &columns) {
+        match fault(width, &starts, &columns) {
             Some(found) => Err(Error::refused(found, advice)),
-            None => Ok(Self { starts, columns }),
+            None => Ok(Self { starts, columns, width }),
         }
+    }
+
+    /// Columns: rows here, and those of other ranks.
+    pub fn width(&self) -> usize {
+        self.width
     }
 
     /// Rows of blocks.
@@ -43,14 +58,18 @@ impl Pattern {
         &self.columns[self.row(row)]
     }
 
-    /// Rows that do not know each other in either direction may be solved at once: the pattern and its transpose together.
+    /// Rows that do not know each other in either direction may be solved at once: the pattern and its transpose together, without
+    /// columns of other ranks.
     #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
     pub(super) fn symmetric(&self) -> Self {
         let rows = self.rows();
+        let own = |row: usize| {
+            self.columns_of(row).iter().copied().filter(move |&column| (column as usize) < rows)
+        };
         let mut counts = vec![0_usize; rows + 1];
         for row in 0..rows {
-            counts[row + 1] += self.columns_of(row).len();
-            self.columns_of(row).iter().for_each(|&column| counts[column as usize + 1] += 1);
+            counts[row + 1] += own(row).count();
+            own(row).for_each(|column| counts[column as usize + 1] += 1);
         }
         for row in 0..rows {
             counts[row + 1] += counts[row];
@@ -62,7 +81,7 @@ impl Pattern {
             next[row] += 1;
         };
         for row in 0..rows {
-            for &column in self.columns_of(row) {
+            for column in own(row) {
                 put(row, column);
                 put(column as usize, row as u32);
             }
@@ -82,13 +101,13 @@ impl Pattern {
             starts.push(kept);
         }
         columns.truncate(kept);
-        Self { starts, columns }
+        Self { starts, columns, width: rows }
     }
 
-    /// The same with row `order[at]` at place `at`, columns of a row in rising order; and which block each was.
+    /// The same with row `order[at]` at place `at`, and which block each was; columns of a row in rising order where it is `rising`.
     #[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
-    pub(super) fn reordered(&self, order: &[u32]) -> (Self, Vec<usize>) {
-        let mut places = vec![0_u32; self.rows()];
+    pub(super) fn reordered(&self, order: &[u32], rising: bool) -> (Self, Vec<usize>) {
+        let mut places: Vec<u32> = (0..self.width as u32).collect();
         order.iter().enumerate().for_each(|(at, &row)| places[row as usize] = at as u32);
         let mut starts = Vec::with_capacity(order.len() + 1);
         let mut found: Vec<(u32, usize)> = Vec::with_capacity(self.blocks());
@@ -97,26 +116,31 @@ impl Pattern {
             let own = self.row(row as usize);
             let first = found.len();
             found.extend(own.map(|block| (places[self.columns[block] as usize], block)));
-            found[first..].sort_unstable();
+            if rising {
+                found[first..].sort_unstable();
+            }
             starts.push(found.len());
         }
         let (columns, from) = found.into_iter().unzip();
-        (Self { starts, columns }, from)
+        (Self { starts, columns, width: self.width }, from)
     }
 }
 
 /// Why these arrays are no rows of blocks.
-fn fault(starts: &[usize], columns: &[u32]) -> Option<String> {
+fn fault(width: usize, starts: &[usize], columns: &[u32]) -> Option<String> {
     let (rows, blocks) = (starts.len().saturating_sub(1), columns.len());
     let ends = [starts.first(), starts.last()];
     if ends != [Some(&0), Some(&blocks)] {
         return Some(format!("the rows of {blocks} blocks begin and end at {ends:?}"));
     }
-    if u32::try_from(rows).is_err() {
-        return Some(format!("{rows} rows of blocks, more than 2^32"));
+    if width < rows {
+        return Some(format!("{rows} rows have {width} columns"));
+    }
+    if u32::try_from(width).is_err() {
+        return Some(format!("{width} rows of blocks, more than 2^32"));
     }
     // The last row in which each column was found.
-    let mut seen = vec![usize::MAX; rows];
+    let mut seen = vec![usize::MAX; width];
     for row in 0..rows {
         let own = starts[row]..starts[row + 1];
         let Some(columns) = columns.get(own.clone()) else {
@@ -124,7 +148,7 @@ fn fault(starts: &[usize], columns: &[u32]) -> Option<String> {
         };
         for &column in columns {
             let Some(seen) = seen.get_mut(column as usize) else {
-                return Some(format!("row {row} has a block in column {column} of {rows}"));
+                return Some(format!("row {row} has a block in column {column} of {width}"));
             };
             if column as usize == row {
                 return Some(format!("row {row} lists its diagonal block"));

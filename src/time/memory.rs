@@ -39,7 +39,7 @@ pub(crate) fn check_memory(
 pub(crate) fn check_output_memory(config: &Config, block: &Block, ranks: usize) -> Result<()> {
     check(config, block, ranks, |config, block| {
         let random = config.forcing.as_ref().is_some_and(|force| force.stochastic().is_some());
-        let fields = for_implicit_steps(config) + usize::from(random);
+        let fields = implicit_on_host(config) + usize::from(random);
         for_outputs(config, block) + 8.0 * (fields * block.len()) as f64
     })
 }
@@ -197,16 +197,30 @@ fn is_filter_a_rate(config: &Config) -> bool {
     config.scheme.filter.as_ref().is_some_and(by_time)
 }
 
-/// Numbers of 64 bit at a point that implicit steps keep on the host: vectors of unknowns, and blocks of 5 x 5 with the arrays of their
-/// rows, 1 in 64 bit and up to 6 in 32; where they are made they stand twice.
-fn for_implicit_steps(config: &Config) -> usize {
-    const UNKNOWNS: usize = 5;
-    let Some(implicit) = &config.time.implicit else { return 0 };
+/// Unknowns of implicit steps at a point.
+const UNKNOWNS: usize = 5;
+
+/// Numbers of 64 bit at a point of the blocks of implicit steps: 5 x 5 each, 1 in 64 bit and up to 6 in 32.
+fn implicit_blocks(config: &Config) -> usize {
     let axes = config.grid.points.iter().filter(|n| **n > 1).count();
+    UNKNOWNS * UNKNOWNS * (1 + axes)
+}
+
+/// Fields at a point that implicit steps have: the vectors of unknowns, those in the order of the blocks, and the blocks.
+fn implicit_fields(config: &Config) -> usize {
+    let Some(implicit) = &config.time.implicit else { return 0 };
     let vectors =
-        implicit.krylov.min(implicit.products) as usize + implicit.method.method().a.len() + 12;
-    let blocks = UNKNOWNS * UNKNOWNS * (1 + axes);
-    UNKNOWNS * vectors + 2 * blocks + 4 * 2 * axes
+        implicit.krylov.min(implicit.products) as usize + implicit.method.method().a.len() + 11;
+    UNKNOWNS * vectors + implicit_blocks(config)
+}
+
+/// Numbers of 64 bit at a point that implicit steps have on the host while blocks are made of the state, with the arrays of their rows.
+fn implicit_on_host(config: &Config) -> usize {
+    let axes = config.grid.points.iter().filter(|n| **n > 1).count();
+    match config.time.implicit {
+        Some(_) => UNKNOWNS + implicit_blocks(config) + 4 * 2 * axes,
+        None => 0,
+    }
 }
 
 /// Fields of the points of a block that a run holds all the time, by what they are for.
@@ -260,7 +274,8 @@ impl Parts {
             weights: held.as_ref().map_or(0, |held| held.weights),
             metric: held.as_ref().map_or(0, |held| held.metric),
             operators: device.map_or(0, |device| for_operators(config, block, device)),
-            implicit: if device.is_none() { for_implicit_steps(config) } else { 0 },
+            implicit: implicit_fields(config)
+                + if device.is_none() { implicit_on_host(config) } else { 0 },
             value: config.compute.precision.bytes() as f64,
         }
     }

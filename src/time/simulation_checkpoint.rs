@@ -44,7 +44,9 @@ impl Simulation {
         (run, course): (RunId, OutputProgress),
         manner: WriteOptions,
     ) -> Result<Writing> {
-        let before = self.implicit.as_ref().map_or(Vec::new(), ImplicitStepper::state_before);
+        let comm = self.backend.comm();
+        let before = self.implicit.as_ref().map(ImplicitStepper::state_before).transpose();
+        let before = all_or_error(comm, before)?.unwrap_or_default();
         let (names, references) = (self.system.names(), self.system.base_state());
         let names_before: Vec<String> = names.iter().take(before.len()).map(before_name).collect();
         let head = Head {
@@ -65,7 +67,6 @@ impl Simulation {
             implicit: self.implicit.as_ref().map(ImplicitStepper::saved),
             course,
         };
-        let comm = self.backend.comm();
         let values = self.state.iter().map(|field| self.backend.values(field));
         let mut values = all_or_error(comm, values.collect::<Result<Vec<_>>>())?;
         values.extend(before);
@@ -150,7 +151,7 @@ impl Simulation {
                 |name: &String| head.fields.iter().position(|saved| *saved == before_name(name));
             let before = names.iter().filter_map(at).map(|at| saved.field(at, block, 0.0));
             let before = all_or_error(comm, before.collect::<Result<Vec<Vec<f64>>>>())?;
-            implicit.set_state_before(&before, head.last_dt);
+            all_or_error(comm, implicit.set_state_before(before, head.last_dt))?;
         }
         Ok(resumed)
     }

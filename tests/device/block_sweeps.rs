@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use kolmo::Real;
 use kolmo::backend::cpu::Cpu;
 use kolmo::backend::device::{BlockKernels, BlockSweeps, Buffer, Device};
-use kolmo::blocks::{Direction, Factored, Pattern, Sweeps};
+use kolmo::backend::ranks::Blocks;
+use kolmo::backend::{BlockSolver, Field};
+use kolmo::blocks::{Colouring, Direction, Factored, Halo, Pattern, Shift, Sweeps};
+use kolmo::{Precision, Real};
 
-use super::{device, on_two_threads};
-use crate::blocks::{distance, filled, graphs, pattern, right_hand_side};
+use super::{device, gpu, on_two_threads};
+use crate::blocks::{distance, filled, filled_as, graphs, pattern, right_hand_side};
 
 /// Two of each kind, so that a second one sees what the first one wrote.
 const KINDS: [Sweeps; 3] = [
@@ -150,4 +152,46 @@ fn small_sweeps_of_few_rows() {
         kept.push(check::<f32>(&device, random, nb));
     }
     kept.push(check::<f64>(&device, star, 3));
+}
+
+/// x of a small system in fields, on a rank that is its own neighbour; and what is to be kept until the end.
+fn in_fields(backend: &dyn Blocks) -> (Vec<f64>, Vec<Field>, BlockSolver) {
+    const NB: usize = 5;
+    let pattern =
+        Pattern::with_columns(6, vec![0, 3, 5, 8, 10], vec![1, 3, 4, 0, 2, 1, 3, 5, 2, 0]).unwrap();
+    let colouring = Colouring::given(&pattern, 2, &[0, 1, 0, 1, 1, 1]).unwrap();
+    let matrix = filled_as::<f32>(&pattern, colouring, NB, true, |_, _, _| ());
+    let shift = |rows, columns| vec![Shift { to: Some(0), rows, from: Some(0), columns }];
+    let halo = Halo(vec![shift(vec![0], vec![]), shift(vec![1, 3], vec![4, 5])]);
+    let mut solver = backend.block_solver(matrix.colouring(), &halo, NB).unwrap();
+    backend.set_blocks(&mut solver, matrix.factored().unwrap()).unwrap();
+    let b = right_hand_side(4 * NB);
+    let mut fields: Vec<Field> =
+        b.chunks(4).map(|b| backend.field(&b.to_vec().into()).unwrap()).collect();
+    let mut x: Vec<Field> =
+        (0..NB).map(|_| backend.field(&vec![f64::NAN; 4].into()).unwrap()).collect();
+    // Behind what goes of the first colour stands what goes and what comes of the second.
+    let mut exchange = |colour: usize, border: &mut Field| {
+        let mut bytes = [0; 2 * NB * 8];
+        if colour == 1 {
+            backend.fetch(border, NB, &mut bytes).unwrap();
+            backend.put(border, 3 * NB, &bytes).unwrap();
+        }
+    };
+    let (read, mut write) = (fields.iter().collect::<Vec<_>>(), x.iter_mut().collect::<Vec<_>>());
+    backend.sweep_blocks_among(&mut solver, KINDS[1], &read, &mut write, &mut exchange);
+    let found = x.iter().flat_map(|x| backend.values(x).unwrap().iter().collect::<Vec<_>>());
+    let found = found.collect();
+    fields.append(&mut x);
+    (found, fields, solver)
+}
+
+/// Catches a thread beyond the rows, or beyond what goes to other ranks and comes from them.
+#[test]
+#[ignore = "run under Oclgrind"]
+fn small_systems_in_fields() {
+    let gpu = gpu(Precision::F64, 4);
+    let (found, ..) = &in_fields(&gpu);
+    let (expected, ..) = in_fields(&Cpu::<f64>::new(Some(1)).unwrap());
+    assert!(distance(found, &expected) < 1e-13, "{found:?} {expected:?}");
 }

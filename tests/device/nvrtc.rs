@@ -74,7 +74,14 @@ fn specialisations() -> Vec<Specialisation> {
             ),
         ),
         ("compact10-penta", run("taylor-green", POINTS, &["scheme.derivative=compact10-penta"])),
-        ("curved lines, walls, far field", run("cylinder", POINTS, &["gas.viscosity=sutherland"])),
+        (
+            "curved lines, walls, far field, implicit steps",
+            run(
+                "cylinder",
+                POINTS,
+                &["gas.viscosity=sutherland", "time.implicit={ method = 'bdf2', krylov = 3 }"],
+            ),
+        ),
         ("scalar", run("scalar-advection", POINTS, &[])),
         ("blocks of lines", Box::new(ask_for_blocks)),
         ("sweeps over blocks", Box::new(ask_for_block_sweeps)),

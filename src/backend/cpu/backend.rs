@@ -1,13 +1,16 @@
 //! The host as a [`Backend`].
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::pointwise::OnPart;
-use super::{Cpu, SHAPES};
-use crate::backend::handles::{Field, Prepared, Program, all, all_mut};
+use super::{Cpu, SHAPES, block_solver};
+use crate::backend::handles::{BlockSolver, Field, Prepared, Program, all, all_mut};
+use crate::backend::ranks::Blocks;
 use crate::backend::{Backend, Reduction, Weights};
+use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::engine::{LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Block};
@@ -156,6 +159,31 @@ impl<T: Real> Backend for Cpu<T> {
         let own = &mut totals[..formula.results.len()];
         self.reduce_to(formula, &all(read), parameters, own);
         Ok(Reduction::Done(totals))
+    }
+
+    fn block_solver(
+        &self,
+        colouring: &Arc<Colouring>,
+        halo: &Halo,
+        nb: usize,
+    ) -> Result<BlockSolver> {
+        let border = self.planes(halo.len(nb))?;
+        Ok(BlockSolver::new(block_solver::Solver::new(colouring, (halo, border), nb)))
+    }
+
+    fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()> {
+        solver.get_mut::<block_solver::Solver>().set(matrix);
+        Ok(())
+    }
+
+    fn sweep_blocks(
+        &self,
+        solver: &mut BlockSolver,
+        sweeps: Sweeps,
+        b: &[&Field],
+        x: &mut [&mut Field],
+    ) {
+        self.sweep_blocks_among(solver, sweeps, b, x, &mut |_, _| ());
     }
 
     fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {

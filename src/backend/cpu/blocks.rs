@@ -2,11 +2,13 @@
 
 use rayon::prelude::*;
 
+use super::block_solver::Solver;
 use super::tile::SharedField;
 use super::{Cpu, Field as Values};
-use crate::backend::handles::{Combination, Field, Program, all, all_mut};
+use crate::backend::handles::{BlockSolver, Combination, Field, Program, all, all_mut};
 use crate::backend::ranks::{Blocks, Memory, Staging, Sum, Sums, TransposeLayout};
 use crate::backend::{Backend, Weights};
+use crate::blocks::Sweeps;
 use crate::error::Result;
 use crate::grid::Axis;
 use crate::real::{Real, bytes_of, bytes_of_mut};
@@ -116,6 +118,17 @@ impl<T: Real> Blocks for Cpu<T> {
                 unsafe { field.slice_mut(position(deal, line, m), 1)[0] = *from };
             }
         });
+    }
+
+    fn sweep_blocks_among(
+        &self,
+        solver: &mut BlockSolver,
+        sweeps: Sweeps,
+        b: &[&Field],
+        x: &mut [&mut Field],
+        exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
+    ) {
+        solver.get_mut::<Solver>().sweep(self, sweeps, &all(b), &mut all_mut(x), exchange);
     }
 
     fn memory(&self, array: &mut Field) -> Memory {

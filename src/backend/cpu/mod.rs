@@ -4,6 +4,7 @@
 //! the number of threads.
 
 mod backend;
+mod block_solver;
 mod blocks;
 mod closed;
 mod copy;

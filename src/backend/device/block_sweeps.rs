@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::job::{Job, LaunchSize};
 use super::text::Text;
 use super::{Arg, Buffer, Device, Source};
-use crate::blocks::{Factored, Sweeps};
+use crate::blocks::{Colouring, Factored, Sweeps};
 use crate::error::{Error, Result};
-use crate::real::{Precision, Real};
+use crate::real::{Precision, Real, bytes_of};
 
 /// Most threads of a row of blocks for the rows of its blocks, and most of a block of threads where every device has as many.
 const MOST_LANES: usize = 128;
@@ -104,6 +104,9 @@ impl Shape {
 pub struct BlockSweeps {
     nb: usize,
     rows: usize,
+    /// Rows here and on other ranks that they know.
+    width: usize,
+    precision: Precision,
     colours: Vec<Colour>,
     starts: Buffer,
     columns: Buffer,
@@ -132,17 +135,32 @@ impl BlockSweeps {
         matrix: &Factored<S>,
         kernels: BlockKernels,
     ) -> Result<Self> {
+        let of = (&**matrix.colouring(), matrix.nb(), S::PRECISION);
+        let mut sweeps = Self::room(device, of, kernels)?;
+        sweeps.set(matrix)?;
+        Ok(sweeps)
+    }
+
+    /// Room for matrices of one colouring, with off-diagonal blocks of this format; their kernels are compiled.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn room(
+        device: &Arc<Device>,
+        (colouring, nb, precision): (&Colouring, usize, Precision),
+        kernels: BlockKernels,
+    ) -> Result<Self> {
         if !device.info().has_f64 {
             let name = &device.info().name;
             return Err(Error::Device(format!(
                 "sweeps over blocks compute in f64; {name} does not"
             )));
         }
-        let (colouring, nb) = (matrix.colouring(), matrix.nb());
         let (pattern, shape) = (colouring.pattern(), Shape::of(nb));
-        let source = shape.source(device, S::PRECISION, kernels);
+        let source = shape.source(device, precision, kernels);
         let colour = |rows: std::ops::Range<usize>| {
             let launches = shape.launches(rows.len(), kernels).into_iter();
+            let launches = launches.filter(|_| !rows.is_empty());
             let jobs = launches.map(|(entry, size)| Job::new(device, &source, entry, &size));
             let jobs = jobs.collect::<Result<_>>()?;
             Ok(Colour { jobs, begin: whole(rows.start)?, end: whole(rows.end)? })
@@ -151,20 +169,42 @@ impl BlockSweeps {
             BlockKernels::Fused => 0,
             BlockKernels::Split => colouring.colours().map(|rows| rows.len()).max().unwrap_or(0),
         };
-        let starts = (0..pattern.rows()).map(|row| pattern.row(row).start);
+        let rows = pattern.rows();
+        let starts = (0..rows).map(|row| pattern.row(row).start);
         let starts = starts.chain([pattern.blocks()]).map(whole).collect::<Result<Vec<_>>>()?;
-        let columns = (0..pattern.rows()).flat_map(|row| pattern.columns_of(row));
+        let columns = (0..rows).flat_map(|row| pattern.columns_of(row));
+        let numbers = |precision, len| Buffer::new(device, precision, len);
         Ok(Self {
             nb,
-            rows: pattern.rows(),
+            rows,
+            width: pattern.width(),
+            precision,
             colours: colouring.colours().map(colour).collect::<Result<_>>()?,
             starts: integers(device, starts.into_iter().map(i32::to_ne_bytes))?,
             columns: integers(device, columns.map(|column| column.to_ne_bytes()))?,
-            blocks: Buffer::from_host(device, matrix.off_diagonal())?,
-            factors: Buffer::from_host(device, matrix.factors())?,
-            pivots: integers(device, matrix.pivots().iter().map(|pivot| pivot.to_ne_bytes()))?,
-            left: Buffer::new(device, Precision::F64, longest * nb)?,
+            blocks: numbers(precision, pattern.blocks() * nb * nb)?,
+            factors: numbers(Precision::F64, rows * nb * nb)?,
+            pivots: integers(device, std::iter::repeat_n([0; 2], rows * nb))?,
+            left: numbers(Precision::F64, longest * nb)?,
         })
+    }
+
+    /// Upload the numbers of a matrix of this colouring.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    ///
+    /// # Panics
+    /// Where the matrix is another.
+    pub fn set<S: Real>(&mut self, matrix: &Factored<S>) -> Result<()> {
+        let (blocks, factors) = (matrix.off_diagonal(), matrix.factors());
+        let sizes = (S::PRECISION, blocks.len(), factors.len());
+        let own = (self.precision, self.blocks.len(), self.factors.len());
+        assert_eq!(sizes, own, "a matrix of another colouring");
+        let pivots: Vec<u8> = matrix.pivots().iter().flat_map(|it| it.to_ne_bytes()).collect();
+        self.blocks.write(0, bytes_of(blocks))?;
+        self.factors.write(0, bytes_of(factors))?;
+        self.pivots.write(0, &pivots)
     }
 
     /// Put sweeps over A x = b from this x on the list of the device: [`Factored::sweep`], to round-off. Both vectors have the
@@ -173,32 +213,49 @@ impl BlockSweeps {
     /// # Panics
     /// Where the vectors are not `nb` numbers in 64 bit for each row, or of another device.
     pub fn sweep(&self, b: &Buffer, x: &mut Buffer, sweeps: Sweeps) {
-        let unknowns = (self.rows * self.nb, Precision::F64);
-        assert!(
-            [b, x].iter().all(|vector| (vector.len(), vector.precision) == unknowns),
-            "unknowns"
-        );
+        self.sweep_among(b, x, sweeps, &mut |_, _| ());
+    }
+
+    /// The same where x has unknowns of other ranks too: [`Factored::sweep_among`].
+    ///
+    /// # Panics
+    /// As there.
+    pub(super) fn sweep_among(
+        &self,
+        b: &Buffer,
+        x: &mut Buffer,
+        sweeps: Sweeps,
+        exchange: &mut dyn FnMut(usize, &Buffer),
+    ) {
+        let unknowns = [self.rows, self.width].map(|rows| (rows * self.nb, Precision::F64));
+        let given = [b, x].map(|vector| (vector.len(), vector.precision));
+        assert_eq!(given, unknowns, "unknowns");
         let relaxation = [sweeps.relaxation];
-        for colour in sweeps.colours(self.colours.len()) {
+        let mut order = sweeps.colours(self.colours.len()).peekable();
+        while let Some(colour) = order.next() {
             let Colour { jobs, begin, end } = &self.colours[colour];
             let matrix = [&self.starts, &self.columns, &self.blocks, &self.factors, &self.pivots];
             let buffers = matrix.into_iter().chain([b, x, &self.left]).map(Buffer::arg);
             let rows = [Arg::Int(*begin), Arg::Int(*end)];
             let scalars = Arg::Scalars(Precision::F64, &relaxation);
             let arguments = buffers.chain(rows).chain([scalars]);
+            // There are none where no row of this rank has the colour.
             jobs.iter().for_each(|job| job.launch(arguments.clone()));
+            if order.peek().is_some() {
+                exchange(colour, x);
+            }
         }
     }
 }
 
 /// A number of rows or blocks as a kernel counts them.
-fn whole(number: usize) -> Result<i32> {
+pub(super) fn whole(number: usize) -> Result<i32> {
     let refusal = |_| Error::Device(format!("{number} rows or blocks; {} can be", i32::MAX));
     i32::try_from(number).map_err(refusal)
 }
 
 /// Whole numbers of `N` bytes in device memory.
-fn integers<const N: usize>(
+pub(super) fn integers<const N: usize>(
     device: &Arc<Device>,
     numbers: impl Iterator<Item = [u8; N]>,
 ) -> Result<Buffer> {

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use super::block_solver::Solver;
 use super::blocks::{PlaneSums, deal, staging};
 use super::lines::{DeviceOperator, LineSolver};
 use super::pointwise::PointKernel;
 use super::program::{self, Fields, Task};
 use super::workspace::{Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device};
-use crate::backend::handles::{Combination, Field, Prepared, Program, all, all_mut};
+use crate::backend::handles::{BlockSolver, Combination, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::{Blocks, Memory, Staging, Sums, TransposeLayout};
 use crate::backend::{Backend, ComputeConfig, Pencils, Reduction, Weights};
+use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::{Axis, Block};
@@ -241,6 +243,31 @@ impl Backend for Gpu {
     fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {
         formula.get::<PointKernel>().begin(&all(read), parameters).map(Reduction::Pending)
     }
+
+    fn block_solver(
+        &self,
+        colouring: &Arc<Colouring>,
+        halo: &Halo,
+        nb: usize,
+    ) -> Result<BlockSolver> {
+        let border = self.planes(halo.len(nb))?;
+        let place = (self.device(), self.precision());
+        Solver::new(place, colouring, (halo, border), nb).map(BlockSolver::new)
+    }
+
+    fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()> {
+        solver.get_mut::<Solver>().set(&matrix)
+    }
+
+    fn sweep_blocks(
+        &self,
+        solver: &mut BlockSolver,
+        sweeps: Sweeps,
+        b: &[&Field],
+        x: &mut [&mut Field],
+    ) {
+        self.sweep_blocks_among(solver, sweeps, b, x, &mut |_, _| ());
+    }
 }
 
 impl Blocks for Gpu {
@@ -296,6 +323,17 @@ impl Blocks for Gpu {
 
     fn collect(&self, of: &TransposeLayout, at: usize, parts: &Field, field: &mut Field) {
         self.device().note(deal(of, true, at, [field.get_mut(), parts.get()]));
+    }
+
+    fn sweep_blocks_among(
+        &self,
+        solver: &mut BlockSolver,
+        sweeps: Sweeps,
+        b: &[&Field],
+        x: &mut [&mut Field],
+        exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
+    ) {
+        solver.get_mut::<Solver>().sweep(sweeps, &all(b), &all_mut(x), exchange);
     }
 
     fn memory(&self, array: &mut Field) -> Memory {

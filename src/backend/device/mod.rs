@@ -8,6 +8,7 @@
 //! A call that returns a `Result` fails with what the driver or the compiler says, also of work that was queued before; other
 //! errors are named where they arise.
 
+mod block_solver;
 mod block_sweeps;
 mod blocks;
 mod buffer;

@@ -2,7 +2,8 @@
 
 use std::ops::{Deref, DerefMut, Range};
 
-use crate::backend::{Backend, Combination, Field, Program, Weights};
+use crate::backend::{Backend, BlockSolver, Combination, Field, Program, Weights};
+use crate::blocks::Sweeps;
 use crate::error::Result;
 use crate::grid::Axis;
 
@@ -56,7 +57,7 @@ impl TransposeLayout {
 pub struct Staging {
     bytes: Vec<u8>,
     /// Undoes what was done to keep it in its place.
-    release: Option<Box<dyn FnMut(*mut u8) + Send>>,
+    release: Option<Box<dyn FnMut(*mut u8) + Send + Sync>>,
 }
 
 impl Staging {
@@ -71,7 +72,7 @@ impl Staging {
         lock: impl FnOnce(*mut u8, usize) -> Option<R>,
     ) -> Self
     where
-        R: FnMut(*mut u8) + Send + 'static,
+        R: FnMut(*mut u8) + Send + Sync + 'static,
     {
         let mut staging = Self::new(bytes);
         if bytes > 0 {
@@ -154,6 +155,17 @@ pub trait Blocks: Backend {
 
     /// The reverse of [`Blocks::deal`].
     fn collect(&self, deal: &TransposeLayout, at: usize, parts: &Field, field: &mut Field);
+
+    /// [`Backend::sweep_blocks`] where rows know those of other ranks: after each colour but the last `exchange` gets its number, and the
+    /// array of what goes and what comes, as [`Halo`](crate::blocks::Halo) lays it out.
+    fn sweep_blocks_among(
+        &self,
+        solver: &mut BlockSolver,
+        sweeps: Sweeps,
+        b: &[&Field],
+        x: &mut [&mut Field],
+        exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
+    );
 
     /// Where an array lies.
     fn memory(&self, array: &mut Field) -> Memory;

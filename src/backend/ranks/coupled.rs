@@ -124,7 +124,8 @@ impl Coupled {
                 if let Ready::Exchange(round) = &stage.steps[step] {
                     let Planes { planes, staging, .. } = &mut *room;
                     let (planes, staging) = (&mut planes[at], &staging[at]);
-                    ranks.await_round(self.axis, underway, round, planes, staging);
+                    let line = &*ranks.lines[self.axis];
+                    ranks.await_round(line, underway, round, planes, staging);
                 }
                 waiting = self.advance(ranks, &mut room, at, step + 1);
             }
@@ -150,7 +151,8 @@ impl Coupled {
                     ranks.timed(Phase::Reduced, || ranks.inner.combine(sums, planes));
                 }
                 Ready::Exchange(round) => {
-                    return Some((step, ranks.post(self.axis, round, planes, staging)));
+                    let line = &*ranks.lines[self.axis];
+                    return Some((step, ranks.post(line, round, planes, staging)));
                 }
             }
         }

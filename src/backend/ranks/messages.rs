@@ -58,17 +58,17 @@ impl Ranks {
         self.inner.staging(if self.route == Route::Staged { len } else { 0 })
     }
 
-    /// Begin one round of messages along `axis`.
+    /// Begin one round of messages among the ranks of `line`.
     pub(super) fn post(
         &self,
-        axis: usize,
+        line: &dyn Communicator,
         round: &Round,
         planes: &mut Field,
         staging: &mut Staging,
     ) -> Underway {
         self.timed(Phase::Communicate, || {
             let start = self.ready(&round.send, planes, staging);
-            let (line, size) = (&*self.lines[axis], self.precision().bytes());
+            let size = self.precision().bytes();
             // SAFETY: values of this array, which stays where it is until the messages were waited for.
             Underway(unsafe { round.begin(line, start, size) })
         })
@@ -77,14 +77,14 @@ impl Ranks {
     /// Wait for a round of messages.
     pub(super) fn await_round(
         &self,
-        axis: usize,
+        line: &dyn Communicator,
         Underway(requests): Underway,
         round: &Round,
         planes: &mut Field,
         staging: &Staging,
     ) {
         self.timed(Phase::Communicate, || {
-            self.lines[axis].wait(requests);
+            line.wait(requests);
             if self.route == Route::Staged {
                 for Part { values, .. } in &round.receive {
                     let from = &staging[self.bytes_of(values)];

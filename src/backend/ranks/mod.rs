@@ -4,6 +4,7 @@
 //! are blocks of longer ones: what the operators need of the neighbours goes through the steps of a
 //! [`Plan`](crate::engine::distributed::Plan), or whole lines travel (`transpose`).
 
+mod among;
 mod blocks;
 mod choices;
 mod coupled;
@@ -23,13 +24,17 @@ pub use phases::{Phase, PhaseTimes};
 pub(crate) use room::Needed;
 pub use route::Route;
 
-use crate::backend::{Backend, ComputeConfig, Field, Prepared, Program, Reduction, Weights};
+use crate::backend::{
+    Backend, BlockSolver, ComputeConfig, Field, Prepared, Program, Reduction, Weights,
+};
+use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::comm::{Communicator, Sent, Solo};
 use crate::engine::distributed::Method;
 use crate::engine::{Accesses, Code, LineOperators, PointFormula, Sweep, commute};
 use crate::error::{Error, Result};
 use crate::grid::{Axis, Block, Decomposition};
 use crate::real::{Precision, Values};
+use among::Among;
 use choices::Choices;
 use coupled::Coupled;
 use phases::Clock;
@@ -379,9 +384,8 @@ impl Backend for Ranks {
     }
 
     fn reduce(&self, formula: &Prepared, read: &[&Field], parameters: &[f64]) -> Result<Reduction> {
-        self.told()?;
-        let OnBlock { inner, results, sums } = formula.get();
-        let mut totals = self.inner.reduce(inner, read, parameters)?.values()?;
+        let OnBlock { results, sums, .. } = formula.get();
+        let mut totals = self.reduce_here(formula, read, parameters)?.values()?;
         let own = &mut totals[..*results];
         if *sums {
             self.comm.sum(own)
@@ -389,6 +393,40 @@ impl Backend for Ranks {
             self.comm.max(own)
         }
         Ok(Reduction::Done(totals))
+    }
+
+    fn reduce_here(
+        &self,
+        formula: &Prepared,
+        read: &[&Field],
+        parameters: &[f64],
+    ) -> Result<Reduction> {
+        self.told()?;
+        self.inner.reduce(&formula.get::<OnBlock>().inner, read, parameters)
+    }
+
+    fn block_solver(
+        &self,
+        colouring: &Arc<Colouring>,
+        halo: &Halo,
+        nb: usize,
+    ) -> Result<BlockSolver> {
+        Among::new(self, colouring, halo, nb).map(BlockSolver::new)
+    }
+
+    fn set_blocks(&self, solver: &mut BlockSolver, matrix: Factored<f32>) -> Result<()> {
+        self.told()?;
+        self.inner.set_blocks(solver.get_mut::<Among>().inner(), matrix)
+    }
+
+    fn sweep_blocks(
+        &self,
+        solver: &mut BlockSolver,
+        sweeps: Sweeps,
+        b: &[&Field],
+        x: &mut [&mut Field],
+    ) {
+        solver.get_mut::<Among>().sweep(self, sweeps, b, x);
     }
 
     fn carry_out(&self, work: &mut (dyn FnMut() + Send)) {

@@ -9,23 +9,26 @@
 //! ```
 //!
 //! It is as far from the compact scheme as it is easy to solve: it preconditions, and the answer is that of the compact scheme. At a wall
-//! or a plane of symmetry stands half a cell, through whose face nothing goes; beyond open faces, and beyond the block of a rank,
-//! nothing changes.
+//! or a plane of symmetry stands half a cell, through whose face nothing goes; beyond open faces nothing changes. Points have the same
+//! colours on any ranks, so that sweeps over it are those of the whole grid.
 
 mod blocks;
 mod held;
+mod neighbours;
 
 use std::sync::Arc;
 
 use super::problem::Problem;
 use super::slots::conserved::COUNT;
 use crate::backend::Backend;
-use crate::blocks::{BlockMatrix, Colouring, Pattern};
+use crate::blocks::{BlockMatrix, Colouring, Halo, Pattern};
+use crate::comm::Communicator;
 use crate::error::Result;
 use crate::gas::Gas;
-use crate::grid::{Block, Grid};
+use crate::grid::Grid;
 use blocks::{Flow, Matrix, scaled};
 use held::Held;
+use neighbours::Neighbours;
 
 /// The second difference that stands for a filter of unit rate. That which damps the shortest waves as a filter does, 1/4, damps all
 /// others much more: GMRES takes twice as many products with it. Found by trial with filters of eighth order.
@@ -37,6 +40,9 @@ pub struct Jacobian {
     /// Of the unknowns, so that waves of sound have about the same size in all: U = scale × what is solved for.
     scale: [f64; COUNT],
     colouring: Arc<Colouring>,
+    halo: Halo,
+    /// Points of this rank, and those of others beside them.
+    count: usize,
     /// The links of each point, one after another in the order of the blocks of its row.
     links: Vec<Link>,
     /// Where those of each point begin, and the end.
@@ -61,12 +67,12 @@ impl Jacobian {
     /// # Errors
     /// Where the points are more than can be numbered.
     pub fn new(problem: &Problem, backend: &dyn Backend, grid: &Grid) -> Result<Self> {
-        let block = backend.block(grid.points);
-        let mut held = vec![Held::default(); block.len()];
+        let neighbours = Neighbours::new(backend, grid);
+        let mut held = vec![Held::default(); neighbours.block.len()];
         let (mut starts, mut columns) = (vec![0], Vec::new());
         let (mut links, mut first_links) = (Vec::new(), vec![0]);
         for (at, held) in held.iter_mut().enumerate() {
-            let index = block.index(at);
+            let index = neighbours.block.index(at);
             for axis in grid.active_axes() {
                 let a = axis.index();
                 let faces = problem.boundaries.0[a].filter(|_| grid.ends[a].is_some());
@@ -75,14 +81,14 @@ impl Jacobian {
                 let is_closed = |end: usize| bounded(end).is_some_and(|face| face.open().is_none());
                 for end in 0..2 {
                     if let Some(face) = bounded(end) {
-                        let inner = neighbour(&block, grid, at, a, 1 - end);
+                        let inner = neighbours.of(at, a, 1 - end);
                         held.hold(face, (a, inner), &problem.gas);
                     }
                     if is_closed(end) {
                         continue;
                     }
                     let side = if end == 0 { -1.0 } else { 1.0 };
-                    let to = neighbour(&block, grid, at, a, end).filter(|_| bounded(end).is_none());
+                    let to = neighbours.of(at, a, end).filter(|_| bounded(end).is_none());
                     links.push(Link {
                         gradient: gradient(grid, a, index).map(|g| side * g),
                         weight: if is_closed(1 - end) { 2.0 } else { 1.0 },
@@ -95,18 +101,31 @@ impl Jacobian {
             starts.push(columns.len());
             first_links.push(links.len());
         }
-        let pattern = Pattern::new(starts, columns)?;
+        let (count, colours) = neighbours.colours();
+        let pattern = Pattern::with_columns(neighbours.count(), starts, columns)?;
         let gas = problem.gas;
         let (sound, inner) = (1.0 / gas.mach, gas.gamma - 1.0);
         Ok(Self {
             gas,
             // Of powers of 2: what is scaled is not rounded.
             scale: [1.0 / sound, 1.0, 1.0, 1.0, sound / inner].map(|it| it.log2().round().exp2()),
-            colouring: Arc::new(Colouring::new(&pattern)),
+            colouring: Arc::new(Colouring::given(&pattern, count, &colours)?),
+            halo: neighbours.halo((count, &colours)),
+            count: neighbours.count(),
             links,
             first_links,
             held,
         })
+    }
+
+    /// The order in which its rows are solved.
+    pub fn colouring(&self) -> &Arc<Colouring> {
+        &self.colouring
+    }
+
+    /// What its rows know of those of other ranks.
+    pub fn halo(&self) -> &Halo {
+        &self.halo
     }
 
     /// U over what is solved for.
@@ -119,11 +138,20 @@ impl Jacobian {
         self.held.iter().map(Held::variables)
     }
 
-    /// The blocks at `state` (U of each point, one after another) with this 1/(γ dt), and a filter that acts at this rate.
+    /// The blocks at `state` (U of each point of this rank, one after another) with this 1/(γ dt), and a filter that acts at this rate.
+    /// Collective.
     ///
     /// # Errors
     /// Where there is no memory left.
-    pub fn blocks(&self, state: &[f64], per_dt: f64, filter_rate: f64) -> Result<BlockMatrix<f32>> {
+    pub fn blocks(
+        &self,
+        comm: &dyn Communicator,
+        mut state: Vec<f64>,
+        per_dt: f64,
+        filter_rate: f64,
+    ) -> Result<BlockMatrix<f32>> {
+        state.resize(COUNT * self.count, 0.0);
+        self.halo.fill(comm, COUNT, &mut state);
         let mut matrix = BlockMatrix::zeros(self.colouring.clone(), COUNT)?;
         let flow = |at: usize| Flow::new(&self.gas, &state[COUNT * at..COUNT * (at + 1)]);
         for (at, held) in self.held.iter().enumerate() {
@@ -151,19 +179,6 @@ impl Jacobian {
             matrix.diagonal_mut(at).copy_from_slice(&scaled(&diagonal, &self.scale));
         }
         Ok(matrix)
-    }
-}
-
-/// The point next to point `at` of the block on one side of axis `a`; `None` where it is not in the block.
-fn neighbour(block: &Block, grid: &Grid, at: usize, a: usize, end: usize) -> Option<usize> {
-    let (n, stride) = (block.points[a], block.points[..a].iter().product::<usize>());
-    let i = at / stride % n;
-    let closes = grid.closes(a) && n == grid.points[a] && n > 2;
-    match (end, i) {
-        (0, 0) => closes.then(|| at + (n - 1) * stride),
-        (0, _) => Some(at - stride),
-        (_, i) if i + 1 == n => closes.then(|| at - (n - 1) * stride),
-        _ => Some(at + stride),
     }
 }
 

@@ -1,26 +1,32 @@
 //! Implicit steps: each stage by Newton's method, its linear systems by GMRES with products of the compact residual, which are differences
 //! of two of them, preconditioned by sweeps over the blocks of nearest neighbours (Knoll and Keyes 2004).
 //!
-//! The flow lives where the backend has it; the unknowns of the linear systems, and the blocks, on the host.
+//! The flow and the vectors of the linear systems live where the backend has its fields, and so do the blocks when they are swept over;
+//! they are filled and factored on the host, once a correction.
 
+mod formulas;
 mod residual;
 mod steps;
+mod vectors;
 
 use std::sync::Arc;
 
-use crate::backend::Backend;
-use crate::blocks::{Direction, Factored, Sweeps};
-use crate::comm::{Communicator, all_or_error};
+use crate::backend::{Backend, BlockSolver, Prepared};
+use crate::blocks::{Direction, Sweeps};
+use crate::comm::all_or_error;
+use crate::engine::PointFormula;
 use crate::error::{Error, Result};
 use crate::grid::Grid;
 use crate::io::checkpoint::ImplicitState;
-use crate::krylov::{Gmres, norm};
+use crate::krylov::{Gmres, Space};
 use crate::physics::{Jacobian, Problem, TimeLevel};
 use crate::scheme::{ImplicitConfig, Marching};
 pub(super) use residual::Place;
 pub(super) use steps::IMPLICIT_COLUMNS;
 
-use residual::{COUNT, Residual, StageEnd};
+use formulas::{COUNT, Extrapolated, Slope};
+use residual::{Along, Residual, StageEnd};
+use vectors::{Vector, Vectors, fields};
 
 /// Units of round-off that a residual of nothing may have.
 const UNITS: f64 = 16.0;
@@ -35,22 +41,26 @@ pub(in crate::time) struct ImplicitStepper {
     residual: Residual,
     /// Of all ranks.
     unknowns: f64,
-    gmres: Gmres,
+    vectors: Vectors,
+    gmres: Gmres<Vector>,
+    blocks: BlockSolver,
+    slope: Prepared,
+    extrapolated: Prepared,
     /// Rates of the stages of a step.
-    rates: Vec<Vec<f64>>,
-    /// The state, U* of a stage, the residual, a correction, and what products need.
-    v: Vec<f64>,
-    base: Vec<f64>,
-    defect: Vec<f64>,
-    correction: Vec<f64>,
-    moved: Vec<f64>,
+    rates: Vec<Vector>,
+    /// The state before the step, that of a stage, its U*, the residual, and a correction.
+    start: Vector,
+    v: Vector,
+    base: Vector,
+    defect: Vector,
+    correction: Vector,
     /// What stays from the start on.
     kept: ImplicitState,
     /// Where the step begins, and 1/dt of an explicit step there.
     at: TimeLevel,
     rate: f64,
     /// The state before this one, where `bdf2` knows it: scaled unknowns, and the step from it.
-    before: Option<(Vec<f64>, f64)>,
+    before: Option<(Vector, f64)>,
     /// The last step of a steady run, where it was one.
     grown_from: Option<f64>,
     /// What the last step took.
@@ -76,7 +86,7 @@ impl ImplicitStepper {
     /// For the flow of `problem`.
     ///
     /// # Errors
-    /// Where points cannot be numbered.
+    /// Where points cannot be numbered, or what the backend says.
     #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 unknowns")]
     pub(super) fn new(
         backend: Arc<dyn Backend>,
@@ -85,18 +95,21 @@ impl ImplicitStepper {
         grid: &Grid,
     ) -> Result<Self> {
         let jacobian = Jacobian::new(problem, &*backend, grid)?;
-        let residual = Residual::new(&jacobian);
-        let zeros = || vec![0.0; residual.len()];
+        let vectors = Vectors::new(backend.clone(), backend.block(grid.points).len())?;
+        let zeros = || vectors.zeros();
         let dimensions = options.krylov.min(options.products) as usize;
         Ok(Self {
             kept: ImplicitState::default(),
-            gmres: Gmres::new(residual.len(), dimensions),
-            rates: options.method.method().a.iter().map(|_| zeros()).collect(),
-            v: zeros(),
-            base: zeros(),
-            defect: zeros(),
-            correction: zeros(),
-            moved: zeros(),
+            gmres: Gmres::new(&vectors, dimensions)?,
+            blocks: backend.block_solver(jacobian.colouring(), jacobian.halo(), COUNT)?,
+            slope: backend.prepare(PointFormula::map(Slope))?,
+            extrapolated: backend.prepare(PointFormula::map(Extrapolated))?,
+            rates: options.method.method().a.iter().map(|_| zeros()).collect::<Result<_>>()?,
+            start: zeros()?,
+            v: zeros()?,
+            base: zeros()?,
+            defect: zeros()?,
+            correction: zeros()?,
             work: Work::default(),
             rate_of_change: None,
             size: 0.0,
@@ -105,7 +118,8 @@ impl ImplicitStepper {
             grown_from: None,
             before: None,
             unknowns: (COUNT * grid.len()) as f64,
-            residual,
+            residual: Residual::new(backend.clone(), &jacobian)?,
+            vectors,
             jacobian,
             options,
             backend,
@@ -132,13 +146,13 @@ impl ImplicitStepper {
             return Ok(known);
         }
         let Self { residual, v, defect, .. } = self;
-        residual.gather(place, v)?;
+        residual.gather(place, v);
         let stage = StageEnd { per_dt: 0.0, time };
-        residual.at(place, [v, v], stage, defect)?;
+        residual.at(place, [v, v], stage, defect);
         // As it was: what boundaries ask for is made anew with other round-off at edges.
-        residual.write(place, v)?;
-        let rms = self.root_mean_square(&self.defect);
-        self.size = self.root_mean_square(&self.v);
+        residual.write(place, v);
+        let rms = self.root_mean_square(&self.defect)?;
+        self.size = self.root_mean_square(&self.v)?;
         self.rate_of_change = Some(rms);
         Ok(rms)
     }
@@ -157,61 +171,54 @@ impl ImplicitStepper {
         (self.at, self.rate, self.work) = (at, rate, Work::default());
         self.rate_of_change = None;
         let method = self.options.method.method();
-        let mut start = vec![0.0; self.v.len()];
-        self.residual.gather(place, &mut start)?;
-        self.v.copy_from_slice(&start);
+        self.residual.gather(place, &mut self.start);
+        self.vectors.copy(&self.start, &mut self.v);
         for (stage, row) in method.a.iter().enumerate() {
             let (mut own, before) = (row[stage], &row[..stage]);
             let end = time + row.iter().sum::<f64>() * dt;
-            self.base.copy_from_slice(&start);
+            self.vectors.copy(&self.start, &mut self.base);
             if let Some((before, last)) = &self.before {
                 // With ω = dt / last: (1 + 2ω) U − (1 + ω)² Uₙ + ω² Uₙ₋₁ = (1 + ω) dt R.
                 let ratio = dt / last;
-                let (whole, whole_2) = (1.0 + 2.0 * ratio, (1.0 + ratio).powi(2));
-                own = (1.0 + ratio) / whole;
-                let sums = self.base.iter_mut().zip(before);
-                sums.for_each(|(base, before)| {
-                    *base = (whole_2 * *base - ratio * ratio * before) / whole
-                });
+                own = (1.0 + ratio) / (1.0 + 2.0 * ratio);
+                let base = &mut self.base.each_mut();
+                self.backend.map(&self.extrapolated, &fields([before]), base, &[ratio]);
             }
-            for (weight, rates) in before.iter().zip(&self.rates) {
-                let sums = self.base.iter_mut().zip(rates);
-                sums.for_each(|(base, rate)| *base += dt * weight * rate);
-            }
+            let weights: Vec<f64> = before.iter().map(|weight| dt * weight).collect();
+            self.vectors.add(&mut self.base, &weights, &self.rates[..stage]);
             if own == 0.0 {
-                self.explicit_stage(place, stage, end)?;
+                self.explicit_stage(place, stage, end);
             } else {
                 self.implicit_stage(place, StageEnd { per_dt: 1.0 / (own * dt), time: end })?;
-                let Self { rates, v, base, .. } = self;
-                for ((rate, v), base) in rates[stage].iter_mut().zip(v).zip(base) {
-                    *rate = (*v - *base) / (own * dt);
-                }
+                let (read, rate) = (fields([&self.v, &self.base]), &mut self.rates[stage]);
+                self.backend.map(&self.slope, &read, &mut rate.each_mut(), &[own * dt]);
             }
         }
-        self.before = (self.options.method == Marching::Bdf2).then_some((start, dt));
+        if self.options.method == Marching::Bdf2 {
+            let next = self.before.take().map_or_else(|| self.vectors.zeros(), |it| Ok(it.0))?;
+            self.before = Some((std::mem::replace(&mut self.start, next), dt));
+        }
         self.grown_from = self.is_steady().then_some(dt);
-        self.residual.scatter(place, &self.v, time + dt)
+        self.residual.scatter(place, &self.v, time + dt);
+        self.backend.finish()
     }
 
     /// The rates of a stage that is the old state.
-    fn explicit_stage(&mut self, place: &mut Place<'_>, stage: usize, time: f64) -> Result<()> {
-        let Self { residual, v, rates, work, .. } = self;
+    fn explicit_stage(&mut self, place: &mut Place<'_>, stage: usize, time: f64) {
+        let Self { residual, vectors, v, rates, work, .. } = self;
         let end = StageEnd { per_dt: 0.0, time };
-        residual.at(place, [v, v], end, &mut rates[stage])?;
-        rates[stage].iter_mut().for_each(|rate| *rate = -*rate);
+        residual.at(place, [v, v], end, &mut rates[stage]);
+        vectors.scale(&mut rates[stage], -1.0);
         work.residuals += 1;
-        Ok(())
     }
 
     /// V of a stage, from that of the stage before.
     fn implicit_stage(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<()> {
-        let backend = self.backend.clone();
-        let comm = backend.comm();
         let steady = self.is_steady();
         let mut size = self.evaluate(place, stage)?;
         let first = size;
         // Of a few units of V, and of the rates.
-        let round_off = UNITS * f64::EPSILON * self.root_mean_square(&self.v);
+        let round_off = UNITS * f64::EPSILON * self.root_mean_square(&self.v)?;
         let round_off = round_off * (stage.per_dt + self.rate);
         let enough = (self.options.tolerance() * size).max(round_off);
         let most = if steady { 1 } else { MOST_CORRECTIONS };
@@ -219,10 +226,10 @@ impl ImplicitStepper {
             if size == 0.0 || (!steady && size <= enough) || !size.is_finite() {
                 break;
             }
-            self.correct(place, comm, stage)?;
-            let fraction = self.residual.admissible(comm, &self.v, &self.correction);
-            let sums = self.v.iter_mut().zip(&self.correction);
-            sums.for_each(|(v, correction)| *v += fraction * correction);
+            self.correct(place, stage)?;
+            let fraction = self.residual.admissible(&self.v, &self.correction)?;
+            let correction = std::slice::from_ref(&self.correction);
+            self.vectors.add(&mut self.v, &[fraction], correction);
             self.work.corrections += 1;
             if !steady {
                 size = self.evaluate(place, stage)?;
@@ -243,69 +250,55 @@ impl ImplicitStepper {
     /// The residual at V, and its root mean square. Collective.
     fn evaluate(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<f64> {
         let Self { residual, v, base, defect, work, .. } = self;
-        residual.at(place, [v, base], stage, defect)?;
+        residual.at(place, [v, base], stage, defect);
         work.residuals += 1;
-        Ok(self.root_mean_square(&self.defect))
+        self.root_mean_square(&self.defect)
     }
 
     /// Over the unknowns of all ranks. Collective.
-    fn root_mean_square(&self, x: &[f64]) -> f64 {
-        norm(self.backend.comm(), x) / self.unknowns.sqrt()
+    fn root_mean_square(&self, x: &Vector) -> Result<f64> {
+        Ok(self.vectors.norm(x)? / self.unknowns.sqrt())
     }
 
     /// The correction of Newton's method from the residual at V. Collective.
-    fn correct(
-        &mut self,
-        place: &mut Place<'_>,
-        comm: &dyn Communicator,
-        stage: StageEnd,
-    ) -> Result<()> {
+    fn correct(&mut self, place: &mut Place<'_>, stage: StageEnd) -> Result<()> {
+        self.refill(stage)?;
+        let size = f64::EPSILON.sqrt() * (1.0 + self.root_mean_square(&self.v)?);
         let Self {
-            at,
-            kept,
+            backend,
             options,
-            jacobian,
             residual,
             unknowns,
+            vectors,
             gmres,
+            blocks,
             v,
             base,
             defect,
             correction,
-            moved,
             work,
             ..
         } = self;
-        let rate = kept.filter_time.map_or(0.0, |time| 1.0 / time);
-        let matrix = jacobian.blocks(&residual.unscaled(v), stage.per_dt, rate);
-        let matrix = matrix?
-            .factored()
-            .map_err(|_| not_solved(*at, "a block of its linear systems is singular".into()));
-        let matrix = all_or_error(comm, matrix)?;
-        defect.iter_mut().for_each(|defect| *defect = -*defect);
+        vectors.scale(defect, -1.0);
         let right = &*defect;
-        let root_mean_square = |x: &[f64]| norm(comm, x) / unknowns.sqrt();
-        let size = f64::EPSILON.sqrt() * (1.0 + root_mean_square(v));
-        let mut product = |x: &[f64], to: &mut [f64]| {
-            let along = root_mean_square(x);
+        let mut product = |x: &Vector, to: &mut Vector| {
+            let along = vectors.norm(x)? / unknowns.sqrt();
             if along == 0.0 {
-                to.fill(0.0);
-                return Ok(());
+                vectors.clear(to);
+            } else {
+                let along = Along { x, distance: size / along, right };
+                residual.change(place, [v, base], stage, along, to);
             }
-            let distance = size / along;
-            let sums = moved.iter_mut().zip(&*v).zip(x);
-            sums.for_each(|((moved, v), x)| *moved = v + distance * x);
-            residual.at(place, [moved, base], stage, to)?;
-            to.iter_mut().zip(right).for_each(|(to, right)| *to = (*to + right) / distance);
             Ok(())
         };
-        let mut ordered = [vec![0.0; v.len()], vec![0.0; v.len()]];
-        let mut precondition = |x: &[f64], to: &mut [f64]| {
-            sweep(&matrix, options.sweeps, x, to, &mut ordered);
+        let count = options.sweeps as usize;
+        let sweeps = Sweeps { count, direction: Direction::Symmetric, relaxation: 1.0 };
+        let mut precondition = |x: &Vector, to: &mut Vector| {
+            backend.sweep_blocks(blocks, sweeps, &fields([x]), &mut to.each_mut());
             Ok(())
         };
         let solved = gmres.solve(
-            comm,
+            vectors,
             (&mut product, &mut precondition),
             right,
             correction,
@@ -315,24 +308,20 @@ impl ImplicitStepper {
         work.residuals += solved.iterations;
         Ok(())
     }
+
+    /// Let the preconditioner have the blocks at V. Collective.
+    fn refill(&mut self, stage: StageEnd) -> Result<()> {
+        let rate = self.kept.filter_time.map_or(0.0, |time| 1.0 / time);
+        let comm = self.backend.comm();
+        let state = all_or_error(comm, self.residual.unscaled(&self.v))?;
+        let matrix = self.jacobian.blocks(comm, state, stage.per_dt, rate)?.factored();
+        let singular = "a block of its linear systems is singular";
+        let matrix = matrix.map_err(|_| not_solved(self.at, singular.into()));
+        let matrix = all_or_error(comm, matrix)?;
+        self.backend.set_blocks(&mut self.blocks, matrix)
+    }
 }
 
 fn not_solved(TimeLevel { step, time }: TimeLevel, why: String) -> Error {
     Error::NotConverged { step, time, why }
-}
-
-/// M⁻¹ x by symmetric sweeps from 0.
-fn sweep(
-    matrix: &Factored<f32>,
-    count: u32,
-    x: &[f64],
-    to: &mut [f64],
-    ordered: &mut [Vec<f64>; 2],
-) {
-    let [b, y] = ordered;
-    matrix.colouring().ordered(COUNT, x, b);
-    y.fill(0.0);
-    let sweeps = Sweeps { count: count as usize, direction: Direction::Symmetric, relaxation: 1.0 };
-    matrix.sweep(pulp::Arch::new(), b, y, sweeps);
-    matrix.colouring().restored(COUNT, y, to);
 }

@@ -1,24 +1,28 @@
 //! What an implicit stage makes zero.
 
-use rayon::prelude::*;
+use std::sync::Arc;
 
-use crate::backend::{Backend, Field};
-use crate::comm::Communicator;
-use crate::error::{Error, Result};
+use super::formulas::{AlongEquation, COUNT, Equation, Rescaled, RescaledAlong, Shortfall};
+use super::vectors::{Vector, fields};
+use crate::backend::{Backend, Field, Prepared};
+use crate::engine::PointFormula;
+use crate::error::Result;
 use crate::physics::{Jacobian, System};
 use crate::real::Values;
 
-/// Unknowns of a point.
-pub(super) const COUNT: usize = 5;
-/// Points that a thread takes at least.
-const PART: usize = 1024;
-
 /// The equations of a stage, V − U* − γ dt R(V) = 0, divided by γ dt. What boundaries hold of the state is an equation too: V − P(V) = 0.
-/// Unknowns and equations are scaled; those of a point stand together.
+/// Unknowns and equations are scaled.
 pub(super) struct Residual {
+    backend: Arc<dyn Backend>,
     scale: [f64; COUNT],
-    /// Whether boundaries hold each unknown.
-    held: Vec<[bool; COUNT]>,
+    /// Whether boundaries hold each unknown at each point, 1 or 0.
+    held: Vector,
+    scaled: Prepared,
+    unscaled: Prepared,
+    moved: Prepared,
+    equation: Prepared,
+    along: Prepared,
+    shortfall: Prepared,
 }
 
 /// The end of a stage: 1/(γ dt), and the time that it leads to.
@@ -35,123 +39,158 @@ pub(in crate::time) struct Place<'a> {
     pub(in crate::time) rate: &'a mut [Field],
 }
 
-impl Residual {
-    pub(super) fn new(jacobian: &Jacobian) -> Self {
-        Self { scale: jacobian.scale(), held: jacobian.held().collect() }
-    }
-
-    /// How many unknowns this rank has.
-    pub(super) fn len(&self) -> usize {
-        COUNT * self.held.len()
-    }
-
-    /// U of scaled unknowns, point by point.
-    pub(super) fn unscaled(&self, v: &[f64]) -> Vec<f64> {
-        v.iter().zip(self.scale.iter().cycle()).map(|(v, scale)| v * scale).collect()
-    }
-
-    /// The scaled unknowns of variables that stand one after another.
-    pub(super) fn scaled(&self, variables: &[Vec<f64>]) -> Vec<f64> {
-        let value = |at: usize| variables[at % COUNT][at / COUNT] / self.scale[at % COUNT];
-        (0..self.len()).map(value).collect()
-    }
-
-    /// The scaled unknowns of a state.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
-    pub(super) fn gather(&self, place: &Place<'_>, to: &mut [f64]) -> Result<()> {
-        let u = on_host(place.system.backend(), place.u)?;
-        let u = u.each_ref().map(numbers);
-        to.par_chunks_exact_mut(COUNT).with_min_len(PART).enumerate().for_each(|(at, to)| {
-            (0..COUNT).for_each(|k| to[k] = u[k][at] / self.scale[k]);
-        });
-        Ok(())
-    }
-
-    /// The state of scaled unknowns, with what boundaries hold at `time`.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
-    pub(super) fn scatter(&self, place: &mut Place<'_>, v: &[f64], time: f64) -> Result<()> {
-        self.write(place, v)?;
-        place.system.impose(place.u, time);
-        Ok(())
-    }
-
-    /// The same as it is.
-    ///
-    /// # Errors
-    /// As there.
-    pub(super) fn write(&self, place: &mut Place<'_>, v: &[f64]) -> Result<()> {
-        for (k, (field, scale)) in place.u.iter_mut().zip(self.scale).enumerate() {
-            let own = v.par_chunks_exact(COUNT).with_min_len(PART).map(|point| point[k] * scale);
-            place.system.backend().write(field, &own.collect::<Vec<f64>>().into())?;
-        }
-        Ok(())
-    }
-
-    /// The residual at `v`, where `base` is U*. The fields hold anything behind it.
-    ///
-    /// # Errors
-    /// What the device says of the work so far.
-    pub(super) fn at(
-        &self,
-        place: &mut Place<'_>,
-        [v, base]: [&[f64]; 2],
-        stage: StageEnd,
-        to: &mut [f64],
-    ) -> Result<()> {
-        self.scatter(place, v, stage.time)?;
-        let Place { system, u, rate } = place;
-        system.rhs(u, rate);
-        let (state, rates) = (on_host(system.backend(), u)?, on_host(system.backend(), rate)?);
-        let (state, rates) = (state.each_ref().map(numbers), rates.each_ref().map(numbers));
-        to.par_chunks_exact_mut(COUNT).with_min_len(PART).enumerate().for_each(|(at, to)| {
-            for k in 0..COUNT {
-                let own = state[k][at] / self.scale[k];
-                to[k] = match self.held[at][k] {
-                    true => stage.per_dt * (v[COUNT * at + k] - own),
-                    false => {
-                        stage.per_dt * (own - base[COUNT * at + k]) - rates[k][at] / self.scale[k]
-                    }
-                };
-            }
-        });
-        Ok(())
-    }
-
-    /// The largest fraction of `change` that leaves density and pressure above a third of what they are, of 1, 1/2, 1/4 ... Collective.
-    pub(super) fn admissible(&self, comm: &dyn Communicator, v: &[f64], change: &[f64]) -> f64 {
-        const LEAST: f64 = 1.0 / 3.0;
-        let density_and_pressure = |v: [f64; COUNT]| {
-            let [rho, x, y, z, e] = std::array::from_fn(|k| v[k] * self.scale[k]);
-            (rho, e - 0.5 * (x * x + y * y + z * z) / rho)
+impl Place<'_> {
+    /// U of a flow.
+    fn flow(&mut self) -> [&mut Field; COUNT] {
+        let Some(flow) = self.u.first_chunk_mut() else {
+            unreachable!("implicit steps are of flows")
         };
-        let fraction = |(v, change): (&[f64], &[f64])| {
-            let (rho, p) = density_and_pressure(std::array::from_fn(|k| v[k]));
-            let holds = |fraction: &f64| {
-                let moved = std::array::from_fn(|k| v[k] + fraction * change[k]);
-                let (moved_rho, moved_p) = density_and_pressure(moved);
-                moved_rho > LEAST * rho && moved_p > LEAST * p
-            };
-            let tried = std::iter::successors(Some(1.0), |fraction| Some(0.5 * fraction));
-            tried.take(40).find(holds).unwrap_or(0.0)
-        };
-        let points = v.par_chunks_exact(COUNT).zip(change.par_chunks_exact(COUNT));
-        let least = points.with_min_len(PART).map(fraction).reduce(|| 1.0, f64::min);
-        let mut negative = [-least];
-        comm.max(&mut negative);
-        -negative[0]
+        flow.each_mut()
     }
 }
 
-fn on_host<'a>(backend: &dyn Backend, fields: &'a [Field]) -> Result<[Values<'a>; COUNT]> {
-    let values = fields.iter().take(COUNT).map(|field| backend.values(field));
-    let values = values.collect::<Result<Vec<_>>>()?;
-    values
-        .try_into()
-        .map_err(|_| Error::refused("implicit steps of other fields than a flow's", ""))
+/// A change of V along which the residual is looked at: ε x, and minus the residual at V.
+pub(super) struct Along<'a> {
+    pub(super) x: &'a Vector,
+    pub(super) distance: f64,
+    pub(super) right: &'a Vector,
+}
+
+impl Residual {
+    /// # Errors
+    /// What a compiler says, or where there is no memory left.
+    pub(super) fn new(backend: Arc<dyn Backend>, jacobian: &Jacobian) -> Result<Self> {
+        let scale = jacobian.scale();
+        let held = |k: usize| {
+            let held = jacobian.held().map(|held| f64::from(u8::from(held[k])));
+            backend.field(&held.collect::<Vec<f64>>().into())
+        };
+        let map = |formula| backend.prepare(formula);
+        Ok(Self {
+            held: [held(0)?, held(1)?, held(2)?, held(3)?, held(4)?],
+            scaled: map(PointFormula::map(Rescaled(scale.map(f64::recip))))?,
+            unscaled: map(PointFormula::map(Rescaled(scale)))?,
+            moved: map(PointFormula::map(RescaledAlong(scale)))?,
+            equation: map(PointFormula::map(Equation))?,
+            along: map(PointFormula::map(AlongEquation))?,
+            shortfall: map(PointFormula::max(Shortfall(scale)))?,
+            scale,
+            backend,
+        })
+    }
+
+    /// U of scaled unknowns on the host, point by point.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    pub(super) fn unscaled(&self, v: &Vector) -> Result<Vec<f64>> {
+        let mut state = vec![0.0; 0];
+        for (k, (field, scale)) in v.iter().zip(self.scale).enumerate() {
+            let values = self.backend.values(field)?;
+            state.resize(COUNT * values.len(), 0.0);
+            let to = state[k..].iter_mut().step_by(COUNT);
+            to.zip(numbers(&values)).for_each(|(to, value)| *to = scale * value);
+        }
+        Ok(state)
+    }
+
+    /// The variables of scaled unknowns on the host.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    pub(super) fn variables(&self, v: &Vector) -> Result<Vec<Values<'static>>> {
+        let variable = |(field, scale): (&Field, f64)| {
+            let values = self.backend.values(field)?;
+            Ok(numbers(&values).iter().map(|value| scale * value).collect::<Vec<f64>>().into())
+        };
+        v.iter().zip(self.scale).map(variable).collect()
+    }
+
+    /// The scaled unknowns of variables on the host.
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    pub(super) fn scaled(&self, variables: &[Vec<f64>; COUNT]) -> Result<Vector> {
+        let field = |k: usize| {
+            let scaled = variables[k].iter().map(|value| value / self.scale[k]);
+            self.backend.field(&scaled.collect::<Vec<f64>>().into())
+        };
+        Ok([field(0)?, field(1)?, field(2)?, field(3)?, field(4)?])
+    }
+
+    /// The scaled unknowns of a state.
+    pub(super) fn gather(&self, place: &mut Place<'_>, to: &mut Vector) {
+        let u = place.flow();
+        self.backend.map(&self.scaled, &u.each_ref().map(|u| &**u), &mut to.each_mut(), &[]);
+    }
+
+    /// The state of scaled unknowns, with what boundaries hold at `time`.
+    pub(super) fn scatter(&self, place: &mut Place<'_>, v: &Vector, time: f64) {
+        self.write(place, v);
+        place.system.impose(place.u, time);
+    }
+
+    /// The same as it is.
+    pub(super) fn write(&self, place: &mut Place<'_>, v: &Vector) {
+        self.backend.map(&self.unscaled, &fields([v]), &mut place.flow(), &[]);
+    }
+
+    /// The residual at `v`, where `base` is U*. The fields hold anything behind it.
+    pub(super) fn at(
+        &self,
+        place: &mut Place<'_>,
+        [v, base]: [&Vector; 2],
+        stage: StageEnd,
+        to: &mut Vector,
+    ) {
+        self.scatter(place, v, stage.time);
+        let Place { system, u, rate } = place;
+        system.rhs(u, rate);
+        for k in 0..COUNT {
+            let read = [&u[k], &rate[k], &v[k], &base[k], &self.held[k]];
+            let parameters = [stage.per_dt, self.scale[k].recip()];
+            self.backend.map(&self.equation, &read, &mut [&mut to[k]], &parameters);
+        }
+    }
+
+    /// The change of the residual from `v` along x, per distance. The fields hold anything behind it.
+    pub(super) fn change(
+        &self,
+        place: &mut Place<'_>,
+        [v, base]: [&Vector; 2],
+        stage: StageEnd,
+        Along { x, distance, right }: Along<'_>,
+        to: &mut Vector,
+    ) {
+        self.backend.map(&self.moved, &fields([v, x]), &mut place.flow(), &[distance]);
+        place.system.impose(place.u, stage.time);
+        let Place { system, u, rate } = place;
+        system.rhs(u, rate);
+        for k in 0..COUNT {
+            let read = [&u[k], &rate[k], &v[k], &base[k], &self.held[k], &x[k], &right[k]];
+            let parameters = [stage.per_dt, self.scale[k].recip(), distance];
+            self.backend.map(&self.along, &read, &mut [&mut to[k]], &parameters);
+        }
+    }
+
+    /// The largest fraction of `change` that leaves density and pressure above a third of what they are, of 1, 1/2, 1/4 ...: those that
+    /// do are all below one, as ρe is a concave function of U. Collective.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    pub(super) fn admissible(&self, v: &Vector, change: &Vector) -> Result<f64> {
+        let mut fraction = 1.0;
+        for _ in 0..40 {
+            let read = fields([v, change]);
+            let shortfall = self.backend.reduce(&self.shortfall, &read, &[fraction])?;
+            let [density, energy] = shortfall.wait()?;
+            if density < 0.0 && energy < 0.0 {
+                return Ok(fraction);
+            }
+            fraction *= 0.5;
+        }
+        Ok(0.0)
+    }
 }
 
 /// Of fields of 64 bit, which implicit steps have.

@@ -1,6 +1,6 @@
 //! The steps of a simulation that are implicit.
 
-use super::residual::COUNT;
+use super::formulas::COUNT;
 use super::{ImplicitStepper, Place};
 use crate::comm::all_or_error;
 use crate::config::Config;
@@ -129,18 +129,29 @@ impl ImplicitStepper {
     }
 
     /// The state before this one, where it takes part in the next step: its variables one after another.
-    pub(in crate::time) fn state_before(&self) -> Vec<Values<'static>> {
-        let Some((before, _)) = &self.before else { return Vec::new() };
-        let before = self.residual.unscaled(before);
-        let variable = |k: usize| before[k..].iter().step_by(COUNT).copied().collect::<Vec<f64>>();
-        (0..COUNT).map(|k| variable(k).into()).collect()
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    pub(in crate::time) fn state_before(&self) -> Result<Vec<Values<'static>>> {
+        let Some((before, _)) = &self.before else { return Ok(Vec::new()) };
+        self.residual.variables(before)
     }
 
     /// Go on from a step of `last` from this state.
-    pub(in crate::time) fn set_state_before(&mut self, before: &[Vec<f64>], last: f64) {
-        if self.options.method == Marching::Bdf2 && before.len() == COUNT && last > 0.0 {
-            self.before = Some((self.residual.scaled(before), last));
+    ///
+    /// # Errors
+    /// Where there is no memory left.
+    pub(in crate::time) fn set_state_before(
+        &mut self,
+        before: Vec<Vec<f64>>,
+        last: f64,
+    ) -> Result<()> {
+        let before: Option<[Vec<f64>; COUNT]> = before.try_into().ok();
+        let known = before.filter(|_| self.options.method == Marching::Bdf2 && last > 0.0);
+        if let Some(before) = known {
+            self.before = Some((self.residual.scaled(&before)?, last));
         }
+        Ok(())
     }
 
     /// Whether dU/dt has fallen as far as it is to, or to its round-off: `rate` is 1/dt of an explicit step at its limit, and U has a

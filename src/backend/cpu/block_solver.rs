@@ -1,0 +1,92 @@
+//! Systems of blocks whose rows are the points of fields, on the host.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::{Cpu, Field as Values};
+use crate::backend::Field;
+use crate::blocks::{Colouring, Factored, Halo, Sweeps};
+use crate::real::Real;
+
+/// Rows that a thread takes at least.
+const PART: usize = 1024;
+
+/// A matrix, and b and x in the order in which its rows are solved.
+pub(super) struct Solver {
+    matrix: Option<Factored<f32>>,
+    b: Vec<f64>,
+    x: Vec<f64>,
+    /// What goes to other ranks and what comes, and where it lies.
+    border: Field,
+    halo: Halo,
+    ranges: Vec<Vec<[Range<usize>; 2]>>,
+}
+
+impl Solver {
+    pub(super) fn new(
+        colouring: &Arc<Colouring>,
+        (halo, border): (&Halo, Field),
+        nb: usize,
+    ) -> Self {
+        Self {
+            matrix: None,
+            b: vec![0.0; colouring.rows() * nb],
+            x: vec![0.0; colouring.pattern().width() * nb],
+            border,
+            halo: halo.clone(),
+            ranges: halo.ranges(nb),
+        }
+    }
+
+    pub(super) fn set(&mut self, matrix: Factored<f32>) {
+        self.matrix = Some(matrix);
+    }
+
+    /// x of A x ≈ b by sweeps from 0, with what `exchange` brings of other ranks after each colour.
+    pub(super) fn sweep<T: Real>(
+        &mut self,
+        cpu: &Cpu<T>,
+        sweeps: Sweeps,
+        b: &[&Values<T>],
+        x: &mut [&mut Values<T>],
+        exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
+    ) {
+        let Self { matrix, b: right, x: unknowns, border, halo, ranges } = self;
+        let Some(matrix) = matrix else { unreachable!("a matrix is set before it is solved") };
+        let (colouring, nb) = (matrix.colouring(), matrix.nb());
+        let mut after = |colour: usize, x: &mut [f64]| {
+            let shifts = || halo.0.get(colour).into_iter().flatten().zip(&ranges[colour]);
+            let own = border.get_mut::<Values<T>>();
+            for (shift, [go, _]) in shifts() {
+                for (row, to) in shift.rows.iter().zip(own[go.clone()].chunks_exact_mut(nb)) {
+                    let from = &x[nb * colouring.place(*row as usize)..];
+                    to.iter_mut().zip(from).for_each(|(to, from)| *to = T::of(*from));
+                }
+            }
+            exchange(colour, border);
+            let own = border.get::<Values<T>>();
+            for (shift, [_, come]) in shifts() {
+                for (column, from) in shift.columns.iter().zip(own[come.clone()].chunks_exact(nb)) {
+                    let to = &mut x[nb * *column as usize..];
+                    to.iter_mut().zip(from).for_each(|(to, from)| *to = from.f64());
+                }
+            }
+        };
+        cpu.within(|| {
+            let ordered = right.par_chunks_exact_mut(nb).with_min_len(PART).enumerate();
+            ordered.for_each(|(place, right)| {
+                let row = colouring.row(place);
+                right.iter_mut().zip(b).for_each(|(right, b)| *right = b[row].f64());
+            });
+            unknowns.fill(0.0);
+            matrix.sweep_among(cpu.arch(), right, unknowns, sweeps, &mut after);
+            for (k, x) in x.iter_mut().enumerate() {
+                x.par_iter_mut().with_min_len(PART).enumerate().for_each(|(row, x)| {
+                    *x = T::of(unknowns[colouring.place(row) * nb + k]);
+                });
+            }
+        });
+    }
+}

@@ -1,0 +1,149 @@
+//! Systems of blocks whose rows are the points of fields, on a device.
+
+use std::sync::Arc;
+
+use super::block_sweeps::{integers, whole};
+use super::job::{Job, LaunchSize};
+use super::text::{Text, parameters};
+use super::{Arg, BlockKernels, BlockSweeps, Buffer, Device};
+use crate::backend::Field;
+use crate::blocks::{Colouring, Factored, Halo, Sweeps};
+use crate::error::Result;
+use crate::real::Precision;
+
+/// Threads of a block.
+const THREADS: usize = 256;
+
+/// A matrix, and b and x in the order in which its rows are solved.
+pub(super) struct Solver {
+    sweeps: BlockSweeps,
+    /// The point of each place.
+    rows: Buffer,
+    b: Buffer,
+    x: Buffer,
+    order: Job,
+    restore: Job,
+    /// What goes to other ranks and what comes, and of each colour what of it.
+    border: Field,
+    exchanges: Vec<[Option<Exchange>; 2]>,
+}
+
+/// Unknowns that go to other ranks, or that come from them.
+struct Exchange {
+    job: Job,
+    places: Buffer,
+    /// Where their numbers begin in the border.
+    first: i32,
+}
+
+impl Exchange {
+    fn new(
+        (device, precision): (&Arc<Device>, Precision),
+        back: bool,
+        (places, first): (&[usize], usize),
+        nb: usize,
+    ) -> Result<Option<Self>> {
+        if places.is_empty() {
+            return Ok(None);
+        }
+        let mut text = Text::new(precision);
+        text.define("THREADS", THREADS);
+        text.define("NB", nb);
+        text.define("COUNT", places.len());
+        text.define("BACK", u8::from(back));
+        text.push(include_str!("../../../kernels/blocks/border.cu"));
+        let size = LaunchSize::over(places.len() * nb, THREADS);
+        Ok(Some(Self {
+            job: Job::new(device, &text.source("border.cu"), "border", &size)?,
+            places: integers(device, numbered(places.iter().copied()))?,
+            first: whole(first)?,
+        }))
+    }
+
+    fn launch(&self, x: &Buffer, border: &Buffer) {
+        self.job.launch([self.places.arg(), x.arg(), border.arg(), Arg::Int(self.first)]);
+    }
+}
+
+/// Rows as a kernel has them.
+#[allow(clippy::cast_possible_truncation, reason = "rows are fewer than 2^32")]
+fn numbered(rows: impl Iterator<Item = usize>) -> impl Iterator<Item = [u8; 4]> {
+    rows.map(|row| (row as u32).to_ne_bytes())
+}
+
+impl Solver {
+    /// Room for matrices of `nb` x `nb` blocks; fields have this precision.
+    pub(super) fn new(
+        (device, precision): (&Arc<Device>, Precision),
+        colouring: &Colouring,
+        (halo, border): (&Halo, Field),
+        nb: usize,
+    ) -> Result<Self> {
+        let (rows, width) = (colouring.rows(), colouring.pattern().width());
+        let exchanges = halo.0.iter().zip(halo.ranges(nb)).map(|(shifts, ranges)| {
+            let first = |which: usize| ranges.first().map_or(0, |range| range[which].start);
+            let go = shifts.iter().flat_map(|shift| &shift.rows);
+            let go: Vec<usize> = go.map(|row| colouring.place(*row as usize)).collect();
+            let come = shifts.iter().flat_map(|shift| &shift.columns);
+            let come: Vec<usize> = come.map(|column| *column as usize).collect();
+            let exchange = |back: bool, which: (&[usize], usize)| {
+                Exchange::new((device, precision), back, which, nb)
+            };
+            Ok([exchange(false, (&go, first(0)))?, exchange(true, (&come, first(1)))?])
+        });
+        let job = |back: bool| {
+            let mut text = Text::new(precision);
+            let fields = if back { [0, nb] } else { [nb, 0] };
+            text.define("NB", nb);
+            text.define("ROWS", rows);
+            let visited = if back { rows } else { width };
+            text.define("WIDTH", visited);
+            text.define("THREADS", THREADS);
+            text.define("FIELDS", parameters(fields[0], fields[1]));
+            let field = |k: usize| match back {
+                true => format!("w{k}[row] = x[{k}];"),
+                false => format!("b[{k}] = f{k}[row]; x[{k}] = 0;"),
+            };
+            text.define_lines("ALL_UNKNOWNS", &(0..nb).map(field).collect::<Vec<_>>());
+            text.push(include_str!("../../../kernels/blocks/order.cu"));
+            Job::new(device, &text.source("order.cu"), "order", &LaunchSize::over(visited, THREADS))
+        };
+        let unknowns = |rows: usize| Buffer::new(device, Precision::F64, rows * nb);
+        let of = (colouring, nb, Precision::F32);
+        Ok(Self {
+            sweeps: BlockSweeps::room(device, of, BlockKernels::Fused)?,
+            rows: integers(device, numbered((0..rows).map(|place| colouring.row(place))))?,
+            b: unknowns(rows)?,
+            x: unknowns(width)?,
+            order: job(false)?,
+            restore: job(true)?,
+            exchanges: exchanges.collect::<Result<_>>()?,
+            border,
+        })
+    }
+
+    pub(super) fn set(&mut self, matrix: &Factored<f32>) -> Result<()> {
+        self.sweeps.set(matrix)
+    }
+
+    /// Put x of A x ≈ b, by sweeps from 0, on the list of the device, with what `exchange` brings of other ranks after each colour.
+    pub(super) fn sweep(
+        &mut self,
+        sweeps: Sweeps,
+        b: &[&Buffer],
+        x: &[&mut Buffer],
+        exchange: &mut (dyn FnMut(usize, &mut Field) + Send),
+    ) {
+        let Self { rows, b: right, x: unknowns, border, exchanges, .. } = self;
+        let own = [&*rows, right, unknowns].map(Buffer::arg);
+        self.order.launch(b.iter().map(|b| b.arg()).chain(own));
+        self.sweeps.sweep_among(right, unknowns, sweeps, &mut |colour, unknowns| {
+            let Some([go, come]) = exchanges.get(colour) else { return };
+            go.iter().for_each(|go| go.launch(unknowns, border.get()));
+            exchange(colour, border);
+            come.iter().for_each(|come| come.launch(unknowns, border.get()));
+        });
+        let own = [&*rows, right, unknowns].map(Buffer::arg);
+        self.restore.launch(x.iter().map(|x| x.arg()).chain(own));
+    }
+}

@@ -1,0 +1,64 @@
+//! Sweeps over a matrix of blocks whose rows are spread over ranks: after each colour the new values of what other ranks know go there
+//! (Zubair et al. 2017, section VI).
+
+use std::sync::Arc;
+
+use super::messages::{Part, Round};
+use super::{Ranks, Staging};
+use crate::backend::{BlockSolver, Field};
+use crate::blocks::{Colouring, Halo, Sweeps};
+use crate::error::Result;
+
+/// The rows of this rank, and the messages after each colour.
+pub(super) struct Among {
+    inner: BlockSolver,
+    rounds: Vec<Round>,
+    staging: Staging,
+}
+
+impl Among {
+    pub(super) fn new(
+        ranks: &Ranks,
+        colouring: &Arc<Colouring>,
+        halo: &Halo,
+        nb: usize,
+    ) -> Result<Self> {
+        let part = |(peer, values): (Option<usize>, std::ops::Range<usize>)| {
+            let peer = peer.filter(|_| !values.is_empty())?;
+            Some(Part { peer, values })
+        };
+        let rounds = halo.0.iter().zip(halo.ranges(nb)).map(|(shifts, ranges)| {
+            let (mut send, mut receive) = (Vec::new(), Vec::new());
+            for (shift, [go, come]) in shifts.iter().zip(ranges) {
+                send.extend(part((shift.to, go)));
+                receive.extend(part((shift.from, come)));
+            }
+            Round { send, receive }
+        });
+        Ok(Self {
+            inner: ranks.inner.block_solver(colouring, halo, nb)?,
+            rounds: rounds.collect(),
+            staging: ranks.staging(halo.len(nb)),
+        })
+    }
+
+    pub(super) fn inner(&mut self) -> &mut BlockSolver {
+        &mut self.inner
+    }
+
+    pub(super) fn sweep(
+        &mut self,
+        ranks: &Ranks,
+        sweeps: Sweeps,
+        b: &[&Field],
+        x: &mut [&mut Field],
+    ) {
+        let Self { inner, rounds, staging } = self;
+        let mut exchange = |colour: usize, border: &mut Field| {
+            let (round, all) = (&rounds[colour], &*ranks.comm);
+            let underway = ranks.post(all, round, border, staging);
+            ranks.await_round(all, underway, round, border, staging);
+        };
+        ranks.inner.sweep_blocks_among(inner, sweeps, b, x, &mut exchange);
+    }
+}
