@@ -46,7 +46,7 @@ pub use forcing::{
     Force, ForcingConfig, GradientStrength, Held, Linear, PressureGradient, Stochastic,
 };
 pub(crate) use formulas::AddScaled;
-pub use jacobian::Jacobian;
+pub use jacobian::{Jacobian, PseudoTime};
 pub use navier_stokes::NavierStokes;
 pub use options::{Convection, EnergyForm, SchemeConfig, Variable, ViscousForm};
 pub use problem::Problem;

@@ -71,9 +71,9 @@ pub struct ImplicitConfig {
     /// Most products of a linear system.
     #[serde(deserialize_with = "few")]
     pub products: u32,
-    /// Symmetric sweeps of the preconditioner.
-    #[serde(deserialize_with = "few")]
-    pub sweeps: u32,
+    /// Symmetric sweeps of the preconditioner; by default more at low Mach numbers.
+    #[serde(deserialize_with = "some_few", skip_serializing_if = "Option::is_none")]
+    pub sweeps: Option<u32>,
     /// The factor by which a steady run may lengthen its step at once.
     #[serde(deserialize_with = "above_one")]
     pub growth: f64,
@@ -88,7 +88,7 @@ impl Default for ImplicitConfig {
             linear_tolerance: 1e-2,
             krylov: 100,
             products: 100,
-            sweeps: 5,
+            sweeps: None,
             growth: 2.0,
         }
     }
@@ -98,6 +98,12 @@ impl ImplicitConfig {
     /// Whether they lead to a steady flow.
     pub fn is_steady(&self) -> bool {
         self.method == Marching::Steady
+    }
+
+    /// See `sweeps`: 5, or at low Mach numbers, where the pressure of a point depends on that of all others, 1/Ma, at most 20.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "5 to 20")]
+    pub fn sweeps(&self, mach: f64) -> u32 {
+        self.sweeps.unwrap_or((1.0 / mach).clamp(5.0, 20.0).round() as u32)
     }
 
     /// See `tolerance`.
@@ -146,6 +152,11 @@ impl Serialize for Marching {
 /// A whole number of what takes memory or time.
 fn few<'de, D: Deserializer<'de>>(input: D) -> Result<u32, D::Error> {
     whole::<u32, 1, 10_000, u32, D>(input)
+}
+
+/// The same, where it is given.
+fn some_few<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u32>, D::Error> {
+    few(input).map(Some)
 }
 
 fn method<'de, D: Deserializer<'de>>(input: D) -> Result<Marching, D::Error> {

@@ -211,7 +211,7 @@ fn implicit_fields(config: &Config) -> usize {
     let Some(implicit) = &config.time.implicit else { return 0 };
     let vectors =
         implicit.krylov.min(implicit.products) as usize + implicit.method.method().a.len() + 11;
-    UNKNOWNS * vectors + implicit_blocks(config)
+    UNKNOWNS * vectors + implicit_blocks(config) + usize::from(implicit.is_steady())
 }
 
 /// Numbers of 64 bit at a point that implicit steps have on the host while blocks are made of the state, with the arrays of their rows.

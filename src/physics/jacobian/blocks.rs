@@ -20,6 +20,13 @@ impl Matrix {
         (0..COUNT).for_each(|i| self.0[i][i] += factor);
     }
 
+    /// += `factor` times the product of a column and a row.
+    pub(super) fn add_product(&mut self, factor: f64, column: &[f64; COUNT], row: &[f64; COUNT]) {
+        for (own, column) in self.0.iter_mut().zip(column) {
+            own.iter_mut().zip(row).for_each(|(own, row)| *own += factor * column * row);
+        }
+    }
+
     pub(super) fn add(&mut self, factor: f64, other: &Matrix) {
         for (own, other) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
             *own += factor * other;
@@ -72,31 +79,65 @@ impl Flow {
         self.rho
     }
 
-    /// |A| of A = ∂(F·g)/∂U, with the speeds of its waves in the place of their signs (Roe 1981), none below a twentieth of that of sound
-    /// (Harten 1983): s of it goes with (1, u, H), t with (0, n, u_n), all of it with |u·g|.
-    pub(super) fn upwind(&self, g: [f64; 3]) -> Matrix {
+    /// c.
+    pub(super) fn sound(&self) -> f64 {
+        (self.gamma * self.pressure()).sqrt()
+    }
+
+    /// |u|.
+    pub(super) fn speed(&self) -> f64 {
+        (2.0 * self.kinetic()).sqrt()
+    }
+
+    /// μ/Re.
+    pub(super) fn viscosity(&self, gas: &Gas) -> f64 {
+        gas.mu(gas.temperature(1.0, self.pressure())) / gas.reynolds
+    }
+
+    /// ∂p/∂U.
+    pub(super) fn pressure_of_state(&self) -> [f64; COUNT] {
+        let less = self.gamma - 1.0;
+        let [u, v, w] = self.u.map(|u| -less * u);
+        [less * self.kinetic(), u, v, w, less]
+    }
+
+    /// r = (1, u, H).
+    pub(super) fn carried(&self) -> [f64; COUNT] {
+        let [u, v, w] = self.u;
+        [1.0, u, v, w, self.energy + self.pressure()]
+    }
+
+    /// Γ |Γ⁻¹A| of A = ∂(F·g)/∂U, where Γ (see [`pseudo_time`](super::pseudo_time)) has the speed c √ε in the place of Vᵣ; with ε = 1 it is |A|
+    /// (Roe 1981). No wave is slower than a twentieth of the speed of sound of this system (Harten 1983). Entropy and shear go with |u·g|;
+    /// dp and ρ c du_n, n = g/|g|, are carried by the matrix ((ε u·g, ε c|g|), (c|g|, u·g)), whose absolute value is a multiple of it and one
+    /// of the unit matrix.
+    pub(super) fn upwind(&self, g: [f64; 3], epsilon: f64) -> Matrix {
         const LEAST: f64 = 0.05;
-        let Self { rho, u, gamma, .. } = *self;
         let length = dot(g, g).sqrt();
-        let (n, c2) = (g.map(|g| g / length), gamma * self.pressure());
-        let (theta, sound) = (dot(u, g), c2.sqrt() * length);
-        let speed = |x: f64| x.abs().max(LEAST * sound);
-        let (slow, up, down) = (speed(theta), speed(theta + sound), speed(theta - sound));
-        let (mean, half) = (0.5 * (up + down) - slow, 0.5 * (up - down));
-        let (velocity, inner) = (self.velocity(), self.inner_energy());
-        let (through, enthalpy) = (dot(u, n), self.energy + self.pressure());
+        let (n, c) = (g.map(|g| g / length), self.sound());
+        let (theta, sound) = (dot(self.u, g), c * length);
+        let middle = 0.5 * (1.0 + epsilon) * theta;
+        let apart = (0.25 * ((1.0 - epsilon) * theta).powi(2) + epsilon * sound * sound).sqrt();
+        let speed = |x: f64| x.abs().max(LEAST * apart);
+        let (slow, up, down) = (speed(theta), speed(middle + apart), speed(middle - apart));
+        let times = 0.5 * (up - down) / apart;
+        let unit = 0.5 * (up + down) - times * middle;
+        let (velocity, pressure) = (self.velocity(), self.pressure_of_state());
+        let (carried, through) = (self.carried(), dot(self.u, n));
         let mut a = Matrix::identity(slow);
         for j in 0..COUNT {
-            let of_density = if j == 0 { self.pressure() } else { 0.0 };
-            let pressure = of_density + (gamma - 1.0) * rho * inner[j];
-            let normal = rho * (0..3).map(|k| n[k] * velocity[k][j]).sum::<f64>();
-            let s = mean * pressure / c2 + half * normal / c2.sqrt();
-            let t = mean * normal + half * pressure / c2.sqrt();
-            a.0[0][j] += s;
-            for k in 0..3 {
-                a.0[1 + k][j] += s * u[k] + t * n[k];
+            let along: f64 = (0..3).map(|k| n[k] * velocity[k][j]).sum();
+            let (p, w) = (pressure[j] / (c * c), self.rho * along / c);
+            // Of (1, u, H), and of (0, n, u_n).
+            let s = (times * theta + unit / epsilon - slow) * p + times * sound * w;
+            let t = c * (times * sound * p + (times * theta + unit - slow) * w);
+            for (row, carried) in a.0.iter_mut().zip(carried) {
+                row[j] += s * carried;
             }
-            a.0[4][j] += s * enthalpy + t * through;
+            for k in 0..3 {
+                a.0[1 + k][j] += t * n[k];
+            }
+            a.0[4][j] += t * through;
         }
         a
     }
@@ -134,8 +175,7 @@ impl Flow {
         }
         let u = self.u;
         let squares = dot(g, g);
-        let t = gas.temperature(1.0, self.pressure());
-        let factor = gas.mu(t) / gas.reynolds * squares;
+        let factor = self.viscosity(gas) * squares;
         let n = g.map(|g| g / squares.sqrt());
         let velocity = self.velocity();
         for i in 0..3 {
@@ -239,16 +279,44 @@ mod tests {
         assert_near(&at.diffusion(&GAS, G), &differences(flux));
     }
 
-    /// A wave that goes with the wrong speed: |A| |A| = A A, where no speed is small.
+    /// A · B.
+    fn product(a: &Matrix, b: &Matrix) -> Matrix {
+        let entry = |i: usize, j: usize| (0..COUNT).map(|k| a.0[i][k] * b.0[k][j]).sum();
+        Matrix(std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))))
+    }
+
+    /// A wave that goes with the wrong speed, that of sound or a preconditioned one: (Γ⁻¹D)² = (Γ⁻¹A)² of D = Γ |Γ⁻¹A|, where no speed is
+    /// small.
     #[test]
     fn upwind_has_the_waves_of_convection() {
         let flow = Flow::new(&GAS, &STATE);
-        let square = |a: &Matrix| {
-            let entry = |i: usize, j: usize| (0..COUNT).map(|k| a.0[i][k] * a.0[k][j]).sum();
-            std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j)))
-        };
-        let expected: [[f64; COUNT]; COUNT] = square(&flow.convection(G));
-        assert_near(&Matrix(square(&flow.upwind(G))), &expected);
-        assert!(flow.upwind(G) != flow.convection(G));
+        let (carried, pressure) = (flow.carried(), flow.pressure_of_state());
+        let c2 = flow.sound().powi(2);
+        let found = [1.0, 0.3].map(|epsilon| {
+            // Γ⁻¹ of β = (1/ε − 1)/c² (Sherman and Morrison 1950), since ∂p/∂U r = c².
+            let mut inverse = Matrix::identity(1.0);
+            inverse.add_product((epsilon - 1.0) / c2, &carried, &pressure);
+            let square = |a: &Matrix| {
+                let own = product(&inverse, a);
+                product(&own, &own)
+            };
+            let upwind = flow.upwind(G, epsilon);
+            assert_near(&square(&upwind), &square(&flow.convection(G)).0);
+            assert!(upwind != flow.convection(G));
+            upwind
+        });
+        assert!(found[0] != found[1]);
+    }
+
+    /// A wrong derivative of the pressure, by which pseudo-time is preconditioned.
+    #[test]
+    fn pressure_of_the_state_is_its_derivative() {
+        let differences = differences(|state| {
+            let flow = Flow::new(&GAS, &state);
+            [flow.rho * flow.pressure(), 0.0, 0.0, 0.0, 0.0]
+        });
+        let own = Flow::new(&GAS, &STATE).pressure_of_state();
+        let near = own.iter().zip(differences[0]).all(|(a, b)| (a - b).abs() < 1e-7);
+        assert!(near, "{own:?} {differences:?}");
     }
 }

@@ -118,7 +118,7 @@ impl ImplicitStepper {
             grown_from: None,
             before: None,
             unknowns: (COUNT * grid.len()) as f64,
-            residual: Residual::new(backend.clone(), &jacobian)?,
+            residual: Residual::new(backend.clone(), &jacobian, options.is_steady())?,
             vectors,
             jacobian,
             options,
@@ -268,6 +268,7 @@ impl ImplicitStepper {
             backend,
             options,
             residual,
+            jacobian,
             unknowns,
             vectors,
             gmres,
@@ -291,7 +292,7 @@ impl ImplicitStepper {
             }
             Ok(())
         };
-        let count = options.sweeps as usize;
+        let count = options.sweeps(jacobian.mach()) as usize;
         let sweeps = Sweeps { count, direction: Direction::Symmetric, relaxation: 1.0 };
         let mut precondition = |x: &Vector, to: &mut Vector| {
             backend.sweep_blocks(blocks, sweeps, &fields([x]), &mut to.each_mut());
@@ -314,7 +315,10 @@ impl ImplicitStepper {
         let rate = self.kept.filter_time.map_or(0.0, |time| 1.0 / time);
         let comm = self.backend.comm();
         let state = all_or_error(comm, self.residual.unscaled(&self.v))?;
-        let matrix = self.jacobian.blocks(comm, state, stage.per_dt, rate)?.factored();
+        let inertia = self.is_steady().then(|| self.jacobian.inertia(&state));
+        let inertia = inertia.as_deref();
+        self.residual.set_inertia(inertia)?;
+        let matrix = self.jacobian.blocks(comm, state, (stage.per_dt, inertia), rate)?.factored();
         let singular = "a block of its linear systems is singular";
         let matrix = matrix.map_err(|_| not_solved(self.at, singular.into()));
         let matrix = all_or_error(comm, matrix)?;

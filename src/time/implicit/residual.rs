@@ -1,5 +1,6 @@
 //! What an implicit stage makes zero.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::formulas::{AlongEquation, COUNT, Equation, Rescaled, RescaledAlong, Shortfall};
@@ -23,6 +24,8 @@ pub(super) struct Residual {
     equation: Prepared,
     along: Prepared,
     shortfall: Prepared,
+    /// Of a steady run: (Γ − I)/(γ dt), and β.
+    pseudo_time: Option<(Prepared, Field)>,
 }
 
 /// The end of a stage: 1/(γ dt), and the time that it leads to.
@@ -59,14 +62,21 @@ pub(super) struct Along<'a> {
 impl Residual {
     /// # Errors
     /// What a compiler says, or where there is no memory left.
-    pub(super) fn new(backend: Arc<dyn Backend>, jacobian: &Jacobian) -> Result<Self> {
+    pub(super) fn new(
+        backend: Arc<dyn Backend>,
+        jacobian: &Jacobian,
+        is_steady: bool,
+    ) -> Result<Self> {
         let scale = jacobian.scale();
         let held = |k: usize| {
             let held = jacobian.held().map(|held| f64::from(u8::from(held[k])));
             backend.field(&held.collect::<Vec<f64>>().into())
         };
         let map = |formula| backend.prepare(formula);
+        let inertia = is_steady.then(|| backend.zeros(jacobian.held().len())).transpose()?;
+        let pseudo_time = |inertia| Ok((map(PointFormula::map(jacobian.pseudo_time()))?, inertia));
         Ok(Self {
+            pseudo_time: inertia.map(pseudo_time).transpose()?,
             held: [held(0)?, held(1)?, held(2)?, held(3)?, held(4)?],
             scaled: map(PointFormula::map(Rescaled(scale.map(f64::recip))))?,
             unscaled: map(PointFormula::map(Rescaled(scale)))?,
@@ -153,6 +163,19 @@ impl Residual {
         }
     }
 
+    /// Let pseudo-time, where there is any, have this β.
+    ///
+    /// # Errors
+    /// What the device says of the work so far.
+    pub(super) fn set_inertia(&mut self, inertia: Option<&[f64]>) -> Result<()> {
+        match self.pseudo_time.as_mut().zip(inertia) {
+            Some(((_, field), inertia)) => {
+                self.backend.write(field, &Values::F64(Cow::Borrowed(inertia)))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The change of the residual from `v` along x, per distance. The fields hold anything behind it.
     pub(super) fn change(
         &self,
@@ -170,6 +193,11 @@ impl Residual {
             let read = [&u[k], &rate[k], &v[k], &base[k], &self.held[k], &x[k], &right[k]];
             let parameters = [stage.per_dt, self.scale[k].recip(), distance];
             self.backend.map(&self.along, &read, &mut [&mut to[k]], &parameters);
+        }
+        if let Some((formula, inertia)) = &self.pseudo_time {
+            let mut read = fields([v, x, &self.held]);
+            read.push(inertia);
+            self.backend.map(formula, &read, &mut to.each_mut(), &[stage.per_dt]);
         }
     }
 
