@@ -172,10 +172,11 @@ fn in_fields(backend: &dyn Blocks) -> (Vec<f64>, Vec<Field>, BlockSolver) {
         (0..NB).map(|_| backend.field(&vec![f64::NAN; 4].into()).unwrap()).collect();
     // Behind what goes of the first colour stands what goes and what comes of the second.
     let mut exchange = |colour: usize, border: &mut Field| {
-        let mut bytes = [0; 2 * NB * 8];
+        let mut bytes = [0; 5 * NB * 8];
         if colour == 1 {
-            backend.fetch(border, NB, &mut bytes).unwrap();
-            backend.put(border, 3 * NB, &bytes).unwrap();
+            backend.fetch(border, 0, &mut bytes).unwrap();
+            bytes.copy_within(NB * 8..3 * NB * 8, 3 * NB * 8);
+            backend.put(border, 0, &bytes).unwrap();
         }
     };
     let (read, mut write) = (fields.iter().collect::<Vec<_>>(), x.iter_mut().collect::<Vec<_>>());

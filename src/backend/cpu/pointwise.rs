@@ -9,8 +9,10 @@ use crate::engine::{Code, Combine, Max, OverPoints, Planes, PointFormula, Sum};
 use crate::grid::Block;
 use crate::real::Real;
 
-/// Points that one task works on. Fixed, so that sums do not depend on the number of threads.
+/// Points that one task works on; fewer of [`MANY`] fields or more. Fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 4096;
+const SMALL_CHUNK: usize = 1024;
+const MANY: usize = 16;
 
 impl<T: Real> Cpu<T> {
     /// Evaluate `formula` at every point: its results replace the values of `write`.
@@ -31,8 +33,9 @@ impl<T: Real> Cpu<T> {
             *shared = Some(SharedField::new(field));
         }
         let (reads, writes) = (read.len(), write.len());
+        let size = chunk_of(reads + writes);
         let task = |chunk: usize| {
-            for (start, end) in spans(formula, chunk, len) {
+            for (start, end) in spans(formula, (chunk, size), len) {
                 let read = parts(read, start, end);
                 let mut write = shared.map(|field| match field {
                     // SAFETY: spans of chunks are disjoint, and each is visited by one task.
@@ -42,7 +45,7 @@ impl<T: Real> Cpu<T> {
                 formula.evaluate(self.arch, &read[..reads], &mut write[..writes], parameters);
             }
         };
-        self.pool.install(|| (0..len.div_ceil(CHUNK)).into_par_iter().for_each(task));
+        self.pool.install(|| (0..len.div_ceil(size)).into_par_iter().for_each(task));
     }
 
     /// Σ over all points of the results of `formula`, or their largest values, in f64 and in a fixed order.
@@ -84,7 +87,8 @@ impl<T: Real> Cpu<T> {
     ) {
         let (len, width) = (read[0].len(), totals.len());
         assert!(fit(formula, read, len));
-        let chunks = len.div_ceil(CHUNK);
+        let size = chunk_of(read.len());
+        let chunks = len.div_ceil(size);
         // Taken out of the lock: another reduction on the same threads then makes its own.
         let mut partials = match self.partials.lock() {
             Ok(mut partials) => std::mem::take(&mut *partials),
@@ -93,7 +97,7 @@ impl<T: Real> Cpu<T> {
         partials.clear();
         partials.resize(chunks * width, C::IDENTITY);
         let one = |(chunk, to): (usize, &mut [f64])| {
-            for (start, end) in spans(formula, chunk, len) {
+            for (start, end) in spans(formula, (chunk, size), len) {
                 let fields = parts(read, start, end);
                 let mut of_span: SmallVec<[f64; 16]> = SmallVec::from_elem(0.0, width);
                 code.reduce(self.arch, &fields[..read.len()], &mut of_span, parameters);
@@ -210,16 +214,21 @@ fn parts<'a, T: Real>(fields: &[&'a Field<T>], start: usize, end: usize) -> [&'a
     std::array::from_fn(|at| fields.get(at).map_or(&[][..], part))
 }
 
-/// The points of a chunk of `len` points, cut where planes end that a formula reads.
+/// Points that one task works on where it looks at so many fields.
+fn chunk_of(fields: usize) -> usize {
+    if fields < MANY { CHUNK } else { SMALL_CHUNK }
+}
+
+/// The points of a chunk, one of `size` points, of `len` points, cut where planes end that a formula reads.
 fn spans(
     formula: &PointFormula,
-    chunk: usize,
+    (chunk, size): (usize, usize),
     len: usize,
 ) -> impl Iterator<Item = (usize, usize)> + use<> {
-    let end = len.min((chunk + 1) * CHUNK);
+    let end = len.min((chunk + 1) * size);
     let plane = formula.planes.map_or(len, |planes| planes.points);
     let after = move |start: usize| end.min((start / plane + 1) * plane);
-    let first = chunk * CHUNK;
+    let first = chunk * size;
     std::iter::successors(Some((first, after(first))), move |&(_, start)| {
         (start < end).then(|| (start, after(start)))
     })
