@@ -20,11 +20,9 @@ use crate::time::Simulation;
 const SIMULATED: From = From::Here(Basis::Simulated);
 /// Squares along an axis of the picture.
 const MOST_SQUARES: usize = 96;
-/// Pixels of a square, and room round the picture.
-const SQUARE: f64 = 6.0;
+/// Pixels of the picture along an axis, and room round it.
+const SIDE: f64 = 576.0;
 const MARGIN: f64 = 60.0;
-/// Its brightest square is this part of the largest value: the largest of all are few.
-const BRIGHTEST: f64 = 0.5;
 
 /// The state of `config` at its end, without any files.
 fn simulated(config: &Config, end: f64) -> Result<Simulation> {
@@ -69,7 +67,7 @@ pub(super) fn vortex(lab: &Lab<'_>) -> Result<Finding> {
         csv.row([place(at % squares), place(at / squares), cell(*value)]);
     }
     let title = format!("Taylor-Green vortex, {n}³ points, t = {end}: largest Q along z");
-    let svg = map(&title, squares, &seen, BRIGHTEST * largest);
+    let svg = map(&title, squares, &seen, largest);
     Ok(Finding::table(csv, vec![("", svg)]).saying(
         "A surface of constant Q, coloured by the enstrophy, of a run with 256³ points; neither the Reynolds number, nor the time, nor the level \
          of Q stand in the text.",
@@ -83,33 +81,33 @@ pub(super) fn vortex(lab: &Lab<'_>) -> Result<Finding> {
     ))
 }
 
-/// Squares in the colours of slices.
+/// Squares in the colours of slices, from 0 to `largest`.
 #[allow(clippy::cast_precision_loss, reason = "pixels")]
-fn map(title: &str, squares: usize, values: &[f64], brightest: f64) -> String {
-    let side = SQUARE * squares as f64;
-    let (width, height) = (side + 2.0 * MARGIN, side + 2.0 * MARGIN);
+fn map(title: &str, squares: usize, values: &[f64], largest: f64) -> String {
+    let square = SIDE / squares as f64;
+    let size = SIDE + 2.0 * MARGIN;
     let mut svg = format!(
-        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\" \
-         font-family=\"sans-serif\" font-size=\"16\" fill=\"#1A1A1A\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>\n\
+        "<svg width=\"{size}\" height=\"{size}\" viewBox=\"0 0 {size} {size}\" xmlns=\"http://www.w3.org/2000/svg\" \
+         font-family=\"sans-serif\" font-size=\"16\" fill=\"#1A1A1A\">\n<rect width=\"{size}\" height=\"{size}\" fill=\"#FFFFFF\"/>\n\
          <text x=\"12\" y=\"28\" font-weight=\"bold\">{title}</text>\n<g shape-rendering=\"crispEdges\">\n"
     );
     for (at, value) in values.iter().enumerate() {
-        let [r, g, b] = colour((value / brightest).clamp(0.0, 1.0));
+        let [r, g, b] = colour(value / largest);
         let (x, y) = (at % squares, squares - 1 - at / squares);
         // Writing to a string cannot fail.
         let _ = writeln!(
             svg,
-            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{SQUARE}\" height=\"{SQUARE}\" fill=\"#{r:02X}{g:02X}{b:02X}\"/>",
-            MARGIN + SQUARE * x as f64,
-            MARGIN + SQUARE * y as f64
+            "<rect x=\"{:.2}\" y=\"{:.2}\" width=\"{square:.2}\" height=\"{square:.2}\" fill=\"#{r:02X}{g:02X}{b:02X}\"/>",
+            MARGIN + square * x as f64,
+            MARGIN + square * y as f64
         );
     }
-    let middle = MARGIN + side / 2.0;
+    let middle = MARGIN + SIDE / 2.0;
     let _ = write!(
         svg,
-        "</g>\n<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">x</text>\n\
+        "</g>\n<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">x; from dark to bright Q = 0 to {largest:.1}</text>\n\
          <text x=\"{:.1}\" y=\"{middle:.1}\" text-anchor=\"middle\">y</text>\n</svg>\n",
-        side + 1.5 * MARGIN,
+        SIDE + 1.5 * MARGIN,
         MARGIN / 2.0
     );
     svg
@@ -140,10 +138,12 @@ fn body(
     let (over, label) = if is_steady { ("step", "step") } else { ("time", "time t") };
     let mut drag = Chart::new("Drag coefficient", label, "drag coefficient");
     let mut found = Vec::new();
-    for name in ["drag", "drag_pressure", "drag_friction"] {
-        let series = points(&directory, "series.csv", [over, name])?;
+    for (column, name) in
+        [("drag", "drag"), ("drag_pressure", "of pressure"), ("drag_friction", "of friction")]
+    {
+        let series = points(&directory, "series.csv", [over, column])?;
         if let Some((_, last)) = series.last() {
-            found.push(format!("{} {last:.4}", name.replace('_', " of ")));
+            found.push(format!("{name} {last:.4}"));
         }
         drag.add(SIMULATED, name, series);
     }

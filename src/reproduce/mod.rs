@@ -1,6 +1,6 @@
 //! `kolmo reproduce`: figures and tables of the papers behind the line solvers, from this code.
 //!
-//! A figure is an [`Experiment`]: a name, where it is published, what its numbers are, and a function that makes it of what
+//! A figure is an experiment: a name, where it is published, what its numbers are, and a function that makes it of what
 //! [`bench`](crate::bench), [`model`](crate::model), the schemes and runs give. It leaves a CSV, pictures, and a text that says what the
 //! paper had, what is found here, and why they differ. Published numbers are in `published.rs`, each with its table and page.
 

@@ -37,18 +37,27 @@ const fn solver_times(
     SolverTimes { rows, systems, mkl, cusparse, neato }
 }
 
-/// Times in ms to compute derivatives along the fastest axis of n³ points: n; the reference program on 8, 64 and 512 cores; NEATO
-/// on 1, 8 and 64 GPUs (Srinath 2015, table 4.2, p. 58).
-pub(super) const DERIVATIVES: [(usize, [Option<f64>; 3], [Option<f64>; 3]); 4] = [
-    (256, [Some(79.5), Some(20.8), Some(11.1)], [Some(19.9), Some(5.17), Some(2.79)]),
-    (512, [Some(556.8), Some(146.5), Some(29.2)], [Some(164.5), Some(23.24), Some(5.62)]),
-    (1024, [Some(5188.0), Some(1092.0), Some(223.7)], [None, Some(174.9), Some(24.49)]),
-    (2048, [None, None, Some(1741.0)], [None, None, Some(297.07)]),
-];
+/// Times in ms to compute derivatives along the fastest axis of n³ points (Srinath 2015, table 4.2, p. 58).
+pub(super) struct Derivatives {
+    /// n.
+    pub(super) points: usize,
+    /// Of the reference program on [`CORES`].
+    pub(super) reference: [Option<f64>; 3],
+    /// Of NEATO on [`GPUS`].
+    pub(super) neato: [Option<f64>; 3],
+}
 
 /// The cores and the GPUs of [`DERIVATIVES`].
 pub(super) const CORES: [usize; 3] = [8, 64, 512];
 pub(super) const GPUS: [usize; 3] = [1, 8, 64];
+
+#[rustfmt::skip]
+pub(super) const DERIVATIVES: [Derivatives; 4] = [
+    Derivatives { points: 256, reference: [Some(79.5), Some(20.8), Some(11.1)], neato: [Some(19.9), Some(5.17), Some(2.79)] },
+    Derivatives { points: 512, reference: [Some(556.8), Some(146.5), Some(29.2)], neato: [Some(164.5), Some(23.24), Some(5.62)] },
+    Derivatives { points: 1024, reference: [Some(5188.0), Some(1092.0), Some(223.7)], neato: [None, Some(174.9), Some(24.49)] },
+    Derivatives { points: 2048, reference: [None, None, Some(1741.0)], neato: [None, None, Some(297.07)] },
+];
 
 /// Bits a second of the links between nodes with two GPUs each (Srinath 2015, §4.2, p. 53).
 pub(super) const LINK_BITS: f64 = 56e9;

@@ -88,26 +88,16 @@ pub(super) fn operations(_: &Lab<'_>) -> Result<Finding> {
     let alpha = first("compact4").alpha;
     let matrix = |n: usize| BandedMatrix::toeplitz(n, alpha, 0.0, false);
     let levels = |n: usize| CyclicReduction::new(&matrix(n)).levels;
-    // A forward row: two quotients, a', c', two products and differences each for b' and d'. A row on the way back: two products, two
-    // differences and a quotient. Of the last row of a level there is no neighbour above.
-    let general = |n: usize| -> f64 {
+    // Rows that stay: two quotients, a', c', two products and differences each for b' and d'; prepared, two of each for d'. Rows that
+    // follow: two products, two differences and a quotient. Of a neighbour beyond the first or the last row there is nothing.
+    let reduction = |n: usize, [row, neighbour]: [usize; 2]| -> f64 {
         let of_level = |rows: usize| {
-            let (forward, backward) = (rows / 2, rows.div_ceil(2));
-            let last_forward = if rows % 2 == 0 { 6 } else { 0 };
-            let ends = 2 + if rows % 2 == 1 { 2 } else { 0 };
-            12 * forward - last_forward + 5 * backward - ends
+            let (stay, follow, is_odd) = (rows / 2, rows.div_ceil(2), rows % 2);
+            row * stay - neighbour * (1 - is_odd) + 5 * follow - 2 - 2 * is_odd
         };
         levels(n).iter().map(|level| of_level(level.rows)).sum::<usize>() as f64 + 1.0
     };
-    let prepared = |n: usize| -> f64 {
-        let of_level = |rows: usize| {
-            let (forward, backward) = (rows / 2, rows.div_ceil(2));
-            let last_forward = if rows % 2 == 0 { 2 } else { 0 };
-            let ends = 2 + if rows % 2 == 1 { 2 } else { 0 };
-            4 * forward - last_forward + 5 * backward - ends
-        };
-        levels(n).iter().map(|level| of_level(level.rows)).sum::<usize>() as f64 + 1.0
-    };
+    let (general, prepared) = (|n| reduction(n, [12, 6]), |n| reduction(n, [4, 2]));
     let banded = |n: usize| -> f64 {
         let pcr = BandedPcr::new(&matrix(n), 1e-3 * f64::EPSILON);
         let used = |stride: usize| 2 * (n - stride);

@@ -71,14 +71,14 @@ pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding> {
     Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
         "Speedups for the three indices, in a picture: superlinear at first, across the ideal line at about 32 GPUs, then a plateau where \
          communication takes the time, and a slow decline.",
-        format!("Modelled for one axis; all three are alike in the model. {}.", found.join("; ")),
+        format!("One axis, since all three are alike in the model. {}.", found.join("; ")),
         RATES,
     ))
 }
 
 /// Song et al. 2022, figure 10.
 pub(super) fn figure_10(lab: &Lab<'_>) -> Result<Finding> {
-    let powers: Vec<usize> = (0..=8).map(|k| 1 << k).collect();
+    let powers: Vec<usize> = (0..=11).map(|k| 1 << k).collect();
     let linear: Vec<usize> = (1..=32).collect();
     let mut charts = Vec::new();
     let mut found = Vec::new();
@@ -99,14 +99,14 @@ pub(super) fn figure_10(lab: &Lab<'_>) -> Result<Finding> {
     Ok(Finding::charts(&charts).saying(
         "Speedups of lines cut along one axis on up to 2048 GPUs in powers of two, and on 1 to 32 one by one, in pictures: reasonably good to \
          a large number, with little difference between the indices.",
-        format!("Modelled, up to 65536 points along a line, the most of a run here. {}.", found.join("; ")),
+        format!("Lines cut along x in the model. {}.", found.join("; ")),
         RATES,
     ))
 }
 
 /// Song et al. 2022, figure 11.
 pub(super) fn figure_11(lab: &Lab<'_>) -> Result<Finding> {
-    let best: Vec<usize> = (1..=8).map(|k| 1 << k).collect();
+    let best: Vec<usize> = (1..=11).map(|k| 1 << k).collect();
     let worst: Vec<usize> = best.iter().map(|p| p - 1).collect();
     let mut chart =
         Chart::new("Weak scaling by pcr, best and worst numbers", "GPUs", "speedup p T₁ / Tₚ");
@@ -118,7 +118,7 @@ pub(super) fn figure_11(lab: &Lab<'_>) -> Result<Finding> {
     Ok(Finding::charts(&[("", chart)]).saying(
         "Two straight lines of different slope, in a picture: with 2ⁿ − 1 GPUs every level has an odd number of rows, so that each detaches \
          one and reattaches it in the end.",
-        format!("Modelled from the rounds of messages of the plans that ranks run. {found}."),
+        format!("From the rounds of messages of the plans that ranks run. {found}."),
         RATES,
     ))
 }
@@ -160,7 +160,7 @@ pub(super) fn figure_13(lab: &Lab<'_>) -> Result<Finding> {
         "Weak scaling of a Navier-Stokes solver on the Taylor-Green vortex with 4·2ⁿ and 6·2ⁿ GPUs, in a picture: excellent up to 3072, \
          better than the solver alone, since the grid is cut along three axes.",
         format!(
-            "Modelled steps of this code's equations, cut as near to cubes as can be. {}. `mpirun -n 8 kolmo bench step --weak` measures \
+            "Steps of this code's equations, cut as near to cubes as can be. {}. `mpirun -n 8 kolmo bench step --weak` measures \
              them.",
             found.join("; ")
         ),
