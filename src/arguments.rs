@@ -9,6 +9,7 @@ use kolmo::compare::CompareOptions;
 use kolmo::converge::ConvergeOptions;
 use kolmo::model::ModelOptions;
 use kolmo::quality::GridOptions;
+use kolmo::reproduce::ReproduceOptions;
 use kolmo::verify::VerifyOptions;
 
 /// Direct numerical simulation of the compressible Navier-Stokes equations with compact finite differences.
@@ -134,6 +135,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  kolmo verify --quick\n  kolmo verify --backend opencl --json\n  kolmo verify operators manufactured --html verify.html\n  mpirun -n 2 kolmo verify --quick\n\nExit status 1 where a check fails."
     )]
     Verify(VerifyOptions),
+    /// Make a figure or table of the papers that the line solvers come from, with this code: numbers, a picture, and what differs.
+    #[command(
+        args_override_self = true,
+        after_help = "Examples:\n  kolmo reproduce list\n  kolmo reproduce srinath-fig1.1\n  kolmo reproduce --quick all"
+    )]
+    Reproduce(ReproduceOptions),
     /// Draw the report and the plots of a run again.
     #[command(after_help = "Example:\n  kolmo plot runs/taylor-green")]
     Plot {

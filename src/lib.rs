@@ -46,6 +46,7 @@
 //! | [`mod@verify`] | whether the program is right on this machine |
 //! | [`mod@bench`] | how fast the parts are |
 //! | [`model`] | how fast a run on many ranks would be |
+//! | [`mod@reproduce`] | figures and tables of papers, from this code |
 //!
 //! Start with `physics/rhs.rs`.
 
@@ -74,6 +75,7 @@ mod options;
 pub mod physics;
 pub mod quality;
 mod real;
+pub mod reproduce;
 pub mod scheme;
 mod simd;
 mod splitmix;

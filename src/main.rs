@@ -24,6 +24,7 @@ use kolmo::io::progress::tell;
 use kolmo::io::{RunDirectory, write_report};
 use kolmo::model::ModelOptions;
 use kolmo::quality::grid;
+use kolmo::reproduce::{ReproduceOptions, listed, reproduce};
 use kolmo::time::budget;
 use kolmo::time::restart::RestartOptions;
 use kolmo::verify::{Progress, VerifyOptions, verify};
@@ -158,6 +159,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             .and_then(|found| say(&if options.json { found.json() } else { found.to_string() })),
         Command::Converge(options) => converged(&options, comm.size()),
         Command::Plot { run_dir } => drawn(&run_dir),
+        Command::Reproduce(options) => reproduced(&options),
         Command::Verify(_) => say(&VerifyOptions::listed()),
         Command::Info { plan: Some(input), set } => {
             configuration(&input, &set).and_then(|config| say(&budget(&config)?))
@@ -218,6 +220,14 @@ fn verified(options: &VerifyOptions, comm: &Arc<dyn Communicator>) -> Result<Exi
     // A launcher ends the others as soon as one has failed.
     comm.barrier();
     Ok(code)
+}
+
+/// List the figures of the papers, or make some.
+fn reproduced(options: &ReproduceOptions) -> Result<ExitCode> {
+    if options.is_list() {
+        return say(&listed());
+    }
+    say(&reproduce(options, &|input, set| configuration(input, set))?)
 }
 
 /// Print what the model says.

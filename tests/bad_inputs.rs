@@ -196,7 +196,7 @@ const FLOW_ROWS: &[Row] = &[
     (r#"backend = "auto""#, r#"backend = "gpu""#, r#"23: backend = "gpu": unknown; did you mean `cpu`?"#),
     (r#"backend = "auto""#, "backend = \"cpu\"\ndevice = 1", "24: device = 1: the CPU is one device, number 0"),
     (r#"backend = "auto""#, "backend = \"cuda\"\ndevice = -1", "24: device = -1: must be a whole number from 0 to 1023"),
-    (r#"backend = "auto""#, "backend = \"cpu\"\nline_solver = \"pcr\"", r#"24: line_solver = "pcr": the CPU has `thomas` only"#),
+    (r#"backend = "auto""#, "backend = \"cpu\"\nline_solver = \"chunked\"", r#"24: line_solver = "chunked": it is for devices; the CPU has `thomas`, `cr`, `cr-sorted-direct`, `cr-sorted-stepwise`, `pcr`, `neato-shared`, `pcr-banded`"#),
     (r#"backend = "auto""#, "backend = \"cpu\"\npencils = \"permuted\"",
      r#"24: pencils = "permuted": the CPU solves lines where they lie"#),
     (r#"threads = "auto""#, "threads = 0", "24: threads = 0: must be a whole number from 1 to 4096"),

@@ -134,9 +134,18 @@ fn all_line_solvers_that_can_are_measured_and_the_others_say_why_not() {
         }
     }
     let host = report("lines --points 32,31x3x1 --backend cpu");
-    assert_eq!(column(&host, "method"), ["thomas"; 2]);
-    assert!(host["notes"].to_string().contains("the cpu solves lines by thomas only"));
-    assert_eq!(rows(&host)[1]["points"], serde_json::json!([31, 3, 1]));
+    let on_host = [
+        "thomas",
+        "cr",
+        "cr-sorted-direct",
+        "cr-sorted-stepwise",
+        "pcr",
+        "neato-shared",
+        "pcr-banded",
+    ];
+    assert_eq!(column(&host, "method"), [on_host, on_host].concat());
+    assert!(host["notes"].to_string().contains("`chunked` is not there on the CPU"));
+    assert_eq!(rows(&host)[7]["points"], serde_json::json!([31, 3, 1]));
     let one = report("lines --points 16 --backend opencl --method chunked");
     assert_eq!(column(&one, "method"), ["chunked"]);
 }
@@ -286,7 +295,11 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
         ("derivative --points 4", "compact6 needs 5"),
         ("derivative --points 16x1x1 --axis y", "16x1x1 points have 1 along y"),
         ("derivative --method crout", "the methods are auto, all, thomas"),
-        ("derivative --method pcr --backend cpu --points 16", "thomas only"),
+        ("derivative --method chunked --backend cpu --points 16", "not there on the CPU"),
+        (
+            "derivative --method pcr --scheme compact8-penta --backend cpu --points 16",
+            "is for tridiagonal operators, and this one is pentadiagonal; use `thomas`, `pcr-banded`",
+        ),
         ("derivative --pencils permuted --backend cpu", "the CPU was asked for"),
         ("lines --table4.1 --points 16", "cannot be used with"),
         ("permute --order xxy", "possible values"),

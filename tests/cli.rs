@@ -13,6 +13,7 @@ mod kills;
 mod postprocess;
 mod readme;
 mod refusals;
+mod reproduce;
 mod restarts;
 mod runs;
 mod signals;

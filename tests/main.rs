@@ -35,6 +35,7 @@ mod io;
 mod isotropic;
 mod library;
 mod lines;
+mod lines_reductions;
 mod lines_tables;
 mod memory;
 mod mms;

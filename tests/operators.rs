@@ -5,6 +5,7 @@
 
 mod direct;
 mod ends;
+mod reductions;
 mod sweeps;
 mod threads;
 mod waves;

@@ -19,8 +19,11 @@ use std::time::{Duration, Instant};
 
 use blocks::{blocks, whole};
 use kolmo::backend::cpu::Field;
+use kolmo::backend::on_host as on_cores;
+use kolmo::backend::ranks::Ranks;
 use kolmo::comm::Communicator;
 use kolmo::config::Config;
+use kolmo::engine::distributed::Method;
 use kolmo::grid::Decomposition;
 use kolmo::io::{Series, Summary};
 use kolmo::time::{Ending, Origin, Requests, Simulation, Task, decomposition, run_on};
@@ -81,6 +84,38 @@ fn state_diagnostics_and_errors_do_not_depend_on_the_blocks() {
                     // Terms are added in another order; p/(γ − 1) is 180 where |ρu| is 1.
                     assert!(off <= 1e-12 * size, "{what}: {off:e} of {size:e}");
                 }
+            }
+        }
+    }
+}
+
+/// Catches a reduction that solves a block of a longer line as if its neighbours were not there, or is asked to solve the whole line.
+#[test]
+fn blocks_are_solved_by_the_line_solver_of_the_host_that_is_asked_for() {
+    let points = [12, 13, 29];
+    let mut one = on_host(&config("taylor-green", points, &[]));
+    steps(&mut one, 2);
+    for (solver, method) in [
+        ("cr", Method::Gather),
+        ("neato-shared", Method::Pcr),
+        ("pcr-banded", Method::Chain),
+        ("cr-sorted-stepwise", Method::Transpose),
+    ] {
+        let solver = format!("compute.line_solver={solver}");
+        let mut config = config("taylor-green", points, &[&solver]);
+        config.compute.distributed = Some(method);
+        for fields in on_ranks(2, |comm| {
+            let (own, cut) =
+                (on_cores(&config.compute, None).unwrap(), Decomposition { ranks: [1, 1, 2] });
+            let backend = Arc::new(Ranks::new(own, comm, cut, &config.compute).unwrap());
+            let mut simulation = Simulation::on(backend, &config).unwrap();
+            steps(&mut simulation, 2);
+            whole(&simulation, cut.ranks)
+        }) {
+            for (a, b) in state(&one).iter().zip(&fields) {
+                let size = a.iter().map(|a| a.abs()).fold(1.0, f64::max);
+                let off = max_difference(a, b);
+                assert!(off <= 1e-12 * size, "{solver}, {method:?}: {off:e} of {size:e}");
             }
         }
     }

@@ -24,7 +24,7 @@ pub struct ComputeConfig {
     pub simd: Option<Simd>,
     /// Precision of the fields.
     pub precision: Precision,
-    /// How a device solves line systems; `None` is the best for each operator.
+    /// How line systems are solved; `None` is the best for each operator.
     #[serde(serialize_with = "or_auto")]
     pub line_solver: Option<LineSolver>,
     /// How a device solves lines along y and z.

@@ -40,12 +40,13 @@ impl Setup {
     pub(super) fn place(&self, len: usize, solver: Option<LineSolver>) -> Result<Box<dyn Place>> {
         let ComputeConfig { precision, pencils, .. } = self.compute;
         let cores = self.cores.as_deref();
+        let compute = &ComputeConfig { line_solver: solver, ..self.compute.clone() };
         Ok(match (&self.device, precision) {
             (Some(device), _) => {
                 Box::new(Gpu::new(device.clone(), precision, len, solver, pencils)?)
             }
-            (None, Precision::F64) => Box::new(Cpu::<f64>::configured(&self.compute, cores)?),
-            (None, Precision::F32) => Box::new(Cpu::<f32>::configured(&self.compute, cores)?),
+            (None, Precision::F64) => Box::new(Cpu::<f64>::configured(compute, cores)?),
+            (None, Precision::F32) => Box::new(Cpu::<f32>::configured(compute, cores)?),
         })
     }
 
@@ -56,10 +57,10 @@ impl Setup {
         operators: &LineOperators,
         axis: Axis,
     ) -> Option<String> {
+        let operator = operators.get(axis, Op::D1);
         match &self.device {
-            Some(device) => obstacle(solver, operators.get(axis, Op::D1), device.info()),
-            None => (solver != LineSolver::THOMAS)
-                .then(|| "the cpu solves lines by thomas only".to_string()),
+            Some(device) => obstacle(solver, operator, device.info()),
+            None => cpu::obstacle(solver, operator),
         }
     }
 

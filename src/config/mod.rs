@@ -26,6 +26,7 @@ mod write;
 
 pub use load::{Base, built_in, load, load_on, parse, parse_on};
 pub use output::{FieldsConfig, OnFailure, OutputConfig, PlanesConfig, Region};
+pub(crate) use problems::hint;
 pub use resolve::{GridConfig, StepSize, TimeConfig, WallLimit};
 
 use std::path::PathBuf;

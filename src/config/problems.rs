@@ -155,7 +155,7 @@ pub(super) fn closest<'a>(typed: &str, names: &[&'a str]) -> Option<&'a str> {
 }
 
 /// "; did you mean ...?", where one of `names` is near to `word`.
-pub(super) fn hint(word: &str, names: &[&str]) -> String {
+pub(crate) fn hint(word: &str, names: &[&str]) -> String {
     closest(word, names).map_or(String::new(), |name| format!("; did you mean `{name}`?"))
 }
 

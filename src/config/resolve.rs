@@ -446,8 +446,8 @@ fn compute(section: &Section<'_>) -> Option<ComputeConfig> {
         if compute.device.is_some_and(|device| device != 0) {
             refuse("device", "the CPU is one device, number 0");
         }
-        if compute.line_solver.is_some_and(|solver| solver != LineSolver::THOMAS) {
-            refuse("line_solver", "the CPU has `thomas` only");
+        if let Some(why) = compute.line_solver.and_then(LineSolver::missing_on_host) {
+            refuse("line_solver", &why);
         }
         if compute.pencils == Pencils::Permuted {
             refuse("pencils", "the CPU solves lines where they lie");

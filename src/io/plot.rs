@@ -49,6 +49,10 @@ pub(crate) enum Line {
     MarkedDashed,
     /// Open circles in the colour of text: data that someone else computed.
     Reference,
+    /// Curve number n of those side by side with a dot at every point.
+    Measured(usize),
+    /// Open circles in the colour of that curve: what someone else found of the same.
+    Published(usize),
     /// Dots in the colour of text: a level to compare with.
     Level,
 }
@@ -57,6 +61,11 @@ impl Line {
     /// What curves that stand side by side are drawn with, in this order; more than these cannot be told apart.
     pub(crate) const SIDE_BY_SIDE: [Line; 7] =
         [Self::Solid, Self::Dashed, Self::Dotted, Self::Long, Self::Thin, Self::Sky, Self::Ink];
+
+    /// Number n of these, from the first again after the last.
+    pub(crate) fn side_by_side(n: usize) -> Self {
+        Self::SIDE_BY_SIDE[n % Self::SIDE_BY_SIDE.len()]
+    }
 
     /// Colour, width, dashes. The colours are those that Okabe and Ito (2008) chose to be told apart by everyone.
     fn stroke(self) -> (&'static str, u32, &'static str) {
@@ -69,12 +78,19 @@ impl Line {
             Self::Sky => ("#56B4E9", 3, "6 4"),
             Self::Ink => (INK, 2, "16 4"),
             Self::Reference => (INK, 1, "none"),
+            Self::Measured(n) => Self::side_by_side(n).stroke(),
+            Self::Published(n) => (Self::side_by_side(n).stroke().0, 2, "none"),
             Self::Level => (INK, 2, "2 4"),
         }
     }
 
     fn is_marked(self) -> bool {
-        matches!(self, Self::Marked | Self::MarkedDashed)
+        matches!(self, Self::Marked | Self::MarkedDashed | Self::Measured(_))
+    }
+
+    /// Circles alone, without a line through them.
+    fn is_open(self) -> bool {
+        matches!(self, Self::Reference | Self::Published(_))
     }
 }
 
@@ -159,7 +175,7 @@ impl Plot {
         for (line, label, (x, y)) in legend {
             let points = [(x, y), (x + 34.0, y)];
             let dots = match line {
-                Line::Reference => vec![(x + 8.0, y), (x + 26.0, y)],
+                line if line.is_open() => vec![(x + 8.0, y), (x + 26.0, y)],
                 line if line.is_marked() => vec![(x + 17.0, y)],
                 _ => Vec::new(),
             };
@@ -210,6 +226,7 @@ impl Plot {
             let points: Vec<Point> = points.iter().map(|p| (along(p.0), up(p.1))).collect();
             let dots = match curve.line {
                 Line::Reference => spaced(&points, (right - left) / 32.0),
+                Line::Published(_) => points.clone(),
                 // A line through one point is nothing to see.
                 line if line.is_marked() || points.len() == 1 => points.clone(),
                 _ => Vec::new(),
@@ -304,7 +321,7 @@ impl Svg {
     /// A line through `points`, but for data of others, and circles at `dots`.
     fn curve(&mut self, line: Line, points: &[Point], dots: &[Point]) {
         let (colour, width, dashes) = line.stroke();
-        if line != Line::Reference && points.len() > 1 {
+        if !line.is_open() && points.len() > 1 {
             let points: String = points.iter().map(|(x, y)| format!("{x:.2},{y:.2} ")).collect();
             let _ = writeln!(
                 self.0,
@@ -313,7 +330,7 @@ impl Svg {
                 points.trim_end()
             );
         }
-        let fill = if line == Line::Reference { "none" } else { colour };
+        let fill = if line.is_open() { "none" } else { colour };
         for (x, y) in dots {
             let _ = writeln!(
                 self.0,

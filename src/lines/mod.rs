@@ -9,6 +9,7 @@ mod chunked;
 mod cr;
 mod neato;
 mod pcr;
+mod reduction;
 mod thomas;
 
 pub use banded::{BandedMatrix, MAX_HALF_BAND};
@@ -17,4 +18,5 @@ pub use chunked::{Chunk, Chunks};
 pub use cr::{CyclicReduction, Level};
 pub use neato::NearToeplitz;
 pub use pcr::BandedPcr;
+pub use reduction::{Reduced, Reduction, TRIDIAGONAL_ONLY};
 pub use thomas::{Factors, solve};

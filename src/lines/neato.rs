@@ -42,16 +42,17 @@ impl NearToeplitz {
         };
         (1..=MOST).find_map(all)
     }
-}
 
-/// The class of row r of a level: 0 .. `ends` from the left, the inner rows, then on to the last row.
-fn class(r: usize, rows: usize, ends: usize) -> usize {
-    if r < ends {
-        r
-    } else if r + ends < rows {
-        ends
-    } else {
-        2 * ends + 1 + r - rows
+    /// The class of row `r` of a level of `rows` rows: 0 .. `ends` from the left, the inner rows, then on to the last row.
+    #[inline(always)]
+    pub(super) fn class(r: usize, rows: usize, ends: usize) -> usize {
+        if r < ends {
+            r
+        } else if r + ends < rows {
+            ends
+        } else {
+            2 * ends + 1 + r - rows
+        }
     }
 }
 
@@ -65,7 +66,7 @@ fn by_class<const W: usize>(
 ) -> Option<Vec<[f64; W]>> {
     let mut classes = vec![None; 2 * ends + 1];
     for (i, row) in rows.iter().enumerate() {
-        let known = classes[class(first + 2 * i, count, ends)].get_or_insert(*row);
+        let known = classes[NearToeplitz::class(first + 2 * i, count, ends)].get_or_insert(*row);
         if known != row {
             return None;
         }

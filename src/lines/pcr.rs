@@ -11,7 +11,8 @@ type Row = [f64; 5];
 /// d'[i] = d[i] − Σⱼ kⱼ[i] d[i + j s],   j = ±1 and, where pentadiagonal, ±2
 /// ```
 /// with the k that clear the entries at odd multiples of s; what is left couples rows 2 s apart. Where the couplings
-/// have fallen below round-off, or leave the matrix, d is divided by the diagonal.
+/// have fallen below round-off, or leave the matrix, d is divided by the diagonal. A coupling that has fallen so far counts as none at
+/// once: quotients of such are noise of any size.
 #[derive(Clone, Debug)]
 pub struct BandedPcr {
     /// Half-bandwidth p.
@@ -32,19 +33,31 @@ impl BandedPcr {
         let (n, p) = (matrix.len(), matrix.half_band());
         let mut rows: Vec<Row> =
             (0..n).map(|m| [-2, -1, 0, 1, 2].map(|d| matrix.entry(m, d))).collect();
+        rows.iter_mut().for_each(|row| *row = without_noise(*row, tolerance));
         let mut levels = Vec::new();
         let mut stride = 1;
-        let coupled =
-            |row: &Row| [0, 1, 3, 4].iter().any(|&slot| row[slot].abs() > tolerance * row[2].abs());
+        let coupled = |row: &Row| [0, 1, 3, 4].iter().any(|&slot| row[slot] != 0.0);
         while stride < n && rows.iter().any(coupled) {
             let weights: Vec<[f64; 4]> = (0..n).map(|i| cleared(&rows, i, stride, p)).collect();
             let used = |k: &[f64; 4]| k[2 - p..2 + p].to_vec();
             levels.push(weights.iter().map(used).collect());
-            rows = (0..n).map(|i| combined(&rows, i, stride, &weights[i])).collect();
+            let next = |i: usize| without_noise(combined(&rows, i, stride, &weights[i]), tolerance);
+            rows = (0..n).map(next).collect();
             stride *= 2;
         }
         Self { half_band: p, levels, inverse: rows.iter().map(|row| 1.0 / row[2]).collect() }
     }
+}
+
+/// The row without couplings below `tolerance` times its diagonal.
+fn without_noise(mut row: Row, tolerance: f64) -> Row {
+    let least = tolerance * row[2].abs();
+    for slot in [0, 1, 3, 4] {
+        if row[slot].abs() <= least {
+            row[slot] = 0.0;
+        }
+    }
+    row
 }
 
 /// Row i + j s, where there is one.

@@ -67,12 +67,14 @@ fn first_rate(config: &Config) -> Result<f64> {
     let longest = config.grid.points.into_iter().max().unwrap_or(1);
     let on = |most: usize| {
         let mut sample = config.clone();
+        // The host has not all that a device has, and the rate does not depend on it.
+        sample.compute.line_solver = None;
         if longest > most {
             let fewer = |n: usize| (n * most / longest).max(FEWEST.min(n));
             sample.grid.points = config.grid.points.map(|n| if n > 1 { fewer(n) } else { 1 });
         }
         let simulation =
-            Simulation::on(Arc::new(Cpu::<f64>::configured(&config.compute, None)?), &sample);
+            Simulation::on(Arc::new(Cpu::<f64>::configured(&sample.compute, None)?), &sample);
         let simulation = simulation.map_err(|error| impossible_start(error, 1))?;
         Ok(simulation.rate.unwrap_or(f64::NAN))
     };

@@ -121,6 +121,19 @@ fn a_directory_that_cannot_be_made_is_a_failure_with_its_path() {
     assert!(outcome.err.starts_with("error: file/run: "), "{}", outcome.err);
 }
 
+/// Catches a run on the CPU that begins with a line solver that cannot take its matrices.
+#[test]
+fn a_line_solver_that_cannot_take_the_scheme_is_refused_with_those_that_can() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["--set", "compute.line_solver=cr", "--set", "scheme.derivative=compact8-penta"];
+    let run = [&["run", "taylor-green", "--backend", "cpu", "--out", "run"], &set[..]].concat();
+    let outcome = kolmo(dir.path(), run);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    let sentence = "the line solver `cr` is for tridiagonal operators, and this one is pentadiagonal; use `thomas`, `pcr-banded`";
+    assert!(outcome.err.contains(sentence), "{}", outcome.err);
+    assert!(names(dir.path()).is_empty(), "nothing is written");
+}
+
 #[test]
 fn without_a_gpu_what_only_a_gpu_does_is_refused_with_the_way_out() {
     let dir = tempfile::tempdir().unwrap();
@@ -129,8 +142,8 @@ fn without_a_gpu_what_only_a_gpu_does_is_refused_with_the_way_out() {
         (&["--backend", "opencl"], "error: no OpenCL device was found", "install"),
         (&["--device", "1"], "error: compute.device = 1: there is no such GPU", "`kolmo info`"),
         (
-            &["--set", "compute.line_solver=pcr"],
-            "error: compute.line_solver = \"pcr\" needs a GPU, and none was found",
+            &["--set", "compute.line_solver=chunked"],
+            "error: compute.line_solver = \"chunked\" needs a GPU, and none was found",
             "take it out",
         ),
         (
@@ -148,7 +161,7 @@ fn without_a_gpu_what_only_a_gpu_does_is_refused_with_the_way_out() {
     let info = without_devices(dir.path(), vec!["info"]).out;
     assert!(info.contains("cuda     CUDA cannot be used: "), "{info}");
     assert!(info.contains("opencl   no device\n"), "{info}");
-    let outcome = without_devices(dir.path(), small(&["--set", "compute.line_solver=thomas"]));
+    let outcome = without_devices(dir.path(), small(&["--set", "compute.line_solver=pcr"]));
     assert_eq!(outcome.code, Some(0), "{}", outcome.err);
 }
 

@@ -91,7 +91,9 @@ impl<T: Real> Backend for Cpu<T> {
         points: [usize; 3],
         operators: &LineOperators,
     ) -> Result<Program> {
-        let program = super::Program::<T>::loading(sweep, axis, points, operators, self.loading);
+        let (loading, solver) = (self.loading, self.line_solver);
+        let program =
+            super::Program::<T>::prepared(sweep, axis, points, operators, (loading, solver))?;
         Ok(Program::new(program, sweep))
     }
 

@@ -18,6 +18,7 @@ mod planes;
 mod pointwise;
 mod products;
 mod program;
+mod reduced;
 mod rows;
 mod run;
 mod solver;
@@ -33,7 +34,9 @@ use std::sync::Mutex;
 
 pub use field::Field;
 pub use program::Program;
+pub use reduced::obstacle;
 
+use crate::backend::device::LineSolver;
 use crate::backend::{ComputeConfig, Simd};
 use crate::comm::placement;
 use crate::error::{Error, Result};
@@ -61,6 +64,7 @@ pub struct Cpu<T> {
     partials: Mutex<Vec<f64>>,
     arch: pulp::Arch,
     loading: Loading,
+    line_solver: LineSolver,
 }
 
 impl<T: Real> Cpu<T> {
@@ -93,7 +97,8 @@ impl<T: Real> Cpu<T> {
             Some(cores) => Self::pinned(cores)?,
             None => Self::new(compute.threads)?,
         };
-        Ok(Self { arch: arch.unwrap_or(usual.arch), ..usual })
+        let line_solver = compute.line_solver.unwrap_or(LineSolver::THOMAS);
+        Ok(Self { arch: arch.unwrap_or(usual.arch), line_solver, ..usual })
     }
 
     fn with(threads: rayon::ThreadPoolBuilder) -> Result<Self> {
@@ -102,8 +107,9 @@ impl<T: Real> Cpu<T> {
             .build()
             .map_err(|error| no_threads(&error))?;
         let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
-        let arch = pulp::Arch::new();
-        Ok(Self { pool, scratch, partials: Mutex::default(), arch, loading: Loading::Beside })
+        let (arch, partials) = (pulp::Arch::new(), Mutex::default());
+        let (loading, line_solver) = (Loading::Beside, LineSolver::THOMAS);
+        Ok(Self { pool, scratch, partials, arch, loading, line_solver })
     }
 
     /// Run `work`, many operations on fields, on one of the threads: handing over to them once is cheaper than at every

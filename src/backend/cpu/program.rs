@@ -6,12 +6,15 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::Loading;
+use super::obstacle;
 use super::passes::compile;
 use super::rows::{Needs, Place};
 use super::solver::Solver;
 use super::sums::Polynomial;
+use crate::backend::device::LineSolver;
 use crate::engine::distributed::{Layout, PlaneOffsets};
 use crate::engine::{Expr, LineOperators, Op, Operation, PointFormula, Sweep, Value};
+use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::real::Real;
 
@@ -140,17 +143,22 @@ impl<T: Real> Program<T> {
     /// # Panics
     /// Where the sweep asks for an operator that does not exist along this axis, or is one of another grid.
     pub fn new(sweep: &Sweep, axis: Axis, grid: [usize; 3], operators: &LineOperators) -> Self {
-        Self::loading(sweep, axis, grid, operators, Loading::Beside)
+        let usual = (Loading::Beside, LineSolver::THOMAS);
+        Self::prepared(sweep, axis, grid, operators, usual)
+            .unwrap_or_else(|_| unreachable!("`thomas` takes every operator"))
     }
 
-    /// [`Program::new`] with fields brought into the caches so.
-    pub(super) fn loading(
+    /// [`Program::new`] with fields brought into the caches so, and lines solved so.
+    ///
+    /// # Errors
+    /// Where the line solver does not take an operator: the sentence of [`obstacle`].
+    pub(super) fn prepared(
         sweep: &Sweep,
         axis: Axis,
         grid: [usize; 3],
         operators: &LineOperators,
-        loading: Loading,
-    ) -> Self {
+        (loading, line_solver): (Loading, LineSolver),
+    ) -> Result<Self> {
         let points = grid[axis.index()];
         let stages = sweep.stages();
         let mut known = Vec::new();
@@ -160,7 +168,10 @@ impl<T: Real> Program<T> {
                 known.push(*op);
                 let operator = operators.get(axis, *op);
                 assert_eq!(operator.len(), points, "operators of another grid");
-                solvers.push(Arc::new(Solver::new(operator)));
+                if let Some(sentence) = obstacle(line_solver, operator) {
+                    return Err(Error::Config(vec![format!("error: {sentence}")]));
+                }
+                solvers.push(Arc::new(Solver::new(operator, line_solver)));
             }
         }
         let couplings = couplings(&stages, axis, operators);
@@ -173,7 +184,7 @@ impl<T: Real> Program<T> {
             true => Vec::new(),
             false => (0..stages.len()).map(pack).collect(),
         };
-        Self { axis, grid, points, solvers, whole, packs }
+        Ok(Self { axis, grid, points, solvers, whole, packs })
     }
 
     /// Number of lines.

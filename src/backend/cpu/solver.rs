@@ -3,8 +3,10 @@
 use std::ops::Range;
 
 use super::closed::EndRows;
-use super::rows::BLOCK;
+use super::rows::{BLOCK, lanes};
+use crate::backend::device::{LineSolver, OnHost, tolerance};
 use crate::engine::{LineOperator, Stencil};
+use crate::lines::Reduced;
 use crate::real::Real;
 
 /// Numbers that belong to the rows of a block.
@@ -32,6 +34,8 @@ pub(super) struct Solver<T> {
 pub(super) enum Way<T> {
     Cyclic(Cyclic<T>),
     Factored(Factored<T>),
+    /// Between the way down, which leaves B f, and the way up, which has nothing to do.
+    Reduced(Box<Reduced<T>>),
 }
 
 /// A periodic tridiagonal matrix with one number on each diagonal is a product of two that are bidiagonal and as periodic,
@@ -72,12 +76,17 @@ pub(super) struct Border<T> {
 }
 
 impl<T: Real> Solver<T> {
-    pub(super) fn new(operator: &LineOperator) -> Self {
+    /// For `line_solver`, which takes the operator.
+    pub(super) fn new(operator: &LineOperator, line_solver: LineSolver) -> Self {
         let rounded: LineOperator<T> = operator.rounded();
         let Stencil { half_width, up, down, .. } = rounded.stencil;
-        let (way, stencil) = match Cyclic::new(operator) {
-            Some((cyclic, scale)) => (Way::Cyclic(cyclic), scaled(operator, scale)),
-            None => (Way::Factored(Factored::new(&rounded)), rounded.stencil),
+        let (way, stencil) = match (line_solver.on_host(), Cyclic::new(operator)) {
+            (OnHost::Reduction(reduction), _) if operator.factors.half_band() > 0 => {
+                let reduced = Reduced::new(operator.matrix(), reduction, tolerance(T::PRECISION));
+                (Way::Reduced(Box::new(reduced)), rounded.stencil)
+            }
+            (_, Some((cyclic, scale))) => (Way::Cyclic(cyclic), scaled(operator, scale)),
+            (_, None) => (Way::Factored(Factored::new(&rounded)), rounded.stencil),
         };
         Self {
             back: half_width.saturating_add_signed(-down),
@@ -100,6 +109,7 @@ impl<T: Real> Solver<T> {
         let tridiagonal = match &self.way {
             Way::Cyclic(_) => true,
             Way::Factored(_) => !self.operator.periodic && self.half_band() == 1,
+            Way::Reduced(_) => false,
         };
         tridiagonal && (half_width, up, down) == (2, 0, 0)
     }
@@ -116,8 +126,17 @@ impl<T: Real> Solver<T> {
     }
 
     /// Rows that it carries from one block to the next: the operand; p rows of the elimination, p that are gathered for the
-    /// other end of a periodic line, p of the substitution.
+    /// other end of a periodic line, p of the substitution. Then room for a reduction.
     pub(super) fn carried(&self) -> usize {
+        let reduction = match &self.way {
+            Way::Reduced(reduced) => self.operator.len() + reduced.room(lanes::<T>()),
+            Way::Cyclic(_) | Way::Factored(_) => 0,
+        };
+        self.between() + reduction
+    }
+
+    /// The same without that room.
+    pub(super) fn between(&self) -> usize {
         self.taps() - 1 + 3 * self.half_band()
     }
 }

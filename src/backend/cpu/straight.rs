@@ -66,6 +66,7 @@ impl<T: Real> WithSimd for Straight<'_, T> {
                 };
                 self.lines(simd, of_block, [T::ZERO; 2]);
             }
+            Way::Reduced(_) => unreachable!("these lines are not taken"),
         }
     }
 }

@@ -36,6 +36,7 @@ impl<T: Real> WithSimd for Substitute<'_, T> {
                 1 => self.factored::<S, 1>(simd, factored),
                 _ => self.factored::<S, 2>(simd, factored),
             },
+            Way::Reduced(_) => {}
         }
     }
 }

@@ -9,6 +9,7 @@ use super::eliminate::{
 };
 use super::ends::{Correct, Pack};
 use super::program::{Application, Instruction, Loaded, Pass, Slot, Staged};
+use super::reduced::Reduce;
 use super::rows::{BLOCK, Blocks, Place, Rows, lanes, values};
 use super::run::{End, Job};
 use super::solver::Way;
@@ -252,6 +253,7 @@ impl<T: Real> Tile<'_, T> {
                 let half_band = solver.half_band();
                 simd.vectorize(Eliminate { factored, half_band, block, from: sums, to, carried });
             }
+            Way::Reduced(_) => rows.copy(sums, to, BLOCK),
         }
     }
 
@@ -323,13 +325,18 @@ impl<T: Real> Tile<'_, T> {
         }
     }
 
-    /// Between elimination and substitution: the border of periodic lines.
+    /// Between elimination and substitution: the border of periodic lines, or a reduction.
     #[inline(always)]
     fn turn<S: Simd>(&self, simd: S, application: &Application<T>) {
         let solver = &*application.solver;
         let carried = self.rows.carried(application.carried + solver.taps() - 1);
         if let Way::Cyclic(cyclic) = &solver.way {
             return simd.vectorize(CyclicTurn { cyclic, carried });
+        }
+        if let Way::Reduced(reduced) = &solver.way {
+            let row = |m| self.rows.row(application.to, m);
+            let room = self.rows.carried(application.carried + solver.between());
+            return simd.vectorize(Reduce { reduced, row: &row, rows: self.rows.points, room });
         }
         if solver.operator.periodic && solver.half_band() > 0 {
             let row = |m| self.rows.row(application.to, m);

@@ -1,7 +1,6 @@
 //! Which device a run takes, and whether the run fits on it.
 
 use super::{Api, DeviceInfo, cuda, devices};
-use crate::backend::device::LineSolver;
 use crate::backend::{BackendChoice, ComputeConfig, Pencils};
 use crate::error::{Error, Result};
 use crate::real::Precision;
@@ -126,7 +125,7 @@ fn check_precision(device: &DeviceInfo, precision: Precision) -> Result<()> {
 
 /// What only devices do was asked for, and there is none.
 fn check_cpu(compute: &ComputeConfig) -> Result<()> {
-    let solver = compute.line_solver.filter(|&solver| solver != LineSolver::THOMAS);
+    let solver = compute.line_solver.filter(|solver| solver.missing_on_host().is_some());
     let what = match (solver, compute.pencils) {
         (Some(solver), _) => format!("compute.line_solver = \"{}\"", solver.name()),
         (None, Pencils::Permuted) => "compute.pencils = \"permuted\"".to_string(),

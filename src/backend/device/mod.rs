@@ -39,6 +39,7 @@ pub use buffer::{Buffer, PendingReduction, Scratch};
 pub use choice::{check_memory, choose, why_not_cuda};
 pub use gpu::Gpu;
 pub use lines::{DeviceOperator, LineSolver, obstacle};
+pub(in crate::backend) use lines::{OnHost, tolerance};
 pub use permute::Permutation;
 pub use pointwise::PointKernel;
 pub use queue::{Arg, Device, Kernel, Traffic};

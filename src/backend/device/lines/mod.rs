@@ -14,7 +14,7 @@
 //! by all but `thomas`, which borders its LU, and `chunked`, whose reduction wraps. Tables are worked out on the host
 //! in f64 and rounded.
 //!
-//! A solver is a file that describes it as a [`Solver`], and a line in [`LineSolver::ALL`].
+//! A solver is a file that describes it as a [`Solver`], and a line in [`LineSolver::ALL`]. It says too how the host solves lines so.
 
 mod chunked;
 mod on_chip;
@@ -35,8 +35,10 @@ use crate::backend::Pencils;
 use crate::engine::LineOperator;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
+use crate::lines::{Reduction, TRIDIAGONAL_ONLY};
 pub(super) use chunked::{CHUNKS, ELIMINATE, bank_row, tables};
-pub(super) use plan::{LINE, rows_of, tolerance};
+pub(in crate::backend) use plan::tolerance;
+pub(super) use plan::{LINE, rows_of};
 use plan::{Plan, Slot, Step};
 
 /// What a solver is, for everything that depends on it.
@@ -55,6 +57,19 @@ struct Solver {
     scratch: usize,
     /// Its launches.
     steps: fn(&Plan) -> Result<Vec<Step>>,
+    /// How the host does the same.
+    on_host: OnHost,
+}
+
+/// How the host solves lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::backend) enum OnHost {
+    /// By elimination from end to end.
+    Elimination,
+    /// By a reduction of many lines side by side.
+    Reduction(Reduction),
+    /// Not so: why, as the end of a sentence.
+    Never(&'static str),
 }
 
 /// A solver of tridiagonal matrices that needs nothing but device memory, to be completed.
@@ -66,6 +81,7 @@ const TRIDIAGONAL: Solver = Solver {
     on_chip: |_| 0,
     scratch: 0,
     steps: |_| Ok(Vec::new()),
+    on_host: OnHost::Never("is for devices"),
 };
 
 /// How the line systems are solved.
@@ -105,6 +121,24 @@ impl LineSolver {
     /// Fields of scratch memory that it takes.
     pub fn scratch_fields(self) -> usize {
         self.0.scratch
+    }
+
+    /// How the host does the same.
+    pub(in crate::backend) fn on_host(self) -> OnHost {
+        self.0.on_host
+    }
+
+    /// Why the host has no such solver, as a sentence that names those that it has; `None` where it has it.
+    pub fn missing_on_host(self) -> Option<String> {
+        let OnHost::Never(why) = self.on_host() else { return None };
+        let has = |solver: &LineSolver| !matches!(solver.on_host(), OnHost::Never(_));
+        let names = Self::ALL.into_iter().filter(has).map(|solver| format!("`{}`", solver.name()));
+        Some(format!("it {why}; the CPU has {}", names.collect::<Vec<_>>().join(", ")))
+    }
+
+    /// Whether it takes pentadiagonal matrices.
+    pub(in crate::backend) fn is_pentadiagonal(self) -> bool {
+        self.0.pentadiagonal
     }
 }
 
@@ -185,7 +219,7 @@ impl Problem<'_> {
             return None;
         }
         if p > 1 && !pentadiagonal {
-            return Some("is for tridiagonal operators, and this one is pentadiagonal".into());
+            return Some(TRIDIAGONAL_ONLY.into());
         }
         lacks(self).or_else(|| {
             let (bytes, has) = (on_chip(self) * self.operator.precision.bytes(), self.info.on_chip);

@@ -3,9 +3,9 @@
 use super::super::job::LaunchSize;
 use super::super::text::Text;
 use super::plan::{Plan, Slot, Step};
-use super::{Solver, TRIDIAGONAL, reductions};
+use super::{OnHost, Solver, TRIDIAGONAL, reductions};
 use crate::error::Result;
-use crate::lines::{BandedPcr, Border};
+use crate::lines::{BandedPcr, Border, Reduction};
 
 const BORDER: &str = include_str!("../../../../kernels/lines/border.cu");
 const TEAM: &str = include_str!("../../../../kernels/lines/team.cu");
@@ -27,6 +27,7 @@ pub(super) const CR: Solver = Solver {
     name: "cr",
     on_chip: |problem| 4 * problem.operator.len(),
     steps: |plan| system(plan, "cr", include_str!("../../../../kernels/lines/cr.cu")),
+    on_host: OnHost::Reduction(Reduction::Cyclic),
     ..TRIDIAGONAL
 };
 
@@ -34,6 +35,7 @@ pub(super) const PCR: Solver = Solver {
     name: "pcr",
     on_chip: |problem| 4 * problem.operator.len(),
     steps: |plan| system(plan, "pcr", include_str!("../../../../kernels/lines/pcr.cu")),
+    on_host: OnHost::Reduction(Reduction::Parallel),
     ..TRIDIAGONAL
 };
 
@@ -42,6 +44,7 @@ pub(super) const PCR_BANDED: Solver = Solver {
     pentadiagonal: true,
     on_chip: |problem| problem.operator.len(),
     steps: banded,
+    on_host: OnHost::Reduction(Reduction::Banded),
     ..TRIDIAGONAL
 };
 
@@ -52,6 +55,7 @@ pub(super) const NEATO_SHARED: Solver = Solver {
         half(problem.operator.len(), usize::from(problem.operator.matrix.is_cyclic()))
     },
     steps: neato_shared,
+    on_host: OnHost::Reduction(Reduction::NearToeplitz),
     ..TRIDIAGONAL
 };
 

@@ -118,7 +118,7 @@ impl Plan<'_> {
 }
 
 /// Couplings below this are not used.
-pub(in super::super) fn tolerance(precision: Precision) -> f64 {
+pub(in crate::backend) fn tolerance(precision: Precision) -> f64 {
     1e-3 * precision.epsilon()
 }
 

@@ -6,9 +6,9 @@ use super::super::text::Text;
 use super::super::{Api, Source};
 use super::on_chip::border_text;
 use super::plan::{Plan, Slot, Step};
-use super::{Problem, Solver, TRIDIAGONAL, refusal};
+use super::{OnHost, Problem, Solver, TRIDIAGONAL, refusal};
 use crate::error::Result;
-use crate::lines::{Border, CyclicReduction, NearToeplitz};
+use crate::lines::{Border, CyclicReduction, NearToeplitz, Reduction};
 
 const STENCIL: &str = include_str!("../../../../kernels/lines/stencil.cu");
 pub(super) const CLASSES: &str = include_str!("../../../../kernels/lines/classes.cu");
@@ -18,23 +18,36 @@ const CLOSE: &str = include_str!("../../../../kernels/lines/close.cu");
 /// Threads of a block.
 const THREADS: usize = 256;
 
-pub(super) const NEATO_GLOBAL: Solver =
-    Solver { name: "neato-global", lacks: lacks_classes, steps: neato_global, ..TRIDIAGONAL };
+pub(super) const NEATO_GLOBAL: Solver = Solver {
+    name: "neato-global",
+    lacks: lacks_classes,
+    steps: neato_global,
+    on_host: OnHost::Never("differs from `neato-shared` in the memory of a device alone"),
+    ..TRIDIAGONAL
+};
 
-pub(super) const CR_SORTED_DIRECT: Solver =
-    Solver { name: "cr-sorted-direct", scratch: 1, steps: sorted_direct, ..TRIDIAGONAL };
+pub(super) const CR_SORTED_DIRECT: Solver = Solver {
+    name: "cr-sorted-direct",
+    scratch: 1,
+    steps: sorted_direct,
+    on_host: OnHost::Reduction(Reduction::SortedDirect),
+    ..TRIDIAGONAL
+};
 
-pub(super) const CR_SORTED_STEPWISE: Solver =
-    Solver { name: "cr-sorted-stepwise", scratch: 2, steps: sorted_stepwise, ..TRIDIAGONAL };
+pub(super) const CR_SORTED_STEPWISE: Solver = Solver {
+    name: "cr-sorted-stepwise",
+    scratch: 2,
+    steps: sorted_stepwise,
+    on_host: OnHost::Reduction(Reduction::SortedStepwise),
+    ..TRIDIAGONAL
+};
 
 pub(super) const CUSPARSE: Solver =
     Solver { name: "cusparse", api: Some(Api::Cuda), steps: cusparse, ..TRIDIAGONAL };
 
 /// What keeps a matrix from being solved with a few constants a level.
 pub(super) fn lacks_classes(problem: &Problem) -> Option<String> {
-    let core = Border::new(&problem.operator.matrix, problem.tolerance()).core;
-    let sentence = "needs a near-Toeplitz matrix, and these closures have too many rows";
-    NearToeplitz::new(&CyclicReduction::new(&core)).is_none().then(|| sentence.into())
+    Reduction::NearToeplitz.lacks(&problem.operator.matrix, problem.tolerance())
 }
 
 /// What `classes.cu` needs.

@@ -2,13 +2,18 @@
 
 use super::super::job::LaunchSize;
 use super::plan::{Plan, Slot, Step};
-use super::{Solver, TRIDIAGONAL};
+use super::{OnHost, Solver, TRIDIAGONAL};
 use crate::error::Result;
 
 const THREADS: usize = 128;
 
-pub(super) const THOMAS: Solver =
-    Solver { name: "thomas", pentadiagonal: true, steps, ..TRIDIAGONAL };
+pub(super) const THOMAS: Solver = Solver {
+    name: "thomas",
+    pentadiagonal: true,
+    steps,
+    on_host: OnHost::Elimination,
+    ..TRIDIAGONAL
+};
 
 /// One launch, a thread a line.
 fn steps(plan: &Plan) -> Result<Vec<Step>> {

@@ -1,0 +1,83 @@
+//! Line systems by a reduction, whole lines of a tile at once.
+
+use pulp::{Simd, WithSimd};
+
+use super::rows::lanes;
+use crate::backend::device::{LineSolver, OnHost, tolerance};
+use crate::engine::LineOperator;
+use crate::lines::{Reduced, TRIDIAGONAL_ONLY};
+use crate::real::Real;
+
+/// Why the host cannot do `operator` by `solver`, as a sentence that names the solvers that can; `None` where it can.
+pub fn obstacle(solver: LineSolver, operator: &LineOperator) -> Option<String> {
+    let name = solver.name();
+    if let Some(why) = solver.missing_on_host() {
+        return Some(format!("the line solver `{name}` is not there on the CPU: {why}"));
+    }
+    let lacking = lacking(solver, operator)?;
+    let able = |other: &LineSolver| {
+        other.missing_on_host().is_none() && self::lacking(*other, operator).is_none()
+    };
+    let others = LineSolver::ALL.into_iter().filter(able);
+    let names: Vec<_> = others.map(|other| format!("`{}`", other.name())).collect();
+    Some(format!("the line solver `{name}` {lacking}; use {}", names.join(", ")))
+}
+
+/// What a solver that the host has lacks for `operator`, as the end of a sentence.
+fn lacking(solver: LineSolver, operator: &LineOperator) -> Option<String> {
+    match operator.matrix().half_band() {
+        0 => None,
+        2 if !solver.is_pentadiagonal() => Some(TRIDIAGONAL_ONLY.into()),
+        _ => match solver.on_host() {
+            OnHost::Reduction(reduction) => {
+                reduction.lacks(operator.matrix(), tolerance(operator.precision))
+            }
+            OnHost::Elimination | OnHost::Never(_) => None,
+        },
+    }
+}
+
+/// The solution of the lines of a tile in the place of their right-hand sides.
+pub(super) struct Reduce<'a, T> {
+    pub(super) reduced: &'a Reduced<T>,
+    /// Where row m lies.
+    pub(super) row: &'a dyn Fn(usize) -> *mut T,
+    /// Their number.
+    pub(super) rows: usize,
+    /// Room for as many rows, and for those of [`Reduced::room`].
+    pub(super) room: *mut T,
+}
+
+impl<T: Real> WithSimd for Reduce<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        match const { lanes::<T>() } {
+            8 => self.lines::<8>(),
+            16 => self.lines::<16>(),
+            _ => unreachable!("numbers have four or eight bytes"),
+        }
+    }
+}
+
+impl<T: Real> Reduce<'_, T> {
+    /// Those of W lines, in rows one behind the other.
+    #[inline(always)]
+    fn lines<const W: usize>(&self) {
+        let Self { reduced, row, rows, room } = *self;
+        let all = rows + reduced.room(W);
+        // SAFETY: carried rows of W numbers, of this thread's memory, that nobody else uses.
+        let all = unsafe { std::slice::from_raw_parts_mut(room.cast::<[T; W]>(), all) };
+        let (x, room) = all.split_at_mut(rows);
+        for (m, x) in x.iter_mut().enumerate() {
+            // SAFETY: a row of the tile, of this thread's memory.
+            *x = unsafe { row(m).cast::<[T; W]>().read() };
+        }
+        reduced.solve(x, room);
+        for (m, x) in x.iter().enumerate() {
+            // SAFETY: as above.
+            unsafe { row(m).cast::<[T; W]>().write(*x) };
+        }
+    }
+}

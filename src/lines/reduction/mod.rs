@@ -1,0 +1,193 @@
+//! A x = b of many lines side by side by a reduction: what a device does with a team of threads a line, row after row on the host.
+//!
+//! A row is the value of every line at one point. The matrix is the same for all of them; a cyclic one is solved through its
+//! open core ([`Border`]).
+//!
+//! | reduction | coefficients | from |
+//! |---|---|---|
+//! | [`Reduction::Cyclic`] | reduced with the data | Srinath 2015, eq. 1.7 to 1.17 |
+//! | [`Reduction::Parallel`] | reduced with the data | Srinath 2015, §1.4.3 |
+//! | [`Reduction::Banded`] | [`BandedPcr`](super::BandedPcr) | Song et al. 2022, eq. 3 to 6 |
+//! | [`Reduction::NearToeplitz`] | [`NearToeplitz`], a handful a level | Srinath 2015, chapter 2 |
+//! | [`Reduction::SortedDirect`], `SortedStepwise` | [`CyclicReduction`] | Esfahanian et al. 2014, section 2 |
+
+mod banded;
+mod cyclic;
+mod near_toeplitz;
+mod parallel;
+mod sorted;
+
+use super::{BandedMatrix, Border, CyclicReduction, NearToeplitz};
+use crate::real::Real;
+use banded::Banded;
+use cyclic::Cyclic;
+use near_toeplitz::Classes;
+use parallel::Parallel;
+use sorted::{Direct, Stepwise};
+
+/// What keeps solvers of three diagonals from solving five, as the end of a sentence.
+pub const TRIDIAGONAL_ONLY: &str = "is for tridiagonal operators, and this one is pentadiagonal";
+
+/// How a system is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Every second row of a level loses its neighbours; the others follow on the way back.
+    Cyclic,
+    /// All rows lose their neighbours, level by level.
+    Parallel,
+    /// The same of three or five diagonals, the coefficients worked out beforehand.
+    Banded,
+    /// Cyclic reduction where nearly all rows of a level are alike.
+    NearToeplitz,
+    /// Cyclic reduction of rows that are sorted once, such that those of a level stand together.
+    SortedDirect,
+    /// Cyclic reduction where every level is sorted for the next.
+    SortedStepwise,
+}
+
+impl Reduction {
+    /// All.
+    pub const ALL: [Self; 6] = [
+        Self::Cyclic,
+        Self::Parallel,
+        Self::Banded,
+        Self::NearToeplitz,
+        Self::SortedDirect,
+        Self::SortedStepwise,
+    ];
+
+    /// What keeps it from solving `matrix`, whose couplings below `tolerance` are not used, as the end of a sentence.
+    pub fn lacks(self, matrix: &BandedMatrix, tolerance: f64) -> Option<String> {
+        if matrix.half_band() > 1 && self != Self::Banded {
+            return Some(TRIDIAGONAL_ONLY.into());
+        }
+        let core = || CyclicReduction::new(&Border::new(matrix, tolerance).core);
+        (self == Self::NearToeplitz && NearToeplitz::new(&core()).is_none())
+            .then(|| "needs a near-Toeplitz matrix, and these closures have too many rows".into())
+    }
+}
+
+/// A matrix made ready for a [`Reduction`].
+#[derive(Clone, Debug)]
+pub struct Reduced<T> {
+    core: Core<T>,
+    /// Rows of the open core.
+    rows: usize,
+    /// As in [`Border`].
+    unknowns: Vec<Vec<T>>,
+    correction: Vec<Vec<T>>,
+    head: usize,
+    tail: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Core<T> {
+    Cyclic(Cyclic<T>),
+    Parallel(Parallel<T>),
+    Banded(Banded<T>),
+    NearToeplitz(Classes<T>),
+    SortedDirect(Direct<T>),
+    SortedStepwise(Stepwise<T>),
+}
+
+impl<T: Real> Reduced<T> {
+    /// `matrix` for `reduction`, without couplings below `tolerance`.
+    ///
+    /// # Panics
+    /// Where [`Reduction::lacks`] says something.
+    pub fn new(matrix: &BandedMatrix, reduction: Reduction, tolerance: f64) -> Self {
+        let Border { core, unknowns, correction, head, tail, .. } = Border::new(matrix, tolerance);
+        let rounded = |table: Vec<Vec<f64>>| table.iter().map(|row| all(row)).collect();
+        Self {
+            core: match reduction {
+                Reduction::Cyclic => Core::Cyclic(Cyclic::new(&core)),
+                Reduction::Parallel => Core::Parallel(Parallel::new(&core)),
+                Reduction::Banded => Core::Banded(Banded::new(&core, tolerance)),
+                Reduction::NearToeplitz => Core::NearToeplitz(Classes::new(&core)),
+                Reduction::SortedDirect => Core::SortedDirect(Direct::new(&core)),
+                Reduction::SortedStepwise => Core::SortedStepwise(Stepwise::new(&core)),
+            },
+            rows: core.len(),
+            unknowns: rounded(unknowns),
+            correction: rounded(correction),
+            head,
+            tail,
+        }
+    }
+
+    /// Rows of `lanes` numbers that [`Reduced::solve`] needs beside those of the lines.
+    pub fn room(&self, lanes: usize) -> usize {
+        let n = self.rows;
+        match &self.core {
+            Core::Cyclic(_) => Cyclic::<T>::room(n, lanes),
+            Core::Parallel(_) => Parallel::<T>::room(n, lanes),
+            Core::NearToeplitz(_) => 0,
+            Core::Banded(_) | Core::SortedDirect(_) | Core::SortedStepwise(_) => n,
+        }
+    }
+
+    /// Solve A x = b in place for W lines: `x` holds the rows of b and receives those of x.
+    ///
+    /// # Panics
+    /// Where `x` has another length than the system, or `room` is too small.
+    #[inline(always)]
+    pub fn solve<const W: usize>(&self, x: &mut [[T; W]], room: &mut [[T; W]]) {
+        assert_eq!(x.len(), self.rows + self.unknowns.len(), "rows of the system");
+        let (y, last) = x.split_at_mut(self.rows);
+        match &self.core {
+            Core::Cyclic(core) => core.solve(y, room),
+            Core::Parallel(core) => core.solve(y, room),
+            Core::Banded(core) => core.solve(y, room),
+            Core::NearToeplitz(core) => core.solve(y),
+            Core::SortedDirect(core) => core.solve(y, room),
+            Core::SortedStepwise(core) => core.solve(y, room),
+        }
+        if !last.is_empty() {
+            self.close(y, last);
+        }
+    }
+
+    /// The border unknowns, and what they add to the rows of the core.
+    #[inline(always)]
+    fn close<const W: usize>(&self, y: &mut [[T; W]], last: &mut [[T; W]]) {
+        let p = last.len();
+        let mut found = [[T::ZERO; W]; 2];
+        for (found, weights) in found.iter_mut().zip(&self.unknowns) {
+            for q in 0..p {
+                *found = less(*found, -weights[q], y[q]);
+                *found = less(*found, -weights[p + q], y[self.rows - p + q]);
+                *found = less(*found, -weights[2 * p + q], last[q]);
+            }
+        }
+        last.copy_from_slice(&found[..p]);
+        let coupled = (0..self.head).chain(self.rows - self.tail..self.rows);
+        for m in coupled {
+            for (z, last) in self.correction[m].iter().zip(&*last) {
+                y[m] = less(y[m], *z, *last);
+            }
+        }
+    }
+}
+
+/// `numbers` in the format of the fields.
+fn all<T: Real>(numbers: &[f64]) -> Vec<T> {
+    numbers.iter().map(|x| T::of(*x)).collect()
+}
+
+/// a − k b, for every line.
+#[inline(always)]
+fn less<T: Real, const W: usize>(mut a: [T; W], k: T, b: [T; W]) -> [T; W] {
+    for line in 0..W {
+        a[line] -= k * b[line];
+    }
+    a
+}
+
+/// k a, for every line.
+#[inline(always)]
+fn times<T: Real, const W: usize>(k: T, mut a: [T; W]) -> [T; W] {
+    for line in 0..W {
+        a[line] = k * a[line];
+    }
+    a
+}

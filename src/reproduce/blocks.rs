@@ -1,0 +1,181 @@
+//! Sweeps over blocks: tables II to IV and figures 14 and 15 of Zubair et al. 2017.
+
+use serde_json::Value;
+
+use super::Basis;
+use super::chart::{Chart, From};
+use super::finding::{Csv, Finding, cell};
+use super::lab::Lab;
+use super::published::{MESHES, SWEEPS};
+use crate::error::Result;
+use crate::io::plot::Point;
+
+const MEASURED: From = From::Here(Basis::Measured);
+/// Boxes with as many points as the meshes of table II, as nearly as a box can have them.
+const BOXES: [&str; 6] = ["17x17x22", "43x48x50", "56x60x61", "65x75x81", "86x95x98", "95x95x109"];
+/// Rows of the blocks of figures 14 and 15, in full and with `--quick`.
+const BLOCKS: [&str; 2] = ["1-100", "1-8,12,16,18,20,24,32,34,48,64,65,80"];
+/// What all of it differs by.
+const MACHINE: &str = "The paper measures a K40; meshes here are boxes cut into tetrahedra at random, since those of the paper are \
+                       not published.";
+
+/// Sweeps of blocks of `nb` rows, such as `1-10`, on these boxes.
+fn measured(lab: &Lab<'_>, boxes: &[&str], nb: &str) -> Result<(std::rc::Rc<Value>, String)> {
+    lab.bench(&format!("blocks --points {} --nb {nb}", boxes.join(",")))
+}
+
+/// (rows of a block, ms) on the mesh of so many points.
+#[allow(clippy::cast_precision_loss, reason = "rows of a block")]
+fn times(report: &Value, rows: u64) -> Vec<Point> {
+    let of_mesh = report["blocks"].as_array().into_iter().flatten();
+    let of_mesh = of_mesh.filter(|row| row["rows"].as_u64() == Some(rows));
+    let point =
+        |row: &Value| Some((row["nb"].as_u64()? as f64, 1e3 * row["seconds"]["min"].as_f64()?));
+    of_mesh.filter_map(point).collect()
+}
+
+fn machine(report: &Value) -> String {
+    let machine = &report["machine"];
+    let name = machine["device"]["name"].as_str().or(machine["cpu"].as_str());
+    name.unwrap_or("this machine").to_string()
+}
+
+/// Zubair et al. 2017, table II.
+pub(super) fn table_ii(lab: &Lab<'_>) -> Result<Finding> {
+    let count = lab.pick(BOXES.len(), 3);
+    let (report, command) = measured(lab, &BOXES[..count], "1")?;
+    let mut csv = Csv::new("basis,points,blocks,colours,most_rows,fewest_rows");
+    for mesh in MESHES {
+        let [a, b, c, d, e] = mesh.map(|n| n.to_string());
+        csv.row(["published".into(), a, b, c, d, e]);
+    }
+    let mut found = Vec::new();
+    for mesh in report["meshes"].as_array().into_iter().flatten() {
+        let number = |value: &Value| value.as_u64().unwrap_or(0);
+        let colours = mesh["colours"].as_array().into_iter().flatten().map(number);
+        let colours: Vec<u64> = colours.collect();
+        let ends = [colours.iter().max(), colours.iter().min()].map(|n| n.copied().unwrap_or(0));
+        let (rows, blocks) = (number(&mesh["rows"]), number(&mesh["blocks"]));
+        let all = [rows, blocks, colours.len() as u64, ends[0], ends[1]];
+        found.push(format!("{rows} points, {blocks} blocks, {} colours", colours.len()));
+        let [a, b, c, d, e] = all.map(|n| n.to_string());
+        csv.row(["exact".into(), a, b, c, d, e]);
+    }
+    Ok(Finding::table(csv, Vec::new()).saying(
+        "Six tetrahedral meshes of 6309 to 983 633 points, with 13.3 to 13.8 blocks a row beside the diagonal, in 10 or 11 colours; the last \
+         colours have few rows.",
+        format!("{command}: {}.", found.join("; ")),
+        "Meshes here are boxes cut into tetrahedra at random, with as many points as a box can have; the colouring is greedy, by the row \
+         before which a colour is free. Numbers of rows of the largest and smallest colours depend on the mesh.",
+    ))
+}
+
+/// Tables III and IV: the meshes from number `first` on.
+fn sweeps(lab: &Lab<'_>, meshes: std::ops::Range<usize>, largest: usize) -> Result<Finding> {
+    let used = lab.pick(meshes.clone(), meshes.start..meshes.start + 1);
+    let nb = lab.pick(largest, largest.min(if meshes.start > 2 { 2 } else { 10 }));
+    let (report, command) = measured(lab, &BOXES[used.clone()], &format!("1-{nb}"))?;
+    let mut csv = Csv::new("points,block_rows,basis,method,ms");
+    let mut chart = Chart::new("One sweep over all colours", "rows of a block", "time, ms");
+    let mut here = Vec::new();
+    for at in meshes {
+        let (points, published) = SWEEPS[at - 1];
+        let mut rows = |nb: usize, basis: &str, method: &str, ms: f64| {
+            csv.row([points.to_string(), nb.to_string(), basis.into(), method.into(), cell(ms)]);
+        };
+        for (nb, [baseline, optimised]) in (1..).zip(published) {
+            rows(nb, "published", "libraries", *baseline);
+            rows(nb, "published", "optimised", *optimised);
+        }
+        if !used.contains(&at) {
+            continue;
+        }
+        let mesh = report["meshes"].get(at - used.start).and_then(|mesh| mesh["rows"].as_u64());
+        let own = times(&report, mesh.unwrap_or(0));
+        for (nb, ms) in &own {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "rows of a block"
+            )]
+            rows(*nb as usize, "measured", "this code", *ms);
+        }
+        if let Some((nb, ms)) = own.last() {
+            here.push(format!("{points} points, blocks of {nb} rows: {ms:.1} ms"));
+        }
+        let name = format!("{points} points");
+        chart.add(MEASURED, &name, own);
+        let curve = |optimised: usize| {
+            #[expect(clippy::cast_precision_loss, reason = "rows of a block")]
+            let point = |(nb, times): (usize, &[f64; 2])| (nb as f64, times[optimised]);
+            (1..).zip(published).map(point).collect()
+        };
+        chart.add(From::Published, &name, curve(1));
+    }
+    let (_, published) = SWEEPS[0];
+    let gain = |times: &[f64; 2]| times[0] / times[1];
+    let [low, high] =
+        [f64::min, f64::max].map(|of| published.iter().map(gain).reduce(of).unwrap_or(f64::NAN));
+    let chart = chart.logarithmic([true; 2]);
+    Ok(Finding::table(csv, vec![("", chart.svg())]).saying(
+        format!(
+            "Times of one sweep by libraries and by the optimised kernels, which are {low:.1} to {high:.1} times faster for 103 178 points. \
+             Circles are the optimised ones."
+        ),
+        format!("{command} on {}: {}.", machine(&report), here.join("; ")),
+        format!("{MACHINE} A sweep reads every block once, so times go as nb² and as the rate of memory."),
+    ))
+}
+
+/// Zubair et al. 2017, table III.
+pub(super) fn table_iii(lab: &Lab<'_>) -> Result<Finding> {
+    sweeps(lab, 1..4, 10)
+}
+
+/// Zubair et al. 2017, table IV.
+pub(super) fn table_iv(lab: &Lab<'_>) -> Result<Finding> {
+    sweeps(lab, 4..6, 6)
+}
+
+/// Figures 14 and 15: times over the rows of a block on the smallest mesh.
+fn over_blocks(lab: &Lab<'_>, most: f64, paper: &str) -> Result<Finding> {
+    let (report, command) = measured(lab, &BOXES[..1], lab.pick(BLOCKS[0], BLOCKS[1]))?;
+    let points = report["meshes"][0]["rows"].as_u64().unwrap_or(0);
+    let own: Vec<Point> =
+        times(&report, points).into_iter().filter(|(nb, _)| *nb <= most).collect();
+    let title = format!("One sweep over {points} rows");
+    let mut chart = Chart::new(&title, "rows of a block", "time, ms");
+    let ends = [own.first(), own.last()].map(|end| end.copied().unwrap_or((f64::NAN, f64::NAN)));
+    chart.add(MEASURED, "this code", own);
+    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
+        paper,
+        format!(
+            "{command} on {}: {:.2} ms for blocks of {} rows, {:.1} ms for {}.",
+            machine(&report),
+            ends[0].1,
+            ends[0].0,
+            ends[1].1,
+            ends[1].0
+        ),
+        format!("{MACHINE} One loop serves every size here, so there is no step between them but that of the bytes."),
+    ))
+}
+
+/// Zubair et al. 2017, figure 14.
+pub(super) fn figure_14(lab: &Lab<'_>) -> Result<Finding> {
+    over_blocks(
+        lab,
+        64.0,
+        "Blocks of 1 to 64 rows on 6309 points, in a picture: the libraries jump at 18, 34 and 50 rows, the optimised kernels are linear over \
+         the range and up to 7 times faster.",
+    )
+}
+
+/// Zubair et al. 2017, figure 15.
+pub(super) fn figure_15(lab: &Lab<'_>) -> Result<Finding> {
+    over_blocks(
+        lab,
+        100.0,
+        "The same up to 100 rows, in a picture: from 65 rows on the libraries do it, and the time rises by a large step.",
+    )
+}

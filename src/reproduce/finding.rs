@@ -1,0 +1,116 @@
+//! What an experiment came to, and its files.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::Experiment;
+use super::chart::Chart;
+use crate::error::Result;
+use crate::io::{make_directory, write_text};
+
+/// A table as CSV.
+pub(super) struct Csv {
+    header: &'static str,
+    rows: Vec<String>,
+}
+
+impl Csv {
+    pub(super) fn new(header: &'static str) -> Self {
+        Self { header, rows: Vec::new() }
+    }
+
+    /// Append a row.
+    ///
+    /// # Panics
+    /// Where a cell has a comma, or there are not as many as columns.
+    pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
+        let row = cells.join(",");
+        let columns = self.header.split(',').count();
+        assert_eq!((N, row.split(',').count()), (columns, columns), "cells of `{row}`");
+        self.rows.push(row);
+    }
+
+    fn text(&self) -> String {
+        let rows = self.rows.iter().flat_map(|row| [row.as_str(), "\n"]);
+        [self.header, "\n"].into_iter().chain(rows).collect()
+    }
+}
+
+/// A number in a cell: all its digits.
+pub(super) fn cell(value: f64) -> String {
+    format!("{value:?}")
+}
+
+/// The same where there may be none.
+pub(super) fn cell_of(value: Option<f64>) -> String {
+    value.map(cell).unwrap_or_default()
+}
+
+/// Numbers, pictures, and what they say.
+pub(super) struct Finding {
+    csv: Csv,
+    /// (what is added to the name of the experiment, SVG).
+    pictures: Vec<(&'static str, String)>,
+    /// What the paper has.
+    pub(super) paper: String,
+    /// What is found here.
+    pub(super) here: String,
+    /// Why they differ.
+    pub(super) difference: String,
+}
+
+impl Finding {
+    /// Numbers in a table of their own.
+    pub(super) fn table(csv: Csv, pictures: Vec<(&'static str, String)>) -> Self {
+        let [paper, here, difference] = [const { String::new() }; 3];
+        Self { csv, pictures, paper, here, difference }
+    }
+
+    /// Numbers that are all drawn.
+    pub(super) fn charts(charts: &[(&'static str, Chart)]) -> Self {
+        let mut csv = Csv::new("picture,basis,series,x,y");
+        for (name, chart) in charts {
+            chart.rows(name, &mut csv);
+        }
+        Self::table(csv, charts.iter().map(|(name, chart)| (*name, chart.svg())).collect())
+    }
+
+    /// With the three parts of its text.
+    pub(super) fn saying(
+        self,
+        paper: impl Into<String>,
+        here: impl Into<String>,
+        difference: impl Into<String>,
+    ) -> Self {
+        Self { paper: paper.into(), here: here.into(), difference: difference.into(), ..self }
+    }
+
+    /// Write all files; returns what to print.
+    pub(super) fn write(&self, one: &Experiment, directory: &Path) -> Result<String> {
+        make_directory(directory)?;
+        let file = |ending: &str| directory.join(format!("{}{ending}", one.id));
+        write_text(&file(".csv"), &self.csv.text())?;
+        for (name, svg) in &self.pictures {
+            write_text(&file(&format!("{name}.svg")), svg)?;
+        }
+        write_text(&file(".md"), &self.text(one))?;
+        Ok(format!("{}\n", file(".md").display()))
+    }
+
+    /// The text, in Markdown.
+    fn text(&self, one: &Experiment) -> String {
+        let Self { paper, here, difference, .. } = self;
+        let basis = one.basis.iter().map(|basis| basis.word()).collect::<Vec<_>>().join(", ");
+        let mut text = format!("# {}: {}\n\n", one.source, one.what);
+        // Writing to a string cannot fail.
+        let _ = write!(
+            text,
+            "**The paper.** {paper}\n**Here** ({basis}). {here}\n**The difference.** {difference}\n\n"
+        );
+        let _ = writeln!(text, "Numbers: [`{0}.csv`]({0}.csv)", one.id);
+        for (name, _) in &self.pictures {
+            let _ = write!(text, "\n![{0}{name}]({0}{name}.svg)\n", one.id);
+        }
+        text
+    }
+}

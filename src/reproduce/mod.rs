@@ -1,0 +1,99 @@
+//! `kolmo reproduce`: figures and tables of the papers behind the line solvers, from this code.
+//!
+//! A figure is an experiment: a name, where it is published, what its numbers are, and a function that makes it of what
+//! [`bench`](crate::bench), [`model`](crate::model), the schemes and runs give. It leaves a CSV, pictures, and a text that says what the
+//! paper had, what is found here, and why they differ. Published numbers are in `published.rs`, each with its table and page.
+
+mod bars;
+mod blocks;
+mod chart;
+mod cluster;
+mod finding;
+mod flows;
+mod lab;
+mod list;
+mod options;
+mod patterns;
+mod published;
+mod scaling;
+mod schemes;
+mod solvers;
+mod song;
+
+pub use options::ReproduceOptions;
+
+use crate::config::Config;
+use crate::error::Result;
+use crate::io::progress::tell;
+use finding::Finding;
+use lab::Lab;
+use list::EXPERIMENTS;
+
+/// What the numbers of a figure are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Basis {
+    /// Worked out, the same on every machine.
+    Exact,
+    /// Taken on the machine at hand.
+    Measured,
+    /// Predicted from counted work and rates of a machine.
+    Modelled,
+    /// Of a simulation.
+    Simulated,
+}
+
+impl Basis {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Measured => "measured",
+            Self::Modelled => "modelled",
+            Self::Simulated => "simulated",
+        }
+    }
+}
+
+/// A figure or table.
+struct Experiment {
+    /// Its name on the command line.
+    id: &'static str,
+    /// Where it is published.
+    source: &'static str,
+    /// What it shows.
+    what: &'static str,
+    basis: &'static [Basis],
+    /// How long it takes on two cores, and with `--quick`.
+    cost: [&'static str; 2],
+    make: fn(&Lab<'_>) -> Result<Finding>,
+}
+
+/// The figures, a line each.
+pub fn listed() -> String {
+    let head = format!("{:26} {:40} {:20} {:>8} {:>8}\n", "", "", "", "", "--quick");
+    let line = |one: &Experiment| {
+        let Experiment { id, source, what, cost: [full, quick], .. } = one;
+        let basis = one.basis.iter().map(|basis| basis.word()).collect::<Vec<_>>().join(", ");
+        format!("{id:26} {source:40} {basis:20} {full:>8} {quick:>8}\n{:26} {what}\n", "")
+    };
+    head + &EXPERIMENTS.iter().map(line).collect::<String>()
+}
+
+/// Make what `options` name; `load` reads an input, or the built-in one of a case, with what is set. Returns a line for each.
+///
+/// # Errors
+/// Where a name is unknown, or a directory is there already: nothing was made then. What a part says that fails.
+pub fn reproduce(
+    options: &ReproduceOptions,
+    load: &dyn Fn(&str, &[String]) -> Result<Config>,
+) -> Result<String> {
+    let chosen = options.chosen()?;
+    let directories = options.directories(&chosen)?;
+    let lab = Lab::new(options, load)?;
+    let mut lines = String::new();
+    for (one, directory) in chosen.into_iter().zip(directories) {
+        tell(&format!("{}: {} ...", one.id, one.what));
+        let finding = lab.within(&directory, one.make)?;
+        lines += &finding.write(one, &directory)?;
+    }
+    Ok(lines)
+}

@@ -1,0 +1,135 @@
+//! Published numbers, each table with the paper and page that it stands on. Numbers that a paper has only in a picture are not here.
+
+/// Times in ms to solve tridiagonal systems on an NVIDIA K20 and an Intel Xeon E5-2670 v2, f64 (Srinath 2015, table 4.1, p. 54).
+pub(super) struct SolverTimes {
+    /// Rows of a system.
+    pub(super) rows: usize,
+    /// Their number.
+    pub(super) systems: usize,
+    /// MKL on one core and on eight, CUSPARSE where it had memory, NEATO in global and in shared memory.
+    pub(super) mkl: [f64; 2],
+    pub(super) cusparse: Option<f64>,
+    pub(super) neato: [f64; 2],
+}
+
+#[rustfmt::skip]
+pub(super) const SOLVER_TIMES: [SolverTimes; 12] = [
+    solver_times([32, 32], [0.045, 0.042], Some(0.273), [0.201, 0.024]),
+    solver_times([64, 64], [0.048, 0.048], Some(0.271), [0.247, 0.025]),
+    solver_times([128, 128], [0.089, 0.084], Some(0.271), [0.284, 0.032]),
+    solver_times([256, 256], [0.263, 0.107], Some(0.305), [0.326, 0.066]),
+    solver_times([512, 512], [0.959, 0.299], Some(0.629), [0.403, 0.272]),
+    solver_times([1024, 1024], [3.775, 1.023], Some(1.939), [1.375, 1.252]),
+    solver_times([2048, 2048], [16.272, 4.823], Some(7.607), [5.811, 10.407]),
+    solver_times([32, 1024], [0.152, 0.094], Some(0.31), [0.207, 0.092]),
+    solver_times([64, 4096], [0.879, 0.306], Some(0.556), [0.751, 0.409]),
+    solver_times([128, 16384], [7.052, 2.553], Some(3.128), [3.669, 2.225]),
+    solver_times([256, 65536], [63.858, 18.792], Some(28.495), [21.148, 12.565]),
+    solver_times([512, 262_144], [515.792, 196.748], None, [145.34, 125.311]),
+];
+
+const fn solver_times(
+    [rows, systems]: [usize; 2],
+    mkl: [f64; 2],
+    cusparse: Option<f64>,
+    neato: [f64; 2],
+) -> SolverTimes {
+    SolverTimes { rows, systems, mkl, cusparse, neato }
+}
+
+/// Times in ms to compute derivatives along the fastest axis of n³ points (Srinath 2015, table 4.2, p. 58).
+pub(super) struct Derivatives {
+    /// n.
+    pub(super) points: usize,
+    /// Of the reference program on [`CORES`].
+    pub(super) reference: [Option<f64>; 3],
+    /// Of NEATO on [`GPUS`].
+    pub(super) neato: [Option<f64>; 3],
+}
+
+/// The cores and the GPUs of [`DERIVATIVES`].
+pub(super) const CORES: [usize; 3] = [8, 64, 512];
+pub(super) const GPUS: [usize; 3] = [1, 8, 64];
+
+#[rustfmt::skip]
+pub(super) const DERIVATIVES: [Derivatives; 4] = [
+    Derivatives { points: 256, reference: [Some(79.5), Some(20.8), Some(11.1)], neato: [Some(19.9), Some(5.17), Some(2.79)] },
+    Derivatives { points: 512, reference: [Some(556.8), Some(146.5), Some(29.2)], neato: [Some(164.5), Some(23.24), Some(5.62)] },
+    Derivatives { points: 1024, reference: [Some(5188.0), Some(1092.0), Some(223.7)], neato: [None, Some(174.9), Some(24.49)] },
+    Derivatives { points: 2048, reference: [None, None, Some(1741.0)], neato: [None, None, Some(297.07)] },
+];
+
+/// Bits a second of the links between nodes with two GPUs each (Srinath 2015, §4.2, p. 53).
+pub(super) const LINK_BITS: f64 = 56e9;
+
+/// Operations a row of a tridiagonal system (Esfahanian et al. 2014, section 2): cyclic reduction; elimination takes 8 N − 1.
+pub(super) const REDUCTION_OPERATIONS: f64 = 17.0;
+pub(super) const ELIMINATION_OPERATIONS: f64 = 8.0;
+
+/// Tetrahedral meshes: points, blocks beside the diagonal, colours, most and fewest rows of a colour (Zubair et al. 2017, table II).
+pub(super) const MESHES: [[usize; 5]; 6] = [
+    [6309, 85_768, 10, 1076, 5],
+    [103_178, 1_370_396, 10, 17_826, 15],
+    [204_983, 2_740_266, 10, 35_218, 42],
+    [394_745, 5_309_536, 10, 67_748, 96],
+    [800_322, 10_823_162, 11, 138_080, 1],
+    [983_633, 13_567_574, 11, 166_800, 3],
+];
+
+/// Times in ms of one sweep on an NVIDIA K40: points of the mesh, and (by libraries, optimised) for blocks of 1, 2, ... rows (Zubair
+/// et al. 2017, tables III and IV).
+pub(super) const SWEEPS: [(usize, &[[f64; 2]]); 5] = [
+    (
+        103_178,
+        &[
+            [9.3, 1.5],
+            [11.8, 1.6],
+            [14.7, 1.9],
+            [16.2, 2.2],
+            [19.6, 2.9],
+            [27.1, 4.8],
+            [28.5, 5.0],
+            [30.3, 5.1],
+            [42.8, 8.4],
+            [45.7, 9.0],
+        ],
+    ),
+    (
+        204_983,
+        &[
+            [17.2, 2.7],
+            [20.5, 3.0],
+            [24.4, 3.6],
+            [27.7, 4.3],
+            [35.3, 5.5],
+            [49.9, 9.3],
+            [55.1, 9.7],
+            [57.3, 10.0],
+            [81.7, 16.5],
+            [85.8, 17.8],
+        ],
+    ),
+    (
+        394_745,
+        &[
+            [31.4, 5.1],
+            [39.1, 5.6],
+            [47.5, 6.8],
+            [52.5, 8.1],
+            [66.5, 10.4],
+            [96.5, 17.8],
+            [104.7, 18.7],
+            [107.9, 19.2],
+            [155.9, 31.8],
+            [165.9, 34.3],
+        ],
+    ),
+    (
+        800_322,
+        &[[61.9, 10.1], [78.2, 11.1], [93.0, 13.7], [104.6, 16.3], [126.8, 21.1], [188.7, 36.1]],
+    ),
+    (
+        983_633,
+        &[[74.9, 12.5], [92.7, 13.8], [112.1, 16.9], [130.0, 20.0], [164.9, 25.7], [236.0, 44.2]],
+    ),
+];

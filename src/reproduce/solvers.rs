@@ -1,0 +1,288 @@
+//! Line solvers beside each other: table 4.1 and figures 4.1 to 4.4 of Srinath 2015, sorted against unsorted of Esfahanian et al. 2014.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::Basis;
+use super::chart::{Chart, From};
+use super::finding::{Csv, Finding, cell};
+use super::lab::Lab;
+use super::published::{SOLVER_TIMES, SolverTimes};
+use crate::error::Result;
+use crate::io::plot::Point;
+
+const MEASURED: From = From::Here(Basis::Measured);
+const SHARED: &str = "neato-shared";
+const GLOBAL: &str = "neato-global";
+/// How the thesis measures, and what is different here.
+const MACHINE: &str = "The thesis times given right-hand sides in f64 on a K20, and MKL on a Xeon E5-2670 v2; here the stencil that makes \
+                       them is part of every time, and `cr` reduces its coefficients once for the lines of a tile.";
+
+/// One size by one solver.
+struct Time {
+    rows: usize,
+    systems: usize,
+    method: String,
+    ms: f64,
+}
+
+/// All solvers of the backend on systems of these sizes, [rows, systems].
+struct Measured {
+    times: Vec<Time>,
+    command: String,
+    /// `host` or what the device is called.
+    machine: String,
+}
+
+impl Measured {
+    fn new(lab: &Lab<'_>, sizes: &[[usize; 2]], precision: &str) -> Result<Self> {
+        let points = |[rows, systems]: &[usize; 2]| match rows == systems {
+            true => format!("{rows}x{rows}x1"),
+            false => format!("{rows}x{rows}x{rows}"),
+        };
+        let sizes = sizes.iter().map(points).collect::<Vec<_>>().join(",");
+        let words = format!(
+            "lines --points {sizes} --scheme compact4 --ends closed --precision {precision}"
+        );
+        let (report, command) = lab.bench(&words)?;
+        let machine = &report["machine"];
+        let name = machine["device"]["name"].as_str().or(machine["cpu"].as_str());
+        let threads = machine["threads"].as_u64().unwrap_or(1);
+        let host = machine["device"].is_null();
+        let machine = name.unwrap_or("this machine").to_string();
+        let machine = if host { format!("{machine}, {threads} threads") } else { machine };
+        let rows = report["results"].as_array().into_iter().flatten();
+        Ok(Self { times: rows.filter_map(time).collect(), command, machine })
+    }
+
+    /// The plane problems or the boxes of table 4.1, with `--quick` those that take little.
+    fn of_kind(lab: &Lab<'_>, plane: bool) -> Result<Self> {
+        let most = lab.pick(usize::MAX, if plane { 512 } else { 128 });
+        let wanted = |times: &&SolverTimes| is_plane(times) == plane && times.rows <= most;
+        let sizes: Vec<[usize; 2]> =
+            SOLVER_TIMES.iter().filter(wanted).map(|times| [times.rows, times.systems]).collect();
+        Self::new(lab, &sizes, "f64")
+    }
+
+    fn methods(&self) -> Vec<&str> {
+        let mut seen = BTreeSet::new();
+        let new = |time: &&Time| seen.insert(time.method.clone());
+        self.times.iter().filter(new).map(|time| time.method.as_str()).collect()
+    }
+
+    /// (rows, what `of` makes of the time of `method`) of plane problems or of boxes.
+    #[allow(clippy::cast_precision_loss, reason = "rows of a system")]
+    fn points(
+        &self,
+        is_plane: bool,
+        method: &str,
+        of: impl Fn(&Time) -> Option<f64>,
+    ) -> Vec<Point> {
+        let wanted =
+            |time: &&Time| time.method == method && (time.rows == time.systems) == is_plane;
+        let point = |time: &Time| Some((time.rows as f64, of(time)?));
+        self.times.iter().filter(wanted).filter_map(point).collect()
+    }
+
+    /// The time of another method on the same systems.
+    fn other(&self, time: &Time, method: &str) -> Option<f64> {
+        let same = |other: &&Time| {
+            (other.rows, other.systems) == (time.rows, time.systems) && other.method == method
+        };
+        self.times.iter().find(same).map(|other| other.ms)
+    }
+
+    /// Smallest and largest of `points`, as words.
+    fn range(points: &[Point]) -> String {
+        let values = points.iter().map(|point| point.1);
+        let [low, high] =
+            [f64::min, f64::max].map(|of| values.clone().reduce(of).unwrap_or(f64::NAN));
+        format!("{low:.2} to {high:.2}")
+    }
+}
+
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "points of a grid")]
+fn time(row: &Value) -> Option<Time> {
+    let points: Vec<usize> =
+        row["points"].as_array()?.iter().filter_map(|n| n.as_u64().map(|n| n as usize)).collect();
+    let [rows, across, planes] = points[..] else { return None };
+    let count = (rows * across * planes) as f64;
+    let ms = 1e-6 * row["ns_per_point"]["min"].as_f64()? * count;
+    Some(Time { rows, systems: across * planes, method: row["method"].as_str()?.into(), ms })
+}
+
+fn is_plane(times: &SolverTimes) -> bool {
+    times.rows == times.systems
+}
+
+#[allow(clippy::cast_precision_loss, reason = "rows of a system")]
+fn published(plane: bool, of: impl Fn(&SolverTimes) -> Option<f64>) -> Vec<Point> {
+    let of_kind = SOLVER_TIMES.iter().filter(|times| is_plane(times) == plane);
+    of_kind.filter_map(|times| Some((times.rows as f64, of(times)?))).collect()
+}
+
+/// Srinath 2015, table 4.1.
+pub(super) fn table_4_1(lab: &Lab<'_>) -> Result<Finding> {
+    let (mut measured, boxes) = (Measured::of_kind(lab, true)?, Measured::of_kind(lab, false)?);
+    measured.times.extend(boxes.times);
+    measured.command += &format!(" and {}", boxes.command);
+    let mut csv = Csv::new("rows,systems,basis,method,ms");
+    let mut row = |[rows, systems]: [usize; 2], basis: &str, method: &str, ms: f64| {
+        csv.row([rows.to_string(), systems.to_string(), basis.into(), method.into(), cell(ms)]);
+    };
+    for SolverTimes { rows, systems, mkl, cusparse, neato } in &SOLVER_TIMES {
+        let size = [*rows, *systems];
+        row(size, "published", "MKL 1 core", mkl[0]);
+        row(size, "published", "MKL 8 cores", mkl[1]);
+        cusparse.iter().for_each(|ms| row(size, "published", "CUSPARSE", *ms));
+        row(size, "published", GLOBAL, neato[0]);
+        row(size, "published", SHARED, neato[1]);
+        let own = measured.times.iter().filter(|time| [time.rows, time.systems] == size);
+        own.for_each(|time| row(size, "measured", &time.method, time.ms));
+    }
+    let Measured { command, machine, .. } = &measured;
+    let largest = measured.times.iter().max_by_key(|time| time.rows * time.systems);
+    let largest = largest.map_or(String::new(), |time| {
+        let each = measured.methods().into_iter().filter_map(|method| {
+            Some(format!("`{method}` {:.3} ms", measured.other(time, method)?))
+        });
+        let each: Vec<_> = each.collect();
+        format!("On {} systems of {} rows: {}.", time.systems, time.rows, each.join(", "))
+    });
+    Ok(Finding::table(csv, Vec::new()).saying(
+        "Times in ms of MKL (dgtsv), CUSPARSE and both NEATO solvers for n systems of n rows, n = 32 to 2048, and n² systems, n = 32 to \
+         512 (p. 54). NEATO in shared memory takes 125.3 ms for 512² systems of 512 rows, MKL on 8 cores 196.7 ms.",
+        format!("{command} on {machine}. {largest}"),
+        format!(
+            "{MACHINE} On a host a tile of lines fills the vector instructions and stays in the caches, so that operations count \
+             (`esfahanian-operations`); work that is parallel within a line, which a GPU needs, it has no use for."
+        ),
+    ))
+}
+
+/// Figures 4.1 and 4.2: NEATO in global and in shared memory.
+fn memories(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
+    let measured = Measured::of_kind(lab, plane)?;
+    let kind = if plane { "n systems" } else { "n² systems" };
+    let title = format!("NEATO, {kind} of n rows");
+    let mut chart = Chart::new(&title, "rows n", "time, ms");
+    for method in [SHARED, GLOBAL] {
+        chart.add(MEASURED, method, measured.points(plane, method, |time| Some(time.ms)));
+    }
+    chart.add(From::Published, SHARED, published(plane, |times| Some(times.neato[1])));
+    chart.add(From::Published, GLOBAL, published(plane, |times| Some(times.neato[0])));
+    let of = |time: &Time| measured.other(time, GLOBAL).map(|ms| ms / time.ms);
+    let ratios = measured.points(plane, SHARED, of);
+    let Measured { command, machine, .. } = &measured;
+    let here = match ratios.is_empty() {
+        true => format!(
+            "{command} on {machine}: `neato-shared` alone. A host has no memory of both kinds; `--backend cuda` or `--backend opencl` \
+             measures `neato-global` too."
+        ),
+        false => format!(
+            "{command} on {machine}: the version in global memory takes {} times as long.",
+            Measured::range(&ratios)
+        ),
+    };
+    let fact = published(plane, |times| Some(times.neato[0] / times.neato[1]));
+    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
+        format!(
+            "Both implementations for {kind}: the one in global memory takes {} times as long as that in shared memory (from table 4.1).",
+            Measured::range(&fact)
+        ),
+        here,
+        MACHINE,
+    ))
+}
+
+/// Srinath 2015, figure 4.1.
+pub(super) fn figure_4_1(lab: &Lab<'_>) -> Result<Finding> {
+    memories(lab, true)
+}
+
+/// Srinath 2015, figure 4.2.
+pub(super) fn figure_4_2(lab: &Lab<'_>) -> Result<Finding> {
+    memories(lab, false)
+}
+
+/// Figures 4.3 and 4.4: times over that of NEATO in shared memory.
+fn relative(lab: &Lab<'_>, plane: bool) -> Result<Finding> {
+    let measured = Measured::of_kind(lab, plane)?;
+    let kind = if plane { "n systems" } else { "n² systems" };
+    let over = |mine: fn(&SolverTimes) -> Option<f64>| {
+        published(plane, move |times| mine(times).map(|ms| ms / times.neato[1]))
+    };
+    let title = format!("Time over that of NEATO, {kind} of n rows");
+    let mut chart = Chart::new(&title, "rows n", "time over that of NEATO (shared)");
+    let others = measured.methods().into_iter().filter(|method| *method != SHARED);
+    let others: Vec<&str> = others.filter(|method| !method.starts_with("cr-sorted")).collect();
+    for method in &others {
+        let of = |time: &Time| measured.other(time, SHARED).map(|ms| time.ms / ms);
+        chart.add(MEASURED, method, measured.points(plane, method, of));
+    }
+    chart.add(From::Published, "MKL on 1 core", over(|times| Some(times.mkl[0])));
+    chart.add(From::Published, "MKL on 8 cores", over(|times| Some(times.mkl[1])));
+    chart.add(From::Published, "CUSPARSE", over(|times| times.cusparse));
+    let Measured { command, machine, .. } = &measured;
+    let found = others.iter().map(|method| {
+        let of = |time: &Time| measured.other(time, SHARED).map(|ms| time.ms / ms);
+        format!("`{method}` {}", Measured::range(&measured.points(plane, method, of)))
+    });
+    let found: Vec<_> = found.collect();
+    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
+        format!(
+            "Relative to NEATO in shared memory, {kind}: MKL on one core {}, on eight {}, CUSPARSE {} (from table 4.1).",
+            Measured::range(&over(|times| Some(times.mkl[0]))),
+            Measured::range(&over(|times| Some(times.mkl[1]))),
+            Measured::range(&over(|times| times.cusparse))
+        ),
+        format!("{command} on {machine}, relative to `neato-shared` on the same machine: {}.", found.join(", ")),
+        format!(
+            "{MACHINE} All solvers run on the same machine here, so a ratio says what the method costs there, not what a GPU gains over \
+             cores."
+        ),
+    ))
+}
+
+/// Srinath 2015, figure 4.3.
+pub(super) fn figure_4_3(lab: &Lab<'_>) -> Result<Finding> {
+    relative(lab, true)
+}
+
+/// Srinath 2015, figure 4.4.
+pub(super) fn figure_4_4(lab: &Lab<'_>) -> Result<Finding> {
+    relative(lab, false)
+}
+
+/// Esfahanian et al. 2014: cyclic reduction sorted and unsorted.
+pub(super) fn sorted(lab: &Lab<'_>) -> Result<Finding> {
+    let rows: &[usize] = lab.pick(&[64, 128, 256, 512, 1024, 2048], &[64, 256, 1024]);
+    let sizes: Vec<[usize; 2]> = rows.iter().map(|&n| [n, n]).collect();
+    let mut charts = Vec::new();
+    let mut here = String::new();
+    for (picture, precision) in [("-f64", "f64"), ("-f32", "f32")] {
+        let measured = Measured::new(lab, &sizes, precision)?;
+        let title = format!("Time over that of thomas, n systems of n rows, {precision}");
+        let mut chart = Chart::new(&title, "rows n", "time over that of thomas");
+        let mut found = Vec::new();
+        for method in ["cr", "cr-sorted-direct", "cr-sorted-stepwise"] {
+            let of = |time: &Time| measured.other(time, "thomas").map(|ms| time.ms / ms);
+            let points = measured.points(true, method, of);
+            found.push(format!("`{method}` {}", Measured::range(&points)));
+            chart.add(MEASURED, method, points);
+        }
+        let Measured { command, machine, .. } = &measured;
+        here += &format!("{command} on {machine}, over `thomas`: {}. ", found.join(", "));
+        charts.push((picture, chart.logarithmic([true; 2])));
+    }
+    Ok(Finding::charts(&charts).saying(
+        "On a GTX 480 sorting step by step fits best; against the Thomas algorithm on one core of a Core 2 Duo its speedup is up to 3.47 in \
+         f32 and 2.1 in f64 (abstract). The curves by size stand in pictures that are not at hand.",
+        here.trim_end(),
+        "There sorting makes global memory deliver whole rows to the threads of a warp. On a host the rows of a tile are whole cache lines \
+         in any order, so sorting only moves data: it pays where strides of a power of two meet in few sets of a cache. The sorted \
+         solvers here take coefficients that were worked out beforehand, `cr` reduces them with the data, once a tile; the paper \
+         sorts and reduces them with every system.",
+    ))
+}

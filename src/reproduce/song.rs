@@ -1,0 +1,169 @@
+//! Scaling of Song et al. 2022: figures 9, 10, 11 and 13.
+
+use super::Basis;
+use super::chart::{Chart, From};
+use super::finding::Finding;
+use super::lab::Lab;
+use super::scaling::{Derivative, along};
+use crate::engine::distributed::Method;
+use crate::error::Result;
+use crate::grid::Axis;
+use crate::io::plot::Point;
+use crate::model::{Network, Rates, Work, most_cubic, predict};
+
+const MODELLED: From = From::Here(Basis::Modelled);
+/// Points of a block in the weak scaling.
+const BLOCK: usize = 256;
+const METHODS: [(Method, &str); 2] =
+    [(Method::Pcr, "pcr (paper)"), (Method::Neighbour, "neighbour")];
+/// What all these figures differ by.
+const RATES: &str = "The paper measures up to 3072 V100 of Summit, and its text has no times; rates here are those of an H200 with a link of \
+                     400 Gb/s, which are assumed but for that of a copy (`--rates` takes others). The paper solves with PCR on each GPU too, \
+                     n log n work, which makes its strong scaling superlinear at first; the elimination here has n.";
+
+fn derivative(lab: &Lab<'_>, method: Method) -> Derivative {
+    let (rates, network) = (lab.rates(Rates::h200()), Network::FatTree(1.0));
+    Derivative { scheme: "compact6", periodic: true, method, rates, network }
+}
+
+/// p T₁ / T_p on p blocks along x, eq. 24.
+#[allow(clippy::cast_precision_loss, reason = "numbers of GPUs")]
+fn weak(lab: &Lab<'_>, method: Method, gpus: impl Iterator<Item = usize>) -> Vec<Point> {
+    let derivative = derivative(lab, method);
+    let seconds =
+        |p: usize| derivative.seconds(Axis::X, [p * BLOCK, BLOCK, BLOCK], along(Axis::X, p));
+    let Some(one) = seconds(1) else { return Vec::new() };
+    gpus.filter_map(|p| Some((p as f64, p as f64 * one / seconds(p)?))).collect()
+}
+
+/// A point for each on the line of perfect scaling.
+fn ideal(gpus: &[usize]) -> Vec<Point> {
+    #[expect(clippy::cast_precision_loss, reason = "numbers of GPUs")]
+    gpus.iter().map(|&p| (p as f64, p as f64)).collect()
+}
+
+/// The speedup of the last point, as words.
+fn last(name: &str, points: &[Point]) -> String {
+    points
+        .last()
+        .map_or(String::new(), |(p, speedup)| format!("{name} {speedup:.0} on {p:.0} GPUs"))
+}
+
+/// Song et al. 2022, figure 9.
+#[allow(clippy::cast_precision_loss, reason = "numbers of GPUs")]
+pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding> {
+    const LINE: usize = 8192;
+    let gpus: Vec<usize> = (0..=9).map(|k| 1 << k).collect();
+    let mut chart =
+        Chart::new("Strong scaling, lines of 8192 points, 256² of them", "GPUs", "speedup T₁ / Tₚ");
+    let mut found = Vec::new();
+    for (method, name) in METHODS {
+        let derivative = derivative(lab, method);
+        let seconds =
+            |p: usize| derivative.seconds(Axis::X, [LINE, BLOCK, BLOCK], along(Axis::X, p));
+        let Some(one) = seconds(1) else { continue };
+        let points: Vec<Point> =
+            gpus.iter().filter_map(|&p| Some((p as f64, one / seconds(p)?))).collect();
+        found.push(last(name, &points));
+        chart.add(MODELLED, name, points);
+    }
+    chart.add(MODELLED, "ideal", ideal(&gpus));
+    Ok(Finding::charts(&[("", chart.logarithmic([true; 2]))]).saying(
+        "Speedups for the three indices, in a picture: superlinear at first, across the ideal line at about 32 GPUs, then a plateau where \
+         communication takes the time, and a slow decline.",
+        format!("One axis, since all three are alike in the model. {}.", found.join("; ")),
+        RATES,
+    ))
+}
+
+/// Song et al. 2022, figure 10.
+pub(super) fn figure_10(lab: &Lab<'_>) -> Result<Finding> {
+    let powers: Vec<usize> = (0..=11).map(|k| 1 << k).collect();
+    let linear: Vec<usize> = (1..=32).collect();
+    let mut charts = Vec::new();
+    let mut found = Vec::new();
+    for (picture, title, gpus) in
+        [("-powers", "powers of two", &powers), ("-linear", "any number", &linear)]
+    {
+        let title = format!("Weak scaling, 256³ points a GPU, {title}");
+        let mut chart = Chart::new(&title, "GPUs", "speedup p T₁ / Tₚ");
+        for (method, name) in METHODS {
+            let points = weak(lab, method, gpus.iter().copied());
+            found.push(last(name, &points));
+            chart.add(MODELLED, name, points);
+        }
+        chart.add(MODELLED, "ideal", ideal(gpus));
+        let logarithmic = gpus.len() < linear.len();
+        charts.push((picture, chart.logarithmic([logarithmic; 2])));
+    }
+    Ok(Finding::charts(&charts).saying(
+        "Speedups of lines cut along one axis on up to 2048 GPUs in powers of two, and on 1 to 32 one by one, in pictures: reasonably good to \
+         a large number, with little difference between the indices.",
+        format!("Lines cut along x in the model. {}.", found.join("; ")),
+        RATES,
+    ))
+}
+
+/// Song et al. 2022, figure 11.
+pub(super) fn figure_11(lab: &Lab<'_>) -> Result<Finding> {
+    let best: Vec<usize> = (1..=11).map(|k| 1 << k).collect();
+    let worst: Vec<usize> = best.iter().map(|p| p - 1).collect();
+    let mut chart =
+        Chart::new("Weak scaling by pcr, best and worst numbers", "GPUs", "speedup p T₁ / Tₚ");
+    let [powers, before] = [&best, &worst].map(|gpus| weak(lab, Method::Pcr, gpus.iter().copied()));
+    let found = [last("2ⁿ:", &powers), last("2ⁿ − 1:", &before)].join("; ");
+    chart.add(MODELLED, "2ⁿ", powers);
+    chart.add(MODELLED, "2ⁿ − 1", before);
+    chart.add(MODELLED, "ideal", ideal(&best));
+    Ok(Finding::charts(&[("", chart)]).saying(
+        "Two straight lines of different slope, in a picture: with 2ⁿ − 1 GPUs every level has an odd number of rows, so that each detaches \
+         one and reattaches it in the end.",
+        format!("From the rounds of messages of the plans that ranks run. {found}."),
+        RATES,
+    ))
+}
+
+/// Song et al. 2022, figure 13.
+#[allow(clippy::cast_precision_loss, reason = "numbers of GPUs")]
+pub(super) fn figure_13(lab: &Lab<'_>) -> Result<Finding> {
+    let config = lab.input("taylor-green", &["scheme.derivative=compact6"])?;
+    let (rates, network) = (lab.rates(Rates::h200()), Network::FatTree(1.0));
+    let mut charts = Vec::new();
+    let mut found = Vec::new();
+    let seconds = |method: Method, p: usize| {
+        let cut = most_cubic(p, [BLOCK; 3]);
+        let work = Work::new(&config, cut.ranks.map(|n| n * BLOCK), cut, Some(method)).ok()?;
+        Some(predict(&work, &rates, network).step_seconds)
+    };
+    let mut chart = Chart::new(
+        "Weak scaling of the Taylor-Green vortex, 256³ points a GPU",
+        "GPUs",
+        "speedup p T₁ / Tₚ",
+    );
+    let counts = |first: usize| (0..=9).map(move |k| first << k).filter(|p| *p <= 3072);
+    for (method, of) in METHODS {
+        for (first, what) in [(4, "4·2ⁿ"), (6, "6·2ⁿ")] {
+            let Some(one) = seconds(method, 1) else { continue };
+            let points: Vec<Point> = counts(first)
+                .filter_map(|p| Some((p as f64, p as f64 * one / seconds(method, p)?)))
+                .collect();
+            let name = format!("{of} {what}");
+            found.push(last(&name, &points));
+            chart.add(MODELLED, &name, points);
+        }
+    }
+    let mut all: Vec<usize> = counts(4).chain(counts(6)).collect();
+    all.sort_unstable();
+    chart.add(MODELLED, "ideal", ideal(&all));
+    charts.push(("", chart.logarithmic([true; 2])));
+    Ok(Finding::charts(&charts).saying(
+        "Weak scaling of a Navier-Stokes solver on the Taylor-Green vortex with 4·2ⁿ and 6·2ⁿ GPUs, in a picture: excellent up to 3072, \
+         better than the solver alone, since the grid is cut along three axes.",
+        format!(
+            "Steps of this code's equations, cut as near to cubes as can be. {}. `mpirun -n 8 kolmo bench step --weak` measures \
+             them.",
+            found.join("; ")
+        ),
+        RATES,
+    ))
+}
