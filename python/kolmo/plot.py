@@ -185,11 +185,12 @@ class Plots:
         axes.legend(frameon=False)
         return _open(axes)
 
-    def vortices(self, time: float | None = None, level: float = 0.1) -> "pyvista.Plotter":
-        """The surface Q = `level` max Q, coloured by the enstrophy, as a scene of PyVista that is not shown yet."""
+    def vortices(self, time: float | None = None, level: float = 0.1, off_screen: bool = True) -> "pyvista.Plotter":
+        """The surface Q = `level` max Q, coloured by the enstrophy, as a scene of PyVista that is not shown yet: `screenshot` it, or
+        `show` it in a notebook, or in a window where `off_screen` is false."""
         from kolmo import surfaces
 
-        return surfaces.vortices(self._run, time, level)
+        return surfaces.vortices(self._run, time, level, off_screen)
 
     def _column(self, table: "pandas.DataFrame", name: str) -> "pandas.Series":
         if name not in table.columns:

@@ -56,7 +56,7 @@ def refine(values: numpy.ndarray, times: int) -> numpy.ndarray:
     return numpy.pad(values, [(0, 1)] * 3, mode="wrap")
 
 
-def vortices(run: "Run", time: float | None = None, level: float = 0.1) -> "pyvista.Plotter":
+def vortices(run: "Run", time: float | None = None, level: float = 0.1, off_screen: bool = True) -> "pyvista.Plotter":
     """The surface of constant Q, coloured by the enstrophy, as a scene that is not shown yet.
 
     Q = -∂uᵢ/∂xⱼ ∂uⱼ/∂xᵢ / 2 (Hunt, Wray and Moin 1988) is positive where the flow turns more than it is strained; the enstrophy
@@ -66,6 +66,7 @@ def vortices(run: "Run", time: float | None = None, level: float = 0.1) -> "pyvi
         run: A run in three dimensions that wrote `q_criterion` and `vorticity`.
         time: Those nearest to this time; the last ones where it is None.
         level: The surface is that of Q = `level` times the largest Q.
+        off_screen: Whether it is for pictures and notebooks alone, or, where this is false, for a window too.
     """
     names = ["q_criterion", "vorticity"]
     fields, closed = run.fields(time, names), run.fields(time, names, closed=True)
@@ -78,8 +79,9 @@ def vortices(run: "Run", time: float | None = None, level: float = 0.1) -> "pyvi
         shown = _refined(q.values, (fields["vorticity"] ** 2).sum("component").values / 2, shown.spacing)
     mesh = shown.contour([level * shown["q_criterion"].max()], scalars="q_criterion")
 
-    open_without_display()
-    plotter = pyvista.Plotter(off_screen=True, window_size=_SIZE)
+    if off_screen:
+        open_without_display()
+    plotter = pyvista.Plotter(off_screen=off_screen, window_size=_SIZE)
     plotter.background_color = "white"
     bar = {"title": "enstrophy, in V0^2/L^2", "color": _INK, "n_labels": 4, "vertical": True}
     bar |= {"title_font_size": 24, "label_font_size": 20, "position_x": 0.84, "position_y": 0.25}
