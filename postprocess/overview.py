@@ -8,29 +8,17 @@ RUN_DIR is a run of a flow in three dimensions that wrote `q_criterion` and `vor
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how).
 """
 
-import sys
-from pathlib import Path
-
 import numpy
-import pandas
 import vtk
+from common import kolmo, number, plt, script, spacing
+from kolmo.plot import INK, REFERENCE, RUN, magnitude
+from kolmo.surfaces import refine
 from matplotlib.colors import Normalize
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from vtk.util.numpy_support import numpy_to_vtk, vtk_to_numpy
 
-from common import INK, REFERENCE, RUN, field_files, nearest, number, plt, read_fields, summary, title
-
 # The surface Q = LEVEL max(Q) is drawn, on a grid REFINE times as fine along each axis.
 LEVEL, REFINE = 0.18, 2
-
-
-def refine(values, times):
-    """A periodic field on `times` as many points along each axis, by its Fourier series; the period closed."""
-    for axis in range(3):
-        n = values.shape[axis]
-        modes = numpy.fft.rfft(values, axis=axis)
-        values = numpy.fft.irfft(modes, n * times, axis=axis) * times
-    return numpy.pad(values, [(0, 1)] * 3, mode="wrap")
 
 
 def surface(q, colour, spacing):
@@ -81,10 +69,8 @@ def draw_plane(axes, omega, spacing):
 
 
 def draw_dissipation(axes, run, time):
-    series = pandas.read_csv(run / "series.csv")
-    loss = series["pressure_dilatation"] - series["ke_rate"]
-    if (run / "reference.csv").exists():
-        reference = pandas.read_csv(run / "reference.csv", comment="#")
+    series, reference, loss = run.series, run.reference, run.energy_loss
+    if reference is not None:
         reference = reference[reference["time"] <= series["time"].max()]
         style = {"color": REFERENCE, "linestyle": "none", "marker": "o", "markersize": 4, "markerfacecolor": "none"}
         axes.plot(reference["time"][::2], reference["dissipation"][::2], label="reference", **style)
@@ -95,22 +81,20 @@ def draw_dissipation(axes, run, time):
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def main():
-    if len(sys.argv) not in (3, 4):
-        sys.exit(__doc__)
-    run, picture = Path(sys.argv[1]), Path(sys.argv[2])
-    time, path = nearest(field_files(run), number(sys.argv[3]) if len(sys.argv) == 4 else None)
-    fields, spacing, _ = read_fields(path, ("q_criterion", "vorticity"))
-    q, omega = fields["q_criterion"], numpy.linalg.norm(fields["vorticity"], axis=-1)
+def main(run, picture, time=None):
+    run = kolmo.open(run)
+    fields = run.fields(None if time is None else number(time), ["q_criterion", "vorticity"])
+    q, omega = fields["q_criterion"].values, magnitude(fields["vorticity"]).values
+    lengths, time = spacing(run, fields), float(fields.time)
 
     figure = plt.figure(figsize=(13, 4.3), layout="constrained")
-    figure.suptitle(title(summary(run)))
+    figure.suptitle(run.title)
     grid = figure.add_gridspec(1, 3, width_ratios=(1.15, 1, 1.25))
     vortices = figure.add_subplot(grid[0], projection="3d")
-    draw_vortices(vortices, q, omega, spacing)
+    draw_vortices(vortices, q, omega, lengths)
     vortices.set_title(f"vortices (Q-criterion), t = {time:g}")
     plane = figure.add_subplot(grid[1])
-    draw_plane(plane, omega, spacing)
+    draw_plane(plane, omega, lengths)
     plane.set_title(f"vorticity in the middle plane, t = {time:g}")
     curve = figure.add_subplot(grid[2])
     draw_dissipation(curve, run, time)
@@ -119,4 +103,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    script(main, __doc__, 2, 3)

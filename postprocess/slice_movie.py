@@ -8,18 +8,15 @@ first. PLANE is xy, xz or yz, through the middle of the box; where none is given
 Needs: pip install -r postprocess/requirements.txt (docs/user-guide.md says how). No ffmpeg.
 """
 
-import sys
-from pathlib import Path
-
 import numpy
+from common import kolmo, plt, script, spacing
+from kolmo.plot import label, magnitude
 from PIL import Image
-
-from common import field_files, label, plt, read_fields, summary, title
 
 # Milliseconds of a picture; the last one stays longer.
 PICTURE, LAST = 150, 1500
-# Axis of the array [k, j, i] that is cut, its name, and the axes to the right and upwards.
-PLANES = {"xy": (0, "z", "xy"), "xz": (1, "y", "xz"), "yz": (2, "x", "yz")}
+# The axis across each plane.
+PLANES = {"xy": "z", "xz": "y", "yz": "x"}
 
 
 def choose(fields, asked):
@@ -27,19 +24,8 @@ def choose(fields, asked):
     if asked is None:
         return "vorticity" if "vorticity" in fields else sorted(fields)[0]
     if asked not in fields:
-        sys.exit(f"error: the run has no `{asked}`, but {', '.join(sorted(fields))}")
+        raise kolmo.KolmoError(f"the run has no `{asked}`, but {', '.join(sorted(fields))}")
     return asked
-
-
-def middle(shape, axis):
-    """The index of the plane in the middle of the box, of points that close the period."""
-    return shape[axis] // 2
-
-
-def cut(fields, name, axis):
-    values = fields[name]
-    plane = values.take(middle(values.shape, axis), axis=axis)
-    return numpy.sqrt((plane**2).sum(axis=-1)) if plane.ndim == 3 else plane
 
 
 def draw(plane, ends, sides, labels, heading, name):
@@ -57,31 +43,24 @@ def draw(plane, ends, sides, labels, heading, name):
     return picture
 
 
-def main():
-    if len(sys.argv) not in (3, 4, 5):
-        sys.exit(__doc__)
-    run, film = Path(sys.argv[1]), Path(sys.argv[2])
-    asked = sys.argv[3] if len(sys.argv) > 3 else None
-    plane = sys.argv[4] if len(sys.argv) > 4 else "xy"
+def main(run, film, asked=None, plane="xy"):
     if plane not in PLANES:
-        sys.exit(f"error: `{plane}` is no plane; allowed: {', '.join(PLANES)}")
-    axis, across, labels = PLANES[plane]
-    planes, name = [], None
-    for time, path in field_files(run):
-        fields, spacing, origin = read_fields(path, closed=True)
+        raise kolmo.KolmoError(f"`{plane}` is no plane; allowed: {', '.join(PLANES)}")
+    run, across, planes, name = kolmo.open(run), PLANES[plane], [], None
+    for time in run.field_times:
+        fields = run.fields(time, closed=True)
         name = name or choose(fields, asked)
-        planes.append((time, cut(fields, name, axis)))
-    points, vector = fields[name].shape[2::-1], fields[name].ndim == 4
-    sides = {a: (x, x + h * (n - 1)) for a, x, h, n in zip("xyz", origin, spacing, points)}
+        field = magnitude(fields[name])
+        planes.append((time, field.isel({across: field.sizes[across] // 2})))
+    spacing(run, fields)
     if min(planes[0][1].shape) < 2:
-        sys.exit(f"error: the run has one point along an axis of the plane {plane}; choose another")
-    ends = min(p.min() for _, p in planes), max(p.max() for _, p in planes)
-    at = "xyz".index(across)
-    where = f"{across} = {origin[at] + spacing[at] * middle(points, at):.3g}"
-    heading = title(summary(run))
+        raise kolmo.KolmoError(f"the run has one point along an axis of the plane {plane}; choose another")
+    ends = min(float(p.min()) for _, p in planes), max(float(p.max()) for _, p in planes)
+    sides = [(float(fields[axis][0]), float(fields[axis][-1])) for axis in plane]
+    where = f"{across} = {float(planes[0][1][across]):.3g}"
+    heading, colours = run.title, label(fields[name])
     pictures = [
-        draw(p, ends, [sides[a] for a in labels], labels, f"{heading}\n{where}, t = {time:.3f}", label(name, vector))
-        for time, p in planes
+        draw(p.values, ends, sides, plane, f"{heading}\n{where}, t = {time:.3f}", colours) for time, p in planes
     ]
     # One palette for all of them, so that a colour does not flicker.
     palette = pictures[-1].quantize(255)
@@ -91,4 +70,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    script(main, __doc__, 2, 4)

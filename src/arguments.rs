@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use clap_complete::Shell;
 use kolmo::bench::Bench;
 use kolmo::comm::Fact;
 use kolmo::compare::CompareOptions;
@@ -146,6 +147,22 @@ pub(crate) enum Command {
     Plot {
         /// The directory of the run.
         run_dir: PathBuf,
+    },
+    /// Print what completes commands and options in a shell.
+    #[command(
+        after_help = "Examples:\n  kolmo completions bash > ~/.local/share/bash-completion/completions/kolmo\n  kolmo completions zsh > ~/.zfunc/_kolmo\n  kolmo completions fish > ~/.config/fish/completions/kolmo.fish"
+    )]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Print a page of the manual.
+    #[command(
+        after_help = "Examples:\n  kolmo man | man -l -\n  kolmo man run > ~/.local/share/man/man1/kolmo-run.1"
+    )]
+    Man {
+        /// The command that it is of: `run`, `bench derivative`; without one it is that of the program.
+        command: Vec<String>,
     },
 }
 

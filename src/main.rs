@@ -3,6 +3,7 @@
 mod allocator;
 mod arguments;
 mod info;
+mod manual;
 mod runs;
 mod signals;
 mod terminal;
@@ -32,6 +33,7 @@ use kolmo::{Error, Result};
 
 use arguments::{Arguments, Command};
 use info::info;
+use manual::{completions, manual};
 use runs::{Typed, configuration, go_on, start, with_device, with_tuning};
 use terminal::say;
 
@@ -160,6 +162,8 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         Command::Converge(options) => converged(&options, comm.size()),
         Command::Plot { run_dir } => drawn(&run_dir),
         Command::Reproduce(options) => reproduced(&options),
+        Command::Completions { shell } => completions(shell),
+        Command::Man { command } => manual(&command),
         Command::Verify(_) => say(&VerifyOptions::listed()),
         Command::Info { plan: Some(input), set } => {
             configuration(&input, &set).and_then(|config| say(&budget(&config)?))

@@ -10,6 +10,7 @@ mod environment;
 mod foreign;
 mod grid;
 mod kills;
+mod manual;
 mod postprocess;
 mod readme;
 mod refusals;

@@ -2,10 +2,11 @@
 
 use super::*;
 
-/// Commands that no test runs: `./test` runs the tests, makes the environment, and installs the program itself.
-const NOT_HERE: [&str; 4] = [
+/// Commands that no test runs: `./test` runs the tests, makes the environment, and installs program and package itself.
+const NOT_HERE: [&str; 5] = [
     "./test",
     "python3 -m venv .venv",
+    ".venv/bin/pip install './python[plot]'",
     "cargo install --path .",
     "cargo install --path . --features mpi",
 ];

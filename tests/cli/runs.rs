@@ -253,7 +253,19 @@ fn info_says_what_the_machine_has_and_help_of_every_command_has_an_example() {
     for name in ["kolmo", "cpu", "cores", "threads", "simd", "cuda", "nvrtc", "opencl", "mpi"] {
         assert!(info.lines().any(|line| line.starts_with(name)), "{name} in {info}");
     }
-    for command in ["run", "init", "cases", "info", "plot", "compare", "converge", "reproduce"] {
+    let commands = [
+        "run",
+        "init",
+        "cases",
+        "info",
+        "plot",
+        "compare",
+        "converge",
+        "reproduce",
+        "completions",
+        "man",
+    ];
+    for command in commands {
         let help = done(dir.path(), [command, "--help"]).out;
         assert!(help.contains(&format!("  kolmo {command}")), "{help}");
     }

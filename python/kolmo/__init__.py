@@ -1,0 +1,31 @@
+"""Kolmo from Python: run direct numerical simulations of compressible flow, and read and draw what they leave.
+
+    import kolmo
+
+    run = kolmo.run("taylor-green", time__end=2)   # a case, a path or a dict; `__` stands for the dot of a key
+    run.series["dissipation"]                      # pandas
+    run.fields(time=1.0)["vorticity"]              # xarray, with coordinates
+    run.plot.dissipation()                         # matplotlib: pip install 'kolmo[plot]'
+
+    kolmo.open("runs/taylor-green")                # a run that is there already
+
+Everything is non-dimensional, in the scaling of the case: lengths in L, velocities in V₀, densities in ρ₀, times in L/V₀.
+pandas, xarray, Zarr, matplotlib and PyVista are imported when they are first needed.
+"""
+
+from kolmo.errors import KolmoError
+from kolmo.program import cases, config, converge, program, restart, run, verify
+from kolmo.runs import Run, open
+
+__all__ = [
+    "KolmoError",
+    "Run",
+    "cases",
+    "config",
+    "converge",
+    "open",
+    "program",
+    "restart",
+    "run",
+    "verify",
+]

@@ -1,0 +1,20 @@
+"""What goes wrong, in one sentence."""
+
+
+class KolmoError(Exception):
+    """What the program or a file of a run did not allow.
+
+    The text is the program's own sentence: what was found, where, and what is allowed.
+
+    Attributes:
+        exit_code: 1 where a run failed, 2 where the input or the command is wrong; None where no program ran.
+    """
+
+    def __init__(self, message: str, exit_code: int | None = None) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def needs(package: str, extra: str) -> KolmoError:
+    """The error of a package that is missing and comes with the extra `extra`."""
+    return KolmoError(f"this needs {package}: pip install 'kolmo[{extra}]'")

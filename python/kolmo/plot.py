@@ -1,0 +1,218 @@
+"""Figures of a run by matplotlib, and surfaces by PyVista (`kolmo.surfaces`)."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy
+
+from kolmo.errors import KolmoError, needs
+
+try:
+    import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+except ImportError as why:
+    raise needs("matplotlib", "plot") from why
+
+if TYPE_CHECKING:
+    import pandas
+    import pyvista
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from kolmo.runs import Run
+
+INK, RUN, REFERENCE = "#1a1a1a", "#0072b2", "#d55e00"
+# Told apart by everyone (Okabe and Ito 2008).
+COLOURS = [RUN, REFERENCE, "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+_POINTS = {"linestyle": "none", "marker": "o", "markersize": 4, "markerfacecolor": "none"}
+
+# Shells below this part of the largest one hold round-off.
+_FLOOR = 1e-12
+
+
+class Plots:
+    """Figures of one run; each method returns what it drew on, to change or save."""
+
+    def __init__(self, run: "Run") -> None:
+        self._run = run
+
+    def series(self, *columns: str, axes: "Axes | None" = None) -> "Axes":
+        """Columns of the series over time, on one scale; the kinetic energy where none is named."""
+        axes = axes or _axes()
+        table = self._run.series
+        for name, colour in zip(columns or ("kinetic_energy",), COLOURS * len(columns or "1")):
+            axes.plot(table["time"], self._column(table, name), color=colour, label=name)
+        units = {table.attrs["units"].get(name, "") for name in columns or ("kinetic_energy",)}
+        axes.set(xlabel="time, in L/V₀", ylabel=f"in {units.pop()}" if len(units) == 1 else "")
+        axes.legend(frameon=False)
+        return _open(axes)
+
+    def dissipation(self) -> "Figure":
+        """The dissipation from gradients, ⟨τ : ∇u⟩, what the kinetic energy loses (`Run.energy_loss`), and the reference.
+
+        The two are the same but for what the scheme dissipates, which is drawn below.
+        """
+        series, loss = self._run.series, self._run.energy_loss
+        given = self._column(series, "dissipation")
+        figure, (curves, scheme) = plt.subplots(
+            2, 1, figsize=(7, 6.5), sharex=True, height_ratios=(3, 1), layout="constrained"
+        )
+        figure.suptitle(self._run.title)
+        curves.plot(series["time"], given, color=RUN, label="from gradients")
+        curves.plot(series["time"], loss, color=REFERENCE, linestyle="--", label="from the energy")
+        reference = self._run.reference
+        if reference is not None:
+            reference = reference[reference["time"] <= series["time"].max()]
+            every = max(1, len(reference) // 40)
+            points = reference["time"][::every], reference["dissipation"][::every]
+            curves.plot(*points, label="reference", color=INK, **_POINTS)
+        curves.set(ylabel="dissipation", ylim=(0, None), xlim=(0, series["time"].max()))
+        curves.legend(frameon=False)
+        scheme.plot(series["time"], loss - given, color=RUN)
+        scheme.axhline(0, color=INK, linewidth=0.8)
+        scheme.set(xlabel="time", ylabel="of the scheme")
+        for axes in (curves, scheme):
+            _open(axes)
+        return figure
+
+    def budget(self, axes: "Axes | None" = None) -> "Axes":
+        """The terms of dE/dt: what each of the discrete equations does to the kinetic energy. They add up to dE/dt."""
+        axes = axes or _axes()
+        series = self._run.series
+        total = self._column(series, "ke_rate")
+        terms = [name for name in series.columns if name.startswith("ke_rate_") and series[name].abs().max() > 0]
+        for name, colour in zip(terms, COLOURS):
+            axes.plot(series["time"], series[name], color=colour, label=name.removeprefix("ke_rate_"))
+        axes.plot(series["time"], total, color=INK, linestyle=":", label="dE/dt")
+        axes.set(xlabel="time, in L/V₀", ylabel="in ρ₀V₀³/L")
+        axes.legend(frameon=False)
+        return _open(axes)
+
+    def spectra(self, times: Iterable[float] | None = None) -> "Figure":
+        """Spectra nearest to these times, of the last three where none is given; below them times k^(5/3), which is level in an
+        inertial range."""
+        table = self._run.statistics["spectra"]
+        quantity = "energy" if "energy" in table.columns else "scalar"
+        written = [(time, rows) for time, rows in table.groupby("time")]
+        if not written:
+            raise KolmoError(f"{self._run.path} has no rows in statistics/spectra.csv")
+        if times is None:
+            shown = written[-3:]
+        else:
+            shown = [min(written, key=lambda one: abs(one[0] - time)) for time in times]
+
+        figure, (plain, compensated) = plt.subplots(2, 1, figsize=(7, 8), sharex=True, layout="constrained")
+        figure.suptitle(self._run.title)
+        for (time, rows), colour in zip(shown, COLOURS):
+            rows = rows[(rows["k"] > 0) & (rows[quantity] > _FLOOR * rows[quantity].max())]
+            plain.loglog(rows["k"], rows[quantity], color=colour, label=f"t = {time:g}")
+            compensated.loglog(rows["k"], rows[quantity] * rows["k"] ** (5 / 3), color=colour)
+        reference = self._run.reference_spectrum if quantity == "energy" else None
+        if reference is not None:
+            rows = reference[reference["k"] <= table["k"].max()]
+            label = f"reference, t = {reference.attrs['time']:g}"
+            plain.loglog(rows["k"], rows["energy"], label=label, color=INK, **_POINTS)
+            compensated.loglog(rows["k"], rows["energy"] * rows["k"] ** (5 / 3), color=INK, **_POINTS)
+        largest = max(rows[quantity].max() for _, rows in shown)
+        last = table["k"].max()
+        if largest > 0 and last > 2:
+            k = [2, min(20, last)]
+            slope = [2 * largest * (x / 2) ** (-5 / 3) for x in k]
+            plain.loglog(k, slope, color=INK, linewidth=0.8, label="slope -5/3")
+        name = "E" if quantity == "energy" else "scalar"
+        plain.set(ylabel=f"{name}(k)")
+        compensated.set(xlabel="wavenumber k", ylabel=f"k^(5/3) {name}(k)")
+        compensated.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        compensated.xaxis.set_major_formatter(ScalarFormatter())
+        compensated.xaxis.set_minor_formatter(NullFormatter())
+        plain.legend(frameon=False)
+        for axes in (plain, compensated):
+            _open(axes)
+        return figure
+
+    def slice(
+        self,
+        name: str,
+        time: float | None = None,
+        across: str = "z",
+        at: float | None = None,
+        axes: "Axes | None" = None,
+    ) -> "Axes":
+        """A field, of a vector its magnitude, in a plane of the box, to scale.
+
+        Args:
+            name: The field.
+            time: Those nearest to this time; the last ones where it is None.
+            across: The axis across the plane; only `z` on a curvilinear grid.
+            at: Where the plane lies, in L; in the middle of the box where it is None.
+        """
+        fields = self._run.fields(time, [name], closed=True)
+        plane = magnitude(fields[name])
+        if across not in plane.dims:
+            raise KolmoError(
+                f"`{across}` is no axis across which this grid can be cut; allowed: {', '.join(map(str, plane.dims))}"
+            )
+        middle = plane.sizes[across] // 2
+        plane = plane.isel({across: middle}) if at is None else plane.sel({across: at}, method="nearest")
+        if min(plane.shape) < 2:
+            raise KolmoError(f"the run has one point along an axis of the plane across {across}; choose another")
+        axes = axes or _axes()
+        x, y = "xy" if "j" in plane.dims else [axis for axis in "xyz" if axis != across]
+        plane.plot.pcolormesh(
+            ax=axes,
+            x=x,
+            y=y,
+            cmap="viridis",
+            shading="gouraud",
+            infer_intervals=False,
+            cbar_kwargs={"label": label(fields[name])},
+        )
+        where = f"{across} = {float(plane[across]):.4g}, t = {float(fields.time):.4g}"
+        axes.set(aspect="equal", xlabel=f"{x}, in L", ylabel=f"{y}, in L", title=f"{name}, {where}")
+        return axes
+
+    def profiles(self, axes: "Axes | None" = None) -> "Axes":
+        """The mean velocity between walls in wall units, beside u⁺ = y⁺ and the logarithmic law."""
+        table = self._run.statistics["profiles"]
+        table = table[(table["time"] == table["time"].max()) & (table["y_plus"] > 0)]
+        axes = axes or _axes()
+        axes.semilogx(table["y_plus"], table["u_plus"], color=RUN, label="this run", **_POINTS)
+        inner, outer = numpy.geomspace(0.5, 12), numpy.geomspace(8, max(30, table["y_plus"].max()))
+        axes.plot(inner, inner, color=INK, linewidth=0.8, label="u⁺ = y⁺")
+        axes.plot(outer, numpy.log(outer) / 0.41 + 5.2, color=INK, linewidth=0.8, linestyle="--", label="log law")
+        axes.set(xlabel="y⁺", ylabel="u⁺", title=f"t = {table['time'].max():.4g}")
+        axes.legend(frameon=False)
+        return _open(axes)
+
+    def vortices(self, time: float | None = None, level: float = 0.1, off_screen: bool = True) -> "pyvista.Plotter":
+        """The surface Q = `level` max Q, coloured by the enstrophy, as a scene of PyVista that is not shown yet: `screenshot` it, or
+        `show` it in a notebook, or in a window where `off_screen` is false."""
+        from kolmo import surfaces
+
+        return surfaces.vortices(self._run, time, level, off_screen)
+
+    def _column(self, table: "pandas.DataFrame", name: str) -> "pandas.Series":
+        if name not in table.columns:
+            raise KolmoError(f"{self._run.path} has no column `{name}`, but {', '.join(table.columns)}")
+        return table[name]
+
+
+def magnitude(field: "xarray.DataArray") -> "xarray.DataArray":
+    """A field as it is, of a vector its magnitude."""
+    return (field**2).sum("component") ** 0.5 if "component" in field.dims else field
+
+
+def label(field: "xarray.DataArray") -> str:
+    """`|vorticity|, in V₀/L`"""
+    name = f"|{field.name}|" if "component" in field.dims else str(field.name)
+    return name + (f", in {field.attrs['units']}" if "units" in field.attrs else "")
+
+
+def _axes() -> "Axes":
+    return plt.subplots(figsize=(6, 4.5), layout="constrained")[1]
+
+
+def _open(axes: "Axes") -> "Axes":
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes

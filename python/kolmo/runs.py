@@ -1,0 +1,230 @@
+"""A run directory, opened."""
+
+import json
+import os
+import tomllib
+from collections.abc import Iterable
+from functools import cached_property
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from kolmo import checkpoints, columns, tables, vtk_files
+from kolmo.errors import KolmoError
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    from kolmo.plot import Plots
+
+Times = float | Iterable[float] | Literal["all"] | None
+
+
+def open(run: "Run | str | os.PathLike[str]") -> "Run":
+    """Open the run in a directory, also while it goes on.
+
+    Raises:
+        KolmoError: Where there is no run.
+    """
+    return run if isinstance(run, Run) else Run(Path(run))
+
+
+def path_of(run: "Run | str | os.PathLike[str]") -> Path:
+    """The directory of a run."""
+    return run.path if isinstance(run, Run) else Path(run)
+
+
+class Run:
+    """What a run left. Files are read when they are asked for.
+
+    Attributes:
+        path: The run directory.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if not (path / "config.toml").is_file():
+            raise KolmoError(f"{path} is no run: it has no config.toml")
+        self.path = path
+
+    def __repr__(self) -> str:
+        if not (self.path / "summary.json").exists():
+            return f"<run {self.path}, which has not ended>"
+        of = self.summary
+        return f"<run {self.path}: {self.title}, t = {of['end_time']:g}, {of['verdict']}>"
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The resolved input, `config.toml`."""
+        return tomllib.loads((self.path / "config.toml").read_text(encoding="utf-8"))
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What was run, on what, how fast, and the verdict: `summary.json`, which a run writes when it ends."""
+        path = self.path / "summary.json"
+        if not path.exists():
+            raise KolmoError(f"{self.path} has no summary.json: it is a run that has not ended")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    @property
+    def verdict(self) -> str:
+        """The verdict and the reason for it, as the last line of a run has them."""
+        of = self.summary
+        return ": ".join(word for word in (of["verdict"], of["verdict_reason"]) if word)
+
+    @property
+    def title(self) -> str:
+        """The case, its parameters and its grid: `Taylor-Green vortex, Re = 1600, Ma = 0.1, 64 x 64 x 64 points`."""
+        of = self.summary
+        parts = [of["title"]]
+        parts += [
+            f"{name} = {of[key]:g}" for name, key in (("Re", "reynolds"), ("Ma", "mach")) if of.get(key) is not None
+        ]
+        return ", ".join(parts + [" x ".join(str(n) for n in of["points"]) + " points"])
+
+    @property
+    def series(self) -> "pandas.DataFrame":
+        """The time series, `series.csv`: volume averages, a row a time; `attrs` has units and meanings of the columns."""
+        scalars = tuple(self.config.get("scalars", {}))
+        return tables.read(self.path / "series.csv", lambda name: columns.of_series(name, scalars))
+
+    @property
+    def energy_loss(self) -> "pandas.Series":
+        """What the kinetic energy loses, ⟨p div u⟩ - dE/dt and what a force puts in, at the times of `series`, in ρ₀V₀³/L.
+
+        It is the dissipation but for what the scheme dissipates.
+        """
+        series = self.series
+        if "ke_rate" not in series:
+            raise KolmoError(f"{self.path} is a run of a scalar, which has no kinetic energy")
+        return series["pressure_dilatation"] - series["ke_rate"] + series.get("ke_rate_forcing", 0.0)
+
+    @property
+    def reference(self) -> "pandas.DataFrame | None":
+        """The reference curve of the case, `reference.csv`: `time`, `kinetic_energy`, `dissipation`; None where it has none."""
+        return self._table("reference.csv")
+
+    @property
+    def profile(self) -> "pandas.DataFrame | None":
+        """What was computed and what is exact on a line through the box, `profile.csv`; None where no exact solution is known."""
+        return self._table("profile.csv", columns.LINES)
+
+    @property
+    def surface(self) -> "pandas.DataFrame | None":
+        """The wall of a body at the end, `surface.csv`: points, pressure and friction; None where there is no body."""
+        return self._table("surface.csv", columns.LINES)
+
+    @property
+    def reference_spectrum(self) -> "pandas.DataFrame | None":
+        """The reference spectrum of the case, `k` and `energy`, with its time in `attrs["time"]`; None where there is none."""
+        table = self._table("reference_spectrum.csv", columns.STATISTICS["spectra"])
+        if table is not None:
+            text = (self.path / "reference_spectrum.csv").read_text(encoding="utf-8")
+            times = [
+                line[1:].strip()[4:].strip(" :=") for line in text.splitlines() if line[1:].strip().startswith("time")
+            ]
+            table.attrs["time"] = float(times[0])
+        return table
+
+    @property
+    def statistics(self) -> tables.Statistics:
+        """The tables of `statistics/` by name: `run.statistics["spectra"]`."""
+        return tables.Statistics(self.path / "statistics")
+
+    def _table(self, name: str, of: dict[str, columns.Meaning] = columns.SERIES) -> "pandas.DataFrame | None":
+        path = self.path / name
+        return tables.read(path, of.get) if path.exists() else None
+
+    @property
+    def field_times(self) -> list[float]:
+        """The times at which fields were written, in L/V₀."""
+        return [time for time, _ in self._files("fields", "set output.fields, for example to { every_time = 1.0 }")]
+
+    def fields(self, time: Times = None, names: list[str] | None = None, closed: bool = False) -> "xarray.Dataset":
+        """Fields as they were written, with their coordinates.
+
+        Args:
+            time: The fields nearest to this time, in L/V₀; the last ones where it is None. Several times, or `"all"` of them,
+                give a Dataset with the dimension `time`, which holds all of them in memory.
+            names: The fields to read; all of them where it is None.
+            closed: Whether the points that close the period, behind the last ones of a periodic axis, are among them. A
+                Fourier transform or a mean needs the n points of the grid without them; a picture is whole with them.
+
+        Returns:
+            Fields of shape (nz, ny, nx), vectors (nz, ny, nx, 3), with units, and the coordinates `x`, `y`, `z` in L and
+            `time`. On a curvilinear grid the dimensions are (z, j, i), and `x` and `y` have the shape (ny, nx).
+        """
+        files = self._files("fields", "set output.fields, for example to { every_time = 1.0 }")
+        return _at_times(files, time, names, closed)
+
+    @property
+    def planes(self) -> list[str]:
+        """The planes of `output.planes` by their names, such as `z_3.14159`."""
+        return sorted(path.name for path in (self.path / "planes").glob("*_*") if path.is_dir())
+
+    def plane(
+        self, name: str, time: Times = None, names: list[str] | None = None, closed: bool = False
+    ) -> "xarray.Dataset":
+        """Fields on a plane of `planes`, as `fields` has those of the box."""
+        if name not in self.planes:
+            there = ", ".join(self.planes) or "none: set output.planes"
+            raise KolmoError(f"{self.path} has no plane `{name}`, but {there}")
+        return _at_times(self._files(f"planes/{name}", "set output.planes"), time, names, closed)
+
+    def _files(self, folder: str, hint: str) -> list[tuple[float, Path]]:
+        """The files of fields in a folder with their times, in order, as the `.series` file of ParaView lists them."""
+        for index in (self.path / folder).glob("*.*vt[irs].series"):
+            files = json.loads(index.read_text(encoding="utf-8"))["files"]
+            return [(file["time"], self.path / folder / file["name"]) for file in files]
+        raise KolmoError(f"{self.path} has no {folder}; {hint}")
+
+    @property
+    def checkpoints(self) -> list[int]:
+        """The steps of which there are checkpoints, in order."""
+        return list(checkpoints.steps(self.path / "checkpoints"))
+
+    def checkpoint(self, step: int | None = None, names: list[str] | None = None) -> "xarray.Dataset":
+        """The conserved fields of the checkpoint of a step, of the last one where it is None.
+
+        Args:
+            step: One of `checkpoints`.
+            names: The fields to read; all of them where it is None.
+
+        Returns:
+            `density`, `momentum_x`, `momentum_y`, `momentum_z`, `total_energy` and `rho_NAME` of each passive scalar, or
+            `scalar`, of shape (nz, ny, nx) in double precision, with coordinates; `attrs` has `step` and `time`. On a
+            curvilinear grid `x` and `y` of shape (ny, nx) are those of the fields that the run wrote, if it wrote any.
+        """
+        found = checkpoints.steps(self.path / "checkpoints")
+        if not found:
+            raise KolmoError(f"{self.path} has no checkpoints; set output.checkpoint")
+        if step is not None and step not in found:
+            raise KolmoError(f"{self.path} has no checkpoint of step {step}, but of {', '.join(map(str, found))}")
+        dataset = checkpoints.read(found[max(found) if step is None else step], names)
+        if "j" in dataset.dims and list((self.path / "fields").glob("*vts.series")):
+            grid = self.fields(names=[])
+            if grid.x.shape == (dataset.sizes["j"], dataset.sizes["i"]):
+                dataset = dataset.assign_coords(x=grid.x.variable, y=grid.y.variable)
+        return dataset
+
+    @cached_property
+    def plot(self) -> "Plots":
+        """Figures of the run: `run.plot.dissipation()`. They need `pip install 'kolmo[plot]'`."""
+        from kolmo.plot import Plots
+
+        return Plots(self)
+
+
+def _at_times(files: list[tuple[float, Path]], time: Times, names: list[str] | None, closed: bool) -> "xarray.Dataset":
+    """The fields of files at one time, or of several joined along the dimension `time`."""
+    import xarray
+
+    def one(wanted: float | None) -> "xarray.Dataset":
+        at, path = files[-1] if wanted is None else min(files, key=lambda file: abs(file[0] - wanted))
+        dataset = vtk_files.read(path, names, closed)
+        return dataset.assign_coords(time=((), at, {"units": "L/V₀"}))
+
+    if time is None or isinstance(time, Real):
+        return one(None if time is None else float(time))
+    wanted = [at for at, _ in files] if isinstance(time, str) else [float(at) for at in cast(Iterable[float], time)]
+    return xarray.concat([one(at) for at in wanted], dim="time")

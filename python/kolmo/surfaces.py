@@ -1,0 +1,127 @@
+"""Fields as grids of PyVista, and surfaces of them."""
+
+import ctypes
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import numpy
+
+from kolmo.errors import KolmoError, needs
+
+try:
+    import pyvista
+    import vtk
+except ImportError as why:
+    raise needs("PyVista", "plot") from why
+
+if TYPE_CHECKING:
+    import xarray
+
+    from kolmo.runs import Run
+
+# Pixels of a picture, and what it is drawn with.
+_SIZE = (1200, 1000)
+_COLOURS, _INK = "viridis", "#1a1a1a"
+# Coarser grids than this are refined by their Fourier series before a surface is sought.
+_FINE = 128
+
+
+def grid(fields: "xarray.Dataset") -> "pyvista.DataSet":
+    """Fields with their points as a grid of PyVista: equally spaced, rectilinear or structured.
+
+    Args:
+        fields: Of `Run.fields` at one time; with `closed=True` no gap is seen behind the last points of a period.
+    """
+    x, y, z = (fields[axis].values for axis in "xyz")
+    if x.ndim == 2:
+        points = numpy.broadcast_arrays(x, y, z[:, None, None])
+        made = pyvista.StructuredGrid(*(of.transpose(2, 1, 0) for of in points))
+    elif all(_even(of) for of in (x, y, z)):
+        spacing = [of[1] - of[0] if of.size > 1 else 1.0 for of in (x, y, z)]
+        made = pyvista.ImageData(dimensions=(x.size, y.size, z.size), spacing=spacing, origin=(x[0], y[0], z[0]))
+    else:
+        made = pyvista.RectilinearGrid(x, y, z)
+    for name, field in fields.data_vars.items():
+        made.point_data[name] = field.values.reshape(-1, 3) if "component" in field.dims else field.values.ravel()
+    return made
+
+
+def refine(values: numpy.ndarray, times: int) -> numpy.ndarray:
+    """A periodic field of shape (nz, ny, nx) on `times` as many points along each axis, by its Fourier series; the period closed."""
+    for axis in range(3):
+        n = values.shape[axis]
+        modes = numpy.fft.rfft(values, axis=axis)
+        values = numpy.fft.irfft(modes, n * times, axis=axis) * times
+    return numpy.pad(values, [(0, 1)] * 3, mode="wrap")
+
+
+def vortices(run: "Run", time: float | None = None, level: float = 0.1, off_screen: bool = True) -> "pyvista.Plotter":
+    """The surface of constant Q, coloured by the enstrophy, as a scene that is not shown yet.
+
+    Q = -∂uᵢ/∂xⱼ ∂uⱼ/∂xᵢ / 2 (Hunt, Wray and Moin 1988) is positive where the flow turns more than it is strained; the enstrophy
+    is ω·ω/2 of the vorticity ω.
+
+    Args:
+        run: A run in three dimensions that wrote `q_criterion` and `vorticity`.
+        time: Those nearest to this time; the last ones where it is None.
+        level: The surface is that of Q = `level` times the largest Q.
+        off_screen: Whether it is for pictures and notebooks alone, or, where this is false, for a window too.
+    """
+    names = ["q_criterion", "vorticity"]
+    fields, closed = run.fields(time, names), run.fields(time, names, closed=True)
+    q = fields["q_criterion"]
+    if min(q.shape) < 2 or not 0 < level < 1 or q.max() <= 0:
+        raise KolmoError("a surface needs a flow in three dimensions that turns somewhere, and a level between 0 and 1")
+    shown = grid(closed.assign(enstrophy=(closed["vorticity"] ** 2).sum("component") / 2))
+    is_periodic = all(closed.sizes[axis] > points for axis, points in q.sizes.items())
+    if is_periodic and isinstance(shown, pyvista.ImageData):
+        shown = _refined(q.values, (fields["vorticity"] ** 2).sum("component").values / 2, shown.spacing)
+    mesh = shown.contour([level * shown["q_criterion"].max()], scalars="q_criterion")
+
+    if off_screen:
+        open_without_display()
+    plotter = pyvista.Plotter(off_screen=off_screen, window_size=_SIZE)
+    plotter.background_color = "white"
+    bar = {"title": "enstrophy, in V0^2/L^2", "color": _INK, "n_labels": 4, "vertical": True}
+    bar |= {"title_font_size": 24, "label_font_size": 20, "position_x": 0.84, "position_y": 0.25}
+    ends = numpy.percentile(mesh["enstrophy"], (2, 98))
+    plotter.add_mesh(mesh, scalars="enstrophy", cmap=_COLOURS, clim=ends, smooth_shading=True, scalar_bar_args=bar)
+    plotter.add_mesh(shown.outline(), color=_INK, line_width=1)
+    text = f"{run.title}\nQ = {level:g} max Q, t = {float(fields.time):g}"
+    plotter.add_text(text, position="upper_left", font_size=14, color=_INK)
+    plotter.camera_position = "xy"
+    plotter.camera.azimuth, plotter.camera.elevation = -32, 24
+    plotter.reset_camera()
+    return plotter
+
+
+def _refined(q: numpy.ndarray, enstrophy: numpy.ndarray, spacing: tuple[float, ...]) -> "pyvista.ImageData":
+    """Both on a grid that is fine enough for a smooth surface."""
+    times = max(1, _FINE // max(q.shape))
+    fine = refine(q, times)
+    image = pyvista.ImageData(dimensions=fine.shape[::-1], spacing=[h / times for h in spacing])
+    image.point_data["q_criterion"] = fine.ravel()
+    image.point_data["enstrophy"] = refine(enstrophy, times).ravel()
+    return image
+
+
+def open_without_display() -> None:
+    """Have VTK draw where there is no display, or say what is missing: it would end the program without a word."""
+    if os.environ.get("DISPLAY") or not sys.platform.startswith("linux"):
+        return
+    vtk.vtkObject.GlobalWarningDisplayOff()
+    for library, window in (("libEGL.so.1", "vtkEGLRenderWindow"), ("libOSMesa.so.8", "vtkOSOpenGLRenderWindow")):
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            continue
+        os.environ.setdefault("VTK_DEFAULT_OPENGL_WINDOW", window)
+        return
+    raise KolmoError("there is no display, no EGL and no OSMesa to draw with; apt install libegl1 libgl1-mesa-dri")
+
+
+def _even(coordinates: numpy.ndarray) -> bool:
+    """Whether points are equally far apart."""
+    steps = numpy.diff(coordinates)
+    return coordinates.ndim == 1 and (steps.size == 0 or numpy.ptp(steps) < 1e-9 * abs(steps).max())

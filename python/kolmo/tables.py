@@ -1,0 +1,64 @@
+"""Tables of a run as pandas DataFrames that know what their columns are.
+
+`frame.attrs["units"]` and `frame.attrs["meaning"]` are dicts by column, of the columns that are known; `frame.attrs["source"]`
+is what the `#` lines above the table say.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kolmo import columns
+from kolmo.errors import KolmoError
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def read(path: Path, meaning: Callable[[str], columns.Meaning | None]) -> "pandas.DataFrame":
+    """The table in a CSV file; `meaning` tells what its columns are."""
+    import pandas
+
+    try:
+        comments = []
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                if not line.startswith("#"):
+                    break
+                comments.append(line[1:].strip())
+        frame = pandas.read_csv(path, comment="#")
+    except (OSError, ValueError) as why:
+        raise KolmoError(f"{path} cannot be read: {why}") from why
+    known = {name: found for name in frame.columns if (found := meaning(name))}
+    frame.attrs["units"] = {name: found.unit for name, found in known.items()}
+    frame.attrs["meaning"] = {name: found.what for name, found in known.items()}
+    if comments:
+        frame.attrs["source"] = " ".join(comments)
+    return frame
+
+
+class Statistics(Mapping[str, "pandas.DataFrame"]):
+    """The tables of `statistics/` by name, such as `"spectra"`, `"moments"` and `"profiles"`; each is read when it is asked for."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def __getitem__(self, name: str) -> "pandas.DataFrame":
+        path = self._directory / f"{name}.csv"
+        if not path.exists():
+            there = ", ".join(self) or "none"
+            run = self._directory.parent
+            raise KolmoError(f"{run} has no statistics/{name}.csv; set output.statistics (tables of this run: {there})")
+        return read(path, lambda column: columns.of_statistics(name, column))
+
+    def __iter__(self) -> Iterator[str]:
+        return (path.stem for path in sorted(self._directory.glob("*.csv")))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __contains__(self, name: object) -> bool:
+        return name in list(self)
+
+    def __repr__(self) -> str:
+        return f"<tables {', '.join(self) or 'none'} of {self._directory}>"

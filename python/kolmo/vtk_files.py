@@ -1,0 +1,254 @@
+"""The VTK XML files that runs write, read without VTK.
+
+A file has an XML header and its arrays in Base64 behind the number of their bytes (see `src/io/vtk.rs`). It is mapped into
+memory, and only what is asked for is decoded. The kinds are image data (`.vti`), rectilinear grids (`.vtr`), structured grids
+(`.vts`), and the files that put pieces of many ranks together (`.pvti`, `.pvtr`, `.pvts`).
+"""
+
+import base64
+import binascii
+import math
+import mmap
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy
+
+from kolmo import columns
+from kolmo.errors import KolmoError
+
+if TYPE_CHECKING:
+    import xarray
+
+_ATTRIBUTE = re.compile(rb'(\w+)="([^"]*)"')
+_TYPES = {"Float32": "<f4", "Float64": "<f8"}
+# Field data: along which of x, y, z the last points are the first ones again.
+_REPEATS = "last_plane_repeats_first"
+
+
+@dataclass
+class _Array:
+    """An array of a file: type, components a point, and where its Base64 lies."""
+
+    kind: str
+    components: int
+    place: slice
+
+
+@dataclass
+class _File:
+    """What the header of a file says. Extents are first and last index along x, y, z."""
+
+    kind: str = ""
+    extent: tuple[int, ...] = ()
+    part: tuple[int, ...] = ()
+    origin: tuple[float, ...] = ()
+    spacing: tuple[float, ...] = ()
+    repeats: list[bool] = field(default_factory=lambda: [False] * 3)
+    fields: dict[str, _Array] = field(default_factory=dict)
+    places: dict[str, _Array] = field(default_factory=dict)
+    pieces: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
+
+
+def read(path: Path, names: list[str] | None = None, closed: bool = False) -> "xarray.Dataset":
+    """The fields of a file, of one rank or of many.
+
+    Args:
+        path: A `.vti`, `.vtr`, `.vts`, or a `.pvti`, `.pvtr`, `.pvts` beside its pieces.
+        names: The fields to read; all of them where it is None.
+        closed: Whether the points that close the period, behind the last ones of a periodic axis, are among them. A Fourier
+            transform or a mean needs the n points of the grid without them; a picture is whole with them.
+
+    Returns:
+        Fields of shape (nz, ny, nx), vectors (nz, ny, nx, 3), with the coordinates `x`, `y`, `z` in L. On a curvilinear grid
+        the dimensions are (z, j, i) and `x`, `y` have the shape (ny, nx).
+    """
+    import xarray
+
+    with _Mapped(path) as (head, data):
+        own = _own(head, closed)
+        found = _fields(path, head, names, data)
+        coordinates = _coordinates(path, head, own, data)
+    curved = head.kind.endswith("StructuredGrid")
+    dimensions = ("z", "j", "i") if curved else ("z", "y", "x")
+    variables = {}
+    for name, values in found.items():
+        # A copy, which does not keep what is cut off.
+        values = numpy.array(values[own])
+        meaning = columns.of_field(name)
+        notes = {"long_name": meaning.what, "units": meaning.unit} if meaning else {}
+        more = ("component",) if values.ndim == 4 else ()
+        variables[name] = xarray.DataArray(values, dims=dimensions + more, attrs=notes)
+    dataset = xarray.Dataset(variables, coords=coordinates)
+    if any(values.ndim == 4 for values in found.values()):
+        dataset = dataset.assign_coords(component=["x", "y", "z"])
+    return dataset
+
+
+class _Mapped:
+    """The header of a file and its bytes, as long as it is needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> tuple[_File, mmap.mmap]:
+        try:
+            self.file = self.path.open("rb")
+            self.data = mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as why:
+            raise KolmoError(f"{self.path} cannot be read: {why}") from why
+        try:
+            return _header(self.path, self.data), self.data
+        except (KeyError, ValueError) as why:
+            raise KolmoError(f"{self.path} is damaged: its header lacks {why}") from why
+
+    def __exit__(self, *_: object) -> None:
+        self.data.close()
+        self.file.close()
+
+
+def _header(path: Path, data: mmap.mmap) -> _File:
+    """All tags of a file; what lies between them is skipped."""
+    head, section, tag, at = _File(), "", "", 0
+    while (start := data.find(b"<", at)) >= 0:
+        at = data.find(b">", start) + 1
+        if at == 0:
+            break
+        text = data[start + 1 : at - 1]
+        tag = (text.split() or [b""])[0].decode()
+        said = {name.decode(): one.decode() for name, one in _ATTRIBUTE.findall(text)}
+        if tag == "VTKFile":
+            head.kind = said["type"]
+        elif tag == head.kind:
+            head.extent = _numbers(said["WholeExtent"], int)
+            head.origin = _numbers(said.get("Origin", "0 0 0"), float)
+            head.spacing = _numbers(said.get("Spacing", "1 1 1"), float)
+        elif tag == "Piece" and "Source" in said:
+            head.pieces.append((_numbers(said["Extent"], int), said["Source"]))
+        elif tag == "Piece":
+            head.part = _numbers(said["Extent"], int)
+        elif tag in ("FieldData", "PointData", "Coordinates", "Points"):
+            section = tag
+        elif tag == "DataArray":
+            end = data.find(b"<", at)
+            array = _Array(said["type"], int(said.get("NumberOfComponents", 1)), slice(at, end))
+            if section == "FieldData" and said["Name"] == _REPEATS:
+                head.repeats = [word != b"0" for word in data[at:end].split()]
+            elif section == "PointData":
+                head.fields[said["Name"]] = array
+            elif section in ("Coordinates", "Points"):
+                head.places[said["Name"]] = array
+    if tag != "/VTKFile":
+        raise KolmoError(f"{path} is cut off, or no VTK XML file")
+    return head
+
+
+def _numbers(text: str, kind: type) -> tuple:
+    return tuple(kind(word) for word in text.split())
+
+
+def _shape(extent: tuple[int, ...]) -> tuple[int, int, int]:
+    """Points along z, y, x."""
+    x, y, z = (last - first + 1 for first, last in zip(extent[::2], extent[1::2]))
+    return z, y, x
+
+
+def _own(head: _File, closed: bool) -> tuple[slice, ...]:
+    """The points along z, y, x that are returned."""
+    return tuple(slice(-1 if repeats and not closed else None) for repeats in head.repeats[::-1])
+
+
+def _decoded(path: Path, array: _Array, data: mmap.mmap, points: int) -> numpy.ndarray:
+    """The values of an array of so many points."""
+    try:
+        bytes_ = base64.b64decode(data[array.place])
+        values = numpy.frombuffer(bytes_, dtype=_TYPES[array.kind], offset=8)
+    except (binascii.Error, KeyError, ValueError) as why:
+        raise KolmoError(f"{path} is damaged: {why}") from why
+    if values.size != points * array.components:
+        raise KolmoError(f"{path} is damaged: {values.size} values of {points} points")
+    return values
+
+
+def _fields(path: Path, head: _File, names: list[str] | None, data: mmap.mmap) -> dict[str, numpy.ndarray]:
+    """The fields at all points of the file, [k, j, i] or [k, j, i, component]."""
+    if head.pieces:
+        return _joined(path, head, names)
+    found = {}
+    for name in head.fields if names is None else names:
+        if name not in head.fields:
+            held = ", ".join(sorted(head.fields)) or "nothing"
+            raise KolmoError(f"{path} holds no `{name}`, but {held}; add it to output.fields.variables")
+        array, shape = head.fields[name], _shape(head.part)
+        more = (array.components,) if array.components > 1 else ()
+        found[name] = _decoded(path, array, data, math.prod(shape)).reshape(shape + more)
+    return found
+
+
+def _joined(path: Path, head: _File, names: list[str] | None) -> dict[str, numpy.ndarray]:
+    """The same, from pieces, which share the layer where they meet."""
+    whole: dict[str, numpy.ndarray] = {}
+    for extent, source in head.pieces:
+        piece = path.parent / source
+        with _Mapped(piece) as (part, data):
+            for name, values in _fields(piece, part, names, data).items():
+                if name not in whole:
+                    whole[name] = numpy.empty(_shape(head.extent) + values.shape[3:], values.dtype)
+                whole[name][_within(extent, head)] = values
+    return whole
+
+
+def _within(extent: tuple[int, ...], head: _File) -> tuple[slice, ...]:
+    """Where a piece lies in the whole: slices along z, y, x."""
+    along = zip(extent[::2], extent[1::2], head.extent[::2])
+    return tuple(slice(first - start, last - start + 1) for first, last, start in along)[::-1]
+
+
+def _coordinates(path: Path, head: _File, own: tuple[slice, ...], data: mmap.mmap) -> dict[str, object]:
+    """x, y and z of the points that are returned, as coordinates of a Dataset."""
+    length = {"units": "L"}
+    if head.kind.endswith("ImageData"):
+        x, y, z = (
+            origin + spacing * numpy.arange(points)
+            for origin, spacing, points in zip(head.origin, head.spacing, _shape(head.extent)[::-1])
+        )
+    elif head.kind.endswith("RectilinearGrid"):
+        x, y, z = _along(path, head, data)
+    else:
+        x, y, z = _points(path, head, data)
+        plane = ("j", "i")
+        return {"x": (plane, x[own[1:]], length), "y": (plane, y[own[1:]], length), "z": ("z", z[own[0]], length)}
+    named = zip("zyx", (z, y, x), own)
+    return {axis: (axis, values[cut], length) for axis, values, cut in named}
+
+
+def _along(path: Path, head: _File, data: mmap.mmap) -> list[numpy.ndarray]:
+    """Coordinates along x, y, z of a rectilinear grid."""
+    if not head.pieces:
+        points = _shape(head.part)[::-1]
+        return [_decoded(path, head.places[axis], data, n) for axis, n in zip("xyz", points)]
+    whole = [numpy.empty(n) for n in _shape(head.extent)[::-1]]
+    for extent, source in head.pieces:
+        piece = path.parent / source
+        with _Mapped(piece) as (part, own):
+            for values, found, cut in zip(whole, _along(piece, part, own), _within(extent, head)[::-1]):
+                values[cut] = found
+    return whole
+
+
+def _points(path: Path, head: _File, data: mmap.mmap) -> tuple[numpy.ndarray, ...]:
+    """x and y [j, i] and z [k] of a structured grid, which is the same at every z."""
+    if not head.pieces:
+        shape = _shape(head.part)
+        points = _decoded(path, head.places["Points"], data, math.prod(shape)).reshape(shape + (3,))
+        return points[0, :, :, 0], points[0, :, :, 1], points[:, 0, 0, 2]
+    nz, ny, nx = _shape(head.extent)
+    x, y, z = numpy.empty((ny, nx)), numpy.empty((ny, nx)), numpy.empty(nz)
+    for extent, source in head.pieces:
+        piece = path.parent / source
+        with _Mapped(piece) as (part, own):
+            cut = _within(extent, head)
+            x[cut[1:]], y[cut[1:]], z[cut[0]] = _points(piece, part, own)
+    return x, y, z

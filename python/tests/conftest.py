@@ -1,0 +1,60 @@
+"""Runs that the tests read: each is made once, by the program that the package finds."""
+
+from pathlib import Path
+
+import kolmo
+import matplotlib
+import pytest
+
+matplotlib.use("Agg")
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """A directory of its own for what a test runs, and no GPU, which would be another run."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+
+
+def make(tmp_path_factory, name, **keys):
+    """A run of a few steps on few points with all that it can write."""
+    out = tmp_path_factory.mktemp("runs") / name
+    keys = {"time": {"max_steps": 4, "cfl": 0.8}, "compute__backend": "cpu"} | keys
+    keys |= {"output__fields": {"every_steps": 2, "variables": "all"}, "output__series": {"every_steps": 1}}
+    return kolmo.run(name, keys.pop("changes", None), out=out, quiet=True, **keys)
+
+
+@pytest.fixture(scope="session")
+def vortex(tmp_path_factory):
+    """In a periodic box, with another number of points along each axis, a passive scalar and statistics."""
+    return make(
+        tmp_path_factory,
+        "taylor-green",
+        grid__points=[14, 13, 12],
+        changes={"scalars.dye": {"schmidt": 0.7, "start": "1 + sin(x)*cos(y)"}},
+        output__planes={"every_steps": 4, "z": [0.0, 3.0], "variables": ["vorticity"]},
+        output__statistics={
+            "every_steps": 2,
+            "quantities": ["moments", "spectra", "increments", "gradients", "turbulence"],
+        },
+        output__checkpoint={"every_steps": 2, "keep": 9},
+    )
+
+
+@pytest.fixture(scope="session")
+def channel(tmp_path_factory):
+    """Between walls, with points that lie close to them, profiles and a force."""
+    return make(
+        tmp_path_factory,
+        "channel",
+        grid={"points": [12, 25, 10], "stretching": {"y": {"map": "tanh", "factor": 2.0}}},
+        output__statistics={"every_steps": 2, "quantities": ["profiles"]},
+    )
+
+
+@pytest.fixture(scope="session")
+def cylinder(tmp_path_factory):
+    """On a curvilinear grid round a body."""
+    return make(tmp_path_factory, "cylinder", grid__points=[48, 25, 1])

@@ -1,0 +1,155 @@
+"""Fields and planes against VTK, which reads the same files by other code."""
+
+import re
+
+import numpy
+import pytest
+import vtk
+from kolmo import KolmoError, surfaces, vtk_files
+from vtk.util.numpy_support import vtk_to_numpy
+
+GRIDS = {"i": "ImageData", "r": "RectilinearGrid", "s": "StructuredGrid"}
+
+
+def by_vtk(path):
+    """Points [k, j, i, axis] and arrays [k, j, i, component] of a file."""
+    reader = getattr(vtk, f"vtkXML{GRIDS[path.suffix[-1]]}Reader")()
+    reader.SetFileName(str(path))
+    reader.Update()
+    grid = reader.GetOutput()
+    ends = grid.GetExtent()
+    shape = tuple(last - first + 1 for first, last in zip(ends[::2], ends[1::2]))[::-1]
+    points = numpy.array([grid.GetPoint(at) for at in range(grid.GetNumberOfPoints())])
+    data = grid.GetPointData()
+    arrays = [data.GetArray(at) for at in range(data.GetNumberOfArrays())]
+    return points.reshape(*shape, 3), {a.GetName(): vtk_to_numpy(a).reshape(*shape, -1) for a in arrays}
+
+
+def last_file(run):
+    return run._files("fields", "")[-1][1]
+
+
+@pytest.mark.parametrize("name", ["vortex", "channel", "cylinder"])
+def test_fields_and_points_are_those_that_vtk_reads(name, request):
+    """Axes in the wrong order, coordinates of another grid, values that are cut or turned."""
+    run = request.getfixturevalue(name)
+    points, arrays = by_vtk(last_file(run))
+    fields = run.fields(closed=True)
+    assert set(fields) == set(arrays) and len(arrays) >= 7
+    for field in arrays:
+        values = fields[field].values
+        assert (values.reshape(arrays[field].shape) == arrays[field]).all(), field
+    x, y, z = (fields[axis].values for axis in "xyz")
+    found = numpy.meshgrid(z, y, x, indexing="ij")[::-1] if x.ndim == 1 else (x, y, z[:, None, None])
+    for axis, values in enumerate(found):
+        numpy.testing.assert_allclose(numpy.broadcast_to(values, points.shape[:3]), points[..., axis], atol=1e-14)
+
+
+@pytest.mark.parametrize(("name", "periodic"), [("vortex", "zyx"), ("channel", "zx"), ("cylinder", "i")])
+def test_points_that_close_a_period_are_there_only_where_they_are_asked_for(name, periodic, request):
+    """A mean that counts points twice."""
+    run = request.getfixturevalue(name)
+    own, closed = run.fields(names=["density"]), run.fields(names=["density"], closed=True)
+    points = dict(zip("xyz" if "x" in own.dims else "ijz", run.summary["points"]))
+    assert own.sizes == points
+    assert closed.sizes == {axis: n + (axis in periodic) for axis, n in points.items()}
+    for axis in periodic:
+        first, last = (closed.density.isel({axis: end}).values for end in (0, -1))
+        assert (first == last).all()
+
+
+@pytest.mark.parametrize("name", ["vortex", "channel", "cylinder"])
+def test_pieces_make_the_whole(name, request, tmp_path):
+    """A piece in the wrong place, or a layer where two meet that is lost."""
+    path = last_file(request.getfixturevalue(name))
+    kind = GRIDS[path.suffix[-1]]
+    reader = getattr(vtk, f"vtkXML{kind}Reader")()
+    reader.SetFileName(str(path))
+    writer = getattr(vtk, f"vtkXMLP{kind}Writer")()
+    writer.SetInputConnection(reader.GetOutputPort())
+    writer.SetFileName(str(tmp_path / f"pieces.p{path.suffix[1:]}"))
+    writer.SetNumberOfPieces(3)
+    writer.SetEndPiece(2)
+    writer.SetDataModeToBinary()
+    writer.SetCompressorTypeToNone()
+    writer.SetHeaderTypeToUInt64()
+    assert writer.Write() == 1
+    # Kolmo writes its field data as text.
+    said = re.compile("<FieldData>.*?</FieldData>", re.DOTALL)
+    head = tmp_path / f"pieces.p{path.suffix[1:]}"
+    head.write_text(
+        said.sub(said.search(path.read_text(encoding="utf-8")).group(), head.read_text(encoding="utf-8")),
+        encoding="utf-8",
+    )
+    for closed in (True, False):
+        assert vtk_files.read(head, closed=closed).equals(vtk_files.read(path, closed=closed))
+    assert vtk_files.read(head, ["density"]).density.equals(vtk_files.read(path).density)
+
+
+def test_times_are_the_nearest_the_last_some_or_all(vortex):
+    """The fields of another time than was asked for."""
+    times = vortex.field_times
+    assert len(times) == 3 and times == sorted(times)
+    assert float(vortex.fields(names=["density"]).time) == times[-1]
+    assert float(vortex.fields(0.9 * times[1], ["density"]).time) == times[1]
+    assert vortex.fields("all", ["density"]).density.dims == ("time", "z", "y", "x")
+    pair = vortex.fields([times[2], 0.0], ["velocity"])
+    assert pair.time.values.tolist() == [times[2], 0.0]
+    assert (pair.velocity.isel(time=1) == vortex.fields(0, ["velocity"]).velocity).all()
+    assert (pair.velocity.isel(time=0) != pair.velocity.isel(time=1)).any()
+
+
+def test_fields_know_their_names_and_units(vortex):
+    """A unit that is that of another field; a component that has no name."""
+    fields = vortex.fields()
+    assert fields.pressure.attrs["units"] == "ρ₀V₀²" and fields.q_criterion.attrs["units"] == "V₀²/L²"
+    assert fields.velocity.sel(component="z").shape == (12, 13, 14)
+    # sin x cos y cos z: the x component changes its sign with x alone.
+    u = vortex.fields(0).velocity.sel(component="x").sel(y=0, z=0)
+    numpy.testing.assert_allclose(u, numpy.sin(u.x), atol=1e-15)
+
+
+def test_a_plane_is_that_of_the_fields(vortex):
+    """A plane that is listed by the wrong coordinate."""
+    assert vortex.planes == ["z_0.00000", "z_3.14159"]
+    plane = vortex.plane("z_3.14159")
+    whole = vortex.fields(names=["vorticity"])
+    assert (plane.vorticity == whole.vorticity.sel(z=plane.z)).all() and plane.sizes["z"] == 1
+
+
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda text: text[:-4000], "is cut off"),
+        (lambda text: b"", "cannot be read"),
+        (lambda text: text.replace(b"WholeExtent", b"Extent"), "its header lacks 'WholeExtent'"),
+        (lambda text: text.replace(b'"0 14 0', b'"0 13 0'), "values of"),
+    ],
+)
+def test_a_damaged_file_is_told_in_a_sentence(vortex, tmp_path, spoil, says):
+    """Numbers that are made up, or a traceback."""
+    path = tmp_path / "spoilt.vti"
+    path.write_bytes(spoil(last_file(vortex).read_bytes()))
+    with pytest.raises(KolmoError, match=says):
+        vtk_files.read(path)
+
+
+def test_what_is_missing_is_told_with_what_is_there(vortex, tmp_path):
+    """A KeyError of the package's insides."""
+    with pytest.raises(KolmoError, match="holds no `speed`, but density, dilatation, dye, .*; add it to output.fields"):
+        vortex.fields(names=["speed"])
+    with pytest.raises(KolmoError, match="has no plane `x_0`, but z_0.00000, z_3.14159"):
+        vortex.plane("x_0")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("vortex", "ImageData"), ("channel", "RectilinearGrid"), ("cylinder", "StructuredGrid")]
+)
+def test_a_grid_of_pyvista_has_the_points_of_the_file(name, kind, request):
+    """Fields that PyVista draws at other points."""
+    run = request.getfixturevalue(name)
+    grid = surfaces.grid(run.fields(closed=True))
+    points, arrays = by_vtk(last_file(run))
+    assert type(grid).__name__ == kind
+    numpy.testing.assert_allclose(grid.points, points.reshape(-1, 3), atol=1e-13)
+    assert (grid["velocity"] == arrays["velocity"].reshape(-1, 3)).all()

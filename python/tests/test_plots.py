@@ -1,0 +1,71 @@
+"""Figures, and that they show what they say."""
+
+import numpy
+import pytest
+from kolmo import KolmoError
+
+
+def drawn(axes, label):
+    """What a curve shows."""
+    return next(line for line in axes.lines if line.get_label() == label).get_ydata()
+
+
+def test_curves_are_those_of_the_series(vortex):
+    """A curve with the name of another."""
+    series = vortex.series
+    axes = vortex.plot.series("enstrophy", "mass")
+    assert (drawn(axes, "mass") == series["mass"]).all() and axes.get_ylabel() == ""
+    assert vortex.plot.series("enstrophy").get_ylabel() == "in ρ₀V₀²/L²"
+    figure = vortex.plot.dissipation()
+    assert (drawn(figure.axes[0], "from gradients") == series["dissipation"]).all()
+    assert (drawn(figure.axes[0], "from the energy") == vortex.energy_loss).all()
+    assert (drawn(vortex.plot.budget(), "viscous") == series["ke_rate_viscous"]).all()
+    with pytest.raises(KolmoError, match="has no column `lift`, but step, time"):
+        vortex.plot.series("lift")
+
+
+def test_slices_show_the_plane_that_they_name(vortex, cylinder):
+    """x and y the wrong way round, or another plane."""
+    whole = vortex.fields(names=["velocity"], closed=True)["velocity"]
+    for across, at in (("z", None), ("x", 0.0), ("y", 3.0)):
+        axes = vortex.plot.slice("velocity", across=across, at=at)
+        plane = whole.isel(z=6) if at is None else whole.sel({across: at}, method="nearest")
+        shown = numpy.sqrt((plane**2).sum("component"))
+        numpy.testing.assert_allclose(axes.collections[0].get_array().reshape(shown.shape), shown)
+        right, up = [axis for axis in "xyz" if axis != across]
+        assert axes.get_xlabel() == f"{right}, in L" and axes.get_ylabel() == f"{up}, in L"
+        assert axes.get_title().startswith(f"velocity, {across} = {float(plane[across]):.4g}")
+    mesh = cylinder.plot.slice("pressure").collections[0]
+    assert mesh.get_coordinates().reshape(-1, 2).min() == pytest.approx(-40)
+    with pytest.raises(KolmoError, match="`x` is no axis across which this grid can be cut"):
+        cylinder.plot.slice("pressure", across="x")
+
+
+def test_spectra_are_those_nearest_to_the_times(vortex):
+    """A spectrum with the time of another."""
+    table = vortex.statistics["spectra"]
+    last = table[(table["time"] == table["time"].max()) & (table["k"] > 0)]
+    axes = vortex.plot.spectra([99.0]).axes[0]
+    shown = drawn(axes, f"t = {table['time'].max():g}")
+    numpy.testing.assert_allclose(shown, last["energy"][last["energy"] > 1e-12 * last["energy"].max()])
+
+
+def test_the_mean_velocity_between_walls_is_drawn_in_wall_units(channel):
+    """Both walls, or the point at the wall, whose logarithm is infinite."""
+    axes = channel.plot.profiles()
+    table = channel.statistics["profiles"]
+    assert len(drawn(axes, "this run")) == (table["time"] == table["time"].max()).sum() - 2
+
+
+@pytest.mark.parametrize("name", ["vortex", "channel"])
+def test_vortices_are_a_surface_of_q(name, request):
+    """A surface of another level, or none where the grid is no periodic one."""
+    run = request.getfixturevalue(name)
+    plotter = run.plot.vortices(level=0.3)
+    mesh = next(mesh for mesh in plotter.meshes if "enstrophy" in mesh.point_data)
+    assert mesh.n_points > 100 and numpy.ptp(mesh["q_criterion"]) < 1e-6 * mesh["q_criterion"].max()
+    # Between the points of a coarse grid the largest Q is a little larger.
+    largest = float(run.fields(names=["q_criterion"]).q_criterion.max())
+    assert 0.2999 * largest < mesh["q_criterion"].mean() < 0.36 * largest
+    with pytest.raises(KolmoError, match="a level between 0 and 1"):
+        run.plot.vortices(level=1.0)

@@ -1,0 +1,153 @@
+"""The program as the package calls it."""
+
+import math
+import os
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import kolmo
+import numpy
+import pytest
+from kolmo import KolmoError, toml
+
+SMALL = {"case": {"name": "taylor-green"}, "grid": {"points": [16, 16, 16]}, "time": {"max_steps": 1}}
+
+
+def test_an_input_is_a_case_a_file_or_a_dict(tmp_path):
+    """Changes that are lost with one of the three, or a run that is opened elsewhere."""
+    (tmp_path / "my.toml").write_text(toml.document(SMALL), encoding="utf-8")
+    for at, config in enumerate(["taylor-green", Path("my.toml"), SMALL]):
+        run = kolmo.run(
+            config,
+            {"case.mach": 0.2},
+            grid__points=numpy.array([16, 17, 18]),
+            time__max_steps=1,
+            out=f"a run/{at}",
+            quiet=True,
+        )
+        assert run.path == Path(f"a run/{at}") and run.summary["steps"] == 1
+        assert run.config["case"]["mach"] == 0.2 and run.config["grid"]["points"] == [16, 17, 18]
+    assert kolmo.run(SMALL, quiet=True).path == Path("runs/taylor-green")
+
+
+def test_values_and_inputs_are_toml():
+    """A value that TOML reads as another, such as inf, a string with quotes, or a key with a dot."""
+    config = {
+        "case": {"name": 'a "b" \\ \n \x7f é', "reynolds": math.inf, "octant": True, "list": [1, 2.5, [True]]},
+        "scalars": {"dye": {"schmidt": 0.7, "walls": {"y": {"low": {"value": 1e-300}}}}},
+        "odd key.": {"a b": 3},
+        "top": -1,
+    }
+    assert tomllib.loads(toml.document(config)) == config
+    assert toml.value(numpy.float32(0.5), "k") == "0.5" and toml.value(Path("a/b"), "k") == '"a/b"'
+    assert math.isnan(tomllib.loads(f"k = {toml.value(math.nan, 'k')}")["k"])
+    for wrong in (None, {1, 2}, {"deep": None}):
+        with pytest.raises(KolmoError, match=r"^time\.end(\.deep)? = .* is of type \w+; allowed are numbers"):
+            toml.value(wrong, "time.end")
+
+
+@pytest.mark.parametrize(
+    ("config", "keys", "says"),
+    [
+        ("taylor-green", {"time__ende": 3}, "--set time.ende=3: unknown key `ende` in [time]; did you mean `end`?"),
+        ("taylor-gren", {}, "taylor-gren: no such file; did you mean `taylor-green`?\n"),
+        (SMALL | {"grid": {"points": [16, 2, 16]}}, {}, "config: points = [16, 2, 16]: 2 points along y;"),
+    ],
+)
+def test_what_the_program_refuses_is_an_error_with_its_sentence(config, keys, says, capfd):
+    """A traceback of `subprocess`, the name of a file that nobody has seen, or a message that is told twice."""
+    with pytest.raises(KolmoError) as told:
+        kolmo.run(config, **keys)
+    assert str(told.value).startswith(says) and told.value.exit_code == 2
+    assert "nothing was run" not in str(told.value)
+    assert capfd.readouterr() == ("", "") and not Path("runs").exists()
+
+
+def test_a_run_that_is_there_is_replaced_only_if_that_is_asked_for():
+    """Results of days that are lost."""
+    kolmo.run(SMALL, quiet=True)
+    with pytest.raises(KolmoError, match="^runs/taylor-green already holds a run\n"):
+        kolmo.run(SMALL, time__max_steps=2, quiet=True)
+    assert kolmo.run(SMALL, time__max_steps=2, overwrite=True, quiet=True).summary["steps"] == 2
+
+
+def test_a_flow_that_diverges_is_an_error_with_the_place():
+    """A run that is opened as if all were well."""
+    with pytest.raises(KolmoError, match="diverged .* step") as told:
+        kolmo.run(SMALL, time={"dt": 5.0, "max_steps": 20}, quiet=True)
+    assert told.value.exit_code == 1
+
+
+def test_progress_is_shown_unless_it_is_not_wanted(capsys):
+    """A notebook that shows nothing for an hour, or too much."""
+    kolmo.run(SMALL, out="shown")
+    assert "runs" not in capsys.readouterr().out
+    kolmo.run(SMALL, out="again")
+    assert "step 1  t " in capsys.readouterr().err
+    kolmo.run(SMALL, out="quiet", quiet=True)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_interrupted_run_ends_with_a_checkpoint_and_restart_ends_it():
+    """A program that goes on without anybody, or a run that has to begin again."""
+    script = f"import kolmo; kolmo.run({SMALL!r}, time={{'end': 3.0, 'cfl': 0.05}}, out='long')"
+    # A shell that starts it in the background has it ignore the signal.
+    run = subprocess.Popen(
+        [sys.executable, "-c", f"import signal; signal.signal(2, signal.default_int_handler); {script}"]
+    )
+    table = Path("long/series.csv")
+    while not table.exists() or table.read_text(encoding="utf-8").count("\n") < 3:
+        assert run.poll() is None
+        time.sleep(0.02)
+    run.send_signal(2)
+    assert run.wait() != 0
+    stopped = kolmo.open("long")
+    assert not stopped.summary["finished"] and stopped.checkpoints
+    done = kolmo.restart(stopped, time={"max_steps": stopped.summary["steps"] + 1}, quiet=True)
+    assert done.summary["finished"] and done.path == stopped.path
+
+
+def test_a_convergence_study_is_a_table_that_leaves_no_files():
+    """An order that is a string or None, or tables in the user's directory."""
+    wave = {"name": "scalar-advection", "shape": "sine", "velocity": [1, 0, 0]}
+    table = kolmo.converge(
+        "scalar-advection", [24, 48], case=wave, grid__points=[9, 1, 1], time={"dt": 5e-3, "end": 0.5}
+    )
+    assert table["points"].tolist() == [24, 48] and table["order_l2"].dtype == "f8"
+    # One term more of the Taylor series of k' moves the order by about h²/2 of the coarse grid.
+    assert math.isnan(table["order_l2"][0]) and abs(table["order_l2"][1] - table.attrs["formal_order"]) < 0.04
+    assert os.listdir() == []
+    kolmo.converge("acoustic-wave", [12, 16], time__end=0.1, out="order")
+    assert "converge.csv" in os.listdir("order")
+
+
+def test_checks_cases_and_inputs_are_those_of_the_program():
+    """A list that is cut at the wrong place."""
+    checks = kolmo.verify("integrators")
+    assert len(checks) > 10 and checks["passed"].all() and (checks["measured"] <= checks["bound"]).all()
+    assert kolmo.cases()["scalar-advection"].startswith("a scalar carried at constant velocity")
+    assert kolmo.config("shear-wave")["case"]["name"] == "shear-wave"
+    with pytest.raises(KolmoError, match="no family of checks"):
+        kolmo.verify("nothing")
+
+
+def test_the_program_is_the_one_that_is_named(monkeypatch):
+    """Another program than the user's own."""
+    assert kolmo.program().name.startswith("kolmo") and os.access(kolmo.program(), os.X_OK)
+    monkeypatch.setenv("KOLMO_PROGRAM", "/nowhere/kolmo")
+    with pytest.raises(KolmoError, match="KOLMO_PROGRAM is /nowhere/kolmo, which is no program"):
+        kolmo.cases()
+
+
+def test_the_package_starts_without_what_takes_long_to_import():
+    """A second and more for `import kolmo` and `kolmo.open`."""
+    kolmo.run(SMALL, quiet=True)
+    slow = {"numpy.linalg.tests", "pandas", "xarray", "zarr", "matplotlib", "pyvista", "vtk"}
+    script = (
+        "import sys, kolmo; run = kolmo.open('runs/taylor-green'); run.config; run.summary; repr(run)\n"
+        f"found = {slow} & set(sys.modules); assert not found, found"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,0 +1,44 @@
+//! What a shell and `man` know of the command line, made from what can be typed.
+
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+use clap_mangen::Man;
+use kolmo::{Error, Result};
+
+use crate::arguments::Arguments;
+use crate::terminal::say;
+
+/// Print what completes commands and options in a shell.
+pub(crate) fn completions(shell: Shell) -> Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "kolmo", &mut script);
+    say(&String::from_utf8_lossy(&script))
+}
+
+/// Print the page of the manual of the program, or of the command that `words` name, such as `bench derivative`.
+pub(crate) fn manual(words: &[String]) -> Result<ExitCode> {
+    let mut program = Arguments::command();
+    program.build();
+    let mut command = &program;
+    for word in words {
+        command = command.find_subcommand(word).ok_or_else(|| unknown(command, word))?;
+    }
+    let mut page = Vec::new();
+    // Writing to memory cannot fail.
+    Man::new(command.clone()).render(&mut page).map_err(Error::io("the page"))?;
+    say(&String::from_utf8_lossy(&page))
+}
+
+/// What is said of a `word` that names none of the commands of `command`.
+fn unknown(command: &clap::Command, word: &str) -> Error {
+    let names = command.get_subcommands().map(clap::Command::get_name);
+    let names: Vec<&str> = names.filter(|name| *name != "help").collect();
+    let of = command.get_bin_name().unwrap_or("kolmo");
+    let allowed = if names.is_empty() { "none".to_string() } else { names.join(", ") };
+    Error::Config(vec![
+        format!("error: `{of}` has no command `{word}`"),
+        format!("       allowed: {allowed}"),
+    ])
+}
