@@ -94,7 +94,7 @@ impl Residual {
     /// # Errors
     /// What the device says of the work so far.
     pub(super) fn unscaled(&self, v: &Vector) -> Result<Vec<f64>> {
-        let mut state = vec![0.0; 0];
+        let mut state = Vec::new();
         for (k, (field, scale)) in v.iter().zip(self.scale).enumerate() {
             let values = self.backend.values(field)?;
             state.resize(COUNT * values.len(), 0.0);
