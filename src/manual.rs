@@ -26,8 +26,9 @@ pub(crate) fn manual(words: &[String]) -> Result<ExitCode> {
         command = command.find_subcommand(word).ok_or_else(|| unknown(command, word))?;
     }
     let mut page = Vec::new();
+    let version = concat!("kolmo ", env!("CARGO_PKG_VERSION"));
     // Writing to memory cannot fail.
-    Man::new(command.clone()).render(&mut page).map_err(Error::io("the page"))?;
+    Man::new(command.clone()).source(version).render(&mut page).map_err(Error::io("the page"))?;
     say(&String::from_utf8_lossy(&page))
 }
 

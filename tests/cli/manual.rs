@@ -36,7 +36,9 @@ fn the_manual_has_a_page_for_the_program_and_for_every_command() {
         (&["man", "bench", "derivative"], "kolmo bench derivative"),
     ] {
         let page = done(dir.path(), words).out;
-        assert!(page.contains("\n.TH kolmo") && page.contains(what), "{page}");
+        let head = page.lines().find(|line| line.starts_with(".TH kolmo")).unwrap();
+        assert!(head.contains(concat!("\"kolmo ", env!("CARGO_PKG_VERSION"), '"')), "{head}");
+        assert!(page.contains(what), "{page}");
     }
     let refused = kolmo(dir.path(), ["man", "bench", "flow"]);
     assert_eq!(refused.code, Some(2));
