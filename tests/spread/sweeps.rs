@@ -29,7 +29,8 @@ fn swept(backend: &dyn Backend, config: &Config) -> Vec<([usize; 3], Vec<f64>)> 
         [1.0 + a, 0.5 + b, c, d, 20.0 + e]
     };
     let state = (0..block.len()).flat_map(flow).collect();
-    let matrix = jacobian.blocks(backend.comm(), state, 30.0, 0.1).unwrap().factored().unwrap();
+    let matrix =
+        jacobian.blocks(backend.comm(), state, (30.0, None), 0.1).unwrap().factored().unwrap();
     let mut solver = backend.block_solver(jacobian.colouring(), jacobian.halo(), UNKNOWNS).unwrap();
     backend.set_blocks(&mut solver, matrix).unwrap();
     let field = |values: Vec<f64>| backend.field(&values.into()).unwrap();
