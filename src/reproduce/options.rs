@@ -14,7 +14,7 @@ pub struct ReproduceOptions {
     /// Figures and tables by their names, or all; `list`, or no name, lists them.
     #[arg(value_name = "ID")]
     pub names: Vec<String>,
-    /// Smaller sizes and shorter runs, for a laptop: `all` takes less than 15 minutes on two cores.
+    /// Smaller sizes and shorter runs, for a laptop.
     #[arg(long)]
     pub quick: bool,
     /// Where the directories of the figures go.
