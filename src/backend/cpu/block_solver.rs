@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::{Cpu, Field as Values};
 use crate::backend::Field;
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
+use crate::huge_pages;
 use crate::real::Real;
 
 /// Rows that a thread takes at least.
@@ -32,8 +33,8 @@ impl Solver {
     ) -> Self {
         Self {
             matrix: None,
-            b: vec![0.0; colouring.rows() * nb],
-            x: vec![0.0; colouring.pattern().width() * nb],
+            b: huge_pages::filled(colouring.rows() * nb, 0.0),
+            x: huge_pages::filled(colouring.pattern().width() * nb, 0.0),
             border,
             halo: halo.clone(),
             ranges: halo.ranges(nb),
