@@ -136,7 +136,7 @@ pub(super) fn figure_13(lab: &Lab<'_>) -> Result<Finding> {
         Some(predict(&work, &rates, network).step_seconds)
     };
     let mut chart = Chart::new(
-        "Weak scaling of the Taylor-Green vortex, 256³ points a GPU",
+        "Weak scaling of Taylor-Green, 256³ points a GPU",
         "GPUs",
         "speedup p T₁ / Tₚ",
     );
