@@ -1,6 +1,5 @@
 """LaTeX in Markdown to MathML, which browsers show without a script."""
 
-import html
 import re
 
 from latex2mathml.converter import convert
@@ -15,6 +14,7 @@ PIECES = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 TEXT = re.compile(r">([^<]+)<")
+PRIME = r'<mpadded voffset="-0.4em" height="0.5em"><mtext class="prime">\1</mtext></mpadded>'
 MARKDOWN = re.compile(r"[*_`\[\]~|\\!]")
 
 
@@ -41,8 +41,11 @@ def typeset(name: str, line: int, text: str) -> str:
 
 
 def _mathml(latex: str, block: bool) -> str:
+    latex = latex.replace("{aligned}", "{split}")
     mathml = convert(latex, display="block" if block else "inline").replace("\n", " ")
-    if unknown := re.findall(r">(\\\w+)<", mathml):
-        raise BookError(f"unknown command {unknown[0]}")
-    # The text of it stands in Markdown, whose signs it must not have.
-    return TEXT.sub(lambda at: ">" + MARKDOWN.sub(lambda sign: f"&#{ord(sign[0])};", at[1]) + "<", mathml) if mathml else html.escape(latex)
+    if unknown := re.search(r">(\\\w+|&)<", mathml):
+        raise BookError(f"`{unknown[1]}` is not known")
+    # The sign of minutes is small and stands high already.
+    mathml = re.sub(r"<mi>(&#x0203[234];)</mi>", PRIME, mathml)
+    # Its text stands in Markdown, whose signs it must not have.
+    return TEXT.sub(lambda at: ">" + MARKDOWN.sub(lambda sign: f"&#{ord(sign[0])};", at[1]) + "<", mathml)

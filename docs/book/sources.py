@@ -6,7 +6,6 @@ A page of docs/ keeps its place; any other file has the place that it has in the
 import os
 import re
 import shutil
-import tomllib
 from pathlib import Path
 
 from book import DOCS, ROOT, BookError
@@ -47,10 +46,8 @@ def lay_out(stage: Path) -> None:
             raise BookError(f"docs/SUMMARY.md: no line {mark}")
         summary = summary.replace(mark, "\n".join(lines))
     _write(stage / "SUMMARY.md", summary)
-    toml = (DOCS / "book.toml").read_text(encoding="utf-8")
-    _write(stage / "book.toml", toml)
-    for style in tomllib.loads(toml)["output"]["html"]["additional-css"]:
-        _write(stage / style, (DOCS / style).read_text(encoding="utf-8"))
+    shutil.copyfile(DOCS / "book.toml", stage / "book.toml")
+    shutil.copytree(DOCS / "style", stage / "style")
 
 
 def place(path: Path) -> Path:
