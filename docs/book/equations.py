@@ -14,7 +14,15 @@ PIECES = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 TEXT = re.compile(r">([^<]+)<")
-PRIME = r'<mpadded voffset="-0.4em" height="0.5em"><mtext class="prime">\1</mtext></mpadded>'
+# What is set better than the converter does it: names of functions and signs of relations stand off, capital Greek letters are
+# upright, and the sign of minutes is small and stands high already.
+AMENDMENTS = [
+    (re.compile(r"<mi>((?:arc)?(?:sin|cos|tan)h?|exp|log|ln)</mi>"), r'<mo lspace="0.167em" rspace="0.167em">\1</mo>'),
+    (re.compile(r"<mi>(&#x000B1;|&#x02213;)</mi>"), r"<mo>\1</mo>"),
+    (re.compile(r"<mi>&#x0007E;</mi>"), "<mo>&#x0223C;</mo>"),
+    (re.compile(r"<mi>(&#x003[9A][0-9A-F];)</mi>"), r'<mi mathvariant="normal">\1</mi>'),
+    (re.compile(r"<mi>(&#x0203[234];)</mi>"), r'<mpadded voffset="-0.4em" height="0.5em"><mtext class="prime">\1</mtext></mpadded>'),
+]
 MARKDOWN = re.compile(r"[*_`\[\]~|\\!]")
 
 
@@ -45,7 +53,7 @@ def _mathml(latex: str, block: bool) -> str:
     mathml = convert(latex, display="block" if block else "inline").replace("\n", " ")
     if unknown := re.search(r">(\\\w+|&)<", mathml):
         raise BookError(f"`{unknown[1]}` is not known")
-    # The sign of minutes is small and stands high already.
-    mathml = re.sub(r"<mi>(&#x0203[234];)</mi>", PRIME, mathml)
+    for wrong, right in AMENDMENTS:
+        mathml = wrong.sub(right, mathml)
     # Its text stands in Markdown, whose signs it must not have.
     return TEXT.sub(lambda at: ">" + MARKDOWN.sub(lambda sign: f"&#{ord(sign[0])};", at[1]) + "<", mathml)
