@@ -13,7 +13,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from book import ROOT, BookError
 from book.lesson import Cell, Prose
 
-SECONDS = 120
+SECONDS = 300
 # Figures as SVG, the same bits every time.
 FIRST = """\
 import matplotlib_inline.backend_inline as _inline
