@@ -1,0 +1,60 @@
+"""`docs/build`: the book from docs/ into target/book."""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import nbformat
+
+from book import DOCS, ROOT, BookError, cells, lesson, links, page, sources
+
+
+def main() -> None:
+    """Build, check, and end with 1 and sentences where something is wrong."""
+    options = argparse.ArgumentParser(prog="docs/build", description="Make the book.")
+    options.add_argument("--out", type=Path, default=ROOT / "target/book", help="where it goes (target/book)")
+    out = options.parse_args().out.resolve()
+    begun = time.monotonic()
+    try:
+        build(out)
+    except BookError as why:
+        sys.exit(f"error: {why}")
+    print(f"{out.relative_to(ROOT) if out.is_relative_to(ROOT) else out}/index.html ({time.monotonic() - begun:.0f} s)")
+
+
+def build(out: Path) -> None:
+    """Write the Markdown that mdBook takes beside `out`, have pages made of it, and follow their links."""
+    stage = out.with_name(out.name + "-source")
+    shutil.rmtree(stage, ignore_errors=True)
+    sources.lay_out(stage)
+    names = [path.stem for path in sorted((DOCS / "lessons").glob("*.md"))]
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        outcomes = list(pool.map(lambda name: _lesson(name, stage / "lessons", out.with_name(out.name + "-cells")), names))
+    if wrong := [str(why) for why in outcomes if why]:
+        raise BookError("\n".join(wrong))
+    told = subprocess.run(["mdbook", "build", stage, "--dest-dir", out], capture_output=True, text=True)
+    if told.returncode or re.search(r"WARN|ERROR", told.stderr):
+        raise BookError(told.stderr.strip())
+    links.check(out)
+
+
+def _lesson(name: str, folder: Path, cache: Path) -> BookError | None:
+    """Page, figures and notebook of a lesson; what is wrong with it is told with that of the others."""
+    try:
+        parts = lesson.parts(f"docs/lessons/{name}.md", (DOCS / f"lessons/{name}.md").read_text(encoding="utf-8"))
+        results = cells.run(name, parts, cache)
+        text = page.page(name, parts, results, folder)
+        (folder / f"{name}.md").write_text(sources.resolved(Path(f"docs/lessons/{name}.md"), text), encoding="utf-8")
+        nbformat.write(page.notebook(parts, results), folder / f"{name}.ipynb")
+    except BookError as why:
+        return why
+    return None
+
+
+main()

@@ -1,0 +1,110 @@
+"""Carries a lesson out in a Jupyter kernel of its own."""
+
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+from book import ROOT, BookError
+from book.lesson import Cell, Prose
+
+SECONDS = 300
+# Figures as SVG, the same bits every time.
+FIRST = """\
+import matplotlib_inline.backend_inline as _inline
+_inline.set_matplotlib_formats("svg", metadata={"Date": None, "Creator": None})
+import matplotlib as _matplotlib
+_matplotlib.rcParams["svg.hashsalt"] = "kolmo"
+"""
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def run(name: str, parts: list[Prose | Cell], cache: Path) -> list[list]:
+    """What every part leaves: a list of outputs of a cell, the texts of the expressions of prose.
+
+    A lesson whose code, program and package are those of a build before is not carried out again.
+
+    Raises:
+        BookError: A cell or an expression fails, or takes longer than `SECONDS`: with its line.
+    """
+    cells = [(0, FIRST, frozenset())]
+    spans = []
+    for part in parts:
+        first = len(cells)
+        if isinstance(part, Cell):
+            cells.append((part.line, part.code, part.words))
+        else:
+            cells += [(line, f"print(f'''{{{code}}}''', end='')", frozenset()) for line, code in part.expressions]
+        spans.append(range(first, len(cells)))
+    kept = cache / f"{name}-{_digest([code for _, code, _ in cells])}.ipynb"
+    if kept.exists():
+        notebook = nbformat.read(kept, as_version=4)
+    else:
+        notebook = _executed(name, cells)
+        cache.mkdir(parents=True, exist_ok=True)
+        for old in cache.glob(f"{name}-*.ipynb"):
+            old.unlink()
+        nbformat.write(notebook, kept)
+    return [
+        notebook.cells[span[0]].outputs if isinstance(part, Cell) else [_text(notebook.cells[at]) for at in span]
+        for part, span in zip(parts, spans, strict=True)
+    ]
+
+
+def _executed(name: str, cells: list[tuple[int, str, frozenset]]) -> nbformat.NotebookNode:
+    notebook = nbformat.v4.new_notebook()
+    for _, code, words in cells:
+        cell = nbformat.v4.new_code_cell(code)
+        cell.metadata["tags"] = ["raises-exception"] if "fails" in words else []
+        notebook.cells.append(cell)
+    with tempfile.TemporaryDirectory() as scratch:
+        # `kolmo` of a shell cell is the program of the build, and no GPU makes it another run.
+        tools = Path(scratch) / "bin"
+        tools.mkdir()
+        (tools / "kolmo").symlink_to(os.environ["KOLMO_PROGRAM"])
+        work = Path(scratch) / "work"
+        work.mkdir()
+        environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": ""}
+        client = NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": str(work)}}, extra_arguments=["--log-level=ERROR"])
+        try:
+            client.execute(env=environment)
+        except CellExecutionError as why:
+            raise BookError(_failure(name, cells, notebook)) from why
+        except (CellTimeoutError, DeadKernelError) as why:
+            at = max(i for i, cell in enumerate(notebook.cells) if "execution" in cell.metadata)
+            raise BookError(f"docs/lessons/{name}.md:{cells[at][0]}: {str(why).splitlines()[0]}") from why
+    for (line, _, words), cell in zip(cells, notebook.cells, strict=True):
+        if "fails" in words and not any(output.output_type == "error" for output in cell.outputs):
+            raise BookError(f"docs/lessons/{name}.md:{line}: this block is to fail, and did not")
+    return notebook
+
+
+def _failure(name: str, cells: list[tuple[int, str, frozenset]], notebook: nbformat.NotebookNode) -> str:
+    """The line of the lesson and the message, and what the cell had printed."""
+    for (line, code, words), cell in zip(cells, notebook.cells, strict=True):
+        error = next((output for output in cell.outputs if output.output_type == "error"), None)
+        if error is None or "fails" in words:
+            continue
+        told = "\n".join(ANSI.sub("", text) for text in error.traceback)
+        inside = re.findall(r"Cell In\[\d+\], line (\d+)", told)
+        line += int(inside[0]) if inside and not code.startswith(("%%", "print(f'''")) else 0
+        printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
+        return f"docs/lessons/{name}.md:{line}: {error.ename}: {error.evalue}\n{printed}".rstrip()
+    raise AssertionError("no cell failed")
+
+
+def _text(cell: nbformat.NotebookNode) -> str:
+    return "".join(output.text for output in cell.outputs if output.output_type == "stream")
+
+
+def _digest(codes: list[str]) -> str:
+    digest = hashlib.sha256("\0".join(codes).encode())
+    package = sorted((ROOT / "python/kolmo").glob("*.py"))
+    for path in [Path(os.environ["KOLMO_PROGRAM"]), *package, Path(__file__), ROOT / "tests/requirements.txt"]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,59 @@
+"""LaTeX in Markdown to MathML, which browsers show without a script."""
+
+import re
+
+from latex2mathml.converter import convert
+
+from book import BookError
+
+# What is no text: fenced blocks, code in a line, then $$...$$ and $...$.
+PIECES = re.compile(
+    r"(?P<code>^ *(?P<fence>`{3,})[^\n]*\n.*?^ *(?P=fence) *$|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
+    r"|(?P<indent>(?:^ *)?)\$\$(?P<block>.+?)\$\$"
+    r"|(?<![\\$])\$(?![\s$])(?P<inline>(?:[^$\n]|\n(?!\s*\n))+?)(?<![\s\\])\$(?!\d)",
+    re.DOTALL | re.MULTILINE,
+)
+TEXT = re.compile(r">([^<]+)<")
+# What is set better than the converter does it: names of functions and signs of relations stand off, capital Greek letters are
+# upright, and the sign of minutes is small and stands high already.
+AMENDMENTS = [
+    (re.compile(r"<mi>((?:arc)?(?:sin|cos|tan)h?|exp|log|ln)</mi>"), r'<mo lspace="0.167em" rspace="0.167em">\1</mo>'),
+    (re.compile(r"<mi>(&#x000B1;|&#x02213;)</mi>"), r"<mo>\1</mo>"),
+    (re.compile(r"<mi>&#x0007E;</mi>"), "<mo>&#x0223C;</mo>"),
+    (re.compile(r"<mi>(&#x003[9A][0-9A-F];)</mi>"), r'<mi mathvariant="normal">\1</mi>'),
+    (re.compile(r"<mi>(&#x0203[234];)</mi>"), r'<mpadded voffset="-0.4em" height="0.5em"><mtext class="prime">\1</mtext></mpadded>'),
+]
+MARKDOWN = re.compile(r"[*_`\[\]~|\\!]")
+
+
+def typeset(name: str, line: int, text: str) -> str:
+    """`text` with its equations as MathML; `line` is that of its beginning, for messages.
+
+    Raises:
+        BookError: An equation that is no LaTeX, or with a command that is not known.
+    """
+
+    def one(match: re.Match[str]) -> str:
+        if match["code"] is not None:
+            return match[0]
+        block = match["block"] is not None
+        latex = (match["block"] if block else match["inline"]).strip()
+        try:
+            mathml = _mathml(latex, block)
+        except Exception as why:
+            at = line + text[: match.start()].count("\n")
+            raise BookError(f"{name}:{at}: the equation {latex!r} cannot be set: {why or type(why).__name__}") from why
+        return f"\n\n{match['indent']}{mathml}\n\n" if block else mathml
+
+    return PIECES.sub(one, text)
+
+
+def _mathml(latex: str, block: bool) -> str:
+    latex = latex.replace("{aligned}", "{split}")
+    mathml = convert(latex, display="block" if block else "inline").replace("\n", " ")
+    if unknown := re.search(r">(\\\w+|&)<", mathml):
+        raise BookError(f"`{unknown[1]}` is not known")
+    for wrong, right in AMENDMENTS:
+        mathml = wrong.sub(right, mathml)
+    # Its text stands in Markdown, whose signs it must not have.
+    return TEXT.sub(lambda at: ">" + MARKDOWN.sub(lambda sign: f"&#{ord(sign[0])};", at[1]) + "<", mathml)

@@ -1,0 +1,77 @@
+"""A lesson, taken apart: prose, and the blocks that are carried out."""
+
+import re
+from dataclasses import dataclass
+
+from book import BookError
+
+FENCE = re.compile(r"^( *)(`{3,})\s*(\w*)\s*(.*?)\s*$")
+# A fenced block, or `{{ x:.3f }}` in prose: what the kernel makes of f"{x:.3f}".
+EXPRESSION = re.compile(r"^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$|\{\{ (?P<expression>.+?) \}\}", re.DOTALL | re.MULTILINE)
+LANGUAGES = {"python": "", "sh": "%%bash -e\n"}
+# `hide`: carried out, but not shown. `fails`: must end with an error, which is shown.
+WORDS = {"hide", "fails"}
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Markdown, in which `{{ }}` are replaced by what they come to; the line at which it begins, from 1."""
+
+    line: int
+    text: str
+
+    @property
+    def expressions(self) -> list[tuple[int, str]]:
+        """The expressions outside fenced blocks, each with its line."""
+        found = (at for at in EXPRESSION.finditer(self.text) if at["expression"])
+        return [(self.line + self.text[: at.start()].count("\n"), at["expression"]) for at in found]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A block that is carried out; `line` is that of its fence."""
+
+    line: int
+    language: str
+    source: str
+    words: frozenset[str]
+
+    @property
+    def code(self) -> str:
+        """The source as a cell of a notebook."""
+        return LANGUAGES[self.language] + self.source
+
+
+def parts(name: str, text: str) -> list[Prose | Cell]:
+    """The parts of a lesson in their order.
+
+    Raises:
+        BookError: A block without an end, or with a word behind its language that means nothing.
+    """
+    found: list[Prose | Cell] = []
+    lines = text.splitlines()
+    at = start = 0
+
+    def prose(end: int) -> None:
+        if any(line.strip() for line in lines[start:end]):
+            found.append(Prose(start + 1, "\n".join(lines[start:end])))
+
+    while at < len(lines):
+        fence = FENCE.match(lines[at])
+        if not fence:
+            at += 1
+            continue
+        end = next((n for n in range(at + 1, len(lines)) if lines[n].strip() == fence[2]), None)
+        if end is None:
+            raise BookError(f"{name}:{at + 1}: this block has no end")
+        if fence[3] in LANGUAGES:
+            words = frozenset(fence[4].split())
+            if words - WORDS:
+                raise BookError(f"{name}:{at + 1}: `{' '.join(sorted(words - WORDS))}` behind the language; known: {', '.join(sorted(WORDS))}")
+            prose(at)
+            source = "\n".join(line.removeprefix(fence[1]) for line in lines[at + 1 : end])
+            found.append(Cell(at + 1, fence[3], source, words))
+            start = end + 1
+        at = end + 1
+    prose(len(lines))
+    return found

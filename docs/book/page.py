@@ -1,0 +1,97 @@
+"""The page and the notebook of a lesson."""
+
+import html
+import re
+from pathlib import Path
+
+import nbformat
+
+from book.cells import ANSI
+from book.equations import typeset
+from book.lesson import EXPRESSION, Cell, Prose
+
+SOLUTION = re.compile(r"<details>\s*<summary>(.*?)</summary>")
+
+
+def page(name: str, parts: list[Prose | Cell], results: list[list], folder: Path) -> str:
+    """The lesson `name` as Markdown for mdBook; its figures are written into `folder`/figures."""
+    figures = Figures(name, folder)
+    text = []
+    for part, result in zip(parts, results, strict=True):
+        if isinstance(part, Prose):
+            text.append(typeset(f"docs/lessons/{name}.md", part.line, filled(part, result)))
+            continue
+        if "hide" not in part.words:
+            text.append(f"```{part.language}\n{part.source}\n```")
+        # Two streams whose pieces come in any order: progress is the first.
+        for stream in ("stderr", "stdout"):
+            text.append(_preformatted("".join(output.text for output in result if output.get("name") == stream)))
+        # Of a shell the error says that there was one, which it has told already.
+        text += [_shown(output, figures) for output in result if output.output_type in ("display_data", "execute_result")]
+        if part.language == "python":
+            text += [_preformatted(f"{output.ename}: {output.evalue}") for output in result if output.output_type == "error"]
+    title, _, rest = "\n\n".join(filter(None, text)).partition("\n")
+    return f'{title}\n\n<p class="notebook"><a href="{name}.ipynb" download>This lesson as a notebook</a></p>\n{rest}\n'
+
+
+def notebook(parts: list[Prose | Cell], results: list[list]) -> nbformat.NotebookNode:
+    """The lesson to carry out oneself: without outputs."""
+    book = nbformat.v4.new_notebook()
+    book.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    for at, (part, result) in enumerate(zip(parts, results, strict=True)):
+        if isinstance(part, Cell):
+            cell = nbformat.v4.new_code_cell(part.code)
+            cell.metadata |= {"jupyter": {"source_hidden": True}} if "hide" in part.words else {}
+            cell.metadata |= {"tags": ["raises-exception"]} if "fails" in part.words else {}
+        else:
+            # A cell cannot fold another one away.
+            text = SOLUTION.sub(r"**\1**", filled(part, result)).replace("</details>", "").strip()
+            if not text:
+                continue
+            cell = nbformat.v4.new_markdown_cell(text)
+        cell.id = f"part-{at}"
+        book.cells.append(cell)
+    nbformat.validate(book)
+    return book
+
+
+def filled(prose: Prose, values: list[str]) -> str:
+    """The text with what its expressions come to."""
+    rest = iter(values)
+    return EXPRESSION.sub(lambda at: next(rest) if at["expression"] else at[0], prose.text)
+
+
+class Figures:
+    """Files for the figures of a lesson."""
+
+    def __init__(self, name: str, folder: Path):
+        self.name, self.folder, self.count = name, folder / "figures", 0
+
+    def add(self, svg: str) -> str:
+        """What shows a new one."""
+        self.count += 1
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file = f"{self.name}-{self.count}.svg"
+        (self.folder / file).write_text(svg, encoding="utf-8")
+        return f'<p class="figure"><img src="figures/{file}" alt="figure {self.count} of this lesson"></p>'
+
+
+def _shown(output: nbformat.NotebookNode, figures: Figures) -> str:
+    """What a cell displays, as Markdown or as HTML without an empty line, which would end it."""
+    data = output.data
+    if "image/svg+xml" in data:
+        return figures.add(data["image/svg+xml"])
+    if "text/markdown" in data:
+        return typeset(figures.name, 0, data["text/markdown"])
+    if "dataframe" in data.get("text/html", ""):
+        table = re.sub(r"<style.*?</style>", "", data["text/html"], flags=re.DOTALL)
+        table = re.sub(r' (border="1"|style="text-align: right;")', "", table)
+        return '<div class="output">' + re.sub(r"\s*\n\s*", " ", table).strip() + "</div>"
+    return _preformatted(data["text/plain"])
+
+
+def _preformatted(text: str) -> str:
+    text = ANSI.sub("", text).rstrip()
+    # What a terminal would have drawn over.
+    text = "\n".join(line.rsplit("\r", 1)[-1] for line in text.split("\n"))
+    return f'<pre class="output">{html.escape(text)}</pre>' if text else ""

@@ -1,0 +1,112 @@
+"""Lays out the Markdown of the book: pages of docs/, those of the cases, and the files of the repository that they point to.
+
+A page of docs/ keeps its place; any other file has the place that it has in the repository, a source as a page that shows it.
+"""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from book import DOCS, ROOT, BookError
+
+# Code, in which nothing is a link, or a link and where it leads.
+LINK = re.compile(r"(?P<code>^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$|(?P<ticks>`+)(?!`)[^`]+?(?P=ticks))|(?<=\]\()(?P<target>[^)\s]+)(?=\))", re.DOTALL | re.MULTILINE)
+LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".cu": "c", ".cl": "c"}
+PICTURES = {".png", ".svg", ".jpg"}
+CASES, FILES = "<!-- cases -->", "<!-- files -->"
+
+
+def lay_out(stage: Path) -> None:
+    """All but the lessons, into the new folder `stage`.
+
+    Raises:
+        BookError: A link to what is not there.
+    """
+    (stage / "lessons").mkdir(parents=True)
+    cases = [f"cases/{name}/README.md" for name in _case_names()]
+    shown: set[str] = set()
+    pages = [path.relative_to(ROOT) for path in DOCS.glob("*.md") if path.name != "SUMMARY.md"]
+    for path in [*pages, *map(Path, cases)]:
+        text = (ROOT / path).read_text(encoding="utf-8")
+        _write(stage / place(path), resolved(path, text))
+        shown |= {target for target in _targets(path, text) if not target.endswith(".md")}
+    for path in (DOCS / "lessons").glob("*.md"):
+        path = path.relative_to(ROOT)
+        shown |= {target for target in _targets(path, (ROOT / path).read_text(encoding="utf-8")) if not target.endswith(".md")}
+    files = sorted(path for path in shown if Path(path).suffix not in PICTURES)
+    for path in shown:
+        _show(path, stage)
+    summary = (DOCS / "SUMMARY.md").read_text(encoding="utf-8")
+    for mark, lines in (
+        (CASES, [f"  - [{Path(path).parts[1]}]({place(Path(path))})" for path in cases]),
+        (FILES, [f"  - [{path}]({place(Path(path))})" for path in files]),
+    ):
+        if mark not in summary:
+            raise BookError(f"docs/SUMMARY.md: no line {mark}")
+        summary = summary.replace(mark, "\n".join(lines))
+    _write(stage / "SUMMARY.md", summary)
+    shutil.copyfile(DOCS / "book.toml", stage / "book.toml")
+    shutil.copytree(DOCS / "style", stage / "style")
+
+
+def place(path: Path) -> Path:
+    """Where a file of the repository stands in the book."""
+    if path.is_relative_to("docs"):
+        return path.relative_to("docs")
+    if path.name == "README.md":
+        return path.parent.with_suffix(".md")
+    return path if path.suffix in {".md", *PICTURES} else Path(f"{path}.md")
+
+
+def resolved(path: Path, text: str) -> str:
+    """The text of the file `path` of the repository with links as they have to be in the book."""
+
+    def link(match: re.Match[str]) -> str:
+        target = match["target"]
+        if target is None or not _is_file(target):
+            return match[0]
+        file, mark, anchor = target.partition("#")
+        to = place(_file(path, file))
+        return os.path.relpath(to, place(path).parent) + mark + anchor
+
+    return LINK.sub(link, text)
+
+
+def _targets(path: Path, text: str) -> list[str]:
+    """The files of the repository that a text leads to."""
+    targets = [match["target"] for match in LINK.finditer(text) if match["target"] and _is_file(match["target"])]
+    files = [_file(path, target.partition("#")[0]) for target in targets]
+    if missing := [str(file) for file in files if not (ROOT / file).is_file()]:
+        raise BookError(f"{path}: links to files that are not there: {', '.join(missing)}")
+    return [str(file) for file in files]
+
+
+def _is_file(target: str) -> bool:
+    return not target.startswith("#") and "://" not in target
+
+
+def _file(path: Path, target: str) -> Path:
+    return Path(os.path.normpath(path.parent / target))
+
+
+def _show(path: str, stage: Path) -> None:
+    """A picture as it is, or a page with the text of a file."""
+    to = stage / place(Path(path))
+    if to.suffix in PICTURES:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / path, to)
+        return
+    text = (ROOT / path).read_text(encoding="utf-8")
+    _write(to, f"# {path}\n\n```{LANGUAGES.get(Path(path).suffix, 'text')}\n{text.rstrip()}\n```\n")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _case_names() -> list[str]:
+    import kolmo
+
+    return list(kolmo.cases())
