@@ -43,8 +43,9 @@ fn machine() -> Result<String> {
 
 /// The library that ranks talk by, and the ranks. Collective.
 fn ranks(comm: &dyn Communicator) -> String {
-    let Some(library) = comm::library() else {
-        return "mpi      not built in: `cargo install --path . --features mpi`; one rank\n".into();
+    let library = match comm::library() {
+        Ok(library) => library,
+        Err(why) => return format!("mpi      {why}\n         one rank\n"),
     };
     let hosts = comm.gather(comm::host().as_bytes()).unwrap_or_default();
     let hosts = hosts.iter().collect::<BTreeSet<_>>().len();

@@ -11,6 +11,7 @@ mod foreign;
 mod grid;
 mod kills;
 mod manual;
+mod mpi;
 mod postprocess;
 mod readme;
 mod refusals;

@@ -7,7 +7,6 @@ mod messages;
 mod refusals;
 mod rows;
 
-#[cfg(feature = "mpi")]
 pub(crate) use messages::SONG;
 
 use std::collections::{HashMap, VecDeque};

@@ -42,7 +42,6 @@ mod mms;
 mod model;
 mod open;
 mod operators;
-#[cfg(feature = "mpi")]
 mod ranks;
 mod scalars;
 mod scalars_open;

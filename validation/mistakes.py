@@ -116,9 +116,9 @@ def plant(mistakes):
             copy.write_bytes(content)
 
 
-def build(mistakes, to, features):
+def build(mistakes, to):
     plant(mistakes)
-    command = ["cargo", "build", "--locked", "--release", "--bin", "kolmo", "--target-dir", str(WORK / "build"), *features]
+    command = ["cargo", "build", "--locked", "--release", "--bin", "kolmo", "--target-dir", str(WORK / "build")]
     environment = os.environ | {"CARGO_INCREMENTAL": "1"}
     built = subprocess.run(command, cwd=TREE, env=environment, capture_output=True, text=True)
     if built.returncode != 0:
@@ -147,13 +147,11 @@ def verify(program, families, switched=None, backend="cpu", ranks=1, full=False)
 
 def attempt(mistakes):
     """What becomes of each."""
-    ranks = any(mistake.ranks > 1 for mistake in mistakes)
-    features = ["--features", "mpi"] if ranks else []
     switched = [mistake for mistake in read_list() if not mistake.checks]
     program = WORK / "kolmo-switched"
     asked = [mistake for mistake in mistakes if not mistake.checks]
     if asked:
-        build(switched, program, features)
+        build(switched, program)
         places = sorted({(mistake.backend, mistake.ranks, mistake.full) for mistake in asked})
         for place in places:
             there = [mistake for mistake in asked if (mistake.backend, mistake.ranks, mistake.full) == place]
@@ -166,7 +164,7 @@ def attempt(mistakes):
     asked = [mistake for mistake in mistakes if mistake.checks]
     if asked:
         program = WORK / "kolmo-tables"
-        build(read_list(), program, features)
+        build(read_list(), program)
         how, failed = verify(program, sorted({family for mistake in asked for family in mistake.families}))
         if not failed:
             sys.exit(f"mistakes in tables: {how}")

@@ -2,16 +2,29 @@
 
 use std::env;
 
-/// (rank, number of ranks) as launchers name them: Open MPI; MPICH, Intel MPI and others with its launcher; MVAPICH2;
-/// Flux; Slurm, which sets the second in job steps only, not in the script of a job; any with PMIx.
-const NAMES: [(&str, &str); 6] = [
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMI_RANK", "PMI_SIZE"),
-    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
-    ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
-    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"),
-    ("PMIX_RANK", ""),
+/// Libraries with launchers of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    OpenMpi,
+    /// MPICH, Intel MPI, MVAPICH, Cray MPICH.
+    Mpich,
+}
+
+/// (rank, number of ranks) as launchers name them, and whose launcher it is: Open MPI; MPICH, Intel MPI and others with its
+/// launcher; MVAPICH2; Flux; Slurm, which sets the second in job steps only, not in the script of a job; any with PMIx.
+const NAMES: [(&str, &str, Option<Family>); 6] = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", Some(Family::OpenMpi)),
+    ("PMI_RANK", "PMI_SIZE", Some(Family::Mpich)),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", Some(Family::Mpich)),
+    ("FLUX_TASK_RANK", "FLUX_JOB_SIZE", None),
+    ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", None),
+    ("PMIX_RANK", "", None),
 ];
+
+/// Whose launcher started this process, where that can be seen.
+pub(super) fn family() -> Option<Family> {
+    NAMES.iter().find(|(rank, ..)| env::var_os(rank).is_some())?.2
+}
 
 /// This process among those that were started together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +42,7 @@ impl Launched {
     }
 
     fn from(variable: impl Fn(&str) -> Option<usize>) -> Option<Self> {
-        let found = NAMES.iter().find_map(|(rank, size)| {
+        let found = NAMES.iter().find_map(|(rank, size, _)| {
             let (rank, counts) = (variable(rank)?, !size.is_empty());
             match variable(size) {
                 None if counts => None,
@@ -51,7 +64,7 @@ mod tests {
 
     #[test]
     fn every_launcher_is_recognised() {
-        for (rank, size) in &NAMES[..5] {
+        for (rank, size, _) in &NAMES[..5] {
             let three_of_four = Launched { rank: 3, size: Some(4) };
             assert_eq!(seen(&[(rank, 3), (size, 4)]), Some(three_of_four), "{rank}");
         }

@@ -1,13 +1,11 @@
-//! Ranks and the messages between them: one trait, [`Solo`] and, with the feature `mpi`, `Mpi`.
+//! Ranks and the messages between them: one trait, [`Solo`] for a process that was started alone, and `Mpi`.
 //!
 //! Messages are bytes at an address, which may lie in host memory or, where the library takes such addresses, in the
 //! memory of a device. What they mean is known to the callers only.
 
 #[cfg(unix)]
-#[cfg_attr(not(feature = "mpi"), allow(dead_code))]
 mod drain;
 mod launcher;
-#[cfg(feature = "mpi")]
 mod mpi;
 pub mod placement;
 mod same;

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// waits for all ranks.
 ///
 /// # Errors
-/// Where this program was built without MPI, or the library does not fit the launcher or the program.
+/// Where there is no MPI library, or the library does not fit the launcher or the program.
 pub fn world() -> Result<Arc<dyn Communicator>> {
     let Some(launched) = Launched::here() else { return Ok(Arc::new(Solo)) };
     let world = start(launched)?;
@@ -25,13 +25,12 @@ pub fn is_first() -> bool {
     Launched::here().is_none_or(|launched| launched.rank == 0)
 }
 
-/// Name and version of the MPI library; `None` in a program without MPI.
-pub fn library() -> Option<String> {
-    #[cfg(feature = "mpi")]
-    let library = Some(super::mpi::library());
-    #[cfg(not(feature = "mpi"))]
-    let library = None;
-    library
+/// Name and version of the MPI library, and by which name it was found; loads it.
+///
+/// # Errors
+/// There is none: why, in words.
+pub fn library() -> std::result::Result<String, String> {
+    super::mpi::library()
 }
 
 /// "rank 3 on node7", for what one of many ranks says by itself.
@@ -39,33 +38,19 @@ pub fn speaker(comm: &dyn Communicator) -> String {
     format!("rank {} on {}", comm.rank(), super::host())
 }
 
-#[cfg(feature = "mpi")]
 fn start(launched: Launched) -> Result<Arc<dyn Communicator>> {
-    let world = super::mpi::Mpi::start()?;
-    match launched.size {
-        Some(size) if world.size() == 1 => Err(refusal(
-            &format!(
-                "{size} processes were started, and {} does not see that they belong together",
-                super::mpi::library()
-            ),
-            "use its own mpirun, or `srun --mpi=pmix`; `srun --mpi=list` lists what Slurm has",
-        )),
-        _ => Ok(Arc::new(world)),
+    let many = launched.size.map_or("several".into(), |size| size.to_string());
+    let started = format!("{many} processes were started");
+    let world = super::mpi::start(&started)?;
+    if launched.size.is_some() && world.size() == 1 {
+        let library = super::mpi::library().unwrap_or_default();
+        return Err(refusal(
+            &format!("{started}, and {library} does not see that they belong together"),
+            "use its own mpirun or `srun --mpi=pmix` (`srun --mpi=list` lists what Slurm has), or name the launcher's library in \
+             KOLMO_MPI_LIBRARY",
+        ));
     }
-}
-
-#[cfg(not(feature = "mpi"))]
-fn start(launched: Launched) -> Result<Arc<dyn Communicator>> {
-    match launched {
-        Launched { rank: 0, size: None } => Ok(Arc::new(Solo)),
-        Launched { size, .. } => {
-            let size = size.map_or("many".to_string(), |size| size.to_string());
-            Err(refusal(
-                &format!("started as {size} ranks, and this program was built without MPI"),
-                "start one, or build it with `cargo install --path . --features mpi`",
-            ))
-        }
-    }
+    Ok(world)
 }
 
 /// A mistake of how the program was started.

@@ -3,12 +3,11 @@
 use super::*;
 
 /// Commands that no test runs: `./test` runs the tests, makes the environment, and installs program and package itself.
-const NOT_HERE: [&str; 5] = [
+const NOT_HERE: [&str; 4] = [
     "./test",
     "python3 -m venv .venv",
     ".venv/bin/pip install './python[plot]'",
     "cargo install --path .",
-    "cargo install --path . --features mpi",
 ];
 
 /// The commands in the code blocks of a text: lines that begin with a program of ours.
@@ -59,18 +58,12 @@ fn reduced(command: &str) -> String {
     format!("{command} --set 'grid.points={points}' --set time.max_steps=2")
 }
 
-/// A command for many ranks as it has to be typed for the library that this program was built for; ranks are started by
-/// the tests of a build that has them.
+/// A command for many ranks as it has to be typed for the launcher of the tests.
 fn launched(command: &str) -> String {
-    #[cfg(feature = "mpi")]
     if command.starts_with("mpirun ") {
         let set = crate::ranks::ENVIRONMENT.map(|(name, value)| format!("export {name}={value}; "));
         let launcher = crate::ranks::launcher();
         return set.concat() + &command.replacen("mpirun", &launcher.display().to_string(), 1);
-    }
-    #[cfg(not(feature = "mpi"))]
-    if command.starts_with("mpirun ") {
-        return "true".into();
     }
     command.into()
 }
@@ -140,17 +133,5 @@ fn the_readme_leads_only_to_files_that_are_there_and_names_every_case() {
     let readme = read(root.join("README.md"));
     for case in kolmo::cases::NAMES {
         assert!(readme.contains(&format!("[`{case}`](cases/{case}/README.md)")), "{case}");
-    }
-}
-
-#[cfg(feature = "mpi")]
-mod ranks {
-    use super::*;
-
-    #[test]
-    fn every_command_of_the_chapter_on_ranks_works() {
-        let text = read(Path::new(ROOT).join("docs/ranks.md"));
-        let commands = type_all("docs/ranks.md", &text, true);
-        assert!(commands.iter().any(|command| command.starts_with("mpirun ")), "{commands:?}");
     }
 }

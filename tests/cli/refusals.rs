@@ -174,27 +174,6 @@ fn without_devices(directory: &Path, arguments: Vec<&str>) -> Outcome {
     command.output().unwrap().into()
 }
 
-/// What a launcher tells the ranks that it starts.
-#[cfg(not(feature = "mpi"))]
-#[test]
-fn a_program_without_mpi_refuses_to_be_one_of_many_ranks_and_one_of_them_says_so() {
-    let dir = tempfile::tempdir().unwrap();
-    let launched = |rank: &str, size: &str| -> Outcome {
-        let mut command = Command::new(KOLMO);
-        command.args(small(&[])).current_dir(dir.path()).env("CUDA_VISIBLE_DEVICES", "");
-        command.env("OMPI_COMM_WORLD_RANK", rank).env("OMPI_COMM_WORLD_SIZE", size);
-        command.output().unwrap().into()
-    };
-    let first = launched("0", "3");
-    assert_eq!(first.code, Some(2));
-    assert!(first.err.contains("started as 3 ranks"), "{}", first.err);
-    assert!(first.err.contains("`cargo install --path . --features mpi`"), "{}", first.err);
-    let second = launched("1", "3");
-    assert_eq!((second.code, second.err.as_str()), (Some(2), ""));
-    assert!(names(dir.path()).is_empty());
-    assert_eq!(launched("0", "1").code, Some(0));
-}
-
 #[test]
 fn a_directory_in_which_no_checkpoint_could_be_written_is_refused_before_the_run_starts() {
     use std::os::unix::ffi::OsStrExt;

@@ -128,15 +128,14 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 7] = [
     ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
 ];
 
-/// The launcher of the library that this binary was built for. Where both are installed Debian tells them apart by name.
+/// The launcher: `KOLMO_MPIRUN`, else Open MPI's, which Debian tells from MPICH's by its name, else the only one. The ranks find
+/// the library that goes with it.
 pub(crate) fn launcher() -> PathBuf {
     if let Some(launcher) = std::env::var_os("KOLMO_MPIRUN") {
         return launcher.into();
     }
-    let library = comm::library().unwrap();
-    let name = if library.contains("MPICH") { "mpirun.mpich" } else { "mpirun.openmpi" };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut found = std::env::split_paths(&path).map(|folder| folder.join(name));
+    let mut found = std::env::split_paths(&path).map(|folder| folder.join("mpirun.openmpi"));
     found.find(|launcher| launcher.exists()).unwrap_or(Path::new("mpirun").into())
 }
 

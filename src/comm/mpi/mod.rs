@@ -1,28 +1,34 @@
-//! Ranks by MPI. Its errors are left fatal: the library ends the program on all ranks.
+//! Ranks by MPI, whose library is loaded when a program starts. Its errors are left fatal: the library ends the program on all
+//! ranks.
 
+mod abi;
 mod bytes;
+mod functions;
+mod library;
+mod scope;
 mod waiting;
 
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
-
-use mpi::Threading;
-use mpi::environment::{Universe, initialize_with_threading};
-use mpi::ffi::{self, MPI_Comm, MPI_Datatype, MPI_Request};
 
 #[cfg(unix)]
 use super::drain::drain;
 use super::world::refusal;
 use super::{Communicator, Request, Sent};
 use crate::error::Result;
+use abi::Handle;
 use bytes::Bytes;
-use waiting::{Waiting, packed, unpacked};
+use library::{ByWidth, Library, Loaded};
+use waiting::{Waiting, all_done};
 
 /// Tags of messages are below it; it is the largest that every library has.
 const GATHER: c_int = 32767;
+/// Bytes of a `u64`.
+const WORD: c_int = 8;
 /// Seconds after which a program that cannot even be ended is killed.
 const PATIENCE: u32 = 10;
 /// How long a launcher is waited for that does not read what this rank said.
@@ -39,9 +45,26 @@ fn calling() -> MutexGuard<'static, ()> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Start MPI: all ranks. `started` says what was started.
+pub(super) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
+    let loaded = Loaded::get()
+        .map_err(|missing| refusal(&format!("{started}, and {}", missing.what), &missing.advice))?;
+    Ok(match &loaded.by_width {
+        ByWidth::Int(library) => Arc::new(Mpi::start(library, loaded)?),
+        ByWidth::Pointer(library) => Arc::new(Mpi::start(library, loaded)?),
+    })
+}
+
+/// Name and version of the library, which need not have been started; else why there is none.
+pub(super) fn library() -> std::result::Result<String, String> {
+    Loaded::get().map(Loaded::describe).map_err(|missing| missing.what.clone())
+}
+
 /// A group of ranks of MPI.
-pub(super) struct Mpi {
-    group: MPI_Comm,
+struct Mpi<H: Handle> {
+    library: &'static Library<H>,
+    loaded: &'static Loaded,
+    group: H,
     rank: usize,
     size: usize,
     /// The same for all ranks of a host, and for no others.
@@ -50,58 +73,63 @@ pub(super) struct Mpi {
     waiting: Waiting,
     messages: AtomicU64,
     bytes: AtomicU64,
-    /// Of the world only: ends MPI when it is dropped.
-    universe: Option<Universe>,
 }
 
-// SAFETY: the handle is a name of something in the library, and all calls with it are made one at a time.
-unsafe impl Send for Mpi {}
-// SAFETY: as above.
-unsafe impl Sync for Mpi {}
-
-impl Mpi {
-    /// Start MPI: all ranks.
-    pub(super) fn start() -> Result<Self> {
-        let Some((universe, granted)) = initialize_with_threading(Threading::Serialized) else {
-            return Err(refusal("MPI was started twice", ""));
-        };
-        if granted < Threading::Serialized {
-            let what = format!("{} takes calls from one thread only", library());
+impl<H: Handle> Mpi<H> {
+    /// Start the library: all ranks.
+    fn start(library: &'static Library<H>, loaded: &'static Loaded) -> Result<Self> {
+        let Library { call, constant } = library;
+        let (mut started, mut granted): (c_int, c_int) = (0, 0);
+        // SAFETY: pointers to values that outlive the calls; the arguments of the program may be kept from MPI.
+        unsafe {
+            (call.initialized)(&raw mut started);
+            if started != 0 {
+                return Err(refusal("MPI was started twice", ""));
+            }
+            let wanted = constant.thread_serialized;
+            (call.init_thread)(null_mut(), null_mut(), wanted, &raw mut granted);
+        }
+        if granted < constant.thread_serialized {
+            let what = format!("{} takes calls from one thread only", loaded.describe());
             return Err(refusal(&what, "Kolmo needs a library that was built with threads"));
         }
         let _calling = calling();
-        // SAFETY: a constant of the library.
-        let group = unsafe { ffi::RSMPI_COMM_WORLD };
-        let (host, local) = neighbours(group, place(group).0);
-        Ok(Self::new(group, host, local, Waiting::among(local.1), Some(universe)))
+        let group = constant.comm_world;
+        let (host, local) = neighbours(library, place(library, group).0);
+        Ok(Self::new((library, loaded), group, host, local, Waiting::among(local.1)))
     }
 
     fn new(
-        group: MPI_Comm,
+        (library, loaded): (&'static Library<H>, &'static Loaded),
+        group: H,
         host: u64,
         local: (usize, usize),
         waiting: Waiting,
-        universe: Option<Universe>,
     ) -> Self {
-        let (rank, size) = place(group);
+        let (rank, size) = place(library, group);
         let (messages, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { group, rank, size, host, local, waiting, messages, bytes, universe }
+        Self { library, loaded, group, rank, size, host, local, waiting, messages, bytes }
     }
 
     /// The new group of some ranks of this one. Collective in the new one.
-    fn part(&self, group: MPI_Comm) -> Self {
-        let (rank, size) = place(group);
+    fn part(&self, group: H) -> Self {
+        let (rank, size) = place(self.library, group);
         let mut hosts = vec![0_u64; size];
         // SAFETY: one value is there, and room for that of every rank.
-        self.waiting.until_done(|request| unsafe {
+        self.until_done(|request| unsafe {
             let (own, all) = ((&raw const self.host).cast(), hosts.as_mut_ptr().cast());
-            let kind = ffi::RSMPI_UINT64_T;
-            ffi::MPI_Iallgather(own, 1, kind, all, 1, kind, group, request);
+            let byte = self.library.constant.byte;
+            (self.library.call.iallgather)(own, WORD, byte, all, WORD, byte, group, request);
         });
         let here = |ranks: &[u64]| ranks.iter().filter(|&&host| host == self.host).count();
         let local = (here(&hosts[..rank]), here(&hosts));
         // Of a part of the ranks a host may seem to have few.
-        Self::new(group, self.host, local, self.waiting, None)
+        Self::new((self.library, self.loaded), group, self.host, local, self.waiting)
+    }
+
+    /// Return when what `begin` has begun is done.
+    fn until_done(&self, begin: impl FnOnce(*mut H)) {
+        self.waiting.until_done(self.library, begin);
     }
 
     fn count(&self, bytes: usize, to: usize) {
@@ -112,17 +140,17 @@ impl Mpi {
     }
 
     /// Begin a message of `bytes` bytes by `call`, which is given their number in a datatype.
-    fn begin(
-        &self,
-        bytes: usize,
-        call: impl FnOnce(c_int, MPI_Datatype, *mut MPI_Request),
-    ) -> Request {
+    fn begin(&self, bytes: usize, call: impl FnOnce(c_int, H, *mut H)) -> Request {
         let _calling = calling();
-        let bytes = Bytes::new(bytes);
-        // SAFETY: a constant of the library.
-        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        let bytes = Bytes::new(self.library, bytes);
+        let mut request = self.library.constant.request_null;
         call(bytes.count, bytes.datatype, &raw mut request);
-        packed(request)
+        Request(request.bits())
+    }
+
+    /// A message that is not sent.
+    fn nothing(&self) -> Request {
+        Request(self.library.constant.request_null.bits())
     }
 
     /// `send`, without counting.
@@ -132,7 +160,8 @@ impl Mpi {
     unsafe fn begin_send(&self, data: *const u8, bytes: usize, to: usize, tag: c_int) -> Request {
         // SAFETY: the caller keeps the memory until the request was waited for.
         self.begin(bytes, |count, datatype, request| unsafe {
-            ffi::MPI_Isend(data.cast(), count, datatype, int(to), tag, self.group, request);
+            let (data, to) = (data.cast(), int(to));
+            (self.library.call.isend)(data, count, datatype, to, tag, self.group, request);
         })
     }
 
@@ -149,26 +178,22 @@ impl Mpi {
     ) -> Request {
         // SAFETY: the caller keeps the memory until the request was waited for.
         self.begin(bytes, |count, datatype, request| unsafe {
-            ffi::MPI_Irecv(data.cast(), count, datatype, int(from), tag, self.group, request);
+            let (data, from) = (data.cast(), int(from));
+            (self.library.call.irecv)(data, count, datatype, from, tag, self.group, request);
         })
     }
 
-    fn reduce(&self, values: &mut [f64], operation: ffi::MPI_Op) {
+    fn reduce(&self, values: &mut [f64], operation: H) {
         let _calling = calling();
         for part in values.chunks_mut(1 << 30) {
             let mut result = part.to_vec();
             // SAFETY: both are of that many values. MPI requires that all ranks receive identical results (MPI 3.1,
             // §5.9.6).
-            self.waiting.until_done(|request| unsafe {
-                ffi::MPI_Iallreduce(
-                    part.as_ptr().cast(),
-                    result.as_mut_ptr().cast(),
-                    int(part.len()),
-                    ffi::RSMPI_DOUBLE,
-                    operation,
-                    self.group,
-                    request,
-                );
+            self.until_done(|request| unsafe {
+                let (from, to) = (part.as_ptr().cast(), result.as_mut_ptr().cast());
+                let (count, double) = (int(part.len()), self.library.constant.double);
+                let call = self.library.call.iallreduce;
+                call(from, to, count, double, operation, self.group, request);
             });
             part.copy_from_slice(&result);
         }
@@ -181,26 +206,35 @@ impl Mpi {
             return;
         }
         let _calling = calling();
-        let bytes = Bytes::new(data.len());
+        let bytes = Bytes::new(self.library, data.len());
         // SAFETY: that many bytes are there.
-        self.waiting.until_done(|request| unsafe {
-            let (data, count) = (data.as_mut_ptr().cast(), bytes.count);
-            ffi::MPI_Ibcast(data, count, bytes.datatype, int(root), self.group, request);
+        self.until_done(|request| unsafe {
+            let (data, count, root) = (data.as_mut_ptr().cast(), bytes.count, int(root));
+            (self.library.call.ibcast)(data, count, bytes.datatype, root, self.group, request);
         });
     }
 }
 
-impl Drop for Mpi {
+impl<H: Handle> Drop for Mpi<H> {
     fn drop(&mut self) {
         let _calling = calling();
-        if self.universe.is_none() && !mpi::environment::is_finalized() {
-            // SAFETY: the group was made by `split` and is freed once.
-            unsafe { ffi::MPI_Comm_free(&raw mut self.group) };
+        let Library { call, constant } = self.library;
+        let mut finalized: c_int = 0;
+        // SAFETY: MPI is ended once, with its world; any other group was made by `split` and is freed once, if MPI goes on.
+        unsafe {
+            if self.group.bits() == constant.comm_world.bits() {
+                (call.finalize)();
+                return;
+            }
+            (call.finalized)(&raw mut finalized);
+            if finalized == 0 {
+                (call.comm_free)(&raw mut self.group);
+            }
         }
     }
 }
 
-impl Communicator for Mpi {
+impl<H: Handle> Communicator for Mpi<H> {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -216,7 +250,7 @@ impl Communicator for Mpi {
     unsafe fn send(&self, data: *const u8, bytes: usize, to: usize, tag: i32) -> Request {
         debug_assert!((0..GATHER).contains(&tag));
         if bytes == 0 {
-            return nothing();
+            return self.nothing();
         }
         self.count(bytes, to);
         // SAFETY: as the caller promises.
@@ -226,7 +260,7 @@ impl Communicator for Mpi {
     unsafe fn receive(&self, data: *mut u8, bytes: usize, from: usize, tag: i32) -> Request {
         debug_assert!((0..GATHER).contains(&tag));
         if bytes == 0 {
-            return nothing();
+            return self.nothing();
         }
         // SAFETY: as the caller promises.
         unsafe { self.begin_receive(data, bytes, from, tag) }
@@ -234,17 +268,16 @@ impl Communicator for Mpi {
 
     fn wait(&self, requests: Vec<Request>) {
         let _calling = calling();
-        let mut requests: Vec<MPI_Request> = requests.into_iter().map(unpacked).collect();
-        self.waiting.until_all_done(&mut requests);
+        self.waiting.until_all_done(self.library, &mut handles(requests));
     }
 
     fn wait_asleep(&self, requests: Vec<Request>) {
-        let mut requests: Vec<MPI_Request> = requests.into_iter().map(unpacked).collect();
-        let all_done = |requests: &mut [MPI_Request]| {
+        let mut requests = handles(requests);
+        let is_over = |requests: &mut [H]| {
             let _calling = calling();
-            waiting::all_done(requests)
+            all_done(self.library, requests)
         };
-        while !all_done(&mut requests) {
+        while !is_over(&mut requests) {
             sleep(NAP);
         }
     }
@@ -269,23 +302,23 @@ impl Communicator for Mpi {
         let to = if is_empty(receive) { &raw mut *second } else { to };
         // Open MPI 4.1 does not count a call in which a rank does nothing, and waits for ever in the next one: such a rank sends
         // one byte to itself.
-        let described = |blocks: &[(usize, usize)]| -> Vec<Bytes> {
+        let described = |blocks: &[(usize, usize)]| -> Vec<Bytes<H>> {
             let of = |(rank, &(start, bytes)): (usize, &(usize, usize))| match takes_part {
-                false if rank == self.rank => Bytes::at(0, 1),
-                _ => Bytes::at(start, bytes),
+                false if rank == self.rank => Bytes::at(self.library, 0, 1),
+                _ => Bytes::at(self.library, start, bytes),
             };
             blocks.iter().enumerate().map(of).collect()
         };
         let (send, receive) = (described(send), described(receive));
-        let lists = |blocks: &[Bytes]| -> (Vec<_>, Vec<_>, Vec<_>) {
+        let lists = |blocks: &[Bytes<H>]| -> (Vec<_>, Vec<_>, Vec<_>) {
             blocks.iter().map(|block| (block.count, block.start, block.datatype)).collect()
         };
         let (counts, starts, types) = lists(&send);
         let (counts_in, starts_in, types_in) = lists(&receive);
         // SAFETY: the memory is there, as the caller promises; the lists are as long as there are ranks, and stay until
         // all is done.
-        self.waiting.until_done(|request| unsafe {
-            ffi::MPI_Ialltoallw(
+        self.until_done(|request| unsafe {
+            (self.library.call.ialltoallw)(
                 from.cast(),
                 counts.as_ptr(),
                 starts.as_ptr(),
@@ -301,13 +334,11 @@ impl Communicator for Mpi {
     }
 
     fn sum(&self, values: &mut [f64]) {
-        // SAFETY: a constant of the library.
-        self.reduce(values, unsafe { ffi::RSMPI_SUM });
+        self.reduce(values, self.library.constant.sum);
     }
 
     fn max(&self, values: &mut [f64]) {
-        // SAFETY: a constant of the library.
-        self.reduce(values, unsafe { ffi::RSMPI_MAX });
+        self.reduce(values, self.library.constant.max);
     }
 
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
@@ -317,9 +348,9 @@ impl Communicator for Mpi {
             let _calling = calling();
             let (one, all) = ((&raw const length).cast(), lengths.as_mut_ptr().cast());
             // SAFETY: one value is there, and on rank 0 room for that of every rank.
-            self.waiting.until_done(|request| unsafe {
-                let kind = ffi::RSMPI_UINT64_T;
-                ffi::MPI_Igather(one, 1, kind, all, 1, kind, 0, self.group, request);
+            self.until_done(|request| unsafe {
+                let (call, byte) = (self.library.call.igather, self.library.constant.byte);
+                call(one, WORD, byte, all, WORD, byte, 0, self.group, request);
             });
         }
         if self.rank > 0 {
@@ -356,19 +387,18 @@ impl Communicator for Mpi {
     fn barrier(&self) {
         let _calling = calling();
         // SAFETY: the group is a group.
-        self.waiting.until_done(|request| unsafe {
-            ffi::MPI_Ibarrier(self.group, request);
+        self.until_done(|request| unsafe {
+            (self.library.call.ibarrier)(self.group, request);
         });
     }
 
     fn split(&self, color: usize, key: usize) -> Box<dyn Communicator> {
         let _calling = calling();
+        let mut group = self.group;
         // SAFETY: a pointer to a value that outlives the call.
-        let group = unsafe {
-            let mut group = ffi::RSMPI_COMM_NULL;
-            ffi::MPI_Comm_split(self.group, int(color), int(key), &raw mut group);
-            group
-        };
+        unsafe {
+            (self.library.call.comm_split)(self.group, int(color), int(key), &raw mut group);
+        }
         Box::new(self.part(group))
     }
 
@@ -378,19 +408,7 @@ impl Communicator for Mpi {
     }
 
     fn says_device_aware(&self) -> Option<bool> {
-        // Not in every library, and nothing else is to be linked for it.
-        #[cfg(unix)]
-        {
-            let program = libloading::os::unix::Library::this();
-            // SAFETY: the function takes nothing and returns an int, in every library that has it.
-            let aware = unsafe {
-                let query = program.get::<extern "C" fn() -> c_int>(c"MPIX_Query_cuda_support");
-                query.ok()?()
-            };
-            Some(aware == 1)
-        }
-        #[cfg(not(unix))]
-        None
+        self.loaded.says_device_aware()
     }
 
     fn abort(&self, code: u8) -> ! {
@@ -403,62 +421,45 @@ impl Communicator for Mpi {
             let _ = drain(&std::io::stdout(), HEARING);
         }
         // Not `calling()`: another thread may wait in it for ever.
-        // SAFETY: a constant of the library.
-        unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code.into()) };
+        // SAFETY: takes no memory.
+        unsafe { (self.library.call.abort)(self.library.constant.comm_world, code.into()) };
         std::process::exit(code.into())
     }
 }
 
-/// Name and version of the library, which need not have been started.
-pub(super) fn library() -> String {
-    // SAFETY: the text has the length that the library asks for, and the library ends it with a zero.
-    let text = unsafe {
-        let most = usize::try_from(ffi::RSMPI_MAX_LIBRARY_VERSION_STRING).unwrap_or(0);
-        let mut text = vec![0_u8; most + 1];
-        let mut length: c_int = 0;
-        ffi::MPI_Get_library_version(text.as_mut_ptr().cast::<c_char>(), &raw mut length);
-        text.truncate(usize::try_from(length).unwrap_or(0));
-        text
-    };
-    let text = String::from_utf8_lossy(&text);
-    let line = text.trim_matches(['\0', '\n', ' ']).lines().next().unwrap_or("");
-    line.split(", package").next().unwrap_or(line).replace('\t', " ")
-}
-
 /// (rank in, size of) a group.
-fn place(group: MPI_Comm) -> (usize, usize) {
+fn place<H: Handle>(library: &Library<H>, group: H) -> (usize, usize) {
     let (mut rank, mut size): (c_int, c_int) = (0, 1);
     // SAFETY: pointers to values that outlive the calls.
     unsafe {
-        ffi::MPI_Comm_rank(group, &raw mut rank);
-        ffi::MPI_Comm_size(group, &raw mut size);
+        (library.call.comm_rank)(group, &raw mut rank);
+        (library.call.comm_size)(group, &raw mut size);
     }
     (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1))
 }
 
 /// What tells the host of rank `rank` of the world from others, and (this rank among, number of) the ranks there.
-fn neighbours(world: MPI_Comm, rank: usize) -> (u64, (usize, usize)) {
-    let mut host = rank as u64;
+fn neighbours<H: Handle>(library: &Library<H>, rank: usize) -> (u64, (usize, usize)) {
+    let Library { call, constant } = library;
+    let (mut host, mut group) = (rank as u64, constant.comm_world);
     // SAFETY: pointers to values that outlive the calls; the group of this host is freed once.
     let local = unsafe {
-        let mut group = ffi::RSMPI_COMM_NULL;
-        let (kind, info) = (ffi::RSMPI_COMM_TYPE_SHARED, ffi::RSMPI_INFO_NULL);
-        ffi::MPI_Comm_split_type(world, kind, 0, info, &raw mut group);
-        ffi::MPI_Bcast((&raw mut host).cast(), 1, ffi::RSMPI_UINT64_T, 0, group);
-        let local = place(group);
-        ffi::MPI_Comm_free(&raw mut group);
+        let (kind, info) = (constant.comm_type_shared, constant.info_null);
+        (call.comm_split_type)(constant.comm_world, kind, 0, info, &raw mut group);
+        (call.bcast)((&raw mut host).cast(), WORD, constant.byte, 0, group);
+        let local = place(library, group);
+        (call.comm_free)(&raw mut group);
         local
     };
     (host, local)
 }
 
+/// Requests as the library knows them.
+fn handles<H: Handle>(requests: Vec<Request>) -> Vec<H> {
+    requests.into_iter().map(|request| H::from_bits(request.0)).collect()
+}
+
 /// Ranks, counts and colours are given to MPI in 32 bits.
 fn int(number: usize) -> c_int {
     c_int::try_from(number).expect("MPI counts in 32 bits")
-}
-
-/// A message that is not sent.
-fn nothing() -> Request {
-    // SAFETY: a constant of the library.
-    packed(unsafe { ffi::RSMPI_REQUEST_NULL })
 }

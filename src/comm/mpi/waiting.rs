@@ -1,14 +1,13 @@
 //! How a rank waits for what was begun.
 
-use std::ffi::c_int;
-use std::mem::size_of;
+use std::ffi::{c_int, c_void};
+use std::ptr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mpi::ffi::{self, MPI_Request};
-
+use super::abi::Handle;
 use super::int;
-use crate::comm::Request;
+use super::library::Library;
 
 /// How long a rank lets others run between two looks, before it sleeps between them. A message between ranks of one host takes
 /// microseconds where the rank that sends it runs; a sleep takes 50 more than it is asked for.
@@ -30,35 +29,39 @@ impl Waiting {
     }
 
     /// Return when all are done.
-    pub(super) fn until_all_done(self, requests: &mut [MPI_Request]) {
+    pub(super) fn until_all_done<H: Handle>(self, library: &Library<H>, requests: &mut [H]) {
         if !self.yields {
             let (count, all) = (int(requests.len()), requests.as_mut_ptr());
             // SAFETY: that many requests are there, each from a call of this library.
-            unsafe { ffi::MPI_Waitall(count, all, ffi::RSMPI_STATUSES_IGNORE) };
+            unsafe { (library.call.waitall)(count, all, no_statuses(library)) };
             return;
         }
         let begun = Instant::now();
-        while !all_done(requests) {
+        while !all_done(library, requests) {
             if begun.elapsed() < YIELDING { thread::yield_now() } else { thread::sleep(NAP) }
         }
     }
 
     /// Return when what `begin` has begun is done.
-    pub(super) fn until_done(self, begin: impl FnOnce(*mut MPI_Request)) {
-        // SAFETY: a constant of the library.
-        let mut request = [unsafe { ffi::RSMPI_REQUEST_NULL }];
+    pub(super) fn until_done<H: Handle>(self, library: &Library<H>, begin: impl FnOnce(*mut H)) {
+        let mut request = [library.constant.request_null];
         begin(request.as_mut_ptr());
-        self.until_all_done(&mut request);
+        self.until_all_done(library, &mut request);
     }
 }
 
 /// Whether all are done. Those that are become null.
-pub(super) fn all_done(requests: &mut [MPI_Request]) -> bool {
+pub(super) fn all_done<H: Handle>(library: &Library<H>, requests: &mut [H]) -> bool {
     let mut done: c_int = 0;
     let (count, all) = (int(requests.len()), requests.as_mut_ptr());
     // SAFETY: that many requests are there, each from a call of this library.
-    unsafe { ffi::MPI_Testall(count, all, &raw mut done, ffi::RSMPI_STATUSES_IGNORE) };
+    unsafe { (library.call.testall)(count, all, &raw mut done, no_statuses(library)) };
     done != 0
+}
+
+/// The address that stands for statuses that nobody asks for.
+fn no_statuses<H>(library: &Library<H>) -> *mut c_void {
+    ptr::without_provenance_mut(library.constant.statuses_ignore)
 }
 
 /// Cores of this host.
@@ -69,19 +72,4 @@ fn cores() -> usize {
     #[cfg(not(unix))]
     let cores = thread::available_parallelism().map_or(1, usize::from);
     usize::try_from(cores).unwrap_or(1)
-}
-
-/// A handle is a pointer or an int, as the library likes it.
-const _: () = assert!(size_of::<MPI_Request>() <= size_of::<u64>());
-
-pub(super) fn packed(request: MPI_Request) -> Request {
-    let mut bits = 0_u64;
-    // SAFETY: a handle is plain bytes and fits.
-    unsafe { (&raw mut bits).cast::<MPI_Request>().write_unaligned(request) };
-    Request(bits)
-}
-
-pub(super) fn unpacked(request: Request) -> MPI_Request {
-    // SAFETY: the bits are those of a handle.
-    unsafe { (&raw const request.0).cast::<MPI_Request>().read_unaligned() }
 }

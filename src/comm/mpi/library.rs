@@ -1,0 +1,196 @@
+//! Which MPI library is loaded, and what it says of itself. It is loaded when it is first needed, and stays.
+
+use std::env;
+use std::ffi::{OsStr, OsString, c_char, c_int};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use super::abi::{Constants, MPICH, STANDARD, open_mpi};
+use super::functions::Functions;
+use super::scope::Scope;
+use crate::comm::launcher::{Family, family};
+
+/// Names a library, by an absolute path or as the system's loader finds it.
+const VARIABLE: &str = "KOLMO_MPI_LIBRARY";
+
+/// Names that libraries are installed by. No name tells for certain whose it is.
+#[cfg(not(target_os = "macos"))]
+const OPEN_MPI_NAMES: [&str; 1] = ["libmpi.so.40"];
+#[cfg(not(target_os = "macos"))]
+const MPICH_NAMES: [&str; 2] = ["libmpi.so.12", "libmpich.so.12"];
+#[cfg(not(target_os = "macos"))]
+const OTHER_NAMES: [&str; 3] = ["libmpi_abi.so.1", "libmpi_abi.so", "libmpi.so"];
+#[cfg(target_os = "macos")]
+const OPEN_MPI_NAMES: [&str; 1] = ["libmpi.40.dylib"];
+#[cfg(target_os = "macos")]
+const MPICH_NAMES: [&str; 2] = ["libmpi.12.dylib", "libmpich.12.dylib"];
+#[cfg(target_os = "macos")]
+const OTHER_NAMES: [&str; 3] = ["libmpi_abi.1.dylib", "libmpi_abi.dylib", "libmpi.dylib"];
+
+/// Longest text that any library says of its version: `MPI_MAX_LIBRARY_VERSION_STRING`, 256 in Open MPI, 8192 in others.
+const LONGEST_VERSION: usize = 8192;
+
+/// Functions and constants of a library, in the width of its handles.
+pub(super) struct Library<H> {
+    pub(super) call: Functions<H>,
+    pub(super) constant: Constants<H>,
+}
+
+/// The library of this process.
+pub(super) struct Loaded {
+    /// By which it was found.
+    name: OsString,
+    pub(super) by_width: ByWidth,
+    /// `MPIX_Query_cuda_support` of Open MPI 2 and MPICH 4, which answers 1 or 0.
+    query_cuda: Option<extern "C" fn() -> c_int>,
+    /// `MPIX_GPU_query_support` of MPICH 4 and Cray MPICH: for a kind of device, whether it is supported.
+    query_device: Option<unsafe extern "C" fn(c_int, *mut c_int) -> c_int>,
+}
+
+/// A library by the width of its handles.
+pub(super) enum ByWidth {
+    Int(Library<c_int>),
+    Pointer(Library<usize>),
+}
+
+/// Why there is no library: what happened, and what to do.
+pub(super) struct Missing {
+    pub(super) what: String,
+    pub(super) advice: String,
+}
+
+impl Loaded {
+    /// The library of this process; loads it when it is first called.
+    pub(super) fn get() -> Result<&'static Self, &'static Missing> {
+        static LOADED: OnceLock<Result<Loaded, Missing>> = OnceLock::new();
+        let first = || match env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
+            Some(name) => Self::named(&name),
+            None => Self::found(candidates(family())),
+        };
+        LOADED.get_or_init(first).as_ref()
+    }
+
+    /// The one that the user names.
+    fn named(name: &OsStr) -> Result<Self, Missing> {
+        let refusal = |why: &str| Missing {
+            what: format!("{VARIABLE} = {}: {why}", name.display()),
+            advice: "name the file of an MPI library, such as /usr/lib/libmpi.so.40".into(),
+        };
+        let path = Path::new(name);
+        if path.is_relative() && path.components().count() > 1 {
+            return Err(refusal("is neither an absolute path nor a name for the system's loader"));
+        }
+        let scope = Scope::load(name).map_err(|why| refusal(&why))?;
+        Self::in_scope(&scope, name).map_err(|why| refusal(&why))
+    }
+
+    /// The first of some that can be loaded.
+    fn found(names: impl IntoIterator<Item = &'static str>) -> Result<Self, Missing> {
+        let (mut tried, mut broken) = (Vec::new(), String::new());
+        for name in names {
+            match Scope::load(name.as_ref()) {
+                Ok(scope) => {
+                    return Self::in_scope(&scope, name.as_ref()).map_err(|why| Missing {
+                        what: format!("{name} is no MPI library that Kolmo can use: {why}"),
+                        advice: format!("name another one in {VARIABLE}"),
+                    });
+                }
+                // What glibc says of a file that is not there begins with its name; else one is there.
+                Err(why) if !why.starts_with(&format!("{name}: cannot open")) => {
+                    broken += &format!("; {why}");
+                }
+                Err(_) => {}
+            }
+            tried.push(name);
+        }
+        Err(Missing {
+            what: format!("no MPI library was found: tried {}{broken}", tried.join(", ")),
+            advice: format!("load the module of one, or name its file in {VARIABLE}"),
+        })
+    }
+
+    /// A library that was loaded, whose interface is recognised by what it has.
+    fn in_scope(scope: &Scope, name: &OsStr) -> Result<Self, String> {
+        // SAFETY: the functions are as the standard and the headers of both libraries declare them, where they are there; and
+        // so are those of the table, with handles of the width that goes with the interface.
+        unsafe {
+            let by_width = if is_standard(scope) {
+                ByWidth::Pointer(Library { call: Functions::of(scope)?, constant: STANDARD })
+            } else if scope.address("ompi_mpi_comm_world").is_ok() {
+                ByWidth::Pointer(Library {
+                    call: Functions::of(scope)?,
+                    constant: open_mpi(scope)?,
+                })
+            } else if scope.address("MPIR_Dup_fn").is_ok() {
+                // `MPI_DUP_FN` of `mpi.h`, so that every library of this interface has it.
+                ByWidth::Int(Library { call: Functions::of(scope)?, constant: MPICH })
+            } else {
+                return Err("it has the interface of neither Open MPI, MPICH nor MPI 5".into());
+            };
+            Ok(Self {
+                name: name.into(),
+                by_width,
+                query_cuda: scope.function("MPIX_Query_cuda_support").ok(),
+                query_device: scope.function("MPIX_GPU_query_support").ok(),
+            })
+        }
+    }
+
+    /// Name and version of the library, which need not have been started, and by which name it was found.
+    pub(super) fn describe(&self) -> String {
+        let mut text = vec![0_u8; LONGEST_VERSION + 1];
+        let mut length: c_int = 0;
+        let (start, length_at) = (text.as_mut_ptr().cast::<c_char>(), &raw mut length);
+        // SAFETY: there is room for the longest text.
+        unsafe {
+            match &self.by_width {
+                ByWidth::Int(library) => (library.call.get_library_version)(start, length_at),
+                ByWidth::Pointer(library) => (library.call.get_library_version)(start, length_at),
+            }
+        };
+        text.truncate(usize::try_from(length).unwrap_or(0));
+        let text = String::from_utf8_lossy(&text);
+        let line = text.trim_matches(['\0', '\n', ' ']).lines().next().unwrap_or("");
+        let line = line.split(", package").next().unwrap_or(line).replace('\t', " ");
+        format!("{line} ({})", self.name.display())
+    }
+
+    /// Whether it says that it takes addresses in the memory of CUDA devices; `None` where it does not say. To be asked once
+    /// it was started.
+    pub(super) fn says_device_aware(&self) -> Option<bool> {
+        /// `MPIX_GPU_SUPPORT_CUDA`.
+        const CUDA: c_int = 0;
+        if let Some(query) = self.query_device {
+            let mut aware: c_int = 0;
+            // SAFETY: the answer is one int.
+            let code = unsafe { query(CUDA, &raw mut aware) };
+            return (code == 0).then_some(aware != 0);
+        }
+        self.query_cuda.map(|query| query() == 1)
+    }
+}
+
+/// Whether a library has the interface of the standard: it says which version of it, where it has it (MPI 5.0,
+/// `MPI_Abi_get_version`).
+///
+/// # Safety
+/// It must be an MPI library.
+unsafe fn is_standard(scope: &Scope) -> bool {
+    type Query = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+    // SAFETY: as the standard declares it.
+    unsafe { scope.function::<Query>("MPI_Abi_get_version") }.is_ok_and(|query| {
+        let (mut major, mut minor): (c_int, c_int) = (-1, -1);
+        // SAFETY: the answers are two ints; it may be called at any time.
+        let code = unsafe { query(&raw mut major, &raw mut minor) };
+        code == 0 && major > 0
+    })
+}
+
+/// Names to try, in order: those of the launcher's own family first.
+fn candidates(family: Option<Family>) -> impl Iterator<Item = &'static str> {
+    let (first, second) = match family {
+        Some(Family::Mpich) => (&MPICH_NAMES[..], &OPEN_MPI_NAMES[..]),
+        _ => (&OPEN_MPI_NAMES[..], &MPICH_NAMES[..]),
+    };
+    first.iter().chain(second).chain(&OTHER_NAMES).copied()
+}
