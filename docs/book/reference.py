@@ -213,7 +213,9 @@ def _cell(text: str) -> str:
 
 
 def _meaning(section: Section, key: str) -> str:
-    """What a key is."""
+    """What a key is; that of a word which decides about the section is told by what is allowed."""
+    if any(one.startswith(f"{section.path}.{key}=") for one in section.given) and f"{section.path}.{key}" not in _guide():
+        return ""
     structs = STRUCTS.get(section.path, [])
     if section.path == "case":
         structs = _struct_of_case(section.case)

@@ -40,6 +40,9 @@ def lay_out(stage: Path) -> None:
     for path in shown:
         _show(path, stage)
     summary = (DOCS / "SUMMARY.md").read_text(encoding="utf-8")
+    for path in sorted((DOCS / "lessons").glob("*.md")):
+        if f"(lessons/{path.name})" not in summary:
+            raise BookError(f"docs/SUMMARY.md: no line for lessons/{path.name}")
     for mark, lines in (
         (REFERENCE, [f"- [{title}]({page})" for title, page in PAGES.items()]),
         (CASES, [f"  - [{Path(path).parts[1]}]({place(Path(path))})" for path in cases]),
