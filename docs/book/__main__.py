@@ -12,7 +12,7 @@ from pathlib import Path
 
 import nbformat
 
-from book import DOCS, ROOT, BookError, cells, lesson, links, page, sources
+from book import DOCS, ROOT, BookError, cells, lesson, links, page, reference, sources
 
 
 def main() -> None:
@@ -35,7 +35,9 @@ def build(out: Path) -> None:
     sources.lay_out(stage)
     names = [path.stem for path in sorted((DOCS / "lessons").glob("*.md"))]
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        asked = pool.submit(_reference, stage)
         outcomes = list(pool.map(lambda name: _lesson(name, stage / "lessons", out.with_name(out.name + "-cells")), names))
+        outcomes.append(asked.result())
     if wrong := [str(why) for why in outcomes if why]:
         raise BookError("\n".join(wrong))
     told = subprocess.run(["mdbook", "build", stage, "--dest-dir", out], capture_output=True, text=True)
@@ -52,6 +54,16 @@ def _lesson(name: str, folder: Path, cache: Path) -> BookError | None:
         text = page.page(name, parts, results, folder)
         (folder / f"{name}.md").write_text(sources.resolved(Path(f"docs/lessons/{name}.md"), text), encoding="utf-8")
         nbformat.write(page.notebook(parts, results), folder / f"{name}.ipynb")
+    except BookError as why:
+        return why
+    return None
+
+
+def _reference(stage: Path) -> BookError | None:
+    """The pages that the program writes."""
+    try:
+        for name, text in reference.pages().items():
+            (stage / name).write_text(text, encoding="utf-8")
     except BookError as why:
         return why
     return None

@@ -1,6 +1,7 @@
 """LaTeX in Markdown to MathML, which browsers show without a script."""
 
 import re
+from xml.etree import ElementTree
 
 from latex2mathml.converter import convert
 
@@ -10,10 +11,12 @@ from book import BookError
 PIECES = re.compile(
     r"(?P<code>^ *(?P<fence>`{3,})[^\n]*\n.*?^ *(?P=fence) *$|(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`))"
     r"|(?P<indent>(?:^ *)?)\$\$(?P<block>.+?)\$\$"
-    r"|(?<![\\$])\$(?![\s$])(?P<inline>(?:[^$\n]|\n(?!\s*\n))+?)(?<![\s\\])\$(?!\d)",
+    r"|(?<![\\$])\$(?![\s$])(?P<inline>(?:[^$\n`]|\n(?!\s*\n))+?)(?<![\s\\])\$(?!\d)",
     re.DOTALL | re.MULTILINE,
 )
 TEXT = re.compile(r">([^<]+)<")
+# How many parts these have.
+PARTS = {"mfrac": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
 # What is set better than the converter does it: names of functions and signs of relations stand off, capital Greek letters are
 # upright, and the sign of minutes is small and stands high already.
 AMENDMENTS = [
@@ -42,7 +45,7 @@ def typeset(name: str, line: int, text: str) -> str:
             mathml = _mathml(latex, block)
         except Exception as why:
             at = line + text[: match.start()].count("\n")
-            raise BookError(f"{name}:{at}: the equation {latex!r} cannot be set: {why or type(why).__name__}") from why
+            raise BookError(f"{name}:{at}: the equation {latex!r} cannot be set: {str(why) or type(why).__name__}") from why
         return f"\n\n{match['indent']}{mathml}\n\n" if block else mathml
 
     return PIECES.sub(one, text)
@@ -53,6 +56,8 @@ def _mathml(latex: str, block: bool) -> str:
     mathml = convert(latex, display="block" if block else "inline").replace("\n", " ")
     if unknown := re.search(r">(\\\w+|&)<", mathml):
         raise BookError(f"`{unknown[1]}` is not known")
+    if short := next((of.tag for of in ElementTree.fromstring(mathml).iter() if len(of) < PARTS.get(of.tag.rpartition("}")[2], 0)), None):
+        raise BookError(f"a part of `{short.rpartition('}')[2]}` is missing")
     for wrong, right in AMENDMENTS:
         mathml = wrong.sub(right, mathml)
     # Its text stands in Markdown, whose signs it must not have.

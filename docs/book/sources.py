@@ -14,7 +14,9 @@ from book import DOCS, ROOT, BookError
 LINK = re.compile(r"(?P<code>^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$|(?P<ticks>`+)(?!`)[^`]+?(?P=ticks))|(?<=\]\()(?P<target>[^)\s]+)(?=\))", re.DOTALL | re.MULTILINE)
 LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".cu": "c", ".cl": "c"}
 PICTURES = {".png", ".svg", ".jpg"}
-CASES, FILES = "<!-- cases -->", "<!-- files -->"
+# Lines of SUMMARY.md in the place of pages that are not written by hand.
+REFERENCE, CASES, FILES = "<!-- reference -->", "<!-- cases -->", "<!-- files -->"
+PAGES = {"Keys of an input": "input.md", "What a run leaves": "output.md", "Commands": "commands.md"}
 
 
 def lay_out(stage: Path) -> None:
@@ -38,7 +40,11 @@ def lay_out(stage: Path) -> None:
     for path in shown:
         _show(path, stage)
     summary = (DOCS / "SUMMARY.md").read_text(encoding="utf-8")
+    for path in sorted((DOCS / "lessons").glob("*.md")):
+        if f"(lessons/{path.name})" not in summary:
+            raise BookError(f"docs/SUMMARY.md: no line for lessons/{path.name}")
     for mark, lines in (
+        (REFERENCE, [f"- [{title}]({page})" for title, page in PAGES.items()]),
         (CASES, [f"  - [{Path(path).parts[1]}]({place(Path(path))})" for path in cases]),
         (FILES, [f"  - [{path}]({place(Path(path))})" for path in files]),
     ):
