@@ -50,14 +50,20 @@
 //!
 //! Start with `physics/rhs.rs`.
 
+// A page in a browser has no use for what measures and compares, and for what serves that alone.
+#![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]
+
 pub mod backend;
+#[cfg(not(target_family = "wasm"))]
 pub mod bench;
 pub mod blocks;
 pub mod boundary;
 pub mod cases;
 pub mod comm;
+#[cfg(not(target_family = "wasm"))]
 pub mod compare;
 pub mod config;
+#[cfg(not(target_family = "wasm"))]
 pub mod converge;
 pub mod engine;
 mod error;
@@ -75,6 +81,7 @@ mod options;
 pub mod physics;
 pub mod quality;
 mod real;
+#[cfg(not(target_family = "wasm"))]
 pub mod reproduce;
 pub mod scheme;
 mod simd;
@@ -82,6 +89,7 @@ mod splitmix;
 pub mod statistics;
 pub mod time;
 mod typed;
+#[cfg(not(target_family = "wasm"))]
 pub mod verify;
 
 pub use error::{Error, Result};

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use crate::{Error, Result};
 
 mod arrays;
+mod bar;
 mod body;
 pub mod checkpoint;
 pub mod directory;
@@ -46,6 +47,7 @@ pub mod verdict;
 pub mod vtk;
 mod wall_profiles;
 mod zarr;
+mod zstd;
 
 pub use arrays::ArrayFile;
 pub(crate) use body::SURFACE;

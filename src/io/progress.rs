@@ -1,10 +1,10 @@
 //! What a person sees while a run goes on.
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use super::bar::Bar;
 
 /// Write a line to standard error, as [`visible`] shows it. That nobody can read it is no reason to end a run.
 pub fn tell(text: &str) {
@@ -35,9 +35,6 @@ fn steers(c: char) -> bool {
 /// Seconds between two plain lines, where the output is no terminal.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Resolution of the bar.
-const BAR_LENGTH: u64 = 1000;
-
 /// One line on a terminal that is drawn over, plain lines every few seconds elsewhere; on standard error.
 #[derive(Debug)]
 pub struct Progress {
@@ -45,7 +42,7 @@ pub struct Progress {
     max_steps: Option<u64>,
     start: Instant,
     first: Option<f64>,
-    bar: Option<ProgressBar>,
+    bar: Option<Bar>,
     last_line: Option<Instant>,
     line: String,
 }
@@ -53,15 +50,7 @@ pub struct Progress {
 impl Progress {
     /// For a run to `end_time`, to `max_steps`, or to whichever comes first.
     pub fn new(end_time: Option<f64>, max_steps: Option<u64>) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let target = ProgressDrawTarget::stderr_with_hz(8);
-            let bar = ProgressBar::with_draw_target(Some(BAR_LENGTH), target);
-            if let Ok(style) = ProgressStyle::with_template("{bar:10.cyan/blue} {msg}") {
-                bar.set_style(style.progress_chars("━━─"));
-            }
-            bar
-        });
-        let (start, line) = (Instant::now(), String::new());
+        let (bar, start, line) = (Bar::open(), Instant::now(), String::new());
         Self { end_time, max_steps, start, first: None, bar, last_line: None, line }
     }
 
@@ -73,15 +62,7 @@ impl Progress {
         let left = seconds_left(self.start.elapsed().as_secs_f64(), done - first, 1.0 - done);
         self.line = line(step, t, self.end_time, dt, kinetic_energy, ns, left);
         match &self.bar {
-            Some(bar) => {
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    clippy::cast_sign_loss,
-                    reason = "0 to 1"
-                )]
-                bar.set_position((done * BAR_LENGTH as f64) as u64);
-                bar.set_message(self.line.clone());
-            }
+            Some(bar) => bar.show(done, &self.line),
             None if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_INTERVAL) => {
                 tell(&format!("{:3.0} %  {}", 100.0 * done, self.line));
                 self.last_line = Some(Instant::now());
@@ -93,7 +74,7 @@ impl Progress {
     /// Show the last state for good, and a closing sentence.
     pub fn finish(&mut self, message: &str) {
         match &self.bar {
-            Some(bar) => bar.abandon(),
+            Some(bar) => bar.leave(),
             None if !self.line.is_empty() => tell(&self.line),
             None => {}
         }

@@ -15,7 +15,7 @@ pub(super) struct Broken {
 
 impl Broken {
     fn to_bytes(&self) -> Vec<u8> {
-        let index = self.index.map(usize::to_le_bytes);
+        let index = self.index.map(|at| (at as u64).to_le_bytes());
         [index.as_flattened(), &self.value.to_le_bytes(), self.field.as_bytes()].concat()
     }
 
@@ -24,7 +24,8 @@ impl Broken {
         let (words, field) = bytes.split_first_chunk::<32>()?;
         let words: [[u8; 8]; 4] = words.as_chunks().0.try_into().ok()?;
         let [i, j, k, value] = words;
-        let index = [i, j, k].map(usize::from_le_bytes);
+        let [i, j, k] = [i, j, k].map(|at| usize::try_from(u64::from_le_bytes(at)).ok());
+        let index = [i?, j?, k?];
         let field = String::from_utf8_lossy(field).into_owned();
         Some(Self { field, value: f64::from_le_bytes(value), index })
     }

@@ -30,11 +30,12 @@ mod tile;
 mod transpose;
 mod work;
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 pub use field::Field;
 pub use program::Program;
 pub use reduced::obstacle;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use crate::backend::device::LineSolver;
 use crate::backend::{ComputeConfig, Simd};
@@ -59,7 +60,7 @@ const SHAPES: [(&str, Loading); 2] =
 
 /// Threads, their scratch memory, and the instruction set.
 pub struct Cpu<T> {
-    pool: rayon::ThreadPool,
+    pool: Arc<ThreadPool>,
     scratch: Vec<Mutex<Scratch<T>>>,
     partials: Mutex<Vec<f64>>,
     arch: pulp::Arch,
@@ -74,7 +75,7 @@ impl<T: Real> Cpu<T> {
     /// Where the system does not give the threads, or they are far more than it can run.
     pub fn new(threads: Option<usize>) -> Result<Self> {
         threads.map_or(Ok(()), check_threads)?;
-        Self::with(rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)))
+        Self::with(ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)))
     }
 
     /// A backend with one thread on each of `cores`, by the system's numbers, where it stays.
@@ -82,7 +83,7 @@ impl<T: Real> Cpu<T> {
     /// # Errors
     /// Where the system does not give the threads.
     pub fn pinned(cores: &[usize]) -> Result<Self> {
-        let threads = rayon::ThreadPoolBuilder::new().num_threads(cores.len());
+        let threads = ThreadPoolBuilder::new().num_threads(cores.len());
         let cores = cores.to_vec();
         Self::with(threads.start_handler(move |i| placement::pin(cores[i])))
     }
@@ -101,11 +102,9 @@ impl<T: Real> Cpu<T> {
         Ok(Self { arch: arch.unwrap_or(usual.arch), line_solver, ..usual })
     }
 
-    fn with(threads: rayon::ThreadPoolBuilder) -> Result<Self> {
-        let pool = threads
-            .thread_name(|i| format!("kolmo-{i}"))
-            .build()
-            .map_err(|error| no_threads(&error))?;
+    fn with(threads: ThreadPoolBuilder) -> Result<Self> {
+        let threads = threads.thread_name(|i| format!("kolmo-{i}"));
+        let pool = pool(threads).map_err(|error| no_threads(&error))?;
         let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
         let (arch, partials) = (pulp::Arch::new(), Mutex::default());
         let (loading, line_solver) = (Loading::Beside, LineSolver::THOMAS);
@@ -134,6 +133,25 @@ impl<T: Real> Cpu<T> {
     }
 }
 
+type Built = std::result::Result<Arc<ThreadPool>, ThreadPoolBuildError>;
+
+/// The pool that is asked for.
+#[cfg(not(target_family = "wasm"))]
+fn pool(threads: ThreadPoolBuilder) -> Built {
+    threads.build().map(Arc::new)
+}
+
+/// The one thread of a page in a browser, which can be in one pool alone: all backends have that.
+#[cfg(target_family = "wasm")]
+fn pool(threads: ThreadPoolBuilder) -> Built {
+    static POOL: std::sync::OnceLock<Arc<ThreadPool>> = std::sync::OnceLock::new();
+    if let Some(pool) = POOL.get() {
+        return Ok(pool.clone());
+    }
+    let pool = Arc::new(threads.num_threads(1).use_current_thread().build()?);
+    Ok(POOL.get_or_init(|| pool).clone())
+}
+
 /// Threads that a machine of few cores may have as well: with more, those that have nothing to do take the time of the others.
 const MOST_THREADS: usize = 256;
 
@@ -152,7 +170,7 @@ fn check_threads(threads: usize) -> Result<()> {
     ]))
 }
 
-fn no_threads(error: &rayon::ThreadPoolBuildError) -> Error {
+fn no_threads(error: &ThreadPoolBuildError) -> Error {
     Error::Config(vec![
         format!("error: the system does not start the threads: {error}"),
         "       use fewer (`compute.threads`), or allow more memory or processes (`ulimit -v`, `ulimit -u`)"

@@ -10,7 +10,7 @@ mod sparse;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::result::{self as cu, DriverError};
 use cudarc::driver::sys;
@@ -67,9 +67,17 @@ fn object<T>(handle: Handle) -> *mut T {
     ptr::with_exposed_provenance_mut(usize::try_from(handle.0).unwrap_or(0))
 }
 
+/// Open device `index`.
+///
+/// # Errors
+/// Where there is no such device, or its driver refuses.
+pub(super) fn open(index: usize) -> Result<Arc<dyn Runtime>> {
+    Ok(Arc::new(Cuda::open(index)?))
+}
+
 impl Cuda {
     /// Device `index` of [`list`].
-    pub(super) fn open(index: usize) -> Result<Self> {
+    fn open(index: usize) -> Result<Self> {
         let version = driver()?;
         let count = cu::device::get_count().map_err(failed("count the GPUs"))?;
         if usize::try_from(count).is_ok_and(|count| index >= count) {

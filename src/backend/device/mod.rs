@@ -14,6 +14,10 @@ mod blocks;
 mod buffer;
 mod choice;
 mod composed;
+#[cfg(not(target_family = "wasm"))]
+pub mod cuda;
+#[cfg(target_family = "wasm")]
+#[path = "absent.rs"]
 pub mod cuda;
 mod ends;
 mod fused;
@@ -22,6 +26,10 @@ mod job;
 mod lines;
 mod list;
 mod numbers;
+#[cfg(not(target_family = "wasm"))]
+mod opencl;
+#[cfg(target_family = "wasm")]
+#[path = "absent.rs"]
 mod opencl;
 mod permute;
 mod pointwise;
@@ -68,7 +76,7 @@ pub fn devices(api: Api) -> Result<Vec<DeviceInfo>> {
 /// Where there is no such device, or its driver refuses.
 fn open(api: Api, index: usize) -> Result<Arc<dyn Runtime>> {
     match api {
-        Api::OpenCl => Ok(Arc::new(opencl::OpenCl::open(index)?)),
-        Api::Cuda => Ok(Arc::new(cuda::Cuda::open(index)?)),
+        Api::OpenCl => opencl::open(index),
+        Api::Cuda => cuda::open(index),
     }
 }

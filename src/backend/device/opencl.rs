@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::env;
 use std::path::Path;
 use std::ptr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opencl3::command_queue::{CL_QUEUE_PROFILING_ENABLE, CommandQueue};
 use opencl3::context::Context;
@@ -131,9 +131,17 @@ fn nothing() -> Error {
     Error::Device("OpenCL: this buffer, kernel or event is of another device".into())
 }
 
+/// Open device `index`.
+///
+/// # Errors
+/// Where there is no such device, or its driver refuses.
+pub(super) fn open(index: usize) -> Result<Arc<dyn Runtime>> {
+    Ok(Arc::new(OpenCl::open(index)?))
+}
+
 impl OpenCl {
     /// Device `index` of [`list`].
-    pub(super) fn open(index: usize) -> Result<Self> {
+    fn open(index: usize) -> Result<Self> {
         let device = devices()?.into_iter().nth(index).ok_or_else(|| {
             Error::Device(format!("there is no OpenCL device {index} on this machine"))
         })?;

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::ZARR_FORMAT;
 use crate::grid::Axis;
 use crate::io::zarr::ABSENT;
+use crate::io::zstd;
 
 /// Bytes of a part of a shard, at most: what is read for one value of it.
 const PART: usize = 4 << 20;
@@ -113,7 +114,7 @@ impl Field {
             return Ok(None);
         }
         let bytes = match self.compressed {
-            true => Cow::Owned(zstd::bulk::compress(part, LEVEL)?),
+            true => Cow::Owned(zstd::compress(part, LEVEL)?),
             false => Cow::Borrowed(part),
         };
         let checksum = crc32c::crc32c(&bytes);

@@ -13,6 +13,7 @@ use flate2::read::ZlibDecoder;
 
 use super::codecs::unpack as read_all;
 use super::damaged;
+use crate::io::zstd;
 
 const HEADER: usize = 16;
 const SHUFFLED: u8 = 1;
@@ -79,7 +80,7 @@ fn unpack_stream(codec: u8, stream: &[u8], length: usize) -> io::Result<Vec<u8>>
     match codec {
         1 => lz4_flex::block::decompress(stream, length).map_err(io::Error::other),
         3 => read_all(ZlibDecoder::new(stream), length),
-        4 => read_all(zstd::stream::Decoder::new(stream)?, length),
+        4 => read_all(zstd::decoder(stream)?, length),
         other => {
             let name = ["blosclz", "", "snappy"].get(usize::from(other)).unwrap_or(&"unknown");
             let read = "codecs that are read: lz4, lz4hc, zlib, zstd";

@@ -7,6 +7,7 @@ use flate2::read::{MultiGzDecoder, ZlibDecoder};
 
 use super::blosc;
 use super::damaged;
+use crate::io::zstd;
 
 /// How the values of a chunk are stored.
 #[derive(Clone, Debug)]
@@ -43,7 +44,7 @@ impl Codecs {
                 Packing::Blosc => Cow::Owned(blosc::unpack(&bytes, length)?),
                 Packing::Gzip => Cow::Owned(unpack(MultiGzDecoder::new(&*bytes), length)?),
                 Packing::Zlib => Cow::Owned(unpack(ZlibDecoder::new(&*bytes), length)?),
-                Packing::Zstd => Cow::Owned(unpack(zstd::stream::Decoder::new(&*bytes)?, length)?),
+                Packing::Zstd => Cow::Owned(unpack(zstd::decoder(&bytes)?, length)?),
             };
         }
         if bytes.len() != length {

@@ -1,0 +1,109 @@
+//! A flow of the plane, by the engine that runs it elsewhere, from the same input.
+
+use kolmo::config::{self, Config, Variable};
+use kolmo::time::Simulation;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Points that a page computes in a reasonable time.
+const MOST_POINTS: usize = 256 * 256;
+
+/// A flow to start: the input of a case, changed by `key.path=value`.
+#[derive(Deserialize)]
+pub(crate) struct Start {
+    case: String,
+    set: Vec<String>,
+}
+
+/// Steps to do, none of which passes `until`.
+#[derive(Deserialize)]
+pub(crate) struct Advance {
+    steps: u32,
+    until: Option<f64>,
+}
+
+/// A picture to draw.
+#[derive(Deserialize)]
+pub(crate) struct Picture {
+    variable: String,
+}
+
+pub(crate) struct Flow {
+    simulation: Simulation,
+    picture: Vec<f32>,
+}
+
+impl Flow {
+    pub(crate) fn new(start: &Start) -> Result<Self, String> {
+        let input = config::built_in(&start.case).map_err(|error| error.report())?;
+        // One processor and no devices: as `kolmo run` has it there.
+        let own = ["compute.backend=\"cpu\"".to_string()];
+        let set: Vec<String> = start.set.iter().cloned().chain(own).collect();
+        let config = config::parse(input, &start.case, &set).map_err(|error| error.report())?;
+        check(&config)?;
+        let simulation = Simulation::new(&config).map_err(|error| error.report())?;
+        Ok(Self { simulation, picture: Vec::new() })
+    }
+
+    pub(crate) fn picture(&self) -> &[f32] {
+        &self.picture
+    }
+
+    /// Where it is.
+    pub(crate) fn describe(&mut self) -> Result<Value, String> {
+        let row = self.simulation.row().map_err(|error| error.report())?;
+        let grid = self.simulation.grid();
+        let [width, height] = [0, 1].map(|axis| grid.spacing[axis] * grid.points[axis] as f64);
+        Ok(json!({
+            "points": grid.points,
+            "size": [width, height],
+            "columns": self.simulation.columns(),
+            "row": row,
+        }))
+    }
+
+    /// Go on; the row of the series there.
+    pub(crate) fn advance(&mut self, by: &Advance) -> Result<Value, String> {
+        for _ in 0..by.steps {
+            if by.until.is_some_and(|until| self.simulation.time() >= until) {
+                break;
+            }
+            self.simulation.step(by.until).map_err(|error| error.report())?;
+        }
+        let row = self.simulation.row().map_err(|error| error.report())?;
+        Ok(json!({ "row": row }))
+    }
+
+    /// The values of a field at the points, those along x fastest: of a vector its component along z, which is that of the vorticity of a flow
+    /// in the plane.
+    pub(crate) fn draw(&mut self, wanted: &Picture) -> Result<Value, String> {
+        let variable =
+            Variable::OF_A_FLOW.into_iter().find(|known| known.name() == wanted.variable);
+        let variable =
+            variable.ok_or_else(|| format!("`{}` is no field of a flow", wanted.variable))?;
+        let values = self.simulation.output(&variable).map_err(|error| error.report())?;
+        let len: usize = self.simulation.grid().points.iter().product();
+        self.picture.clear();
+        self.picture.extend((values.len() - len..values.len()).map(|at| values.at(at) as f32));
+        let (low, high) =
+            self.picture.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &value| {
+                (low.min(value), high.max(value))
+            });
+        Ok(json!({ "len": len, "low": low, "high": high }))
+    }
+}
+
+fn check(config: &Config) -> Result<(), String> {
+    let [x, y, z] = config.grid.points;
+    if z > 1 {
+        return Err(format!(
+            "error: {x} x {y} x {z} points: a page shows flows of the plane; use one point along z"
+        ));
+    }
+    if x * y > MOST_POINTS {
+        return Err(format!(
+            "error: {x} x {y} points: a page computes {MOST_POINTS} at most, as 256 x 256"
+        ));
+    }
+    Ok(())
+}

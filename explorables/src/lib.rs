@@ -1,0 +1,127 @@
+//! What the pages of a browser ask of Kolmo: a question in JSON, an answer in JSON, and a picture as numbers.
+//!
+//! A page writes a question where [`room`] says, calls [`ask`], and reads the answer where [`answer`] says: `{"ok": ...}`, or
+//! `{"error": "a sentence"}`. All that a page shows was computed by the library.
+
+mod flow;
+mod inverse;
+mod operators;
+mod reduction;
+mod stability;
+mod waves;
+
+use std::cell::RefCell;
+use std::panic::PanicHookInfo;
+use std::sync::Mutex;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// A question.
+#[derive(Deserialize)]
+#[serde(tag = "about", rename_all = "kebab-case", deny_unknown_fields)]
+enum Question {
+    /// What there is to choose from.
+    Choices,
+    /// What every scheme makes of a wave.
+    Symbols,
+    Stability(stability::Question),
+    Inverse(inverse::Question),
+    Reduction(reduction::Question),
+    Ranks(reduction::OfRanks),
+    Start(flow::Start),
+    Advance(flow::Advance),
+    Picture(flow::Picture),
+}
+
+/// What passes between a page and here.
+#[derive(Default)]
+struct Desk {
+    text: Vec<u8>,
+    flow: Option<flow::Flow>,
+}
+
+thread_local! {
+    static DESK: RefCell<Desk> = RefCell::default();
+}
+
+/// Where a question of `len` bytes is to be written.
+#[unsafe(no_mangle)]
+pub extern "C" fn room(len: usize) -> *mut u8 {
+    DESK.with_borrow_mut(|desk| {
+        desk.text = vec![0; len];
+        desk.text.as_mut_ptr()
+    })
+}
+
+/// Answer the question; returns the bytes of the answer.
+#[unsafe(no_mangle)]
+pub extern "C" fn ask() -> usize {
+    std::panic::set_hook(Box::new(note));
+    DESK.with_borrow_mut(|desk| {
+        let question = serde_json::from_slice(&desk.text).map_err(|error| error.to_string());
+        let answer = match question.and_then(|question| desk.answer(question)) {
+            Ok(value) => json!({ "ok": value }),
+            Err(sentence) => json!({ "error": sentence }),
+        };
+        desk.text = answer.to_string().into_bytes();
+        desk.text.len()
+    })
+}
+
+/// Where the answer is.
+#[unsafe(no_mangle)]
+pub extern "C" fn answer() -> *const u8 {
+    DESK.with_borrow(|desk| desk.text.as_ptr())
+}
+
+/// Where the numbers of the last picture are.
+#[unsafe(no_mangle)]
+pub extern "C" fn picture() -> *const f32 {
+    let numbers = |flow: &flow::Flow| flow.picture().as_ptr();
+    DESK.with_borrow(|desk| desk.flow.as_ref().map_or(std::ptr::null(), numbers))
+}
+
+/// What a panic said. Nothing can be asked afterwards.
+static COMPLAINT: Mutex<String> = Mutex::new(String::new());
+
+fn note(panic: &PanicHookInfo<'_>) {
+    if let Ok(mut complaint) = COMPLAINT.lock() {
+        *complaint = format!("Kolmo stopped: {panic}");
+    }
+}
+
+/// Where that is.
+#[unsafe(no_mangle)]
+pub extern "C" fn complaint() -> *const u8 {
+    COMPLAINT.lock().map_or(std::ptr::null(), |complaint| complaint.as_ptr())
+}
+
+/// Its bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn complaint_length() -> usize {
+    COMPLAINT.lock().map_or(0, |complaint| complaint.len())
+}
+
+impl Desk {
+    fn answer(&mut self, question: Question) -> Result<Value, String> {
+        match question {
+            Question::Choices => Ok(operators::choices()),
+            Question::Symbols => Ok(waves::symbols()),
+            Question::Stability(question) => question.answer(),
+            Question::Inverse(question) => question.answer(),
+            Question::Reduction(question) => question.answer(),
+            Question::Ranks(question) => question.answer(),
+            Question::Start(start) => {
+                self.flow = None; // Its memory is free for the next one.
+                self.flow.insert(flow::Flow::new(&start)?).describe()
+            }
+            Question::Advance(by) => self.flow()?.advance(&by),
+            Question::Picture(wanted) => self.flow()?.draw(&wanted),
+        }
+    }
+
+    fn flow(&mut self) -> Result<&mut flow::Flow, String> {
+        self.flow.as_mut().ok_or_else(|| "no flow was started".to_string())
+    }
+}

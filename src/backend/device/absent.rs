@@ -1,0 +1,27 @@
+//! What stands for a driver where there can be none: in a page of a browser.
+
+use std::sync::Arc;
+
+use super::{DeviceInfo, Runtime};
+use crate::error::{Error, Result};
+
+fn none() -> Error {
+    Error::Device("a page in a browser has no devices; use `compute.backend = \"cpu\"`".into())
+}
+
+/// No devices.
+pub(super) fn list() -> Result<Vec<DeviceInfo>> {
+    Err(none())
+}
+
+pub(super) fn open(_: usize) -> Result<Arc<dyn Runtime>> {
+    Err(none())
+}
+
+pub(super) fn compiler(_: usize) -> Result<()> {
+    Err(none())
+}
+
+pub(super) fn has_driver() -> bool {
+    false
+}
