@@ -51,6 +51,13 @@ struct State {
     end_seen: bool,
 }
 
+impl State {
+    /// Whether somebody asked a short time ago.
+    fn is_followed(&self) -> bool {
+        self.asked.is_some_and(|asked| asked.elapsed() < FOLLOWS)
+    }
+}
+
 impl Live {
     /// At this port of 127.0.0.1; 0 is any that is free.
     ///
@@ -84,12 +91,8 @@ impl Live {
     pub fn end(&self) {
         let mut state = self.0.state();
         state.ended = true;
-        if state.asked.is_some_and(|asked| asked.elapsed() < FOLLOWS) {
-            let waited = self.0.seen.wait_timeout_while(state, PATIENCE, |state| !state.end_seen);
-            drop(waited);
-        } else {
-            drop(state);
-        }
+        let is_awaited = |state: &mut State| state.is_followed() && !state.end_seen;
+        drop(self.0.seen.wait_timeout_while(state, PATIENCE, is_awaited));
         self.0.server.unblock();
     }
 }
@@ -290,17 +293,24 @@ mod tests {
         assert!(error.ends_with("1 error; nothing was run"), "{error}");
     }
 
+    /// An end that nobody follows takes no time.
     #[test]
-    fn an_end_without_a_reader_takes_no_time_and_closes_the_address() {
+    fn a_run_is_followed_by_whoever_asked_and_its_end_closes_the_address() {
         let live = Live::open(0).unwrap();
-        let (port, start) = (live.0.port, Instant::now());
+        let port = live.0.port;
+        assert!(!live.0.state().is_followed());
+        assert_eq!(status(port, "GET /", "example.org"), "403");
+        assert!(!live.0.state().is_followed(), "what is refused is no reader");
+        assert_eq!(status(port, "GET /", &format!("127.0.0.1:{port}")), "200");
+        assert!(live.0.state().is_followed());
+        live.0.state().asked = None;
         live.end();
-        assert!(start.elapsed() < PATIENCE / 2);
         drop(live);
-        let closed = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err();
-        assert!((0..100).any(|_| closed() || {
+        let is_closed = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err();
+        let soon = (0..600).any(|_| {
             thread::sleep(Duration::from_millis(50));
-            false
-        }));
+            is_closed()
+        });
+        assert!(soon);
     }
 }
