@@ -88,10 +88,11 @@ impl Line {
         matches!(self, Self::Marked | Self::MarkedDashed | Self::Measured(_))
     }
 
-    /// What is drawn of the points, in words: a line through them, circles at all of them or at a few.
+    /// What is drawn of the points, in words: a line through them, circles at all of them or at a few, a level.
     pub(super) fn kind(self) -> &'static str {
         match self {
             Self::Reference => "few circles",
+            Self::Level => "level",
             line if line.is_open() => "circles",
             line if line.is_marked() => "dotted line",
             _ => "line",

@@ -29,7 +29,7 @@ struct CurveData {
     colour: &'static str,
     width: u32,
     dashes: Vec<u32>,
-    /// `line`, `dotted line`, `circles`, `few circles`.
+    /// `line`, `dotted line`, `circles`, `few circles`, `level`.
     kind: &'static str,
     /// Which of the abscissas.
     x: usize,

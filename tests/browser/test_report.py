@@ -81,6 +81,12 @@ def tool(browser, figure, text):
     return next(button for button in buttons if button.text == text)
 
 
+def reading(browser, figure):
+    """What stands under the pointer, line by line."""
+    asked = "return [...document.querySelectorAll(`#${arguments[0]} .reading > div`)].map(line => line.textContent)"
+    return browser.execute_script(asked, figure)
+
+
 def press(browser, button):
     browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", button)
     button.click()
@@ -93,11 +99,11 @@ def test_the_value_under_the_pointer_is_that_of_the_series_at_that_time(browser,
     seen = set()
     for part in (-0.4, -0.1, 0.3):
         ActionChains(browser, duration=20).move_to_element_with_offset(plot, round(part * plot.size["width"]), 10).perform()
-        lines = browser.find_element(By.CSS_SELECTOR, f"#{ENERGY} .reading").text.split("\n")
+        lines = reading(browser, ENERGY)
         at = number(re.fullmatch(r"t = (.*)", lines[0])[1])
         value = number(re.fullmatch(r"this run: (.*)", lines[1])[1])
         row = min(range(len(times)), key=lambda row: abs(times[row] - at))
-        assert abs(times[row] - at) < 1e-5 and abs(energies[row] - value) <= 1e-6 * abs(value), (lines, row)
+        assert (at, value) == tuple(float(f"{exact:.6g}") for exact in (times[row], energies[row])), (lines, row)
         seen.add(row)
     assert len(seen) == 3
     ActionChains(browser, duration=20).move_to_element(browser.find_element(By.TAG_NAME, "h1")).perform()
@@ -232,7 +238,7 @@ def test_a_run_that_blew_up_is_drawn_up_to_there(browser, page, tmp_path):
     page(address(directory / "report.html"))
     plot = over(browser, ENERGY)
     ActionChains(browser, duration=20).move_to_element_with_offset(plot, round(0.49 * plot.size["width"]), 0).perform()
-    assert "no number" in browser.find_element(By.CSS_SELECTOR, f"#{ENERGY} .reading").text
+    assert reading(browser, ENERGY)[1] == "this run: no number"
     low, high, _ = scale(browser, ENERGY, "y")
     assert 0 <= low < high < 1
 
@@ -251,7 +257,7 @@ def test_a_run_is_followed_to_its_end(browser, page, tmp_path):
     directory = tmp_path / "followed"
     process, url = followed(directory, "--set=time.end=30", "--set=time.dt=0.01")
     try:
-        rows = "const p = kolmo?.plots.get(arguments[0]); return p ? p.data.x[0].length : 0"
+        rows = "return kolmo.plots.get(arguments[0]).data.x[0].length"
         page(url)
         limit = time.monotonic() + 120
 
@@ -292,7 +298,7 @@ def test_several_runs_have_as_many_curves(browser, page, run, tmp_path):
     assert len(labels) == len(browser.find_elements(By.CSS_SELECTOR, f"#{ENERGY} .legend button")) <= 3
     plot = over(browser, ENERGY)
     ActionChains(browser, duration=20).move_to_element(plot).perform()
-    lines = browser.find_element(By.CSS_SELECTOR, f"#{ENERGY} .reading").text.split("\n")
+    lines = reading(browser, ENERGY)
     assert sum(line.startswith(tuple(labels[:2])) for line in lines) == 2, lines
 
 

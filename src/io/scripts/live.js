@@ -7,14 +7,19 @@
   const state = kolmo.element("p", { class: "following", role: "status" }, "The run goes on.");
   document.querySelector("main .what").after(state);
 
-  /** Curves of a newer part of the page. */
-  function figures(old, fresh) {
+  /** Curves of a newer part of the page. Plots that are there stay what they are, also where others come to them. */
+  function figures(old, fresh, same) {
     for (const figure of fresh.querySelectorAll("figure[id]")) {
       const plot = kolmo.plots.get(figure.id);
+      if (!plot) continue;
       plot.figure.querySelector(":scope > svg").replaceWith(figure.querySelector("svg"));
       plot.figure.querySelector("figcaption").replaceWith(figure.querySelector("figcaption"));
       plot.update(JSON.parse(figure.querySelector('script[type="application/json"]').textContent));
+      if (!same) figure.replaceWith(plot.figure);
     }
+    if (same) return;
+    old.replaceChildren(...fresh.childNodes);
+    kolmo.start(old);
   }
 
   function take(fresh) {
@@ -23,12 +28,11 @@
       const ids = of => [...of.querySelectorAll("figure[id], .plane")].map(one => one.id).join();
       if (part.id === "slices" && ids(part) && ids(part) === ids(old)) {
         kolmo.films.films.forEach((film, id) => film.update(part.querySelector(`#${id}`)));
-      } else if (ids(part) && ids(part) === ids(old)) {
-        figures(old, part);
+      } else if (part.querySelector("figure[id]")) {
+        figures(old, part, ids(part) === ids(old));
       } else if (part.innerHTML !== old.innerHTML) {
         old.replaceChildren(...part.childNodes);
-        kolmo.start(old);
-        kolmo.films?.start(old);
+        kolmo.films.start(old);
       }
     }
   }

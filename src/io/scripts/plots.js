@@ -36,12 +36,26 @@ const kolmo = (() => {
     return largest === 0 || (largest >= 0.01 && largest < 1e4) ? 0 : 3 * Math.floor(Math.log10(largest) / 3);
   }
 
+  /** Where a logarithmic axis has its ticks, about so many: at 1, 2 and 5 times powers of ten, at these alone, or at some of them. */
+  function logarithmicTicks(low, high, most) {
+    const within = values => values.filter(value => value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9));
+    const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+    const decades = Array.from({ length: last - first + 1 }, (_, k) => first + k);
+    const fine = within(decades.flatMap(k => [1, 2, 5].map(mantissa => mantissa * 10 ** k)));
+    if (fine.length < 2) {
+      const step = 10 ** Math.floor(Math.log10((high - low) / 2));
+      return within(Array.from({ length: 22 }, (_, n) => (Math.floor(low / step) + n) * step)).slice(0, 2 * most);
+    }
+    if (fine.length <= most) return fine;
+    const every = Math.ceil(within(decades.map(k => 10 ** k)).length / most);
+    return within(decades.filter(k => k % every === 0).map(k => 10 ** k));
+  }
+
   /** Numbers at the ticks of an axis: powers of ten on a logarithmic one, else as many decimals as the ticks differ by. */
   function ticks(plot, splits, axis, space, step) {
     const scale = plot.axes[axis].scale;
     if (plot.scales[scale].distr === 3) {
       return splits.map(value => {
-        if (value == null) return "";
         const power = Math.floor(Math.log10(value) + 1e-9);
         if (power >= -2 && power <= 4) return String(Number(value.toPrecision(3)));
         const mantissa = Math.round(value / 10 ** power);
@@ -49,16 +63,18 @@ const kolmo = (() => {
       });
     }
     const power = thousands(splits);
-    const decimals = Math.max(0, Math.min(12, Math.ceil(power - Math.log10(step) - 1e-9)));
-    const text = value => minus((value / 10 ** power).toFixed(decimals));
+    let decimals = Math.max(0, Math.ceil(power - Math.log10(step) - 1e-9));
+    const parts = step * 10 ** (decimals - power);
+    if (Math.abs(parts - Math.round(parts)) > 1e-6) decimals += 1; // 2.5 and the like
+    const text = value => minus((value / 10 ** power).toFixed(Math.min(12, decimals)));
     return splits.map(value => text(Math.abs(value) < 1e-9 * step ? 0 : value));
   }
 
-  /** The name of an axis, with the power that its numbers are divided by. */
-  function label(name, scale) {
+  /** The name of an axis, with the power that its numbers are divided by: `before` in the plot, and the rest here. */
+  function label(name, scale, before) {
     return plot => {
       const { min, max, distr } = plot.scales[scale];
-      const power = distr === 3 || min == null ? 0 : thousands([min, max]);
+      const power = before + (distr === 3 || min == null ? 0 : thousands([min, max]));
       return power === 0 ? name : `${name}  (×10${raised(power)})`;
     };
   }
@@ -88,10 +104,10 @@ const kolmo = (() => {
       for (const [name, value] of Object.entries(all)) part.setAttribute(name, value);
       svg.append(part);
     };
-    if (curve.kind.endsWith("line")) {
+    if (!curve.kind.endsWith("circles")) {
       draw("line", { x1: 0, y1: 6, x2: 34, y2: 6, "stroke-width": curve.width, "stroke-dasharray": curve.dashes.join(" ") });
     }
-    if (curve.kind !== "line") [9, 25].forEach(cx => draw("circle", { cx, cy: 6, r: 4 }));
+    if (curve.kind.includes(" ") || curve.kind === "circles") [9, 25].forEach(cx => draw("circle", { cx, cy: 6, r: 4 }));
     return svg;
   }
 
@@ -163,6 +179,13 @@ const kolmo = (() => {
       return frame ? this.data.curves.concat(frame.curves) : this.data.curves;
     }
 
+    /** The power of ten that y is divided by: the library has no ticks for numbers near 1e-16. */
+    powerOfY() {
+      const finite = this.curves().flatMap(curve => curve.y.filter(value => value !== null));
+      const largest = finite.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      return this.logarithmic[1] ? 0 : thousands([largest]);
+    }
+
     /** What can be drawn of a curve: x, and y with `null` where it is no number or the axis has no place for it. */
     table(curve) {
       const [logX, logY] = this.logarithmic;
@@ -170,7 +193,8 @@ const kolmo = (() => {
       this.data.x[curve.x].forEach((value, at) => {
         if (logX && !(value > 0)) return;
         x.push(value);
-        y.push(logY && !(curve.y[at] > 0) ? null : curve.y[at]);
+        const none = curve.y[at] === null || (logY && !(curve.y[at] > 0));
+        y.push(none ? null : curve.y[at] / 10 ** this.power);
       });
       return [x, y];
     }
@@ -187,8 +211,11 @@ const kolmo = (() => {
         dash: curve.dashes,
         paths: open ? () => null : undefined,
         points: {
-          // Rows can be told apart where there are few.
-          show: (plot, at, from, to) => curve.kind !== "line" || to - from < 25,
+          // Rows can be told apart where few of them are seen; a line through one point is nothing to see.
+          show: (plot, at, from, to) => {
+            const few = (this.zoomed && to - from < 25) || curve.y.length === 1;
+            return curve.kind === "line" ? few : curve.kind !== "level";
+          },
           size: curve.kind === "line" ? 6 : 8,
           width: open ? curve.width : 0,
           stroke: colour,
@@ -214,21 +241,29 @@ const kolmo = (() => {
     }
 
     build() {
-      const view = this.zoomed && this.plot ? ["x", "y"].map(key => ({ ...this.plot.scales[key] })) : null;
+      const view = this.zoomed && this.plot ? this.view() : null;
       this.plot?.destroy();
       this.zoomed = false;
       const curves = this.curves();
       const [logX, logY] = this.logarithmic;
-      const axis = (key, name) => ({
+      this.power = this.powerOfY();
+      const axis = (key, name, power, logarithmic) => ({
         scale: key,
         stroke: ink("--ink"),
         font: "13px system-ui, sans-serif",
         labelFont: "14px system-ui, sans-serif",
-        label: label(name, key),
+        label: label(name, key, power),
         labelSize: 22,
         grid: { stroke: ink("--line"), width: 1 },
         ticks: { stroke: ink("--line"), width: 1, size: 6 },
         values: ticks,
+        ...(logarithmic && {
+          filter: (plot, splits) => splits,
+          splits: (plot, at, low, high) => {
+            const room = key === "x" ? plot.width / 60 : plot.height / 40;
+            return logarithmicTicks(low, high, Math.max(2, Math.floor(room)));
+          },
+        }),
       });
       const options = {
         ...this.size(),
@@ -243,15 +278,20 @@ const kolmo = (() => {
           y: { distr: logY ? 3 : 1, range: (plot, low, high) => padded(low, high, logY) },
         },
         axes: [
-          { ...axis("x", this.data.labels[0]), size: 30, space: 60 },
+          { ...axis("x", this.data.labels[0], 0, logX), size: 30, space: 60 },
           {
-            ...axis("y", this.data.labels[1]),
+            ...axis("y", this.data.labels[1], this.power, logY),
             size: (plot, values) => 16 + 7.5 * Math.max(0, ...(values ?? []).map(text => text.length)),
             space: 36,
           },
         ],
         series: [{}, ...curves.map(curve => this.series(curve))],
-        cursor: { drag: { x: true, y: true, uni: 30, dist: 5 }, points: { size: 8 } },
+        cursor: {
+          drag: { x: true, y: true, uni: 30, dist: 5 },
+          points: { size: 8 },
+          // A level is what it is everywhere: nothing to read.
+          hover: { prox: (plot, at) => (curves[at - 1].kind === "level" ? 0 : null) },
+        },
         hooks: {
           setCursor: [plot => this.read(plot)],
           setSelect: [plot => (this.zoomed ||= plot.select.width > 0 || plot.select.height > 0)],
@@ -260,13 +300,24 @@ const kolmo = (() => {
       this.plot = new uPlot(options, this.joined(), this.canvas);
       this.plot.over.append(this.reading);
       this.plot.over.addEventListener("dblclick", () => (this.zoomed = false));
-      if (view && view.every(({ min, distr }) => distr !== 3 || min > 0)) {
-        this.plot.batch(() => ["x", "y"].forEach((key, at) => this.plot.setScale(key, view[at])));
+      // What a logarithmic axis has no place for is shown as a whole.
+      for (const [at, key] of ["x", "y"].entries()) {
+        if (!view || (this.logarithmic[at] && !(view[at].min > 0))) continue;
+        const power = at === 1 ? 10 ** this.power : 1;
+        this.plot.setScale(key, { min: view[at].min / power, max: view[at].max / power });
         this.zoomed = true;
       }
       this.toggles.forEach((button, at) => button.setAttribute("aria-pressed", this.logarithmic[at]));
       this.keys(curves);
       if (this.time) this.time.textContent = this.frame === null ? "" : `t = ${number(this.data.frames[this.frame].time, 4)}`;
+    }
+
+    /** What is seen of both axes, in the numbers of the run. */
+    view() {
+      return ["x", "y"].map((key, at) => {
+        const [{ min, max }, power] = [this.plot.scales[key], at === 1 ? 10 ** this.power : 1];
+        return { min: min * power, max: max * power };
+      });
     }
 
     joined() {
@@ -303,7 +354,7 @@ const kolmo = (() => {
       const lines = rows.map(({ curve, row, y }) => {
         const line = element("div");
         const at = plot.data[0][row] === first ? "" : ` at ${number(plot.data[0][row], 4)}`;
-        line.append(sample(curve), element("span", {}, `${curve.label}: `), element("b", {}, number(y[row])), at);
+        line.append(sample(curve), element("span", {}, `${curve.label}: `), element("b", {}, number(y[row] === null ? null : y[row] * 10 ** this.power)), at);
         return line;
       });
       const name = this.data.labels[0].split(" ").at(-1);
@@ -323,9 +374,10 @@ const kolmo = (() => {
     /** Newer curves: what is zoomed, hidden and chosen stays. */
     update(data) {
       const names = of => of.curves.map(curve => curve.label).join("\n");
-      const same = names(data) === names(this.data) && this.frame === null;
       const slides = data.frames.length > 1 && !this.range;
+      const before = [names(this.data), this.power];
       this.data = data;
+      const same = this.frame === null && names(data) === before[0] && this.powerOfY() === before[1];
       if (slides) this.slider();
       else if (this.range) this.limits();
       if (same) this.plot.setData(this.joined(), !this.zoomed);
@@ -333,9 +385,9 @@ const kolmo = (() => {
     }
   }
 
-  /** Draw all figures in `part` that have curves. */
+  /** Draw all figures in `part` that have curves and are not drawn yet. */
   function start(part) {
-    for (const figure of part.querySelectorAll("figure[id]")) {
+    for (const figure of part.querySelectorAll("figure[id]:not(.drawn)")) {
       const data = JSON.parse(figure.querySelector('script[type="application/json"]').textContent);
       plots.set(figure.id, new Plot(figure, data));
     }
