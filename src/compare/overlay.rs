@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::io::figures::{Figure, powers};
 use crate::io::page::{self, Page, Table, check_replaceable, escape};
 use crate::io::plot::{Curve, Line, Plot};
-use crate::io::report::figures_at_the_end;
+use crate::io::report::{capital, figures_at_the_end};
 use crate::io::{Series, USER_REFERENCE, make_directory, read_text, refused, statistics};
 
 /// Roundings of a column that keeps its value: more are a change.
@@ -232,15 +232,22 @@ fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)>
     Ok((drawn.into_iter().cloned().collect(), notes))
 }
 
-/// Whether the values of a column differ by more than round-off, over all rows of all runs.
+/// Whether the values of a column differ by more than round-off, over all rows of all runs: that of their own size, or where they have both
+/// signs, as sums over the box have that may cancel, that of a velocity.
 fn changes(name: &str, runs: &[Run]) -> bool {
-    let values = || runs.iter().filter_map(|run| run.series.column(name)).flatten();
-    let finite = || values().copied().filter(|value| value.is_finite());
-    let (low, high) = (finite().fold(f64::MAX, f64::min), finite().fold(f64::MIN, f64::max));
+    let range = |name: &str| {
+        let values = runs.iter().filter_map(|run| run.series.column(name)).flatten();
+        let finite = values.copied().filter(|value| value.is_finite());
+        finite.fold([f64::MAX, f64::MIN], |[low, high], value| [low.min(value), high.max(value)])
+    };
+    let [low, high] = range(name);
+    let energy = range("kinetic_energy")[1];
+    let velocity = if energy > 0.0 { (2.0 * energy).sqrt() } else { 1.0 };
+    let own = low.abs().max(high.abs());
+    let size = if low < 0.0 { own.max(velocity) } else { own };
     let single = runs.iter().any(|run| run.summary.precision == "f32");
     let unit = if single { f64::from(f32::EPSILON) } else { f64::EPSILON };
-    // Next to velocities and densities of order one.
-    high - low > ROUNDINGS * unit * low.abs().max(high.abs()).max(1.0)
+    high - low > ROUNDINGS * unit * size
 }
 
 /// A column of all runs over time, or over steps where these are those of steady flows.
@@ -257,7 +264,7 @@ fn history(name: &str, runs: &[Run], references: &References) -> Figure {
         if steady { Default::default() } else { references.curves(name, end) };
     curves.extend(of_others);
     let known = HISTORIES.iter().find(|known| known.0 == name);
-    let words = name.replace('_', " ");
+    let words = capital(&name.replace('_', " "));
     let (title, label, caption, logarithmic) = match known {
         Some(&(_, title, label, caption, logarithmic)) => (title, label, caption, logarithmic),
         None => (words.as_str(), name, "", name == "residual"),
@@ -307,7 +314,7 @@ impl References {
             let covered = time.partition_point(|&time| time <= end);
             let curve = Curve::new(label, *line, &time[..covered], values);
             let source = powers(&escape(series.comments().join(" ").trim_end_matches('.')));
-            Some((curve, format!("{}: {source}.", escape(label))))
+            Some((curve, format!("{}: {source}.", escape(&capital(label)))))
         });
         of.unzip()
     }

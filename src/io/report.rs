@@ -314,7 +314,7 @@ fn sentence(text: &str) -> String {
 }
 
 /// With a capital at its beginning.
-fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     first + letters.as_str()

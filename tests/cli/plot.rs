@@ -74,7 +74,7 @@ fn a_curve_of_others_that_runs_share_is_drawn_once() {
     };
     let (curves, page) = of_energy();
     assert_eq!(curves, ["reference"]);
-    assert_eq!(page.matches("reference: somebody.").count(), 1);
+    assert_eq!(page.matches("Reference: somebody.").count(), 1);
     fs::write(dir.path().join("b/reference.csv"), reference.replace("0.124", "0.123")).unwrap();
     let (curves, _) = of_energy();
     assert_eq!(

@@ -89,7 +89,7 @@ kolmo.films = (() => {
       const [x, y] = this.place(figure, at);
       const value = this.value(this.film.pixels(figure), at);
       const { quantity, unit } = this.film.part.dataset;
-      const found = value === null ? "no value" : `${quantity} ≈ ${this.rounded(value)} ${unit}`;
+      const found = value === null ? "no value" : `${quantity} ≈ ${this.rounded(value)} ${unit}`.trim();
       this.reading.textContent = `${right} = ${number(x, 3)}, ${up} = ${number(y, 3)}: ${found}`;
     }
 
