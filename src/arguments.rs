@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use kolmo::bench::Bench;
 use kolmo::comm::Fact;
-use kolmo::compare::CompareOptions;
+use kolmo::compare::{CompareOptions, PlotOptions};
 use kolmo::converge::ConvergeOptions;
 use kolmo::model::ModelOptions;
 use kolmo::quality::GridOptions;
@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a simulation.
     #[command(
-        after_help = "Examples:\n  kolmo run taylor-green\n  kolmo run configs/tgv-re1600-ma0.1-128.toml --set grid.points=[64,64,64] --out runs/re1600-64\n  kolmo run taylor-green --backend cuda --device 1\n  kolmo run taylor-green --backend opencl --set compute.precision=f32"
+        after_help = "Examples:\n  kolmo run taylor-green\n  kolmo run configs/tgv-re1600-ma0.1-128.toml --set grid.points=[64,64,64] --out runs/re1600-64\n  kolmo run taylor-green --backend cuda --device 1\n  kolmo run taylor-green --backend opencl --set compute.precision=f32\n  kolmo run taylor-green --live"
     )]
     Run {
         /// An input file, or the name of a case for its built-in input.
@@ -51,6 +51,9 @@ pub(crate) enum Command {
         /// Start from a checkpoint of another flow all the same.
         #[arg(long)]
         allow_physics_change: bool,
+        /// Show the report while it grows, to a browser on this machine: at this port of 127.0.0.1, else at any that is free.
+        #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+        live: Option<u16>,
     },
     /// Go on with a run from its newest sound checkpoint, on any number of ranks.
     #[command(
@@ -77,6 +80,9 @@ pub(crate) enum Command {
         /// Go on with another case, gas or box all the same.
         #[arg(long)]
         allow_physics_change: bool,
+        /// Show the report while it grows, to a browser on this machine: at this port of 127.0.0.1, else at any that is free.
+        #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+        live: Option<u16>,
     },
     /// Print a commented input for a case.
     #[command(after_help = "Example:\n  kolmo init taylor-green > my.toml")]
@@ -142,12 +148,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  kolmo reproduce list\n  kolmo reproduce srinath-fig1.1\n  kolmo reproduce --quick all"
     )]
     Reproduce(ReproduceOptions),
-    /// Draw the report and the plots of a run again.
-    #[command(after_help = "Example:\n  kolmo plot runs/taylor-green")]
-    Plot {
-        /// The directory of the run.
-        run_dir: PathBuf,
-    },
+    /// Draw the report and the plots of a run again, or the curves of several runs over each other.
+    #[command(
+        after_help = "Examples:\n  kolmo plot runs/taylor-green\n  kolmo plot runs/coarse runs/fine\n  kolmo plot runs/* --columns dissipation,enstrophy --out tgv.html"
+    )]
+    Plot(PlotOptions),
     /// Print what completes commands and options in a shell.
     #[command(
         after_help = "Examples:\n  kolmo completions bash > ~/.local/share/bash-completion/completions/kolmo\n  kolmo completions zsh > ~/.zfunc/_kolmo\n  kolmo completions fish > ~/.config/fish/completions/kolmo.fish"

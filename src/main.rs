@@ -18,7 +18,7 @@ use clap::Parser;
 use kolmo::bench::Bench;
 use kolmo::cases::{Case, NAMES};
 use kolmo::comm::{self, Communicator, Solo};
-use kolmo::compare::compare;
+use kolmo::compare::{PlotOptions, compare, overlay};
 use kolmo::config;
 use kolmo::converge::{ConvergeOptions, converge};
 use kolmo::io::progress::tell;
@@ -127,14 +127,25 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             no_tune,
             overwrite,
             allow_physics_change,
+            live,
         } => {
             let set = with_tuning(set, !no_tune);
             let typed = Typed { input, set, backend, device, out };
-            return start(&typed, overwrite, allow_physics_change, comm);
+            return start(&typed, overwrite, allow_physics_change, live, comm);
         }
-        Command::Restart { run_dir, set, from, backend, device, no_tune, allow_physics_change } => {
+        Command::Restart {
+            run_dir,
+            set,
+            from,
+            backend,
+            device,
+            no_tune,
+            allow_physics_change,
+            live,
+        } => {
             let set = with_tuning(with_device(set, backend.as_ref(), device), !no_tune);
-            return go_on(&run_dir, &RestartOptions { set, from, allow_physics_change }, comm);
+            let options = RestartOptions { set, from, allow_physics_change };
+            return go_on(&run_dir, &options, live, comm);
         }
         Command::Info { plan: None, .. } => return info(&**comm),
         Command::Bench { what } if what.is_collective() => return measure(&what, comm),
@@ -160,7 +171,7 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
         Command::Compare(options) => compare(&options)
             .and_then(|found| say(&if options.json { found.json() } else { found.to_string() })),
         Command::Converge(options) => converged(&options, comm.size()),
-        Command::Plot { run_dir } => drawn(&run_dir),
+        Command::Plot(options) => plotted(&options),
         Command::Reproduce(options) => reproduced(&options),
         Command::Completions { shell } => completions(shell),
         Command::Man { command } => manual(&command),
@@ -175,7 +186,14 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
     comm::all_or_error(&**comm, done)
 }
 
-/// Draw the report of a run again.
+/// Draw several runs over each other, or the report of one again.
+fn plotted(options: &PlotOptions) -> Result<ExitCode> {
+    match options.single()? {
+        Some(run_dir) => drawn(run_dir),
+        None => overlay(options).and_then(|found| say(&found.to_string())),
+    }
+}
+
 fn drawn(run_dir: &Path) -> Result<ExitCode> {
     let _lock = RunDirectory::enter(run_dir)?;
     let mut directory = RunDirectory::open(run_dir, None)?;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use kolmo::comm::{self, Communicator};
 use kolmo::config::{self, Base, Config};
 use kolmo::io::progress::tell;
-use kolmo::io::{DirectoryLock, RunDirectory, append_to, checkpoint};
+use kolmo::io::{DirectoryLock, Live, RunDirectory, append_to, checkpoint};
 use kolmo::time::restart::{self, Restart, RestartOptions};
-use kolmo::time::{Ending, Origin, run};
+use kolmo::time::{Ending, Origin, Requests, run};
 use kolmo::{Error, Result};
 
 use crate::signals;
@@ -55,6 +55,7 @@ pub(crate) fn start(
     typed: &Typed,
     overwrite: bool,
     allow_physics_change: bool,
+    live: Option<u16>,
     comm: &Arc<dyn Communicator>,
 ) -> Result<ExitCode> {
     // The lock is held until the run has ended.
@@ -66,13 +67,14 @@ pub(crate) fn start(
         // Not the newest of a run that may go on: what is resolved means the same tomorrow.
         config.origin = Some(checkpoint.path().to_path_buf());
     }
-    execute_run(&config, origin, comm)
+    execute_run(&config, origin, live, comm)
 }
 
 /// Go on with the run in `directory`.
 pub(crate) fn go_on(
     directory: &Path,
     wish: &RestartOptions,
+    live: Option<u16>,
     comm: &Arc<dyn Communicator>,
 ) -> Result<ExitCode> {
     // The lock is held until the run has ended.
@@ -81,7 +83,7 @@ pub(crate) fn go_on(
     match restart::restart(&**comm, directory, wish)? {
         Restart::Run(what) => {
             let (config, origin) = *what;
-            execute_run(&config, origin, comm)
+            execute_run(&config, origin, live, comm)
         }
         Restart::Finished(sentence) => {
             if comm.rank() == 0 {
@@ -93,9 +95,25 @@ pub(crate) fn go_on(
     }
 }
 
-fn execute_run(config: &Config, origin: Origin, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
+/// `live` is the port of its report.
+fn execute_run(
+    config: &Config,
+    origin: Origin,
+    live: Option<u16>,
+    comm: &Arc<dyn Communicator>,
+) -> Result<ExitCode> {
     let path = config.output.directory.clone();
-    let ending = run(config, &path, origin, &log_to, &signals::requests(), comm.clone())?;
+    let live = live.filter(|_| comm.rank() == 0).map(Live::open).transpose();
+    let live = comm::all_or_error(&**comm, live)?;
+    if let Some(live) = &live {
+        tell(&format!("the report as it grows: {}", live.address()));
+    }
+    let requests = Requests { live: live.clone(), ..signals::requests() };
+    let ending = run(config, &path, origin, &log_to, &requests, comm.clone());
+    if let Some(live) = live {
+        live.end();
+    }
+    let ending = ending?;
     let why = match ending {
         Ending::Finished => return Ok(ExitCode::SUCCESS),
         Ending::Stopped => "stopped early, as asked",

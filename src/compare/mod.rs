@@ -1,16 +1,18 @@
-//! Several runs beside each other: `kolmo compare`.
+//! Several runs beside each other: `kolmo compare`, and over each other: `kolmo plot`.
 //!
 //! [`compare`] reads what the runs left and finds where they differ; [`Comparison`] is that as a table, as JSON and as a
 //! page with pictures.
 
 mod difference;
 mod options;
+mod overlay;
 mod page;
 mod runs;
 mod table;
 
 pub use difference::{difference, value_at};
 pub use options::CompareOptions;
+pub use overlay::{Overlay, PlotOptions, overlay};
 pub use table::Row;
 
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! What `kolmo compare` takes on the command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -36,17 +36,22 @@ fn finite(text: &str) -> std::result::Result<f64, String> {
 impl CompareOptions {
     /// Where the page goes.
     pub(super) fn page(&self) -> Result<PathBuf> {
-        let most = Line::SIDE_BY_SIDE.len();
-        if self.runs.len() > most {
-            let what = format!("{} runs are more than a picture can tell apart", self.runs.len());
-            return Err(refused(what, &format!("compare at most {most} at a time")));
-        }
-        let is_page = self.out.extension().is_some_and(|ending| ending == "html");
-        if !is_page || self.out.is_dir() {
-            let why = if is_page { "is a directory" } else { "does not end in .html" };
-            let advice = "give the file that is to be written: `--out compare.html`";
-            return Err(refused(format!("--out {} {why}", self.out.display()), advice));
-        }
-        Ok(self.out.clone())
+        page_path(&self.out, self.runs.len())
     }
+}
+
+/// Where a page of so many runs goes.
+pub(super) fn page_path(out: &Path, runs: usize) -> Result<PathBuf> {
+    let most = Line::SIDE_BY_SIDE.len();
+    if runs > most {
+        let what = format!("{runs} runs are more than a picture can tell apart");
+        return Err(refused(what, &format!("name at most {most} at a time")));
+    }
+    let is_page = out.extension().is_some_and(|ending| ending == "html");
+    if !is_page || out.is_dir() {
+        let why = if is_page { "is a directory" } else { "does not end in .html" };
+        let advice = "give the file that is to be written: `--out runs.html`";
+        return Err(refused(format!("--out {} {why}", out.display()), advice));
+    }
+    Ok(out.to_path_buf())
 }

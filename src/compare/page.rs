@@ -7,12 +7,12 @@ use super::runs::Run;
 use crate::error::Result;
 use crate::io::figures::Figure;
 use crate::io::make_directory;
-use crate::io::page::{self, Page};
+use crate::io::page::{self, Page, write_drawing};
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::statistics::spectrum_plot;
 
 /// The histories: column, title, label, caption, whether y is logarithmic.
-const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
+pub(super) const HISTORIES: [(&str, &str, &str, &str, bool); 6] = [
     ("kinetic_energy", "Kinetic energy", "kinetic energy E", "E = ⟨ρ u·u⟩ / 2.", false),
     ("dissipation", "Dissipation", "dissipation ε", "From gradients: ε = ⟨τ : ∇u⟩.", false),
     ("enstrophy", "Enstrophy", "enstrophy Ω", "Ω = ⟨ρ ω·ω⟩ / 2.", false),
@@ -43,7 +43,7 @@ pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<Stri
             .collect();
         if !curves.is_empty() {
             let plot = Plot { logarithmic, ..Plot::over_time(title, label, curves) };
-            figures.push(Figure { name, plot, caption: caption.into() });
+            figures.push(Figure { name: name.into(), plot, caption: caption.into() });
         }
     }
     let notes = spectra(runs, time, &mut figures);
@@ -52,7 +52,7 @@ pub(super) fn figures(runs: &[Run], time: Option<f64>) -> (Vec<Figure>, Vec<Stri
 
 /// Spectra at one time: those nearest to `time`, else to the last time that all runs with spectra have. Returns what could not
 /// be drawn.
-fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>) -> Vec<String> {
+pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>) -> Vec<String> {
     let last = |run: &Run| Some(run.spectra.as_ref()?.times.last()?.time);
     let common = runs.iter().filter_map(last).reduce(f64::min);
     let Some(time) = common.map(|common| time.unwrap_or(common)) else {
@@ -76,7 +76,7 @@ fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>) -> Vec<St
         if !curves.is_empty() {
             let plot = spectrum_plot(title, is_scalar, curves);
             let caption = format!("Those nearest to t = {time:.2}.");
-            figures.push(Figure { name, plot, caption });
+            figures.push(Figure { name: name.into(), plot, caption });
         }
     }
     notes
@@ -97,7 +97,7 @@ impl Comparison {
         if let Some(folder) = self.page.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             make_directory(folder)?;
         }
-        let drawn = page::draw(figures, place)?;
+        let drawn = page::draw(figures, |figure, svg| write_drawing(&place(figure), svg))?;
         let names = self.rows.iter().map(|row| row.run.as_str()).collect::<Vec<_>>().join(", ");
         let mut html = Page::new("compare", "Comparison", &names);
         html.push(&self.table().html_by_columns());

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Row, Study};
 use crate::error::Result;
 use crate::io::figures::Figure;
-use crate::io::page::{self, Page, Table, escape};
+use crate::io::page::{self, Page, Table, escape, write_drawing};
 use crate::io::plot::{Curve, Line, Plot};
 use crate::io::report::grid;
 use crate::io::{json, make_directory, write_text};
@@ -16,7 +16,9 @@ impl Study {
     pub(super) fn write(&self, directory: &Path) -> Result<()> {
         make_directory(directory)?;
         write_text(&directory.join("converge.csv"), &self.csv())?;
-        let drawn = page::draw(vec![self.figure()], |_| directory.join("converge.svg"))?;
+        let drawn = page::draw(vec![self.figure()], |_, svg| {
+            write_drawing(&directory.join("converge.svg"), svg)
+        })?;
         let mut page = Page::new("converge", "Convergence", &self.what());
         page.paragraph(&format!("Error {}.", self.error));
         page.paragraph(&format!("{}.", self.step));
@@ -117,7 +119,7 @@ impl Study {
         }
         let title = format!("{}: error over points", self.case);
         let plot = Plot::logarithmic(&title, "points n along an axis", "error", curves);
-        Figure { name: "converge", plot, caption: format!("Error {}.", escape(&self.error)) }
+        Figure { name: "converge".into(), plot, caption: format!("Error {}.", escape(&self.error)) }
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn surface_figure(run_dir: &Path, end: f64) -> Result<Option<Figure>>
     let caption = format!(
         "At t = {end:.2}, from the first point of the wall on: (p − p∞) and the shear stress along it, over ½ ρ₀ V₀². {separates}"
     );
-    Ok(Some(Figure { name: "surface", plot, caption }))
+    Ok(Some(Figure { name: "surface".into(), plot, caption }))
 }
 
 /// Where the flow along a wall that closes comes from both sides: friction, positive in the order of the points, changes from plus to

@@ -1,5 +1,7 @@
 //! Which curves a report shows, and what can be said of them in numbers.
 
+use std::borrow::Cow;
+
 use super::body::Shedding;
 use super::page::escape;
 use crate::io::plot::{Curve, Line, Plot};
@@ -12,7 +14,7 @@ use crate::io::verdict::RESOLVED_KMAX_ETA;
 /// A plot of the report.
 pub(crate) struct Figure {
     /// File name without `.svg`.
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     /// The plot.
     pub(crate) plot: Plot,
     /// What to see, in a sentence or two.
@@ -174,7 +176,7 @@ pub(crate) fn figures(
         let columns = columns.iter().map(|&(label, line, column)| over.column(label, line, column));
         let mut plot = Plot::over_time(title, y_label, columns.collect::<Option<_>>()?);
         plot.logarithmic = ["error", "residual"].contains(&name);
-        Some(Figure { name, plot, caption: caption.into() })
+        Some(Figure { name: name.into(), plot, caption: caption.into() })
     });
     let [
         enstrophy,
@@ -246,7 +248,7 @@ fn passive(over: &Over) -> [Option<Figure>; 2] {
             .filter_map(|(scalar, line)| over.column(scalar, line, &format!("{scalar}_{column}")));
         let curves: Vec<Curve> = curves.collect();
         let plot = (!curves.is_empty()).then(|| Plot::over_time(title, y_label, curves))?;
-        Some(Figure { name, plot, caption: caption.into() })
+        Some(Figure { name: name.into(), plot, caption: caption.into() })
     })
 }
 
@@ -274,7 +276,7 @@ fn kinetic_energy(over: &Over, reference: Option<&Reference>) -> Option<Figure> 
     curves.extend(reference.map(|r| over.reference(r, &r.kinetic_energy)));
     let plot = Plot::over_time("Kinetic energy", "kinetic energy E", curves);
     let caption = format!("E = ⟨ρ u·u⟩ / 2.{}", source(reference));
-    Some(Figure { name: "kinetic_energy", plot, caption })
+    Some(Figure { name: "kinetic_energy".into(), plot, caption })
 }
 
 /// Nothing for an inviscid flow, where the energy budget says all there is to say.
@@ -294,7 +296,7 @@ fn dissipation(over: &Over, reference: Option<&Reference>, summary: &Summary) ->
         ),
     };
     let caption = format!("From gradients: ε = ⟨τ : ∇u⟩.{from_energy}{}", source(reference));
-    Some(Figure { name: "dissipation", plot, caption })
+    Some(Figure { name: "dissipation".into(), plot, caption })
 }
 
 fn budget(over: &Over, summary: &Summary) -> Option<Figure> {
@@ -316,7 +318,7 @@ fn budget(over: &Over, summary: &Summary) -> Option<Figure> {
     });
     let plot = Plot::over_time("Energy budget", "rate of change of E", curves);
     let caption = format!("Budget terms of dE/dt in the discrete equations.{closes}");
-    Some(Figure { name: "budget", plot, caption })
+    Some(Figure { name: "budget".into(), plot, caption })
 }
 
 /// The largest |dE/dt − sum of its terms|, and the largest |dE/dt|, over all rows that are finite.
@@ -343,7 +345,7 @@ fn resolution(over: &Over, summary: &Summary) -> Option<Figure> {
     plot.mark = Some((RESOLVED_KMAX_ETA, format!("resolved above {RESOLVED_KMAX_ETA}")));
     let caption = "Largest wavenumber of the grid, kmax = π/h, times the Kolmogorov length \
                    η = (ν³/ε)<sup>1/4</sup>.";
-    Some(Figure { name: "resolution", plot, caption: caption.into() })
+    Some(Figure { name: "resolution".into(), plot, caption: caption.into() })
 }
 
 /// Drift of what the equations conserve, over the whole run: name and number. Between `walls` that is mass alone.

@@ -3,8 +3,8 @@
 //! Each part takes plain numbers and knows nothing of the solver: [`series`] (`series.csv`), [`vtk`], [`pieces`] and
 //! [`fields`] (`fields/`, `planes/`), [`checkpoint`] (`checkpoints/`), [`slices`] (`slices/`), [`summary`]
 //! (`summary.json`), [`mod@reference`] (`reference.csv`), [`spectra`] (`statistics/spectra.csv` and
-//! `reference_spectrum.csv`), [`report`] (`report.html` and `plots/`, drawn from the others), [`progress`] (the line on
-//! the terminal), [`directory`] (the directory that they lie in).
+//! `reference_spectrum.csv`), [`report`] (`report.html` and `plots/`, drawn from the others), [`live`] (the same while a run
+//! goes on, for a browser), [`progress`] (the line on the terminal), [`directory`] (the directory that they lie in).
 //!
 //! A file is written under a temporary name and renamed, so that it is there whole or not at all; the series alone
 //! grows, by whole rows.
@@ -23,12 +23,14 @@ pub mod directory;
 pub mod fields;
 pub(crate) mod figures;
 mod grid_file;
+pub mod live;
 pub(crate) mod open;
 mod options;
 pub(crate) mod page;
 pub(crate) mod palette;
 pub mod pieces;
 pub(crate) mod plot;
+mod plot_data;
 mod profile;
 pub mod progress;
 pub mod reference;
@@ -54,6 +56,7 @@ pub(crate) use body::SURFACE;
 pub use directory::{DirectoryLock, RunDirectory};
 pub use fields::FieldWriter;
 pub use grid_file::{StoredPoints, read_points};
+pub use live::Live;
 pub(crate) use options::MOST_FILES;
 pub use options::{CheckpointConfig, Schedule, StatisticsConfig};
 pub(crate) use profile::PROFILE;

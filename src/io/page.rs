@@ -1,33 +1,73 @@
-//! What the pages have in common: each is one HTML file that needs nothing but itself.
+//! What the pages have in common: each is one HTML file that needs nothing but itself, and that is whole without its scripts.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::io::figures::Figure;
 use crate::io::progress::visible;
 use crate::io::{open, write_text, write_whole};
 use crate::{Error, Result};
 
+/// What draws curves: <https://github.com/leeoniya/uPlot>, with what its licence asks to be told.
+const UPLOT: [&str; 3] = [
+    include_str!("vendor/uplot/LICENSE"),
+    include_str!("vendor/uplot/uPlot.iife.min.js"),
+    include_str!("vendor/uplot/uPlot.min.css"),
+];
+
 /// A page as it grows.
-pub(crate) struct Page(String);
+pub(crate) struct Page {
+    html: String,
+    /// What it needs beside its text, each once.
+    scripts: Vec<Script>,
+}
+
+/// A script of a page.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Script {
+    /// Plots that can be read at a point.
+    Plots,
+    /// Pictures with a slider.
+    Pictures,
+    /// What asks for newer numbers while a run goes on.
+    Live,
+}
+
+impl Script {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Plots => include_str!("scripts/plots.js"),
+            Self::Pictures => include_str!("scripts/pictures.js"),
+            Self::Live => include_str!("scripts/live.js"),
+        }
+    }
+}
 
 impl Page {
     /// From its beginning to the line below its heading; `title` and `what` are plain text, and `command` writes the page.
     pub(crate) fn new(command: &str, title: &str, what: &str) -> Self {
         let (title, what, generator) = (escape(title), escape(what), generator(command));
         let style = include_str!("report.css");
-        Self(format!(
+        let html = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              {generator}\n<title>{title}, {what}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n\
              <h1>{title}</h1>\n<p class=\"what\">{what}</p>\n"
-        ))
+        );
+        Self { html, scripts: Vec::new() }
+    }
+
+    /// Have a script at the end of the page.
+    pub(crate) fn needs(&mut self, script: Script) {
+        if !self.scripts.contains(&script) {
+            self.scripts.push(script);
+        }
     }
 
     /// HTML, and a line end.
     pub(crate) fn push(&mut self, html: &str) {
-        self.0.push_str(html);
-        self.0.push('\n');
+        self.html.push_str(html);
+        self.html.push('\n');
     }
 
     /// A paragraph of plain text.
@@ -35,28 +75,54 @@ impl Page {
         self.push(&format!("<p>{}</p>", escape(text)));
     }
 
-    /// A heading, and figures with their captions; nothing where there are none.
+    /// A part of the page that a live one changes by itself; `write` fills it.
+    pub(crate) fn section<T>(&mut self, id: &str, write: impl FnOnce(&mut Self) -> T) -> T {
+        self.push(&format!("<section id=\"{id}\">"));
+        let written = write(self);
+        self.push("</section>");
+        written
+    }
+
+    /// A heading, and figures with their captions; nothing where there are none. The drawing of a figure is for paper and where
+    /// scripts do not run, its data for the script.
     pub(crate) fn gallery(&mut self, heading: &str, drawn: &[(Figure, String)]) {
         if drawn.is_empty() {
             return;
         }
+        self.needs(Script::Plots);
         self.push(&format!("<h2>{heading}</h2>\n<div class=\"plots\">"));
-        for (Figure { plot, caption, .. }, svg) in drawn {
-            let title = escape(&plot.title);
+        for (Figure { plot, caption, name }, svg) in drawn {
+            let (title, data) = (escape(&plot.title), plot.data());
             self.push(&format!(
-                "<figure role=\"group\" aria-label=\"{title}\">\n{svg}<figcaption>{caption}</figcaption>\n</figure>"
+                "<figure role=\"group\" id=\"plot-{name}\" aria-label=\"{title}\">\n{svg}<figcaption>{caption}</figcaption>\n\
+                 <script type=\"application/json\">{data}</script>\n</figure>"
             ));
         }
         self.push("</div>");
     }
 
-    /// Write it with its end: which version made it, and where its numbers lie, as HTML.
-    pub(crate) fn write(mut self, path: &Path, version: &str, data: &str) -> Result<()> {
+    /// The whole page, with its end: which version made it, and where its numbers lie, as HTML.
+    pub(crate) fn html(mut self, version: &str, data: &str) -> String {
         let version = escape(version);
         self.push(&format!(
-            "</main>\n<footer>Kolmo {version}. Everything is non-dimensional. Data: {data}.</footer>\n</body>\n</html>"
+            "</main>\n<footer>Kolmo {version}. Everything is non-dimensional. Data: {data}.</footer>"
         ));
-        write_text(path, &self.0)
+        if !self.scripts.is_empty() {
+            let [licence, library, style] = UPLOT;
+            self.push(&format!(
+                "<style>\n{style}\n</style>\n<script>\n/*\n{licence}\n*/\n{library}</script>"
+            ));
+        }
+        for script in std::mem::take(&mut self.scripts) {
+            self.push(&format!("<script>\n{}</script>", script.text()));
+        }
+        self.push("</body>\n</html>");
+        self.html
+    }
+
+    /// Write it with its end.
+    pub(crate) fn write(self, path: &Path, version: &str, data: &str) -> Result<()> {
+        write_text(path, &self.html(version, data))
     }
 }
 
@@ -95,14 +161,14 @@ pub(crate) fn check_replaceable(path: &Path, command: &str) -> Result<()> {
     ]))
 }
 
-/// Draw figures, each as SVG to the path that `place` gives it, and return them with their drawings.
+/// Draw figures, have `keep` keep each drawing, and return them with these.
 pub(crate) fn draw(
     figures: Vec<Figure>,
-    place: impl Fn(&Figure) -> PathBuf,
+    keep: impl Fn(&Figure, &str) -> Result<()>,
 ) -> Result<Vec<(Figure, String)>> {
     let drawn = figures.into_iter().map(|figure| {
         let svg = figure.plot.svg();
-        write_drawing(&place(&figure), &svg)?;
+        keep(&figure, &svg)?;
         Ok((figure, svg))
     });
     drawn.collect()

@@ -68,7 +68,7 @@ impl Line {
     }
 
     /// Colour, width, dashes. The colours are those that Okabe and Ito (2008) chose to be told apart by everyone.
-    fn stroke(self) -> (&'static str, u32, &'static str) {
+    pub(super) fn stroke(self) -> (&'static str, u32, &'static str) {
         match self {
             Self::Solid | Self::Marked => ("#0072B2", 3, "none"),
             Self::Dashed | Self::MarkedDashed => ("#D55E00", 3, "10 5"),
@@ -86,6 +86,17 @@ impl Line {
 
     fn is_marked(self) -> bool {
         matches!(self, Self::Marked | Self::MarkedDashed | Self::Measured(_))
+    }
+
+    /// What is drawn of the points, in words: a line through them, circles at all of them or at a few, a level.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::Reference => "few circles",
+            Self::Level => "level",
+            line if line.is_open() => "circles",
+            line if line.is_marked() => "dotted line",
+            _ => "line",
+        }
     }
 
     /// Circles alone, without a line through them.
@@ -132,6 +143,8 @@ pub(crate) struct Plot {
     /// Whether to draw log₁₀ y where the values span more than two decades or x is logarithmic too; only positive values
     /// are drawn then.
     pub(crate) logarithmic: bool,
+    /// Curves at other times, which a slider of the page chooses from.
+    pub(crate) frames: Vec<(f64, Vec<Curve>)>,
 }
 
 impl Plot {
@@ -145,6 +158,7 @@ impl Plot {
             curves,
             mark: None,
             logarithmic: false,
+            frames: Vec::new(),
         }
     }
 
@@ -254,19 +268,13 @@ impl Plot {
 
     /// What is drawn: finite points, not too many, in the units of the axes.
     fn prepared(&self) -> (Vec<Vec<Point>>, Scale) {
-        let sensible = |v: f64| v.is_finite() && v.abs() < 1e200;
         // Powers of ten near the smallest number overflow when the scale is divided by.
         let flat = |y: f64| if y.abs() < 1e-200 { 0.0 } else { y };
         let along = |x: f64| if self.logarithmic_x { x.log10() } else { x };
         let finite = |curve: &Curve| -> Vec<Point> {
             let points = curve.points.iter().copied();
-            let points = points.filter(|&(x, y)| sensible(along(x)) && sensible(y));
-            let points: Vec<Point> = points.map(|(x, y)| (along(x), flat(y))).collect();
-            // Every so many of them, and the last.
-            let (every, count) = (points.len().div_ceil(MOST_POINTS).max(1), points.len());
-            let numbered = points.into_iter().enumerate();
-            let kept = numbered.filter(|(at, _)| at % every == 0 || at + 1 == count);
-            kept.map(|(_, point)| point).collect()
+            let points = points.filter(|&(x, y)| drawable(along(x)) && drawable(y));
+            thinned(points.map(|(x, y)| (along(x), flat(y))).collect(), MOST_POINTS)
         };
         let mut curves: Vec<Vec<Point>> = self.curves.iter().map(finite).collect();
         let mark = self.mark.iter().map(|mark| flat(mark.0));
@@ -297,6 +305,29 @@ impl Plot {
         }
         (entries, row + 1)
     }
+}
+
+/// Whether a value has a place on paper.
+pub(super) fn drawable(value: f64) -> bool {
+    value.is_finite() && value.abs() < 1e200
+}
+
+/// About `most` of the points where they are more: the smallest and the largest of each stretch, and the first and the last of all.
+/// What is no number counts as the largest.
+pub(super) fn thinned(points: Vec<Point>, most: usize) -> Vec<Point> {
+    if points.len() <= most {
+        return points;
+    }
+    let (stretch, last) = (points.len().div_ceil(most / 2), points.len() - 1);
+    let mut kept = vec![0, last];
+    for from in (0..points.len()).step_by(stretch) {
+        let within = || from..(from + stretch).min(points.len());
+        kept.extend(within().min_by(|&i, &j| points[i].1.total_cmp(&points[j].1)));
+        kept.extend(within().max_by(|&i, &j| points[i].1.total_cmp(&points[j].1)));
+    }
+    kept.sort_unstable();
+    kept.dedup();
+    kept.into_iter().map(|at| points[at]).collect()
 }
 
 /// A drawing as it grows. Writing to a `String` cannot fail, so results of `write!` are dropped.

@@ -51,5 +51,5 @@ pub(crate) fn figure(run_dir: &Path, end: f64) -> Result<Option<Figure>> {
     let caption = format!(
         "On the line along {x_label} through the middle of the box, at t = {end:.2}. Circles: the exact solution."
     );
-    Ok(Some(Figure { name: "profile", plot, caption }))
+    Ok(Some(Figure { name: "profile".into(), plot, caption }))
 }

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::io::body;
 use crate::io::figures::{Figure, closure, conservation, figures, number};
 use crate::io::open::own;
-use crate::io::page::{self, Page, escape};
+use crate::io::page::{self, Page, Script, escape};
 use crate::io::profile;
 use crate::io::progress::duration;
 use crate::io::reference::Reference;
@@ -18,7 +18,7 @@ use crate::io::statistics;
 use crate::io::summary::Summary;
 use crate::io::user_reference::{USER_REFERENCE, draw_over};
 use crate::io::verdict::{Verdict, floored};
-use crate::io::{make_directory, malformed, read_json, read_text};
+use crate::io::{make_directory, malformed, read_json, read_text, write_text};
 
 /// Draw `plots/*.svg` and `report.html` from what lies in the run directory: `config.toml`, `series.csv`,
 /// `summary.json`, and `reference.csv`, `user_reference.csv`, `profile.csv`, `slices/`, `statistics/` and
@@ -32,48 +32,101 @@ pub fn write_report(
     run_dir: &Path,
     claim: &mut dyn FnMut(Vec<String>) -> Result<()>,
 ) -> Result<()> {
-    let config = needed(run_dir, "config.toml", read_text)?;
-    own(run_dir, &run_dir.join("config.toml"))?;
-    let series = needed(run_dir, "series.csv", Series::read)?;
-    series.required("time")?;
-    let summary = needed(run_dir, "summary.json", Summary::read)?;
-    let reference = optional(&run_dir.join("reference.csv"), Reference::read)?;
-    let slices = optional(&run_dir.join("slices/slices.json"), read_json::<Vec<SliceEntry>>)?
-        .unwrap_or_default();
-
+    let material = Material::read(run_dir, None)?;
     let plots = run_dir.join("plots");
     let file = |figure: &Figure| format!("{}.svg", figure.name);
-    let place = |figure: &Figure| plots.join(file(figure));
-    let mut history = figures(&series, reference.as_ref(), &summary);
-    if let Some(table) = optional(&run_dir.join(USER_REFERENCE), Series::read)? {
-        draw_over(&mut history, &table, summary.end_time);
-    }
-    history.extend(profile::figure(run_dir, summary.end_time)?);
-    history.extend(body::surface_figure(run_dir, summary.end_time)?);
-    let statistics = statistics::figures(run_dir)?;
-    let names = history.iter().chain(&statistics).map(|figure| format!("plots/{}", file(figure)));
+    let figures = material.history.iter().chain(&material.statistics);
+    let names = figures.map(|figure| format!("plots/{}", file(figure)));
     claim(names.chain(["report.html".into()]).collect())?;
     make_directory(&plots)?;
-    let drawn = page::draw(history, place)?;
-    let statistics = page::draw(statistics, place)?;
-    let mut page = Page::new("run", &summary.title, &parameters(&summary));
-    verdict(&mut page, &summary);
-    let round_off = RoundOff::of(&series, &summary);
-    let is_scalar = series.column("kinetic_energy").is_none();
-    numbers(&mut page, &summary, &series, &round_off);
-    page.gallery("History", &drawn);
-    page.gallery("Statistics", &statistics);
-    if slices.iter().any(|slice| is_scalar || slice.max > round_off.vorticity) {
-        slice_page::show(&mut page, run_dir, slices, summary.points)?;
+    let page = material
+        .page(run_dir, &|figure, svg| page::write_drawing(&plots.join(file(figure)), svg))?;
+    write_text(&run_dir.join("report.html"), &page)
+}
+
+/// The same page of a run that goes on, which asks for a newer one by itself: from the files that are there already. `so_far` is
+/// what is known of the run; once it has left its `summary.json` that counts, and the page asks no more.
+///
+/// # Errors
+/// Where a file is missing or damaged.
+pub(crate) fn live_page(run_dir: &Path, so_far: &Summary) -> Result<String> {
+    let ended = run_dir.join("summary.json").exists();
+    Material::read(run_dir, (!ended).then(|| so_far.clone()))?.page(run_dir, &|_, _| Ok(()))
+}
+
+/// What the page of a run is made of.
+struct Material {
+    config: String,
+    series: Series,
+    summary: Summary,
+    goes_on: bool,
+    slices: Vec<SliceEntry>,
+    history: Vec<Figure>,
+    statistics: Vec<Figure>,
+}
+
+impl Material {
+    /// What lies in the directory; `so_far` takes the place of the summary of a run that goes on.
+    fn read(run_dir: &Path, so_far: Option<Summary>) -> Result<Self> {
+        let config = needed(run_dir, "config.toml", read_text)?;
+        own(run_dir, &run_dir.join("config.toml"))?;
+        let series = needed(run_dir, "series.csv", Series::read)?;
+        series.required("time")?;
+        let goes_on = so_far.is_some();
+        let summary = match so_far {
+            Some(so_far) => so_far.up_to(&series),
+            None => needed(run_dir, "summary.json", Summary::read)?,
+        };
+        let reference = optional(&run_dir.join("reference.csv"), Reference::read)?;
+        let slices = optional(&run_dir.join("slices/slices.json"), read_json::<Vec<SliceEntry>>)?
+            .unwrap_or_default();
+        let mut history = figures(&series, reference.as_ref(), &summary);
+        if let Some(table) = optional(&run_dir.join(USER_REFERENCE), Series::read)? {
+            draw_over(&mut history, &table, summary.end_time);
+        }
+        history.extend(figures_at_the_end(run_dir, summary.end_time)?);
+        let statistics = statistics::figures(run_dir)?;
+        Ok(Self { config, series, summary, goes_on, slices, history, statistics })
     }
-    tables(&mut page, &summary, &series);
-    page.push(&format!(
-        "<h2>Configuration</h2>\n<p><code>kolmo run config.toml</code> repeats this run.</p>\n<pre>{}</pre>",
-        escape(config.trim_end())
-    ));
-    let data = ["series.csv", "summary.json", "fields/", "plots/"];
-    let data = data.map(|name| format!("<code>{name}</code>")).join(", ");
-    page.write(&run_dir.join("report.html"), &summary.version, &data)
+
+    /// The page; `keep` is given every drawing of it.
+    fn page(self, run_dir: &Path, keep: &dyn Fn(&Figure, &str) -> Result<()>) -> Result<String> {
+        let Self { config, series, summary, goes_on, slices, history, statistics } = self;
+        let (history, statistics) = (page::draw(history, keep)?, page::draw(statistics, keep)?);
+        let mut page = Page::new("run", &summary.title, &parameters(&summary));
+        let round_off = RoundOff::of(&series, &summary);
+        page.section("state", |page| {
+            verdict(page, &summary, goes_on);
+            numbers(page, &summary, &series, &round_off);
+        });
+        page.section("history", |page| page.gallery("History", &history));
+        page.section("statistics", |page| page.gallery("Statistics", &statistics));
+        let is_scalar = series.column("kinetic_energy").is_none();
+        let shown = slices.iter().any(|slice| is_scalar || slice.max > round_off.vorticity);
+        page.section("slices", |page| match shown {
+            true => slice_page::show(page, run_dir, slices, summary.points),
+            false => Ok(()),
+        })?;
+        page.section("tables", |page| tables(page, &summary, &series));
+        page.push(&format!(
+            "<h2>Configuration</h2>\n<p><code>kolmo run config.toml</code> repeats this run.</p>\n<pre>{}</pre>",
+            escape(config.trim_end())
+        ));
+        if goes_on {
+            for script in [Script::Plots, Script::Pictures, Script::Live] {
+                page.needs(script);
+            }
+        }
+        let data = ["series.csv", "summary.json", "fields/", "plots/"];
+        let data = data.map(|name| format!("<code>{name}</code>")).join(", ");
+        Ok(page.html(&summary.version, &data))
+    }
+}
+
+/// What a run shows on a line at its end, where it does.
+pub(crate) fn figures_at_the_end(run_dir: &Path, end: f64) -> Result<Vec<Figure>> {
+    let found = [profile::figure(run_dir, end)?, body::surface_figure(run_dir, end)?];
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// Read a file that every run has.
@@ -95,14 +148,16 @@ fn optional<T>(path: &Path, read: impl FnOnce(&Path) -> Result<T>) -> Result<Opt
     path.exists().then(|| read(path)).transpose()
 }
 
-fn verdict(page: &mut Page, summary: &Summary) {
+fn verdict(page: &mut Page, summary: &Summary, goes_on: bool) {
     let (tone, sign) = match summary.verdict {
+        _ if goes_on => ("plain", ""),
         Verdict::Passed => ("good", "✓ "),
         Verdict::Deviates | Verdict::UnderResolved => ("bad", "✗ "),
         _ if !summary.finished => ("bad", "! "),
         Verdict::Measured | Verdict::NoReference | Verdict::NoVerdict => ("plain", ""),
     };
     let (name, rest) = match summary.finished {
+        _ if goes_on => ("The run goes on".into(), " This page follows it."),
         true => (capital(&summary.verdict.to_string()), ""),
         false => (
             format!("Not finished: {}", summary.verdict),
@@ -259,7 +314,7 @@ fn sentence(text: &str) -> String {
 }
 
 /// With a capital at its beginning.
-fn capital(text: &str) -> String {
+pub(crate) fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
     first + letters.as_str()

@@ -298,7 +298,7 @@ impl Series {
     }
 
     /// The lines before the header, without `#`.
-    pub(super) fn comments(&self) -> &[String] {
+    pub(crate) fn comments(&self) -> &[String] {
         &self.comments
     }
 

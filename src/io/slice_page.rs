@@ -1,18 +1,26 @@
-//! The slices of a report: each plane on one scale of colours for all its times, with axes.
+//! The slices of a report: each plane on one scale of colours for all its times, with axes. A script makes a film of them, with a
+//! slider for its time; without it, and on paper, a few of them stand side by side.
 
 use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::page::{Page, escape};
+use super::page::{Page, Script, escape};
 use super::palette::colour;
+use super::plot_data::evenly;
 use super::scale::{Scale, round_ticks, tick};
 use super::slices::{Plane, SliceEntry, common_scale};
 use crate::Result;
 
-/// The page shows slices of at most so many times; all of them stay in `slices/`.
-const MOST_TIMES: usize = 6;
+/// So many times stand side by side at most.
+const MOST_STILLS: usize = 6;
+/// Times of the slider at most; all of them stay in `slices/`.
+const MOST_TIMES: usize = 60;
+/// Bytes that the pictures of a quantity may have together: a page is sent by mail.
+const MOST_BYTES: u64 = 8 << 20;
+/// Colours by which the script tells values.
+const STEPS_OF_COLOUR: u32 = 510;
 /// More numbers than these along an axis of a picture touch each other.
 const MOST_TICKS: usize = 5;
 /// Names of the axes.
@@ -46,18 +54,27 @@ fn show_one(
     let mut steps: Vec<u64> = entries.iter().map(|e| e.step).collect();
     steps.dedup();
     let Some(first) = entries.first() else { return Ok(()) };
-    let some = match steps.len() {
-        0..=MOST_TIMES => String::new(),
-        all => {
-            format!("{MOST_TIMES} of {all} times; the others are in <code>slices/</code>. ")
-        }
+    let bytes: u64 = entries.iter().map(|entry| entry.bytes(run_dir)).sum();
+    let by_size = steps.len() as u64 * MOST_BYTES / bytes.max(1);
+    let times = MOST_TIMES.min(usize::try_from(by_size).unwrap_or(MOST_TIMES)).max(MOST_STILLS);
+    let shown = evenly(&steps, times);
+    let stills = evenly(&shown, MOST_STILLS);
+    let some = match (shown.len(), steps.len()) {
+        (0..=MOST_STILLS, all) if all <= MOST_STILLS => String::new(),
+        (shown, all) => format!(
+            "{shown} of {all} times under the slider, {MOST_STILLS} on paper; all are in <code>slices/</code>. "
+        ),
     };
+    page.needs(Script::Plots);
+    page.needs(Script::Pictures);
+    let quantity = escape(&first.quantity);
     page.push(&format!(
-        "<h2>Slices: {}</h2>\n<p>{some}In a plane a colour means the same value at all times; each plane has its own scale. \
-         Lengths are in L, times in L/V₀.</p>",
-        escape(&first.quantity)
+        "<div class=\"pictures\" id=\"pictures-{}\" data-quantity=\"{quantity}\" data-unit=\"{}\">\n\
+         <h2>Slices: {quantity}</h2>\n<p>{some}In a plane a colour means the same value at all times; each plane has its own scale. \
+         Lengths are in L, times in L/V₀.</p>\n<div class=\"planes\">",
+        quantity.replace(' ', "-"),
+        escape(&first.unit),
     ));
-    let shown = evenly(&steps, MOST_TIMES);
     for plane in [Plane::Xy, Plane::Xz, Plane::Yz] {
         let of_plane = || entries.iter().filter(|entry| entry.plane == plane);
         let Some(first) = of_plane().next() else { continue };
@@ -66,15 +83,34 @@ fn show_one(
         // Where there is one plane, its place says nothing.
         let at = first.at.filter(|_| points[across] > 1);
         let at = at.map_or(String::new(), |at| format!(" at {} = {}", AXES[across], tick(at, 1.0)));
-        page.push(&format!("<h3>Plane {}{at}</h3>\n{}", plane.name(), bar(first, scale)));
-        page.push("<div class=\"slices\">");
-        for entry in of_plane().filter(|entry| shown.contains(&entry.step)) {
+        let name = plane.name();
+        page.push(&format!(
+            "<div class=\"plane\" id=\"plane-{}-{name}\" data-scale=\"{} {}\">\n<h3>Plane {name}{at}</h3>\n{}\n<div class=\"slices\">",
+            quantity.replace(' ', "-"),
+            scale[0],
+            scale[1],
+            bar(first, scale)
+        ));
+        for entry in of_plane().filter(|entry| shown.contains(&&entry.step)) {
             let png = entry.coloured(entry.picture(run_dir)?, scale);
-            page.push(&picture(entry, &at, &png));
+            page.push(&picture(entry, &at, &png, stills.contains(&&&entry.step)));
         }
-        page.push("</div>");
+        page.push("</div>\n</div>");
     }
+    page.push(&format!(
+        "</div>\n<script type=\"application/json\">\"{}\"</script>\n</div>",
+        colours()
+    ));
     Ok(())
+}
+
+/// The colours of the map, at equal steps, six hexadecimal digits each.
+fn colours() -> String {
+    let hexadecimal = |k| {
+        let [r, g, b] = colour(f64::from(k) / f64::from(STEPS_OF_COLOUR));
+        format!("{r:02x}{g:02x}{b:02x}")
+    };
+    (0..=STEPS_OF_COLOUR).map(hexadecimal).collect()
 }
 
 /// The colours with their values.
@@ -101,18 +137,24 @@ fn bar(entry: &SliceEntry, scale: [f64; 2]) -> String {
 }
 
 /// One picture between its axes.
-fn picture(entry: &SliceEntry, at: &str, png: &[u8]) -> String {
+fn picture(entry: &SliceEntry, at: &str, png: &[u8], still: bool) -> String {
     let [right, up, _] = entry.plane.axes().map(|a| AXES[a]);
     let [along_right, along_up] = match entry.edges {
         Some([right, up]) => [ticks(right, "left"), ticks(up, "bottom")],
         None => Default::default(),
     };
+    let edges = entry.edges.map_or(String::new(), |[[left, right], [low, high]]| {
+        format!(" data-edges=\"{left} {right} {low} {high}\"")
+    });
+    let class = if still { "" } else { " class=\"extra\"" };
+    let step = entry.step;
     let (quantity, plane, time) = (escape(&entry.quantity), entry.plane.name(), entry.time);
     let png = STANDARD.encode(png);
     format!(
-        "<figure><div class=\"map\"><div class=\"axis y\"><b>{up}</b>{along_up}</div>\
+        "<figure{class} data-step=\"{step}\" data-time=\"{time}\" data-axes=\"{right}{up}\"{edges}>\
+         <div class=\"map\"><div class=\"axis y\"><b>{up} / L</b>{along_up}</div>\
          <img alt=\"{quantity} in the plane {plane}{at} at t = {time:.3}\" src=\"data:image/png;base64,{png}\">\
-         <div class=\"axis x\"><b>{right}</b>{along_right}</div></div>\
+         <div class=\"axis x\"><b>{right} / L</b>{along_right}</div></div>\
          <figcaption>t = {time:.2}</figcaption></figure>"
     )
 }
@@ -128,10 +170,4 @@ fn ticks([from, to]: [f64; 2], side: &str) -> String {
         format!("<span style=\"{side}: {share:.2}%\">{}</span>", tick(value, span))
     };
     round_ticks((from, to), MOST_TICKS).into_iter().map(number).collect()
-}
-
-/// At most `most` of the steps, spread evenly, the first and the last among them.
-fn evenly(steps: &[u64], most: usize) -> Vec<u64> {
-    let count = steps.len().min(most);
-    (0..count).map(|k| steps[k * (steps.len() - 1) / (count - 1).max(1)]).collect()
 }

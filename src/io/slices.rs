@@ -106,6 +106,12 @@ impl SliceEntry {
         path.symlink_metadata().is_err_and(|why| why.kind() == std::io::ErrorKind::NotFound)
     }
 
+    /// How long its picture is; 0 where it is none.
+    pub(crate) fn bytes(&self, run_dir: &Path) -> u64 {
+        let path = run_dir.join("slices").join(file(self.step, self.plane, &self.quantity));
+        path.symlink_metadata().map_or(0, |data| data.len())
+    }
+
     /// The picture in the `slices/` of `run_dir`, as PNG.
     ///
     /// # Errors

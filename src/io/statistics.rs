@@ -85,8 +85,15 @@ fn spectrum_figure(spectra: &Spectra, reference: Option<&ReferenceSpectrum>) -> 
         let (time, source) = (number(spectrum.time), powers(&escape(source.trim_end_matches('.'))));
         caption += &format!(" Reference at t = {time}: {source}.");
     }
-    let plot = spectrum_plot("Spectra", spectra.of_scalar, curves);
-    Some(Figure { name: "spectra", plot, caption })
+    let mut plot = spectrum_plot("Spectra", spectra.of_scalar, curves);
+    plot.frames =
+        spectra.times.iter().map(|spectrum| frame(spectrum.time, spectrum.points())).collect();
+    Some(Figure { name: "spectra".into(), plot, caption })
+}
+
+/// One more curve, at a time that a slider chooses.
+pub(super) fn frame(time: f64, points: Vec<Point>) -> (f64, Vec<Curve>) {
+    (time, vec![Curve { label: format!("t = {time:.2}"), line: Line::Ink, points }])
 }
 
 /// Second-order longitudinal structure functions of the last time, along each axis.
@@ -108,7 +115,7 @@ fn structure_figure(table: &Series) -> Result<Option<Figure>> {
     let slope = [0.1 * far, 0.5 * far].map(|r| (r, 1.5 * level * (r / far).powf(2.0 / 3.0)));
     curves.push(Curve { label: "slope 2/3".into(), line: Line::Thin, points: slope.to_vec() });
     Ok(Some(Figure {
-        name: "structure",
+        name: "structure".into(),
         plot: Plot::logarithmic("Structure functions", "distance r", "⟨(δu)²⟩", curves),
         caption: format!(
             "Mean square of the difference of the velocity along an axis between points r apart on it, at t = {last:.2}. \
@@ -140,20 +147,20 @@ fn gradient_figure(table: &Series) -> Result<Option<Figure>> {
     let caption = format!(
         "Densities of probability over all points of ∂uᵢ/∂xᵢ (longitudinal) and ∂uᵢ/∂xⱼ (transverse), at t = {last:.2}."
     );
-    Ok(Some(Figure { name: "gradients", plot, caption }))
+    Ok(Some(Figure { name: "gradients".into(), plot, caption }))
 }
 
 /// Reynolds number, lengths and shape of the gradients over time.
 fn turbulence_figures(table: &Series) -> Result<Vec<Figure>> {
     let time = table.required("time")?;
-    let figure = |name, title, y_label, columns: &[(&str, &str)], caption: &str| {
+    let figure = |name: &'static str, title, y_label, columns: &[(&str, &str)], caption: &str| {
         let curve = |((column, label), line): (&(&str, &str), Line)| {
             Ok(Curve::new(label, line, time, table.required(column)?))
         };
         let curves: Result<Vec<Curve>> = columns.iter().zip(LINES).map(curve).collect();
         let mut plot = Plot::over_time(title, y_label, curves?);
         plot.logarithmic = columns.len() > 1;
-        Ok(Figure { name, plot, caption: caption.into() })
+        Ok(Figure { name: name.into(), plot, caption: caption.into() })
     };
     let figures: Result<Vec<Figure>> = [
         figure(

@@ -226,6 +226,18 @@ impl Summary {
         }
     }
 
+    /// What the last row of the series says of a run that goes on.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of steps")]
+    pub(crate) fn up_to(self, series: &Series) -> Self {
+        let last = |name: &str| series.column(name).and_then(|values| values.last().copied());
+        Self {
+            steps: last("step").unwrap_or(0.0) as u64,
+            end_time: last("time").unwrap_or(0.0),
+            resolution: resolution(series, &self.parts()),
+            ..self
+        }
+    }
+
     /// Write `summary.json`.
     pub fn write(&self, path: &Path) -> Result<()> {
         write_json(path, self)

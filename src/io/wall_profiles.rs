@@ -4,6 +4,7 @@ use crate::Result;
 use crate::io::figures::{Figure, number};
 use crate::io::plot::{Curve, Line, Plot, Point};
 use crate::io::series::Series;
+use crate::io::statistics::frame;
 
 /// u⁺ = ln y⁺ / κ + B of turbulent flow along a smooth wall.
 const LOG_LAW: [f64; 2] = [0.41, 5.2];
@@ -11,29 +12,39 @@ const LOG_LAW: [f64; 2] = [0.41, 5.2];
 const VISCOUS: [f64; 2] = [0.5, 12.0];
 const LOGARITHMIC: f64 = 5.0;
 
-/// The mean velocity in wall units and the stresses, as averaged at the last time of the table.
+/// The mean velocity in wall units and the stresses, as averaged at the last time of the table, and at the others by a slider.
 pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
     let time = table.required("time")?;
     let Some(&last) = time.last() else { return Ok(Vec::new()) };
-    let rows: Vec<usize> = (0..time.len()).filter(|&row| time[row] == last).collect();
-    let column = |name: &str| -> Result<Vec<f64>> {
+    let mut times = time.to_vec();
+    times.dedup();
+    // The rows of a time stand together.
+    let column = |name: &str, at: f64| -> Result<Vec<f64>> {
         let column = table.required(name)?;
-        Ok(rows.iter().map(|&row| column[row]).collect())
+        let rows = time.iter().zip(column).filter(|(time, _)| **time == at);
+        Ok(rows.map(|(_, value)| *value).collect())
     };
-    let weight = column("weight")?.first().copied().unwrap_or(0.0);
+    let weight = column("weight", last)?.first().copied().unwrap_or(0.0);
     let span = match weight > 0.0 {
         true => format!("averaged over the last {} of time, at t = {last:.2}", number(weight)),
         false => format!("at t = {last:.2}"),
     };
-    let velocity = velocity([
-        column("y_plus")?,
-        column("u_plus")?,
-        column("u_plus_van_driest")?,
-        column("coordinate")?,
-    ]);
-    let friction = column("friction_reynolds")?.first().copied().unwrap_or(f64::NAN);
-    let velocity = velocity.map(|plot| Figure {
-        name: "wall_units",
+    let columns = |at: f64| -> Result<[Vec<f64>; 4]> {
+        Ok([
+            column("y_plus", at)?,
+            column("u_plus", at)?,
+            column("u_plus_van_driest", at)?,
+            column("coordinate", at)?,
+        ])
+    };
+    let mut plot = velocity(columns(last)?);
+    if let Some(plot) = &mut plot {
+        let shown = |&at: &f64| Ok(frame(at, half(&columns(at)?, 1)));
+        plot.frames = times.iter().map(shown).collect::<Result<_>>()?;
+    }
+    let friction = column("friction_reynolds", last)?.first().copied().unwrap_or(f64::NAN);
+    let velocity = plot.map(|plot| Figure {
+        name: "wall_units".into(),
         plot,
         caption: format!(
             "Mean velocity along the lower wall in wall units, {span}; Re<sub>τ</sub> = {}. Next to the wall u⁺ = y⁺; further away \
@@ -43,9 +54,9 @@ pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
             LOG_LAW[1],
         ),
     });
-    let y = column("coordinate")?;
+    let y = column("coordinate", last)?;
     let stress = |(name, label, line): (&str, &str, Line)| -> Result<Curve> {
-        Ok(Curve::new(label, line, &y, &column(name)?))
+        Ok(Curve::new(label, line, &y, &column(name, last)?))
     };
     let mut curves = [
         ("viscous_stress", "viscous", Line::Dashed),
@@ -61,29 +72,38 @@ pub(crate) fn figures(table: &Series) -> Result<Vec<Figure>> {
     curves.push(Curve { label: "line between the walls".into(), line: Line::Level, points: ends });
     let mut plot = Plot::over_time("Shear stress", "stress along the flow", curves);
     plot.x_label = "coordinate across";
+    let total = |&at: &f64| -> Result<(f64, Vec<Curve>)> {
+        let points = column("coordinate", at)?.into_iter().zip(column("total_stress", at)?);
+        Ok(frame(at, points.collect()))
+    };
+    plot.frames = times.iter().map(total).collect::<Result<_>>()?;
     let stresses = Figure {
-        name: "stresses",
+        name: "stresses".into(),
         plot,
         caption: format!(
             "Viscous stress, turbulent stress −⟨ρu''v''⟩ and their sum, {span}. Where a statistically steady flow is driven by a uniform \
-             force the sum is a straight line between the walls."
+             force the sum is a straight line between the walls. The slider adds the sum at other times."
         ),
     };
     Ok(velocity.into_iter().chain([stresses]).collect())
 }
 
+/// One of the columns over y⁺ in the half next to the lower wall.
+fn half(columns: &[Vec<f64>; 4], of: usize) -> Vec<Point> {
+    let [y_plus, .., y] = columns;
+    let (Some(low), Some(high)) = (y.first(), y.last()) else { return Vec::new() };
+    let middle = 0.5 * (low + high);
+    let points =
+        (0..y.len()).filter(|&j| y[j] <= middle + 1e-9).map(|j| (y_plus[j], columns[of][j]));
+    points.filter(|(y, u)| *y > 0.0 && u.is_finite()).collect()
+}
+
 /// The half next to the lower wall; nothing where no shear is.
-fn velocity([y_plus, u_plus, van_driest, y]: [Vec<f64>; 4]) -> Option<Plot> {
-    let middle = 0.5 * (y.first()? + y.last()?);
-    let half = |values: &[f64]| -> Vec<Point> {
-        let points =
-            (0..y.len()).filter(|&j| y[j] <= middle + 1e-9).map(|j| (y_plus[j], values[j]));
-        points.filter(|(y, u)| *y > 0.0 && u.is_finite()).collect()
-    };
+fn velocity(columns: [Vec<f64>; 4]) -> Option<Plot> {
     let curve = |label: &str, line, points| Curve { label: label.into(), line, points };
     let mut curves = vec![
-        curve("u⁺", Line::Solid, half(&u_plus)),
-        curve("van Driest", Line::Dashed, half(&van_driest)),
+        curve("u⁺", Line::Solid, half(&columns, 1)),
+        curve("van Driest", Line::Dashed, half(&columns, 2)),
     ];
     let &(far, _) = curves[0].points.last()?;
     let between = |from: f64, to: f64, law: &dyn Fn(f64) -> f64| -> Vec<Point> {

@@ -180,7 +180,7 @@ impl<'a> Run<'a> {
             "start"
         );
         let pictures = pictures_by(config, first_step, simulation.time());
-        Ok(Self {
+        let run = Self {
             config,
             directory,
             id,
@@ -204,7 +204,11 @@ impl<'a> Run<'a> {
             before,
             first_step,
             begun: matches!(origin, Origin::Own(_)),
-        })
+        };
+        if let (Some(live), Some(_)) = (&requests.live, &run.files) {
+            live.begin(directory, run.so_far(Default::default()));
+        }
+        Ok(run)
     }
 
     fn go(mut self) -> Result<Ending> {

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::grid::Grid;
 use crate::io::progress::tell;
 use crate::io::summary::{self, Machine, Part, RanksSummary, SchemeSummary};
-use crate::io::verdict::{self, Evidence};
+use crate::io::verdict::{self, Evidence, Verdict};
 use crate::io::{Reference, Series, Summary, write_report};
 
 impl Run<'_> {
@@ -23,17 +23,13 @@ impl Run<'_> {
         reason: &str,
         [slowest, mean]: [Phases; 2],
     ) -> Result<()> {
-        let wall_seconds = self.seconds();
+        let so_far = self.so_far([slowest, mean]);
         let Some(files) = &mut self.files else { return Ok(()) };
         // Not into another directory that has taken the place of this one.
         files.directory.claim([])?;
         let config = self.config;
         let series = Series::read(&files.directory.join("series.csv"))?;
-        let length = config.grid.domain.length;
-        let now = part(config, u64::MAX);
-        let reynolds = now.reynolds;
-        let parts: Vec<Part> = self.before.earlier.iter().cloned().chain([now]).collect();
-        let resolution = summary::resolution(&series, &parts);
+        let resolution = summary::resolution(&series, &so_far.parts());
         let reached = self.simulation.time();
         let unjudged = unjudged(&series, &self.before.earlier);
         let held = reference(config, &self.simulation).filter(|_| unjudged.is_none());
@@ -46,6 +42,41 @@ impl Run<'_> {
             error: series.column("error_max").and_then(|errors| errors.last().copied()),
             own_curves: config.output.reference.is_some(),
         });
+        let result = Summary {
+            finished,
+            stop_reason: reason.to_string(),
+            resolution,
+            verdict,
+            verdict_reason,
+            reference: comparison,
+            ..so_far
+        };
+        result.write(&files.directory.join("summary.json"))?;
+        let path = files.directory.path().to_path_buf();
+        let drawn = files
+            .slices
+            .finish()
+            .and_then(|()| write_report(&path, &mut |names| files.directory.claim(names)))
+            .and_then(|()| files.directory.forget_removed());
+        match drawn {
+            Err(why) if config.output.on_failure == OnFailure::Continue => {
+                tell(&format!("warning: {}; the report is not whole", why.what()));
+            }
+            drawn => drawn?,
+        }
+        let report = files.directory.join("report.html");
+        let closing = match sound {
+            true => format!("{}\n{}", result.judgement(), report.display()),
+            false => String::new(),
+        };
+        files.progress.finish(&closing);
+        Ok(())
+    }
+
+    /// What can be said while it goes on.
+    pub(super) fn so_far(&self, [slowest, mean]: [Phases; 2]) -> Summary {
+        let config = self.config;
+        let now = part(config, u64::MAX);
         let scheme = &config.scheme;
         let [convection, energy, viscous] = match config.case.is_flow() {
             true => scheme.form_names(),
@@ -60,16 +91,16 @@ impl Run<'_> {
         let done = steps - self.first_step;
         let right_hand_sides = self.simulation.right_hand_sides();
         let ns = ns_per_point_stage(self.simulation.grid(), &slowest, right_hand_sides);
-        let result = Summary {
+        Summary {
             version: env!("CARGO_PKG_VERSION").to_string(),
             case: config.case.name().to_string(),
             title: config.case.title().to_string(),
             mach: config.case.is_flow().then_some(config.gas.mach),
-            reynolds,
+            reynolds: now.reynolds,
             walls: !config.grid().is_periodic(),
             points: config.grid.points,
-            length,
-            largest_spacing: config.grid().largest_spacing(),
+            length: now.length,
+            largest_spacing: now.largest_spacing,
             scheme: SchemeSummary {
                 derivative: scheme.derivative.name.to_string(),
                 convection,
@@ -96,38 +127,29 @@ impl Run<'_> {
             }),
             steps,
             end_time: self.simulation.time(),
-            finished,
-            stop_reason: reason.to_string(),
+            finished: false,
+            stop_reason: "it goes on".into(),
             restarts: self.before.restarts.clone(),
             earlier: self.before.earlier.clone(),
-            wall_seconds,
+            wall_seconds: self.seconds(),
             ns_per_point_stage: (done > 0).then_some(ns),
             phases: named(slowest),
-            resolution,
-            verdict,
-            verdict_reason,
-            reference: comparison,
-        };
-        result.write(&files.directory.join("summary.json"))?;
-        let path = files.directory.path().to_path_buf();
-        let drawn = files
-            .slices
-            .finish()
-            .and_then(|()| write_report(&path, &mut |names| files.directory.claim(names)))
-            .and_then(|()| files.directory.forget_removed());
-        match drawn {
-            Err(why) if config.output.on_failure == OnFailure::Continue => {
-                tell(&format!("warning: {}; the report is not whole", why.what()));
-            }
-            drawn => drawn?,
+            resolution: None,
+            verdict: Verdict::NoVerdict,
+            verdict_reason: self.goal(),
+            reference: None,
         }
-        let report = files.directory.join("report.html");
-        let closing = match sound {
-            true => format!("{}\n{}", result.judgement(), report.display()),
-            false => String::new(),
-        };
-        files.progress.finish(&closing);
-        Ok(())
+    }
+
+    /// Where it goes: `to t = 10, or to step 200`.
+    fn goal(&self) -> String {
+        let time = &self.config.time;
+        let ends = [
+            time.end.map(|t| format!("to t = {t}")),
+            time.max_steps.map(|n| format!("to step {n}")),
+        ];
+        let ends: Vec<String> = ends.into_iter().flatten().collect();
+        if ends.is_empty() { "until it is steady".into() } else { ends.join(", or ") }
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use crate::config::Config;
 use crate::error::Result;
 use crate::grid::Decomposition;
-use crate::io::RunId;
 use crate::io::checkpoint::{Checkpoint, OutputProgress};
+use crate::io::{Live, RunId};
 
 /// How a run ended, where nothing went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +41,8 @@ pub struct Requests {
     /// Called when the run is about to begin, to watch for signals: only now, since libraries of devices and of MPI put handlers
     /// of their own in the place of others when they are loaded.
     pub watch: Option<fn(&Requests) -> Result<()>>,
+    /// Where its report is shown as it grows; of rank 0 alone.
+    pub live: Option<Live>,
 }
 
 /// What a run begins from.

@@ -1,0 +1,372 @@
+//! The curves of several runs over each other: `kolmo plot` of more than one.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::options::page_path;
+use super::page::{HISTORIES, spectra};
+use super::runs::{self, Run};
+use crate::error::{Error, Result};
+use crate::io::figures::{Figure, powers};
+use crate::io::page::{self, Page, Table, check_replaceable, escape};
+use crate::io::plot::{Curve, Line, Plot};
+use crate::io::report::{capital, figures_at_the_end};
+use crate::io::{Series, USER_REFERENCE, make_directory, read_text, refused, statistics};
+
+/// Roundings of a column that keeps its value: more are a change.
+const ROUNDINGS: f64 = 1e4;
+/// Names of columns that are no curves.
+const ABSCISSAS: [&str; 3] = ["step", "time", "dt"];
+/// Figures of the end of a run: the curve that each run has there, and those that all of them share.
+const AT_THE_END: [(&str, usize, &[usize]); 6] = [
+    ("profile", 0, &[1]),
+    ("surface", 0, &[]),
+    ("wall_units", 0, &[2, 3]),
+    ("stresses", 2, &[]),
+    ("reynolds_number", 0, &[]),
+    ("skewness", 0, &[]),
+];
+
+/// Which runs are drawn.
+#[derive(Args, Debug)]
+pub struct PlotOptions {
+    /// Directories of runs: of one the report is drawn again, of several the curves that they share over each other.
+    #[arg(required = true, value_name = "RUN_DIR")]
+    pub runs: Vec<PathBuf>,
+    /// The page of several runs [default: plot.html].
+    #[arg(long, value_name = "PAGE.html")]
+    pub out: Option<PathBuf>,
+    /// The columns of series.csv that are drawn of several runs [default: all that they share].
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub columns: Vec<String>,
+    /// Replace the page of several runs also where something else has its name.
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+impl PlotOptions {
+    /// The directory, where there is one.
+    ///
+    /// # Errors
+    /// Where something was asked for that only several runs have.
+    pub fn single(&self) -> Result<Option<&Path>> {
+        let [run] = &self.runs[..] else { return Ok(None) };
+        if self.out.is_some() || !self.columns.is_empty() || self.overwrite {
+            let what = "--out, --columns and --overwrite are of the page of several runs";
+            return Err(refused(
+                what,
+                "of one run `kolmo plot RUN_DIR` draws its report.html again",
+            ));
+        }
+        Ok(Some(run))
+    }
+}
+
+/// A page that was written.
+#[derive(Debug)]
+pub struct Overlay {
+    /// Where it is.
+    pub page: PathBuf,
+    /// What has to be known to read it, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Display for Overlay {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        self.notes.iter().try_for_each(|note| writeln!(to, "note: {note}"))?;
+        writeln!(to, "{}", self.page.display())
+    }
+}
+
+/// Draw what the runs of `options` share, over each other, into one page.
+///
+/// # Errors
+/// Where a directory holds no run, or a file of one is damaged, where they share nothing, or the page cannot be written.
+pub fn overlay(options: &PlotOptions) -> Result<Overlay> {
+    let out = options.out.as_deref().unwrap_or(Path::new("plot.html"));
+    let page = page_path(out, options.runs.len())?;
+    if !options.overwrite {
+        check_replaceable(&page, "plot")?;
+    }
+    let mut runs = runs::read(&options.runs)?;
+    let mut notes = runs::notes(&runs);
+    let different = different_keys(&options.runs)?;
+    let labels = labels(&options.runs, &different);
+    runs.iter_mut().zip(&labels).for_each(|(run, label)| run.name.clone_from(label));
+    let (columns, more) = columns(&runs, &options.columns)?;
+    notes.extend(more);
+    let references = References::read(&options.runs, &labels)?;
+    let mut figures: Vec<Figure> =
+        columns.iter().map(|name| history(name, &runs, &references)).collect();
+    if options.columns.is_empty() {
+        notes.extend(spectra(&runs, None, &mut figures));
+        figures.extend(at_the_end(&options.runs, &runs)?);
+    }
+    if figures.is_empty() {
+        return Err(nothing_shared(&runs));
+    }
+    let drawn = page::draw(figures, |_, _| Ok(()))?;
+    let mut html = Page::new("plot", "Runs over each other", &labels.join(", "));
+    if !different.is_empty() {
+        let header = std::iter::once("differs".to_string()).chain(labels).collect();
+        let rows =
+            different.into_iter().map(|(key, values)| std::iter::once(key).chain(values).collect());
+        html.push(&Table { header, rows: rows.collect() }.html());
+    }
+    for note in &notes {
+        html.paragraph(&format!("Note: {note}."));
+    }
+    html.gallery("Curves", &drawn);
+    if let Some(folder) = page.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        make_directory(folder)?;
+    }
+    html.write(&page, env!("CARGO_PKG_VERSION"), "the tables in the directories of the runs")?;
+    Ok(Overlay { page, notes })
+}
+
+fn nothing_shared(runs: &[Run]) -> Error {
+    let columns = |run: &Run| format!("{}: {}", run.name, run.series.names().join(", "));
+    let columns: Vec<String> = runs.iter().map(columns).collect();
+    refused("the runs share no column that changes", &columns.join("\n       "))
+}
+
+/// Keys of the inputs whose values differ, with the value of each run: those of the flow and the method, or where these are the
+/// same those of the machine.
+fn different_keys(directories: &[PathBuf]) -> Result<Vec<(String, Vec<String>)>> {
+    let inputs: Result<Vec<_>> = directories.iter().map(|directory| input(directory)).collect();
+    let inputs = inputs?;
+    let mut keys: Vec<&String> = inputs.iter().flat_map(BTreeMap::keys).collect();
+    keys.sort();
+    keys.dedup();
+    let of = |key: &String| -> Vec<String> {
+        inputs.iter().map(|input| input.get(key).map_or("-".into(), String::clone)).collect()
+    };
+    let differs = |values: &[String]| values.iter().any(|value| *value != values[0]);
+    let all = keys.into_iter().filter(|key| !key.starts_with("output."));
+    let all = all.map(|key| (key.clone(), of(key))).filter(|(_, values)| differs(values));
+    let (machine, flow): (Vec<_>, Vec<_>) = all.partition(|(key, _)| key.starts_with("compute."));
+    Ok(if flow.is_empty() { machine } else { flow })
+}
+
+/// `grid.points` and the like of a run's `config.toml`, with their values as TOML.
+fn input(directory: &Path) -> Result<BTreeMap<String, String>> {
+    let path = directory.join("config.toml");
+    let wrong =
+        |why: toml::de::Error| Error::Format { path: path.clone(), what: why.message().into() };
+    let table: toml::Table = read_text(&path)?.parse().map_err(wrong)?;
+    let mut keys = BTreeMap::new();
+    flatten("", &table, &mut keys);
+    Ok(keys)
+}
+
+fn flatten(before: &str, table: &toml::Table, keys: &mut BTreeMap<String, String>) {
+    for (key, value) in table {
+        let name = if before.is_empty() { key.clone() } else { format!("{before}.{key}") };
+        match value {
+            toml::Value::Table(inner) => flatten(&name, inner, keys),
+            toml::Value::String(word) => drop(keys.insert(name, word.clone())),
+            value => drop(keys.insert(name, value.to_string())),
+        }
+    }
+}
+
+/// The name of each run's directory, or as it was typed where two have one name; with what differs where that is little.
+fn labels(directories: &[PathBuf], different: &[(String, Vec<String>)]) -> Vec<String> {
+    let short = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let names: Vec<Option<String>> = directories.iter().map(short).collect();
+    let is_alone = |name: &Option<String>| names.iter().filter(|other| *other == name).count() == 1;
+    let label = |(at, path): (usize, &PathBuf)| {
+        let name = names[at].clone().filter(|_| is_alone(&names[at]));
+        let mut parts = vec![name.unwrap_or_else(|| path.display().to_string())];
+        if let [_] | [_, _] = different {
+            parts.extend(different.iter().map(|(key, values)| {
+                let key = key.rsplit('.').next().unwrap_or(key);
+                format!("{key} = {}", values[at])
+            }));
+        }
+        parts.join(", ")
+    };
+    directories.iter().enumerate().map(label).collect()
+}
+
+/// The columns to draw, those that were asked for or all that the runs share and that change, and what is left out.
+fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)> {
+    let has = |run: &Run, name: &str| run.series.column(name).is_some();
+    let is_curve = |name: &&String| !ABSCISSAS.contains(&name.as_str());
+    let first = runs[0].series.names();
+    let shared: Vec<&String> = first
+        .iter()
+        .filter(is_curve)
+        .filter(|name| runs.iter().all(|run| has(run, name)))
+        .collect();
+    if let Some(unknown) = asked.iter().find(|name| !shared.contains(name)) {
+        let shared: Vec<&str> = shared.iter().map(|name| name.as_str()).collect();
+        let what = format!("--columns: not all runs have a column `{unknown}`");
+        return Err(refused(what, &format!("they share {}", shared.join(", "))));
+    }
+    if !asked.is_empty() {
+        return Ok((asked.to_vec(), Vec::new()));
+    }
+    let (drawn, kept): (Vec<&String>, Vec<&String>) =
+        shared.iter().copied().partition(|name| changes(name, runs));
+    let mut others: Vec<&String> =
+        runs.iter().flat_map(|run| run.series.names()).filter(is_curve).collect();
+    others.retain(|name| !shared.contains(name));
+    others.sort();
+    others.dedup();
+    let listed =
+        |names: &[&String]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+    let mut notes = Vec::new();
+    if !others.is_empty() {
+        notes.push(format!("not drawn, since not all runs have them: {}", listed(&others)));
+    }
+    if !kept.is_empty() {
+        notes.push(format!(
+            "not drawn, since they keep their values to round-off: {}",
+            listed(&kept)
+        ));
+    }
+    Ok((drawn.into_iter().cloned().collect(), notes))
+}
+
+/// Whether the values of a column differ by more than round-off, over all rows of all runs: that of their own size, or where they have both
+/// signs, as sums over the box have that may cancel, that of a velocity.
+fn changes(name: &str, runs: &[Run]) -> bool {
+    let range = |name: &str| {
+        let values = runs.iter().filter_map(|run| run.series.column(name)).flatten();
+        let finite = values.copied().filter(|value| value.is_finite());
+        finite.fold([f64::MAX, f64::MIN], |[low, high], value| [low.min(value), high.max(value)])
+    };
+    let [low, high] = range(name);
+    let energy = range("kinetic_energy")[1];
+    let velocity = if energy > 0.0 { (2.0 * energy).sqrt() } else { 1.0 };
+    let own = low.abs().max(high.abs());
+    let size = if low < 0.0 { own.max(velocity) } else { own };
+    let single = runs.iter().any(|run| run.summary.precision == "f32");
+    let unit = if single { f64::from(f32::EPSILON) } else { f64::EPSILON };
+    high - low > ROUNDINGS * unit * size
+}
+
+/// A column of all runs over time, or over steps where these are those of steady flows.
+fn history(name: &str, runs: &[Run], references: &References) -> Figure {
+    let steady = runs.iter().all(|run| run.summary.scheme.integrator == "steady");
+    let abscissa = if steady { "step" } else { "time" };
+    let end = runs.iter().map(Run::end).fold(0.0, f64::max);
+    let curves = runs.iter().zip(Line::SIDE_BY_SIDE).filter_map(|(run, line)| {
+        let (x, y) = (run.series.column(abscissa)?, run.series.column(name)?);
+        Some(Curve::new(&run.name, line, x, y))
+    });
+    let mut curves: Vec<Curve> = curves.collect();
+    let (of_others, sources) =
+        if steady { Default::default() } else { references.curves(name, end) };
+    curves.extend(of_others);
+    let known = HISTORIES.iter().find(|known| known.0 == name);
+    let words = capital(&name.replace('_', " "));
+    let (title, label, caption, logarithmic) = match known {
+        Some(&(_, title, label, caption, logarithmic)) => (title, label, caption, logarithmic),
+        None => (words.as_str(), name, "", name == "residual"),
+    };
+    let mut plot = Plot { logarithmic, ..Plot::over_time(title, label, curves) };
+    if steady {
+        plot.x_label = "step";
+    }
+    let caption = [caption.to_string()].into_iter().chain(sources).filter(|part| !part.is_empty());
+    Figure { name: name.to_string().into(), plot, caption: caption.collect::<Vec<_>>().join(" ") }
+}
+
+/// Curves of others: each table once, however many runs have it.
+struct References(Vec<(String, Line, Series)>);
+
+impl References {
+    fn read(directories: &[PathBuf], labels: &[String]) -> Result<Self> {
+        let mut found: Vec<(String, usize, &str, Series)> = Vec::new();
+        for (at, directory) in directories.iter().enumerate() {
+            for (name, label) in
+                [("reference.csv", "reference"), (USER_REFERENCE, "your reference")]
+            {
+                let path = directory.join(name);
+                if !path.exists() {
+                    continue;
+                }
+                let text = read_text(&path)?;
+                if found.iter().all(|(known, ..)| *known != text) {
+                    let series = Series::read(&path)?;
+                    found.push((text, at, label, series));
+                }
+            }
+        }
+        // One is everybody's; of several each is drawn in the colour of its run.
+        let is_alone = found.len() == 1;
+        let named = found.into_iter().map(|(_, at, label, series)| match is_alone {
+            true => (label.to_string(), Line::Reference, series),
+            false => (format!("{label} of {}", labels[at]), Line::Published(at), series),
+        });
+        Ok(Self(named.collect()))
+    }
+
+    /// What they have of a column up to a time, and where that comes from, as HTML.
+    fn curves(&self, column: &str, end: f64) -> (Vec<Curve>, Vec<String>) {
+        let of = self.0.iter().filter_map(|(label, line, series)| {
+            let (time, values) = (series.column("time")?, series.column(column)?);
+            let covered = time.partition_point(|&time| time <= end);
+            let curve = Curve::new(label, *line, &time[..covered], values);
+            let source = powers(&escape(series.comments().join(" ").trim_end_matches('.')));
+            Some((curve, format!("{}: {source}.", escape(&capital(label)))))
+        });
+        of.unzip()
+    }
+}
+
+/// Profiles, and what else runs show of their end, where all have it.
+fn at_the_end(directories: &[PathBuf], runs: &[Run]) -> Result<Vec<Figure>> {
+    let of_run = |(directory, run): (&PathBuf, &Run)| -> Result<Vec<Figure>> {
+        let mut figures = figures_at_the_end(directory, run.summary.end_time)?;
+        figures.extend(statistics::figures(directory)?);
+        Ok(figures)
+    };
+    let mut all: Vec<Vec<Figure>> =
+        directories.iter().zip(runs).map(of_run).collect::<Result<_>>()?;
+    let take = |figures: &mut Vec<Figure>, name: &str| {
+        let at = figures.iter().position(|figure| figure.name == name)?;
+        Some(figures.swap_remove(at))
+    };
+    let figure = |(name, own, shared): (&str, usize, &[usize])| {
+        let found: Option<Vec<Figure>> =
+            all.iter_mut().map(|figures| take(figures, name)).collect();
+        let mut found = found?;
+        let same = found.iter().all(|figure| figure.plot.y_label == found[0].plot.y_label);
+        let (mut curves, mut others) = (Vec::new(), Vec::new());
+        for ((at, figure), run) in found.iter_mut().enumerate().zip(runs) {
+            for (number, mut curve) in
+                std::mem::take(&mut figure.plot.curves).into_iter().enumerate()
+            {
+                if number == own {
+                    curve.line = Line::side_by_side(at);
+                    curve.label = format!("{}, {}", run.name, t_of(run));
+                    curves.push(curve);
+                } else if at == 0 && shared.contains(&number) {
+                    others.push(curve);
+                }
+            }
+        }
+        let Figure { name, mut plot, caption } = found.swap_remove(0);
+        plot.frames = Vec::new();
+        plot.curves = curves.into_iter().chain(others).collect();
+        let caption = match shared.is_empty() {
+            true => String::new(),
+            false => {
+                format!("Of {}, and what it is held against: {caption}", escape(&runs[0].name))
+            }
+        };
+        same.then_some(Figure { name, plot, caption })
+    };
+    Ok(AT_THE_END.into_iter().filter_map(figure).collect())
+}
+
+/// `t = 0.50`
+fn t_of(run: &Run) -> String {
+    format!("t = {:.2}", run.summary.end_time)
+}

@@ -1,0 +1,316 @@
+//! The report of a run that goes on, for a browser on the same machine.
+//!
+//! Readers get one page, `/`, made of the files of the run when it is asked for: no name of a file comes from outside, and nothing is
+//! written. Without a reader a thread waits, and that is all.
+
+use std::fmt::{self, Debug, Formatter};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use tiny_http::{Header, Method, Request, Response, Server};
+
+use super::report::live_page;
+use super::series::xxh3;
+use super::summary::Summary;
+use crate::{Error, Result};
+
+/// Somebody who asked less than this before the end of a run follows it, and is to see the end.
+const FOLLOWS: Duration = Duration::from_secs(15);
+/// No longer than this does the program wait for them.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What may run in the page: what stands in it. Nothing is loaded but newer pages of the same run.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Until a run begins.
+const PREPARED: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta http-equiv=\"refresh\" content=\"1\">\n\
+                        <title>Kolmo</title>\n<p>The run is prepared. This page becomes its report.</p>\n</html>\n";
+
+/// A report at an address of this machine alone.
+#[derive(Clone)]
+pub struct Live(Arc<Shared>);
+
+struct Shared {
+    server: Server,
+    port: u16,
+    state: Mutex<State>,
+    /// Told when a reader has seen the end.
+    seen: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Its directory and what is known of it, once it has begun.
+    run: Option<(PathBuf, Summary, Instant)>,
+    asked: Option<Instant>,
+    ended: bool,
+    end_seen: bool,
+}
+
+impl State {
+    /// Whether somebody asked a short time ago.
+    fn is_followed(&self) -> bool {
+        self.asked.is_some_and(|asked| asked.elapsed() < FOLLOWS)
+    }
+}
+
+impl Live {
+    /// At this port of 127.0.0.1; 0 is any that is free.
+    ///
+    /// # Errors
+    /// Where the port cannot be had.
+    pub fn open(port: u16) -> Result<Self> {
+        let server = Server::http((Ipv4Addr::LOCALHOST, port)).map_err(|why| {
+            let what = format!("--live: port {port} of 127.0.0.1 cannot be had: {why}");
+            Error::refused(what, "choose another one, or leave it to the system: `--live`")
+        })?;
+        let port = server.server_addr().to_ip().map_or(port, |address| address.port());
+        let state = Mutex::default();
+        let live = Self(Arc::new(Shared { server, port, state, seen: Condvar::new() }));
+        let shared = live.0.clone();
+        let thread = thread::Builder::new().name("live report".into());
+        thread.spawn(move || shared.serve()).map_err(Error::io("a thread of the live report"))?;
+        Ok(live)
+    }
+
+    /// `http://127.0.0.1:41873/`
+    pub fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.0.port)
+    }
+
+    /// The run in `directory` has begun; `so_far` is what is known of it.
+    pub(crate) fn begin(&self, directory: &Path, so_far: Summary) {
+        self.0.state().run = Some((directory.to_path_buf(), so_far, Instant::now()));
+    }
+
+    /// The run has ended: wait until whoever follows it has the last page, a few seconds at most, and close the address.
+    pub fn end(&self) {
+        let mut state = self.0.state();
+        state.ended = true;
+        let is_awaited = |state: &mut State| state.is_followed() && !state.end_seen;
+        drop(self.0.seen.wait_timeout_while(state, PATIENCE, is_awaited));
+        self.0.server.unblock();
+    }
+}
+
+impl Debug for Live {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        to.debug_tuple("Live").field(&self.address()).finish()
+    }
+}
+
+/// A page that was made, and what files it was made of.
+#[derive(Default)]
+struct Made {
+    tag: String,
+    html: String,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One request after the other, so that readers never take more than one core from the run.
+    fn serve(&self) {
+        let mut made = Made::default();
+        for request in self.server.incoming_requests() {
+            match refusal(&request, self.port) {
+                Some((code, why)) => send(request, code, why.into(), &[]),
+                None => self.answer(request, &mut made),
+            }
+        }
+    }
+
+    fn answer(&self, request: Request, made: &mut Made) {
+        let (run, ended) = {
+            let mut state = self.state();
+            state.asked = Some(Instant::now());
+            (state.run.clone(), state.ended)
+        };
+        let Some((directory, mut so_far, start)) = run else {
+            return send(request, 200, PREPARED.into(), &[("Kolmo-Run", "prepared")]);
+        };
+        let tag = format!("\"{}\"", stamp(&directory, ended));
+        if made.tag != tag {
+            so_far.wall_seconds = start.elapsed().as_secs_f64();
+            // A file may be in the middle of a change: the page of before holds until the next question.
+            if let Ok(html) = live_page(&directory, &so_far) {
+                *made = Made { tag, html };
+            }
+        }
+        let state = if ended { "ended" } else { "goes on" };
+        let headers = [("Kolmo-Run", state), ("ETag", made.tag.as_str())];
+        let known = header(&request, "If-None-Match").is_some_and(|known| known == made.tag);
+        match (known, made.html.is_empty()) {
+            (_, true) => send(request, 200, PREPARED.into(), &[]),
+            (true, false) => send(request, 304, String::new(), &headers),
+            (false, false) => send(request, 200, made.html.clone(), &headers),
+        }
+        if ended {
+            self.state().end_seen = true;
+            self.seen.notify_all();
+        }
+    }
+}
+
+/// Why a request is not answered: it is no question, or not one of a page of this machine. A name of another machine that was made to
+/// mean this one (DNS rebinding) would let any page on the web read the report.
+fn refusal(request: &Request, port: u16) -> Option<(u16, &'static str)> {
+    let hosts = ["127.0.0.1", "localhost"];
+    let is_here = |host: &str| {
+        hosts.iter().any(|name| host == format!("{name}:{port}") || (port == 80 && host == *name))
+    };
+    let named: Vec<&Header> =
+        request.headers().iter().filter(|header| header.field.equiv("Host")).collect();
+    match (&named[..], request.method(), request.url()) {
+        ([host], ..) if !is_here(host.value.as_str()) => {
+            Some((403, "this page is read at 127.0.0.1 alone\n"))
+        }
+        ([_], Method::Get | Method::Head, "/") => None,
+        // Browsers ask for a picture of the page without being told to.
+        ([_], Method::Get | Method::Head, "/favicon.ico") => Some((204, "")),
+        ([_], Method::Get | Method::Head, _) => Some((404, "there is one page, /\n")),
+        ([_], ..) => Some((405, "this page is read, and nothing else\n")),
+        _ => Some((400, "a request names its host, once\n")),
+    }
+}
+
+fn header<'a>(request: &'a Request, name: &'static str) -> Option<&'a str> {
+    let mut headers = request.headers().iter();
+    headers.find(|header| header.field.equiv(name)).map(|header| header.value.as_str())
+}
+
+fn send(request: Request, code: u16, text: String, more: &[(&str, &str)]) {
+    let kind = if text.starts_with("<!doctype") {
+        "text/html; charset=utf-8"
+    } else {
+        "text/plain; charset=utf-8"
+    };
+    let always = [
+        ("Content-Type", kind),
+        ("Content-Security-Policy", POLICY),
+        ("Cache-Control", "no-store"),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Cross-Origin-Resource-Policy", "same-origin"),
+        ("Referrer-Policy", "no-referrer"),
+    ];
+    let headers = always
+        .iter()
+        .chain(more)
+        .filter_map(|(name, value)| Header::from_bytes(*name, *value).ok());
+    let response = Response::from_string(text).with_status_code(code);
+    // A reader that has gone away has what it wanted.
+    let _ = request.respond(headers.fold(response, Response::with_header));
+}
+
+/// What the page of a run is made of, as lengths and times of its files.
+fn stamp(directory: &Path, ended: bool) -> String {
+    let tables = fs::read_dir(directory.join("statistics")).into_iter().flatten().flatten();
+    let mut tables: Vec<PathBuf> = tables.map(|entry| entry.path()).collect();
+    tables.sort();
+    let names =
+        ["series.csv", "slices/slices.json", "summary.json"].map(|name| directory.join(name));
+    let of = |path: &PathBuf| {
+        let data = fs::metadata(path).ok();
+        format!("{:?}", data.map(|data| (data.len(), data.modified().ok())))
+    };
+    let stamps: Vec<String> = names.iter().chain(&tables).map(of).collect();
+    xxh3(format!("{ended} {stamps:?}").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    use super::*;
+
+    /// The answer to a request as it is sent.
+    fn ask(port: u16, request: &str) -> String {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn status(port: u16, line: &str, host: &str) -> String {
+        let answer =
+            ask(port, &format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"));
+        answer.split(' ').nth(1).unwrap().to_string()
+    }
+
+    #[test]
+    fn nothing_but_the_page_is_read_and_nowhere_but_here() {
+        let live = Live::open(0).unwrap();
+        let port = live.0.port;
+        let here = format!("127.0.0.1:{port}");
+        for (line, host, code) in [
+            ("GET /", &*here, "200"),
+            ("HEAD /", &here, "200"),
+            ("GET /", &format!("localhost:{port}"), "200"),
+            ("GET /", "127.0.0.1", "403"),
+            ("GET /", "example.org", "403"),
+            ("GET /", &format!("example.org:{port}"), "403"),
+            ("GET /", &format!("127.0.0.1.example.org:{port}"), "403"),
+            ("GET /series.csv", &here, "404"),
+            ("GET /../../etc/passwd", &here, "404"),
+            ("GET //etc/passwd", &here, "404"),
+            ("GET /%2e%2e/etc/passwd", &here, "404"),
+            ("GET /?x", &here, "404"),
+            ("POST /", &here, "405"),
+            ("DELETE /", &here, "405"),
+            ("GET /favicon.ico", &here, "204"),
+        ] {
+            assert_eq!(status(port, line, host), code, "{line} at {host}");
+        }
+        let two = ask(
+            port,
+            &format!("GET / HTTP/1.1\r\nHost: {here}\r\nHost: a\r\nConnection: close\r\n\r\n"),
+        );
+        assert!(two.starts_with("HTTP/1.1 400"), "{two}");
+        let page =
+            ask(port, &format!("GET / HTTP/1.1\r\nHost: {here}\r\nConnection: close\r\n\r\n"));
+        assert!(
+            page.contains("The run is prepared") && page.contains("default-src 'none'"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn a_port_that_is_taken_is_refused_with_a_sentence() {
+        let live = Live::open(0).unwrap();
+        let error = Live::open(live.0.port).unwrap_err().to_string();
+        assert!(error.starts_with(&format!(
+            "error: --live: port {} of 127.0.0.1 cannot be had: ",
+            live.0.port
+        )));
+        assert!(error.ends_with("1 error; nothing was run"), "{error}");
+    }
+
+    /// An end that nobody follows takes no time.
+    #[test]
+    fn a_run_is_followed_by_whoever_asked_and_its_end_closes_the_address() {
+        let live = Live::open(0).unwrap();
+        let port = live.0.port;
+        assert!(!live.0.state().is_followed());
+        assert_eq!(status(port, "GET /", "example.org"), "403");
+        assert!(!live.0.state().is_followed(), "what is refused is no reader");
+        assert_eq!(status(port, "GET /", &format!("127.0.0.1:{port}")), "200");
+        assert!(live.0.state().is_followed());
+        live.0.state().asked = None;
+        live.end();
+        drop(live);
+        let is_closed = || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err();
+        let soon = (0..600).any(|_| {
+            thread::sleep(Duration::from_millis(50));
+            is_closed()
+        });
+        assert!(soon);
+    }
+}

@@ -1,0 +1,314 @@
+"""The report as a reader uses it: values under the pointer, zoom, logarithmic axes, the film of slices, and a run that is followed."""
+
+import csv
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+PROGRAM = os.environ.get("KOLMO_PROGRAM", "kolmo")
+SMALL = [
+    "--set=grid.points=[12,12,12]",
+    "--set=output.series={ every_steps = 1 }",
+    "--set=compute.threads=1",
+    "--set=compute.tune=false",
+    "--set=compute.backend=cpu",
+]
+ENERGY = "plot-kinetic_energy"
+
+
+def kolmo(*arguments, code=0):
+    done = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """The Taylor-Green vortex on few points, with pictures at six times and spectra at three."""
+    directory = tmp_path_factory.mktemp("runs") / "vortex"
+    kolmo(
+        "run", "taylor-green", *SMALL, "--out", directory, "--set=time.end=1",
+        "--set=output.fields={ every_time = 0.2 }", '--set=output.statistics={ every_time = 0.5, quantities = ["spectra"] }',
+    )  # fmt: skip
+    return directory
+
+
+def address(path):
+    return Path(path).resolve().as_uri()
+
+
+def column(directory, name):
+    with open(directory / "series.csv") as file:
+        return [float(row[name]) for row in csv.DictReader(file)]
+
+
+def number(text):
+    """A number as the page writes it."""
+    text = text.replace("−", "-").replace("·10", "e")
+    return float(text.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")))
+
+
+def over(browser, figure):
+    """What takes the pointer in a plot, in the middle of the window."""
+    found = browser.find_element(By.CSS_SELECTOR, f"#{figure} .u-over")
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", found)
+    return found
+
+
+def drag(browser, plot, start, end):
+    """From one point to another, each as parts of width and height from the middle."""
+    at = lambda part, size: round(part * size)
+    width, height = plot.size["width"], plot.size["height"]
+    chain = ActionChains(browser, duration=20).move_to_element_with_offset(plot, at(start[0], width), at(start[1], height))
+    chain.click_and_hold().move_to_element_with_offset(plot, at(end[0], width), at(end[1], height)).release().perform()
+
+
+def scale(browser, figure, axis):
+    """(from, to, whether it is logarithmic) of an axis."""
+    asked = "const s = kolmo.plots.get(arguments[0]).plot.scales[arguments[1]]; return [s.min, s.max, s.distr === 3]"
+    return browser.execute_script(asked, figure, axis)
+
+
+def tool(browser, figure, text):
+    buttons = browser.find_elements(By.CSS_SELECTOR, f"#{figure} .tools button")
+    return next(button for button in buttons if button.text == text)
+
+
+def reading(browser, figure):
+    """What stands under the pointer, line by line."""
+    asked = "return [...document.querySelectorAll(`#${arguments[0]} .reading > div`)].map(line => line.textContent)"
+    return browser.execute_script(asked, figure)
+
+
+def press(browser, button):
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", button)
+    button.click()
+
+
+def test_the_value_under_the_pointer_is_that_of_the_series_at_that_time(browser, page, run):
+    page(address(run / "report.html"))
+    times, energies = column(run, "time"), column(run, "kinetic_energy")
+    plot = over(browser, ENERGY)
+    seen = set()
+    for part in (-0.4, -0.1, 0.3):
+        ActionChains(browser, duration=20).move_to_element_with_offset(plot, round(part * plot.size["width"]), 10).perform()
+        lines = reading(browser, ENERGY)
+        at = number(re.fullmatch(r"t = (.*)", lines[0])[1])
+        value = number(re.fullmatch(r"this run: (.*)", lines[1])[1])
+        row = min(range(len(times)), key=lambda row: abs(times[row] - at))
+        assert (at, value) == tuple(float(f"{exact:.6g}") for exact in (times[row], energies[row])), (lines, row)
+        seen.add(row)
+    assert len(seen) == 3
+    ActionChains(browser, duration=20).move_to_element(browser.find_element(By.TAG_NAME, "h1")).perform()
+    assert not browser.find_element(By.CSS_SELECTOR, f"#{ENERGY} .reading").is_displayed()
+
+
+def test_dragging_zooms_and_a_double_click_shows_all_again(browser, page, run):
+    page(address(run / "report.html"))
+    whole = scale(browser, ENERGY, "x"), scale(browser, ENERGY, "y")
+    plot = over(browser, ENERGY)
+    drag(browser, plot, (-0.25, -0.25), (0.25, 0.25))
+    for axis, (low, high, _) in zip("xy", whole):
+        zoomed = scale(browser, ENERGY, axis)
+        assert low < zoomed[0] < zoomed[1] < high and zoomed[1] - zoomed[0] < 0.6 * (high - low), (axis, zoomed)
+    ActionChains(browser, duration=20).double_click(plot).perform()
+    assert (scale(browser, ENERGY, "x"), scale(browser, ENERGY, "y")) == whole
+    drag(browser, plot, (-0.25, 0.0), (0.25, 0.0))
+    assert scale(browser, ENERGY, "x") != whole[0]
+    press(browser, tool(browser, ENERGY, "whole"))
+    assert scale(browser, ENERGY, "x") == whole[0]
+
+
+def test_axes_become_logarithmic_and_keep_what_is_zoomed(browser, page, run):
+    page(address(run / "report.html"))
+    assert [scale(browser, "plot-spectra", axis)[2] for axis in "xy"] == [True, True]
+    figure = "plot-dissipation"
+    assert not scale(browser, figure, "y")[2]
+    drag(browser, over(browser, figure), (-0.2, 0.0), (0.3, 0.0))
+    zoomed = scale(browser, figure, "x")
+    button = tool(browser, figure, "log y")
+    press(browser, button)
+    low, _, logarithmic = scale(browser, figure, "y")
+    assert logarithmic and low > 0 and button.get_attribute("aria-pressed") == "true"
+    assert scale(browser, figure, "x") == zoomed
+    # Time begins at 0, which a logarithmic axis does not have.
+    press(browser, tool(browser, figure, "whole"))
+    press(browser, tool(browser, figure, "log x"))
+    assert scale(browser, figure, "x")[0] == pytest.approx(column(run, "time")[1])
+    press(browser, tool(browser, figure, "log y"))
+    assert not scale(browser, figure, "y")[2]
+
+
+def test_a_curve_can_be_hidden_and_other_times_be_added(browser, page, run):
+    page(address(run / "report.html"))
+    shown = "return kolmo.plots.get(arguments[0]).plot.series.slice(1).map(s => [s.label, s.show])"
+    keys = browser.find_elements(By.CSS_SELECTOR, "#plot-dissipation .legend button")
+    first = keys[0].text
+    press(browser, keys[0])
+    assert [first, False] in browser.execute_script(shown, "plot-dissipation")
+    before = browser.execute_script(shown, "plot-spectra")
+    slider = browser.find_element(By.CSS_SELECTOR, "#plot-spectra .tools input")
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", slider)
+    slider.send_keys(Keys.HOME)
+    after = browser.execute_script(shown, "plot-spectra")
+    assert len(after) == len(before) + 1 and after[-1][0] == "t = 0.00", after
+
+
+def shown_picture(browser, plane):
+    pictures = browser.find_elements(By.CSS_SELECTOR, f"#{plane} .slices figure")
+    shown = [picture for picture in pictures if picture.is_displayed()]
+    assert len(shown) == 1
+    return shown[0]
+
+
+def test_the_slider_changes_pictures_and_time_on_one_scale_of_colours(browser, page, run):
+    page(address(run / "report.html"))
+    plane = "plane-vorticity-magnitude-xy"
+    slider = browser.find_element(By.CSS_SELECTOR, ".film input")
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", slider)
+    bar = browser.find_element(By.CSS_SELECTOR, f"#{plane} .colours")
+    pictures, labels, bars = set(), [], set()
+    slider.send_keys(Keys.HOME)
+    for _ in range(int(slider.get_attribute("max")) + 1):
+        picture = shown_picture(browser, plane)
+        pictures.add(picture.find_element(By.TAG_NAME, "img").get_attribute("src"))
+        labels.append(browser.find_element(By.CSS_SELECTOR, ".film output").text)
+        assert f"t = {float(picture.get_attribute('data-time')):.4g}, step {picture.get_attribute('data-step')}" == labels[-1]
+        bars.add(bar.get_attribute("innerHTML"))
+        slider.send_keys(Keys.RIGHT)
+    assert len(pictures) == len(set(labels)) == 6 and len(bars) == 1, labels
+    assert [axis.text for axis in shown_picture(browser, plane).find_elements(By.CSS_SELECTOR, ".axis b")] == ["y / L", "x / L"]
+    assert "in V₀/L" in bar.text
+
+
+def test_the_picture_tells_values_and_profiles(browser, page, run):
+    page(address(run / "report.html"))
+    plane = "plane-vorticity-magnitude-xy"
+    picture = shown_picture(browser, plane).find_element(By.TAG_NAME, "img")
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", picture)
+    ActionChains(browser, duration=20).move_to_element_with_offset(picture, 20, 30).perform()
+    said = browser.find_element(By.CSS_SELECTOR, f"#{plane} .value").text
+    found = re.fullmatch(r"x = (.*), y = (.*): vorticity magnitude ≈ (.*) V₀/L", said)
+    least, most = map(float, browser.find_element(By.ID, plane).get_attribute("data-scale").split())
+    slack = (most - least) / 200
+    assert found and least - slack <= number(found[3]) <= most + slack, said
+    picture.click()
+    lines = browser.find_elements(By.CSS_SELECTOR, f"#{plane} .profiles .title")
+    assert [re.sub(r"= .*", "= ?", line.text) for line in lines] == ["Along x at y = ?", "Along y at x = ?"]
+
+
+def test_the_page_is_whole_without_scripts_and_on_paper(browser, page, run):
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        page(address(run / "report.html"))
+        # A driver asks by scripts of its own, which do not run either: what is there is asked of the protocol.
+        root = browser.execute_cdp_cmd("DOM.getDocument", {})["root"]["nodeId"]
+        of = lambda selector: browser.execute_cdp_cmd("DOM.querySelectorAll", {"nodeId": root, "selector": selector})["nodeIds"]
+        box = lambda node: browser.execute_cdp_cmd("DOM.getBoxModel", {"nodeId": node})["model"]
+        drawings = of(".plots figure > svg")
+        assert len(drawings) >= 5 and all(box(node)["height"] > 100 for node in drawings)
+        assert not of(".live") and all(box(node)["width"] > 50 for node in of(".slices figure:not(.extra) img"))
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    page(address(run / "report.html"))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert browser.find_element(By.CSS_SELECTOR, f"#{ENERGY} > svg").is_displayed()
+        assert not browser.find_element(By.CSS_SELECTOR, f"#{ENERGY} .live").is_displayed()
+        assert not browser.find_element(By.CSS_SELECTOR, ".film").is_displayed()
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_run_that_blew_up_is_drawn_up_to_there(browser, page, tmp_path):
+    directory = tmp_path / "broken"
+    kolmo("run", "taylor-green", *SMALL, "--out", directory, "--set=time.max_steps=5")
+    # As a series has it whose last rows are no numbers.
+    text = (directory / "series.csv").read_text().splitlines()
+    rows = [",".join(row.split(",")[:3] + [word] * (len(row.split(",")) - 3)) for row, word in zip(text[-2:], ("NaN", "inf"))]
+    (directory / "series.csv").write_text("\n".join(text[:-2] + rows) + "\n")
+    kolmo("plot", directory)
+    page(address(directory / "report.html"))
+    plot = over(browser, ENERGY)
+    ActionChains(browser, duration=20).move_to_element_with_offset(plot, round(0.49 * plot.size["width"]), 0).perform()
+    assert reading(browser, ENERGY)[1] == "this run: no number"
+    low, high, _ = scale(browser, ENERGY, "y")
+    assert 0 <= low < high < 1
+
+
+def followed(directory, *more):
+    """A run that serves its report, and the address."""
+    command = [PROGRAM, "run", "taylor-green", *SMALL, "--out", str(directory), "--live", *more]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if found := re.search(r"http://127\.0\.0\.1:\d+/", line):
+            return process, found[0]
+    raise AssertionError(f"no address; exit code {process.wait()}")
+
+
+def test_a_run_is_followed_to_its_end(browser, page, tmp_path):
+    directory = tmp_path / "followed"
+    process, url = followed(directory, "--set=time.end=30", "--set=time.dt=0.01")
+    try:
+        rows = "return kolmo.plots.get(arguments[0]).data.x[0].length"
+        page(url)
+        limit = time.monotonic() + 120
+
+        def wait(until):
+            while not until():
+                assert time.monotonic() < limit and (process.poll() is None or until())
+                time.sleep(0.2)
+
+        # Where the run is prepared still the page asks again by itself.
+        ready = "return typeof kolmo !== 'undefined' && kolmo.plots.has(arguments[0])"
+        wait(lambda: browser.execute_script(ready, ENERGY))
+        press(browser, tool(browser, ENERGY, "log y"))
+        first = browser.execute_script(rows, ENERGY)
+        wait(lambda: browser.execute_script(rows, ENERGY) > first)
+        second = browser.execute_script(rows, ENERGY)
+        wait(lambda: browser.execute_script(rows, ENERGY) > second)
+        assert scale(browser, ENERGY, "y")[2], "a newer page keeps what was chosen"
+        assert "goes on" in browser.find_element(By.ID, "state").text
+        assert not (directory / "report.html").exists()
+        process.send_signal(2)
+        assert process.wait(60) == 3
+        wait(lambda: "has ended" in browser.find_element(By.CSS_SELECTOR, ".following").text)
+        assert browser.execute_script(rows, ENERGY) == len(column(directory, "time"))
+        assert "Not finished" in browser.find_element(By.ID, "state").text
+        assert (directory / "report.html").exists()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_several_runs_have_as_many_curves(browser, page, run, tmp_path):
+    other = tmp_path / "other"
+    kolmo("run", "taylor-green", *SMALL, "--out", other, "--set=time.end=1", "--set=scheme.derivative=compact4")
+    kolmo("plot", run, other, "--out", tmp_path / "both.html")
+    page(address(tmp_path / "both.html"))
+    labels = browser.execute_script("return kolmo.plots.get('plot-kinetic_energy').plot.series.slice(1).map(s => s.label)")
+    assert labels[:2] == ["vortex, derivative = compact6", "other, derivative = compact4"]
+    assert len(labels) == len(browser.find_elements(By.CSS_SELECTOR, f"#{ENERGY} .legend button")) <= 3
+    plot = over(browser, ENERGY)
+    ActionChains(browser, duration=20).move_to_element(plot).perform()
+    lines = reading(browser, ENERGY)
+    assert sum(line.startswith(tuple(labels[:2])) for line in lines) == 2, lines
+
+
+@pytest.mark.parametrize("width", (1200, 380))
+def test_nothing_is_wider_than_the_window(browser, page, run, width):
+    browser.set_window_size(width, 900)
+    try:
+        page(address(run / "report.html"))
+        time.sleep(0.3)
+        wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        assert browser.execute_script(wide) <= 0
+    finally:
+        browser.set_window_size(1200, 900)

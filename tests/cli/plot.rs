@@ -1,0 +1,160 @@
+//! `kolmo plot` of several runs: what they share is drawn over each other, and what cannot be is told.
+
+use super::*;
+
+fn run(directory: &Path, name: &str, further: &[&str]) {
+    let set =
+        ["--set", "time={ end = 0.2, dt = 0.05 }", "--set", "output.fields=none", "--out", name];
+    let further: Vec<&str> = further.iter().flat_map(|set| ["--set", set]).collect();
+    done(directory, small(&[&set[..], &further].concat()));
+}
+
+/// The figures of a page: name, labels of the curves.
+fn figures(page: &str) -> Vec<(String, Vec<String>)> {
+    let figures = page.split("id=\"plot-").skip(1);
+    let figure = |text: &str| {
+        let name = text.split('"').next().unwrap().to_string();
+        let data = text.split_once("<script type=\"application/json\">").unwrap().1;
+        let data: serde_json::Value =
+            serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
+        let labels = data["curves"].as_array().unwrap().iter();
+        (name, labels.map(|curve| curve["label"].as_str().unwrap().to_string()).collect())
+    };
+    figures.map(figure).collect()
+}
+
+#[test]
+fn runs_are_drawn_over_each_other_with_what_differs_in_their_labels() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), "runs/a", &[]);
+    run(dir.path(), "runs/b", &["scheme.derivative=compact4"]);
+    run(dir.path(), "more/a", &["compute.threads=2"]);
+    let outcome = done(dir.path(), ["plot", "runs/a", "runs/b"]);
+    assert!(outcome.out.ends_with("\nplot.html\n"), "{}", outcome.out);
+    assert!(
+        outcome.out.contains("keep their values to round-off: ") && outcome.out.contains("mass")
+    );
+    let page = read(dir.path().join("plot.html"));
+    let found = figures(&page);
+    let labels = ["a, derivative = compact6", "b, derivative = compact4"];
+    for name in ["kinetic_energy", "dissipation", "enstrophy", "max_mach"] {
+        let (_, curves) = found.iter().find(|figure| figure.0 == name).unwrap();
+        assert_eq!(curves[..2], labels, "{name}");
+    }
+    assert!(found.iter().all(|(name, _)| !["mass", "time", "dt"].contains(&&**name)), "{found:?}");
+    assert!(page.contains("<td>scheme.derivative</td><td>compact6</td><td>compact4</td>"));
+    assert!(
+        ["<script src", "src=\"", "href=", "url("].iter().all(|outside| !page.contains(outside))
+    );
+    // Two of one name are told by their paths; the machine tells runs apart that are the same otherwise.
+    done(
+        dir.path(),
+        ["plot", "runs/a", "more/a", "--columns", "enstrophy", "--out", "out/same.html"],
+    );
+    let found = figures(&read(dir.path().join("out/same.html")));
+    let names = ["runs/a", "more/a"];
+    assert_eq!(found.len(), 1);
+    for ((label, name), threads) in found[0].1.iter().zip(names).zip(["auto", "2"]) {
+        assert_eq!(*label, format!("{name}, threads = {threads}"));
+    }
+}
+
+#[test]
+fn a_curve_of_others_that_runs_share_is_drawn_once() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), "a", &[]);
+    run(dir.path(), "b", &["scheme.derivative=compact4"]);
+    let reference = "# somebody\ntime,kinetic_energy,dissipation\n0,0.125,0.001\n0.2,0.124,0.002\n0.4,0.1,0.1\n";
+    fs::write(dir.path().join("a/reference.csv"), reference).unwrap();
+    fs::write(dir.path().join("b/reference.csv"), reference).unwrap();
+    let of_energy = || {
+        done(dir.path(), ["plot", "a", "b", "--columns", "kinetic_energy"]);
+        let page = read(dir.path().join("plot.html"));
+        (figures(&page).remove(0).1.split_off(2), page)
+    };
+    let (curves, page) = of_energy();
+    assert_eq!(curves, ["reference"]);
+    assert_eq!(page.matches("Reference: somebody.").count(), 1);
+    fs::write(dir.path().join("b/reference.csv"), reference.replace("0.124", "0.123")).unwrap();
+    let (curves, _) = of_energy();
+    assert_eq!(
+        curves,
+        ["a, derivative = compact6", "b, derivative = compact4"]
+            .map(|run| format!("reference of {run}"))
+    );
+}
+
+#[test]
+fn other_cases_are_drawn_with_what_they_share_and_refused_where_that_is_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), "vortex", &[]);
+    let scalar = ["run", "scalar-advection", "--set", "grid.points=[16, 1, 1]", "--out", "scalar"];
+    done(dir.path(), scalar);
+    let wave = [
+        "run",
+        "acoustic-wave",
+        "--set",
+        "grid.points=[16, 1, 1]",
+        "--set",
+        "time.max_steps=4",
+        "--out",
+        "wave",
+    ];
+    done(dir.path(), wave);
+    let outcome = done(dir.path(), ["plot", "vortex", "wave"]);
+    assert!(
+        outcome.out.starts_with("note: wave is another flow (acoustic-wave"),
+        "{}",
+        outcome.out
+    );
+    assert!(outcome.out.contains("not all runs have them: error_l2, error_max"), "{}", outcome.out);
+    let refused = |arguments: &[&str], code: i32, what: &str| {
+        let outcome = kolmo(dir.path(), [&["plot"], arguments].concat());
+        assert_eq!(outcome.code, Some(code), "{arguments:?}: {}", outcome.err);
+        assert!(outcome.err.contains(what), "{arguments:?}: {}", outcome.err);
+    };
+    fs::remove_file(dir.path().join("plot.html")).unwrap();
+    refused(&["vortex", "scalar"], 2, "error: the runs share no column that changes\n");
+    refused(&["vortex", "nowhere"], 2, "error: there is no directory nowhere\n");
+    refused(
+        &["vortex", "wave", "--columns", "drag"],
+        2,
+        "error: --columns: not all runs have a column `drag`\n       they share ",
+    );
+    refused(&["vortex", "wave", "--columns", "time"], 2, "not all runs have a column `time`");
+    refused(
+        &["vortex", "wave", "--out", "picture.png"],
+        2,
+        "error: --out picture.png does not end in .html",
+    );
+    refused(&["vortex"; 8], 2, "error: 8 runs are more than a picture can tell apart");
+    refused(
+        &["vortex", "--out", "a.html"],
+        2,
+        "error: --out, --columns and --overwrite are of the page of several runs",
+    );
+    fs::write(dir.path().join("plot.html"), "mine").unwrap();
+    refused(
+        &["vortex", "wave"],
+        2,
+        "error: plot.html would be replaced: `kolmo plot` did not write it",
+    );
+    fs::write(dir.path().join("wave/config.toml"), "[case\n").unwrap();
+    refused(&["vortex", "wave", "--overwrite"], 1, "wave/config.toml: ");
+    assert_eq!(read(dir.path().join("plot.html")), "mine");
+}
+
+#[test]
+fn profiles_of_runs_stand_over_each_other_beside_what_is_exact() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, points) in [("coarse", "grid.points=[16, 1, 1]"), ("fine", "grid.points=[32, 1, 1]")]
+    {
+        done(dir.path(), ["run", "scalar-advection", "--set", points, "--out", name]);
+    }
+    done(dir.path(), ["plot", "coarse", "fine"]);
+    let found = figures(&read(dir.path().join("plot.html")));
+    let (_, curves) = found.iter().find(|figure| figure.0 == "profile").unwrap();
+    assert_eq!(curves.len(), 3);
+    assert!(curves[0].starts_with("coarse, points = [16, 1, 1], t = "), "{curves:?}");
+    assert_eq!(curves[2], "exact");
+}
