@@ -57,7 +57,7 @@ fn ranks(comm: &dyn Communicator) -> String {
     };
     let tested = match (comm.size() > 1).then(|| Route::between_devices(comm)) {
         None => String::new(),
-        Some(Ok(Some(route))) => format!("         messages of CUDA devices go {}\n", route.name()),
+        Some(Ok(Some(route))) => format!("         messages of CUDA devices go {}\n", route.told()),
         Some(Ok(None)) => "         no CUDA device on some rank: nothing to test with one\n".into(),
         Some(Err(why)) => format!("         {}\n", why.to_string().replace('\n', "\n         ")),
     };

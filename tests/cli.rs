@@ -112,17 +112,8 @@ fn names(directory: &Path) -> Vec<String> {
 
 /// The library of `tests/data/library.c`, made once a process.
 fn library() -> &'static Path {
-    static LIBRARY: std::sync::OnceLock<(tempfile::TempDir, PathBuf)> = std::sync::OnceLock::new();
-    let (_, path) = LIBRARY.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("library.so");
-        let source = Path::new(ROOT).join("tests/data/library.c");
-        let mut cc = Command::new("cc");
-        cc.args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]).args([&path, &source]);
-        assert!(cc.status().unwrap().success());
-        (folder, path)
-    });
-    path
+    static LIBRARY: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
+    LIBRARY.get_or_init(|| crate::common::compiled("library"))
 }
 
 /// Python with vtk and pandas: `KOLMO_PYTHON`, else the environment that `./test` makes.

@@ -2,6 +2,8 @@
 
 use std::f64::consts::TAU;
 use std::ops::Range;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 
 use kolmo::backend::ranks::Blocks;
@@ -15,6 +17,16 @@ use kolmo::scheme::{COMPACT6_PENTA, Kind, Scheme, SchemeFamily, families, family
 use kolmo::time::Simulation;
 use num_complex::Complex;
 use tempfile::TempDir;
+
+/// A library made of `tests/data/NAME.c`, which stays. What it lacks may be in another one that is loaded later.
+pub(crate) fn compiled(name: &str) -> PathBuf {
+    let library = tempfile::tempdir().unwrap().keep().join(format!("{name}.so"));
+    let source = format!("{}/tests/data/{name}.c", env!("CARGO_MANIFEST_DIR"));
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-Wall", "-Werror", "-Wl,-z,lazy", "-o"]).arg(&library);
+    assert!(cc.arg(source).status().unwrap().success());
+    library
+}
 
 /// The four forms of convection, as users type them.
 pub(crate) const CONVECTION: [&str; 4] =
@@ -233,7 +245,7 @@ pub(crate) fn noise(seed: u64) -> impl FnMut() -> f64 {
 
 /// Have SIGHUP mean to `command` what it does where nobody says otherwise, also where these tests were started by `nohup`.
 #[cfg(unix)]
-pub(crate) fn heeding_hang_ups(command: &mut std::process::Command) -> &mut std::process::Command {
+pub(crate) fn heeding_hang_ups(command: &mut Command) -> &mut Command {
     use std::os::unix::process::CommandExt;
     // SAFETY: between fork and exec one system call is made.
     unsafe {

@@ -3,7 +3,7 @@
 mod block_sweeps;
 mod blocks;
 mod budget;
-mod cuda;
+pub(crate) mod cuda;
 mod fused;
 mod implicit;
 mod lines;

@@ -102,6 +102,17 @@ pub trait Communicator: Send + Sync {
     /// Whether the library says that it takes addresses in the memory of a CUDA device; `None` where it does not say.
     fn says_device_aware(&self) -> Option<bool>;
 
+    /// Groups of `most` ranks or fewer for a trial of what may go wrong: a call that fails there, or has not ended after some
+    /// seconds, does not end the program. Collective.
+    fn trial(&self, most: usize) -> Box<dyn Communicator> {
+        self.split(self.rank() / most, self.rank())
+    }
+
+    /// What went wrong first in a group for a trial. Its messages may then be on their way for ever.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+
     /// End the program on all ranks now, with this exit code, once the launcher has read what this one said.
     fn abort(&self, code: u8) -> !;
 }

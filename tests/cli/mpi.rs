@@ -44,11 +44,7 @@ fn a_library_of_something_else_is_refused_and_one_process_loads_none() {
 
 #[test]
 fn info_names_the_library_and_a_preloaded_tool_sees_the_calls() {
-    let dir = tempfile::tempdir().unwrap();
-    let tool = dir.path().join("tool.so");
-    let mut cc = Command::new("cc");
-    cc.args(["-shared", "-fPIC", "-Wall", "-Werror", "-Wl,-z,lazy", "-o"]).arg(&tool);
-    assert!(cc.arg(Path::new(ROOT).join("tests/data/tool.c")).status().unwrap().success());
+    let tool = crate::common::compiled("tool");
     for (name, says) in [("libmpi.so.40", "Open MPI v"), ("libmpich.so.12", "MPICH Version:")] {
         let info = |preloaded: &Path| -> Outcome {
             let mut command = Command::new(KOLMO);

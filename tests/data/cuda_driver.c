@@ -5,6 +5,7 @@
  *   KOLMO_CUDA_VERSION      what the driver says it is (default 13000)
  *   KOLMO_CUDA_INIT         what cuInit returns
  *   KOLMO_CUDA_CAPABILITY   of the device (default 90)
+ *   KOLMO_CUDA_OTHERS       1: other kernels are there, too, and cannot be launched
  * With the few functions of cuSPARSE that are used. Compiled by the tests. */
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,7 @@ typedef struct { Launch launches[MOST]; int count; } Graph;
 
 static Block memory[MOST];
 static uint64_t used;
-static Function saxpy;
+static Function saxpy, other;
 static Graph *capturing;
 static int streams, modules, graphs, executables, events, contexts, pinned;
 static _Thread_local void *current;
@@ -187,13 +188,14 @@ int cuModuleLoadData(void **module, const char *image) {
 int cuModuleUnload(void *module) { NEED_CONTEXT; modules--; return module == &modules ? OK : INVALID; }
 int cuModuleGetFunction(void **function, void *module, const char *name) {
     NEED_CONTEXT;
-    *function = &saxpy;
-    return module == &modules && !strcmp(name, "saxpy") ? OK : NOT_FOUND;
+    int known = !strcmp(name, "saxpy");
+    *function = known ? &saxpy : &other;
+    return module == &modules && (known || setting("KOLMO_CUDA_OTHERS", 0)) ? OK : NOT_FOUND;
 }
 int cuFuncGetAttribute(int *value, int attribute, Function *function) {
     NEED_CONTEXT;
     *value = attribute == 1 ? 1024 : 24;          /* what some architectures keep for themselves; what a thread spills */
-    return (attribute == 1 || attribute == 3) && function == &saxpy ? OK : INVALID;
+    return (attribute == 1 || attribute == 3) && (function == &saxpy || function == &other) ? OK : INVALID;
 }
 int cuFuncGetModule(void **module, Function *function) {
     NEED_CONTEXT;

@@ -214,7 +214,7 @@ fn auto_goes_on_without_a_cuda_that_cannot_be_used_and_says_why() {
 }
 
 /// The driver of this test, under both names that are looked for: the solvers of one take part in the queue of the other.
-fn build(folder: &Path) {
+pub(crate) fn build(folder: &Path) {
     let source = Path::new(ROOT).join("tests/data/cuda_driver.c");
     let driver = folder.join("libcuda.so");
     let cc = Command::new("cc")
@@ -227,7 +227,7 @@ fn build(folder: &Path) {
 }
 
 /// Let a command find that driver before any other, the compilers of `./test`, and an empty cache.
-fn with<'a>(folder: &Path, command: &'a mut Command) -> &'a mut Command {
+pub(crate) fn with<'a>(folder: &Path, command: &'a mut Command) -> &'a mut Command {
     for name in ["CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "CUDA_VISIBLE_DEVICES"] {
         command.env_remove(name);
     }

@@ -26,6 +26,11 @@ fn a_killed_rank_ends_all() {
     assert_ne!(job.code, Some(0), "{}", job.out);
 }
 
+#[test]
+fn what_fails_in_a_trial_ends_nothing() {
+    mpirun(3, "ranks::failures::worker::tries");
+}
+
 mod worker {
     use kolmo::Error;
     use kolmo::comm::all_or_error;
@@ -56,6 +61,23 @@ mod worker {
         // What all find is told as by one.
         let result = Err::<(), _>(Error::Config(vec!["error: a key".into()]));
         assert_eq!(all_or_error(&*comm, result).unwrap_err().report(), "error: a key");
+    }
+
+    #[test]
+    #[ignore = "run by mpirun, by the tests of this module"]
+    fn tries() {
+        let comm = world();
+        let group = comm.trial(2);
+        assert_eq!((group.rank(), group.size()), (comm.rank() % 2, [2, 2, 1][comm.rank()]));
+        let mut ones = [1.0];
+        group.sum(&mut ones);
+        assert_eq!((ones[0] > 1.5, group.failure()), (group.size() == 2, None));
+        // SAFETY: the bytes outlive the message, which goes nowhere.
+        let lost = unsafe { group.send([1, 2].as_ptr(), 2, 99, 0) };
+        group.wait(vec![lost]);
+        assert!(group.failure().unwrap().to_lowercase().contains("rank"));
+        comm.barrier();
+        assert_eq!(comm.failure(), None);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod bench;
 mod calls;
+mod devices;
 mod failures;
 mod messages;
 mod model;

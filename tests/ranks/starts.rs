@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::job;
 use super::programs::{FOUR_STEPS, by_shell, errors, refused, temporary, vortex};
+use super::{job, launcher};
 
 /// A vortex whose rank 1 has further arguments.
 fn with_further_on_rank_1(out: &Path, further: &str) -> Command {
@@ -20,6 +20,17 @@ fn by_rank(first: &str, second: &str) -> Command {
     let lines = format!("{rank}; [ $rank = 1 ] && exec \"$0\" {second}; exec \"$0\" {first}");
     command.args(["-c", &lines, env!("CARGO_BIN_EXE_kolmo")]).env("CUDA_VISIBLE_DEVICES", "");
     command
+}
+
+#[test]
+fn ranks_of_a_launcher_that_the_library_does_not_know_are_refused() {
+    let (_dir, run) = temporary();
+    let is_mpich = launcher().to_string_lossy().contains("mpich");
+    let mut command = vortex(&run, &[FOUR_STEPS]);
+    command.env("KOLMO_MPI_LIBRARY", if is_mpich { "libmpi.so.40" } else { "libmpich.so.12" });
+    let words = ["error: 2 processes were started, and ", "not see that they belong together"];
+    refused(2, &command, 2, &words);
+    assert!(!run.exists());
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod phases;
 mod room;
 mod route;
 mod transposed;
+mod trial;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,7 +23,7 @@ pub(crate) use joined::Joined;
 pub(crate) use messages::{Part, Round};
 pub use phases::{Phase, PhaseTimes};
 pub(crate) use room::Needed;
-pub use route::Route;
+pub use route::{Route, RouteChoice};
 
 use crate::backend::{
     Backend, BlockSolver, ComputeConfig, Field, Prepared, Program, Reduction, Weights,
@@ -50,6 +51,7 @@ pub struct Ranks {
     lines: [Arc<dyn Communicator>; 3],
     method: Option<Method>,
     route: Route,
+    choice: RouteChoice,
     clock: Clock,
     choices: Mutex<Choices>,
     trouble: Mutex<Option<Error>>,
@@ -127,14 +129,15 @@ impl Ranks {
             }
         };
         let lines = [group(0, j + py * k, i), group(1, i + px * k, j), group(2, i + px * j, k)];
-        let route = Route::find(&*inner, &*comm, compute.device_aware)?;
+        let choice = Route::find(&*inner, &*comm, compute.device_aware)?;
         Ok(Self {
             inner,
             comm,
             decomposition,
             lines,
             method: compute.distributed,
-            route,
+            route: choice.route,
+            choice,
             clock: Clock::default(),
             choices: Mutex::default(),
             trouble: Mutex::default(),
@@ -150,6 +153,11 @@ impl Ranks {
     /// How messages travel.
     pub fn route(&self) -> Route {
         self.route
+    }
+
+    /// How messages travel, and why not otherwise.
+    pub fn route_choice(&self) -> &RouteChoice {
+        &self.choice
     }
 
     /// What this rank sent along the axes so far; where one axis alone is split, all that it sent in the group.
@@ -226,7 +234,7 @@ impl Backend for Ranks {
 
     fn notes(&self) -> Vec<String> {
         let mut notes = self.choices().told();
-        notes.push(format!("messages go {}", self.route.name()));
+        notes.push(self.choice.note());
         notes
     }
 

@@ -93,8 +93,9 @@ impl Size<'_> {
         };
         let along = Decomposition { ranks: [1, 1, comm.size()] };
         let other = setup.place(len, None)?;
-        let route = Ranks::new(other, (*comm).clone(), along, &setup.compute)?.route();
-        report.note(format!("messages go {}", route.name()));
+        let other = Ranks::new(other, (*comm).clone(), along, &setup.compute)?;
+        report.note(other.route_choice().note());
+        let route = other.route();
         let problem = Problem::right_hand_side(config, *points);
         let rates = probe.rates(&problem, axes, route)?;
         report.tables.push(report::rates(&rates));

@@ -40,12 +40,14 @@ functions! {
     finalize = MPI_Finalize();
     finalized = MPI_Finalized(*mut c_int);
     abort = MPI_Abort(H, c_int);
+    error_string = MPI_Error_string(c_int, *mut c_char, *mut c_int);
     get_library_version = MPI_Get_library_version(*mut c_char, *mut c_int);
 
     comm_rank = MPI_Comm_rank(H, *mut c_int);
     comm_size = MPI_Comm_size(H, *mut c_int);
     comm_split = MPI_Comm_split(H, c_int, c_int, *mut H);
     comm_split_type = MPI_Comm_split_type(H, c_int, c_int, H, *mut H);
+    comm_set_errhandler = MPI_Comm_set_errhandler(H, H);
     comm_free = MPI_Comm_free(*mut H);
 
     type_contiguous = MPI_Type_contiguous(c_int, H, *mut H);

@@ -27,8 +27,10 @@ const MPICH_NAMES: [&str; 2] = ["libmpi.12.dylib", "libmpich.12.dylib"];
 #[cfg(target_os = "macos")]
 const OTHER_NAMES: [&str; 3] = ["libmpi_abi.1.dylib", "libmpi_abi.dylib", "libmpi.dylib"];
 
-/// Longest text that any library says of its version: `MPI_MAX_LIBRARY_VERSION_STRING`, 256 in Open MPI, 8192 in others.
-const LONGEST_VERSION: usize = 8192;
+const CRAY_FOR_GPUS: &str = "libmpi_gtl_cuda.so";
+
+/// Bytes of the longest text that any library gives: `MPI_MAX_LIBRARY_VERSION_STRING`, 256 in Open MPI and 8192 in others.
+const LONGEST: usize = 8192;
 
 /// Functions and constants of a library, in the width of its handles.
 pub(super) struct Library<H> {
@@ -63,9 +65,15 @@ impl Loaded {
     /// The library of this process; loads it when it is first called.
     pub(super) fn get() -> Result<&'static Self, &'static Missing> {
         static LOADED: OnceLock<Result<Loaded, Missing>> = OnceLock::new();
-        let first = || match env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
-            Some(name) => Self::named(&name),
-            None => Self::found(candidates(family())),
+        let first = || {
+            if env::var_os("MPICH_GPU_SUPPORT_ENABLED").is_some_and(|value| value == "1") {
+                // Cray MPICH looks for its part for GPUs among the libraries that are there before it, and says so where it is not.
+                let _ = Scope::load(CRAY_FOR_GPUS.as_ref());
+            }
+            match env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
+                Some(name) => Self::named(&name),
+                None => Self::found(candidates(family())),
+            }
         };
         LOADED.get_or_init(first).as_ref()
     }
@@ -138,18 +146,13 @@ impl Loaded {
 
     /// Name and version of the library, which need not have been started, and by which name it was found.
     pub(super) fn describe(&self) -> String {
-        let mut text = vec![0_u8; LONGEST_VERSION + 1];
-        let mut length: c_int = 0;
-        let (start, length_at) = (text.as_mut_ptr().cast::<c_char>(), &raw mut length);
         // SAFETY: there is room for the longest text.
-        unsafe {
+        let text = text(|start, length| unsafe {
             match &self.by_width {
-                ByWidth::Int(library) => (library.call.get_library_version)(start, length_at),
-                ByWidth::Pointer(library) => (library.call.get_library_version)(start, length_at),
+                ByWidth::Int(library) => (library.call.get_library_version)(start, length),
+                ByWidth::Pointer(library) => (library.call.get_library_version)(start, length),
             }
-        };
-        text.truncate(usize::try_from(length).unwrap_or(0));
-        let text = String::from_utf8_lossy(&text);
+        });
         let line = text.trim_matches(['\0', '\n', ' ']).lines().next().unwrap_or("");
         let line = line.split(", package").next().unwrap_or(line).replace('\t', " ");
         format!("{line} ({})", self.name.display())
@@ -168,6 +171,22 @@ impl Loaded {
         }
         self.query_cuda.map(|query| query() == 1)
     }
+}
+
+/// What a library calls an error.
+pub(super) fn error_text<H>(library: &Library<H>, code: c_int) -> String {
+    // SAFETY: there is room for the longest text.
+    let text = text(|start, length| unsafe { (library.call.error_string)(code, start, length) });
+    text.trim_matches(['\0', '\n', ' ']).replace('\n', "; ")
+}
+
+/// The text that a call writes to an address, with its length.
+fn text(call: impl FnOnce(*mut c_char, *mut c_int) -> c_int) -> String {
+    let mut text = vec![0_u8; LONGEST + 1];
+    let mut length: c_int = 0;
+    call(text.as_mut_ptr().cast::<c_char>(), &raw mut length);
+    text.truncate(usize::try_from(length).unwrap_or(0));
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Whether a library has the interface of the standard: it says which version of it, where it has it (MPI 5.0,

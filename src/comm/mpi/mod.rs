@@ -6,24 +6,25 @@ mod bytes;
 mod functions;
 mod library;
 mod scope;
+mod start;
 mod waiting;
 
 use std::ffi::c_int;
-use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
 #[cfg(unix)]
 use super::drain::drain;
-use super::world::refusal;
 use super::{Communicator, Request, Sent};
-use crate::error::Result;
 use abi::Handle;
 use bytes::Bytes;
-use library::{ByWidth, Library, Loaded};
-use waiting::{Waiting, all_done};
+use library::{Library, Loaded, error_text};
+use start::place;
+use waiting::{Failure, Waiting, all_done, checked};
+
+pub(super) use start::{library, start};
 
 /// Tags of messages are below it; it is the largest that every library has.
 const GATHER: c_int = 32767;
@@ -31,6 +32,8 @@ const GATHER: c_int = 32767;
 const WORD: c_int = 8;
 /// Seconds after which a program that cannot even be ended is killed.
 const PATIENCE: u32 = 10;
+/// How long a message of a trial is waited for.
+const TRIAL: Duration = Duration::from_secs(30);
 /// How long a launcher is waited for that does not read what this rank said.
 #[cfg(unix)]
 const HEARING: Duration = Duration::from_secs(1);
@@ -43,21 +46,6 @@ static CALLS: Mutex<()> = Mutex::new(());
 
 fn calling() -> MutexGuard<'static, ()> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Start MPI: all ranks. `started` says what was started.
-pub(super) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
-    let loaded = Loaded::get()
-        .map_err(|missing| refusal(&format!("{started}, and {}", missing.what), &missing.advice))?;
-    Ok(match &loaded.by_width {
-        ByWidth::Int(library) => Arc::new(Mpi::start(library, loaded)?),
-        ByWidth::Pointer(library) => Arc::new(Mpi::start(library, loaded)?),
-    })
-}
-
-/// Name and version of the library, which need not have been started; else why there is none.
-pub(super) fn library() -> std::result::Result<String, String> {
-    Loaded::get().map(Loaded::describe).map_err(|missing| missing.what.clone())
 }
 
 /// A group of ranks of MPI.
@@ -73,32 +61,11 @@ struct Mpi<H: Handle> {
     waiting: Waiting,
     messages: AtomicU64,
     bytes: AtomicU64,
+    /// The first in a group for a trial.
+    failure: OnceLock<Failure>,
 }
 
 impl<H: Handle> Mpi<H> {
-    /// Start the library: all ranks.
-    fn start(library: &'static Library<H>, loaded: &'static Loaded) -> Result<Self> {
-        let Library { call, constant } = library;
-        let (mut started, mut granted): (c_int, c_int) = (0, 0);
-        // SAFETY: pointers to values that outlive the calls; the arguments of the program may be kept from MPI.
-        unsafe {
-            (call.initialized)(&raw mut started);
-            if started != 0 {
-                return Err(refusal("MPI was started twice", ""));
-            }
-            let wanted = constant.thread_serialized;
-            (call.init_thread)(null_mut(), null_mut(), wanted, &raw mut granted);
-        }
-        if granted < constant.thread_serialized {
-            let what = format!("{} takes calls from one thread only", loaded.describe());
-            return Err(refusal(&what, "Kolmo needs a library that was built with threads"));
-        }
-        let _calling = calling();
-        let group = constant.comm_world;
-        let (host, local) = neighbours(library, place(library, group).0);
-        Ok(Self::new((library, loaded), group, host, local, Waiting::among(local.1)))
-    }
-
     fn new(
         (library, loaded): (&'static Library<H>, &'static Loaded),
         group: H,
@@ -108,18 +75,31 @@ impl<H: Handle> Mpi<H> {
     ) -> Self {
         let (rank, size) = place(library, group);
         let (messages, bytes) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { library, loaded, group, rank, size, host, local, waiting, messages, bytes }
+        let failure = OnceLock::new();
+        Self { library, loaded, group, rank, size, host, local, waiting, messages, bytes, failure }
+    }
+
+    /// The handle of the group of all ranks of this one that give the same `color`. Collective.
+    fn divided(&self, color: usize, key: usize) -> H {
+        let _calling = calling();
+        let mut group = self.group;
+        // SAFETY: a pointer to a value that outlives the call.
+        unsafe {
+            (self.library.call.comm_split)(self.group, int(color), int(key), &raw mut group);
+        }
+        group
     }
 
     /// The new group of some ranks of this one. Collective in the new one.
     fn part(&self, group: H) -> Self {
+        let _calling = calling();
         let (rank, size) = place(self.library, group);
         let mut hosts = vec![0_u64; size];
         // SAFETY: one value is there, and room for that of every rank.
         self.until_done(|request| unsafe {
             let (own, all) = ((&raw const self.host).cast(), hosts.as_mut_ptr().cast());
             let byte = self.library.constant.byte;
-            (self.library.call.iallgather)(own, WORD, byte, all, WORD, byte, group, request);
+            (self.library.call.iallgather)(own, WORD, byte, all, WORD, byte, group, request)
         });
         let here = |ranks: &[u64]| ranks.iter().filter(|&&host| host == self.host).count();
         let local = (here(&hosts[..rank]), here(&hosts));
@@ -128,8 +108,15 @@ impl<H: Handle> Mpi<H> {
     }
 
     /// Return when what `begin` has begun is done.
-    fn until_done(&self, begin: impl FnOnce(*mut H)) {
-        self.waiting.until_done(self.library, begin);
+    fn until_done(&self, begin: impl FnOnce(*mut H) -> c_int) {
+        self.note(self.waiting.until_done(self.library, begin));
+    }
+
+    /// Remember the first failure. Outside a trial there is none: the library ends the program.
+    fn note(&self, result: Result<(), Failure>) {
+        if let Err(failure) = result {
+            let _ = self.failure.set(failure);
+        }
     }
 
     fn count(&self, bytes: usize, to: usize) {
@@ -140,11 +127,11 @@ impl<H: Handle> Mpi<H> {
     }
 
     /// Begin a message of `bytes` bytes by `call`, which is given their number in a datatype.
-    fn begin(&self, bytes: usize, call: impl FnOnce(c_int, H, *mut H)) -> Request {
+    fn begin(&self, bytes: usize, call: impl FnOnce(c_int, H, *mut H) -> c_int) -> Request {
         let _calling = calling();
         let bytes = Bytes::new(self.library, bytes);
         let mut request = self.library.constant.request_null;
-        call(bytes.count, bytes.datatype, &raw mut request);
+        self.note(checked(call(bytes.count, bytes.datatype, &raw mut request)));
         Request(request.bits())
     }
 
@@ -161,7 +148,7 @@ impl<H: Handle> Mpi<H> {
         // SAFETY: the caller keeps the memory until the request was waited for.
         self.begin(bytes, |count, datatype, request| unsafe {
             let (data, to) = (data.cast(), int(to));
-            (self.library.call.isend)(data, count, datatype, to, tag, self.group, request);
+            (self.library.call.isend)(data, count, datatype, to, tag, self.group, request)
         })
     }
 
@@ -179,7 +166,7 @@ impl<H: Handle> Mpi<H> {
         // SAFETY: the caller keeps the memory until the request was waited for.
         self.begin(bytes, |count, datatype, request| unsafe {
             let (data, from) = (data.cast(), int(from));
-            (self.library.call.irecv)(data, count, datatype, from, tag, self.group, request);
+            (self.library.call.irecv)(data, count, datatype, from, tag, self.group, request)
         })
     }
 
@@ -193,7 +180,7 @@ impl<H: Handle> Mpi<H> {
                 let (from, to) = (part.as_ptr().cast(), result.as_mut_ptr().cast());
                 let (count, double) = (int(part.len()), self.library.constant.double);
                 let call = self.library.call.iallreduce;
-                call(from, to, count, double, operation, self.group, request);
+                call(from, to, count, double, operation, self.group, request)
             });
             part.copy_from_slice(&result);
         }
@@ -210,27 +197,8 @@ impl<H: Handle> Mpi<H> {
         // SAFETY: that many bytes are there.
         self.until_done(|request| unsafe {
             let (data, count, root) = (data.as_mut_ptr().cast(), bytes.count, int(root));
-            (self.library.call.ibcast)(data, count, bytes.datatype, root, self.group, request);
+            (self.library.call.ibcast)(data, count, bytes.datatype, root, self.group, request)
         });
-    }
-}
-
-impl<H: Handle> Drop for Mpi<H> {
-    fn drop(&mut self) {
-        let _calling = calling();
-        let Library { call, constant } = self.library;
-        let mut finalized: c_int = 0;
-        // SAFETY: MPI is ended once, with its world; any other group was made by `split` and is freed once, if MPI goes on.
-        unsafe {
-            if self.group.bits() == constant.comm_world.bits() {
-                (call.finalize)();
-                return;
-            }
-            (call.finalized)(&raw mut finalized);
-            if finalized == 0 {
-                (call.comm_free)(&raw mut self.group);
-            }
-        }
     }
 }
 
@@ -267,15 +235,21 @@ impl<H: Handle> Communicator for Mpi<H> {
     }
 
     fn wait(&self, requests: Vec<Request>) {
-        let _calling = calling();
-        self.waiting.until_all_done(self.library, &mut handles(requests));
+        // What has failed on this rank may have failed on the others, and nothing comes.
+        if self.failure.get().is_none() {
+            let _calling = calling();
+            self.note(self.waiting.until_all_done(self.library, &mut handles(requests)));
+        }
     }
 
     fn wait_asleep(&self, requests: Vec<Request>) {
         let mut requests = handles(requests);
         let is_over = |requests: &mut [H]| {
             let _calling = calling();
-            all_done(self.library, requests)
+            all_done(self.library, requests).unwrap_or_else(|failure| {
+                self.note(Err(failure));
+                true
+            })
         };
         while !is_over(&mut requests) {
             sleep(NAP);
@@ -329,7 +303,7 @@ impl<H: Handle> Communicator for Mpi<H> {
                 types_in.as_ptr(),
                 self.group,
                 request,
-            );
+            )
         });
     }
 
@@ -350,7 +324,7 @@ impl<H: Handle> Communicator for Mpi<H> {
             // SAFETY: one value is there, and on rank 0 room for that of every rank.
             self.until_done(|request| unsafe {
                 let (call, byte) = (self.library.call.igather, self.library.constant.byte);
-                call(one, WORD, byte, all, WORD, byte, 0, self.group, request);
+                call(one, WORD, byte, all, WORD, byte, 0, self.group, request)
             });
         }
         if self.rank > 0 {
@@ -387,19 +361,11 @@ impl<H: Handle> Communicator for Mpi<H> {
     fn barrier(&self) {
         let _calling = calling();
         // SAFETY: the group is a group.
-        self.until_done(|request| unsafe {
-            (self.library.call.ibarrier)(self.group, request);
-        });
+        self.until_done(|request| unsafe { (self.library.call.ibarrier)(self.group, request) });
     }
 
     fn split(&self, color: usize, key: usize) -> Box<dyn Communicator> {
-        let _calling = calling();
-        let mut group = self.group;
-        // SAFETY: a pointer to a value that outlives the call.
-        unsafe {
-            (self.library.call.comm_split)(self.group, int(color), int(key), &raw mut group);
-        }
-        Box::new(self.part(group))
+        Box::new(self.part(self.divided(color, key)))
     }
 
     fn sent(&self) -> Sent {
@@ -409,6 +375,24 @@ impl<H: Handle> Communicator for Mpi<H> {
 
     fn says_device_aware(&self) -> Option<bool> {
         self.loaded.says_device_aware()
+    }
+
+    fn trial(&self, most: usize) -> Box<dyn Communicator> {
+        let group = self.divided(self.rank / most, self.rank);
+        let mut part = self.part(group);
+        part.waiting = part.waiting.at_most(TRIAL);
+        let Library { call, constant } = self.library;
+        let _calling = calling();
+        // SAFETY: both are of the library.
+        unsafe { (call.comm_set_errhandler)(group, constant.errors_return) };
+        Box::new(part)
+    }
+
+    fn failure(&self) -> Option<String> {
+        Some(match *self.failure.get()? {
+            Failure::Code(code) => error_text(self.library, code),
+            Failure::Late(longest) => format!("nothing came within {} s", longest.as_secs()),
+        })
     }
 
     fn abort(&self, code: u8) -> ! {
@@ -425,33 +409,6 @@ impl<H: Handle> Communicator for Mpi<H> {
         unsafe { (self.library.call.abort)(self.library.constant.comm_world, code.into()) };
         std::process::exit(code.into())
     }
-}
-
-/// (rank in, size of) a group.
-fn place<H: Handle>(library: &Library<H>, group: H) -> (usize, usize) {
-    let (mut rank, mut size): (c_int, c_int) = (0, 1);
-    // SAFETY: pointers to values that outlive the calls.
-    unsafe {
-        (library.call.comm_rank)(group, &raw mut rank);
-        (library.call.comm_size)(group, &raw mut size);
-    }
-    (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1))
-}
-
-/// What tells the host of rank `rank` of the world from others, and (this rank among, number of) the ranks there.
-fn neighbours<H: Handle>(library: &Library<H>, rank: usize) -> (u64, (usize, usize)) {
-    let Library { call, constant } = library;
-    let (mut host, mut group) = (rank as u64, constant.comm_world);
-    // SAFETY: pointers to values that outlive the calls; the group of this host is freed once.
-    let local = unsafe {
-        let (kind, info) = (constant.comm_type_shared, constant.info_null);
-        (call.comm_split_type)(constant.comm_world, kind, 0, info, &raw mut group);
-        (call.bcast)((&raw mut host).cast(), WORD, constant.byte, 0, group);
-        let local = place(library, group);
-        (call.comm_free)(&raw mut group);
-        local
-    };
-    (host, local)
 }
 
 /// Requests as the library knows them.

@@ -20,43 +20,84 @@ const NAP: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
     yields: bool,
+    patience: Option<Duration>,
+}
+
+/// Why a call did not do what it was to do: in groups for a trial; elsewhere the library ends the program.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Failure {
+    /// The code of the library.
+    Code(c_int),
+    /// It has not ended.
+    Late(Duration),
+}
+
+/// The result of a call.
+pub(super) fn checked(code: c_int) -> Result<(), Failure> {
+    if code == 0 { Ok(()) } else { Err(Failure::Code(code)) }
 }
 
 impl Waiting {
     /// For one of so many ranks on this host.
     pub(super) fn among(ranks: usize) -> Self {
-        Self { yields: ranks > cores() }
+        Self { yields: ranks > cores(), patience: None }
+    }
+
+    /// The same for a trial: not for ever.
+    pub(super) fn at_most(self, longest: Duration) -> Self {
+        Self { patience: Some(longest), ..self }
+    }
+
+    pub(super) fn is_trial(self) -> bool {
+        self.patience.is_some()
     }
 
     /// Return when all are done.
-    pub(super) fn until_all_done<H: Handle>(self, library: &Library<H>, requests: &mut [H]) {
-        if !self.yields {
+    pub(super) fn until_all_done<H: Handle>(
+        self,
+        library: &Library<H>,
+        requests: &mut [H],
+    ) -> Result<(), Failure> {
+        if !self.yields && !self.is_trial() {
             let (count, all) = (int(requests.len()), requests.as_mut_ptr());
             // SAFETY: that many requests are there, each from a call of this library.
-            unsafe { (library.call.waitall)(count, all, no_statuses(library)) };
-            return;
+            return checked(unsafe { (library.call.waitall)(count, all, no_statuses(library)) });
         }
         let begun = Instant::now();
-        while !all_done(library, requests) {
-            if begun.elapsed() < YIELDING { thread::yield_now() } else { thread::sleep(NAP) }
+        while !all_done(library, requests)? {
+            match self.patience {
+                Some(patience) if begun.elapsed() > patience => {
+                    return Err(Failure::Late(patience));
+                }
+                _ if begun.elapsed() < YIELDING => thread::yield_now(),
+                _ => thread::sleep(NAP),
+            }
         }
+        Ok(())
     }
 
     /// Return when what `begin` has begun is done.
-    pub(super) fn until_done<H: Handle>(self, library: &Library<H>, begin: impl FnOnce(*mut H)) {
+    pub(super) fn until_done<H: Handle>(
+        self,
+        library: &Library<H>,
+        begin: impl FnOnce(*mut H) -> c_int,
+    ) -> Result<(), Failure> {
         let mut request = [library.constant.request_null];
-        begin(request.as_mut_ptr());
-        self.until_all_done(library, &mut request);
+        checked(begin(request.as_mut_ptr()))?;
+        self.until_all_done(library, &mut request)
     }
 }
 
 /// Whether all are done. Those that are become null.
-pub(super) fn all_done<H: Handle>(library: &Library<H>, requests: &mut [H]) -> bool {
+pub(super) fn all_done<H: Handle>(
+    library: &Library<H>,
+    requests: &mut [H],
+) -> Result<bool, Failure> {
     let mut done: c_int = 0;
     let (count, all) = (int(requests.len()), requests.as_mut_ptr());
     // SAFETY: that many requests are there, each from a call of this library.
-    unsafe { (library.call.testall)(count, all, &raw mut done, no_statuses(library)) };
-    done != 0
+    let code = unsafe { (library.call.testall)(count, all, &raw mut done, no_statuses(library)) };
+    checked(code).map(|()| done != 0)
 }
 
 /// The address that stands for statuses that nobody asks for.

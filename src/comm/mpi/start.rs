@@ -1,0 +1,99 @@
+//! The beginning and the end of MPI.
+
+use std::ffi::c_int;
+use std::ptr::null_mut;
+use std::sync::Arc;
+
+use super::abi::Handle;
+use super::library::{ByWidth, Library, Loaded};
+use super::waiting::Waiting;
+use super::{Mpi, WORD, calling};
+use crate::comm::Communicator;
+use crate::comm::world::refusal;
+use crate::error::Result;
+
+/// Start MPI: all ranks. `started` says what was started.
+pub(in crate::comm) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
+    let loaded = Loaded::get()
+        .map_err(|missing| refusal(&format!("{started}, and {}", missing.what), &missing.advice))?;
+    Ok(match &loaded.by_width {
+        ByWidth::Int(library) => Arc::new(Mpi::start(library, loaded)?),
+        ByWidth::Pointer(library) => Arc::new(Mpi::start(library, loaded)?),
+    })
+}
+
+/// Name and version of the library, which need not have been started; else why there is none.
+pub(in crate::comm) fn library() -> std::result::Result<String, String> {
+    Loaded::get().map(Loaded::describe).map_err(|missing| missing.what.clone())
+}
+
+impl<H: Handle> Mpi<H> {
+    /// Start the library: all ranks.
+    fn start(library: &'static Library<H>, loaded: &'static Loaded) -> Result<Self> {
+        let Library { call, constant } = library;
+        let (mut started, mut granted): (c_int, c_int) = (0, 0);
+        // SAFETY: pointers to values that outlive the calls; the arguments of the program may be kept from MPI.
+        unsafe {
+            (call.initialized)(&raw mut started);
+            if started != 0 {
+                return Err(refusal("MPI was started twice", ""));
+            }
+            let wanted = constant.thread_serialized;
+            (call.init_thread)(null_mut(), null_mut(), wanted, &raw mut granted);
+        }
+        if granted < constant.thread_serialized {
+            let what = format!("{} takes calls from one thread only", loaded.describe());
+            return Err(refusal(&what, "Kolmo needs a library that was built with threads"));
+        }
+        let _calling = calling();
+        let group = constant.comm_world;
+        let (host, local) = neighbours(library, place(library, group).0);
+        Ok(Self::new((library, loaded), group, host, local, Waiting::among(local.1)))
+    }
+}
+
+impl<H: Handle> Drop for Mpi<H> {
+    fn drop(&mut self) {
+        let _calling = calling();
+        let Library { call, constant } = self.library;
+        let mut finalized: c_int = 0;
+        // SAFETY: MPI is ended once, with its world; any other group was made by `split` and is freed once, if MPI goes on.
+        unsafe {
+            if self.group.bits() == constant.comm_world.bits() {
+                (call.finalize)();
+                return;
+            }
+            (call.finalized)(&raw mut finalized);
+            if finalized == 0 {
+                (call.comm_free)(&raw mut self.group);
+            }
+        }
+    }
+}
+
+/// (rank in, size of) a group.
+pub(super) fn place<H: Handle>(library: &Library<H>, group: H) -> (usize, usize) {
+    let (mut rank, mut size): (c_int, c_int) = (0, 1);
+    // SAFETY: pointers to values that outlive the calls.
+    unsafe {
+        (library.call.comm_rank)(group, &raw mut rank);
+        (library.call.comm_size)(group, &raw mut size);
+    }
+    (usize::try_from(rank).unwrap_or(0), usize::try_from(size).unwrap_or(1))
+}
+
+/// What tells the host of rank `rank` of the world from others, and (this rank among, number of) the ranks there.
+fn neighbours<H: Handle>(library: &Library<H>, rank: usize) -> (u64, (usize, usize)) {
+    let Library { call, constant } = library;
+    let (mut host, mut group) = (rank as u64, constant.comm_world);
+    // SAFETY: pointers to values that outlive the calls; the group of this host is freed once.
+    let local = unsafe {
+        let (kind, info) = (constant.comm_type_shared, constant.info_null);
+        (call.comm_split_type)(constant.comm_world, kind, 0, info, &raw mut group);
+        (call.bcast)((&raw mut host).cast(), WORD, constant.byte, 0, group);
+        let local = place(library, group);
+        (call.comm_free)(&raw mut group);
+        local
+    };
+    (host, local)
+}
