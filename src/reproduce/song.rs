@@ -135,11 +135,8 @@ pub(super) fn figure_13(lab: &Lab<'_>) -> Result<Finding> {
         let work = Work::new(&config, cut.ranks.map(|n| n * BLOCK), cut, Some(method)).ok()?;
         Some(predict(&work, &rates, network).step_seconds)
     };
-    let mut chart = Chart::new(
-        "Weak scaling of Taylor-Green, 256³ points a GPU",
-        "GPUs",
-        "speedup p T₁ / Tₚ",
-    );
+    let mut chart =
+        Chart::new("Weak scaling of Taylor-Green, 256³ points a GPU", "GPUs", "speedup p T₁ / Tₚ");
     let counts = |first: usize| (0..=9).map(move |k| first << k).filter(|p| *p <= 3072);
     for (method, of) in METHODS {
         for (first, what) in [(4, "4·2ⁿ"), (6, "6·2ⁿ")] {
