@@ -259,3 +259,53 @@ fn a_grid_that_cannot_be_cut_so_often_is_refused() {
     let told = cut([8, 8, 8], 1024, &Rates::core()).unwrap_err().to_string();
     assert!(told.contains("512"), "{told}");
 }
+
+fn study(arguments: &str) -> serde_json::Value {
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    let program = program.args(["model", "--json"]).args(arguments.split_whitespace());
+    let printed = program.output().unwrap();
+    assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
+    serde_json::from_slice(&printed.stdout).unwrap()
+}
+
+#[test]
+fn the_command_times_one_derivative_along_one_cut_axis_as_papers_do() {
+    // Song et al. 2022, figure 11: lines of p blocks along x, speedups relative to one.
+    let found = study(
+        "--derivative x --cut x --base 1 --method pcr --network fat-tree --ranks 1,63,64,2047,2048",
+    );
+    assert_eq!(found["of"], "first derivatives of one field by compact6 along x");
+    let rows = found["rows"].as_array().unwrap();
+    let number = |row: usize, key: &str| rows[row][key].as_f64().unwrap();
+    assert_eq!(number(0, "efficiency"), 1.0);
+    for (row, ranks) in [1, 63, 64, 2047, 2048].into_iter().enumerate() {
+        assert_eq!(rows[row]["decomposition"], serde_json::json!([ranks, 1, 1]));
+        assert_eq!(rows[row]["points"], serde_json::json!([256 * ranks, 256, 256]));
+    }
+    // One less than a power of two detaches a row at every level.
+    assert!(number(1, "efficiency") < number(2, "efficiency"));
+    assert!(number(3, "efficiency") < number(4, "efficiency"));
+    // Srinath 2015, figure 4.8: derivatives along all axes, one after another.
+    let strong = |axes: &str| {
+        let found = study(&format!(
+            "--derivative {axes} --points 512 --base 1 --method gather --network flat --ranks 64"
+        ));
+        found["rows"][0]["prediction"]["step_seconds"].as_f64().unwrap()
+    };
+    let apart: f64 = ["x", "y", "z"].map(strong).iter().sum();
+    close(strong("all"), apart);
+}
+
+#[test]
+fn a_cut_may_be_given_and_what_is_none_is_refused() {
+    let found = study("--cut 4x1x2 --method neighbour --network flat --points-per-rank 64");
+    let rows = found["rows"].as_array().unwrap();
+    assert_eq!((rows.len(), &rows[0]["decomposition"]), (1, &serde_json::json!([4, 1, 2])));
+    for cut in ["w", "2x2", "2x0x2", "2x2x2x2", "99999999x99999999x99999999", ""] {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_kolmo"));
+        let output = program.args(["model", "--cut", cut]).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{cut}: {told}");
+        assert!(told.contains("a cut is cubic, x, y, z, or PXxPYxPZ, such as 4x2x2"), "{told}");
+    }
+}

@@ -2,6 +2,7 @@
 
 pub(crate) mod blocks;
 mod checkpoints;
+mod many;
 mod pieces;
 mod profiles;
 mod restarts;

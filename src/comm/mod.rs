@@ -145,6 +145,44 @@ pub fn all_or_error<T>(comm: &dyn Communicator, result: Result<T>) -> Result<T> 
     })
 }
 
+/// What the messages of [`deal`] are sent under.
+const DEAL: i32 = 5;
+
+/// Of what rank 0 has for as many ranks, from itself on, that for this one; nothing for others. Rank 0 alone holds all.
+/// Collective.
+pub fn deal(comm: &dyn Communicator, parts: Vec<Vec<u8>>) -> Vec<u8> {
+    let count = comm.broadcast(0, (parts.len() as u64).to_le_bytes().to_vec());
+    let count = count.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    if comm.rank() > 0 {
+        if comm.rank() as u64 >= count {
+            return Vec::new();
+        }
+        let mut length = [0; 8];
+        // SAFETY: here and below: the memory is there until it was waited for.
+        let request = unsafe { comm.receive(length.as_mut_ptr(), 8, 0, DEAL) };
+        comm.wait(vec![request]);
+        let mut part = vec![0; usize::try_from(u64::from_le_bytes(length)).unwrap_or(0)];
+        if !part.is_empty() {
+            // SAFETY: as above.
+            let request = unsafe { comm.receive(part.as_mut_ptr(), part.len(), 0, DEAL) };
+            comm.wait(vec![request]);
+        }
+        return part;
+    }
+    let lengths: Vec<[u8; 8]> =
+        parts.iter().map(|part| (part.len() as u64).to_le_bytes()).collect();
+    let mut requests = Vec::new();
+    for (to, (length, part)) in lengths.iter().zip(&parts).enumerate().skip(1) {
+        let full = (!part.is_empty()).then_some(part.as_slice());
+        for bytes in [Some(length.as_slice()), full].into_iter().flatten() {
+            // SAFETY: as above.
+            requests.push(unsafe { comm.send(bytes.as_ptr(), bytes.len(), to, DEAL) });
+        }
+    }
+    comm.wait(requests);
+    parts.into_iter().next().unwrap_or_default()
+}
+
 /// The name of this host.
 pub fn host() -> String {
     #[cfg(unix)]

@@ -28,6 +28,8 @@ struct Told {
 ///
 /// # Errors
 /// On all ranks, where they differ: a sentence that names the first such rank and what differs.
+#[allow(clippy::cast_precision_loss, reason = "ranks are few")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "were ranks")]
 pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
     if comm.size() == 1 {
         return Ok(());
@@ -42,45 +44,58 @@ pub fn same_on_all(comm: &dyn Communicator, facts: &[Fact]) -> Result<()> {
     if largest.iter().zip(smallest).all(|(largest, smallest)| *largest == -smallest) {
         return Ok(());
     }
-    let told = Told { host: host(), facts: facts.iter().cloned().collect() };
-    let all = comm.gather(&serde_json::to_vec(&told).unwrap_or_default());
-    all_or_error(comm, all.map_or(Ok(()), |all| Err(difference(&all))))
+    let differs = comm.broadcast(0, hash.to_vec()) != hash;
+    // The first that differs tells how.
+    let mut numbers = [if differs { -(comm.rank() as f64) } else { f64::NEG_INFINITY }];
+    comm.max(&mut numbers);
+    let mut count = [f64::from(u8::from(differs))];
+    comm.sum(&mut count);
+    let who = -numbers[0] as usize;
+    let told = || {
+        let told = Told { host: host(), facts: facts.iter().cloned().collect() };
+        serde_json::to_vec(&told).unwrap_or_default()
+    };
+    let told = comm.broadcast(who, if comm.rank() == who { told() } else { Vec::new() });
+    let others = count[0] as usize - 1;
+    let found = match comm.rank() {
+        0 => Err(difference((who, &told), facts, others)),
+        _ => Ok(()),
+    };
+    all_or_error(comm, found)
 }
 
-/// The sentence for what all ranks have told.
-fn difference(all: &[Vec<u8>]) -> Error {
+/// The sentence for what rank `who` has told, where rank 0 has these facts and so many others differ from it too.
+fn difference((who, told): (usize, &[u8]), facts: &[Fact], others: usize) -> Error {
     let nothing = |_| Told { host: "an unknown host".into(), facts: BTreeMap::new() };
-    let told = |bytes: &Vec<u8>| serde_json::from_slice(bytes).unwrap_or_else(nothing);
-    let first = told(&all[0]);
-    let others = all.iter().enumerate().map(|(rank, bytes)| (rank, told(bytes)));
-    let mut differing = others.filter(|(_, told)| told.facts != first.facts);
-    let what = differing.next().map_or("ranks were started differently".into(), |(rank, told)| {
-        let missing = first.facts.keys().filter(|name| !told.facts.contains_key(*name));
-        let differs = |name: &&String| told.facts.get(*name) != first.facts.get(*name);
-        let mut differences: Vec<String> = told
-            .facts
-            .keys()
-            .chain(missing)
-            .filter(differs)
-            .map(|name| {
-                let [own, its] = [&told, &first].map(|told| shown(told.facts.get(name)));
-                format!("{name} = {own}, not {its}")
-            })
-            .collect();
-        let more = differences.len().saturating_sub(MOST_TOLD);
-        differences.truncate(MOST_TOLD);
-        if more > 0 {
-            differences.push(format!("and {more} more"));
-        }
-        let (host, differences) = (&told.host, differences.join("; "));
-        format!("rank {rank} on {host} was started differently from rank 0: {differences}")
-    });
-    let more = match differing.count() {
+    let told = serde_json::from_slice(told).unwrap_or_else(nothing);
+    let first: BTreeMap<&String, &String> =
+        facts.iter().map(|(name, value)| (name, value)).collect();
+    let missing = first.keys().copied().filter(|name| !told.facts.contains_key(*name));
+    let differs = |name: &&String| told.facts.get(*name) != first.get(*name).copied();
+    let mut differences: Vec<String> = told
+        .facts
+        .keys()
+        .chain(missing)
+        .filter(differs)
+        .map(|name| {
+            let (own, its) = (shown(told.facts.get(name)), shown(first.get(name).copied()));
+            format!("{name} = {own}, not {its}")
+        })
+        .collect();
+    let more = differences.len().saturating_sub(MOST_TOLD);
+    differences.truncate(MOST_TOLD);
+    if more > 0 {
+        differences.push(format!("and {more} more"));
+    }
+    let (host, differences) = (&told.host, differences.join("; "));
+    let more = match others {
         0 => String::new(),
-        more => format!(" (so were {more} other ranks)"),
+        others => format!(" (so were {others} other ranks)"),
     };
     Error::Config(vec![
-        format!("error: {what}{more}"),
+        format!(
+            "error: rank {who} on {host} was started differently from rank 0: {differences}{more}"
+        ),
         "       start all ranks with the same program, input and options; nothing was run".into(),
     ])
 }

@@ -1,7 +1,7 @@
 //! Boxes of whole lines.
 
 use crate::comm::Communicator;
-use crate::grid::{Axis, Block, Decomposition, redistribute};
+use crate::grid::{Axis, Block, Boxes, Decomposition, redistribute};
 use crate::real::Plain;
 
 /// A box of points cut into boxes of whole lines along one axis.
@@ -34,6 +34,11 @@ impl Pencils {
         if rank < self.cut.size() { self.cut.block(rank, self.points) } else { Block::NONE }
     }
 
+    /// The lines of all ranks.
+    pub(crate) fn boxes(&self) -> Boxes {
+        Boxes::blocks(self.cut, self.points)
+    }
+
     /// The same lines with `points` points along `axis`.
     pub(crate) fn stretched(mut self, axis: Axis, points: usize) -> Self {
         self.points[axis.index()] = points;
@@ -41,16 +46,16 @@ impl Pencils {
     }
 }
 
-/// The values at the points of this rank's box `want(rank)` of the same grid as `have`. On one rank nothing is copied.
-/// Collective.
+/// The values at the points of this rank's box of `want`, of the same grid as `have`. Where all ranks have what they want nothing
+/// is copied. Collective.
 pub(crate) fn carry<T: Plain>(
     comm: &dyn Communicator,
-    have: impl Fn(usize) -> Block,
-    want: impl Fn(usize) -> Block,
+    have: &Boxes,
+    want: &Boxes,
     values: Vec<T>,
     zero: T,
 ) -> Vec<T> {
-    if comm.size() == 1 { values } else { redistribute(comm, have, want, 1, &values, zero) }
+    if have == want { values } else { redistribute(comm, have, want, 1, &values, zero) }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::lines::{Room, map_lines};
 use super::pencils::{Pencils, carry};
 use super::transform::process;
 use crate::comm::Communicator;
-use crate::grid::{Axis, Decomposition};
+use crate::grid::{Axis, Boxes, Decomposition};
 
 /// The trigonometric interpolant of a periodic field at the points of another grid of the same box whose first point is the
 /// same. `values` are those at the points of this rank's block of the grid of `from_points`; the result those at the points
@@ -26,29 +26,19 @@ pub fn resample(
 ) -> Vec<f64> {
     let (ranks, rank) = (comm.size(), comm.rank());
     let (mut points, mut values) = (from_points, values);
-    let mut last: Option<Pencils> = None;
+    let mut have = Boxes::blocks(decomposition, from_points);
     for axis in Axis::ALL {
         let (n, to) = (points[axis.index()], to_points[axis.index()]);
         if n == to {
             continue;
         }
         let pencils = Pencils::new(axis, points, ranks);
-        let have = |rank| match last {
-            None => decomposition.block(rank, from_points),
-            Some(pencils) => pencils.block(rank),
-        };
-        values = carry(comm, have, |rank| pencils.block(rank), values, 0.0);
+        values = carry(comm, &have, &pencils.boxes(), values, 0.0);
         values = lines_of(axis, pencils.block(rank).points, &values, to);
         points[axis.index()] = to;
-        last = Some(pencils.stretched(axis, to));
+        have = pencils.stretched(axis, to).boxes();
     }
-    match last {
-        None => values,
-        Some(pencils) => {
-            let want = |rank| decomposition.block(rank, to_points);
-            carry(comm, |rank| pencils.block(rank), want, values, 0.0)
-        }
-    }
+    carry(comm, &have, &Boxes::blocks(decomposition, to_points), values, 0.0)
 }
 
 /// The lines along `axis` of a box with `to` points instead of those they have.

@@ -9,7 +9,7 @@ use rustfft::{Fft, FftPlanner};
 use super::lines::{Room, map_lines};
 use super::pencils::{Pencils, carry};
 use crate::comm::Communicator;
-use crate::grid::{Axis, Block, Decomposition};
+use crate::grid::{Axis, Block, Boxes, Decomposition};
 
 /// Transforms between fields of one grid and their modes, planned. A field takes 8 bytes a point, its modes as much; a
 /// transform takes 24 at a time at most, what it is given and what it returns included.
@@ -76,8 +76,7 @@ impl Fourier {
     /// The modes of a field, from its values at the points of this rank's block. Collective.
     pub fn forward(&self, comm: &dyn Communicator, values: Vec<f64>) -> Modes {
         let rank = comm.rank();
-        let have = |rank| self.decomposition.block(rank, self.points);
-        let values = carry(comm, have, |rank| self.lines.block(rank), values, 0.0);
+        let values = carry(comm, &self.blocks(), &self.lines.boxes(), values, 0.0);
         let per_point = 1.0 / self.points.iter().product::<usize>() as f64;
         let plan = &self.plans[0][0];
         let kept = self.points[0] / 2 + 1;
@@ -93,13 +92,7 @@ impl Fourier {
         drop(values);
         for pair in self.stages.windows(2) {
             let (axis, pencils) = pair[1];
-            modes = carry(
-                comm,
-                |rank| pair[0].1.block(rank),
-                |rank| pencils.block(rank),
-                modes,
-                Complex::ZERO,
-            );
+            modes = carry(comm, &pair[0].1.boxes(), &pencils.boxes(), modes, Complex::ZERO);
             modes = along(axis, pencils.block(rank), &modes, &*self.plans[axis.index()][0]);
         }
         Modes { points: self.points, block: self.last().block(rank), values: modes }
@@ -112,13 +105,7 @@ impl Fourier {
         for pair in self.stages.windows(2).rev() {
             let (axis, pencils) = pair[1];
             modes = along(axis, pencils.block(rank), &modes, &*self.plans[axis.index()][1]);
-            modes = carry(
-                comm,
-                |rank| pencils.block(rank),
-                |rank| pair[0].1.block(rank),
-                modes,
-                Complex::ZERO,
-            );
+            modes = carry(comm, &pencils.boxes(), &pair[0].1.boxes(), modes, Complex::ZERO);
         }
         let (n, plan) = (self.points[0], &self.plans[0][1]);
         let lines = self.stages[0].1.block(rank).points;
@@ -134,8 +121,12 @@ impl Fourier {
                 }
             });
         drop(modes);
-        let want = |rank| self.decomposition.block(rank, self.points);
-        carry(comm, |rank| self.lines.block(rank), want, values, 0.0)
+        carry(comm, &self.lines.boxes(), &self.blocks(), values, 0.0)
+    }
+
+    /// How fields lie.
+    fn blocks(&self) -> Boxes {
+        Boxes::blocks(self.decomposition, self.points)
     }
 
     /// How the modes lie when all axes are done.

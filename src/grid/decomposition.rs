@@ -1,5 +1,6 @@
 //! A grid cut into blocks, one a rank.
 
+use super::Axis;
 use crate::error::{Error, Result};
 
 /// Ranks along x, y and z. Rank r holds block (r mod px, r / px mod py, r / (px py)).
@@ -21,6 +22,11 @@ pub struct Block {
 impl Decomposition {
     /// One rank that holds everything.
     pub const ONE: Self = Self { ranks: [1; 3] };
+
+    /// All of `ranks` ranks along `axis`.
+    pub fn along(axis: Axis, ranks: usize) -> Self {
+        Self { ranks: std::array::from_fn(|a| if a == axis.index() { ranks } else { 1 }) }
+    }
 
     /// The one of `ranks` ranks that exchanges least: whose largest block has the least surface where the grid is cut.
     /// Among equals lines along x, which are the fastest, stay whole rather than those along y, and those rather than

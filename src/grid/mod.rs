@@ -1,6 +1,7 @@
 //! The grid: Cartesian, with spacings that may vary along its axes, or curvilinear in the plane of x and y.
 
 mod aerofoil;
+mod boxes;
 mod conformal;
 mod decomposition;
 mod domain;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+pub use boxes::Boxes;
 pub use decomposition::{Block, Decomposition};
 pub use domain::Domain;
 pub use mapping::Mapping;

@@ -1,41 +1,41 @@
 //! Values that ranks hold in one set of boxes, held in another.
 
-use super::Block;
+use super::{Block, Boxes};
 use crate::comm::Communicator;
 use crate::real::Plain;
 
-/// The values at the points of this rank's box `want(rank)`, from those that each rank has at the points of its box
-/// `have(rank)`: `values`, `components` at every point, i fastest. No two boxes of `have` may share a point; those of `want`
-/// may, and may reach beyond the grid. A point that nobody has is `missing`. All ranks must know the same boxes. Collective.
+/// What the messages are sent under.
+const TAG: i32 = 4;
+
+/// The values at the points of this rank's box of `want`, from those that each rank has at the points of its box of `have`:
+/// `values`, `components` at every point, i fastest. No two boxes of `have` may share a point; those of `want` may, and may
+/// reach beyond the grid. A point that nobody has is `missing`. Ranks whose boxes share points send each other one message; the
+/// others are not spoken to. All ranks must know the same boxes. Collective.
 pub fn redistribute<T: Plain>(
     comm: &dyn Communicator,
-    have: impl Fn(usize) -> Block,
-    want: impl Fn(usize) -> Block,
+    have: &Boxes,
+    want: &Boxes,
     components: usize,
     values: &[T],
     missing: T,
 ) -> Vec<T> {
-    let wanted = want(comm.rank());
-    if (0..comm.size()).all(|rank| have(rank) == want(rank)) {
-        assert_eq!(values.len(), wanted.len() * components, "the box has that many values");
-        return values.to_vec();
-    }
+    let wanted = want.of(comm.rank());
     let mut result = vec![missing; wanted.len() * components];
-    redistribute_into(comm, have, want, components, values, missing, (&mut result, &wanted));
+    redistribute_into(comm, have, want, components, values, (&mut result, &wanted));
     result
 }
 
-/// The same, put into the array of a box that holds `want(rank)`; what nobody has is left as it is. Collective.
+/// The same, put into the array of a box that holds this rank's one of `want`; what nobody has is left as it is. Collective.
 pub(crate) fn redistribute_into<T: Plain>(
     comm: &dyn Communicator,
-    have: impl Fn(usize) -> Block,
-    want: impl Fn(usize) -> Block,
+    have: &Boxes,
+    want: &Boxes,
     components: usize,
     values: &[T],
-    missing: T,
     (result, of): (&mut [T], &Block),
 ) {
-    let (mine, wanted) = (have(comm.rank()), want(comm.rank()));
+    let rank = comm.rank();
+    let (mine, wanted) = (have.of(rank), want.of(rank));
     assert_eq!(values.len(), mine.len() * components, "the box has that many values");
     let mut put = |part: &Block, from: &[T]| {
         let mut first = 0;
@@ -44,41 +44,50 @@ pub(crate) fn redistribute_into<T: Plain>(
             first += length;
         });
     };
-    if (0..comm.size()).all(|rank| have(rank) == want(rank)) {
-        put(&mine, values);
-        return;
-    }
-    let given: Vec<Block> = (0..comm.size()).map(|rank| mine.common(&want(rank))).collect();
-    let taken: Vec<Block> = (0..comm.size()).map(|rank| have(rank).common(&wanted)).collect();
-    let ranges = |parts: &[Block]| {
-        let mut end = 0;
-        let range = |part: &Block| {
-            let bytes = part.len() * components * size_of::<T>();
-            end += bytes;
-            (end - bytes, bytes)
-        };
-        parts.iter().map(range).collect::<Vec<_>>()
+    let given: Vec<_> = want.meeting(&mine).filter(|(to, _)| *to != rank).collect();
+    let taken: Vec<_> = have.meeting(&wanted).filter(|(from, _)| *from != rank).collect();
+    let count = |part: &Block| part.len() * components;
+    let all = |parts: &[(usize, Block)]| parts.iter().map(|(_, part)| count(part)).sum::<usize>();
+    let picked = |part: &Block, to: &mut Vec<T>| {
+        rows(&mine, part, components, |at, length| to.extend_from_slice(&values[at..at + length]));
     };
-    let mut out = Vec::with_capacity(given.iter().map(Block::len).sum::<usize>() * components);
-    for part in &given {
-        rows(&mine, part, components, |at, length| out.extend_from_slice(&values[at..at + length]));
+    let mut inwards = Vec::<T>::with_capacity(all(&taken));
+    let mut out = Vec::with_capacity(all(&given));
+    let mut requests = Vec::with_capacity(taken.len() + given.len());
+    let mut first = 0;
+    for (from, part) in &taken {
+        let bytes = count(part) * size_of::<T>();
+        // SAFETY: the parts lie in the memory one behind the other; it stays where it is until they have come.
+        requests.push(unsafe {
+            comm.receive(inwards.as_mut_ptr().add(first).cast(), bytes, *from, TAG)
+        });
+        first += count(part);
     }
-    let arrivals = taken.iter().map(Block::len).sum::<usize>() * components;
-    let mut inwards = vec![missing; arrivals];
-    // SAFETY: the ranges lie within the arrays, one behind the other; what is sent as bytes comes as the same type.
-    unsafe {
-        comm.all_to_all(
-            out.as_ptr().cast(),
-            &ranges(&given),
-            inwards.as_mut_ptr().cast(),
-            &ranges(&taken),
-        );
+    given.iter().for_each(|(_, part)| picked(part, &mut out));
+    first = 0;
+    for (to, part) in &given {
+        let bytes = count(part) * size_of::<T>();
+        // SAFETY: as above; nothing is written there any more.
+        requests.push(unsafe { comm.send(out.as_ptr().add(first).cast(), bytes, *to, TAG) });
+        first += count(part);
     }
-    drop(out);
-    let mut from = 0;
-    for part in &taken {
-        put(part, &inwards[from..]);
-        from += part.len() * components;
+    // What stays here is copied while the messages are on their way.
+    let own = mine.common(&wanted);
+    if own == mine {
+        put(&own, values);
+    } else if !own.is_empty() {
+        let mut kept = Vec::with_capacity(count(&own));
+        picked(&own, &mut kept);
+        put(&own, &kept);
+    }
+    comm.wait(requests);
+    // SAFETY: so many values have come; what was sent as bytes of them is them.
+    unsafe { inwards.set_len(all(&taken)) };
+    let mut from = &inwards[..];
+    for (_, part) in &taken {
+        let (these, rest) = from.split_at(count(part));
+        put(part, these);
+        from = rest;
     }
 }
 

@@ -165,7 +165,7 @@ impl FieldWriter {
         let boxes = boxes(decomposition, grid.points, selection, *files);
         let join = |field| joined(comm, decomposition, grid.points, selection, &boxes, field);
         let fields: Vec<_> = fields.into_iter().map(join).collect();
-        let (part, image) = (boxes[comm.rank()], selection.image(grid));
+        let (part, image) = (boxes.of(comm.rank()), selection.image(grid));
         let (in_pieces, directory) = (self.in_pieces, self.directory.clone());
         let whole = self.file_name(step, in_pieces);
         let kind = self.kind(false);
@@ -189,8 +189,7 @@ impl FieldWriter {
                 return Ok(());
             }
             if in_pieces {
-                let all = boxes.iter().enumerate().filter(|(_, part)| !part.is_empty());
-                let all: Vec<_> = all.map(|(rank, part)| (piece(rank), *part)).collect();
+                let all: Vec<_> = boxes.all().map(|(rank, part)| (piece(rank), part)).collect();
                 let path = directory.join(&whole);
                 write_whole(&path, |writer| write_parallel(writer, &image, &fields, &all))?;
             }

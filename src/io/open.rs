@@ -1,7 +1,7 @@
 //! Files that are opened by a name that somebody else may have given to something else.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Error, Read, Result};
+use std::io::{Error, Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
 /// The largest table or text that is read: bytes.
@@ -28,6 +28,17 @@ pub(crate) fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     // It may grow while it is read.
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// The last bytes of a regular file, `most` of them where it has as many.
+/// Fails where it is none.
+pub(crate) fn end(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let mut file = open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The text of a regular file of at most `most` bytes.

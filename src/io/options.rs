@@ -23,6 +23,10 @@ pub struct Schedule {
     pub every_wall: Option<f64>,
 }
 
+/// Files into which a field of a checkpoint goes at most, where nobody asks for another number: as many writers as parallel file
+/// systems like, and few enough for one rank to list.
+const FILES: usize = 512;
+
 /// `checkpoint = { every_time, keep }`
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -37,12 +41,23 @@ pub struct CheckpointConfig {
     pub asynchronous: bool,
     /// Whether the values are compressed (Zstandard).
     pub compress: bool,
+    /// Into how many files the ranks write each field at most.
+    #[serde(
+        deserialize_with = "whole::<usize, 1, MOST_FILES, _, _>",
+        skip_serializing_if = "is_usual"
+    )]
+    pub files: usize,
 }
 
 impl CheckpointConfig {
     /// A run leaves its last state, by which it can be extended. Of several, two are kept: should one be damaged there is one
     /// before.
-    pub const LAST: Self = Self { schedule: None, keep: 2, asynchronous: false, compress: false };
+    pub const LAST: Self =
+        Self { schedule: None, keep: 2, asynchronous: false, compress: false, files: FILES };
+}
+
+fn is_usual(files: &usize) -> bool {
+    *files == FILES
 }
 
 impl Default for CheckpointConfig {

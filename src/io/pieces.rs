@@ -4,9 +4,11 @@
 //! extended by the first layer of its upper neighbours. For the same reason the first points of a periodic axis are written
 //! once more behind the last, where they close the period.
 
+use std::ops::Range;
+
 use super::vtk::{FieldData, ImageGrid};
 use crate::comm::Communicator;
-use crate::grid::{Block, Decomposition, Grid, redistribute, redistribute_into};
+use crate::grid::{Block, Boxes, Decomposition, Grid, redistribute, redistribute_into};
 use crate::real::Plain;
 use crate::real::Values;
 
@@ -102,15 +104,17 @@ impl Selection {
 
     /// Those of `part` in a block of the grid, counted among the selected.
     fn within(&self, block: &Block, part: &Block) -> Block {
+        self.of_boxes(&Boxes::on_rank_0(*block), part).of(0)
+    }
+
+    /// The same of all `boxes` of the grid.
+    fn of_boxes(&self, boxes: &Boxes, part: &Block) -> Boxes {
         let shift = self.shift(part);
         let count = |at: usize, a: usize| {
             let before = (at + shift[a]).saturating_sub(self.first[a]).div_ceil(self.stride);
             before.min(self.points[a])
         };
-        let start: [usize; 3] = std::array::from_fn(|a| count(block.start[a], a));
-        let end: [usize; 3] = std::array::from_fn(|a| count(block.start[a] + block.points[a], a));
-        let points = std::array::from_fn(|a| end[a] - start[a]);
-        Block { start, points }.common(part)
+        boxes.map(|a, range| count(range.start, a)..count(range.end, a)).within(part)
     }
 
     /// The values of a field on `block` at the selected points, part by part.
@@ -169,32 +173,27 @@ pub fn boxes(
     points: [usize; 3],
     selection: &Selection,
     files: usize,
-) -> Vec<Block> {
+) -> Boxes {
     let ranks = decomposition.size();
     let within = selection.parts()[0];
-    let own = |rank| selection.within(&decomposition.block(rank, points), &within);
-    let mut boxes: Vec<Block> = (0..ranks).map(own).collect();
-    if files < ranks {
-        boxes.fill(Block::NONE);
-        // The slowest axis, unless another has far more points: slabs are then written as they lie.
-        let a = match within.points {
-            [_, _, nz] if nz >= files => 2,
-            [nx, ny, _] => usize::from(ny >= nx),
-        };
-        let mut along = [1; 3];
-        along[a] = files.min(within.points[a]);
-        let slabs = Decomposition { ranks: along };
-        for slab in 0..slabs.size() {
-            boxes[slab * ranks / slabs.size()] = slabs.block(slab, within.points);
+    let own = match files < ranks {
+        false => selection.of_boxes(&Boxes::blocks(*decomposition, points), &within),
+        true => {
+            // The slowest axis, unless another has far more points: slabs are then written as they lie.
+            let a = match within.points {
+                [_, _, nz] if nz >= files => 2,
+                [nx, ny, _] => usize::from(ny >= nx),
+            };
+            let mut along = [1; 3];
+            along[a] = files.min(within.points[a]);
+            Boxes::of_cut(Decomposition { ranks: along }, within.points, ranks)
         }
-    }
-    boxes.into_iter().map(|block| extended(block, selection.points)).collect()
-}
-
-fn extended(block: Block, of: [usize; 3]) -> Block {
-    let Block { start, points } = block;
-    let more = |a: usize| usize::from(!block.is_empty() && start[a] + points[a] < of[a]);
-    Block { start, points: std::array::from_fn(|a| points[a] + more(a)) }
+    };
+    let has_next = |a: usize, end: usize| end < selection.points[a];
+    own.map(|a, Range { start, end }| match start < end && has_next(a, end) {
+        true => start..end + 1,
+        false => start..end,
+    })
 }
 
 /// The field at the points of this rank's one of `boxes`, from what every rank has of the selection. Collective.
@@ -203,11 +202,12 @@ pub fn joined(
     decomposition: &Decomposition,
     points: [usize; 3],
     selection: &Selection,
-    boxes: &[Block],
+    boxes: &Boxes,
     field: FieldData,
 ) -> FieldData {
     let components = field.components;
-    let spread = (decomposition, points, selection);
+    let blocks = Boxes::blocks(*decomposition, points);
+    let spread = (&blocks, selection);
     let values = match &field.values {
         Values::F32(values) => moved(comm, spread, boxes, components, (values, f32::NAN)).into(),
         Values::F64(values) => moved(comm, spread, boxes, components, (values, f64::NAN)).into(),
@@ -217,39 +217,47 @@ pub fn joined(
 
 fn moved<T: Plain>(
     comm: &dyn Communicator,
-    (decomposition, points, selection): (&Decomposition, [usize; 3], &Selection),
-    boxes: &[Block],
+    (blocks, selection): (&Boxes, &Selection),
+    boxes: &Boxes,
     components: usize,
     (values, missing): (&[T], T),
 ) -> Vec<T> {
-    let own = boxes[comm.rank()];
+    let own = boxes.of(comm.rank());
     let mut found = vec![missing; own.len() * components];
     let mut rest = values;
     for part in selection.parts() {
-        let have = |rank| selection.within(&decomposition.block(rank, points), &part);
-        let want = |rank: usize| boxes[rank].common(&part);
-        let (here, behind) = rest.split_at(have(comm.rank()).len() * components);
-        redistribute_into(comm, have, want, components, here, missing, (&mut found, &own));
+        let (have, want) = (selection.of_boxes(blocks, &part), boxes.within(&part));
+        let (here, behind) = rest.split_at(have.of(comm.rank()).len() * components);
+        redistribute_into(comm, &have, &want, components, here, (&mut found, &own));
         rest = behind;
     }
     found
 }
 
-/// The points with index `at` along axis `a` of a field on a grid of `points`, each rank giving the `values` of its block: on
-/// rank 0, the first of the two other axes fastest; nothing on the others. Collective.
+/// Every `stride`-th of the points with index `at` along axis `a` of a field on a grid of `points`, each rank giving the `values`
+/// of its block: on rank 0, the first of the two other axes fastest; nothing on the others. Collective.
 pub fn plane(
     comm: &dyn Communicator,
     decomposition: &Decomposition,
     points: [usize; 3],
-    (a, at): (usize, usize),
+    (a, at, stride): (usize, usize, usize),
     values: &[f64],
 ) -> Option<Vec<f64>> {
-    let mut plane = Block::whole(points);
-    (plane.start[a], plane.points[a]) = (at, 1);
-    on_rank_0(comm, decomposition, points, plane, values)
+    let mut shown = Selection {
+        first: [0; 3],
+        points: points.map(|n| n.div_ceil(stride)),
+        stride,
+        closed: [false; 3],
+    };
+    (shown.first[a], shown.points[a]) = (at, 1);
+    let block = decomposition.block(comm.rank(), points);
+    let own = shown.pick(&block, 1, values);
+    let blocks = Boxes::blocks(*decomposition, points);
+    let whole = Block::whole(shown.points);
+    on_rank_0(comm, &shown.of_boxes(&blocks, &whole), whole, &own)
 }
 
-/// The same of the points on the line along axis `a` through the point `through`. Collective.
+/// The same of all points on the line along axis `a` through the point `through`. Collective.
 pub fn line(
     comm: &dyn Communicator,
     decomposition: &Decomposition,
@@ -259,18 +267,15 @@ pub fn line(
 ) -> Option<Vec<f64>> {
     let mut line = Block { start: through, points: [1; 3] };
     (line.start[a], line.points[a]) = (0, points[a]);
-    on_rank_0(comm, decomposition, points, line, values)
+    on_rank_0(comm, &Boxes::blocks(*decomposition, points), line, values)
 }
 
 fn on_rank_0(
     comm: &dyn Communicator,
-    decomposition: &Decomposition,
-    points: [usize; 3],
+    have: &Boxes,
     wanted: Block,
     values: &[f64],
 ) -> Option<Vec<f64>> {
-    let have = |rank| decomposition.block(rank, points);
-    let want = |rank| if rank == 0 { wanted } else { Block::NONE };
-    let found = redistribute(comm, have, want, 1, values, f64::NAN);
+    let found = redistribute(comm, have, &Boxes::on_rank_0(wanted), 1, values, f64::NAN);
     (comm.rank() == 0).then_some(found)
 }

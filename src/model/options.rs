@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args};
 
+use super::study::most_cubic;
 use super::{Network, Rates};
 use crate::engine::distributed::Method;
 use crate::error::{Error, Result};
+use crate::grid::{Axis, Decomposition};
 use crate::io::page::check_replaceable;
 use crate::options::{Several, points, several};
 
@@ -36,7 +38,16 @@ pub struct ModelOptions {
     strong: bool,
     /// Numbers of ranks.
     #[arg(long, value_name = "N", value_delimiter = ',', action = ArgAction::Set, value_parser = ranks, default_value = "1,8,64,512,4096,32768,131072")]
-    pub(super) ranks: Vec<usize>,
+    ranks: Vec<usize>,
+    /// How the grid is cut: as near to cubes as can be, along one axis alone (x, y or z), or as PXxPYxPZ, whatever `--ranks`.
+    #[arg(long, value_name = "CUT", default_value = "cubic", value_parser = cut)]
+    cut: Cut,
+    /// Ranks that efficiencies are relative to. The default is the smallest run that exchanges along all three axes.
+    #[arg(long, value_name = "N", value_parser = ranks, default_value = "8")]
+    pub(super) base: usize,
+    /// Not a step, but first derivatives of one field by `scheme.derivative`: along x, y or z, or along all, one after another.
+    #[arg(long, value_name = "AXIS", value_parser = axes)]
+    pub(super) derivative: Option<Several<Axis>>,
     /// How lines that are spread over ranks are solved: all, auto, or a name such as neighbour.
     #[arg(long, default_value = "all", value_parser = methods)]
     pub(super) method: Several<Option<Method>>,
@@ -63,7 +74,32 @@ pub struct ModelOptions {
     overwrite: bool,
 }
 
+/// The decompositions of a study.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Cut {
+    Cubic,
+    Along(Axis),
+    Exactly(Decomposition),
+}
+
 impl ModelOptions {
+    /// Numbers of ranks.
+    pub(super) fn ranks(&self) -> Vec<usize> {
+        match self.cut {
+            Cut::Exactly(cut) => vec![cut.size()],
+            _ => self.ranks.clone(),
+        }
+    }
+
+    /// How a grid of `points` is cut over so many ranks.
+    pub(super) fn decomposition(&self, ranks: usize, points: [usize; 3]) -> Decomposition {
+        match self.cut {
+            Cut::Exactly(cut) if cut.size() == ranks => cut,
+            Cut::Along(axis) => Decomposition::along(axis, ranks),
+            _ => most_cubic(ranks, points),
+        }
+    }
+
     /// The rates with the changes asked for.
     pub(super) fn rates(&self) -> Result<Rates> {
         let mut rates = match &self.rates {
@@ -123,6 +159,30 @@ impl ModelOptions {
 fn ranks(text: &str) -> std::result::Result<usize, String> {
     let number = text.trim().parse().ok().filter(|n| (1..=MOST_RANKS).contains(n));
     number.ok_or_else(|| format!("a number of ranks is 1 to {MOST_RANKS}"))
+}
+
+fn cut(text: &str) -> std::result::Result<Cut, String> {
+    let axis = |name: &str| Axis::ALL.into_iter().find(|axis| axis.name() == name);
+    if text == "cubic" {
+        return Ok(Cut::Cubic);
+    }
+    if let Some(axis) = axis(text) {
+        return Ok(Cut::Along(axis));
+    }
+    let numbers: Option<Vec<usize>> = text.split('x').map(|part| ranks(part).ok()).collect();
+    let numbers: Option<[usize; 3]> = numbers.and_then(|numbers| numbers.try_into().ok());
+    let size = |ranks: &[usize; 3]| ranks.iter().try_fold(1_usize, |all, n| all.checked_mul(*n));
+    match numbers.filter(|ranks| size(ranks).is_some_and(|size| size <= MOST_RANKS)) {
+        Some(ranks) => Ok(Cut::Exactly(Decomposition { ranks })),
+        None => Err(format!(
+            "a cut is cubic, x, y, z, or PXxPYxPZ, such as 4x2x2, of at most {MOST_RANKS} ranks"
+        )),
+    }
+}
+
+fn axes(name: &str) -> std::result::Result<Several<Axis>, String> {
+    let each = Axis::ALL.map(|axis| (axis.name(), axis));
+    several("axes", [("all", Axis::ALL.to_vec())], each, name)
 }
 
 fn taper(text: &str) -> std::result::Result<f64, String> {

@@ -9,14 +9,18 @@ use crate::engine::distributed::Method;
 use crate::error::Result;
 use crate::grid::{Axis, Decomposition, MOST_POINTS};
 
-/// Ranks of the smallest run that exchanges along all three axes, which efficiencies are relative to.
-pub(super) const BASE: usize = 8;
+/// Most points of a line whose derivative is predicted: it is factored.
+const LONGEST: usize = 1 << 20;
 
 /// All that one command predicts.
 #[derive(Debug, Serialize)]
 pub struct Study {
     /// The input whose steps are predicted.
     pub case: &'static str,
+    /// What is predicted, in words.
+    pub of: String,
+    /// Ranks that efficiencies are relative to.
+    pub base: usize,
     /// True where each rank has as many points however many ranks there are.
     pub weak: bool,
     /// Of the machine.
@@ -44,7 +48,7 @@ pub struct Row {
     pub points_of_a_rank: usize,
     /// Seconds, bytes, messages.
     pub prediction: Option<Prediction>,
-    /// Relative to eight ranks by the same method on the same network.
+    /// Relative to [`Study::base`] ranks by the same method on the same network.
     pub efficiency: Option<f64>,
     /// Why the method cannot.
     pub refusal: Option<String>,
@@ -73,14 +77,14 @@ pub fn run(options: &ModelOptions, config: &Config) -> Result<Study> {
     let mut eighty = Vec::new();
     for &method in &options.method.0 {
         let counted = |ranks: usize| Counted::new(config, options, ranks, method);
-        let base = counted(BASE);
-        let all: Vec<Counted> = options.ranks.iter().map(|&ranks| counted(ranks)).collect();
+        let base = counted(options.base);
+        let all: Vec<Counted> = options.ranks().into_iter().map(counted).collect();
         for network in options.networks() {
             let (method, from) = (method.map_or("auto", Method::name), rows.len());
-            let base = base.predict(&rates, network);
+            let (of_base, base) = (base.predict(&rates, network), options.base);
             rows.extend(all.iter().map(|counted| {
                 let own = counted.predict(&rates, network);
-                counted.row([network.name(), method], weak, base, own)
+                counted.row([network.name(), method], weak, (base, of_base), own)
             }));
             if !weak {
                 let points_of_a_rank = falls_through(0.8, &rows[from..]);
@@ -88,7 +92,16 @@ pub fn run(options: &ModelOptions, config: &Config) -> Result<Study> {
             }
         }
     }
-    Ok(Study { case: config.case.name(), weak, rates, rows, points_at_80_percent: eighty })
+    let (case, base) = (config.case.name(), options.base);
+    let of = match &options.derivative {
+        None => format!("a step of {case}"),
+        Some(axes) => {
+            let axes: Vec<&str> = axes.0.iter().map(|axis| axis.name()).collect();
+            let scheme = &config.scheme.derivative.name;
+            format!("first derivatives of one field by {scheme} along {}", axes.join(", "))
+        }
+    };
+    Ok(Study { case, of, base, weak, rates, rows, points_at_80_percent: eighty })
 }
 
 /// The work of one number of ranks.
@@ -101,16 +114,27 @@ struct Counted {
 impl Counted {
     fn new(config: &Config, options: &ModelOptions, ranks: usize, method: Option<Method>) -> Self {
         let each = options.points_per_rank;
-        let decomposition = most_cubic(ranks, options.whole().unwrap_or(each));
+        let decomposition = options.decomposition(ranks, options.whole().unwrap_or(each));
         let scaled = || std::array::from_fn(|a| each[a] * decomposition.ranks[a]);
         let points: [usize; 3] = options.whole().unwrap_or_else(scaled);
-        let work = match Axis::ALL.into_iter().find(|axis| points[axis.index()] > MOST_POINTS) {
+        let (most, of) = match &options.derivative {
+            None => (MOST_POINTS, "run"),
+            Some(_) => (LONGEST, "line"),
+        };
+        let work = match Axis::ALL.into_iter().find(|axis| points[axis.index()] > most) {
             Some(axis) => Err(format!(
-                "{} points along {} are more than the {MOST_POINTS} of a run",
+                "{} points along {} are more than the {most} of a {of}",
                 points[axis.index()],
                 axis.name()
             )),
-            None => Work::new(config, points, decomposition, method),
+            None => match &options.derivative {
+                None => Work::new(config, points, decomposition, method),
+                Some(axes) => {
+                    let ends = config.boundaries.grid(points, &config.grid.domain).ends;
+                    let scheme = (&config.scheme.derivative, ends, config.compute.precision);
+                    Work::of_derivatives(&axes.0, scheme, points, decomposition, method)
+                }
+            },
         };
         Self { decomposition, points, work }
     }
@@ -119,18 +143,18 @@ impl Counted {
         self.work.as_ref().ok().map(|work| predict(work, rates, network))
     }
 
-    /// The row of the prediction `own`, with its efficiency relative to `base` on [`BASE`] ranks.
+    /// The row of the prediction `own`, with its efficiency relative to that on so many ranks.
     #[allow(clippy::cast_precision_loss, reason = "a number of ranks")]
     fn row(
         &self,
         [network, method]: [&'static str; 2],
         weak: bool,
-        base: Option<Prediction>,
+        (ranks_of_base, base): (usize, Option<Prediction>),
         own: Option<Prediction>,
     ) -> Row {
         let Self { decomposition, points, .. } = self;
         let ranks = decomposition.size();
-        let less = if weak { 1.0 } else { BASE as f64 / ranks as f64 };
+        let less = if weak { 1.0 } else { ranks_of_base as f64 / ranks as f64 };
         let efficiency =
             |(base, own): (Prediction, Prediction)| base.step_seconds / own.step_seconds * less;
         Row {

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::path::Path;
 
 use super::Prediction;
-use super::study::{BASE, Eighty, Row, Study};
+use super::study::{Eighty, Row, Study};
 use crate::error::Result;
 use crate::io::page::write_drawing;
 use crate::io::plot::{Curve, Line, Plot};
@@ -14,11 +14,13 @@ const HEAD: &str = "   ranks  along x, y, z points/rank      step     local     
 
 impl Display for Study {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(to, "a step of {} ({})", self.case, self.rates.source)?;
+        writeln!(to, "{} ({})", self.of, self.rates.source)?;
         let scaling = if self.weak { "weak" } else { "strong" };
         writeln!(
             to,
-            "{scaling} scaling; times in ms on the rank that ends last, efficiency relative to {BASE} ranks"
+            "{scaling} scaling; times in ms on the rank that ends last, efficiency relative to {} rank{}",
+            self.base,
+            if self.base == 1 { "" } else { "s" }
         )?;
         let mut group = None;
         for row in &self.rows {

@@ -8,10 +8,10 @@ use super::sweeping::{Lines, Sweeping};
 use crate::comm::Sent;
 use crate::config::{Config, Precision, RightHandSide};
 use crate::engine::distributed::Method;
-use crate::engine::{LineOperators, Sweep, commute};
-use crate::grid::{Axis, Decomposition, Grid};
+use crate::engine::{LineOperators, Sweep, SweepBuilder, commute};
+use crate::grid::{Axis, Decomposition, Domain, End, Grid};
 use crate::physics::StepParts;
-use crate::scheme::Form;
+use crate::scheme::{Form, SchemeFamily};
 
 /// Lists of sweeps in the order in which they run. While the messages of one sweep of a list are under way, others compute.
 pub(crate) type Lists = Vec<Vec<Arc<Sweeping>>>;
@@ -63,17 +63,54 @@ impl Work {
         (method, precision): (Method, Precision),
     ) -> Result<Self, String> {
         let sweeping = Sweeping::new(sweep, decomposition, points, operators, Some(method))?;
-        Ok(Self {
+        Ok(Self::of_lists((decomposition, points, precision), vec![vec![Arc::new(sweeping)]]))
+    }
+
+    /// That of first derivatives of one field along `axes`, one after another, by `method` or, without one, as a run chooses; an
+    /// axis is periodic where it has no `ends`.
+    ///
+    /// # Errors
+    /// A sentence where the method cannot, or blocks would have no points.
+    pub(crate) fn of_derivatives(
+        axes: &[Axis],
+        (family, ends, precision): (&SchemeFamily, [Option<[End; 2]>; 3], Precision),
+        points: [usize; 3],
+        decomposition: Decomposition,
+        method: Option<Method>,
+    ) -> Result<Self, String> {
+        check_blocks(points, decomposition)?;
+        let s = SweepBuilder::new();
+        s.store(0, s.d1(s.read(0)));
+        let sweep = s.build();
+        let list = |&axis: &Axis| {
+            // Operators along the other axes are not used: lines of a few points do.
+            let lines = std::array::from_fn(|a| if a == axis.index() { points[a] } else { FEW });
+            let grid = Grid::new(lines, &Domain::cube(1.0), ends);
+            let operators = LineOperators::new(family, None, &grid, precision);
+            let sweep = (axis, &sweep);
+            let sweeping = Sweeping::new(sweep, decomposition, points, &operators, method)?;
+            Ok(vec![Arc::new(sweeping)])
+        };
+        let lists = axes.iter().map(list).collect::<Result<Lists, String>>()?;
+        Ok(Self::of_lists((decomposition, points, precision), lists))
+    }
+
+    /// Sweeps alone.
+    fn of_lists(
+        (decomposition, points, precision): (Decomposition, [usize; 3], Precision),
+        right_hand_side: Lists,
+    ) -> Self {
+        Self {
             decomposition,
             points,
             value: precision.bytes(),
             stages: 1,
-            right_hand_side: vec![vec![Arc::new(sweeping)]],
+            right_hand_side,
             filter: Vec::new(),
             filterings: 0.0,
             words: 0,
             reductions: 0,
-        })
+        }
     }
 
     /// Messages and bytes that `rank` sends in one right-hand side, and planes, each a value a line.
@@ -99,6 +136,20 @@ impl Work {
         }
         all
     }
+}
+
+/// Points along an axis that every scheme takes.
+const FEW: usize = 32;
+
+/// # Errors
+/// A sentence where blocks would have no points.
+fn check_blocks(points: [usize; 3], decomposition: Decomposition) -> Result<(), String> {
+    let numbers = |axis: &Axis| (points[axis.index()], decomposition.ranks[axis.index()]);
+    let short = Axis::ALL.into_iter().find(|axis| numbers(axis).0 < numbers(axis).1);
+    short.map_or(Ok(()), |axis| {
+        let ((n, ranks), along) = (numbers(&axis), axis.name());
+        Err(format!("{n} points along {along} are fewer than {ranks} ranks"))
+    })
 }
 
 /// Counts the work of many decompositions. Those with as many ranks along an axis share what is planned along it.
@@ -127,13 +178,7 @@ impl<'a> Planner<'a> {
     #[allow(clippy::cast_precision_loss, reason = "a number of steps")]
     pub(super) fn work(&mut self, decomposition: Decomposition) -> Result<Work, String> {
         let Self { config, points, .. } = *self;
-        for axis in Axis::ALL {
-            let (n, ranks) = (points[axis.index()], decomposition.ranks[axis.index()]);
-            if n < ranks {
-                let along = axis.name();
-                return Err(format!("{n} points along {along} are fewer than {ranks} ranks"));
-            }
-        }
+        check_blocks(points, decomposition)?;
         let whole = decomposition.ranks.map(|ranks| ranks == 1);
         let make =
             || Rc::new(StepParts::new(&config.problem(), &self.grid, |axis| whole[axis.index()]));

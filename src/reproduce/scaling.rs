@@ -1,10 +1,7 @@
 //! One derivative on many ranks, by the model.
 
-use std::f64::consts::TAU;
-
 use crate::engine::distributed::Method;
-use crate::engine::{LineOperators, SweepBuilder};
-use crate::grid::{Axis, Decomposition, Domain, End, Grid};
+use crate::grid::{Axis, Decomposition, End};
 use crate::model::{Network, Prediction, Rates, Work, predict};
 use crate::real::Precision;
 use crate::scheme::family;
@@ -26,17 +23,10 @@ impl Derivative {
         points: [usize; 3],
         ranks: [usize; 3],
     ) -> Option<Prediction> {
-        // Operators along the other axes are not used: lines of a few points do.
-        let few = 2 * FEWEST;
-        let lines = std::array::from_fn(|a| if a == axis.index() { points[a] } else { few });
-        let ends = (!self.periodic).then_some([End::Wall; 2]);
-        let grid = Grid::new(lines, &Domain::cube(TAU), [ends; 3]);
-        let operators = LineOperators::new(family(self.scheme)?, None, &grid, Precision::F64);
-        let s = SweepBuilder::new();
-        s.store(0, s.d1(s.read(0)));
-        let sweep = s.build();
-        let (cut, how) = (Decomposition { ranks }, (self.method, Precision::F64));
-        let work = Work::of_sweep((axis, &sweep), cut, points, &operators, how).ok()?;
+        let ends = [(!self.periodic).then_some([End::Wall; 2]); 3];
+        let scheme = (family(self.scheme)?, ends, Precision::F64);
+        let (cut, method) = (Decomposition { ranks }, Some(self.method));
+        let work = Work::of_derivatives(&[axis], scheme, points, cut, method).ok()?;
         Some(predict(&work, &self.rates, self.network))
     }
 
@@ -49,12 +39,4 @@ impl Derivative {
     pub(super) fn all_axes(&self, points: [usize; 3], ranks: [usize; 3]) -> Option<f64> {
         Axis::ALL.into_iter().map(|axis| self.seconds(axis, points, ranks)).sum()
     }
-}
-
-/// Points along an axis that every scheme of the papers takes.
-const FEWEST: usize = 16;
-
-/// All ranks along one axis.
-pub(super) fn along(axis: Axis, ranks: usize) -> [usize; 3] {
-    std::array::from_fn(|a| if a == axis.index() { ranks } else { 1 })
 }

@@ -4,10 +4,10 @@ use super::Basis;
 use super::chart::{Chart, From};
 use super::finding::Finding;
 use super::lab::Lab;
-use super::scaling::{Derivative, along};
+use super::scaling::Derivative;
 use crate::engine::distributed::Method;
 use crate::error::Result;
-use crate::grid::Axis;
+use crate::grid::{Axis, Decomposition};
 use crate::io::plot::Point;
 use crate::model::{Network, Rates, Work, most_cubic, predict};
 
@@ -30,8 +30,13 @@ fn derivative(lab: &Lab<'_>, method: Method) -> Derivative {
 #[allow(clippy::cast_precision_loss, reason = "numbers of GPUs")]
 fn weak(lab: &Lab<'_>, method: Method, gpus: impl Iterator<Item = usize>) -> Vec<Point> {
     let derivative = derivative(lab, method);
-    let seconds =
-        |p: usize| derivative.seconds(Axis::X, [p * BLOCK, BLOCK, BLOCK], along(Axis::X, p));
+    let seconds = |p: usize| {
+        derivative.seconds(
+            Axis::X,
+            [p * BLOCK, BLOCK, BLOCK],
+            Decomposition::along(Axis::X, p).ranks,
+        )
+    };
     let Some(one) = seconds(1) else { return Vec::new() };
     gpus.filter_map(|p| Some((p as f64, p as f64 * one / seconds(p)?))).collect()
 }
@@ -59,8 +64,13 @@ pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding> {
     let mut found = Vec::new();
     for (method, name) in METHODS {
         let derivative = derivative(lab, method);
-        let seconds =
-            |p: usize| derivative.seconds(Axis::X, [LINE, BLOCK, BLOCK], along(Axis::X, p));
+        let seconds = |p: usize| {
+            derivative.seconds(
+                Axis::X,
+                [LINE, BLOCK, BLOCK],
+                Decomposition::along(Axis::X, p).ranks,
+            )
+        };
         let Some(one) = seconds(1) else { continue };
         let points: Vec<Point> =
             gpus.iter().filter_map(|&p| Some((p as f64, one / seconds(p)?))).collect();

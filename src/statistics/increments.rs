@@ -7,7 +7,7 @@
 
 use crate::comm::Communicator;
 use crate::fourier::{Pencils, carry, map_to_rows};
-use crate::grid::{Axis, Decomposition, Grid};
+use crate::grid::{Axis, Boxes, Decomposition, Grid};
 use crate::statistics::sums::sums;
 
 /// The orders n.
@@ -40,13 +40,13 @@ pub fn structure_functions(
     let mut all = Vec::new();
     for axis in grid.active_axes() {
         let pencils = Pencils::new(axis, grid.points, comm.size());
-        let have = |rank| decomposition.block(rank, grid.points);
+        let (have, want) = (Boxes::blocks(*decomposition, grid.points), pencils.boxes());
         let (n, points) = (grid.points[axis.index()], pencils.block(comm.rank()).points);
         let separations = separations(n);
         // By component, separation and order.
         let mut found: Vec<f64> = Vec::new();
         for component in velocity {
-            let values = carry(comm, have, |rank| pencils.block(rank), component.clone(), 0.0);
+            let values = carry(comm, &have, &want, component.clone(), 0.0);
             let wide = separations.len() * ORDERS.len();
             let rows = map_to_rows(points, axis, &values, wide, |line: &[f64], out, _| {
                 for (out, &s) in out.as_chunks_mut().0.iter_mut().zip(&separations) {

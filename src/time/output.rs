@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::output_schedule::Kind;
-use super::pictures::{Pixels, pixels};
+use super::pictures::{Pixels, every, pixels, stride};
 use super::run_loop::Run;
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, OnFailure, Precision, Variable};
@@ -118,6 +118,8 @@ impl Run<'_> {
         let (step, time) = (self.simulation.steps(), self.simulation.time());
         let grid = self.simulation.grid().clone();
         let points = grid.points;
+        let stride = stride(&grid);
+        let shown = every(&grid, stride);
         let values = self.simulation.picture(of)?;
         let quantity = of.quantity();
         let comm = self.simulation.backend().comm();
@@ -129,9 +131,10 @@ impl Run<'_> {
                 continue;
             }
             let middle = points[across] / 2;
-            let values = plane(comm, &self.decomposition, points, (across, middle), &values);
+            let at = (across, middle, stride);
+            let values = plane(comm, &self.decomposition, points, at, &values);
             let (Some(values), Some(files)) = (values, &mut self.files) else { continue };
-            let Some(picture) = pixels(&grid, [right, up], values) else { continue };
+            let Some(picture) = pixels(&shown, [right, up], values) else { continue };
             let Pixels { points, edges, values } = picture;
             let mut index = [0; 3];
             index[across] = middle;

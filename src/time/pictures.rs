@@ -1,6 +1,8 @@
 //! Planes of values as pictures with equal pixels show them.
 
-use crate::grid::{Grid, Plane};
+use std::sync::Arc;
+
+use crate::grid::{Grid, Line, Plane};
 
 /// What a picture shows.
 pub(super) struct Pixels {
@@ -16,6 +18,38 @@ pub(super) struct Pixels {
 const SIDE: f64 = 720.0;
 /// What is seen round a body, in its sizes: to the left, to the right, and above and below.
 const VIEW: [f64; 3] = [2.0, 8.0, 3.0];
+
+/// Most points along a side of a picture: rank 0 holds all of them.
+const MOST_SIDE: usize = 2048;
+
+/// Points of `grid` from one of a picture to the next.
+pub(super) fn stride(grid: &Grid) -> usize {
+    let longest = grid.points.into_iter().max().unwrap_or(1);
+    // Of curvilinear grids the pixels are not the points.
+    if grid.plane.is_some() { 1 } else { longest.div_ceil(MOST_SIDE) }
+}
+
+/// Every `stride`-th point of a grid along its axes, from the first on.
+#[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
+pub(super) fn every(grid: &Grid, stride: usize) -> Grid {
+    let line = |a: usize| {
+        let pick = |values: &Vec<f64>| -> Vec<f64> {
+            let picked = values.iter().take(grid.points[a]).step_by(stride).copied();
+            picked.chain(values.get(grid.points[a]).copied()).collect()
+        };
+        grid.lines[a].as_ref().map(|line| {
+            let Line { coordinates, jacobian, curvature } = &**line;
+            let [coordinates, jacobian, curvature] = [coordinates, jacobian, curvature].map(pick);
+            Arc::new(Line { coordinates, jacobian, curvature })
+        })
+    };
+    Grid {
+        points: grid.points.map(|n| n.div_ceil(stride)),
+        spacing: grid.spacing.map(|h| h * stride as f64),
+        lines: [0, 1, 2].map(line),
+        ..grid.clone()
+    }
+}
 
 /// The picture of values at the points of a plane along two axes; `None` where that is a curved surface.
 pub(super) fn pixels(grid: &Grid, [right, up]: [usize; 2], values: Vec<f64>) -> Option<Pixels> {
@@ -137,4 +171,21 @@ fn at_equal_spacings(grid: &Grid, [right, up]: [usize; 2], mut values: Vec<f64>)
         }
     }
     values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::Domain;
+
+    #[test]
+    fn a_picture_of_a_grid_of_any_size_has_a_bounded_number_of_points() {
+        for (longest, expected, side) in [(2048, 1, 2048), (2049, 2, 1025), (16384, 8, 2048)] {
+            let grid = Grid::periodic([longest, 64, 7], &Domain::cube(1.0));
+            let shown = every(&grid, stride(&grid));
+            assert_eq!((stride(&grid), shown.points[0]), (expected, side));
+            assert_eq!(shown.points[2], 7_usize.div_ceil(expected));
+            assert_eq!(uniform(&shown, 0, side - 1), uniform(&grid, 0, (side - 1) * expected));
+        }
+    }
 }

@@ -14,11 +14,9 @@ use crate::io::series::TableMark;
 
 /// How a run that is stopped writes one though the input asks for none.
 const UNASKED: CheckpointConfig = CheckpointConfig {
-    schedule: None,
     // Those of a time when they were asked for stay.
     keep: usize::MAX,
-    asynchronous: false,
-    compress: false,
+    ..CheckpointConfig::LAST
 };
 
 impl Run<'_> {
@@ -27,7 +25,8 @@ impl Run<'_> {
         self.finish_checkpoint()?;
         let start = Instant::now();
         let asked = self.config.output.checkpoint.as_ref().unwrap_or(&UNASKED);
-        let manner = WriteOptions { compress: asked.compress, asynchronous: asked.asynchronous };
+        let CheckpointConfig { compress, asynchronous, files, .. } = *asked;
+        let manner = WriteOptions { compress, asynchronous, files };
         let step = self.simulation.steps();
         // The rows that it counts on are on disk first.
         let synced = self.sync_tables(step);

@@ -14,7 +14,8 @@ const CLEARLY: f64 = 0.97;
 
 /// A backend for `block`, as `open` makes it for fields of so many values, in the shape that is fastest on this machine: found
 /// by steps of the same equations on few points where it is not known yet, of which the fastest counts, and kept in the user's
-/// cache directory. Where the run is no larger than that the usual shape. `told`: the user is told of a measurement.
+/// cache directory. Where the run is no larger than that the usual shape. The `first` rank alone tells the user of a measurement,
+/// and keeps it.
 ///
 /// # Errors
 /// Where the backend cannot be opened.
@@ -22,7 +23,7 @@ pub(super) fn tuned(
     open: impl Fn(usize) -> Result<Box<dyn Blocks>>,
     config: &Config,
     block: &Block,
-    told: bool,
+    first: bool,
 ) -> Result<Box<dyn Blocks>> {
     let mut backend = open(block.len())?;
     let shapes = backend.shapes();
@@ -34,12 +35,15 @@ pub(super) fn tuned(
         .get(&key)
         .and_then(|name| shapes.iter().copied().find(|shape| shape.as_bytes() == name));
     let shape = known.unwrap_or_else(|| {
-        if told {
+        if first {
             tell("measuring once how work is cut best on this machine (`--no-tune` leaves it out)");
         }
         // What fails on few points, such as an impossible state, is no measurement.
         let found = fastest(&open, &shapes, config);
-        found.inspect(|fastest| kept.put(&key, fastest.as_bytes())).unwrap_or(shapes[0])
+        if let Some(fastest) = found.filter(|_| first) {
+            kept.put(&key, fastest.as_bytes());
+        }
+        found.unwrap_or(shapes[0])
     });
     backend.set_shape(shape);
     Ok(backend)

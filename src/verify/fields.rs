@@ -11,7 +11,7 @@ use crate::comm::{Communicator, Solo, all_or_error};
 use crate::config::Config;
 use crate::engine::{LineOperators, Op, SweepBuilder};
 use crate::error::Result;
-use crate::grid::{Axis, Block, Decomposition, redistribute};
+use crate::grid::{Axis, Block, Boxes, Decomposition, redistribute};
 use crate::physics::{NavierStokes, Problem, TermGroup};
 use crate::real::Values;
 use crate::time::Simulation;
@@ -48,8 +48,12 @@ impl Place {
     pub(super) fn whole(&self, field: &Field) -> Result<Vec<f64>> {
         let own = self.backend.values(field).map(Values::into_owned);
         let own: Vec<f64> = all_or_error(&*self.comm, own)?.into();
-        let (have, all) = (|rank| self.cut.block(rank, self.points), Block::whole(self.points));
-        Ok(redistribute(&*self.comm, have, |_| all, 1, &own, f64::NAN))
+        let have = Boxes::blocks(self.cut, self.points);
+        let first = Boxes::on_rank_0(Block::whole(self.points));
+        let all = redistribute(&*self.comm, &have, &first, 1, &own, f64::NAN);
+        let all = all.into_iter().flat_map(f64::to_ne_bytes).collect();
+        let all = self.comm.broadcast(0, all);
+        Ok(all.as_chunks().0.iter().map(|bytes| f64::from_ne_bytes(*bytes)).collect())
     }
 
     /// `f` under `op` along `axis`. What it is written to holds not-a-number before. Collective.

@@ -13,7 +13,7 @@ use kolmo::time::Simulation;
 
 use super::blocks::{blocks, whole};
 use super::threads::on_ranks;
-use super::{DECOMPOSITIONS, config, max_difference, on_host, ranks, state};
+use super::{DECOMPOSITIONS, config, max_difference, on_host, python_script, ranks, state};
 use crate::common::host;
 
 const POINTS: [usize; 3] = [13, 12, 11];
@@ -246,24 +246,9 @@ fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
         on_ranks(4, |comm| {
             let block = cut.block(comm.rank(), points);
             let values: Vec<f64> = (0..block.len()).map(|at| value(block.index(at))).collect();
-            let head = Head {
-                version: "0".into(),
-                run: Some(RunId::shared(&*comm)),
-                step: 1,
-                time: 1.0,
-                last_dt: 1.0,
-                unfiltered: 0.0,
-                filter_rate: 0.0,
-                scalar_filter_rates: Vec::new(),
-                points,
-                fields: vec!["scalar".into()],
-                references: vec![0.0],
-                config: String::new(),
-                forcing: None,
-                implicit: None,
-                course: OutputProgress::default(),
-            };
-            let manner = WriteOptions { compress, asynchronous: compress };
+            let head = head_of(points, RunId::shared(&*comm));
+            let manner =
+                WriteOptions { compress, asynchronous: compress, ..WriteOptions::default() };
             let writing =
                 Writing::begin(&*comm, &cut, &path, &grid, head, &[values.into()], manner);
             writing.unwrap().finish(&*comm).unwrap();
@@ -276,6 +261,77 @@ fn a_field_whose_shards_have_many_parts_is_read_in_any_block() {
         let length = fs::metadata(path.join("scalar/c.3.0.0")).unwrap().len();
         assert!(length < layer + 100 && (length > layer || compress), "{length}");
     }
+}
+
+/// That of a scalar on so many points.
+fn head_of(points: [usize; 3], run: RunId) -> Head {
+    Head {
+        version: "0".into(),
+        run: Some(run),
+        step: 1,
+        time: 1.0,
+        last_dt: 1.0,
+        unfiltered: 0.0,
+        filter_rate: 0.0,
+        scalar_filter_rates: Vec::new(),
+        points,
+        fields: vec!["scalar".into()],
+        references: vec![0.0],
+        config: String::new(),
+        forcing: None,
+        implicit: None,
+        course: OutputProgress::default(),
+    }
+}
+
+#[test]
+fn a_field_goes_into_as_many_files_as_are_asked_for_and_is_read_on_any_ranks() {
+    let points = [13, 12, 11];
+    let config = config("scalar-advection", points, &[]);
+    let grid = Grid::periodic(points, &config.grid.domain);
+    let value = |[i, j, k]: [usize; 3]| (i + 1000 * (j + 1000 * k)) as f64 - 0.5;
+    let dir = tempfile::tempdir().unwrap();
+    for cut in [[1, 1, 5], [2, 3, 1], [3, 2, 2], [5, 4, 3]] {
+        let decomposition = Decomposition { ranks: cut };
+        for (files, asynchronous) in [(1, false), (2, false), (4, true), (100, false)] {
+            let path = dir.path().join(format!("{}-{files}.zarr", ranks(cut)));
+            on_ranks(ranks(cut), |comm| {
+                let block = decomposition.block(comm.rank(), points);
+                let values: Vec<f64> = (0..block.len()).map(|at| value(block.index(at))).collect();
+                let head = head_of(points, RunId::shared(&*comm));
+                let manner = WriteOptions { compress: false, asynchronous, files };
+                let (grid, values) = (&grid, [values.into()]);
+                Writing::begin(&*comm, &decomposition, &path, grid, head, &values, manner)
+                    .unwrap()
+                    .finish(&*comm)
+                    .unwrap();
+            });
+            let chunks = fs::read_dir(path.join("scalar")).unwrap().count() - 1;
+            let most = files.min(ranks(cut));
+            assert!(chunks <= most && 2 * chunks >= most, "{cut:?}, {files}: {chunks} files");
+            for to in [[1, 1, 1], [2, 2, 3]] {
+                let other = Decomposition { ranks: to };
+                on_ranks(ranks(to), |comm| {
+                    let saved = Checkpoint::open(&*comm, &path).unwrap();
+                    let block = other.block(comm.rank(), points);
+                    let found = saved.field(0, block, 0.0).unwrap();
+                    let expected: Vec<f64> =
+                        (0..block.len()).map(|at| value(block.index(at))).collect();
+                    assert!(found == expected, "{cut:?} to {to:?}, {files} files");
+                });
+            }
+        }
+    }
+    let script = r#"
+import sys, numpy, zarr
+from pathlib import Path
+k, j, i = numpy.mgrid[0:11, 0:12, 0:13]
+paths = sorted(Path(sys.argv[1]).iterdir())
+assert len(paths) == 16, paths
+for path in paths:
+    assert (zarr.open_group(path, mode="r")["scalar"][:] == i + 1000 * (j + 1000 * k) - 0.5).all(), path
+"#;
+    python_script(script, &[dir.path()]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 
 use kolmo::Real;
 use kolmo::comm::Solo;
-use kolmo::grid::{Block, Decomposition, End, Grid, redistribute};
+use kolmo::grid::{Block, Boxes, Decomposition, End, Grid, redistribute};
 use kolmo::io::fields::Layout;
 use kolmo::io::pieces::{Selection, boxes, joined, plane};
 use kolmo::io::{FieldData, FieldWriter};
@@ -94,7 +94,7 @@ fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_select
         for selection in selections(&grid) {
             for files in [1, 2, 3, size] {
                 let boxes = boxes(&decomposition, points, &selection, files);
-                let writers = boxes.iter().filter(|part| !part.is_empty()).count();
+                let writers = boxes.all().count();
                 assert!(writers <= files.min(size) || files == size, "{ranks_along:?} {files}");
                 // Cells of the selected points, each in one box.
                 let along = |part: &Block, a: usize| match selection.points[a] {
@@ -102,7 +102,7 @@ fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_select
                     _ => part.points[a] - 1,
                 };
                 let cells = |part: &Block| (0..3).map(|a| along(part, a)).product::<usize>();
-                let found: usize = boxes.iter().filter(|part| !part.is_empty()).map(cells).sum();
+                let found: usize = boxes.all().map(|(_, part)| cells(&part)).sum();
                 assert_eq!(
                     found,
                     cells(&Block::whole(selection.points)),
@@ -116,7 +116,7 @@ fn the_boxes_of_writers_overlap_by_one_layer_and_hold_every_value_that_is_select
                         let mine = selection.of(&block, &field);
                         let found =
                             joined(&*comm, &decomposition, points, &selection, &boxes, mine);
-                        let part = boxes[comm.rank()];
+                        let part = boxes.of(comm.rank());
                         let at = |n: usize| {
                             let at = part.index(n / components);
                             std::array::from_fn(|a| {
@@ -141,10 +141,14 @@ fn a_plane_is_put_together_on_rank_0() {
         on_ranks(decomposition.size(), |comm| {
             let values = marks::<f64>(&decomposition.block(comm.rank(), points), 1);
             for (a, n) in points.into_iter().enumerate() {
-                for at in [0, n / 2, n - 1] {
-                    let found = plane(&*comm, &decomposition, points, (a, at), &values);
+                for (at, stride) in [(0, 1), (n / 2, 3), (n - 1, 1), (n - 1, 2)] {
+                    let found = plane(&*comm, &decomposition, points, (a, at, stride), &values);
                     let all = Block { start: [0; 3], points };
-                    let inside = |p: &usize| all.index(*p)[a] == at;
+                    let inside = |p: &usize| {
+                        let index = all.index(*p);
+                        let shown = |b: usize| b == a || index[b].is_multiple_of(stride);
+                        index[a] == at && (0..3).all(shown)
+                    };
                     let expected: Vec<f64> =
                         (0..all.len()).filter(inside).map(|p| mark(all.index(p), 0)).collect();
                     assert_eq!(found, (comm.rank() == 0).then_some(expected));
@@ -245,29 +249,49 @@ assert found == cells == 11 * 7 * 5, (found, cells)
 }
 
 #[test]
+#[expect(clippy::single_range_in_vec_init, reason = "one range along that axis is meant")]
 fn boxes_of_any_kind_are_filled_with_what_others_hold() {
     let points = [11, 7, 5];
     for ranks_along in DECOMPOSITIONS {
         let decomposition = Decomposition { ranks: ranks_along };
         on_ranks(decomposition.size(), |comm| {
-            let have = |rank| decomposition.block(rank, points);
-            // Overlapping, beyond the grid, and without points.
-            let want = |rank: usize| match rank % 3 {
-                0 => Block { start: [rank % 5, 2, 1], points: [9, 4, 3] },
-                1 => Block { start: [6, rank % 7, 4], points: [7, 3, 4] },
-                _ => Block::NONE,
-            };
-            for components in [1, 2] {
-                let values = marks::<f64>(&have(comm.rank()), components);
-                let found = redistribute(&*comm, have, want, components, &values, -1.0);
-                let block = want(comm.rank());
-                let inside = |at: [usize; 3]| (0..3).all(|a| at[a] < points[a]);
-                let expected = (0..block.len() * components).map(|n| {
-                    let at = block.index(n / components);
-                    if inside(at) { mark(at, n % components) } else { -1.0 }
-                });
-                assert_eq!(found, expected.collect::<Vec<_>>(), "{ranks_along:?}");
+            // Overlapping, beyond the grid, without points, and on some of the ranks.
+            let wide = [vec![0..6, 4..14], vec![2..9], vec![1..4, 4..4]];
+            let long = [vec![3..5], vec![0..7], vec![0..5]];
+            let have = Boxes::blocks(decomposition, points);
+            for along in [wide, long].into_iter().filter(|along| boxes_of(along) <= comm.size()) {
+                let want = Boxes::new(along, comm.size());
+                for components in [1, 2] {
+                    let values = marks::<f64>(&have.of(comm.rank()), components);
+                    let found = redistribute(&*comm, &have, &want, components, &values, -1.0);
+                    let block = want.of(comm.rank());
+                    let inside = |at: [usize; 3]| (0..3).all(|a| at[a] < points[a]);
+                    let expected = (0..block.len() * components).map(|n| {
+                        let at = block.index(n / components);
+                        if inside(at) { mark(at, n % components) } else { -1.0 }
+                    });
+                    assert_eq!(found, expected.collect::<Vec<_>>(), "{ranks_along:?}");
+                }
             }
         });
     }
+}
+
+fn boxes_of(along: &[Vec<std::ops::Range<usize>>; 3]) -> usize {
+    along.iter().map(Vec::len).product()
+}
+
+#[test]
+fn ranks_that_share_no_points_do_not_speak_to_each_other() {
+    let (points, cut) = ([10, 10, 10], Decomposition { ranks: [10, 10, 10] });
+    let sent = on_ranks(1000, |comm| {
+        let have = Boxes::blocks(cut, points);
+        let line = Block { start: [0, 3, 4], points: [10, 1, 1] };
+        let before = comm.sent().messages;
+        redistribute(&*comm, &have, &Boxes::on_rank_0(line), 1, &[0.5], 0.0);
+        comm.sent().messages - before
+    });
+    let speakers: Vec<usize> = (0..1000).filter(|rank| sent[*rank] > 0).collect();
+    assert_eq!(speakers, (430..440).collect::<Vec<_>>());
+    assert_eq!(sent.iter().sum::<u64>(), 10);
 }

@@ -15,8 +15,8 @@ const COLLECTIVE: i32 = i32::MIN;
 /// What an all-to-all is sent under.
 const ALL_TO_ALL: i32 = i32::MIN + 1;
 
-/// (from, to, tag).
-type Way = (usize, usize, i32);
+/// (from, tag).
+type Way = (usize, i32);
 
 /// One rank computes at a time, the others wait for messages or for their turn: no more than that can be asked of some
 /// tools.
@@ -38,12 +38,23 @@ impl Turn {
     }
 }
 
-#[derive(Default)]
 struct Mail {
-    messages: Mutex<HashMap<Way, VecDeque<Vec<u8>>>>,
-    arrived: Condvar,
+    /// Of each rank: nobody is woken by what comes for others.
+    boxes: Vec<Letters>,
     /// The mail of the groups that were split off, by the number of the split and the color.
     groups: Mutex<HashMap<(usize, usize), Arc<Mail>>>,
+}
+
+#[derive(Default)]
+struct Letters {
+    messages: Mutex<HashMap<Way, VecDeque<Vec<u8>>>>,
+    arrived: Condvar,
+}
+
+impl Mail {
+    fn among(ranks: usize) -> Self {
+        Self { boxes: (0..ranks).map(|_| Letters::default()).collect(), groups: Mutex::default() }
+    }
 }
 
 /// One rank.
@@ -63,7 +74,7 @@ pub(crate) fn on_ranks<A: Send>(
     size: usize,
     work: impl Fn(Arc<dyn Communicator>) -> A + Sync,
 ) -> Vec<A> {
-    let (mail, turn) = (Arc::new(Mail::default()), Arc::new(Turn::default()));
+    let (mail, turn) = (Arc::new(Mail::among(size)), Arc::new(Turn::default()));
     std::thread::scope(|scope| {
         let start = |rank| {
             let comm = Threads::new(rank, size, mail.clone(), turn.clone());
@@ -94,40 +105,50 @@ impl Threads {
     }
 
     fn post(&self, bytes: Vec<u8>, to: usize, tag: i32) {
-        let mut messages = self.mail.messages.lock().unwrap();
-        messages.entry((self.rank, to, tag)).or_default().push_back(bytes);
-        self.mail.arrived.notify_all();
+        let Letters { messages, arrived } = &self.mail.boxes[to];
+        messages.lock().unwrap().entry((self.rank, tag)).or_default().push_back(bytes);
+        arrived.notify_one();
     }
 
     fn take(&self, from: usize, tag: i32) -> Vec<u8> {
-        let way = (from, self.rank, tag);
+        let way = (from, tag);
+        let Letters { messages, arrived } = &self.mail.boxes[self.rank];
+        let came = |messages: &mut HashMap<Way, VecDeque<Vec<u8>>>| {
+            messages.get_mut(&way).and_then(VecDeque::pop_front)
+        };
+        if let Some(message) = came(&mut messages.lock().unwrap()) {
+            return message;
+        }
         self.turn.pass();
-        let messages = self.mail.messages.lock().unwrap();
         let absent = |messages: &mut HashMap<Way, VecDeque<Vec<u8>>>| {
             messages.get(&way).is_none_or(VecDeque::is_empty)
         };
         let (mut messages, late) =
-            self.mail.arrived.wait_timeout_while(messages, PATIENCE, absent).unwrap();
+            arrived.wait_timeout_while(messages.lock().unwrap(), PATIENCE, absent).unwrap();
         assert!(!late.timed_out(), "rank {} waits for rank {from}, tag {tag}", self.rank);
-        let message = messages.get_mut(&way).and_then(VecDeque::pop_front).unwrap();
+        let message = came(&mut messages).unwrap();
         drop(messages);
         self.turn.take();
         message
     }
 
-    fn everybody(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
-        (0..self.size).for_each(|to| self.post(bytes.to_vec(), to, COLLECTIVE));
-        (0..self.size).map(|from| self.take(from, COLLECTIVE)).collect()
+    /// What `fold` makes of what all ranks have, on all of them: one message from each rank to the first, and one back.
+    fn by_first(&self, bytes: &[u8], fold: impl Fn(Vec<Vec<u8>>) -> Vec<u8>) -> Vec<u8> {
+        let folded = self.gather(bytes).map(fold);
+        self.broadcast(0, folded.unwrap_or_default())
     }
 
     fn fold(&self, values: &mut [f64], add: impl Fn(f64, f64) -> f64) {
-        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();
-        for (rank, bytes) in self.everybody(&bytes).iter().enumerate() {
-            for (value, &bytes) in values.iter_mut().zip(bytes.as_chunks().0) {
-                let given = f64::from_ne_bytes(bytes);
-                *value = if rank == 0 { given } else { add(*value, given) };
-            }
-        }
+        let numbers = |bytes: &[u8]| -> Vec<f64> {
+            bytes.as_chunks().0.iter().map(|&bytes| f64::from_ne_bytes(bytes)).collect()
+        };
+        let bytes = |values: &[f64]| values.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        let own: Vec<u8> = bytes(values);
+        let folded = self.by_first(&own, |all| {
+            let sum = |a: Vec<f64>, b: Vec<f64>| a.iter().zip(b).map(|(a, b)| add(*a, b)).collect();
+            bytes(&all.iter().map(|given| numbers(given)).reduce(sum).unwrap())
+        });
+        values.copy_from_slice(&numbers(&folded));
     }
 }
 
@@ -208,27 +229,41 @@ impl Communicator for Threads {
     }
 
     fn gather(&self, bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
-        let all = self.everybody(bytes);
-        (self.rank == 0).then_some(all)
+        if self.rank > 0 {
+            self.post(bytes.to_vec(), 0, COLLECTIVE);
+            return None;
+        }
+        let others = (1..self.size).map(|from| self.take(from, COLLECTIVE));
+        Some(std::iter::once(bytes.to_vec()).chain(others).collect())
     }
 
     fn broadcast(&self, root: usize, bytes: Vec<u8>) -> Vec<u8> {
-        self.everybody(&bytes).swap_remove(root)
+        if self.rank != root {
+            return self.take(root, COLLECTIVE);
+        }
+        let others = (0..self.size).filter(|to| *to != root);
+        others.for_each(|to| self.post(bytes.clone(), to, COLLECTIVE));
+        bytes
     }
 
     fn barrier(&self) {
-        self.everybody(&[]);
+        self.by_first(&[], |_| Vec::new());
     }
 
     fn split(&self, color: usize, key: usize) -> Box<dyn Communicator> {
         let own: Vec<u8> = [color, key].iter().flat_map(|number| number.to_ne_bytes()).collect();
-        let all = self.everybody(&own);
-        let number = |bytes: &[u8]| usize::from_ne_bytes(bytes.try_into().unwrap());
-        let group = all.iter().enumerate().filter(|(_, bytes)| number(&bytes[..8]) == color);
-        let mut group: Vec<_> = group.map(|(rank, bytes)| (number(&bytes[8..]), rank)).collect();
+        let all = self.by_first(&own, |all| all.concat());
+        let numbers = all.as_chunks().0.iter().map(|&bytes| usize::from_ne_bytes(bytes));
+        let numbers: Vec<usize> = numbers.collect();
+        let all = numbers.as_chunks().0.iter().enumerate();
+        let group = all.filter(|(_, [other, _])| *other == color);
+        let mut group: Vec<_> = group.map(|(rank, [_, key])| (*key, rank)).collect();
         group.sort_unstable();
         let split = self.splits.fetch_add(1, Ordering::Relaxed);
-        let mail = self.mail.groups.lock().unwrap().entry((split, color)).or_default().clone();
+        let mut groups = self.mail.groups.lock().unwrap();
+        let new = || Arc::new(Mail::among(group.len()));
+        let mail = groups.entry((split, color)).or_insert_with(new).clone();
+        drop(groups);
         let rank = group.iter().position(|(_, rank)| *rank == self.rank).unwrap();
         Box::new(Threads::new(rank, group.len(), mail, self.turn.clone()))
     }

@@ -12,6 +12,8 @@ pub(crate) use cores::pin;
 
 /// Most ranks that have a line each; of more the first and the last few have.
 const MOST_LINES: usize = 16;
+/// These few.
+const FEW: usize = 4;
 
 /// Where a rank runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,8 @@ pub struct Placement {
     pub is_pinned: bool,
     /// Ranks, threads and cores of all ranks of the host.
     crowd: [usize; 3],
+    /// Whether this is the first rank of its host.
+    is_first: bool,
 }
 
 impl Placement {
@@ -37,9 +41,9 @@ impl Placement {
             let most = std::thread::available_parallelism().map_or(1, usize::from);
             let threads = threads.unwrap_or(most);
             let crowd = [1, threads, allowed.len()];
-            return Self { host, cores: allowed, threads, is_pinned: false, crowd };
+            return Self { host, cores: allowed, threads, is_pinned: false, crowd, is_first: true };
         }
-        let neighbours = comm.split(color(&host), comm.rank());
+        let neighbours = neighbours(comm, &host);
         let everyone = exchanged(&*neighbours, &allowed);
         let cores = share(&everyone, neighbours.rank(), &physical(&allowed));
         let threads = threads.unwrap_or(cores.len());
@@ -47,7 +51,8 @@ impl Placement {
         let union: BTreeSet<usize> = everyone.concat().into_iter().collect();
         // Where threads have to share cores the system can move them, and does better.
         let is_pinned = threads <= cores.len() && of_all <= union.len();
-        Self { host, cores, threads, is_pinned, crowd: [neighbours.size(), of_all, union.len()] }
+        let crowd = [neighbours.size(), of_all, union.len()];
+        Self { host, cores, threads, is_pinned, crowd, is_first: neighbours.rank() == 0 }
     }
 
     /// The core of each thread, for `Cpu::pinned`; `None` where the system is to choose.
@@ -55,17 +60,35 @@ impl Placement {
         self.is_pinned.then(|| &self.cores[..self.threads])
     }
 
-    /// What is said before a run, on rank 0: where each rank is, and a warning where there are more threads than cores.
-    /// `device` is the one that this rank's fields live on. Collective.
+    /// What is said before a run, on rank 0: where each rank is, of many the first and the last few, and a warning where there are
+    /// more threads than cores. `device` is the one that this rank's fields live on. Collective.
     pub fn described(&self, comm: &dyn Communicator, device: Option<&str>) -> Option<String> {
         let device = device.map_or(String::new(), |device| format!("{device}, "));
         let place = format!("{}: {device}{}", self.host, self.threads());
-        let places = comm.gather(place.as_bytes());
-        let warnings = comm.gather(self.warning().as_bytes());
-        let mut lines = shortened(&texts(places?));
-        let warnings: BTreeSet<String> = texts(warnings?).into_iter().collect();
-        lines.extend(warnings.into_iter().filter(|text| !text.is_empty()));
-        Some(lines.join("\n"))
+        let (rank, size) = (comm.rank(), comm.size());
+        let has_line = size <= MOST_LINES || rank < FEW || rank >= size - FEW;
+        let told = comm.split(usize::from(has_line), rank);
+        let places = if has_line { told.gather(place.as_bytes()) } else { None };
+        let warning = self.warning_of_any(comm);
+        Some([shortened(&texts(places?), size), warning].concat().join("\n"))
+    }
+
+    /// The warning of the first host that has one, and how many others have. Collective.
+    #[allow(clippy::cast_precision_loss, reason = "ranks are few")]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a rank")]
+    fn warning_of_any(&self, comm: &dyn Communicator) -> Vec<String> {
+        let own = if self.is_first { self.warning() } else { String::new() };
+        let mut first = [if own.is_empty() { f64::NEG_INFINITY } else { -(comm.rank() as f64) }];
+        comm.max(&mut first);
+        let mut hosts = [if own.is_empty() { 0.0 } else { 1.0 }];
+        comm.sum(&mut hosts);
+        if hosts[0] == 0.0 {
+            return Vec::new();
+        }
+        let text = comm.broadcast(-first[0] as usize, own.into_bytes());
+        let more = hosts[0] - 1.0;
+        let others = (more > 0.0).then(|| format!("warning: and so on {more} more hosts"));
+        [Some(String::from_utf8_lossy(&text).into_owned()), others].into_iter().flatten().collect()
     }
 
     /// "2 threads on cores 0-1".
@@ -90,8 +113,17 @@ impl Placement {
     }
 }
 
-/// A number that ranks of one host have in common. That of another host may be the same: their cores are then counted
-/// as if they were of one, which at worst leaves some of them without work.
+/// The ranks of this host. Collective.
+fn neighbours(comm: &dyn Communicator, host: &str) -> Box<dyn Communicator> {
+    // Few hosts have the same number, and those are told apart by their names.
+    let alike = comm.split(color(host), comm.rank());
+    let names = alike.gather(host.as_bytes()).map(|all| texts(all).join("\n"));
+    let names = alike.broadcast(0, names.unwrap_or_default().into_bytes());
+    let first = String::from_utf8_lossy(&names).split('\n').position(|name| name == host);
+    alike.split(first.unwrap_or(0), alike.rank())
+}
+
+/// A number that ranks of one host have in common. That of another host may be the same.
 #[allow(clippy::cast_possible_truncation, reason = "31 bits of a hash do")]
 fn color(host: &str) -> usize {
     let mut hasher = DefaultHasher::new();
@@ -130,16 +162,16 @@ fn share(everyone: &[Vec<usize>], who: usize, physical: &[Vec<usize>]) -> Vec<us
     if all.len() >= ranks { all[part(all.len())].to_vec() } else { vec![all[before % all.len()]] }
 }
 
-/// A line a rank, without those in the middle where they are many.
-fn shortened(places: &[String]) -> Vec<String> {
-    let line = |rank: usize| format!("rank {rank} on {}", places[rank]);
-    let (count, few) = (places.len(), MOST_LINES / 4);
-    if count <= MOST_LINES {
-        return (0..count).map(line).collect();
+/// A line a rank of `count`, of whom those in the middle have no place where they are many.
+fn shortened(places: &[String], count: usize) -> Vec<String> {
+    let line = |(rank, place): (usize, &String)| format!("rank {rank} on {place}");
+    if count == places.len() {
+        return places.iter().enumerate().map(line).collect();
     }
-    let left_out = [format!("... {} ranks ...", count - 2 * few)];
-    let (first, last) = ((0..few).map(line), (count - few..count).map(line));
-    first.chain(left_out).chain(last).collect()
+    let (first, last) = places.split_at(FEW);
+    let left_out = [format!("... {} ranks ...", count - places.len())];
+    let last = (count - last.len()..count).zip(last).map(line);
+    first.iter().enumerate().map(line).chain(left_out).chain(last).collect()
 }
 
 #[cfg(test)]
@@ -178,8 +210,8 @@ mod tests {
     #[test]
     fn of_many_ranks_the_first_and_the_last_few_are_told() {
         let places: Vec<String> = (0..17).map(|rank| format!("host{rank}")).collect();
-        assert_eq!(shortened(&places[..16]).len(), 16);
-        let lines = shortened(&places);
+        assert_eq!(shortened(&places[..16], 16).len(), 16);
+        let lines = shortened(&[&places[..4], &places[13..]].concat(), 17);
         assert_eq!(lines.len(), 9);
         assert_eq!(lines[3..6], ["rank 3 on host3", "... 9 ranks ...", "rank 13 on host13"]);
     }
@@ -192,6 +224,7 @@ mod tests {
             threads: 1,
             is_pinned: false,
             crowd,
+            is_first: true,
         };
         assert_eq!(placed([2, 2, 2]).warning(), "");
         let warning = placed([3, 6, 4]).warning();

@@ -31,27 +31,64 @@ pub(super) struct Seal {
 }
 
 impl Seal {
-    /// That of the file `name` of the group at `group`.
-    fn checksum(self, group: &Path, name: &str) -> Result<FileChecksum> {
+    /// Of the file `name` of a group, before its bytes.
+    fn hasher(self, name: &str) -> Xxh3 {
         let mut hasher = Xxh3::new();
         hasher.update(&self.run.bytes());
         hasher.update(&self.step.to_le_bytes());
         hasher.update(&(name.len() as u64).to_le_bytes());
         hasher.update(name.as_bytes());
-        let bytes = read(&group.join(name), |part| hasher.update(part))?;
-        let digest = format!("{:032x}", hasher.digest128());
-        Ok(FileChecksum { bytes, xxh3_128: Some(digest), crc32c: None })
+        hasher
     }
 
-    /// Have the file `name` of the group at `group`, which was written, on disk, and know it.
-    pub(super) fn flush(self, group: &Path, name: &str) -> Result<FileChecksum> {
+    /// That of the file `name` of the group at `group`.
+    fn checksum(self, group: &Path, name: &str) -> Result<FileChecksum> {
+        let mut hasher = self.hasher(name);
+        let bytes = read(&group.join(name), |part| hasher.update(part))?;
+        Ok(FileChecksum::of(&hasher, bytes))
+    }
+
+    /// Begin to write the file `name` of the group at `group`.
+    pub(super) fn create(self, group: &Path, name: &str) -> Result<SealedFile> {
         let path = group.join(name);
-        File::open(&path).and_then(|file| file.sync_all()).map_err(Error::io(&path))?;
-        self.checksum(group, name)
+        let file = File::create(&path).map_err(Error::io(&path))?;
+        Ok(SealedFile { path, file, hasher: self.hasher(name), bytes: 0 })
+    }
+}
+
+/// A file on its way to the disk, whose hash is taken meanwhile.
+pub(super) struct SealedFile {
+    path: PathBuf,
+    file: File,
+    hasher: Xxh3,
+    bytes: u64,
+}
+
+impl SealedFile {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file.write_all(bytes).map_err(Error::io(&self.path))?;
+        self.hasher.update(bytes);
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Have it on disk, and know it.
+    pub(super) fn finish(self) -> Result<FileChecksum> {
+        self.file.sync_all().map_err(Error::io(&self.path))?;
+        Ok(FileChecksum::of(&self.hasher, self.bytes))
     }
 }
 
 impl FileChecksum {
+    fn of(hasher: &Xxh3, bytes: u64) -> Self {
+        let digest = format!("{:032x}", hasher.digest128());
+        Self { bytes, xxh3_128: Some(digest), crc32c: None }
+    }
+
     /// Look at the file `name` of the group at `group`. Without a `seal` it is one of format 1.
     /// Fails where the file is not there, or not as it was written.
     pub(super) fn check(&self, seal: Option<Seal>, group: &Path, name: &str) -> Result<()> {

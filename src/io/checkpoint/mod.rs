@@ -1,13 +1,15 @@
 //! Checkpoints: all that a run needs to go on, in Zarr v3, complete or absent.
 //!
 //! `step_00000100.zarr` is a group. It has one array for every conserved field over the whole grid, in the order z, y, x, cut
-//! into as many chunks as ranks wrote it: each rank writes one file of each field, without asking anybody. A file is a shard
-//! whose parts have a CRC32C each. Three more arrays, x, y and z, are the coordinates of the points. The attributes of the group
+//! into at most so many files (`output.checkpoint.files`): up to that many ranks each write their own blocks, of more ranks some
+//! write those of their neighbours too, block by block, so that no rank holds more than one beside its own. A file is a shard
+//! whose parts, of a block each, have a CRC32C each. Three more arrays, x, y and z, are the coordinates of the points. The attributes of the group
 //! are time and step, the [`Head`], the length and XXH3 (128 bit) of every other file, and the XXH3 of both. The hash of a file
 //! is also of the run, the step and the name in the group: a file in the place of another is found, whatever it holds. Everything
 //! is written under the name with `.part` added, flushed to disk and renamed.
 //!
-//! Reading checks every file before anything is used, and needs neither the ranks nor the precision that wrote it. The hashes
+//! Reading checks every file before anything is used, and needs neither the ranks nor the precision that wrote it. Rank 0 alone
+//! reads the attributes, and gives every rank the hashes of the files that it is to check. The hashes
 //! find accidents; whoever wants to deceive can compute them too, so that every value of the head is checked as well.
 //!
 //! Format 1 had the CRC32C of every file. That of a shard, which ends in its own CRC32C, is always the same: it does not tell one
@@ -29,7 +31,7 @@ use super::RunId;
 use crate::io::series::{TableMark, xxh3};
 use crate::io::summary::Part;
 use crate::statistics::{Running, RunningProfiles};
-use files::{FileChecksum, Seal};
+use files::FileChecksum;
 
 pub use directory::{check_name, path, prune, set_aside, steps, steps_on_all, tidy};
 pub(crate) use files::{REPLACED, remove};
@@ -172,11 +174,6 @@ impl Attributes {
     /// What tells it from that of any other checkpoint.
     fn known_by(&self) -> Vec<u8> {
         self.checksum.to_string().into_bytes()
-    }
-
-    /// What the hashes of the files are bound to.
-    fn seal(&self) -> Option<Seal> {
-        self.head.run.map(|run| Seal { run, step: self.head.step })
     }
 }
 

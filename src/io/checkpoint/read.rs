@@ -1,13 +1,15 @@
 //! A checkpoint read.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::directory::step_of;
+use super::files::{FileChecksum, Seal};
 use super::{Attributes, FORMAT, Group, Head, Kolmo, WEAK_FORMAT, ZARR_FORMAT, path, steps_on_all};
-use crate::comm::{Communicator, all_or_error};
+use crate::comm::{Communicator, all_or_error, deal};
 use crate::error::{Error, Result};
 use crate::grid::Block;
 use crate::io::zarr::{Array, Found};
@@ -15,6 +17,9 @@ use crate::io::{RunId, malformed, open};
 
 /// Why ranks may see different files.
 const OLDER: &str = "\n       a file system shows this rank an older state: wait, and start again";
+
+/// Bytes at the end of the attributes that have their checksum.
+const END: u64 = 256;
 
 /// A checkpoint that was found sound.
 #[derive(Clone, Debug)]
@@ -37,30 +42,28 @@ impl Checkpoint {
 
     /// [`Checkpoint::open`]: the outer error is that ranks see different files.
     fn seen_by_all(comm: &dyn Communicator, path: &Path) -> Result<Result<Self>> {
-        let own = attributes(path);
+        // They tell of every file there is.
+        let read = (comm.rank() == 0).then(|| attributes(path)).transpose();
         // Of what rank 0 sees; nothing where that is not sound.
-        let first = comm.broadcast(0, own.as_ref().map_or(Vec::new(), Attributes::known_by));
+        let known = read.as_ref().ok().and_then(Option::as_ref);
+        let first = comm.broadcast(0, known.map_or(Vec::new(), Attributes::known_by));
         let is_sound = !first.is_empty();
         let older =
-            |what: &str| malformed(path, format!("rank 0 finds it sound; here {what}{OLDER}"));
-        let own = match own {
-            Err(why) if is_sound => Err(older(&format!("not: {why}"))),
-            Ok(own) if is_sound && own.known_by() != first => Err(older("it is another one")),
-            own => own,
+            |what: String| malformed(path, format!("rank 0 finds it sound; here {what}{OLDER}"));
+        let read = match read {
+            Ok(None) if is_sound => is_known(path, &first).map(|()| None).map_err(older),
+            read => read,
         };
-        let attributes = match all_or_error(comm, own) {
+        let read = match all_or_error(comm, read) {
             Err(why) if is_sound => return Err(why),
             Err(why) => return Ok(Err(why)),
-            Ok(attributes) => attributes,
+            Ok(read) => read,
         };
-        let seal = attributes.seal();
-        let mut mine = attributes.files.iter().skip(comm.rank()).step_by(comm.size());
-        let checked = mine.try_for_each(|(name, print)| print.check(seal, path, name));
-        Ok(all_or_error(comm, checked).map(|()| Self {
-            path: path.to_path_buf(),
-            format: attributes.format,
-            head: attributes.head,
-        }))
+        let Told { format, head, mine } = Told::by_first(comm, read)?;
+        let seal = head.run.map(|run| Seal { run, step: head.step });
+        let checked = mine.iter().try_for_each(|(name, print)| print.check(seal, path, name));
+        let path = path.to_path_buf();
+        Ok(all_or_error(comm, checked).map(|()| Self { path, format, head }))
     }
 
     /// Where it is.
@@ -143,6 +146,35 @@ impl Checkpoint {
     }
 }
 
+/// What a rank knows of the attributes.
+struct Told {
+    format: u32,
+    head: Head,
+    /// The files that it is to look at.
+    mine: BTreeMap<String, FileChecksum>,
+}
+
+impl Told {
+    /// Of what rank 0 has read. Collective.
+    fn by_first(comm: &dyn Communicator, read: Option<Attributes>) -> Result<Self> {
+        let (common, files) = match read {
+            Some(Attributes { format, head, files, .. }) => (Some((format, head)), files),
+            None => (None, BTreeMap::new()),
+        };
+        let text = common.as_ref().map_or(Ok(Vec::new()), serde_json::to_vec);
+        let text = comm.broadcast(0, text.unwrap_or_default());
+        let sharers = comm.size().min(files.len());
+        let share = |rank| files.iter().skip(rank).step_by(sharers).collect::<BTreeMap<_, _>>();
+        let shares = (0..sharers).map(|rank| serde_json::to_vec(&share(rank)).unwrap_or_default());
+        let mine = deal(comm, shares.collect());
+        let broken = |why| malformed(Path::new("zarr.json"), why);
+        let (format, head) = serde_json::from_slice(&text).map_err(broken)?;
+        let mine =
+            if mine.is_empty() { Ok(BTreeMap::new()) } else { serde_json::from_slice(&mine) };
+        Ok(Self { format, head, mine: mine.map_err(broken)? })
+    }
+}
+
 impl Head {
     /// That of the checkpoint at `path`, whose fields are not looked at. Refused where it is damaged or of a newer version.
     pub fn read(path: &Path) -> Result<Self> {
@@ -179,6 +211,16 @@ fn attributes(path: &Path) -> Result<Attributes> {
         return Err(malformed(&file, format!("damaged: {what}")));
     }
     Ok(attributes)
+}
+
+/// Whether this rank sees the attributes at `path` that rank 0 knows as `first`: they end with that. Else what it sees.
+fn is_known(path: &Path, first: &[u8]) -> std::result::Result<(), String> {
+    let file = path.join("zarr.json");
+    let end = open::end(&file, END).map_err(|why| format!("not: {}", Error::io(&file)(why)))?;
+    match end.windows(first.len()).any(|part| part == first) {
+        true => Ok(()),
+        false => Err("it is another one".into()),
+    }
 }
 
 fn parse(text: &[u8], file: &Path) -> Result<Attributes> {

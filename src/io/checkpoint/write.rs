@@ -1,7 +1,6 @@
 //! A checkpoint written, at once or while the run goes on.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
@@ -10,21 +9,31 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::files::{self, FileChecksum, Seal};
-use super::zarr::{Field, coordinates};
+use super::zarr::{Field, Shard, coordinates};
 use super::{Attributes, Group, Head, Kolmo, NodeType, ZARR_FORMAT};
 use crate::comm::{Communicator, all_or_error};
-use crate::error::{Error, Result};
-use crate::grid::{Axis, Block, Decomposition, Grid, redistribute};
-use crate::io::{make_directory, malformed};
+use crate::error::Result;
+use crate::grid::{Axis, Boxes, Decomposition, Grid, redistribute};
+use crate::io::{CheckpointConfig, make_directory, malformed};
 use crate::real::Values;
 
 /// How a checkpoint is written.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct WriteOptions {
     /// Compress the values.
     pub compress: bool,
     /// Return from [`Writing::begin`] before the files are written.
     pub asynchronous: bool,
+    /// Files of a field at most. A rank that writes one takes the blocks of the ranks that it holds one by one; where it is to
+    /// return before they are written it has to keep them all, so that then there are as many as hosts at least.
+    pub files: usize,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        let CheckpointConfig { compress, asynchronous, files, .. } = CheckpointConfig::LAST;
+        Self { compress, asynchronous, files }
+    }
 }
 
 /// Files that a rank wrote, by their paths in the group.
@@ -67,14 +76,12 @@ impl Writing {
         let began = Instant::now();
         let part = files::part_of(path);
         let points = head.points;
-        // Shards of equal size, as Zarr has them; the last along an axis may reach beyond the grid, or begin behind it.
-        let size: [usize; 3] = std::array::from_fn(|a| points[a].div_ceil(decomposition.ranks[a]));
-        let shard_of = |rank| {
-            let position = decomposition.position(rank);
-            Block { start: std::array::from_fn(|a| position[a] * size[a]), points: size }
-        };
         let bytes = fields.first().map_or(8, |field| field.precision().bytes());
-        let layout = Field::new(points, size, bytes, manner.compress);
+        let files = match manner.asynchronous {
+            true => manner.files.max(hosts(comm)),
+            false => manner.files,
+        };
+        let layout = Field::new(points, *decomposition, files, bytes, manner.compress);
         let begin = || {
             files::remove(&part)?;
             let mut written = Written::new();
@@ -87,41 +94,46 @@ impl Writing {
             Ok(written)
         };
         let first = comm.rank() == 0;
-        let mut written = Ok(all_or_error(comm, if first { begin() } else { Ok(Written::new()) })?);
-        let has_shard = (0..3).all(|a| shard_of(comm.rank()).start[a] < points[a]);
-        let [i, j, k] = decomposition.position(comm.rank());
-        let mut later = Vec::new();
+        let written = all_or_error(comm, if first { begin() } else { Ok(Written::new()) })?;
+        let have = Boxes::blocks(*decomposition, points);
+        let mut store = Store::new(layout, seal, &part);
+        let (mut stored, mut later) = (Ok(()), Vec::new());
         for (name, values) in head.fields.iter().zip(fields) {
-            // All ranks exchange values, also one that has no shard, or whose disk is full.
-            let have = |rank| decomposition.block(rank, points);
-            let values = match values {
-                Values::F32(values) => {
-                    let moved = redistribute(comm, have, shard_of, 1, values, f32::NAN);
-                    moved.into_iter().flat_map(f32::to_le_bytes).collect()
+            for round in layout.rounds() {
+                let want = layout.blocks(round, comm.size());
+                // All ranks exchange values, also one that writes no shard, or whose disk is full.
+                let values = match values {
+                    Values::F32(values) => {
+                        let moved = redistribute(comm, &have, &want, 1, values, f32::NAN);
+                        moved.into_iter().flat_map(f32::to_le_bytes).collect()
+                    }
+                    Values::F64(values) => {
+                        let moved = redistribute(comm, &have, &want, 1, values, f64::NAN);
+                        moved.into_iter().flat_map(f64::to_le_bytes).collect()
+                    }
+                };
+                let block = want.of(comm.rank());
+                if block.is_empty() {
+                    continue;
                 }
-                Values::F64(values) => {
-                    let moved = redistribute(comm, have, shard_of, 1, values, f64::NAN);
-                    moved.into_iter().flat_map(f64::to_le_bytes).collect()
+                let file = format!("{name}/{}", layout.chunk(&block));
+                let piece = Piece { file, round, values };
+                match manner.asynchronous {
+                    true => later.push(piece),
+                    false => stored = stored.and_then(|()| store.put(&piece)),
                 }
-            };
-            if !has_shard {
-                continue;
-            }
-            let file = format!("{name}/c.{k}.{j}.{i}");
-            let shard = Shard { layout, file, values, seal };
-            match manner.asynchronous {
-                true => later.push(shard),
-                false => written = store(written, &part, [shard]),
             }
         }
         let mut thread = None;
         if !later.is_empty() {
-            match in_thread(later, part.clone()) {
+            match in_thread(later, Store::new(layout, seal, &part)) {
                 Ok(started) => thread = Some(started),
                 // Where the system starts no thread the run waits.
-                Err(later) => written = store(written, &part, later),
+                Err(later) => stored = later.iter().try_for_each(|piece| store.put(piece)),
             }
         }
+        let stored = stored.and_then(|()| store.end());
+        let written = stored.map(|more| written.into_iter().chain(more).collect());
         Ok(Self { part, path: path.to_path_buf(), head, written, began, thread })
     }
 
@@ -163,10 +175,12 @@ impl Writing {
             own = own.and_then(|own| Ok(own.into_iter().chain(more?).collect()));
         }
         let own = all_or_error(comm, own)?;
-        let gathered = comm.gather(&serde_json::to_vec(&own).unwrap_or_default());
+        // Ranks that write no files have nothing to say.
+        let told = (!own.is_empty()).then(|| serde_json::to_vec(&own).unwrap_or_default());
+        let gathered = comm.gather(&told.unwrap_or_default());
         let end = |gathered: Vec<Vec<u8>>| {
             let mut all = Written::new();
-            for bytes in gathered {
+            for bytes in gathered.into_iter().filter(|bytes| !bytes.is_empty()) {
                 let files: Written =
                     serde_json::from_slice(&bytes).map_err(|why| malformed(&part, why))?;
                 all.extend(files);
@@ -184,45 +198,86 @@ impl Writing {
     }
 }
 
-/// What one rank writes of one field.
-struct Shard {
-    layout: Field,
-    /// Its path in the group.
+/// Hosts of the ranks: no fewer, where not all have as many ranks. Collective.
+#[allow(clippy::cast_precision_loss, reason = "ranks are few")]
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "was a number of ranks")]
+fn hosts(comm: &dyn Communicator) -> usize {
+    let mut fewest = [-(comm.local().1 as f64)];
+    comm.max(&mut fewest);
+    comm.size().div_ceil((-fewest[0] as usize).max(1))
+}
+
+/// A block of a field that this rank writes.
+struct Piece {
+    /// The path of its shard in the group.
     file: String,
+    /// Its position in the shard.
+    round: [usize; 3],
     values: Vec<u8>,
+}
+
+/// The shards that a rank writes, one after another.
+struct Store {
+    layout: Field,
     seal: Seal,
-}
-
-/// Write `shards` below `part` in a thread of their own; they come back where the system starts none.
-fn in_thread(
-    shards: Vec<Shard>,
     part: PathBuf,
-) -> std::result::Result<JoinHandle<Result<Written>>, Vec<Shard>> {
-    let (send, receive) = mpsc::channel();
-    let work =
-        move || store(Ok(Written::new()), &part, receive.recv().unwrap_or_else(|_| Vec::new()));
-    match thread::Builder::new().spawn(work) {
-        Ok(started) => send.send(shards).map(|()| started).map_err(|unsent| unsent.0),
-        Err(_) => Err(shards),
+    /// The shard that is being written, and its path in the group.
+    open: Option<(String, Shard)>,
+    written: Written,
+}
+
+impl Store {
+    fn new(layout: Field, seal: Seal, part: &Path) -> Self {
+        Self { layout, seal, part: part.to_path_buf(), open: None, written: Written::new() }
+    }
+
+    /// Add a block to its shard; those of a shard come one after another.
+    fn put(&mut self, Piece { file, round, values }: &Piece) -> Result<()> {
+        let mut shard = match self.open.take() {
+            Some((open, shard)) if open == *file => shard,
+            other => {
+                self.close(other)?;
+                // Rank 0 has made the folder, which a file system may not show this rank yet.
+                self.part.join(file).parent().map_or(Ok(()), make_directory)?;
+                Shard::create(self.layout, self.seal, &self.part, file)?
+            }
+        };
+        shard.put(*round, values)?;
+        self.open = Some((file.clone(), shard));
+        Ok(())
+    }
+
+    fn close(&mut self, shard: Option<(String, Shard)>) -> Result<()> {
+        if let Some((file, shard)) = shard {
+            self.written.insert(file, shard.finish()?);
+        }
+        Ok(())
+    }
+
+    /// What was written.
+    fn end(mut self) -> Result<Written> {
+        let last = self.open.take();
+        self.close(last)?;
+        Ok(self.written)
     }
 }
 
-/// Write `shards` below `part` and add them to what is `written`. Nothing more is written after an error.
-fn store(
-    written: Result<Written>,
-    part: &Path,
-    shards: impl IntoIterator<Item = Shard>,
-) -> Result<Written> {
-    let mut written = written?;
-    for Shard { layout, file, values, seal } in shards {
-        let path = part.join(&file);
-        // Rank 0 has made the folder, which a file system may not show this rank yet.
-        path.parent().map_or(Ok(()), make_directory)?;
-        layout.write_shard(&path, &values).map_err(Error::io(&path))?;
-        let checksum = seal.flush(part, &file)?;
-        written.insert(file, checksum);
+/// Write `pieces` to `store` in a thread of their own; they come back where the system starts none.
+fn in_thread(
+    pieces: Vec<Piece>,
+    mut store: Store,
+) -> std::result::Result<JoinHandle<Result<Written>>, Vec<Piece>> {
+    let (send, receive) = mpsc::channel::<Vec<Piece>>();
+    let work = move || {
+        let pieces = receive.recv().unwrap_or_default();
+        // Each is freed when it is written.
+        pieces.into_iter().try_for_each(|piece| store.put(&piece))?;
+        store.end()
+    };
+    match thread::Builder::new().spawn(work) {
+        Ok(started) => send.send(pieces).map(|()| started).map_err(|unsent| unsent.0),
+        Err(_) => Err(pieces),
     }
-    Ok(written)
 }
 
 /// Write the metadata of the array `name` below `part`.
@@ -233,13 +288,9 @@ fn store_metadata(
     seal: Seal,
     written: &mut Written,
 ) -> Result<()> {
-    let folder = part.join(name);
-    make_directory(&folder)?;
-    files::write(&folder.join("zarr.json"), metadata)?;
-    let file = format!("{name}/zarr.json");
-    let checksum = seal.flush(part, &file)?;
-    written.insert(file, checksum);
-    Ok(())
+    make_directory(&part.join(name))?;
+    let text = serde_json::to_vec_pretty(metadata).map_err(|why| malformed(part, why))?;
+    store(part, format!("{name}/zarr.json"), &text, seal, written)
 }
 
 /// Write the coordinates of the points along `axis` below `part`.
@@ -258,9 +309,13 @@ fn store_coordinates(
     };
     store_metadata(part, name, &coordinates(axis, points), seal, written)?;
     let values: Vec<u8> = (0..points).map(at).flat_map(f64::to_le_bytes).collect();
-    let file = format!("{name}/c.0");
-    fs::write(part.join(&file), values).map_err(Error::io(&part.join(&file)))?;
-    let checksum = seal.flush(part, &file)?;
-    written.insert(file, checksum);
+    store(part, format!("{name}/c.0"), &values, seal, written)
+}
+
+/// Write `bytes` to the file `name` below `part`.
+fn store(part: &Path, name: String, bytes: &[u8], seal: Seal, written: &mut Written) -> Result<()> {
+    let mut file = seal.create(part, &name)?;
+    file.write(bytes)?;
+    written.insert(name, file.finish()?);
     Ok(())
 }

@@ -1,19 +1,21 @@
 //! Arrays in Zarr v3 as checkpoints have them, written (<https://zarr-specs.readthedocs.io>).
 //!
-//! An array is a folder with its metadata in `zarr.json` and one file a chunk, `c.K.J.I`. Chunks of a field are shards: parts
-//! of whole layers of z, compressed where that is asked, each with its CRC32C, and an index of where they lie.
+//! An array is a folder with its metadata in `zarr.json` and one file a chunk, `c.K.J.I`. Chunks of a field are shards of
+//! the blocks of one or more ranks: parts of whole layers of z of a block, compressed where that is asked, each with its CRC32C,
+//! and an index of where they lie. A rank that reads a block reads no more than the parts that it shares points with.
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
-use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::{Value, json};
 
 use super::ZARR_FORMAT;
-use crate::grid::Axis;
+use super::files::{FileChecksum, Seal, SealedFile};
+use crate::error::{Error, Result};
+use crate::grid::{Axis, Block, Boxes, Decomposition};
 use crate::io::zarr::ABSENT;
 use crate::io::zstd;
 
@@ -27,8 +29,10 @@ const LEVEL: i32 = 1;
 pub(super) struct Field {
     /// Of the grid along x, y, z.
     points: [usize; 3],
-    /// Points of a shard along x, y, z.
-    shard: [usize; 3],
+    /// Points of a block along x, y, z: all are as large, as Zarr has them; the last may reach beyond the grid.
+    block: [usize; 3],
+    /// Blocks of a shard along x, y, z.
+    group: [usize; 3],
     /// Layers of z in a part of a shard.
     layers: usize,
     /// Bytes of a value: 4 or 8.
@@ -37,22 +41,66 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Values in `size` (4 or 8) bytes over a grid of `points` in shards of `shard` points.
+    /// Values in `size` (4 or 8) bytes over a grid of `points`, of whose blocks, one a rank of `cut`, as many are in one shard
+    /// as it takes for at most `files` shards. Those of a shard lie beside each other along x first: their ranks have consecutive
+    /// numbers where the cut allows it.
     pub(super) fn new(
         points: [usize; 3],
-        shard: [usize; 3],
+        cut: Decomposition,
+        files: usize,
         size: usize,
         compressed: bool,
     ) -> Self {
-        let [nx, ny, nz] = shard;
+        let block = std::array::from_fn(|a| points[a].div_ceil(cut.ranks[a]));
+        let (mut group, mut left) = ([1; 3], files.max(1));
+        for a in [2, 1, 0] {
+            let shards = cut.ranks[a].min(left);
+            group[a] = cut.ranks[a].div_ceil(shards);
+            left /= shards;
+        }
+        let [nx, ny, nz] = block;
         let fits = |layers: &usize| nz.is_multiple_of(*layers) && nx * ny * layers * size <= PART;
         let layers = (1..=nz).rev().find(fits).unwrap_or(1);
-        Self { points, shard, layers, size, compressed }
+        Self { points, block, group, layers, size, compressed }
+    }
+
+    /// Points of a shard along x, y, z.
+    fn shard(&self) -> [usize; 3] {
+        std::array::from_fn(|a| self.block[a] * self.group[a])
+    }
+
+    /// Positions in a shard of its blocks, in the order in which they are written.
+    pub(super) fn rounds(&self) -> impl Iterator<Item = [usize; 3]> + use<> {
+        let shard = Block::whole(self.group);
+        (0..shard.len()).map(move |number| shard.index(number))
+    }
+
+    /// The block at the position `round` of every shard, on the rank of `ranks` that writes the shard.
+    pub(super) fn blocks(&self, round: [usize; 3], ranks: usize) -> Boxes {
+        let shard = self.shard();
+        let along = |a: usize| {
+            let start = |at: usize| (at * self.group[a] + round[a]) * self.block[a];
+            let shards = 0..self.points[a].div_ceil(shard[a]);
+            shards.map(|at| start(at)..start(at) + self.block[a]).collect()
+        };
+        Boxes::new([0, 1, 2].map(along), ranks)
+    }
+
+    /// The name of the shard that `block` is of.
+    pub(super) fn chunk(&self, block: &Block) -> String {
+        let [i, j, k]: [usize; 3] = std::array::from_fn(|a| block.start[a] / self.shard()[a]);
+        format!("c.{k}.{j}.{i}")
+    }
+
+    /// Parts along x, y, z of a shard.
+    fn parts(&self) -> [usize; 3] {
+        let [x, y, z] = self.group;
+        [x, y, z * (self.block[2] / self.layers)]
     }
 
     /// What `zarr.json` says of it and of the constant that its values are relative to.
     pub(super) fn metadata(&self, reference: f64) -> Value {
-        let [nx, ny, _] = self.shard;
+        let [nx, ny, _] = self.block;
         let little = json!({ "name": "bytes", "configuration": { "endian": "little" } });
         let zstd =
             json!({ "name": "zstd", "configuration": { "level": LEVEL, "checksum": false } });
@@ -70,38 +118,12 @@ impl Field {
                 "index_location": "end",
             },
         });
-        let [points, shard] = [self.points, self.shard].map(|[x, y, z]| [z, y, x]);
+        let [points, shard] = [self.points, self.shard()].map(|[x, y, z]| [z, y, x]);
         let mut metadata = metadata(&points, &shard, self.size, sharding, &["z", "y", "x"]);
         if reference != 0.0 {
             metadata["attributes"] = json!({ "add_offset": reference });
         }
         metadata
-    }
-
-    /// Write a shard: `values` are the bytes of all its values, those along x fastest.
-    pub(super) fn write_shard(&self, path: &Path, values: &[u8]) -> io::Result<()> {
-        let part = self.layers * self.shard[0] * self.shard[1] * self.size;
-        let parts: Vec<&[u8]> = values.chunks(part).collect();
-        let encode = |part| self.encode(part);
-        // On this thread alone where the system starts no other (`ulimit -u`).
-        let encoded: io::Result<Vec<_>> = match ThreadPoolBuilder::new().build() {
-            Ok(pool) => pool.install(|| parts.into_par_iter().map(encode).collect()),
-            Err(_) => parts.into_iter().map(encode).collect(),
-        };
-        let mut file = File::create(path)?;
-        let (mut index, mut offset) = (Vec::new(), 0);
-        for part in encoded? {
-            let mut entry = ABSENT;
-            if let Some((bytes, checksum)) = part {
-                file.write_all(&bytes)?;
-                file.write_all(&checksum.to_le_bytes())?;
-                entry = [offset, bytes.len() as u64 + 4];
-                offset += entry[1];
-            }
-            index.extend(entry.map(u64::to_le_bytes).as_flattened());
-        }
-        index.extend(crc32c::crc32c(&index).to_le_bytes());
-        file.write_all(&index)
     }
 
     /// A part as it is stored and its CRC32C; `None` where it has nothing but the fill value.
@@ -119,6 +141,58 @@ impl Field {
         };
         let checksum = crc32c::crc32c(&bytes);
         Ok(Some((bytes, checksum)))
+    }
+}
+
+/// A shard that is written block by block.
+pub(super) struct Shard {
+    field: Field,
+    file: SealedFile,
+    /// (offset, length) of each part, those along x fastest.
+    index: Vec<[u64; 2]>,
+    offset: u64,
+    /// None where the system starts no thread but this one (`ulimit -u`).
+    pool: Option<ThreadPool>,
+}
+
+impl Shard {
+    /// The file `name` of the group at `group`.
+    pub(super) fn create(field: Field, seal: Seal, group: &Path, name: &str) -> Result<Self> {
+        let file = seal.create(group, name)?;
+        let index = vec![ABSENT; field.parts().iter().product()];
+        Ok(Self { field, file, index, offset: 0, pool: ThreadPoolBuilder::new().build().ok() })
+    }
+
+    /// Add the block at the position `round`: `values` are the bytes of all its values, those along x fastest.
+    pub(super) fn put(&mut self, round: [usize; 3], values: &[u8]) -> Result<()> {
+        let Field { block: [nx, ny, nz], layers, size, .. } = self.field;
+        let parts: Vec<&[u8]> = values.chunks(layers * nx * ny * size).collect();
+        let encode = |part| self.field.encode(part);
+        let encoded: io::Result<Vec<_>> = match &self.pool {
+            Some(pool) => pool.install(|| parts.into_par_iter().map(encode).collect()),
+            None => parts.into_iter().map(encode).collect(),
+        };
+        let [along_x, along_y, _] = self.field.parts();
+        let encoded = encoded.map_err(|why| Error::io(self.file.path())(why))?;
+        for (number, part) in encoded.into_iter().enumerate() {
+            let Some((bytes, checksum)) = part else { continue };
+            self.file.write(&bytes)?;
+            self.file.write(&checksum.to_le_bytes())?;
+            let entry = [self.offset, bytes.len() as u64 + 4];
+            let [i, j, k] = [round[0], round[1], round[2] * (nz / layers) + number];
+            self.index[i + along_x * (j + along_y * k)] = entry;
+            self.offset += entry[1];
+        }
+        Ok(())
+    }
+
+    /// Have it on disk, with its index.
+    pub(super) fn finish(mut self) -> Result<FileChecksum> {
+        let words = self.index.as_flattened().iter().flat_map(|word| word.to_le_bytes());
+        let mut index: Vec<u8> = words.collect();
+        index.extend(crc32c::crc32c(&index).to_le_bytes());
+        self.file.write(&index)?;
+        self.file.finish()
     }
 }
 
@@ -147,4 +221,59 @@ fn metadata(
         "codecs": [codec],
         "dimension_names": dimensions,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_bounded_and_a_rank_holds_a_block_at_a_time_on_any_number_of_ranks() {
+        for (ranks, files, groups) in [
+            ([2, 2, 2], 8, 1),
+            ([8, 8, 8], 512, 1),
+            ([16, 16, 16], 512, 8),
+            ([32, 64, 64], 512, 256),
+            ([1, 1, 2048], 512, 4),
+        ] {
+            let cut = Decomposition { ranks };
+            let points = ranks.map(|n| 256 * n);
+            let field = Field::new(points, cut, 512, 8, false);
+            let blocks = Boxes::blocks(cut, points);
+            let rounds: Vec<_> = field.rounds().collect();
+            assert_eq!(rounds.len(), groups, "{ranks:?}");
+            let (mut taken, mut given) = (0, vec![0; cut.size()]);
+            for round in rounds {
+                let written = field.blocks(round, cut.size());
+                assert_eq!(written.all().count(), files, "{ranks:?}");
+                for (writer, block) in written.all() {
+                    assert_eq!(block.len(), 256 * 256 * 256);
+                    let from: Vec<_> = blocks.meeting(&block).collect();
+                    // From one rank, which is among those that follow the writer.
+                    assert!(from.len() == 1 && (writer..writer + groups).contains(&from[0].0));
+                    given[from[0].0] += 1;
+                    taken += 1;
+                }
+            }
+            assert!(taken == cut.size() && given.iter().all(|times| *times == 1), "{ranks:?}");
+        }
+    }
+
+    #[test]
+    fn of_uneven_blocks_every_point_is_written_once() {
+        for (points, ranks) in [([13, 12, 11], [5, 4, 3]), ([5, 1, 1], [4, 1, 1])] {
+            let cut = Decomposition { ranks };
+            for files in [1, 2, 3, 7, 100] {
+                let field = Field::new(points, cut, files, 8, false);
+                let mut seen = 0;
+                for round in field.rounds() {
+                    let written = field.blocks(round, cut.size());
+                    let inside = written.within(&Block::whole(points));
+                    seen += inside.all().map(|(_, block)| block.len()).sum::<usize>();
+                    assert!(written.len() <= files.min(cut.size()));
+                }
+                assert_eq!(seen, points.iter().product::<usize>(), "{ranks:?}, {files}");
+            }
+        }
+    }
 }

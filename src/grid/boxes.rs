@@ -1,0 +1,187 @@
+//! Boxes of points in rows along each axis, each held by one rank.
+
+use std::ops::Range;
+
+use super::{Block, Decomposition};
+
+/// The boxes that are products of one range of points along each axis. Box number n, those along x fastest, is held by rank
+/// n R / N of R, N boxes in all; other ranks hold none. What is kept grows with the ranges along the axes, and what is asked
+/// for with both and with the boxes that are found, none of them with the number of ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boxes {
+    /// Along x, y, z. A range may be empty, and may overlap with others.
+    along: [Vec<Range<usize>>; 3],
+    /// Ranks that they are spread over evenly.
+    ranks: usize,
+}
+
+impl Boxes {
+    /// Boxes of these ranges, spread evenly over the first `ranks` ranks.
+    ///
+    /// # Panics
+    /// Where there are more boxes than ranks.
+    pub fn new(along: [Vec<Range<usize>>; 3], ranks: usize) -> Self {
+        let boxes = Self { along, ranks };
+        assert!(boxes.len() <= ranks, "a rank holds one box");
+        boxes
+    }
+
+    /// The blocks of the first ranks, as many as `cut` has.
+    pub fn blocks(cut: Decomposition, points: [usize; 3]) -> Self {
+        Self::of_cut(cut, points, cut.size())
+    }
+
+    /// The blocks of `cut`, each on one of `ranks` ranks.
+    pub fn of_cut(cut: Decomposition, points: [usize; 3], ranks: usize) -> Self {
+        let along = |a: usize| {
+            let mut end = 0;
+            let range = |length: usize| {
+                end += length;
+                end - length..end
+            };
+            cut.lengths(a, points[a]).into_iter().map(range).collect()
+        };
+        Self::new([0, 1, 2].map(along), ranks)
+    }
+
+    /// One box, on rank 0.
+    pub fn on_rank_0(block: Block) -> Self {
+        let range = |a: usize| block.start[a]..block.start[a] + block.points[a];
+        Self::new([0, 1, 2].map(|a| vec![range(a)]), 1)
+    }
+
+    /// The boxes with other ranges in the place of theirs along each axis: what `range` makes of them.
+    #[must_use]
+    pub fn map(&self, range: impl Fn(usize, Range<usize>) -> Range<usize>) -> Self {
+        let each = |a: usize| self.along[a].iter().map(|one| range(a, one.clone())).collect();
+        Self::new([0, 1, 2].map(each), self.ranks)
+    }
+
+    /// What of the boxes lies in `block`.
+    #[must_use]
+    pub fn within(&self, block: &Block) -> Self {
+        self.map(|a, range| {
+            let [first, end] = [block.start[a], block.start[a] + block.points[a]];
+            range.start.clamp(first, end)..range.end.clamp(first, end)
+        })
+    }
+
+    /// Their number, with those that are empty.
+    pub fn len(&self) -> usize {
+        self.along.iter().map(Vec::len).product()
+    }
+
+    /// True where there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The box that `rank` holds.
+    pub fn of(&self, rank: usize) -> Block {
+        let number = (rank * self.len()).div_ceil(self.ranks.max(1));
+        if number >= self.len() || self.holder(number) != rank {
+            return Block::NONE;
+        }
+        let [nx, ny, _] = self.along.each_ref().map(Vec::len);
+        self.at([number % nx, number / nx % ny, number / (nx * ny)])
+    }
+
+    /// The boxes that are not empty and the ranks that hold them, in the order of ranks.
+    pub fn all(&self) -> impl Iterator<Item = (usize, Block)> {
+        self.numbered([0, 1, 2].map(|a| (0..self.along[a].len()).collect()))
+    }
+
+    /// The boxes that have points of `block`, with the ranks that hold them, and the points that they share with it.
+    pub fn meeting(&self, block: &Block) -> impl Iterator<Item = (usize, Block)> {
+        let block = *block;
+        let meets = |a: usize, range: &Range<usize>| {
+            range.start.max(block.start[a]) < range.end.min(block.start[a] + block.points[a])
+        };
+        let numbers = |a: usize| {
+            (0..self.along[a].len()).filter(|at| meets(a, &self.along[a][*at])).collect::<Vec<_>>()
+        };
+        self.numbered([0, 1, 2].map(numbers)).map(move |(rank, one)| (rank, one.common(&block)))
+    }
+
+    fn numbered(&self, [x, y, z]: [Vec<usize>; 3]) -> impl Iterator<Item = (usize, Block)> {
+        let [nx, ny, _] = self.along.each_ref().map(Vec::len);
+        let positions = z.into_iter().flat_map(move |k| {
+            let x = x.clone();
+            let rows = y.clone().into_iter();
+            rows.flat_map(move |j| x.clone().into_iter().map(move |i| [i, j, k]))
+        });
+        let boxes = positions.map(move |position @ [i, j, k]| {
+            (self.holder(i + nx * (j + ny * k)), self.at(position))
+        });
+        boxes.filter(|(_, one)| !one.is_empty())
+    }
+
+    fn holder(&self, number: usize) -> usize {
+        number * self.ranks / self.len()
+    }
+
+    fn at(&self, position: [usize; 3]) -> Block {
+        let ranges: [&Range<usize>; 3] = std::array::from_fn(|a| &self.along[a][position[a]]);
+        if ranges.iter().any(|range| range.is_empty()) {
+            return Block::NONE;
+        }
+        Block { start: ranges.map(|range| range.start), points: ranges.map(Range::len) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(ranks: [usize; 3]) -> Decomposition {
+        Decomposition { ranks }
+    }
+
+    #[test]
+    fn blocks_are_those_of_the_decomposition_and_spread_ones_are_held_once() {
+        let points = [11, 7, 5];
+        for ranks in [[1, 1, 1], [3, 2, 1], [2, 2, 3]] {
+            let blocks = Boxes::blocks(cut(ranks), points);
+            for (rank, block) in blocks.all() {
+                assert_eq!(block, cut(ranks).block(rank, points));
+                assert_eq!(block, blocks.of(rank));
+            }
+            for more in [cut(ranks).size(), 13, 100] {
+                let spread = Boxes::of_cut(cut(ranks), points, more);
+                let held: Vec<Block> = (0..more + 3).map(|rank| spread.of(rank)).collect();
+                let held: Vec<_> =
+                    held.into_iter().enumerate().filter(|(_, one)| !one.is_empty()).collect();
+                assert_eq!(held, spread.all().collect::<Vec<_>>());
+                assert_eq!(held.iter().map(|(_, one)| one.len()).sum::<usize>(), 11 * 7 * 5);
+            }
+        }
+    }
+
+    #[test]
+    fn boxes_that_meet_a_block_are_those_that_share_points_with_it() {
+        let points = [11, 7, 5];
+        // Every range longer by a point, so that boxes overlap; and every second point alone, so that some are empty.
+        let blocks = Boxes::blocks(cut([3, 4, 2]), points);
+        let longer = blocks.map(|a, range| range.start..(range.end + 1).min(points[a]));
+        let fewer = blocks.map(|_, range| range.start.div_ceil(4)..range.end.div_ceil(4));
+        for boxes in [&blocks, &longer, &fewer] {
+            for (_, block) in Boxes::blocks(cut([2, 3, 5]), points).all() {
+                let shared = boxes.all().map(|(rank, one)| (rank, one.common(&block)));
+                let shared: Vec<_> = shared.filter(|(_, one)| !one.is_empty()).collect();
+                assert_eq!(boxes.meeting(&block).collect::<Vec<_>>(), shared);
+            }
+        }
+    }
+
+    #[test]
+    fn of_131072_ranks_a_block_meets_the_few_beside_it() {
+        let points = [16384, 32768, 16384];
+        let blocks = Boxes::blocks(cut([32, 64, 64]), points);
+        let kept: usize = blocks.along.iter().map(Vec::len).sum();
+        assert_eq!((blocks.len(), kept), (131_072, 160));
+        let mut layer = Block::whole(points);
+        (layer.start[2], layer.points[2]) = (5000, 1);
+        assert_eq!(blocks.meeting(&layer).count(), 32 * 64);
+        assert!(Boxes::on_rank_0(layer).meeting(&blocks.of(131_071)).next().is_none());
+    }
+}
