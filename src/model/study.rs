@@ -17,6 +17,10 @@ pub(super) const BASE: usize = 8;
 pub struct Study {
     /// The input whose steps are predicted.
     pub case: &'static str,
+    /// Its family of first derivatives.
+    pub scheme: &'static str,
+    /// Of its fields: f64 or f32.
+    pub precision: &'static str,
     /// True where each rank has as many points however many ranks there are.
     pub weak: bool,
     /// Of the machine.
@@ -88,7 +92,15 @@ pub fn run(options: &ModelOptions, config: &Config) -> Result<Study> {
             }
         }
     }
-    Ok(Study { case: config.case.name(), weak, rates, rows, points_at_80_percent: eighty })
+    Ok(Study {
+        case: config.case.name(),
+        scheme: config.scheme.derivative.name,
+        precision: config.compute.precision.name(),
+        weak,
+        rates,
+        rows,
+        points_at_80_percent: eighty,
+    })
 }
 
 /// The work of one number of ranks.
