@@ -84,6 +84,7 @@ pub mod quality;
 mod real;
 #[cfg(not(target_family = "wasm"))]
 pub mod reproduce;
+#[cfg(not(target_family = "wasm"))]
 pub mod scaling;
 pub mod scheme;
 mod simd;
