@@ -11,6 +11,7 @@ use kolmo::converge::ConvergeOptions;
 use kolmo::model::ModelOptions;
 use kolmo::quality::GridOptions;
 use kolmo::reproduce::ReproduceOptions;
+use kolmo::scaling::PlotScalingOptions;
 use kolmo::verify::VerifyOptions;
 
 /// Direct numerical simulation of the compressible Navier-Stokes equations with compact finite differences.
@@ -153,6 +154,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  kolmo plot runs/taylor-green\n  kolmo plot runs/coarse runs/fine\n  kolmo plot runs/* --columns dissipation,enstrophy --out tgv.html"
     )]
     Plot(PlotOptions),
+    /// Draw how the time of a step scales with ranks, as jobs measured it and as the model has it.
+    #[command(
+        args_override_self = true,
+        after_help = "Examples:\n  kolmo plot-scaling weak-*.json\n  kolmo plot-scaling weak-8.json weak-64.json model.json --base 8 --out h100"
+    )]
+    PlotScaling(PlotScalingOptions),
     /// Print what completes commands and options in a shell.
     #[command(
         after_help = "Examples:\n  kolmo completions bash > ~/.local/share/bash-completion/completions/kolmo\n  kolmo completions zsh > ~/.zfunc/_kolmo\n  kolmo completions fish > ~/.config/fish/completions/kolmo.fish"

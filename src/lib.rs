@@ -42,6 +42,7 @@
 //! | [`config`] | what the user typed, checked |
 //! | [`quality`] | how good a grid is |
 //! | [`mod@compare`] | several runs beside each other |
+//! | [`scaling`] | what jobs on more and more ranks took, as pictures |
 //! | [`converge`] | how an error falls as points are added |
 //! | [`mod@verify`] | whether the program is right on this machine |
 //! | [`mod@bench`] | how fast the parts are |
@@ -83,6 +84,8 @@ pub mod quality;
 mod real;
 #[cfg(not(target_family = "wasm"))]
 pub mod reproduce;
+#[cfg(not(target_family = "wasm"))]
+pub mod scaling;
 pub mod scheme;
 mod simd;
 mod splitmix;

@@ -26,6 +26,7 @@ use kolmo::io::{RunDirectory, write_report};
 use kolmo::model::ModelOptions;
 use kolmo::quality::grid;
 use kolmo::reproduce::{ReproduceOptions, listed, reproduce};
+use kolmo::scaling::plot_scaling;
 use kolmo::time::budget;
 use kolmo::time::restart::RestartOptions;
 use kolmo::verify::{Progress, VerifyOptions, verify};
@@ -172,6 +173,9 @@ fn execute(command: Command, comm: &Arc<dyn Communicator>) -> Result<ExitCode> {
             .and_then(|found| say(&if options.json { found.json() } else { found.to_string() })),
         Command::Converge(options) => converged(&options, comm.size()),
         Command::Plot(options) => plotted(&options),
+        Command::PlotScaling(options) => {
+            plot_scaling(&options).and_then(|found| say(&found.to_string()))
+        }
         Command::Reproduce(options) => reproduced(&options),
         Command::Completions { shell } => completions(shell),
         Command::Man { command } => manual(&command),

@@ -20,6 +20,7 @@ mod refusals;
 mod reproduce;
 mod restarts;
 mod runs;
+mod scaling;
 mod signals;
 mod starts;
 mod statistics;

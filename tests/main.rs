@@ -42,6 +42,7 @@ mod mms;
 mod model;
 mod open;
 mod operators;
+mod packaging;
 mod ranks;
 mod scalars;
 mod scalars_open;

@@ -167,11 +167,14 @@ pub struct StepOptions {
     #[arg(long, default_value = "strided", value_parser = ["strided", "permuted"])]
     pub(super) pencils: String,
     /// On 1, 2, 4, ... and all ranks, each with as many points.
-    #[arg(long, conflicts_with = "strong")]
+    #[arg(long, group = "scaling")]
     pub(super) weak: bool,
     /// On 1, 2, 4, ... and all ranks, all together with these points.
-    #[arg(long)]
+    #[arg(long, group = "scaling")]
     pub(super) strong: bool,
+    /// With `--weak` or `--strong`: on these numbers of ranks alone, such as 8,64; `all` for those of the job, one job a size.
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = group, action = ArgAction::Set, requires = "scaling")]
+    pub(super) ranks: Vec<Group>,
     /// Predict with these rates, from `kolmo bench comm --json`, instead of such as are measured beside.
     #[arg(long, value_name = "FILE")]
     pub(super) rates: Option<PathBuf>,
@@ -356,6 +359,23 @@ fn rows_of_blocks(text: &str) -> std::result::Result<Several<usize>, String> {
             Ok(Several((first..=last).collect()))
         }
         _ => Err(format!("rows of a block are N or FIRST-LAST, from 1 to {MOST_ROWS}")),
+    }
+}
+
+/// Ranks of a job that take steps together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Group {
+    /// All of them.
+    All,
+    /// The first so many.
+    First(usize),
+}
+
+fn group(text: &str) -> std::result::Result<Group, String> {
+    match (text.trim(), text.trim().parse()) {
+        ("all", _) => Ok(Group::All),
+        (_, Ok(ranks)) if ranks > 0 => Ok(Group::First(ranks)),
+        _ => Err("numbers of ranks are 1 or more, such as 8,64; or all".into()),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::{Error, Result};
 
 mod arrays;
 mod bar;
+pub(crate) mod bar_chart;
 mod body;
 pub mod checkpoint;
 pub mod directory;

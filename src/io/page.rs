@@ -144,11 +144,22 @@ pub(crate) fn write_drawing(path: &Path, svg: &str) -> Result<()> {
 /// # Errors
 /// [`Error::Config`] where somebody else's file would be lost.
 pub(crate) fn check_replaceable(path: &Path, command: &str) -> Result<()> {
+    check_ours(path, command, &|text| text.contains(&generator(command)) || text.ends_with(DRAWN))
+}
+
+/// The same of a table that `command` writes below this `header`.
+///
+/// # Errors
+/// As there.
+pub(crate) fn check_replaceable_table(path: &Path, command: &str, header: &str) -> Result<()> {
+    check_ours(path, command, &|text| text.starts_with(header))
+}
+
+fn check_ours(path: &Path, command: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<()> {
     const LARGEST: u64 = 1 << 30;
     if path.symlink_metadata().is_err() {
         return Ok(());
     }
-    let is_ours = |text: &str| text.contains(&generator(command)) || text.ends_with(DRAWN);
     let why = match open::text(path, LARGEST) {
         Ok(text) if is_ours(&text) => return Ok(()),
         Ok(_) => format!("`kolmo {command}` did not write it"),

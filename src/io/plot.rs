@@ -250,20 +250,23 @@ impl Plot {
         svg.0 + "</svg>\n"
     }
 
-    /// Where x has numbers: round ones; of a logarithmic axis at the points that are marked where they are few, else at 1,
-    /// 2 and 5 times powers of ten, or these alone where the others would be too many. As log₁₀ x there.
+    /// Where x has numbers: round ones; of a logarithmic axis at the points that are marked where they are few and reach along
+    /// half of it, else at 1, 2 and 5 times powers of ten, or these alone where the others would be too many. As log₁₀ x there.
     fn x_ticks(&self, x: (f64, f64)) -> Vec<f64> {
         if !self.logarithmic_x {
             return round_ticks(x, MOST_X_TICKS);
         }
         let marked = self.curves.iter().find(|curve| curve.line.is_marked());
-        match marked.filter(|curve| curve.points.len() <= MOST_X_TICKS) {
-            Some(marked) => {
-                let ticks = marked.points.iter().map(|point| point.0.log10());
-                ticks.filter(|tick| (x.0..=x.1).contains(tick)).collect()
-            }
-            None => logarithmic_ticks(x),
-        }
+        let few = marked.filter(|curve| curve.points.len() <= MOST_X_TICKS);
+        let ticks: Vec<f64> = few
+            .iter()
+            .flat_map(|curve| &curve.points)
+            .map(|point| point.0.log10())
+            .filter(|tick| (x.0..=x.1).contains(tick))
+            .collect();
+        let along = range(ticks.iter().copied());
+        let reach = !ticks.is_empty() && along.1 - along.0 >= (x.1 - x.0) / 2.0;
+        if reach { ticks } else { logarithmic_ticks(x) }
     }
 
     /// What is drawn: finite points, not too many, in the units of the axes.

@@ -19,6 +19,10 @@ pub struct Study {
     pub case: &'static str,
     /// What is predicted, in words.
     pub of: String,
+    /// Its family of first derivatives.
+    pub scheme: &'static str,
+    /// Of its fields: f64 or f32.
+    pub precision: &'static str,
     /// Ranks that efficiencies are relative to.
     pub base: usize,
     /// True where each rank has as many points however many ranks there are.
@@ -101,7 +105,17 @@ pub fn run(options: &ModelOptions, config: &Config) -> Result<Study> {
             format!("first derivatives of one field by {scheme} along {}", axes.join(", "))
         }
     };
-    Ok(Study { case, of, base, weak, rates, rows, points_at_80_percent: eighty })
+    Ok(Study {
+        case,
+        of,
+        scheme: config.scheme.derivative.name,
+        precision: config.compute.precision.name(),
+        base,
+        weak,
+        rates,
+        rows,
+        points_at_80_percent: eighty,
+    })
 }
 
 /// The work of one number of ranks.

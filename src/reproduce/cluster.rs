@@ -1,7 +1,6 @@
 //! The derivative of Srinath 2015 on a cluster of GPUs: figures 4.5 to 4.11 and table 4.2.
 
 use super::Basis;
-use super::bars::bars;
 use super::chart::{Chart, From};
 use super::finding::{Csv, Finding, cell, cell_of};
 use super::lab::Lab;
@@ -10,6 +9,7 @@ use super::scaling::Derivative;
 use crate::engine::distributed::Method;
 use crate::error::Result;
 use crate::grid::{Axis, Decomposition};
+use crate::io::bar_chart::{Bar, bars};
 use crate::io::plot::Point;
 use crate::model::{Network, Prediction, Rates, most_cubic};
 
@@ -85,7 +85,7 @@ fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
                 share = 100.0 * parts[0] / parts.iter().sum::<f64>();
             }
             let parts = parts.map(|seconds| 1e3 * seconds).to_vec();
-            rows.push((format!("{name}, {}", axis.name()), parts));
+            rows.push(Bar::new(format!("{name}, {}", axis.name()), parts));
         }
     }
     let title = format!("A derivative of {n}³ points on 64 GPUs (modelled)");

@@ -4,7 +4,6 @@
 //! [`bench`](crate::bench), [`model`](crate::model), the schemes and runs give. It leaves a CSV, pictures, and a text that says what the
 //! paper had, what is found here, and why they differ. Published numbers are in `published.rs`, each with its table and page.
 
-mod bars;
 mod blocks;
 mod chart;
 mod cluster;

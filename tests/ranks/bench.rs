@@ -85,6 +85,11 @@ fn one_job_measures_steps_on_more_and_more_ranks() {
         assert_eq!(rows(&strong)[1]["predicted_seconds"]["all"].is_number(), predicted, "{points}");
         assert_eq!(strong["notes"].to_string().contains("no prediction for 2 ranks"), !predicted);
     }
+    for (asked, measured) in [("all", vec![3]), ("2,1", vec![1, 2])] {
+        let weak = report(3, &format!("step --weak --ranks {asked} --points 16 --backend cpu"));
+        assert_eq!(of(&weak, "ranks"), measured);
+        assert_eq!(of(&weak, "grid")[0], serde_json::json!([16, 16, 16 * measured[0]]));
+    }
     let strong = report(2, "step --strong --points 17x16x20 --backend opencl");
     assert_eq!(of(&strong, "ranks"), [1, 2]);
     assert_eq!(rows(&strong)[1]["points"], serde_json::json!([17, 16, 10]));
@@ -96,6 +101,7 @@ fn a_mistake_is_told_once_and_ends_all_ranks() {
         ("comm --points 4", "compact6 needs 5"),
         ("step --weak --rates no-such-file", "no-such-file"),
         ("comm --method crout", "the methods are all"),
+        ("step --weak --ranks 1,3", "--ranks 3: this job has 2 ranks"),
         ("comm --points 8 --method neighbour", "error: nothing was measured"),
     ] {
         let Job { code, out, err } = bench(2, arguments);

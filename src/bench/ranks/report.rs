@@ -32,6 +32,15 @@ pub(in crate::bench) struct Spreading {
     pub(super) decomposition: [usize; 3],
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) operands: Option<usize>,
+    /// Of steps: `weak` or `strong`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) scaling: Option<&'static str>,
+    /// Of steps: points of all ranks together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) grid: Option<[usize; 3]>,
+    /// Of steps: the keys of the input that were set.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) set: Vec<String>,
     /// Seconds of all of it, on the slowest rank.
     pub(super) seconds: Spread,
     /// Seconds of each phase, on the rank that is slowest in it.

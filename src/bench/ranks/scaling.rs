@@ -1,4 +1,5 @@
-//! Whole steps on 1, 2, 4, ... and all ranks, one after another, the ranks that have no part in it asleep.
+//! Whole steps on 1, 2, 4, ... and all ranks, or on such numbers as are asked for, one after another, the ranks that have no part
+//! in it asleep.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,11 +9,12 @@ use super::rates::Problem;
 use super::report::{self, Spreading};
 use super::{Probe, busiest, by_phase, copies, note_left_out, note_placement};
 use crate::backend::ranks::Ranks;
-use crate::bench::arguments::StepOptions;
+use crate::bench::arguments::{Group, StepOptions};
 use crate::bench::measure::Times;
 use crate::bench::output::{CopyReport, Report, Row, shape};
 use crate::bench::place::{self, Setup};
 use crate::bench::pool::{FEWEST, Pool};
+use crate::bench::refusal;
 use crate::bench::step::{config, row};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::Config;
@@ -27,16 +29,17 @@ pub(in crate::bench) fn run(
     comm: &Arc<dyn Communicator>,
     report: &mut Report,
 ) -> Result<()> {
+    let groups = all_or_error(&**comm, groups(&options.ranks, comm.size()))?;
     note_placement(setup, report);
     let given = options.rates.as_deref().map(Rates::load).transpose();
     let given = all_or_error(&**comm, given)?;
     for points in options.common.sizes(64) {
         let mut rows: Vec<Row> = Vec::new();
-        for ranks in groups(comm.size()) {
+        for &ranks in &groups {
             let group: Arc<dyn Communicator> =
                 comm.split(usize::from(comm.rank() >= ranks), comm.rank()).into();
             if comm.rank() < ranks {
-                let group = Group { options, setup, comm: &group, given: given.as_ref() };
+                let group = Together { options, setup, comm: &group, given: given.as_ref() };
                 rows.extend(group.run(points, report)?);
             }
             rest(&**comm, ranks);
@@ -54,12 +57,27 @@ pub(in crate::bench) fn run(
     Ok(())
 }
 
-/// 1, 2, 4, ... and all.
-fn groups(most: usize) -> Vec<usize> {
+/// Numbers of ranks, of `most` that the job has: those asked for, else 1, 2, 4, ... and all.
+fn groups(asked: &[Group], most: usize) -> Result<Vec<usize>> {
     let powers = std::iter::successors(Some(1), |ranks| Some(2 * ranks));
-    let mut groups: Vec<usize> = powers.take_while(|&ranks| ranks < most).collect();
-    groups.push(most);
-    groups
+    let mut groups: Vec<usize> = match asked {
+        [] => powers.take_while(|&ranks| ranks < most).chain([most]).collect(),
+        _ => {
+            asked.iter().map(|group| if let Group::First(n) = group { *n } else { most }).collect()
+        }
+    };
+    groups.sort_unstable();
+    groups.dedup();
+    match groups.last() {
+        Some(&ranks) if ranks > most => Err(refusal(
+            &format!(
+                "--ranks {ranks}: this job has {most} {}",
+                if most == 1 { "rank" } else { "ranks" }
+            ),
+            &format!("start more, as with `mpirun -n {ranks}`, or leave that number out"),
+        )),
+        _ => Ok(groups),
+    }
 }
 
 /// Relative to one rank, and to the fewest that exchange along all axes.
@@ -87,14 +105,14 @@ fn efficiencies(weak: bool, rows: &mut [Row]) {
 }
 
 /// Ranks that take steps together.
-struct Group<'a> {
+struct Together<'a> {
     options: &'a StepOptions,
     setup: &'a Setup,
     comm: &'a Arc<dyn Communicator>,
     given: Option<&'a Rates>,
 }
 
-impl Group<'_> {
+impl Together<'_> {
     /// The result; none where so many ranks cannot.
     fn run(&self, points: [usize; 3], report: &mut Report) -> Result<Option<Row>> {
         let ranks = self.comm.size();
@@ -171,6 +189,9 @@ impl Group<'_> {
         let copy = CopyReport::new(&copy, len, size);
 
         let mut result = Spreading::new(decomposition.ranks, &whole, &phases, sent);
+        result.scaling = Some(if options.weak { "weak" } else { "strong" });
+        result.grid = Some(config.grid.points);
+        result.set.clone_from(&options.set);
         let probe =
             Probe { setup, place, comm: &***comm, points: largest.points, repeats: common.repeats };
         let problem = Problem::right_hand_side(config, largest.points);
@@ -206,10 +227,20 @@ mod tests {
 
     #[test]
     fn ranks_double_up_to_all_of_them() {
-        assert_eq!(groups(1), [1]);
-        assert_eq!(groups(2), [1, 2]);
-        assert_eq!(groups(8), [1, 2, 4, 8]);
-        assert_eq!(groups(12), [1, 2, 4, 8, 12]);
+        let doubled = |most| groups(&[], most).unwrap();
+        assert_eq!(doubled(1), [1]);
+        assert_eq!(doubled(2), [1, 2]);
+        assert_eq!(doubled(8), [1, 2, 4, 8]);
+        assert_eq!(doubled(12), [1, 2, 4, 8, 12]);
+    }
+
+    #[test]
+    fn ranks_that_are_asked_for_are_alone_and_in_order() {
+        let [all, one, eight] = [Group::All, Group::First(1), Group::First(8)];
+        assert_eq!(groups(&[all], 12).unwrap(), [12]);
+        assert_eq!(groups(&[all, eight, one, all], 8).unwrap(), [1, 8]);
+        let refused = groups(&[one, eight], 7).unwrap_err().report();
+        assert!(refused.contains("--ranks 8: this job has 7 ranks"), "{refused}");
     }
 
     #[test]

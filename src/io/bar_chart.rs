@@ -1,0 +1,127 @@
+//! Times that add up, as bars.
+
+use std::fmt::Write as _;
+
+use crate::io::page::escape;
+use crate::io::scale::{MOST_X_TICKS, round_ticks, tick};
+
+/// The colours of parts, told apart by everyone (Okabe and Ito 2008).
+const COLOURS: [&str; 5] = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7"];
+const INK: &str = "#1A1A1A";
+const WIDTH: f64 = 640.0;
+/// Room for the labels of bars, at least.
+const LEFT: f64 = 150.0;
+const ROW: f64 = 34.0;
+const TOP: f64 = 72.0;
+/// Width of a letter, estimated.
+const LETTER: f64 = 9.0;
+
+/// A bar.
+pub(crate) struct Bar {
+    /// To its left.
+    pub(crate) label: String,
+    /// As many as parts have names.
+    pub(crate) parts: Vec<f64>,
+    /// Where a stroke crosses it: a length to compare with the sum.
+    pub(crate) stroke: Option<f64>,
+    /// Whether it is pale with a dashed border: of another kind than the others.
+    pub(crate) pale: bool,
+}
+
+impl Bar {
+    /// Of parts alone.
+    pub(crate) fn new(label: impl Into<String>, parts: Vec<f64>) -> Self {
+        Self { label: label.into(), parts, stroke: None, pale: false }
+    }
+
+    fn length(&self) -> f64 {
+        self.parts.iter().sum::<f64>().max(self.stroke.unwrap_or(0.0))
+    }
+}
+
+/// Bars one below the other, each with as many parts as there are `names`.
+pub(crate) fn bars(title: &str, unit: &str, names: &[&str], bars: &[Bar]) -> String {
+    let most = bars.iter().map(Bar::length).fold(0.0, f64::max);
+    let most = if most > 0.0 { most } else { 1.0 };
+    let letters = bars.iter().map(|bar| bar.label.chars().count()).max().unwrap_or(0);
+    let left = LEFT.max(16.0 + LETTER * letters as f64);
+    let width = WIDTH + left - LEFT;
+    let scale = (width - left - 24.0) / most;
+    let bottom = TOP + ROW * bars.len() as f64;
+    let height = bottom + 56.0;
+    let mut svg = format!(
+        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" xmlns=\"http://www.w3.org/2000/svg\" \
+         font-family=\"sans-serif\" font-size=\"16\" fill=\"{INK}\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"#FFFFFF\"/>\n\
+         <text x=\"12\" y=\"22\" font-size=\"18.5\" font-weight=\"bold\">{}</text>\n",
+        escape(title)
+    );
+    let mut x = 12.0;
+    for (name, colour) in names.iter().zip(COLOURS) {
+        let text = x + 22.0;
+        // Writing to a string cannot fail.
+        let _ = write!(
+            svg,
+            "<rect x=\"{x}\" y=\"38\" width=\"16\" height=\"16\" fill=\"{colour}\"/>\n<text x=\"{text}\" y=\"52\">{}</text>\n",
+            escape(name)
+        );
+        x += 40.0 + LETTER * name.chars().count() as f64;
+    }
+    for value in round_ticks((0.0, most), MOST_X_TICKS) {
+        let at = left + scale * value;
+        let _ = write!(
+            svg,
+            "<line x1=\"{at:.2}\" y1=\"{TOP}\" x2=\"{at:.2}\" y2=\"{bottom}\" stroke=\"#DDDDDD\"/>\n\
+             <text x=\"{at:.2}\" y=\"{:.2}\" text-anchor=\"middle\">{}</text>\n",
+            bottom + 20.0,
+            tick(value, most)
+        );
+    }
+    for (at, bar) in bars.iter().enumerate() {
+        let top = TOP + ROW * at as f64 + 5.0;
+        let _ = writeln!(
+            svg,
+            "<text x=\"{:.2}\" y=\"{:.2}\" text-anchor=\"end\">{}</text>",
+            left - 8.0,
+            top + 17.0,
+            escape(&bar.label)
+        );
+        draw(&mut svg, bar, [left, top], scale);
+    }
+    let _ = write!(
+        svg,
+        "<text x=\"{:.2}\" y=\"{:.2}\" text-anchor=\"middle\">{}</text>\n</svg>\n",
+        (left + width) / 2.0,
+        height - 10.0,
+        escape(unit)
+    );
+    svg
+}
+
+/// One bar from `left`, `top` on.
+fn draw(svg: &mut String, bar: &Bar, [left, top]: [f64; 2], scale: f64) {
+    let (height, opacity) = (ROW - 10.0, if bar.pale { "0.4" } else { "1" });
+    let mut from = left;
+    for (part, colour) in bar.parts.iter().zip(COLOURS) {
+        let width = scale * part;
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{from:.2}\" y=\"{top:.2}\" width=\"{width:.2}\" height=\"{height}\" fill=\"{colour}\" fill-opacity=\"{opacity}\"/>"
+        );
+        from += width;
+    }
+    if bar.pale {
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{left:.2}\" y=\"{top:.2}\" width=\"{:.2}\" height=\"{height}\" fill=\"none\" stroke=\"{INK}\" stroke-dasharray=\"4 3\"/>",
+            from - left
+        );
+    }
+    if let Some(at) = bar.stroke.map(|length| left + scale * length) {
+        let _ = writeln!(
+            svg,
+            "<line x1=\"{at:.2}\" y1=\"{:.2}\" x2=\"{at:.2}\" y2=\"{:.2}\" stroke=\"{INK}\" stroke-width=\"3\"/>",
+            top - 4.0,
+            top + height + 4.0
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! What other commands printed, read again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::{Error, Result};
+use crate::io::{open, refused};
+
+/// Where a time comes from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Basis {
+    /// A job took it.
+    Measured,
+    /// The model, of the rates that the same job measured.
+    Predicted,
+    /// `kolmo model`: network and method.
+    Modelled(String),
+}
+
+/// The phases of a step, by the names that `kolmo bench` gives them.
+pub(super) const PHASES: [&str; 4] = ["local", "pack", "communicate", "reduced"];
+
+/// The time of a step on some ranks.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) basis: Basis,
+    pub(super) file: PathBuf,
+    pub(super) ranks: usize,
+    /// Along x, y, z.
+    pub(super) decomposition: [usize; 3],
+    /// The median, in seconds.
+    pub(super) seconds: f64,
+    /// The shortest one, where it was measured.
+    pub(super) fastest: Option<f64>,
+    /// In the order of [`PHASES`], each with nothing else to do meanwhile.
+    pub(super) phases: [f64; 4],
+}
+
+/// What a file says of one kind of scaling.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// `weak` or `strong`.
+    pub(super) scaling: String,
+    pub(super) steps: Vec<Step>,
+    /// What has to be the same in all files, by the names of the fields.
+    pub(super) facts: Vec<(&'static str, String)>,
+    /// Warnings of the job.
+    pub(super) notes: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Bench {
+    machine: BTreeMap<String, Value>,
+    results: Vec<Value>,
+    notes: Vec<String>,
+    failures: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct BenchRow {
+    scheme: String,
+    method: String,
+    backend: String,
+    threads: usize,
+    precision: String,
+    points: [usize; 3],
+    grid: [usize; 3],
+    scaling: String,
+    #[serde(default)]
+    set: Vec<String>,
+    ranks: usize,
+    decomposition: [usize; 3],
+    seconds: Spread,
+    phase_seconds: BTreeMap<String, Spread>,
+    #[serde(default)]
+    predicted_seconds: BTreeMap<String, f64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Spread {
+    min: f64,
+    median: f64,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    case: String,
+    scheme: String,
+    precision: String,
+    weak: bool,
+    rows: Vec<ModelRow>,
+}
+
+#[derive(Deserialize)]
+struct ModelRow {
+    network: String,
+    method: String,
+    ranks: usize,
+    decomposition: [usize; 3],
+    points: [usize; 3],
+    prediction: Option<BTreeMap<String, f64>>,
+}
+
+/// What stands in `files`.
+pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Part>> {
+    let parts = files.iter().map(|path| {
+        let text = open::text(path, open::MOST_JSON).map_err(|why| {
+            Error::Config(vec![format!("error: cannot read {}: {why}", path.display())])
+        })?;
+        let value = serde_json::from_str(&text).map_err(|why| foreign(path, &why))?;
+        parts(path, value)
+    });
+    Ok(parts.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+fn foreign(path: &Path, why: &dyn std::fmt::Display) -> Error {
+    let advice = "`kolmo bench step --weak --json`, `--strong`, and `kolmo model --json` print what is drawn";
+    refused(format!("{}: {why}", path.display()), advice)
+}
+
+fn parts(path: &Path, value: Value) -> Result<Vec<Part>> {
+    let wrong = |why: serde_json::Error| foreign(path, &why);
+    if value.get("machine").is_some() {
+        measured(path, serde_json::from_value(value).map_err(wrong)?)
+    } else if value.get("rates").is_some() && value.get("weak").is_some() {
+        modelled(path, serde_json::from_value(value).map_err(wrong)?).map(|part| vec![part])
+    } else {
+        Err(foreign(path, &"neither a measurement nor a model"))
+    }
+}
+
+/// A part for every result: each has facts of its own.
+fn measured(path: &Path, bench: Bench) -> Result<Vec<Part>> {
+    if let [first, ..] = &bench.failures[..] {
+        return Err(foreign(path, &format!("the measurement failed: {first}")));
+    }
+    let own = |row: &Value| row.get("scaling").is_some();
+    let rows: Vec<Value> = bench.results.into_iter().filter(own).collect();
+    if rows.is_empty() {
+        return Err(foreign(path, &"no steps of `--weak` or `--strong`"));
+    }
+    let notes: Vec<String> =
+        bench.notes.into_iter().filter(|note| note.starts_with("warning")).collect();
+    let mut parts = Vec::new();
+    for row in rows {
+        let row: BenchRow = serde_json::from_value(row).map_err(|why| foreign(path, &why))?;
+        let facts = facts(&bench.machine, &row);
+        let steps = steps_of(path, &row)?;
+        parts.push(Part { scaling: row.scaling, steps, facts, notes: notes.clone() });
+    }
+    Ok(parts)
+}
+
+/// What may not differ between jobs.
+fn facts(machine: &BTreeMap<String, Value>, row: &BenchRow) -> Vec<(&'static str, String)> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+    let of = |key: &str| machine.get(key).map_or("none".into(), text);
+    let device = machine.get("device").and_then(|device| device.get("name"));
+    let set = if row.set.is_empty() { "none".into() } else { row.set.join(" ") };
+    vec![
+        points(&row.scaling, row.points, row.grid),
+        ("precision", row.precision.clone()),
+        ("scheme", row.scheme.clone()),
+        ("set", set),
+        ("method", row.method.clone()),
+        ("backend", row.backend.clone()),
+        ("device", device.map_or("none".into(), text)),
+        ("cpu", of("cpu")),
+        ("simd", of("simd")),
+        ("threads", row.threads.to_string()),
+        ("version", of("version")),
+    ]
+}
+
+/// Those of a rank where they stay, else of the grid.
+fn points(scaling: &str, own: [usize; 3], grid: [usize; 3]) -> (&'static str, String) {
+    let shape = |[x, y, z]: [usize; 3]| format!("{x}x{y}x{z}");
+    if scaling == "weak" { ("points", shape(own)) } else { ("grid", shape(grid)) }
+}
+
+/// The measured time, and the predicted one where there is one.
+fn steps_of(path: &Path, row: &BenchRow) -> Result<Vec<Step>> {
+    let time = |key: &str, value: Option<f64>, least: f64| number(path, key, value, least);
+    let mut phases = [0.0; 4];
+    for (phase, name) in phases.iter_mut().zip(PHASES) {
+        let median = row.phase_seconds.get(name).map(|spread| spread.median);
+        *phase = time(&format!("phase_seconds.{name}"), median, 0.0)?;
+    }
+    let above = f64::MIN_POSITIVE;
+    let measured = Step {
+        basis: Basis::Measured,
+        file: path.into(),
+        ranks: ranks(path, row.ranks)?,
+        decomposition: row.decomposition,
+        seconds: time("seconds.median", Some(row.seconds.median), above)?,
+        fastest: Some(time("seconds.min", Some(row.seconds.min), above)?),
+        phases,
+    };
+    let mut steps = vec![measured.clone()];
+    if !row.predicted_seconds.is_empty() {
+        let seconds = |name: &str, least| {
+            let value = row.predicted_seconds.get(name).copied();
+            time(&format!("predicted_seconds.{name}"), value, least)
+        };
+        for (phase, name) in phases.iter_mut().zip(PHASES) {
+            *phase = seconds(name, 0.0)?;
+        }
+        let seconds = seconds("all", above)?;
+        steps.push(Step { basis: Basis::Predicted, seconds, fastest: None, phases, ..measured });
+    }
+    Ok(steps)
+}
+
+fn modelled(path: &Path, model: Model) -> Result<Part> {
+    let scaling = if model.weak { "weak" } else { "strong" };
+    let mut facts = Vec::new();
+    let mut steps = Vec::new();
+    for row in model.rows {
+        let Some(prediction) = row.prediction else { continue };
+        let seconds = |name: &str, least| {
+            let key = format!("prediction.{name}");
+            number(path, &key, prediction.get(name).copied(), least)
+        };
+        let mut phases = [0.0; 4];
+        for (phase, name) in phases.iter_mut().zip(PHASES) {
+            *phase = seconds(name, 0.0)?;
+        }
+        let ranks = ranks(path, row.ranks)?;
+        let own = std::array::from_fn(|a| row.points[a] / row.decomposition[a].max(1));
+        facts = vec![
+            points(scaling, own, row.points),
+            ("precision", model.precision.clone()),
+            ("scheme", model.scheme.clone()),
+            ("case", model.case.clone()),
+        ];
+        steps.push(Step {
+            basis: Basis::Modelled(format!("{}, {}", row.network, row.method)),
+            file: path.into(),
+            ranks,
+            decomposition: row.decomposition,
+            seconds: seconds("step_seconds", f64::MIN_POSITIVE)?,
+            fastest: None,
+            phases,
+        });
+    }
+    match steps.is_empty() {
+        true => Err(foreign(path, &"no predictions")),
+        false => Ok(Part { scaling: scaling.into(), steps, facts, notes: Vec::new() }),
+    }
+}
+
+fn ranks(path: &Path, ranks: usize) -> Result<usize> {
+    if ranks > 0 { Ok(ranks) } else { Err(foreign(path, &"ranks is 0; it must be 1 or more")) }
+}
+
+/// A number that is there and not less than `least`.
+fn number(path: &Path, key: &str, value: Option<f64>, least: f64) -> Result<f64> {
+    match value {
+        Some(number) if number.is_finite() && number >= least => Ok(number),
+        Some(number) => {
+            let allowed = if least > 0.0 { "more than 0" } else { "0 or more" };
+            Err(foreign(path, &format!("{key} is {number}; it must be {allowed}")))
+        }
+        None => Err(foreign(path, &format!("no {key}"))),
+    }
+}

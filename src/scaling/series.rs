@@ -1,0 +1,187 @@
+//! Times of the same kind side by side, and how efficient they are.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::file::{Basis, Part, Step};
+use crate::error::{Error, Result};
+use crate::io::refused;
+
+/// More modelled curves than these cannot be told apart.
+pub(super) const MOST_MODELLED: usize = 5;
+
+/// One kind of scaling.
+#[derive(Debug)]
+pub(super) struct Study {
+    /// `weak` or `strong`.
+    pub(super) scaling: &'static str,
+    /// Ranks that efficiencies are relative to.
+    pub(super) base: usize,
+    /// What is the same in all measurements.
+    pub(super) facts: Vec<(&'static str, String)>,
+    /// What was measured comes first.
+    pub(super) series: Vec<Series>,
+    /// What has to be known to read it.
+    pub(super) notes: Vec<String>,
+}
+
+/// Steps on more and more ranks, from one source.
+#[derive(Debug)]
+pub(super) struct Series {
+    pub(super) name: String,
+    pub(super) is_measured: bool,
+    /// Whether jobs predicted it beside what they measured.
+    is_beside: bool,
+    /// By the number of ranks.
+    pub(super) steps: Vec<Step>,
+    /// The time of the base for as much work a rank.
+    base: f64,
+}
+
+impl Series {
+    /// Time at the base over that of `step`, for as much work a rank.
+    #[allow(clippy::cast_precision_loss, reason = "numbers of ranks")]
+    pub(super) fn efficiency(&self, scaling: &str, step: &Step) -> f64 {
+        self.base / cost(scaling, step)
+    }
+}
+
+/// "8 ranks".
+pub(super) fn in_words(ranks: usize) -> String {
+    if ranks == 1 { "1 rank".into() } else { format!("{ranks} ranks") }
+}
+
+/// Seconds that as much work takes on a rank.
+#[allow(clippy::cast_precision_loss, reason = "a number of ranks")]
+fn cost(scaling: &str, step: &Step) -> f64 {
+    if scaling == "weak" { step.seconds } else { step.seconds * step.ranks as f64 }
+}
+
+/// One for each kind of scaling that `parts` have; efficiencies are relative to `base` ranks.
+///
+/// # Errors
+/// Where files differ in what must be the same, nothing was measured, or there is no time at the base.
+pub(super) fn studies(parts: Vec<Part>, base: Option<u32>) -> Result<Vec<Study>> {
+    let mut studies = Vec::new();
+    for scaling in ["weak", "strong"] {
+        let own: Vec<&Part> = parts.iter().filter(|part| part.scaling == scaling).collect();
+        if !own.is_empty() {
+            studies.push(study(scaling, &own, base)?);
+        }
+    }
+    Ok(studies)
+}
+
+fn study(scaling: &'static str, parts: &[&Part], base: Option<u32>) -> Result<Study> {
+    let measured = |part: &&&Part| part.steps[0].basis == Basis::Measured;
+    let Some(first) = parts.iter().find(measured) else {
+        return Err(refused(
+            format!("nothing of {scaling} scaling was measured"),
+            &format!(
+                "add what `kolmo bench step --{scaling} --json` printed; `kolmo model --plot` draws the model alone"
+            ),
+        ));
+    };
+    parts.iter().try_for_each(|part| alike(first, part))?;
+    let mut notes: Vec<String> = parts.iter().flat_map(|part| part.notes.clone()).collect();
+    notes.sort();
+    notes.dedup();
+
+    // By name, so that measured ones come first.
+    let mut groups: BTreeMap<(Basis, Option<PathBuf>), BTreeMap<usize, Step>> = BTreeMap::new();
+    for step in parts.iter().flat_map(|part| &part.steps) {
+        let file = matches!(step.basis, Basis::Modelled(_)).then(|| step.file.clone());
+        let group = groups.entry((step.basis.clone(), file)).or_default();
+        let Some(other) = group.get_mut(&step.ranks) else {
+            group.insert(step.ranks, step.clone());
+            continue;
+        };
+        if step.basis == Basis::Measured {
+            notes.push(twice(other, step));
+        }
+        if step.seconds < other.seconds {
+            *other = step.clone();
+        }
+    }
+    let files: Vec<&PathBuf> = groups.keys().filter_map(|(_, file)| file.as_ref()).collect();
+    let several = files.iter().any(|file| *file != files[0]);
+    if groups.len() > 1 + MOST_MODELLED {
+        return Err(refused(
+            format!("{} modelled curves are more than a picture can tell apart", groups.len() - 1),
+            "model one method on one network, as with `kolmo model --method neighbour --network fat-tree --json`",
+        ));
+    }
+    let mut found: Vec<Series> = Vec::new();
+    for ((basis, file), steps) in groups {
+        let name = match (&basis, file.filter(|_| several)) {
+            (Basis::Measured, _) => "measured".into(),
+            (Basis::Predicted, _) => "modelled, rates of the jobs".into(),
+            (Basis::Modelled(name), None) => format!("modelled, {name}"),
+            (Basis::Modelled(name), Some(file)) => format!("modelled, {name}, {}", file.display()),
+        };
+        let (is_measured, is_beside) = (basis == Basis::Measured, basis == Basis::Predicted);
+        let steps = steps.into_values().collect();
+        found.push(Series { name, is_measured, is_beside, steps, base: f64::NAN });
+    }
+    // The first series is what was measured, and has a step.
+    let fewest = found[0].steps[0].ranks;
+    let base = base.map_or(fewest, |base| base as usize);
+    let mut series = Vec::new();
+    for one in found {
+        match one.steps.iter().find(|step| step.ranks == base).map(|step| cost(scaling, step)) {
+            Some(base) => series.push(Series { base, ..one }),
+            // The job could not predict, and said why.
+            None if one.is_beside => {
+                notes.push(format!(
+                    "note: not drawn: {}, without one on {}",
+                    one.name,
+                    in_words(base)
+                ));
+            }
+            None => return Err(baseless(base, &one)),
+        }
+    }
+    Ok(Study { scaling, base, facts: first.facts.clone(), series, notes })
+}
+
+fn baseless(base: usize, series: &Series) -> Error {
+    let numbers: Vec<_> = series.steps.iter().map(|step| step.ranks.to_string()).collect();
+    refused(
+        format!(
+            "efficiencies are relative to {}, and of those {} there is no time",
+            in_words(base),
+            series.name
+        ),
+        &format!("there is one for {}; choose with `--base`, or add {base}", numbers.join(", ")),
+    )
+}
+
+/// What is drawn of two jobs of the same size.
+fn twice(a: &Step, b: &Step) -> String {
+    let (less, more) = if b.seconds < a.seconds { (b, a) } else { (a, b) };
+    format!(
+        "note: {}, more than once: drawn is the step of {:.4} ms in {}, not that of {:.4} ms in {}",
+        in_words(a.ranks),
+        1e3 * less.seconds,
+        less.file.display(),
+        1e3 * more.seconds,
+        more.file.display()
+    )
+}
+
+/// Refuse parts that differ in a field which both have.
+fn alike(first: &Part, other: &Part) -> Result<()> {
+    for (name, value) in &other.facts {
+        // Jobs measure the Taylor-Green vortex.
+        let known = first.facts.iter().find(|(known, _)| known == name);
+        let known = known.map_or("taylor-green", |(_, value)| value);
+        if value != known {
+            let [a, b] = [first, other].map(|part| part.steps[0].file.display());
+            return Err(refused(
+                format!("{b}: {name} is {value}, but {known} in {a}"),
+                "one picture has one machine, scheme, precision and size; draw the others with another `--out`",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! `kolmo plot-scaling`: its numbers are those of the files, and what cannot be compared is told.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// What `kolmo bench step --weak --json` prints of a job of one rank.
+fn measured(directory: &Path, name: &str, further: &[&str]) -> Value {
+    let words =
+        "bench step --weak --ranks all --points 16 --repeats 1 --backend cpu --threads 1 --json";
+    let words: Vec<&str> = words.split(' ').chain(further.iter().copied()).collect();
+    let text = done(directory, words).out;
+    fs::write(directory.join(name), &text).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn write(directory: &Path, name: &str, value: &Value) {
+    fs::write(directory.join(name), value.to_string()).unwrap();
+}
+
+/// What that job would print of more ranks: its step takes `seconds`.
+fn of_ranks(job: &Value, ranks: usize, seconds: f64) -> Value {
+    let mut job = job.clone();
+    let row = &mut job["results"][0];
+    row["ranks"] = json!(ranks);
+    row["decomposition"] = json!([1, 1, ranks]);
+    row["seconds"] = json!({ "min": 0.9 * seconds, "median": seconds });
+    row["phase_seconds"] = json!({
+        "local": { "min": 0.1, "median": 0.5 * seconds },
+        "pack": { "min": 0.1, "median": 0.125 * seconds },
+        "communicate": { "min": 0.1, "median": 0.25 * seconds },
+        "reduced": { "min": 0.0, "median": 0.0 },
+    });
+    row["predicted_seconds"] =
+        json!({ "local": 0.6, "pack": 0.1, "communicate": 0.3, "reduced": 0.0, "all": 1.0 });
+    job
+}
+
+/// Rows of the CSV, as cells; a comma within quotes has a space behind it, and becomes a semicolon.
+fn rows(path: &Path) -> Vec<Vec<String>> {
+    let cell = |cell: &str| cell.trim_matches('"').to_string();
+    let row = |line: &str| line.replace(", ", "; ").split(',').map(cell).collect();
+    read(path).lines().map(row).collect()
+}
+
+#[test]
+fn efficiencies_are_those_of_the_times_in_the_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let job = measured(dir.path(), "real.json", &[]);
+    done(dir.path(), ["plot-scaling", "real.json", "--out", "real"]);
+    for (ranks, seconds) in [(2, 2.0), (8, 2.5), (64, 4.0)] {
+        write(dir.path(), &format!("weak-{ranks}.json"), &of_ranks(&job, ranks, seconds));
+    }
+    let model = "model --points-per-rank 16 --ranks 2,8,64,512 --method pcr --network torus --json";
+    fs::write(at("model.json"), done(dir.path(), model.split(' ')).out).unwrap();
+    let files = ["weak-64.json", "model.json", "weak-2.json", "weak-8.json"];
+    let told = done(dir.path(), [&["plot-scaling"], &files[..]].concat()).out;
+    assert!(told.contains("Weak scaling, 16x16x16 points a rank, compact6, f64"), "{told}");
+    assert!(told.contains("efficiency relative to 2 ranks"), "{told}");
+    assert!(told.ends_with("scaling-weak.svg\nscaling-weak-phases.svg\nscaling.csv\n"), "{told}");
+
+    let rows = rows(&at("scaling.csv"));
+    let efficiencies = |series: &str| -> Vec<(String, f64)> {
+        let own = rows.iter().filter(|row| row[1] == series);
+        own.map(|row| (row[3].clone(), row[9].parse().unwrap())).collect()
+    };
+    let numbers = |pairs: [(u32, f64); 3]| pairs.map(|(ranks, e)| (ranks.to_string(), e)).to_vec();
+    assert_eq!(efficiencies("measured"), numbers([(2, 1.0), (8, 0.8), (64, 0.5)]));
+    assert_eq!(
+        efficiencies("modelled; rates of the jobs"),
+        numbers([(2, 1.0), (8, 1.0), (64, 1.0)])
+    );
+    let row = rows.iter().find(|row| row[1] == "measured" && row[3] == "8").unwrap();
+    assert_eq!(row[2], "weak-8.json");
+    assert_eq!(row[4..9], ["1", "1", "8", "2.5", "2.25"].map(String::from));
+    assert_eq!(row[10..], ["1.25", "0.3125", "0.625", "0.0"].map(String::from));
+    let quoted = "\"modelled, torus, pcr\"";
+    assert_eq!(read(at("scaling.csv")).matches(quoted).count(), 4);
+
+    // The whole step of 2.5 s is 2.1875 s of phases, and what is left.
+    let line = told.lines().find(|line| line.starts_with("measured") && line.contains(" 1x1x8 "));
+    let words: Vec<&str> = line.unwrap().split_whitespace().skip(3).collect();
+    assert_eq!(words, ["2500.000", "80.0", "1250.000", "312.500", "625.000", "0.000", "312.500"]);
+    for picture in ["scaling-weak.svg", "scaling-weak-phases.svg"] {
+        let svg = read(at(picture));
+        assert!(svg.contains("measured") && svg.contains("modelled, torus, pcr"), "{svg}");
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    }
+    // What the model says is pale with a border, what was measured is not.
+    let svg = read(at("scaling-weak-phases.svg"));
+    assert_eq!(svg.matches("stroke-dasharray=\"4 3\"").count(), 3 + 4);
+
+    // Relative to more ranks; a job that was repeated; nothing is asked before our own files are replaced.
+    write(dir.path(), "again.json", &of_ranks(&job, 8, 2.0));
+    let told = done(
+        dir.path(),
+        "plot-scaling weak-2.json weak-8.json again.json weak-64.json --base 8".split(' '),
+    );
+    assert!(told.out.contains(
+        "8 ranks were measured more than once: drawn is the step of 2000.0000 ms in again.json"
+    ));
+    let efficiencies: Vec<f64> =
+        self::rows(&at("scaling.csv"))[1..4].iter().map(|row| row[9].parse().unwrap()).collect();
+    assert_eq!(efficiencies, [1.0, 1.0, 0.5]);
+}
+
+#[test]
+fn strong_scaling_counts_all_ranks_and_has_pictures_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let job = measured(dir.path(), "job.json", &[]);
+    for (ranks, seconds) in [(1, 8.0), (4, 4.0)] {
+        let mut job = of_ranks(&job, ranks, seconds);
+        job["results"][0]["scaling"] = json!("strong");
+        job["results"][0]["points"] = json!([16, 16, 16 / ranks]);
+        write(dir.path(), &format!("strong-{ranks}.json"), &job);
+    }
+    let words = "plot-scaling job.json strong-1.json strong-4.json --out new/both";
+    let told = done(dir.path(), words.split(' ')).out;
+    assert!(told.contains("Strong scaling, 16x16x16 points, "), "{told}");
+    let rows = rows(&dir.path().join("new/both.csv"));
+    let row = rows.iter().find(|row| row[0] == "strong" && row[3] == "4").unwrap();
+    assert_eq!(row[9], "0.5");
+    assert_eq!(
+        names(&dir.path().join("new")),
+        [
+            "both-strong-phases.svg",
+            "both-strong.svg",
+            "both-weak-phases.svg",
+            "both-weak.svg",
+            "both.csv"
+        ]
+    );
+}
+
+/// Catches a picture of jobs that differ, a file that is read in part, and a number that is none.
+#[test]
+fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
+    let dir = tempfile::tempdir().unwrap();
+    let job = measured(dir.path(), "a.json", &[]);
+    measured(dir.path(), "f32.json", &["--precision", "f32"]);
+    measured(dir.path(), "set.json", &["--set", "scheme.convection=feiereisen"]);
+    measured(dir.path(), "scheme.json", &["--set", "scheme.derivative=compact4"]);
+    measured(dir.path(), "points.json", &["--points", "16x16x18"]);
+    let changed = |name: &str, pointer: &str, value: Value| {
+        let mut job = of_ranks(&job, 2, 1.0);
+        *job.pointer_mut(pointer).unwrap() = value;
+        write(dir.path(), name, &job);
+    };
+    changed("cpu.json", "/machine/cpu", json!("another"));
+    changed("threads.json", "/results/0/threads", json!(7));
+    changed("zero.json", "/results/0/seconds/median", json!(0.0));
+    changed("negative.json", "/results/0/phase_seconds/pack/median", json!(-1.0));
+    changed("nobody.json", "/results/0/ranks", json!(0));
+    changed("failed.json", "/failures", json!(["step on 16x16x16: wrong"]));
+    changed("text.json", "/results/0/seconds", json!("fast"));
+    for (name, text) in [
+        ("empty.json", ""),
+        ("half.json", "{\"machine\": {"),
+        ("list.json", "[1, 2]"),
+        ("other.json", "{\"rows\": []}"),
+    ] {
+        fs::write(dir.path().join(name), text).unwrap();
+    }
+    let copy = "bench copy --points 8 --repeats 1 --json";
+    fs::write(dir.path().join("copy.json"), done(dir.path(), copy.split(' ')).out).unwrap();
+    for (name, words) in [
+        (
+            "model.json",
+            "model --points-per-rank 16 --ranks 8,64 --method pcr --network torus --json",
+        ),
+        ("many.json", "model --points-per-rank 16 --ranks 1,8 --json"),
+        (
+            "wave.json",
+            "model shear-wave --points-per-rank 16 --ranks 1 --method pcr --network torus --json",
+        ),
+    ] {
+        fs::write(dir.path().join(name), done(dir.path(), words.split(' ')).out).unwrap();
+    }
+    for (files, sentence) in [
+        ("", "required arguments were not provided"),
+        ("none.json", "cannot read none.json: "),
+        (".", "cannot read .: a directory, not a regular file"),
+        ("a.json empty.json", "error: empty.json: EOF"),
+        ("half.json", "error: half.json: EOF"),
+        ("list.json", "list.json: neither a measurement nor a model"),
+        ("other.json", "other.json: neither a measurement nor a model"),
+        ("copy.json", "copy.json: no steps of `--weak` or `--strong`"),
+        ("text.json", "text.json: invalid type: string \"fast\""),
+        ("zero.json", "zero.json: seconds.median is 0; it must be more than 0"),
+        ("negative.json", "negative.json: phase_seconds.pack is -1; it must be 0 or more"),
+        ("nobody.json", "nobody.json: ranks is 0; it must be 1 or more"),
+        ("failed.json", "failed.json: the measurement failed: step on 16x16x16: wrong"),
+        ("a.json f32.json", "f32.json: precision is f32, but f64 in a.json"),
+        ("a.json set.json", "set.json: set is scheme.convection=feiereisen, but none in a.json"),
+        ("a.json scheme.json", "scheme.json: scheme is compact4, but compact6 in a.json"),
+        ("a.json points.json", "points.json: points is 16x16x18, but 16x16x16 in a.json"),
+        ("a.json cpu.json", "cpu.json: cpu is another, but "),
+        ("a.json threads.json", "threads.json: threads is 7, but 1 in a.json"),
+        ("f32.json model.json", "model.json: precision is f64, but f32 in f32.json"),
+        ("a.json wave.json", "wave.json: case is shear-wave, but taylor-green in a.json"),
+        ("model.json", "nothing of weak scaling was measured"),
+        (
+            "a.json model.json",
+            "relative to 1 rank, and of those modelled, torus, pcr there is no time",
+        ),
+        ("a.json many.json", "15 modelled curves are more than a picture can tell apart"),
+        ("a.json --base 8", "relative to 8 ranks, and of those measured there is no time"),
+        ("a.json --base 0", "1.."),
+        ("a.json --out a.json/x", "a.json"),
+    ] {
+        let before = names(dir.path());
+        let outcome =
+            kolmo(dir.path(), ["plot-scaling"].into_iter().chain(files.split_whitespace()));
+        assert!(matches!(outcome.code, Some(1 | 2)), "{files}: {}", outcome.err);
+        assert!(outcome.err.contains(sentence), "{files}: {}", outcome.err);
+        assert!(outcome.out.is_empty() && !outcome.err.contains("panicked"), "{}", outcome.err);
+        assert_eq!(names(dir.path()), before, "{files}: something was written");
+    }
+    // A file of somebody else.
+    fs::write(dir.path().join("scaling.csv"), "my,own,table\n").unwrap();
+    let outcome = kolmo(dir.path(), ["plot-scaling", "a.json"]);
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.err.contains("scaling.csv would be replaced"), "{}", outcome.err);
+    assert!(!dir.path().join("scaling-weak.svg").exists());
+    done(dir.path(), ["plot-scaling", "a.json", "--overwrite"]);
+    assert!(read(dir.path().join("scaling.csv")).starts_with("scaling,series,"));
+}
