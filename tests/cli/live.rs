@@ -60,7 +60,7 @@ fn the_page_grows_while_a_run_goes_on_and_is_whole_at_its_end() {
     let mut run = followed(dir.path(), &long);
     let port = run.port;
     let limit = Instant::now() + Duration::from_secs(120);
-    let mut when = |what: &dyn Fn(&str) -> bool| loop {
+    let when = |what: &dyn Fn(&str) -> bool| loop {
         let answer = page(port, "").unwrap();
         if what(&answer) {
             return answer;
