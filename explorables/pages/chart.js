@@ -32,7 +32,7 @@ class Chart {
       const step = Math.max(1, Math.ceil((last - first) / Math.max(2, room / 40)));
       return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, i) => 10 ** (first + i * step));
     }
-    const rough = (max - min) / Math.max(2, room / 60);
+    const rough = (max - min) / Math.max(2, room / 45);
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((s) => s * power).find((s) => s >= rough);
     const first = Math.ceil(min / step - 1e-9);
@@ -49,7 +49,7 @@ class Chart {
     const pen = this.canvas.getContext("2d");
     pen.scale(ratio, ratio);
     pen.font = "12px system-ui, sans-serif";
-    this.edges = { left: 52, right: width - 12, top: 10, bottom: height - 38 };
+    this.edges = { left: 60, right: width - 12, top: 10, bottom: height - 38 };
     const { left, right, top, bottom } = this.edges;
     pen.save();
     pen.beginPath();
@@ -89,7 +89,7 @@ class Chart {
       pen.fillText(text(tick, this.y.log), left - 5, at);
     }
     pen.save();
-    pen.translate(10, (top + bottom) / 2);
+    pen.translate(8, (top + bottom) / 2);
     pen.rotate(-Math.PI / 2);
     pen.textAlign = "center";
     pen.fillText(this.y.label, 0, 0);

@@ -34,7 +34,10 @@ function changes(values) {
     `time.cfl=${number(values, "cfl", "cfl")}`,
   ];
   const more = values.more.split("\n").map((line) => line.trim()).filter((line) => line && !line.startsWith("#"));
-  return [...own, ...more];
+  // What was typed goes before the fields; a step of one's own, before that of `cfl`.
+  const keys = more.map((line) => line.split("=")[0].trim());
+  if (keys.includes("time.dt")) keys.push("time.cfl");
+  return [...own.filter((line) => !keys.includes(line.split("=")[0])), ...more];
 }
 
 function show(values) {

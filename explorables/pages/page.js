@@ -86,6 +86,7 @@ const page = {
     }
     this.pair();
     this.form.addEventListener("input", update);
+    this.form.addEventListener("change", update);
     update();
     document.body.dataset.ready = "true";
   },

@@ -82,9 +82,10 @@ impl Flow {
         let variable =
             variable.ok_or_else(|| format!("`{}` is no field of a flow", wanted.variable))?;
         let values = self.simulation.output(&variable).map_err(|error| error.report())?;
-        let len: usize = self.simulation.grid().points.iter().product();
+        let (components, len) = (variable.components(), values.len() / variable.components());
         self.picture.clear();
-        self.picture.extend((values.len() - len..values.len()).map(|at| values.at(at) as f32));
+        let last = |point: usize| values.at(point * components + components - 1) as f32;
+        self.picture.extend((0..len).map(last));
         let (low, high) =
             self.picture.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), &value| {
                 (low.min(value), high.max(value))

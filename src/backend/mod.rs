@@ -367,6 +367,13 @@ pub fn on_device(
 pub fn on_host(compute: &ComputeConfig, cores: Option<&[usize]>) -> Result<Box<dyn Blocks>> {
     Ok(match compute.precision {
         Precision::F64 => Box::new(Cpu::<f64>::configured(compute, cores)?),
+        #[cfg(not(target_family = "wasm"))]
         Precision::F32 => Box::new(Cpu::<f32>::configured(compute, cores)?),
+        // A page in a browser loads half as much.
+        #[cfg(target_family = "wasm")]
+        Precision::F32 => {
+            let what = "compute.precision = \"f32\": a page in a browser computes in 64 bit";
+            return Err(crate::Error::refused(what, ""));
+        }
     })
 }

@@ -34,8 +34,8 @@ use std::sync::{Arc, Mutex};
 
 pub use field::Field;
 pub use program::Program;
-pub use reduced::obstacle;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+pub use reduced::obstacle;
 
 use crate::backend::device::LineSolver;
 use crate::backend::{ComputeConfig, Simd};

@@ -1,0 +1,296 @@
+"""The explorables, opened from the file system: their numbers are those of the program, and everything in them can be used."""
+
+import csv
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+ROOT = Path(__file__).parents[2]
+DIST = ROOT / "explorables" / "dist"
+PROGRAM = os.environ.get("KOLMO_PROGRAM", ROOT / "target" / "release" / "kolmo")
+PAGES = ["waves", "reduction", "inverse", "flow"]
+
+
+@pytest.fixture
+def explorable(page, browser):
+    """Opens one of the pages, with fields as its address says, and waits until it has drawn."""
+
+    def opened(name, **fields):
+        page("about:blank")
+        address = "&".join(f"{key}={value}" for key, value in fields.items())
+        page(f"file://{DIST}/{name}.html#{address}")
+        WebDriverWait(browser, 30).until(lambda _: browser.find_element(By.TAG_NAME, "body").get_attribute("data-ready"))
+        return browser
+
+    return opened
+
+
+def ask(browser, **question):
+    return browser.execute_script("return kolmo.ask(arguments[0])", question)
+
+
+def enter(browser, name, value):
+    """Type into a field, as a reader does."""
+    field = browser.find_element(By.NAME, name)
+    field.send_keys(Keys.CONTROL, "a")
+    field.send_keys(Keys.BACKSPACE)
+    field.send_keys(str(value))
+
+
+def error(browser):
+    return browser.find_element(By.ID, "error").text
+
+
+def pixels(browser, canvas):
+    return browser.execute_script("return document.querySelector(arguments[0]).toDataURL()", canvas)
+
+
+def series(tmp_path, case, *changes):
+    """The series of a run of the program."""
+    out = tmp_path / "run"
+    sets = [word for change in (*changes, "compute.backend=cpu", "output.series={ every_steps = 1 }") for word in ("--set", change)]
+    subprocess.run([PROGRAM, "run", case, *sets, "--out", out, "--overwrite"], check=True, capture_output=True, timeout=300)
+    with open(out / "series.csv", newline="") as file:
+        return [{name: float(value) for name, value in row.items()} for row in csv.DictReader(file)]
+
+
+def matrices(browser, name, n, closure=None):
+    """A of a scheme on a periodic line of n points, from its coefficients."""
+    scheme = next(one for one in ask(browser, about="choices")["schemes"] if one["name"] == name)
+    a = np.eye(n)
+    for distance, weight in ((1, scheme["alpha"]), (2, scheme["beta"])):
+        a += weight * (np.roll(np.eye(n), distance, axis=1) + np.roll(np.eye(n), -distance, axis=1))
+    return a
+
+
+@pytest.mark.parametrize("name", ["index", *PAGES])
+def test_a_page_opens_from_a_file_and_asks_for_nothing_else(page, browser, name):
+    page(f"file://{DIST}/{name}.html")
+    if name != "index":
+        WebDriverWait(browser, 30).until(lambda _: browser.find_element(By.TAG_NAME, "body").get_attribute("data-ready"))
+    asked = browser.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert all(address.startswith((f"file://{DIST}/", "data:")) for address in asked), asked
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_narrow_window_shows_the_whole_page(explorable, browser, name):
+    browser.set_window_size(500, 900)
+    try:
+        explorable(name)
+        width, window = browser.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+        assert width <= window
+    finally:
+        browser.set_window_size(1200, 900)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_field_has_a_name_and_is_reached_by_the_keyboard(explorable, name):
+    browser = explorable(name)
+    nameless = browser.execute_script(
+        "return [...document.querySelectorAll('input, select, textarea')]"
+        ".filter((field) => !(field.ariaLabel || field.labels.length) || field.tabIndex < 0).map((field) => field.name)"
+    )
+    assert nameless == []
+
+
+def test_symbols_are_those_of_the_library(explorable):
+    browser = explorable("waves")
+    symbols = ask(browser, about="symbols")
+    w = np.array(symbols["w"])
+    compact6 = next(one for one in symbols["families"] if one["name"] == "compact6")
+    # Lele 1992, eq. 2.1.7 and 2.2.7.
+    first = (14 / 9 * np.sin(w) + 1 / 18 * np.sin(2 * w)) / (1 + 2 / 3 * np.cos(w))
+    second = (24 / 11 * (1 - np.cos(w)) + 3 / 22 * (1 - np.cos(2 * w))) / (1 + 4 / 11 * np.cos(w))
+    np.testing.assert_allclose(compact6["first"], first, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(compact6["second"], second, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("scheme, integrator, diffusivity", [("compact6", "rk4", 0.0), ("compact8", "hale64", 0.3)])
+def test_the_bound_of_a_step_is_that_of_the_program(explorable, tmp_path, scheme, integrator, diffusivity):
+    n = 32
+    h = 2 * np.pi / n
+    browser = explorable("waves", scheme=scheme, integrator=integrator, diffusion=diffusivity / h, points=n)
+    bound = browser.execute_script("return shown.bound")
+    rows = series(
+        tmp_path, "scalar-advection", f"grid.points=[{n},1,1]", "case.velocity=[1.0,0.0,0.0]", "case.shape=\"sine\"",
+        f"case.diffusivity={diffusivity}", f"scheme.derivative=\"{scheme}\"", f"time.integrator=\"{integrator}\"",
+        "time.cfl=1.0", "time.end=2.0",
+    )
+    assert rows[1]["dt"] / h == pytest.approx(bound, rel=1e-12)
+
+
+def test_a_step_beyond_the_limit_is_unstable_and_the_picture_shows_it(explorable):
+    browser = explorable("waves", scheme="compact6", integrator="rk4", courant=1.0)
+    numbers = browser.find_element(By.ID, "numbers")
+    before = pixels(browser, "#plane canvas")
+    assert "unstable" not in numbers.text
+    # sqrt(8) over the largest k'h of all waves, and of those of a line of 41 points.
+    w = 2 * np.pi * np.arange(21) / 41
+    largest = max((14 / 9 * np.sin(w) + 1 / 18 * np.sin(2 * w)) / (1 + 2 / 3 * np.cos(w)))
+    assert browser.execute_script("return shown.bound") == pytest.approx(8**0.5 / 1.989441, rel=1e-6)
+    assert browser.execute_script("return shown.found") == pytest.approx(8**0.5 / largest, rel=1e-6)
+    enter(browser, "courant", 1.6)
+    assert "unstable" in numbers.text
+    assert pixels(browser, "#plane canvas") != before
+    browser.find_element(By.ID, "limit").click()
+    assert "unstable" not in numbers.text
+
+
+@pytest.mark.parametrize("closure, rightmost", [("c3-pade4", -1.2e-4), ("c4-pade4", 7.0e-3), ("e6-pade4", 0.27)])
+def test_eigenvalues_of_closures_are_those_that_the_library_documents(explorable, closure, rightmost):
+    browser = explorable("waves", scheme="compact6", closure=closure, points=41)
+    assert browser.execute_script("return shown.rightmost") == pytest.approx(rightmost, rel=0.05)
+
+
+def test_the_inverse_is_the_inverse(explorable):
+    browser = explorable("inverse", scheme="compact6", points=32, row=5)
+    told = ask(browser, about="inverse", line={"scheme": "compact6", "alpha": None, "closure": None, "points": 32}, row=5, keep=4)
+    inverse = np.linalg.inv(matrices(browser, "compact6", 32))
+    np.testing.assert_allclose(told["row"], inverse[5], atol=1e-15)
+    # Truncation: the wave with four points, both ways.
+    w = np.array(told["w"])
+    k = int(np.argmin(abs(w - np.pi / 2)))
+    j = np.arange(32)
+    right = 14 / 9 * 1j * np.sin(w[k]) + 1 / 9 * 0.5j * np.sin(2 * w[k])
+    far = np.minimum(abs(j - 5), 32 - abs(j - 5)) > 4
+    left_out = abs(np.sum(inverse[5][far] * np.exp(1j * w[k] * j[far]))) * abs(right) / w[k]
+    assert told["cut"][k] == pytest.approx(left_out, rel=1e-10)
+
+
+@pytest.mark.parametrize("scheme", ["compact6", "compact10-penta"])
+def test_levels_of_a_reduction_solve_the_line(explorable, scheme):
+    browser = explorable("reduction")
+    line = {"scheme": scheme, "alpha": None, "closure": None, "points": 31}
+    told = ask(browser, about="reduction", line=line, tolerance=1e-16)
+    n, half = told["rows"], told["half_band"]
+    core = np.array([[told["matrix"][m][2 + c - m] if abs(c - m) <= 2 else 0.0 for c in range(n)] for m in range(n)])
+    d = np.cos(np.arange(n) ** 2)
+    x = d.copy()
+    for level, rows in enumerate(told["parallel"]):
+        offsets = [o * 2**level for o in ((-1, 1) if half == 1 else (-2, -1, 1, 2))]
+        before = x.copy()
+        for i, k in enumerate(rows):
+            x[i] -= sum(kj * before[i + o] for kj, o in zip(k, offsets) if 0 <= i + o < n)
+    x *= told["inverse"]
+    np.testing.assert_allclose(core @ x, d, atol=1e-13)
+
+
+def test_reduction_goes_level_by_level(explorable):
+    browser = explorable("reduction", method="cyclic", points=16)
+    says = browser.find_element(By.ID, "says")
+    seen = [says.text]
+    while browser.find_element(By.ID, "next").is_enabled():
+        browser.find_element(By.ID, "next").click()
+        seen.append(says.text)
+    # 15 rows: three levels to one row, and three back.
+    assert len(seen) == 7 and len(set(seen)) >= 6
+    assert seen[0].startswith("forward 0") and seen[3].startswith("the last") and seen[-1].startswith("back 0")
+
+
+def test_a_tolerance_stops_parallel_reduction_early(explorable):
+    browser = explorable("reduction", method="parallel", points=64, power=-16)
+    levels = browser.execute_script("return stages.length")
+    enter(browser, "power", -4)
+    assert browser.execute_script("return stages.length") < levels
+
+
+def test_messages_of_ranks_are_sent_and_received(explorable):
+    browser = explorable("reduction", method="ranks", ranks=6, points=16)
+    told = ask(browser, about="ranks", scheme="compact6", closure=None, ranks=6, points=16)
+    sent = {(at, rank, to) for rank, it in enumerate(told["ranks"]) for at, one in enumerate(it["rounds"]) for to in one["sends"]}
+    heard = {(at, of, rank) for rank, it in enumerate(told["ranks"]) for at, one in enumerate(it["rounds"]) for of in one["receives"]}
+    assert sent == heard
+    # Six rows: one reduction to three, one of them detached, one to one, and back: tail, reduce, detach, reduce, reattach, head.
+    assert [one["phase"] for one in told["ranks"][0]["rounds"]] == ["tail", "reduce", "detach", "reduce", "reattach", "head"]
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#net line.edge")) == len(sent)
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#rows tr")) > 0
+
+
+CHANGES = ["grid.points=[32,32,1]", "scheme.derivative=\"compact6\"", "scheme.convection=\"kennedy-gruber\"", "scheme.energy=\"split-pressure\"",
+           "scheme.filter={ order = 8, alpha = 0.495 }", "time.integrator=\"hale64\"", "time.cfl=0.8"]
+
+
+@pytest.mark.parametrize("case", ["double-shear-layer", "lid-driven-cavity"])
+def test_a_flow_is_that_of_the_program(explorable, tmp_path, case):
+    browser = explorable("flow", case=case, points=32, filter="{ order = 8, alpha = 0.495 }".replace(" ", "%20"))
+    for _ in range(10):
+        browser.find_element(By.ID, "once").click()
+    row = json.loads(browser.find_element(By.TAG_NAME, "body").get_attribute("data-row"))
+    wanted = series(tmp_path, case, *CHANGES, "time.max_steps=10")[10]
+    assert row["step"] == 10
+    # Another processor rounds otherwise.
+    for name in ["time", "kinetic_energy", "enstrophy", "total_energy", "max_mach", "min_density"]:
+        assert row[name] == pytest.approx(wanted[name], rel=1e-9), name
+
+
+def test_a_flow_goes_on_and_keeps_mass_and_energy(explorable):
+    browser = explorable("flow", case="double-shear-layer", points=32)
+    picture = pixels(browser, "#field")
+    first = browser.execute_script("return flow.rows[0]")
+    browser.find_element(By.ID, "run").click()
+    WebDriverWait(browser, 60).until(lambda _: browser.execute_script("return flow.rows.at(-1)[0]") > 50)
+    browser.find_element(By.ID, "run").click()
+    last = browser.execute_script("return flow.rows.at(-1)")
+    columns = browser.execute_script("return flow.columns")
+    for name in ["mass", "total_energy"]:
+        at = columns.index(name)
+        assert last[at] == pytest.approx(first[at], rel=1e-12)
+    assert pixels(browser, "#field") != picture
+    steps = browser.execute_script("return flow.rows.at(-1)[0]")
+    assert browser.execute_script("return flow.rows.at(-1)[0]") == steps
+
+
+def test_the_field_and_the_scheme_change_the_picture(explorable):
+    browser = explorable("flow", case="isentropic-vortex", points=32)
+    seen = [pixels(browser, "#field")]
+    for name in ["density", "pressure", "temperature"]:
+        Select(browser.find_element(By.NAME, "field")).select_by_visible_text(name)
+        seen.append(pixels(browser, "#field"))
+    assert len(set(seen)) == 4
+    command = browser.find_element(By.ID, "command").text
+    Select(browser.find_element(By.NAME, "scheme")).select_by_visible_text("compact8")
+    assert browser.find_element(By.ID, "command").text == command.replace("compact6", "compact8")
+
+
+@pytest.mark.parametrize(
+    "name, field, value, says",
+    [
+        ("waves", "courant", "-1", "c dt / h must be more than 0"),
+        ("waves", "courant", "", "this is no number"),
+        ("waves", "points", "3", "from 4 to 256"),
+        ("waves", "points", "12.5", "whole number"),
+        ("inverse", "row", "200", "the last of 64 is 63"),
+        ("inverse", "points", "1000", "takes"),
+        ("reduction", "points", "2", "takes"),
+        ("reduction", "power", "3", "a tolerance of 1000"),
+        ("flow", "points", "4", "points"),
+        ("flow", "points", "4096", "a page computes"),
+        ("flow", "cfl", "-2", "cfl"),
+        ("flow", "more", "scheme.derivatve = 3", "did you mean"),
+    ],
+)
+def test_a_mistake_gets_a_sentence_and_its_correction_takes_it_away(explorable, name, field, value, says):
+    browser = explorable(name)
+    before = browser.find_element(By.NAME, field).get_attribute("value")
+    enter(browser, field, value)
+    assert says in error(browser)
+    enter(browser, field, before)
+    if field != "more" or before:
+        assert error(browser) == ""
+
+
+def test_what_blows_up_ends_with_a_sentence_and_can_be_started_again(explorable):
+    browser = explorable("flow", case="double-shear-layer", points=24, more="time.dt=0.1")
+    browser.find_element(By.ID, "run").click()
+    WebDriverWait(browser, 60).until(lambda _: error(browser))
+    assert "diverged at step" in error(browser)
+    assert browser.find_element(By.ID, "run").text == "Run"
+    browser.find_element(By.ID, "restart").click()
+    assert error(browser) == ""
