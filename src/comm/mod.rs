@@ -6,6 +6,7 @@
 #[cfg(unix)]
 mod drain;
 mod launcher;
+#[cfg_attr(target_family = "wasm", path = "no_mpi.rs")]
 mod mpi;
 pub mod placement;
 mod same;

@@ -1,0 +1,17 @@
+//! In place of MPI where no library can be loaded: in a page of a browser.
+
+use std::sync::Arc;
+
+use super::Communicator;
+use super::world::refusal;
+use crate::error::Result;
+
+/// There is nothing to start.
+pub(super) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
+    Err(refusal(&format!("{started}, and a page loads no MPI library"), ""))
+}
+
+/// Why there is no library.
+pub(super) fn library() -> std::result::Result<String, String> {
+    Err("a page loads no MPI library".into())
+}
