@@ -10,7 +10,7 @@ copied to target/mistakes and built twice, since building takes longer than chec
   the tables can make fail (`checks`), and those alone count.
 
 A failed check, or a run that stops itself, is a mistake caught. What was found is kept in target/mistakes/found.json, so that the
-list can be gone through in parts. Where a mistake needs ranks, the program is built with MPI.
+list can be gone through in parts.
 
     validation/mistakes.py --check           every text occurs once; nothing is built
     validation/mistakes.py                   all that have not been tried yet

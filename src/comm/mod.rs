@@ -6,10 +6,7 @@
 #[cfg(unix)]
 mod drain;
 mod launcher;
-#[cfg(not(target_family = "wasm"))]
-mod mpi;
-#[cfg(target_family = "wasm")]
-#[path = "no_mpi.rs"]
+#[cfg_attr(target_family = "wasm", path = "no_mpi.rs")]
 mod mpi;
 pub mod placement;
 mod same;

@@ -1,4 +1,4 @@
-//! A page in a browser is one rank.
+//! In place of MPI where no library can be loaded: in a page of a browser.
 
 use std::sync::Arc;
 
@@ -6,12 +6,12 @@ use super::Communicator;
 use super::world::refusal;
 use crate::error::Result;
 
-const WHY: &str = "there is no MPI in a browser";
-
-pub(super) fn start(_: &str) -> Result<Arc<dyn Communicator>> {
-    Err(refusal(WHY, ""))
+/// There is nothing to start.
+pub(super) fn start(started: &str) -> Result<Arc<dyn Communicator>> {
+    Err(refusal(&format!("{started}, and a page loads no MPI library"), ""))
 }
 
+/// Why there is no library.
 pub(super) fn library() -> std::result::Result<String, String> {
-    Err(WHY.into())
+    Err("a page loads no MPI library".into())
 }
