@@ -143,6 +143,15 @@ fn a_port_that_is_taken_or_is_none_is_refused_before_anything_is_written() {
         outcome.err
     );
     assert!(!dir.path().join("run/config.toml").exists());
+    // A restart that is refused leaves the run as it was.
+    done(dir.path(), small(&["--out", "run"]));
+    let taken = format!("--live={port}");
+    let outcome = kolmo(dir.path(), ["restart", "run", "--set", "time.max_steps=8", &taken]);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    assert!(outcome.err.contains(&told), "{}", outcome.err);
+    assert!(dir.path().join("run/report.html").exists());
+    let outcome = done(dir.path(), ["restart", "run", "--set", "time.max_steps=8", "--live"]);
+    assert!(outcome.err.contains("the report as it grows: http://127.0.0.1:"), "{}", outcome.err);
     for wrong in ["--live=65536", "--live=-1", "--live=door", "--live="] {
         let outcome = kolmo(dir.path(), small(&["--out", "run", wrong]));
         assert_eq!(outcome.code, Some(2), "{wrong}: {}", outcome.err);

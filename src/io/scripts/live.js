@@ -2,7 +2,8 @@
 // and chosen stays.
 "use strict";
 (() => {
-  const PAUSE = 2000; // milliseconds
+  // Milliseconds between two questions; the run waits for one more, ten seconds, when it ends.
+  const [LEAST, MOST] = [2000, 8000];
   let tag = null;
   const state = kolmo.element("p", { class: "following", role: "status" }, "The run goes on.");
   document.querySelector("main .what").after(state);
@@ -55,8 +56,8 @@
       return;
     }
     // A run that takes long to draw is asked less often.
-    setTimeout(follow, Math.max(PAUSE, 10 * (performance.now() - asked)));
+    setTimeout(follow, Math.min(MOST, Math.max(LEAST, 10 * (performance.now() - asked))));
   }
 
-  setTimeout(follow, PAUSE);
+  setTimeout(follow, LEAST);
 })();

@@ -208,6 +208,7 @@ kolmo.films = (() => {
 
     /** Take the pictures of a newer page. */
     update(part) {
+      this.part.querySelector(":scope > p").replaceWith(part.querySelector(":scope > p"));
       for (const plane of this.planes) {
         const fresh = part.querySelector(`#${plane.part.id}`);
         if (!fresh) continue;
