@@ -19,7 +19,9 @@ def main() -> None:
     """Build, check, and end with 1 and sentences where something is wrong."""
     options = argparse.ArgumentParser(prog="docs/build", description="Make the book.")
     options.add_argument("--out", type=Path, default=ROOT / "target/book", help="where it goes (target/book)")
-    options.add_argument("--complete", action="store_true", help="refuse a book without explorables, which explorables/build makes")
+    options.add_argument(
+        "--complete", action="store_true", help="refuse a book without explorables, which explorables/build makes"
+    )
     chosen = options.parse_args()
     out = chosen.out.resolve()
     begun = time.monotonic()

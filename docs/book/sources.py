@@ -11,7 +11,10 @@ from pathlib import Path
 from book import DOCS, ROOT, BookError
 
 # Code, in which nothing is a link, or a link and where it leads.
-LINK = re.compile(r"(?P<code>^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$|(?P<ticks>`+)(?!`)[^`]+?(?P=ticks))|(?<=\]\()(?P<target>[^)\s]+)(?=\))", re.DOTALL | re.MULTILINE)
+LINK = re.compile(
+    r"(?P<code>^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$|(?P<ticks>`+)(?!`)[^`]+?(?P=ticks))|(?<=\]\()(?P<target>[^)\s]+)(?=\))",
+    re.DOTALL | re.MULTILINE,
+)
 LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".cu": "c", ".cl": "c"}
 PICTURES = {".png", ".svg", ".jpg"}
 EXPLORABLES_MADE = ROOT / "explorables/dist"
@@ -64,9 +67,14 @@ def _explorables(stage: Path) -> list[str]:
     if not made.is_dir():
         return []
     shutil.copytree(made, stage / "explorables")
-    titles = {path.name: re.search(r"<title>(.*?)</title>", path.read_text(encoding="utf-8")) for path in sorted(made.glob("*.html"))}
+    titles = {
+        path.name: re.search(r"<title>(.*?)</title>", path.read_text(encoding="utf-8")) for path in sorted(made.glob("*.html"))
+    }
     links = [f"- [{title[1] if title else name}](explorables/{name})" for name, title in titles.items() if name != "index.html"]
-    _write(stage / "explorables.md", "\n".join(["# Explorables\n", "Pages to play with: Kolmo itself, compiled for the browser.\n", *links, ""]))
+    _write(
+        stage / "explorables.md",
+        "\n".join(["# Explorables\n", "Pages to play with: Kolmo itself, compiled for the browser.\n", *links, ""]),
+    )
     return ["- [Explorables](explorables.md)"]
 
 
