@@ -19,9 +19,15 @@ def main() -> None:
     """Build, check, and end with 1 and sentences where something is wrong."""
     options = argparse.ArgumentParser(prog="docs/build", description="Make the book.")
     options.add_argument("--out", type=Path, default=ROOT / "target/book", help="where it goes (target/book)")
-    out = options.parse_args().out.resolve()
+    options.add_argument(
+        "--complete", action="store_true", help="refuse a book without explorables, which explorables/build makes"
+    )
+    chosen = options.parse_args()
+    out = chosen.out.resolve()
     begun = time.monotonic()
     try:
+        if chosen.complete and not sources.EXPLORABLES_MADE.is_dir():
+            raise BookError("there are no explorables: explorables/build makes them")
         build(out)
     except BookError as why:
         sys.exit(f"error: {why}")
@@ -36,7 +42,7 @@ def build(out: Path) -> None:
     names = [path.stem for path in sorted((DOCS / "lessons").glob("*.md"))]
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         asked = pool.submit(_reference, stage)
-        outcomes = list(pool.map(lambda name: _lesson(name, stage / "lessons", out.with_name(out.name + "-cells")), names))
+        outcomes = list(pool.map(lambda name: _lesson(name, stage / "lessons"), names))
         outcomes.append(asked.result())
     if wrong := [str(why) for why in outcomes if why]:
         raise BookError("\n".join(wrong))
@@ -46,11 +52,11 @@ def build(out: Path) -> None:
     links.check(out)
 
 
-def _lesson(name: str, folder: Path, cache: Path) -> BookError | None:
+def _lesson(name: str, folder: Path) -> BookError | None:
     """Page, figures and notebook of a lesson; what is wrong with it is told with that of the others."""
     try:
         parts = lesson.parts(f"docs/lessons/{name}.md", (DOCS / f"lessons/{name}.md").read_text(encoding="utf-8"))
-        results = cells.run(name, parts, cache)
+        results = cells.run(name, parts, ROOT / "target/book-cells")
         text = page.page(name, parts, results, folder)
         (folder / f"{name}.md").write_text(sources.resolved(Path(f"docs/lessons/{name}.md"), text), encoding="utf-8")
         nbformat.write(page.notebook(parts, results), folder / f"{name}.ipynb")

@@ -70,7 +70,9 @@ def _executed(name: str, cells: list[tuple[int, str, frozenset]]) -> nbformat.No
         work = Path(scratch) / "work"
         work.mkdir()
         environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": ""}
-        client = NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": str(work)}}, extra_arguments=["--log-level=ERROR"])
+        client = NotebookClient(
+            notebook, timeout=SECONDS, resources={"metadata": {"path": str(work)}}, extra_arguments=["--log-level=ERROR"]
+        )
         try:
             client.execute(env=environment)
         except CellExecutionError as why:
@@ -105,6 +107,6 @@ def _text(cell: nbformat.NotebookNode) -> str:
 def _digest(codes: list[str]) -> str:
     digest = hashlib.sha256("\0".join(codes).encode())
     package = sorted((ROOT / "python/kolmo").glob("*.py"))
-    for path in [Path(os.environ["KOLMO_PROGRAM"]), *package, Path(__file__), ROOT / "tests/requirements.txt"]:
+    for path in [Path(os.environ["KOLMO_PROGRAM"]), *package, ROOT / "tests/requirements.txt"]:
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

@@ -24,7 +24,10 @@ AMENDMENTS = [
     (re.compile(r"<mi>(&#x000B1;|&#x02213;)</mi>"), r"<mo>\1</mo>"),
     (re.compile(r"<mi>&#x0007E;</mi>"), "<mo>&#x0223C;</mo>"),
     (re.compile(r"<mi>(&#x003[9A][0-9A-F];)</mi>"), r'<mi mathvariant="normal">\1</mi>'),
-    (re.compile(r"<mi>(&#x0203[234];)</mi>"), r'<mpadded voffset="-0.4em" height="0.5em"><mtext class="prime">\1</mtext></mpadded>'),
+    (
+        re.compile(r"<mi>(&#x0203[234];)</mi>"),
+        r'<mpadded voffset="-0.4em" height="0.5em"><mtext class="prime">\1</mtext></mpadded>',
+    ),
 ]
 MARKDOWN = re.compile(r"[*_`\[\]~|\\!]")
 
@@ -56,7 +59,9 @@ def _mathml(latex: str, block: bool) -> str:
     mathml = convert(latex, display="block" if block else "inline").replace("\n", " ")
     if unknown := re.search(r">(\\\w+|&)<", mathml):
         raise BookError(f"`{unknown[1]}` is not known")
-    if short := next((of.tag for of in ElementTree.fromstring(mathml).iter() if len(of) < PARTS.get(of.tag.rpartition("}")[2], 0)), None):
+    if short := next(
+        (of.tag for of in ElementTree.fromstring(mathml).iter() if len(of) < PARTS.get(of.tag.rpartition("}")[2], 0)), None
+    ):
         raise BookError(f"a part of `{short.rpartition('}')[2]}` is missing")
     for wrong, right in AMENDMENTS:
         mathml = wrong.sub(right, mathml)

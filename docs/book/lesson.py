@@ -67,7 +67,9 @@ def parts(name: str, text: str) -> list[Prose | Cell]:
         if fence[3] in LANGUAGES:
             words = frozenset(fence[4].split())
             if words - WORDS:
-                raise BookError(f"{name}:{at + 1}: `{' '.join(sorted(words - WORDS))}` behind the language; known: {', '.join(sorted(WORDS))}")
+                raise BookError(
+                    f"{name}:{at + 1}: `{' '.join(sorted(words - WORDS))}` behind the language; known: {', '.join(sorted(WORDS))}"
+                )
             prose(at)
             source = "\n".join(line.removeprefix(fence[1]) for line in lines[at + 1 : end])
             found.append(Cell(at + 1, fence[3], source, words))

@@ -125,7 +125,10 @@ def _sections() -> list[Section]:
     for word, given in by_word("forcing.kind", but=("none",)):
         found.append(Section("forcing", f'`[forcing]`, kind = "{word}"', (given,)))
     found += [Section(path, f"`[{path}]`") for path in ("scheme", "scheme.filter", "time", "time.implicit", "compute", "output")]
-    found += [Section(f"output.{name}", f"`output.{name}`") for name in ("series", "fields", "fields.region", "planes", "statistics", "checkpoint")]
+    found += [
+        Section(f"output.{name}", f"`output.{name}`")
+        for name in ("series", "fields", "fields.region", "planes", "statistics", "checkpoint")
+    ]
     return [*found, Section("scalars.dye", "`[scalars.NAME]`")]
 
 
@@ -133,7 +136,9 @@ def _keys(section: Section) -> dict[str, str]:
     """The keys of a section, and what is allowed at each."""
     unknown = "no_such_key"
     told = _refusals(section.case, [*section.given, f"{section.path}.{unknown}={WRONG}"])
-    takes = next((re.search(r" takes (.*)", line) for line in told if f"unknown key `{unknown}` in [{section.path}]" in line), None)
+    takes = next(
+        (re.search(r" takes (.*)", line) for line in told if f"unknown key `{unknown}` in [{section.path}]" in line), None
+    )
     if takes is None:
         raise BookError(f"`kolmo` does not say what [{section.path}] takes: {' / '.join(told)}")
     keys = re.findall(r"`(\w+)`", takes[1])
@@ -263,7 +268,10 @@ def _guide() -> dict[str, str]:
 
 
 def _output() -> str:
-    text = ["# What a run leaves\n", "Names, units and meanings are those of the Python package, files those of a run that wrote all it can.\n"]
+    text = [
+        "# What a run leaves\n",
+        "Names, units and meanings are those of the Python package, files those of a run that wrote all it can.\n",
+    ]
     for title, meanings in (("Fields", columns.FIELDS), ("Columns of `series.csv`", columns.SERIES)):
         text += [f"## {title}\n", _meanings(meanings)]
     text.append("## Columns of `statistics/`\n")
@@ -299,4 +307,6 @@ def _subcommands(words: list[str]) -> list[str]:
 
 
 def _help(words: list[str]) -> str:
-    return subprocess.run([os.environ["KOLMO_PROGRAM"], *words, "--help"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        [os.environ["KOLMO_PROGRAM"], *words, "--help"], capture_output=True, text=True, check=True
+    ).stdout.strip()

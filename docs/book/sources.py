@@ -11,11 +11,15 @@ from pathlib import Path
 from book import DOCS, ROOT, BookError
 
 # Code, in which nothing is a link, or a link and where it leads.
-LINK = re.compile(r"(?P<code>^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$|(?P<ticks>`+)(?!`)[^`]+?(?P=ticks))|(?<=\]\()(?P<target>[^)\s]+)(?=\))", re.DOTALL | re.MULTILINE)
+LINK = re.compile(
+    r"(?P<code>^ *(?P<fence>`{3,}).*?^ *(?P=fence) *$|(?P<ticks>`+)(?!`)[^`]+?(?P=ticks))|(?<=\]\()(?P<target>[^)\s]+)(?=\))",
+    re.DOTALL | re.MULTILINE,
+)
 LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".cu": "c", ".cl": "c"}
 PICTURES = {".png", ".svg", ".jpg"}
+EXPLORABLES_MADE = ROOT / "explorables/dist"
 # Lines of SUMMARY.md in the place of pages that are not written by hand.
-REFERENCE, CASES, FILES = "<!-- reference -->", "<!-- cases -->", "<!-- files -->"
+EXPLORABLES, REFERENCE, CASES, FILES = (f"<!-- {name} -->" for name in ("explorables", "reference", "cases", "files"))
 PAGES = {"Keys of an input": "input.md", "What a run leaves": "output.md", "Commands": "commands.md"}
 
 
@@ -44,6 +48,7 @@ def lay_out(stage: Path) -> None:
         if f"(lessons/{path.name})" not in summary:
             raise BookError(f"docs/SUMMARY.md: no line for lessons/{path.name}")
     for mark, lines in (
+        (EXPLORABLES, _explorables(stage)),
         (REFERENCE, [f"- [{title}]({page})" for title, page in PAGES.items()]),
         (CASES, [f"  - [{Path(path).parts[1]}]({place(Path(path))})" for path in cases]),
         (FILES, [f"  - [{path}]({place(Path(path))})" for path in files]),
@@ -54,6 +59,23 @@ def lay_out(stage: Path) -> None:
     _write(stage / "SUMMARY.md", summary)
     shutil.copyfile(DOCS / "book.toml", stage / "book.toml")
     shutil.copytree(DOCS / "style", stage / "style")
+
+
+def _explorables(stage: Path) -> list[str]:
+    """Pages of `explorables/dist` as they are, where `explorables/build` has made them, and a page that leads to them."""
+    made = EXPLORABLES_MADE
+    if not made.is_dir():
+        return []
+    shutil.copytree(made, stage / "explorables")
+    titles = {
+        path.name: re.search(r"<title>(.*?)</title>", path.read_text(encoding="utf-8")) for path in sorted(made.glob("*.html"))
+    }
+    links = [f"- [{title[1] if title else name}](explorables/{name})" for name, title in titles.items() if name != "index.html"]
+    _write(
+        stage / "explorables.md",
+        "\n".join(["# Explorables\n", "Pages to play with: Kolmo itself, compiled for the browser.\n", *links, ""]),
+    )
+    return ["- [Explorables](explorables.md)"]
 
 
 def place(path: Path) -> Path:

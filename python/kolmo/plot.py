@@ -166,6 +166,8 @@ class Plots:
             cmap="viridis",
             shading="gouraud",
             infer_intervals=False,
+            # In drawings by vectors a picture: else they have a hundred shapes a cell.
+            rasterized=True,
             cbar_kwargs={"label": label(fields[name])},
         )
         where = f"{across} = {float(plane[across]):.4g}, t = {float(fields.time):.4g}"

@@ -1,5 +1,7 @@
 """Figures, and that they show what they say."""
 
+import io
+
 import numpy
 import pytest
 from kolmo import KolmoError
@@ -25,7 +27,7 @@ def test_curves_are_those_of_the_series(vortex):
 
 
 def test_slices_show_the_plane_that_they_name(vortex, cylinder):
-    """x and y the wrong way round, or another plane."""
+    """x and y the wrong way round, or another plane; a drawing by vectors that has megabytes."""
     whole = vortex.fields(names=["velocity"], closed=True)["velocity"]
     for across, at in (("z", None), ("x", 0.0), ("y", 3.0)):
         axes = vortex.plot.slice("velocity", across=across, at=at)
@@ -37,6 +39,9 @@ def test_slices_show_the_plane_that_they_name(vortex, cylinder):
         assert axes.get_title().startswith(f"velocity, {across} = {float(plane[across]):.4g}")
     mesh = cylinder.plot.slice("pressure").collections[0]
     assert mesh.get_coordinates().reshape(-1, 2).min() == pytest.approx(-40)
+    drawing = io.StringIO()
+    axes.figure.savefig(drawing, format="svg")
+    assert len(drawing.getvalue()) < 300_000
     with pytest.raises(KolmoError, match="`x` is no axis across which this grid can be cut"):
         cylinder.plot.slice("pressure", across="x")
 

@@ -95,7 +95,12 @@ def test_equations_are_set_and_what_is_none_stays():
     text = equations.typeset("p", 1, r"$a_i * \text{b_c_d} * c$ and $f'$")
     assert text.count("<math") == 2 and "*" not in text and "_" not in text and "b&#95;c" in text
     assert "\n\n<math" in equations.typeset("p", 1, "so\n$$x = 1$$\nthen")
-    for wrong, told in ((r"$\nonsense x$", r"\nonsense"), (r"$$\begin{gathered} a & b \end{gathered}$$", "&"), (r"$\frac{1}$", "`mfrac` is missing"), (r"$x^$", "Error")):
+    for wrong, told in (
+        (r"$\nonsense x$", r"\nonsense"),
+        (r"$$\begin{gathered} a & b \end{gathered}$$", "&"),
+        (r"$\frac{1}$", "`mfrac` is missing"),
+        (r"$x^$", "Error"),
+    ):
         with pytest.raises(BookError) as why:
             equations.typeset("p.md", 7, f"text\n{wrong}")
         assert told in str(why.value) and "p.md:8" in str(why.value)
@@ -106,7 +111,8 @@ def test_links_that_lead_nowhere_are_found(tmp_path):
     from book import BookError, links
 
     (tmp_path / "b.html").write_text('<h1 id="here">b</h1>')
-    page = '<a href="b.html#here">b</a> <a href="https://example.org">web</a> <img src="data:image/png;base64,AA=="> <a href="#top" id="top">'
+    image, same_page = '<img src="data:image/png;base64,AA==">', '<a href="#top" id="top">'
+    page = f'<a href="b.html#here">b</a> <a href="https://example.org">web</a> {image} {same_page}'
     (tmp_path / "a.html").write_text(page)
     links.check(tmp_path)
     wrong = '<a href="c.html"> <a href="b.html#there"> <script src="https://example.org/x.js"></script> <a href="#none">'
@@ -129,4 +135,7 @@ def test_links_of_the_repository_become_links_of_the_book():
     assert found == "[a](cases/custom.md#x) [b](src/verify/check.rs.md) `[c](../d.md)` [e](https://example.org/../f)"
     lesson = sources.resolved(Path("docs/lessons/x.md"), "[a](../theory.md) [b](../../kernels/lines/neato_shared.cu)")
     assert lesson == "[a](../theory.md) [b](../kernels/lines/neato_shared.cu.md)"
-    assert sources.resolved(Path("cases/custom/README.md"), "[a](../../docs/theory.md) [p](p.png)") == "[a](../theory.md) [p](custom/p.png)"
+    assert (
+        sources.resolved(Path("cases/custom/README.md"), "[a](../../docs/theory.md) [p](p.png)")
+        == "[a](../theory.md) [p](custom/p.png)"
+    )
