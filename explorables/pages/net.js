@@ -21,9 +21,9 @@ const net = {
       if (count > 24 && row % 4 && row !== at.row) continue;
       this.element("text", { x: x(row), y: 14, "text-anchor": "middle", "font-size": 11, fill: row === at.row ? "#c2410c" : "#5b6875" }, svg).textContent = row;
     }
+    this.element("rect", { x: 0, y: y(at.level) - 10, width, height: step + 20, fill: "#eef5fb" }, svg);
     stages.forEach(({ name, edges }, level) => {
       const shown = level === at.level;
-      if (shown) this.element("rect", { x: 0, y: y(level) - 10, width, height: step + 20, fill: "#eef5fb" }, svg);
       this.element("text", { x: 6, y: y(level) + step / 2 + 4, "font-size": 12, fill: shown ? "#0b62a4" : "#5b6875" }, svg).textContent = name;
       for (const [from, to] of edges) {
         const own = to === at.row;

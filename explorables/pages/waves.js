@@ -85,7 +85,7 @@ function numbers(name) {
     ["this step", stable ? "stable" : "unstable", stable ? "good" : "bad"],
     ["largest |R|", digits(largest, 6)],
     ["c dt/h, bound", digits(bound, 6)],
-    ["c dt/h, found", digits(found, 6)],
+    ["c dt/h, found", found < 1e-6 ? "none" : digits(found, 6)],
     ["limit, imaginary", digits(imaginary_limit, 6)],
     ["limit, real", digits(-real_limit, 6)],
     ["largest k′h", digits(own.largest[0], 6)],
