@@ -2,6 +2,9 @@
 //! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>), or from a group of Zarr.
 
 mod npy;
+#[cfg(target_family = "wasm")]
+#[path = "no_zip.rs"]
+mod zip;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
