@@ -87,7 +87,7 @@ struct Spread {
 
 #[derive(Deserialize)]
 struct Model {
-    case: String,
+    of: String,
     scheme: String,
     precision: String,
     weak: bool,
@@ -234,7 +234,7 @@ fn modelled(path: &Path, model: Model) -> Result<Part> {
             points(scaling, own, row.points),
             ("precision", model.precision.clone()),
             ("scheme", model.scheme.clone()),
-            ("case", model.case.clone()),
+            ("of", model.of.clone()),
         ];
         steps.push(Step {
             basis: Basis::Modelled(format!("{}, {}", row.network, row.method)),

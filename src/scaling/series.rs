@@ -172,9 +172,9 @@ fn twice(a: &Step, b: &Step) -> String {
 /// Refuse parts that differ in a field which both have.
 fn alike(first: &Part, other: &Part) -> Result<()> {
     for (name, value) in &other.facts {
-        // Jobs measure the Taylor-Green vortex.
+        // What jobs measure.
         let known = first.facts.iter().find(|(known, _)| known == name);
-        let known = known.map_or("taylor-green", |(_, value)| value);
+        let known = known.map_or("a step of taylor-green", |(_, value)| value);
         if value != known {
             let [a, b] = [first, other].map(|part| part.steps[0].file.display());
             return Err(refused(

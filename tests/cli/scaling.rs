@@ -174,6 +174,10 @@ fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
             "wave.json",
             "model shear-wave --points-per-rank 16 --ranks 1 --method pcr --network torus --json",
         ),
+        (
+            "lines.json",
+            "model --derivative x --points-per-rank 16 --ranks 1 --method pcr --network torus --json",
+        ),
     ] {
         fs::write(dir.path().join(name), done(dir.path(), words.split(' ')).out).unwrap();
     }
@@ -198,7 +202,14 @@ fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
         ("a.json cpu.json", "cpu.json: cpu is another, but "),
         ("a.json threads.json", "threads.json: threads is 7, but 1 in a.json"),
         ("f32.json model.json", "model.json: precision is f64, but f32 in f32.json"),
-        ("a.json wave.json", "wave.json: case is shear-wave, but taylor-green in a.json"),
+        (
+            "a.json lines.json",
+            "lines.json: of is first derivatives of one field by compact6 along x, but",
+        ),
+        (
+            "a.json wave.json",
+            "wave.json: of is a step of shear-wave, but a step of taylor-green in a.json",
+        ),
         ("model.json", "nothing of weak scaling was measured"),
         (
             "a.json model.json",
