@@ -232,22 +232,25 @@ fn columns(runs: &[Run], asked: &[String]) -> Result<(Vec<String>, Vec<String>)>
     Ok((drawn.into_iter().cloned().collect(), notes))
 }
 
-/// Whether the values of a column differ by more than round-off, over all rows of all runs: that of their own size, or where they have both
+/// Whether the values of a column change in one of the runs by more than round-off: that of their own size, or where they have both
 /// signs, as sums over the box have that may cancel, that of a velocity.
 fn changes(name: &str, runs: &[Run]) -> bool {
-    let range = |name: &str| {
-        let values = runs.iter().filter_map(|run| run.series.column(name)).flatten();
-        let finite = values.copied().filter(|value| value.is_finite());
-        finite.fold([f64::MAX, f64::MIN], |[low, high], value| [low.min(value), high.max(value)])
-    };
-    let [low, high] = range(name);
-    let energy = range("kinetic_energy")[1];
-    let velocity = if energy > 0.0 { (2.0 * energy).sqrt() } else { 1.0 };
-    let own = low.abs().max(high.abs());
-    let size = if low < 0.0 { own.max(velocity) } else { own };
-    let single = runs.iter().any(|run| run.summary.precision == "f32");
-    let unit = if single { f64::from(f32::EPSILON) } else { f64::EPSILON };
-    high - low > ROUNDINGS * unit * size
+    runs.iter().any(|run| {
+        let range = |name: &str| {
+            let values = run.series.column(name).into_iter().flatten();
+            let finite = values.copied().filter(|value| value.is_finite());
+            finite
+                .fold([f64::MAX, f64::MIN], |[low, high], value| [low.min(value), high.max(value)])
+        };
+        let [low, high] = range(name);
+        let energy = range("kinetic_energy")[1];
+        let velocity = if energy > 0.0 { (2.0 * energy).sqrt() } else { 1.0 };
+        let own = low.abs().max(high.abs());
+        let size = if low < 0.0 { own.max(velocity) } else { own };
+        let single = run.summary.precision == "f32";
+        let unit = if single { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        high - low > ROUNDINGS * unit * size
+    })
 }
 
 /// A column of all runs over time, or over steps where these are those of steady flows.

@@ -40,8 +40,7 @@ fn followed(directory: &Path, further: &[&str]) -> Followed {
 /// The answer to a question for the page, where there is one.
 fn page(port: u16, more: &str) -> Option<String> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
-    let request =
-        format!("GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{more}\r\n");
+    let request = format!("GET / HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n{more}\r\n");
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
