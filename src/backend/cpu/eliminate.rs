@@ -321,7 +321,8 @@ impl<T: Real> Differences<'_, T> {
                 for s in 1..=half_width {
                     let weight = T::splat(simd, weights[s - 1]);
                     let high = (solver.back + s).wrapping_add_signed(up);
-                    let low = (solver.back - s).wrapping_add_signed(down);
+                    // A staggered row may have none so low: what is taken away comes back with `down`.
+                    let low = solver.back.wrapping_sub(s).wrapping_add_signed(down);
                     for r in 0..ROWS {
                         let (a, b) = (load(high + r), load(low + r));
                         let pair = if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
