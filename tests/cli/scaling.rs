@@ -98,7 +98,7 @@ fn efficiencies_are_those_of_the_times_in_the_files() {
         "plot-scaling weak-2.json weak-8.json again.json weak-64.json --base 8".split(' '),
     );
     assert!(told.out.contains(
-        "8 ranks were measured more than once: drawn is the step of 2000.0000 ms in again.json"
+        "8 ranks, more than once: drawn is the step of 2000.0000 ms in again.json, not that of 2500"
     ));
     let efficiencies: Vec<f64> =
         self::rows(&at("scaling.csv"))[1..4].iter().map(|row| row[9].parse().unwrap()).collect();
@@ -215,7 +215,7 @@ fn what_cannot_be_drawn_is_refused_with_its_file_and_its_field() {
             "a.json model.json",
             "relative to 1 rank, and of those modelled, torus, pcr there is no time",
         ),
-        ("a.json many.json", "15 modelled curves are more than a picture can tell apart"),
+        ("a.json many.json", "16 modelled curves are more than a picture can tell apart"),
         ("a.json --base 8", "relative to 8 ranks, and of those measured there is no time"),
         ("a.json --base 0", "1.."),
         ("a.json --out a.json/x", "a.json"),
