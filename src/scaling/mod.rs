@@ -1,7 +1,7 @@
 //! `kolmo plot-scaling`: what several jobs measured on more and more ranks, and what the model says of it, in one table and in pictures.
 //!
-//! [`file`] reads what `kolmo bench step --weak` (or `--strong`) and `kolmo model` printed and refuses what cannot be compared,
-//! [`series`] makes efficiencies of times, [`output`] writes. What is measured and what is modelled are series of their own everywhere.
+//! `file` reads what `kolmo bench step --weak` (or `--strong`) and `kolmo model` printed and refuses what cannot be compared,
+//! `series` makes efficiencies of times, `output` writes. What is measured and what is modelled are series of their own everywhere.
 
 mod file;
 mod options;
