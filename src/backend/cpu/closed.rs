@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::eliminate::{for_pairs, product, set, splats, vector, vectors};
+use super::eliminate::product;
 use super::rows::{BLOCK, lanes, values};
 use super::solver::{Factored, Solver, Way};
+use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::{EndRow, LineOperator};
 use crate::real::Real;
 

@@ -7,6 +7,7 @@ use pulp::{Simd, WithSimd};
 
 use super::rows::{BLOCK, lanes};
 use super::solver::{Border, Cyclic, Factored, OfRows, Solver, Way};
+use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::Stencil;
 use crate::real::Real;
 
@@ -37,70 +38,6 @@ macro_rules! for_vectors {
             }
         }
     };
-}
-
-/// Evaluate `body` for the vectors of a row in pairs, or for the only one: N at once, from h on. Two recurrences side by side wait
-/// half as long, and share the coefficients of a row.
-macro_rules! for_pairs {
-    ($vectors:expr, $n:ident, $h:ident => $body:expr) => {
-        match $vectors {
-            1 => {
-                const $n: usize = 1;
-                let $h = 0;
-                $body
-            }
-            2 => {
-                const $n: usize = 2;
-                let $h = 0;
-                $body
-            }
-            vectors => {
-                const $n: usize = 2;
-                for $h in (0..vectors).step_by(2) {
-                    $body
-                }
-            }
-        }
-    };
-}
-pub(super) use for_pairs;
-
-/// Vectors of a row.
-pub(super) const fn vectors<S: Simd, T: Real>() -> usize {
-    super::memory::CACHE_LINE / size_of::<T::Vector<S>>()
-}
-
-/// Vector `h` of row `r` from `rows` on.
-///
-/// # Safety
-/// The row is one of a thread's own memory, whole and aligned.
-#[inline(always)]
-pub(super) unsafe fn vector<S: Simd, T: Real>(rows: *const T, r: usize, h: usize) -> T::Vector<S> {
-    // SAFETY: as the caller promises.
-    unsafe { *rows.cast::<T::Vector<S>>().add(r * const { vectors::<S, T>() } + h) }
-}
-
-/// Make that vector `to`.
-///
-/// # Safety
-/// As for [`vector`].
-#[inline(always)]
-pub(super) unsafe fn set<S: Simd, T: Real>(rows: *mut T, r: usize, h: usize, to: T::Vector<S>) {
-    // SAFETY: as the caller promises.
-    unsafe { *rows.cast::<T::Vector<S>>().add(r * const { vectors::<S, T>() } + h) = to };
-}
-
-/// Every one of these numbers in a vector of its own.
-#[inline(always)]
-pub(super) fn splats<S: Simd, T: Real, const N: usize>(
-    simd: S,
-    numbers: [T; N],
-) -> [T::Vector<S>; N] {
-    let mut vectors = [T::splat(simd, T::ZERO); N];
-    for n in 0..N {
-        vectors[n] = T::splat(simd, numbers[n]);
-    }
-    vectors
 }
 
 /// A whole block of rows of a periodic tridiagonal operator with five points in a row of B, on a product of K quantities that

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use pulp::{Simd, WithSimd};
 
-use super::eliminate::{set, vector, vectors};
 use super::rows::{BLOCK, lanes};
 use super::run::End;
 use super::tile::SharedField;
+use super::vectors::{set, vector, vectors};
 use crate::engine::distributed::{BlockCoupling, PlaneOffsets, slot};
 use crate::real::Real;
 

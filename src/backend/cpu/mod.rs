@@ -28,6 +28,7 @@ mod substitute;
 mod sums;
 mod tile;
 mod transpose;
+mod vectors;
 mod work;
 
 use std::sync::{Arc, Mutex};

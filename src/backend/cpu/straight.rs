@@ -6,11 +6,11 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::closed::AtEnd;
-use super::eliminate::splats;
 use super::memory::{CACHE_LINE, fetch_row, stream};
 use super::rows::{BLOCK, lanes};
 use super::solver::{OfRows, Solver, Way};
 use super::tile::Group;
+use super::vectors::splats;
 use crate::real::Real;
 
 /// Cache lines of a row: memory gives and takes several of them faster.

@@ -2,9 +2,9 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::eliminate::{for_pairs, set, splats, vector, vectors};
 use super::rows::BLOCK;
 use super::solver::{Cyclic, Factored, OfRows, Solver, Way};
+use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::real::Real;
 
 /// The solution of the first `rows` rows of a block in the place of what the way down left.

@@ -2,8 +2,8 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::eliminate::{set, vector, vectors};
 use super::rows::{BLOCK, Blocks, Place};
+use super::vectors::{set, vector, vectors};
 use crate::real::Real;
 
 /// Σ coefficient × product of at most three quantities.
