@@ -184,11 +184,10 @@ fn points(scaling: &str, own: [usize; 3], grid: [usize; 3]) -> (&'static str, St
 /// The measured time, and the predicted one where there is one.
 fn steps_of(path: &Path, row: &BenchRow) -> Result<Vec<Step>> {
     let time = |key: &str, value: Option<f64>, least: f64| number(path, key, value, least);
-    let mut phases = [0.0; 4];
-    for (phase, name) in phases.iter_mut().zip(PHASES) {
+    let phases = of_phases(|name| {
         let median = row.phase_seconds.get(name).map(|spread| spread.median);
-        *phase = time(&format!("phase_seconds.{name}"), median, 0.0)?;
-    }
+        time(&format!("phase_seconds.{name}"), median, 0.0)
+    })?;
     let above = f64::MIN_POSITIVE;
     let measured = Step {
         basis: Basis::Measured,
@@ -205,9 +204,7 @@ fn steps_of(path: &Path, row: &BenchRow) -> Result<Vec<Step>> {
             let value = row.predicted_seconds.get(name).copied();
             time(&format!("predicted_seconds.{name}"), value, least)
         };
-        for (phase, name) in phases.iter_mut().zip(PHASES) {
-            *phase = seconds(name, 0.0)?;
-        }
+        let phases = of_phases(|name| seconds(name, 0.0))?;
         let seconds = seconds("all", above)?;
         steps.push(Step { basis: Basis::Predicted, seconds, fastest: None, phases, ..measured });
     }
@@ -224,10 +221,7 @@ fn modelled(path: &Path, model: Model) -> Result<Part> {
             let key = format!("prediction.{name}");
             number(path, &key, prediction.get(name).copied(), least)
         };
-        let mut phases = [0.0; 4];
-        for (phase, name) in phases.iter_mut().zip(PHASES) {
-            *phase = seconds(name, 0.0)?;
-        }
+        let phases = of_phases(|name| seconds(name, 0.0))?;
         let ranks = ranks(path, row.ranks)?;
         let own = std::array::from_fn(|a| row.points[a] / row.decomposition[a].max(1));
         facts = vec![
@@ -250,6 +244,15 @@ fn modelled(path: &Path, model: Model) -> Result<Part> {
         true => Err(foreign(path, &"no predictions")),
         false => Ok(Part { scaling: scaling.into(), steps, facts, notes: Vec::new() }),
     }
+}
+
+/// The seconds of every phase, in the order of [`PHASES`].
+fn of_phases(seconds: impl Fn(&str) -> Result<f64>) -> Result<[f64; 4]> {
+    let mut phases = [0.0; 4];
+    for (phase, name) in phases.iter_mut().zip(PHASES) {
+        *phase = seconds(name)?;
+    }
+    Ok(phases)
 }
 
 fn ranks(path: &Path, ranks: usize) -> Result<usize> {
