@@ -6,8 +6,8 @@ use kolmo::Error;
 use kolmo::backend::device::LineSolver;
 use kolmo::cases::{Case, Domain, NAMES, Start, TaylorGreen, input};
 use kolmo::config::{
-    Backend, Config, Convection, DeviceAware, EnergyForm, FilterConfig, Pencils, Precision,
-    Schedule, StepSize, Variable, ViscousForm, parse,
+    Backend, Config, Convection, EnergyForm, FilterConfig, Pencils, Precision, Schedule, StepSize,
+    Variable, ViscousForm, Wish, parse,
 };
 use kolmo::physics::Viscosity;
 
@@ -37,7 +37,7 @@ fn three_keys_are_enough_and_the_rest_has_the_documented_defaults() {
     assert_eq!((config.time.end, config.time.max_steps), (Some(1.0), None));
     assert_eq!((config.compute.backend, config.compute.device), (Backend::Auto, None));
     assert_eq!((config.compute.distributed, config.compute.ranks), (None, None));
-    assert_eq!(config.compute.device_aware, DeviceAware::Auto);
+    assert_eq!([config.compute.device_aware, config.compute.nccl], [Wish::Auto; 2]);
     assert_eq!((config.compute.line_solver, config.compute.pencils), (None, Pencils::Strided));
     assert_eq!((config.compute.threads, config.compute.precision), (None, Precision::F64));
     assert_eq!(config.output.directory, PathBuf::from("runs/taylor-green"));
@@ -100,7 +100,12 @@ fn a_resolved_configuration_reads_back_as_the_same() {
         ],
         &["compute.backend=cuda", "compute.device=3", "compute.line_solver=chunked"],
         &["compute.backend=opencl", "compute.pencils=permuted"],
-        &["compute.distributed=transpose", "compute.ranks=[2, 3, 1]", "compute.device_aware=off"],
+        &[
+            "compute.distributed=transpose",
+            "compute.ranks=[2, 3, 1]",
+            "compute.device_aware=off",
+            "compute.nccl=force",
+        ],
         &["compute.ranks=auto", "compute.device=auto", "compute.device_aware=force"],
         &["output.fields.every_wall=3600", "output.fields.variables=[\"vorticity\", \"density\"]"],
     ];

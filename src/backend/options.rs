@@ -39,8 +39,11 @@ pub struct ComputeConfig {
     /// Ranks along x, y and z; `None` is the best for their number.
     #[serde(deserialize_with = "three::<usize, 1, 65536, _, _>", serialize_with = "or_auto")]
     pub ranks: Option<[usize; 3]>,
-    /// Whether messages go from device to device.
-    pub device_aware: DeviceAware,
+    /// Whether MPI is given addresses in the memory of CUDA devices: `Auto` where the library says that it takes them and messages
+    /// were seen to arrive; a library that does not take them crashes where it is forced.
+    pub device_aware: Wish,
+    /// Whether messages of CUDA devices go by NCCL: `Auto` where it is installed and messages were seen to arrive.
+    pub nccl: Wish,
 }
 
 impl Default for ComputeConfig {
@@ -57,7 +60,8 @@ impl Default for ComputeConfig {
             tune: true,
             distributed: None,
             ranks: None,
-            device_aware: DeviceAware::default(),
+            device_aware: Wish::default(),
+            nccl: Wish::default(),
         }
     }
 }
@@ -91,16 +95,16 @@ pub enum Simd {
     Baseline,
 }
 
-/// Whether MPI is given addresses in the memory of CUDA devices.
+/// Whether something is used that not every machine has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum DeviceAware {
-    /// Where the library says that it takes them, and a first message arrives.
+pub enum Wish {
+    /// Where it is there and works.
     #[default]
     Auto,
-    /// Whatever the library says. One that does not take them crashes.
+    /// Nothing else will do.
     Force,
-    /// Never: messages go through the memory of the host.
+    /// Never.
     Off,
 }
 

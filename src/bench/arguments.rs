@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Subcommand};
 use crate::backend::Backend;
 use crate::backend::Simd;
 use crate::backend::device::LineSolver;
-use crate::config::{self, ComputeConfig, DeviceAware, Pencils, Precision, RightHandSide};
+use crate::config::{self, ComputeConfig, Pencils, Precision, RightHandSide, Wish};
 use crate::engine::closed_min_points;
 use crate::engine::distributed::Method;
 use crate::error::Result;
@@ -273,7 +273,8 @@ impl Bench {
             right_hand_side: RightHandSide::Fused,
             distributed: None,
             ranks: None,
-            device_aware: DeviceAware::Auto,
+            device_aware: Wish::Auto,
+            nccl: Wish::Auto,
         }
     }
 }

@@ -31,9 +31,7 @@ pub use resolve::{GridConfig, StepSize, TimeConfig, WallLimit};
 
 use std::path::PathBuf;
 
-pub use crate::backend::{
-    BackendChoice as Backend, ComputeConfig, DeviceAware, Pencils, RightHandSide,
-};
+pub use crate::backend::{BackendChoice as Backend, ComputeConfig, Pencils, RightHandSide, Wish};
 use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::gas::Gas;

@@ -6,7 +6,7 @@ use super::problems::Problems;
 use super::section::Section;
 use super::value::{Table, Value};
 use super::{
-    Backend, ComputeConfig, Config, DeviceAware, FilterConfig, Pencils, SchemeConfig, ViscousForm,
+    Backend, ComputeConfig, Config, FilterConfig, Pencils, SchemeConfig, ViscousForm, Wish,
     boundary, case, forcing, mapping, output, scalars, stretching,
 };
 use crate::backend::device::LineSolver;
@@ -453,11 +453,15 @@ fn compute(section: &Section<'_>) -> Option<ComputeConfig> {
             refuse("pencils", "the CPU solves lines where they lie");
         }
     }
-    if compute.device_aware == DeviceAware::Force
-        && matches!(compute.backend, Backend::Cpu | Backend::OpenCl)
-    {
-        let why = "only messages of `--backend cuda` can go from device to device";
-        section.reject_value("device_aware", why, "use `auto`, or take this out");
+    for (key, wish) in [("device_aware", compute.device_aware), ("nccl", compute.nccl)] {
+        if wish == Wish::Force && matches!(compute.backend, Backend::Cpu | Backend::OpenCl) {
+            let why = "only messages of `--backend cuda` can go from device to device";
+            section.reject_value(key, why, "use `auto`, or take this out");
+        }
+    }
+    if [compute.device_aware, compute.nccl] == [Wish::Force; 2] {
+        let why = "messages go one way, and `device_aware = \"force\"` is another one";
+        section.reject_value("nccl", why, "use `auto` for one of them, or take it out");
     }
     section.finish();
     Some(compute)

@@ -182,6 +182,27 @@ def test_levels_of_a_reduction_solve_the_line(explorable, scheme):
     np.testing.assert_allclose(core @ x, d, atol=1e-13)
 
 
+@pytest.mark.parametrize("scheme", ["compact6", "compact10-penta"])
+def test_edges_that_parallel_reduction_draws_solve_the_line(explorable, scheme):
+    browser = explorable("reduction", method="parallel", scheme=scheme, points=31, power=-16)
+    told = ask(browser, about="reduction", line={"scheme": scheme, "alpha": None, "closure": None, "points": 31}, tolerance=1e-16)
+    n = told["rows"]
+    core = np.array([[told["matrix"][m][2 + c - m] if abs(c - m) <= 2 else 0.0 for c in range(n)] for m in range(n)])
+    d = np.sin(np.arange(n) ** 2)
+    x = d.copy()
+    *levels, last = browser.execute_script("return stages.map(({ edges, table }) => [edges, table])")
+    for edges, table in levels:
+        before = x.copy()
+        for come, go, k in edges:
+            x[go] -= k * before[come]
+            # What the table of this level says of that row.
+            assert k in table[go][1:] and table[go][0] == go
+    x *= [one for _, one in last[1]]
+    np.testing.assert_allclose(core @ x, d, atol=1e-13)
+    drawn = browser.find_elements(By.CSS_SELECTOR, "#net line.edge")
+    assert len(drawn) == sum(len(edges) for edges, _ in levels)
+
+
 def test_reduction_goes_level_by_level(explorable):
     browser = explorable("reduction", method="cyclic", points=16)
     says = browser.find_element(By.ID, "says")

@@ -1,40 +1,47 @@
-/* A CUDA driver with no GPU: memory is the host's, and the one kernel it knows, saxpy, is computed here. It is strict
- * where the real driver is not always: calls without a current context, copies beyond a buffer, launches with more
- * on-chip memory than was permitted, and anything left over when the context is given back are errors; nothing is done
- * before it is waited for.
+/* A CUDA driver with no GPU: memory is the host's, and the one kernel it knows, saxpy, is computed here; with KOLMO_CUDA_KERNELS set
+ * those of any program are, by OpenCL. It is strict where the real driver is not always: calls without a current context, copies
+ * beyond a buffer, launches with more on-chip memory than was permitted, and anything left over when the context is given back are
+ * errors; nothing is done before it is waited for, or a while has passed.
  *   KOLMO_CUDA_VERSION      what the driver says it is (default 13000)
  *   KOLMO_CUDA_INIT         what cuInit returns
  *   KOLMO_CUDA_CAPABILITY   of the device (default 90)
  *   KOLMO_CUDA_OTHERS       1: other kernels are there, too, and cannot be launched
- * With the few functions of cuSPARSE that are used. Compiled by the tests. */
-#include <stddef.h>
-#include <stdint.h>
+ *   KOLMO_CUDA_KERNELS      1: images of modules are texts (nvrtc.c), and kernels run
+ * With the few functions of cuSPARSE that are used. Compiled by the tests, with nccl.c and opencl.c. */
+#include "cuda_driver.h"
+
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 101, NO_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL = 700, CAPTURE = 900 };
-enum { MOST = 4096, FREE_ON_CHIP = 49152, ON_CHIP = 232448 };
+enum { NO_MEMORY = 2, NO_DEVICE = 101, NO_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL = 700, CAPTURE = 900 };
+enum { MOST = 4096, FREE_ON_CHIP = 49152, ON_CHIP = 232448, STREAMS = 4, A_WHILE = 5000 };
 static const uint64_t TOTAL = 1u << 30;
 
 typedef struct { char *start; size_t size; } Block;
-typedef struct { int on_chip; } Function;
-typedef struct { Function *function; unsigned blocks, on_chip; double *x, *y, *out, *scalars; int first, n; } Launch;
+/* What a kernel is in its own program; of those known here none. */
+typedef struct { int on_chip; void *kernel; } Function;
+typedef struct { Function *function; unsigned blocks[3], threads[3], on_chip; uint64_t arguments[128]; } Launch;
 typedef struct { Launch launches[MOST]; int count; } Graph;
+typedef struct Stream Stream;
+typedef struct { Stream *stream; long end; } Event;
 
 static Block memory[MOST];
 static uint64_t used;
-static Function saxpy, other;
+static Function saxpy, other, found[MOST];
 static Graph *capturing;
-static int streams, modules, graphs, executables, events, contexts, pinned;
+static int modules, graphs, executables, events, contexts, pinned, functions;
 static _Thread_local void *current;
-
-/* What is queued is done when somebody waits for it, and no sooner. */
-typedef struct { char *to, *from; size_t size; int staged; } Copy;
-typedef struct { Copy copy; Launch launch; } Work;
-static Work work[MOST];
-static int queued;
 static void *host[MOST];
+
+/* What is queued on a stream is done in order: a copy, a launch, a wait for another stream, or messages (nccl.c). */
+typedef struct { char *to, *from; size_t size; int staged; } Copy;
+typedef struct { Copy copy; Launch *launch; Event wait; int (*call)(void *); void *of; } Work;
+struct Stream { Work work[MOST]; long queued, done; int used, busy; };
+static Stream streams[STREAMS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int is_pinned(const void *at) {
     for (int i = 0; i < pinned; i++)
@@ -42,34 +49,90 @@ static int is_pinned(const void *at) {
     return 0;
 }
 static void compute(const Launch *launch) {
-    for (int i = 0; i < launch->n && i < 8 * (int)launch->blocks; i++)
-        launch->out[i] = launch->scalars[launch->first] * launch->x[i] + launch->y[i];
+    const uint64_t *a = launch->arguments;
+    double *x = (double *)a[0], *y = (double *)a[1], *out = (double *)a[2], *scalars = (double *)a[3];
+    for (int i = 0; i < (int)a[5] && i < 8 * (int)launch->blocks[0]; i++) out[i] = scalars[(int)a[4]] * x[i] + y[i];
+}
+static void advance(Stream *stream);
+/* Do the first of a stream; 0 where it cannot be done yet. */
+static int done_now(Work *work) {
+    if (work->call) return work->call(work->of);
+    if (work->wait.stream) {
+        advance(work->wait.stream);
+        return work->wait.stream->done >= work->wait.end;
+    }
+    if (work->launch) {
+        Function *function = work->launch->function;
+        if (function->kernel) opencl_run(function->kernel, work->launch->blocks, work->launch->threads, work->launch->arguments);
+        else compute(work->launch);
+        free(work->launch);
+        return 1;
+    }
+    memcpy(work->copy.to, work->copy.from, work->copy.size);
+    if (work->copy.staged) free(work->copy.from);
+    return 1;
+}
+/* Do what can be done now. */
+static void advance(Stream *stream) {
+    if (stream->busy) return;
+    stream->busy = 1;
+    while (stream->done < stream->queued && done_now(&stream->work[stream->done % MOST])) stream->done++;
+    stream->busy = 0;
+}
+/* Do all up to a place of a stream. */
+static void finish_to(Stream *stream, long end) {
+    for (;;) {
+        pthread_mutex_lock(&lock);
+        advance(stream);
+        int is_done = stream->done >= end;
+        pthread_mutex_unlock(&lock);
+        if (is_done) return;
+        usleep(100);
+    }
 }
 static void finish(void) {
-    for (int i = 0; i < queued; i++) {
-        Copy copy = work[i].copy;
-        if (work[i].launch.function) compute(&work[i].launch);
-        else memcpy(copy.to, copy.from, copy.size);
-        if (copy.staged) free(copy.from);
-    }
-    queued = 0;
+    for (int i = 0; i < STREAMS; i++) finish_to(&streams[i], streams[i].queued);
 }
-static int queue(Work next) {
-    if (queued == MOST) finish();
-    work[queued++] = next;
+/* Of a device something is done even where nobody waits. */
+static void *go_on(void *unused) {
+    for (;;) {
+        usleep(A_WHILE);
+        pthread_mutex_lock(&lock);
+        for (int i = 0; i < STREAMS; i++) advance(&streams[i]);
+        pthread_mutex_unlock(&lock);
+    }
+    return unused;
+}
+static void begin(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, go_on, NULL);
+}
+static int queue(Stream *stream, Work next) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin);
+    if (stream->queued - stream->done >= MOST) finish_to(stream, stream->queued - MOST + 1);
+    pthread_mutex_lock(&lock);
+    stream->work[stream->queued++ % MOST] = next;
+    pthread_mutex_unlock(&lock);
     return OK;
 }
+int cuda_queue(void *stream, int (*call)(void *), void *of) { return queue(stream, (Work){.call = call, .of = of}); }
 
 static int setting(const char *name, int otherwise) {
     const char *text = getenv(name);
     return text && *text ? atoi(text) : otherwise;
 }
 
+int opencl(void) { return setting("KOLMO_CUDA_KERNELS", 0); }
+
 static Block *holds(const char *at, size_t size) {
     for (int i = 0; i < MOST; i++)
         if (memory[i].start && at >= memory[i].start && at + size <= memory[i].start + memory[i].size) return &memory[i];
     return NULL;
 }
+
+int cuda_holds(const void *at, size_t size) { return holds(at, size) != NULL; }
+int cuda_has_context(void) { return current == &contexts; }
 
 int cuDriverGetVersion(int *version) { *version = setting("KOLMO_CUDA_VERSION", 13000); return OK; }
 int cuInit(unsigned flags) { return flags ? INVALID : setting("KOLMO_CUDA_INIT", OK); }
@@ -96,10 +159,12 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
 }
 int cuDevicePrimaryCtxRetain(void **context, int device) { *context = &contexts; contexts++; return device ? NO_DEVICE : OK; }
 int cuDevicePrimaryCtxRelease_v2(int device) {
-    int left = streams + modules + graphs + executables + events + pinned;
+    int open = 0;
+    for (int i = 0; i < STREAMS; i++) open += streams[i].used;
+    int left = open + modules + graphs + executables + events + pinned;
     if (--contexts == 0 && (left || used)) {
         fprintf(stderr, "left over: %d streams, %d modules, %d graphs, %d executable graphs, %d events, %d pinned, %llu bytes\n",
-                streams, modules, graphs, executables, events, pinned, (unsigned long long)used);
+                open, modules, graphs, executables, events, pinned, (unsigned long long)used);
         abort();
     }
     return device ? NO_DEVICE : OK;
@@ -107,11 +172,28 @@ int cuDevicePrimaryCtxRelease_v2(int device) {
 int cuCtxSetCurrent(void *context) { current = context; return OK; }
 
 #define NEED_CONTEXT if (current != &contexts) return NO_CONTEXT
-#define NEED_STREAM NEED_CONTEXT; if (stream != &streams) return INVALID
+#define NEED_STREAM NEED_CONTEXT; if (!cuda_is_stream(stream)) return INVALID
 
-int cuStreamCreate(void **stream, unsigned flags) { NEED_CONTEXT; *stream = &streams; streams++; return flags == 1 ? OK : INVALID; }
-int cuStreamDestroy_v2(void *stream) { NEED_STREAM; streams--; return OK; }
-int cuStreamSynchronize(void *stream) { NEED_STREAM; finish(); return capturing ? CAPTURE : OK; }
+int cuda_is_stream(void *stream) { return (Stream *)stream >= streams && (Stream *)stream < streams + STREAMS && ((Stream *)stream)->used; }
+int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
+    NEED_CONTEXT;
+    for (int i = 0; i < STREAMS; i++)
+        if (!streams[i].used) {
+            streams[i].used = 1;
+            *stream = &streams[i];
+            return flags == 1 && priority <= 0 && priority >= -5 ? OK : INVALID;
+        }
+    return INVALID;
+}
+int cuStreamCreate(void **stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
+int cuCtxGetStreamPriorityRange(int *least, int *most) { NEED_CONTEXT; *least = 0; *most = -5; return OK; }
+int cuStreamDestroy_v2(Stream *stream) { NEED_STREAM; finish_to(stream, stream->queued); stream->used = 0; return OK; }
+int cuStreamSynchronize(Stream *stream) { NEED_STREAM; finish_to(stream, stream->queued); return capturing ? CAPTURE : OK; }
+int cuStreamWaitEvent(Stream *stream, Event *event, unsigned flags) {
+    NEED_STREAM;
+    if (!event || capturing || flags) return INVALID;
+    return event->stream ? queue(stream, (Work){.wait = *event}) : OK;
+}
 
 int cuMemGetInfo_v2(size_t *unused, size_t *total) { NEED_CONTEXT; *unused = TOTAL - used; *total = TOTAL; return OK; }
 int cuMemAlloc_v2(uint64_t *at, size_t size) {
@@ -120,7 +202,7 @@ int cuMemAlloc_v2(uint64_t *at, size_t size) {
     if (used + size > TOTAL) return NO_MEMORY;
     for (int i = 0; i < MOST; i++)
         if (!memory[i].start) {
-            memory[i].start = memset(malloc(size), 0xff, size);
+            memory[i].start = memset(opencl() ? opencl_allocate(size) : malloc(size), 0xff, size);
             memory[i].size = size;
             used += size;
             *at = (uint64_t)(uintptr_t)memory[i].start;
@@ -134,27 +216,27 @@ int cuMemFree_v2(uint64_t at) {
     if (!block || block->start != (char *)(uintptr_t)at) return INVALID;
     finish();
     used -= block->size;
-    free(block->start);
+    opencl() ? opencl_free(block->start) : free(block->start);
     block->start = NULL;
     return OK;
 }
-int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, void *stream) {
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, Stream *stream) {
     NEED_STREAM;
     if (capturing || !holds((char *)(uintptr_t)to, size)) return ILLEGAL;
     int staged = !is_pinned(from);
     char *source = staged ? memcpy(malloc(size), from, size) : (char *)from;
-    return queue((Work){.copy = {(char *)(uintptr_t)to, source, size, staged}});
+    return queue(stream, (Work){.copy = {(char *)(uintptr_t)to, source, size, staged}});
 }
-int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, void *stream) {
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t size, Stream *stream) {
     NEED_STREAM;
     if (capturing || !holds((char *)(uintptr_t)from, size)) return ILLEGAL;
     memset(to, 0xee, size);         /* found by whoever reads it before it has come */
-    return queue((Work){.copy = {to, (char *)(uintptr_t)from, size, 0}});
+    return queue(stream, (Work){.copy = {to, (char *)(uintptr_t)from, size, 0}});
 }
-int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, void *stream) {
+int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t size, Stream *stream) {
     NEED_STREAM;
     if (!holds((char *)(uintptr_t)to, size) || !holds((char *)(uintptr_t)from, size)) return ILLEGAL;
-    return queue((Work){.copy = {(char *)(uintptr_t)to, (char *)(uintptr_t)from, size, 0}});
+    return queue(stream, (Work){.copy = {(char *)(uintptr_t)to, (char *)(uintptr_t)from, size, 0}});
 }
 
 int cuMemHostAlloc(void **at, size_t size, unsigned flags) {
@@ -165,7 +247,8 @@ int cuMemHostAlloc(void **at, size_t size, unsigned flags) {
 }
 int cuMemFreeHost(void *at) {
     NEED_CONTEXT;
-    if (queued) return INVALID;
+    for (int i = 0; i < STREAMS; i++)
+        if (streams[i].done < streams[i].queued) return INVALID;
     for (int i = 0; i < pinned; i++)
         if (host[i] == at) {
             free(at);
@@ -181,60 +264,81 @@ int cuMemHostUnregister(void *start) { NEED_CONTEXT; return start ? OK : INVALID
 int cuModuleLoadData(void **module, const char *image) {
     NEED_CONTEXT;
     *module = &modules;
-    if (memcmp(image, "\177ELF", 4)) return INVALID;
+    if (opencl()) *module = opencl_program(image);
+    else if (memcmp(image, "\177ELF", 4)) return INVALID;
+    if (!*module) return INVALID;
     modules++;
     return OK;
 }
-int cuModuleUnload(void *module) { NEED_CONTEXT; modules--; return module == &modules ? OK : INVALID; }
-int cuModuleGetFunction(void **function, void *module, const char *name) {
+int cuModuleUnload(void *module) { NEED_CONTEXT; modules--; return opencl() || module == &modules ? OK : INVALID; }
+int cuModuleGetFunction(Function **function, void *module, const char *name) {
     NEED_CONTEXT;
+    if (opencl()) {
+        *function = &found[functions++ % MOST];
+        **function = (Function){.kernel = opencl_kernel(module, name)};
+        return (*function)->kernel ? OK : NOT_FOUND;
+    }
     int known = !strcmp(name, "saxpy");
     *function = known ? &saxpy : &other;
     return module == &modules && (known || setting("KOLMO_CUDA_OTHERS", 0)) ? OK : NOT_FOUND;
 }
 int cuFuncGetAttribute(int *value, int attribute, Function *function) {
     NEED_CONTEXT;
+    if (function->kernel) {
+        *value = attribute == 1 ? 1024 : 0;
+        return OK;
+    }
     *value = attribute == 1 ? 1024 : 24;          /* what some architectures keep for themselves; what a thread spills */
     return (attribute == 1 || attribute == 3) && (function == &saxpy || function == &other) ? OK : INVALID;
 }
 int cuFuncGetModule(void **module, Function *function) {
     NEED_CONTEXT;
-    *module = &modules;
-    return function == &saxpy ? OK : INVALID;
+    *module = function->kernel ? opencl_program_of(function->kernel) : &modules;
+    return function->kernel || function == &saxpy ? OK : INVALID;
 }
 int cuFuncSetAttribute(Function *function, int attribute, int value) {
     NEED_CONTEXT;
-    if (attribute != 8 || function != &saxpy || value > ON_CHIP - 1024) return INVALID;
+    if (attribute != 8 || !(function->kernel || function == &saxpy) || value > ON_CHIP - 1024) return INVALID;
     function->on_chip = value;
     return OK;
 }
 
-static int start(const Launch *launch) {
-    size_t bytes = launch->n * sizeof(double);
-    if (!holds((char *)launch->x, bytes) || !holds((char *)launch->y, bytes) || !holds((char *)launch->out, bytes) ||
-        !holds((char *)(launch->scalars + launch->first), sizeof(double)))
+static int start(Stream *stream, const Launch *launch) {
+    const uint64_t *a = launch->arguments;
+    size_t bytes = a[5] * sizeof(double);
+    if (!launch->function->kernel) {
+        if (!holds((char *)a[0], bytes) || !holds((char *)a[1], bytes) || !holds((char *)a[2], bytes) ||
+            !holds((char *)(a[3] + a[4] * sizeof(double)), sizeof(double)))
+            return ILLEGAL;
+    } else if (!opencl_takes(launch->function->kernel, a)) {
         return ILLEGAL;
-    return queue((Work){.launch = *launch});
+    }
+    return queue(stream, (Work){.launch = memcpy(malloc(sizeof *launch), launch, sizeof *launch)});
 }
 int cuLaunchKernel(Function *function, unsigned bx, unsigned by, unsigned bz, unsigned tx, unsigned ty, unsigned tz,
-                   unsigned on_chip, void *stream, void **arguments, void **extra) {
+                   unsigned on_chip, Stream *stream, void **arguments, void **extra) {
     NEED_STREAM;
     unsigned permitted = function->on_chip > FREE_ON_CHIP ? function->on_chip : FREE_ON_CHIP;
-    if (function != &saxpy || by * bz != 1 || tx * ty * tz != 8 || on_chip > permitted || extra) return INVALID;
-    Launch launch = {function, bx, on_chip, *(double **)arguments[0], *(double **)arguments[1], *(double **)arguments[2],
-                     *(double **)arguments[3], *(int *)arguments[4], *(int *)arguments[5]};
-    if (!capturing) return start(&launch);
+    if (on_chip > permitted || extra || !bx || !by || !bz || tx * ty * tz > 1024) return INVALID;
+    if (!function->kernel && (function != &saxpy || by * bz != 1 || tx * ty * tz != 8)) return INVALID;
+    Launch launch = {function, {bx, by, bz}, {tx, ty, tz}, on_chip, {0}};
+    int count = function->kernel ? opencl_arguments(function->kernel) : 6;
+    for (int i = 0; i < count; i++) {
+        int is_pointer = function->kernel ? opencl_is_pointer(function->kernel, i) : i < 4;
+        launch.arguments[i] = is_pointer ? *(uint64_t *)arguments[i] : (uint64_t)*(unsigned *)arguments[i];
+    }
+    if (!capturing) return start(stream, &launch);
     capturing->launches[capturing->count++] = launch;
     return OK;
 }
-int cuStreamBeginCapture_v2(void *stream, int mode) {
+int cuStreamBeginCapture_v2(Stream *stream, int mode) {
     NEED_STREAM;
     if (capturing || mode != 2) return INVALID;
     capturing = calloc(1, sizeof(Graph));
     graphs++;
     return OK;
 }
-int cuStreamEndCapture(void *stream, Graph **graph) { NEED_STREAM; *graph = capturing; capturing = NULL; return *graph ? OK : INVALID; }
+int cuStreamEndCapture(Stream *stream, Graph **graph) { NEED_STREAM; *graph = capturing; capturing = NULL; return *graph ? OK : INVALID; }
 int cuGraphInstantiateWithFlags(Graph **executable, Graph *graph, unsigned long long flags) {
     NEED_CONTEXT;
     *executable = memcpy(malloc(sizeof(Graph)), graph, sizeof(Graph));
@@ -243,18 +347,18 @@ int cuGraphInstantiateWithFlags(Graph **executable, Graph *graph, unsigned long 
 }
 int cuGraphDestroy(Graph *graph) { NEED_CONTEXT; free(graph); graphs--; return OK; }
 int cuGraphExecDestroy(Graph *graph) { NEED_CONTEXT; free(graph); executables--; return OK; }
-int cuGraphLaunch(Graph *graph, void *stream) {
+int cuGraphLaunch(Graph *graph, Stream *stream) {
     NEED_STREAM;
     int result = OK;
-    for (int i = 0; i < graph->count && !result; i++) result = start(&graph->launches[i]);
-    fprintf(stderr, "graph of %d launches\n", graph->count);
+    for (int i = 0; i < graph->count && !result; i++) result = start(stream, &graph->launches[i]);
+    if (!opencl()) fprintf(stderr, "graph of %d launches\n", graph->count);
     return result;
 }
 
-int cuEventCreate(void **event, unsigned flags) { NEED_CONTEXT; *event = malloc(1); events++; return flags & ~2u ? INVALID : OK; }
-int cuEventRecord(void *event, void *stream) { NEED_STREAM; return event ? OK : INVALID; }
-int cuEventSynchronize(void *event) { NEED_CONTEXT; finish(); return event ? OK : INVALID; }
-int cuEventQuery(void *event) { NEED_CONTEXT; return !event ? INVALID : queued ? NOT_READY : OK; }
+int cuEventCreate(Event **event, unsigned flags) { NEED_CONTEXT; *event = calloc(1, sizeof(Event)); events++; return flags & ~2u ? INVALID : OK; }
+int cuEventRecord(Event *event, Stream *stream) { NEED_STREAM; *event = (Event){stream, stream->queued}; return OK; }
+int cuEventSynchronize(Event *event) { NEED_CONTEXT; if (event->stream) finish_to(event->stream, event->end); return OK; }
+int cuEventQuery(Event *event) { NEED_CONTEXT; return !event ? INVALID : event->stream && event->stream->done < event->end ? NOT_READY : OK; }
 int cuEventElapsedTime_v2(float *milliseconds, void *from, void *to) { NEED_CONTEXT; *milliseconds = 1500; return from && to ? OK : INVALID; }
 int cuEventDestroy_v2(void *event) { NEED_CONTEXT; free(event); events--; return OK; }
 

@@ -16,11 +16,11 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 #[test]
 fn all_that_a_device_does_goes_through_a_strict_driver_and_nothing_is_left() {
     let driver = tempfile::tempdir().unwrap();
-    build(driver.path());
+    Driver::Strict.build(driver.path());
     let run = || {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--ignored", "--test-threads=1", "--nocapture", "device::cuda::"]);
-        with(driver.path(), &mut command).output().unwrap()
+        Driver::Strict.with(driver.path(), &mut command).output().unwrap()
     };
     let (said, told) = words(&run());
     assert!(said.contains("7 passed; 0 failed"), "{said}\n{told}");
@@ -40,10 +40,13 @@ fn all_that_a_device_does_goes_through_a_strict_driver_and_nothing_is_left() {
 #[test]
 fn a_driver_that_cannot_be_used_is_refused_with_its_cause_and_the_way_out() {
     let driver = tempfile::tempdir().unwrap();
-    build(driver.path());
+    Driver::Strict.build(driver.path());
     let info = |set: &[(&str, &str)]| {
         let mut command = Command::new(KOLMO);
-        let output = with(driver.path(), command.arg("info")).envs(set.iter().copied()).output();
+        let output = Driver::Strict
+            .with(driver.path(), command.arg("info"))
+            .envs(set.iter().copied())
+            .output();
         let (said, told) = words(&output.unwrap());
         assert_eq!(told, "");
         said
@@ -185,7 +188,7 @@ fn the_makers_solver_solves_every_system_of_a_batch() {
 #[test]
 fn auto_goes_on_without_a_cuda_that_cannot_be_used_and_says_why() {
     let driver = tempfile::tempdir().unwrap();
-    build(driver.path());
+    Driver::Strict.build(driver.path());
     let vortex =
         ["run", "taylor-green", "--set", "grid.points=[8, 8, 8]", "--set", "time.max_steps=1"];
     for (name, value, why) in [
@@ -199,7 +202,7 @@ fn auto_goes_on_without_a_cuda_that_cannot_be_used_and_says_why() {
         let run = |backend: &str| {
             let mut command = Command::new(KOLMO);
             command.args(vortex).args(["--overwrite", "--backend", backend]);
-            let command = with(driver.path(), command.current_dir(driver.path()));
+            let command = Driver::Strict.with(driver.path(), command.current_dir(driver.path()));
             command.env(name, value).env("OCL_ICD_VENDORS", "none").output().unwrap()
         };
         let auto = run("auto");
@@ -213,26 +216,53 @@ fn auto_goes_on_without_a_cuda_that_cannot_be_used_and_says_why() {
     }
 }
 
-/// The driver of this test, under both names that are looked for: the solvers of one take part in the queue of the other.
-pub(crate) fn build(folder: &Path) {
-    let source = Path::new(ROOT).join("tests/data/cuda_driver.c");
-    let driver = folder.join("libcuda.so");
-    let cc = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
-        .args([&driver, &source])
-        .output()
-        .unwrap_or_else(|error| panic!("cc, which Rust links with: {error}"));
-    assert!(cc.status.success(), "{}", words(&cc).1);
-    std::os::unix::fs::symlink(driver, folder.join("libcusparse.so")).unwrap();
+/// A driver that is none, and what goes with it.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Driver {
+    /// It knows one kernel, and there is cuSPARSE.
+    Strict,
+    /// There is NCCL, too.
+    Nccl,
+    /// With NCCL and a compiler, all kernels are run by OpenCL.
+    OpenCl,
 }
 
-/// Let a command find that driver before any other, the compilers of `./test`, and an empty cache.
-pub(crate) fn with<'a>(folder: &Path, command: &'a mut Command) -> &'a mut Command {
-    for name in ["CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "CUDA_VISIBLE_DEVICES"] {
-        command.env_remove(name);
+impl Driver {
+    /// Make it, under all the names that are looked for: what one library is asked for takes part in the queue of the other.
+    pub(crate) fn build(self, folder: &Path) {
+        let compile = |library: &str, sources: &[&str]| {
+            let data = Path::new(ROOT).join("tests/data");
+            let cc = Command::new("cc")
+                .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
+                .arg(folder.join(library))
+                .args(sources.iter().map(|source| data.join(source)))
+                .args(["-l:libOpenCL.so.1", "-lpthread"])
+                .output()
+                .unwrap_or_else(|error| panic!("cc, which Rust links with: {error}"));
+            assert!(cc.status.success(), "{}", words(&cc).1);
+        };
+        compile("libcuda.so", &["cuda_driver.c", "opencl.c", "nccl.c"]);
+        let names = match self {
+            Driver::Strict => &["libcusparse.so"][..],
+            _ => &["libcusparse.so", "libnccl.so.2"],
+        };
+        for name in names {
+            std::os::unix::fs::symlink(folder.join("libcuda.so"), folder.join(name)).unwrap();
+        }
+        if self == Driver::OpenCl {
+            compile("libnvrtc.so.13", &["nvrtc.c"]);
+        }
     }
-    command.env("LD_LIBRARY_PATH", folder).env("XDG_CACHE_HOME", folder);
-    command.env("VIRTUAL_ENV", Path::new(ROOT).join(".venv"))
+
+    /// Let a command find it before any other, the compilers of `./test`, and an empty cache.
+    pub(crate) fn with<'a>(self, folder: &Path, command: &'a mut Command) -> &'a mut Command {
+        for name in ["CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "CUDA_VISIBLE_DEVICES"] {
+            command.env_remove(name);
+        }
+        command.env("LD_LIBRARY_PATH", folder).env("XDG_CACHE_HOME", folder);
+        command.env("KOLMO_CUDA_KERNELS", if self == Driver::OpenCl { "1" } else { "0" });
+        command.env("VIRTUAL_ENV", Path::new(ROOT).join(".venv"))
+    }
 }
 
 fn words(output: &Output) -> (String, String) {

@@ -3,6 +3,7 @@
 
 mod libraries;
 mod machine;
+mod nccl;
 mod nvrtc;
 mod pinned;
 mod sparse;
@@ -24,8 +25,10 @@ use super::runtime::{
     Tridiagonal,
 };
 use crate::backend::DiskCache;
+use crate::backend::ranks::DeviceGroup;
 use crate::error::{Error, Result};
 use machine::{describe, device, driver, failed, words};
+use nccl::{Group, Nccl};
 use nvrtc::dotted;
 use pinned::Slots;
 use sparse::Sparse;
@@ -397,6 +400,16 @@ impl Runtime for Cuda {
             none => none.insert(Sparse::new(self.stream)?),
         };
         sparse.solve(systems)
+    }
+
+    fn group_id(&self) -> Result<Vec<u8>> {
+        self.enter()?;
+        Nccl::find()?.new_id()
+    }
+
+    fn join(&self, id: &[u8], place: [usize; 2]) -> Result<Box<dyn DeviceGroup>> {
+        self.enter()?;
+        Ok(Box::new(Group::join(Nccl::find()?, (self.context, self.stream), id, place)?))
     }
 }
 

@@ -10,7 +10,7 @@ use super::program::{self, Fields, Task};
 use super::workspace::{Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device};
 use crate::backend::handles::{BlockSolver, Combination, Field, Prepared, Program, all, all_mut};
-use crate::backend::ranks::{Blocks, Memory, Staging, Sums, TransposeLayout};
+use crate::backend::ranks::{Blocks, DeviceGroup, Memory, Staging, Sums, TransposeLayout};
 use crate::backend::{Backend, ComputeConfig, Pencils, Reduction, Weights};
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
@@ -347,5 +347,13 @@ impl Blocks for Gpu {
 
     fn put(&self, array: &mut Field, first: usize, from: &[u8]) -> Result<()> {
         array.get::<Buffer>().write(first, from)
+    }
+
+    fn group_id(&self) -> Result<Vec<u8>> {
+        self.device().group_id()
+    }
+
+    fn join(&self, id: &[u8], place: [usize; 2]) -> Result<Box<dyn DeviceGroup>> {
+        Ok(Box::new(self.device().join(id, place)?))
     }
 }

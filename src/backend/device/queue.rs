@@ -7,6 +7,7 @@ use super::list::{List, SCALAR_BYTES};
 use super::recording::{Recorder, Recording};
 use super::runtime::{Handle, KernelRequest, Runtime, Tridiagonal};
 use super::{Api, Buffer, DeviceInfo};
+use crate::backend::ranks::{DeviceGroup, DeviceMessage, Underway};
 use crate::error::{Error, Result};
 use crate::real::Precision;
 
@@ -320,5 +321,43 @@ impl Device {
         let State { list, allocations, .. } = &*self.state();
         let &List { to_device, to_host, launched: launches, .. } = list;
         Traffic { to_device, to_host, allocations: *allocations, launches }
+    }
+
+    /// What all ranks of a new group have to know.
+    pub(super) fn group_id(&self) -> Result<Vec<u8>> {
+        self.runtime.group_id()
+    }
+
+    /// The group of all ranks that know `id`, for (this rank, number of ranks). Collective.
+    pub(super) fn join(self: &Arc<Self>, id: &[u8], place: [usize; 2]) -> Result<Grouped> {
+        Ok(Grouped { group: self.runtime.join(id, place)?, device: self.clone() })
+    }
+}
+
+/// A device in a group, whose messages take their turn among what is on its list.
+pub(super) struct Grouped {
+    /// Goes before the device.
+    group: Box<dyn DeviceGroup>,
+    device: Arc<Device>,
+}
+
+impl DeviceGroup for Grouped {
+    fn library(&self) -> String {
+        self.group.library()
+    }
+
+    unsafe fn begin(&self, send: &[DeviceMessage], receive: &[DeviceMessage]) -> Result<Underway> {
+        self.device.state().list.hand_over()?;
+        // SAFETY: as the caller promises.
+        unsafe { self.group.begin(send, receive) }
+    }
+
+    fn wait(&self, underway: Underway) -> Result<()> {
+        let handed_over = self.device.state().list.hand_over();
+        self.group.wait(underway).and(handed_over)
+    }
+
+    fn trust(&self) {
+        self.group.trust();
     }
 }

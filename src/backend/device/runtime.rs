@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::backend::ranks::DeviceGroup;
 use crate::error::{Error, Result};
 use crate::real::Precision;
 
@@ -233,5 +234,15 @@ pub(super) trait Runtime: Send + Sync {
             "the line solver `cusparse` needs a CUDA device; {} is none",
             self.info().name
         )))
+    }
+
+    /// What all ranks of a new group have to know.
+    fn group_id(&self) -> Result<Vec<u8>> {
+        Err(Error::Device("OpenCL has no messages between devices".into()))
+    }
+
+    /// The group of all ranks that know `id`, for (this rank, number of ranks). The group goes before the runtime. Collective.
+    fn join(&self, _id: &[u8], _: [usize; 2]) -> Result<Box<dyn DeviceGroup>> {
+        unreachable!("there is no number of a group without groups")
     }
 }

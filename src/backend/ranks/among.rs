@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::messages::{Part, Round};
+use super::messages::{self, Part, Round};
 use super::{Ranks, Staging};
 use crate::backend::{BlockSolver, Field};
 use crate::blocks::{Colouring, Halo, Sweeps};
@@ -55,9 +55,9 @@ impl Among {
     ) {
         let Self { inner, rounds, staging } = self;
         let mut exchange = |colour: usize, border: &mut Field| {
-            let (round, all) = (&rounds[colour], &*ranks.comm);
-            let underway = ranks.post(all, round, border, staging);
-            ranks.await_round(all, underway, round, border, staging);
+            let round = &rounds[colour];
+            let underway = ranks.post(messages::Among::All, round, border, staging);
+            ranks.await_round(messages::Among::All, underway, round, border, staging);
         };
         ranks.inner.sweep_blocks_among(inner, sweeps, b, x, &mut exchange);
     }

@@ -2,9 +2,10 @@
 
 use std::ops::{Deref, DerefMut, Range};
 
+use super::DeviceGroup;
 use crate::backend::{Backend, BlockSolver, Combination, Field, Program, Weights};
 use crate::blocks::Sweeps;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::grid::Axis;
 
 /// Where messages to and from an array of a backend go.
@@ -182,4 +183,20 @@ pub trait Blocks: Backend {
     /// # Errors
     /// What the device says.
     fn put(&self, array: &mut Field, first: usize, from: &[u8]) -> Result<()>;
+
+    /// What all ranks have to know of a new group of their devices.
+    ///
+    /// # Errors
+    /// The sentence why there can be none.
+    fn group_id(&self) -> Result<Vec<u8>> {
+        Err(Error::Device("the memory of the host needs no messages between devices".into()))
+    }
+
+    /// The group of the devices of all ranks that know `id`, for (this rank, number of ranks). Collective.
+    ///
+    /// # Errors
+    /// What the library says.
+    fn join(&self, _id: &[u8], _: [usize; 2]) -> Result<Box<dyn DeviceGroup>> {
+        unreachable!("there is no number of a group without groups")
+    }
 }

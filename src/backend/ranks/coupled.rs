@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 
 use super::choices::Choice;
 use super::joined::Joined;
-use super::messages::{Round, Underway};
+use super::messages::{Among, Round, Underway};
 use super::room::{Needed, Planes};
 use super::{Phase, Ranks};
 use crate::backend::{Combination, Field, Program, Weights};
@@ -84,6 +84,11 @@ impl Coupled {
         self.axis
     }
 
+    /// Whom it exchanges messages with.
+    fn ranks(&self) -> Among {
+        Among::Axis(self.axis)
+    }
+
     /// Pack the first stage and send what can be sent at once. No other sweep along this axis may be under way.
     pub(super) fn begin<'a>(
         &self,
@@ -124,8 +129,7 @@ impl Coupled {
                 if let Ready::Exchange(round) = &stage.steps[step] {
                     let Planes { planes, staging, .. } = &mut *room;
                     let (planes, staging) = (&mut planes[at], &staging[at]);
-                    let line = &*ranks.lines[self.axis];
-                    ranks.await_round(line, underway, round, planes, staging);
+                    ranks.await_round(self.ranks(), underway, round, planes, staging);
                 }
                 waiting = self.advance(ranks, &mut room, at, step + 1);
             }
@@ -151,8 +155,7 @@ impl Coupled {
                     ranks.timed(Phase::Reduced, || ranks.inner.combine(sums, planes));
                 }
                 Ready::Exchange(round) => {
-                    let line = &*ranks.lines[self.axis];
-                    return Some((step, ranks.post(line, round, planes, staging)));
+                    return Some((step, ranks.post(self.ranks(), round, planes, staging)));
                 }
             }
         }

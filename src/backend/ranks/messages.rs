@@ -1,8 +1,9 @@
 //! One round of messages between arrays of a backend.
 
 use std::ops::Range;
+use std::sync::PoisonError;
 
-use super::{Memory, Phase, Ranks, Route, Staging};
+use super::{DeviceMessage, Memory, Phase, Ranks, Route, Staging, group};
 use crate::backend::{Backend, Field};
 use crate::comm::{Communicator, Request};
 
@@ -48,9 +49,21 @@ impl Round {
     }
 }
 
+/// The ranks that messages go between: those along the lines of an axis, or all.
+#[derive(Clone, Copy)]
+pub(super) enum Among {
+    Axis(usize),
+    All,
+}
+
 /// Messages under way. The arrays must stay where they are until they were waited for.
 #[must_use = "messages under way have to be waited for"]
-pub(super) struct Underway(Vec<Request>);
+pub(super) enum Underway {
+    /// Between the ranks, by MPI.
+    Ranks(Vec<Request>),
+    /// Between their devices; none where they could not begin.
+    Devices(Option<group::Underway>),
+}
 
 impl Ranks {
     /// Host memory for messages from and to an array of `len` values, where they go through it; else none.
@@ -58,33 +71,105 @@ impl Ranks {
         self.inner.staging(if self.route == Route::Staged { len } else { 0 })
     }
 
-    /// Begin one round of messages among the ranks of `line`.
+    /// Begin one round of messages.
     pub(super) fn post(
         &self,
-        line: &dyn Communicator,
+        among: Among,
         round: &Round,
         planes: &mut Field,
         staging: &mut Staging,
     ) -> Underway {
         self.timed(Phase::Communicate, || {
-            let start = self.ready(&round.send, planes, staging);
             let size = self.precision().bytes();
+            let start = self.ready(&round.send, planes, staging);
+            if self.route == Route::Nccl {
+                let messages = |parts: &[Part]| -> Vec<_> {
+                    let of = |Part { peer, values }: &Part| (*peer, values.start, values.len());
+                    self.device_messages(among, start, parts.iter().map(of))
+                };
+                let (send, receive) = (messages(&round.send), messages(&round.receive));
+                // SAFETY: as below.
+                return Underway::Devices(unsafe { self.begin(&send, &receive) });
+            }
             // SAFETY: values of this array, which stays where it is until the messages were waited for.
-            Underway(unsafe { round.begin(line, start, size) })
+            Underway::Ranks(unsafe { round.begin(self.line(among), start, size) })
         })
+    }
+
+    /// The communicator of these ranks.
+    fn line(&self, among: Among) -> &dyn Communicator {
+        match among {
+            Among::Axis(axis) => &*self.lines[axis],
+            Among::All => &*self.comm,
+        }
+    }
+
+    /// Messages of the values of an array at `start`, for each (rank among these, first value, values) where there are values.
+    fn device_messages(
+        &self,
+        among: Among,
+        start: *mut u8,
+        parts: impl Iterator<Item = (usize, usize, usize)>,
+    ) -> Vec<DeviceMessage> {
+        let size = self.precision().bytes();
+        let rank_of = |peer| match among {
+            Among::Axis(axis) => {
+                let mut position = self.decomposition.position(self.comm.rank());
+                position[axis] = peer;
+                self.decomposition.rank(position)
+            }
+            Among::All => peer,
+        };
+        let message = |(peer, first, values): (usize, usize, usize)| DeviceMessage {
+            start: start.wrapping_add(first * size),
+            bytes: values * size,
+            peer: rank_of(peer),
+        };
+        parts.filter(|&(.., values)| values > 0).map(message).collect()
+    }
+
+    /// Begin messages between devices, and count them.
+    ///
+    /// # Safety
+    /// As for [`DeviceGroup::begin`](super::DeviceGroup::begin).
+    unsafe fn begin(
+        &self,
+        send: &[DeviceMessage],
+        receive: &[DeviceMessage],
+    ) -> Option<group::Underway> {
+        let group = self.group.as_ref()?;
+        let to_others = || send.iter().filter(|message| message.peer != self.comm.rank());
+        {
+            let mut sent = self.by_group.lock().unwrap_or_else(PoisonError::into_inner);
+            sent.messages += to_others().count() as u64;
+            sent.bytes += to_others().map(|message| message.bytes as u64).sum::<u64>();
+        }
+        // SAFETY: as the caller promises.
+        let begun = unsafe { group.begin(send, receive) };
+        begun.map_err(|why| self.note(Err(why))).ok()
+    }
+
+    /// Let the device wait for messages that have begun.
+    fn await_devices(&self, underway: Option<group::Underway>) {
+        if let (Some(group), Some(underway)) = (&self.group, underway) {
+            self.note(group.wait(underway));
+        }
     }
 
     /// Wait for a round of messages.
     pub(super) fn await_round(
         &self,
-        line: &dyn Communicator,
-        Underway(requests): Underway,
+        among: Among,
+        underway: Underway,
         round: &Round,
         planes: &mut Field,
         staging: &Staging,
     ) {
         self.timed(Phase::Communicate, || {
-            line.wait(requests);
+            match underway {
+                Underway::Ranks(requests) => self.line(among).wait(requests),
+                Underway::Devices(underway) => self.await_devices(underway),
+            }
             if self.route == Route::Staged {
                 for Part { values, .. } in &round.receive {
                     let from = &staging[self.bytes_of(values)];
@@ -104,6 +189,7 @@ impl Ranks {
     fn ready(&self, send: &[Part], planes: &mut Field, staging: &mut Staging) -> *mut u8 {
         match self.inner.memory(planes) {
             Memory::Host(start) => start,
+            Memory::Device(start) if self.route == Route::Nccl => start,
             Memory::Device(start) if self.route == Route::Device => {
                 self.note(self.inner.finish());
                 start
@@ -140,9 +226,20 @@ impl Ranks {
             let start = self.ready(&everything, from, outgoing);
             let target = match self.inner.memory(to) {
                 Memory::Host(start) => start,
-                Memory::Device(start) if self.route == Route::Device => start,
+                Memory::Device(start) if self.route != Route::Staged => start,
                 _ => incoming.as_mut_ptr(),
             };
+            if self.route == Route::Nccl {
+                let messages = |start, shares: &[(usize, usize)]| -> Vec<_> {
+                    let shares = shares.iter().enumerate();
+                    let shares = shares.map(|(peer, &(first, values))| (peer, first, values));
+                    self.device_messages(Among::Axis(axis), start, shares)
+                };
+                // SAFETY: as below; the arrays stay where they are, and the device waits before it uses them.
+                let underway =
+                    unsafe { self.begin(&messages(start, send), &messages(target, receive)) };
+                return self.await_devices(underway);
+            }
             // SAFETY: the ranges lie within the arrays, which are two.
             unsafe { self.lines[axis].all_to_all(start, &bytes_out, target, &bytes_in) };
             if self.route == Route::Staged {

@@ -8,6 +8,7 @@ mod among;
 mod blocks;
 mod choices;
 mod coupled;
+mod group;
 mod joined;
 mod messages;
 mod phases;
@@ -19,6 +20,7 @@ mod trial;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use blocks::{Blocks, Memory, Staging, Sum, Sums, TransposeLayout};
+pub use group::{DeviceGroup, DeviceMessage, Underway};
 pub(crate) use joined::Joined;
 pub(crate) use messages::{Part, Round};
 pub use phases::{Phase, PhaseTimes};
@@ -52,6 +54,9 @@ pub struct Ranks {
     method: Option<Method>,
     route: Route,
     choice: RouteChoice,
+    /// The devices of all ranks, where messages go by NCCL, and what this one sent so.
+    group: Option<Box<dyn DeviceGroup>>,
+    by_group: Mutex<Sent>,
     clock: Clock,
     choices: Mutex<Choices>,
     trouble: Mutex<Option<Error>>,
@@ -129,7 +134,7 @@ impl Ranks {
             }
         };
         let lines = [group(0, j + py * k, i), group(1, i + px * k, j), group(2, i + px * j, k)];
-        let choice = Route::find(&*inner, &*comm, compute.device_aware)?;
+        let (choice, group) = Route::find(&*inner, &*comm, compute)?;
         Ok(Self {
             inner,
             comm,
@@ -138,6 +143,8 @@ impl Ranks {
             method: compute.distributed,
             route: choice.route,
             choice,
+            group,
+            by_group: Mutex::default(),
             clock: Clock::default(),
             choices: Mutex::default(),
             trouble: Mutex::default(),
@@ -163,7 +170,8 @@ impl Ranks {
     /// What this rank sent along the axes so far; where one axis alone is split, all that it sent in the group.
     pub fn sent(&self) -> Sent {
         let along = self.lines.iter().map(|line| line.sent());
-        along.fold(Sent::default(), |all, line| Sent {
+        let by_group = *self.by_group.lock().unwrap_or_else(PoisonError::into_inner);
+        along.fold(by_group, |all, line| Sent {
             messages: all.messages + line.messages,
             bytes: all.bytes + line.bytes,
         })

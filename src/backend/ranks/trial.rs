@@ -3,7 +3,7 @@
 use std::mem::forget;
 use std::ops::Range;
 
-use super::{Blocks, Memory};
+use super::{Blocks, DeviceGroup, DeviceMessage, Memory};
 use crate::backend::Field;
 use crate::comm::{Communicator, all_or_error};
 use crate::error::{Error, Result};
@@ -16,22 +16,122 @@ const LONG: usize = 1_000_003;
 /// Ranks that try together: enough to leave the host, and far fewer than would fill a table of the library.
 const TOGETHER: usize = 64;
 
+/// What is tried: groups of ranks for MPI, or all ranks with their devices.
+pub(super) enum Carrier<'a> {
+    Mpi(&'a dyn Communicator),
+    Group(&'a dyn DeviceGroup, &'a dyn Communicator),
+}
+
+/// Ranks that try together.
+enum Team<'a> {
+    /// By messages of MPI between them.
+    Mpi(Box<dyn Communicator>),
+    /// By messages of devices: the first of them in the group, of so many, and this one.
+    Group { group: &'a dyn DeviceGroup, first: usize, size: usize, rank: usize },
+}
+
+impl<'a> Team<'a> {
+    /// That of this rank. Collective.
+    fn of(carrier: &Carrier<'a>) -> Self {
+        match *carrier {
+            Carrier::Mpi(comm) => Self::Mpi(comm.trial(TOGETHER)),
+            Carrier::Group(group, comm) => {
+                let first = comm.rank() / TOGETHER * TOGETHER;
+                let size = TOGETHER.min(comm.size() - first);
+                Self::Group { group, first, size, rank: comm.rank() - first }
+            }
+        }
+    }
+
+    /// (this rank among, number of) them.
+    fn place(&self) -> (usize, usize) {
+        match self {
+            Self::Mpi(ranks) => (ranks.rank(), ranks.size()),
+            Self::Group { size, rank, .. } => (*rank, *size),
+        }
+    }
+
+    /// Send so many bytes to the next rank.
+    ///
+    /// # Safety
+    /// Both memories must be as long, and stay until the device has finished, or for ever where this fails.
+    unsafe fn pass_on(&self, Ends { from, to }: Ends, bytes: usize) -> Result<()> {
+        let (rank, size) = self.place();
+        let (before, after) = ((rank + size - 1) % size, (rank + 1) % size);
+        match self {
+            Self::Mpi(ranks) => {
+                // SAFETY: as the caller promises.
+                let (coming, going) = unsafe {
+                    (ranks.receive(to, bytes, before, 0), ranks.send(from, bytes, after, 0))
+                };
+                ranks.wait(vec![coming, going]);
+            }
+            Self::Group { group, first, .. } => {
+                let send = DeviceMessage { start: from, bytes, peer: first + after };
+                let receive = DeviceMessage { start: to, bytes, peer: first + before };
+                // SAFETY: as above.
+                group.wait(unsafe { group.begin(&[send], &[receive]) }?)?;
+            }
+        }
+        self.told()
+    }
+
+    /// Send so many bytes to each rank, one behind the other.
+    ///
+    /// # Safety
+    /// As above, with as many for each.
+    unsafe fn to_all(&self, Ends { from, to }: Ends, bytes: usize) -> Result<()> {
+        let all = 0..self.place().1;
+        match self {
+            Self::Mpi(ranks) => {
+                let shares: Vec<_> = all.map(|rank| (rank * bytes, bytes)).collect();
+                // SAFETY: as the caller promises.
+                unsafe { ranks.all_to_all(from, &shares, to, &shares) };
+            }
+            Self::Group { group, first, .. } => {
+                let shares = |memory: *mut u8| -> Vec<_> {
+                    // SAFETY: as above.
+                    let start = |rank: usize| unsafe { memory.add(rank * bytes) };
+                    let share =
+                        |rank| DeviceMessage { start: start(rank), bytes, peer: first + rank };
+                    all.clone().map(share).collect()
+                };
+                // SAFETY: as above.
+                group.wait(unsafe { group.begin(&shares(from), &shares(to)) }?)?;
+            }
+        }
+        self.told()
+    }
+
+    /// What MPI has failed in, which does not say so where it does.
+    fn told(&self) -> Result<()> {
+        match self {
+            Self::Mpi(ranks) => ranks.failure().map_or(Ok(()), |why| Err(Error::Device(why))),
+            Self::Group { .. } => Ok(()),
+        }
+    }
+}
+
 /// Send short and long messages and an all-to-all among ranks, and look at what arrives: what goes wrong on the first rank where
 /// something does. Collective.
 ///
 /// # Errors
 /// What a driver says.
-pub(super) fn trial(backend: &dyn Blocks, comm: &dyn Communicator) -> Result<Option<String>> {
+pub(super) fn trial(
+    backend: &dyn Blocks,
+    comm: &dyn Communicator,
+    carrier: &Carrier<'_>,
+) -> Result<Option<String>> {
     let mut array = backend.planes(2 * LONG)?;
     let Memory::Device(start) = backend.memory(&mut array) else { return Ok(None) };
-    let ranks = comm.trial(TOGETHER);
+    let team = Team::of(carrier);
     let bytes = LONG * backend.precision().bytes();
     // SAFETY: the second half of the array.
     let ends = Ends { from: start, to: unsafe { start.add(bytes) } };
     let mut failure = None;
     for kind in [Kind::Messages(SHORT), Kind::Messages(LONG), Kind::AllToAll] {
         // All go on together, or none: what one waits for another has to send.
-        let here = attempt(backend, &*ranks, &mut array, ends, kind);
+        let here = attempt(backend, &team, &mut array, ends, kind);
         match all_or_error(comm, here) {
             Err(Error::Elsewhere { message, .. }) => {
                 failure = Some(message.replacen("error: ", "", 1));
@@ -57,51 +157,48 @@ enum Kind {
 /// Where messages leave and arrive.
 #[derive(Clone, Copy)]
 struct Ends {
-    from: *const u8,
+    from: *mut u8,
     to: *mut u8,
 }
 
 /// One of them.
 fn attempt(
     backend: &dyn Blocks,
-    ranks: &dyn Communicator,
+    team: &Team<'_>,
     array: &mut Field,
-    Ends { from, to }: Ends,
+    ends: Ends,
     kind: Kind,
 ) -> Result<()> {
-    let (rank, size, width) = (ranks.rank(), ranks.size(), backend.precision().bytes());
+    let ((rank, size), width) = (team.place(), backend.precision().bytes());
     let own = numbers(backend, rank, 0..LONG);
     // What is there already must not pass for what has arrived.
     let nothing = Values::zeros(backend.precision(), LONG);
     backend.put(array, 0, own.bytes())?;
     backend.put(array, LONG, nothing.bytes())?;
     backend.finish()?;
-    let (expected, what) = match kind {
+    let (expected, what, sent) = match kind {
         Kind::Messages(values) => {
             let before = (rank + size - 1) % size;
             let bytes = values * width;
-            // SAFETY: both halves of the array have as many values, and it outlives the messages, or stays for ever.
-            let requests = unsafe {
-                let coming = ranks.receive(to, bytes, before, 0);
-                vec![coming, ranks.send(from, bytes, (rank + 1) % size, 0)]
-            };
-            ranks.wait(requests);
             let expected = numbers(backend, before, 0..values).bytes().to_vec();
-            (expected, format!("a message of {bytes} bytes from one device to the next"))
+            let what = format!("a message of {bytes} bytes from one device to the next");
+            // SAFETY: both halves of the array have as many values, and it outlives the messages, or stays for ever.
+            (expected, what, unsafe { team.pass_on(ends, bytes) })
         }
         Kind::AllToAll => {
             let share = LONG / size;
-            let shares: Vec<_> = (0..size).map(|to| (to * share * width, share * width)).collect();
-            // SAFETY: as above.
-            unsafe { ranks.all_to_all(from, &shares, to, &shares) };
+            let bytes = share * width;
             let mine = rank * share..(rank + 1) * share;
             let part = |from| numbers(backend, from, mine.clone()).bytes().to_vec();
             let expected = (0..size).map(part).collect::<Vec<_>>().concat();
-            (expected, format!("an all-to-all of {} bytes between two devices", share * width))
+            let what = format!("an all-to-all of {bytes} bytes between two devices");
+            // SAFETY: as above.
+            (expected, what, unsafe { team.to_all(ends, bytes) })
         }
     };
-    if let Some(why) = ranks.failure() {
-        return Err(Error::Device(format!("{what} failed: {why}")));
+    if let Err(why) = sent {
+        let why = why.to_string();
+        return Err(Error::Device(format!("{what} failed: {}", why.trim_start_matches("error: "))));
     }
     let mut came = vec![0; expected.len()];
     backend.fetch(array, LONG, &mut came)?;

@@ -16,7 +16,7 @@ use crate::bench::pool::{FEWEST, Pool};
 use crate::bench::step::vortex;
 use crate::bench::{axes, refusal, tolerance};
 use crate::comm::{Communicator, all_or_error};
-use crate::config::{ComputeConfig, Config};
+use crate::config::{ComputeConfig, Config, Wish};
 use crate::engine::distributed::Method;
 use crate::engine::{LineOperator, LineOperators, Op, Sweep, SweepBuilder};
 use crate::error::Result;
@@ -93,7 +93,7 @@ impl Size<'_> {
         };
         let along = Decomposition { ranks: [1, 1, comm.size()] };
         let other = setup.place(len, None)?;
-        let other = Ranks::new(other, (*comm).clone(), along, &setup.compute)?;
+        let other = Ranks::new(other, (*comm).clone(), along, &self.compute(None))?;
         report.note(other.route_choice().note());
         let route = other.route();
         let problem = Problem::right_hand_side(config, *points);
@@ -134,6 +134,11 @@ impl Size<'_> {
         Ok(())
     }
 
+    /// With messages by MPI, whose rates are measured.
+    fn compute(&self, distributed: Option<Method>) -> ComputeConfig {
+        ComputeConfig { distributed, nccl: Wish::Off, ..self.setup.compute.clone() }
+    }
+
     /// The derivatives of all operands.
     fn sweep(&self) -> Sweep {
         let s = SweepBuilder::new();
@@ -162,8 +167,8 @@ impl Size<'_> {
         let precision = setup.compute.precision;
         let operators = LineOperators::new(options.scheme, None, &grid, precision);
         let len: usize = self.points.iter().product();
-        let compute = ComputeConfig { distributed: Some(method), ..setup.compute.clone() };
         let own = setup.place(len, None)?;
+        let compute = self.compute(Some(method));
         let ranks = Ranks::new(own, (*comm).clone(), decomposition, &compute)?;
         let backend: &dyn Backend = &ranks;
         let program = match all_or_error(&***comm, ranks.program(&sweep, axis, points, &operators))

@@ -8,7 +8,7 @@ use super::messages::rest;
 use super::rates::Problem;
 use super::report::{self, Spreading};
 use super::{Probe, busiest, by_phase, copies, note_left_out, note_placement};
-use crate::backend::ranks::Ranks;
+use crate::backend::ranks::{Ranks, Route};
 use crate::bench::arguments::{Group, StepOptions};
 use crate::bench::measure::Times;
 use crate::bench::output::{CopyReport, Report, Row, shape};
@@ -197,6 +197,9 @@ impl Together<'_> {
         let problem = Problem::right_hand_side(config, largest.points);
         let rates = match self.given {
             Some(rates) => Ok(rates.clone()),
+            None if route == Route::Nccl => {
+                Err("messages go by NCCL, and rates are those of MPI".into())
+            }
             None if problem.fits(largest.points) => {
                 let cut = |axis: &Axis| decomposition.ranks[axis.index()] > 1;
                 let axes: Vec<Axis> = Axis::ALL.into_iter().filter(cut).collect();

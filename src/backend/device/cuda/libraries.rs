@@ -14,7 +14,8 @@ use crate::backend::environment::{folder, folders, program};
 /// the folders of CUDA's own installer, and Python's packages. Python is asked only where the others were not enough.
 pub(super) fn candidates(name: &str) -> impl Iterator<Item = PathBuf> {
     let file = format!("lib{name}.so");
-    let versions = (12..=15).rev().map(|major| format!("{file}.{major}"));
+    // NCCL counts for itself: it is at 2.
+    let versions = (12..=15).rev().chain([2]).map(|major| format!("{file}.{major}"));
     let on_path: Vec<_> = versions.chain([file.clone()]).map(PathBuf::from).collect();
     let inside = toolkits()
         .into_iter()

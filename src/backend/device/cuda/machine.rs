@@ -18,8 +18,8 @@ const DRIVER: [&str; 2] = ["cuda", "nvcuda"];
 
 /// What is called of a driver that is new enough.
 #[rustfmt::skip]
-const FUNCTIONS: [&str; 42] = [
-    "cuCtxSetCurrent", "cuDeviceGet", "cuDeviceGetAttribute", "cuDeviceGetCount", "cuDeviceGetName",
+const FUNCTIONS: [&str; 45] = [
+    "cuCtxGetStreamPriorityRange", "cuCtxSetCurrent", "cuDeviceGet", "cuDeviceGetAttribute", "cuDeviceGetCount", "cuDeviceGetName",
     "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRetain", "cuDeviceTotalMem_v2",
     "cuEventCreate", "cuEventDestroy_v2", "cuEventElapsedTime_v2", "cuEventQuery", "cuEventRecord",
     "cuEventSynchronize", "cuFuncGetAttribute", "cuFuncGetModule", "cuFuncSetAttribute",
@@ -28,7 +28,8 @@ const FUNCTIONS: [&str; 42] = [
     "cuMemGetInfo_v2", "cuMemHostAlloc", "cuMemHostRegister_v2", "cuMemHostUnregister",
     "cuMemcpyDtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuModuleGetFunction",
     "cuModuleLoadData", "cuModuleUnload", "cuStreamBeginCapture_v2", "cuStreamCreate",
-    "cuStreamDestroy_v2", "cuStreamEndCapture", "cuStreamSynchronize",
+    "cuStreamCreateWithPriority", "cuStreamDestroy_v2", "cuStreamEndCapture", "cuStreamSynchronize",
+    "cuStreamWaitEvent",
 ];
 
 /// The devices of this machine.

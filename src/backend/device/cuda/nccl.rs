@@ -1,0 +1,398 @@
+//! NCCL, NVIDIA's library for messages between GPUs, loaded when a program starts on several ranks. Its calls do not block
+//! (`ncclConfig_t.blocking` = 0), so that what never ends can be given up.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::hint::spin_loop;
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use cudarc::driver::result as cu;
+use cudarc::driver::sys::{self, CUcontext, CUevent, CUevent_wait_flags, CUstream};
+use libloading::Library;
+
+use super::libraries;
+use super::machine::failed;
+use super::{handle, object};
+use crate::backend::device::runtime::Handle;
+use crate::backend::ranks::{DeviceGroup, DeviceMessage, Underway};
+use crate::error::{Error, Result};
+
+/// `NCCL_UNIQUE_ID_BYTES`.
+const ID_BYTES: usize = 128;
+/// The oldest version that has all that is called (`NCCL_VERSION(2, 14, 0)`), and whose configuration is written here.
+const OLDEST: c_int = 21_400;
+/// `ncclSuccess`, `ncclInProgress`, `ncclInt8`.
+const SUCCESS: c_int = 0;
+const IN_PROGRESS: c_int = 7;
+const BYTE: c_int = 0;
+/// How long a group that is not trusted waits.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long messages that nobody waits for are awaited when a group ends.
+const PARTING: Duration = Duration::from_secs(10);
+const NO_FLAGS: CUevent_wait_flags = CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+
+/// `ncclUniqueId`
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct UniqueId([c_char; ID_BYTES]);
+
+/// The beginning of `ncclConfig_t`, all of it in version 2.14; newer ones have defaults for the rest.
+#[repr(C)]
+struct Config {
+    size: usize,
+    magic: c_uint,
+    version: c_int,
+    blocking: c_int,
+}
+
+/// `ncclComm_t`, an opaque pointer.
+type Comm = *mut c_void;
+
+/// Entries that return an `ncclResult_t`, unless they say otherwise (nccl.h of version 2.14, and as it is in newer ones).
+struct Functions {
+    get_version: unsafe extern "C" fn(*mut c_int) -> c_int,
+    get_unique_id: unsafe extern "C" fn(*mut UniqueId) -> c_int,
+    init: unsafe extern "C" fn(*mut Comm, c_int, UniqueId, c_int, *mut Config) -> c_int,
+    get_async_error: unsafe extern "C" fn(Comm, *mut c_int) -> c_int,
+    error_string: unsafe extern "C" fn(c_int) -> *const c_char,
+    last_error: unsafe extern "C" fn(Comm) -> *const c_char,
+    group_start: unsafe extern "C" fn() -> c_int,
+    group_end: unsafe extern "C" fn() -> c_int,
+    send: unsafe extern "C" fn(*const u8, usize, c_int, c_int, Comm, CUstream) -> c_int,
+    receive: unsafe extern "C" fn(*mut u8, usize, c_int, c_int, Comm, CUstream) -> c_int,
+    finalize: unsafe extern "C" fn(Comm) -> c_int,
+    destroy: unsafe extern "C" fn(Comm) -> c_int,
+    abort: unsafe extern "C" fn(Comm) -> c_int,
+}
+
+impl Functions {
+    fn of(library: &Library) -> std::result::Result<Self, libloading::Error> {
+        // SAFETY: the signatures are those of nccl.h.
+        unsafe {
+            Ok(Self {
+                get_version: *library.get(b"ncclGetVersion\0")?,
+                get_unique_id: *library.get(b"ncclGetUniqueId\0")?,
+                init: *library.get(b"ncclCommInitRankConfig\0")?,
+                get_async_error: *library.get(b"ncclCommGetAsyncError\0")?,
+                error_string: *library.get(b"ncclGetErrorString\0")?,
+                last_error: *library.get(b"ncclGetLastError\0")?,
+                group_start: *library.get(b"ncclGroupStart\0")?,
+                group_end: *library.get(b"ncclGroupEnd\0")?,
+                send: *library.get(b"ncclSend\0")?,
+                receive: *library.get(b"ncclRecv\0")?,
+                finalize: *library.get(b"ncclCommFinalize\0")?,
+                destroy: *library.get(b"ncclCommDestroy\0")?,
+                abort: *library.get(b"ncclCommAbort\0")?,
+            })
+        }
+    }
+}
+
+/// The library.
+pub(super) struct Nccl {
+    call: Functions,
+    version: c_int,
+    /// Must outlive the functions.
+    _library: Library,
+}
+
+impl Nccl {
+    /// That of this machine.
+    ///
+    /// # Errors
+    /// The sentence why there is none.
+    pub(super) fn find() -> Result<Self> {
+        let refuse = |why: String| Error::Device(format!("NCCL (libnccl.so.2) {why}"));
+        // SAFETY: loading runs the library's initialisers, those of NVIDIA.
+        let library =
+            libraries::candidates("nccl").find_map(|path| unsafe { Library::new(path) }.ok());
+        let library = library.ok_or_else(|| refuse("was not found".into()))?;
+        let lacks = |error| refuse(format!("is older than 2.14: {error}"));
+        let call = Functions::of(&library).map_err(lacks)?;
+        let mut version = 0;
+        // SAFETY: one integer is written.
+        unsafe { (call.get_version)(&raw mut version) };
+        if version < OLDEST {
+            return Err(refuse(format!("is {}, older than 2.14", dotted(version))));
+        }
+        Ok(Self { call, version, _library: library })
+    }
+
+    /// What the ranks of a new group have to know to find each other.
+    pub(super) fn new_id(&self) -> Result<Vec<u8>> {
+        let mut id = UniqueId([0; ID_BYTES]);
+        // SAFETY: one of them is written.
+        let code = unsafe { (self.call.get_unique_id)(&raw mut id) };
+        self.check("make the number of a group", ptr::null_mut(), code)?;
+        Ok(id.0.map(c_char::cast_unsigned).to_vec())
+    }
+
+    /// What a call says. Without a group its own words are all there is.
+    fn check(&self, what: &str, comm: Comm, code: c_int) -> Result<()> {
+        if code == SUCCESS || code == IN_PROGRESS {
+            return Ok(());
+        }
+        let text = |start: *const c_char| match start.is_null() {
+            true => String::new(),
+            // SAFETY: a text of the library, which stays until the next call of this thread.
+            false => unsafe { CStr::from_ptr(start) }.to_string_lossy().trim().to_string(),
+        };
+        // SAFETY: any code may be asked for; without a group there is a text of all groups.
+        let (error, last) =
+            unsafe { ((self.call.error_string)(code), (self.call.last_error)(comm)) };
+        let (error, last) = (text(error), text(last));
+        let more = if last.is_empty() { last } else { format!(" ({})", last.replace('\n', "; ")) };
+        Err(Error::Device(format!("NCCL could not {what}: {error}{more}")))
+    }
+}
+
+/// 2.27.3 of 22703.
+fn dotted(version: c_int) -> String {
+    let [major, minor, patch] = match version {
+        // `NCCL_VERSION`: up to 2.8 there was one digit less.
+        ..10_000 => [version / 1000, version / 100 % 10, version % 100],
+        _ => [version / 10_000, version / 100 % 100, version % 100],
+    };
+    format!("{major}.{minor}.{patch}")
+}
+
+/// The ranks of a group, seen from one of them. Context and stream of the device must outlive it.
+pub(super) struct Group {
+    nccl: Nccl,
+    context: CUcontext,
+    /// What the device does else.
+    work: CUstream,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Null once it was given up.
+    comm: Comm,
+    /// What the messages are on: kernels of other streams run meanwhile.
+    stream: CUstream,
+    /// Where they may begin.
+    begin: CUevent,
+    /// Events for where they end; nobody waits for these.
+    free: Vec<CUevent>,
+    is_trusted: bool,
+}
+
+// SAFETY: handles of driver and library, which may be used from any thread, one at a time for a group: they lie behind a lock.
+unsafe impl Send for Group {}
+// SAFETY: as above.
+unsafe impl Sync for Group {}
+
+impl Group {
+    /// Rank `rank` of `size` that all know `id`. The context must be current. Collective.
+    pub(super) fn join(
+        nccl: Nccl,
+        (context, work): (CUcontext, CUstream),
+        id: &[u8],
+        [rank, size]: [usize; 2],
+    ) -> Result<Self> {
+        let mut unique = UniqueId([0; ID_BYTES]);
+        unique.0.iter_mut().zip(id).for_each(|(to, &from)| *to = from.cast_signed());
+        let state = State {
+            comm: ptr::null_mut(),
+            stream: urgent_stream()?,
+            begin: ptr::null_mut(),
+            free: Vec::new(),
+            is_trusted: false,
+        };
+        let group = Self { nccl, context, work, state: Mutex::new(state) };
+        {
+            let state = &mut *group.state();
+            state.begin = new_event()?;
+            let mut config = Config {
+                size: size_of::<Config>(),
+                magic: 0xcafe_beef,
+                version: OLDEST,
+                blocking: 0,
+            };
+            let count = |n: usize| c_int::try_from(n).unwrap_or(c_int::MAX);
+            // SAFETY: one handle is written; the configuration is of the version that it names.
+            let code = unsafe {
+                let (comm, config) = (&raw mut state.comm, &raw mut config);
+                (group.nccl.call.init)(comm, count(size), unique, count(rank), config)
+            };
+            group.done("join the group of all ranks", state, code)?;
+        }
+        Ok(group)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self) -> Result<()> {
+        // SAFETY: the context outlives this.
+        unsafe { cu::ctx::set_current(self.context) }.map_err(failed("use the device"))
+    }
+
+    /// Return when what a call of the library has begun on the host is done. What fails ends the group.
+    fn done(&self, what: &str, state: &mut State, code: c_int) -> Result<()> {
+        let start = Instant::now();
+        let mut code = code;
+        while code == IN_PROGRESS {
+            if !state.is_trusted && start.elapsed() > PATIENCE {
+                return Err(self.give_up(what, state));
+            }
+            spin_loop();
+            // SAFETY: the group is there; one integer is written.
+            let asked = unsafe { (self.nccl.call.get_async_error)(state.comm, &raw mut code) };
+            if asked != SUCCESS {
+                code = asked;
+            }
+        }
+        let result = self.nccl.check(what, state.comm, code);
+        if result.is_err() {
+            self.abandon(state);
+        }
+        result
+    }
+
+    /// What took too long.
+    fn give_up(&self, what: &str, state: &mut State) -> Error {
+        self.abandon(state);
+        let seconds = PATIENCE.as_secs();
+        Error::Device(format!("NCCL could not {what}: it did not end in {seconds} s"))
+    }
+
+    /// End the group without the others.
+    fn abandon(&self, state: &mut State) {
+        let comm = std::mem::replace(&mut state.comm, ptr::null_mut());
+        if !comm.is_null() {
+            // SAFETY: the group is there, and is not used again.
+            unsafe { (self.nccl.call.abort)(comm) };
+        }
+    }
+
+    /// Put the messages of one round on the stream.
+    unsafe fn post(
+        &self,
+        state: &mut State,
+        send: &[DeviceMessage],
+        receive: &[DeviceMessage],
+    ) -> Result<()> {
+        const WHAT: &str = "send messages";
+        let peer = |message: &DeviceMessage| c_int::try_from(message.peer).unwrap_or(c_int::MAX);
+        let (call, comm, stream) = (&self.nccl.call, state.comm, state.stream);
+        // SAFETY: the group is there, and so is the memory, as the caller promises. A group of calls that was started is ended.
+        let code = unsafe {
+            let started = (call.group_start)();
+            let receives = receive.iter().map(|message| {
+                (call.receive)(message.start, message.bytes, BYTE, peer(message), comm, stream)
+            });
+            let sends = send.iter().map(|message| {
+                (call.send)(message.start, message.bytes, BYTE, peer(message), comm, stream)
+            });
+            let mut codes = std::iter::once(started).chain(receives).chain(sends);
+            let failed = codes.find(|&code| code != SUCCESS && code != IN_PROGRESS);
+            let ended = (call.group_end)();
+            failed.unwrap_or(ended)
+        };
+        self.done(WHAT, state, code)
+    }
+}
+
+impl DeviceGroup for Group {
+    fn library(&self) -> String {
+        format!("NCCL {}", dotted(self.nccl.version))
+    }
+
+    unsafe fn begin(&self, send: &[DeviceMessage], receive: &[DeviceMessage]) -> Result<Underway> {
+        self.enter()?;
+        let state = &mut *self.state();
+        if state.comm.is_null() {
+            return Err(Error::Device("NCCL: the group of ranks has failed before".into()));
+        }
+        let told = failed("order messages among its work");
+        // SAFETY: streams and events are of this device, and alive; the memory is there, as the caller promises.
+        unsafe {
+            cu::event::record(state.begin, self.work).map_err(&told)?;
+            cu::stream::wait_event(state.stream, state.begin, NO_FLAGS).map_err(&told)?;
+            self.post(state, send, receive)?;
+            let end = state.free.pop().map_or_else(new_event, Ok)?;
+            cu::event::record(end, state.stream).map_err(&told)?;
+            Ok(Underway(handle(end).0))
+        }
+    }
+
+    fn wait(&self, Underway(end): Underway) -> Result<()> {
+        self.enter()?;
+        let state = &mut *self.state();
+        let end: CUevent = object(Handle(end));
+        let start = Instant::now();
+        // SAFETY: the event is of this device, and alive.
+        while !state.is_trusted && unsafe { cu::event::query(end) }.is_err_and(is_not_ready) {
+            if start.elapsed() > PATIENCE {
+                return Err(self.give_up("send messages", state));
+            }
+            spin_loop();
+        }
+        // SAFETY: as above; the stream remembers where the event was recorded, which may be recorded anew.
+        let waits = unsafe { cu::stream::wait_event(self.work, end, NO_FLAGS) };
+        state.free.push(end);
+        waits.map_err(failed("order messages among its work"))
+    }
+
+    fn trust(&self) {
+        self.state().is_trusted = true;
+    }
+}
+
+fn is_not_ready(error: cu::DriverError) -> bool {
+    error.0 == sys::CUresult::CUDA_ERROR_NOT_READY
+}
+
+/// A stream whose kernels come before those of others that wait for a place.
+fn urgent_stream() -> Result<CUstream> {
+    let (mut least, mut most) = (0, 0);
+    let mut stream = ptr::null_mut();
+    let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint;
+    // SAFETY: two integers and one handle are written.
+    unsafe {
+        sys::cuCtxGetStreamPriorityRange(&raw mut least, &raw mut most)
+            .result()
+            .and_then(|()| sys::cuStreamCreateWithPriority(&raw mut stream, flags, most).result())
+    }
+    .map_err(failed("open a stream for messages"))?;
+    Ok(stream)
+}
+
+fn new_event() -> Result<CUevent> {
+    cu::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(failed("make an event"))
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.enter().is_err() {
+            return;
+        }
+        let state = &mut *self.state();
+        let call = &self.nccl.call;
+        // What has been sent must leave this rank before the group ends; others may still wait for it.
+        if !state.comm.is_null() {
+            // SAFETY: the group is there; what waits for the driver or the library has an end.
+            unsafe {
+                let start = Instant::now();
+                let mut code = (call.finalize)(state.comm);
+                while code == IN_PROGRESS && start.elapsed() < PARTING {
+                    spin_loop();
+                    (call.get_async_error)(state.comm, &raw mut code);
+                }
+                let end = if code == SUCCESS { call.destroy } else { call.abort };
+                end(state.comm);
+            }
+        }
+        // SAFETY: all of it was made here, and nobody is left who could use it. A refusal has nobody to be told to.
+        unsafe {
+            let events = state.free.drain(..).chain([state.begin]);
+            for event in events.filter(|event| !event.is_null()) {
+                let _ = cu::event::destroy(event);
+            }
+            let _ = cu::stream::destroy(state.stream);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+/* Kernels of the driver without a GPU, compiled and run by OpenCL on the host, whose memory is the device's. */
+#define _GNU_SOURCE
+#include "cuda_driver.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { CPU = 1 << 1, READ_WRITE = 1, ARGUMENTS = 0x1191, PROGRAM = 0x1194, ADDRESS = 0x1196, GLOBAL = 0x119B, LOG = 0x1183 };
+int clGetPlatformIDs(unsigned, void **, unsigned *);
+int clGetDeviceIDs(void *, uint64_t, unsigned, void **, unsigned *);
+void *clCreateContext(const intptr_t *, unsigned, void *const *, void *, void *, int *);
+void *clCreateCommandQueue(void *, void *, uint64_t, int *);
+void *clSVMAlloc(void *, uint64_t, size_t, unsigned);
+void clSVMFree(void *, void *);
+void *clCreateProgramWithSource(void *, unsigned, const char **, const size_t *, int *);
+int clBuildProgram(void *, unsigned, void *const *, const char *, void *, void *);
+int clGetProgramBuildInfo(void *, void *, unsigned, size_t, void *, size_t *);
+void *clCreateKernel(void *, const char *, int *);
+int clGetKernelInfo(void *, unsigned, size_t, void *, size_t *);
+int clGetKernelArgInfo(void *, unsigned, unsigned, size_t, void *, size_t *);
+int clSetKernelArg(void *, unsigned, size_t, const void *);
+int clSetKernelArgSVMPointer(void *, unsigned, const void *);
+int clEnqueueNDRangeKernel(void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned, void *, void *);
+int clFinish(void *);
+
+static void *device, *context, *work;
+
+static void open_device(void) {
+    void *platforms[8];
+    unsigned count = 0;
+    clGetPlatformIDs(8, platforms, &count);
+    for (unsigned i = 0; i < count && !device; i++) clGetDeviceIDs(platforms[i], CPU, 1, &device, NULL);
+    context = device ? clCreateContext(NULL, 1, &device, NULL, NULL, NULL) : NULL;
+    work = context ? clCreateCommandQueue(context, device, 0, NULL) : NULL;
+    if (!work) {
+        fprintf(stderr, "OpenCL has no device for kernels\n");
+        abort();
+    }
+}
+static void need(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_device);
+}
+
+void *opencl_allocate(size_t size) { need(); return clSVMAlloc(context, READ_WRITE, size, 0); }
+void opencl_free(void *memory) { clSVMFree(context, memory); }
+
+/* PoCL cannot build one program in two processes at once (pocl issue 1480). */
+void *opencl_program(const char *text) {
+    need();
+    char name[4096];
+    snprintf(name, sizeof name, "%s/opencl.lock", getenv("XDG_CACHE_HOME"));
+    int one = open(name, O_CREAT | O_RDWR, 0600);
+    flock(one, LOCK_EX);
+    void *program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+    int code = clBuildProgram(program, 1, &device, "-cl-std=CL1.2 -cl-kernel-arg-info", NULL, NULL);
+    close(one);
+    if (code) {
+        static char log[65536];
+        clGetProgramBuildInfo(program, device, LOG, sizeof log, log, NULL);
+        fprintf(stderr, "%s\n", log);
+    }
+    return code ? NULL : program;
+}
+void *opencl_kernel(void *program, const char *name) { return clCreateKernel(program, name, NULL); }
+void *opencl_program_of(void *kernel) {
+    void *program = NULL;
+    clGetKernelInfo(kernel, PROGRAM, sizeof program, &program, NULL);
+    return program;
+}
+int opencl_arguments(void *kernel) {
+    unsigned count = 0;
+    clGetKernelInfo(kernel, ARGUMENTS, sizeof count, &count, NULL);
+    return (int)count;
+}
+int opencl_is_pointer(void *kernel, int argument) {
+    unsigned address = 0;
+    clGetKernelArgInfo(kernel, argument, ADDRESS, sizeof address, &address, NULL);
+    return address == GLOBAL;
+}
+int opencl_takes(void *kernel, const uint64_t *arguments) {
+    for (int i = 0; i < opencl_arguments(kernel); i++)
+        if (opencl_is_pointer(kernel, i) && !cuda_holds((void *)arguments[i], 1)) return 0;
+    return 1;
+}
+void opencl_run(void *kernel, const unsigned *blocks, const unsigned *threads, const uint64_t *arguments) {
+    int code = 0;
+    for (int i = 0; i < opencl_arguments(kernel); i++)
+        code |= opencl_is_pointer(kernel, i) ? clSetKernelArgSVMPointer(kernel, i, (void *)arguments[i])
+                                             : clSetKernelArg(kernel, i, sizeof(int), &arguments[i]);
+    size_t local[3], global[3];
+    for (int a = 0; a < 3; a++) global[a] = (local[a] = threads[a]) * blocks[a];
+    code |= clEnqueueNDRangeKernel(work, kernel, 3, NULL, global, local, 0, NULL, NULL);
+    if (code | clFinish(work)) {
+        fprintf(stderr, "OpenCL could not run a kernel\n");
+        abort();
+    }
+}
