@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import time
+from math import cos, pi, sin
 from pathlib import Path
 
 import pytest
@@ -92,22 +93,25 @@ def press(browser, button):
     button.click()
 
 
-def test_the_value_under_the_pointer_is_that_of_the_series_at_that_time(browser, page, run):
+# An axis of small numbers has a power of ten of its own; what is read has not.
+@pytest.mark.parametrize("figure, name, curve", [(ENERGY, "kinetic_energy", "this run"), ("plot-dissipation", "dissipation", "from gradients")])
+def test_the_value_under_the_pointer_is_that_of_the_series_at_that_time(browser, page, run, figure, name, curve):
     page(address(run / "report.html"))
-    times, energies = column(run, "time"), column(run, "kinetic_energy")
-    plot = over(browser, ENERGY)
+    times, values = column(run, "time"), column(run, name)
+    plot = over(browser, figure)
     seen = set()
     for part in (-0.4, -0.1, 0.3):
         ActionChains(browser, duration=20).move_to_element_with_offset(plot, round(part * plot.size["width"]), 10).perform()
-        lines = reading(browser, ENERGY)
+        lines = reading(browser, figure)
         at = number(re.fullmatch(r"t = (.*)", lines[0])[1])
-        value = number(re.fullmatch(r"this run: (.*)", lines[1])[1])
+        assert lines[1].startswith(curve), lines
+        value = number(lines[1].split(": ")[-1])
         row = min(range(len(times)), key=lambda row: abs(times[row] - at))
-        assert (at, value) == tuple(float(f"{exact:.6g}") for exact in (times[row], energies[row])), (lines, row)
+        assert (at, value) == tuple(float(f"{exact:.6g}") for exact in (times[row], values[row])), (lines, row)
         seen.add(row)
     assert len(seen) == 3
     ActionChains(browser, duration=20).move_to_element(browser.find_element(By.TAG_NAME, "h1")).perform()
-    assert not browser.find_element(By.CSS_SELECTOR, f"#{ENERGY} .reading").is_displayed()
+    assert not browser.find_element(By.CSS_SELECTOR, f"#{figure} .reading").is_displayed()
 
 
 def test_dragging_zooms_and_a_double_click_shows_all_again(browser, page, run):
@@ -155,6 +159,7 @@ def test_a_curve_can_be_hidden_and_other_times_be_added(browser, page, run):
     assert [first, False] in browser.execute_script(shown, "plot-dissipation")
     before = browser.execute_script(shown, "plot-spectra")
     slider = browser.find_element(By.CSS_SELECTOR, "#plot-spectra .tools input")
+    assert slider.get_attribute("value") == slider.get_attribute("max") == "2"
     browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", slider)
     slider.send_keys(Keys.HOME)
     after = browser.execute_script(shown, "plot-spectra")
@@ -175,6 +180,7 @@ def test_the_slider_changes_pictures_and_time_on_one_scale_of_colours(browser, p
     browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", slider)
     bar = browser.find_element(By.CSS_SELECTOR, f"#{plane} .colours")
     pictures, labels, bars = set(), [], set()
+    assert slider.get_attribute("value") == slider.get_attribute("max") == "5"
     slider.send_keys(Keys.HOME)
     for _ in range(int(slider.get_attribute("max")) + 1):
         picture = shown_picture(browser, plane)
@@ -188,20 +194,74 @@ def test_the_slider_changes_pictures_and_time_on_one_scale_of_colours(browser, p
     assert "in V₀/L" in bar.text
 
 
-def test_the_picture_tells_values_and_profiles(browser, page, run):
-    page(address(run / "report.html"))
+FLOW = """
+[case]
+name = "custom"
+mach = 0.1
+reynolds = 100.0
+u = "cos(2*pi*y/ly) + 0.5*sin(4*pi*y/ly)"
+v = "sin(2*pi*x/lx) + 0.5*cos(4*pi*x/lx)"
+p = "p0"
+[grid]
+points = [96, 64, 1]
+length = [1.0, 1.0, 1.0]
+[time]
+max_steps = 1
+[output]
+fields = { every_steps = 1 }
+"""
+
+
+def vorticity(x, y):
+    """|dv/dx - du/dy| of that flow, which is another one upside down, from right to left, and with x for y."""
+    return abs(2 * pi * (cos(2 * pi * x) - sin(4 * pi * x) + sin(2 * pi * y) - cos(4 * pi * y)))
+
+
+def test_the_picture_tells_values_and_profiles(browser, page, tmp_path):
+    (tmp_path / "flow.toml").write_text(FLOW)
+    kolmo("run", tmp_path / "flow.toml", "--out", tmp_path / "flow", "--set=compute.backend=cpu")
+    page(address(tmp_path / "flow" / "report.html"))
+    browser.find_element(By.CSS_SELECTOR, ".film input").send_keys(Keys.HOME)
     plane = "plane-vorticity-magnitude-xy"
     picture = shown_picture(browser, plane).find_element(By.TAG_NAME, "img")
     browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", picture)
-    ActionChains(browser, duration=20).move_to_element_with_offset(picture, 20, 30).perform()
-    said = browser.find_element(By.CSS_SELECTOR, f"#{plane} .value").text
-    found = re.fullmatch(r"x = (.*), y = (.*): vorticity magnitude ≈ (.*) V₀/L", said)
     least, most = map(float, browser.find_element(By.ID, plane).get_attribute("data-scale").split())
-    slack = (most - least) / 200
-    assert found and least - slack <= number(found[3]) <= most + slack, said
+    # Colours tell 256 values apart, and pictures are interpolated: h^2/8 of the second derivative along each axis.
+    slack = (most - least) / 250 + 0.1
+    for part in [(-0.3, -0.35), (0.1, 0.25), (0.4, -0.1)]:
+        offset = [round(share * picture.size[side]) for share, side in zip(part, ("width", "height"))]
+        ActionChains(browser, duration=20).move_to_element_with_offset(picture, *offset).perform()
+        said = browser.find_element(By.CSS_SELECTOR, f"#{plane} .value").text
+        x, y, value = map(number, re.fullmatch(r"x = (.*), y = (.*): vorticity magnitude ≈ (.*) V₀/L", said).groups())
+        # The picture ends half a spacing before the first point; its top is the largest y.
+        assert x == pytest.approx(0.5 + part[0] - 1 / 192, abs=5e-3) and y == pytest.approx(0.5 - part[1] - 1 / 128, abs=5e-3), said
+        assert value == pytest.approx(vorticity(x, y), abs=slack), said
     picture.click()
     lines = browser.find_elements(By.CSS_SELECTOR, f"#{plane} .profiles .title")
     assert [re.sub(r"= .*", "= ?", line.text) for line in lines] == ["Along x at y = ?", "Along y at x = ?"]
+    asked = "return [...kolmo.films.films.values()][0].planes[0].lines.map(({ data }) => [data.x[0], data.curves[0].y])"
+    (x, along_x), (y, along_y) = browser.execute_script(asked)
+    at_y, at_x = [number(line.text.split("= ")[1]) for line in lines]
+    # Where the flow turns the other way round its size has a kink.
+    for found, exact in [(along_x, [vorticity(one, at_y) for one in x]), (along_y, [vorticity(at_x, one) for one in y])]:
+        assert sum(abs(a - b) for a, b in zip(found, exact)) / len(found) < slack
+
+
+def test_a_body_has_no_values(browser, page, tmp_path):
+    kolmo("run", "cylinder", "--out", tmp_path / "body", "--set=grid.points=[32,17,1]", "--set=time.max_steps=1",
+          "--set=output.fields={ every_steps = 1 }", "--set=compute.backend=cpu")  # fmt: skip
+    page(address(tmp_path / "body" / "report.html"))
+    plane = browser.find_element(By.CSS_SELECTOR, ".plane")
+    picture = next(one for one in plane.find_elements(By.TAG_NAME, "img") if one.is_displayed())
+    browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", picture)
+    figure = picture.find_element(By.XPATH, "./ancestor::figure[@data-edges]")
+    left, right, *_ = map(float, figure.get_attribute("data-edges").split())
+    # The body has a radius of 1/2 round the origin, and the picture y = 0 in the middle.
+    for x, is_told in [(0.0, False), (0.4, False), (0.7, True)]:
+        offset = round(((x - left) / (right - left) - 0.5) * picture.size["width"])
+        ActionChains(browser, duration=20).move_to_element_with_offset(picture, offset, 0).perform()
+        said = plane.find_element(By.CSS_SELECTOR, ".value").text
+        assert ("≈" in said) == is_told and said.endswith(": no value") != is_told, said
 
 
 def test_the_page_is_whole_without_scripts_and_on_paper(browser, page, run):
