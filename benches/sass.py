@@ -1,0 +1,218 @@
+"""What a thread of a kernel does, counted in the disassembly that `nvdisasm` prints of it.
+
+A thread is followed from the entry to the exit. A branch forward that skips a part is not taken, since what it guards is work of a point
+that is there; it is taken where that part calls a function, as only slow paths do. What a loop repeats counts as often as the loop
+goes round, where it counts in steps between two constants; else once, and the loop is named.
+"""
+
+import math
+import re
+from typing import NamedTuple
+
+WORD = 8  # bytes
+FP64 = {"DADD", "DFMA", "DMNMX", "DMUL", "DSETP"}
+FP32 = {"FADD", "FFMA", "FMNMX", "FMUL", "FSETP"}
+LOADS = {"LD", "LDG", "LDGSTS"}
+GLOBAL = LOADS | {"ST", "STG"}
+SHARED = {"LDS", "STS", "LDGSTS"}
+LOCAL = {"LDL", "STL"}
+WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}  # bytes; others have 4
+LINE = re.compile(r"\s+/\*([0-9a-f]{4,})\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z][\w.]*)\s*(.*?)\s*;")
+LABEL = re.compile(r"(\.[\w.$]+):")
+TARGET = re.compile(r"`\((\.[\w.$]+)\)")
+REGISTER = re.compile(r"\bU?R\d+\b")
+
+
+class Instruction(NamedTuple):
+    address: int
+    predicate: str  # empty, or such as !P0
+    opcode: str
+    operands: str
+    target: int | None  # which instruction a branch goes to
+
+    @property
+    def base(self):
+        return self.opcode.partition(".")[0]
+
+    @property
+    def is_never(self):
+        """Issued, and without effect."""
+        return self.predicate in ("!PT", "!UPT")
+
+    @property
+    def bytes(self):
+        return next((WIDTHS[part] for part in self.opcode.split(".")[1:] if part in WIDTHS), 4)
+
+    @property
+    def written(self):
+        """The registers of the result."""
+        first = REGISTER.match(self.operands)
+        if not first or self.base.startswith("ST"):
+            return []
+        kind, number = re.fullmatch(r"(U?R)(\d+)", first[0]).groups()
+        many = 2 if self.opcode == "CS2R" else max(1, self.bytes // 4)
+        return [f"{kind}{int(number) + at}" for at in range(many)]
+
+    @property
+    def decides(self):
+        """The predicate that a branch depends on: before it, or its first operand."""
+        of_operands = re.match(r"!?(U?P\d)\b", self.operands)
+        return self.predicate.lstrip("!") or (of_operands[1] if of_operands else "")
+
+
+class Kernel(NamedTuple):
+    code: list
+    registers: int
+    frame: int  # bytes that a thread keeps in device memory
+
+
+class Counts(NamedTuple):
+    """Of one thread."""
+
+    instructions: int
+    fp64: int
+    fp32: int
+    shared: float  # words loaded and stored
+    loaded: float  # words of device memory, again from caches too
+    stored: float
+    local: int  # loads and stores of spilled registers
+    barriers: int
+    guarded: int  # accesses of memory behind a predicate, counted as if it held
+    beside: int  # instructions that are in the text and not on the path
+    unknown: list  # addresses of loops that are counted once
+
+
+def parsed(text, entry):
+    """The kernel `entry` of what `nvdisasm` prints of an image."""
+    section = text.partition(f"\n.text.{entry}:\n")[2].partition("\n//-----")[0]
+    lines, labels = [], {}
+    for line in section.splitlines():
+        if found := LINE.match(line.replace(".reuse", "")):
+            lines.append(found.groups())
+        elif found := LABEL.match(line):
+            labels[found[1]] = len(lines)
+    code = []
+    for address, predicate, opcode, operands in lines:
+        label = TARGET.search(operands) if opcode.startswith("BRA") else None
+        code.append(Instruction(int(address, 16), predicate or "", opcode, operands, labels.get(label[1]) if label else None))
+    return Kernel(code, attribute(text, "REGCOUNT", entry), attribute(text, "FRAME_SIZE", entry))
+
+
+def attribute(text, name, entry):
+    value = rf"EIATTR_{name}\n(?:(?!EIATTR).)*?index@\({re.escape(entry)}\)\s+/\*\w+\*/\s+\.word\s+(0x\w+)"
+    found = re.search(value, text, re.DOTALL)
+    return int(found[1], 16) if found else 0
+
+
+def trips(body, before, branch):
+    """How often a loop goes round, or None: a counter that is compared with a constant, begins with one, and grows by one."""
+    test = next((at for at in reversed(range(len(body))) if is_test(body[at], branch.decides)), None)
+    if test is None:
+        return None
+    compared = re.fullmatch(r"U?P\w+, U?PT, (U?R\d+), (0x[0-9a-f]+), U?PT", body[test].operands)
+    if not compared:
+        return None
+    counter, end = compared[1], int(compared[2], 16)
+    steps = [(at, step) for at, one in enumerate(body) if (step := step_of(one, counter))]
+    writers = [at for at, one in enumerate(body) if counter in one.written]
+    start = next((value_of(one, counter) for one in reversed(before) if counter in one.written), None)
+    if [at for at, _ in steps] != writers or len(steps) != 1 or start is None:
+        return None
+    at, step = steps[0]
+    end += any(part in ("GT", "LE") for part in body[test].opcode.split("."))
+    # Compared before it grows, it goes round once more.
+    return max(1, math.ceil((end - start) / step) + (at > test))
+
+
+def is_test(one, predicate):
+    return one.base in ("ISETP", "UISETP") and re.match(rf"{predicate}\b", one.operands) is not None
+
+
+def step_of(one, register):
+    """By how much an instruction increases a register."""
+    added = rf"{register}, (?:U?PT, U?PT, )?{register}, (0x[0-9a-f]+)(?:, U?RZ)?"
+    found = re.fullmatch(added, one.operands) if one.base in ("IADD", "IADD3", "UIADD3", "VIADD") else None
+    return int(found[1], 16) if found else None
+
+
+def value_of(one, register):
+    """The constant that an instruction puts into a register."""
+    if one.base == "CS2R" and one.operands.endswith("SRZ"):
+        return 0
+    moved = rf"{register}, (?:U?RZ, U?RZ, )?(0x[0-9a-f]+|U?RZ)"
+    found = re.fullmatch(moved, one.operands) if "MOV" in one.opcode else None
+    return found and (0 if found[1].endswith("RZ") else int(found[1], 16))
+
+
+def followed(code):
+    """What a thread passes: (instruction, how often) in order; and addresses of loops whose rounds are not known."""
+    at, order, times, unknown = 0, [], {}, []
+    while at < len(code):
+        one = code[at]
+        order.append(at)
+        times[at] = 1
+        after = at + 1
+        if one.base == "EXIT" and not one.predicate:
+            break
+        if one.target is not None and one.target > at:
+            skipped = code[at + 1 : one.target]
+            if not one.decides or any(other.base == "CALL" for other in skipped):
+                after = one.target
+        elif one.target == at:
+            break
+        elif one.target is not None:
+            first = order.index(one.target) if one.target in times else None
+            if first is None:
+                raise ValueError(f"a branch back to where no path has been, at {one.address:#x}")
+            inside = order[first:]
+            leaves = at if one.decides else next((i for i in inside if (code[i].target or 0) > at), None)
+            if leaves is None:
+                raise ValueError(f"a loop without an end, at {one.address:#x}")
+            rounds = trips([code[i] for i in inside], [code[i] for i in order[:first]], code[leaves])
+            if rounds is None:
+                unknown.append(one.address)
+            for i in inside:
+                times[i] *= rounds or 1
+            after = at + 1 if leaves == at else code[leaves].target
+        at = after
+    return [(code[at], times[at]) for at in order], unknown
+
+
+def counted(kernel):
+    """What a thread does."""
+    path, unknown = followed(kernel.code)
+
+    def count(where):
+        return sum(times for one, times in path if where(one))
+
+    def words(names):
+        return sum(times * one.bytes for one, times in path if one.base in names and not one.is_never) / WORD
+
+    return Counts(
+        instructions=count(lambda one: True),
+        fp64=count(lambda one: one.base in FP64),
+        fp32=count(lambda one: one.base in FP32),
+        shared=words(SHARED),
+        loaded=words(LOADS),
+        stored=words(GLOBAL - LOADS),
+        local=count(lambda one: one.base in LOCAL),
+        barriers=count(lambda one: one.opcode.startswith("BAR.SYNC") and not one.is_never),
+        guarded=count(lambda one: one.base in SHARED | GLOBAL and one.predicate and not one.is_never),
+        beside=sum(one.base != "NOP" and one.target != at for at, one in enumerate(kernel.code)) - len(path),
+        unknown=unknown,
+    )
+
+
+def waited(kernel, pace, latency):
+    """Cycles that a thread waits for loads from device memory which arrive after `latency`, an instruction being issued every `pace`."""
+    now, waiting, arrivals = 0.0, 0.0, {}
+    for one, times in followed(kernel.code)[0]:
+        used = [arrivals[register] for register in REGISTER.findall(one.operands) if register in arrivals]
+        if used and max(used) > now:
+            waiting += max(used) - now
+            now = max(used)
+        arrivals = {register: arrival for register, arrival in arrivals.items() if arrival > now}
+        now += pace * times
+        if one.base in LOADS and not one.is_never:
+            arrivals |= {register: now + latency for register in one.written}
+    return waiting

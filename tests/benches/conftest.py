@@ -1,0 +1,7 @@
+"""The modules of `benches/`, from this checkout."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benches"))
