@@ -1,7 +1,8 @@
 """What a thread of a kernel does, counted in the disassembly that `nvdisasm` prints of it.
 
 A thread is followed from the entry to the exit. A branch forward that skips a part is not taken, since what it guards is work of a point
-that is there; it is taken where that part calls a function, as only slow paths do. What a loop repeats counts as often as the loop
+that is there; it is taken where that part calls a function, as only slow paths do, and where it leads to another way with fewer
+conditions. What a loop repeats counts as often as the loop
 goes round, where it counts in steps between two constants; else once, and the loop is named.
 """
 
@@ -144,6 +145,16 @@ def value_of(one, register):
     return found and (0 if found[1].endswith("RZ") else int(found[1], 16))
 
 
+def is_detour(code, at):
+    """Whether the part that a branch can skip is one of two ways to the same place, and the one with more conditions."""
+    target = code[at].target
+    last = code[target - 1]
+    if last.base != "BRA" or last.decides or (last.target or 0) <= target:
+        return False
+    here, there = [sum(one.target is not None and bool(one.decides) for one in way) for way in (code[at + 1 : target], code[target : last.target])]
+    return here > there
+
+
 def followed(code):
     """What a thread passes: (instruction, how often) in order; and addresses of loops whose rounds are not known."""
     at, order, times, unknown = 0, [], {}, []
@@ -156,7 +167,7 @@ def followed(code):
             break
         if one.target is not None and one.target > at:
             skipped = code[at + 1 : one.target]
-            if not one.decides or any(other.base == "CALL" for other in skipped):
+            if not one.decides or any(other.base == "CALL" for other in skipped) or is_detour(code, at):
                 after = one.target
         elif one.target == at:
             break

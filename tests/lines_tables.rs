@@ -94,36 +94,43 @@ fn solve_chunks(chunks: &Chunks, cyclic: bool, x: &mut [f64]) {
     let (p, count) = (chunks.half_band, chunks.count());
     let first = |k: usize| k * chunks.length - k.saturating_sub(chunks.long);
     let product = |a: &[[f64; 2]; 2], x: &[f64; 2]| a.map(|row| row[0] * x[0] + row[1] * x[1]);
-    let mut separators = vec![[0.0; 2]; count];
+    // What each gives to separators, as seen from chunks before it and from those behind.
+    let mut given = vec![[[0.0; 2]; 2]; count];
     for k in 0..count {
         let chunk = &chunks.classes[chunks.class[k]];
         let b = &mut x[first(k)..][..chunk.points];
         eliminate(chunk, p, b);
         let value = |at: usize| b.get(at).copied().unwrap_or(0.0);
+        let (mut own, mut next) = ([0.0; 2], [0.0; 2]);
         for i in 0..p {
-            separators[k][i] += b[i];
-            separators[k][i] -= (0..p).map(|q| chunk.own[i][q] * b[p + q]).sum::<f64>();
+            own[i] = b[i] - (0..p).map(|q| chunk.own[i][q] * b[p + q]).sum::<f64>();
             let g = chunk.next[i][..=p].iter().enumerate();
             let g = g.map(|(q, g)| g * (chunks.length + q).checked_sub(p + 1).map_or(0.0, value));
-            separators[(k + 1) % count][i] -= g.sum::<f64>();
+            next[i] = g.sum::<f64>();
+        }
+        let [before, behind] = &chunks.seen[k];
+        let (before, behind) = (product(before, &next), product(behind, &own));
+        for i in 0..p {
+            given[k][0][i] = own[i] - before[i];
+            given[k][1][i] = behind[i] - next[i];
         }
     }
-    for (level, blocks) in chunks.levels.iter().enumerate() {
-        let (before, stride) = (separators.clone(), 1 << level);
-        for k in 0..count {
-            let neighbours = match cyclic {
-                true => [Some((k + count - stride % count) % count), Some((k + stride) % count)],
-                false => [k.checked_sub(stride), Some(k + stride).filter(|&at| at < count)],
-            };
-            for (block, at) in blocks[k].iter().zip(neighbours) {
-                let value = at.map_or([0.0; 2], |at| product(block, &before[at]));
-                separators[k].iter_mut().zip(value).for_each(|(r, v)| *r -= v);
-            }
-        }
-    }
-    for (separator, inverse) in separators.iter_mut().zip(&chunks.inverse) {
-        *separator = product(inverse, separator);
-    }
+    let at = |side: usize, k: isize| {
+        let k = if cyclic { k.rem_euclid(count.cast_signed()) } else { k };
+        usize::try_from(k).ok().and_then(|k| given.get(k)).map_or([0.0; 2], |given| given[side])
+    };
+    let separators = (0..count.cast_signed()).map(|k| {
+        let mut x = [0.0; 2];
+        let mut add = |m: isize, value: [f64; 2]| {
+            let block =
+                &chunks.weights[k.unsigned_abs()][(m + chunks.back.cast_signed()).unsigned_abs()];
+            x.iter_mut().zip(product(block, &value)).for_each(|(x, v)| *x += v);
+        };
+        (0..=chunks.ahead.cast_signed()).for_each(|m| add(m, at(0, k + m)));
+        (0..=chunks.back.cast_signed()).for_each(|m| add(-m, at(1, k - m - 1)));
+        x
+    });
+    let separators: Vec<[f64; 2]> = separators.collect();
     for k in 0..count {
         let chunk = &chunks.classes[chunks.class[k]];
         let next = separators[(k + 1) % count];
@@ -185,7 +192,7 @@ fn a_cyclic_matrix_is_solved_by_its_open_core() {
 fn chunks_of_any_length_solve_every_matrix() {
     for length in [4, 7, 8, 16] {
         assert_agrees(1e-13, |matrix, x| {
-            solve_chunks(&Chunks::new(matrix, length, TOLERANCE), matrix.is_cyclic(), x)
+            solve_chunks(&Chunks::new(matrix, length, f64::EPSILON / 8.0), matrix.is_cyclic(), x)
         });
     }
 }

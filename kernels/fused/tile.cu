@@ -57,16 +57,23 @@ DEVICE int points_left(Tile tile)
     return (left < TX * N ? (int)left : TX * N) - tile.thread;
 }
 
-// v from field f; along x through `chip`, which nobody reads any more, with one barrier.
+// v from field f; along x through `chip`, which nobody reads any more, with one barrier. Where a thread has all its points, no load waits
+// for another.
 DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
 {
 #if INNER == 1
     FORGET_INT(tile.thread);
     GLOBAL const REAL *from = f + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
-    EACH(k)
-    {
-        if (tile.thread + k * THREADS < TX * N) GATHERED(k) = k * THREADS < left ? from[k * THREADS] : 0;
+    if (left > (LENGTH - 1) * THREADS) {
+        REAL came[LENGTH];
+        EACH(k) came[k] = from[k * THREADS];
+        EACH(k) GATHERED(k) = came[k];
+    } else {
+        EACH(k)
+        {
+            if (tile.thread + k * THREADS < TX * N) GATHERED(k) = k * THREADS < left ? from[k * THREADS] : 0;
+        }
     }
     __syncthreads();
     EACH(j) v[j] = HAS(j) ? SPOT(j, tile.thread) : 0;

@@ -7,7 +7,7 @@
 //   out      f'                                                                    written
 //   tables   see eliminate.cu                                                      read
 //   traffic: f once, out once = 16 bytes a point in f64 (halos come from the caches)
-//   on-chip  ON_CHIP_WORDS: the larger of TX staged lines and 2 P numbers a thread; barriers: LEVELS + 2, along x 4 more
+//   on-chip  ON_CHIP_WORDS: the larger of TX staged lines and what eliminate.cu exchanges; barriers: one, along x 4 more
 #define SPAN (N + LOW + HIGH + 1) // of a staged line: points -LOW .. N + HIGH
 #define PADDED(m) ((m) + (m) / BANK_ROW)
 #define STAGED(lane, m) chip[(lane) * (PADDED(SPAN - 1) + 1) + PADDED((m) + LOW)]

@@ -1,14 +1,34 @@
-// eliminate: x in place of b, A x = b for lines in chunks (chunks.cu), in registers, unrolled; the separators of the chunks
-//   of a line by parallel cyclic reduction through on-chip memory; then x = b - left x~[k] - right x~[k+1]. P separators
-//   begin a chunk.
+// eliminate: x in place of b, A x = b for lines in chunks (chunks.cu), in registers, unrolled: each chunk's interior, then its own
+//   separators and those of the next chunk from what BACK chunks before and AHEAD behind say of theirs, x~ = S^-1 g, and then
+//   b - left x~[k] - right x~[k+1]. P separators begin a chunk.
 //   b        LENGTH points of a chunk; 0 where a shorter one has none              read and written
-//   chip     2 P numbers a thread, which nobody reads any more                     read and written
-//   tables   blocks of the reduction where chunks differ: per level and chunk the 2 P*P of the rows before and after, and
-//            then the inverse diagonal, P*P                                        read
+//   chip     2 P numbers a chunk, which nobody reads any more: what it gives to separators, as seen from chunks before it and
+//            from those behind; round the end of a line once more, or zeros                read and written
+//   tables   where chunks differ: per chunk BACK + AHEAD + 1 blocks of S^-1, then tau and sigma, P*P each        read
 //   CLASS_TABLE[]   of every class of chunks and point: inv l1 l2 | u1 u2 | left | right; then own, next: CLASS_WORDS
 //            numbers; read
-//   barriers: LEVELS + 2; after the last one `chip` is read
-#define SIDE (P * THREADS)
+//   barriers: one, after which `chip` is read
+#define LOW_SIDE (BACK + 1)
+#define HIGH_SIDE (AHEAD + 1)
+#if INNER == 1
+#define BESIDE_CHUNK 1
+#define PLACE_OF(thread, chunk) (LANE_OF(thread) * (CHUNKS + LOW_SIDE + HIGH_SIDE) + (chunk) + LOW_SIDE)
+#else
+#define BESIDE_CHUNK TX
+#define PLACE_OF(thread, chunk) ((thread) + LOW_SIDE * TX)
+#endif
+#define EXCHANGED_SIDE ((CHUNKS + LOW_SIDE + HIGH_SIDE) * TX)
+#define GIVEN(i, m) chip[(i) * EXCHANGED_SIDE + at + (m) * BESIDE_CHUNK]
+// Number i of a chunk, and once more beyond the ends of its line, or as often as it comes round there.
+#if CHUNKS < LOW_SIDE || CHUNKS < HIGH_SIDE
+#define AGAIN(condition, i, to, by, value) for (int away = to; condition; away += by) GIVEN(i, away) = value;
+#else
+#define AGAIN(condition, i, to, by, value) { const int away = to; if (condition) GIVEN(i, away) = value; }
+#endif
+#define GIVE(i, value) \
+    GIVEN(i, 0) = value; \
+    AGAIN(chunk + away < CHUNKS + HIGH_SIDE, i, CHUNKS, CHUNKS, PERIODIC ? value : 0) \
+    AGAIN(chunk + away >= -LOW_SIDE, i, -CHUNKS, -CHUNKS, PERIODIC ? value : 0)
 
 #define TABLE(j, k) CLASS_TABLE[class_at + (j) * ROW + (k)]
 #define ROW (1 + 4 * P)
@@ -20,13 +40,14 @@
 #define OWN(i, q) CLASS_TABLE[class_at + LENGTH * ROW + (i) * P + (q)]
 #define NEXT(i, q) CLASS_TABLE[class_at + LENGTH * ROW + P * P + (i) * (P + 1) + (q)]
 
+// Entry (i, q) of the block at distance m in a row of S^-1, and of tau (side 0) and sigma.
 #if UNIFORM
-#define BLOCK(level, side, i, j) BLOCKS[(((level) * 2 + (side)) * P + (i)) * P + (j)]
-#define FINAL(i, j) BLOCKS[(LEVELS * 2 * P + (i)) * P + (j)]
+#define OF_CHUNK(k, block, i, q) WEIGHTS[((block) * P + (i)) * P + (q)]
 #else
-#define BLOCK(level, side, i, j) tables[(((((level) * 2 + (side)) * P + (i)) * P) + (j)) * CHUNKS + chunk]
-#define FINAL(i, j) tables[((LEVELS * 2 * P + (i)) * P + (j)) * CHUNKS + chunk]
+#define OF_CHUNK(k, block, i, q) tables[(((block) * P + (i)) * P + (q)) * CHUNKS + (k)]
 #endif
+#define WEIGHT(k, m, i, q) OF_CHUNK(k, (m) + BACK, i, q)
+#define SEEN(side, i, q) OF_CHUNK(chunk, BACK + AHEAD + 1 + (side), i, q)
 
 DEVICE void eliminate(
     REAL *b, ON_CHIP_PTR REAL *chip, int thread, int chunk, GLOBAL const REAL *restrict tables)
@@ -48,48 +69,48 @@ DEVICE void eliminate(
 #endif
     }
 
-    // The separators. What the next chunk's read of this chunk goes through the upper half of the exchange.
-    REAL r[P];
-    int side = SIDE;
+    // The separators.
+    const int at = PLACE_OF(thread, chunk);
+    REAL own[P], given[P];
     UNROLL for (int i = 0; i < P; ++i) {
-        REAL given = 0;
-        r[i] = b[i];
-        UNROLL for (int q = 0; q < P; ++q) r[i] -= OWN(i, q) * b[P + q];
+        own[i] = b[i];
+        given[i] = 0;
+        UNROLL for (int q = 0; q < P; ++q) own[i] -= OWN(i, q) * b[P + q];
 #if CHUNKS > 1 || PERIODIC
-        UNROLL for (int q = 0; q <= P; ++q) given += NEXT(i, q) * b[LENGTH - P - 1 + q];
+        UNROLL for (int q = 0; q <= P; ++q) given[i] += NEXT(i, q) * b[LENGTH - P - 1 + q];
 #endif
-        chip[side + i * THREADS + thread] = given;
+    }
+    UNROLL for (int i = 0; i < P; ++i) {
+        REAL before = own[i], behind = -given[i];
+        UNROLL for (int q = 0; q < P; ++q) {
+            before -= SEEN(0, i, q) * given[q];
+            behind += SEEN(1, i, q) * own[q];
+        }
+        GIVE(i, before)
+        GIVE(P + i, behind)
     }
     __syncthreads();
-    if (PERIODIC || chunk > 0) {
-        const int before = NEIGHBOUR(thread, chunk, -1);
-        UNROLL for (int i = 0; i < P; ++i) r[i] -= chip[side + i * THREADS + before];
-    }
-#if LEVELS > 0
-    UNROLL for (int level = 0; level < LEVELS; ++level) {
-        side = SIDE - side;
-        UNROLL for (int i = 0; i < P; ++i) chip[side + i * THREADS + thread] = r[i];
-        __syncthreads();
-        const int shift = (1 << level) % CHUNKS; // where an open line has no neighbour its block is zero
-        const int low = NEIGHBOUR(thread, chunk, -shift), high = NEIGHBOUR(thread, chunk, shift);
-        UNROLL for (int i = 0; i < P; ++i) {
-            UNROLL for (int q = 0; q < P; ++q) {
-                r[i] -= BLOCK(level, 0, i, q) * chip[side + q * THREADS + low];
-                r[i] -= BLOCK(level, 1, i, q) * chip[side + q * THREADS + high];
+    REAL x[P], after[P]; // after an open end `right` is zero, whatever `after` is
+    UNROLL for (int i = 0; i < P; ++i) x[i] = after[i] = 0;
+    const int next = chunk + 1 < CHUNKS ? chunk + 1 : 0;
+    UNROLL for (int m = 0; m <= AHEAD; ++m) {
+        UNROLL for (int q = 0; q < P; ++q) {
+            const REAL here = GIVEN(q, m), there = GIVEN(q, m + 1);
+            UNROLL for (int i = 0; i < P; ++i) {
+                x[i] += WEIGHT(chunk, m, i, q) * here;
+                after[i] += WEIGHT(next, m, i, q) * there;
             }
         }
     }
-#endif
-    side = SIDE - side;
-    REAL x[P], after[P];
-    UNROLL for (int i = 0; i < P; ++i) {
-        x[i] = 0;
-        UNROLL for (int q = 0; q < P; ++q) x[i] += FINAL(i, q) * r[q];
-        chip[side + i * THREADS + thread] = x[i];
+    UNROLL for (int m = 0; m <= BACK; ++m) {
+        UNROLL for (int q = 0; q < P; ++q) {
+            const REAL here = GIVEN(P + q, -m - 1), there = GIVEN(P + q, -m);
+            UNROLL for (int i = 0; i < P; ++i) {
+                x[i] += WEIGHT(chunk, -m, i, q) * here;
+                after[i] += WEIGHT(next, -m, i, q) * there;
+            }
+        }
     }
-    __syncthreads();
-    const int next = NEIGHBOUR(thread, chunk, 1); // after an open end `right` is zero
-    UNROLL for (int i = 0; i < P; ++i) after[i] = chip[side + i * THREADS + next];
 
     UNROLL for (int j = P; j < LENGTH; ++j) {
         UNROLL for (int q = 0; q < P; ++q) b[j] -= LEFT(j, q) * x[q] + RIGHT(j, q) * after[q];

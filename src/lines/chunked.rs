@@ -1,5 +1,7 @@
 //! Lines cut into chunks that are eliminated side by side, and the small system between them.
 
+use std::collections::BTreeMap;
+
 use super::border::{inverted, open_part};
 use super::{BandedMatrix, Factors, solve};
 
@@ -7,6 +9,7 @@ use super::{BandedMatrix, Factors, solve};
 type Block = [[f64; 2]; 2];
 
 const ZERO: Block = [[0.0; 2]; 2];
+const IDENTITY: Block = [[1.0, 0.0], [0.0, 1.0]];
 
 /// What the threads of a line do, in numbers: the matrix, tri- or pentadiagonal, cyclic or open, as K chunks of nearly
 /// equal length, each of p *separators* x̃ and then an *interior* (after Song et al. 2022, eq. 7 to 22; p is the
@@ -15,10 +18,11 @@ const ZERO: Block = [[0.0; 2]; 2];
 /// interior    D x = b − L x̃[k] − R x̃[k+1]          D open and banded: LU
 /// separators  l x̃[k−1] + d x̃[k] + u x̃[k+1] = b̃[k] − g D⁻¹b of chunk k−1 − e D⁻¹b of chunk k
 /// ```
-/// The separators are solved for by parallel cyclic reduction with p x p blocks, strides 1, 2, 4, ... A cyclic line
-/// wraps modulo K: that is the reduction of the line repeated for ever, so any K will do; blocks that come back to their
-/// own row are added to the diagonal, which ends it. It ends too where the blocks have fallen below round-off: they
-/// decay as fast as the inverse over a whole chunk, and twice as fast from stride to stride.
+/// With S for the matrix of the separators and g for their right-hand side, x̃[k] = Σ S⁻¹[k, k+m] g[k+m]: no chunk waits for what
+/// another has worked out. The blocks of S⁻¹ decay as fast as the inverse of the matrix over a whole chunk (Demko, Moss & Smith
+/// 1984), so few are not below round-off: those from `back` chunks before to `ahead` behind. A cyclic line is the line repeated for
+/// ever. Chunk j gives o to its own separators and −h to those of the next, and S⁻¹ is semiseparable (Vandebril et al. 2005): seen from
+/// chunks k ≤ j that is S⁻¹[k, j] (o − τ h), and from k > j it is S⁻¹[k, j+1] (σ o − h), with τ and σ of chunk j alone.
 #[derive(Clone, Debug)]
 pub struct Chunks {
     /// p.
@@ -31,10 +35,14 @@ pub struct Chunks {
     pub classes: Vec<Chunk>,
     /// The class of every chunk.
     pub class: Vec<usize>,
-    /// The blocks that rows `stride` before and after are multiplied by, of every level and chunk.
-    pub levels: Vec<Vec<[Block; 2]>>,
-    /// The inverse of what is left of the diagonal, of every chunk.
-    pub inverse: Vec<Block>,
+    /// How many chunks the rows of S⁻¹ reach back.
+    pub back: usize,
+    /// The same towards the end of the line.
+    pub ahead: usize,
+    /// The blocks S⁻¹[k, k+m] of every chunk, m from −`back` to `ahead`.
+    pub weights: Vec<Vec<Block>>,
+    /// τ and σ of every chunk.
+    pub seen: Vec<[Block; 2]>,
 }
 
 /// The elimination of one chunk; tables have a row a point of the longest chunk, zero where there is no point.
@@ -57,8 +65,8 @@ pub struct Chunk {
 }
 
 impl Chunks {
-    /// Cut `matrix` into chunks of at most `length` points, or of 2 p where that is more; blocks below `tolerance` of the
-    /// diagonal count as none.
+    /// Cut `matrix` into chunks of at most `length` points, or of 2 p where that is more; blocks of S⁻¹ with no entry above
+    /// `tolerance` of the largest of their row are left out.
     ///
     /// # Panics
     /// As [`Factors::new`].
@@ -94,7 +102,7 @@ impl Chunks {
             let own = &classes[class[k]];
             let before = &classes[class[(k + count - 1) % count]];
             let coupled = cyclic || k > 0;
-            let mut row = [ZERO, [[1.0, 0.0], [0.0, 1.0]], ZERO];
+            let mut row = [ZERO, IDENTITY, ZERO];
             for i in 0..p {
                 for j in 0..p {
                     row[1][i][j] = matrix.entry(first(k) + i, j.cast_signed() - i.cast_signed());
@@ -111,8 +119,18 @@ impl Chunks {
             }
             rows.push(row);
         }
-        let (levels, inverse) = reduced(rows, cyclic, tolerance);
-        Self { half_band: p, length, long, classes, class, levels, inverse }
+        let (back, ahead, weights) = inverse(rows, cyclic, tolerance);
+        let block = |k: usize, m: isize| {
+            let at = back.checked_add_signed(m).filter(|at| *at <= back + ahead);
+            at.map_or(ZERO, |at| weights[k][at])
+        };
+        let seen = (0..count).map(|j| {
+            let next = if cyclic { (j + 1) % count } else { (j + 1).min(count - 1) };
+            let of = |k: usize, m: isize| times(&inverted(block(k, 0)), &block(k, m));
+            [of(j, 1), of(next, -1)]
+        });
+        let seen = seen.collect();
+        Self { half_band: p, length, long, classes, class, back, ahead, weights, seen }
     }
 
     /// Number of chunks K.
@@ -120,12 +138,12 @@ impl Chunks {
         self.class.len()
     }
 
-    /// True where all chunks have the same blocks at every level.
+    /// Whether all chunks have the same weights.
     pub fn is_uniform(&self) -> bool {
         fn equal<T: PartialEq>(all: &[T]) -> bool {
             all.windows(2).all(|pair| pair[0] == pair[1])
         }
-        equal(&self.inverse) && self.levels.iter().all(|level| equal(level))
+        equal(&self.weights) && equal(&self.seen)
     }
 }
 
@@ -196,20 +214,44 @@ fn neighbours(k: usize, stride: usize, count: usize, cyclic: bool) -> [Option<us
     [k.checked_sub(stride), Some(k + stride).filter(|&at| at < count)]
 }
 
-/// Parallel cyclic reduction of block rows [l, d, u]: the blocks of every level, and the inverse of the diagonal.
-fn reduced(
-    mut rows: Vec<[Block; 3]>,
-    cyclic: bool,
-    tolerance: f64,
-) -> (Vec<Vec<[Block; 2]>>, Vec<Block>) {
+/// Chunks that a cyclic line is repeated to at most, whose inverse does not decay before.
+const MOST: usize = 4096;
+
+/// How far the rows of the inverse of block rows [l, d, u] reach back and ahead, and their blocks; those of a cyclic line are of the line
+/// repeated until what comes round its end is below round-off.
+fn inverse(rows: Vec<[Block; 3]>, cyclic: bool, tolerance: f64) -> (usize, usize, Vec<Vec<Block>>) {
     let count = rows.len();
-    let mut levels = Vec::new();
+    let mut repeated = rows;
+    loop {
+        let rows = inverse_rows(repeated.clone(), cyclic, tolerance);
+        let (back, ahead, mut weights) = truncated(&rows, tolerance);
+        if !cyclic || back + ahead + 2 < repeated.len() || repeated.len() > MOST {
+            weights.truncate(count);
+            return (back, ahead, weights);
+        }
+        repeated.extend_from_within(..);
+    }
+}
+
+/// A row of S⁻¹: blocks by their distance from the diagonal, those far below round-off left out.
+type Row = BTreeMap<isize, Block>;
+
+/// The rows of the inverse of block rows [l, d, u] by parallel cyclic reduction, strides 1, 2, 4, ... (Hockney & Jesshope 1981): every row
+/// becomes a sum of right-hand sides divided by what is left of its diagonal. A cyclic line wraps modulo K: that is the reduction of
+/// the line repeated for ever, so any K will do; blocks that come back to their own row are added to the diagonal, which ends it. It
+/// ends too where the blocks beside the diagonal are below `tolerance` of it: they fall twice as fast from stride to stride.
+fn inverse_rows(mut rows: Vec<[Block; 3]>, cyclic: bool, tolerance: f64) -> Vec<Row> {
+    // Where all rows are the same, one says it all.
+    let count = rows.len();
+    let alike = cyclic && rows.windows(2).all(|pair| pair[0] == pair[1]);
+    let told = if alike { 1 } else { count };
+    rows.truncate(told);
+    let mut sums = vec![Row::from([(0, IDENTITY)]); told];
+    let negligible = 1e-3 * tolerance;
     let mut stride = 1;
     let coupled = |[l, d, u]: &[Block; 3]| {
         let inverse = inverted(*d);
-        [l, u]
-            .iter()
-            .any(|&b| times(&inverse, b).as_flattened().iter().any(|a| a.abs() > tolerance))
+        [l, u].iter().any(|&b| largest(&times(&inverse, b)) > tolerance)
     };
     while rows.iter().any(coupled) {
         if cyclic && stride % count == 0 {
@@ -219,30 +261,69 @@ fn reduced(
         if !cyclic && stride >= count {
             break;
         }
-        let mut level = Vec::with_capacity(count);
-        let mut next = Vec::with_capacity(count);
+        let shift = (stride % count).cast_signed();
+        let (mut next, mut added) = (Vec::with_capacity(told), Vec::with_capacity(told));
         for (k, [l, d, u]) in rows.iter().enumerate() {
-            let [low, high] = neighbours(k, stride, count, cyclic);
-            let mut blocks = [ZERO; 2];
-            let mut row = [ZERO, *d, ZERO];
-            if let Some([l_low, d_low, u_low]) = low.map(|at| &rows[at]) {
-                blocks[0] = times(l, &inverted(*d_low));
-                row[0] = times(&blocks[0], l_low).map(|row| row.map(|a| -a));
-                row[1] = plus(&row[1], &times(&blocks[0], u_low), -1.0);
+            let (mut row, mut sum) = ([ZERO, *d, ZERO], sums[k].clone());
+            for (side, (beside, at)) in
+                [l, u].into_iter().zip(neighbours(k, stride, count, cyclic)).enumerate()
+            {
+                let Some(at) = at.map(|at| at % told) else { continue };
+                let [low, diagonal, high] = &rows[at];
+                let factor = times(beside, &inverted(*diagonal));
+                let (far, back, by) =
+                    if side == 0 { (low, high, -shift) } else { (high, low, shift) };
+                row[2 * side] = times(&factor, far).map(|row| row.map(|a| -a));
+                row[1] = plus(&row[1], &times(&factor, back), -1.0);
+                for (m, block) in &sums[at] {
+                    let taken = times(&factor, block);
+                    if largest(&taken) > negligible {
+                        let to = sum.entry(wrapped(m + by, count, cyclic)).or_insert(ZERO);
+                        *to = plus(to, &taken, -1.0);
+                    }
+                }
             }
-            if let Some([l_high, d_high, u_high]) = high.map(|at| &rows[at]) {
-                blocks[1] = times(u, &inverted(*d_high));
-                row[2] = times(&blocks[1], u_high).map(|row| row.map(|a| -a));
-                row[1] = plus(&row[1], &times(&blocks[1], l_high), -1.0);
-            }
-            level.push(blocks);
             next.push(row);
+            added.push(sum);
         }
-        levels.push(level);
-        rows = next;
+        (rows, sums) = (next, added);
         stride *= 2;
     }
-    (levels, rows.iter().map(|[_, d, _]| inverted(*d)).collect())
+    let inverse = |([_, d, _], sum): (&[Block; 3], &Row)| -> Row {
+        let inverse = inverted(*d);
+        sum.iter().map(|(m, block)| (*m, times(&inverse, block))).collect()
+    };
+    let inverses: Vec<Row> = rows.iter().zip(&sums).map(inverse).collect();
+    inverses.into_iter().cycle().take(count).collect()
+}
+
+/// A distance between chunks, the shorter way round where they are on a circle.
+fn wrapped(m: isize, count: usize, cyclic: bool) -> isize {
+    let count = count.cast_signed();
+    if !cyclic {
+        return m;
+    }
+    let back = (count - 1) / 2;
+    (m + back).rem_euclid(count) - back
+}
+
+/// How far rows reach back and ahead, and their blocks within.
+fn truncated(rows: &[Row], tolerance: f64) -> (usize, usize, Vec<Vec<Block>>) {
+    let (mut back, mut ahead) = (0, 0);
+    for row in rows {
+        let most = row.values().map(largest).fold(0.0, f64::max);
+        let kept = row.iter().filter(|(_, block)| largest(block) > tolerance * most);
+        for (&m, _) in kept {
+            (back, ahead) = (back.min(m), ahead.max(m));
+        }
+    }
+    let within = |row: &Row| (back..=ahead).map(|m| row.get(&m).copied().unwrap_or(ZERO)).collect();
+    (back.unsigned_abs(), ahead.unsigned_abs(), rows.iter().map(within).collect())
+}
+
+/// The largest entry of a block by size.
+fn largest(block: &Block) -> f64 {
+    block.as_flattened().iter().fold(0.0, |most, a| a.abs().max(most))
 }
 
 fn times(a: &Block, b: &Block) -> Block {

@@ -260,7 +260,10 @@ impl Driver {
             command.env_remove(name);
         }
         command.env("LD_LIBRARY_PATH", folder).env("XDG_CACHE_HOME", folder);
-        command.env("KOLMO_CUDA_KERNELS", if self == Driver::OpenCl { "1" } else { "0" });
+        let set = |so: bool| if so { "1" } else { "0" };
+        // Memory is tried with the kernels that clear and copy it there, and without running them.
+        command.env("KOLMO_CUDA_OTHERS", set(self == Driver::Nccl));
+        command.env("KOLMO_CUDA_KERNELS", set(self == Driver::OpenCl));
         command.env("VIRTUAL_ENV", Path::new(ROOT).join(".venv"))
     }
 }

@@ -77,22 +77,22 @@ fn they_go_by_nccl_where_it_was_seen_to_carry_them() {
     for (name, value, why) in [
         ("KOLMO_NCCL_VERSION", "21304", "NCCL (libnccl.so.2) is 2.13.4, older than 2.14"),
         (
-            "FAILS",
+            "KOLMO_NCCL_FAILS",
             "init",
             "NCCL could not join the group of all ranks: invalid usage (Duplicate GPU detected : ",
         ),
         (
-            "FAILS",
+            "KOLMO_NCCL_FAILS",
             "messages",
             "NCCL is there, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: invalid usage (the network is down)",
         ),
         (
-            "FAILS",
+            "KOLMO_NCCL_FAILS",
             "wrong",
             "NCCL is there, but a message of 8168 bytes from one device to the next arrived wrong",
         ),
         (
-            "FAILS",
+            "KOLMO_NCCL_FAILS",
             "never",
             "NCCL is there, but a message of 8168 bytes from one device to the next failed: NCCL could not send messages: it did not end in 30 s",
         ),

@@ -8,7 +8,7 @@ mod uses;
 
 use super::ends::Columns;
 use super::job::{Job, LaunchSize};
-use super::lines::{CHUNKS, ELIMINATE, LINE, rows_of, tables, tolerance};
+use super::lines::{CHUNKS, ELIMINATE, LINE, negligible, rows_of, tables};
 use super::program::{Fields, Task};
 use super::text::Text;
 use super::{Arg, Buffer, Fusing};
@@ -150,7 +150,7 @@ impl Fused {
 
 /// What belongs to one operator: functions and tables.
 const NAMES: [&str; 7] =
-    ["apply", "add_inflow", "eliminate", "LEFT_END", "RIGHT_END", "CLASS_TABLE", "BLOCKS"];
+    ["apply", "add_inflow", "eliminate", "LEFT_END", "RIGHT_END", "CLASS_TABLE", "WEIGHTS"];
 
 /// The functions of one operator; its tables in device memory are put behind `table`, and then what its interface values do, which
 /// begins at the number returned.
@@ -163,7 +163,7 @@ fn operator(
 ) -> usize {
     rows_of(text, operator);
     if operator.matrix.half_band() > 0 {
-        let chunks = Chunks::cut(&operator.matrix, chunks, tolerance(precision));
+        let chunks = Chunks::cut(&operator.matrix, chunks, negligible(precision));
         table.extend(tables(text, &chunks));
         text.push(ELIMINATE);
     }

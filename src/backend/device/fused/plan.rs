@@ -1,9 +1,11 @@
 //! A sweep as one kernel, before it is compiled: what it reads and writes, and which blocks could run it.
 
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::DeviceInfo;
 use super::super::ends::Lines;
+use super::super::lines::{exchanged, negligible};
 use super::super::runtime::MOST_ARGUMENTS;
 use super::body::{Body, Room, Written};
 use super::shape::Shape;
@@ -11,6 +13,7 @@ use super::uses::Uses;
 use crate::engine::distributed::{Layout, slot};
 use crate::engine::{LineOperators, Op, Operation, Sweep, Value};
 use crate::grid::Axis;
+use crate::lines::Chunks;
 use crate::real::Precision;
 
 /// Values of a point that a block may keep in registers less than it seems to have room for, where they spill.
@@ -70,7 +73,7 @@ impl<'a> Plan<'a> {
 
     /// The blocks that a device can start and that keep all values on chip, best first, with what a thread of them does.
     pub(super) fn candidates(&self, info: &DeviceInfo) -> impl Iterator<Item = (Shape, Written)> {
-        let shapes = Shape::all(self.lines, self.half_band, self.precision, info).into_iter();
+        let shapes = self.shapes(info).into_iter();
         let shapes =
             shapes.flat_map(|shape| (0..=FEWER).filter_map(move |fewer| shape.with_fewer(fewer)));
         let (mut too_small, mut before) = (HashSet::new(), None);
@@ -99,9 +102,25 @@ impl<'a> Plan<'a> {
 
     /// The block that keeps the most values on chip.
     pub(super) fn nearest(&self, info: &DeviceInfo) -> Option<(Shape, Written)> {
-        let shapes = Shape::all(self.lines, self.half_band, self.precision, info).into_iter();
-        let bodies = shapes.map(|shape| (shape, self.body(shape.room)));
+        let bodies = self.shapes(info).into_iter().map(|shape| (shape, self.body(shape.room)));
         bodies.min_by_key(|(shape, body)| shape.lacking(body.live))
+    }
+
+    /// The blocks that a device can start, best first.
+    fn shapes(&self, info: &DeviceInfo) -> Vec<Shape> {
+        // What chunks exchange of a line depends on how far they reach.
+        let known = RefCell::new(HashMap::new());
+        let exchanged_of = |op: &Op, count: usize| match &self.operators.get(self.axis, *op).matrix
+        {
+            matrix if matrix.half_band() == 0 => 0,
+            matrix => exchanged(&Chunks::cut(matrix, count, negligible(self.precision)), 1),
+        };
+        let exchanged = |count: usize| {
+            *known.borrow_mut().entry(count).or_insert_with(|| {
+                self.numbers.iter().map(|op| exchanged_of(op, count)).max().unwrap_or(0)
+            })
+        };
+        Shape::all(self.lines, self.half_band, self.precision, info, exchanged)
     }
 
     fn body(&self, room: Room) -> Written {

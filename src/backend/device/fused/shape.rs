@@ -6,8 +6,6 @@ use super::super::lines::bank_row;
 use super::body::Room;
 use crate::real::Precision;
 
-/// Points of a chunk, what is best first.
-const LENGTHS: [usize; 7] = [4, 5, 6, 3, 8, 7, 2];
 /// Registers of 32 bits that a quarter of a multiprocessor has for its warps, and a thread at most.
 const REGISTERS: usize = 16384;
 const MOST_REGISTERS: usize = 255;
@@ -15,9 +13,11 @@ const MOST_REGISTERS: usize = 255;
 const WARP: usize = 32;
 /// Bytes of on-chip memory that the system takes beside each block.
 const SYSTEM: usize = 1 << 10;
-/// Threads that a multiprocessor holds, and registers that each needs beside 8 a point of its chunk and the values of its points:
-/// what `ptxas` was seen to do without spills. Given more registers it keeps more that it could work out again.
-const RESIDENT: [(usize, usize); 2] = [(512, 40), (256, 88)];
+/// Threads that a multiprocessor holds, registers that each needs beside 8 a point of its chunk and the values of its points, and the
+/// points of a chunk, what is best first. The registers are what `ptxas` was seen to do without spills; given more it keeps more that it
+/// could work out again. Long chunks exchange less: what goes on chip for an operator is the same for one of 8 points as of 2.
+const RESIDENT: [(usize, usize, [usize; 7]); 2] =
+    [(256, 72, [8, 7, 6, 5, 4, 3, 2]), (512, 40, [4, 5, 6, 3, 8, 7, 2])];
 /// Threads of a block at least, where there are lines enough.
 const THREADS: usize = 128;
 /// Bytes of neighbouring points in memory that a tile of lines along y or z is wide: two of the sectors that caches are
@@ -25,6 +25,9 @@ const THREADS: usize = 128;
 const TILE_BYTES: [usize; 2] = [64, 32];
 /// Half a sector, where lines are too long for that; the next block finds the rest in the second cache.
 const NARROW_BYTES: [usize; 1] = [16];
+/// Values of a point that registers have room for in a block that is worth its tile: a sweep that needs more than it has is better done
+/// without the gradients for the next, or operator by operator, than from half sectors.
+const ENOUGH: usize = 4;
 
 /// The tile of a block.
 #[derive(Clone, Copy, Debug)]
@@ -39,15 +42,15 @@ pub(super) struct Shape {
     pub(super) resident: usize,
     /// Words on chip from one point of the chunks to the next.
     pub(super) stride: usize,
-    /// Words on chip that operators take: one field of the tile, and 2 p numbers a thread.
+    /// Words on chip that operators take: one field of the tile, and what chunks exchange.
     pub(super) words: usize,
     pub(super) room: Room,
 }
 
 impl Shape {
-    /// Those that a device can start for lines with half-bandwidths up to `p`, what is best first. A thread has 128 registers (or 255,
-    /// where on-chip memory is short): with 4 points in f64 that is room for 7 values of a point, and 512 threads of a
-    /// multiprocessor can park 10 to 12 more in 227 KiB. A sweep is no kernel where neither holds its values, which is so
+    /// Those that a device can start for lines with half-bandwidths up to `p`, what is best first. A thread has 255 registers: with 8
+    /// points in f64 that is room for 7 values of a point, and 256 threads of a multiprocessor can park 12 more in 227 KiB; or 128 of twice
+    /// as many threads and half as many points. A sweep is no kernel where neither holds its values, which is so
     ///
     /// - where lines have more points than 512 threads take by 4 or 256 by 8: along x 2048, along y and z, where a block takes two
     ///   lines at least, 1024 in f64; more in f32, as far as there is room;
@@ -58,33 +61,38 @@ impl Shape {
         p: usize,
         precision: Precision,
         info: &DeviceInfo,
+        exchanged: impl Fn(usize) -> usize,
     ) -> Vec<Self> {
         let size = precision.bytes();
         let mut all: Vec<Self> = Vec::new();
         for bytes in [&TILE_BYTES[..], &NARROW_BYTES] {
-            let mut wide = Vec::new();
-            for resident in RESIDENT {
-                for length in LENGTHS {
+            let mut some = Vec::new();
+            for (resident, others, lengths) in RESIDENT {
+                for length in lengths {
                     for bytes in bytes {
                         let tile = if lines.inner == 1 { 1 } else { bytes / size };
-                        wide.push(Self::new(
+                        some.push(Self::new(
                             lines,
                             (p, precision),
                             [length, tile],
-                            resident,
+                            (resident, others),
                             info.on_chip,
+                            &exchanged,
                         ));
                     }
                 }
             }
-            wide.sort_by_key(|shape| shape.chunks * shape.length > lines.points);
-            all.extend(wide);
+            some.sort_by_key(|shape| shape.chunks * shape.length > lines.points);
+            some.retain(|shape| {
+                lines.points >= 2
+                    && shape.threads() <= info.block_threads
+                    && shape.words * size <= info.on_chip
+            });
+            all.extend(some);
+            if all.iter().any(|shape| shape.room.registers >= ENOUGH) {
+                break;
+            }
         }
-        all.retain(|shape| {
-            lines.points >= 2
-                && shape.threads() <= info.block_threads
-                && shape.words * size <= info.on_chip
-        });
         all.dedup_by_key(|shape| (shape.chunks, shape.lanes, shape.room));
         all
     }
@@ -101,6 +109,7 @@ impl Shape {
         [length, tile]: [usize; 2],
         (resident, others): (usize, usize),
         on_chip: usize,
+        exchanged: &impl Fn(usize) -> usize,
     ) -> Self {
         let n = lines.points;
         let chunks = n.div_ceil(length).min(n / (2 * p).max(2)).max(1);
@@ -111,7 +120,7 @@ impl Shape {
         let row = bank_row(precision);
         let gathers = lines.inner == 1 && length < row;
         let stride = threads.next_multiple_of(row) + if gathers { row / length } else { 0 };
-        let words = length * stride + 2 * p * threads;
+        let words = length * stride + exchanged(chunks) * lanes;
         let share = REGISTERS / (WARP * (resident * warps).div_ceil(4));
         let registers = (share / 8 * 8).min(MOST_REGISTERS);
         let free = registers.saturating_sub(others + 8 * length);

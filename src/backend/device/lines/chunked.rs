@@ -54,7 +54,7 @@ pub(in super::super) fn bank_row(precision: Precision) -> usize {
 fn on_chip(Problem { operator, .. }: &Problem) -> usize {
     let (n, p) = (operator.len(), operator.matrix.half_band());
     staged(operator.precision, n, operator.stencil.half_width, 1)
-        .max(2 * p * n.div_ceil(LENGTHS[0]))
+        .max(4 * p * (n.div_ceil(LENGTHS[0]) + 1))
 }
 
 fn lacks(Problem { operator, info, .. }: &Problem) -> Option<String> {
@@ -72,8 +72,8 @@ fn lacks(Problem { operator, info, .. }: &Problem) -> Option<String> {
 fn steps(plan: &Plan) -> Result<Vec<Step>> {
     let n = plan.len();
     let (length, lanes) = shape(plan, plan.device().info().block_threads);
-    let chunks = Chunks::new(&plan.operator.matrix, length, plan.tolerance());
-    let (p, count) = (chunks.half_band, chunks.count());
+    let chunks = Chunks::new(&plan.operator.matrix, length, negligible(plan.precision()));
+    let count = chunks.count();
     let threads = count * lanes;
 
     let mut text = plan.text(n);
@@ -87,7 +87,7 @@ fn steps(plan: &Plan) -> Result<Vec<Step>> {
     let width = plan.operator.stencil.half_width;
     let along_x = plan.lines.inner == 1;
     let staged = if along_x { staged(plan.precision(), n, width, lanes) } else { 0 };
-    let words = staged.max(2 * p * threads);
+    let words = staged.max(exchanged(&chunks, lanes));
     text.define("ON_CHIP_WORDS", words);
     text.push(CHUNKS);
     text.push(ELIMINATE);
@@ -101,31 +101,38 @@ fn steps(plan: &Plan) -> Result<Vec<Step>> {
 
 /// What `eliminate.cu` needs to know of the matrix; its table in device memory.
 pub(in super::super) fn tables(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
-    let (p, count) = (chunks.half_band, chunks.count());
-    text.define("LEVELS", chunks.levels.len());
+    let p = chunks.half_band;
+    text.define("BACK", chunks.back);
+    text.define("AHEAD", chunks.ahead);
     text.define("UNIFORM", u8::from(chunks.is_uniform()));
     text.define("CLASS(k)", class_of(&chunks.class));
     text.define("CLASS_WORDS", words(&chunks.classes[0], p).len());
     text.constants("CLASS_TABLE", chunks.classes.iter().flat_map(|chunk| words(chunk, p)));
-    let blocks = if chunks.is_uniform() { 1 } else { count };
-    let mut table = Vec::new();
-    for level in &chunks.levels {
-        for (side, i, j) in indices(2, p) {
-            table.extend(level[..blocks].iter().map(|of_chunk| of_chunk[side][i][j]));
-        }
-    }
-    for (_, i, j) in indices(1, p) {
-        table.extend(chunks.inverse[..blocks].iter().map(|of_chunk| of_chunk[i][j]));
-    }
+    let rows = chunks.weights.iter().zip(&chunks.seen);
+    let row = |(weights, seen): (&Vec<_>, &[_; 2])| -> Vec<f64> {
+        weights.iter().chain(seen).flat_map(|block| entries(block, p)).collect()
+    };
+    let rows: Vec<Vec<f64>> = rows.map(row).collect();
     if chunks.is_uniform() {
-        text.constants("BLOCKS", table.drain(..));
+        text.constants("WEIGHTS", rows[0].iter().copied());
+        return Vec::new();
     }
-    table
+    (0..rows[0].len()).flat_map(|at| rows.iter().map(move |row| row[at])).collect()
 }
 
-/// (side, i, j) of the entries of `sides` blocks.
-fn indices(sides: usize, p: usize) -> impl Iterator<Item = (usize, usize, usize)> {
-    (0..sides * p * p).map(move |at| (at / (p * p), at / p % p, at % p))
+/// The p * p entries of a block, row by row.
+fn entries(block: &[[f64; 2]; 2], p: usize) -> impl Iterator<Item = f64> {
+    block.iter().take(p).flat_map(move |row| row.iter().take(p).copied())
+}
+
+/// What separators take no notice of, in units of what they do: an eighth of round-off.
+pub(in super::super) fn negligible(precision: Precision) -> f64 {
+    0.125 * precision.epsilon()
+}
+
+/// Words on chip that the chunks of `lanes` lines exchange.
+pub(in super::super) fn exchanged(chunks: &Chunks, lanes: usize) -> usize {
+    2 * chunks.half_band * (chunks.count() + chunks.back + chunks.ahead + 2) * lanes
 }
 
 /// The class of chunk k as an expression: chunks of a class lie side by side, but for the ends.
