@@ -91,7 +91,7 @@ impl Workspace {
     ) -> Result<DeviceOperator> {
         let best = || {
             let chunked = LineSolver::CHUNKED;
-            match obstacle(chunked, operator, self.device.info()) {
+            match obstacle(chunked, operator, (axis, self.pencils), self.device.info()) {
                 None => chunked,
                 Some(_) => LineSolver::THOMAS,
             }
