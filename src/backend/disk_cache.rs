@@ -2,16 +2,29 @@
 //!
 //! A file holds what it was made from beside what was made, and a sum over both, so that neither two keys with the same
 //! name of file nor a file that broke can give a wrong one. Nothing that goes wrong here stops a run: what is not found is
-//! made again.
+//! made again. What is not used is thrown away by and by: see [`DiskCache::prune`].
 
-use std::fs::File;
+use std::cmp::Reverse;
+use std::fs::{DirEntry, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Result, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use super::environment::folder;
 use crate::io::open;
+
+/// What a file of this program ends with; those of other versions end otherwise.
+const ENDING: &str = concat!(".", env!("CARGO_PKG_VERSION"), ".kept");
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+/// What was not used for so long goes; of other versions, which may still be in use beside this one, sooner.
+const UNUSED: Duration = Duration::from_secs(60 * 24 * 3600);
+const UNUSED_OF_OTHERS: Duration = Duration::from_secs(7 * 24 * 3600);
+/// Bytes that are kept at most.
+const MOST_BYTES: u64 = 512 << 20;
 
 /// A folder of such things, or none.
 pub struct DiskCache {
@@ -33,12 +46,14 @@ impl DiskCache {
 
     /// What was kept for `key`.
     pub fn get(&self, key: &str) -> Option<Vec<u8>> {
-        let mut bytes = open::read(&self.file(key)?, open::MOST_JSON).ok()?;
+        let path = self.file(key)?;
+        let mut bytes = open::read(&path, open::MOST_JSON).ok()?;
         let value = bytes.strip_prefix(&*header(key))?;
         let (value, sum) = value.split_last_chunk::<8>()?;
         if u64::from_le_bytes(*sum) != hash(&(key, value)) {
             return None;
         }
+        mark_used(&path);
         let (start, end) = (bytes.len() - 8 - value.len(), bytes.len() - 8);
         bytes.truncate(end);
         Some(bytes.split_off(start))
@@ -46,7 +61,9 @@ impl DiskCache {
 
     /// Keep `value` for `key`, in place of what was there.
     pub fn put(&self, key: &str, value: &[u8]) {
+        static PRUNED: Once = Once::new();
         let Some(path) = self.file(key) else { return };
+        PRUNED.call_once(|| self.prune(MOST_BYTES));
         if let Err(error) = write(&path, key, value) {
             tracing::debug!("not kept in {}: {error}", path.display());
         }
@@ -64,16 +81,84 @@ impl DiskCache {
         open().inspect_err(|error| tracing::debug!("no lock {name}: {error}")).ok()
     }
 
+    /// Remove what was not used for 60 days, or for 7 if another version left it, and what a process that was stopped wrote in part; then
+    /// what was not used for longest, until the rest has at most `most` bytes. Done once in a process that puts something in.
+    /// Another process may read, write and prune meanwhile: it finds all of a file or none, and makes again what is gone.
+    pub fn prune(&self, most: u64) {
+        let Some(files) = self.folder.as_ref().and_then(|folder| folder.read_dir().ok()) else {
+            return;
+        };
+        let mut kept: Vec<Kept> = files.filter_map(|file| Kept::of(&file.ok()?)).collect();
+        kept.sort_by_key(|kept| Reverse(kept.used));
+        let mut bytes = 0;
+        for Kept { path, bytes: size, .. } in kept.into_iter().filter(|kept| {
+            bytes += kept.bytes;
+            kept.is_stale() || bytes > most
+        }) {
+            let gone = std::fs::remove_file(&path);
+            tracing::debug!("{} of {size} bytes is thrown away: {gone:?}", path.display());
+        }
+    }
+
     fn file(&self, key: &str) -> Option<PathBuf> {
-        Some(self.folder.as_ref()?.join(format!("{:016x}.kept", hash(key))))
+        Some(self.folder.as_ref()?.join(format!("{:016x}{ENDING}", hash(key))))
     }
 }
+
+/// A file of the folder that holds something, or part of it.
+struct Kept {
+    path: PathBuf,
+    bytes: u64,
+    used: SystemTime,
+    /// How long it stays without being used.
+    unused: Duration,
+}
+
+impl Kept {
+    /// `None` where the file is something else.
+    fn of(file: &DirEntry) -> Option<Self> {
+        let (path, name, about) = (file.path(), file.file_name(), file.metadata().ok()?);
+        let name = name.to_str().filter(|_| about.is_file())?;
+        let (number, rest) = (name.get(..16)?, name.get(16..)?);
+        u64::from_str_radix(number, 16).ok()?;
+        let unused = match rest {
+            ENDING => UNUSED,
+            _ if rest.ends_with(".kept") => UNUSED_OF_OTHERS,
+            _ if rest.contains(TEMPORARY) => DAY,
+            _ => return None,
+        };
+        Some(Self { path, bytes: about.len(), used: about.modified().ok()?, unused })
+    }
+
+    fn is_stale(&self) -> bool {
+        // A clock that was set back makes nothing old.
+        self.used.elapsed().is_ok_and(|age| age > self.unused)
+    }
+}
+
+/// Note that a file is in use, once a day: it is the time of its last change.
+fn mark_used(path: &Path) {
+    let mark = || {
+        let file = File::options().append(true).open(path)?;
+        match file.metadata()?.modified()?.elapsed() {
+            Ok(age) if age > DAY => file.set_modified(SystemTime::now()),
+            _ => Ok(()),
+        }
+    };
+    if let Err(error) = mark() {
+        tracing::debug!("not marked as used: {}: {error}", path.display());
+    }
+}
+
+/// What the name of a file has that is not whole yet.
+const TEMPORARY: &str = ".part-";
 
 /// Under another name first, so that a reader finds all of it or nothing, also where several runs write at once.
 fn write(path: &Path, key: &str, value: &[u8]) -> Result<()> {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-    let temporary = path.with_extension(format!("{}-{number}", std::process::id()));
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(format!("{TEMPORARY}{}-{number}", std::process::id()));
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
     let result = File::create_new(&temporary).and_then(|mut file| {

@@ -9,7 +9,7 @@ mod options;
 pub mod ranks;
 mod share;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use disk_cache::DiskCache;
 pub use handles::{BlockSolver, Combination, Field, Prepared, Program};
@@ -195,6 +195,12 @@ pub trait Backend: Send + Sync {
     /// Make every value of a field zero.
     fn clear(&self, field: &mut Field);
 
+    /// Do `work` for 0 to `count` − 1, what it prepares in several threads where its compiler takes long. See
+    /// [`all_of`](#method.all_of).
+    fn at_once(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        (0..count).for_each(work);
+    }
+
     /// `sweep` for lines along `axis` of a grid of `points`, with the operators of that grid.
     ///
     /// # Errors
@@ -206,6 +212,25 @@ pub trait Backend: Send + Sync {
         points: [usize; 3],
         operators: &LineOperators,
     ) -> Result<Program>;
+
+    /// The same, which a device compiles when it is first run, or as [`Backend::compile`] asks.
+    ///
+    /// # Errors
+    /// As there; what a compiler says may be told after it is run.
+    fn program_later(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators,
+    ) -> Result<Program> {
+        self.program(sweep, axis, points, operators)
+    }
+
+    /// Compile those of `programs` that are to be run and are not compiled yet, at once.
+    fn compile(&self, programs: &[&Program]) {
+        let _ = programs;
+    }
 
     /// The same of a sweep that applies operators along `axis` to a field that it advances itself: `None` where it could not run.
     ///
@@ -323,6 +348,21 @@ pub trait Backend: Send + Sync {
 }
 
 impl dyn Backend + '_ {
+    /// What `prepare` makes of each of `asked`, in their order; the compilers of a device work on them at once.
+    ///
+    /// # Errors
+    /// The first in that order.
+    pub fn all_of<A: Sync, B: Send + Sync>(
+        &self,
+        asked: &[A],
+        prepare: impl Fn(&A) -> Result<B> + Sync,
+    ) -> Result<Vec<B>> {
+        let made: Vec<_> = asked.iter().map(|_| OnceLock::new()).collect();
+        self.at_once(asked.len(), &|at| drop(made[at].set(prepare(&asked[at]))));
+        let done = |made: OnceLock<_>| made.into_inner();
+        made.into_iter().filter_map(done).collect()
+    }
+
     /// What `work`, many calls to the backend, returns where they cost least.
     pub fn within<A: Send>(&self, work: impl FnOnce() -> A + Send) -> A {
         let (mut work, mut made) = (Some(work), None);

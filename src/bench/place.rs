@@ -59,7 +59,7 @@ impl Setup {
     ) -> Option<String> {
         let operator = operators.get(axis, Op::D1);
         match &self.device {
-            Some(device) => obstacle(solver, operator, device.info()),
+            Some(device) => obstacle(solver, operator, (axis, self.compute.pencils), device.info()),
             None => cpu::obstacle(solver, operator),
         }
     }

@@ -194,6 +194,7 @@ impl System for NavierStokes {
         scratch: &mut [Field],
         filter_rates: &[f64],
     ) -> Result<Vec<f64>> {
+        self.compile_for_rows();
         self.update_force(u, scratch, None)?;
         let mut rates = [0.0; 4];
         for (rate, group) in rates.iter_mut().zip([

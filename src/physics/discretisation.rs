@@ -40,8 +40,30 @@ impl Discretisation {
         backend: &dyn Backend,
         sweep_along: impl Fn(Axis) -> Sweep,
     ) -> Result<Vec<Program>> {
-        let program = |axis| self.program(backend, axis, &sweep_along(axis));
+        let sweeps: Vec<_> =
+            self.grid.active_axes().map(|axis| (axis, sweep_along(axis))).collect();
+        backend.all_of(&sweeps, |(axis, sweep)| self.program(backend, *axis, sweep))
+    }
+
+    /// One program for every active axis, compiled when they are needed.
+    pub(super) fn programs_later(
+        &self,
+        backend: &dyn Backend,
+        sweep_along: impl Fn(Axis) -> Sweep,
+    ) -> Result<Vec<Program>> {
+        let program = |axis| self.program_later(backend, axis, &sweep_along(axis));
         self.grid.active_axes().map(program).collect()
+    }
+
+    /// One program, compiled when it is needed.
+    pub(super) fn program_later(
+        &self,
+        backend: &dyn Backend,
+        axis: Axis,
+        sweep: &Sweep,
+    ) -> Result<Program> {
+        let sweep = on_grid(sweep, axis, &self.grid);
+        backend.program_later(&sweep, axis, self.grid.points, &self.operators)
     }
 
     /// One program.

@@ -19,7 +19,7 @@ use crate::grid::Axis;
 /// nine the rates of a step, which hold nothing between two, are the others.
 pub(super) struct VelocityGradients {
     pub(super) fields: Vec<Field>,
-    sweeps: Vec<Program>,
+    pub(super) sweeps: Vec<Program>,
     metric: Arc<Metric>,
     /// From gradients along the lines of a curvilinear grid to those along x, y, z.
     chain_rule: Option<Prepared>,
@@ -39,7 +39,7 @@ impl VelocityGradients {
         let len = backend.block(grid.points).len();
         Ok(Self {
             fields: (0..count).map(|_| backend.zeros(len)).collect::<Result<_>>()?,
-            sweeps: discretisation.programs(backend, |axis| sweep(axis, base))?,
+            sweeps: discretisation.programs_later(backend, |axis| sweep(axis, base))?,
             metric: discretisation.metric.clone(),
             chain_rule: grid
                 .plane

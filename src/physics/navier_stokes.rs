@@ -171,6 +171,14 @@ impl NavierStokes {
         })
     }
 
+    /// Have what rows run, and steps may not, compiled at once.
+    pub(super) fn compile_for_rows(&self) {
+        if let Sweeps::Fused(schedule) = &self.sweeps {
+            let programs = schedule.programs().chain(&self.gradients.sweeps);
+            self.backend.compile(&programs.collect::<Vec<_>>());
+        }
+    }
+
     /// `rate` = the terms `group` of dU/dt of the flow.
     pub fn rhs_group(&mut self, group: TermGroup, u: &[Field], rate: &mut [Field]) {
         // Some terms leave some fields alone.

@@ -1,5 +1,6 @@
 //! The fused sweeps of a right-hand side, ready to run.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::base_state::BaseState;
@@ -44,6 +45,17 @@ pub(super) struct Stages {
     /// change the velocity after it.
     link: Option<Program>,
     metric: Arc<Metric>,
+}
+
+/// How a program is asked for.
+#[derive(Clone, Copy)]
+enum Asked {
+    /// A step runs it.
+    Now,
+    /// Rows need it, or nobody does.
+    Later,
+    /// As [`Stages::link`].
+    Link,
 }
 
 /// The gradients that passes and sweeps of `problem` along `axes` store; `whole`: whether lines along an axis are.
@@ -129,44 +141,62 @@ impl Schedule {
         let block = backend.block(grid.points).points;
         let whole = |axis: Axis| block[axis.index()] == grid.points[axis.index()];
         let fused = |group, advances| Fused { base, ..of(problem, &axes, whole, group, advances) };
-        let program = |(axis, sweep)| discretisation.program(backend, axis, &sweep);
-        let sweeps = |group| -> Result<Vec<_>> {
-            let fused = fused(group, false);
-            (0..axes.len()).map(|at| program((axes[at], fused.sweep(at, false)))).collect()
+        // All are asked for together: a device compiles those of a step at once, and the others when a row is due.
+        let low_storage = matches!(problem.integrator.form, Form::LowStorage { .. });
+        let of_rows = if low_storage { Asked::Later } else { Asked::Now };
+        let mut asked = Vec::new();
+        let mut ask = |sweeps: Vec<(Axis, Sweep)>, how: Asked| {
+            let count = sweeps.len();
+            asked.extend(sweeps.into_iter().map(|(axis, sweep)| (axis, sweep, how)));
+            count
         };
-        let [all, convection, pressure, viscous] = TermGroup::ALL.map(sweeps);
-        let passes =
-            |fused: &Fused| fused.passes().into_iter().map(program).collect::<Result<Vec<_>>>();
-        let stages = || {
+        let sweeps = |fused: &Fused, at: Range<usize>| {
+            at.map(|at| (axes[at], fused.sweep(at, false))).collect::<Vec<_>>()
+        };
+        for group in TermGroup::ALL {
+            let how = if group == TermGroup::All { of_rows } else { Asked::Later };
+            ask(sweeps(&fused(group, false), 0..axes.len()), how);
+        }
+        let passes = ask(fused(TermGroup::All, false).passes(), of_rows);
+        let stored = gradients(problem, &axes, whole).are_stored();
+        let last = axes.len().saturating_sub(1);
+        let stages = low_storage.then(|| {
             let fused = fused(TermGroup::All, true);
-            let last = axes.len() - 1;
-            let sweep = |at: usize| program((axes[at], fused.sweep(at, false)));
-            let passes = passes(&fused)?;
-            let links = !fused.stored.are_stored()
-                && !passes.is_empty()
+            let passes = ask(fused.passes(), Asked::Now);
+            let links = !stored
+                && passes > 0
                 && problem.boundaries.is_periodic()
                 // It changes the state after the last sweep, which a link does not see.
                 && problem.scheme.filter.is_none_or(|filter| filter.time.is_none());
-            let link = links.then(|| fused.sweep(last, true));
-            let link =
-                link.map(|link| discretisation.program_of_advanced(backend, axes[last], &link));
-            Ok(Stages {
-                stored: fused.stored.are_stored(),
-                passes,
-                inner: (0..last).map(sweep).collect::<Result<_>>()?,
-                end: sweep(last)?,
-                link: link.transpose()?.flatten(),
-                metric: discretisation.metric.clone(),
-            })
-        };
-        let low_storage = matches!(problem.integrator.form, Form::LowStorage { .. });
+            let link = links.then(|| (axes[last], fused.sweep(last, true)));
+            let links = ask(link.into_iter().collect(), Asked::Link);
+            ask(sweeps(&fused, 0..last), Asked::Now);
+            ask(sweeps(&fused, last..axes.len()), Asked::Now);
+            [passes, links]
+        });
+        let made = backend.all_of(&asked, |(axis, sweep, how)| match how {
+            Asked::Now => discretisation.program(backend, *axis, sweep).map(Some),
+            Asked::Later => discretisation.program_later(backend, *axis, sweep).map(Some),
+            Asked::Link => discretisation.program_of_advanced(backend, *axis, sweep),
+        })?;
+        let mut made = made.into_iter();
+        let mut take = |count: usize| made.by_ref().take(count).flatten().collect::<Vec<_>>();
         Ok(Self {
-            stored: gradients(problem, &axes, whole).are_stored(),
-            passes: passes(&fused(TermGroup::All, false))?,
-            sweeps: [all?, convection?, pressure?, viscous?],
-            stages: low_storage.then(stages).transpose()?,
+            stored,
+            sweeps: TermGroup::ALL.map(|_| take(axes.len())),
+            passes: take(passes),
+            stages: stages.and_then(|[passes, links]| {
+                let (passes, link, inner) = (take(passes), take(links).pop(), take(last));
+                let (end, metric) = (take(1).pop()?, discretisation.metric.clone());
+                Some(Stages { stored, passes, inner, end, link, metric })
+            }),
             metric: discretisation.metric.clone(),
         })
+    }
+
+    /// What [`Schedule::add_terms`] runs.
+    pub(super) fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.passes.iter().chain(self.sweeps.iter().flatten())
     }
 
     /// `rate` = β × `rate` + the terms `group` of dU/dt, in the fields that these terms have a part in.

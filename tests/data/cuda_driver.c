@@ -1,11 +1,11 @@
 /* A CUDA driver with no GPU: memory is the host's, and the one kernel it knows, saxpy, is computed here; with KOLMO_CUDA_KERNELS set
  * those of any program are, by OpenCL. It is strict where the real driver is not always: calls without a current context, copies
- * beyond a buffer, launches with more on-chip memory than was permitted, and anything left over when the context is given back are
- * errors; nothing is done before it is waited for, or a while has passed.
+ * beyond a buffer, launches with on-chip memory that was not asked for or more than was permitted, and anything left over when the
+ * context is given back are errors; nothing is done before it is waited for, or a while has passed.
  *   KOLMO_CUDA_VERSION      what the driver says it is (default 13000)
  *   KOLMO_CUDA_INIT         what cuInit returns
  *   KOLMO_CUDA_CAPABILITY   of the device (default 90)
- *   KOLMO_CUDA_OTHERS       1: other kernels are there, too, and cannot be launched
+ *   KOLMO_CUDA_OTHERS       1: other kernels are there, too, and cannot be launched; 2: they do nothing
  *   KOLMO_CUDA_KERNELS      1: images of modules are texts (nvrtc.c), and kernels run
  * With the few functions of cuSPARSE that are used. Compiled by the tests, with nccl.c and opencl.c. */
 #include "cuda_driver.h"
@@ -21,8 +21,9 @@ enum { MOST = 4096, FREE_ON_CHIP = 49152, ON_CHIP = 232448, STREAMS = 4, A_WHILE
 static const uint64_t TOTAL = 1u << 30;
 
 typedef struct { char *start; size_t size; } Block;
-/* What a kernel is in its own program; of those known here none. */
-typedef struct { int on_chip; void *kernel; } Function;
+/* What a kernel is in its own program; of those known here none. They have the module, and saxpy is computed. */
+typedef struct { int on_chip, carve_out; void *kernel; struct Module *module; int computed; } Function;
+typedef struct Module { int loaded; Function saxpy, other; } Module;
 typedef struct { Function *function; unsigned blocks[3], threads[3], on_chip; uint64_t arguments[128]; } Launch;
 typedef struct { Launch launches[MOST]; int count; } Graph;
 typedef struct Stream Stream;
@@ -30,9 +31,12 @@ typedef struct { Stream *stream; long end; } Event;
 
 static Block memory[MOST];
 static uint64_t used;
-static Function saxpy, other, found[MOST];
+static Function found[MOST];
+static Module strict[MOST];
 static Graph *capturing;
-static int modules, graphs, executables, events, contexts, pinned, functions;
+static int graphs, executables, events, contexts, pinned;
+/* Kernels are compiled by several threads. */
+static _Atomic int modules, functions;
 static _Thread_local void *current;
 static void *host[MOST];
 
@@ -41,7 +45,7 @@ typedef struct { char *to, *from; size_t size; int staged; } Copy;
 typedef struct { Copy copy; Launch *launch; Event wait; int (*call)(void *); void *of; } Work;
 struct Stream { Work work[MOST]; long queued, done; int used, busy; };
 static Stream streams[STREAMS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, memory_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int is_pinned(const void *at) {
     for (int i = 0; i < pinned; i++)
@@ -199,25 +203,29 @@ int cuMemGetInfo_v2(size_t *unused, size_t *total) { NEED_CONTEXT; *unused = TOT
 int cuMemAlloc_v2(uint64_t *at, size_t size) {
     NEED_CONTEXT;
     if (!size) return INVALID;
-    if (used + size > TOTAL) return NO_MEMORY;
-    for (int i = 0; i < MOST; i++)
-        if (!memory[i].start) {
-            memory[i].start = memset(opencl() ? opencl_allocate(size) : malloc(size), 0xff, size);
-            memory[i].size = size;
-            used += size;
-            *at = (uint64_t)(uintptr_t)memory[i].start;
-            return OK;
-        }
-    return NO_MEMORY;
+    pthread_mutex_lock(&memory_lock);
+    int i = 0;
+    while (i < MOST && memory[i].start) i++;
+    int fits = i < MOST && used + size <= TOTAL;
+    if (fits) {
+        memory[i].size = size;
+        memory[i].start = memset(opencl() ? opencl_allocate(size) : malloc(size), 0xff, size);
+        used += size;
+        *at = (uint64_t)(uintptr_t)memory[i].start;
+    }
+    pthread_mutex_unlock(&memory_lock);
+    return fits ? OK : NO_MEMORY;
 }
 int cuMemFree_v2(uint64_t at) {
     NEED_CONTEXT;
     Block *block = holds((char *)(uintptr_t)at, 1);
     if (!block || block->start != (char *)(uintptr_t)at) return INVALID;
     finish();
+    pthread_mutex_lock(&memory_lock);
     used -= block->size;
     opencl() ? opencl_free(block->start) : free(block->start);
     block->start = NULL;
+    pthread_mutex_unlock(&memory_lock);
     return OK;
 }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t size, Stream *stream) {
@@ -263,14 +271,29 @@ int cuMemHostUnregister(void *start) { NEED_CONTEXT; return start ? OK : INVALID
 
 int cuModuleLoadData(void **module, const char *image) {
     NEED_CONTEXT;
-    *module = &modules;
-    if (opencl()) *module = opencl_program(image);
-    else if (memcmp(image, "\177ELF", 4)) return INVALID;
-    if (!*module) return INVALID;
+    if (opencl()) {
+        *module = opencl_program(image);
+        if (!*module) return INVALID;
+    } else {
+        static _Atomic int count;
+        Module *next = &strict[count++ % MOST];
+        if (memcmp(image, "\177ELF", 4) || next->loaded) return INVALID;
+        *next = (Module){.loaded = 1, .saxpy = {.module = next, .computed = 1}, .other = {.module = next}};
+        *module = next;
+    }
     modules++;
     return OK;
 }
-int cuModuleUnload(void *module) { NEED_CONTEXT; modules--; return opencl() || module == &modules ? OK : INVALID; }
+static int is_loaded(const Module *module) { return module >= strict && module < strict + MOST && module->loaded; }
+static int is_function(const Function *function) { return function->kernel || is_loaded(function->module); }
+int cuModuleUnload(void *module) {
+    NEED_CONTEXT;
+    modules--;
+    if (opencl()) return OK;
+    if (!is_loaded(module)) return INVALID;
+    ((Module *)module)->loaded = 0;
+    return OK;
+}
 int cuModuleGetFunction(Function **function, void *module, const char *name) {
     NEED_CONTEXT;
     if (opencl()) {
@@ -279,8 +302,9 @@ int cuModuleGetFunction(Function **function, void *module, const char *name) {
         return (*function)->kernel ? OK : NOT_FOUND;
     }
     int known = !strcmp(name, "saxpy");
-    *function = known ? &saxpy : &other;
-    return module == &modules && (known || setting("KOLMO_CUDA_OTHERS", 0)) ? OK : NOT_FOUND;
+    if (!is_loaded(module) || !(known || setting("KOLMO_CUDA_OTHERS", 0))) return NOT_FOUND;
+    *function = known ? &((Module *)module)->saxpy : &((Module *)module)->other;
+    return OK;
 }
 int cuFuncGetAttribute(int *value, int attribute, Function *function) {
     NEED_CONTEXT;
@@ -288,17 +312,22 @@ int cuFuncGetAttribute(int *value, int attribute, Function *function) {
         *value = attribute == 1 ? 1024 : 0;
         return OK;
     }
-    *value = attribute == 1 ? 1024 : 24;          /* what some architectures keep for themselves; what a thread spills */
-    return (attribute == 1 || attribute == 3) && (function == &saxpy || function == &other) ? OK : INVALID;
+    *value = attribute == 1 ? 1024 : function->computed ? 24 : 0; /* what some architectures keep for themselves; what a thread spills */
+    return (attribute == 1 || attribute == 3) && is_function(function) ? OK : INVALID;
 }
 int cuFuncGetModule(void **module, Function *function) {
     NEED_CONTEXT;
-    *module = function->kernel ? opencl_program_of(function->kernel) : &modules;
-    return function->kernel || function == &saxpy ? OK : INVALID;
+    *module = function->kernel ? opencl_program_of(function->kernel) : function->module;
+    return is_function(function) ? OK : INVALID;
 }
 int cuFuncSetAttribute(Function *function, int attribute, int value) {
     NEED_CONTEXT;
-    if (attribute != 8 || !(function->kernel || function == &saxpy) || value > ON_CHIP - 1024) return INVALID;
+    if (!is_function(function)) return INVALID;
+    if (attribute == 9) {                         /* PREFERRED_SHARED_MEMORY_CARVEOUT, in per cent */
+        function->carve_out = value;
+        return value == 100 ? OK : INVALID;
+    }
+    if (attribute != 8 || value > ON_CHIP - 1024) return INVALID;
     function->on_chip = value;
     return OK;
 }
@@ -319,8 +348,9 @@ int cuLaunchKernel(Function *function, unsigned bx, unsigned by, unsigned bz, un
                    unsigned on_chip, Stream *stream, void **arguments, void **extra) {
     NEED_STREAM;
     unsigned permitted = function->on_chip > FREE_ON_CHIP ? function->on_chip : FREE_ON_CHIP;
-    if (on_chip > permitted || extra || !bx || !by || !bz || tx * ty * tz > 1024) return INVALID;
-    if (!function->kernel && (function != &saxpy || by * bz != 1 || tx * ty * tz != 8)) return INVALID;
+    if (on_chip > permitted || (on_chip && !function->carve_out) || extra || !bx || !by || !bz || tx * ty * tz > 1024) return INVALID;
+    if (!function->kernel && !function->computed && is_function(function) && setting("KOLMO_CUDA_OTHERS", 0) == 2) return OK;
+    if (!function->kernel && (!function->computed || !is_function(function) || by * bz != 1 || tx * ty * tz != 8)) return INVALID;
     Launch launch = {function, {bx, by, bz}, {tx, ty, tz}, on_chip, {0}};
     int count = function->kernel ? opencl_arguments(function->kernel) : 6;
     for (int i = 0; i < count; i++) {

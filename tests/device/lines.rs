@@ -260,28 +260,62 @@ fn what_a_solver_cannot_do_is_said_in_a_sentence_that_names_those_that_can() {
     let device = device();
     let penta = Problem { family: "compact10-penta", ..Problem::first(Axis::X, 16, [1, 1], true) };
     let operators = penta.operators::<f64>();
-    let operator = operators.get(Axis::X, Op::D1);
+    let (operator, along_x) = (operators.get(Axis::X, Op::D1), (Axis::X, Pencils::Strided));
     for solver in LineSolver::ALL {
         assert_eq!(LineSolver::from_name(solver.name()), Some(solver));
-        let sentence = obstacle(solver, operator, device.info());
+        let sentence = obstacle(solver, operator, along_x, device.info());
         assert_eq!(sentence.is_none(), BANDED.contains(&solver.name()), "{sentence:?}");
     }
-    let sentence = obstacle(solver("neato-shared"), operator, device.info()).unwrap();
+    let sentence = obstacle(solver("neato-shared"), operator, along_x, device.info()).unwrap();
     let expected = "the line solver `neato-shared` is for tridiagonal operators, and this one is pentadiagonal; \
         use `thomas`, `pcr-banded`, `chunked`";
     assert_eq!(sentence, expected);
-    let sentence = obstacle(solver("cusparse"), operator, device.info()).unwrap();
+    let sentence = obstacle(solver("cusparse"), operator, along_x, device.info()).unwrap();
     assert!(sentence.contains("needs CUDA"), "{sentence}");
 
     let long = Problem::first(Axis::X, 4096, [1, 1], true).operators::<f64>();
     let mut small = device.info().clone();
     small.on_chip = 48 << 10;
-    let sentence = obstacle(solver("cr"), long.get(Axis::X, Op::D1), &small).unwrap();
+    let sentence = obstacle(solver("cr"), long.get(Axis::X, Op::D1), along_x, &small).unwrap();
     assert!(sentence.contains("131072 bytes") && sentence.contains("49152"), "{sentence}");
-    assert_eq!(obstacle(LineSolver::CHUNKED, long.get(Axis::X, Op::D1), &small), None);
+    let chunked = obstacle(LineSolver::CHUNKED, long.get(Axis::X, Op::D1), along_x, &small);
+    assert_eq!(chunked, None);
 
     let scratch = Scratch::new(&device, Precision::F64);
     let method = (solver("cr"), Pencils::Strided);
     let refused = DeviceOperator::new(&scratch, operator, [16, 1, 1], Axis::X, method);
     assert!(refused.err().unwrap().to_string().contains("pentadiagonal"));
+}
+
+#[test]
+fn a_solver_with_no_obstacle_is_made_and_one_with_an_obstacle_is_refused_with_it() {
+    let info = DeviceInfo { api: Api::Cuda, ..device().info().clone() };
+    let (device, _) = Device::recording(info, |_| 0);
+    let scratch = Scratch::new(&device, Precision::F64);
+    for (family, axis) in
+        [("compact6", Axis::X), ("compact6", Axis::Y), ("compact10-penta", Axis::Z)]
+    {
+        let p = Problem { family, ..Problem::first(axis, 32, [3, 5], true) };
+        let (operators, points) = (p.operators::<f64>(), p.grid().points);
+        let operator = operators.get(axis, Op::D1);
+        for solver in LineSolver::ALL {
+            for pencils in [Pencils::Strided, Pencils::Permuted] {
+                let told = obstacle(solver, operator, (axis, pencils), device.info());
+                let made = DeviceOperator::new(&scratch, operator, points, axis, (solver, pencils));
+                let refusal = made.err().map(|error| error.to_string());
+                let same = match (&told, &refusal) {
+                    (None, None) => true,
+                    (Some(told), Some(refusal)) => refusal.contains(told),
+                    _ => false,
+                };
+                assert!(same, "{}: {told:?}, {refusal:?}", p.label(solver, pencils));
+            }
+        }
+    }
+    // What the yardstick lacks along y is not known of the operator alone.
+    let operators = Problem::first(Axis::Y, 32, [3, 5], true).operators::<f64>();
+    let operator = operators.get(Axis::Y, Op::D1);
+    let of = |lies| obstacle(solver("cusparse"), operator, lies, device.info());
+    assert!(of((Axis::Y, Pencils::Strided)).unwrap().contains("compute.pencils = \"permuted\""));
+    assert_eq!(of((Axis::Y, Pencils::Permuted)), None);
 }

@@ -120,7 +120,7 @@ fn line_solver(solver: LineSolver) -> Ask {
         let operators = LineOperators::new(family("compact6").unwrap(), None, &grid, T::PRECISION);
         let (operator, scratch) = (operators.get(axis, Op::D1), Scratch::new(device, T::PRECISION));
         for pencils in [Pencils::Strided, Pencils::Permuted] {
-            if obstacle(solver, operator, device.info()).is_none() {
+            if obstacle(solver, operator, (axis, pencils), device.info()).is_none() {
                 let points = grid.points;
                 let method = (solver, pencils);
                 let made = DeviceOperator::new(&scratch, operator, points, axis, method);

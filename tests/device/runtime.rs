@@ -1,7 +1,10 @@
 //! The device layer: buffers, kernels and their lists, on an OpenCL device and on one that only records; the cache of
 //! compiled kernels; memory checks.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use kolmo::backend::device::{
     Api, Arg, Buffer, Device, DeviceInfo, Gpu, KernelRequest, LineSolver, PendingReduction, Source,
@@ -241,6 +244,81 @@ fn a_broken_cache_is_as_good_as_none() {
     std::fs::create_dir(&path).unwrap();
     cache.put("key", b"image");
     assert_eq!(cache.get("key"), None);
+}
+
+#[test]
+fn what_the_cache_has_no_use_for_goes_least_recently_used_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = DiskCache::at(dir.path());
+    let day = Duration::from_secs(24 * 3600);
+    let age = |path: &Path, days: u32| {
+        let file = std::fs::File::options().append(true).open(path).unwrap();
+        file.set_modified(SystemTime::now() - days * day).unwrap();
+    };
+    // The file that is new.
+    let put = |key: &str, days| {
+        let files = || -> BTreeSet<PathBuf> {
+            std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().path()).collect()
+        };
+        let before = files();
+        cache.put(key, &[7; 1000]);
+        let path = files().difference(&before).next().unwrap().clone();
+        age(&path, days);
+        path
+    };
+    put("of today", 0);
+    let of_yesterday = put("of yesterday", 2);
+    put("of this month", 20);
+    put("of last year", 365);
+    let name = of_yesterday.file_name().unwrap().to_str().unwrap();
+    let beside = |name: &str, days| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, [0; 10]).unwrap();
+        age(&path, days);
+        path
+    };
+    let number = &name[..16];
+    let others = [
+        (beside(&format!("{number}.0.0.1.kept"), 3), true),
+        (beside(&format!("{number}.0.0.2.kept"), 8), false),
+        (beside(&format!("{name}.part-17-0"), 0), true),
+        (beside(&format!("{name}.part-18-0"), 2), false),
+        (beside("opencl-build.lock", 400), true),
+        (beside("notes of a user.kept", 400), true),
+    ];
+    cache.prune(1 << 20);
+    for (path, stays) in others {
+        assert_eq!(path.exists(), stays, "{}", path.display());
+    }
+    assert_eq!(cache.get("of last year"), None);
+    // It is used now, so that the other is the one that was not used for longest.
+    assert!(cache.get("of this month").is_some());
+    age(&of_yesterday, 3);
+    cache.prune(2500);
+    assert!(cache.get("of today").is_some() && cache.get("of this month").is_some());
+    assert_eq!(cache.get("of yesterday"), None);
+}
+
+#[test]
+fn many_who_write_read_and_prune_at_once_find_what_they_wrote_or_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4_u8 {
+            let cache = DiskCache::at(dir.path());
+            scope.spawn(move || {
+                for round in 0..50_u8 {
+                    let key = format!("{}", round % 5);
+                    cache.put(&key, &vec![round % 5; 500]);
+                    let found = cache.get(&key);
+                    assert!(found.is_none_or(|found| found == vec![round % 5; 500]));
+                    cache.prune(if (round + thread) % 2 == 0 { 1500 } else { 0 });
+                }
+            });
+        }
+    });
+    let cache = DiskCache::at(dir.path());
+    cache.prune(0);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "a part of a file is left");
 }
 
 /// A GPU that is not there.

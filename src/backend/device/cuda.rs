@@ -35,6 +35,9 @@ use sparse::Sparse;
 
 /// On-chip bytes of a block that need no permission.
 const ON_CHIP_FREE: usize = 48 << 10;
+/// The share of a multiprocessor's memory that blocks are to have, in per cent of what they can (CUDA Driver API,
+/// `CU_SHAREDMEM_CARVEOUT_MAX_SHARED`).
+const MOST_ON_CHIP: i32 = 100;
 
 /// One CUDA device with its one stream.
 pub(super) struct Cuda {
@@ -278,24 +281,22 @@ impl Runtime for Cuda {
             .map_err(failed("copy on the device"))
     }
 
+    fn compiles_at_once(&self) -> bool {
+        true
+    }
+
     fn kernel(&self, request: &KernelRequest) -> Result<Handle> {
         let KernelRequest { source, entry, on_chip, .. } = request;
         self.enter()?;
-        let mut objects = self.objects();
-        let module = match objects.modules.get(source) {
-            Some(&module) => module,
-            None => {
-                let module = self.module(source)?;
-                objects.modules.insert(source.clone(), module);
-                module
-            }
-        };
+        let known = self.objects().modules.get(source).copied();
+        let module = known.map_or_else(|| self.module(source), Ok)?;
+        self.objects().modules.insert(source.clone(), module);
         let told = format!("find the kernel `{entry}` in `{}`", source.name);
         let name = CString::new(&**entry).unwrap_or_default();
         // SAFETY: the module is loaded and stays so.
         let kernel = unsafe { cu::module::get_function(module, name) }.map_err(failed(&told))?;
-        if *on_chip > ON_CHIP_FREE {
-            permit(kernel, self.info.on_chip)
+        if *on_chip > 0 {
+            permit(kernel, (*on_chip > ON_CHIP_FREE).then_some(self.info.on_chip))
                 .map_err(failed(&format!("give `{entry}` {on_chip} bytes of on-chip memory")))?;
         }
         Ok(handle(kernel))
@@ -413,11 +414,19 @@ impl Runtime for Cuda {
     }
 }
 
-/// Let blocks of a kernel take all the on-chip memory that there is; they take what a launch says.
-fn permit(kernel: sys::CUfunction, on_chip: usize) -> std::result::Result<(), DriverError> {
+/// Ask that a multiprocessor give as much of its memory as it can to the blocks of a kernel, not to its cache: as many as there is
+/// room for run at once. Where a block needs permission for so much, let it take all the `on_chip` memory that there is; it takes
+/// what a launch says.
+fn permit(kernel: sys::CUfunction, on_chip: Option<usize>) -> std::result::Result<(), DriverError> {
     use sys::CUfunction_attribute as Function;
     // SAFETY: the kernel is of a loaded module.
     unsafe {
+        cu::function::set_function_attribute(
+            kernel,
+            Function::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+            MOST_ON_CHIP,
+        )?;
+        let Some(on_chip) = on_chip else { return Ok(()) };
         let fixed = cu::function::get_function_attribute(
             kernel,
             Function::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,

@@ -1,9 +1,12 @@
 //! A device as a [`Backend`].
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
 
 use super::block_solver::Solver;
 use super::blocks::{PlaneSums, deal, staging};
+use super::later::Later;
 use super::lines::{DeviceOperator, LineSolver};
 use super::pointwise::PointKernel;
 use super::program::{self, Fields, Task};
@@ -20,7 +23,9 @@ use crate::real::{Precision, Values};
 
 /// Fields of one length in the memory of a device.
 pub struct Gpu {
-    workspace: Workspace,
+    workspace: Arc<Workspace>,
+    /// Which sweeps become one kernel.
+    fusing: Fusing,
 }
 
 /// A copy.
@@ -53,14 +58,15 @@ impl Gpu {
         solver: Option<LineSolver>,
         pencils: Pencils,
     ) -> Result<Self> {
-        Ok(Self { workspace: Workspace::new(device, precision, len, solver, pencils)? })
+        let workspace = Workspace::new(device, precision, len, solver, pencils)?;
+        Ok(Self { fusing: workspace.usual_fusing(), workspace: Arc::new(workspace) })
     }
 
     /// The same with other sweeps fused. Where nothing is said, those that keep their values on chip are on a GPU where nobody chose how
     /// lines are solved; on a CPU none, whose compilers take long over such kernels.
     #[must_use]
     pub fn fusing(mut self, fusing: Fusing) -> Self {
-        self.workspace.fusing = fusing;
+        self.fusing = fusing;
         self
     }
 
@@ -89,6 +95,24 @@ impl Gpu {
         axis: Axis,
     ) -> Result<DeviceOperator> {
         self.workspace.operator(operator, points, axis)
+    }
+
+    fn later(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators,
+    ) -> Later {
+        Later {
+            workspace: self.workspace.clone(),
+            fusing: self.fusing,
+            sweep: sweep.clone(),
+            axis,
+            points,
+            operators: operators.clone(),
+            made: OnceLock::new(),
+        }
     }
 }
 
@@ -125,7 +149,7 @@ impl Backend for Gpu {
     }
 
     fn shapes(&self) -> Vec<&'static str> {
-        match self.workspace.fusing {
+        match self.fusing {
             Fusing::OnChip => SHAPES.map(|(name, _)| name).to_vec(),
             _ => Vec::new(),
         }
@@ -133,13 +157,13 @@ impl Backend for Gpu {
 
     fn set_shape(&mut self, shape: &str) {
         if let Some((_, fusing)) = SHAPES.into_iter().find(|(name, _)| *name == shape) {
-            self.workspace.fusing = fusing;
+            self.fusing = fusing;
         }
     }
 
     fn shape(&self) -> Option<&'static str> {
-        let fusing = self.workspace.fusing;
-        SHAPES.into_iter().find(|(_, known)| *known == fusing).map(|(name, _)| name)
+        let known = SHAPES.into_iter().find(|(_, known)| *known == self.fusing);
+        known.map(|(name, _)| name)
     }
 
     fn finish(&self) -> Result<()> {
@@ -147,7 +171,7 @@ impl Backend for Gpu {
     }
 
     fn field(&self, values: &Values<'_>) -> Result<Field> {
-        let Workspace { device, precision, len, .. } = &self.workspace;
+        let Workspace { device, precision, len, .. } = &*self.workspace;
         // Fewer: those of a part.
         assert!(values.len() <= *len, "a field of another grid");
         let mut field = Field::new(Buffer::new(device, *precision, values.len())?);
@@ -182,6 +206,13 @@ impl Backend for Gpu {
         self.workspace.clear.run(&[], &[field.get_mut()], &[]);
     }
 
+    fn at_once(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        match self.device().compiles_at_once() {
+            true => (0..count).into_par_iter().for_each(work),
+            false => (0..count).for_each(work),
+        }
+    }
+
     fn program(
         &self,
         sweep: &Sweep,
@@ -189,8 +220,29 @@ impl Backend for Gpu {
         points: [usize; 3],
         operators: &LineOperators,
     ) -> Result<Program> {
-        let task = Task { workspace: &self.workspace, sweep, axis, points, operators };
-        Ok(Program::new(program::Program::new(&task)?, sweep))
+        let later = self.later(sweep, axis, points, operators);
+        later.get()?;
+        Ok(Program::new(later, sweep))
+    }
+
+    fn program_later(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators,
+    ) -> Result<Program> {
+        match self.device().compiles_at_once() {
+            true => Ok(Program::new(self.later(sweep, axis, points, operators), sweep)),
+            false => self.program(sweep, axis, points, operators),
+        }
+    }
+
+    fn compile(&self, programs: &[&Program]) {
+        let later = programs.iter().map(|program| program.get::<Later>());
+        let missing: Vec<&Later> = later.filter(|later| !later.is_made()).collect();
+        // What goes wrong goes wrong again when it is run, and is told then.
+        self.at_once(missing.len(), &|at| drop(missing[at].get()));
     }
 
     fn program_of_advanced(
@@ -200,9 +252,11 @@ impl Backend for Gpu {
         points: [usize; 3],
         operators: &LineOperators,
     ) -> Result<Option<Program>> {
-        let task = Task { workspace: &self.workspace, sweep, axis, points, operators };
-        let program = program::Program::of_advanced(&task)?;
-        Ok(program.map(|program| Program::new(program, sweep)))
+        let later = self.later(sweep, axis, points, operators);
+        let (workspace, fusing) = (&*self.workspace, self.fusing);
+        let task = Task { workspace, fusing, sweep, axis, points, operators };
+        let made = program::Program::of_advanced(&task)?;
+        Ok(made.map(|made| Program::new(Later { made: made.into(), ..later }, sweep)))
     }
 
     fn run(&self, program: &Program, read: &[&Field], write: &mut [&mut Field], weights: Weights) {
@@ -210,7 +264,7 @@ impl Backend for Gpu {
     }
 
     fn prepare(&self, formula: PointFormula) -> Result<Prepared> {
-        let Workspace { device, precision, len, .. } = &self.workspace;
+        let Workspace { device, precision, len, .. } = &*self.workspace;
         PointKernel::new((device, *precision), *len, &formula).map(Prepared::new)
     }
 
@@ -289,7 +343,10 @@ impl Blocks for Gpu {
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
         let fields = Fields { read: &read, write: &write, planes: &planes };
-        program.get::<program::Program>().pack(stage, fields);
+        match program.get::<Later>().get() {
+            Ok(program) => program.pack(stage, fields),
+            Err(error) => self.device().note(Err(error)),
+        }
     }
 
     fn complete(
@@ -302,7 +359,10 @@ impl Blocks for Gpu {
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
         let fields = Fields { read: &read, write: &write, planes: &planes };
-        program.get::<program::Program>().run(fields, weights);
+        match program.get::<Later>().get() {
+            Ok(program) => program.run(fields, weights),
+            Err(error) => self.device().note(Err(error)),
+        }
     }
 
     fn run_on_beginnings(&self, program: &Program, read: &Field, write: &mut Field) {

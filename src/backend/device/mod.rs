@@ -23,6 +23,7 @@ mod ends;
 mod fused;
 mod gpu;
 mod job;
+mod later;
 mod lines;
 mod list;
 mod numbers;
@@ -38,6 +39,7 @@ mod queue;
 mod recording;
 mod runtime;
 mod text;
+mod turns;
 mod workspace;
 
 use std::sync::Arc;

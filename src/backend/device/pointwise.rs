@@ -1,6 +1,6 @@
 //! Kernels that look at one point at a time: maps, and sums and maxima as trees of fixed shape.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::job::{Job, LaunchSize};
 use super::text::{Names, Text, parameters, statements};
@@ -79,11 +79,17 @@ pub(super) fn pointwise(
     Job::new(device, &text.source(name), "pointwise", &LaunchSize::over(visit.count, THREADS))
 }
 
-/// A formula, ready to be evaluated at every point.
+/// A formula, ready to be evaluated at every point. Where a compiler takes long, it is compiled when it is first evaluated: a run does
+/// not need all that it may ask for.
 pub struct PointKernel {
-    kind: Kind,
+    device: Arc<Device>,
     precision: Precision,
+    kind: OnceLock<Kind>,
+    make: Make,
 }
+
+/// Compiles a formula.
+type Make = Box<dyn Fn(&Arc<Device>) -> Result<Kind> + Send + Sync>;
 
 enum Kind {
     /// It makes fields of fields.
@@ -92,20 +98,7 @@ enum Kind {
     Reduction { over_points: Job, over_blocks: Job, partials: Buffer, results: Buffer },
 }
 
-impl PointKernel {
-    /// For fields of `len` numbers.
-    pub(super) fn new(
-        place: (&Arc<Device>, Precision),
-        len: usize,
-        of: &PointFormula,
-    ) -> Result<Self> {
-        match of.code {
-            Code::Map(_) => Self::map(place, len, of),
-            Code::Sum(_) => Self::reduction(place, len, of, false),
-            Code::Max(_) => Self::reduction(place, len, of, true),
-        }
-    }
-
+impl Kind {
     fn map(
         (device, precision): (&Arc<Device>, Precision),
         len: usize,
@@ -114,34 +107,7 @@ impl PointKernel {
         let lines = map_lines(of, precision, &read_at(of));
         let fields = [of.reads, of.results.len()];
         let job = pointwise((device, precision), &Visit::all(len), of.name, fields, &lines)?;
-        Ok(Self { kind: Kind::Map(job), precision })
-    }
-
-    /// A map at a part of `points`, which reads the fields that it writes so far from the point: (field, values). The last `own`
-    /// of them hold the part alone.
-    pub(super) fn on_part(
-        (device, precision): (&Arc<Device>, Precision),
-        (points, part): ([usize; 3], Block),
-        of: &PointFormula,
-        reads: &[(usize, isize)],
-        own: usize,
-    ) -> Result<Self> {
-        let read = |at: usize| format!("w{}[at + ({})]", reads[at].0, reads[at].1);
-        let mut lines = map_lines(of, precision, &read);
-        for field in of.results.len() - own..of.results.len() {
-            let of_part = |line: &mut String| {
-                *line = line.replace(&format!("w{field}[at]"), &format!("w{field}[item]"));
-            };
-            lines.iter_mut().for_each(of_part);
-        }
-        let ([i, j, k], [nx, ny, _], [sx, sy, _]) = (part.start, points, part.points);
-        let place = format!(
-            "{i} + (item) % {sx} + {nx} * ({j} + (item) / {sx} % {sy} + (int64){ny} * ({k} + (item) / {sx} / {sy}))"
-        );
-        let visit = Visit { count: part.len(), place };
-        let fields = [0, of.results.len()];
-        let job = pointwise((device, precision), &visit, of.name, fields, &lines)?;
-        Ok(Self { kind: Kind::Map(job), precision })
+        Ok(Self::Map(job))
     }
 
     /// A sum, or the maximum.
@@ -170,18 +136,86 @@ impl PointKernel {
             let size = LaunchSize::line(blocks, THREADS, THREADS * wide.bytes());
             Job::new(device, &source, entry, &size)
         };
-        let kind = Kind::Reduction {
+        Ok(Self::Reduction {
             over_points: job("over_points", blocks)?,
             over_blocks: job("over_blocks", 1)?,
             partials: Buffer::new(device, wide, results * blocks)?,
             results: Buffer::new(device, wide, results)?,
-        };
-        Ok(Self { kind, precision })
+        })
+    }
+}
+
+impl PointKernel {
+    /// For fields of `len` numbers.
+    pub(super) fn new(
+        place: (&Arc<Device>, Precision),
+        len: usize,
+        of: &PointFormula,
+    ) -> Result<Self> {
+        let (of, precision) = (of.clone(), place.1);
+        Self::made_by(place, move |device| match of.code {
+            Code::Map(_) => Kind::map((device, precision), len, &of),
+            Code::Sum(_) => Kind::reduction((device, precision), len, &of, false),
+            Code::Max(_) => Kind::reduction((device, precision), len, &of, true),
+        })
+    }
+
+    fn made_by(
+        (device, precision): (&Arc<Device>, Precision),
+        make: impl Fn(&Arc<Device>) -> Result<Kind> + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let (device, make): (_, Make) = (device.clone(), Box::new(make));
+        let kernel = Self { device, precision, kind: OnceLock::new(), make };
+        if !kernel.device.compiles_at_once() {
+            kernel.kind()?;
+        }
+        Ok(kernel)
+    }
+
+    fn kind(&self) -> Result<&Kind> {
+        if let Some(kind) = self.kind.get() {
+            return Ok(kind);
+        }
+        let kind = (self.make)(&self.device)?;
+        Ok(self.kind.get_or_init(|| kind))
+    }
+
+    /// A map at a part of `points`, which reads the fields that it writes so far from the point: (field, values). The last `own`
+    /// of them hold the part alone.
+    pub(super) fn on_part(
+        (device, precision): (&Arc<Device>, Precision),
+        (points, part): ([usize; 3], Block),
+        of: &PointFormula,
+        reads: &[(usize, isize)],
+        own: usize,
+    ) -> Result<Self> {
+        let read = |at: usize| format!("w{}[at + ({})]", reads[at].0, reads[at].1);
+        let mut lines = map_lines(of, precision, &read);
+        for field in of.results.len() - own..of.results.len() {
+            let of_part = |line: &mut String| {
+                *line = line.replace(&format!("w{field}[at]"), &format!("w{field}[item]"));
+            };
+            lines.iter_mut().for_each(of_part);
+        }
+        let ([i, j, k], [nx, ny, _], [sx, sy, _]) = (part.start, points, part.points);
+        let place = format!(
+            "{i} + (item) % {sx} + {nx} * ({j} + (item) / {sx} % {sy} + (int64){ny} * ({k} + (item) / {sx} / {sy}))"
+        );
+        let visit = Visit { count: part.len(), place };
+        let fields = [0, of.results.len()];
+        let name = of.name;
+        Self::made_by((device, precision), move |device| {
+            pointwise((device, precision), &visit, name, fields, &lines).map(Kind::Map)
+        })
     }
 
     /// Evaluate a map at every point.
     pub(super) fn run(&self, read: &[&Buffer], write: &[&mut Buffer], parameters: &[f64]) {
-        let Kind::Map(job) = &self.kind else { unreachable!("made for a sum or a maximum") };
+        let job = match self.kind() {
+            Ok(Kind::Map(job)) => job,
+            Ok(_) => unreachable!("made for a sum or a maximum"),
+            Err(error) => return self.device.note(Err(error)),
+        };
         let read = read.iter().map(|field| field.arg());
         let write = write.iter().map(|field| field.arg());
         job.launch(read.chain(write).chain([Arg::Scalars(self.precision, parameters)]));
@@ -189,7 +223,7 @@ impl PointKernel {
 
     /// Begin to reduce over all points.
     pub(super) fn begin(&self, read: &[&Buffer], parameters: &[f64]) -> Result<PendingReduction> {
-        let Kind::Reduction { over_points, over_blocks, partials, results } = &self.kind else {
+        let Kind::Reduction { over_points, over_blocks, partials, results } = self.kind()? else {
             unreachable!("made for a map")
         };
         let fields = read.iter().map(|field| field.arg());

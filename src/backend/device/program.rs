@@ -3,7 +3,7 @@
 use super::composed::Composed;
 use super::ends::Lines;
 use super::fused::Fused;
-use super::{Buffer, Workspace};
+use super::{Buffer, Fusing, Workspace};
 use crate::backend::Weights;
 use crate::engine::{LineOperator, LineOperators, Op, Sweep};
 use crate::error::Result;
@@ -13,6 +13,7 @@ use crate::grid::Axis;
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
     pub(super) workspace: &'a Workspace,
+    pub(super) fusing: Fusing,
     pub(super) sweep: &'a Sweep,
     pub(super) axis: Axis,
     pub(super) points: [usize; 3],

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::list::{List, SCALAR_BYTES};
 use super::recording::{Recorder, Recording};
 use super::runtime::{Handle, KernelRequest, Runtime, Tridiagonal};
+use super::turns::Turns;
 use super::{Api, Buffer, DeviceInfo};
 use crate::backend::ranks::{DeviceGroup, DeviceMessage, Underway};
 use crate::error::{Error, Result};
@@ -93,6 +94,8 @@ struct State {
 pub struct Device {
     pub(super) runtime: Arc<dyn Runtime>,
     state: Mutex<State>,
+    /// Nothing else waits for a compiler.
+    turns: Turns,
 }
 
 impl Device {
@@ -119,7 +122,7 @@ impl Device {
     fn of(runtime: Arc<dyn Runtime>) -> Result<Arc<Self>> {
         let list = List::new(runtime.clone(), runtime.allocate(SCALAR_BYTES)?);
         let state = State { list, kernels: HashMap::new(), allocations: 0 };
-        Ok(Arc::new(Self { runtime, state: Mutex::new(state) }))
+        Ok(Arc::new(Self { runtime, state: Mutex::new(state), turns: Turns::default() }))
     }
 
     /// The device and its limits.
@@ -190,6 +193,11 @@ impl Device {
         self.state().list.note(result);
     }
 
+    /// Whether kernels that are asked for by several threads at once come sooner.
+    pub(super) fn compiles_at_once(&self) -> bool {
+        self.runtime.compiles_at_once()
+    }
+
     /// A kernel. The same text is compiled once.
     ///
     /// # Errors
@@ -212,12 +220,12 @@ impl Device {
         is_good: impl Fn(Handle) -> Result<bool>,
     ) -> Result<Option<Kernel>> {
         self.check_block(&request)?;
-        let mut state = self.state();
+        let _turn = self.turns.of(&request.source);
         let KernelRequest { threads, on_chip, .. } = request;
-        let known = state.kernels.get(&request).copied();
+        let known = self.state().kernels.get(&request).copied();
         let handle = known.map_or_else(|| self.runtime.kernel(&request), Ok)?;
         if is_good(handle)? {
-            state.kernels.insert(request, handle);
+            self.state().kernels.insert(request, handle);
             return Ok(Some(Kernel { device: self.clone(), handle, threads, on_chip }));
         }
         if known.is_none() {

@@ -192,7 +192,13 @@ pub(super) trait Runtime: Send + Sync {
     /// Copy the first `bytes` of one buffer to the start of another.
     fn copy(&self, from: Handle, to: Handle, bytes: usize) -> Result<()>;
 
-    /// A kernel, compiled, or as it was compiled before. It lives as long as the runtime, unless discarded.
+    /// Whether its compiler takes long, and works in several threads at once.
+    fn compiles_at_once(&self) -> bool {
+        false
+    }
+
+    /// A kernel, compiled, or as it was compiled before. It lives as long as the runtime, unless discarded. Other threads may ask for
+    /// kernels of other texts meanwhile.
     fn kernel(&self, request: &KernelRequest) -> Result<Handle>;
 
     /// Bytes that a thread of a kernel keeps in device memory, where the driver tells: values that it has no registers for.

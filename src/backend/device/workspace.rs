@@ -42,7 +42,6 @@ pub(super) struct Workspace {
     pub(super) values: Scratch,
     solver: Option<LineSolver>,
     pencils: Pencils,
-    pub(super) fusing: Fusing,
     /// Field 0 of those that are written becomes that which is read, or 0.
     pub(super) copy: PointKernel,
     pub(super) clear: PointKernel,
@@ -62,7 +61,6 @@ impl Workspace {
             values: Scratch::new(&device, precision),
             copy: prepared(PointFormula::map(Same))?,
             clear: prepared(PointFormula::map(Zero))?,
-            fusing: usual(device.info(), solver, pencils),
             device,
             precision,
             len,
@@ -71,10 +69,14 @@ impl Workspace {
         })
     }
 
+    /// Which sweeps are fused where nothing is said.
+    pub(super) fn usual_fusing(&self) -> Fusing {
+        usual(self.device.info(), self.solver, self.pencils)
+    }
+
     /// What who chose how lines are solved may not expect.
     pub(super) fn note(&self) -> Option<String> {
-        let is_chosen = usual(self.device.info(), None, Pencils::Strided)
-            != usual(self.device.info(), self.solver, self.pencils);
+        let is_chosen = usual(self.device.info(), None, Pencils::Strided) != self.usual_fusing();
         is_chosen.then(|| {
             "sweeps are run operator by operator, since `compute.line_solver` or `compute.pencils` is set; \
              otherwise each is one kernel, with the elimination of `chunked`"
@@ -91,7 +93,7 @@ impl Workspace {
     ) -> Result<DeviceOperator> {
         let best = || {
             let chunked = LineSolver::CHUNKED;
-            match obstacle(chunked, operator, self.device.info()) {
+            match obstacle(chunked, operator, (axis, self.pencils), self.device.info()) {
                 None => chunked,
                 Some(_) => LineSolver::THOMAS,
             }

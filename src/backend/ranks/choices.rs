@@ -28,7 +28,10 @@ impl Choices {
     /// A sentence for each method: "`neighbour` along y and z for the first derivative, as asked".
     pub(super) fn told(&self) -> Vec<String> {
         let mut axes: BTreeMap<_, String> = BTreeMap::new();
-        for Choice { op, axis, method, why } in &self.0 {
+        // Programs that are prepared at once come in any order.
+        let mut choices = self.0.clone();
+        choices.sort_by_key(|choice| choice.axis.index());
+        for Choice { op, axis, method, why } in &choices {
             let names = axes.entry((method.name(), *why, op.name())).or_default();
             let name = format!("{axis:?}").to_lowercase();
             if !names.contains(&name) {

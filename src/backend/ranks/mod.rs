@@ -109,6 +109,11 @@ impl Kind {
 }
 
 impl Ranks {
+    /// Whether `sweep` along `axis` needs nothing of other ranks.
+    fn is_local(&self, sweep: &Sweep, axis: Axis) -> bool {
+        self.decomposition.ranks[axis.index()] == 1 || sweep.operators().is_empty()
+    }
+
     /// A grid spread over the ranks of `comm`; `inner` is open for fields of this rank's block. Collective.
     ///
     /// # Errors
@@ -277,6 +282,10 @@ impl Backend for Ranks {
         self.inner.clear(field);
     }
 
+    fn at_once(&self, count: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.inner.at_once(count, work);
+    }
+
     fn program(
         &self,
         sweep: &Sweep,
@@ -287,7 +296,7 @@ impl Backend for Ranks {
         let block = self.block(points).points;
         let a = axis.index();
         let ops = sweep.operators();
-        if self.decomposition.ranks[a] == 1 || ops.is_empty() {
+        if self.is_local(sweep, axis) {
             let program = self.inner.program(sweep, axis, block, operators)?;
             return Ok(Kind::Local(program).ready(sweep));
         }
@@ -302,6 +311,28 @@ impl Backend for Ranks {
         let place = coupled::Place { axis, block, lengths, method };
         let coupled = Coupled::new(self, sweep, place, &ops, operators)?;
         Ok(Kind::Coupled(coupled).ready(sweep))
+    }
+
+    /// Where lines are whole. What goes between ranks is prepared before anything runs.
+    fn program_later(
+        &self,
+        sweep: &Sweep,
+        axis: Axis,
+        points: [usize; 3],
+        operators: &LineOperators,
+    ) -> Result<Program> {
+        if !self.is_local(sweep, axis) {
+            return self.program(sweep, axis, points, operators);
+        }
+        let block = self.block(points).points;
+        let program = self.inner.program_later(sweep, axis, block, operators)?;
+        Ok(Kind::Local(program).ready(sweep))
+    }
+
+    fn compile(&self, programs: &[&Program]) {
+        let of = programs.iter().map(|program| program.get::<BlockProgram>());
+        let local: Vec<&Program> = of.filter_map(BlockProgram::local).collect();
+        self.inner.compile(&local);
     }
 
     /// Where lines are whole.

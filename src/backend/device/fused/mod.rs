@@ -47,10 +47,10 @@ impl Fused {
     /// `None` where there is nothing to fuse, or no block that the device could start and that keeps its values on chip, as its
     /// compiler says.
     pub(super) fn new(task: &Task) -> Result<Option<Self>> {
-        let Task { workspace, sweep, axis, operators, .. } = *task;
+        let Task { workspace, fusing, sweep, axis, operators, .. } = *task;
         let info = workspace.device.info();
         let plan = Plan::new(sweep, axis, task.lines(), workspace.precision, operators);
-        let Some(plan) = plan.filter(|_| workspace.fusing != Fusing::Nothing) else {
+        let Some(plan) = plan.filter(|_| fusing != Fusing::Nothing) else {
             return Ok(None);
         };
         for (shape, body) in plan.candidates(info).take(TRIES) {
@@ -60,8 +60,7 @@ impl Fused {
             }
             tracing::debug!("a sweep along {axis:?} spills as {shape:?}");
         }
-        let Some((shape, body)) = plan.nearest(info).filter(|_| workspace.fusing == Fusing::All)
-        else {
+        let Some((shape, body)) = plan.nearest(info).filter(|_| fusing == Fusing::All) else {
             return Ok(None);
         };
         Self::compiled(task, &plan, shape, &body, true)

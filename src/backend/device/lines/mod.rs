@@ -201,6 +201,8 @@ impl fmt::Debug for LineSolver {
 struct Problem<'a> {
     operator: &'a LineOperator,
     info: &'a DeviceInfo,
+    /// Whether a line is solved while its points lie side by side.
+    contiguous: bool,
 }
 
 impl Problem<'_> {
@@ -230,9 +232,16 @@ impl Problem<'_> {
     }
 }
 
-/// Why `solver` cannot do `operator` on this device, as a sentence that names the solvers that can; `None` where it can.
-pub fn obstacle(solver: LineSolver, operator: &LineOperator, info: &DeviceInfo) -> Option<String> {
-    let problem = Problem { operator, info };
+/// Why `solver` cannot do `operator` along `axis` on this device, its lines lying as `pencils` says, as a sentence that names the
+/// solvers that can; `None` where it can.
+pub fn obstacle(
+    solver: LineSolver,
+    operator: &LineOperator,
+    (axis, pencils): (Axis, Pencils),
+    info: &DeviceInfo,
+) -> Option<String> {
+    let contiguous = axis == Axis::X || pencils == Pencils::Permuted;
+    let problem = Problem { operator, info, contiguous };
     let lacking = problem.lacking(solver)?;
     let others = LineSolver::ALL.into_iter().filter(|other| problem.lacking(*other).is_none());
     let names: Vec<_> = others.map(|other| format!("`{}`", other.name())).collect();
@@ -269,7 +278,7 @@ impl DeviceOperator {
     ) -> Result<Self> {
         assert_eq!(operator.len(), points[axis.index()], "operator and grid differ in length");
         let device = scratch.device.clone();
-        if let Some(sentence) = obstacle(solver, operator, device.info()) {
+        if let Some(sentence) = obstacle(solver, operator, (axis, pencils), device.info()) {
             return Err(refusal(&sentence));
         }
         let is_explicit = operator.matrix.half_band() == 0;

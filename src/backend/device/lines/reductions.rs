@@ -6,7 +6,7 @@ use super::super::text::Text;
 use super::super::{Api, Source};
 use super::on_chip::border_text;
 use super::plan::{Plan, Slot, Step};
-use super::{OnHost, Problem, Solver, TRIDIAGONAL, refusal};
+use super::{OnHost, Problem, Solver, TRIDIAGONAL};
 use crate::error::Result;
 use crate::lines::{Border, CyclicReduction, NearToeplitz, Reduction};
 
@@ -42,8 +42,16 @@ pub(super) const CR_SORTED_STEPWISE: Solver = Solver {
     ..TRIDIAGONAL
 };
 
-pub(super) const CUSPARSE: Solver =
-    Solver { name: "cusparse", api: Some(Api::Cuda), steps: cusparse, ..TRIDIAGONAL };
+pub(super) const CUSPARSE: Solver = Solver {
+    name: "cusparse",
+    api: Some(Api::Cuda),
+    lacks: |problem| {
+        let sentence = "takes lines whose points lie side by side: along y and z with `compute.pencils = \"permuted\"`";
+        (!problem.contiguous).then(|| sentence.into())
+    },
+    steps: cusparse,
+    ..TRIDIAGONAL
+};
 
 /// What keeps a matrix from being solved with a few constants a level.
 pub(super) fn lacks_classes(problem: &Problem) -> Option<String> {
@@ -209,12 +217,6 @@ fn sorted_stepwise(plan: &Plan) -> Result<Vec<Step>> {
 }
 
 fn cusparse(plan: &Plan) -> Result<Vec<Step>> {
-    if plan.lines.inner > 1 {
-        return Err(refusal(
-            "the line solver `cusparse` takes lines whose points lie side by side; along y and z \
-             use it with `compute.pencils = \"permuted\"`",
-        ));
-    }
     let mut launches = Launches::new(plan, CUSPARSE.name, false, &[])?;
     launches.stencil()?;
     // The library takes a matrix for every line.
