@@ -22,7 +22,8 @@ GRACE = 5  # seconds from the request to end to the end, and from there to givin
 LEAST = 5  # seconds, with less left of which no part is begun
 MOST = 1 << 24  # bytes of what a command says that are read
 KEPT = 1 << 15  # that are kept
-HEAD = f"{'part':26} {'':>9} {'seconds':>8} {'limit':>7}"
+UNBEGUN = "not begun before the limit"
+HEAD = f"{'part':26} {'':>10} {'seconds':>8} {'limit':>7}"
 
 
 class Wrong(Exception):
@@ -83,6 +84,13 @@ class Process:
         return file.read().decode(errors="replace")
 
 
+def text(value):
+    """A number, or several with their names, as they stand in the table."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {text(number)}" for name, number in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def stop(processes):
     """Have them end, with all that they started. What hangs in a driver may not even die: nobody waits longer for it."""
     running = [process for process in processes if not process.ended()]
@@ -121,7 +129,7 @@ class Campaign:
 
     def result(self, part):
         left = self.end - time.monotonic()
-        result = {"part": part.name, "status": None, "seconds": 0.0, "limit": part.limit, "numbers": {}, "failed": {}}
+        result = {"part": part.name, "commands": len(part.commands), "status": None, "seconds": 0.0, "limit": part.limit, "numbers": {}, "failed": {}}
         if part.needs and not shutil.which(part.needs, path=self.environment.get("PATH")):
             return {**result, "left_out": f"there is no {part.needs}"}
         if left < LEAST:
@@ -129,9 +137,11 @@ class Campaign:
         began = time.monotonic()
         limit = min(part.limit, left)
         ended, unbegun = self.carry_out(part.commands, began + limit)
+        several = len(part.commands) > 1
         for process in ended:
             try:
-                result["numbers"].update(process.command.read(process.said(process.out)))
+                numbers = process.command.read(process.said(process.out))
+                result["numbers"].update({f"{process.command.name}: {name}" if several else name: numbers[name] for name in numbers})
             # Whatever it says, or a file that it did not write: the next part comes all the same.
             except Exception as why:
                 process.status = process.status or UNLIKELY
@@ -139,7 +149,7 @@ class Campaign:
             if process.status not in (0, UNLIKELY):
                 result["failed"][process.command.name] = self.why(process)
             self.keep(part, process)
-        result["failed"].update((command.name, "was not begun before the limit") for command in unbegun)
+        result["failed"].update((command.name, UNBEGUN) for command in unbegun)
         statuses = [process.status for process in ended] + [OVERRUN for _ in unbegun]
         status = next((status for status in statuses if status), 0)
         return {**result, "status": status, "seconds": round(time.monotonic() - began, 1), "limit": round(limit, 1)}
@@ -179,12 +189,16 @@ class Campaign:
     def row(result):
         """A line of the table: the numbers, or why there are none."""
         if "left_out" in result:
-            return f"{result['part']:26} {'left out':>9} {'':>8} {result['limit']:7.0f}  {result['left_out']}"
+            return f"{result['part']:26} {'left out':>10} {'':>8} {result['limit']:7.0f}  {result['left_out']}"
         state = {0: "ok", OVERRUN: "limit"}.get(result["status"], f"FAILED {result['status']}")
-        line = f"{result['part']:26} {state:>9} {result['seconds']:8.1f} {result['limit']:7.0f}"
-        words = [f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in result["numbers"].items()]
-        failed = [f"{name}: {why}" for name, why in result["failed"].items()]
-        return line + "".join(f"\n    {word}" for word in words + failed)
+        lines = [f"{result['part']:26} {state:>10} {result['seconds']:8.1f} {result['limit']:7.0f}"]
+        lines += [f"    {name}  {text(value)}" for name, value in result["numbers"].items()]
+        if result["commands"] > 1:
+            lines.append(f"    {result['commands'] - len(result['failed'])} of {result['commands']} are right")
+        lines += [f"    {name}: {why}" for name, why in result["failed"].items() if why != UNBEGUN]
+        if unbegun := list(result["failed"].values()).count(UNBEGUN):
+            lines.append(f"    {unbegun} of {result['commands']} {UNBEGUN}")
+        return "\n".join(lines)
 
     def write(self):
         table = "\n".join([HEAD, *map(self.row, self.results)])

@@ -60,7 +60,7 @@ def test_a_part_that_fails_or_hangs_stops_no_other_and_leaves_nothing_that_runs(
     assert {name: result["status"] for name, result in results.items()} == {
         "fails": 3, "hangs": 124, "is missing": 127, "needs": None, "is right": 0,
     }  # fmt: skip
-    assert results["fails"]["failed"] == {"one": "ended with 3: told"} and results["fails"]["numbers"] == {"seven": 7}
+    assert results["fails"]["failed"] == {"one": "ended with 3: told"} and results["fails"]["numbers"] == {"other: seven": 7}
     assert "no-such-tool" in results["needs"]["left_out"]
     status = Path(f"/proc/{child.read_text().strip()}/stat")
     assert not status.exists() or status.read_text().split()[2] == "Z"
@@ -86,7 +86,7 @@ def test_what_is_compared_with_nothing_and_a_test_that_is_not_there_are_no_succe
     """Sizes that no check reaches, or a test that was renamed: both end with 0."""
     row = {"name": "step", "axis": None, "points": [8, 8, 9], "method": "auto", "precision": "f64", "gb_per_s": 2.0}
     row |= {"ns_per_point": {"min": 6.0}, "ns_per_point_stage": {"min": 1.0}, "time_over_copy": 3.0, "error": 1e-15}
-    report = lambda error: json.dumps({"results": [row | {"error": error}]})
+    report = lambda error: json.dumps({"results": [row | {"error": error}], "notes": []})
     assert gpu.checked(report(1e-15)) == {"step 8x8x9": {"ns": 1.0, "GB/s": 2.0, "copies": 3.0, "error": 1e-15}}
     assert gpu.figures(report(None))["compared with nothing"] == "step 8x8x9"
     for wrong in (report(None), "not JSON"):
