@@ -27,7 +27,11 @@ HEAD = f"{'part':26} {'':>10} {'seconds':>8} {'limit':>7}"
 
 
 class Wrong(Exception):
-    """What a command said that cannot be, in a sentence."""
+    """What a command said that cannot be, in a sentence, and the numbers in it all the same."""
+
+    def __init__(self, sentence, numbers=None):
+        super().__init__(sentence)
+        self.numbers = numbers or {}
 
 
 class Command(NamedTuple):
@@ -141,11 +145,12 @@ class Campaign:
         for process in ended:
             try:
                 numbers = process.command.read(process.said(process.out))
-                result["numbers"].update({f"{process.command.name}: {name}" if several else name: numbers[name] for name in numbers})
             # Whatever it says, or a file that it did not write: the next part comes all the same.
             except Exception as why:
+                wrong = why if isinstance(why, Wrong) else Wrong(repr(why))
                 process.status = process.status or UNLIKELY
-                result["failed"][process.command.name] = str(why) if isinstance(why, Wrong) else repr(why)
+                numbers, result["failed"][process.command.name] = wrong.numbers, str(wrong)
+            result["numbers"].update({f"{process.command.name}: {name}" if several else name: numbers[name] for name in numbers})
             if process.status not in (0, UNLIKELY):
                 result["failed"][process.command.name] = self.why(process)
             self.keep(part, process)

@@ -7,6 +7,7 @@
  *   KOLMO_CUDA_CAPABILITY   of the device (default 90)
  *   KOLMO_CUDA_OTHERS       1: other kernels are there, too, and cannot be launched
  *   KOLMO_CUDA_KERNELS      1: images of modules are texts (nvrtc.c), and kernels run
+ *                           2: and are compiled without optimisation, fused ones in seconds instead of minutes
  * With the few functions of cuSPARSE that are used. Compiled by the tests, with nccl.c and opencl.c. */
 #include "cuda_driver.h"
 
