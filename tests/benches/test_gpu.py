@@ -1,8 +1,10 @@
 """The campaign on a GPU, with programs that a test makes up: each test's sentence is the mistake that it alone catches."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 from importlib.machinery import SourceFileLoader
@@ -125,7 +127,7 @@ def test_what_is_packed_is_what_runs_there(gpu, tmp_path, monkeypatch):
     """A program that is damaged on the way, a cache that is left behind, or another program of that machine."""
     monkeypatch.setattr(gpu, "ROOT", tmp_path)
     monkeypatch.setattr(gpu, "PACKED", tmp_path / "target" / "gpu")
-    gpu.subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     cache = tmp_path / "cache.tar.xz"
     with gpu.tarfile.open(cache, "w:xz") as tar:
         (tmp_path / "kept").write_text("kernel")
@@ -138,7 +140,7 @@ def test_what_is_packed_is_what_runs_there(gpu, tmp_path, monkeypatch):
     assert (Path(environment["XDG_CACHE_HOME"]) / "kolmo" / "kept").read_text() == "kernel"
     line = 'test "$("$KOLMO_PROGRAM" it)" = it && test "$KOLMO_TEST_DEVICE" = cuda'
     for command in ([tests], ["sh", "-c", line]):
-        gpu.subprocess.run(command, env=environment, check=True)
+        subprocess.run(command, env=environment, check=True)
     monkeypatch.setattr(gpu, "MOST", 1000)
     with pytest.raises(SystemExit):
         gpu.pack(options)
@@ -149,8 +151,22 @@ def test_each_campaign_goes_to_its_end_on_a_machine_with_nothing(gpu, what, tmp_
     """A part that stops the others where tools, device and files are missing."""
     line = [sys.executable, ROOT / "benches" / "gpu", what, "--kolmo", shutil.which("false"), "--tests", shutil.which("false")]
     environment = {"PATH": "/usr/bin:/bin", "TMPDIR": str(tmp_path)}
-    ended = gpu.subprocess.run([*line, "--out", tmp_path / "out"], capture_output=True, text=True, check=False, env=environment)
+    ended = subprocess.run([*line, "--out", tmp_path / "out"], capture_output=True, text=True, check=False, env=environment)
     assert ended.returncode == 1 and "Traceback" not in ended.stderr, ended.stderr
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert all(result["status"] or "left_out" in result for result in results), results
     assert len(ended.stdout.splitlines()) > len(results)
+
+
+@pytest.mark.parametrize(("what", "part", "label"), [("bench", "derivative", "derivative z 20x20x20"), ("correct", "machine", "device")])
+def test_what_the_program_prints_is_read(what, part, label, tmp_path):
+    """Numbers that have another name in the program than here, or a driver of the rehearsal that is not found."""
+    program = os.environ.get("KOLMO_PROGRAM") or ROOT / "target" / "release" / "kolmo"
+    line = [sys.executable, ROOT / "benches" / "gpu", what, "--kolmo", program, "--tests", shutil.which("true")]
+    line += ["--rehearse", "--only", part, "--out", tmp_path / "out"]
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    ended = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    (result,) = json.loads((tmp_path / "out" / "results.json").read_text())
+    found = result["numbers"][label]
+    assert found == "Strict 0" if label == "device" else found["error"] < 1e-13
