@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from typing import Any, Callable, NamedTuple
@@ -121,15 +120,19 @@ class Campaign:
 
     def run(self, parts):
         """Whether some ran and none failed."""
-        # A machine that takes this away says so first, and the commands must not outlive it.
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        # A machine that takes this away says so first: what runs is stopped, and all that is known is written.
+        before = signal.signal(signal.SIGTERM, self.cut)
         print(HEAD, flush=True)
         for part in parts:
             self.results.append(self.result(part))
             self.write()
             print(self.row(self.results[-1]), flush=True)
+        signal.signal(signal.SIGTERM, before)
         statuses = [result["status"] for result in self.results]
         return not any(statuses) and 0 in statuses
+
+    def cut(self, *_):
+        self.end = time.monotonic()
 
     def result(self, part):
         left = self.end - time.monotonic()
@@ -169,7 +172,7 @@ class Campaign:
                 done = [process for process in running if process.ended()]
                 ended += done
                 running = [process for process in running if process not in done]
-                if time.monotonic() >= deadline:
+                if time.monotonic() >= min(deadline, self.end):
                     break
                 time.sleep(0.0 if done else 0.05)
         finally:

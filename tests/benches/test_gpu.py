@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -82,6 +84,16 @@ def test_commands_share_the_time_of_their_part_and_parts_that_of_the_campaign(tm
     assert results["late"]["status"] == 124 and results["late"]["limit"] < 7
     assert results["no time"]["left_out"] == "no time was left"
     assert run(tmp_path, [Part("four at a time", 1, four)], jobs=4)[0]
+
+
+def test_a_campaign_that_is_told_to_end_writes_what_it_has_and_begins_nothing_more(tmp_path, monkeypatch):
+    """A machine that is given back in the middle of a part, with all that was measured before."""
+    monkeypatch.setattr(parts, "GRACE", 1)
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    made = [Part("first", 5, [shell("quick", "true")]), Part("second", 50, [shell("long", "sleep 100")]), Part("third", 5, [shell("all", "true")])]
+    right, results = run(tmp_path, made)
+    assert not right and results["first"]["status"] == 0 and results["second"]["status"] == 124
+    assert results["third"]["left_out"] == "no time was left"
 
 
 def test_what_is_compared_with_nothing_and_a_test_that_is_not_there_are_no_success(gpu):
