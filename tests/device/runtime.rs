@@ -244,7 +244,7 @@ fn a_broken_cache_is_as_good_as_none() {
 }
 
 /// A GPU that is not there.
-fn gpu() -> DeviceInfo {
+pub(super) fn gpu() -> DeviceInfo {
     DeviceInfo {
         api: Api::Cuda,
         index: 0,
