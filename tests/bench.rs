@@ -1,9 +1,10 @@
 //! `kolmo bench`: what it prints is whole, consistent and right. How fast anything is stays out of the tests.
 
-use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+
+use crate::common::{program, root};
 
 /// The keys that every result has.
 const KEYS: [&str; 15] = [
@@ -26,7 +27,7 @@ const KEYS: [&str; 15] = [
 
 /// Exit code, standard output, standard error of `kolmo bench`.
 fn bench(arguments: &str) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    let mut command = Command::new(program());
     let output = command.arg("bench").args(arguments.split_whitespace()).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code(), text(output.stdout), text(output.stderr))
@@ -161,6 +162,19 @@ fn every_order_of_the_axes_is_exact() {
     assert_eq!(column(&one, "order"), ["zyx"]);
 }
 
+/// 65 steps on 2^18 points are more than the host repeats.
+#[test]
+fn of_more_steps_than_the_host_repeats_the_one_that_follows_is_compared() {
+    let step = "step --points 512x512x1 --backend cpu --precision f32 --repeats 61 --json";
+    let (code, out, _) = bench(step);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let error = number(&rows(&report)[0]["error"]);
+    assert!(code == Some(0) && error > 0.0 && error < 1e-6, "{out}");
+    // Whether it filters depends on how many steps there were.
+    let filter = bench(&format!("{step} --set scheme.filter={{order=6,every=2}}")).1;
+    assert!(filter.contains("too many to repeat on the host"), "{filter}");
+}
+
 #[test]
 fn steps_on_a_device_give_the_hosts_answer_and_say_where_the_time_went() {
     let device = report("step --points 16 --backend opencl");
@@ -243,7 +257,7 @@ fn check_sweeps(report: &Value) {
 
 #[test]
 fn job_scripts_are_read_by_slurm_as_far_as_meant() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/cluster");
+    let folder = root().join("configs/cluster");
     let scripts = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let scripts: Vec<_> =
         scripts.filter(|path| path.extension().is_some_and(|end| end == "slurm")).collect();
@@ -330,7 +344,7 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
 
 #[test]
 fn the_page_on_benchmarks_names_every_bench_and_every_key() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/benchmarks.md");
+    let page = root().join("docs/benchmarks.md");
     let page = std::fs::read_to_string(page).unwrap();
     for bench in ["copy", "derivative", "lines", "permute", "step", "comm"] {
         assert!(page.contains(&format!("kolmo bench {bench}")), "{bench}");

@@ -8,6 +8,8 @@ use kolmo::cases::{
 };
 use kolmo::physics::{Gas, Viscosity};
 
+use crate::common::root;
+
 fn gas(mach: f64, reynolds: f64) -> Gas {
     Gas { gamma: 1.4, prandtl: 0.71, mach, reynolds, viscosity: Viscosity::Constant }
 }
@@ -128,7 +130,7 @@ fn impossible_parameters_are_named_by_their_key() {
 #[test]
 fn every_shipped_input_is_toml_with_a_known_case() {
     let mut seen = 0;
-    for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/configs")).unwrap() {
+    for entry in std::fs::read_dir(root().join("configs")).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             continue;

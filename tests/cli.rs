@@ -34,10 +34,7 @@ use std::process::{Command, Output};
 
 use kolmo::io::Series;
 
-/// The binary under test.
-const KOLMO: &str = env!("CARGO_BIN_EXE_kolmo");
-/// The root of the project.
-const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+use crate::common::{program, root};
 
 /// A Taylor-Green vortex that takes no time: four steps on 16³ points.
 const SMALL: [&str; 6] = [
@@ -68,7 +65,7 @@ fn kolmo<S: AsRef<std::ffi::OsStr>>(
     directory: &Path,
     arguments: impl IntoIterator<Item = S>,
 ) -> Outcome {
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(arguments).current_dir(directory).env("CUDA_VISIBLE_DEVICES", "");
     command.output().unwrap().into()
 }
@@ -121,13 +118,13 @@ fn library() -> &'static Path {
 fn python() -> PathBuf {
     match std::env::var_os("KOLMO_PYTHON") {
         Some(python) => python.into(),
-        None => Path::new(ROOT).join(".venv/bin/python"),
+        None => root().join(".venv/bin/python"),
     }
 }
 
 /// Run a script of the project; what it says where it is not content is shown.
 fn script(name: &str, arguments: &[&Path]) -> String {
-    let output = Command::new(python()).arg(Path::new(ROOT).join(name)).args(arguments).output();
+    let output = Command::new(python()).arg(root().join(name)).args(arguments).output();
     let output =
         output.unwrap_or_else(|error| panic!("{}: {error}; run ./test", python().display()));
     let outcome = Outcome::from(output);

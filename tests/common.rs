@@ -2,9 +2,9 @@
 
 use std::f64::consts::TAU;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use kolmo::backend::ranks::Blocks;
 use kolmo::backend::{self, Backend, ComputeConfig, Field, cpu};
@@ -18,10 +18,28 @@ use kolmo::time::Simulation;
 use num_complex::Complex;
 use tempfile::TempDir;
 
+/// The program under test: the one that was built with the tests, or `KOLMO_PROGRAM` on a machine that they were carried to.
+pub(crate) fn program() -> &'static str {
+    static PROGRAM: LazyLock<String> =
+        LazyLock::new(|| elsewhere("KOLMO_PROGRAM", env!("CARGO_BIN_EXE_kolmo")));
+    &PROGRAM
+}
+
+/// The root of the project: where the tests were built, or `KOLMO_ROOT`.
+pub(crate) fn root() -> &'static Path {
+    static ROOT: LazyLock<String> =
+        LazyLock::new(|| elsewhere("KOLMO_ROOT", env!("CARGO_MANIFEST_DIR")));
+    Path::new(&*ROOT)
+}
+
+fn elsewhere(variable: &str, built: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| built.into())
+}
+
 /// A library made of `tests/data/NAME.c`, which stays. What it lacks may be in another one that is loaded later.
 pub(crate) fn compiled(name: &str) -> PathBuf {
     let library = tempfile::tempdir().unwrap().keep().join(format!("{name}.so"));
-    let source = format!("{}/tests/data/{name}.c", env!("CARGO_MANIFEST_DIR"));
+    let source = root().join(format!("tests/data/{name}.c"));
     let mut cc = Command::new("cc");
     cc.args(["-shared", "-fPIC", "-Wall", "-Werror", "-Wl,-z,lazy", "-o"]).arg(&library);
     assert!(cc.arg(source).status().unwrap().success());

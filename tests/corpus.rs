@@ -6,9 +6,11 @@ use std::path::Path;
 use kolmo::config::parse;
 use kolmo::io::checkpoint::Head;
 
+use crate::common::root;
+
 /// The bytes of every file in a folder of the corpus.
 fn corpus(of: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(of);
+    let folder = root().join("fuzz/corpus").join(of);
     let files = fs::read_dir(folder).unwrap().map(|file| fs::read(file.unwrap().path()).unwrap());
     files.collect()
 }

@@ -25,13 +25,16 @@ use kolmo::config::{Pencils, Precision};
 static DEVICE: LazyLock<Arc<Device>> = LazyLock::new(open);
 
 /// OpenCL, or what the variable KOLMO_TEST_DEVICE says: `cuda` on a machine with an NVIDIA GPU.
-fn open() -> Arc<Device> {
-    let api = match std::env::var("KOLMO_TEST_DEVICE").as_deref() {
+fn api() -> Api {
+    match std::env::var("KOLMO_TEST_DEVICE").as_deref() {
         Ok("cuda") => Api::Cuda,
         Ok(other) if other != "opencl" => panic!("KOLMO_TEST_DEVICE={other}: cuda or opencl"),
         _ => Api::OpenCl,
-    };
-    Device::open(api, 0).unwrap_or_else(|error| panic!("{error}; run ./test"))
+    }
+}
+
+fn open() -> Arc<Device> {
+    Device::open(api(), 0).unwrap_or_else(|error| panic!("{error}; run ./test"))
 }
 
 fn device() -> Arc<Device> {

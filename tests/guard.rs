@@ -2,7 +2,6 @@
 //! a run computes on the host. Where a change means to alter them, it says so, and the tables are taken anew:
 //! `KOLMO_TAKE_GUARD=1 cargo test --release guard`.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use kolmo::Error;
@@ -15,7 +14,7 @@ use kolmo::grid::Decomposition;
 use kolmo::time::{Simulation, Stepper};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, on_host, state};
+use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, on_host, root, state};
 use crate::spread::threads::on_ranks;
 
 /// A run: the case, its points, what is set.
@@ -198,7 +197,7 @@ fn bits_on_the_host_are_what_they_were() {
 
 /// Hold `lines` against the table of that name.
 fn compare(name: &str, lines: &[String]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/guard-{name}.txt"));
+    let path = root().join(format!("tests/data/guard-{name}.txt"));
     if std::env::var_os("KOLMO_TAKE_GUARD").is_some() {
         std::fs::write(path, lines.join("\n") + "\n").unwrap();
         return;

@@ -20,6 +20,8 @@ use kolmo::io::{
 };
 use kolmo::physics::{ERROR_COLUMNS, FLOW_COLUMNS, SCALAR_COLUMNS};
 
+use crate::common::root;
+
 mod pages;
 mod parts;
 mod verdict;
@@ -29,7 +31,7 @@ const BOX: Domain = Domain { origin: [0.0; 3], length: [TAU; 3] };
 
 /// Python with vtk and pandas: `KOLMO_PYTHON`, else the project's environment, else the system's.
 pub(crate) fn python() -> PathBuf {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python");
+    let own = root().join(".venv/bin/python");
     match std::env::var_os("KOLMO_PYTHON") {
         Some(python) => python.into(),
         None if own.exists() => own,
@@ -39,7 +41,7 @@ pub(crate) fn python() -> PathBuf {
 
 /// Run `tests/readback.py`; its output, and whether it was content.
 pub(crate) fn readback(run: &Path) -> (bool, String) {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/readback.py");
+    let script = root().join("tests/readback.py");
     let output = Command::new(python()).arg(script).arg(run).output().unwrap();
     let text = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(text).unwrap())

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use kolmo::backend::device::{Api, DeviceInfo};
 use kolmo::grid::{Block, Decomposition};
 use kolmo::scheme::{Form, TABLEAUX};
 use kolmo::time::{Parts, for_messages};
 
-use crate::common::config;
+use crate::common::{config, root};
 
 const POINTS: [usize; 3] = [256; 3];
 
@@ -85,7 +84,7 @@ fn table() -> String {
 
 #[test]
 fn the_table_of_the_user_guide_is_what_the_program_counts() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/user-guide.md");
+    let path = root().join("docs/user-guide.md");
     let guide = std::fs::read_to_string(path).unwrap();
     let table = table();
     assert!(guide.contains(&table), "it counts\n{table}");

@@ -6,6 +6,8 @@ use kolmo::engine::distributed::Method;
 use kolmo::grid::Decomposition;
 use kolmo::model::{Network, Prediction, Rates, Work, fastest, predict};
 
+use crate::common::{program, root};
+
 fn config() -> Config {
     let text =
         "[case]\nname = 'taylor-green'\n[grid]\npoints = [64, 64, 64]\n[time]\nmax_steps = 1\n";
@@ -147,12 +149,11 @@ fn parts_of_a_step_add_up() {
 
 #[test]
 fn the_chapter_shows_what_the_command_prints() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let chapter = std::fs::read_to_string(root.join("docs/model.md")).unwrap();
     let arguments = ["model", "--ranks", "8,131072", "--network", "fat-tree"];
     assert!(chapter.contains(&format!("kolmo {}\n", arguments.join(" "))));
-    let printed =
-        std::process::Command::new(env!("CARGO_BIN_EXE_kolmo")).args(arguments).output().unwrap();
+    let printed = std::process::Command::new(program()).args(arguments).output().unwrap();
     let printed = String::from_utf8(printed.stdout).unwrap();
     assert!(chapter.contains(&format!("```text\n{printed}```")), "it prints\n{printed}");
 }
@@ -168,7 +169,7 @@ fn blocks_that_are_too_short_are_refused_in_a_sentence() {
 
 #[test]
 fn grids_longer_than_a_run_may_have_are_refused_at_once() {
-    let program = || std::process::Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    let program = || std::process::Command::new(program());
     let model = ["model", "--network", "flat", "--method", "pcr", "--ranks", "104729"];
     let printed = String::from_utf8(program().args(model).output().unwrap().stdout).unwrap();
     let refusal = "26810624 points along z are more than the 65536 of a run";
@@ -261,7 +262,7 @@ fn a_grid_that_cannot_be_cut_so_often_is_refused() {
 }
 
 fn study(arguments: &str) -> serde_json::Value {
-    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    let mut program = std::process::Command::new(program());
     let program = program.args(["model", "--json"]).args(arguments.split_whitespace());
     let printed = program.output().unwrap();
     assert!(printed.status.success(), "{}", String::from_utf8_lossy(&printed.stderr));
@@ -302,7 +303,7 @@ fn a_cut_may_be_given_and_what_is_none_is_refused() {
     let rows = found["rows"].as_array().unwrap();
     assert_eq!((rows.len(), &rows[0]["decomposition"]), (1, &serde_json::json!([4, 1, 2])));
     for cut in ["w", "2x2", "2x0x2", "2x2x2x2", "99999999x99999999x99999999", ""] {
-        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_kolmo"));
+        let mut program = std::process::Command::new(program());
         let output = program.args(["model", "--cut", cut]).output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{cut}: {told}");

@@ -5,9 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn root() -> PathBuf {
-    env!("CARGO_MANIFEST_DIR").into()
-}
+use crate::common::{program, root};
 
 /// All files below some folders, with their text.
 fn texts(folders: &[&str]) -> Vec<(PathBuf, String)> {
@@ -79,7 +77,7 @@ fn commands_and_options_in_recipes_and_jobs_are_there() {
     let mut pages: BTreeMap<Vec<String>, String> = BTreeMap::new();
     let mut page = |command: &[String]| {
         let help = || {
-            let mut program = Command::new(env!("CARGO_BIN_EXE_kolmo"));
+            let mut program = Command::new(program());
             let output = program.args(command).arg("--help").output().unwrap();
             assert!(output.status.success(), "`kolmo {}` is no command", command.join(" "));
             String::from_utf8(output.stdout).unwrap()

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use kolmo::comm::Solo;
 use kolmo::verify::{FAMILIES, VerifyOptions};
 
+use crate::common::{program, root};
 use crate::io::python;
 
 /// Run `kolmo verify`.
 fn verify(directory: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    let mut command = Command::new(program());
     command.arg("verify").args(arguments).current_dir(directory).env("CUDA_VISIBLE_DEVICES", "");
     command.output().unwrap()
 }
@@ -115,7 +116,7 @@ fn mistakes_of_the_user_are_told_before_anything_is_run() {
 
 #[test]
 fn every_mistake_that_is_planted_to_try_the_checks_still_has_its_place() {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("validation/mistakes.py");
+    let script = root().join("validation/mistakes.py");
     let output = Command::new(python()).arg(script).arg("--check").output().unwrap();
     let told = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{}", text(&told));

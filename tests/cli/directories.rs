@@ -175,7 +175,7 @@ fn no_command_writes_where_another_process_holds_the_lock() {
 fn of_two_runs_into_one_directory_the_second_is_refused_however_early_it_comes() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("input.toml"), input(16, 1_000_000)).unwrap();
-    let mut first = Command::new(KOLMO)
+    let mut first = Command::new(program())
         .args(["run", "input.toml", "--out", "run"])
         .current_dir(dir.path())
         .env("CUDA_VISIBLE_DEVICES", "")
@@ -385,7 +385,7 @@ fn the_advice_for_a_run_that_was_moved_leaves_the_run_in_its_old_place_alone() {
     let refused = kolmo(dir.path(), ["restart", "moved", "--set", "time.max_steps=6"]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     let advice = refused.err.lines().find_map(|line| line.split_once("kolmo run ")).unwrap().1;
-    let again = shell(dir.path(), &format!("{KOLMO} run {advice}"));
+    let again = shell(dir.path(), &format!("{} run {advice}", program()));
     assert_eq!(again.code, Some(0), "{}", again.err);
     assert!(before == files(&dir.path().join("run")));
 }
@@ -586,7 +586,7 @@ fn a_run_that_is_replaced_keeps_its_input_until_the_new_one_is_there() {
     fs::remove_file(run.join("log.jsonl")).unwrap();
     let broken = shell(
         dir.path(),
-        &format!("ulimit -f 0; exec {KOLMO} run run/config.toml --out run --overwrite"),
+        &format!("ulimit -f 0; exec {} run run/config.toml --out run --overwrite", program()),
     );
     assert_ne!(broken.code, Some(0), "{}", broken.err);
     assert_eq!(read(run.join("config.toml")), input);

@@ -44,8 +44,9 @@ fn a_full_disk_in_the_middle_of_a_checkpoint_loses_nothing() {
         let input = only.replace("keep = 2", "keep = 3") + &format!("on_failure = \"{policy}\"\n");
         fs::write(dir.path().join("small.toml"), input).unwrap();
         let size = 2 * CHECKPOINT + 2_200_000;
+        let kolmo = program();
         let line = format!(
-            "{KOLMO} run small.toml --out full/run; code=$?; rm -rf kept; mkdir kept; cp -r full/run kept; exit $code"
+            "{kolmo} run small.toml --out full/run; code=$?; rm -rf kept; mkdir kept; cp -r full/run kept; exit $code"
         );
         let outcome = with_disk(dir.path(), size, CHECKPOINT / 10, &line);
         assert_eq!(outcome.code, Some(code), "{policy}: {}", outcome.err);
@@ -105,7 +106,8 @@ fn a_run_that_is_to_go_on_ends_without_a_report_that_has_no_room() {
         "--set output.on_failure=continue --set output.fields=none --set output.checkpoint=none";
     let small = small(&["--out", "run"]).into_iter().map(|word| format!("'{word}'"));
     let small = small.collect::<Vec<_>>().join(" ");
-    let line = format!("trap '' XFSZ; ulimit -f 8; exec {KOLMO} {small} {set}");
+    let kolmo = program();
+    let line = format!("trap '' XFSZ; ulimit -f 8; exec {kolmo} {small} {set}");
     let outcome = shell(dir.path(), &line);
     assert_eq!(outcome.code, Some(0), "{}", outcome.err);
     assert!(outcome.err.contains("the report is not whole"), "{}", outcome.err);

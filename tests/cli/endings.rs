@@ -66,7 +66,7 @@ fn a_run_that_diverges_says_where_and_leaves_what_it_wrote_intact() {
 /// A run that would take hours, once it has written its first rows.
 pub(super) fn long_run(directory: &Path) -> Child {
     let further = ["--set", "time={ end = 1e6 }", "--set", "output.series={ every_steps = 1 }"];
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(small(&further)).current_dir(directory);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = heeding_hang_ups(&mut command).spawn().unwrap();
@@ -162,7 +162,7 @@ fn a_run_stops_with_a_checkpoint_before_its_wall_time_is_over() {
     assert!(outcome.err.contains("no batch system says when this job ends"), "{}", outcome.err);
     let since_1970 = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
     for (name, value) in [("SLURM_JOB_END_TIME", since_1970 + 3), ("PBS_WALLTIME", 3)] {
-        let mut command = Command::new(KOLMO);
+        let mut command = Command::new(program());
         command.args(&auto).current_dir(dir.path()).env(name, value.to_string());
         let outcome = Outcome::from(command.env("CUDA_VISIBLE_DEVICES", "").output().unwrap());
         assert_eq!(outcome.code, Some(3), "{}", outcome.err);

@@ -7,7 +7,7 @@ use super::*;
 
 /// `kolmo` with `arguments` in `dir`, and the variables `set`; what looks for OpenCL finds none.
 fn with(dir: &Path, set: &[(&str, &str)], arguments: &[&str]) -> Outcome {
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     for name in ["CUDA_PATH", "CUDA_HOME", "CONDA_PREFIX", "VIRTUAL_ENV", "PYTHONPATH"] {
         command.env_remove(name);
     }
@@ -98,7 +98,8 @@ fn a_run_that_does_not_fit_into_the_limits_of_its_process_is_refused_before_it_b
         ("ulimit -d 250000", "grid.points=[128,128,128]", "128 x 128 x 128 points need 0.2 GiB"),
         ("ulimit -v 150000", "compute.threads=128", "error: the system does not start the threads"),
     ] {
-        let line = format!("{limits}; exec {KOLMO} run taylor-green --backend cpu --set {set}");
+        let kolmo = program();
+        let line = format!("{limits}; exec {kolmo} run taylor-green --backend cpu --set {set}");
         let outcome = shell(dir.path(), &line);
         assert_eq!(outcome.code, Some(2), "{limits}: {}", outcome.err);
         assert!(outcome.err.contains(told), "{limits}: {}", outcome.err);
@@ -108,7 +109,7 @@ fn a_run_that_does_not_fit_into_the_limits_of_its_process_is_refused_before_it_b
     done(dir.path(), small(&["--out", "run"]));
     let list = fs::File::options().write(true).open(dir.path().join("run/slices/slices.json"));
     list.unwrap().set_len(200_000_000).unwrap();
-    let outcome = shell(dir.path(), &format!("ulimit -v 180000; exec {KOLMO} plot run"));
+    let outcome = shell(dir.path(), &format!("ulimit -v 180000; exec {} plot run", program()));
     assert_eq!(outcome.code, Some(1), "{}", outcome.err);
     assert!(outcome.err.contains("error: the system gives no more memory: "), "{}", outcome.err);
 }

@@ -13,7 +13,7 @@ fn finished(directory: &Path) -> PathBuf {
 /// Run `kolmo`, which must end by itself; where it waits for ever, the code is 124.
 fn soon(directory: &Path, arguments: &[&str]) -> Outcome {
     let mut command = Command::new("timeout");
-    command.args(["20", KOLMO]).args(arguments).current_dir(directory);
+    command.args(["20", program()]).args(arguments).current_dir(directory);
     command.env("CUDA_VISIBLE_DEVICES", "").output().unwrap().into()
 }
 

@@ -23,7 +23,7 @@ impl Random {
 }
 
 fn start(dir: &Path, arguments: &[&str]) -> Child {
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(arguments).current_dir(dir).env("CUDA_VISIBLE_DEVICES", "");
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
@@ -120,7 +120,7 @@ fn a_run_killed_while_it_removes_a_checkpoint_leaves_no_half_of_it() {
     use std::os::unix::process::CommandExt;
     let dir = tempfile::tempdir().unwrap();
     let checkpoint = ["--set", "output.checkpoint={ every_steps = 1, keep = 1 }", "--out", "run"];
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(small(&checkpoint)).current_dir(dir.path()).env("CUDA_VISIBLE_DEVICES", "");
     // SAFETY: between fork and exec only two system calls are made.
     unsafe { command.pre_exec(killed_at_first_removal_of_a_folder) };

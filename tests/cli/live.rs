@@ -22,7 +22,7 @@ impl Drop for Followed {
 }
 
 fn followed(directory: &Path, further: &[&str]) -> Followed {
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(small(&["--out", "run", "--live"])).args(further).current_dir(directory);
     let mut child = command.env("CUDA_VISIBLE_DEVICES", "").stderr(Stdio::piped()).spawn().unwrap();
     let errors = BufReader::new(child.stderr.take().unwrap());

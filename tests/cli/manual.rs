@@ -7,8 +7,9 @@ use super::*;
 fn a_shell_completes_the_commands_and_options_that_there_are() {
     let dir = tempfile::tempdir().unwrap();
     let completed = |words: &str, word: &str, before: &str| {
+        let kolmo = program();
         let line = format!(
-            "{KOLMO} completions bash >script && . ./script
+            "{kolmo} completions bash >script && . ./script
              COMP_WORDS=({words}) COMP_CWORD=$(( $(echo {words} | wc -w) - 1 ))
              _kolmo kolmo {word} {before}; echo ${{COMPREPLY[@]}}"
         );

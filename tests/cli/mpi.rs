@@ -4,7 +4,7 @@ use super::*;
 
 /// A run of rank `rank` of `size`, as Open MPI's launcher tells them, which is to load the library `name`.
 fn launched(dir: &Path, (rank, size): (&str, &str), name: &Path) -> Outcome {
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(small(&[])).current_dir(dir).env("CUDA_VISIBLE_DEVICES", "");
     command.env("OMPI_COMM_WORLD_RANK", rank).env("OMPI_COMM_WORLD_SIZE", size);
     command.env("KOLMO_MPI_LIBRARY", name).env("KOLMO_TEST_LOADED", dir.join("loaded"));
@@ -47,7 +47,7 @@ fn info_names_the_library_and_a_preloaded_tool_sees_the_calls() {
     let tool = crate::common::compiled("tool");
     for (name, says) in [("libmpi.so.40", "Open MPI v"), ("libmpich.so.12", "MPICH Version:")] {
         let info = |preloaded: &Path| -> Outcome {
-            let mut command = Command::new(KOLMO);
+            let mut command = Command::new(program());
             command.arg("info").env("KOLMO_MPI_LIBRARY", name).env("LD_PRELOAD", preloaded);
             command.output().unwrap().into()
         };

@@ -37,7 +37,7 @@ fn picture(path: &Path) -> [usize; 5] {
 
 /// Run a script that must refuse; returns its last words.
 fn refusal(name: &str, arguments: &[&Path]) -> String {
-    let script = Path::new(ROOT).join(name);
+    let script = root().join(name);
     let outcome: Outcome =
         Command::new(python()).arg(script).args(arguments).output().unwrap().into();
     assert_eq!(outcome.code, Some(1), "{name}: {}", outcome.err);
@@ -233,7 +233,7 @@ assert found - {"numpy"} == listed, (found, listed)
 assert "-r ../postprocess/requirements.txt" in lines("tests/requirements.txt")
 "#;
     let outcome: Outcome =
-        Command::new(python()).args(["-c", script]).arg(ROOT).output().unwrap().into();
+        Command::new(python()).args(["-c", script]).arg(root()).output().unwrap().into();
     assert_eq!(outcome.code, Some(0), "{}", outcome.err);
 }
 
@@ -244,11 +244,12 @@ fn the_environment_is_made_anew_when_either_list_of_packages_changes() {
     for list in ["tests", "postprocess"] {
         fs::create_dir(dir.path().join(list)).unwrap();
         let name = format!("{list}/requirements.txt");
-        fs::copy(Path::new(ROOT).join(&name), dir.path().join(&name)).unwrap();
+        fs::copy(root().join(&name), dir.path().join(&name)).unwrap();
     }
     // The function of `./test` itself, with an environment that only counts how often it is filled.
+    let root = root().display();
     let script = format!(
-        "eval \"$(sed -n '/^python_packages()/,/^}}/p' '{ROOT}/test')\"
+        "eval \"$(sed -n '/^python_packages()/,/^}}/p' '{root}/test')\"
          environment() {{
              mkdir -p .venv/bin
              printf '#!/bin/sh\\necho >>installed\\n' >.venv/bin/python

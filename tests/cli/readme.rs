@@ -72,9 +72,9 @@ fn launched(command: &str) -> String {
 fn type_all(name: &str, text: &str, alternatives: bool) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     for part in ["cases", "configs", "postprocess", ".venv"] {
-        std::os::unix::fs::symlink(Path::new(ROOT).join(part), dir.path().join(part)).unwrap();
+        std::os::unix::fs::symlink(root().join(part), dir.path().join(part)).unwrap();
     }
-    let program = Path::new(KOLMO).parent().unwrap().display();
+    let program = Path::new(program()).parent().unwrap().display();
     let commands = commands(text);
     for command in commands.iter().filter(|command| !NOT_HERE.contains(&command.as_str())) {
         let mut line = reduced(command);
@@ -89,7 +89,7 @@ fn type_all(name: &str, text: &str, alternatives: bool) -> Vec<String> {
 
 #[test]
 fn every_command_of_the_readme_works_in_the_order_in_which_it_stands() {
-    let text = read(Path::new(ROOT).join("README.md"));
+    let text = read(root().join("README.md"));
     let commands = type_all("README.md", &text, false);
     assert_eq!(commands[0], "cargo run --release -- run taylor-green");
     assert_eq!(commands[1], "./test");
@@ -98,7 +98,7 @@ fn every_command_of_the_readme_works_in_the_order_in_which_it_stands() {
 
 #[test]
 fn every_command_of_the_guides_and_of_the_cases_works() {
-    let root = Path::new(ROOT);
+    let root = root();
     let cases = kolmo::cases::NAMES.map(|case| root.join("cases").join(case).join("README.md"));
     let mut texts = cases.to_vec();
     let docs = names(&root.join("docs"));
@@ -114,7 +114,7 @@ fn every_command_of_the_guides_and_of_the_cases_works() {
 
 #[test]
 fn the_readme_leads_only_to_files_that_are_there_and_names_every_case() {
-    let root = Path::new(ROOT);
+    let root = root();
     let mut texts = vec![root.join("README.md")];
     let docs = names(&root.join("docs"));
     texts.extend(

@@ -168,7 +168,7 @@ fn without_a_gpu_what_only_a_gpu_does_is_refused_with_the_way_out() {
 /// Run `kolmo` where neither CUDA nor OpenCL shows a device, whatever the machine has.
 fn without_devices(directory: &Path, arguments: Vec<&str>) -> Outcome {
     let none = directory.join("no drivers");
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(arguments).current_dir(directory);
     command.env("CUDA_VISIBLE_DEVICES", "").env("OCL_ICD_VENDORS", none);
     command.output().unwrap().into()

@@ -351,7 +351,7 @@ fn only_one_process_runs_in_a_directory() {
     let dir = tempfile::tempdir().unwrap();
     let long = input(16, 1_000_000);
     fs::write(dir.path().join("input.toml"), long).unwrap();
-    let mut first = Command::new(KOLMO)
+    let mut first = Command::new(program())
         .args(["run", "input.toml", "--out", "run"])
         .current_dir(dir.path())
         .env("CUDA_VISIBLE_DEVICES", "")

@@ -84,7 +84,7 @@ fn a_run_on_opencl_leaves_the_same_files_and_the_same_numbers() {
 #[test]
 fn every_shipped_input_runs() {
     let dir = tempfile::tempdir().unwrap();
-    let configs = Path::new(ROOT).join("configs");
+    let configs = root().join("configs");
     let inputs: Vec<String> =
         names(&configs).into_iter().filter(|name| name.ends_with(".toml")).collect();
     assert!(inputs.len() >= 13, "{inputs:?}");
@@ -216,7 +216,7 @@ fn the_picture_of_the_readme_is_drawn_from_a_run() {
 #[test]
 fn a_plan_says_what_a_run_takes_before_anything_is_allocated() {
     let dir = tempfile::tempdir().unwrap();
-    let plan = |more: &str| shell(dir.path(), &format!("{KOLMO} info --plan {more}"));
+    let plan = |more: &str| shell(dir.path(), &format!("{} info --plan {more}", program()));
     let told = plan("taylor-green --set compute.backend=cpu --set grid.points=[32,32,32]");
     assert_eq!(told.code, Some(0), "{}", told.err);
     for line in [
@@ -277,10 +277,10 @@ fn info_says_what_the_machine_has_and_help_of_every_command_has_an_example() {
 fn a_reader_that_goes_away_is_no_failure() {
     let dir = tempfile::tempdir().unwrap();
     for command in ["cases", "init taylor-green", "info"] {
-        let outcome = shell(dir.path(), &format!("{KOLMO} {command} | true"));
+        let outcome = shell(dir.path(), &format!("{} {command} | true", program()));
         assert_eq!(outcome.err, "", "{command}");
     }
-    let outcome = shell(dir.path(), &format!("{KOLMO} cases > /dev/full"));
+    let outcome = shell(dir.path(), &format!("{} cases > /dev/full", program()));
     assert_eq!(outcome.code, Some(1));
     assert!(outcome.err.starts_with("error: standard output: "), "{}", outcome.err);
 }

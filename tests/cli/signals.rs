@@ -43,7 +43,7 @@ fn waiting(dir: &Path, arguments: &[&str]) -> Child {
     let _ = std::os::unix::fs::symlink(library(), dir.join("libcuda.so"));
     let [loaded, go] = ["loaded", "go"].map(|name| dir.join(name));
     let _ = fs::remove_file(&loaded);
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(arguments).current_dir(dir).env("LD_LIBRARY_PATH", dir);
     command.env("KOLMO_TEST_LOADED", &loaded).env("KOLMO_TEST_GO", go);
     command.env("OCL_ICD_VENDORS", "none").stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -121,7 +121,7 @@ fn a_hang_up_ends_a_run_with_a_checkpoint_unless_it_was_started_to_survive_one()
     assert_eq!(checkpoints(dir.path()).len(), 1);
 
     let further = ["--set", "time={ end = 1e6 }", "--overwrite"];
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(small(&further)).current_dir(dir.path()).env("CUDA_VISIBLE_DEVICES", "");
     // SAFETY: what `nohup` does, in one call.
     unsafe {
@@ -157,7 +157,7 @@ fn another_request_two_seconds_later_ends_a_run_at_once() {
         assert_eq!(error.unwrap().kind(), ErrorKind::WouldBlock);
     }
     wait(true);
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(small(&["--set", "time={ end = 1e6 }"])).env("CUDA_VISIBLE_DEVICES", "");
     let mut child = command.current_dir(dir.path()).stderr(full).spawn().unwrap();
     let series = dir.path().join("runs/taylor-green/series.csv");
@@ -180,7 +180,8 @@ fn another_request_two_seconds_later_ends_a_run_at_once() {
 fn a_file_that_may_not_grow_is_an_error_that_names_it() {
     let dir = tempfile::tempdir().unwrap();
     let set = "--set 'output.fields={ every_steps = 1 }' --set grid.points=[16,16,16] --set time.max_steps=4";
-    let line = format!("ulimit -f 64; exec {KOLMO} run taylor-green {set} --backend cpu");
+    let kolmo = program();
+    let line = format!("ulimit -f 64; exec {kolmo} run taylor-green {set} --backend cpu");
     let output = Command::new("sh").args(["-c", &line]).current_dir(dir.path()).output().unwrap();
     assert_ne!(output.status.signal(), Some(SIGXFSZ));
     let outcome = Outcome::from(output);

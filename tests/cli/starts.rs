@@ -71,10 +71,8 @@ fn a_wide_bell_and_a_closed_error_stream_are_no_trouble() {
     done(dir.path(), wide.into_iter().chain(["--set", "grid.points=[16, 1, 1]"]));
     let refused = kolmo(dir.path(), ["run", "scalar-advection", "--set", "case.width=1e9"]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
-    let quiet = format!(
-        "{} run shear-wave --set time.max_steps=2 --out quiet 2>/dev/full",
-        env!("CARGO_BIN_EXE_kolmo")
-    );
+    let quiet =
+        format!("{} run shear-wave --set time.max_steps=2 --out quiet 2>/dev/full", program());
     assert_eq!(shell(dir.path(), &quiet).code, Some(0));
     assert!(dir.path().join("quiet/report.html").exists());
 }

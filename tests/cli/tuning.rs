@@ -4,7 +4,7 @@ use super::*;
 
 /// A run of a few more points than are measured with, which keeps what it measures in `cache`.
 fn run(directory: &Path, cache: &str, out: &str, further: &[&str]) -> Outcome {
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(["run", "taylor-green", "--set", "grid.points=[65, 65, 65]", "--backend", "cpu"]);
     command.args(["--set", "time={ max_steps = 1, cfl = 0.8 }", "--out", out]).args(further);
     command.current_dir(directory).env("XDG_CACHE_HOME", directory.join(cache));
@@ -43,7 +43,7 @@ fn a_measurement_is_made_once_and_changes_no_bit() {
 #[test]
 fn a_run_that_is_refused_leaves_no_measurement() {
     let dir = tempfile::tempdir().unwrap();
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(["run", "taylor-green", "--backend", "cpu", "--set", "case.mach=20"]);
     command.args(["--set", "grid.points=[72, 65, 60]"]).current_dir(dir.path());
     let refused: Outcome =

@@ -7,6 +7,7 @@
  *   KOLMO_CUDA_CAPABILITY   of the device (default 90)
  *   KOLMO_CUDA_OTHERS       1: other kernels are there, too, and cannot be launched; 2: they do nothing
  *   KOLMO_CUDA_KERNELS      1: images of modules are texts (nvrtc.c), and kernels run
+ *                           2: and are compiled without optimisation, fused ones in seconds instead of minutes
  * With the few functions of cuSPARSE that are used. Compiled by the tests, with nccl.c and opencl.c. */
 #include "cuda_driver.h"
 
@@ -395,25 +396,25 @@ int cuEventDestroy_v2(void *event) { NEED_CONTEXT; free(event); events--; return
 int cusparseCreate(void **handle) { *handle = malloc(1); return OK; }
 int cusparseDestroy(void *handle) { free(handle); return OK; }
 int cusparseSetStream(void *handle, void *stream) { return handle && stream ? OK : INVALID; }
-int cusparseDgtsv2StridedBatch_bufferSizeExt(void *handle, int n, const double *lower, const double *diagonal,
-                                             const double *upper, const double *x, int batches, int stride, size_t *bytes) {
-    *bytes = n * sizeof(double);
-    return handle && lower && diagonal && upper && x && batches && stride ? OK : INVALID;
-}
-int cusparseDgtsv2StridedBatch(void *handle, int n, const double *lower, const double *diagonal, const double *upper,
-                               double *x, int batches, int stride, double *workspace) {
-    if (!handle || !workspace) return INVALID;
-    finish();
-    for (int b = 0; b < batches; b++, lower += stride, diagonal += stride, upper += stride, x += stride) {
-        for (int i = 0; i < n; i++) {
-            double before = i ? lower[i] : 0, pivot = diagonal[i] - (i ? before * workspace[i - 1] : 0);
-            workspace[i] = upper[i] / pivot;
-            x[i] = (x[i] - (i ? before * x[i - 1] : 0)) / pivot;
-        }
-        for (int i = n - 2; i >= 0; i--) x[i] -= workspace[i] * x[i + 1];
+#define GTSV2(TYPE, NAME) \
+    int NAME##_bufferSizeExt(void *handle, int n, const TYPE *lower, const TYPE *diagonal, const TYPE *upper, const TYPE *x, int batches, \
+                             int stride, size_t *bytes) { \
+        *bytes = n * sizeof(TYPE); \
+        return handle && lower && diagonal && upper && x && batches && stride ? OK : INVALID; \
+    } \
+    int NAME(void *handle, int n, const TYPE *lower, const TYPE *diagonal, const TYPE *upper, TYPE *x, int batches, int stride, \
+             TYPE *workspace) { \
+        if (!handle || !workspace) return INVALID; \
+        finish(); \
+        for (int b = 0; b < batches; b++, lower += stride, diagonal += stride, upper += stride, x += stride) { \
+            for (int i = 0; i < n; i++) { \
+                TYPE before = i ? lower[i] : 0, pivot = diagonal[i] - (i ? before * workspace[i - 1] : 0); \
+                workspace[i] = upper[i] / pivot; \
+                x[i] = (x[i] - (i ? before * x[i - 1] : 0)) / pivot; \
+            } \
+            for (int i = n - 2; i >= 0; i--) x[i] -= workspace[i] * x[i + 1]; \
+        } \
+        return OK; \
     }
-    return OK;
-}
-/* Of single precision there are the names only. */
-int cusparseSgtsv2StridedBatch_bufferSizeExt(void) { return INVALID; }
-int cusparseSgtsv2StridedBatch(void) { return INVALID; }
+GTSV2(double, cusparseDgtsv2StridedBatch)
+GTSV2(float, cusparseSgtsv2StridedBatch)

@@ -58,7 +58,8 @@ void *opencl_program(const char *text) {
     int one = open(name, O_CREAT | O_RDWR, 0600);
     flock(one, LOCK_EX);
     void *program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
-    int code = clBuildProgram(program, 1, &device, "-cl-std=CL1.2 -cl-kernel-arg-info", NULL, NULL);
+    const char *slow = "-cl-std=CL1.2 -cl-kernel-arg-info -cl-opt-disable", *quick = "-cl-std=CL1.2 -cl-kernel-arg-info";
+    int code = clBuildProgram(program, 1, &device, opencl() == 2 ? slow : quick, NULL, NULL);
     close(one);
     if (code) {
         static char log[65536];

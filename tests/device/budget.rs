@@ -37,7 +37,7 @@ fn lines() -> Vec<Line> {
         lines.push(("default", &[], n));
         lines.push(("Feiereisen", feiereisen, n));
     }
-    for n in [132, 260, 320] {
+    for n in [132, 260, 320, 500] {
         lines.push(("default", &[], n));
     }
     lines.push(("default, f32", &["compute.precision=f32"], 256));
@@ -132,7 +132,9 @@ fn sweeps_of_a_stage_are_one_kernel_each_and_spill_nothing() {
             usage.spilled,
             words(kernel)
         );
-        (row, usage.spilled > 0 || blocks == 0)
+        // The compiler counts what the system takes as the kernel's own, and so does the driver where a block asks for more.
+        let starts = kernel.on_chip + SYSTEM <= on.on_chip;
+        (row, usage.spilled > 0 || blocks == 0 || !starts)
     });
     let (table, wrong): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
     std::fs::write(Path::new(env!("CARGO_TARGET_TMPDIR")).join("sweeps.txt"), table.join("\n"))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kolmo::backend::device::{Fusing, Gpu};
+use kolmo::backend::device::{Device, Fusing, Gpu};
 use kolmo::backend::{Backend, Weights};
 use kolmo::config::Precision;
 use kolmo::engine::{Formula, LineOperators, Number, Op, Sweep, SweepBuilder};
@@ -10,7 +10,7 @@ use kolmo::grid::{Axis, Grid};
 use kolmo::scheme::{compact_filter, family};
 use kolmo::time::Simulation;
 
-use super::gpu;
+use super::{gpu, nvrtc, runtime};
 use crate::common::{config, cores, max_difference, noise, simulation, state, steps};
 use crate::operators::{check_random, grid};
 
@@ -169,6 +169,18 @@ fn operators_apply_to_what_a_sweep_advances_where_it_is_one_kernel() {
         let gpu = gpu(Precision::F64, grid.len()).fusing(fusing);
         let found = gpu.program_of_advanced(&s.build(), Axis::Y, grid.points, &operators);
         assert_eq!(found.unwrap().is_some(), applies, "{n} points, {fusing:?}");
+    }
+}
+
+/// NVRTC 13 counts 1 KiB that the system takes as the kernel's own: the driver starts no block that asks for all that there is.
+#[test]
+fn sweeps_leave_on_chip_what_the_compiler_counts_as_theirs() {
+    let info = runtime::gpu();
+    for points in [[9, 8, 500], [9, 500, 8], [500, 9, 8], [9, 8, 320]] {
+        let (device, recording) = Device::recording(info.clone(), |_| 0);
+        nvrtc::run("taylor-green", points, &[])(&device);
+        let most = recording.kernels().iter().map(|kernel| kernel.on_chip).max().unwrap();
+        assert!(most + 1024 <= info.on_chip, "{points:?}: {most} bytes");
     }
 }
 

@@ -270,7 +270,8 @@ fn what_a_solver_cannot_do_is_said_in_a_sentence_that_names_those_that_can() {
     let expected = "the line solver `neato-shared` is for tridiagonal operators, and this one is pentadiagonal; \
         use `thomas`, `pcr-banded`, `chunked`";
     assert_eq!(sentence, expected);
-    let sentence = obstacle(solver("cusparse"), operator, along_x, device.info()).unwrap();
+    let opencl = DeviceInfo { api: Api::OpenCl, ..device.info().clone() };
+    let sentence = obstacle(solver("cusparse"), operator, along_x, &opencl).unwrap();
     assert!(sentence.contains("needs CUDA"), "{sentence}");
 
     let long = Problem::first(Axis::X, 4096, [1, 1], true).operators::<f64>();

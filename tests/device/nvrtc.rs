@@ -22,7 +22,7 @@ use super::block_sweeps::ask as ask_for_block_sweeps;
 use super::blocks::ask as ask_for_blocks;
 use super::on_two_threads;
 use super::runtime::{ask_for_saxpy, saxpy_source};
-use crate::common::config;
+use crate::common::{config, root};
 use crate::operators::grid;
 
 /// Asks a device for the kernels of a computation.
@@ -446,7 +446,7 @@ fn compiler(major: u32) -> Nvrtc {
 
 /// A file of the Python packages of tests/requirements.txt.
 fn tool(name: &str) -> PathBuf {
-    let libraries = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/lib");
+    let libraries = root().join(".venv/lib");
     let pythons = std::fs::read_dir(&libraries).into_iter().flatten().flatten();
     let mut paths = pythons.map(|python| python.path().join("site-packages").join(name));
     paths.find(|path| path.exists()).unwrap_or_else(|| {

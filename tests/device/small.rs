@@ -41,6 +41,10 @@ fn check<T: Real>(name: &str, op: Op, axis: Axis, n: usize, periodic: bool, boun
     let mut kept = Vec::new();
     for solver in solvers {
         for pencils in [Pencils::Strided, Pencils::Permuted] {
+            // The maker's takes lines along y and z as permuted pencils alone.
+            if solver.name() == "cusparse" && axis != Axis::X && pencils == Pencils::Strided {
+                continue;
+            }
             let method = (solver, pencils);
             let made = DeviceOperator::new(&scratch, operator, grid.points, axis, method);
             let from = Buffer::from_host(&device, &values).unwrap();

@@ -5,6 +5,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::{Job, job};
+use crate::common::program;
 
 /// The JSON of a bench on some ranks, which must be content.
 fn report(ranks: usize, arguments: &str) -> Value {
@@ -17,7 +18,7 @@ fn report(ranks: usize, arguments: &str) -> Value {
 }
 
 fn bench(ranks: usize, arguments: &str) -> Job {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    let mut command = Command::new(program());
     command.arg("bench").args(arguments.split_whitespace());
     job(ranks, &command)
 }

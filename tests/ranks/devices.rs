@@ -7,14 +7,14 @@ use std::process::Command;
 use kolmo::io::Series;
 
 use super::{Job, job};
-use crate::common::{assert_close, compiled};
+use crate::common::{assert_close, compiled, program};
 use crate::device::cuda::Driver;
 
 /// A command of the program on some ranks with that driver, and variables.
 fn ranks(count: usize, arguments: &[&str], driver: Driver, set: &[(&str, &str)]) -> Job {
     let folder = tempfile::tempdir().unwrap();
     driver.build(folder.path());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kolmo"));
+    let mut command = Command::new(program());
     command.args(arguments).current_dir(folder.path());
     driver.with(folder.path(), &mut command).envs(set.iter().copied());
     job(count, &command)
@@ -113,7 +113,7 @@ fn they_go_by_nccl_where_it_was_seen_to_carry_them() {
 #[test]
 fn a_flow_whose_messages_go_by_nccl_is_that_of_the_host() {
     fn run(folder: &Path, backend: &str, set: &[String]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kolmo"));
+        let mut command = Command::new(program());
         command.args(["run", "taylor-green", "--out", "run", "--backend", backend]);
         command.args(["--set", "time.max_steps=2", "--set", "output.series={ every_steps = 1 }"]);
         command.args(set.iter().flat_map(|set| ["--set", set])).current_dir(folder);

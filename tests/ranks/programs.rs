@@ -10,15 +10,15 @@ use kolmo::io::{Series, Summary};
 use kolmo::physics::FLOW_COLUMNS;
 
 use super::{Job, Running, job};
+use crate::common::program;
 use crate::io::{python, readback};
 
-const KOLMO: &str = env!("CARGO_BIN_EXE_kolmo");
 /// In which every job must have ended that was told to, or whose ranks did not all live.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// A vortex on few points, further keys `set`, whose files go to `out`.
 pub(super) fn vortex(out: &Path, set: &[&str]) -> Command {
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     arguments(&mut command, out, set);
     command
 }
@@ -34,7 +34,7 @@ fn arguments(command: &mut Command, out: &Path, set: &[&str]) {
 pub(super) fn by_shell(first: &str, out: &Path, set: &[&str]) -> Command {
     let mut command = Command::new("sh");
     let rank = "rank=$OMPI_COMM_WORLD_RANK$PMI_RANK";
-    command.args(["-c", &format!("{rank}; {first}"), KOLMO]);
+    command.args(["-c", &format!("{rank}; {first}"), program()]);
     arguments(&mut command, out, set);
     command
 }
@@ -121,7 +121,7 @@ fn a_run_goes_on_on_any_number_of_ranks_to_the_series_of_one() {
     let first = Running::start(3, &vortex(&run, 4)).end(2 * LIMIT);
     assert_eq!(first.code, Some(0), "{}", first.err);
     for (ranks, steps) in [(4, 7), (1, 9), (2, 12)] {
-        let mut command = Command::new(KOLMO);
+        let mut command = Command::new(program());
         command.arg("restart").arg(&run).env("CUDA_VISIBLE_DEVICES", "");
         command.args(["--set", &format!("time.max_steps={steps}")]);
         let job = Running::start(ranks, &command).end(2 * LIMIT);
@@ -300,7 +300,7 @@ fn what_is_wrong_with_the_input_is_told_once() {
 #[test]
 fn more_ranks_than_points_are_refused() {
     let (_dir, run) = temporary();
-    let mut command = Command::new(KOLMO);
+    let mut command = Command::new(program());
     command.args(["run", "entropy-wave", "--set", "grid.points=[16, 1, 1]", "--out"]).arg(&run);
     refused(20, &command, 2, &["16 x 1 x 1 points cannot be cut into 20 blocks", "use 16 ranks"]);
 }

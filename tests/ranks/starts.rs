@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::programs::{FOUR_STEPS, by_shell, errors, refused, temporary, vortex};
 use super::{job, launcher};
+use crate::common::program;
 
 /// A vortex whose rank 1 has further arguments.
 fn with_further_on_rank_1(out: &Path, further: &str) -> Command {
@@ -18,7 +19,7 @@ fn by_rank(first: &str, second: &str) -> Command {
     let mut command = Command::new("sh");
     let rank = "rank=$OMPI_COMM_WORLD_RANK$PMI_RANK";
     let lines = format!("{rank}; [ $rank = 1 ] && exec \"$0\" {second}; exec \"$0\" {first}");
-    command.args(["-c", &lines, env!("CARGO_BIN_EXE_kolmo")]).env("CUDA_VISIBLE_DEVICES", "");
+    command.args(["-c", &lines, program()]).env("CUDA_VISIBLE_DEVICES", "");
     command
 }
 

@@ -126,11 +126,11 @@ impl Cuda {
     /// The text as a module: as it was compiled before, by this run or an earlier one, or compiled.
     fn module(&self, source: &Source) -> Result<sys::CUmodule> {
         let code = self.nvrtc.code_for(self.capability)?;
+        // Not where the compiler lies: what one machine compiled can be carried to another.
         let key = format!(
-            "kolmo {}, NVRTC {} of {}, {code:?}, {}\n{}",
+            "kolmo {}, NVRTC {}, {code:?}, {}\n{}",
             env!("CARGO_PKG_VERSION"),
             dotted(self.nvrtc.version()),
-            self.nvrtc.path().display(),
             source.name,
             source.text
         );

@@ -11,7 +11,8 @@ const REGISTERS: usize = 16384;
 const MOST_REGISTERS: usize = 255;
 /// Threads of a warp.
 const WARP: usize = 32;
-/// Bytes of on-chip memory that the system takes beside each block.
+/// Bytes of on-chip memory that the system takes beside each block. NVRTC 13 counts them as memory of the kernel itself for sm_90, so
+/// that a block may ask for so much less than the device says.
 const SYSTEM: usize = 1 << 10;
 /// Threads that a multiprocessor holds, registers that each needs beside 8 a point of its chunk and the values of its points, and the
 /// points of a chunk, what is best first. The registers are what `ptxas` was seen to do without spills; given more it keeps more that it
@@ -49,13 +50,13 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Those that a device can start for lines with half-bandwidths up to `p`, what is best first. A thread has 255 registers: with 8
-    /// points in f64 that is room for 7 values of a point, and 256 threads of a multiprocessor can park 12 more in 227 KiB; or 128 of twice
+    /// points in f64 that is room for 7 values of a point, and 256 threads of a multiprocessor can park 12 more in 226 KiB; or 128 of twice
     /// as many threads and half as many points. A sweep is no kernel where neither holds its values, which is so
     ///
     /// - where lines have more points than 512 threads take by 4 or 256 by 8: along x 2048, along y and z, where a block takes two
     ///   lines at least, 1024 in f64; more in f32, as far as there is room;
     /// - where its values need more on-chip memory than the device has, even with fields loaded again: the last sweep of a stage on
-    ///   1024 points, several sweeps on fewer where a block may take less than 227 KiB.
+    ///   1024 points, several sweeps on fewer where a block may take less than 226 KiB.
     pub(super) fn all(
         lines: Lines,
         p: usize,
@@ -86,7 +87,7 @@ impl Shape {
             some.retain(|shape| {
                 lines.points >= 2
                     && shape.threads() <= info.block_threads
-                    && shape.words * size <= info.on_chip
+                    && shape.words * size + SYSTEM <= info.on_chip
             });
             all.extend(some);
             if all.iter().any(|shape| shape.room.registers >= ENOUGH) {
@@ -124,7 +125,7 @@ impl Shape {
         let share = REGISTERS / (WARP * (resident * warps).div_ceil(4));
         let registers = (share / 8 * 8).min(MOST_REGISTERS);
         let free = registers.saturating_sub(others + 8 * length);
-        let share = (on_chip + SYSTEM) / resident - SYSTEM;
+        let share = ((on_chip + SYSTEM) / resident).min(on_chip).saturating_sub(SYSTEM);
         let words_left = (share / precision.bytes()).saturating_sub(words);
         let room = Room {
             registers: free * 4 / (length * precision.bytes()),

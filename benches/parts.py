@@ -1,0 +1,214 @@
+"""Parts of a measurement, each with a limit of time, of which none stops another: the machinery of `benches/gpu`.
+
+A part is one command or several that run at the same time. It has failed where one of them ends with another status than 0, is still
+running at the limit, or says something that cannot be. What is known is written after each part, so that nothing is lost where the
+machine takes the whole campaign away.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from typing import Any, Callable, NamedTuple
+
+OVERRUN = 124  # the status of what is stopped at its limit, as that of `timeout`
+UNLIKELY = 125  # the status of what ends with 0 and says something that cannot be
+GRACE = 5  # seconds from the request to end to the end, and from there to giving up
+LEAST = 5  # seconds, with less left of which no part is begun
+MOST = 1 << 24  # bytes of what a command says that are read
+KEPT = 1 << 15  # that are kept
+UNBEGUN = "not begun before the limit"
+HEAD = f"{'part':26} {'':>10} {'seconds':>8} {'limit':>7}"
+
+
+class Wrong(Exception):
+    """What a command said that cannot be, in a sentence, and the numbers in it all the same."""
+
+    def __init__(self, sentence, numbers=None):
+        super().__init__(sentence)
+        self.numbers = numbers or {}
+
+
+class Command(NamedTuple):
+    name: str
+    arguments: list
+    read: Callable[[str], dict[str, Any]] = lambda out: {}  # the numbers in what it says, or Wrong
+
+
+class Part(NamedTuple):
+    name: str
+    limit: float  # seconds for all commands
+    commands: list[Command]
+    needs: str = ""  # a program without which it is left out
+
+
+class Process:
+    """A command with all that it starts, and what it says."""
+
+    def __init__(self, command, environment, folder):
+        self.command, self.began = command, time.monotonic()
+        self.seconds = 0.0
+        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self.status = self.process = None
+        try:
+            self.process = subprocess.Popen(
+                [str(word) for word in command.arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=self.out,
+                stderr=self.err,
+                env=environment,
+                cwd=folder,
+                process_group=0,
+            )
+        except OSError as why:
+            self.err.write(f"{why}\n".encode())
+            self.status = 127
+
+    def ended(self):
+        if self.status is None:
+            self.status = self.process.poll()
+        if self.status is None:
+            return False
+        self.seconds = time.monotonic() - self.began
+        return True
+
+    def send(self, number):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, number)
+
+    def said(self, file, most=MOST):
+        """The end of it."""
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - most))
+        return file.read().decode(errors="replace")
+
+
+def text(value):
+    """A number, or several with their names, as they stand in the table."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {text(number)}" for name, number in value.items())
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def stop(processes):
+    """Have them end, with all that they started. What hangs in a driver may not even die: nobody waits longer for it."""
+    running = [process for process in processes if not process.ended()]
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in running:
+            process.send(number)
+        end = time.monotonic() + GRACE
+        while time.monotonic() < end and any(process.process.poll() is None for process in running):
+            time.sleep(0.05)
+    for process in running:
+        process.status, process.seconds = OVERRUN, time.monotonic() - process.began
+
+
+class Campaign:
+    """Carries parts out one after another, and keeps a table, JSON and all that was said in a folder."""
+
+    def __init__(self, folder, limit, environment=None, root=None, jobs=None):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.end = folder, time.monotonic() + limit
+        self.environment, self.root = environment or dict(os.environ), root
+        self.jobs = jobs or os.cpu_count() or 1
+        self.results = []
+        (folder / "log.txt").write_text("")
+
+    def run(self, parts):
+        """Whether some ran and none failed."""
+        # A machine that takes this away says so first: what runs is stopped, and all that is known is written.
+        before = signal.signal(signal.SIGTERM, self.cut)
+        print(HEAD, flush=True)
+        for part in parts:
+            self.results.append(self.result(part))
+            self.write()
+            print(self.row(self.results[-1]), flush=True)
+        signal.signal(signal.SIGTERM, before)
+        statuses = [result["status"] for result in self.results]
+        return not any(statuses) and 0 in statuses
+
+    def cut(self, *_):
+        self.end = time.monotonic()
+
+    def result(self, part):
+        left = self.end - time.monotonic()
+        result = {"part": part.name, "commands": len(part.commands), "status": None, "seconds": 0.0, "limit": part.limit, "numbers": {}, "failed": {}}
+        if part.needs and not shutil.which(part.needs, path=self.environment.get("PATH")):
+            return {**result, "left_out": f"there is no {part.needs}"}
+        if left < LEAST:
+            return {**result, "left_out": "no time was left"}
+        began = time.monotonic()
+        limit = min(part.limit, left)
+        ended, unbegun = self.carry_out(part.commands, began + limit)
+        several = len(part.commands) > 1
+        for process in ended:
+            try:
+                numbers = process.command.read(process.said(process.out))
+            # Whatever it says, or a file that it did not write: the next part comes all the same.
+            except Exception as why:
+                wrong = why if isinstance(why, Wrong) else Wrong(repr(why))
+                process.status = process.status or UNLIKELY
+                numbers, result["failed"][process.command.name] = wrong.numbers, str(wrong)
+            result["numbers"].update({f"{process.command.name}: {name}" if several else name: numbers[name] for name in numbers})
+            if process.status not in (0, UNLIKELY):
+                result["failed"][process.command.name] = self.why(process)
+            self.keep(part, process)
+        result["failed"].update((command.name, UNBEGUN) for command in unbegun)
+        statuses = [process.status for process in ended] + [OVERRUN for _ in unbegun]
+        status = next((status for status in statuses if status), 0)
+        return {**result, "status": status, "seconds": round(time.monotonic() - began, 1), "limit": round(limit, 1)}
+
+    def carry_out(self, commands, deadline):
+        """The processes, and the commands that found no time."""
+        waiting, running, ended = list(commands), [], []
+        try:
+            while waiting or running:
+                while waiting and len(running) < self.jobs:
+                    running.append(Process(waiting.pop(0), self.environment, self.root))
+                done = [process for process in running if process.ended()]
+                ended += done
+                running = [process for process in running if process not in done]
+                if time.monotonic() >= min(deadline, self.end):
+                    break
+                time.sleep(0.0 if done else 0.05)
+        finally:
+            stop(running)
+        return ended + running, waiting
+
+    @staticmethod
+    def why(process):
+        """Why it failed: the last line that it said."""
+        if process.status == OVERRUN:
+            return f"stopped at the limit, after {process.seconds:.0f} s"
+        lines = (process.said(process.err) or process.said(process.out)).strip().splitlines()
+        return f"ended with {process.status}" + "".join(f": {line}" for line in lines[-1:])
+
+    def keep(self, part, process):
+        command = " ".join(map(str, process.command.arguments))
+        with open(self.folder / "log.txt", "a", encoding="utf-8") as log:
+            log.write(f"== {part.name}: {process.command.name}: {process.status}, {process.seconds:.1f} s\n$ {command}\n")
+            log.write(process.said(process.out, KEPT) + process.said(process.err, KEPT))
+
+    @staticmethod
+    def row(result):
+        """A line of the table: the numbers, or why there are none."""
+        if "left_out" in result:
+            return f"{result['part']:26} {'left out':>10} {'':>8} {result['limit']:7.0f}  {result['left_out']}"
+        state = {0: "ok", OVERRUN: "limit"}.get(result["status"], f"FAILED {result['status']}")
+        lines = [f"{result['part']:26} {state:>10} {result['seconds']:8.1f} {result['limit']:7.0f}"]
+        lines += [f"    {name}  {text(value)}" for name, value in result["numbers"].items()]
+        if result["commands"] > 1:
+            lines.append(f"    {result['commands'] - len(result['failed'])} of {result['commands']} are right")
+        lines += [f"    {name}: {why}" for name, why in result["failed"].items() if why != UNBEGUN]
+        if unbegun := list(result["failed"].values()).count(UNBEGUN):
+            lines.append(f"    {unbegun} of {result['commands']} {UNBEGUN}")
+        return "\n".join(lines)
+
+    def write(self):
+        table = "\n".join([HEAD, *map(self.row, self.results)])
+        (self.folder / "table.txt").write_text(table + "\n", encoding="utf-8")
+        (self.folder / "results.json").write_text(json.dumps(self.results, indent=1) + "\n", encoding="utf-8")
