@@ -41,7 +41,7 @@ pub(super) struct Fused {
 }
 
 /// Kernels that are compiled at most to find one that spills no register.
-const TRIES: usize = 8;
+const TRIES: usize = 12;
 
 impl Fused {
     /// `None` where there is nothing to fuse, or no block that the device could start and that keeps its values on chip, as its

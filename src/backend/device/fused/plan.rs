@@ -17,7 +17,7 @@ use crate::lines::Chunks;
 use crate::real::Precision;
 
 /// Values of a point that a block may keep in registers less than it seems to have room for, where they spill.
-const FEWER: usize = 2;
+const FEWER: usize = 4;
 
 /// What a sweep is as one kernel.
 pub(in super::super) struct Plan<'a> {
@@ -31,6 +31,8 @@ pub(in super::super) struct Plan<'a> {
     pub(super) stages: usize,
     /// The largest half-bandwidth.
     half_band: usize,
+    /// Whether operators apply to what it advances: that spares a pass, and is not worth a bad block.
+    links: bool,
     inflows: HashMap<Value, Inflow>,
     pub(super) uses: Uses<'a>,
     axis: Axis,
@@ -63,6 +65,7 @@ impl<'a> Plan<'a> {
             written,
             stages,
             half_band,
+            links: links(sweep),
             inflows,
             uses,
             axis,
@@ -120,7 +123,11 @@ impl<'a> Plan<'a> {
                 self.numbers.iter().map(|op| exchanged_of(op, count)).max().unwrap_or(0)
             })
         };
-        Shape::all(self.lines, self.half_band, self.precision, info, exchanged)
+        let mut shapes = Shape::all(self.lines, self.half_band, self.precision, info, exchanged);
+        if self.links {
+            shapes.retain(|shape| shape.is_good(self.lines.points));
+        }
+        shapes
     }
 
     fn body(&self, room: Room) -> Written {
@@ -153,6 +160,21 @@ impl<'a> Plan<'a> {
     pub(super) fn gathers(&self) -> bool {
         self.lines.inner == 1
     }
+}
+
+/// Whether an operator applies to something that the sweep advances.
+fn links(sweep: &Sweep) -> bool {
+    let mut advanced: HashSet<Value> = HashSet::new();
+    for operation in &sweep.operations {
+        let follows = operation.used().any(|value| advanced.contains(&value));
+        match operation {
+            Operation::Apply { .. } if follows => return true,
+            Operation::Advance { .. } => advanced.extend(operation.results()),
+            _ if follows => advanced.extend(operation.results()),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The operators of a sweep, each once.

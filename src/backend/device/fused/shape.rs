@@ -16,9 +16,9 @@ const WARP: usize = 32;
 const SYSTEM: usize = 1 << 10;
 /// Threads that a multiprocessor holds, registers that each needs beside 8 a point of its chunk and the values of its points, and the
 /// points of a chunk, what is best first. The registers are what `ptxas` was seen to do without spills; given more it keeps more that it
-/// could work out again. Long chunks exchange less: what goes on chip for an operator is the same for one of 8 points as of 2.
-const RESIDENT: [(usize, usize, [usize; 7]); 2] =
-    [(256, 72, [8, 7, 6, 5, 4, 3, 2]), (512, 40, [4, 5, 6, 3, 8, 7, 2])];
+/// could work out again. Long chunks exchange less: separators that lie twice as far apart know half as many others.
+const RESIDENT: [(usize, usize, [usize; 5]); 2] =
+    [(256, 72, [8, 7, 6, 5, 4]), (512, 48, [4, 5, 6, 8, 7])];
 /// Threads of a block at least, where there are lines enough.
 const THREADS: usize = 128;
 /// Bytes of neighbouring points in memory that a tile of lines along y or z is wide: two of the sectors that caches are
@@ -26,9 +26,6 @@ const THREADS: usize = 128;
 const TILE_BYTES: [usize; 2] = [64, 32];
 /// Half a sector, where lines are too long for that; the next block finds the rest in the second cache.
 const NARROW_BYTES: [usize; 1] = [16];
-/// Values of a point that registers have room for in a block that is worth its tile: a sweep that needs more than it has is better done
-/// without the gradients for the next, or operator by operator, than from half sectors.
-const ENOUGH: usize = 4;
 
 /// The tile of a block.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +43,8 @@ pub(super) struct Shape {
     /// Words on chip that operators take: one field of the tile, and what chunks exchange.
     pub(super) words: usize,
     pub(super) room: Room,
+    /// Whether it takes sectors by halves.
+    is_narrow: bool,
 }
 
 impl Shape {
@@ -90,9 +89,6 @@ impl Shape {
                     && shape.words * size + SYSTEM <= info.on_chip
             });
             all.extend(some);
-            if all.iter().any(|shape| shape.room.registers >= ENOUGH) {
-                break;
-            }
         }
         all.dedup_by_key(|shape| (shape.chunks, shape.lanes, shape.room));
         all
@@ -131,7 +127,13 @@ impl Shape {
             registers: free * 4 / (length * precision.bytes()),
             on_chip: words_left / (length * threads),
         };
-        Self { chunks, length, lanes, resident, stride, words, room }
+        let is_narrow = NARROW_BYTES.contains(&(tile * precision.bytes())) && lines.inner > 1;
+        Self { chunks, length, lanes, resident, stride, words, room, is_narrow }
+    }
+
+    /// Whether it is worth another pass less: whole sectors, and chunks of one length, whose numbers are in the text.
+    pub(super) fn is_good(&self, points: usize) -> bool {
+        self.chunks * self.length == points && !self.is_narrow
     }
 
     pub(super) fn threads(&self) -> usize {
