@@ -49,6 +49,28 @@ def test_registers_and_memory_are_those_of_the_kernel():
     assert (found.registers, found.frame, len(found.code)) == (0x28, 0x10, 1)
 
 
+def test_of_two_ways_to_one_place_the_one_with_fewer_conditions_is_taken():
+    """The way of points beyond the end of a field counted, or both ways."""
+    found = counted("""
+        @P0 BRA `(.L_x_1)
+        @P1 BRA `(.L_x_0)
+        LDG.E.64 R2, desc[UR8][R20.64]
+        STS.64 [R9], R2
+    .L_x_0:
+        @P2 BRA `(.L_x_2)
+        STS.64 [R9+0x8], RZ
+        BRA `(.L_x_2)
+    .L_x_1:
+        LDG.E.64 R2, desc[UR8][R20.64]
+        LDG.E.64 R4, desc[UR8][R20.64+0x8]
+        STS.128 [R9], R2
+    .L_x_2:
+        BAR.SYNC.DEFER_BLOCKING 0x0
+        EXIT
+    """)
+    assert (found.loaded, found.shared, found.barriers) == (2, 2, 1)
+
+
 def test_accesses_count_by_their_width():
     """Every access taken for one word; one that is never made counted; one behind a predicate left out."""
     found = counted("""
