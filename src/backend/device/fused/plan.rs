@@ -76,7 +76,8 @@ impl<'a> Plan<'a> {
 
     /// The blocks that a device can start and that keep all values on chip, best first, with what a thread of them does.
     pub(super) fn candidates(&self, info: &DeviceInfo) -> impl Iterator<Item = (Shape, Written)> {
-        let shapes = self.shapes(info).into_iter();
+        let is_worth_it = |shape: &Shape| !self.links || shape.is_good(self.lines.points);
+        let shapes = self.shapes(info).into_iter().filter(is_worth_it);
         let shapes =
             shapes.flat_map(|shape| (0..=FEWER).filter_map(move |fewer| shape.with_fewer(fewer)));
         let (mut too_small, mut before) = (HashSet::new(), None);
@@ -123,11 +124,7 @@ impl<'a> Plan<'a> {
                 self.numbers.iter().map(|op| exchanged_of(op, count)).max().unwrap_or(0)
             })
         };
-        let mut shapes = Shape::all(self.lines, self.half_band, self.precision, info, exchanged);
-        if self.links {
-            shapes.retain(|shape| shape.is_good(self.lines.points));
-        }
-        shapes
+        Shape::all(self.lines, self.half_band, self.precision, info, exchanged)
     }
 
     fn body(&self, room: Room) -> Written {
