@@ -18,11 +18,11 @@ const IDENTITY: Block = [[1.0, 0.0], [0.0, 1.0]];
 /// interior    D x = b − L x̃[k] − R x̃[k+1]          D open and banded: LU
 /// separators  l x̃[k−1] + d x̃[k] + u x̃[k+1] = b̃[k] − g D⁻¹b of chunk k−1 − e D⁻¹b of chunk k
 /// ```
-/// With S for the matrix of the separators and g for their right-hand side, x̃[k] = Σ S⁻¹[k, k+m] g[k+m]: no chunk waits for what
+/// With S for the matrix of the separators and g for their right-hand side, `x̃[k] = Σ S⁻¹[k, k+m] g[k+m]`: no chunk waits for what
 /// another has worked out. The blocks of S⁻¹ decay as fast as the inverse of the matrix over a whole chunk (Demko, Moss & Smith
 /// 1984), so few are not below round-off: those from `back` chunks before to `ahead` behind. A cyclic line is the line repeated for
 /// ever. Chunk j gives o to its own separators and −h to those of the next, and S⁻¹ is semiseparable (Vandebril et al. 2005): seen from
-/// chunks k ≤ j that is S⁻¹[k, j] (o − τ h), and from k > j it is S⁻¹[k, j+1] (σ o − h), with τ and σ of chunk j alone.
+/// chunks k ≤ j that is `S⁻¹[k, j] (o − τ h)`, and from k > j it is `S⁻¹[k, j+1] (σ o − h)`, with τ and σ of chunk j alone.
 #[derive(Clone, Debug)]
 pub struct Chunks {
     /// p.
@@ -39,7 +39,7 @@ pub struct Chunks {
     pub back: usize,
     /// The same towards the end of the line.
     pub ahead: usize,
-    /// The blocks S⁻¹[k, k+m] of every chunk, m from −`back` to `ahead`.
+    /// The blocks `S⁻¹[k, k+m]` of every chunk, m from −`back` to `ahead`.
     pub weights: Vec<Vec<Block>>,
     /// τ and σ of every chunk.
     pub seen: Vec<[Block; 2]>,

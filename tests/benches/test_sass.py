@@ -248,8 +248,8 @@ def test_the_kernels_of_a_stage_are_made_and_counted():
     assert found["stage"] == ["gradients b", "a", "b", "c with gradients"] and len(kernels) == 6
     # docs/benchmarks.md says how many words a stage moves; each is loaded and stored at least once.
     assert sum(kernels[name]["words"] for name in found["stage"]) == 74
-    for kernel in kernels.values():
+    for name, kernel in kernels.items():
         point = kernel["per_point"]
         assert point["loaded"] + point["stored"] >= kernel["words"] and point["local"] == kernel["frame"] == 0
-        # The slow paths of divisions at most: all else is on the path.
-        assert kernel["beside"] < 150 and not kernel["loops_counted_once"], kernel
+        # The slow paths of divisions at most, and along x how lines beyond the last are loaded: all else is on the path.
+        assert kernel["beside"] < (1500 if name == "a" else 150) and not kernel["loops_counted_once"], kernel
