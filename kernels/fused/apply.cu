@@ -1,7 +1,7 @@
 // apply: one operator of a fused sweep, f' in place of f, A f' = B f. What neighbours need of a chunk goes through on-chip
 //   memory, all of it where the rows of an end need it; b = B f in registers; then eliminate.cu.
 //   b        f and then f'                                                         read and written
-//   chip     one field of the tile, then 2 P numbers a thread: nobody reads them any more      read and written
+//   chip     one field of the tile, then what eliminate.cu exchanges: nobody reads it any more      read and written
 //   tables   see eliminate.cu                                                      read
 //   on-chip words a thread: LOW + HIGH both ways, and those of eliminate.cu
 //   barriers: one, and those of eliminate.cu; after the last one only what eliminate.cu reads is read, except by an

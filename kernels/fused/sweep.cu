@@ -6,7 +6,7 @@
 //   scalars  from `first` on: beta and the advance of the run                     read
 //   traffic: each field that is read once (again from the caches), each that is written once, and once more where it is
 //            added to
-//   on-chip  ON_CHIP_WORDS: one field of the tile, 2 P numbers a thread, and what is parked
+//   on-chip  ON_CHIP_WORDS: one field of the tile, what eliminate.cu exchanges, and what is parked
 //   barriers: those of the operators; along x one a field loaded or stored, and one before where on-chip memory may still
 //            be read
 KERNEL_OF(THREADS) void fused(

@@ -289,8 +289,14 @@ impl Runtime for Cuda {
         let KernelRequest { source, entry, on_chip, .. } = request;
         self.enter()?;
         let known = self.objects().modules.get(source).copied();
-        let module = known.map_or_else(|| self.module(source), Ok)?;
-        self.objects().modules.insert(source.clone(), module);
+        let module = match known {
+            Some(module) => module,
+            None => {
+                let module = self.module(source)?;
+                self.objects().modules.insert(source.clone(), module);
+                module
+            }
+        };
         let told = format!("find the kernel `{entry}` in `{}`", source.name);
         let name = CString::new(&**entry).unwrap_or_default();
         // SAFETY: the module is loaded and stays so.
@@ -403,9 +409,10 @@ impl Runtime for Cuda {
         sparse.solve(systems)
     }
 
-    fn group_id(&self) -> Result<Vec<u8>> {
+    fn group_id(&self, rank: usize) -> Result<Vec<u8>> {
         self.enter()?;
-        Nccl::find()?.new_id()
+        let nccl = Nccl::find()?;
+        if rank == 0 { nccl.new_id() } else { Ok(Vec::new()) }
     }
 
     fn join(&self, id: &[u8], place: [usize; 2]) -> Result<Box<dyn DeviceGroup>> {

@@ -343,9 +343,9 @@ impl Blocks for Gpu {
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
         let fields = Fields { read: &read, write: &write, planes: &planes };
-        match program.get::<Later>().get() {
-            Ok(program) => program.pack(stage, fields),
-            Err(error) => self.device().note(Err(error)),
+        let pack = |program: &program::Program| program.pack(stage, fields);
+        if let Err(error) = program.get::<Later>().get().map(pack) {
+            self.device().note(Err(error));
         }
     }
 
@@ -359,9 +359,9 @@ impl Blocks for Gpu {
     ) {
         let (read, write, planes) = (all(read), all_mut(write), all(planes));
         let fields = Fields { read: &read, write: &write, planes: &planes };
-        match program.get::<Later>().get() {
-            Ok(program) => program.run(fields, weights),
-            Err(error) => self.device().note(Err(error)),
+        let run = |program: &program::Program| program.run(fields, weights);
+        if let Err(error) = program.get::<Later>().get().map(run) {
+            self.device().note(Err(error));
         }
     }
 
@@ -409,8 +409,8 @@ impl Blocks for Gpu {
         array.get::<Buffer>().write(first, from)
     }
 
-    fn group_id(&self) -> Result<Vec<u8>> {
-        self.device().group_id()
+    fn group_id(&self, rank: usize) -> Result<Vec<u8>> {
+        self.device().group_id(rank)
     }
 
     fn join(&self, id: &[u8], place: [usize; 2]) -> Result<Box<dyn DeviceGroup>> {

@@ -1,4 +1,4 @@
-//! A sweep that is compiled when it is first needed.
+//! What is compiled when it is first needed.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,6 +7,15 @@ use super::{Fusing, Workspace};
 use crate::engine::{LineOperators, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;
+
+/// What `made` holds, which is made now where it was not.
+pub(super) fn made_once<T>(made: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(made) = made.get() {
+        return Ok(made);
+    }
+    let new = make()?;
+    Ok(made.get_or_init(|| new))
+}
 
 /// A sweep, and the program that is made of it.
 pub(super) struct Later {
@@ -22,13 +31,10 @@ pub(super) struct Later {
 impl Later {
     /// The program, which is made now where it was not.
     pub(super) fn get(&self) -> Result<&Program> {
-        if let Some(made) = self.made.get() {
-            return Ok(made);
-        }
-        let Self { workspace, fusing, sweep, axis, points, operators, .. } = self;
+        let Self { workspace, fusing, sweep, axis, points, operators, made } = self;
         let (fusing, axis, points) = (*fusing, *axis, *points);
-        let made = Program::new(&Task { workspace, fusing, sweep, axis, points, operators })?;
-        Ok(self.made.get_or_init(|| made))
+        let make = || Program::new(&Task { workspace, fusing, sweep, axis, points, operators });
+        made_once(made, make)
     }
 
     /// Whether it is made.

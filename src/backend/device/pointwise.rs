@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::job::{Job, LaunchSize};
+use super::later::made_once;
 use super::text::{Names, Text, parameters, statements};
 use super::{Arg, Buffer, Device, PendingReduction};
 use crate::engine::{Code, Planes, PointFormula};
@@ -173,11 +174,7 @@ impl PointKernel {
     }
 
     fn kind(&self) -> Result<&Kind> {
-        if let Some(kind) = self.kind.get() {
-            return Ok(kind);
-        }
-        let kind = (self.make)(&self.device)?;
-        Ok(self.kind.get_or_init(|| kind))
+        made_once(&self.kind, || (self.make)(&self.device))
     }
 
     /// A map at a part of `points`, which reads the fields that it writes so far from the point: (field, values). The last `own`

@@ -331,9 +331,9 @@ impl Device {
         Traffic { to_device, to_host, allocations: *allocations, launches }
     }
 
-    /// What all ranks of a new group have to know.
-    pub(super) fn group_id(&self) -> Result<Vec<u8>> {
-        self.runtime.group_id()
+    /// As [`Runtime::group_id`].
+    pub(super) fn group_id(&self, rank: usize) -> Result<Vec<u8>> {
+        self.runtime.group_id(rank)
     }
 
     /// The group of all ranks that know `id`, for (this rank, number of ranks). Collective.

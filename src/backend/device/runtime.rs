@@ -242,8 +242,8 @@ pub(super) trait Runtime: Send + Sync {
         )))
     }
 
-    /// What all ranks of a new group have to know.
-    fn group_id(&self) -> Result<Vec<u8>> {
+    /// What all ranks of a new group have to know, from rank 0; nothing from others, which look whether they can join one.
+    fn group_id(&self, _rank: usize) -> Result<Vec<u8>> {
         Err(Error::Device("OpenCL has no messages between devices".into()))
     }
 

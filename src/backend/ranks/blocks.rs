@@ -184,11 +184,12 @@ pub trait Blocks: Backend {
     /// What the device says.
     fn put(&self, array: &mut Field, first: usize, from: &[u8]) -> Result<()>;
 
-    /// What all ranks have to know of a new group of their devices.
+    /// What all ranks have to know of a new group of their devices, from rank 0; nothing from others, which look whether they can
+    /// join one.
     ///
     /// # Errors
     /// The sentence why there can be none.
-    fn group_id(&self) -> Result<Vec<u8>> {
+    fn group_id(&self, _rank: usize) -> Result<Vec<u8>> {
         Err(Error::Device("the memory of the host needs no messages between devices".into()))
     }
 

@@ -84,7 +84,9 @@ impl Ranks {
             let start = self.ready(&round.send, planes, staging);
             if self.route == Route::Nccl {
                 let messages = |parts: &[Part]| -> Vec<_> {
-                    let of = |Part { peer, values }: &Part| (*peer, values.start, values.len());
+                    let of = |Part { peer, values }: &Part| {
+                        (*peer, values.start * size, values.len() * size)
+                    };
                     self.device_messages(among, start, parts.iter().map(of))
                 };
                 let (send, receive) = (messages(&round.send), messages(&round.receive));
@@ -104,14 +106,13 @@ impl Ranks {
         }
     }
 
-    /// Messages of the values of an array at `start`, for each (rank among these, first value, values) where there are values.
+    /// Messages of an array at `start`, for each (rank among these, first byte, bytes) where there are some.
     fn device_messages(
         &self,
         among: Among,
         start: *mut u8,
         parts: impl Iterator<Item = (usize, usize, usize)>,
     ) -> Vec<DeviceMessage> {
-        let size = self.precision().bytes();
         let rank_of = |peer| match among {
             Among::Axis(axis) => {
                 let mut position = self.decomposition.position(self.comm.rank());
@@ -120,12 +121,12 @@ impl Ranks {
             }
             Among::All => peer,
         };
-        let message = |(peer, first, values): (usize, usize, usize)| DeviceMessage {
-            start: start.wrapping_add(first * size),
-            bytes: values * size,
+        let message = |(peer, first, bytes): (usize, usize, usize)| DeviceMessage {
+            start: start.wrapping_add(first),
+            bytes,
             peer: rank_of(peer),
         };
-        parts.filter(|&(.., values)| values > 0).map(message).collect()
+        parts.filter(|&(.., bytes)| bytes > 0).map(message).collect()
     }
 
     /// Begin messages between devices, and count them.
@@ -232,12 +233,13 @@ impl Ranks {
             if self.route == Route::Nccl {
                 let messages = |start, shares: &[(usize, usize)]| -> Vec<_> {
                     let shares = shares.iter().enumerate();
-                    let shares = shares.map(|(peer, &(first, values))| (peer, first, values));
+                    let shares = shares.map(|(peer, &(first, bytes))| (peer, first, bytes));
                     self.device_messages(Among::Axis(axis), start, shares)
                 };
                 // SAFETY: as below; the arrays stay where they are, and the device waits before it uses them.
-                let underway =
-                    unsafe { self.begin(&messages(start, send), &messages(target, receive)) };
+                let underway = unsafe {
+                    self.begin(&messages(start, &bytes_out), &messages(target, &bytes_in))
+                };
                 return self.await_devices(underway);
             }
             // SAFETY: the ranges lie within the arrays, which are two.

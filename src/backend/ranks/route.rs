@@ -1,6 +1,6 @@
 //! How messages travel: from host memory, from the memory of a device, or through host memory beside it.
 
-use super::trial::{Carrier, trial};
+use super::trial::trial;
 use super::{Blocks, DeviceGroup, Memory};
 use crate::backend::device::{Api, Device, Gpu, devices};
 use crate::backend::{ComputeConfig, Pencils, Wish};
@@ -162,7 +162,7 @@ fn grouped(
     comm: &dyn Communicator,
 ) -> Result<std::result::Result<Box<dyn DeviceGroup>, NoGroup>> {
     // Every rank must have the library, so that none is waited for in vain.
-    let id = match all_or_error(comm, backend.group_id()) {
+    let id = match all_or_error(comm, backend.group_id(comm.rank())) {
         Ok(id) => comm.broadcast(0, id),
         Err(why) => return Ok(Err(NoGroup::Missing(told(&why)))),
     };
@@ -170,7 +170,7 @@ fn grouped(
         Ok(group) => group,
         Err(why) => return Ok(Err(NoGroup::Fails(told(&why)))),
     };
-    Ok(match trial(backend, comm, &Carrier::Group(&*group, comm))? {
+    Ok(match trial(backend, comm, Some(&*group))? {
         None => {
             group.trust();
             Ok(group)
@@ -203,7 +203,7 @@ fn by_mpi(backend: &dyn Blocks, comm: &dyn Communicator, wish: Wish) -> Result<R
         let why = if asked { "on some rank MPI takes no memory of devices" } else { why };
         return Ok(RouteChoice::staged(why));
     }
-    match trial(backend, comm, &Carrier::Mpi(comm))? {
+    match trial(backend, comm, None)? {
         None => Ok(RouteChoice::straight(Route::Device, "MPI")),
         Some(why) if wish == Wish::Force => Err(forced("device_aware", &why)),
         Some(why) => {

@@ -16,12 +16,6 @@ const LONG: usize = 1_000_003;
 /// Ranks that try together: enough to leave the host, and far fewer than would fill a table of the library.
 const TOGETHER: usize = 64;
 
-/// What is tried: groups of ranks for MPI, or all ranks with their devices.
-pub(super) enum Carrier<'a> {
-    Mpi(&'a dyn Communicator),
-    Group(&'a dyn DeviceGroup, &'a dyn Communicator),
-}
-
 /// Ranks that try together.
 enum Team<'a> {
     /// By messages of MPI between them.
@@ -32,15 +26,11 @@ enum Team<'a> {
 
 impl<'a> Team<'a> {
     /// That of this rank. Collective.
-    fn of(carrier: &Carrier<'a>) -> Self {
-        match *carrier {
-            Carrier::Mpi(comm) => Self::Mpi(comm.trial(TOGETHER)),
-            Carrier::Group(group, comm) => {
-                let first = comm.rank() / TOGETHER * TOGETHER;
-                let size = TOGETHER.min(comm.size() - first);
-                Self::Group { group, first, size, rank: comm.rank() - first }
-            }
-        }
+    fn of(comm: &dyn Communicator, group: Option<&'a dyn DeviceGroup>) -> Self {
+        let Some(group) = group else { return Self::Mpi(comm.trial(TOGETHER)) };
+        let first = comm.rank() / TOGETHER * TOGETHER;
+        let size = TOGETHER.min(comm.size() - first);
+        Self::Group { group, first, size, rank: comm.rank() - first }
     }
 
     /// (this rank among, number of) them.
@@ -112,7 +102,7 @@ impl<'a> Team<'a> {
     }
 }
 
-/// Send short and long messages and an all-to-all among ranks, and look at what arrives: what goes wrong on the first rank where
+/// Send short and long messages and an all-to-all among ranks, by `group` or else by MPI, and look at what arrives: what goes wrong on the first rank where
 /// something does. Collective.
 ///
 /// # Errors
@@ -120,11 +110,11 @@ impl<'a> Team<'a> {
 pub(super) fn trial(
     backend: &dyn Blocks,
     comm: &dyn Communicator,
-    carrier: &Carrier<'_>,
+    group: Option<&dyn DeviceGroup>,
 ) -> Result<Option<String>> {
     let mut array = backend.planes(2 * LONG)?;
     let Memory::Device(start) = backend.memory(&mut array) else { return Ok(None) };
-    let team = Team::of(carrier);
+    let team = Team::of(comm, group);
     let bytes = LONG * backend.precision().bytes();
     // SAFETY: the second half of the array.
     let ends = Ends { from: start, to: unsafe { start.add(bytes) } };

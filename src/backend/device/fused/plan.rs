@@ -100,8 +100,7 @@ impl<'a> Plan<'a> {
 
     /// Whether there is such a block with chunks of one length: of others a compiler may spill whatever is tried.
     pub(in super::super) fn fits(&self, info: &DeviceInfo) -> bool {
-        let is_even = |(shape, _): (Shape, _)| shape.chunks * shape.length == self.lines.points;
-        self.candidates(info).any(is_even)
+        self.candidates(info).any(|(shape, _)| shape.is_even(self.lines.points))
     }
 
     /// The block that keeps the most values on chip.

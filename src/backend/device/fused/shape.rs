@@ -82,7 +82,7 @@ impl Shape {
                     }
                 }
             }
-            some.sort_by_key(|shape| shape.chunks * shape.length > lines.points);
+            some.sort_by_key(|shape| !shape.is_even(lines.points));
             some.retain(|shape| {
                 lines.points >= 2
                     && shape.threads() <= info.block_threads
@@ -133,7 +133,12 @@ impl Shape {
 
     /// Whether it is worth another pass less: whole sectors, and chunks of one length, whose numbers are in the text.
     pub(super) fn is_good(&self, points: usize) -> bool {
-        self.chunks * self.length == points && !self.is_narrow
+        self.is_even(points) && !self.is_narrow
+    }
+
+    /// Whether chunks are of one length.
+    pub(super) fn is_even(&self, points: usize) -> bool {
+        self.chunks * self.length == points
     }
 
     pub(super) fn threads(&self) -> usize {
