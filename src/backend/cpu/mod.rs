@@ -31,6 +31,9 @@ mod transpose;
 mod vectors;
 mod work;
 
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt::Display;
+use std::hint;
 use std::sync::{Arc, Mutex};
 
 pub use field::Field;
@@ -76,7 +79,7 @@ impl<T: Real> Cpu<T> {
     /// Where the system does not give the threads, or they are far more than it can run.
     pub fn new(threads: Option<usize>) -> Result<Self> {
         threads.map_or(Ok(()), check_threads)?;
-        Self::with(ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)))
+        Self::with(threads.unwrap_or(0), ThreadPoolBuilder::new())
     }
 
     /// A backend with one thread on each of `cores`, by the system's numbers, where it stays.
@@ -84,9 +87,9 @@ impl<T: Real> Cpu<T> {
     /// # Errors
     /// Where the system does not give the threads.
     pub fn pinned(cores: &[usize]) -> Result<Self> {
-        let threads = ThreadPoolBuilder::new().num_threads(cores.len());
-        let cores = cores.to_vec();
-        Self::with(threads.start_handler(move |i| placement::pin(cores[i])))
+        let (number, cores) = (cores.len(), cores.to_vec());
+        let pinned = ThreadPoolBuilder::new().start_handler(move |i| placement::pin(cores[i]));
+        Self::with(number, pinned)
     }
 
     /// A backend as `compute` says, with a thread on each of `cores` where they are given.
@@ -103,9 +106,13 @@ impl<T: Real> Cpu<T> {
         Ok(Self { arch: arch.unwrap_or(usual.arch), line_solver, ..usual })
     }
 
-    fn with(threads: ThreadPoolBuilder) -> Result<Self> {
-        let threads = threads.thread_name(|i| format!("kolmo-{i}"));
-        let pool = pool(threads).map_err(|error| no_threads(&error))?;
+    /// A backend with `number` threads, 0 for one a core.
+    fn with(number: usize, threads: ThreadPoolBuilder) -> Result<Self> {
+        let threads = threads.num_threads(number).thread_name(|i| format!("kolmo-{i}"));
+        if !stacks_fit(number) {
+            return Err(no_threads("their stacks do not fit into its memory"));
+        }
+        let pool = pool(threads.stack_size(STACK)).map_err(no_threads)?;
         let scratch = (0..pool.current_num_threads()).map(|_| Mutex::default()).collect();
         let (arch, partials) = (pulp::Arch::new(), Mutex::default());
         let (loading, line_solver) = (Loading::Beside, LineSolver::THOMAS);
@@ -153,6 +160,27 @@ fn pool(threads: ThreadPoolBuilder) -> Built {
     Ok(POOL.get_or_init(|| pool).clone())
 }
 
+/// Bytes of the stack of a thread.
+const STACK: usize = 2 << 20;
+
+/// Whether the system gives the stacks of so many threads, 0 for one a core, at once: a thread that has a stack, but nothing beside
+/// it, ends the program, and which one that is would be chance. Nothing is touched, so nothing is taken.
+fn stacks_fit(threads: usize) -> bool {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if threads == 0 { cores() } else { threads };
+    let Ok(stacks) = Layout::array::<[u8; STACK]>(threads) else {
+        return false;
+    };
+    // SAFETY: of more than no bytes, and given back as they were asked for.
+    unsafe {
+        let start = hint::black_box(System.alloc(stacks));
+        if !start.is_null() {
+            System.dealloc(start, stacks);
+        }
+        !start.is_null()
+    }
+}
+
 /// Threads that a machine of few cores may have as well: with more, those that have nothing to do take the time of the others.
 const MOST_THREADS: usize = 256;
 
@@ -171,7 +199,7 @@ fn check_threads(threads: usize) -> Result<()> {
     ]))
 }
 
-fn no_threads(error: &ThreadPoolBuildError) -> Error {
+fn no_threads(error: impl Display) -> Error {
     Error::Config(vec![
         format!("error: the system does not start the threads: {error}"),
         "       use fewer (`compute.threads`), or allow more memory or processes (`ulimit -v`, `ulimit -u`)"
