@@ -81,20 +81,16 @@ def floors(chip, launch, counts):
 
 
 def alone(chip, launch, kernel):
-    """Clocks of a block that has a multiprocessor for itself, by what it does, one thing after another.
+    """Clocks of a block that has a multiprocessor for itself: it computes at the largest floor but that of memory, and waits.
 
-    It computes, at the largest floor but that of memory; waits after every barrier for values of other threads; waits for loads; and
-    moves its words.
+    A word that is loaded again comes from the caches: all accesses together take what memory takes for the words that must be moved.
     """
     counts = sass.counted(kernel)
     least = floors(chip, launch, counts)
-    pace = max(1, math.ceil(launch.threads / WARP) / SCHEDULERS)
-    return {
-        "computing": max(least["shared"], least["arithmetic"], least["issue"]),
-        "barriers": counts.barriers * SHARED_LATENCY,
-        "loads": sass.waited(kernel, pace, LATENCY),
-        "memory": least["memory"],
-    }
+    computing = max(least["shared"], least["arithmetic"], least["issue"])
+    bytes_of_thread = max(1.0, counts.loaded + counts.stored) * sass.WORD
+    pace = sass.Pace(computing / counts.instructions, SHARED_LATENCY, LATENCY, least["memory"] / bytes_of_thread)
+    return sass.timed(kernel, pace)
 
 
 def predicted(chip, launch, kernel):

@@ -214,16 +214,42 @@ def counted(kernel):
     )
 
 
-def waited(kernel, pace, latency):
-    """Cycles that a thread waits for loads from device memory which arrive after `latency`, an instruction being issued every `pace`."""
-    now, waiting, arrivals = 0.0, 0.0, {}
-    for one, times in followed(kernel.code)[0]:
-        used = [arrivals[register] for register in REGISTER.findall(one.operands) if register in arrivals]
-        if used and max(used) > now:
-            waiting += max(used) - now
-            now = max(used)
+class Pace(NamedTuple):
+    """What a block that is alone takes, in cycles."""
+
+    instruction: float  # of all its warps
+    barrier: float  # until values of other threads are there
+    load: float  # until the first byte comes from device memory
+    byte: float  # of every thread, from or to device memory
+
+
+def timed(kernel, pace):
+    """Cycles of a block that is alone: what it computes, waits at barriers, and waits for device memory.
+
+    What is loaded and stored moves in the order in which it is asked for, beside the instructions; a thread waits for what it uses.
+    """
+    now = barriers = memory = free = 0.0
+    arrivals, begun, groups = {}, 0.0, []
+    path = followed(kernel.code)[0]
+    for one, times in path:
+        known = [arrivals[register] for register in REGISTER.findall(one.operands) if register in arrivals]
+        if one.opcode == "DEPBAR.LE" and (least := re.match(r"SB0, (0x[0-9a-f]+)", one.operands)):
+            known += groups[: len(groups) - int(least[1], 16)]
+        if known and max(known) > now:
+            memory += max(known) - now
+            now = max(known)
         arrivals = {register: arrival for register, arrival in arrivals.items() if arrival > now}
-        now += pace * times
-        if one.base in LOADS and not one.is_never:
-            arrivals |= {register: now + latency for register in one.written}
-    return waiting
+        now += pace.instruction * times
+        if one.opcode.startswith("BAR.SYNC") and not one.is_never:
+            barriers += pace.barrier * times
+            now += pace.barrier * times
+        if one.base == "LDGDEPBAR":
+            groups.append(begun)
+        if one.base in GLOBAL and not one.is_never:
+            free = max(free, now) + times * one.bytes * pace.byte
+            if one.base in LOADS:
+                begun = max(free, now + pace.load)
+                arrivals |= {register: begun for register in one.written if one.base != "LDGSTS"}
+    # The next block finds memory free only after what this one stores.
+    memory += max(0.0, free - now)
+    return {"computing": pace.instruction * sum(times for _, times in path), "barriers": barriers, "memory": memory}

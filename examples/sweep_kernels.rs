@@ -64,6 +64,7 @@ fn kernels(
         on_chip,
         block_threads: 1024,
         has_f64: true,
+        copies_beside: true,
     };
     let images = Arc::<Mutex<HashMap<KernelRequest, Result<Vec<u8>>>>>::default();
     let compiled = images.clone();

@@ -11,6 +11,9 @@
 //   ON_CHIP_PTR a pointer into it, as a parameter
 //   FORGET(x), FORGET_INT(x)  a REAL or an int stays what it is, but what the compiler has worked out from it is not kept in
 //               registers any longer
+//   COPY(to, from)  a REAL of device memory to an on-chip one, while the thread goes on, where the device can (compute capability 8.0);
+//               COPIES_END() makes a group of those before it, COPIES_WAIT(n) waits until all groups of the thread but the
+//               last n are there: for the thread itself, and behind a barrier for others
 //   UNROLL      before a loop that is to be unrolled, so that arrays become registers
 //   threads of a block: threadIdx, blockDim; blocks: blockIdx; all wait: __syncthreads(), in uniform control flow only
 
@@ -27,6 +30,9 @@ typedef long int64;
 #define DEVICE
 #define FORGET(x)
 #define FORGET_INT(x)
+#define COPY(to, from) (*(to) = *(from))
+#define COPIES_END()
+#define COPIES_WAIT(n)
 #define threadIdx ((int3)(get_local_id(0), get_local_id(1), get_local_id(2)))
 #define blockIdx ((int3)(get_group_id(0), get_group_id(1), get_group_id(2)))
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
@@ -48,6 +54,17 @@ typedef long long int64;
 #define FORGET(x) asm volatile("" : "+f"(x))
 #endif
 #define FORGET_INT(x) asm volatile("" : "+r"(x))
+#if __CUDA_ARCH__ >= 800
+#define COPY(to, from) \
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" \
+                 : : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(REAL)) : "memory")
+#define COPIES_END() asm volatile("cp.async.commit_group;" : : : "memory")
+#define COPIES_WAIT(n) asm volatile("cp.async.wait_group %0;" : : "n"(n) : "memory")
+#else
+#define COPY(to, from) (*(to) = *(from))
+#define COPIES_END()
+#define COPIES_WAIT(n)
+#endif
 #endif
 
 #ifdef REAL_IS_DOUBLE

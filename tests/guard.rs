@@ -76,6 +76,7 @@ fn recording(on_chip: usize) -> (Arc<Device>, Recording) {
         on_chip,
         block_threads: 1024,
         has_f64: true,
+        copies_beside: true,
     };
     Device::recording(info, |_| 0)
 }

@@ -24,6 +24,7 @@ fn device(is_gpu: bool) -> DeviceInfo {
         on_chip: 232_448,
         block_threads: 1024,
         has_f64: true,
+        copies_beside: true,
     }
 }
 

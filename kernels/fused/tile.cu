@@ -4,9 +4,10 @@
 // One field of the tile fits on chip: SPOT(j, thread) is point j of a thread's chunk. Threads of a warp that take the same
 // point meet no bank twice; rows of STRIDE words are a few words longer than the threads need where lines along x are
 // gathered, so that neighbouring points of a line do not either. PARKED(place, j) is point j of a value for which there are no
-// registers; only its own thread reads it.
+// registers, or that comes (bring); only its own thread reads it.
 #define SPOT(j, thread) chip[(j) * STRIDE + (thread)]
-#define PARKED(place, j) chip[PARKED_AT + ((place) * LENGTH + (j)) * THREADS + tile.thread]
+#define PARKED_OF(place, j, thread) chip[PARKED_AT + ((place) * LENGTH + (j)) * STRIDE + (thread)]
+#define PARKED(place, j) PARKED_OF(place, j, tile.thread)
 #define EACH(j) UNROLL for (int j = 0; j < LENGTH; ++j)
 // True where a thread has a point j.
 #define HAS(j) (LONG == CHUNKS || (j) < tile.points)
@@ -42,13 +43,19 @@ DEVICE Tile tile_of(int block, int thread)
 
 // Number `at` = thread + k THREADS of the points of the tile along x, in their order.
 #if LONG == CHUNKS && THREADS % LENGTH == 0
-#define GATHERED(k) SPOT(tile.thread % LENGTH, tile.thread / LENGTH + (k) * (THREADS / LENGTH))
+#define GATHERED_POINT(k) (tile.thread % LENGTH)
+#define GATHERED_THREAD(k) (tile.thread / LENGTH + (k) * (THREADS / LENGTH))
 #define EACH_GATHERED(k) EACH(k)
 #else
-#define GATHERED(k) STAGED((tile.thread + (k) * THREADS) / N, (tile.thread + (k) * THREADS) % N)
+#define GATHERED_AT(k) ((tile.thread + (k) * THREADS) % N)
+#define GATHERED_CHUNK(k) CHUNK_AT(GATHERED_AT(k))
+#define GATHERED_POINT(k) (GATHERED_AT(k) - FIRST(GATHERED_CHUNK(k)))
+#define GATHERED_THREAD(k) THREAD_OF((tile.thread + (k) * THREADS) / N, GATHERED_CHUNK(k))
 // Their places are worked out one after another: all at once take more registers than there are.
 #define EACH_GATHERED(k) _Pragma("unroll 1") for (int k = 0; k < LENGTH; ++k)
 #endif
+
+#define GATHERED(k) SPOT(GATHERED_POINT(k), GATHERED_THREAD(k))
 
 // How many points of the tile's lines come from this thread's first on.
 DEVICE int points_left(Tile tile)
@@ -102,6 +109,29 @@ DEVICE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile ti
     EACH(j)
     {
         if (HAS(j) && tile.line < LINES) w[tile.start + (int64)j * INNER] = v[j];
+    }
+#endif
+}
+
+// Field f to a place on chip, where it is PARKED once it has come; along x behind a barrier too, for it is other threads that ask for it.
+DEVICE void bring(int place, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
+{
+#if INNER == 1
+    FORGET_INT(tile.thread);
+    GLOBAL const REAL *from = f + tile.line0 * N + tile.thread;
+    const int left = points_left(tile);
+    EACH_GATHERED(k)
+    {
+        ON_CHIP_PTR REAL *to = &PARKED_OF(place, GATHERED_POINT(k), GATHERED_THREAD(k));
+        if (k * THREADS < left)
+            COPY(to, from + k * THREADS);
+        else if (tile.thread + k * THREADS < TX * N)
+            *to = 0;
+    }
+#else
+    EACH(j)
+    {
+        if (HAS(j)) COPY(&PARKED(place, j), f + tile.start + (int64)j * INNER);
     }
 #endif
 }

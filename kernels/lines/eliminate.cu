@@ -19,15 +19,17 @@
 #endif
 #define EXCHANGED_SIDE ((CHUNKS + LOW_SIDE + HIGH_SIDE) * TX)
 #define GIVEN(i, m) chip[(i) * EXCHANGED_SIDE + at + (m) * BESIDE_CHUNK]
-// Number i of a chunk, and once more beyond the ends of its line, or as often as it comes round there.
+// Number i of a chunk, and once more beyond the end of its line where others look for it, or as often as it comes round there.
 #if CHUNKS < LOW_SIDE || CHUNKS < HIGH_SIDE
 #define AGAIN(condition, i, to, by, value) for (int away = to; condition; away += by) GIVEN(i, away) = value;
 #else
 #define AGAIN(condition, i, to, by, value) { const int away = to; if (condition) GIVEN(i, away) = value; }
 #endif
-#define GIVE(i, value) \
+#define GIVE_BEFORE(i, value) \
     GIVEN(i, 0) = value; \
-    AGAIN(chunk + away < CHUNKS + HIGH_SIDE, i, CHUNKS, CHUNKS, PERIODIC ? value : 0) \
+    AGAIN(chunk + away < CHUNKS + HIGH_SIDE, i, CHUNKS, CHUNKS, PERIODIC ? value : 0)
+#define GIVE_BEHIND(i, value) \
+    GIVEN(i, 0) = value; \
     AGAIN(chunk + away >= -LOW_SIDE, i, -CHUNKS, -CHUNKS, PERIODIC ? value : 0)
 
 #define TABLE(j, k) CLASS_TABLE[class_at + (j) * ROW + (k)]
@@ -86,8 +88,8 @@ DEVICE void eliminate(
             before -= SEEN(0, i, q) * given[q];
             behind += SEEN(1, i, q) * own[q];
         }
-        GIVE(i, before)
-        GIVE(P + i, behind)
+        GIVE_BEFORE(i, before)
+        GIVE_BEHIND(P + i, behind)
     }
     __syncthreads();
     REAL x[P], after[P]; // after an open end `right` is zero, whatever `after` is

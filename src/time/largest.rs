@@ -62,6 +62,7 @@ mod tests {
             on_chip: 232_448,
             block_threads: 1024,
             has_f64: true,
+            copies_beside: true,
         };
         for (case, points, device, gib, expected) in [
             // 15 fields of 8 bytes: 1024^3 are 120 GiB.

@@ -218,6 +218,7 @@ impl Compilers {
             on_chip: on.on_chip,
             block_threads: 1024,
             has_f64: true,
+            copies_beside: true,
         };
         let compilers = Arc::clone(self);
         Device::recording(info, move |kernel| match looked_at(kernel) {

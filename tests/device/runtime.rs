@@ -334,5 +334,6 @@ pub(super) fn gpu() -> DeviceInfo {
         on_chip: 232_448,
         block_threads: 1024,
         has_f64: true,
+        copies_beside: true,
     }
 }

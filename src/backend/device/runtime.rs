@@ -62,6 +62,8 @@ pub struct DeviceInfo {
     pub block_threads: usize,
     /// True where it computes in f64.
     pub has_f64: bool,
+    /// True where it copies to on-chip memory while threads compute, or where copies are as cheap as loads.
+    pub copies_beside: bool,
 }
 
 impl DeviceInfo {

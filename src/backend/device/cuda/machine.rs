@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 /// The oldest driver whose functions are all there.
 const OLDEST_DRIVER: Version = (12, 8);
 
+/// The compute capability from which copies to on-chip memory go on beside threads.
+const COPIES_BESIDE: u32 = 80;
+
 /// The library of the driver.
 const DRIVER: [&str; 2] = ["cuda", "nvcuda"];
 
@@ -166,6 +169,7 @@ pub(super) fn describe(
         on_chip: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize,
         block_threads: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? as usize,
         has_f64: true,
+        copies_beside: capability >= COPIES_BESIDE,
     };
     Ok((info, capability))
 }

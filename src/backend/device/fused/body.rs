@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::early::{Coming, Times};
 use super::plan::Plan;
 use super::uses::{Array, Target, Uses};
 use crate::engine::{Operation, Value};
@@ -21,7 +22,7 @@ pub(super) struct Written {
     pub(super) lines: Vec<String>,
     /// The most values of a point that are in registers at a time.
     pub(super) live: usize,
-    /// The most that are parked on chip.
+    /// The most that are on chip, parked or on their way.
     pub(super) parked: usize,
 }
 
@@ -52,6 +53,8 @@ pub(super) struct Body<'a> {
     pub(super) most: usize,
     /// Whether on-chip memory may still be read.
     pub(super) busy: bool,
+    pub(super) times: Times,
+    pub(super) coming: Coming,
     pub(super) lines: Vec<String>,
 }
 
@@ -59,7 +62,7 @@ impl<'a> Body<'a> {
     /// The statements of a sweep. Beyond `room` for them in registers, values are parked on chip, and beyond that fields
     /// that are read are loaded again when they are needed again. Operators come as they are written, or those first after
     /// which the fewest values are needed, whichever takes fewer.
-    pub(super) fn write(plan: &'a Plan<'a>, room: Room) -> Written {
+    pub(super) fn write(plan: &'a Plan<'a>, room: Room, copies_beside: bool) -> Written {
         let uses = &plan.uses;
         let mut body = Body {
             plan,
@@ -76,21 +79,30 @@ impl<'a> Body<'a> {
             available: BTreeSet::new(),
             known: BTreeSet::new(),
             busy: false,
+            times: Times::default(),
+            coming: Coming::default(),
             lines: Vec::new(),
         };
         body.update();
         body.free = body.available.clone();
-        body.settle();
         let [first, second] = [false, true].map(|greedy| body.clone().written(greedy));
-        let taken = |written: &Written| (written.live, written.parked);
-        if taken(&second) < taken(&first) { second } else { first }
+        let is_second = (second.most, second.places) < (first.most, first.places);
+        let mut written = if is_second { second } else { first };
+        // Once it is known when places on chip are free, some fields come there early.
+        if copies_beside {
+            body.coming = Coming::new(written.times.early(room.on_chip, plan.gathers()));
+            written = body.written(is_second);
+        }
+        let parked = written.places.max(written.coming.places());
+        Written { lines: written.lines, live: written.most, parked }
     }
 
-    fn written(mut self, greedy: bool) -> Written {
+    fn written(mut self, greedy: bool) -> Self {
+        self.settle();
         while let Some(next) = self.next(greedy) {
             self.step(next);
         }
-        Written { lines: self.lines, live: self.most, parked: self.places }
+        self
     }
 
     /// An operator, and everything that can be added and stored then.
@@ -99,7 +111,14 @@ impl<'a> Body<'a> {
         self.update();
         self.settle();
         let held: BTreeSet<Array> = self.held().into_iter().map(|(array, _)| array).collect();
-        self.parked.retain(|array, _| held.contains(array));
+        let (times, statement) = (&mut self.times, self.lines.len());
+        self.parked.retain(|array, place| {
+            let is_held = held.contains(array);
+            if !is_held {
+                times.free(*place, statement);
+            }
+            is_held
+        });
     }
 
     /// Make room for `count` more values: park what is not needed soon, or forget fields that are read.
@@ -145,6 +164,7 @@ impl<'a> Body<'a> {
 
     pub(super) fn park(&mut self, array: Array, place: usize) {
         self.parked.insert(array, place);
+        self.times.park(place, self.lines.len().saturating_sub(1));
         self.places = self.places.max(place + 1);
     }
 

@@ -1,6 +1,7 @@
 //! A sweep on a device as one kernel: every field is loaded once, everything in between stays on chip.
 
 mod body;
+mod early;
 mod plan;
 mod shape;
 mod statements;

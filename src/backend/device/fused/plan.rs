@@ -7,7 +7,7 @@ use super::super::DeviceInfo;
 use super::super::ends::Lines;
 use super::super::lines::{exchanged, negligible};
 use super::super::runtime::MOST_ARGUMENTS;
-use super::body::{Body, Room, Written};
+use super::body::{Body, Written};
 use super::shape::Shape;
 use super::uses::Uses;
 use crate::engine::distributed::{Layout, slot};
@@ -85,7 +85,7 @@ impl<'a> Plan<'a> {
             if too_small.contains(&shape.room) {
                 return None;
             }
-            let body = self.body(shape.room);
+            let body = Body::write(self, shape.room, info.copies_beside);
             if shape.lacking(body.live) > 0 {
                 too_small.insert(shape.room);
                 return None;
@@ -105,7 +105,8 @@ impl<'a> Plan<'a> {
 
     /// The block that keeps the most values on chip.
     pub(super) fn nearest(&self, info: &DeviceInfo) -> Option<(Shape, Written)> {
-        let bodies = self.shapes(info).into_iter().map(|shape| (shape, self.body(shape.room)));
+        let body = |shape: Shape| (shape, Body::write(self, shape.room, info.copies_beside));
+        let bodies = self.shapes(info).into_iter().map(body);
         bodies.min_by_key(|(shape, body)| shape.lacking(body.live))
     }
 
@@ -124,10 +125,6 @@ impl<'a> Plan<'a> {
             })
         };
         Shape::all(self.lines, self.half_band, self.precision, info, exchanged)
-    }
-
-    fn body(&self, room: Room) -> Written {
-        Body::write(self, room)
     }
 
     /// The calls that apply an operator to the array of this name, its result being that value.

@@ -18,7 +18,7 @@ const SYSTEM: usize = 1 << 10;
 /// points of a chunk, what is best first. The registers are what `ptxas` was seen to do without spills; given more it keeps more that it
 /// could work out again. Long chunks exchange less: separators that lie twice as far apart know half as many others.
 const RESIDENT: [(usize, usize, [usize; 5]); 2] =
-    [(256, 72, [8, 7, 6, 5, 4]), (512, 48, [4, 5, 6, 8, 7])];
+    [(256, 56, [8, 7, 6, 5, 4]), (512, 48, [4, 5, 6, 8, 7])];
 /// Threads of a block at least, where there are lines enough.
 const THREADS: usize = 128;
 /// Bytes of neighbouring points in memory that a tile of lines along y or z is wide: two of the sectors that caches are
@@ -125,7 +125,7 @@ impl Shape {
         let words_left = (share / precision.bytes()).saturating_sub(words);
         let room = Room {
             registers: free * 4 / (length * precision.bytes()),
-            on_chip: words_left / (length * threads),
+            on_chip: words_left / (length * stride),
         };
         let is_narrow = NARROW_BYTES.contains(&(tile * precision.bytes())) && lines.inner > 1;
         Self { chunks, length, lanes, resident, stride, words, room, is_narrow }
@@ -152,6 +152,6 @@ impl Shape {
 
     /// Words on chip of a block in all, `parked` values of a point parked.
     pub(super) fn on_chip(&self, parked: usize) -> usize {
-        self.words + parked * self.length * self.threads()
+        self.words + parked * self.length * self.stride
     }
 }

@@ -92,21 +92,44 @@ impl Body<'_> {
             return;
         }
         let sum = self.at(array);
+        let field = format!("w{slot}");
+        let place = self.come(&field, true);
         self.push("if (beta != 0) {".into());
         let busy = self.busy;
         self.push("REAL before[LENGTH];".into());
-        self.load("before", &format!("w{slot}"), false);
+        self.load("before", &field, place);
         self.each(&format!("{sum} += beta * before[j];"));
         self.push("}".into());
         self.busy |= busy;
     }
 
-    fn load(&mut self, to: &str, field: &str, plane: bool) {
+    /// The place on chip of a field that was asked for early, once it is there.
+    fn come(&mut self, field: &str, if_beta: bool) -> Option<usize> {
+        let number = self.times.load(field, if_beta, self.lines.len());
+        let wait = self.coming.wait(number);
+        self.lines.extend(wait);
+        self.coming.early.get(&number).map(|early| early.place)
+    }
+
+    fn load_field(&mut self, to: Array, field: &str) {
+        let place = self.come(field, false);
+        self.load(&to.to_string(), field, place);
+    }
+
+    fn load(&mut self, to: &str, field: &str, place: Option<usize>) {
+        if let Some(place) = place {
+            self.each(&format!("{to}[j] = HAS(j) ? PARKED({place}, j) : 0;"));
+            return;
+        }
+        self.gathered(&format!("load({to}, {field}, chip, tile);"));
+    }
+
+    /// A statement that takes on-chip memory where fields go through it.
+    fn gathered(&mut self, statement: &str) {
         if self.plan.gathers() {
             self.wait();
         }
-        let load = if plane { "load_plane" } else { "load" };
-        self.push(format!("{load}({to}, {field}, chip, tile);"));
+        self.push(statement.into());
         self.busy |= self.plan.gathers();
     }
 
@@ -114,19 +137,15 @@ impl Body<'_> {
         if let Some(value) = previous.filter(|value| self.next_use(*value).is_some()) {
             self.value(value);
         }
-        if self.plan.gathers() {
-            self.wait();
-        }
         let array = Array::Sum(slot);
         if self.parked.contains_key(&array) {
             let sum = self.at(array);
             self.push("{ REAL stored[LENGTH];".into());
             self.each(&format!("stored[j] = {sum};"));
-            self.push(format!("store(stored, w{slot}, chip, tile); }}"));
+            self.gathered(&format!("store(stored, w{slot}, chip, tile); }}"));
         } else {
-            self.push(format!("store({array}, w{slot}, chip, tile);"));
+            self.gathered(&format!("store({array}, w{slot}, chip, tile);"));
         }
-        self.busy |= self.plan.gathers();
     }
 
     pub(super) fn apply(&mut self, operation: &Operation) {
@@ -139,6 +158,7 @@ impl Body<'_> {
         self.push(format!("REAL {to}[LENGTH];"));
         self.each(&format!("{to}[j] = {text};"));
         self.wait();
+        self.begin();
         let calls = self.plan.calls(*op, *result, &to.to_string());
         self.lines.extend(calls);
         self.known.insert(*result);
@@ -149,6 +169,18 @@ impl Body<'_> {
             self.each(&kept.join(" "));
         }
         self.busy = self.plan.is_explicit(*op);
+    }
+
+    /// Begin the loads that come while the next operator works. What other threads ask for is there behind its barriers.
+    fn begin(&mut self) {
+        let operator = self.times.operators();
+        self.times.operator(self.lines.len());
+        self.lines.extend(self.coming.begin(operator));
+        if self.plan.gathers() {
+            for load in self.coming.behind(operator + 1) {
+                self.lines.extend(self.coming.wait(load));
+            }
+        }
     }
 
     /// The array of a value, once it is in registers.
@@ -165,12 +197,11 @@ impl Body<'_> {
             }
         }
         match made {
-            Operation::Read { slot, plane, .. } => {
-                self.load(&to.to_string(), &format!("r{slot}"), *plane);
+            Operation::Read { slot, plane: true, .. } => {
+                self.gathered(&format!("load_plane({to}, r{slot}, chip, tile);"));
             }
-            Operation::Previous { slot, .. } => {
-                self.load(&to.to_string(), &format!("w{slot}"), false);
-            }
+            Operation::Read { slot, .. } => self.load_field(to, &format!("r{slot}")),
+            Operation::Previous { slot, .. } => self.load_field(to, &format!("w{slot}")),
             Operation::Let { .. } => self.finish_target(Target::Value(value)),
             Operation::Map { map, operands, results } => self.map(map, operands, results),
             Operation::Advance { value, slot, .. } => {
