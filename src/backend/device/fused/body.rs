@@ -43,10 +43,12 @@ pub(super) struct Body<'a> {
     pub(super) available: BTreeSet<Value>,
     /// Values that are in registers.
     pub(super) known: BTreeSet<Value>,
-    /// Values that have had registers.
-    pub(super) declared: BTreeSet<Value>,
+    /// Arrays that have had registers.
+    declared: BTreeSet<Array>,
     /// Arrays that are parked on chip, and where.
     pub(super) parked: BTreeMap<Array, usize>,
+    /// Arrays that were, and lie there beside their registers until somebody else needs the place.
+    copies: BTreeMap<Array, usize>,
     /// Places on chip that were taken.
     pub(super) places: usize,
     /// The most values of a point that were in registers at a time.
@@ -73,6 +75,7 @@ impl<'a> Body<'a> {
             added: vec![false; uses.terms.len()],
             declared: BTreeSet::new(),
             parked: BTreeMap::new(),
+            copies: BTreeMap::new(),
             places: 0,
             most: 0,
             free: BTreeSet::new(),
@@ -112,13 +115,15 @@ impl<'a> Body<'a> {
         self.settle();
         let held: BTreeSet<Array> = self.held().into_iter().map(|(array, _)| array).collect();
         let (times, statement) = (&mut self.times, self.lines.len());
-        self.parked.retain(|array, place| {
+        let mut is_held = |array: &Array, place: &mut usize| {
             let is_held = held.contains(array);
             if !is_held {
                 times.free(*place, statement);
             }
             is_held
-        });
+        };
+        self.parked.retain(&mut is_held);
+        self.copies.retain(&mut is_held);
     }
 
     /// Make room for `count` more values: park what is not needed soon, or forget fields that are read.
@@ -126,11 +131,19 @@ impl<'a> Body<'a> {
         while self.live() + count > self.room.registers {
             let in_registers =
                 self.held().into_iter().filter(|(array, _)| !self.parked.contains_key(array));
-            let last = in_registers.max_by_key(|(_, next_use)| *next_use);
-            if let (Some((array, _)), Some(place)) = (last, self.place()) {
-                self.each(&format!("PARKED({place}, j) = {array}[j];"));
-                self.park(array, place);
-                continue;
+            let last = in_registers.max_by_key(|(array, next_use)| {
+                (self.copies.contains_key(array), *next_use)
+            });
+            if let Some((array, _)) = last {
+                if let Some(place) = self.copies.remove(&array) {
+                    self.parked.insert(array, place);
+                    continue;
+                }
+                if let Some(place) = self.place() {
+                    self.each(&format!("PARKED({place}, j) = {array}[j];"));
+                    self.park(array, place);
+                    continue;
+                }
             }
             let read = self.known.iter().copied().filter(|value| {
                 self.can_be_read(*value) && !self.parked.contains_key(&Array::Value(*value))
@@ -157,9 +170,36 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// A place on chip that is not taken.
-    pub(super) fn place(&self) -> Option<usize> {
-        (0..self.room.on_chip).find(|at| !self.parked.values().any(|place| place == at))
+    /// A place on chip that is not taken, or else one of a copy.
+    pub(super) fn place(&mut self) -> Option<usize> {
+        let taken: BTreeSet<usize> =
+            self.parked.values().chain(self.copies.values()).copied().collect();
+        let free = (0..self.room.on_chip).find(|place| !taken.contains(place));
+        free.or_else(|| {
+            let (_, place) = self.copies.pop_last()?;
+            self.times.free(place, self.lines.len());
+            Some(place)
+        })
+    }
+
+    /// Bring a value back into registers that are free. It stays on chip, too.
+    pub(super) fn recall(&mut self, value: Value) {
+        let array = Array::Value(value);
+        if self.live() < self.room.registers
+            && let Some(place) = self.parked.remove(&array)
+        {
+            self.declare(array);
+            self.each(&format!("{array}[j] = PARKED({place}, j);"));
+            self.copies.insert(array, place);
+            self.most = self.most.max(self.live());
+        }
+    }
+
+    /// Registers of an array.
+    pub(super) fn declare(&mut self, array: Array) {
+        if self.declared.insert(array) {
+            self.push(format!("REAL {array}[LENGTH];"));
+        }
     }
 
     pub(super) fn park(&mut self, array: Array, place: usize) {

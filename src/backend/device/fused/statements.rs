@@ -48,7 +48,7 @@ impl Body<'_> {
             self.each(&format!("{sum} += {text};"));
         } else {
             self.make_room(1);
-            self.push(format!("REAL {array}[LENGTH];"));
+            self.declare(array);
             self.each(&format!("{array}[j] = {text};"));
         }
         self.begun[sum] = true;
@@ -62,7 +62,7 @@ impl Body<'_> {
         let sum = &self.uses.sums[at];
         if sum.terms.is_empty() {
             let array = sum.target.array();
-            self.push(format!("REAL {array}[LENGTH];"));
+            self.declare(array);
             self.each(&format!("{array}[j] = 0;"));
         }
         for &term in &sum.terms {
@@ -155,7 +155,7 @@ impl Body<'_> {
         let text = self.expression(&operand.0);
         self.make_room(1);
         let to = Array::Value(*result);
-        self.push(format!("REAL {to}[LENGTH];"));
+        self.declare(to);
         self.each(&format!("{to}[j] = {text};"));
         self.wait();
         self.begin();
@@ -187,14 +187,13 @@ impl Body<'_> {
     fn value(&mut self, value: Value) -> Array {
         let to = Array::Value(value);
         if self.known.contains(&value) {
+            self.recall(value);
             return to;
         }
         let made = self.uses.origin(value);
         if let Operation::Read { .. } | Operation::Previous { .. } = made {
             self.make_room(1);
-            if self.declared.insert(value) {
-                self.push(format!("REAL {to}[LENGTH];"));
-            }
+            self.declare(to);
         }
         match made {
             Operation::Read { slot, plane: true, .. } => {
@@ -209,7 +208,7 @@ impl Body<'_> {
                 let before = self.value(*value);
                 self.make_room(1);
                 let (before, sum) = (self.at(before), self.at(Array::Sum(*slot)));
-                self.push(format!("REAL {to}[LENGTH];"));
+                self.declare(to);
                 self.each(&format!("{to}[j] = {before} + advance * {sum};"));
             }
             _ => unreachable!("a value without origin"),
@@ -237,7 +236,7 @@ impl Body<'_> {
                     self.park(to, place);
                 }
                 _ => {
-                    self.push(format!("REAL {to}[LENGTH];"));
+                    self.declare(to);
                     self.known.insert(*result);
                 }
             }
