@@ -48,11 +48,12 @@ class Launch(NamedTuple):
     """How a kernel is run."""
 
     threads: int  # of a block
-    points: int  # of a block
-    blocks: int
+    points: int  # of a tile
+    blocks: int  # tiles in all, where blocks do several in turn
     on_chip: int  # bytes of a block
     words: int  # of device memory that a point must move
     real: int  # bytes of a word
+    tiles: int = 1  # that a block does in turn
 
 
 def most_on_chip(capability):
@@ -90,7 +91,7 @@ def alone(chip, launch, kernel):
     computing = max(least["shared"], least["arithmetic"], least["issue"])
     bytes_of_thread = max(1.0, counts.loaded + counts.stored) * sass.WORD
     pace = sass.Pace(computing / counts.instructions, SHARED_LATENCY, LATENCY, least["memory"] / bytes_of_thread)
-    return sass.timed(kernel, pace)
+    return sass.timed(kernel, pace, launch.tiles)
 
 
 def predicted(chip, launch, kernel):

@@ -3,7 +3,8 @@
 A thread is followed from the entry to the exit. A branch forward that skips a part is not taken, since what it guards is work of a point
 that is there; it is taken where that part calls a function, as only slow paths do, and where it leads to another way with fewer
 conditions. What a loop repeats counts as often as the loop
-goes round, where it counts in steps between two constants; else once, and the loop is named.
+goes round, where it counts in steps between two constants; else once, and the loop is named. Only a loop with barriers is another matter: a
+block does one tile after another in it, and what is counted is one of them.
 """
 
 import math
@@ -68,7 +69,7 @@ class Kernel(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """Of one thread."""
+    """Of one thread, and of one of the tiles that it does in turn."""
 
     instructions: int
     fp64: int
@@ -155,9 +156,20 @@ def is_detour(code, at):
     return here > there
 
 
+class Path(NamedTuple):
+    """What a thread passes."""
+
+    passed: list  # (instruction, how often) in order
+    tile: slice  # which of these do a tile: all, where it does one
+    unknown: list  # addresses of loops whose rounds are not known
+
+    @property
+    def of_tile(self):
+        return self.passed[self.tile]
+
+
 def followed(code):
-    """What a thread passes: (instruction, how often) in order; and addresses of loops whose rounds are not known."""
-    at, order, times, unknown = 0, [], {}, []
+    at, order, times, unknown, tile = 0, [], {}, [], slice(None)
     while at < len(code):
         one = code[at]
         order.append(at)
@@ -180,24 +192,30 @@ def followed(code):
             if leaves is None:
                 raise ValueError(f"a loop without an end, at {one.address:#x}")
             rounds = trips([code[i] for i in inside], [code[i] for i in order[:first]], code[leaves])
-            if rounds is None:
+            if rounds is None and any(is_barrier(code[i]) for i in inside):
+                tile = slice(first, len(order))
+            elif rounds is None:
                 unknown.append(one.address)
             for i in inside:
                 times[i] *= rounds or 1
             after = at + 1 if leaves == at else code[leaves].target
         at = after
-    return [(code[at], times[at]) for at in order], unknown
+    return Path([(code[at], times[at]) for at in order], tile, unknown)
+
+
+def is_barrier(one):
+    return one.opcode.startswith("BAR.SYNC") and not one.is_never
 
 
 def counted(kernel):
     """What a thread does."""
-    path, unknown = followed(kernel.code)
+    path = followed(kernel.code)
 
     def count(where):
-        return sum(times for one, times in path if where(one))
+        return sum(times for one, times in path.of_tile if where(one))
 
     def words(names):
-        return sum(times * one.bytes for one, times in path if one.base in names and not one.is_never) / WORD
+        return sum(times * one.bytes for one, times in path.of_tile if one.base in names and not one.is_never) / WORD
 
     return Counts(
         instructions=count(lambda one: True),
@@ -207,10 +225,10 @@ def counted(kernel):
         loaded=words(LOADS),
         stored=words(GLOBAL - LOADS),
         local=count(lambda one: one.base in LOCAL),
-        barriers=count(lambda one: one.opcode.startswith("BAR.SYNC") and not one.is_never),
+        barriers=count(is_barrier),
         guarded=count(lambda one: one.base in SHARED | GLOBAL and one.predicate and not one.is_never),
-        beside=sum(one.base != "NOP" and one.target != at for at, one in enumerate(kernel.code)) - len(path),
-        unknown=unknown,
+        beside=sum(one.base != "NOP" and one.target != at for at, one in enumerate(kernel.code)) - len(path.passed),
+        unknown=path.unknown,
     )
 
 
@@ -223,33 +241,53 @@ class Pace(NamedTuple):
     byte: float  # of every thread, from or to device memory
 
 
-def timed(kernel, pace):
-    """Cycles of a block that is alone: what it computes, waits at barriers, and waits for device memory.
+class Clock:
+    """A block that is alone: what it computes, waits at barriers, and waits for device memory.
 
     What is loaded and stored moves in the order in which it is asked for, beside the instructions; a thread waits for what it uses.
     """
-    now = barriers = memory = free = 0.0
-    arrivals, begun, groups = {}, 0.0, []
-    path = followed(kernel.code)[0]
-    for one, times in path:
-        known = [arrivals[register] for register in REGISTER.findall(one.operands) if register in arrivals]
+
+    def __init__(self, pace):
+        self.pace = pace
+        self.times = {"computing": 0.0, "barriers": 0.0, "memory": 0.0}
+        self.free = 0.0  # when memory has moved all that was asked for
+        self.arrivals = {}  # of registers
+        self.begun, self.groups = 0.0, []  # when the last copy is there, and groups of them
+
+    @property
+    def now(self):
+        return sum(self.times.values())
+
+    def wait(self, until):
+        self.times["memory"] += max(0.0, until - self.now)
+
+    def issue(self, one, times):
+        self.wait(max((self.arrivals[register] for register in REGISTER.findall(one.operands) if register in self.arrivals), default=0.0))
         if one.opcode == "DEPBAR.LE" and (least := re.match(r"SB0, (0x[0-9a-f]+)", one.operands)):
-            known += groups[: len(groups) - int(least[1], 16)]
-        if known and max(known) > now:
-            memory += max(known) - now
-            now = max(known)
-        arrivals = {register: arrival for register, arrival in arrivals.items() if arrival > now}
-        now += pace.instruction * times
-        if one.opcode.startswith("BAR.SYNC") and not one.is_never:
-            barriers += pace.barrier * times
-            now += pace.barrier * times
+            self.wait(max(self.groups[: len(self.groups) - int(least[1], 16)], default=0.0))
+        self.times["computing"] += self.pace.instruction * times
+        if is_barrier(one):
+            self.times["barriers"] += self.pace.barrier * times
         if one.base == "LDGDEPBAR":
-            groups.append(begun)
+            self.groups.append(self.begun)
         if one.base in GLOBAL and not one.is_never:
-            free = max(free, now) + times * one.bytes * pace.byte
+            self.free = max(self.free, self.now) + times * one.bytes * self.pace.byte
             if one.base in LOADS:
-                begun = max(free, now + pace.load)
-                arrivals |= {register: begun for register in one.written if one.base != "LDGSTS"}
+                self.begun = max(self.free, self.now + self.pace.load)
+                self.arrivals |= {register: self.begun for register in one.written if one.base != "LDGSTS"}
+        # A register that is written anew is not waited for.
+        else:
+            for register in one.written:
+                self.arrivals.pop(register, None)
+
+
+def timed(kernel, pace, tiles=1):
+    """Cycles of a tile of a block that is alone and does so many in turn, by what takes them."""
+    path, clock = followed(kernel.code), Clock(pace)
+    start, end, _ = path.tile.indices(len(path.passed))
+    for steps in [path.passed[:start], *[path.of_tile] * tiles, path.passed[end:]]:
+        for one, times in steps:
+            clock.issue(one, times)
     # The next block finds memory free only after what this one stores.
-    memory += max(0.0, free - now)
-    return {"computing": pace.instruction * sum(times for _, times in path), "barriers": barriers, "memory": memory}
+    clock.wait(clock.free)
+    return {name: time / tiles for name, time in clock.times.items()}

@@ -63,6 +63,7 @@ fn kernels(
         largest_buffer: u64::MAX,
         on_chip,
         block_threads: 1024,
+        multiprocessors: 132,
         has_f64: true,
         copies_beside: true,
     };

@@ -75,6 +75,7 @@ fn recording(on_chip: usize) -> (Arc<Device>, Recording) {
         largest_buffer: 80 << 30,
         on_chip,
         block_threads: 1024,
+        multiprocessors: 132,
         has_f64: true,
         copies_beside: true,
     };

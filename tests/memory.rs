@@ -23,6 +23,7 @@ fn device(is_gpu: bool) -> DeviceInfo {
         largest_buffer: 139 << 30,
         on_chip: 232_448,
         block_threads: 1024,
+        multiprocessors: 132,
         has_f64: true,
         copies_beside: true,
     }

@@ -61,6 +61,7 @@ mod tests {
             largest_buffer: 0,
             on_chip: 232_448,
             block_threads: 1024,
+            multiprocessors: 132,
             has_f64: true,
             copies_beside: true,
         };

@@ -195,17 +195,60 @@ def test_guarded_work_counts_and_slow_paths_do_not():
     assert (found.loaded, found.stored, found.fp64, found.instructions, found.beside) == (1, 1, 0, 7, 6)
 
 
-def test_loads_that_are_issued_together_are_waited_for_once():
-    """A batch of loads taken for one after another, or work meanwhile for waiting."""
+PACE = sass.Pace(instruction=4.0, barrier=30.0, load=600.0, byte=10.0)
+
+
+def waited(*lines):
+    """Cycles at barriers and for memory of a block with these instructions before its end."""
+    times = sass.timed(kernel("\n".join([*lines, "EXIT"])), PACE)
+    assert times["computing"] == 4 * (len(lines) + 1)
+    return times["barriers"], times["memory"]
+
+
+def test_a_thread_waits_for_what_it_uses_when_it_uses_it():
+    """A batch of loads taken for one after another, work meanwhile for waiting, or what a store leaves to memory for waiting."""
     first, second = "LDG.E.64 R2, desc[UR8][R20.64]", "LDG.E.64 R4, desc[UR8][R22.64]"
     uses = "STS.64 [R9], R2", "STS.64 [R9+0x8], R4"
-    batch = kernel("\n".join([first, second, *uses, "EXIT"]))
-    apart = kernel("\n".join([first, uses[0], second, uses[1], "EXIT"]))
     # The second of a batch is issued an instruction later, and the use of the first takes one.
-    assert sass.waited(batch, 4.0, 600.0) == 600 - 4
-    assert sass.waited(apart, 4.0, 600.0) == 1200
-    busy = kernel("\n".join([first, *["DADD R6, R6, R6"] * 100, uses[0], "EXIT"]))
-    assert sass.waited(busy, 4.0, 600.0) == 200
+    assert waited(first, second, *uses) == (0, 600 - 4)
+    assert waited(first, uses[0], second, uses[1]) == (0, 1200)
+    assert waited(first, *["DADD R6, R6, R6"] * 100, uses[0]) == (0, 200)
+    assert waited("BAR.SYNC 0x0", first, "BAR.SYNC 0x0", uses[0]) == (60, 600 - 4 - 30)
+    store = "STG.E.64 desc[UR8][R20.64], R6"
+    assert waited(store, *["DADD R6, R6, R6"] * 100) == (0, 0)
+
+
+def test_memory_moves_one_word_after_another():
+    """More words at a time than memory moves, or a block over before its last words have moved."""
+    first = [f"LDG.E.64 R{2 * at}, desc[UR8][R90.64]" for at in range(1, 21)]
+    # Twenty words take 1600 cycles; 76 go by from when the first is asked for until the last is.
+    assert waited(*first, "STS.64 [R9], R40") == (0, 1600 - 76)
+    store = "STG.E.64 desc[UR8][R20.64], R6"
+    assert waited(*[store] * 10) == (0, 800 - 40)
+
+
+def test_copies_are_waited_for_by_groups():
+    """All groups waited for where some may still come, or copies taken for loads into registers."""
+    copy, end = "LDGSTS.E.64 [R9], desc[UR8][R2.64]", "LDGDEPBAR"
+    last_but_one, last = "DEPBAR.LE SB0, 0x1", "DEPBAR.LE SB0, 0x0"
+    work = ["DADD R6, R6, R6"] * 100
+    assert waited(copy, end, *work, copy, end, last_but_one) == (0, 600 - 4 - 400 - 4 - 4)
+    assert waited(copy, end, *work, copy, end, last) == (0, 600 - 4)
+    assert waited(copy, end, "STS.64 [R9], R9", *work, *work, last) == (0, 0)
+
+
+def test_of_a_loop_over_tiles_one_is_counted_and_timed():
+    """What comes before the first tile counted, loads for the next tile taken for waiting, or the first tile for all."""
+    load, use, last = "LDG.E.64 R2, desc[UR8][R20.64]", "STS.64 [R9], R2", "@!P0 BRA `(.L_x_1)"
+    tile = ["BAR.SYNC 0x0", "ISETP.GE.AND P0, PT, R3, R7, PT"]
+    work = ["DADD R6, R6, R6"] * 147
+    of_next = kernel("\n".join([load, ".L_x_1:", use, load, *work, *tile, last, "EXIT"]))
+    found = sass.counted(of_next)
+    assert (found.instructions, found.loaded, found.fp64, found.barriers, found.unknown) == (152, 1, 147, 1, [])
+    # The first tile waits for what nothing came before; the load and the end of the block are instructions, too.
+    assert sass.timed(of_next, PACE, 10) == {"computing": (6080 + 8) / 10, "barriers": 30, "memory": 60}
+    late = kernel("\n".join([".L_x_1:", load, use, *work, *tile, last, "EXIT"]))
+    assert sass.timed(late, PACE, 10) == {"computing": (6080 + 4) / 10, "barriers": 30, "memory": 600}
 
 
 def test_blocks_are_held_by_what_is_scarcest():
@@ -225,16 +268,18 @@ def test_floors_and_the_prediction_follow_from_the_counts():
     """Bytes for words, threads for warps, or several blocks taken for one that is alone."""
     memory = 100 * 1e9 * 16 / chips.ACHIEVED  # of which 16 bytes a clock and multiprocessor are had
     chip = chips.Chip("a chip", 90, 228 << 10, 100, 1e9, memory, 64, 128)
-    one = kernel("LDS.64 R2, [R9]\nDADD R2, R2, R2\nBAR.SYNC 0x0\nEXIT")
+    one = kernel("LDS.64 R2, [R9]\nDADD R2, R2, R2\nBAR.SYNC 0x0\nSTG.E.64 desc[UR8][R20.64], R6\nEXIT")
     launch = chips.Launch(threads=256, points=512, blocks=1000, on_chip=114 << 10, words=2, real=8)
     least = chips.floors(chip, launch, sass.counted(one))
-    assert least == pytest.approx({"memory": 512, "shared": 16, "arithmetic": 4, "issue": 8})
-    assert chips.predicted(chip, launch, one) == pytest.approx(16 + 30 + 512)
+    assert least == pytest.approx({"memory": 512, "shared": 16, "arithmetic": 4, "issue": 10})
+    # The word is asked for when 12.8 of the 16 clocks of computing are over.
+    block = 16 * 4 / 5 + 30 + 512
+    assert chips.predicted(chip, launch, one) == pytest.approx(block)
     two = launch._replace(on_chip=100 << 10)
-    assert chips.predicted(chip, two, one) == pytest.approx((558 + 512) / 2)
+    assert chips.predicted(chip, two, one) == pytest.approx((block + 512) / 2)
     # 1001 blocks on 200 places are six rounds, not 5.005.
     late = two._replace(blocks=1001)
-    assert chips.predicted(chip, late, one) == pytest.approx((558 + 512) / 2 * 1200 / 1001)
+    assert chips.predicted(chip, late, one) == pytest.approx((block + 512) / 2 * 1200 / 1001)
     assert math.isclose(chips.nanoseconds(chip, launch, 512), 0.01)
 
 

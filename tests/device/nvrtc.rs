@@ -31,7 +31,7 @@ type Ask = Box<dyn Fn(&Arc<Device>) + Send + Sync>;
 type Specialisation = (&'static str, Ask);
 
 /// The computations whose kernels are compiled; one line adds another.
-fn specialisations() -> Vec<Specialisation> {
+pub(super) fn specialisations() -> Vec<Specialisation> {
     let mut all: Vec<Specialisation> = vec![
         ("saxpy f64", Box::new(ask_for_saxpy::<f64>)),
         ("saxpy f32", Box::new(ask_for_saxpy::<f32>)),
@@ -147,7 +147,7 @@ pub(super) struct Architecture {
     cuda: u32,
 }
 
-const ARCHITECTURES: [Architecture; 5] = [
+pub(super) const ARCHITECTURES: [Architecture; 5] = [
     Architecture { number: 70, on_chip: 96 << 10, cuda: 12 },
     Architecture { number: 75, on_chip: 64 << 10, cuda: 13 },
     Architecture { number: 80, on_chip: 163 << 10, cuda: 13 },
@@ -217,8 +217,9 @@ impl Compilers {
             largest_buffer: 80 << 30,
             on_chip: on.on_chip,
             block_threads: 1024,
+            multiprocessors: 132,
             has_f64: true,
-            copies_beside: true,
+            copies_beside: on.number >= 80,
         };
         let compilers = Arc::clone(self);
         Device::recording(info, move |kernel| match looked_at(kernel) {

@@ -333,6 +333,7 @@ pub(super) fn gpu() -> DeviceInfo {
         largest_buffer: 32 << 30,
         on_chip: 232_448,
         block_threads: 1024,
+        multiprocessors: 132,
         has_f64: true,
         copies_beside: true,
     }

@@ -118,6 +118,7 @@ fn describe(index: usize, device: &Device) -> std::result::Result<DeviceInfo, Cl
         largest_buffer: device.max_mem_alloc_size()?,
         on_chip: usize::try_from(device.local_mem_size()?).unwrap_or(usize::MAX),
         block_threads: device.max_work_group_size()?,
+        multiprocessors: device.max_compute_units()? as usize,
         has_f64: device.double_fp_config().is_ok_and(|config| config != 0),
         copies_beside: !is_gpu(device),
     })

@@ -60,6 +60,8 @@ pub struct DeviceInfo {
     pub on_chip: usize,
     /// Most threads of a block.
     pub block_threads: usize,
+    /// Multiprocessors, each of which runs blocks of its own.
+    pub multiprocessors: usize,
     /// True where it computes in f64.
     pub has_f64: bool,
     /// True where it copies to on-chip memory while threads compute, or where copies are as cheap as loads.

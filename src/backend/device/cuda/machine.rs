@@ -168,6 +168,7 @@ pub(super) fn describe(
         largest_buffer: memory,
         on_chip: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)? as usize,
         block_threads: number(Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)? as usize,
+        multiprocessors: number(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)? as usize,
         has_f64: true,
         copies_beside: capability >= COPIES_BESIDE,
     };

@@ -1,6 +1,6 @@
 //! What a thread of a fused sweep does, as text: operators one after another, and everything else as late as that allows,
 //! but a sum as soon as it frees what it is made of. What registers have no room for is parked on chip, where only its own
-//! thread reads it.
+//! thread reads it. Fields come there early where it is known that there will be room.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +24,8 @@ pub(super) struct Written {
     pub(super) live: usize,
     /// The most that are on chip, parked or on their way.
     pub(super) parked: usize,
+    /// How a block begins that does tiles in turn, what the first operator of a tile needs being loaded before; empty where it does one.
+    pub(super) first: Vec<String>,
 }
 
 /// The statements of a sweep, as they are written.
@@ -91,20 +93,26 @@ impl<'a> Body<'a> {
         let [first, second] = [false, true].map(|greedy| body.clone().written(greedy));
         let is_second = (second.most, second.places) < (first.most, first.places);
         let mut written = if is_second { second } else { first };
-        // Once it is known when places on chip are free, some fields come there early.
+        // Once it is known when places on chip are free, some fields come there early. A block that takes all registers finds no other
+        // beside it that would work while it begins: it does one tile after another.
         if copies_beside {
-            body.coming = Coming::new(written.times.early(room.on_chip, plan.gathers()));
+            let in_turn = written.most >= room.registers;
+            let early = written.times.early(room.on_chip, plan.gathers(), in_turn);
+            body.coming = Coming::new(early);
             written = body.written(is_second);
         }
+        let first = written.coming.first();
         let parked = written.places.max(written.coming.places());
-        Written { lines: written.lines, live: written.most, parked }
+        Written { lines: written.lines, live: written.most, parked, first }
     }
 
     fn written(mut self, greedy: bool) -> Self {
+        self.begin_tile();
         self.settle();
         while let Some(next) = self.next(greedy) {
             self.step(next);
         }
+        self.end_tile();
         self
     }
 
@@ -131,9 +139,8 @@ impl<'a> Body<'a> {
         while self.live() + count > self.room.registers {
             let in_registers =
                 self.held().into_iter().filter(|(array, _)| !self.parked.contains_key(array));
-            let last = in_registers.max_by_key(|(array, next_use)| {
-                (self.copies.contains_key(array), *next_use)
-            });
+            let last = in_registers
+                .max_by_key(|(array, next_use)| (self.copies.contains_key(array), *next_use));
             if let Some((array, _)) = last {
                 if let Some(place) = self.copies.remove(&array) {
                     self.parked.insert(array, place);

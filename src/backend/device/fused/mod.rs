@@ -44,6 +44,9 @@ pub(super) struct Fused {
 /// Kernels that are compiled at most to find one that spills no register.
 const TRIES: usize = 12;
 
+/// Tiles that a block does in turn at most. What else waits for a multiprocessor, such as messages, waits no longer than for these.
+const IN_TURN: usize = 16;
+
 impl Fused {
     /// `None` where there is nothing to fuse, or no block that the device could start and that keeps its values on chip, as its
     /// compiler says.
@@ -110,10 +113,18 @@ impl Fused {
             .chain(plan.written.iter().map(|slot| format!("GLOBAL REAL *restrict w{slot}")))
             .chain((0..*stages).map(|stage| format!("GLOBAL const REAL *restrict planes{stage}")));
         text.define("FIELDS", fields.collect::<Vec<_>>().join(", "));
+        let tiles = lines.count.div_ceil(shape.lanes);
+        let at_once = shape.resident * device.info().multiprocessors;
+        let blocks = match body.first.is_empty() {
+            true => tiles,
+            false => tiles.div_ceil(IN_TURN).max(at_once).min(tiles),
+        };
+        text.define("BLOCKS", blocks);
+        text.define("TILES", tiles);
+        text.define_lines("FIRST", &body.first);
         text.define_lines("SWEEP", &body.lines);
         text.push(KERNEL);
         let source = text.source("fused sweep");
-        let blocks = lines.count.div_ceil(shape.lanes);
         let launch = LaunchSize::line(blocks, threads, words * precision.bytes());
         let job = match may_spill {
             true => Some(Job::new(device, &source, "fused", &launch)?),

@@ -15,8 +15,7 @@ const WARP: usize = 32;
 /// that a block may ask for so much less than the device says.
 const SYSTEM: usize = 1 << 10;
 /// Threads that a multiprocessor holds, registers that each needs beside 8 a point of its chunk and the values of its points, and the
-/// points of a chunk, what is best first. The registers are what `ptxas` was seen to do without spills; given more it keeps more that it
-/// could work out again. Long chunks exchange less: separators that lie twice as far apart know half as many others.
+/// points of a chunk, what is best first. The registers are what `ptxas` was seen to need without spills. Long chunks exchange less: separators that lie twice as far apart know half as many others.
 const RESIDENT: [(usize, usize, [usize; 5]); 2] =
     [(256, 56, [8, 7, 6, 5, 4]), (512, 48, [4, 5, 6, 8, 7])];
 /// Threads of a block at least, where there are lines enough.
@@ -49,7 +48,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Those that a device can start for lines with half-bandwidths up to `p`, what is best first. A thread has 255 registers: with 8
-    /// points in f64 that is room for 7 values of a point, and 256 threads of a multiprocessor can park 12 more in 226 KiB; or 128 of twice
+    /// points in f64 that is room for 8 values of a point, and 256 threads of a multiprocessor can park 12 more in 226 KiB; or 128 of twice
     /// as many threads and half as many points. A sweep is no kernel where neither holds its values, which is so
     ///
     /// - where lines have more points than 512 threads take by 4 or 256 by 8: along x 2048, along y and z, where a block takes two

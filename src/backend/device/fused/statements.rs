@@ -171,6 +171,22 @@ impl Body<'_> {
         self.busy = self.plan.is_explicit(*op);
     }
 
+    /// What the first operator needs is there.
+    pub(super) fn begin_tile(&mut self) {
+        if self.coming.are_in_turn() {
+            self.push("COPIES_WAIT(0);".into());
+            self.busy = self.plan.gathers();
+            self.wait();
+        }
+    }
+
+    /// The next tile may take on-chip memory.
+    pub(super) fn end_tile(&mut self) {
+        if self.coming.are_in_turn() {
+            self.wait();
+        }
+    }
+
     /// Begin the loads that come while the next operator works. What other threads ask for is there behind its barriers.
     fn begin(&mut self) {
         let operator = self.times.operators();
