@@ -8,7 +8,8 @@ const INPUT: &str = "[case]\nname = 'cylinder'\nreynolds = 40\ngust = 0\n\
                      [time]\ncfl = 20\nimplicit = { method = 'steady' }\n\
                      [output]\ncheckpoint = { every_steps = 5 }\nseries = { every_steps = 1 }\n";
 
-/// Catches progress in percent of an end that there is not, decades of another residual, a figure that a run does not know for its own, an end that is not seen, columns or a step that a restart takes otherwise.
+/// Catches progress in percent of an end that there is not, decades of another residual, a figure that a run does not know
+/// for its own, an end that is not seen, columns or a step that a restart takes otherwise.
 #[test]
 fn a_steady_run_ends_by_itself_goes_on_and_is_known_to_be_finished() {
     let dir = tempfile::tempdir().unwrap();

@@ -88,6 +88,9 @@ fn one_job_measures_steps_on_more_and_more_ranks() {
             assert!(spent(x) == Some(0.0) && spent(y) == Some(0.0), "{row}");
             assert!(spent(z).unwrap() > 0.0, "{row}");
         }
+        let seconds = |name: &str| row["phase_seconds"][name]["median"].as_f64().unwrap();
+        let (along, all) = (seconds("communicate_z"), seconds("communicate"));
+        assert!((along / all - 1.0).abs() < 1e-6, "{row}");
     }
     // Blocks that differ, and blocks too short for lines of their own.
     for (points, predicted) in [("9x8x17", true), ("8x8x8", false)] {

@@ -88,23 +88,28 @@ impl Ranks {
 
     /// Add the time that `work` takes to `phase`.
     pub(super) fn timed<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> R {
+        self.clocked(phase, work).0
+    }
+    /// Add the time that `work` takes to [`Phase::Communicate`], and to that along the axis.
+    pub(super) fn timed_messages<R>(&self, among: Among, work: impl FnOnce() -> R) -> R {
+        let (result, seconds) = self.clocked(Phase::Communicate, work);
+        if let Among::Axis(axis) = among {
+            let mut along = self.clock.along.lock().unwrap_or_else(PoisonError::into_inner);
+            along[axis] += seconds;
+        }
+        result
+    }
+
+    /// Add the time that `work` takes to `phase`, and return it.
+    fn clocked<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> (R, f64) {
         let start = Instant::now();
         let result = work();
         if self.clock.waits.load(Ordering::Relaxed) {
             self.note(self.inner.finish());
         }
         let mut times = self.clock.times.lock().unwrap_or_else(PoisonError::into_inner);
-        times.0[phase as usize] += start.elapsed().as_secs_f64();
-        result
-    }
-    /// Add the time that `work` takes to [`Phase::Communicate`], and to that along the axis.
-    pub(super) fn timed_messages<R>(&self, among: Among, work: impl FnOnce() -> R) -> R {
-        let start = Instant::now();
-        let result = self.timed(Phase::Communicate, work);
-        if let Among::Axis(axis) = among {
-            let mut along = self.clock.along.lock().unwrap_or_else(PoisonError::into_inner);
-            along[axis] += start.elapsed().as_secs_f64();
-        }
-        result
+        let seconds = start.elapsed().as_secs_f64();
+        times.0[phase as usize] += seconds;
+        (result, seconds)
     }
 }
