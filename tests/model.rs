@@ -147,6 +147,20 @@ fn parts_of_a_step_add_up() {
     }
 }
 
+/// Catches the messages of an axis that count for another one, or twice.
+#[test]
+fn messages_are_told_by_axis() {
+    for method in Method::ALL {
+        let work = work([4, 1, 2], [220, 60, 150], method);
+        let found = predict(&work, &Rates::h200(), Network::Torus);
+        assert!(found.communicate_x > 0.0 && found.communicate_z > 0.0, "{found:?}");
+        assert_eq!(found.communicate_y, 0.0, "{found:?}");
+        // Those of the rank that waits longest along each axis are no less than those of one rank.
+        let along = found.communicate_x + found.communicate_z;
+        assert!((0.999..1.5).contains(&(along / found.communicate)), "{found:?}");
+    }
+}
+
 #[test]
 fn the_chapter_shows_what_the_command_prints() {
     let root = root();

@@ -25,7 +25,7 @@ pub struct ConvergeOptions {
     /// Where to compute: auto, cpu, cuda or opencl.
     #[arg(long)]
     pub backend: Option<String>,
-    /// Where the table and the picture go, instead of runs/converge-CASE.
+    /// Where the table and the picture go, instead of runs/converge-CASE-SCHEME.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Replace a table that is there already.
@@ -64,7 +64,8 @@ impl ConvergeOptions {
 
     /// Where the files go; a directory that holds a table already is refused, unless it is to be replaced.
     pub(super) fn directory(&self, config: &Config) -> Result<PathBuf> {
-        let usual = || PathBuf::from(format!("runs/converge-{}", config.case.name()));
+        let (case, scheme) = (config.case.name(), config.scheme.derivative.name);
+        let usual = || PathBuf::from(format!("runs/converge-{case}-{scheme}"));
         let directory = self.out.clone().unwrap_or_else(usual);
         let shown = directory.display();
         if directory.exists() && !directory.is_dir() {

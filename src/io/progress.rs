@@ -60,11 +60,30 @@ impl Progress {
         let done = self.done(step, t);
         let first = *self.first.get_or_insert(done);
         let left = seconds_left(self.start.elapsed().as_secs_f64(), done - first, 1.0 - done);
-        self.line = line(step, t, self.end_time, dt, kinetic_energy, ns, left);
+        self.line = line(step, &time(t, self.end_time), dt, kinetic_energy, ns, left);
+        self.show(done, &format!("{:3.0} %  ", 100.0 * done));
+    }
+
+    /// The same of a steady run, whose residual falls instead: by decades, of so many until it is over. They do not come at a
+    /// steady pace, so that no time left is told.
+    pub fn update_steady(
+        &mut self,
+        step: u64,
+        [fallen, of]: [f64; 2],
+        dt: f64,
+        kinetic_energy: f64,
+        ns: f64,
+    ) {
+        self.line = line(step, &decades(fallen, of), dt, kinetic_energy, ns, None);
+        self.show((fallen / of).clamp(0.0, 1.0), "");
+    }
+
+    /// Show the line, on a terminal beside a bar, else behind `part`.
+    fn show(&mut self, done: f64, part: &str) {
         match &self.bar {
             Some(bar) => bar.show(done, &self.line),
             None if self.last_line.is_none_or(|last| last.elapsed() >= PLAIN_INTERVAL) => {
-                tell(&format!("{:3.0} %  {}", 100.0 * done, self.line));
+                tell(&format!("{part}{}", self.line));
                 self.last_line = Some(Instant::now());
             }
             None => {}
@@ -97,25 +116,30 @@ fn seconds_left(elapsed: f64, done: f64, to_do: f64) -> Option<f64> {
     (done > 0.0).then(|| elapsed * to_do / done)
 }
 
-/// Fits beside the bar into 80 columns, but for the unit at its end.
+/// The decimals are those that a run of this length shows.
+fn time(t: f64, end: Option<f64>) -> String {
+    let plain = (1e-2..1e6).contains(&end.unwrap_or(1.0));
+    match end {
+        Some(end) if plain => format!("t {t:.3} / {end}"),
+        Some(end) => format!("t {t:.2e} / {end:e}"),
+        None => format!("t {t:.3}"),
+    }
+}
+
+fn decades(fallen: f64, of: f64) -> String {
+    format!("residual {fallen:.1} / {of:.1} decades")
+}
+
+/// Fits beside the bar into 80 columns, but for the unit at its end. `reached` says how far it is.
 fn line(
     step: u64,
-    t: f64,
-    end: Option<f64>,
+    reached: &str,
     dt: f64,
     kinetic_energy: f64,
     ns: f64,
     left: Option<f64>,
 ) -> String {
-    let mut parts = vec![format!("step {step}")];
-    // The decimals are those that a run of this length shows.
-    let plain = (1e-2..1e6).contains(&end.unwrap_or(1.0));
-    parts.push(match end {
-        Some(end) if plain => format!("t {t:.3} / {end}"),
-        Some(end) => format!("t {t:.2e} / {end:e}"),
-        None => format!("t {t:.3}"),
-    });
-    parts.push(format!("dt {dt:.1e}"));
+    let mut parts = vec![format!("step {step}"), reached.to_string(), format!("dt {dt:.1e}")];
     if kinetic_energy.is_finite() {
         parts.push(format!("E {kinetic_energy:.5}"));
     }
@@ -145,14 +169,20 @@ mod tests {
 
     #[test]
     fn the_line_says_step_time_energy_speed_and_what_is_left() {
-        let text = line(1200, 3.2, Some(10.0), 2.5e-3, 0.1234567, 41.27, Some(200.0));
+        let text = line(1200, &time(3.2, Some(10.0)), 2.5e-3, 0.1234567, 41.27, Some(200.0));
         assert_eq!(
             text,
             "step 1200  t 3.200 / 10  dt 2.5e-3  E 0.12346  3 min 20 s left  41 ns/point/stage"
         );
-        let short = line(3, 3e-301, Some(1e-300), 1e-301, f64::NAN, f64::NAN, None);
+        let short = line(3, &time(3e-301, Some(1e-300)), 1e-301, f64::NAN, f64::NAN, None);
         assert_eq!(short, "step 3  t 3.00e-301 / 1e-300  dt 1.0e-301");
-        assert_eq!(line(0, 0.0, None, 0.1, f64::NAN, f64::NAN, None), "step 0  t 0.000  dt 1.0e-1");
+        let begun = line(0, &time(0.0, None), 0.1, f64::NAN, f64::NAN, None);
+        assert_eq!(begun, "step 0  t 0.000  dt 1.0e-1");
+        let steady = line(12, &decades(3.46, 10.0), 18.0, 0.1234567, 41.27, None);
+        assert_eq!(
+            steady,
+            "step 12  residual 3.5 / 10.0 decades  dt 1.8e1  E 0.12346  41 ns/point/stage"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::network::Paths;
 use super::sweeping::{Applied, Peer, Task};
 use crate::backend::ranks::{Phase, PhaseTimes};
 use crate::engine::distributed::Method;
+use crate::grid::Axis;
 
 /// What ranks take. [`Phase::Communicate`] is only waiting, and only known of `most`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,6 +23,8 @@ pub(super) struct Seconds {
     pub(super) last: PhaseTimes,
     /// Of the rank that takes longest in each phase.
     pub(super) most: PhaseTimes,
+    /// Its [`Phase::Communicate`] along x, y, z.
+    pub(super) along: [f64; 3],
 }
 
 impl Seconds {
@@ -29,18 +32,26 @@ impl Seconds {
     pub(super) fn alike(mut spent: PhaseTimes, waited: f64) -> Self {
         let (all, last) = (total(spent) + waited, spent);
         spent.0[Phase::Communicate as usize] = waited;
-        Self { all, last, most: spent }
+        Self { all, last, most: spent, along: [0.0; 3] }
+    }
+
+    /// The same along an axis.
+    pub(super) fn along(mut self, axis: Axis) -> Self {
+        self.along[axis.index()] = self.most.of(Phase::Communicate);
+        self
     }
 
     pub(super) fn plus(self, other: Self) -> Self {
         let sum = |a: PhaseTimes, b: PhaseTimes| PhaseTimes(from_fn(|i| a.0[i] + b.0[i]));
         let (last, most) = (sum(self.last, other.last), sum(self.most, other.most));
-        Self { all: self.all + other.all, last, most }
+        let along = from_fn(|axis| self.along[axis] + other.along[axis]);
+        Self { all: self.all + other.all, last, most, along }
     }
 
     pub(super) fn times(self, factor: f64) -> Self {
         let times = |a: PhaseTimes| PhaseTimes(a.0.map(|seconds| factor * seconds));
-        Self { all: factor * self.all, last: times(self.last), most: times(self.most) }
+        let along = self.along.map(|seconds| factor * seconds);
+        Self { all: factor * self.all, last: times(self.last), most: times(self.most), along }
     }
 
     /// What the rank that ends last waited.

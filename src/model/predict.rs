@@ -20,6 +20,12 @@ pub struct Prediction {
     pub pack: f64,
     /// Posting messages and waiting for them, with nothing else to do meanwhile.
     pub communicate: f64,
+    /// Its parts along x, y and z, each on the rank that waits longest there.
+    pub communicate_x: f64,
+    /// See `communicate_x`.
+    pub communicate_y: f64,
+    /// See `communicate_x`.
+    pub communicate_z: f64,
     /// What is left of that behind the sweeps of other axes: `Phase::Communicate`.
     pub exposed: f64,
     /// Matrices between messages: `Phase::Reduced`.
@@ -39,17 +45,28 @@ pub struct Prediction {
     pub planes: usize,
 }
 
+impl Prediction {
+    /// What of the messages is along x, y and z.
+    pub(crate) fn communicate_along(&self) -> [f64; 3] {
+        [self.communicate_x, self.communicate_y, self.communicate_z]
+    }
+}
+
 /// A step of `work` on ranks that are as fast as `rates`, and connected by `network`.
 #[allow(clippy::cast_precision_loss, reason = "counts of one rank and step")]
 pub fn predict(work: &Work, rates: &Rates, network: Network) -> Prediction {
     let model = |hides| Model { work, rates, network, hides };
     let (hidden, bare) = (model(true).sweeps(), model(false).sweeps());
     let [pointwise, reductions] = model(true).beside_sweeps();
+    let [communicate_x, communicate_y, communicate_z] = bare.along;
     let mut prediction = Prediction {
         step_seconds: hidden.all + pointwise + reductions,
         local: hidden.last.of(Phase::Local),
         pack: hidden.last.of(Phase::Pack),
         communicate: bare.waited(),
+        communicate_x,
+        communicate_y,
+        communicate_z,
         exposed: hidden.waited(),
         reduced: hidden.last.of(Phase::Reduced),
         slowest: bare.most,
@@ -113,15 +130,15 @@ impl Model<'_> {
         let mut total = Seconds::default();
         let mut link = 0.0;
         let mut begun = Vec::new();
-        let finish = |line: &mut Line, total: &mut Seconds| {
-            *total = total.plus(line.finish(total.all));
+        let finish = |line: &mut Line, axis, total: &mut Seconds| {
+            *total = total.plus(line.finish(total.all).along(axis));
         };
         for sweeping in list {
             if let Some(mut line) = self.line(sweeping, [total.all, link]) {
                 [total.all, link] = line.begin();
                 match self.hides {
                     true => begun.push(line),
-                    false => finish(&mut line, &mut total),
+                    false => finish(&mut line, sweeping.axis, &mut total),
                 }
             }
         }
@@ -134,10 +151,12 @@ impl Model<'_> {
                     total = total.plus(Seconds::alike(spent, 0.0));
                 }
                 Lines::Transposed { transfers, words } => {
-                    total = total.plus(self.transposed(sweeping, transfers, *words));
+                    total = total
+                        .plus(self.transposed(sweeping, transfers, *words).along(sweeping.axis));
                 }
                 Lines::Blocks { .. } => {
-                    begun.next().into_iter().for_each(|line| finish(line, &mut total));
+                    let mut end = |line| finish(line, sweeping.axis, &mut total);
+                    begun.next().into_iter().for_each(&mut end);
                 }
             }
         }

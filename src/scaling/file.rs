@@ -23,6 +23,9 @@ pub(super) enum Basis {
 /// The phases of a step, by the names that `kolmo bench` gives them.
 pub(super) const PHASES: [&str; 4] = ["local", "pack", "communicate", "reduced"];
 
+/// Messages along x, y and z, in the same words.
+pub(super) const ALONG: [&str; 3] = ["communicate_x", "communicate_y", "communicate_z"];
+
 /// The time of a step on some ranks.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
@@ -37,6 +40,8 @@ pub(super) struct Step {
     pub(super) fastest: Option<f64>,
     /// In the order of [`PHASES`], each with nothing else to do meanwhile.
     pub(super) phases: [f64; 4],
+    /// Those of messages along x, y and z, where they were told apart.
+    pub(super) along: Option<[f64; 3]>,
 }
 
 /// What a file says of one kind of scaling.
@@ -184,10 +189,12 @@ fn points(scaling: &str, own: [usize; 3], grid: [usize; 3]) -> (&'static str, St
 /// The measured time, and the predicted one where there is one.
 fn steps_of(path: &Path, row: &BenchRow) -> Result<Vec<Step>> {
     let time = |key: &str, value: Option<f64>, least: f64| number(path, key, value, least);
-    let phases = of_phases(|name| {
+    let phase = |name: &str| {
         let median = row.phase_seconds.get(name).map(|spread| spread.median);
         time(&format!("phase_seconds.{name}"), median, 0.0)
-    })?;
+    };
+    let phases = each(PHASES, phase)?;
+    let along = by_axis(|name| row.phase_seconds.contains_key(name), phase)?;
     let above = f64::MIN_POSITIVE;
     let measured = Step {
         basis: Basis::Measured,
@@ -197,6 +204,7 @@ fn steps_of(path: &Path, row: &BenchRow) -> Result<Vec<Step>> {
         seconds: time("seconds.median", Some(row.seconds.median), above)?,
         fastest: Some(time("seconds.min", Some(row.seconds.min), above)?),
         phases,
+        along,
     };
     let mut steps = vec![measured.clone()];
     if !row.predicted_seconds.is_empty() {
@@ -204,9 +212,11 @@ fn steps_of(path: &Path, row: &BenchRow) -> Result<Vec<Step>> {
             let value = row.predicted_seconds.get(name).copied();
             time(&format!("predicted_seconds.{name}"), value, least)
         };
-        let phases = of_phases(|name| seconds(name, 0.0))?;
-        let seconds = seconds("all", above)?;
-        steps.push(Step { basis: Basis::Predicted, seconds, fastest: None, phases, ..measured });
+        let phases = each(PHASES, |name| seconds(name, 0.0))?;
+        let is_there = |name: &str| row.predicted_seconds.contains_key(name);
+        let along = by_axis(is_there, |name| seconds(name, 0.0))?;
+        let (basis, seconds) = (Basis::Predicted, seconds("all", above)?);
+        steps.push(Step { basis, seconds, fastest: None, phases, along, ..measured });
     }
     Ok(steps)
 }
@@ -221,7 +231,9 @@ fn modelled(path: &Path, model: Model) -> Result<Part> {
             let key = format!("prediction.{name}");
             number(path, &key, prediction.get(name).copied(), least)
         };
-        let phases = of_phases(|name| seconds(name, 0.0))?;
+        let phases = each(PHASES, |name| seconds(name, 0.0))?;
+        let is_there = |name: &str| prediction.contains_key(name);
+        let along = by_axis(is_there, |name| seconds(name, 0.0))?;
         let ranks = ranks(path, row.ranks)?;
         let own = std::array::from_fn(|a| row.points[a] / row.decomposition[a].max(1));
         facts = vec![
@@ -238,6 +250,7 @@ fn modelled(path: &Path, model: Model) -> Result<Part> {
             seconds: seconds("step_seconds", f64::MIN_POSITIVE)?,
             fastest: None,
             phases,
+            along,
         });
     }
     match steps.is_empty() {
@@ -246,13 +259,24 @@ fn modelled(path: &Path, model: Model) -> Result<Part> {
     }
 }
 
-/// The seconds of every phase, in the order of [`PHASES`].
-fn of_phases(seconds: impl Fn(&str) -> Result<f64>) -> Result<[f64; 4]> {
-    let mut phases = [0.0; 4];
-    for (phase, name) in phases.iter_mut().zip(PHASES) {
-        *phase = seconds(name)?;
+/// The seconds of every name.
+fn each<const N: usize>(
+    names: [&str; N],
+    seconds: impl Fn(&str) -> Result<f64>,
+) -> Result<[f64; N]> {
+    let mut all = [0.0; N];
+    for (one, name) in all.iter_mut().zip(names) {
+        *one = seconds(name)?;
     }
-    Ok(phases)
+    Ok(all)
+}
+
+/// Those of messages along the axes; none of files of versions that did not tell them apart.
+fn by_axis(
+    is_there: impl Fn(&str) -> bool,
+    seconds: impl Fn(&str) -> Result<f64>,
+) -> Result<Option<[f64; 3]>> {
+    ALONG.into_iter().any(is_there).then(|| each(ALONG, seconds)).transpose()
 }
 
 fn ranks(path: &Path, ranks: usize) -> Result<usize> {

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
-use super::file::{PHASES, Step};
+use super::file::{ALONG, PHASES, Step};
 use super::options::PlotScalingOptions;
 use super::series::{MOST_MODELLED, Series, Study, in_words};
 use crate::error::Result;
@@ -48,7 +48,8 @@ pub(super) fn write(studies: &[Study], options: &PlotScalingOptions) -> Result<V
 
 /// All digits of all times.
 fn csv(studies: &[Study]) -> String {
-    let phases = PHASES.map(|phase| format!(",{phase}_seconds")).concat();
+    let phases = PHASES.into_iter().chain(ALONG).map(|phase| format!(",{phase}_seconds"));
+    let phases: String = phases.collect();
     let mut text = format!("{HEADER}{phases}\n");
     for study in studies {
         for (series, step) in study.steps() {
@@ -65,10 +66,16 @@ fn csv(studies: &[Study]) -> String {
                 format!("{:?}", series.efficiency(study.scaling, step)),
             ];
             cells.extend(step.phases.map(|seconds| format!("{seconds:?}")));
+            cells.extend(along(step, |seconds| format!("{seconds:?}"), ""));
             text += &(cells.join(",") + "\n");
         }
     }
     text
+}
+
+/// What stands in the columns of messages along x, y and z: `none` where they were not told apart.
+fn along(step: &Step, text: impl Fn(f64) -> String, none: &str) -> [String; 3] {
+    step.along.map_or_else(|| [none; 3].map(String::from), |seconds| seconds.map(text))
 }
 
 impl Study {
@@ -156,6 +163,7 @@ impl Display for Study {
         let mut header: Vec<String> =
             ["", "ranks", "cut", "ms/step", "eff. %"].map(String::from).into();
         header.extend(PARTS.map(|part| format!("{part} ms")));
+        header.extend(["x", "y", "z"].map(|axis| format!("messages {axis} ms")));
         let row = |(series, step): (&Series, &Step)| {
             let [x, y, z] = step.decomposition;
             let efficiency = 100.0 * series.efficiency(self.scaling, step);
@@ -166,7 +174,9 @@ impl Display for Study {
                 format!("{:.3}", 1e3 * step.seconds),
                 format!("{efficiency:.1}"),
             ];
-            cells.extend(parts(step).map(|seconds| format!("{:.3}", 1e3 * seconds)));
+            let ms = |seconds: f64| format!("{:.3}", 1e3 * seconds);
+            cells.extend(parts(step).map(ms));
+            cells.extend(along(step, ms, "-"));
             cells
         };
         let rows = self.steps().map(row).collect();

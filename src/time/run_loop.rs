@@ -280,8 +280,13 @@ impl<'a> Run<'a> {
             self.write_what_is_due(&now)?;
             let (step, time) = (self.simulation.steps(), self.simulation.time());
             let (dt, ns) = (self.simulation.last_dt(), self.ns_per_point_stage());
-            if let Some(files) = &mut self.files {
-                files.progress.update(step, time, dt, self.kinetic_energy, ns);
+            if let Some(Files { progress, .. }) = &mut self.files {
+                match self.simulation.decades() {
+                    Some(decades) => {
+                        progress.update_steady(step, decades, dt, self.kinetic_energy, ns);
+                    }
+                    None => progress.update(step, time, dt, self.kinetic_energy, ns),
+                }
             }
             self.deadline.stepped(start.elapsed().as_secs_f64());
         };

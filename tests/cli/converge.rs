@@ -156,7 +156,7 @@ fn a_case_without_a_solution_is_held_against_the_finest_grid() {
     );
     assert_orders(&found, "order_l2", 5.6..6.8);
     assert!(found["rows"][2]["error_l2"].is_null());
-    assert!(dir.path().join("runs/converge-taylor-green/converge.csv").exists());
+    assert!(dir.path().join("runs/converge-taylor-green-compact6/converge.csv").exists());
     let scalar = [
         "scalar-advection",
         "--points",
@@ -200,6 +200,18 @@ fn table_csv_json_and_page_hold_the_same_numbers() {
     assert_eq!(again.code, Some(2));
     assert!(again.err.contains("error: study already holds a table"), "{}", again.err);
     done(dir.path(), [&wave[..], &["--overwrite"]].concat());
+}
+
+/// Catches a directory that does not name the scheme: the second study is refused, or replaces the first.
+#[test]
+fn two_schemes_leave_their_tables_side_by_side() {
+    let dir = tempfile::tempdir().unwrap();
+    for scheme in ["compact4", "compact6"] {
+        let set = format!("scheme.derivative={scheme}");
+        done(dir.path(), ["converge", "entropy-wave", "--points", "12,16", "--set", &set]);
+    }
+    let runs = names(&dir.path().join("runs"));
+    assert_eq!(runs, ["converge-entropy-wave-compact4", "converge-entropy-wave-compact6"]);
 }
 
 #[test]

@@ -31,6 +31,11 @@ fn of_ranks(job: &Value, ranks: usize, seconds: f64) -> Value {
         "communicate": { "min": 0.1, "median": 0.25 * seconds },
         "reduced": { "min": 0.0, "median": 0.0 },
     });
+    // Two ranks are those of a version that did not tell axes apart.
+    for (axis, part) in [("x", 0.0), ("y", 0.0625), ("z", 0.1875)].iter().filter(|_| ranks > 2) {
+        row["phase_seconds"][format!("communicate_{axis}")] =
+            json!({ "min": 0.0, "median": part * seconds });
+    }
     row["predicted_seconds"] =
         json!({ "local": 0.6, "pack": 0.1, "communicate": 0.3, "reduced": 0.0, "all": 1.0 });
     job
@@ -43,6 +48,7 @@ fn rows(path: &Path) -> Vec<Vec<String>> {
     read(path).lines().map(row).collect()
 }
 
+/// Catches a time, or messages along an axis, in the column of another.
 #[test]
 fn efficiencies_are_those_of_the_times_in_the_files() {
     let dir = tempfile::tempdir().unwrap();
@@ -74,14 +80,23 @@ fn efficiencies_are_those_of_the_times_in_the_files() {
     let row = rows.iter().find(|row| row[1] == "measured" && row[3] == "8").unwrap();
     assert_eq!(row[2], "weak-8.json");
     assert_eq!(row[4..9], ["1", "1", "8", "2.5", "2.25"].map(String::from));
-    assert_eq!(row[10..], ["1.25", "0.3125", "0.625", "0.0"].map(String::from));
+    let own = ["1.25", "0.3125", "0.625", "0.0", "0.0", "0.15625", "0.46875"];
+    assert_eq!(row[10..], own.map(String::from));
+    let two = rows.iter().find(|row| row[1] == "measured" && row[3] == "2").unwrap();
+    assert_eq!(two[14..], [""; 3].map(String::from));
+    // All messages of a model are along some axis.
+    let modelled = rows.iter().find(|row| row[1].contains("torus") && row[3] == "8").unwrap();
+    let seconds: Vec<f64> = modelled[10..].iter().map(|cell| cell.parse().unwrap()).collect();
+    let along: f64 = seconds[4..].iter().sum();
+    assert!(seconds[4] > 0.0 && (along - seconds[2]).abs() < 0.01 * seconds[2], "{seconds:?}");
     let quoted = "\"modelled, torus, pcr\"";
     assert_eq!(read(at("scaling.csv")).matches(quoted).count(), 4);
 
     // The whole step of 2.5 s is 2.1875 s of phases, and what is left.
     let line = told.lines().find(|line| line.starts_with("measured") && line.contains(" 1x1x8 "));
     let words: Vec<&str> = line.unwrap().split_whitespace().skip(3).collect();
-    assert_eq!(words, ["2500.000", "80.0", "1250.000", "312.500", "625.000", "0.000", "312.500"]);
+    let own = ["2500.000", "80.0", "1250.000", "312.500", "625.000", "0.000", "312.500"];
+    assert_eq!(words, [&own[..], &["0.000", "156.250", "468.750"]].concat());
     for picture in ["scaling-weak.svg", "scaling-weak-phases.svg"] {
         let svg = read(at(picture));
         assert!(svg.contains("measured") && svg.contains("modelled, torus, pcr"), "{svg}");

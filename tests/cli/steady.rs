@@ -8,12 +8,22 @@ const INPUT: &str = "[case]\nname = 'cylinder'\nreynolds = 40\ngust = 0\n\
                      [time]\ncfl = 20\nimplicit = { method = 'steady' }\n\
                      [output]\ncheckpoint = { every_steps = 5 }\nseries = { every_steps = 1 }\n";
 
-/// Catches a figure that a run does not know for its own, an end that is not seen, columns or a step that a restart takes otherwise.
+/// Catches progress in percent of an end that there is not, decades of another residual, a figure that a run does not know
+/// for its own, an end that is not seen, columns or a step that a restart takes otherwise.
 #[test]
 fn a_steady_run_ends_by_itself_goes_on_and_is_known_to_be_finished() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("my.toml"), INPUT).unwrap();
-    done(dir.path(), ["run", "my.toml", "--out", "whole"]);
+    let told = done(dir.path(), ["run", "my.toml", "--out", "whole"]).err;
+    // Its progress is that of the residual: there is no time that it could be held against.
+    let mut lines = told.lines().filter(|line| line.starts_with("step ")).map(|line| {
+        let (_, decades) = line.split_once("  residual ").unwrap();
+        let (fallen, of) = decades.split_once(" decades").unwrap().0.split_once(" / ").unwrap();
+        [fallen, of].map(|decades| decades.parse::<f64>().unwrap())
+    });
+    let [[begun, of], [fallen, still]] = [lines.next().unwrap(), lines.next_back().unwrap()];
+    assert!(begun < 5.0 && fallen >= 10.0 && [of, still] == [10.0; 2], "{told}");
+    assert!(!told.contains('%'), "{told}");
     let plots = read(dir.path().join("whole/manifest.txt"));
     assert!(plots.contains("plots/residual.svg") && plots.contains("plots/implicit_work.svg"));
     assert!(read(dir.path().join("whole/summary.json")).contains("became steady"));

@@ -67,6 +67,7 @@ fn a_method_that_cannot_is_left_out_with_a_sentence() {
     assert!(report["notes"].to_string().contains("left out: neighbour along x"), "{report}");
 }
 
+/// Catches messages that count for another axis, or for none.
 #[test]
 fn one_job_measures_steps_on_more_and_more_ranks() {
     let weak = report(3, "step --weak --points 16 --backend cpu");
@@ -79,6 +80,17 @@ fn one_job_measures_steps_on_more_and_more_ranks() {
     for row in &rows(&weak)[1..] {
         assert!(row["messages"].as_u64().unwrap() > 0 && row["efficiency"].is_number(), "{row}");
         assert!(row["predicted_seconds"]["communicate"].is_number(), "{row}");
+        // Along z alone blocks have neighbours.
+        for [x, y, z] in [&row["phase_seconds"], &row["predicted_seconds"]]
+            .map(|seconds| ["x", "y", "z"].map(|axis| &seconds[format!("communicate_{axis}")]))
+        {
+            let spent = |seconds: &Value| seconds["median"].as_f64().or(seconds.as_f64());
+            assert!(spent(x) == Some(0.0) && spent(y) == Some(0.0), "{row}");
+            assert!(spent(z).unwrap() > 0.0, "{row}");
+        }
+        let seconds = |name: &str| row["phase_seconds"][name]["median"].as_f64().unwrap();
+        let (along, all) = (seconds("communicate_z"), seconds("communicate"));
+        assert!((along / all - 1.0).abs() < 1e-6, "{row}");
     }
     // Blocks that differ, and blocks too short for lines of their own.
     for (points, predicted) in [("9x8x17", true), ("8x8x8", false)] {

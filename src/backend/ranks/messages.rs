@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::PoisonError;
 
-use super::{DeviceMessage, Memory, Phase, Ranks, Route, Staging, group};
+use super::{DeviceMessage, Memory, Ranks, Route, Staging, group};
 use crate::backend::{Backend, Field};
 use crate::comm::{Communicator, Request};
 
@@ -79,7 +79,7 @@ impl Ranks {
         planes: &mut Field,
         staging: &mut Staging,
     ) -> Underway {
-        self.timed(Phase::Communicate, || {
+        self.timed_messages(among, || {
             let size = self.precision().bytes();
             let start = self.ready(&round.send, planes, staging);
             if self.route == Route::Nccl {
@@ -166,7 +166,7 @@ impl Ranks {
         planes: &mut Field,
         staging: &Staging,
     ) {
-        self.timed(Phase::Communicate, || {
+        self.timed_messages(among, || {
             match underway {
                 Underway::Ranks(requests) => self.line(among).wait(requests),
                 Underway::Devices(underway) => self.await_devices(underway),
@@ -222,7 +222,7 @@ impl Ranks {
         let len = |ranges: &[(usize, usize)]| ranges.iter().map(|(_, count)| count).sum();
         let (bytes_out, bytes_in) = (in_bytes(send), in_bytes(receive));
         self.assemble(axis);
-        self.timed(Phase::Communicate, || {
+        self.timed_messages(Among::Axis(axis), || {
             let everything = [Part { peer: 0, values: 0..len(send) }];
             let start = self.ready(&everything, from, outgoing);
             let target = match self.inner.memory(to) {

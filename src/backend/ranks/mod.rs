@@ -23,7 +23,7 @@ pub use blocks::{Blocks, Memory, Staging, Sum, Sums, TransposeLayout};
 pub use group::{DeviceGroup, DeviceMessage, Underway};
 pub(crate) use joined::Joined;
 pub(crate) use messages::{Part, Round};
-pub use phases::{Phase, PhaseTimes};
+pub use phases::{ALONG, Phase, PhaseTimes};
 pub(crate) use room::Needed;
 pub use route::{Route, RouteChoice};
 
@@ -186,6 +186,11 @@ impl Ranks {
     /// [`Ranks::wait_for_phases`].
     pub fn phases(&self) -> PhaseTimes {
         self.clock.times()
+    }
+
+    /// Those of them that are [`Phase::Communicate`], along x, y and z.
+    pub fn message_seconds(&self) -> [f64; 3] {
+        self.clock.along()
     }
 
     /// Let every phase end when its work is done, and messages begin when all ranks have packed theirs, so that the time of a

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::Ranks;
+use super::messages::Among;
 
 /// A part of a sweep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +36,9 @@ impl Phase {
     }
 }
 
+/// Names of the parts of [`Phase::Communicate`] in tables: along x, y, z.
+pub const ALONG: [&str; 3] = ["communicate_x", "communicate_y", "communicate_z"];
+
 /// Seconds of every [`Phase`], in the order of its variants.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PhaseTimes(pub [f64; 4]);
@@ -54,12 +58,18 @@ impl PhaseTimes {
 #[derive(Default)]
 pub(super) struct Clock {
     times: Mutex<PhaseTimes>,
+    /// [`Phase::Communicate`] along x, y, z.
+    along: Mutex<[f64; 3]>,
     waits: AtomicBool,
 }
 
 impl Clock {
     pub(super) fn times(&self) -> PhaseTimes {
         *self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn along(&self) -> [f64; 3] {
+        *self.along.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn wait(&self, wait: bool) {
@@ -78,13 +88,28 @@ impl Ranks {
 
     /// Add the time that `work` takes to `phase`.
     pub(super) fn timed<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> R {
+        self.clocked(phase, work).0
+    }
+    /// Add the time that `work` takes to [`Phase::Communicate`], and to that along the axis.
+    pub(super) fn timed_messages<R>(&self, among: Among, work: impl FnOnce() -> R) -> R {
+        let (result, seconds) = self.clocked(Phase::Communicate, work);
+        if let Among::Axis(axis) = among {
+            let mut along = self.clock.along.lock().unwrap_or_else(PoisonError::into_inner);
+            along[axis] += seconds;
+        }
+        result
+    }
+
+    /// Add the time that `work` takes to `phase`, and return it.
+    fn clocked<R>(&self, phase: Phase, work: impl FnOnce() -> R) -> (R, f64) {
         let start = Instant::now();
         let result = work();
         if self.clock.waits.load(Ordering::Relaxed) {
             self.note(self.inner.finish());
         }
         let mut times = self.clock.times.lock().unwrap_or_else(PoisonError::into_inner);
-        times.0[phase as usize] += start.elapsed().as_secs_f64();
-        result
+        let seconds = start.elapsed().as_secs_f64();
+        times.0[phase as usize] += seconds;
+        (result, seconds)
     }
 }

@@ -224,7 +224,7 @@ impl Size<'_> {
             ranks.finish()?;
             let mut spent = ranks.phases().since(&before);
             spent.0.iter_mut().for_each(|seconds| *seconds /= f64::from(calls));
-            Ok((spent, 0.0))
+            Ok((spent.0, 0.0))
         })?;
         let mut spread = Spreading::new(decomposition.ranks, &times[0], &phases, sent);
         spread.operands = Some(operands);

@@ -19,7 +19,6 @@ use super::measure::{Repeat, Times, together};
 use super::output::Report;
 use super::place::{Place, Ready, Setup};
 use super::pool::Pool;
-use crate::backend::ranks::{Phase, PhaseTimes};
 use crate::comm::{Communicator, Sent};
 use crate::error::{Error, Result};
 
@@ -71,26 +70,24 @@ fn note_left_out(what: &str, why: &Error, report: &mut Report) {
     report.note(format!("left out: {what}: {why}"));
 }
 
-/// Times of every phase, in the order of [`Phase::ALL`].
-pub(super) type PhaseSpread = [Times; 4];
-
 /// Seconds of each phase on the rank that is slowest in it, and of all of it. `work` does it once and says what its phases
 /// took. Collective.
-fn by_phase(
+fn by_phase<const N: usize>(
     comm: &dyn Communicator,
     repeats: u32,
-    mut work: impl FnMut() -> Result<(PhaseTimes, f64)>,
-) -> Result<(PhaseSpread, Times)> {
-    let mut phases = Phase::ALL.map(|_| Vec::new());
+    mut work: impl FnMut() -> Result<([f64; N], f64)>,
+) -> Result<([Times; N], Times)> {
+    let mut phases = [const { Vec::new() }; N];
     let mut whole = Vec::new();
     for round in 0..WARM_UPS + repeats {
         comm.barrier();
-        let (PhaseTimes([a, b, c, d]), all) = work()?;
-        let mut seconds = [a, b, c, d, all];
+        let (mut seconds, all) = work()?;
+        let mut all = [all];
         comm.max(&mut seconds);
+        comm.max(&mut all);
         if round >= WARM_UPS {
             phases.iter_mut().zip(seconds).for_each(|(times, seconds)| times.push(seconds));
-            whole.push(seconds[4]);
+            whole.extend(all);
         }
     }
     Ok((phases.map(Times::new), Times::new(whole)))

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::PhaseSpread;
-use crate::backend::ranks::Phase;
+use crate::backend::ranks::{ALONG, Phase};
 use crate::bench::measure::Times;
 use crate::bench::output::{Row, Spread, shape};
 use crate::bench::table::{Table, figure};
@@ -43,7 +42,7 @@ pub(in crate::bench) struct Spreading {
     pub(super) set: Vec<String>,
     /// Seconds of all of it, on the slowest rank.
     pub(super) seconds: Spread,
-    /// Seconds of each phase, on the rank that is slowest in it.
+    /// Seconds of each phase, on the rank that is slowest in it; of steps those of messages along each axis, too.
     pub(super) phase_seconds: BTreeMap<&'static str, Spread>,
     /// What the model says of these, and of `all`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -66,7 +65,7 @@ impl Spreading {
     pub(super) fn new(
         decomposition: [usize; 3],
         all: &Times,
-        phases: &PhaseSpread,
+        phases: &[Times; 4],
         sent: Sent,
     ) -> Self {
         let of = |(phase, times): (Phase, &Times)| (phase.name(), Spread::seconds(times));
@@ -81,9 +80,18 @@ impl Spreading {
         }
     }
 
+    /// Seconds of messages along x, y and z.
+    pub(super) fn set_messages(&mut self, along: &[Times; 3]) {
+        self.phase_seconds.extend(ALONG.into_iter().zip(along.iter().map(Spread::seconds)));
+    }
+
     pub(super) fn predict(&mut self, prediction: &Prediction) {
         let of = |phase: Phase| (phase.name(), prediction.slowest.of(phase));
         self.predicted_seconds = Phase::ALL.map(of).into();
+        // What is not told apart was measured along one axis alone.
+        let along = ALONG.into_iter().zip(prediction.communicate_along());
+        let is_told = |(name, _): &(&str, f64)| self.phase_seconds.contains_key(name);
+        self.predicted_seconds.extend(along.filter(is_told));
         self.predicted_seconds.insert(ALL, prediction.step_seconds);
     }
 }
@@ -105,8 +113,9 @@ pub(super) fn phases(heading: &str, rows: &[Row]) -> Table {
     let columns = ["", "ranks", "phase", "us", "median", "predicted", "off"];
     let mut table = Table::new(heading, &columns);
     for (row, spread) in spread(rows) {
-        let phases = Phase::ALL.map(|phase| (phase.name(), spread.phase_seconds[phase.name()]));
-        for (name, seconds) in phases.into_iter().chain([(ALL, spread.seconds)]) {
+        let names = Phase::ALL.map(Phase::name).into_iter().chain(ALONG);
+        let phases = names.filter_map(|name| Some((name, *spread.phase_seconds.get(name)?)));
+        for (name, seconds) in phases.chain([(ALL, spread.seconds)]) {
             if seconds.min == 0.0 {
                 continue;
             }

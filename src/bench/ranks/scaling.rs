@@ -8,7 +8,7 @@ use super::messages::rest;
 use super::rates::Problem;
 use super::report::{self, Spreading};
 use super::{Probe, busiest, by_phase, copies, note_left_out, note_placement};
-use crate::backend::ranks::{Ranks, Route};
+use crate::backend::ranks::{PhaseTimes, Ranks, Route};
 use crate::bench::arguments::{Group, StepOptions};
 use crate::bench::measure::Times;
 use crate::bench::output::{CopyReport, Report, Row, shape};
@@ -171,24 +171,28 @@ impl Together<'_> {
             by_phase(&***comm, common.repeats, || {
                 beside.push(copy()?);
                 comm.barrier();
-                let spent = backend.phases();
+                let (spent, along) = (backend.phases(), backend.message_seconds());
                 let start = Instant::now();
                 simulation.step(None)?;
                 let seconds = start.elapsed().as_secs_f64();
                 sent.get_or_insert(backend.sent());
-                Ok((backend.phases().since(&spent), seconds))
+                let PhaseTimes([a, b, c, d]) = backend.phases().since(&spent);
+                let after = backend.message_seconds();
+                let [x, y, z] = std::array::from_fn(|axis| after[axis] - along[axis]);
+                Ok(([a, b, c, d, x, y, z], seconds))
             })
         };
         let (_, whole) = steps(&mut simulation)?;
         backend.wait_for_phases(true);
-        let (phases, _) = steps(&mut simulation)?;
+        let ([a, b, c, d, along @ ..], _) = steps(&mut simulation)?;
         drop(copy);
         let sent = busiest(&***comm, before, sent.unwrap_or(before));
         drop((simulation, backend));
         let copy = Times::new(beside);
         let copy = CopyReport::new(&copy, len, size);
 
-        let mut result = Spreading::new(decomposition.ranks, &whole, &phases, sent);
+        let mut result = Spreading::new(decomposition.ranks, &whole, &[a, b, c, d], sent);
+        result.set_messages(&along);
         result.scaling = Some(if options.weak { "weak" } else { "strong" });
         result.grid = Some(config.grid.points);
         result.set.clone_from(&options.set);

@@ -52,6 +52,14 @@ impl Simulation {
         self.implicit.as_ref().zip(self.rate).is_some_and(|(implicit, rate)| implicit.is_done(rate))
     }
 
+    /// Decades that the residual of a steady run has fallen, and those after which it is over.
+    pub(in crate::time) fn decades(&self) -> Option<[f64; 2]> {
+        let (implicit, rate) = self.implicit.as_ref().zip(self.rate)?;
+        let now = implicit.rate_of_change.filter(|_| implicit.is_steady())?;
+        let first = implicit.kept.first_residual;
+        Some([now, implicit.enough(rate)].map(|residual| (first / residual).log10()))
+    }
+
     /// Why a steady run that is over is not steady, where that is so.
     pub(in crate::time) fn unsteady(&self) -> Option<String> {
         let implicit = self.implicit.as_ref().filter(|it| it.is_steady() && !self.is_steady())?;
@@ -154,12 +162,16 @@ impl ImplicitStepper {
         Ok(())
     }
 
-    /// Whether dU/dt has fallen as far as it is to, or to its round-off: `rate` is 1/dt of an explicit step at its limit, and U has a
-    /// relative error of a few units.
+    /// Whether dU/dt has fallen as far as it is to.
     fn is_done(&self, rate: f64) -> bool {
+        self.is_steady() && self.rate_of_change.is_some_and(|now| now <= self.enough(rate))
+    }
+
+    /// The dU/dt of a steady flow: as far as it is to fall, or its round-off. `rate` is 1/dt of an explicit step at its limit, and U
+    /// has a relative error of a few units.
+    fn enough(&self, rate: f64) -> f64 {
         const UNITS: f64 = 4.0;
         let round_off = UNITS * f64::EPSILON * rate * self.size;
-        let enough = (self.options.tolerance() * self.kept.first_residual).max(round_off);
-        self.is_steady() && self.rate_of_change.is_some_and(|now| now <= enough)
+        (self.options.tolerance() * self.kept.first_residual).max(round_off)
     }
 }
