@@ -155,6 +155,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     int capability = setting("KOLMO_CUDA_CAPABILITY", 90);
     switch (attribute) {
         case 1: *value = 1024; break;             /* MAX_THREADS_PER_BLOCK */
+        case 16: *value = 2; break;               /* MULTIPROCESSOR_COUNT */
         case 75: *value = capability / 10; break; /* COMPUTE_CAPABILITY_MAJOR */
         case 76: *value = capability % 10; break;
         case 97: *value = ON_CHIP; break;         /* MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
