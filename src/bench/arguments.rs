@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Subcommand};
 use crate::backend::Backend;
 use crate::backend::Simd;
 use crate::backend::device::LineSolver;
-use crate::config::{self, ComputeConfig, Pencils, Precision, RightHandSide, Wish};
+use crate::config::{self, ComputeConfig, Pencils, Precision, RightHandSide, SweepConfig, Wish};
 use crate::engine::closed_min_points;
 use crate::engine::distributed::Method;
 use crate::error::Result;
@@ -268,6 +268,7 @@ impl Bench {
             }),
             precision: if common.precision == "f32" { Precision::F32 } else { Precision::F64 },
             tune: false,
+            sweeps: SweepConfig::default(),
             line_solver: None,
             pencils: if pencils == "permuted" { Pencils::Permuted } else { Pencils::Strided },
             right_hand_side: RightHandSide::Fused,

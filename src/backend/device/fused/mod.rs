@@ -49,7 +49,8 @@ impl Fused {
     pub(super) fn new(task: &Task) -> Result<Option<Self>> {
         let Task { workspace, fusing, sweep, axis, operators, .. } = *task;
         let info = workspace.device.info();
-        let plan = Plan::new(sweep, axis, task.lines(), workspace.precision, operators);
+        let how = (workspace.precision, workspace.sweeps);
+        let plan = Plan::new(sweep, axis, task.lines(), how, operators);
         let Some(plan) = plan.filter(|_| fusing != Fusing::Nothing) else {
             return Ok(None);
         };
