@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::base_state::BaseState;
-use super::discretisation::Discretisation;
+use super::discretisation::{Discretisation, on_grid};
 use super::fused::Fused;
 use super::metric::Metric;
 use super::problem::Problem;
 use super::slots::fused::Gradients;
 use super::slots::{conserved, exactly};
+use super::stage_sweep::{StagePart, StageSweep};
 use super::system::Stage;
 use super::term_group::TermGroup;
 use crate::backend::{Backend, Field, Program, Weights};
@@ -44,6 +45,8 @@ pub(super) struct Stages {
     /// The last, which leaves gradients for the stage that follows in the place of the first pass; none where it cannot, or walls
     /// change the velocity after it.
     link: Option<Program>,
+    /// What these are, in the order of [`Stages::programs`].
+    each: Vec<StageSweep>,
     metric: Arc<Metric>,
 }
 
@@ -129,6 +132,43 @@ fn of<'a>(
     }
 }
 
+/// What was asked for: a sweep along an axis.
+type Wanted = (Axis, Sweep, Asked);
+
+/// The last of `asked`: so many passes and links, and a sweep along each of `axes`.
+fn of_stages<'a>(asked: &'a [Wanted], counts: [usize; 2], axes: &[Axis]) -> &'a [Wanted] {
+    &asked[asked.len() - counts.iter().sum::<usize>() - axes.len()..]
+}
+
+/// What the programs of stages are, in the order of [`Stages::programs`], of passes, links and sweeps that were asked for; `linked`:
+/// whether there is a link.
+fn described(
+    asked: &[Wanted],
+    [passes, links]: [usize; 2],
+    linked: bool,
+    words: impl Fn(Axis, &Sweep) -> usize,
+) -> Vec<StageSweep> {
+    let (passes, others) = asked.split_at(passes);
+    let (links, sweeps) = others.split_at(links);
+    let (inner, end) = sweeps.split_at(sweeps.len().saturating_sub(1));
+    let of = |part, (axis, sweep, _): &Wanted| StageSweep {
+        axis: *axis,
+        part,
+        words: words(*axis, sweep),
+    };
+    let (first, last) = match linked {
+        true => (StagePart::FirstGradients, StagePart::LastTerms),
+        false => (StagePart::Gradients, StagePart::Terms),
+    };
+    let passes = passes
+        .iter()
+        .enumerate()
+        .map(|(at, pass)| of(if at == 0 { first } else { StagePart::Gradients }, pass));
+    let inner = inner.iter().map(|sweep| of(StagePart::Terms, sweep));
+    let links = links.iter().filter(|_| linked).map(|link| of(StagePart::LinkedTerms, link));
+    passes.chain(inner).chain(links).chain(end.iter().map(|end| of(last, end))).collect()
+}
+
 impl Schedule {
     pub(super) fn new(
         backend: &dyn Backend,
@@ -185,10 +225,13 @@ impl Schedule {
             stored,
             sweeps: TermGroup::ALL.map(|_| take(axes.len())),
             passes: take(passes),
-            stages: stages.and_then(|[passes, links]| {
+            stages: stages.and_then(|counts @ [passes, links]| {
                 let (passes, link, inner) = (take(passes), take(links).pop(), take(last));
                 let (end, metric) = (take(1).pop()?, discretisation.metric.clone());
-                Some(Stages { stored, passes, inner, end, link, metric })
+                let words = |axis, sweep: &Sweep| on_grid(sweep, axis, grid).words(block[2]);
+                let each =
+                    described(of_stages(&asked, counts, &axes), counts, link.is_some(), words);
+                Some(Stages { stored, passes, inner, end, link, each, metric })
             }),
             metric: discretisation.metric.clone(),
         })
@@ -230,6 +273,24 @@ impl Stages {
             run(backend, passes, &mut self.inner.iter(), (&read, fields), Weights::SET);
         });
         true
+    }
+
+    /// Each of the passes and sweeps, with its program.
+    pub(super) fn each(&self) -> impl Iterator<Item = (StageSweep, &Program)> {
+        self.each.iter().copied().zip(self.programs())
+    }
+
+    fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.passes.iter().chain(&self.inner).chain(&self.link).chain([&self.end])
+    }
+
+    /// Number `at` of them by itself, which leaves the state as it is.
+    pub(super) fn run_alone(&self, backend: &dyn Backend, at: usize, fields: [&mut [Field]; 3]) {
+        let Some(program) = self.programs().nth(at) else { return };
+        // However often it runs, the rates are no more than twice what it adds.
+        let weights = Weights { beta: 0.5, advance: 0.0 };
+        let read = self.metric.behind(&[]);
+        on_stack(fields, |fields| backend.run(program, &read, fields, weights));
     }
 
     /// The rates, and the state advanced; `fields` are the rates, the gradients and the state.

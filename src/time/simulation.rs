@@ -452,6 +452,12 @@ impl Simulation {
         self.system.rhs(&mut self.state, rate);
     }
 
+    /// Run number `at` of [`System::sweeps`] by itself, which leaves U as it is.
+    pub fn run_sweep(&mut self, at: usize) {
+        let rate = self.stepper.scratch();
+        self.system.run_sweep(at, &mut self.state, rate);
+    }
+
     /// The equations and U.
     pub fn system_and_state(&mut self) -> (&mut dyn System, &[Field]) {
         self.stepper.forget();

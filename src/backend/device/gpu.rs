@@ -10,6 +10,7 @@ use super::later::Later;
 use super::lines::{DeviceOperator, LineSolver};
 use super::pointwise::PointKernel;
 use super::program::{self, Fields, Task};
+use super::sweep_kernel::SweepKernel;
 use super::workspace::{Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device};
 use crate::backend::handles::{BlockSolver, Combination, Field, Prepared, Program, all, all_mut};
@@ -102,6 +103,14 @@ impl Gpu {
         self.workspace.operator(operator, points, axis)
     }
 
+    /// The kernel of `program`; `None` where it is run operator by operator.
+    ///
+    /// # Errors
+    /// What the driver or the compiler says.
+    pub fn kernel(&self, program: &Program) -> Result<Option<SweepKernel>> {
+        program.get::<Later>().get()?.kernel()
+    }
+
     fn later(
         &self,
         sweep: &Sweep,
@@ -156,7 +165,9 @@ impl Backend for Gpu {
     fn shapes(&self) -> Vec<&'static str> {
         match self.fusing {
             // Who asks for blocks asks for kernels.
-            Fusing::OnChip if !self.workspace.sweeps.is_set() => SHAPES.map(|(name, _)| name).to_vec(),
+            Fusing::OnChip if !self.workspace.sweeps.is_set() => {
+                SHAPES.map(|(name, _)| name).to_vec()
+            }
             _ => Vec::new(),
         }
     }

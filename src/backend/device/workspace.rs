@@ -79,7 +79,8 @@ impl Workspace {
 
     /// What who chose how lines are solved may not expect.
     pub(super) fn note(&self) -> Option<String> {
-        let is_chosen = usual(self.device.info(), None, Pencils::Strided, self.sweeps) != self.usual_fusing();
+        let is_chosen =
+            usual(self.device.info(), None, Pencils::Strided, self.sweeps) != self.usual_fusing();
         is_chosen.then(|| {
             "sweeps are run operator by operator, since `compute.line_solver` or `compute.pencils` is set; \
              otherwise each is one kernel, with the elimination of `chunked`"
