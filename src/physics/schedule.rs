@@ -113,6 +113,50 @@ pub(super) fn sweeps_of_stage(
     vec![passes.into_iter().skip(usize::from(chained)).chain(sweeps).collect()]
 }
 
+/// The passes, and then the sweeps of stages in 2N storage; the last of them with gradients for the next stage, too, where stages are
+/// `linked`.
+pub(super) fn each_of_stage(
+    problem: &Problem,
+    axes: &[Axis],
+    whole: impl Fn(Axis) -> bool,
+    linked: bool,
+) -> Vec<(StagePart, Axis, Sweep)> {
+    let fused = of(problem, axes, whole, TermGroup::All, true);
+    let (first, end) = match linked {
+        true => (StagePart::FirstGradients, StagePart::LastTerms),
+        false => (StagePart::Gradients, StagePart::Terms),
+    };
+    let passes = fused.passes().into_iter().enumerate();
+    let pass = |at: usize| if at == 0 { first } else { StagePart::Gradients };
+    let mut each: Vec<_> = passes.map(|(at, (axis, sweep))| (pass(at), axis, sweep)).collect();
+    let Some((&axis, inner)) = axes.split_last() else { return each };
+    let inner = inner.iter().enumerate();
+    each.extend(inner.map(|(at, axis)| (StagePart::Terms, *axis, fused.sweep(at, false))));
+    let last = axes.len() - 1;
+    each.extend(linked.then(|| (StagePart::LinkedTerms, axis, fused.sweep(last, true))));
+    each.push((end, axis, fused.sweep(last, false)));
+    each
+}
+
+/// Whether the last sweep of a stage could leave gradients for the next.
+fn can_link(problem: &Problem, fused: &Fused) -> bool {
+    !fused.stored.are_stored()
+        && !fused.passes().is_empty()
+        && problem.boundaries.is_periodic()
+        // It changes the state after the last sweep, which a link does not see.
+        && problem.scheme.filter.is_none_or(|filter| filter.time.is_none())
+}
+
+/// The same as [`each_of_stage`] for those who do not compute, with the link where there could be one.
+pub(super) fn all_of_stages(
+    problem: &Problem,
+    axes: &[Axis],
+    whole: impl Fn(Axis) -> bool,
+) -> Vec<(StagePart, Axis, Sweep)> {
+    let linked = can_link(problem, &of(problem, axes, &whole, TermGroup::All, true));
+    each_of_stage(problem, axes, whole, linked)
+}
+
 /// The terms `part` of the equations of `problem`, for those who count and do not compute.
 fn of<'a>(
     problem: &'a Problem,
@@ -130,43 +174,6 @@ fn of<'a>(
         group,
         advances,
     }
-}
-
-/// What was asked for: a sweep along an axis.
-type Wanted = (Axis, Sweep, Asked);
-
-/// The last of `asked`: so many passes and links, and a sweep along each of `axes`.
-fn of_stages<'a>(asked: &'a [Wanted], counts: [usize; 2], axes: &[Axis]) -> &'a [Wanted] {
-    &asked[asked.len() - counts.iter().sum::<usize>() - axes.len()..]
-}
-
-/// What the programs of stages are, in the order of [`Stages::programs`], of passes, links and sweeps that were asked for; `linked`:
-/// whether there is a link.
-fn described(
-    asked: &[Wanted],
-    [passes, links]: [usize; 2],
-    linked: bool,
-    words: impl Fn(Axis, &Sweep) -> usize,
-) -> Vec<StageSweep> {
-    let (passes, others) = asked.split_at(passes);
-    let (links, sweeps) = others.split_at(links);
-    let (inner, end) = sweeps.split_at(sweeps.len().saturating_sub(1));
-    let of = |part, (axis, sweep, _): &Wanted| StageSweep {
-        axis: *axis,
-        part,
-        words: words(*axis, sweep),
-    };
-    let (first, last) = match linked {
-        true => (StagePart::FirstGradients, StagePart::LastTerms),
-        false => (StagePart::Gradients, StagePart::Terms),
-    };
-    let passes = passes
-        .iter()
-        .enumerate()
-        .map(|(at, pass)| of(if at == 0 { first } else { StagePart::Gradients }, pass));
-    let inner = inner.iter().map(|sweep| of(StagePart::Terms, sweep));
-    let links = links.iter().filter(|_| linked).map(|link| of(StagePart::LinkedTerms, link));
-    passes.chain(inner).chain(links).chain(end.iter().map(|end| of(last, end))).collect()
 }
 
 impl Schedule {
@@ -203,12 +210,7 @@ impl Schedule {
         let stages = low_storage.then(|| {
             let fused = fused(TermGroup::All, true);
             let passes = ask(fused.passes(), Asked::Now);
-            let links = !stored
-                && passes > 0
-                && problem.boundaries.is_periodic()
-                // It changes the state after the last sweep, which a link does not see.
-                && problem.scheme.filter.is_none_or(|filter| filter.time.is_none());
-            let link = links.then(|| (axes[last], fused.sweep(last, true)));
+            let link = can_link(problem, &fused).then(|| (axes[last], fused.sweep(last, true)));
             let links = ask(link.into_iter().collect(), Asked::Link);
             ask(sweeps(&fused, 0..last), Asked::Now);
             ask(sweeps(&fused, last..axes.len()), Asked::Now);
@@ -225,12 +227,15 @@ impl Schedule {
             stored,
             sweeps: TermGroup::ALL.map(|_| take(axes.len())),
             passes: take(passes),
-            stages: stages.and_then(|counts @ [passes, links]| {
+            stages: stages.and_then(|[passes, links]| {
                 let (passes, link, inner) = (take(passes), take(links).pop(), take(last));
                 let (end, metric) = (take(1).pop()?, discretisation.metric.clone());
-                let words = |axis, sweep: &Sweep| on_grid(sweep, axis, grid).words(block[2]);
-                let each =
-                    described(of_stages(&asked, counts, &axes), counts, link.is_some(), words);
+                let each = each_of_stage(problem, &axes, whole, link.is_some()).into_iter();
+                let each = each.map(|(part, axis, sweep)| {
+                    let words = on_grid(&sweep, axis, grid).words(block[2]);
+                    StageSweep { axis, part, words }
+                });
+                let each = each.collect();
                 Some(Stages { stored, passes, inner, end, link, each, metric })
             }),
             metric: discretisation.metric.clone(),

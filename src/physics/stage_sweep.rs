@@ -34,7 +34,7 @@ impl StagePart {
         match self {
             StagePart::FirstGradients | StagePart::Gradients => "gradients",
             StagePart::Terms | StagePart::LastTerms => "terms",
-            StagePart::LinkedTerms => "terms, gradients",
+            StagePart::LinkedTerms => "terms and gradients",
         }
     }
 

@@ -57,7 +57,7 @@ pub use queue::{Arg, Device, Kernel, Traffic};
 pub use recording::Recording;
 pub use runtime::{Api, DeviceInfo, KernelRequest, Source};
 pub use sweep_kernel::SweepKernel;
-pub use workspace::{Fusing, is_one_kernel};
+pub use workspace::{Fusing, IsKernel, is_kernel};
 
 use crate::error::Result;
 use runtime::Runtime;

@@ -121,18 +121,34 @@ fn usual(
     }
 }
 
-/// Whether `sweep` over whole lines along `axis` is one kernel on a device, as far as that is known before it is compiled.
-pub fn is_one_kernel(
+/// Whether a sweep is one kernel on a device, as far as that is known before it is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IsKernel {
+    /// It is run operator by operator.
+    No,
+    /// Where its compiler finds registers for chunks of two lengths.
+    Perhaps,
+    /// It is.
+    Yes,
+}
+
+/// Whether `sweep` over whole lines along `axis` is one kernel on a device.
+pub fn is_kernel(
     info: &DeviceInfo,
     compute: &ComputeConfig,
     sweep: &Sweep,
     axis: Axis,
     points: [usize; 3],
     operators: &LineOperators,
-) -> bool {
+) -> IsKernel {
     let &ComputeConfig { precision, line_solver, pencils, sweeps, .. } = compute;
     let lines = Lines::along(axis, points);
-    let plan = || Plan::new(sweep, axis, lines, (precision, sweeps), operators);
-    usual(info, line_solver, pencils, sweeps) != Fusing::Nothing
-        && plan().is_some_and(|plan| plan.fits(info))
+    if usual(info, line_solver, pencils, sweeps) == Fusing::Nothing {
+        return IsKernel::No;
+    }
+    match Plan::new(sweep, axis, lines, (precision, sweeps), operators) {
+        Some(plan) if plan.fits(info) => IsKernel::Yes,
+        Some(plan) if plan.may_fit(info) => IsKernel::Perhaps,
+        _ => IsKernel::No,
+    }
 }

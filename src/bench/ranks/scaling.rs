@@ -132,9 +132,9 @@ impl Together<'_> {
         let (config, decomposition) = if weak {
             let decomposition = most_cubic(ranks, [2; 3]);
             let points = std::array::from_fn(|a| points[a] * decomposition.ranks[a]);
-            (config(points, self.options, &self.options.set)?, decomposition)
+            (config(points, &self.options.common, &self.options.set)?, decomposition)
         } else {
-            let config = config(points, self.options, &self.options.set)?;
+            let config = config(points, &self.options.common, &self.options.set)?;
             let device = self.setup.device.is_some();
             let (decomposition, _) = decomposition(&config, &**self.comm, device)?;
             (config, decomposition)

@@ -110,6 +110,11 @@ impl<'a> Plan<'a> {
         self.candidates(info).any(|(shape, _)| shape.is_even(self.lines.points))
     }
 
+    /// The same with chunks of two lengths, too.
+    pub(in super::super) fn may_fit(&self, info: &DeviceInfo) -> bool {
+        self.candidates(info).next().is_some()
+    }
+
     /// The block that keeps the most values on chip.
     pub(super) fn nearest(&self, info: &DeviceInfo) -> Option<(Shape, Written)> {
         let bodies = self.shapes(info).into_iter().map(|shape| (shape, self.body(shape.room)));
