@@ -14,6 +14,7 @@ mod planes;
 mod runtime;
 mod small;
 mod steps;
+mod switches;
 
 use std::sync::{Arc, LazyLock, Mutex};
 

@@ -64,3 +64,71 @@ pub(super) fn told(config: &Config, block: &Block, on: &DeviceInfo) -> Option<St
     let said: Vec<_> = said.into_iter().flatten().collect();
     (!said.is_empty()).then(|| said.join("; "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::device::Api;
+    use crate::config::parse;
+
+    fn gpu() -> DeviceInfo {
+        DeviceInfo {
+            api: Api::Cuda,
+            index: 0,
+            name: "a GPU".into(),
+            driver: String::new(),
+            is_gpu: true,
+            memory: 80 << 30,
+            largest_buffer: 80 << 30,
+            on_chip: 232_448,
+            block_threads: 1024,
+            has_f64: true,
+        }
+    }
+
+    fn vortex(points: [usize; 3], set: &str) -> (Config, Block) {
+        let input = format!(
+            "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nend = 1.0\n\
+             [compute]\nsweeps = {{ {set} }}"
+        );
+        (parse(&input, "test", &[]).unwrap(), Block::whole(points))
+    }
+
+    #[test]
+    fn a_plan_names_the_sweeps_that_are_no_kernels_and_those_that_may_be_none() {
+        let told = |points, set: &str| {
+            let (config, block) = vortex(points, set);
+            told(&config, &block, &gpu()).unwrap()
+        };
+        let of_stage = "a kernel each: gradients along z, gradients along y, terms along x, terms along y, \
+                        terms and gradients along z, terms along z";
+        assert_eq!(told([64; 3], ""), of_stage);
+        let unlinked = told([64; 3], "link = false");
+        assert!(unlinked.ends_with("; no kernel: terms and gradients along z"), "{unlinked}");
+        let odd = told([64, 61, 64], "");
+        assert!(odd.contains("a kernel each where registers suffice: gradients along y"), "{odd}");
+        // 26 chunks of 40 lines are too many threads, 13 are not.
+        let some = told([208, 104, 104], "lines = 40, points = 8");
+        assert!(
+            some.contains("no kernel: terms along x") && some.contains("gradients along"),
+            "{some}"
+        );
+    }
+
+    #[test]
+    fn blocks_that_no_sweep_can_have_are_refused_with_what_there_is() {
+        let check = |set: &str| {
+            let (config, block) = vortex([256; 3], set);
+            check_sweeps(&config, &block, &gpu())
+        };
+        let refused = check("lines = 64, resident = 2").unwrap_err().to_string();
+        assert!(
+            refused.contains("no sweep has blocks with lines = 64, resident = 2 on a GPU"),
+            "{refused}"
+        );
+        assert!(refused.contains("1024 threads and 227 KiB"), "{refused}");
+        for set in ["", "link = true", "lines = 4", "resident = 2", "points = 8"] {
+            assert!(check(set).is_ok(), "{set}");
+        }
+    }
+}

@@ -319,7 +319,8 @@ int cuFuncGetAttribute(int *value, int attribute, Function *function) {
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *function, int threads, size_t on_chip) {
     NEED_CONTEXT;
     if (!is_function(function) || threads < 1 || threads > 1024) return INVALID;
-    *blocks = on_chip ? (int)((ON_CHIP + 1024) / (on_chip + 1024)) : 2048 / threads; /* what each block takes beside: 1 KiB */
+    int most = (int)((ON_CHIP + 1024) / (on_chip + 1024)); /* each block takes 1 KiB beside */
+    *blocks = most < 2048 / threads ? most : 2048 / threads;
     return OK;
 }
 int cuFuncGetModule(void **module, Function *function) {

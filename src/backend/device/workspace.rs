@@ -146,9 +146,10 @@ pub fn is_kernel(
     if usual(info, line_solver, pencils, sweeps) == Fusing::Nothing {
         return IsKernel::No;
     }
-    match Plan::new(sweep, axis, lines, (precision, sweeps), operators) {
-        Some(plan) if plan.fits(info) => IsKernel::Yes,
-        Some(plan) if plan.may_fit(info) => IsKernel::Perhaps,
-        _ => IsKernel::No,
+    let plan = Plan::new(sweep, axis, lines, (precision, sweeps), operators);
+    match plan.and_then(|plan| plan.fits(info)) {
+        Some(true) => IsKernel::Yes,
+        Some(false) => IsKernel::Perhaps,
+        None => IsKernel::No,
     }
 }

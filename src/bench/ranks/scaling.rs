@@ -157,7 +157,7 @@ impl Together<'_> {
         // Rates are measured with blocks that are the same on all ranks.
         let largest = decomposition.block(0, config.grid.points);
         let place = &*setup.place(largest.len(), solver)?;
-        let own = setup.place(len, solver)?;
+        let own = setup.cut(config, solver)?.place(len, solver)?;
         let backend = Arc::new(Ranks::new(own, (*comm).clone(), decomposition, &setup.compute)?);
         let route = backend.route();
         let mut simulation = Simulation::on(backend.clone(), config)?;

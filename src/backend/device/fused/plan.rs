@@ -105,14 +105,11 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Whether there is such a block with chunks of one length: of others a compiler may spill whatever is tried.
-    pub(in super::super) fn fits(&self, info: &DeviceInfo) -> bool {
-        self.candidates(info).any(|(shape, _)| shape.is_even(self.lines.points))
-    }
-
-    /// The same with chunks of two lengths, too.
-    pub(in super::super) fn may_fit(&self, info: &DeviceInfo) -> bool {
-        self.candidates(info).next().is_some()
+    /// Whether there is such a block with chunks of one length: of others a compiler may spill whatever is tried. `None` where there are
+    /// none at all.
+    pub(in super::super) fn fits(&self, info: &DeviceInfo) -> Option<bool> {
+        let mut even = self.candidates(info).map(|(shape, _)| shape.is_even(self.lines.points));
+        even.next().map(|first| first || even.any(|is_even| is_even))
     }
 
     /// The block that keeps the most values on chip.
