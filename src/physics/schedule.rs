@@ -115,7 +115,7 @@ pub(super) fn sweeps_of_stage(
 
 /// The passes, and then the sweeps of stages in 2N storage; the last of them with gradients for the next stage, too, where stages are
 /// `linked`.
-pub(super) fn each_of_stage(
+fn each_of_stage(
     problem: &Problem,
     axes: &[Axis],
     whole: impl Fn(Axis) -> bool,

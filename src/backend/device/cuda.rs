@@ -319,13 +319,12 @@ impl Runtime for Cuda {
 
     fn usage(&self, kernel: Handle, threads: usize, on_chip: usize) -> Result<Option<Usage>> {
         self.enter()?;
-        let (told, registers) = (
-            failed("ask what a kernel takes"),
-            sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS,
-        );
-        let (threads, mut resident) = (i32::try_from(threads).unwrap_or(i32::MAX), 0);
+        let told = failed("ask what a kernel takes");
+        let registers = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
         // SAFETY: the kernel is of a loaded module.
         let registers = unsafe { cu::function::get_function_attribute(object(kernel), registers) };
+        let registers = registers.map_err(&told)?;
+        let (threads, mut resident) = (i32::try_from(threads).unwrap_or(i32::MAX), 0);
         // SAFETY: as above; one integer is written.
         let counted = unsafe {
             sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -336,9 +335,8 @@ impl Runtime for Cuda {
             )
         };
         counted.result().map_err(&told)?;
-        let [registers, resident] =
-            [registers.map_err(&told)?, resident].map(|count| usize::try_from(count).unwrap_or(0));
-        Ok(Some(Usage { registers, resident }))
+        let count = |n: i32| usize::try_from(n).unwrap_or(0);
+        Ok(Some(Usage { registers: count(registers), resident: count(resident) }))
     }
 
     fn discard(&self, kernel: Handle) {
