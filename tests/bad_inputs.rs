@@ -230,7 +230,7 @@ const FLOW_ROWS: &[Row] = &[
     (r#"precision = "f64""#, "sweeps = { resident = 2.5 }", "25: resident = 2.5: found a decimal number, must be \"auto\" or a whole number from 1 to 32"),
     (r#"precision = "f64""#, "sweeps = { link = 1 }", "25: link = 1: found a whole number, must be \"auto\" or true or false"),
     (r#"precision = "f64""#, "sweeps = { line = 4 }", "25: unknown key `line` in [compute.sweeps]; did you mean `lines`?"),
-    (r#"precision = "f64""#, "sweeps = 4", "25: sweeps = 4: found a whole number, must be a table such as"),
+    (r#"precision = "f64""#, "sweeps = 4", "25: sweeps = 4: found a whole number, must be a table such as { points = 8, lines = 4, resident = 2, link = true }"),
     (r#"precision = "f64""#, "sweeps = { link = false }\npencils = \"permuted\"",
      "25: sweeps = { link = false }: beside `line_solver` or `pencils` sweeps are run operator by operator"),
     (r#"backend = "auto""#, "backend = \"cpu\"\nsweeps = { points = 8 }",
