@@ -191,6 +191,47 @@ fn steps_on_a_device_give_the_hosts_answer_and_say_where_the_time_went() {
     assert!(number(&row["phases"]["right-hand sides and updates"]) > 0.0);
 }
 
+/// Catches a sweep that is left out or counted wrongly, a stage that is not made of them, and a state that they change.
+#[test]
+fn every_sweep_of_a_stage_is_timed_by_itself() {
+    let host = report("sweeps --points 16 --backend cpu");
+    assert_eq!(column(&host, "axis"), ["z", "y", "x", "y", "z", "z"]);
+    let [gradients, terms] = ["gradients", "terms"];
+    let last = "terms and gradients";
+    assert_eq!(column(&host, "sweep"), [gradients, gradients, terms, terms, last, terms]);
+    assert_eq!(column(&host, "stages"), ["first", "all", "all", "all", "all but last", "last"]);
+    let of = |report: &Value, key: &str| -> Vec<Value> {
+        rows(report).iter().map(|row| row[key].clone()).collect()
+    };
+    assert_eq!(of(&host, "words"), [7, 6, 23, 19, 26, 23].map(Value::from));
+    assert_eq!(of(&host, "bytes_per_point"), [56, 48, 184, 152, 208, 184].map(Value::from));
+    assert_eq!(of(&host, "links"), [false, false, false, false, true, false].map(Value::from));
+    assert!(rows(&host).iter().all(|row| row["kernel"].is_null()));
+    assert!(host["notes"].to_string().contains("a stage: 74 words, "), "{}", host["notes"]);
+    let device = report("sweeps --points 16 --backend opencl");
+    assert_eq!(of(&device, "words"), [7, 6, 23, 19, 23].map(Value::from));
+    assert!(rows(&device).iter().all(|row| row["error"].is_number() && row["kernel"].is_null()));
+    let inviscid = report("sweeps --points 16x12x1 --backend cpu --set case.reynolds=inf");
+    assert_eq!(column(&inviscid, "sweep"), [terms, terms]);
+}
+
+#[test]
+fn sweeps_in_blocks_that_are_asked_for_are_kernels_and_right() {
+    let asked = "--set compute.sweeps.points=5 --set compute.sweeps.lines=3";
+    let explicit = "--set scheme.derivative=explicit4";
+    let report = report(&format!("sweeps --points 10x15x1 --backend opencl {explicit} {asked}"));
+    assert_eq!(column(&report, "axis"), ["y", "x", "y", "y"]);
+    for row in rows(&report) {
+        let kernel = &row["kernel"];
+        let (n, lines) = if row["axis"] == "x" { (10, 15) } else { (15, 10) };
+        assert_eq!((&kernel["points"], &kernel["lines"]), (&5.into(), &3.into()));
+        assert_eq!(kernel["threads"], n / 5 * 3);
+        assert_eq!(kernel["blocks"], (lines + 2) / 3);
+        assert!(kernel["registers"].is_null() && number(&kernel["on_chip"]) > 0.0, "{row}");
+        assert!(row["error"].is_number(), "{row}");
+    }
+}
+
 #[test]
 fn one_rank_says_what_it_can_of_many() {
     let comm = report("comm --points 16x12x20 --operands 2 --backend cpu");
@@ -322,6 +363,19 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
         ("step --set grid.points=[8,8,8]", "--points"),
         ("step --points 3", "3 points along x"),
         ("step --points 40000 --backend cpu", "GiB"),
+        ("sweeps --points 16 --set time.integrator=rk4", "a stage has no sweeps of its own"),
+        ("sweeps --points 16 --set compute.right_hand_side=composed", "no sweeps of its own"),
+        ("sweeps --points 16 --set compute.threads=2", "has no meaning here"),
+        ("sweeps --points 16 --set compute.sweeps.points=3", "a whole number from 4 to 8"),
+        ("sweeps --points 16 --backend cpu --set compute.sweeps.points=4", "no such blocks"),
+        (
+            "sweeps --points 64 --backend opencl --set compute.sweeps.lines=1024",
+            "no sweep has blocks with lines = 1024",
+        ),
+        (
+            "step --points 16 --backend opencl --method pcr --set compute.sweeps.points=4",
+            "operator by operator",
+        ),
         ("step --weak --strong", "cannot be used with"),
         ("step --ranks 2", "required arguments were not provided"),
         ("step --weak --ranks 0", "numbers of ranks are 1 or more, such as 8,64; or all"),
@@ -346,10 +400,12 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
 fn the_page_on_benchmarks_names_every_bench_and_every_key() {
     let page = root().join("docs/benchmarks.md");
     let page = std::fs::read_to_string(page).unwrap();
-    for bench in ["copy", "derivative", "lines", "permute", "step", "comm"] {
+    for bench in ["copy", "derivative", "lines", "permute", "step", "sweeps", "comm"] {
         assert!(page.contains(&format!("kolmo bench {bench}")), "{bench}");
     }
-    for key in KEYS {
+    let of_sweeps =
+        ["sweep", "stages", "links", "words", "kernel", "registers", "on_chip", "resident"];
+    for key in KEYS.into_iter().chain(of_sweeps) {
         assert!(page.contains(&format!("`{key}`")), "{key}");
     }
 }

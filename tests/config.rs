@@ -7,7 +7,7 @@ use kolmo::backend::device::LineSolver;
 use kolmo::cases::{Case, Domain, NAMES, Start, TaylorGreen, input};
 use kolmo::config::{
     Backend, Config, Convection, EnergyForm, FilterConfig, Pencils, Precision, Schedule, StepSize,
-    Variable, ViscousForm, Wish, parse,
+    SweepConfig, Variable, ViscousForm, Wish, parse,
 };
 use kolmo::physics::Viscosity;
 
@@ -38,6 +38,7 @@ fn three_keys_are_enough_and_the_rest_has_the_documented_defaults() {
     assert_eq!((config.compute.backend, config.compute.device), (Backend::Auto, None));
     assert_eq!((config.compute.distributed, config.compute.ranks), (None, None));
     assert_eq!([config.compute.device_aware, config.compute.nccl], [Wish::Auto; 2]);
+    assert_eq!(config.compute.sweeps, SweepConfig::default());
     assert_eq!((config.compute.line_solver, config.compute.pencils), (None, Pencils::Strided));
     assert_eq!((config.compute.threads, config.compute.precision), (None, Precision::F64));
     assert_eq!(config.output.directory, PathBuf::from("runs/taylor-green"));
@@ -81,7 +82,7 @@ fn every_energy_form_goes_with_every_convective_form() {
 
 #[test]
 fn a_resolved_configuration_reads_back_as_the_same() {
-    let sets: [&[&str]; 13] = [
+    let sets: [&[&str]; 15] = [
         &[],
         &[
             "case.reynolds=inf",
@@ -100,6 +101,8 @@ fn a_resolved_configuration_reads_back_as_the_same() {
         ],
         &["compute.backend=cuda", "compute.device=3", "compute.line_solver=chunked"],
         &["compute.backend=opencl", "compute.pencils=permuted"],
+        &["compute.sweeps={ points = 5, lines = 3, link = false }", "compute.sweeps.resident=2"],
+        &["compute.sweeps.points=auto", "compute.backend=cpu"],
         &[
             "compute.distributed=transpose",
             "compute.ranks=[2, 3, 1]",

@@ -15,6 +15,7 @@ mod planes;
 mod runtime;
 mod small;
 mod steps;
+mod switches;
 
 use std::sync::{Arc, LazyLock, Mutex};
 

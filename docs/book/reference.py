@@ -30,6 +30,7 @@ STRUCTS = {
     "time": ["TimeConfig"],
     "time.implicit": ["ImplicitConfig"],
     "compute": ["ComputeConfig"],
+    "compute.sweeps": ["SweepConfig"],
     "output": ["OutputConfig"],
     "output.series": ["Schedule"],
     "output.fields": ["Schedule", "FieldsConfig"],
@@ -124,7 +125,8 @@ def _sections() -> list[Section]:
         found.append(Section("boundary.x.low", f'`[boundary]`, an end with kind = "{word}"', (given, *stream)))
     for word, given in by_word("forcing.kind", but=("none",)):
         found.append(Section("forcing", f'`[forcing]`, kind = "{word}"', (given,)))
-    found += [Section(path, f"`[{path}]`") for path in ("scheme", "scheme.filter", "time", "time.implicit", "compute", "output")]
+    paths = ("scheme", "scheme.filter", "time", "time.implicit", "compute", "compute.sweeps", "output")
+    found += [Section(path, f"`[{path}]`") for path in paths]
     found += [
         Section(f"output.{name}", f"`output.{name}`")
         for name in ("series", "fields", "fields.region", "planes", "statistics", "checkpoint")

@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use disk_cache::DiskCache;
 pub use handles::{BlockSolver, Combination, Field, Prepared, Program};
-pub use options::{BackendChoice, ComputeConfig, Pencils, RightHandSide, Simd, Wish};
+pub use options::{BackendChoice, ComputeConfig, Pencils, RightHandSide, Simd, SweepConfig, Wish};
 pub(crate) use share::Share;
 
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};

@@ -29,6 +29,9 @@ pub struct ComputeConfig {
     pub line_solver: Option<LineSolver>,
     /// How a device solves lines along y and z.
     pub pencils: Pencils,
+    /// How sweeps that are one kernel are cut on a GPU.
+    #[serde(skip_deserializing)]
+    pub sweeps: SweepConfig,
     /// How the right-hand side is computed.
     pub right_hand_side: RightHandSide,
     /// Whether the backend measures how it cuts its work best, where that is not known of this machine.
@@ -56,6 +59,7 @@ impl Default for ComputeConfig {
             precision: Precision::default(),
             line_solver: None,
             pencils: Pencils::default(),
+            sweeps: SweepConfig::default(),
             right_hand_side: RightHandSide::default(),
             tune: true,
             distributed: None,
@@ -63,6 +67,31 @@ impl Default for ComputeConfig {
             device_aware: Wish::default(),
             nccl: Wish::default(),
         }
+    }
+}
+
+/// `[compute.sweeps]`: the blocks of sweeps that are one kernel on a device. `None` is what is best for each sweep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SweepConfig {
+    /// Points of a line that a thread takes.
+    #[serde(deserialize_with = "whole::<usize, 4, 8, _, _>", serialize_with = "or_auto")]
+    pub points: Option<usize>,
+    /// Lines of a block.
+    #[serde(deserialize_with = "whole::<usize, 1, 1024, _, _>", serialize_with = "or_auto")]
+    pub lines: Option<usize>,
+    /// Blocks that a multiprocessor holds at once; they share its registers and its on-chip memory.
+    #[serde(deserialize_with = "whole::<usize, 1, 32, _, _>", serialize_with = "or_auto")]
+    pub resident: Option<usize>,
+    /// Whether the last sweep of a stage leaves gradients for the next stage, where it can.
+    #[serde(serialize_with = "or_auto")]
+    pub link: Option<bool>,
+}
+
+impl SweepConfig {
+    /// Whether something is asked for.
+    pub fn is_set(&self) -> bool {
+        *self != Self::default()
     }
 }
 

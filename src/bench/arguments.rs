@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Subcommand};
 use crate::backend::Backend;
 use crate::backend::Simd;
 use crate::backend::device::LineSolver;
-use crate::config::{self, ComputeConfig, Pencils, Precision, RightHandSide, Wish};
+use crate::config::{self, ComputeConfig, Pencils, Precision, RightHandSide, SweepConfig, Wish};
 use crate::engine::closed_min_points;
 use crate::engine::distributed::Method;
 use crate::error::Result;
@@ -51,6 +51,12 @@ pub enum Bench {
         after_help = "Example:\n  kolmo bench step --points 64 --set scheme.convection=feiereisen"
     )]
     Step(StepOptions),
+    /// Each sweep of a stage of the Taylor-Green vortex by itself, and the blocks of its kernel on a device.
+    #[command(
+        args_override_self = true,
+        after_help = "Examples:\n  kolmo bench sweeps --points 64 --backend cpu\n  kolmo bench sweeps --points 256 --set compute.sweeps.lines=4 --json"
+    )]
+    Sweeps(SweepsOptions),
     /// Multicolour point-implicit sweeps over dense blocks on tetrahedral meshes, as Zubair et al. (2017) measure them.
     #[command(
         args_override_self = true,
@@ -68,7 +74,7 @@ pub enum Bench {
 /// What every bench takes.
 #[derive(Args, Debug)]
 pub struct Common {
-    /// Points: N for N x N x N, or NXxNYxNZ; several with commas. Default 256, for `step` and `comm` 64, for
+    /// Points: N for N x N x N, or NXxNYxNZ; several with commas. Default 256, for `step`, `sweeps` and `comm` 64, for
     /// `blocks` boxes of the sizes of its table II. For `comm` and `step --weak` those of one rank.
     #[arg(long, value_name = "POINTS", value_delimiter = ',', value_parser = points, action = ArgAction::Set)]
     pub(super) points: Vec<[usize; 3]>,
@@ -180,6 +186,16 @@ pub struct StepOptions {
     pub(super) rates: Option<PathBuf>,
 }
 
+/// Options of `sweeps`.
+#[derive(Args, Debug)]
+pub struct SweepsOptions {
+    #[command(flatten)]
+    pub(super) common: Common,
+    /// Change a key of the input, as with `kolmo run`: `--set scheme.convection=feiereisen`.
+    #[arg(long, value_name = "KEY.PATH=VALUE", action = ArgAction::Append)]
+    pub(super) set: Vec<String>,
+}
+
 /// Options of `blocks`.
 #[derive(Args, Debug)]
 pub struct BlocksOptions {
@@ -223,6 +239,7 @@ impl Bench {
             Bench::Lines(options) => &options.common,
             Bench::Permute(options) => &options.common,
             Bench::Step(options) => &options.common,
+            Bench::Sweeps(options) => &options.common,
             Bench::Comm(options) => &options.common,
             Bench::Blocks(options) => &options.common,
         }
@@ -249,7 +266,11 @@ impl Bench {
             Bench::Derivative(options) => &options.operator.pencils,
             Bench::Lines(options) => &options.operator.pencils,
             Bench::Step(options) => &options.pencils,
-            Bench::Copy(_) | Bench::Permute(_) | Bench::Comm(_) | Bench::Blocks(_) => "strided",
+            Bench::Copy(_)
+            | Bench::Permute(_)
+            | Bench::Sweeps(_)
+            | Bench::Comm(_)
+            | Bench::Blocks(_) => "strided",
         };
         ComputeConfig {
             backend: match common.backend.as_str() {
@@ -268,6 +289,7 @@ impl Bench {
             }),
             precision: if common.precision == "f32" { Precision::F32 } else { Precision::F64 },
             tune: false,
+            sweeps: SweepConfig::default(),
             line_solver: None,
             pencils: if pencils == "permuted" { Pencils::Permuted } else { Pencils::Strided },
             right_hand_side: RightHandSide::Fused,

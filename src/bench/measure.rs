@@ -111,11 +111,23 @@ pub(super) fn rotating<'a>(
 }
 
 /// `work`, several times a repeat where it is short.
-pub(super) fn repeated<'a>(clock: Clock, mut work: impl FnMut() + 'a) -> Repeat<'a> {
+pub(super) fn repeated<'a>(clock: Clock, work: impl FnMut() + 'a) -> Repeat<'a> {
+    prepared(clock, u32::MAX, || (), work)
+}
+
+/// The same, at most so many times, with `before` each repeat, which is not timed.
+pub(super) fn prepared<'a>(
+    clock: Clock,
+    most: u32,
+    before: impl Fn() + 'a,
+    mut work: impl FnMut() + 'a,
+) -> Repeat<'a> {
     let mut calls = Calls::ONE;
     Box::new(move || {
-        let all = || (0..calls.count).for_each(|_| work());
-        let seconds = clock.seconds(all)? / f64::from(calls.count);
+        before();
+        let count = calls.count.min(most);
+        let all = || (0..count).for_each(|_| work());
+        let seconds = clock.seconds(all)? / f64::from(count);
         calls.took(seconds, 1);
         Ok(seconds)
     })

@@ -17,6 +17,7 @@ mod place;
 mod pool;
 mod ranks;
 mod step;
+mod sweeps;
 mod table;
 
 pub use arguments::Bench;
@@ -58,6 +59,7 @@ pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
             ranks::scaling::run(options, setup, &comm, &mut report)
         }
         Bench::Step(options) => step::run(options, setup, &mut report),
+        Bench::Sweeps(options) => sweeps::run(options, setup, &mut report),
         Bench::Blocks(options) => blocks::run(options, setup, &mut report),
         Bench::Comm(options) => ranks::comm::run(options, setup, &comm, &mut report),
     }?;

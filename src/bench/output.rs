@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::blocks::{BlockRow, MeshRow};
 use super::measure::Times;
 use super::ranks::report::{MessageRow, Spreading};
+use super::sweeps::SweepRow;
 use super::table::{Table, figure, write_aligned};
 use crate::backend::device::{Api, DeviceInfo};
 use crate::error::{Error, Result};
@@ -140,6 +141,9 @@ pub(super) struct Row {
     /// Seconds of the host's clock, over all repeats.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) phases: Option<BTreeMap<&'static str, f64>>,
+    /// Where it is one sweep of a stage.
+    #[serde(flatten)]
+    pub(super) sweep: Option<SweepRow>,
     /// Where several ranks did it.
     #[serde(flatten)]
     pub(super) spread: Option<Spreading>,
@@ -304,12 +308,12 @@ impl std::fmt::Display for Report {
             "time/copy",
             "error",
         ];
-        if self.blocks.is_empty() {
+        if !self.blocks.is_empty() {
+            write!(f, "{}\n{}", MeshRow::table(&self.meshes), BlockRow::table(&self.blocks))?;
+        } else if self.results.iter().all(|row| row.sweep.is_none()) {
             let mut table = vec![head.map(str::to_string)];
             table.extend(self.results.iter().map(Row::cells));
             write_aligned(f, &table, &[0, 2])?;
-        } else {
-            write!(f, "{}\n{}", MeshRow::table(&self.meshes), BlockRow::table(&self.blocks))?;
         }
         for row in &self.results {
             if let (Some(stage), Some(phases)) = (row.ns_per_point_stage, &row.phases) {

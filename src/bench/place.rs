@@ -6,17 +6,18 @@ use rayon::prelude::*;
 
 use super::measure::Clock;
 use super::permute::HostPermutation;
+use super::refusal;
 use crate::backend::cpu::{self, Cpu};
-use crate::backend::device::{Device, Gpu, LineSolver, Permutation, obstacle};
+use crate::backend::device::{Device, Gpu, LineSolver, Permutation, SweepKernel, obstacle};
 use crate::backend::ranks::Blocks;
-use crate::backend::{Backend, Field, Share, Weights};
+use crate::backend::{Backend, Field, Program, Share, Weights};
 use crate::comm::Communicator;
 use crate::config::{ComputeConfig, Config, Pencils};
 use crate::engine::{Formula, LineOperators, Number, Op, PointFormula, SweepBuilder};
 use crate::error::Result;
 use crate::grid::{Axis, Block, Decomposition};
 use crate::real::{Precision, Real};
-use crate::time::{check_device_memory, check_memory};
+use crate::time::{check_device_memory, check_memory, check_sweeps};
 
 /// What the user chose.
 pub(super) struct Setup {
@@ -36,15 +37,34 @@ impl Setup {
         Ok(Self { device, compute, cores, placement })
     }
 
+    /// The same with sweeps cut as `config` asks, lines solved by `solver`.
+    pub(super) fn cut(&self, config: &Config, solver: Option<LineSolver>) -> Result<Self> {
+        let sweeps = config.compute.sweeps;
+        let is_chosen = solver.is_some() || self.compute.pencils == Pencils::Permuted;
+        let why = match &self.device {
+            _ if !sweeps.is_set() => None,
+            None => Some("the CPU has no such blocks"),
+            Some(_) if is_chosen => Some("beside it sweeps are run operator by operator"),
+            Some(_) => None,
+        };
+        if let Some(why) = why {
+            let advice = "take out `--set compute.sweeps`, or `--method` and `--pencils`";
+            return Err(refusal(&format!("compute.sweeps: {why}"), advice));
+        }
+        Ok(Self {
+            device: self.device.clone(),
+            compute: ComputeConfig { sweeps, ..self.compute.clone() },
+            cores: self.cores.clone(),
+            placement: self.placement.clone(),
+        })
+    }
+
     /// Fields of `len` values, lines solved by `solver`.
     pub(super) fn place(&self, len: usize, solver: Option<LineSolver>) -> Result<Box<dyn Place>> {
-        let ComputeConfig { precision, pencils, .. } = self.compute;
         let cores = self.cores.as_deref();
         let compute = &ComputeConfig { line_solver: solver, ..self.compute.clone() };
-        Ok(match (&self.device, precision) {
-            (Some(device), _) => {
-                Box::new(Gpu::new(device.clone(), precision, len, solver, pencils)?)
-            }
+        Ok(match (&self.device, compute.precision) {
+            (Some(device), _) => Box::new(Gpu::configured(device.clone(), len, compute)?),
             (None, Precision::F64) => Box::new(Cpu::<f64>::configured(compute, cores)?),
             (None, Precision::F32) => Box::new(Cpu::<f32>::configured(compute, cores)?),
         })
@@ -74,7 +94,10 @@ impl Setup {
         ranks: usize,
     ) -> Result<()> {
         match &self.device {
-            Some(device) => check_device_memory(config, decomposition, block, device),
+            Some(device) => {
+                check_sweeps(config, block, device.info())?;
+                check_device_memory(config, decomposition, block, device)
+            }
             None => check_memory(config, decomposition, block, ranks),
         }
     }
@@ -143,6 +166,12 @@ pub(super) trait Place: Blocks {
         None
     }
 
+    /// The kernel of `program`, where it is one.
+    fn kernel(&self, program: &Program) -> Result<Option<SweepKernel>> {
+        let _ = program;
+        Ok(None)
+    }
+
     /// `work` on fields of `points`.
     fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Ready<'_>>;
 }
@@ -199,6 +228,10 @@ impl Place for Gpu {
 
     fn clock(&self) -> Clock {
         Clock::Device(self.device().clone())
+    }
+
+    fn kernel(&self, program: &Program) -> Result<Option<SweepKernel>> {
+        Gpu::kernel(self, program)
     }
 
     fn ready(&self, work: Work<'_>, points: [usize; 3]) -> Result<Ready<'_>> {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::arguments::StepOptions;
+use super::arguments::{Common, StepOptions};
 use super::check::difference;
 use super::measure::{Repeat, Times, WARM_UPS, interleaved, rotating};
 use super::output::{CopyReport, Report, Row, Spread, shape};
@@ -27,29 +27,42 @@ pub(super) fn run(options: &StepOptions, setup: &Setup, report: &mut Report) -> 
     let sizes = options.common.sizes(64);
     let alone = sizes.len() == 1;
     for points in sizes {
-        let mut configs = vec![config(points, options, &options.set)?];
+        let mut configs = vec![config(points, &options.common, &options.set)?];
         if !options.beside.is_empty() {
             let set = [&options.set[..], &options.beside].concat();
-            configs.push(config(points, options, &set)?);
+            configs.push(config(points, &options.common, &set)?);
         }
-        let block = Block { start: [0; 3], points };
-        let room = |config| setup.check_room(config, Decomposition::ONE, &block, 1);
-        match configs.iter().try_for_each(room) {
-            Err(Error::Config(lines)) if !alone => {
-                let sentence = lines.first().map_or("", |line| line.trim_start_matches("error: "));
-                report.note(format!("left out: {sentence}"));
-                continue;
-            }
-            room => room?,
+        if has_room(setup, &configs, alone, report)? {
+            let result = size(options, setup, report, &configs);
+            report.attempt(&format!("step on {}", shape(points)), result)?;
         }
-        let result = size(options, setup, report, &configs);
-        report.attempt(&format!("step on {}", shape(points)), result)?;
     }
     Ok(())
 }
 
+/// Whether steps of all `configs` have room, which is an error where they are `alone` and a note where not.
+pub(super) fn has_room(
+    setup: &Setup,
+    configs: &[Config],
+    alone: bool,
+    report: &mut Report,
+) -> Result<bool> {
+    let room = |config: &Config| {
+        let block = Block::whole(config.grid.points);
+        setup.check_room(config, Decomposition::ONE, &block, 1)
+    };
+    match configs.iter().try_for_each(room) {
+        Err(Error::Config(lines)) if !alone => {
+            let sentence = lines.first().map_or("", |line| line.trim_start_matches("error: "));
+            report.note(format!("left out: {sentence}"));
+            Ok(false)
+        }
+        room => room.map(|()| true),
+    }
+}
+
 /// The vortex on these points, with the user's changes `set`.
-pub(super) fn config(points: [usize; 3], options: &StepOptions, set: &[String]) -> Result<Config> {
+pub(super) fn config(points: [usize; 3], common: &Common, set: &[String]) -> Result<Config> {
     for (start, advice) in [
         ("compute", "where it is computed is said by options such as --backend and --precision"),
         ("case.name", "the Taylor-Green vortex is what is measured"),
@@ -57,13 +70,14 @@ pub(super) fn config(points: [usize; 3], options: &StepOptions, set: &[String]) 
     ] {
         let meant = |key: &&String| {
             let key = key.trim_start();
-            key.starts_with(start) && !key.starts_with("compute.right_hand_side")
+            let of_steps = ["compute.right_hand_side", "compute.sweeps"];
+            key.starts_with(start) && !of_steps.iter().any(|kept| key.starts_with(kept))
         };
         if let Some(key) = set.iter().find(meant) {
             return Err(refusal(&format!("`--set {key}` has no meaning here"), advice));
         }
     }
-    vortex(points, &options.common.precision, set)
+    vortex(points, &common.precision, set)
 }
 
 /// The vortex on these points.
@@ -98,7 +112,7 @@ fn size(
     let pool = RefCell::new(Pool::new(place, len, 1)?);
     let negation = place.ready(Work::Negation, points)?;
     let simulation = |config| {
-        let backend: Box<dyn Backend> = setup.place(len, solver)?;
+        let backend: Box<dyn Backend> = setup.cut(config, solver)?.place(len, solver)?;
         Simulation::on(backend.into(), config)
     };
     let mut simulations = configs.iter().map(simulation).collect::<Result<Vec<_>>>()?;
@@ -132,9 +146,13 @@ fn size(
             "phases are of the host's clock, which sees the device where it waits for it".into(),
         );
     }
-    let tolerance = if precision == Precision::F64 { 1e-9 } else { 1e-3 };
-    report.add(copy, tolerance, rows);
+    report.add(copy, step_tolerance(precision), rows);
     Ok(())
+}
+
+/// The largest error of right steps.
+pub(super) fn step_tolerance(precision: Precision) -> f64 {
+    if precision == Precision::F64 { 1e-9 } else { 1e-3 }
 }
 
 /// One step; the phases of those that do not count are forgotten.
@@ -215,7 +233,7 @@ fn follows_from_the_state(config: &Config) -> bool {
 
 /// The largest difference of a field from the same steps on the host in f64, as a fraction of the field's largest value. Where all
 /// steps are too many, the one that follows is compared, from the state that they led to.
-fn error_of_steps(
+pub(super) fn error_of_steps(
     simulation: &mut Simulation,
     setup: &Setup,
     config: &Config,

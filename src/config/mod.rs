@@ -31,7 +31,9 @@ pub use resolve::{GridConfig, StepSize, TimeConfig, WallLimit};
 
 use std::path::PathBuf;
 
-pub use crate::backend::{BackendChoice as Backend, ComputeConfig, Pencils, RightHandSide, Wish};
+pub use crate::backend::{
+    BackendChoice as Backend, ComputeConfig, Pencils, RightHandSide, SweepConfig, Wish,
+};
 use crate::boundary::Boundaries;
 use crate::cases::{Case, PassiveScalar};
 use crate::gas::Gas;

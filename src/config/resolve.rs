@@ -6,8 +6,8 @@ use super::problems::Problems;
 use super::section::Section;
 use super::value::{Table, Value};
 use super::{
-    Backend, ComputeConfig, Config, FilterConfig, Pencils, SchemeConfig, ViscousForm, Wish,
-    boundary, case, forcing, mapping, output, scalars, stretching,
+    Backend, ComputeConfig, Config, FilterConfig, Pencils, SchemeConfig, SweepConfig, ViscousForm,
+    Wish, boundary, case, forcing, mapping, output, scalars, stretching,
 };
 use crate::backend::device::LineSolver;
 use crate::boundary::Boundaries;
@@ -434,10 +434,19 @@ fn name<S: Serializer>(tableau: &&Tableau, output: S) -> Result<S::Ok, S::Error>
     output.serialize_str(tableau.name)
 }
 
+/// `compute.sweeps`
+fn sweeps(section: &Section<'_>) -> Option<SweepConfig> {
+    let table = section.table("sweeps", "{ points = 8, lines = 4, resident = 2, link = true }")?;
+    let sweeps = table.read_or_auto(&["points", "lines", "resident", "link"]);
+    table.finish();
+    sweeps
+}
+
 /// `[compute]`
 fn compute(section: &Section<'_>) -> Option<ComputeConfig> {
     let auto = ["device", "threads", "simd", "line_solver", "distributed", "ranks"];
-    let compute: ComputeConfig = section.read_or_auto(&auto)?;
+    let mut compute: ComputeConfig = section.read_or_auto(&auto)?;
+    compute.sweeps = sweeps(section).unwrap_or_default();
     if compute.backend == Backend::Cpu {
         let refuse = |key, why: &str| {
             let advice = "use `--backend cuda` or `--backend opencl`, or take this out";
@@ -452,6 +461,15 @@ fn compute(section: &Section<'_>) -> Option<ComputeConfig> {
         if compute.pencils == Pencils::Permuted {
             refuse("pencils", "the CPU solves lines where they lie");
         }
+        if compute.sweeps.is_set() {
+            refuse("sweeps", "the CPU has no such blocks");
+        }
+    }
+    if compute.sweeps.is_set()
+        && (compute.line_solver.is_some() || compute.pencils == Pencils::Permuted)
+    {
+        let why = "beside `line_solver` or `pencils` sweeps are run operator by operator";
+        section.reject_value("sweeps", why, "take one of them out");
     }
     for (key, wish) in [("device_aware", compute.device_aware), ("nccl", compute.nccl)] {
         if wish == Wish::Force && matches!(compute.backend, Backend::Cpu | Backend::OpenCl) {

@@ -10,10 +10,11 @@ use super::formulas::pressure;
 use super::navier_stokes::NavierStokes;
 use super::quantities::{on_host, state};
 use super::slots::{conserved, exactly};
+use super::stage_sweep::StageSweep;
 use super::system::{Seen, Stage, System, TimeLevel, add_scaled, are_finite};
 use super::term_group::TermGroup;
 use super::{Gas, Variable};
-use crate::backend::{Backend, Field, Weights};
+use crate::backend::{Backend, Field, Program, Weights};
 use crate::cases::{FlowCase, FlowPoint};
 use crate::comm::all_or_error;
 use crate::error::{Error, Result};
@@ -108,6 +109,14 @@ impl System for NavierStokes {
 
     fn begin(&mut self, u: &mut [Field], rate: &mut [Field]) -> bool {
         self.begin_stage(&mut u[..conserved::COUNT], &mut rate[..conserved::COUNT])
+    }
+
+    fn sweeps(&self) -> Vec<(StageSweep, &Program)> {
+        self.sweeps_of_stage()
+    }
+
+    fn run_sweep(&mut self, at: usize, u: &mut [Field], rate: &mut [Field]) {
+        self.run_sweep_of_stage(at, &mut u[..conserved::COUNT], &mut rate[..conserved::COUNT]);
     }
 
     fn is_forced(&self) -> bool {

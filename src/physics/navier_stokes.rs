@@ -29,6 +29,7 @@ use super::problem::Problem;
 use super::schedule::Schedule;
 use super::slots::{conserved, exactly};
 use super::stability::Limits;
+use super::stage_sweep::StageSweep;
 use super::step::FieldCounts;
 use super::system::Stage;
 use super::term_group::TermGroup;
@@ -237,6 +238,22 @@ impl NavierStokes {
         let fields = [rate, &mut self.gradients.fields[..], u];
         stages.run(&*self.backend, fields, weights, stage);
         true
+    }
+
+    /// See [`System::sweeps`](super::System::sweeps).
+    pub(super) fn sweeps_of_stage(&self) -> Vec<(StageSweep, &Program)> {
+        match &self.sweeps {
+            Sweeps::Fused(Schedule { stages: Some(stages), .. }) => stages.each().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// See [`System::run_sweep`](super::System::run_sweep).
+    pub(super) fn run_sweep_of_stage(&mut self, at: usize, u: &mut [Field], rate: &mut [Field]) {
+        if let Sweeps::Fused(Schedule { stages: Some(stages), .. }) = &self.sweeps {
+            let fields = [rate, &mut self.gradients.fields[..], u];
+            stages.run_alone(&*self.backend, at, fields);
+        }
     }
 
     /// Make the flow and the scalars what the walls ask for at `time`.

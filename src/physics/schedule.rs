@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::base_state::BaseState;
-use super::discretisation::Discretisation;
+use super::discretisation::{Discretisation, on_grid};
 use super::fused::Fused;
 use super::metric::Metric;
 use super::problem::Problem;
 use super::slots::fused::Gradients;
 use super::slots::{conserved, exactly};
+use super::stage_sweep::{StagePart, StageSweep};
 use super::system::Stage;
 use super::term_group::TermGroup;
 use crate::backend::{Backend, Field, Program, Weights};
@@ -44,6 +45,8 @@ pub(super) struct Stages {
     /// The last, which leaves gradients for the stage that follows in the place of the first pass; none where it cannot, or walls
     /// change the velocity after it.
     link: Option<Program>,
+    /// What these are, in the order of [`Stages::programs`].
+    each: Vec<StageSweep>,
     metric: Arc<Metric>,
 }
 
@@ -110,6 +113,50 @@ pub(super) fn sweeps_of_stage(
     vec![passes.into_iter().skip(usize::from(chained)).chain(sweeps).collect()]
 }
 
+/// The passes, and then the sweeps of stages in 2N storage; the last of them with gradients for the next stage, too, where stages are
+/// `linked`.
+fn each_of_stage(
+    problem: &Problem,
+    axes: &[Axis],
+    whole: impl Fn(Axis) -> bool,
+    linked: bool,
+) -> Vec<(StagePart, Axis, Sweep)> {
+    let fused = of(problem, axes, whole, TermGroup::All, true);
+    let (first, end) = match linked {
+        true => (StagePart::FirstGradients, StagePart::LastTerms),
+        false => (StagePart::Gradients, StagePart::Terms),
+    };
+    let passes = fused.passes().into_iter().enumerate();
+    let pass = |at: usize| if at == 0 { first } else { StagePart::Gradients };
+    let mut each: Vec<_> = passes.map(|(at, (axis, sweep))| (pass(at), axis, sweep)).collect();
+    let Some((&axis, inner)) = axes.split_last() else { return each };
+    let inner = inner.iter().enumerate();
+    each.extend(inner.map(|(at, axis)| (StagePart::Terms, *axis, fused.sweep(at, false))));
+    let last = axes.len() - 1;
+    each.extend(linked.then(|| (StagePart::LinkedTerms, axis, fused.sweep(last, true))));
+    each.push((end, axis, fused.sweep(last, false)));
+    each
+}
+
+/// Whether the last sweep of a stage could leave gradients for the next.
+fn can_link(problem: &Problem, fused: &Fused) -> bool {
+    !fused.stored.are_stored()
+        && !fused.passes().is_empty()
+        && problem.boundaries.is_periodic()
+        // It changes the state after the last sweep, which a link does not see.
+        && problem.scheme.filter.is_none_or(|filter| filter.time.is_none())
+}
+
+/// The same as [`each_of_stage`] for those who do not compute, with the link where there could be one.
+pub(super) fn all_of_stages(
+    problem: &Problem,
+    axes: &[Axis],
+    whole: impl Fn(Axis) -> bool,
+) -> Vec<(StagePart, Axis, Sweep)> {
+    let linked = can_link(problem, &of(problem, axes, &whole, TermGroup::All, true));
+    each_of_stage(problem, axes, whole, linked)
+}
+
 /// The terms `part` of the equations of `problem`, for those who count and do not compute.
 fn of<'a>(
     problem: &'a Problem,
@@ -163,12 +210,7 @@ impl Schedule {
         let stages = low_storage.then(|| {
             let fused = fused(TermGroup::All, true);
             let passes = ask(fused.passes(), Asked::Now);
-            let links = !stored
-                && passes > 0
-                && problem.boundaries.is_periodic()
-                // It changes the state after the last sweep, which a link does not see.
-                && problem.scheme.filter.is_none_or(|filter| filter.time.is_none());
-            let link = links.then(|| (axes[last], fused.sweep(last, true)));
+            let link = can_link(problem, &fused).then(|| (axes[last], fused.sweep(last, true)));
             let links = ask(link.into_iter().collect(), Asked::Link);
             ask(sweeps(&fused, 0..last), Asked::Now);
             ask(sweeps(&fused, last..axes.len()), Asked::Now);
@@ -188,7 +230,13 @@ impl Schedule {
             stages: stages.and_then(|[passes, links]| {
                 let (passes, link, inner) = (take(passes), take(links).pop(), take(last));
                 let (end, metric) = (take(1).pop()?, discretisation.metric.clone());
-                Some(Stages { stored, passes, inner, end, link, metric })
+                let each = each_of_stage(problem, &axes, whole, link.is_some()).into_iter();
+                let each = each.map(|(part, axis, sweep)| {
+                    let words = on_grid(&sweep, axis, grid).words(block[2]);
+                    StageSweep { axis, part, words }
+                });
+                let each = each.collect();
+                Some(Stages { stored, passes, inner, end, link, each, metric })
             }),
             metric: discretisation.metric.clone(),
         })
@@ -230,6 +278,24 @@ impl Stages {
             run(backend, passes, &mut self.inner.iter(), (&read, fields), Weights::SET);
         });
         true
+    }
+
+    /// Each of the passes and sweeps, with its program.
+    pub(super) fn each(&self) -> impl Iterator<Item = (StageSweep, &Program)> {
+        self.each.iter().copied().zip(self.programs())
+    }
+
+    fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.passes.iter().chain(&self.inner).chain(&self.link).chain([&self.end])
+    }
+
+    /// Number `at` of them by itself, which leaves the state as it is.
+    pub(super) fn run_alone(&self, backend: &dyn Backend, at: usize, fields: [&mut [Field]; 3]) {
+        let Some(program) = self.programs().nth(at) else { return };
+        // However often it runs, the rates are no more than twice what it adds.
+        let weights = Weights { beta: 0.5, advance: 0.0 };
+        let read = self.metric.behind(&[]);
+        on_stack(fields, |fields| backend.run(program, &read, fields, weights));
     }
 
     /// The rates, and the state advanced; `fields` are the rates, the gradients and the state.

@@ -8,6 +8,7 @@ use super::metric;
 use super::passive::Carried;
 use super::problem::Problem;
 use super::slots::conserved;
+use super::stage_sweep::StagePart;
 use super::{advection, channel, composed, gradients, schedule};
 use crate::backend::RightHandSide;
 use crate::engine::{LineOperators, Sweep};
@@ -179,6 +180,19 @@ pub(crate) fn all_sweeps(problem: &Problem, block: &Block) -> (Vec<(Axis, Sweep)
         all.extend(axes.iter().flat_map(|&axis| filter_sweeps(problem, axis)));
     }
     for (axis, sweep) in &mut all {
+        *sweep = on_grid(sweep, *axis, &grid).into_owned();
+    }
+    (all, operators(&problem.scheme, &grid, problem.precision))
+}
+
+/// The passes and sweeps of the flow in stages in 2N storage on the points of `block`, whatever the backend, and their operators.
+pub(crate) fn sweeps_of_stages(
+    problem: &Problem,
+    block: &Block,
+) -> (Vec<(StagePart, Axis, Sweep)>, LineOperators) {
+    let grid = problem.straight_grid();
+    let mut all = schedule::all_of_stages(problem, &axes(problem), whole(problem, block));
+    for (_, axis, sweep) in &mut all {
         *sweep = on_grid(sweep, *axis, &grid).into_owned();
     }
     (all, operators(&problem.scheme, &grid, problem.precision))

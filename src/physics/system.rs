@@ -4,7 +4,8 @@ use smallvec::SmallVec;
 
 use super::Variable;
 use super::drawn::Drawn;
-use crate::backend::{Backend, Field, Prepared, Reduction, Weights};
+use super::stage_sweep::StageSweep;
+use crate::backend::{Backend, Field, Prepared, Program, Reduction, Weights};
 use crate::error::Result;
 use crate::io::checkpoint::ForcingState;
 use crate::real::Values;
@@ -106,6 +107,14 @@ pub trait System {
     fn begin(&mut self, _: &mut [Field], _rate: &mut [Field]) -> bool {
         false
     }
+
+    /// The passes and sweeps of the flow in a stage in 2N storage; none where its equations are computed otherwise.
+    fn sweeps(&self) -> Vec<(StageSweep, &Program)> {
+        Vec::new()
+    }
+
+    /// Run number `at` of them by itself: `u` stays as it is, `rate` and gradients hold nothing that makes sense.
+    fn run_sweep(&mut self, _at: usize, _u: &mut [Field], _rate: &mut [Field]) {}
 
     /// Whether a force acts, whose strength follows the state.
     fn is_forced(&self) -> bool {

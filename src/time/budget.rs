@@ -6,6 +6,7 @@ use super::largest::largest;
 use super::memory::{Parts, for_messages};
 use super::outlook::{self, Length};
 use super::sample::{self, seconds};
+use super::sweep_blocks;
 use super::{available_memory, check_device_memory, check_memory};
 use crate::backend::device::{Device, choose};
 use crate::backend::{on_device, on_host};
@@ -66,6 +67,11 @@ pub fn budget(config: &Config) -> Result<String> {
         line("free", format!("{} on {place}: it {verdict}; {most}", gib(free)));
     }
     line("words", words(config));
+    if let Some(told) =
+        device.as_ref().and_then(|device| sweep_blocks::told(config, &block, device.info()))
+    {
+        line("sweeps", told);
+    }
     let sample = sample::on_few_points(config);
     let stages = config.time.integrator.stages();
     let (sampled, compute) = (sample.grid.points.iter().product(), &config.compute);

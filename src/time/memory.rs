@@ -2,8 +2,7 @@
 
 use super::available_memory;
 use super::largest::{advice, largest};
-use crate::backend::device::LineSolver;
-use crate::backend::device::{self, Device, DeviceInfo};
+use crate::backend::device::{self, Device, DeviceInfo, IsKernel, LineSolver};
 use crate::backend::ranks::Needed;
 use crate::config::{Config, FilterConfig, Pencils};
 use crate::error::{Error, Result};
@@ -141,7 +140,9 @@ pub(crate) fn has_room_to_tune(config: &Config, block: &Block, on: &DeviceInfo) 
 fn for_operators(config: &Config, block: &Block, (device, fused): (&DeviceInfo, bool)) -> usize {
     let compute = &config.compute;
     let room = composed_room(&config.problem(), block, |axis, sweep, operators| {
-        fused && device::is_one_kernel(device, compute, sweep, axis, block.points, operators)
+        fused
+            && device::is_kernel(device, compute, sweep, axis, block.points, operators)
+                == IsKernel::Yes
     });
     let solver = compute.line_solver.map_or(0, LineSolver::scratch_fields);
     let pencils = if compute.pencils == Pencils::Permuted { 2 } else { 0 };

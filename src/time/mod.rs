@@ -26,6 +26,7 @@ mod simulation_checkpoint;
 mod statistics;
 mod stepper;
 mod summary;
+mod sweep_blocks;
 mod task;
 mod tuning;
 
@@ -39,4 +40,5 @@ pub use run_loop::run_on;
 pub use simulation::{Phases, Simulation};
 pub use statistics::Statistics;
 pub use stepper::Stepper;
+pub(crate) use sweep_blocks::check_sweeps;
 pub use task::{Ending, Origin, Requests, Task};

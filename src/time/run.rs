@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::memory::{check_device_memory, check_memory, check_output_memory, has_room_to_tune};
 use super::run_loop::run_on;
+use super::sweep_blocks::check_sweeps;
 use super::task::{Ending, Origin, Requests, Task};
 use super::tuning::tuned;
 use crate::backend::device::{Api, Device, choose, why_not_cuda};
@@ -133,6 +134,7 @@ fn device(
         return check_memory(config, cut, block, comm.local().1).map(|()| None);
     };
     let device = Device::open(api, index)?;
+    check_sweeps(config, block, device.info())?;
     check_device_memory(config, cut, block, &device)?;
     check_output_memory(config, block, comm.local().1)?;
     say(&format!("on {}; its kernels are compiled first", device.info().name));

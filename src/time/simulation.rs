@@ -7,13 +7,15 @@ use std::time::Instant;
 use super::Stepper;
 use super::implicit::{IMPLICIT_COLUMNS, ImplicitStepper, Place};
 use super::initial::initial;
-use crate::backend::{self, Backend, Field};
+use crate::backend::{self, Backend, Field, Program};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::{Config, FilterConfig, StepSize, Variable};
 use crate::error::{Error, Result};
 use crate::grid::{Block, Grid};
 use crate::io::checkpoint::ForcingState;
-use crate::physics::{self, Advection, Drawn, ERROR_COLUMNS, NavierStokes, System, TimeLevel};
+use crate::physics::{
+    self, Advection, Drawn, ERROR_COLUMNS, NavierStokes, StageSweep, System, TimeLevel,
+};
 use crate::real::Values;
 use crate::statistics::Sample;
 
@@ -450,6 +452,19 @@ impl Simulation {
     pub fn rhs(&mut self, rate: &mut [Field]) {
         self.stepper.forget();
         self.system.rhs(&mut self.state, rate);
+    }
+
+    /// The passes and sweeps of a stage in 2N storage: see [`System::sweeps`].
+    pub fn sweeps(&self) -> Vec<(StageSweep, &Program)> {
+        self.system.sweeps()
+    }
+
+    /// Run number `at` of them by itself, which leaves U as it is.
+    pub fn run_sweep(&mut self, at: usize) {
+        self.backend.clone().within(|| {
+            let rate = self.stepper.scratch();
+            self.system.run_sweep(at, &mut self.state, rate);
+        });
     }
 
     /// The equations and U.

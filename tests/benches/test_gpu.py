@@ -103,6 +103,9 @@ def test_what_is_compared_with_nothing_and_a_test_that_is_not_there_are_no_succe
     report = lambda error: json.dumps({"results": [row | {"error": error}], "notes": []})
     assert gpu.checked(report(1e-15)) == {"step 8x8x9": {"ns": 1.0, "GB/s": 2.0, "copies": 3.0, "error": 1e-15}}
     assert gpu.figures(report(None))["compared with nothing"] == "step 8x8x9"
+    sweep = row | {"name": "sweep", "axis": "z", "sweep": "terms", "stages": "last", "error": 1e-15}
+    of_sweep = lambda kernel: gpu.figures(json.dumps({"results": [sweep | {"kernel": kernel}], "notes": []}))["sweep z terms last 8x8x9"]
+    assert of_sweep({"registers": 254, "resident": 2, "lines": 8}) == of_sweep(None) | {"registers": 254, "resident": 2}
     with pytest.raises(Wrong, match="compared with nothing") as found:
         gpu.checked(report(None))
     assert found.value.numbers["step 8x8x9"]["ns"] == 1.0

@@ -311,11 +311,18 @@ int cuModuleGetFunction(Function **function, void *module, const char *name) {
 int cuFuncGetAttribute(int *value, int attribute, Function *function) {
     NEED_CONTEXT;
     if (function->kernel) {
-        *value = attribute == 1 ? 1024 : 0;
+        *value = attribute == 1 ? 1024 : attribute == 4 ? 254 : 0; /* static on-chip memory, registers */
         return OK;
     }
     *value = attribute == 1 ? 1024 : function->computed ? 24 : 0; /* what some architectures keep for themselves; what a thread spills */
     return (attribute == 1 || attribute == 3) && is_function(function) ? OK : INVALID;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, Function *function, int threads, size_t on_chip) {
+    NEED_CONTEXT;
+    if (!is_function(function) || threads < 1 || threads > 1024) return INVALID;
+    int most = (int)((ON_CHIP + 1024) / (on_chip + 1024)); /* each block takes 1 KiB beside */
+    *blocks = most < 2048 / threads ? most : 2048 / threads;
+    return OK;
 }
 int cuFuncGetModule(void **module, Function *function) {
     NEED_CONTEXT;

@@ -61,6 +61,33 @@ fn what_was_compiled_is_found_where_the_compiler_lies_elsewhere() {
     assert_eq!(kept(&there), 1, "it was compiled again");
 }
 
+/// Catches registers and resident blocks that are those of another kernel, or of none.
+#[test]
+fn a_bench_of_sweeps_says_what_the_driver_tells_of_their_kernels() {
+    let driver = tempfile::tempdir().unwrap();
+    Driver::OpenCl.build(driver.path());
+    let arguments = "bench sweeps --points 16x16x1 --backend cuda --repeats 1 --json \
+                     --set scheme.derivative=explicit4 --set compute.sweeps.lines=8";
+    let mut command = Command::new(program());
+    let output = Driver::OpenCl
+        .with(driver.path(), command.args(arguments.split_whitespace()))
+        .output()
+        .unwrap();
+    let (said, told) = words(&output);
+    assert!(output.status.success(), "{told}");
+    let report: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let rows = report["results"].as_array().unwrap();
+    let stages: Vec<_> = rows.iter().map(|row| row["stages"].as_str().unwrap()).collect();
+    assert_eq!(stages, ["first", "all", "all but last", "last"]);
+    for row in rows {
+        let kernel = |key: &str| row["kernel"][key].as_u64().unwrap();
+        assert_eq!([kernel("registers"), kernel("lines"), kernel("threads")], [254, 8, 16]);
+        let fit = (228 << 10) / (kernel("on_chip") + 1024);
+        assert_eq!(kernel("resident"), fit.min(2048 / 16), "{row}");
+        assert!(row["error"].as_f64().unwrap() < 1e-12, "{row}");
+    }
+}
+
 #[test]
 fn a_driver_that_cannot_be_used_is_refused_with_its_cause_and_the_way_out() {
     let driver = tempfile::tempdir().unwrap();

@@ -129,6 +129,7 @@ fn check_cpu(compute: &ComputeConfig) -> Result<()> {
     let what = match (solver, compute.pencils) {
         (Some(solver), _) => format!("compute.line_solver = \"{}\"", solver.name()),
         (None, Pencils::Permuted) => "compute.pencils = \"permuted\"".to_string(),
+        (None, Pencils::Strided) if compute.sweeps.is_set() => "compute.sweeps".to_string(),
         (None, Pencils::Strided) => return Ok(()),
     };
     let why = match compute.backend {

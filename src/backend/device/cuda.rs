@@ -22,7 +22,7 @@ pub use nvrtc::{Code, Nvrtc, Version};
 
 use super::runtime::{
     Argument, DeviceInfo, Handle, KernelRequest, Launch, MOST_ARGUMENTS, Runtime, Source,
-    Tridiagonal,
+    Tridiagonal, Usage,
 };
 use crate::backend::DiskCache;
 use crate::backend::ranks::DeviceGroup;
@@ -315,6 +315,28 @@ impl Runtime for Cuda {
         let bytes = unsafe { cu::function::get_function_attribute(object(kernel), local) };
         let bytes = bytes.map_err(failed("ask what a kernel keeps in device memory"))?;
         Ok(usize::try_from(bytes).unwrap_or(0))
+    }
+
+    fn usage(&self, kernel: Handle, threads: usize, on_chip: usize) -> Result<Option<Usage>> {
+        self.enter()?;
+        let told = failed("ask what a kernel takes");
+        let registers = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS;
+        // SAFETY: the kernel is of a loaded module.
+        let registers = unsafe { cu::function::get_function_attribute(object(kernel), registers) };
+        let registers = registers.map_err(&told)?;
+        let (threads, mut resident) = (i32::try_from(threads).unwrap_or(i32::MAX), 0);
+        // SAFETY: as above; one integer is written.
+        let counted = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &raw mut resident,
+                object(kernel),
+                threads,
+                on_chip,
+            )
+        };
+        counted.result().map_err(&told)?;
+        let count = |n: i32| usize::try_from(n).unwrap_or(0);
+        Ok(Some(Usage { registers: count(registers), resident: count(resident) }))
     }
 
     fn discard(&self, kernel: Handle) {

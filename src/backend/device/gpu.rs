@@ -10,11 +10,12 @@ use super::later::Later;
 use super::lines::{DeviceOperator, LineSolver};
 use super::pointwise::PointKernel;
 use super::program::{self, Fields, Task};
+use super::sweep_kernel::SweepKernel;
 use super::workspace::{Fusing, SHAPES, Workspace};
 use super::{Api, Buffer, Device};
 use crate::backend::handles::{BlockSolver, Combination, Field, Prepared, Program, all, all_mut};
 use crate::backend::ranks::{Blocks, DeviceGroup, Memory, Staging, Sums, TransposeLayout};
-use crate::backend::{Backend, ComputeConfig, Pencils, Reduction, Weights};
+use crate::backend::{Backend, ComputeConfig, Pencils, Reduction, SweepConfig, Weights};
 use crate::blocks::{Colouring, Factored, Halo, Sweeps};
 use crate::engine::{Formula, LineOperator, LineOperators, Number, PointFormula, Sweep};
 use crate::error::Result;
@@ -58,8 +59,12 @@ impl Gpu {
         solver: Option<LineSolver>,
         pencils: Pencils,
     ) -> Result<Self> {
-        let workspace = Workspace::new(device, precision, len, solver, pencils)?;
-        Ok(Self { fusing: workspace.usual_fusing(), workspace: Arc::new(workspace) })
+        let usual = SweepConfig::default();
+        Ok(Self::of(Workspace::new(device, precision, len, (solver, pencils), usual)?))
+    }
+
+    fn of(workspace: Workspace) -> Self {
+        Self { fusing: workspace.usual_fusing(), workspace: Arc::new(workspace) }
     }
 
     /// The same with other sweeps fused. Where nothing is said, those that keep their values on chip are on a GPU where nobody chose how
@@ -75,8 +80,9 @@ impl Gpu {
     /// # Errors
     /// What the device or its compiler says.
     pub fn configured(device: Arc<Device>, len: usize, compute: &ComputeConfig) -> Result<Self> {
-        let ComputeConfig { precision, line_solver, pencils, .. } = *compute;
-        Self::new(device, precision, len, line_solver, pencils)
+        let ComputeConfig { precision, line_solver, pencils, sweeps, .. } = *compute;
+        let lines = (line_solver, pencils);
+        Ok(Self::of(Workspace::new(device, precision, len, lines, sweeps)?))
     }
 
     /// The device.
@@ -95,6 +101,14 @@ impl Gpu {
         axis: Axis,
     ) -> Result<DeviceOperator> {
         self.workspace.operator(operator, points, axis)
+    }
+
+    /// The kernel of `program`; `None` where it is run operator by operator.
+    ///
+    /// # Errors
+    /// What the driver or the compiler says.
+    pub fn kernel(&self, program: &Program) -> Result<Option<SweepKernel>> {
+        program.get::<Later>().get()?.kernel()
     }
 
     fn later(
@@ -150,7 +164,10 @@ impl Backend for Gpu {
 
     fn shapes(&self) -> Vec<&'static str> {
         match self.fusing {
-            Fusing::OnChip => SHAPES.map(|(name, _)| name).to_vec(),
+            // Who asks for blocks asks for kernels.
+            Fusing::OnChip if !self.workspace.sweeps.is_set() => {
+                SHAPES.map(|(name, _)| name).to_vec()
+            }
             _ => Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::sweep_kernel::SweepKernel;
 use super::{Arg, Device, Kernel, KernelRequest, Source};
 use crate::error::{Error, Result};
 
@@ -60,6 +61,25 @@ impl Job {
         let blocks = counts(shape.blocks)?;
         let kernel = device.unspilled_kernel(shape.request(source, entry)?)?;
         Ok(kernel.map(|kernel| Self { kernel, blocks }))
+    }
+
+    /// What its compiler made of a sweep over tiles of `lines` lines, a thread `points` points, cut for so many blocks on a
+    /// multiprocessor.
+    pub(super) fn described(
+        &self,
+        [points, lines]: [usize; 2],
+        resident: usize,
+    ) -> Result<SweepKernel> {
+        let usage = self.kernel.usage()?;
+        Ok(SweepKernel {
+            registers: usage.map(|usage| usage.registers),
+            on_chip: self.kernel.on_chip,
+            threads: self.kernel.block_threads(),
+            points,
+            lines,
+            resident: usage.map_or(resident, |usage| usage.resident),
+            blocks: self.blocks.iter().map(|&n| n as usize).product(),
+        })
     }
 
     /// Put it on the list of the device.

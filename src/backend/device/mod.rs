@@ -38,6 +38,7 @@ mod program;
 mod queue;
 mod recording;
 mod runtime;
+mod sweep_kernel;
 mod text;
 mod turns;
 mod workspace;
@@ -55,7 +56,8 @@ pub use pointwise::PointKernel;
 pub use queue::{Arg, Device, Kernel, Traffic};
 pub use recording::Recording;
 pub use runtime::{Api, DeviceInfo, KernelRequest, Source};
-pub use workspace::{Fusing, is_one_kernel};
+pub use sweep_kernel::SweepKernel;
+pub use workspace::{Fusing, IsKernel, is_kernel};
 
 use crate::error::Result;
 use runtime::Runtime;

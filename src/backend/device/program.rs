@@ -3,6 +3,7 @@
 use super::composed::Composed;
 use super::ends::Lines;
 use super::fused::Fused;
+use super::sweep_kernel::SweepKernel;
 use super::{Buffer, Fusing, Workspace};
 use crate::backend::Weights;
 use crate::engine::{LineOperator, LineOperators, Op, Sweep};
@@ -61,6 +62,11 @@ impl Program {
     pub(super) fn of_advanced(task: &Task) -> Result<Option<Self>> {
         let fused = Fused::new(task)?;
         Ok(fused.map(|fused| Self { fused: Some(fused), composed: None }))
+    }
+
+    /// Its kernel, where it is one.
+    pub(super) fn kernel(&self) -> Result<Option<SweepKernel>> {
+        self.fused.as_ref().map(Fused::kernel).transpose()
     }
 
     /// Run the sweep.

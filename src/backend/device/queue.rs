@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::list::{List, SCALAR_BYTES};
 use super::recording::{Recorder, Recording};
-use super::runtime::{Handle, KernelRequest, Runtime, Tridiagonal};
+use super::runtime::{Handle, KernelRequest, Runtime, Tridiagonal, Usage};
 use super::turns::Turns;
 use super::{Api, Buffer, DeviceInfo};
 use crate::backend::ranks::{DeviceGroup, DeviceMessage, Underway};
@@ -48,6 +48,16 @@ impl Kernel {
             return list.note(Err(Error::Device(sentence)));
         }
         list.push(self, blocks, arguments);
+    }
+
+    /// What it takes of a multiprocessor, where the driver tells.
+    pub(super) fn usage(&self) -> Result<Option<Usage>> {
+        self.device.runtime.usage(self.handle, self.block_threads(), self.on_chip)
+    }
+
+    /// Threads of a block.
+    pub(super) fn block_threads(&self) -> usize {
+        self.threads.iter().map(|&n| n as usize).product()
     }
 }
 

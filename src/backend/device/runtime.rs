@@ -97,6 +97,15 @@ pub struct KernelRequest {
     pub on_chip: usize,
 }
 
+/// What a compiled kernel takes of a multiprocessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Usage {
+    /// Registers of a thread.
+    pub(super) registers: usize,
+    /// Blocks that a multiprocessor holds at once.
+    pub(super) resident: usize,
+}
+
 /// Most arguments of a kernel: as many pointers as every OpenCL device takes (1024 bytes; OpenCL 1.2,
 /// `CL_DEVICE_MAX_PARAMETER_SIZE`).
 pub(super) const MOST_ARGUMENTS: usize = 128;
@@ -208,6 +217,11 @@ pub(super) trait Runtime: Send + Sync {
     /// Bytes that a thread of a kernel keeps in device memory, where the driver tells: values that it has no registers for.
     fn spilled(&self, _: Handle) -> Result<usize> {
         Ok(0)
+    }
+
+    /// What a kernel takes in blocks of so many threads and bytes of on-chip memory, where the driver tells.
+    fn usage(&self, _: Handle, _threads: usize, _on_chip: usize) -> Result<Option<Usage>> {
+        Ok(None)
     }
 
     /// Give back a kernel that nobody holds, and the others of its text.

@@ -9,7 +9,7 @@ use super::gpu::{Same, Zero};
 use super::lines::{DeviceOperator, LineSolver, obstacle};
 use super::pointwise::PointKernel;
 use super::{Device, DeviceInfo, Scratch};
-use crate::backend::{ComputeConfig, Pencils};
+use crate::backend::{ComputeConfig, Pencils, SweepConfig};
 use crate::engine::{LineOperator, LineOperators, PointFormula, Sweep};
 use crate::error::Result;
 use crate::grid::Axis;
@@ -42,6 +42,8 @@ pub(super) struct Workspace {
     pub(super) values: Scratch,
     solver: Option<LineSolver>,
     pencils: Pencils,
+    /// The blocks of sweeps that are fused.
+    pub(super) sweeps: SweepConfig,
     /// Field 0 of those that are written becomes that which is read, or 0.
     pub(super) copy: PointKernel,
     pub(super) clear: PointKernel,
@@ -52,8 +54,8 @@ impl Workspace {
         device: Arc<Device>,
         precision: Precision,
         len: usize,
-        solver: Option<LineSolver>,
-        pencils: Pencils,
+        (solver, pencils): (Option<LineSolver>, Pencils),
+        sweeps: SweepConfig,
     ) -> Result<Self> {
         let prepared = |formula| PointKernel::new((&device, precision), len, &formula);
         Ok(Self {
@@ -66,17 +68,19 @@ impl Workspace {
             len,
             solver,
             pencils,
+            sweeps,
         })
     }
 
     /// Which sweeps are fused where nothing is said.
     pub(super) fn usual_fusing(&self) -> Fusing {
-        usual(self.device.info(), self.solver, self.pencils)
+        usual(self.device.info(), self.solver, self.pencils, self.sweeps)
     }
 
     /// What who chose how lines are solved may not expect.
     pub(super) fn note(&self) -> Option<String> {
-        let is_chosen = usual(self.device.info(), None, Pencils::Strided) != self.usual_fusing();
+        let is_chosen =
+            usual(self.device.info(), None, Pencils::Strided, self.sweeps) != self.usual_fusing();
         is_chosen.then(|| {
             "sweeps are run operator by operator, since `compute.line_solver` or `compute.pencils` is set; \
              otherwise each is one kernel, with the elimination of `chunked`"
@@ -104,24 +108,48 @@ impl Workspace {
 }
 
 /// Which sweeps are fused where nothing is said: those that keep their values on chip, on a GPU where nobody chose how lines are
-/// solved; on a CPU none, whose compilers take long over such kernels.
-fn usual(info: &DeviceInfo, solver: Option<LineSolver>, pencils: Pencils) -> Fusing {
-    match info.is_gpu && solver.is_none() && pencils == Pencils::Strided {
+/// solved; on a CPU none, whose compilers take long over such kernels, unless somebody asks for blocks of them.
+fn usual(
+    info: &DeviceInfo,
+    solver: Option<LineSolver>,
+    pencils: Pencils,
+    sweeps: SweepConfig,
+) -> Fusing {
+    match (info.is_gpu || sweeps.is_set()) && solver.is_none() && pencils == Pencils::Strided {
         true => Fusing::OnChip,
         false => Fusing::Nothing,
     }
 }
 
-/// Whether `sweep` over whole lines along `axis` is one kernel on a device, as far as that is known before it is compiled.
-pub fn is_one_kernel(
+/// Whether a sweep is one kernel on a device, as far as that is known before it is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IsKernel {
+    /// It is run operator by operator.
+    No,
+    /// Where its compiler finds registers for chunks of two lengths.
+    Perhaps,
+    /// It is.
+    Yes,
+}
+
+/// Whether `sweep` over whole lines along `axis` is one kernel on a device.
+pub fn is_kernel(
     info: &DeviceInfo,
     compute: &ComputeConfig,
     sweep: &Sweep,
     axis: Axis,
     points: [usize; 3],
     operators: &LineOperators,
-) -> bool {
-    let plan = || Plan::new(sweep, axis, Lines::along(axis, points), compute.precision, operators);
-    usual(info, compute.line_solver, compute.pencils) != Fusing::Nothing
-        && plan().is_some_and(|plan| plan.fits(info))
+) -> IsKernel {
+    let &ComputeConfig { precision, line_solver, pencils, sweeps, .. } = compute;
+    let lines = Lines::along(axis, points);
+    if usual(info, line_solver, pencils, sweeps) == Fusing::Nothing {
+        return IsKernel::No;
+    }
+    let plan = Plan::new(sweep, axis, lines, (precision, sweeps), operators);
+    match plan.and_then(|plan| plan.fits(info)) {
+        Some(true) => IsKernel::Yes,
+        Some(false) => IsKernel::Perhaps,
+        None => IsKernel::No,
+    }
 }

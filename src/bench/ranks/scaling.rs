@@ -132,9 +132,9 @@ impl Together<'_> {
         let (config, decomposition) = if weak {
             let decomposition = most_cubic(ranks, [2; 3]);
             let points = std::array::from_fn(|a| points[a] * decomposition.ranks[a]);
-            (config(points, self.options, &self.options.set)?, decomposition)
+            (config(points, &self.options.common, &self.options.set)?, decomposition)
         } else {
-            let config = config(points, self.options, &self.options.set)?;
+            let config = config(points, &self.options.common, &self.options.set)?;
             let device = self.setup.device.is_some();
             let (decomposition, _) = decomposition(&config, &**self.comm, device)?;
             (config, decomposition)
@@ -157,7 +157,7 @@ impl Together<'_> {
         // Rates are measured with blocks that are the same on all ranks.
         let largest = decomposition.block(0, config.grid.points);
         let place = &*setup.place(largest.len(), solver)?;
-        let own = setup.place(len, solver)?;
+        let own = setup.cut(config, solver)?.place(len, solver)?;
         let backend = Arc::new(Ranks::new(own, (*comm).clone(), decomposition, &setup.compute)?);
         let route = backend.route();
         let mut simulation = Simulation::on(backend.clone(), config)?;

@@ -21,7 +21,7 @@ const DRIVER: [&str; 2] = ["cuda", "nvcuda"];
 
 /// What is called of a driver that is new enough.
 #[rustfmt::skip]
-const FUNCTIONS: [&str; 45] = [
+const FUNCTIONS: [&str; 46] = [
     "cuCtxGetStreamPriorityRange", "cuCtxSetCurrent", "cuDeviceGet", "cuDeviceGetAttribute", "cuDeviceGetCount", "cuDeviceGetName",
     "cuDevicePrimaryCtxRelease_v2", "cuDevicePrimaryCtxRetain", "cuDeviceTotalMem_v2",
     "cuEventCreate", "cuEventDestroy_v2", "cuEventElapsedTime_v2", "cuEventQuery", "cuEventRecord",
@@ -30,7 +30,7 @@ const FUNCTIONS: [&str; 45] = [
     "cuGraphLaunch", "cuInit", "cuLaunchKernel", "cuMemAlloc_v2", "cuMemFreeHost", "cuMemFree_v2",
     "cuMemGetInfo_v2", "cuMemHostAlloc", "cuMemHostRegister_v2", "cuMemHostUnregister",
     "cuMemcpyDtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2", "cuModuleGetFunction",
-    "cuModuleLoadData", "cuModuleUnload", "cuStreamBeginCapture_v2", "cuStreamCreate",
+    "cuModuleLoadData", "cuModuleUnload", "cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuStreamBeginCapture_v2", "cuStreamCreate",
     "cuStreamCreateWithPriority", "cuStreamDestroy_v2", "cuStreamEndCapture", "cuStreamSynchronize",
     "cuStreamWaitEvent",
 ];

@@ -11,6 +11,7 @@ use super::ends::Columns;
 use super::job::{Job, LaunchSize};
 use super::lines::{CHUNKS, ELIMINATE, LINE, negligible, rows_of, tables};
 use super::program::{Fields, Task};
+use super::sweep_kernel::SweepKernel;
 use super::text::Text;
 use super::{Arg, Buffer, Fusing};
 use crate::backend::Weights;
@@ -32,6 +33,7 @@ const KERNEL: &str = include_str!("../../../../kernels/fused/sweep.cu");
 /// A sweep along one axis as one kernel.
 pub(super) struct Fused {
     job: Job,
+    shape: Shape,
     /// Slots of the fields that are read, and of those that are written.
     read: Vec<usize>,
     written: Vec<usize>,
@@ -53,7 +55,8 @@ impl Fused {
     pub(super) fn new(task: &Task) -> Result<Option<Self>> {
         let Task { workspace, fusing, sweep, axis, operators, .. } = *task;
         let info = workspace.device.info();
-        let plan = Plan::new(sweep, axis, task.lines(), workspace.precision, operators);
+        let how = (workspace.precision, workspace.sweeps);
+        let plan = Plan::new(sweep, axis, task.lines(), how, operators);
         let Some(plan) = plan.filter(|_| fusing != Fusing::Nothing) else {
             return Ok(None);
         };
@@ -136,6 +139,7 @@ impl Fused {
         }
         Ok(Some(Self {
             job,
+            shape,
             read: plan.read.clone(),
             written: plan.written.clone(),
             stages: *stages,
@@ -146,6 +150,12 @@ impl Fused {
     /// Whether lines are blocks of longer ones.
     pub(super) fn is_coupled(&self) -> bool {
         self.stages > 0
+    }
+
+    /// Its blocks, and what its compiler made of it.
+    pub(super) fn kernel(&self) -> Result<SweepKernel> {
+        let Shape { length, lanes, resident, .. } = self.shape;
+        self.job.described([length, lanes], resident)
     }
 
     /// Run it.

@@ -10,6 +10,7 @@ use super::super::runtime::MOST_ARGUMENTS;
 use super::body::{Body, Written};
 use super::shape::Shape;
 use super::uses::Uses;
+use crate::backend::SweepConfig;
 use crate::engine::distributed::{Layout, slot};
 use crate::engine::{LineOperators, Op, Operation, Sweep, Value};
 use crate::grid::Axis;
@@ -31,8 +32,9 @@ pub(in super::super) struct Plan<'a> {
     pub(super) stages: usize,
     /// The largest half-bandwidth.
     half_band: usize,
-    /// Whether operators apply to what it advances: that spares a pass, and is not worth a bad block.
+    /// Whether operators apply to what it advances and nobody asked for that: it spares a pass, and is not worth a bad block.
     links: bool,
+    sweeps: SweepConfig,
     inflows: HashMap<Value, Inflow>,
     pub(super) uses: Uses<'a>,
     axis: Axis,
@@ -41,14 +43,18 @@ pub(in super::super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// `None` where there is nothing to fuse.
+    /// `None` where there is nothing to fuse, or it is not to be.
     pub(in super::super) fn new(
         sweep: &'a Sweep,
         axis: Axis,
         lines: Lines,
-        precision: Precision,
+        (precision, sweeps): (Precision, SweepConfig),
         operators: &'a LineOperators,
     ) -> Option<Self> {
+        let links = links(sweep);
+        if links && sweeps.link == Some(false) {
+            return None;
+        }
         let numbers = numbered(sweep);
         let half_bands = numbers.iter().map(|op| operators.get(axis, *op).matrix.half_band());
         let half_band = half_bands.max()?;
@@ -65,7 +71,8 @@ impl<'a> Plan<'a> {
             written,
             stages,
             half_band,
-            links: links(sweep),
+            links: links && sweeps.link.is_none(),
+            sweeps,
             inflows,
             uses,
             axis,
@@ -98,9 +105,11 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Whether there is such a block with chunks of one length: of others a compiler may spill whatever is tried.
-    pub(in super::super) fn fits(&self, info: &DeviceInfo) -> bool {
-        self.candidates(info).any(|(shape, _)| shape.is_even(self.lines.points))
+    /// Whether there is such a block with chunks of one length: of others a compiler may spill whatever is tried. `None` where there are
+    /// none at all.
+    pub(in super::super) fn fits(&self, info: &DeviceInfo) -> Option<bool> {
+        let mut even = self.candidates(info).map(|(shape, _)| shape.is_even(self.lines.points));
+        even.next().map(|first| first || even.any(|is_even| is_even))
     }
 
     /// The block that keeps the most values on chip.
@@ -124,7 +133,7 @@ impl<'a> Plan<'a> {
                 self.numbers.iter().map(|op| exchanged_of(op, count)).max().unwrap_or(0)
             })
         };
-        Shape::all(self.lines, self.half_band, self.precision, info, exchanged)
+        Shape::all(self.lines, self.half_band, self.precision, info, self.sweeps, exchanged)
     }
 
     /// The calls that apply an operator to the array of this name, its result being that value.

@@ -4,6 +4,7 @@ use super::super::DeviceInfo;
 use super::super::ends::Lines;
 use super::super::lines::bank_row;
 use super::body::Room;
+use crate::backend::SweepConfig;
 use crate::real::Precision;
 
 /// Registers of 32 bits that a quarter of a multiprocessor has for its warps, and a thread at most.
@@ -55,29 +56,41 @@ impl Shape {
     ///   lines at least, 1024 in f64; more in f32, as far as there is room;
     /// - where its values need more on-chip memory than the device has, even with fields loaded again: the last sweep of a stage on
     ///   1024 points, several sweeps on fewer where a block may take less than 226 KiB.
+    ///
+    /// What is `asked` for is not left to choose: there may be fewer of them, or none.
     pub(super) fn all(
         lines: Lines,
         p: usize,
         precision: Precision,
         info: &DeviceInfo,
+        asked: SweepConfig,
         exchanged: impl Fn(usize) -> usize,
     ) -> Vec<Self> {
         let size = precision.bytes();
         let mut all: Vec<Self> = Vec::new();
-        for bytes in [&TILE_BYTES[..], &NARROW_BYTES] {
+        let asked_bytes = asked.lines.map(|lines| [lines * size]);
+        let widths = match &asked_bytes {
+            Some(bytes) => &[&bytes[..]][..],
+            None => &[&TILE_BYTES[..], &NARROW_BYTES],
+        };
+        for bytes in widths {
             let mut some = Vec::new();
-            for (resident, others, lengths) in RESIDENT {
-                for length in lengths {
-                    for bytes in bytes {
+            for (held, others, lengths) in RESIDENT {
+                let is_asked = |length: &usize| asked.points.is_none_or(|points| points == *length);
+                for length in lengths.into_iter().filter(is_asked) {
+                    for bytes in *bytes {
                         let tile = if lines.inner == 1 { 1 } else { bytes / size };
-                        some.push(Self::new(
+                        let shape = Self::new(
                             lines,
                             (p, precision),
                             [length, tile],
-                            (resident, others),
-                            info.on_chip,
+                            (held, others),
+                            (info.on_chip, asked),
                             &exchanged,
-                        ));
+                        );
+                        if asked.resident.is_none_or(|blocks| shape.holds(blocks, held)) {
+                            some.push(shape);
+                        }
                     }
                 }
             }
@@ -86,6 +99,7 @@ impl Shape {
                 lines.points >= 2
                     && shape.threads() <= info.block_threads
                     && shape.words * size + SYSTEM <= info.on_chip
+                    && (asked.resident.is_none() || shape.fits(size, info.on_chip))
             });
             all.extend(some);
         }
@@ -103,16 +117,17 @@ impl Shape {
         lines: Lines,
         (p, precision): (usize, Precision),
         [length, tile]: [usize; 2],
-        (resident, others): (usize, usize),
-        on_chip: usize,
+        (held, others): (usize, usize),
+        (on_chip, asked): (usize, SweepConfig),
         exchanged: &impl Fn(usize) -> usize,
     ) -> Self {
         let n = lines.points;
         let chunks = n.div_ceil(length).min(n / (2 * p).max(2)).max(1);
-        let lanes = tile.max(THREADS / chunks / tile * tile).min(lines.count);
+        let usual = tile.max(THREADS / chunks / tile * tile);
+        let lanes = asked.lines.unwrap_or(usual).min(lines.count);
         let (length, threads) = (n.div_ceil(chunks), chunks * lanes);
         let warps = threads.div_ceil(WARP);
-        let resident = (resident / (WARP * warps)).max(1);
+        let resident = asked.resident.unwrap_or(blocks(held, warps));
         let row = bank_row(precision);
         let gathers = lines.inner == 1 && length < row;
         let stride = threads.next_multiple_of(row) + if gathers { row / length } else { 0 };
@@ -126,8 +141,21 @@ impl Shape {
             registers: free * 4 / (length * precision.bytes()),
             on_chip: words_left / (length * stride),
         };
-        let is_narrow = NARROW_BYTES.contains(&(tile * precision.bytes())) && lines.inner > 1;
+        let is_narrow = lines.inner > 1 && tile * precision.bytes() <= NARROW_BYTES[0];
         Self { chunks, length, lanes, resident, stride, words, room, is_narrow }
+    }
+
+    /// Whether so many blocks are of the line of [`RESIDENT`] with `held` threads: the first that has as many, or the last.
+    fn holds(&self, asked: usize, held: usize) -> bool {
+        let warps = self.threads().div_ceil(WARP);
+        let lines = RESIDENT.map(|(held, ..)| held);
+        let first = lines.into_iter().find(|held| blocks(*held, warps) >= asked);
+        first.or(lines.last().copied()) == Some(held)
+    }
+
+    /// Whether on-chip memory has room for its blocks, in numbers of `size` bytes.
+    fn fits(&self, size: usize, on_chip: usize) -> bool {
+        self.resident * (self.words * size + SYSTEM) <= on_chip + SYSTEM
     }
 
     /// Whether it is worth another pass less: whole sectors, and chunks of one length, whose numbers are in the text.
@@ -153,4 +181,9 @@ impl Shape {
     pub(super) fn on_chip(&self, parked: usize) -> usize {
         self.words + parked * self.length * self.stride
     }
+}
+
+/// Blocks of so many warps that a multiprocessor holds which holds so many threads.
+fn blocks(threads: usize, warps: usize) -> usize {
+    (threads / (WARP * warps)).max(1)
 }

@@ -1,0 +1,134 @@
+//! Whether sweeps are kernels, in the blocks that `compute.sweeps` asks for: found before anything is computed.
+
+use crate::backend::device::{DeviceInfo, IsKernel, is_kernel};
+use crate::config::{Config, RightHandSide};
+use crate::error::{Error, Result};
+use crate::grid::{Axis, Block};
+use crate::physics::{StagePart, sweeps_of_stages};
+
+/// The passes and sweeps of stages along lines that are whole in `block`, and whether they are kernels; none without a flow, or where its
+/// equations are composed.
+fn kernels(config: &Config, block: &Block, on: &DeviceInfo) -> Vec<(StagePart, Axis, IsKernel)> {
+    if !config.case.is_flow() || config.compute.right_hand_side == RightHandSide::Composed {
+        return Vec::new();
+    }
+    let (compute, points) = (&config.compute, block.points);
+    let whole = |axis: Axis| points[axis.index()] == config.grid.points[axis.index()];
+    let (sweeps, operators) = sweeps_of_stages(&config.problem(), block);
+    let whole = sweeps.iter().filter(|(_, axis, _)| whole(*axis));
+    let each = whole.map(|(part, axis, sweep)| {
+        (*part, *axis, is_kernel(on, compute, sweep, *axis, points, &operators))
+    });
+    each.collect()
+}
+
+/// # Errors
+/// [`Error::Config`] where `compute.sweeps` asks for blocks that no sweep of a stage can have on a device.
+pub(crate) fn check_sweeps(config: &Config, block: &Block, on: &DeviceInfo) -> Result<()> {
+    let asked = config.compute.sweeps;
+    let named = |(name, value): (&str, Option<usize>)| Some(format!("{name} = {}", value?));
+    let asked = [("points", asked.points), ("lines", asked.lines), ("resident", asked.resident)];
+    let asked: Vec<_> = asked.into_iter().filter_map(named).collect();
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let kernels = kernels(config, block, on);
+    if kernels.is_empty() || kernels.iter().any(|(.., is)| *is != IsKernel::No) {
+        return Ok(());
+    }
+    let what =
+        format!("compute.sweeps: no sweep has blocks with {} on {}", asked.join(", "), on.name);
+    let advice = format!(
+        "a line of n points takes n/points threads; a block has {} threads and {} KiB on chip at most, and those that are resident \
+         share as much; ask for less, or leave it to `auto`",
+        on.block_threads,
+        on.on_chip >> 10,
+    );
+    Err(Error::refused(what, &advice))
+}
+
+/// Which passes and sweeps are kernels, for a plan; `None` where there are none.
+pub(super) fn told(config: &Config, block: &Block, on: &DeviceInfo) -> Option<String> {
+    let kernels = kernels(config, block, on);
+    let list = |which: IsKernel, how: &str| {
+        let of = kernels.iter().filter(|(.., is)| *is == which);
+        let names: Vec<_> =
+            of.map(|(part, axis, _)| format!("{} along {}", part.name(), axis.name())).collect();
+        (!names.is_empty()).then(|| format!("{how}: {}", names.join(", ")))
+    };
+    let said = [
+        list(IsKernel::Yes, "a kernel each"),
+        list(IsKernel::Perhaps, "a kernel each where registers suffice"),
+        list(IsKernel::No, "no kernel"),
+    ];
+    let said: Vec<_> = said.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::device::Api;
+    use crate::config::parse;
+
+    fn gpu() -> DeviceInfo {
+        DeviceInfo {
+            api: Api::Cuda,
+            index: 0,
+            name: "a GPU".into(),
+            driver: String::new(),
+            is_gpu: true,
+            memory: 80 << 30,
+            largest_buffer: 80 << 30,
+            on_chip: 232_448,
+            block_threads: 1024,
+            has_f64: true,
+        }
+    }
+
+    fn vortex(points: [usize; 3], set: &str) -> (Config, Block) {
+        let input = format!(
+            "[case]\nname = 'taylor-green'\n[grid]\npoints = {points:?}\n[time]\nend = 1.0\n\
+             [compute]\nsweeps = {{ {set} }}"
+        );
+        (parse(&input, "test", &[]).unwrap(), Block::whole(points))
+    }
+
+    #[test]
+    fn a_plan_names_the_sweeps_that_are_no_kernels_and_those_that_may_be_none() {
+        let told = |points, set: &str| {
+            let (config, block) = vortex(points, set);
+            told(&config, &block, &gpu()).unwrap()
+        };
+        let of_stage = "a kernel each: gradients along z, gradients along y, terms along x, terms along y, \
+                        terms and gradients along z, terms along z";
+        assert_eq!(told([64; 3], ""), of_stage);
+        let unlinked = told([64; 3], "link = false");
+        assert!(unlinked.ends_with("; no kernel: terms and gradients along z"), "{unlinked}");
+        let odd = told([64, 61, 64], "");
+        assert!(odd.contains("a kernel each where registers suffice: gradients along y"), "{odd}");
+        // 26 chunks of 40 lines are too many threads, 13 are not.
+        let some = told([208, 104, 104], "lines = 40, points = 8");
+        assert!(
+            some.contains("no kernel: terms along x") && some.contains("gradients along"),
+            "{some}"
+        );
+    }
+
+    #[test]
+    fn blocks_that_no_sweep_can_have_are_refused_with_what_there_is() {
+        let check = |set: &str| {
+            let (config, block) = vortex([256; 3], set);
+            check_sweeps(&config, &block, &gpu())
+        };
+        let refused = check("lines = 64, resident = 2").unwrap_err().to_string();
+        assert!(
+            refused.contains("no sweep has blocks with lines = 64, resident = 2 on a GPU"),
+            "{refused}"
+        );
+        assert!(refused.contains("1024 threads and 227 KiB"), "{refused}");
+        for set in ["", "link = true", "lines = 4", "resident = 2", "points = 8"] {
+            assert!(check(set).is_ok(), "{set}");
+        }
+    }
+}

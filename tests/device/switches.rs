@@ -1,0 +1,119 @@
+//! `compute.sweeps`: every key changes the kernels of a run as it says, and nothing else. The kernels are those that a GPU which computes
+//! nothing is asked for.
+
+use kolmo::backend::device::{Api, Device, DeviceInfo, KernelRequest};
+
+use super::nvrtc::run;
+
+/// On-chip memory of a block, and of a multiprocessor beside 1 KiB.
+const ON_CHIP: usize = 232_448;
+
+/// The fused sweeps of a run.
+fn sweeps(points: [usize; 3], set: &'static [&'static str]) -> Vec<KernelRequest> {
+    let info = DeviceInfo {
+        api: Api::Cuda,
+        index: 0,
+        name: "a GPU".into(),
+        driver: String::new(),
+        is_gpu: true,
+        memory: 80 << 30,
+        largest_buffer: 80 << 30,
+        on_chip: ON_CHIP,
+        block_threads: 1024,
+        has_f64: true,
+    };
+    let (device, recording) = Device::recording(info, |_| 0);
+    run("taylor-green", points, set)(&device);
+    let kernels = recording.kernels().into_iter();
+    kernels.filter(|kernel| kernel.source.name == "fused sweep").collect()
+}
+
+/// What the text of a kernel defines as `name`, the last of several times.
+fn defined(kernel: &KernelRequest, name: &str) -> usize {
+    let line = format!("#define {name} ");
+    let value = kernel.source.text.lines().rev().find_map(|text| text.strip_prefix(&line));
+    value.unwrap().parse().unwrap()
+}
+
+/// The same of all kernels.
+fn all(kernels: &[KernelRequest], name: &str) -> Vec<usize> {
+    assert!(kernels.len() >= 5, "sweeps are lost: {}", kernels.len());
+    kernels.iter().map(|kernel| defined(kernel, name)).collect()
+}
+
+#[test]
+fn a_thread_takes_as_many_points_as_are_asked_for() {
+    for (points, set) in [
+        (4, &["compute.sweeps.points=4"]),
+        (5, &["compute.sweeps.points=5"]),
+        (6, &["compute.sweeps.points=6"]),
+        (7, &["compute.sweeps.points=7"]),
+        (8, &["compute.sweeps.points=8"]),
+    ] {
+        let kernels = sweeps([64; 3], set);
+        assert!(all(&kernels, "LENGTH").iter().all(|length| *length == points), "{points} points");
+        let chunks = 64_usize.div_ceil(points);
+        assert!(all(&kernels, "CHUNKS").iter().all(|count| *count == chunks), "{points} points");
+    }
+    // What is taken anyhow is the same text.
+    let asked = sweeps([64; 3], &["compute.sweeps.points=8"]);
+    let mut usual = sweeps([64; 3], &[]);
+    usual.retain(|kernel| defined(kernel, "LENGTH") == 8);
+    assert!(usual.len() >= 5 && usual.iter().all(|kernel| asked.contains(kernel)), "another text");
+}
+
+#[test]
+fn a_block_takes_as_many_lines_as_are_asked_for() {
+    for (lines, set) in [
+        (1, &["compute.sweeps.lines=1"]),
+        (3, &["compute.sweeps.lines=3"]),
+        (16, &["compute.sweeps.lines=16"]),
+    ] {
+        let kernels = sweeps([64, 60, 56], set);
+        assert!(all(&kernels, "TX").iter().all(|taken| *taken == lines), "{lines} lines");
+        for kernel in &kernels {
+            assert_eq!(kernel.threads[0] as usize, lines * defined(kernel, "CHUNKS"));
+        }
+    }
+}
+
+#[test]
+fn as_many_blocks_are_resident_as_are_asked_for_and_fit_on_chip_together() {
+    for (resident, set) in [
+        (1, &["compute.sweeps.resident=1"]),
+        (2, &["compute.sweeps.resident=2"]),
+        (3, &["compute.sweeps.resident=3"]),
+    ] {
+        for kernel in &sweeps([64; 3], set) {
+            assert_eq!(defined(kernel, "RESIDENT"), resident);
+            assert!(resident * (kernel.on_chip + 1024) <= ON_CHIP + 1024, "{}", kernel.on_chip);
+        }
+    }
+    // A multiprocessor to itself has more registers for a thread, or less to park.
+    let on_chip = |kernels: Vec<KernelRequest>| -> usize {
+        kernels.iter().map(|kernel| kernel.on_chip).sum()
+    };
+    let [alone, together] = [
+        sweeps([64; 3], &["compute.sweeps.resident=1"]),
+        sweeps([64; 3], &["compute.sweeps.resident=3"]),
+    ]
+    .map(on_chip);
+    assert_ne!(alone, together, "registers do not follow");
+}
+
+#[test]
+fn the_last_sweep_links_stages_where_it_is_asked_to_and_not_where_it_is_not() {
+    let usual = sweeps([64; 3], &[]).len();
+    assert_eq!(sweeps([64; 3], &["compute.sweeps.link=true"]).len(), usual);
+    assert_eq!(sweeps([64; 3], &["compute.sweeps.link=false"]).len(), usual - 1);
+    // Lines in chunks of two lengths are not linked unless somebody asks.
+    let odd = sweeps([64, 64, 61], &[]).len();
+    assert_eq!(odd, usual - 1);
+    assert_eq!(sweeps([64, 64, 61], &["compute.sweeps.link=true"]).len(), usual);
+}
+
+#[test]
+fn where_no_block_is_as_asked_a_sweep_is_no_kernel() {
+    // 64 lines of 32 chunks are 2048 threads.
+    assert!(sweeps([256; 3], &["compute.sweeps.lines=64"]).is_empty());
+}
