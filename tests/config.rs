@@ -102,6 +102,7 @@ fn a_resolved_configuration_reads_back_as_the_same() {
         &["compute.backend=cuda", "compute.device=3", "compute.line_solver=chunked"],
         &["compute.backend=opencl", "compute.pencils=permuted"],
         &["compute.sweeps={ points = 5, lines = 3, link = false }", "compute.sweeps.resident=2"],
+        &["compute.sweeps={ early = false, turns = 4 }"],
         &["compute.sweeps.points=auto", "compute.backend=cpu"],
         &[
             "compute.distributed=transpose",

@@ -83,6 +83,12 @@ pub struct SweepConfig {
     /// Blocks that a multiprocessor holds at once; they share its registers and its on-chip memory.
     #[serde(deserialize_with = "whole::<usize, 1, 32, _, _>", serialize_with = "or_auto")]
     pub resident: Option<usize>,
+    /// Whether fields come to on-chip memory before they are needed.
+    #[serde(serialize_with = "or_auto")]
+    pub early: Option<bool>,
+    /// Tiles that a block does in turn at most, where fields come early.
+    #[serde(deserialize_with = "whole::<usize, 1, 65536, _, _>", serialize_with = "or_auto")]
+    pub turns: Option<usize>,
     /// Whether the last sweep of a stage leaves gradients for the next stage, where it can.
     #[serde(serialize_with = "or_auto")]
     pub link: Option<bool>,

@@ -436,8 +436,10 @@ fn name<S: Serializer>(tableau: &&Tableau, output: S) -> Result<S::Ok, S::Error>
 
 /// `compute.sweeps`
 fn sweeps(section: &Section<'_>) -> Option<SweepConfig> {
-    let table = section.table("sweeps", "{ points = 8, lines = 4, resident = 2, link = true }")?;
-    let sweeps = table.read_or_auto(&["points", "lines", "resident", "link"]);
+    let example = "{ points = 8, lines = 4, resident = 2, early = true, turns = 16, link = true }";
+    let table = section.table("sweeps", example)?;
+    let keys = ["points", "lines", "resident", "early", "turns", "link"];
+    let sweeps = table.read_or_auto(&keys);
     table.finish();
     sweeps
 }

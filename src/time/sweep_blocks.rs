@@ -82,7 +82,9 @@ mod tests {
             largest_buffer: 80 << 30,
             on_chip: 232_448,
             block_threads: 1024,
+            multiprocessors: 132,
             has_f64: true,
+            copies_beside: true,
         }
     }
 

@@ -20,7 +20,9 @@ fn sweeps(points: [usize; 3], set: &'static [&'static str]) -> Vec<KernelRequest
         largest_buffer: 80 << 30,
         on_chip: ON_CHIP,
         block_threads: 1024,
+        multiprocessors: 132,
         has_f64: true,
+        copies_beside: true,
     };
     let (device, recording) = Device::recording(info, |_| 0);
     run("taylor-green", points, set)(&device);
@@ -99,6 +101,37 @@ fn as_many_blocks_are_resident_as_are_asked_for_and_fit_on_chip_together() {
     ]
     .map(on_chip);
     assert_ne!(alone, together, "registers do not follow");
+}
+
+#[test]
+fn fields_come_early_and_tiles_in_turn_as_is_asked_for() {
+    let early = |set| {
+        let is_early = |kernel: &&KernelRequest| {
+            let (_, sweep) = kernel.source.text.split_once("#define SWEEP").unwrap();
+            sweep
+                .lines()
+                .take_while(|line| line.ends_with('\\'))
+                .any(|line| line.contains("bring("))
+        };
+        sweeps([64; 3], set).iter().filter(is_early).count()
+    };
+    assert!(early(&[]) >= 4 && early(&["compute.sweeps.early=false"]) == 0);
+    for (turns, set) in [
+        (1, &["compute.sweeps.turns=1", "compute.sweeps.lines=4"]),
+        (2, &["compute.sweeps.turns=2", "compute.sweeps.lines=4"]),
+        (3, &["compute.sweeps.turns=3", "compute.sweeps.lines=4"]),
+    ] {
+        let kernels = sweeps([64; 3], set);
+        // 4096 lines are 1024 tiles.
+        for kernel in &kernels {
+            assert_eq!(defined(kernel, "TILES"), 1024);
+            let blocks = defined(kernel, "BLOCKS");
+            let at_once = defined(kernel, "RESIDENT") * 132;
+            assert!([1024, 1024_usize.div_ceil(turns).max(at_once)].contains(&blocks), "{blocks}");
+        }
+        let in_turn = kernels.iter().filter(|kernel| defined(kernel, "BLOCKS") < 1024).count();
+        assert_eq!(in_turn > 0, turns > 1, "{turns} tiles in turn");
+    }
 }
 
 #[test]

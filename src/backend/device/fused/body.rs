@@ -95,8 +95,9 @@ impl<'a> Body<'a> {
         let mut written = if is_second { second } else { first };
         // Once it is known when places on chip are free, some fields come there early. A block that takes all registers finds no other
         // beside it that would work while it begins: it does one tile after another.
-        if copies_beside {
-            let in_turn = written.most >= room.registers;
+        if plan.sweeps.early.unwrap_or(copies_beside) {
+            let is_full = written.most >= room.registers;
+            let in_turn = plan.sweeps.turns.map_or(is_full, |turns| turns > 1);
             let early = written.times.early(room.on_chip, plan.gathers(), in_turn);
             body.coming = Coming::new(early);
             written = body.written(is_second);

@@ -47,7 +47,7 @@ pub(super) struct Fused {
 const TRIES: usize = 12;
 
 /// Tiles that a block does in turn at most. What else waits for a multiprocessor, such as messages, waits no longer than for these.
-const IN_TURN: usize = 16;
+const TURNS: usize = 16;
 
 impl Fused {
     /// `None` where there is nothing to fuse, or no block that the device could start and that keeps its values on chip, as its
@@ -118,9 +118,10 @@ impl Fused {
         text.define("FIELDS", fields.collect::<Vec<_>>().join(", "));
         let tiles = lines.count.div_ceil(shape.lanes);
         let at_once = shape.resident * device.info().multiprocessors;
+        let turns = plan.sweeps.turns.unwrap_or(TURNS);
         let blocks = match body.first.is_empty() {
             true => tiles,
-            false => tiles.div_ceil(IN_TURN).max(at_once).min(tiles),
+            false => tiles.div_ceil(turns).max(at_once).min(tiles),
         };
         text.define("BLOCKS", blocks);
         text.define("TILES", tiles);

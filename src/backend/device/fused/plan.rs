@@ -34,7 +34,7 @@ pub(in super::super) struct Plan<'a> {
     half_band: usize,
     /// Whether operators apply to what it advances and nobody asked for that: it spares a pass, and is not worth a bad block.
     links: bool,
-    sweeps: SweepConfig,
+    pub(super) sweeps: SweepConfig,
     inflows: HashMap<Value, Inflow>,
     pub(super) uses: Uses<'a>,
     axis: Axis,
