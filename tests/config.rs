@@ -82,7 +82,7 @@ fn every_energy_form_goes_with_every_convective_form() {
 
 #[test]
 fn a_resolved_configuration_reads_back_as_the_same() {
-    let sets: [&[&str]; 15] = [
+    let sets: [&[&str]; 16] = [
         &[],
         &[
             "case.reynolds=inf",
