@@ -50,8 +50,13 @@ pub(crate) fn check_sweeps(config: &Config, block: &Block, on: &DeviceInfo) -> R
 /// Which passes and sweeps are kernels, for a plan; `None` where there are none.
 pub(super) fn told(config: &Config, block: &Block, on: &DeviceInfo) -> Option<String> {
     let kernels = kernels(config, block, on);
+    let is_no_link = |(part, _, is): &&(StagePart, Axis, IsKernel)| {
+        *part == StagePart::LinkedTerms && *is == IsKernel::No
+    };
+    let is_linked = !kernels.iter().any(|it| is_no_link(&it));
     let list = |which: IsKernel, how: &str| {
-        let of = kernels.iter().filter(|(.., is)| *is == which);
+        // Such a sweep is not run operator by operator.
+        let of = kernels.iter().filter(|it| it.2 == which && !is_no_link(it));
         let names: Vec<_> =
             of.map(|(part, axis, _)| format!("{} along {}", part.name(), axis.name())).collect();
         (!names.is_empty()).then(|| format!("{how}: {}", names.join(", ")))
@@ -59,7 +64,8 @@ pub(super) fn told(config: &Config, block: &Block, on: &DeviceInfo) -> Option<St
     let said = [
         list(IsKernel::Yes, "a kernel each"),
         list(IsKernel::Perhaps, "a kernel each where registers suffice"),
-        list(IsKernel::No, "no kernel"),
+        list(IsKernel::No, "operator by operator"),
+        (!is_linked).then(|| "no sweep leaves gradients for the next stage".into()),
     ];
     let said: Vec<_> = said.into_iter().flatten().collect();
     (!said.is_empty()).then(|| said.join("; "))
@@ -106,12 +112,12 @@ mod tests {
                         terms and gradients along z, terms along z";
         assert_eq!(told([64; 3], ""), of_stage);
         let unlinked = told([64; 3], "link = false");
-        assert!(unlinked.ends_with("; no kernel: terms and gradients along z"), "{unlinked}");
+        assert!(unlinked.ends_with("; no sweep leaves gradients for the next stage"), "{unlinked}");
         let odd = told([64, 61, 64], "");
         assert!(odd.contains("a kernel each where registers suffice: gradients along y"), "{odd}");
         // 26 chunks of 16 lines leave a thread too few registers, 13 do not.
         let some = told([208, 104, 104], "lines = 16, points = 8");
-        let (kernels, others) = some.split_once("; no kernel: ").unwrap();
+        let (kernels, others) = some.split_once("; operator by operator: ").unwrap();
         assert!(kernels.contains("terms along y") && others.contains("terms along x"), "{some}");
     }
 
