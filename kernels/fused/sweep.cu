@@ -1,7 +1,8 @@
-// fused: a whole sweep, a block a tile of lines (tile.cu) or several in turn, a thread a chunk. The host writes FIELDS (the parameters: fields
-// that are read, fields that are written), FIRST (loads for the first tile) and SWEEP: fields that come on chip while operators work, where there is room, or are
-// loaded late; those that are only read once more where registers are short; products formed where an operator needs them; every operator on chip (apply.cu), its result added at
-// once to the sums that it is part of; every sum stored when it is complete.
+// fused: a whole sweep, a thread a chunk, a block a tile of lines (tile.cu) or several in turn. The host writes FIELDS (the
+// parameters: fields that are read, fields that are written), FIRST_TILE (what comes for it) and SWEEP: fields that come on chip
+// while operators work, where there is room, or are loaded late; those that are only read once more where registers are short;
+// products formed where an operator needs them; every operator on chip (apply.cu), its result added at once to the sums that
+// it is part of; every sum stored when it is complete.
 //   tables   of all operators that have some, one after another                   read
 //   scalars  from `first` on: beta and the advance of the run                     read
 //   traffic: each field that is read once (again from the caches), each that is written once, and once more where it is
@@ -24,7 +25,7 @@ KERNEL_OF(THREADS) void fused(
     const REAL beta = scalars[first], advance = scalars[first + 1];
     int number = blockIdx.x;
     Tile tile = tile_of(number, threadIdx.x);
-    FIRST
+    FIRST_TILE
     COPIES_END();
 #if BLOCKS < TILES
     _Pragma("unroll 1") for (; number < TILES; number += BLOCKS)

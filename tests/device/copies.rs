@@ -83,7 +83,7 @@ fn sweeps() -> Vec<(Vec<String>, bool)> {
         texts.extend(recording.kernels().into_iter().map(|kernel| kernel.source.text));
     }
     let swept = texts.iter().map(|text| {
-        let (first, tile) = (statements(text, "FIRST"), statements(text, "SWEEP"));
+        let (first, tile) = (statements(text, "FIRST_TILE"), statements(text, "SWEEP"));
         let lines = [first, vec!["COPIES_END();".into()], tile.clone(), tile].concat();
         (lines, text.contains("#define INNER 1\n"))
     });

@@ -125,7 +125,7 @@ impl Fused {
         };
         text.define("BLOCKS", blocks);
         text.define("TILES", tiles);
-        text.define_lines("FIRST", &body.first);
+        text.define_lines("FIRST_TILE", &body.first);
         text.define_lines("SWEEP", &body.lines);
         text.push(KERNEL);
         let source = text.source("fused sweep");
