@@ -188,7 +188,9 @@ def followed(code):
             if first is None:
                 raise ValueError(f"a branch back to where no path has been, at {one.address:#x}")
             inside = order[first:]
-            leaves = at if one.decides else next((i for i in inside if (code[i].target or 0) > at), None)
+            # A call under a condition, directly before the way back, is how ptxas leaves for what follows for sm_80.
+            ends = (i for i in inside if (code[i].target or 0) > at or code[i].base == "EXIT" or (i == at - 1 and is_left_by_call(code[i])))
+            leaves = at if one.decides else next(ends, None)
             if leaves is None:
                 raise ValueError(f"a loop without an end, at {one.address:#x}")
             rounds = trips([code[i] for i in inside], [code[i] for i in order[:first]], code[leaves])
@@ -198,9 +200,13 @@ def followed(code):
                 unknown.append(one.address)
             for i in inside:
                 times[i] *= rounds or 1
-            after = at + 1 if leaves == at else code[leaves].target
+            after = at + 1 if leaves == at or is_left_by_call(code[leaves]) else code[leaves].target or len(code)
         at = after
     return Path([(code[at], times[at]) for at in order], tile, unknown)
+
+
+def is_left_by_call(one):
+    return one.base == "CALL" and one.predicate != ""
 
 
 def is_barrier(one):

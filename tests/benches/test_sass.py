@@ -247,6 +247,10 @@ def test_of_a_loop_over_tiles_one_is_counted_and_timed():
     assert (found.instructions, found.loaded, found.fp64, found.barriers, found.unknown) == (152, 1, 147, 1, [])
     # The first tile waits for what nothing came before; the load and the end of the block are instructions, too.
     assert sass.timed(of_next, PACE, 10) == {"computing": (6080 + 8) / 10, "barriers": 30, "memory": 60}
+    # The last tile may end the thread, and all others go back.
+    for leaves in ["@P0 EXIT", "@P0 CALL.REL.NOINC `(.L_x_2)"]:
+        inside = kernel("\n".join([load, ".L_x_1:", use, load, *work, *tile, leaves, "BRA `(.L_x_1)", ".L_x_2:", "EXIT"]))
+        assert sass.counted(inside)[:3] == (153, 147, 0)
     late = kernel("\n".join([".L_x_1:", load, use, *work, *tile, last, "EXIT"]))
     assert sass.timed(late, PACE, 10) == {"computing": (6080 + 4) / 10, "barriers": 30, "memory": 600}
 
