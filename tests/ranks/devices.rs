@@ -136,7 +136,9 @@ fn a_flow_whose_messages_go_by_nccl_is_that_of_the_host() {
             "compute.line_solver=thomas".into(),
         ];
         let mut command = run(folder.path(), "cuda", &sets);
-        let job = job(ranks, Driver::OpenCl.with(folder.path(), &mut command));
+        let command = Driver::OpenCl.with(folder.path(), &mut command);
+        // Compiled without optimisation, which takes most of the time.
+        let job = job(ranks, command.env("KOLMO_CUDA_KERNELS", "2"));
         assert_eq!(job.code, Some(0), "{method}: {}", job.err);
         assert!(job.err.contains("messages go from device to device by NCCL"), "{}", job.err);
         let host = tempfile::tempdir().unwrap();
