@@ -9,11 +9,11 @@ use super::nvrtc::{ARCHITECTURES, Compilers, specialisations};
 #[derive(Clone, Copy, PartialEq)]
 enum Waits {
     /// The end of its group of copies.
-    ForEnd,
+    End,
     /// This group.
-    ForGroup(usize),
+    Group(usize),
     /// A barrier: other threads made the copies.
-    ForBarrier,
+    Barrier,
 }
 
 /// The number behind `name(`, as often as that stands in a line.
@@ -33,25 +33,25 @@ fn faults(statements: &[String], for_others: bool) -> Vec<String> {
         let is_barrier = ["apply_", "__syncthreads", "load(", "load_plane(", "store("];
         if is_barrier.iter().any(|start| line.trim_start().starts_with(start)) {
             read_since_barrier.clear();
-            waiting.retain(|_, waits| *waits != Waits::ForBarrier);
+            waiting.retain(|_, waits| *waits != Waits::Barrier);
         } else if let Some(place) =
             ["bring", "BRING_LATER"].iter().find_map(|name| numbers(line, name).next())
         {
-            if waiting.insert(place, Waits::ForEnd).is_some() {
+            if waiting.insert(place, Waits::End).is_some() {
                 faults.push(format!("place {place} takes a copy before the last is there: {line}"));
             }
             if for_others && read_since_barrier.contains(&place) {
                 faults.push(format!("a thread may still read place {place}: {line}"));
             }
         } else if line.starts_with("COPIES_END") {
-            let ended = waiting.values_mut().filter(|waits| **waits == Waits::ForEnd);
-            ended.for_each(|waits| *waits = Waits::ForGroup(groups));
+            let ended = waiting.values_mut().filter(|waits| **waits == Waits::End);
+            ended.for_each(|waits| *waits = Waits::Group(groups));
             groups += 1;
         } else if let Some(left) = numbers(line, "COPIES_WAIT").next() {
-            let there = |waits: &Waits| matches!(waits, Waits::ForGroup(of) if of + left < groups);
+            let there = |waits: &Waits| matches!(waits, Waits::Group(of) if of + left < groups);
             waiting.retain(|_, waits| for_others || !there(waits));
             let landed = waiting.values_mut().filter(|waits| there(waits));
-            landed.for_each(|waits| *waits = Waits::ForBarrier);
+            landed.for_each(|waits| *waits = Waits::Barrier);
         }
         for place in numbers(line, "PARKED") {
             if waiting.contains_key(&place) {
