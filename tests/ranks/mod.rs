@@ -24,7 +24,7 @@ use kolmo::comm::{self, Communicator};
 use crate::common::heeding_hang_ups;
 
 /// After which a job that has not ended is killed, and has failed.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// One job at a time: each has more ranks than many a machine has cores.
 static TURN: Mutex<()> = Mutex::new(());
