@@ -12,7 +12,7 @@ mod nvrtc;
 mod oclgrind;
 mod permute;
 mod planes;
-mod runtime;
+pub(crate) mod runtime;
 mod small;
 mod steps;
 mod switches;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use kolmo::Error;
 use kolmo::backend::cpu::Cpu;
-use kolmo::backend::device::{Api, Device, DeviceInfo, Gpu, Recording};
+use kolmo::backend::device::{Device, DeviceInfo, Gpu, Recording};
 use kolmo::backend::ranks::Ranks;
 use kolmo::comm::Communicator;
 use kolmo::config::{Config, Precision};
@@ -15,6 +15,7 @@ use kolmo::time::{Simulation, Stepper};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::common::{CONVECTION, ENERGY, LAWS, VISCOUS, config, on_host, root, state};
+use crate::device::runtime::gpu;
 use crate::spread::threads::on_ranks;
 
 /// A run: the case, its points, what is set.
@@ -65,20 +66,7 @@ fn runs() -> Vec<Run> {
 
 /// A GPU with this much on-chip memory that computes nothing.
 fn recording(on_chip: usize) -> (Arc<Device>, Recording) {
-    let info = DeviceInfo {
-        api: Api::Cuda,
-        index: 0,
-        name: "a GPU".into(),
-        driver: String::new(),
-        is_gpu: true,
-        memory: 80 << 30,
-        largest_buffer: 80 << 30,
-        on_chip,
-        block_threads: 1024,
-        multiprocessors: 132,
-        has_f64: true,
-        copies_beside: true,
-    };
+    let info = DeviceInfo { memory: 80 << 30, largest_buffer: 80 << 30, on_chip, ..gpu() };
     Device::recording(info, |_| 0)
 }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use kolmo::backend::device::cuda::{Code, Nvrtc};
 use kolmo::backend::device::{
-    Api, Device, DeviceInfo, DeviceOperator, Gpu, KernelRequest, LineSolver, Recording, Scratch,
-    Source, obstacle,
+    Device, DeviceInfo, DeviceOperator, Gpu, KernelRequest, LineSolver, Recording, Scratch, Source,
+    obstacle,
 };
 use kolmo::config::Pencils;
 use kolmo::engine::{LineOperators, Op};
@@ -21,7 +21,7 @@ use kolmo::{Error, Real};
 use super::block_sweeps::ask as ask_for_block_sweeps;
 use super::blocks::ask as ask_for_blocks;
 use super::on_two_threads;
-use super::runtime::{ask_for_saxpy, saxpy_source};
+use super::runtime::{ask_for_saxpy, gpu, saxpy_source};
 use crate::common::{config, root};
 use crate::operators::grid;
 
@@ -208,18 +208,11 @@ impl Compilers {
         looked_at: impl Fn(&KernelRequest) -> bool + Send + Sync + 'static,
     ) -> (Arc<Device>, Recording) {
         let info = DeviceInfo {
-            api: Api::Cuda,
-            index: 0,
-            name: "a GPU".into(),
-            driver: String::new(),
-            is_gpu: true,
             memory: 80 << 30,
             largest_buffer: 80 << 30,
             on_chip: on.on_chip,
-            block_threads: 1024,
-            multiprocessors: 132,
-            has_f64: true,
             copies_beside: on.number >= 80,
+            ..gpu()
         };
         let compilers = Arc::clone(self);
         Device::recording(info, move |kernel| match looked_at(kernel) {

@@ -322,7 +322,7 @@ fn many_who_write_read_and_prune_at_once_find_what_they_wrote_or_nothing() {
 }
 
 /// A GPU that is not there.
-pub(super) fn gpu() -> DeviceInfo {
+pub(crate) fn gpu() -> DeviceInfo {
     DeviceInfo {
         api: Api::Cuda,
         index: 0,

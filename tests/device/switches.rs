@@ -1,29 +1,17 @@
 //! `compute.sweeps`: every key changes the kernels of a run as it says, and nothing else. The kernels are those that a GPU which computes
 //! nothing is asked for.
 
-use kolmo::backend::device::{Api, Device, DeviceInfo, KernelRequest};
+use kolmo::backend::device::{Device, DeviceInfo, KernelRequest};
 
 use super::nvrtc::run;
+use super::runtime::gpu;
 
 /// On-chip memory of a block, and of a multiprocessor beside 1 KiB.
 const ON_CHIP: usize = 232_448;
 
 /// The fused sweeps of a run.
 fn sweeps(points: [usize; 3], set: &'static [&'static str]) -> Vec<KernelRequest> {
-    let info = DeviceInfo {
-        api: Api::Cuda,
-        index: 0,
-        name: "a GPU".into(),
-        driver: String::new(),
-        is_gpu: true,
-        memory: 80 << 30,
-        largest_buffer: 80 << 30,
-        on_chip: ON_CHIP,
-        block_threads: 1024,
-        multiprocessors: 132,
-        has_f64: true,
-        copies_beside: true,
-    };
+    let info = DeviceInfo { memory: 80 << 30, largest_buffer: 80 << 30, on_chip: ON_CHIP, ..gpu() };
     let (device, recording) = Device::recording(info, |_| 0);
     run("taylor-green", points, set)(&device);
     let kernels = recording.kernels().into_iter();
