@@ -118,7 +118,7 @@ pub(crate) fn world() -> Arc<dyn Communicator> {
 }
 
 /// What Open MPI wants to hear before it starts more ranks than there are cores, as root; others do not mind.
-pub(crate) const ENVIRONMENT: [(&str, &str); 7] = [
+pub(crate) const ENVIRONMENT: [(&str, &str); 8] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
@@ -127,6 +127,8 @@ pub(crate) const ENVIRONMENT: [(&str, &str); 7] = [
     ("OMPI_MCA_mpi_yield_when_idle", "1"),
     // Reading each other's memory is forbidden in many containers.
     ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+    // Open MPI 4.1 may see the end of a rank before its MPI_Finalize, and takes that for a failure (open-mpi/ompi #7833, #9389).
+    ("OMPI_MCA_orte_allowed_exit_without_sync", "1"),
 ];
 
 /// The launcher: `KOLMO_MPIRUN`, else Open MPI's, which Debian tells from MPICH's by its name, else the only one. The ranks find
