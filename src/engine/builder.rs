@@ -149,9 +149,9 @@ impl SweepBuilder {
         self.sweep.borrow_mut().operations.push(Operation::Store { slot, expr: expr.into() });
     }
 
-    /// The sweep as written.
+    /// The sweep as written, with fewer operators where several terms of one sum apply the same one.
     pub fn build(self) -> Sweep {
-        self.sweep.into_inner()
+        self.sweep.into_inner().merged()
     }
 
     fn any(&self, is: impl Fn(&Operation) -> bool) -> bool {
