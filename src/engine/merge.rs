@@ -104,3 +104,51 @@ impl Sweep {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Op, SweepBuilder};
+    use super::*;
+
+    /// The operands of the operators of a sweep that adds what `add` says.
+    fn operands(add: impl Fn(&SweepBuilder, [Value; 3])) -> Vec<(Op, Expr)> {
+        let s = SweepBuilder::new();
+        let fields = [0, 1, 2].map(|slot| s.read(slot));
+        add(&s, fields);
+        let operations = s.build().operations.into_iter();
+        let applied = operations.filter_map(|operation| match operation {
+            Operation::Apply { op, operand, .. } => Some((op, operand)),
+            _ => None,
+        });
+        applied.collect()
+    }
+
+    #[test]
+    fn terms_of_one_sum_share_an_operator() {
+        let found = operands(|s, [a, b, c]| {
+            s.add(0, 2.0 * s.d1(a * b));
+            s.subtract(0, s.d1(b) + 0.5 * s.d2(c));
+            s.subtract(0, s.define(s.d1(c) + a));
+        });
+        let [a, b, c] = [0, 1, 2].map(Value);
+        let sum = 2.0 * (a * b) - Expr::from(b) - Expr::from(c);
+        assert_eq!(found, [(Op::D2, c.into()), (Op::D1, sum)]);
+    }
+
+    #[test]
+    fn what_is_used_elsewhere_or_as_a_factor_or_in_another_sum_is_left() {
+        let left = operands(|s, [a, b, c]| {
+            s.add(0, s.d1(a) + s.d1(b));
+            s.store(1, s.d1(a));
+            s.add(2, s.d1(c));
+            s.add(3, a * s.d1(b * c) + s.d1(a * b));
+            s.add(4, s.d1(s.d1(a * c)));
+        });
+        let [a, b, c] = [0, 1, 2].map(Value);
+        let applied = [a.into(), b.into(), c.into(), b * c, a * b, a * c];
+        assert_eq!(left.len(), 7, "{left:?}");
+        for operand in applied {
+            assert!(left.contains(&(Op::D1, operand)), "{left:?}");
+        }
+    }
+}

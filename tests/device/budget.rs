@@ -96,10 +96,14 @@ fn number(kernel: &KernelRequest, name: &str) -> usize {
 /// Words of device memory that a kernel moves at a point: fields that it loads and that it stores.
 fn words(kernel: &KernelRequest) -> usize {
     let moved = |line: &str| {
-        let (what, rest) = line.split_once('(')?;
+        let (what, rest) = line.trim_start_matches("if (beta != 0) ").split_once('(')?;
         let field = rest.split(", ").nth(1)?.to_string();
-        let is_moved = ["load", "store"].contains(&what) && field.starts_with(['r', 'w']);
-        is_moved.then(|| (what.to_string(), field))
+        let is_stored = match what {
+            "load" | "bring" | "BRING_LATER" => false,
+            "store" => true,
+            _ => return None,
+        };
+        field.starts_with(['r', 'w']).then_some((is_stored, field))
     };
     kernel.source.text.lines().filter_map(moved).collect::<BTreeSet<_>>().len()
 }

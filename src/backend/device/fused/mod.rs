@@ -123,6 +123,7 @@ impl Fused {
             true => tiles,
             false => tiles.div_ceil(turns).max(at_once).min(tiles),
         };
+        text.define("IN_TURN", u8::from(!body.first.is_empty()));
         text.define("BLOCKS", blocks);
         text.define("TILES", tiles);
         text.define_lines("FIRST_TILE", &body.first);
