@@ -149,9 +149,9 @@ impl SweepBuilder {
         self.sweep.borrow_mut().operations.push(Operation::Store { slot, expr: expr.into() });
     }
 
-    /// The sweep as written, with fewer operators where several terms of one sum apply the same one.
+    /// The sweep as written.
     pub fn build(self) -> Sweep {
-        self.sweep.into_inner().merged()
+        self.sweep.into_inner()
     }
 
     fn any(&self, is: impl Fn(&Operation) -> bool) -> bool {

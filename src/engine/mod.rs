@@ -9,7 +9,6 @@ mod cost;
 pub mod distributed;
 mod expr;
 mod formula;
-mod merge;
 mod metric;
 mod operator;
 mod operators;
