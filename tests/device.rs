@@ -3,7 +3,6 @@
 mod block_sweeps;
 mod blocks;
 mod budget;
-mod coefficients;
 mod copies;
 pub(crate) mod cuda;
 mod fused;

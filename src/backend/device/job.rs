@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use super::coefficients::Coefficients;
 use super::sweep_kernel::SweepKernel;
 use super::{Arg, Device, Kernel, KernelRequest, Source};
 use crate::error::{Error, Result};
@@ -38,7 +37,6 @@ impl LaunchSize {
 pub(super) struct Job {
     kernel: Kernel,
     blocks: [u32; 3],
-    coefficients: Option<Coefficients>,
 }
 
 impl Job {
@@ -50,7 +48,7 @@ impl Job {
         shape: &LaunchSize,
     ) -> Result<Self> {
         let kernel = device.kernel(shape.request(source, entry)?)?;
-        Ok(Self { kernel, blocks: counts(shape.blocks)?, coefficients: None })
+        Ok(Self { kernel, blocks: counts(shape.blocks)? })
     }
 
     /// The same; `None` where its threads have not registers enough: see [`Device::unspilled_kernel`].
@@ -62,12 +60,7 @@ impl Job {
     ) -> Result<Option<Self>> {
         let blocks = counts(shape.blocks)?;
         let kernel = device.unspilled_kernel(shape.request(source, entry)?)?;
-        Ok(kernel.map(|kernel| Self { kernel, blocks, coefficients: None }))
-    }
-
-    /// The same where these are the first parameters of the kernel.
-    pub(super) fn given(self, coefficients: Coefficients) -> Self {
-        Self { coefficients: Some(coefficients), ..self }
+        Ok(kernel.map(|kernel| Self { kernel, blocks }))
     }
 
     /// What its compiler made of a sweep over tiles of `lines` lines, a thread `points` points, cut for so many blocks on a
@@ -91,8 +84,7 @@ impl Job {
 
     /// Put it on the list of the device.
     pub(super) fn launch<'a>(&self, arguments: impl IntoIterator<Item = Arg<'a>, IntoIter: Clone>) {
-        let coefficients = self.coefficients.iter().flat_map(Coefficients::arguments);
-        self.kernel.launch(self.blocks, coefficients.chain(arguments));
+        self.kernel.launch(self.blocks, arguments);
     }
 }
 

@@ -1,10 +1,9 @@
 //! The parts of a kernel's text that the host writes: numbers, parameters, and what is done at a point.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::{Display, Write as _};
 
 use super::Source;
-use super::coefficients::Coefficients;
 use crate::engine::{Monomial, Node, Symbol, Value};
 use crate::real::Precision;
 
@@ -99,10 +98,10 @@ impl Text {
 }
 
 /// Parameters of a kernel: `read` fields f0, f1, ... and `written` fields w0, w1, ...
-pub(super) fn parameters(read: usize, written: usize) -> impl Iterator<Item = String> {
+pub(super) fn parameters(read: usize, written: usize) -> String {
     let read = (0..read).map(|at| format!("GLOBAL const REAL *restrict f{at}"));
     let written = (0..written).map(|at| format!("GLOBAL REAL *restrict w{at}"));
-    read.chain(written)
+    read.chain(written).collect::<Vec<_>>().join(", ")
 }
 
 /// What a traced formula finds and makes is called.
@@ -113,16 +112,16 @@ pub(super) struct Names<'a> {
     pub(super) made: &'a str,
 }
 
-/// Statements that compute a traced formula at point `at` in numbers of the kind of its coefficients; each result is handed to
-/// `result`.
+/// Statements that compute a traced formula at point `at` in the C type `number`, with literals of this precision; each
+/// result is handed to `result`.
 pub(super) fn statements(
-    coefficients: &mut Coefficients,
+    (precision, number): (Precision, &str),
     nodes: &[Node],
     results: &[Symbol],
     names: &Names,
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
-    let (made, number) = (names.made, coefficients.kind());
+    let made = names.made;
     let mut used = vec![false; nodes.len()];
     results.iter().for_each(|symbol| used[symbol.0] = true);
     for at in (0..nodes.len()).rev() {
@@ -130,8 +129,8 @@ pub(super) fn statements(
             operands(&nodes[at]).into_iter().flatten().for_each(|symbol| used[symbol.0] = true);
         }
     }
-    let mut name = |symbol: &Symbol| match nodes[symbol.0] {
-        Node::Constant(x) => coefficients.text(x),
+    let name = |symbol: &Symbol| match nodes[symbol.0] {
+        Node::Constant(x) => precision.literal(x),
         _ => format!("{made}{}", symbol.0),
     };
     let mut lines = Vec::new();
@@ -148,7 +147,7 @@ pub(super) fn statements(
             Node::Neg(a) => format!("-({})", name(a)),
             Node::Sqrt(a) => format!("sqrt(({number}){})", name(a)),
             Node::Abs(a) => format!("fabs(({number}){})", name(a)),
-            Node::Pow(a, x) => format!("pow(({number}){}, ({number}){x:e})", name(a)),
+            Node::Pow(a, x) => format!("pow(({number}){}, {})", name(a), precision.literal(*x)),
         };
         lines.push(format!("const {number} {made}{at} = {expression};"));
     }
@@ -166,17 +165,17 @@ fn operands(node: &Node) -> [Option<Symbol>; 2] {
 
 /// A sum of products of values with these names.
 pub(super) fn polynomial(
-    coefficients: &mut Coefficients,
+    precision: Precision,
     terms: &[Monomial],
-    names: &BTreeMap<Value, String>,
+    mut name: impl FnMut(Value) -> String,
 ) -> String {
     let mut text = String::new();
     for Monomial { coefficient, factors: values } in terms {
         let mut factors: Vec<String> = Vec::new();
         if coefficient.abs() != 1.0 || values.is_empty() {
-            factors.push(coefficients.text(coefficient.abs()));
+            factors.push(precision.literal(coefficient.abs()));
         }
-        factors.extend(values.iter().map(|value| names[value].clone()));
+        factors.extend(values.iter().map(|&value| name(value)));
         let sign = match (*coefficient < 0.0, text.is_empty()) {
             (true, _) => "- ",
             (false, true) => "",
@@ -184,5 +183,5 @@ pub(super) fn polynomial(
         };
         let _ = write!(text, "{sign}{} ", factors.join(" * "));
     }
-    if text.is_empty() { coefficients.text(0.0) } else { text.trim_end().to_string() }
+    if text.is_empty() { precision.literal(0.0) } else { text.trim_end().to_string() }
 }

@@ -257,8 +257,7 @@ impl Forming<'_> {
         let place = (&task.workspace.device, task.workspace.precision);
         let count = [self.places.len(), written.len()];
         let lines = [&self.lines, stores].concat();
-        let does = (&lines[..], self.coefficients.clone());
-        let job = pointwise(place, visit, name, count, does)?;
+        let job = pointwise(place, visit, name, count, &lines)?;
         Ok(Pointwise { job, fields: [&self.places, written].concat() })
     }
 }

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::coefficients::Coefficients;
 use super::early::{Coming, Times};
 use super::plan::Plan;
 use super::uses::{Array, Target, Uses};
@@ -21,7 +20,6 @@ pub(super) struct Room {
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) lines: Vec<String>,
-    pub(super) coefficients: Coefficients,
     /// The most values of a point that are in registers at a time.
     pub(super) live: usize,
     /// The most that are on chip, parked or on their way.
@@ -61,7 +59,6 @@ pub(super) struct Body<'a> {
     pub(super) busy: bool,
     pub(super) times: Times,
     pub(super) coming: Coming,
-    pub(super) coefficients: Coefficients,
     pub(super) lines: Vec<String>,
 }
 
@@ -89,7 +86,6 @@ impl<'a> Body<'a> {
             busy: false,
             times: Times::default(),
             coming: Coming::default(),
-            coefficients: Coefficients::new(plan.precision, "REAL"),
             lines: Vec::new(),
         };
         body.update();
@@ -98,9 +94,9 @@ impl<'a> Body<'a> {
         let is_second = (second.most, second.places) < (first.most, first.places);
         let mut written = if is_second { second } else { first };
         // Once it is known when places on chip are free, some fields come there early. A block that takes all registers finds no other
-        // beside it that would work while it begins: it does one tile after another.
+        // beside it that would work while it begins: it does one tile after another. Pentadiagonal operators leave no registers for that.
         if plan.sweeps.early.unwrap_or(copies_beside) {
-            let is_full = written.most >= room.registers;
+            let is_full = written.most >= room.registers && plan.half_band < 2;
             let in_turn = plan.sweeps.turns.map_or(is_full, |turns| turns > 1);
             let early = written.times.early(room.on_chip, plan.gathers(), in_turn);
             body.coming = Coming::new(early);
@@ -108,8 +104,7 @@ impl<'a> Body<'a> {
         }
         let first = written.coming.first();
         let parked = written.places.max(written.coming.places());
-        let (lines, coefficients) = (written.lines, written.coefficients);
-        Written { lines, coefficients, live: written.most, parked, first }
+        Written { lines: written.lines, live: written.most, parked, first }
     }
 
     fn written(mut self, greedy: bool) -> Self {

@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::DeviceInfo;
-use super::super::coefficients::MOST_COEFFICIENTS;
 use super::super::ends::Lines;
 use super::super::lines::{exchanged, negligible};
 use super::super::runtime::MOST_ARGUMENTS;
@@ -32,7 +31,7 @@ pub(in super::super) struct Plan<'a> {
     /// Stages whose inflow it takes.
     pub(super) stages: usize,
     /// The largest half-bandwidth.
-    half_band: usize,
+    pub(super) half_band: usize,
     /// Whether operators apply to what it advances and nobody asked for that: it spares a pass, and is not worth a bad block.
     links: bool,
     pub(super) sweeps: SweepConfig,
@@ -64,7 +63,7 @@ impl<'a> Plan<'a> {
         let written = slots(sweep, |operation| !matches!(operation, Operation::Read { .. }));
         let stages = inflows.values().map(|inflow| inflow.stage + 1).max().unwrap_or(0);
         let uses = Uses::of(&sweep.operations);
-        let takes = MOST_COEFFICIENTS + read.len() + written.len() + stages + 3;
+        let takes = read.len() + written.len() + stages + 3;
         (takes <= MOST_ARGUMENTS).then_some(Self {
             lines,
             numbers,
