@@ -30,9 +30,6 @@ typedef long int64;
 #define DEVICE
 #define FORGET(x)
 #define FORGET_INT(x)
-#define COPY(to, from) (*(to) = *(from))
-#define COPIES_END()
-#define COPIES_WAIT(n)
 #define threadIdx ((int3)(get_local_id(0), get_local_id(1), get_local_id(2)))
 #define blockIdx ((int3)(get_group_id(0), get_group_id(1), get_group_id(2)))
 #define __syncthreads() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
@@ -54,7 +51,9 @@ typedef long long int64;
 #define FORGET(x) asm volatile("" : "+f"(x))
 #endif
 #define FORGET_INT(x) asm volatile("" : "+r"(x))
-#if __CUDA_ARCH__ >= 800
+#endif
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define COPY(to, from) \
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" \
                  : : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(REAL)) : "memory")
@@ -64,7 +63,6 @@ typedef long long int64;
 #define COPY(to, from) (*(to) = *(from))
 #define COPIES_END()
 #define COPIES_WAIT(n)
-#endif
 #endif
 
 #ifdef REAL_IS_DOUBLE

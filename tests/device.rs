@@ -3,6 +3,7 @@
 mod block_sweeps;
 mod blocks;
 mod budget;
+mod coefficients;
 mod copies;
 pub(crate) mod cuda;
 mod fused;

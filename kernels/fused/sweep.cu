@@ -8,9 +8,11 @@
 //   traffic: each field that is read once (again from the caches), each that is written once, and once more where it is
 //            added to
 //   on-chip  ON_CHIP_WORDS: one field of the tile, what eliminate.cu exchanges, what is parked and what comes
+//   IN_TURN  whether a block does one tile after another: not where tiles are no more than blocks, but in the same text, of whose
+//            registers is known that they suffice
 //   barriers: those of the operators; along x one a field loaded or stored, and one before where on-chip memory may still
 //            be read
-#if BLOCKS < TILES
+#if IN_TURN
 // What begins a tile comes while the block does the one before.
 #define BRING_LATER(place, f, chip, tile) \
     if (number + BLOCKS < TILES) bring(place, f, chip, tile_of(number + BLOCKS, tile.thread))
@@ -27,7 +29,7 @@ KERNEL_OF(THREADS) void fused(
     Tile tile = tile_of(number, threadIdx.x);
     FIRST_TILE
     COPIES_END();
-#if BLOCKS < TILES
+#if IN_TURN
     _Pragma("unroll 1") for (; number < TILES; number += BLOCKS)
     {
         tile = tile_of(number, threadIdx.x);

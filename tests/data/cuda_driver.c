@@ -364,7 +364,8 @@ int cuLaunchKernel(Function *function, unsigned bx, unsigned by, unsigned bz, un
     int count = function->kernel ? opencl_arguments(function->kernel) : 6;
     for (int i = 0; i < count; i++) {
         int is_pointer = function->kernel ? opencl_is_pointer(function->kernel, i) : i < 4;
-        launch.arguments[i] = is_pointer ? *(uint64_t *)arguments[i] : (uint64_t)*(unsigned *)arguments[i];
+        int is_long = is_pointer || (function->kernel && opencl_size(function->kernel, i) == 8);
+        launch.arguments[i] = is_long ? *(uint64_t *)arguments[i] : (uint64_t)*(unsigned *)arguments[i];
     }
     if (!capturing) return start(stream, &launch);
     capturing->launches[capturing->count++] = launch;

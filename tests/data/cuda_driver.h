@@ -23,6 +23,7 @@ void *opencl_kernel(void *program, const char *name);
 void *opencl_program_of(void *kernel);
 int opencl_arguments(void *kernel);
 int opencl_is_pointer(void *kernel, int argument);
+size_t opencl_size(void *kernel, int argument);
 /* Whether all pointers among the arguments are of the device. */
 int opencl_takes(void *kernel, const uint64_t *arguments);
 void opencl_run(void *kernel, const unsigned *blocks, const unsigned *threads, const uint64_t *arguments);

@@ -10,7 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-enum { CPU = 1 << 1, READ_WRITE = 1, ARGUMENTS = 0x1191, PROGRAM = 0x1194, ADDRESS = 0x1196, GLOBAL = 0x119B, LOG = 0x1183 };
+enum { CPU = 1 << 1, READ_WRITE = 1, ARGUMENTS = 0x1191, PROGRAM = 0x1194, ADDRESS = 0x1196, TYPE = 0x1198, GLOBAL = 0x119B, LOG = 0x1183 };
 int clGetPlatformIDs(unsigned, void **, unsigned *);
 int clGetDeviceIDs(void *, uint64_t, unsigned, void **, unsigned *);
 void *clCreateContext(const intptr_t *, unsigned, void *const *, void *, void *, int *);
@@ -84,6 +84,12 @@ int opencl_is_pointer(void *kernel, int argument) {
     clGetKernelArgInfo(kernel, argument, ADDRESS, sizeof address, &address, NULL);
     return address == GLOBAL;
 }
+/* Bytes of an argument that is no pointer: an int, a float or a double. */
+size_t opencl_size(void *kernel, int argument) {
+    char type[16] = "";
+    clGetKernelArgInfo(kernel, argument, TYPE, sizeof type, type, NULL);
+    return strcmp(type, "double") ? 4 : 8;
+}
 int opencl_takes(void *kernel, const uint64_t *arguments) {
     for (int i = 0; i < opencl_arguments(kernel); i++)
         if (opencl_is_pointer(kernel, i) && !cuda_holds((void *)arguments[i], 1)) return 0;
@@ -93,7 +99,7 @@ void opencl_run(void *kernel, const unsigned *blocks, const unsigned *threads, c
     int code = 0;
     for (int i = 0; i < opencl_arguments(kernel); i++)
         code |= opencl_is_pointer(kernel, i) ? clSetKernelArgSVMPointer(kernel, i, (void *)arguments[i])
-                                             : clSetKernelArg(kernel, i, sizeof(int), &arguments[i]);
+                                             : clSetKernelArg(kernel, i, opencl_size(kernel, i), &arguments[i]);
     size_t local[3], global[3];
     for (int a = 0; a < 3; a++) global[a] = (local[a] = threads[a]) * blocks[a];
     code |= clEnqueueNDRangeKernel(work, kernel, 3, NULL, global, local, 0, NULL, NULL);

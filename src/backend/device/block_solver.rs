@@ -99,7 +99,7 @@ impl Solver {
             let visited = if back { rows } else { width };
             text.define("WIDTH", visited);
             text.define("THREADS", THREADS);
-            text.define("FIELDS", parameters(fields[0], fields[1]));
+            text.define("FIELDS", parameters(fields[0], fields[1]).collect::<Vec<_>>().join(", "));
             let field = |k: usize| match back {
                 true => format!("w{k}[row] = x[{k}];"),
                 false => format!("b[{k}] = f{k}[row]; x[{k}] = 0;"),

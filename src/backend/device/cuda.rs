@@ -159,6 +159,8 @@ impl Cuda {
                 }
                 // Only read by the driver.
                 Argument::Int(value) => ptr::from_ref(value).cast_mut().cast(),
+                Argument::Float(bits) => ptr::from_ref(bits).cast_mut().cast(),
+                Argument::Double(bits) => ptr::from_ref(bits).cast_mut().cast(),
             };
         }
         let ([bx, by, bz], [tx, ty, tz]) = (launch.blocks, launch.threads);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::coefficients::Coefficients;
 use super::sweep_kernel::SweepKernel;
 use super::{Arg, Device, Kernel, KernelRequest, Source};
 use crate::error::{Error, Result};
@@ -37,6 +38,7 @@ impl LaunchSize {
 pub(super) struct Job {
     kernel: Kernel,
     blocks: [u32; 3],
+    coefficients: Option<Coefficients>,
 }
 
 impl Job {
@@ -48,7 +50,7 @@ impl Job {
         shape: &LaunchSize,
     ) -> Result<Self> {
         let kernel = device.kernel(shape.request(source, entry)?)?;
-        Ok(Self { kernel, blocks: counts(shape.blocks)? })
+        Ok(Self { kernel, blocks: counts(shape.blocks)?, coefficients: None })
     }
 
     /// The same; `None` where its threads have not registers enough: see [`Device::unspilled_kernel`].
@@ -60,7 +62,12 @@ impl Job {
     ) -> Result<Option<Self>> {
         let blocks = counts(shape.blocks)?;
         let kernel = device.unspilled_kernel(shape.request(source, entry)?)?;
-        Ok(kernel.map(|kernel| Self { kernel, blocks }))
+        Ok(kernel.map(|kernel| Self { kernel, blocks, coefficients: None }))
+    }
+
+    /// The same where these are the first parameters of the kernel.
+    pub(super) fn given(self, coefficients: Coefficients) -> Self {
+        Self { coefficients: Some(coefficients), ..self }
     }
 
     /// What its compiler made of a sweep over tiles of `lines` lines, a thread `points` points, cut for so many blocks on a
@@ -84,7 +91,8 @@ impl Job {
 
     /// Put it on the list of the device.
     pub(super) fn launch<'a>(&self, arguments: impl IntoIterator<Item = Arg<'a>, IntoIter: Clone>) {
-        self.kernel.launch(self.blocks, arguments);
+        let coefficients = self.coefficients.iter().flat_map(Coefficients::arguments);
+        self.kernel.launch(self.blocks, coefficients.chain(arguments));
     }
 }
 

@@ -95,6 +95,7 @@ impl List {
             match argument {
                 Arg::Buffer(buffer) => launch.arguments.push(Argument::Buffer(buffer.handle)),
                 Arg::Int(value) => launch.arguments.push(Argument::Int(value)),
+                Arg::Real(precision, value) => launch.arguments.push(precision.argument(value)),
                 Arg::Scalars(precision, values) => {
                     // Numbers of both precisions may stand on one list.
                     let start = self.scalars.len().next_multiple_of(precision.bytes());

@@ -13,6 +13,7 @@ mod block_sweeps;
 mod blocks;
 mod buffer;
 mod choice;
+mod coefficients;
 mod composed;
 #[cfg(not(target_family = "wasm"))]
 pub mod cuda;

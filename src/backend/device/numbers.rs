@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use super::runtime::Argument;
 use crate::engine::Number;
 use crate::real::Precision;
 
@@ -12,6 +13,14 @@ impl Precision {
         match self {
             Precision::F32 => to.extend(values.iter().flat_map(|x| f32::of(*x).to_ne_bytes())),
             Precision::F64 => to.extend(values.iter().flat_map(|x| x.to_ne_bytes())),
+        }
+    }
+
+    /// A number as an argument of a kernel.
+    pub(super) fn argument(self, value: f64) -> Argument {
+        match self {
+            Precision::F32 => Argument::Float(f32::of(value).to_bits()),
+            Precision::F64 => Argument::Double(value.to_bits()),
         }
     }
 

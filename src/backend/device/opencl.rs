@@ -279,6 +279,10 @@ impl Runtime for OpenCl {
                 }
                 // SAFETY: the argument is a cl_int.
                 Argument::Int(value) => unsafe { kernel.set_arg::<cl_int>(at, value) },
+                // SAFETY: the argument is a float.
+                Argument::Float(bits) => unsafe { kernel.set_arg(at, bits) },
+                // SAFETY: the argument is a double.
+                Argument::Double(bits) => unsafe { kernel.set_arg(at, bits) },
             };
             set.map_err(failed("set an argument of a kernel"))?;
         }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::coefficients::Coefficients;
 use super::job::{Job, LaunchSize};
 use super::later::made_once;
 use super::text::{Names, Text, parameters, statements};
@@ -16,15 +17,15 @@ const THREADS: usize = 256;
 /// Most blocks of a reduction. How many there are depends on the length of the fields alone, and with it the order.
 const MOST_BLOCKS: usize = 1024;
 
-/// Statements that compute a formula at point `at`, with literals of this precision and numbers of this type of C.
+/// Statements that compute a formula at point `at`.
 fn statements_of(
     formula: &PointFormula,
-    number: (Precision, &str),
+    coefficients: &mut Coefficients,
     read: &dyn Fn(usize) -> String,
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
     let names = Names { read, made: "t" };
-    statements(number, &formula.nodes, &formula.results, &names, result)
+    statements(coefficients, &formula.nodes, &formula.results, &names, result)
 }
 
 /// What `formula` reads at the point that is visited.
@@ -39,11 +40,11 @@ fn read_at(formula: &PointFormula) -> impl Fn(usize) -> String {
 /// Statements that replace what is written by the results of a map.
 fn map_lines(
     of: &PointFormula,
-    precision: Precision,
+    coefficients: &mut Coefficients,
     read: &dyn Fn(usize) -> String,
 ) -> Vec<String> {
     let result = |at: usize, result: &str| format!("const REAL r{at} = {result};");
-    let mut lines = statements_of(of, (precision, "REAL"), read, result);
+    let mut lines = statements_of(of, coefficients, read, result);
     lines.extend((0..of.results.len()).map(|at| format!("w{at}[at] = r{at};")));
     lines
 }
@@ -62,22 +63,24 @@ impl Visit {
     }
 }
 
-/// A kernel that does `lines` at every point that is visited: so many fields that are read, so many that are written.
+/// A kernel that does `lines`, with these coefficients, at every point that is visited: so many fields that are read, so many that are
+/// written.
 pub(super) fn pointwise(
     (device, precision): (&Arc<Device>, Precision),
     visit: &Visit,
     name: &str,
     [read, written]: [usize; 2],
-    lines: &[String],
+    (lines, coefficients): (&[String], Coefficients),
 ) -> Result<Job> {
     let mut text = Text::new(precision);
-    text.define("FIELDS", parameters(read, written));
+    text.define("FIELDS", coefficients.parameters(parameters(read, written)));
     text.define("THREADS", THREADS);
     text.define("LENGTH", visit.count);
     text.define("PLACE(item)", format!("({})", visit.place));
     text.define_lines("POINT(at)", lines);
     text.push(include_str!("../../../kernels/pointwise.cu"));
-    Job::new(device, &text.source(name), "pointwise", &LaunchSize::over(visit.count, THREADS))
+    let size = LaunchSize::over(visit.count, THREADS);
+    Ok(Job::new(device, &text.source(name), "pointwise", &size)?.given(coefficients))
 }
 
 /// A formula, ready to be evaluated at every point. Where a compiler takes long, it is compiled when it is first evaluated: a run does
@@ -105,9 +108,10 @@ impl Kind {
         len: usize,
         of: &PointFormula,
     ) -> Result<Self> {
-        let lines = map_lines(of, precision, &read_at(of));
-        let fields = [of.reads, of.results.len()];
-        let job = pointwise((device, precision), &Visit::all(len), of.name, fields, &lines)?;
+        let mut coefficients = Coefficients::new(precision, "REAL");
+        let lines = map_lines(of, &mut coefficients, &read_at(of));
+        let (fields, does) = ([of.reads, of.results.len()], (&lines[..], coefficients));
+        let job = pointwise((device, precision), &Visit::all(len), of.name, fields, does)?;
         Ok(Self::Map(job))
     }
 
@@ -120,10 +124,11 @@ impl Kind {
     ) -> Result<Self> {
         let wide = device.info().widest();
         let result = |at: usize, result: &str| format!("r[{at}] = {result};");
-        let lines = statements_of(of, (wide, "WIDE"), &read_at(of), result);
+        let mut coefficients = Coefficients::new(wide, "WIDE");
+        let lines = statements_of(of, &mut coefficients, &read_at(of), result);
         let (results, blocks) = (of.results.len(), len.div_ceil(THREADS).min(MOST_BLOCKS));
         let mut text = Text::new(precision);
-        text.define("FIELDS", parameters(of.reads, 0));
+        text.define("FIELDS", coefficients.parameters(parameters(of.reads, 0)));
         text.define("WIDE_IS_DOUBLE", u8::from(wide == Precision::F64));
         text.define("THREADS", THREADS);
         text.define("BLOCKS", blocks);
@@ -138,7 +143,7 @@ impl Kind {
             Job::new(device, &source, entry, &size)
         };
         Ok(Self::Reduction {
-            over_points: job("over_points", blocks)?,
+            over_points: job("over_points", blocks)?.given(coefficients),
             over_blocks: job("over_blocks", 1)?,
             partials: Buffer::new(device, wide, results * blocks)?,
             results: Buffer::new(device, wide, results)?,
@@ -187,7 +192,8 @@ impl PointKernel {
         own: usize,
     ) -> Result<Self> {
         let read = |at: usize| format!("w{}[at + ({})]", reads[at].0, reads[at].1);
-        let mut lines = map_lines(of, precision, &read);
+        let mut coefficients = Coefficients::new(precision, "REAL");
+        let mut lines = map_lines(of, &mut coefficients, &read);
         for field in of.results.len() - own..of.results.len() {
             let of_part = |line: &mut String| {
                 *line = line.replace(&format!("w{field}[at]"), &format!("w{field}[item]"));
@@ -202,7 +208,8 @@ impl PointKernel {
         let fields = [0, of.results.len()];
         let name = of.name;
         Self::made_by((device, precision), move |device| {
-            pointwise((device, precision), &visit, name, fields, &lines).map(Kind::Map)
+            let does = (&lines[..], coefficients.clone());
+            pointwise((device, precision), &visit, name, fields, does).map(Kind::Map)
         })
     }
 

@@ -68,6 +68,8 @@ pub enum Arg<'a> {
     Buffer(&'a Buffer),
     /// An `int`.
     Int(i32),
+    /// A number of this precision, the same in every launch.
+    Real(Precision, f64),
     /// Numbers that may differ from run to run, as two parameters: a pointer to numbers of this precision, and the `int`
     /// index of the first.
     Scalars(Precision, &'a [f64]),

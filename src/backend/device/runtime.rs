@@ -123,6 +123,10 @@ pub(super) enum Argument {
     Buffer(Handle),
     /// An `int`.
     Int(i32),
+    /// A `float`, by its bits.
+    Float(u32),
+    /// A `double`, by its bits.
+    Double(u64),
 }
 
 /// One kernel to be run.

@@ -1,9 +1,10 @@
 //! The parts of a kernel's text that the host writes: numbers, parameters, and what is done at a point.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Write as _};
 
 use super::Source;
+use super::coefficients::Coefficients;
 use crate::engine::{Monomial, Node, Symbol, Value};
 use crate::real::Precision;
 
@@ -98,10 +99,10 @@ impl Text {
 }
 
 /// Parameters of a kernel: `read` fields f0, f1, ... and `written` fields w0, w1, ...
-pub(super) fn parameters(read: usize, written: usize) -> String {
+pub(super) fn parameters(read: usize, written: usize) -> impl Iterator<Item = String> {
     let read = (0..read).map(|at| format!("GLOBAL const REAL *restrict f{at}"));
     let written = (0..written).map(|at| format!("GLOBAL REAL *restrict w{at}"));
-    read.chain(written).collect::<Vec<_>>().join(", ")
+    read.chain(written)
 }
 
 /// What a traced formula finds and makes is called.
@@ -112,16 +113,16 @@ pub(super) struct Names<'a> {
     pub(super) made: &'a str,
 }
 
-/// Statements that compute a traced formula at point `at` in the C type `number`, with literals of this precision; each
-/// result is handed to `result`.
+/// Statements that compute a traced formula at point `at` in numbers of the kind of its coefficients; each result is handed to
+/// `result`.
 pub(super) fn statements(
-    (precision, number): (Precision, &str),
+    coefficients: &mut Coefficients,
     nodes: &[Node],
     results: &[Symbol],
     names: &Names,
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
-    let made = names.made;
+    let (made, number) = (names.made, coefficients.kind());
     let mut used = vec![false; nodes.len()];
     results.iter().for_each(|symbol| used[symbol.0] = true);
     for at in (0..nodes.len()).rev() {
@@ -129,8 +130,8 @@ pub(super) fn statements(
             operands(&nodes[at]).into_iter().flatten().for_each(|symbol| used[symbol.0] = true);
         }
     }
-    let name = |symbol: &Symbol| match nodes[symbol.0] {
-        Node::Constant(x) => precision.literal(x),
+    let mut name = |symbol: &Symbol| match nodes[symbol.0] {
+        Node::Constant(x) => coefficients.text(x),
         _ => format!("{made}{}", symbol.0),
     };
     let mut lines = Vec::new();
@@ -147,7 +148,7 @@ pub(super) fn statements(
             Node::Neg(a) => format!("-({})", name(a)),
             Node::Sqrt(a) => format!("sqrt(({number}){})", name(a)),
             Node::Abs(a) => format!("fabs(({number}){})", name(a)),
-            Node::Pow(a, x) => format!("pow(({number}){}, {})", name(a), precision.literal(*x)),
+            Node::Pow(a, x) => format!("pow(({number}){}, ({number}){x:e})", name(a)),
         };
         lines.push(format!("const {number} {made}{at} = {expression};"));
     }
@@ -165,17 +166,17 @@ fn operands(node: &Node) -> [Option<Symbol>; 2] {
 
 /// A sum of products of values with these names.
 pub(super) fn polynomial(
-    precision: Precision,
+    coefficients: &mut Coefficients,
     terms: &[Monomial],
-    mut name: impl FnMut(Value) -> String,
+    names: &BTreeMap<Value, String>,
 ) -> String {
     let mut text = String::new();
     for Monomial { coefficient, factors: values } in terms {
         let mut factors: Vec<String> = Vec::new();
         if coefficient.abs() != 1.0 || values.is_empty() {
-            factors.push(precision.literal(coefficient.abs()));
+            factors.push(coefficients.text(coefficient.abs()));
         }
-        factors.extend(values.iter().map(|&value| name(value)));
+        factors.extend(values.iter().map(|value| names[value].clone()));
         let sign = match (*coefficient < 0.0, text.is_empty()) {
             (true, _) => "- ",
             (false, true) => "",
@@ -183,5 +184,5 @@ pub(super) fn polynomial(
         };
         let _ = write!(text, "{sign}{} ", factors.join(" * "));
     }
-    if text.is_empty() { precision.literal(0.0) } else { text.trim_end().to_string() }
+    if text.is_empty() { coefficients.text(0.0) } else { text.trim_end().to_string() }
 }

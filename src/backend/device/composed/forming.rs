@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::coefficients::Coefficients;
 use super::super::text::{Names, polynomial, statements};
 use crate::engine::{Expr, Operation, PointFormula, Value};
 use crate::real::Precision;
@@ -32,7 +33,7 @@ pub(super) struct Forming<'a> {
     pub(super) sums: BTreeMap<usize, String>,
     /// Slots of fields that the kernel writes and so finds under another name.
     written: Vec<usize>,
-    precision: Precision,
+    pub(super) coefficients: Coefficients,
     /// Points of a plane of x and y.
     plane: usize,
 }
@@ -45,13 +46,15 @@ impl<'a> Forming<'a> {
         written: Vec<usize>,
     ) -> Self {
         let (places, lines, known) = (Vec::new(), Vec::new(), Vec::new());
-        let sums = BTreeMap::new();
-        Self { operations, made, places, lines, known, sums, written, precision, plane }
+        let (sums, coefficients) = (BTreeMap::new(), Coefficients::new(precision, "REAL"));
+        Self { operations, made, places, lines, known, sums, written, coefficients, plane }
     }
 
     /// The text of an expression, once everything that it is made of has been formed.
     pub(super) fn expression(&mut self, expr: &Expr) -> String {
-        polynomial(self.precision, &expr.0, |value| self.value(value))
+        let factors = expr.0.iter().flat_map(|term| &term.factors);
+        let names = factors.map(|value| (*value, self.value(*value))).collect();
+        polynomial(&mut self.coefficients, &expr.0, &names)
     }
 
     fn value(&mut self, value: Value) -> String {
@@ -91,7 +94,7 @@ impl<'a> Forming<'a> {
         let prefix = format!("v{}_", results[0].0);
         let names = Names { read: &|at| operands[at].clone(), made: &prefix };
         let lines =
-            statements((self.precision, "REAL"), &map.nodes, &map.results, &names, |at, result| {
+            statements(&mut self.coefficients, &map.nodes, &map.results, &names, |at, result| {
                 format!("const REAL v{} = {result};", results[at].0)
             });
         self.lines.extend(lines);

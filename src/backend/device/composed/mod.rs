@@ -257,7 +257,8 @@ impl Forming<'_> {
         let place = (&task.workspace.device, task.workspace.precision);
         let count = [self.places.len(), written.len()];
         let lines = [&self.lines, stores].concat();
-        let job = pointwise(place, visit, name, count, &lines)?;
+        let does = (&lines[..], self.coefficients.clone());
+        let job = pointwise(place, visit, name, count, does)?;
         Ok(Pointwise { job, fields: [&self.places, written].concat() })
     }
 }

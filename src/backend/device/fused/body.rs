@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::coefficients::Coefficients;
 use super::early::{Coming, Times};
 use super::plan::Plan;
 use super::uses::{Array, Target, Uses};
@@ -20,6 +21,7 @@ pub(super) struct Room {
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) lines: Vec<String>,
+    pub(super) coefficients: Coefficients,
     /// The most values of a point that are in registers at a time.
     pub(super) live: usize,
     /// The most that are on chip, parked or on their way.
@@ -59,6 +61,7 @@ pub(super) struct Body<'a> {
     pub(super) busy: bool,
     pub(super) times: Times,
     pub(super) coming: Coming,
+    pub(super) coefficients: Coefficients,
     pub(super) lines: Vec<String>,
 }
 
@@ -86,6 +89,7 @@ impl<'a> Body<'a> {
             busy: false,
             times: Times::default(),
             coming: Coming::default(),
+            coefficients: Coefficients::new(plan.precision, "REAL"),
             lines: Vec::new(),
         };
         body.update();
@@ -104,7 +108,8 @@ impl<'a> Body<'a> {
         }
         let first = written.coming.first();
         let parked = written.places.max(written.coming.places());
-        Written { lines: written.lines, live: written.most, parked, first }
+        let (lines, coefficients) = (written.lines, written.coefficients);
+        Written { lines, coefficients, live: written.most, parked, first }
     }
 
     fn written(mut self, greedy: bool) -> Self {

@@ -115,7 +115,7 @@ impl Fused {
         let fields = (plan.read.iter().map(|slot| format!("GLOBAL const REAL *restrict r{slot}")))
             .chain(plan.written.iter().map(|slot| format!("GLOBAL REAL *restrict w{slot}")))
             .chain((0..*stages).map(|stage| format!("GLOBAL const REAL *restrict planes{stage}")));
-        text.define("FIELDS", fields.collect::<Vec<_>>().join(", "));
+        text.define("FIELDS", body.coefficients.parameters(fields));
         let tiles = lines.count.div_ceil(shape.lanes);
         let at_once = shape.resident * device.info().multiprocessors;
         let turns = plan.sweeps.turns.unwrap_or(TURNS);
@@ -123,6 +123,7 @@ impl Fused {
             true => tiles,
             false => tiles.div_ceil(turns).max(at_once).min(tiles),
         };
+        text.define("IN_TURN", u8::from(!body.first.is_empty()));
         text.define("BLOCKS", blocks);
         text.define("TILES", tiles);
         text.define_lines("FIRST_TILE", &body.first);
@@ -139,7 +140,7 @@ impl Fused {
             table.push(0.0);
         }
         Ok(Some(Self {
-            job,
+            job: job.given(body.coefficients.clone()),
             shape,
             read: plan.read.clone(),
             written: plan.written.clone(),

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::DeviceInfo;
+use super::super::coefficients::MOST_COEFFICIENTS;
 use super::super::ends::Lines;
 use super::super::lines::{exchanged, negligible};
 use super::super::runtime::MOST_ARGUMENTS;
@@ -63,7 +64,7 @@ impl<'a> Plan<'a> {
         let written = slots(sweep, |operation| !matches!(operation, Operation::Read { .. }));
         let stages = inflows.values().map(|inflow| inflow.stage + 1).max().unwrap_or(0);
         let uses = Uses::of(&sweep.operations);
-        let takes = read.len() + written.len() + stages + 3;
+        let takes = MOST_COEFFICIENTS + read.len() + written.len() + stages + 3;
         (takes <= MOST_ARGUMENTS).then_some(Self {
             lines,
             numbers,

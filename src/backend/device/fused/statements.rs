@@ -32,10 +32,13 @@ impl Body<'_> {
 
     /// The text of a sum of products at point j, once everything that it is made of is in registers.
     fn expression(&mut self, terms: &[Monomial]) -> String {
-        polynomial(self.plan.precision, terms, |value| {
-            let array = self.value(value);
-            self.at(array)
-        })
+        let factors = terms.iter().flat_map(|term| &term.factors);
+        let names = factors.map(|value| {
+            let array = self.value(*value);
+            (*value, self.at(array))
+        });
+        let names = names.collect();
+        polynomial(&mut self.coefficients, terms, &names)
     }
 
     pub(super) fn add_term(&mut self, term: usize) {
@@ -258,14 +261,13 @@ impl Body<'_> {
             }
         }
         self.most = self.most.max(self.live());
+        let mut coefficients = self.coefficients.clone();
         let names = Names { read: &|at| self.at(operands[at]), made: "t" };
-        let lines = statements(
-            (self.plan.precision, "REAL"),
-            &map.nodes,
-            &map.results,
-            &names,
-            |at, result| format!("{} = {result};", self.at(Array::Value(results[at]))),
-        );
+        let lines =
+            statements(&mut coefficients, &map.nodes, &map.results, &names, |at, result| {
+                format!("{} = {result};", self.at(Array::Value(results[at])))
+            });
+        self.coefficients = coefficients;
         self.each(&lines.join(" "));
         self.known.extend(results);
     }
