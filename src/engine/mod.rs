@@ -9,6 +9,7 @@ mod cost;
 pub mod distributed;
 mod expr;
 mod formula;
+mod merge;
 mod metric;
 mod operator;
 mod operators;

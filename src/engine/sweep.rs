@@ -112,6 +112,26 @@ impl Operation {
         factors.chain(values).copied()
     }
 
+    /// The sum that it forms.
+    pub(crate) fn sum(&self) -> Option<&Expr> {
+        match self {
+            Operation::Let { expr, .. }
+            | Operation::Add { expr, .. }
+            | Operation::Store { expr, .. } => Some(expr),
+            _ => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn sum_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            Operation::Let { expr, .. }
+            | Operation::Add { expr, .. }
+            | Operation::Store { expr, .. } => Some(expr),
+            _ => None,
+        }
+    }
+
     /// The field whose sum it adds to.
     pub(crate) fn adds_to(&self) -> Option<usize> {
         match self {

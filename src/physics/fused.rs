@@ -85,7 +85,11 @@ impl Fused<'_> {
                 self.gradients(&s, at, |k| advanced[k]);
             }
         }
-        s.build()
+        // What a pentadiagonal operator keeps leaves the threads of a GPU no registers for operands that are sums.
+        match self.scheme.derivative.first.half_band() {
+            2 => s.build(),
+            _ => s.build().merged(),
+        }
     }
 
     /// Passes for velocity gradients before the sweeps. The first, along the last axis, is not needed where the last sweep of the
