@@ -188,12 +188,6 @@ impl<T: Real, const K: usize, const ODD: bool> Closed<'_, T, K, ODD> {
                     eliminate!(r, v, vector::<S, T>(sums, r, h + v));
                 }
             }
-            // The way up takes whole blocks.
-            for r in rows..BLOCK {
-                for v in 0..N {
-                    set::<S, T>(to, r, h + v, zero[v]);
-                }
-            }
             for v in 0..N {
                 set::<S, T>(carried, 0, h + v, y[v]);
             }

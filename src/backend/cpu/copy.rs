@@ -3,7 +3,7 @@
 use pulp::{Simd, WithSimd};
 
 use super::memory::{fetch, fetch_row, stream};
-use super::rows::{BLOCK, lanes};
+use super::rows::{BLOCK, GROUP, lanes};
 use super::tile::Group;
 use super::transpose::{SIDE, transpose};
 use crate::real::Real;
@@ -26,20 +26,26 @@ impl Points {
         self.tile.start + self.first * self.tile.stride
     }
 
-    /// Whether all lines and rows are there.
-    fn is_whole<T>(&self) -> bool {
-        self.tile.lines.is_multiple_of(lanes::<T>()) && self.count() == BLOCK
+    /// First row and line of the squares of a block that are turned about their diagonals, and whether all of one is there.
+    fn squares<T>(&self) -> impl Iterator<Item = (usize, usize, bool)> + use<T> {
+        let (count, lines) = (self.count(), self.tile.lines);
+        (0..count).step_by(SIDE).flat_map(move |r| {
+            let square = move |l| (r, l, r + SIDE <= count && l + SIDE <= lines);
+            (0..const { lanes::<T>() }).step_by(SIDE).map(square)
+        })
     }
-}
 
-impl Points {
     /// Fetch them from memory.
     pub(super) fn fetch<T: Real>(&self, field: *const T) {
         let (tile, from) = (self.tile, field.wrapping_add(self.start()));
         match tile.line_stride {
-            1 => (0..self.count()).for_each(|r| fetch(from.wrapping_add(r * tile.stride))),
+            1 => {
+                let row = |r| from.wrapping_add(r * tile.stride);
+                (0..self.count()).for_each(|r| fetch_row(row(r), tile.lines));
+            }
             between => {
-                (0..tile.lines).for_each(|l| fetch_row(from.wrapping_add(l * between), BLOCK));
+                let line = |l| from.wrapping_add(l * between);
+                (0..tile.lines).for_each(|l| fetch_row(line(l), self.count()));
             }
         }
     }
@@ -68,55 +74,51 @@ impl<T: Real> WithSimd for Load<T> {
         let Self { points, field, to, apart, ahead } = self;
         let (lanes, tile) = (lanes::<T>(), points.tile);
         let from = field.wrapping_add(points.start());
-        match (tile.line_stride == 1, points.is_whole::<T>()) {
-            (true, true) if tile.lines > lanes => {
-                for r in 0..BLOCK {
-                    let row = from.wrapping_add(r * tile.stride);
-                    for (column, l) in (0..tile.lines).step_by(lanes).enumerate() {
-                        if ahead {
-                            fetch(row.wrapping_add(AHEAD * tile.stride + l));
-                        }
-                        // SAFETY: points of this tile, and one row of the block of a column.
-                        unsafe {
-                            let to = to.add(column * apart + r * lanes);
-                            row.add(l).copy_to_nonoverlapping(to, lanes);
-                        }
+        let count = points.count();
+        if tile.line_stride == 1 {
+            let row = |r: usize| from.wrapping_add(r.min(count - 1) * tile.stride);
+            let (rows, whole) = (count.next_multiple_of(GROUP), tile.lines / lanes);
+            for r in 0..rows {
+                for column in 0..whole {
+                    let row = row(r).wrapping_add(column * lanes);
+                    if ahead {
+                        fetch(row.wrapping_add(AHEAD * tile.stride));
                     }
-                }
-            }
-            (true, true) => {
-                for r in 0..BLOCK {
-                    let row = from.wrapping_add(r * tile.stride);
-                    // SAFETY: points of this tile, and one row of the block.
-                    unsafe { row.copy_to_nonoverlapping(to.add(r * lanes), lanes) };
-                }
-            }
-            (false, true) => {
-                if ahead {
-                    // The same points of the next tile.
-                    for l in 0..tile.lines {
-                        let line = from.wrapping_add((tile.lines + l) * tile.line_stride);
-                        fetch_row(line, BLOCK);
-                    }
-                }
-                for (r, l) in squares::<T>() {
-                    let line = from.wrapping_add(l * tile.line_stride + r);
-                    // SAFETY: points of this tile, and of the block.
+                    // SAFETY: points of this tile, and one row of the block of a column.
                     unsafe {
-                        transpose::<S, T>(line, tile.line_stride, to.add(r * lanes + l), lanes);
+                        row.copy_to_nonoverlapping(to.add(column * apart + r * lanes), lanes)
+                    };
+                }
+            }
+            let rest = tile.lines % lanes;
+            for r in (0..rows).filter(|_| rest > 0) {
+                for l in 0..lanes {
+                    // SAFETY: as above.
+                    unsafe {
+                        let value = *row(r).add(whole * lanes + l.min(rest - 1));
+                        *to.add(whole * apart + r * lanes + l) = value;
                     }
                 }
             }
-            (_, false) => {
-                for r in 0..BLOCK {
-                    for l in 0..tile.lines.next_multiple_of(lanes) {
-                        let (row, line) = (r.min(points.count() - 1), l % tile.lines);
-                        let at = row * tile.stride + line * tile.line_stride;
-                        let place = l / lanes * apart + r * lanes + l % lanes;
-                        // SAFETY: points of this tile, and of the block of a column.
-                        unsafe { *to.add(place) = *from.add(at) };
-                    }
-                }
+            return;
+        }
+        if ahead {
+            // The same points of the next tile.
+            for l in 0..tile.lines {
+                fetch_row(from.wrapping_add((tile.lines + l) * tile.line_stride), count);
+            }
+        }
+        for (r, l, is_whole) in points.squares::<T>() {
+            if is_whole {
+                let line = from.wrapping_add(l * tile.line_stride + r);
+                // SAFETY: points of this tile, and of the block.
+                unsafe { transpose::<S, T>(line, tile.line_stride, to.add(r * lanes + l), lanes) };
+                continue;
+            }
+            for (r, l) in (r..r + SIDE).flat_map(|r| (l..l + SIDE).map(move |l| (r, l))) {
+                let (row, line) = (r.min(count - 1), l.min(tile.lines - 1));
+                // SAFETY: points of this tile, and of the block.
+                unsafe { *to.add(r * lanes + l) = *from.add(row + line * tile.line_stride) };
             }
         }
     }
@@ -148,78 +150,72 @@ impl<T: Real> WithSimd for Store<T> {
         let Self { points, field, from, apart, past_caches } = self;
         let (lanes, tile) = (lanes::<T>(), points.tile);
         let to = field.wrapping_add(points.start());
-        match (tile.line_stride == 1, points.is_whole::<T>()) {
-            (true, true) if past_caches || tile.lines > lanes => {
-                for r in 0..BLOCK {
-                    let row = to.wrapping_add(r * tile.stride);
-                    for (column, l) in (0..tile.lines).step_by(lanes).enumerate() {
-                        // SAFETY: one row of the block of a column, and points of this tile; where they go past the caches
-                        // both are a cache line.
-                        unsafe {
-                            let from = from.add(column * apart + r * lanes);
-                            match past_caches {
-                                true => stream::<S>(row.add(l).cast(), from.cast()),
-                                false => from.copy_to_nonoverlapping(row.add(l), lanes),
-                            }
-                        }
+        let count = points.count();
+        if tile.line_stride == 1 {
+            let row = |r: usize| to.wrapping_add(r * tile.stride);
+            let whole = tile.lines / lanes;
+            for (r, column) in (0..count).flat_map(|r| (0..whole).map(move |column| (r, column))) {
+                // SAFETY: one row of the block of a column, and points of this tile; where they go past the caches both are a cache
+                // line.
+                unsafe {
+                    let from = from.add(column * apart + r * lanes);
+                    let row = row(r).add(column * lanes);
+                    match past_caches {
+                        true => stream::<S>(row.cast(), from.cast()),
+                        false => from.copy_to_nonoverlapping(row, lanes),
                     }
                 }
             }
-            (false, true) if past_caches => {
-                let mut lines = Lines([T::ZERO; SIDE * MOST_LANES]);
-                let part = &mut lines.0[..SIDE * lanes];
-                for (r, l) in (0..BLOCK)
-                    .step_by(lanes)
-                    .flat_map(|r| (0..lanes).step_by(SIDE).map(move |l| (r, l)))
-                {
-                    for half in (0..lanes).step_by(SIDE) {
-                        // SAFETY: eight rows of the block, and of lines here.
-                        unsafe {
-                            let rows = from.add((r + half) * lanes + l);
-                            transpose::<S, T>(rows, lanes, part.as_mut_ptr().add(half), lanes);
-                        }
-                    }
-                    for (k, line) in part.chunks_exact(lanes).enumerate() {
-                        let to = to.wrapping_add((l + k) * tile.line_stride + r);
-                        // SAFETY: points of this tile, and as many here, a cache line of both.
-                        unsafe { stream::<S>(to.cast(), line.as_ptr().cast()) };
-                    }
+            let rest = tile.lines % lanes;
+            for (r, l) in (0..count).flat_map(|r| (0..rest).map(move |l| (r, l))) {
+                // SAFETY: as above.
+                unsafe {
+                    let from = from.add(whole * apart + r * lanes + l);
+                    *row(r).add(whole * lanes + l) = *from;
                 }
             }
-            (true, true) => {
-                for r in 0..BLOCK {
-                    let row = to.wrapping_add(r * tile.stride);
-                    // SAFETY: one row of the block, and points of this tile.
-                    unsafe { from.add(r * lanes).copy_to_nonoverlapping(row, lanes) };
-                }
-            }
-            (false, true) => {
-                for (r, l) in squares::<T>() {
-                    let line = to.wrapping_add(l * tile.line_stride + r);
-                    // SAFETY: points of this tile, and of the block.
+            return;
+        }
+        if past_caches && tile.lines == lanes {
+            let mut lines = Lines([T::ZERO; SIDE * MOST_LANES]);
+            let part = &mut lines.0[..SIDE * lanes];
+            for (r, l) in (0..count)
+                .step_by(lanes)
+                .flat_map(|r| (0..lanes).step_by(SIDE).map(move |l| (r, l)))
+            {
+                for half in (0..lanes).step_by(SIDE) {
+                    // SAFETY: eight rows of the block, and of lines here.
                     unsafe {
-                        transpose::<S, T>(from.add(r * lanes + l), lanes, line, tile.line_stride);
+                        let rows = from.add((r + half) * lanes + l);
+                        transpose::<S, T>(rows, lanes, part.as_mut_ptr().add(half), lanes);
                     }
+                }
+                for (k, line) in part.chunks_exact(lanes).enumerate() {
+                    let to = to.wrapping_add((l + k) * tile.line_stride + r);
+                    // SAFETY: points of this tile, and as many here, a cache line of both.
+                    unsafe { stream::<S>(to.cast(), line.as_ptr().cast()) };
                 }
             }
-            (_, false) => {
-                for r in 0..points.count() {
-                    for l in 0..tile.lines {
-                        let at = r * tile.stride + l * tile.line_stride;
-                        let place = l / lanes * apart + r * lanes + l % lanes;
-                        // SAFETY: points of this tile, and of the block of a column.
-                        unsafe { *to.add(at) = *from.add(place) };
-                    }
-                }
+            return;
+        }
+        for (r, l, is_whole) in points.squares::<T>() {
+            if is_whole {
+                let line = to.wrapping_add(l * tile.line_stride + r);
+                // SAFETY: points of this tile, and of the block.
+                unsafe {
+                    transpose::<S, T>(from.add(r * lanes + l), lanes, line, tile.line_stride)
+                };
+                continue;
+            }
+            let lines = l..(l + SIDE).min(tile.lines);
+            for (r, l) in
+                (r..(r + SIDE).min(count)).flat_map(|r| lines.clone().map(move |l| (r, l)))
+            {
+                // SAFETY: points of this tile, and of the block.
+                unsafe { *to.add(r + l * tile.line_stride) = *from.add(r * lanes + l) };
             }
         }
     }
 }
 
-const _: () = assert!(BLOCK.is_multiple_of(SIDE) && lanes::<f64>().is_multiple_of(SIDE));
-
-/// First row and lane of the squares of a block that are turned about their diagonals.
-fn squares<T>() -> impl Iterator<Item = (usize, usize)> {
-    let rows = (0..BLOCK).step_by(SIDE);
-    rows.flat_map(|r| (0..const { lanes::<T>() }).step_by(SIDE).map(move |l| (r, l)))
-}
+const _: () = assert!(GROUP == SIDE && lanes::<f64>().is_multiple_of(SIDE));

@@ -5,13 +5,13 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::rows::{BLOCK, lanes};
+use super::rows::{BLOCK, GROUP, lanes};
 use super::solver::{Border, Cyclic, Factored, OfRows, Solver, Way};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::engine::Stencil;
 use crate::real::Real;
 
-/// Repeat `body` for every row of a block, one after the other in the code: what a row leaves stays in registers.
+/// Repeat `body` for every row of a group, one after the other in the code: what a row leaves stays in registers.
 macro_rules! for_rows {
     ($r:ident in $($number:literal)* $body:block) => {$({
         const $r: usize = $number;
@@ -40,14 +40,16 @@ macro_rules! for_vectors {
     };
 }
 
-/// A whole block of rows of a periodic tridiagonal operator with five points in a row of B, on a product of K quantities that
-/// is formed as it goes.
+/// A block of rows of a periodic tridiagonal operator with five points in a row of B, on a product of K quantities that is formed as
+/// it goes.
 pub(super) struct FivePoints<'a, T, const K: usize, const ODD: bool> {
     pub(super) solver: &'a Solver<T>,
     pub(super) block: usize,
-    /// The factors in this block and in that which follows it round the line.
+    /// Rows that there are.
+    pub(super) rows: usize,
+    /// The factors in this block, and in the two rows that follow it round the line.
     pub(super) here: [*const T; K],
-    pub(super) next: [*const T; K],
+    pub(super) after: [[*const T; K]; 2],
     pub(super) to: *mut T,
     /// Rows m−2, ..., m+1 of the operand, y[m−1], and what is gathered for x[n].
     pub(super) carried: *mut T,
@@ -62,7 +64,7 @@ impl<T: Real, const K: usize, const ODD: bool> WithSimd for FivePoints<'_, T, K,
         for_vectors!(const { vectors::<S, T>() }, h => self.rows(simd, cyclic, h));
         if let Some(powers) = cyclic.powers.get(self.block) {
             let gathered = self.carried.wrapping_add(5 * lanes::<T>());
-            gather(simd, powers, self.to, gathered);
+            gather(simd, &powers[..self.rows], self.to, gathered);
         }
     }
 }
@@ -71,7 +73,7 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
     /// Vector `h` of all rows.
     #[inline(always)]
     fn rows<S: Simd>(&self, simd: S, cyclic: &Cyclic<T>, h: usize) {
-        let Self { solver, here, next, to, carried, .. } = *self;
+        let Self { solver, rows, here, after, to, carried, .. } = *self;
         let near = T::splat(simd, solver.stencil.weights[0]);
         let far = T::splat(simd, solver.stencil.weights[1]);
         let center = T::splat(simd, solver.stencil.center);
@@ -83,21 +85,46 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
             let mut c = vector::<S, T>(carried, 2, h);
             let mut d = vector::<S, T>(carried, 3, h);
             let mut y = vector::<S, T>(carried, 4, h);
-            for_rows!(R in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 {
-                let e = match R + 2 < BLOCK {
-                    true => product::<S, T, K>(simd, here, (R + 2) % BLOCK, h),
-                    false => product::<S, T, K>(simd, next, (R + 2) % BLOCK, h),
-                };
-                let sum = match ODD {
-                    true => T::times(simd, near, T::minus(simd, d, b)),
-                    false => T::fma(simd, near, T::plus(simd, d, b), T::times(simd, c, center)),
-                };
-                let pair = if ODD { T::minus(simd, e, a) } else { T::plus(simd, e, a) };
-                let sum = T::fma(simd, far, pair, sum);
-                y = T::fma(simd, factor, y, sum);
-                set::<S, T>(to, R, h, y);
-                (a, b, c, d) = (b, c, d, e);
-            });
+            macro_rules! eliminate {
+                ($to:expr, $r:expr, $e:expr) => {{
+                    let e = $e;
+                    let sum = match ODD {
+                        true => T::times(simd, near, T::minus(simd, d, b)),
+                        false => T::fma(simd, near, T::plus(simd, d, b), T::times(simd, c, center)),
+                    };
+                    let pair = if ODD { T::minus(simd, e, a) } else { T::plus(simd, e, a) };
+                    let sum = T::fma(simd, far, pair, sum);
+                    y = T::fma(simd, factor, y, sum);
+                    set::<S, T>($to, $r, h, y);
+                    (a, b, c, d) = (b, c, d, e);
+                }};
+            }
+            let skip = |rows: usize| move |at: *const T| at.wrapping_add(rows * lanes::<T>());
+            let last = rows.saturating_sub(2) / GROUP * GROUP;
+            for first in (0..last).step_by(GROUP) {
+                let (from, to) = (here.map(skip(first)), to.wrapping_add(first * lanes::<T>()));
+                for_rows!(R in 0 1 2 3 4 5 6 7 {
+                    eliminate!(to, R, product::<S, T, K>(simd, from, R + 2, h));
+                });
+            }
+            if rows - last == GROUP {
+                let (from, to) = (here.map(skip(last)), to.wrapping_add(last * lanes::<T>()));
+                for_rows!(R in 0 1 2 3 4 5 6 7 {
+                    let (from, r) = match R + 2 < GROUP {
+                        true => (from, R + 2),
+                        false => (after[(R + 2) % GROUP], 0),
+                    };
+                    eliminate!(to, R, product::<S, T, K>(simd, from, r, h));
+                });
+            } else {
+                for r in last..rows {
+                    let (from, r_of_e) = match r + 2 < rows {
+                        true => (here, r + 2),
+                        false => (after[r + 2 - rows], 0),
+                    };
+                    eliminate!(to, r, product::<S, T, K>(simd, from, r_of_e, h));
+                }
+            }
             set::<S, T>(carried, 0, h, a);
             set::<S, T>(carried, 1, h, b);
             set::<S, T>(carried, 2, h, c);
@@ -130,7 +157,7 @@ pub(super) unsafe fn product<S: Simd, T: Real, const K: usize>(
 
 /// `gathered` += Σ (−l)^m y[m] over the rows of a block.
 #[inline(always)]
-fn gather<S: Simd, T: Real>(simd: S, powers: &OfRows<T, 2>, y: *const T, gathered: *mut T) {
+fn gather<S: Simd, T: Real>(simd: S, powers: &[[T; 2]], y: *const T, gathered: *mut T) {
     for_pairs!(const { vectors::<S, T>() }, N, h => {
         // SAFETY: rows of a block and a carried row, of this thread's memory.
         unsafe {
@@ -215,13 +242,12 @@ impl<T: Real> WithSimd for CyclicTurn<'_, T> {
     }
 }
 
-/// Rows whose sums stay in registers.
-const ROWS: usize = 8;
-
 /// B f at the rows of a block, from rows of f one behind the other.
 pub(super) struct Differences<'a, T> {
     pub(super) solver: &'a Solver<T>,
-    /// Rows −back, ..., 15 + ahead of the block.
+    /// Rows, a whole number of groups.
+    pub(super) rows: usize,
+    /// Rows −back and on of the block.
     pub(super) operand: *const T,
     pub(super) to: *mut T,
 }
@@ -241,17 +267,17 @@ impl<T: Real> WithSimd for Differences<'_, T> {
 impl<T: Real> Differences<'_, T> {
     #[inline(always)]
     fn rows<S: Simd, const ODD: bool>(&self, simd: S) {
-        let Self { solver, operand, to } = *self;
+        let Self { solver, rows, operand, to } = *self;
         let Stencil { half_width, center, weights, up, down, .. } = solver.stencil;
         let center = T::splat(simd, center);
         // As many rows as registers can hold the sums of.
-        for first in (0..BLOCK).step_by(ROWS) {
+        for first in (0..rows).step_by(GROUP) {
             for h in 0..const { vectors::<S, T>() } {
                 // SAFETY: rows of the operand, of this thread's memory.
                 let load = |r: usize| unsafe { vector::<S, T>(operand, first + r, h) };
-                let mut sums = [T::splat(simd, T::ZERO); ROWS];
+                let mut sums = [T::splat(simd, T::ZERO); GROUP];
                 if !ODD {
-                    for r in 0..ROWS {
+                    for r in 0..GROUP {
                         sums[r] = T::times(simd, load(solver.back + r), center);
                     }
                 }
@@ -260,7 +286,7 @@ impl<T: Real> Differences<'_, T> {
                     let high = (solver.back + s).wrapping_add_signed(up);
                     // A staggered row may have none so low: what is taken away comes back with `down`.
                     let low = solver.back.wrapping_sub(s).wrapping_add_signed(down);
-                    for r in 0..ROWS {
+                    for r in 0..GROUP {
                         let (a, b) = (load(high + r), load(low + r));
                         let pair = if ODD { T::minus(simd, a, b) } else { T::plus(simd, a, b) };
                         sums[r] = T::fma(simd, weight, pair, sums[r]);
@@ -314,6 +340,7 @@ pub(super) struct Eliminate<'a, T> {
     /// Half-bandwidth p.
     pub(super) half_band: usize,
     pub(super) block: usize,
+    pub(super) rows: usize,
     pub(super) from: *const T,
     pub(super) to: *mut T,
     /// d[m−1], ..., d[m−p], then what the border has gathered, p rows.
@@ -351,7 +378,7 @@ impl<T: Real> Eliminate<'_, T> {
         border: &OfRows<T, 2>,
         h: usize,
     ) {
-        let Self { factored, block, from, to, carried, .. } = *self;
+        let Self { factored, block, rows, from, to, carried, .. } = *self;
         let lower = &factored.lower[block];
         let zero = [T::splat(simd, T::ZERO); N];
         let (mut before, mut gathered) = ([zero; P], [zero; P]);
@@ -363,7 +390,7 @@ impl<T: Real> Eliminate<'_, T> {
                     gathered[p][v] = vector::<S, T>(carried, P + p, h + v);
                 }
             }
-            for r in 0..BLOCK {
+            for r in 0..rows {
                 let [inverse, l1, l2] = splats(simd, lower[r]);
                 let c = splats(simd, border[r]);
                 for v in 0..N {

@@ -1,6 +1,6 @@
 //! The memory that a thread works in: the rows of a tile of lines, block by block.
 //!
-//! A row is one point of every line of the tile, one cache line. Eight rows of one quantity are a block; the blocks of all
+//! A row is one point of every line of the tile, one cache line. 32 rows of one quantity are a block; the blocks of all
 //! quantities for the same points lie side by side, so that what is worked on together shares no set of the first cache.
 
 use super::field::Field;
@@ -9,8 +9,12 @@ use crate::huge_pages::HUGE_PAGE;
 use crate::real::Real;
 use crate::scheme::MAX_WIDTH;
 
-/// Rows of a block.
-pub(super) const BLOCK: usize = 16;
+/// Rows of a block. What is chosen once a block costs less the longer it is; with 64 rows the quantities of a block leave the first
+/// cache.
+pub(super) const BLOCK: usize = 32;
+
+/// Rows of a block are worked on in groups of so many: those of a last block that are there, and what fills up the last group.
+pub(super) const GROUP: usize = 8;
 
 /// Lines of a tile.
 pub(super) const fn lanes<T>() -> usize {
@@ -131,6 +135,18 @@ impl<T: Real> Rows<T> {
         self.points.div_ceil(BLOCK)
     }
 
+    /// Rows of block `index` that there are.
+    #[inline(always)]
+    pub(super) fn there(self, index: usize) -> usize {
+        BLOCK.min(self.points - index * BLOCK)
+    }
+
+    /// The same, filled up to whole groups.
+    #[inline(always)]
+    pub(super) fn filled(self, index: usize) -> usize {
+        self.there(index).next_multiple_of(GROUP)
+    }
+
     /// Block `index` of all quantities.
     #[inline(always)]
     pub(super) fn of_block(self, index: usize) -> Blocks<T> {
@@ -141,6 +157,13 @@ impl<T: Real> Rows<T> {
     #[inline(always)]
     pub(super) fn row(self, place: Place, m: usize) -> *mut T {
         self.of_block(m / BLOCK).at(place).wrapping_add(m % BLOCK * lanes::<T>())
+    }
+
+    /// Where row `m` lies in the blocks of all quantities; round the line where it is none.
+    #[inline(always)]
+    pub(super) fn round(self, m: usize) -> (Blocks<T>, usize) {
+        let m = if m < self.points { m } else { m % self.points };
+        (self.of_block(m / BLOCK), m % BLOCK * lanes::<T>())
     }
 
     /// Carried row `at`.

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::copy::Points;
 use super::memory::{CACHE_LINE, streamed};
-use super::program::{Code, Instruction, Loaded, Program, Slot, Step};
+use super::program::{Code, Instruction, Program, Slot, Step};
 use super::rows::{Rows, Scratch, lanes};
 use super::straight::{COLUMNS, Straight};
 use super::tile::{Group, SharedField, Tiling};
@@ -272,11 +272,17 @@ impl<T: Real> Cpu<T> {
     }
 }
 
+/// Tiles side by side that are worked on together across memory, which gives and takes two neighbouring cache lines faster. More would
+/// need more of the second cache.
+const PAIR: usize = 2;
+
 /// Tiles that are worked on together.
 fn columns<T: Real>(program: &Program<T>, code: &Code<T>) -> usize {
-    match !code.steps.is_empty() && program.axis != Axis::X {
-        true => COLUMNS,
-        false => 1,
+    match (code.steps.is_empty(), code.packed.is_empty()) {
+        _ if program.axis == Axis::X => 1,
+        (false, _) => COLUMNS,
+        (true, true) => PAIR,
+        (true, false) => 1,
     }
 }
 
@@ -289,17 +295,23 @@ fn goes_past_caches<T: Real>(
     program: &Program<T>,
     write: &[Option<SharedField<T>>; MAX_FIELDS],
 ) -> bool {
-    let reads_written = |instruction: &Instruction<T>| {
-        matches!(instruction, Instruction::Load(Loaded { field: Slot::Written(_), .. }))
-    };
     let code = &program.whole;
+    let instructions = || code.passes.iter().flat_map(|pass| &pass.instructions);
+    let stores = |slot: usize| {
+        let is_it = |instruction: &Instruction<T>| matches!(instruction, Instruction::Store { slot: to, .. } if *to == slot);
+        instructions().any(is_it)
+    };
+    let loads = instructions().filter_map(|instruction| match instruction {
+        Instruction::Load(loaded) => Some(loaded),
+        _ => None,
+    });
+    let mut loads = loads.chain(&code.staged.early).chain(&code.staged.late);
     let aligned =
         |slot: &usize| write[*slot].is_some_and(|f| f.parts().0.addr().is_multiple_of(CACHE_LINE));
-    !code.steps.is_empty()
-        && program.grid.iter().product::<usize>() * size_of::<T>() >= BEYOND_CACHES
+    program.grid.iter().product::<usize>() * size_of::<T>() >= BEYOND_CACHES
         && program.grid[0].is_multiple_of(lanes::<T>())
         && code.writes.iter().all(aligned)
-        && !code.passes.iter().flat_map(|pass| &pass.instructions).any(reads_written)
+        && !loads.any(|loaded| matches!(loaded.field, Slot::Written(slot) if stores(slot)))
 }
 
 /// The fields that are written, to be used by all threads at once. `longer`: values may follow those of the grid.

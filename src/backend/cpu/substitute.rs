@@ -121,7 +121,7 @@ impl<T: Real> Substitute<'_, T> {
                     after[p][v] = vector::<S, T>(carried, P + p, h + v);
                 }
             }
-            for r in (0..BLOCK).rev() {
+            for r in (0..self.rows).rev() {
                 let [u1, u2] = splats(simd, upper[r]);
                 let c = splats(simd, border[r]);
                 for v in 0..N {

@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::rows::{BLOCK, Blocks, Place};
+use super::rows::{Blocks, Place};
 use super::vectors::{set, vector, vectors};
 use crate::real::Real;
 
@@ -18,10 +18,12 @@ pub(super) struct Polynomial<T> {
 /// Vectors whose sums stay in registers while the terms of a polynomial are added.
 const TOGETHER: usize = 8;
 
-/// `to` = scale × (what it was) + polynomial, for the rows of one block.
+/// `to` = scale × (what it was) + polynomial, for rows of one block.
 pub(super) struct Evaluate<'a, T> {
     pub(super) polynomial: &'a Polynomial<T>,
     pub(super) blocks: Blocks<T>,
+    /// How many: a whole number of groups.
+    pub(super) rows: usize,
     /// Zero: what it was is not read.
     pub(super) scale: T,
     pub(super) to: Place,
@@ -32,10 +34,10 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { polynomial, blocks, scale, to } = self;
+        let Self { polynomial, blocks, rows, scale, to } = self;
         let Polynomial { constant, linear, quadratic, cubic } = polynomial;
         let to = blocks.at(to);
-        for first in (0..BLOCK * const { vectors::<S, T>() }).step_by(TOGETHER) {
+        for first in (0..rows * const { vectors::<S, T>() }).step_by(TOGETHER) {
             let skipped = first * size_of::<T::Vector<S>>();
             let from = |place: Place| blocks.at(place).wrapping_byte_add(skipped).cast_const();
             let mut sums = [T::splat(simd, *constant); TOGETHER];
@@ -79,6 +81,7 @@ impl<T: Real> WithSimd for Evaluate<'_, T> {
 /// `to` = `from` + weight × `sum`.
 pub(super) struct Advance<T> {
     pub(super) weight: T,
+    pub(super) rows: usize,
     pub(super) from: *const T,
     pub(super) sum: *const T,
     pub(super) to: *mut T,
@@ -90,7 +93,7 @@ impl<T: Real> WithSimd for Advance<T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let weight = T::splat(simd, self.weight);
-        for at in 0..BLOCK * const { vectors::<S, T>() } {
+        for at in 0..self.rows * const { vectors::<S, T>() } {
             // SAFETY: vectors of blocks of this thread's memory.
             unsafe {
                 let increment = T::times(simd, weight, vector::<S, T>(self.sum, 0, at));

@@ -10,7 +10,7 @@ use super::eliminate::{
 use super::ends::{Correct, Pack};
 use super::program::{Application, Instruction, Loaded, Pass, Slot, Staged};
 use super::reduced::Reduce;
-use super::rows::{BLOCK, Blocks, Place, Rows, lanes, values};
+use super::rows::{BLOCK, Blocks, Place, Rows, lanes};
 use super::run::{End, Job};
 use super::solver::Way;
 use super::stager::Stager;
@@ -50,7 +50,8 @@ impl<T: Real> WithSimd for Tile<'_, T> {
         let columns = self.tile.lines.div_ceil(lanes::<T>());
         for (at, pass) in job.code.passes.iter().enumerate() {
             for column in 0..columns {
-                let own = (at == *main).then(|| Stager::new(job, self.tile, late, rows, false));
+                let own = (at == *main && column == 0)
+                    .then(|| Stager::new(job, self.tile, late, rows, false));
                 self.column(column).down(simd, pass, own);
             }
             let next = self.next.filter(|_| at == *main);
@@ -64,7 +65,7 @@ impl<T: Real> WithSimd for Tile<'_, T> {
                 }
                 // The next tile may lie where this one needs nothing any more.
                 let next = next.as_mut().filter(|_| done > 0);
-                self.combine(simd, pass, block, next);
+                self.combine(simd, pass, block, columns, next);
             }
             if let Some(next) = &mut next {
                 next.finish(simd, job);
@@ -91,20 +92,12 @@ impl<T: Real> Tile<'_, T> {
         for application in &pass.applied {
             self.begin(simd, application);
         }
-        let (points, blocks) = (self.rows.points, self.rows.blocks());
-        // Blocks whose rows, and the two after them round the line, are all there.
-        let whole = match points.is_multiple_of(BLOCK) {
-            true => blocks,
-            false => points.saturating_sub(2) / BLOCK,
-        };
-        for block in 0..blocks {
-            let next = if block + 1 == blocks { 0 } else { block + 1 };
-            let (here, next) = (self.rows.of_block(block), self.rows.of_block(next));
+        for block in 0..self.rows.blocks() {
+            let end = block * BLOCK + self.rows.there(block);
+            let after = [self.rows.round(end), self.rows.round(end + 1)];
             for application in &pass.applied {
                 match (application.five_points, &application.solver.way) {
-                    (true, Way::Cyclic(_)) if block < whole => {
-                        self.eliminate(simd, application, block, here, next);
-                    }
+                    (true, Way::Cyclic(_)) => self.eliminate(simd, application, block, after),
                     (true, Way::Factored(_)) => self.eliminate_closed(simd, application, block),
                     _ => self.eliminate_any(simd, application, block),
                 }
@@ -137,11 +130,18 @@ impl<T: Real> Tile<'_, T> {
         simd: S,
         pass: &Pass<T>,
         block: usize,
+        columns: usize,
         mut next: Option<&mut Stager<'_, T>>,
     ) {
-        let here = self.rows.of_block(block);
         for instruction in &pass.instructions {
-            self.step(simd, instruction, block, here);
+            match instruction {
+                // Memory gives and takes several columns faster.
+                Instruction::Load(_) | Instruction::Store { .. } => {
+                    self.step(simd, instruction, block);
+                }
+                _ => (0..columns)
+                    .for_each(|column| self.column(column).step(simd, instruction, block)),
+            }
             if let Some(next) = &mut next {
                 next.step(simd, self.job, pass.instructions.len());
             }
@@ -186,25 +186,28 @@ impl<T: Real> Tile<'_, T> {
         simd.vectorize(Product { factors, rows: count, to });
     }
 
-    /// One elimination in a block whose rows are all there.
+    /// One elimination in a block; `after`: the two rows that follow it round the line.
     #[inline(always)]
     fn eliminate<S: Simd>(
         &self,
         simd: S,
         application: &Application<T>,
         block: usize,
-        here: Blocks<T>,
-        next: Blocks<T>,
+        after: [(Blocks<T>, usize); 2],
     ) {
         let Application { solver, factors, to, carried, .. } = application;
+        let (here, rows) = (self.rows.of_block(block), self.rows.there(block));
         let (to, carried) = (here.at(*to), self.rows.carried(*carried));
         macro_rules! five_points {
             ($factors:expr, $k:literal, $odd:literal) => {
                 simd.vectorize(FivePoints::<T, $k, $odd> {
                     solver,
                     block,
+                    rows,
                     here: $factors.map(|factor| here.at(factor).cast_const()),
-                    next: $factors.map(|factor| next.at(factor).cast_const()),
+                    after: after.map(|(blocks, skipped)| {
+                        $factors.map(|factor| blocks.at(factor).wrapping_add(skipped).cast_const())
+                    }),
                     to,
                     carried,
                 })
@@ -223,37 +226,38 @@ impl<T: Real> Tile<'_, T> {
     #[inline(always)]
     fn eliminate_any<S: Simd>(&self, simd: S, application: &Application<T>, block: usize) {
         let (solver, rows) = (&*application.solver, self.rows);
-        let first = block * BLOCK;
+        let (first, there) = (block * BLOCK, rows.there(block));
+        let filled = rows.filled(block);
         let carried = rows.carried(application.carried);
         let kept = solver.taps() - 1;
         let (window, sums) = (rows.window(), rows.right_hand_sides());
         rows.copy(carried, window, kept);
         let mut r = 0;
-        while r < BLOCK {
+        while r < filled {
             // As many rows at once as are there and lie in one block.
             let m = first + solver.ahead + r;
-            let there = rows.points.saturating_sub(m).clamp(1, BLOCK - m % BLOCK);
-            let count = there.min(BLOCK - r);
+            let most = rows.points.saturating_sub(m).clamp(1, BLOCK - m % BLOCK);
+            let count = most.min(filled - r);
             let to = rows.after(window, kept + r);
             self.operand(simd, application, m.cast_signed(), count, to);
             r += count;
         }
-        rows.copy(rows.after(window, BLOCK), carried, kept);
-        simd.vectorize(Differences { solver, operand: window, to: sums });
+        rows.copy(rows.after(window, filled), carried, kept);
+        simd.vectorize(Differences { solver, rows: filled, operand: window, to: sums });
 
         self.at_ends(simd, application, block);
         let to = rows.of_block(block).at(application.to);
         let carried = rows.after(carried, kept);
         match &solver.way {
             Way::Cyclic(cyclic) => {
-                let rows = BLOCK.min(rows.points - first);
+                let rows = there;
                 simd.vectorize(CyclicDown { cyclic, block, rows, from: sums, to, carried });
             }
             Way::Factored(factored) => {
-                let half_band = solver.half_band();
-                simd.vectorize(Eliminate { factored, half_band, block, from: sums, to, carried });
+                let (half_band, rows, from) = (solver.half_band(), there, sums.cast_const());
+                simd.vectorize(Eliminate { factored, half_band, block, rows, from, to, carried });
             }
-            Way::Reduced(_) => rows.copy(sums, to, BLOCK),
+            Way::Reduced(_) => rows.copy(sums, to, there),
         }
     }
 
@@ -284,7 +288,7 @@ impl<T: Real> Tile<'_, T> {
         self.at_ends(simd, application, block);
         let Application { solver, factors, to, carried, .. } = application;
         let (all, first) = (self.rows, block * BLOCK);
-        let rows = BLOCK.min(all.points - first);
+        let rows = all.there(block);
         let inner = solver.inner();
         let start = inner.start.saturating_sub(first).min(rows);
         let inner = start..inner.end.saturating_sub(first).clamp(start, rows);
@@ -357,8 +361,7 @@ impl<T: Real> Tile<'_, T> {
         let Application { solver, to, carried, coupling, .. } = application;
         let at = here.at(*to);
         let carried = self.rows.carried(carried + solver.taps() - 1 + solver.half_band());
-        let first = block * BLOCK;
-        let rows = BLOCK.min(self.rows.points - first);
+        let (first, rows) = (block * BLOCK, self.rows.there(block));
         simd.vectorize(Substitute { solver, block, rows, at, carried });
         if let (Some(coupling), Some(ends)) = (coupling, &solver.operator.ends) {
             simd.vectorize(Correct {
@@ -376,37 +379,31 @@ impl<T: Real> Tile<'_, T> {
 
     /// One instruction in a block.
     #[inline(always)]
-    fn step<S: Simd>(
-        &self,
-        simd: S,
-        instruction: &Instruction<T>,
-        block: usize,
-        blocks: Blocks<T>,
-    ) {
-        let Self { job, tile, rows, .. } = *self;
-        let weights = job.weights;
+    fn step<S: Simd>(&self, simd: S, instruction: &Instruction<T>, block: usize) {
+        let Self { job, tile, rows: all, .. } = *self;
+        let (weights, blocks, rows) = (job.weights, all.of_block(block), all.filled(block));
         let points = |field: Slot| job.points(field, tile, block * BLOCK);
         let at = |place: Place| blocks.at(place);
         match instruction {
             Instruction::Load(Loaded { field, to, begins }) => {
                 if !begins || weights.beta != 0.0 {
                     let (points, field) = (points(*field), job.field(*field));
-                    let (to, apart, ahead) = (at(*to), rows.column, !job.code.steps.is_empty());
+                    let (to, apart, ahead) = (at(*to), all.column, !job.code.steps.is_empty());
                     simd.vectorize(Load { points, field, to, apart, ahead });
                 }
             }
-            Instruction::Map { map, from, to } => self.map(map, from, to, blocks),
+            Instruction::Map { map, from, to } => self.map(map, from, to, blocks, rows),
             Instruction::Advance { from, sum, to } => {
                 let (weight, from, sum) = (T::of(weights.advance), at(*from), at(*sum));
-                simd.vectorize(Advance { weight, from, sum, to: at(*to) });
+                simd.vectorize(Advance { weight, rows, from, sum, to: at(*to) });
             }
             Instruction::Let { polynomial, to } => {
                 let (scale, to) = (T::ZERO, *to);
-                simd.vectorize(Evaluate { polynomial, blocks, scale, to });
+                simd.vectorize(Evaluate { polynomial, blocks, rows, scale, to });
             }
             Instruction::Add { polynomial, to } => {
                 let (scale, to) = (T::of(weights.beta), *to);
-                simd.vectorize(Evaluate { polynomial, blocks, scale, to });
+                simd.vectorize(Evaluate { polynomial, blocks, rows, scale, to });
             }
             Instruction::Store { slot, from } => {
                 let (field, past_caches) = (job.written(*slot), job.past_caches);
@@ -414,25 +411,33 @@ impl<T: Real> Tile<'_, T> {
                     points: points(Slot::Written(*slot)),
                     field,
                     from: at(*from),
-                    apart: rows.column,
+                    apart: all.column,
                     past_caches,
                 });
             }
         }
     }
 
-    /// Evaluate a formula on a block; no place is both read and written.
-    fn map(&self, map: &PointFormula, from: &[Place], to: &[Place], blocks: Blocks<T>) {
+    /// Evaluate a formula on rows of a block; no place is both read and written.
+    fn map(
+        &self,
+        map: &PointFormula,
+        from: &[Place],
+        to: &[Place],
+        blocks: Blocks<T>,
+        rows: usize,
+    ) {
+        let values = rows * lanes::<T>();
         let at = |place: &Place| blocks.at(*place);
         let from: [&[T]; MOST_VALUES] = std::array::from_fn(|i| match from.get(i) {
             // SAFETY: a block of this thread's memory, which is not written meanwhile.
-            Some(from) => unsafe { std::slice::from_raw_parts(at(from), values::<T>()) },
+            Some(from) => unsafe { std::slice::from_raw_parts(at(from), values) },
             None => &[],
         });
         let (reads, writes) = (map.reads, to.len());
         let mut to: [&mut [T]; MOST_VALUES] = std::array::from_fn(|i| match to.get(i) {
             // SAFETY: a block of this thread's memory, which nobody else uses.
-            Some(to) => unsafe { std::slice::from_raw_parts_mut(at(to), values::<T>()) },
+            Some(to) => unsafe { std::slice::from_raw_parts_mut(at(to), values) },
             None => &mut [],
         });
         map.evaluate(self.arch, &from[..reads], &mut to[..writes], &[]);
