@@ -112,7 +112,7 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
                 for_rows!(R in 0 1 2 3 4 5 6 7 {
                     let (from, r) = match R + 2 < GROUP {
                         true => (from, R + 2),
-                        false => (after[(R + 2) % GROUP], 0),
+                        false => (after[R % 2], 0),
                     };
                     eliminate!(to, R, product::<S, T, K>(simd, from, r, h));
                 });
