@@ -50,8 +50,8 @@ fn one_rank_sweeps_and_does_nothing_else() {
     let work = work([1; 3], [64; 3], Method::Pcr);
     let rates = Rates { sweep: 1e-9, ..free() };
     let found = predict(&work, &rates, Network::Flat);
-    // 68 line solves of the default forms, with gradients that are computed again rather than moved.
-    let expected = 1e-9 * 68.0 * work.stages as f64 * 64.0_f64.powi(3);
+    // 65 line solves of the default forms, with gradients that are computed again rather than moved.
+    let expected = 1e-9 * 65.0 * work.stages as f64 * 64.0_f64.powi(3);
     close(found.step_seconds, expected);
     close(found.local, expected);
     assert_eq!(work.sent(0), (Sent::default(), 0));

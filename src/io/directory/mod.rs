@@ -144,7 +144,10 @@ impl RunDirectory {
         let mut directory = match manifest::read(path)? {
             None => Self::begin(path, Content { run, names: present(path) })?,
             Some(content) => {
-                let file = append_to(&path.join(manifest::FILE))?;
+                let whole = path.join(manifest::FILE);
+                // What a kill left of one that was to take its place.
+                remove_file(&with_ending(&whole, ".part"))?;
+                let file = append_to(&whole)?;
                 Self { path: path.to_path_buf(), file, content }
             }
         };
