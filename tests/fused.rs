@@ -59,7 +59,8 @@ fn a_stage_moves_as_few_words_as_its_table_says() {
 
 #[test]
 fn the_default_forms_take_sixty_five_line_solves_a_stage_and_the_cheapest_forty_four() {
-    // Five more than the composed equations: each sweep differentiates along its axis what it needs of the velocity.
+    // Five more than the composed equations, for each sweep differentiates along its axis what it needs of the velocity; and one
+    // less an axis, where an operand is a sum.
     let work =
         |set: &[&str]| StageWork::of(&config("taylor-green", [16; 3], set).problem()).unwrap();
     let default = work(&[]);

@@ -91,7 +91,10 @@ impl<T: Real> WithSimd for Load<T> {
                 }
             }
             let rest = tile.lines % lanes;
-            for r in (0..rows).filter(|_| rest > 0) {
+            if rest == 0 {
+                return;
+            }
+            for r in 0..rows {
                 for l in 0..lanes {
                     // SAFETY: as above.
                     unsafe {

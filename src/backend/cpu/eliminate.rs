@@ -118,11 +118,11 @@ impl<T: Real, const K: usize, const ODD: bool> FivePoints<'_, T, K, ODD> {
                 });
             } else {
                 for r in last..rows {
-                    let (from, r_of_e) = match r + 2 < rows {
+                    let (from, ahead) = match r + 2 < rows {
                         true => (here, r + 2),
                         false => (after[r + 2 - rows], 0),
                     };
-                    eliminate!(to, r, product::<S, T, K>(simd, from, r_of_e, h));
+                    eliminate!(to, r, product::<S, T, K>(simd, from, ahead, h));
                 }
             }
             set::<S, T>(carried, 0, h, a);

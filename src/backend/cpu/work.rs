@@ -226,8 +226,7 @@ impl<T: Real> Tile<'_, T> {
     #[inline(always)]
     fn eliminate_any<S: Simd>(&self, simd: S, application: &Application<T>, block: usize) {
         let (solver, rows) = (&*application.solver, self.rows);
-        let (first, there) = (block * BLOCK, rows.there(block));
-        let filled = rows.filled(block);
+        let (first, there, filled) = (block * BLOCK, rows.there(block), rows.filled(block));
         let carried = rows.carried(application.carried);
         let kept = solver.taps() - 1;
         let (window, sums) = (rows.window(), rows.right_hand_sides());
@@ -250,8 +249,8 @@ impl<T: Real> Tile<'_, T> {
         let carried = rows.after(carried, kept);
         match &solver.way {
             Way::Cyclic(cyclic) => {
-                let rows = there;
-                simd.vectorize(CyclicDown { cyclic, block, rows, from: sums, to, carried });
+                let (rows, from) = (there, sums.cast_const());
+                simd.vectorize(CyclicDown { cyclic, block, rows, from, to, carried });
             }
             Way::Factored(factored) => {
                 let (half_band, rows, from) = (solver.half_band(), there, sums.cast_const());

@@ -100,7 +100,7 @@ impl RunDirectory {
         ))
     }
 
-    /// Keep other processes from the run in `path`, which has to be there.
+    /// Keep other processes from the run in `path`, which has to be there, and remove what a kill left of a new manifest.
     ///
     /// # Errors
     /// Where there is no run, a link leads out of it, or another process holds it.
@@ -112,7 +112,10 @@ impl RunDirectory {
             ));
         }
         Self::refuse_links(path)?;
-        DirectoryLock::take(path)
+        let lock = DirectoryLock::take(path)?;
+        // What a kill left of a manifest that was to take the place of this one.
+        remove_file(&with_ending(&path.join(manifest::FILE), ".part"))?;
+        Ok(lock)
     }
 
     /// A path that nothing lies at: `path` with the first number from 2 on that makes it so.
@@ -144,10 +147,7 @@ impl RunDirectory {
         let mut directory = match manifest::read(path)? {
             None => Self::begin(path, Content { run, names: present(path) })?,
             Some(content) => {
-                let whole = path.join(manifest::FILE);
-                // What a kill left of one that was to take its place.
-                remove_file(&with_ending(&whole, ".part"))?;
-                let file = append_to(&whole)?;
+                let file = append_to(&path.join(manifest::FILE))?;
                 Self { path: path.to_path_buf(), file, content }
             }
         };
