@@ -44,14 +44,13 @@ macro_rules! for_vectors {
 /// it goes.
 pub(super) struct FivePoints<'a, T, const K: usize, const ODD: bool> {
     pub(super) solver: &'a Solver<T>,
-    pub(super) block: usize,
     /// Rows that there are.
     pub(super) rows: usize,
     /// The factors in this block, and in the two rows that follow it round the line.
     pub(super) here: [*const T; K],
     pub(super) after: [[*const T; K]; 2],
     pub(super) to: *mut T,
-    /// Rows m−2, ..., m+1 of the operand, y[m−1], and what is gathered for x[n].
+    /// Rows m−2, ..., m+1 of the operand, and y[m−1].
     pub(super) carried: *mut T,
 }
 
@@ -62,10 +61,6 @@ impl<T: Real, const K: usize, const ODD: bool> WithSimd for FivePoints<'_, T, K,
     fn with_simd<S: Simd>(self, simd: S) {
         let Way::Cyclic(cyclic) = &self.solver.way else { return };
         for_vectors!(const { vectors::<S, T>() }, h => self.rows(simd, cyclic, h));
-        if let Some(powers) = cyclic.powers.get(self.block) {
-            let gathered = self.carried.wrapping_add(5 * lanes::<T>());
-            gather(simd, &powers[..self.rows], self.to, gathered);
-        }
     }
 }
 
@@ -155,37 +150,13 @@ pub(super) unsafe fn product<S: Simd, T: Real, const K: usize>(
     }
 }
 
-/// `gathered` += Σ (−l)^m y[m] over the rows of a block.
-#[inline(always)]
-fn gather<S: Simd, T: Real>(simd: S, powers: &[[T; 2]], y: *const T, gathered: *mut T) {
-    for_pairs!(const { vectors::<S, T>() }, N, h => {
-        // SAFETY: rows of a block and a carried row, of this thread's memory.
-        unsafe {
-            let mut sums = [T::splat(simd, T::ZERO); N];
-            for v in 0..N {
-                sums[v] = vector::<S, T>(gathered, 0, h + v);
-            }
-            for (r, [power, _]) in powers.iter().enumerate() {
-                let power = T::splat(simd, *power);
-                for v in 0..N {
-                    sums[v] = T::fma(simd, power, vector::<S, T>(y, r, h + v), sums[v]);
-                }
-            }
-            for v in 0..N {
-                set::<S, T>(gathered, 0, h + v, sums[v]);
-            }
-        }
-    });
-}
-
 /// The first `rows` rows of a block down a periodic tridiagonal system, whose right-hand sides are known.
 pub(super) struct CyclicDown<'a, T> {
     pub(super) cyclic: &'a Cyclic<T>,
-    pub(super) block: usize,
     pub(super) rows: usize,
     pub(super) from: *const T,
     pub(super) to: *mut T,
-    /// y[m−1], and what is gathered for x[n].
+    /// y[m−1].
     pub(super) carried: *mut T,
 }
 
@@ -194,51 +165,68 @@ impl<T: Real> WithSimd for CyclicDown<'_, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { cyclic, block, rows, from, to, carried } = self;
+        let Self { cyclic, rows, from, to, carried } = self;
         let factor = T::splat(simd, cyclic.factor);
-        let powers = cyclic.powers.get(block);
         for h in 0..const { vectors::<S, T>() } {
             // SAFETY: rows of blocks and carried rows, of this thread's memory.
             unsafe {
                 let mut y = vector::<S, T>(carried, 0, h);
-                let mut gathered = vector::<S, T>(carried, 1, h);
                 for r in 0..rows {
                     y = T::fma(simd, factor, y, vector::<S, T>(from, r, h));
-                    if let Some(powers) = powers {
-                        gathered = T::fma(simd, T::splat(simd, powers[r][0]), y, gathered);
-                    }
                     set::<S, T>(to, r, h, y);
                 }
                 set::<S, T>(carried, 0, h, y);
-                set::<S, T>(carried, 1, h, gathered);
             }
         }
     }
 }
 
-/// Between the ways down and up a periodic tridiagonal system: y[n−1] and x[n].
-pub(super) struct CyclicTurn<'a, T> {
+/// Between the ways down and up M periodic tridiagonal systems: y[n−1] and x[n].
+pub(super) struct CyclicTurn<'a, T, const M: usize> {
     pub(super) cyclic: &'a Cyclic<T>,
-    /// y⁰[n−1], and what was gathered; then y[n−1] and x[n] where the substitution expects them.
-    pub(super) carried: *mut T,
+    pub(super) points: usize,
+    /// Block b of every system.
+    pub(super) blocks: &'a dyn Fn(usize) -> [*const T; M],
+    /// y⁰[n−1]; then y[n−1] and x[n] where the substitution expects them.
+    pub(super) carried: [*mut T; M],
 }
 
-impl<T: Real> WithSimd for CyclicTurn<'_, T> {
+impl<T: Real, const M: usize> WithSimd for CyclicTurn<'_, T, M> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { cyclic, carried } = self;
+        let Self { cyclic, points, blocks, carried } = self;
         let [round, lacking] = splats(simd, [cyclic.round, cyclic.lacking]);
-        for h in 0..const { vectors::<S, T>() } {
-            // SAFETY: carried rows of this operator.
-            unsafe {
-                let y = T::times(simd, round, vector::<S, T>(carried, 0, h));
-                let sum = T::fma(simd, lacking, y, vector::<S, T>(carried, 1, h));
-                set::<S, T>(carried, 1, h, y);
-                set::<S, T>(carried, 2, h, T::times(simd, round, sum));
+        for_pairs!(const { vectors::<S, T>() }, N, h => {
+            // Σ (−l)^m y[m]: sums side by side wait for each other only once.
+            let mut sums = [[T::splat(simd, T::ZERO); N]; M];
+            for (block, powers) in cyclic.powers.iter().enumerate() {
+                let (at, first) = (blocks(block), block * BLOCK);
+                let rows = cyclic.noticed.min(points).saturating_sub(first).min(BLOCK);
+                for (r, [power, _]) in powers[..rows].iter().enumerate() {
+                    let power = T::splat(simd, *power);
+                    for m in 0..M {
+                        for v in 0..N {
+                            // SAFETY: rows of blocks of this thread's memory.
+                            let y = unsafe { vector::<S, T>(at[m], r, h + v) };
+                            sums[m][v] = T::fma(simd, power, y, sums[m][v]);
+                        }
+                    }
+                }
             }
-        }
+            for m in 0..M {
+                for v in 0..N {
+                    // SAFETY: carried rows of the operators.
+                    unsafe {
+                        let y = T::times(simd, round, vector::<S, T>(carried[m], 0, h + v));
+                        let sum = T::fma(simd, lacking, y, sums[m][v]);
+                        set::<S, T>(carried[m], 1, h + v, y);
+                        set::<S, T>(carried[m], 2, h + v, T::times(simd, round, sum));
+                    }
+                }
+            }
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 //! Work is cut the same way for any number of threads and sums are taken in a fixed order, so results do not depend on
 //! the number of threads.
 
+mod applied;
 mod backend;
 mod block_solver;
 mod blocks;

@@ -110,11 +110,16 @@ pub(super) fn compile<T: Real>(
     if let Some(main) = plan.main {
         code.staged.pass = main;
         for (at, pass) in code.passes.iter_mut().enumerate() {
-            let staged = if at < main { &mut code.staged.early } else { &mut code.staged.late };
+            let Staged { early, fetched, late, .. } = &mut code.staged;
+            let staged = if at < main { early } else { late };
             pass.instructions.retain(|instruction| match instruction {
                 Instruction::Load(loaded) if staged_places.contains(&loaded.to) => {
                     staged.push(*loaded);
                     false
+                }
+                Instruction::Load(loaded) if at < main => {
+                    fetched.push(loaded.field);
+                    true
                 }
                 _ => true,
             });

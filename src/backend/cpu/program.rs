@@ -109,6 +109,8 @@ pub(super) struct Staged {
     pub(super) pass: usize,
     /// For the tile that comes next, on the way up.
     pub(super) early: Vec<Loaded>,
+    /// Fields that are only fetched for the next tile: what they are loaded to is in use.
+    pub(super) fetched: Vec<Slot>,
     /// For the tile itself, on the way down.
     pub(super) late: Vec<Loaded>,
 }

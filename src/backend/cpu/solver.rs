@@ -56,6 +56,8 @@ pub(super) struct Cyclic<T> {
     pub(super) lacking: T,
     /// [(−l)^m, (−l)^(m+1)] in the first blocks.
     pub(super) powers: Vec<OfRows<T, 2>>,
+    /// In how many rows they are noticed.
+    pub(super) noticed: usize,
 }
 
 /// LU factors, see [`Factors`](crate::lines::Factors), with the rows of the last block filled up by such as change nothing.
@@ -168,6 +170,7 @@ impl<T: Real> Cyclic<T> {
             round: T::of(round),
             lacking: T::of((0..rows).map(|m| power(2 * m + 1)).sum()),
             powers: of_blocks(rows.div_ceil(BLOCK), of_row),
+            noticed: rows,
         };
         Some((cyclic, 1.0 + l * l))
     }

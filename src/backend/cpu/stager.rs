@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 
 use super::MAX_FIELDS;
 use super::copy::Load;
-use super::program::Loaded;
-use super::rows::{BLOCK, Rows};
+use super::program::{Loaded, Slot};
+use super::rows::{BLOCK, Place, Rows};
 use super::run::Job;
 use super::tile::Group;
 use crate::real::Real;
@@ -15,9 +15,10 @@ use crate::real::Real;
 const AHEAD: usize = 3;
 
 /// What is still to be loaded of a tile.
-pub(super) struct Stager<'a, T> {
+pub(super) struct Stager<T> {
     tile: Group,
-    loads: SmallVec<[&'a Loaded; MAX_FIELDS]>,
+    /// Fields, and where to; none for those that are only fetched.
+    loads: SmallVec<[(Slot, Option<Place>); MAX_FIELDS]>,
     rows: Rows<T>,
     /// Whether the last block comes first.
     up: bool,
@@ -28,16 +29,18 @@ pub(super) struct Stager<'a, T> {
     credit: usize,
 }
 
-impl<'a, T: Real> Stager<'a, T> {
+impl<T: Real> Stager<T> {
     pub(super) fn new(
         job: &Job<'_, T>,
         tile: Group,
-        loads: &'a [Loaded],
+        loads: &[Loaded],
+        fetched: &[Slot],
         rows: Rows<T>,
         up: bool,
     ) -> Self {
         let needed = |loaded: &&Loaded| !loaded.begins || job.weights.beta != 0.0;
-        let loads = loads.iter().filter(needed).collect();
+        let loads = loads.iter().filter(needed).map(|Loaded { field, to, .. }| (*field, Some(*to)));
+        let loads = loads.chain(fetched.iter().map(|field| (*field, None))).collect();
         Self { tile, loads, rows, up, fetched: (0, 0), loaded: (0, 0), credit: 0 }
     }
 
@@ -75,12 +78,13 @@ impl<'a, T: Real> Stager<'a, T> {
         if block == self.rows.blocks() {
             return;
         }
-        let Loaded { field: slot, to, .. } = self.loads[field];
-        let block = self.block(block);
-        let points = job.points(*slot, self.tile, block * BLOCK);
-        let to = self.rows.of_block(block).at(*to);
-        let (field, apart) = (job.field(*slot), self.rows.column);
-        simd.vectorize(Load { points, field, to, apart, ahead: false });
+        if let (slot, Some(to)) = self.loads[field] {
+            let block = self.block(block);
+            let points = job.points(slot, self.tile, block * BLOCK);
+            let to = self.rows.of_block(block).at(to);
+            let (field, apart) = (job.field(slot), self.rows.column);
+            simd.vectorize(Load { points, field, to, apart, ahead: false });
+        }
         self.loaded = after(self.loaded, fields);
     }
 
@@ -88,7 +92,7 @@ impl<'a, T: Real> Stager<'a, T> {
     fn fetch(&mut self, job: &Job<'_, T>) {
         let (block, field) = self.fetched;
         if block < self.rows.blocks() {
-            let field = self.loads[field].field;
+            let (field, _) = self.loads[field];
             job.points(field, self.tile, self.block(block) * BLOCK).fetch(job.field(field));
             self.fetched = after(self.fetched, self.loads.len());
         }

@@ -7,17 +7,17 @@ use super::solver::{Cyclic, Factored, OfRows, Solver, Way};
 use super::vectors::{for_pairs, set, splats, vector, vectors};
 use crate::real::Real;
 
-/// The solution of the first `rows` rows of a block in the place of what the way down left.
-pub(super) struct Substitute<'a, T> {
+/// The solutions of M systems of one matrix in the first `rows` rows of a block, in the place of what the way down left.
+pub(super) struct Substitute<'a, T, const M: usize> {
     pub(super) solver: &'a Solver<T>,
     pub(super) block: usize,
     pub(super) rows: usize,
-    pub(super) at: *mut T,
+    pub(super) at: [*mut T; M],
     /// The border unknowns, or y[n−1]; then x[m+1], ..., x[m+p].
-    pub(super) carried: *mut T,
+    pub(super) carried: [*mut T; M],
 }
 
-impl<T: Real> WithSimd for Substitute<'_, T> {
+impl<T: Real, const M: usize> WithSimd for Substitute<'_, T, M> {
     type Output = ();
 
     #[inline(always)]
@@ -41,7 +41,7 @@ impl<T: Real> WithSimd for Substitute<'_, T> {
     }
 }
 
-impl<T: Real> Substitute<'_, T> {
+impl<T: Real, const M: usize> Substitute<'_, T, M> {
     #[inline(always)]
     fn cyclic<S: Simd>(
         &self,
@@ -56,7 +56,7 @@ impl<T: Real> Substitute<'_, T> {
         });
     }
 
-    /// N vectors of the first `rows` rows, from `h` on.
+    /// N vectors of the first `rows` rows of every system, from `h` on.
     #[inline(always)]
     fn cyclic_pair<S: Simd, const N: usize, const LACKING: bool>(
         &self,
@@ -68,25 +68,32 @@ impl<T: Real> Substitute<'_, T> {
     ) {
         let Self { at, carried, .. } = *self;
         let factor = T::splat(simd, cyclic.factor);
-        let (mut last, mut x) = ([T::splat(simd, T::ZERO); N], [T::splat(simd, T::ZERO); N]);
+        let mut last = [[T::splat(simd, T::ZERO); N]; M];
+        let mut x = last;
         // SAFETY: rows of the block and carried rows, of this thread's memory.
         unsafe {
-            for v in 0..N {
-                last[v] = vector::<S, T>(carried, 0, h + v);
-                x[v] = vector::<S, T>(carried, 1, h + v);
-            }
-            for r in (0..rows).rev() {
+            for m in 0..M {
                 for v in 0..N {
-                    let mut y = vector::<S, T>(at, r, h + v);
-                    if LACKING {
-                        y = T::fma(simd, T::splat(simd, powers[r][1]), last[v], y);
-                    }
-                    x[v] = T::fma(simd, factor, x[v], y);
-                    set::<S, T>(at, r, h + v, x[v]);
+                    last[m][v] = vector::<S, T>(carried[m], 0, h + v);
+                    x[m][v] = vector::<S, T>(carried[m], 1, h + v);
                 }
             }
-            for v in 0..N {
-                set::<S, T>(carried, 1, h + v, x[v]);
+            for r in (0..rows).rev() {
+                for m in 0..M {
+                    for v in 0..N {
+                        let mut y = vector::<S, T>(at[m], r, h + v);
+                        if LACKING {
+                            y = T::fma(simd, T::splat(simd, powers[r][1]), last[m][v], y);
+                        }
+                        x[m][v] = T::fma(simd, factor, x[m][v], y);
+                        set::<S, T>(at[m], r, h + v, x[m][v]);
+                    }
+                }
+            }
+            for m in 0..M {
+                for v in 0..N {
+                    set::<S, T>(carried[m], 1, h + v, x[m][v]);
+                }
             }
         }
     }
@@ -94,22 +101,26 @@ impl<T: Real> Substitute<'_, T> {
     #[inline(always)]
     fn factored<S: Simd, const P: usize>(&self, simd: S, factored: &Factored<T>) {
         let border = factored.border[self.block].as_deref();
-        for_pairs!(const { vectors::<S, T>() }, N, h => match border {
-            Some(border) => self.pair::<S, P, N, true>(simd, factored, &border.columns, h),
-            None => self.pair::<S, P, N, false>(simd, factored, &[[T::ZERO; 2]; BLOCK], h),
-        });
+        for m in 0..M {
+            for_pairs!(const { vectors::<S, T>() }, N, h => match border {
+                Some(border) => self.pair::<S, P, N, true>(simd, factored, &border.columns, m, h),
+                None => self.pair::<S, P, N, false>(simd, factored, &[[T::ZERO; 2]; BLOCK], m, h),
+            });
+        }
     }
 
-    /// N vectors of all rows, from `h` on.
+    /// N vectors of all rows of system `m`, from `h` on.
     #[inline(always)]
     fn pair<S: Simd, const P: usize, const N: usize, const BORDER: bool>(
         &self,
         simd: S,
         factored: &Factored<T>,
         border: &OfRows<T, 2>,
+        m: usize,
         h: usize,
     ) {
         let Self { block, at, carried, .. } = *self;
+        let (at, carried) = (at[m], carried[m]);
         let upper = &factored.upper[block];
         let zero = [T::splat(simd, T::ZERO); N];
         let (mut last, mut after) = ([zero; P], [zero; P]);

@@ -2,19 +2,16 @@
 
 use pulp::{Simd, WithSimd};
 
+use super::applied::{Applied, System};
 use super::closed::{AtEnd, Closed};
 use super::copy::{Load, Store};
-use super::eliminate::{
-    CyclicDown, CyclicTurn, Differences, Eliminate, FivePoints, Product, SolveBorder, clear,
-};
-use super::ends::{Correct, Pack};
+use super::eliminate::{CyclicDown, Differences, Eliminate, FivePoints, Product, clear};
+use super::ends::Pack;
 use super::program::{Application, Instruction, Loaded, Pass, Slot, Staged};
-use super::reduced::Reduce;
 use super::rows::{BLOCK, Blocks, Place, Rows, lanes};
 use super::run::{End, Job};
 use super::solver::Way;
 use super::stager::Stager;
-use super::substitute::Substitute;
 use super::sums::{Advance, Evaluate};
 use super::tile::Group;
 use crate::engine::PointFormula;
@@ -43,26 +40,26 @@ impl<T: Real> WithSimd for Tile<'_, T> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let (job, rows) = (self.job, self.rows);
-        let Staged { pass: main, early, late } = &job.code.staged;
+        let Staged { pass: main, early, fetched, late } = &job.code.staged;
         if self.begins {
-            Stager::new(job, self.tile, early, rows, false).finish(simd, job);
+            Stager::new(job, self.tile, early, &[], rows, false).finish(simd, job);
         }
         let columns = self.tile.lines.div_ceil(lanes::<T>());
         for (at, pass) in job.code.passes.iter().enumerate() {
             for column in 0..columns {
                 let own = (at == *main && column == 0)
-                    .then(|| Stager::new(job, self.tile, late, rows, false));
+                    .then(|| Stager::new(job, self.tile, late, &[], rows, false));
                 self.column(column).down(simd, pass, own);
             }
+            let applied = self.applied(pass, columns);
+            applied.turn(simd);
             let next = self.next.filter(|_| at == *main);
-            let mut next = next.map(|tile| Stager::new(job, tile, early, rows, true));
+            let mut next = next.map(|tile| Stager::new(job, tile, early, fetched, rows, true));
             let blocks = rows.blocks();
             for done in 0..blocks {
                 // What no operator comes before is worked on in the order that memory is made for.
                 let block = if at == 0 { done } else { blocks - 1 - done };
-                for column in 0..columns {
-                    self.column(column).up(simd, pass, block);
-                }
+                applied.substitute(simd, job, block);
                 // The next tile may lie where this one needs nothing any more.
                 let next = next.as_mut().filter(|_| done > 0);
                 self.combine(simd, pass, block, columns, next);
@@ -88,7 +85,7 @@ impl<T: Real> Tile<'_, T> {
 
     /// All eliminations of a pass.
     #[inline(always)]
-    fn down<S: Simd>(&self, simd: S, pass: &Pass<T>, mut own: Option<Stager<'_, T>>) {
+    fn down<S: Simd>(&self, simd: S, pass: &Pass<T>, mut own: Option<Stager<T>>) {
         for application in &pass.applied {
             self.begin(simd, application);
         }
@@ -109,18 +106,18 @@ impl<T: Real> Tile<'_, T> {
         if let Some(own) = &mut own {
             own.finish(simd, self.job);
         }
-        for application in &pass.applied {
-            self.turn(simd, application);
-        }
     }
 
-    /// The substitutions of a pass in one block.
+    /// The operators of a pass in all tiles side by side.
     #[inline(always)]
-    fn up<S: Simd>(&self, simd: S, pass: &Pass<T>, block: usize) {
-        let here = self.rows.of_block(block);
-        for application in &pass.applied {
-            self.substitute(simd, application, block, here);
-        }
+    fn applied<'p>(&self, pass: &'p Pass<T>, columns: usize) -> Applied<'p, T> {
+        let in_all = |application: &'p Application<T>| {
+            (0..columns).map(move |column| {
+                let Self { tile, rows, .. } = self.column(column);
+                System { application, tile, rows }
+            })
+        };
+        Applied(pass.applied.iter().flat_map(in_all).collect())
     }
 
     /// What is made of their results in one block.
@@ -131,7 +128,7 @@ impl<T: Real> Tile<'_, T> {
         pass: &Pass<T>,
         block: usize,
         columns: usize,
-        mut next: Option<&mut Stager<'_, T>>,
+        mut next: Option<&mut Stager<T>>,
     ) {
         for instruction in &pass.instructions {
             match instruction {
@@ -202,7 +199,6 @@ impl<T: Real> Tile<'_, T> {
             ($factors:expr, $k:literal, $odd:literal) => {
                 simd.vectorize(FivePoints::<T, $k, $odd> {
                     solver,
-                    block,
                     rows,
                     here: $factors.map(|factor| here.at(factor).cast_const()),
                     after: after.map(|(blocks, skipped)| {
@@ -250,7 +246,7 @@ impl<T: Real> Tile<'_, T> {
         match &solver.way {
             Way::Cyclic(cyclic) => {
                 let (rows, from) = (there, sums.cast_const());
-                simd.vectorize(CyclicDown { cyclic, block, rows, from, to, carried });
+                simd.vectorize(CyclicDown { cyclic, rows, from, to, carried });
             }
             Way::Factored(factored) => {
                 let (half_band, rows, from) = (solver.half_band(), there, sums.cast_const());
@@ -325,54 +321,6 @@ impl<T: Real> Tile<'_, T> {
             (&[a, b], true) => closed!([a, b], 2, true),
             (&[a, b], false) => closed!([a, b], 2, false),
             _ => unreachable!("one factor or two"),
-        }
-    }
-
-    /// Between elimination and substitution: the border of periodic lines, or a reduction.
-    #[inline(always)]
-    fn turn<S: Simd>(&self, simd: S, application: &Application<T>) {
-        let solver = &*application.solver;
-        let carried = self.rows.carried(application.carried + solver.taps() - 1);
-        if let Way::Cyclic(cyclic) = &solver.way {
-            return simd.vectorize(CyclicTurn { cyclic, carried });
-        }
-        if let Way::Reduced(reduced) = &solver.way {
-            let row = |m| self.rows.row(application.to, m);
-            let room = self.rows.carried(application.carried + solver.between());
-            return simd.vectorize(Reduce { reduced, row: &row, rows: self.rows.points, room });
-        }
-        if solver.operator.periodic && solver.half_band() > 0 {
-            let row = |m| self.rows.row(application.to, m);
-            let gathered = self.rows.after(carried, solver.half_band());
-            simd.vectorize(SolveBorder { solver, row: &row, gathered });
-        }
-    }
-
-    /// One substitution in a block.
-    #[inline(always)]
-    fn substitute<S: Simd>(
-        &self,
-        simd: S,
-        application: &Application<T>,
-        block: usize,
-        here: Blocks<T>,
-    ) {
-        let Application { solver, to, carried, coupling, .. } = application;
-        let at = here.at(*to);
-        let carried = self.rows.carried(carried + solver.taps() - 1 + solver.half_band());
-        let (first, rows) = (block * BLOCK, self.rows.there(block));
-        simd.vectorize(Substitute { solver, block, rows, at, carried });
-        if let (Some(coupling), Some(ends)) = (coupling, &solver.operator.ends) {
-            simd.vectorize(Correct {
-                ends,
-                planes: self.job.inflow[coupling.stage],
-                starts: coupling.starts,
-                total: self.job.program.lines(),
-                lines: self.tile.lines(),
-                first,
-                points: self.rows.points,
-                at,
-            });
         }
     }
 
