@@ -13,6 +13,7 @@ mod kills;
 mod live;
 mod manual;
 mod mpi;
+mod plans;
 mod plot;
 mod postprocess;
 mod readme;

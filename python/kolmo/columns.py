@@ -133,7 +133,7 @@ _MEANS: dict[str, Meaning] = {
 STATISTICS: dict[str, dict[str, Meaning]] = {
     "moments": _MEANS,
     "spectra": {
-        "k": Meaning("wavenumber, in units of the smallest one", "1"),
+        "k": Meaning("wavenumber of the shell, a multiple of 2π over the longest side", "1/L"),
         "modes": Meaning("modes of the shell", "1"),
         "energy": Meaning("E(k), which sums to ⟨u·u⟩/2", "V₀²"),
         "energy_solenoidal": Meaning("solenoidal part of E(k)", "V₀²"),

@@ -227,4 +227,11 @@ def _at_times(files: list[tuple[float, Path]], time: Times, names: list[str] | N
     if time is None or isinstance(time, Real):
         return one(None if time is None else float(time))
     wanted = [at for at, _ in files] if isinstance(time, str) else [float(at) for at in cast(Iterable[float], time)]
-    return xarray.concat([one(at) for at in wanted], dim="time")
+    datasets = [one(at) for at in wanted]
+    try:
+        return xarray.concat(datasets, dim="time", data_vars="all", coords="different", compat="equals", join="exact")
+    except ValueError:
+        shapes = ", ".join(f"t = {float(it.time):g}: {dict(it.sizes)} of {', '.join(it.data_vars)}" for it in datasets)
+        raise KolmoError(
+            f"the fields at these times lie on different points or have other variables ({shapes}); read them one time at a time"
+        ) from None

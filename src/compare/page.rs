@@ -60,6 +60,8 @@ pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>
         return asked.into_iter().collect();
     };
     let (mut of_flow, mut of_scalar, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+    let smallest = runs.iter().filter_map(|run| Some(run.spectra.as_ref()?.smallest()));
+    let smallest = smallest.fold(f64::NAN, f64::min);
     for (run, line) in runs.iter().zip(Line::SIDE_BY_SIDE) {
         let Some(nearest) = run.spectra.as_ref().and_then(|spectra| spectra.nearest(time)) else {
             notes.push(format!("{} has no spectra", run.name));
@@ -74,7 +76,7 @@ pub(super) fn spectra(runs: &[Run], time: Option<f64>, figures: &mut Vec<Figure>
         ("scalar_spectra", "Spectra of the scalar", true, of_scalar),
     ] {
         if !curves.is_empty() {
-            let plot = spectrum_plot(title, is_scalar, curves);
+            let plot = spectrum_plot(title, is_scalar, smallest, curves);
             let caption = format!("Those nearest to t = {time:.2}.");
             figures.push(Figure { name: name.into(), plot, caption });
         }

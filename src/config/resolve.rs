@@ -258,13 +258,8 @@ fn resized(domain: Domain, length: Option<[f64; 3]>) -> Domain {
     Domain { origin, length }
 }
 
-/// Enough points along every axis for the formulas of this run.
-fn check_stencils(
-    section: &Section<'_>,
-    points: [usize; 3],
-    scheme: &SchemeConfig,
-    boundaries: &Boundaries,
-) {
+/// The fewest points along every axis that varies, and the formula that needs them.
+fn least_points(scheme: &SchemeConfig, boundaries: &Boundaries) -> [(usize, String); 3] {
     let SchemeFamily { name, first, second, midpoint_derivative, midpoint_interpolation } =
         scheme.derivative;
     let formulas = [first, second, midpoint_derivative, midpoint_interpolation];
@@ -276,10 +271,29 @@ fn check_stencils(
             least = (filter, format!("the filter of order {order}"));
         }
     }
+    boundaries.0.map(|ends| {
+        let closed = ends.map(|ends| boundary::closed_min_points(&scheme.derivative, scheme, ends));
+        closed.unwrap_or_else(|| least.clone())
+    })
+}
+
+impl Config {
+    /// The fewest points that every axis along which the flow varies may have.
+    pub(crate) fn fewest_points(&self) -> [usize; 3] {
+        least_points(&self.scheme, &self.boundaries).map(|(least, _)| least)
+    }
+}
+
+/// Enough points along every axis for the formulas of this run.
+fn check_stencils(
+    section: &Section<'_>,
+    points: [usize; 3],
+    scheme: &SchemeConfig,
+    boundaries: &Boundaries,
+) {
+    let needed = least_points(scheme, boundaries);
     for (axis, n) in points.into_iter().enumerate().filter(|&(_, n)| n > 1) {
-        let closed = boundaries.0[axis]
-            .map(|ends| boundary::closed_min_points(&scheme.derivative, scheme, ends));
-        let (least, formula) = closed.as_ref().unwrap_or(&least);
+        let (least, formula) = &needed[axis];
         if n >= *least {
             continue;
         }

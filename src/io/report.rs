@@ -108,8 +108,15 @@ impl Material {
             false => Ok(()),
         })?;
         page.section("tables", |page| tables(page, &summary, &series));
+        let repeats = match restarts(&summary) {
+            None => "<code>kolmo run config.toml</code> repeats this run.".into(),
+            Some(steps) => format!(
+                "This is the configuration since the last restart (at step {steps}), and so are the numerics above and where the \
+                 time went. <code>kolmo run config.toml</code> repeats the run where no restart changed it."
+            ),
+        };
         page.push(&format!(
-            "<h2>Configuration</h2>\n<p><code>kolmo run config.toml</code> repeats this run.</p>\n<pre>{}</pre>",
+            "<h2>Configuration</h2>\n<p>{repeats}</p>\n<pre>{}</pre>",
             escape(config.trim_end())
         ));
         if goes_on {
@@ -211,6 +218,12 @@ fn wall_time(summary: &Summary) -> String {
         seconds if seconds < 10.0 => format!("{seconds:.1} s"),
         seconds => duration(seconds),
     }
+}
+
+/// The steps that the run went on from; `None` where it ran in one piece.
+fn restarts(summary: &Summary) -> Option<String> {
+    let steps: Vec<String> = summary.restarts.iter().map(u64::to_string).collect();
+    (!steps.is_empty()).then(|| steps.join(", "))
 }
 
 fn tables(page: &mut Page, summary: &Summary, series: &Series) {

@@ -7,12 +7,12 @@ use crate::Result;
 use crate::io::malformed;
 use crate::io::series::Series;
 
-/// The spectrum at one time. Shell k holds the wavenumbers that round to k, in units of the smallest of the box.
+/// The spectrum at one time. Shell k holds the wavenumbers that are nearest to k, a multiple of the smallest one of the box.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spectrum {
     /// Non-dimensional.
     pub time: f64,
-    /// Number of each shell, ascending.
+    /// Wavenumber of each shell in 1/L, ascending.
     pub k: Vec<f64>,
     /// Of each shell: the kinetic energy, or the variance of the scalar. They add up to that of the box.
     pub energy: Vec<f64>,
@@ -55,6 +55,12 @@ impl Spectra {
             }
         }
         Ok(Self { of_scalar, times })
+    }
+
+    /// Wavenumber of the first shell, of the largest waves of the box; not a number where there is none.
+    pub(crate) fn smallest(&self) -> f64 {
+        let shells = self.times.iter().flat_map(|spectrum| &spectrum.k).copied();
+        shells.filter(|k| *k > 0.0).fold(f64::NAN, f64::min)
     }
 
     /// The one whose time is nearest to `time`; `None` where there is none at all.

@@ -35,11 +35,17 @@ pub(crate) fn figures(run_dir: &Path) -> Result<Vec<Figure>> {
     Ok(figures.into_iter().flatten().chain(tables).collect())
 }
 
-/// Curves of spectra on logarithmic axes, with the slope of the inertial range.
-pub(crate) fn spectrum_plot(title: &str, of_scalar: bool, mut curves: Vec<Curve>) -> Plot {
+/// Curves of spectra on logarithmic axes, with the slope of the inertial range; `smallest`: the wavenumber of the first shell.
+pub(crate) fn spectrum_plot(
+    title: &str,
+    of_scalar: bool,
+    smallest: f64,
+    mut curves: Vec<Curve>,
+) -> Plot {
     let (last, level) = (largest(&curves, |point| point.0), largest(&curves, |point| point.1));
     // From the second shell over a decade, from above all curves down.
-    let slope = (2..=20).map(f64::from).map(|k| (k, 2.0 * level * (k / 2.0).powf(-5.0 / 3.0)));
+    let shells = (2..=20).map(f64::from);
+    let slope = shells.map(|s| (s * smallest, 2.0 * level * (s / 2.0).powf(-5.0 / 3.0)));
     let points: Vec<Point> = slope.filter(|&(k, energy)| energy > 0.0 && k <= last).collect();
     if points.len() > 1 {
         curves.push(Curve { label: "slope −5/3".into(), line: Line::Thin, points });
@@ -70,8 +76,8 @@ fn spectrum_figure(spectra: &Spectra, reference: Option<&ReferenceSpectrum>) -> 
     }
     let what = if spectra.of_scalar { "variance" } else { "kinetic energy" };
     let mut caption = format!(
-        "What each shell of wavenumbers has of the {what}; all shells together have all of it. k counts periods \
-         in the longest side of the box."
+        "What each shell of wavenumbers has of the {what}; all shells together have all of it. k is in 1/L, \
+         a multiple of 2π over the longest side of the box."
     );
     if let Some(ReferenceSpectrum { source, spectrum }) = reference {
         // Beyond the last shell of the run there is nothing to compare.
@@ -85,7 +91,7 @@ fn spectrum_figure(spectra: &Spectra, reference: Option<&ReferenceSpectrum>) -> 
         let (time, source) = (number(spectrum.time), powers(&escape(source.trim_end_matches('.'))));
         caption += &format!(" Reference at t = {time}: {source}.");
     }
-    let mut plot = spectrum_plot("Spectra", spectra.of_scalar, curves);
+    let mut plot = spectrum_plot("Spectra", spectra.of_scalar, spectra.smallest(), curves);
     plot.frames =
         spectra.times.iter().map(|spectrum| frame(spectrum.time, spectrum.points())).collect();
     Some(Figure { name: "spectra".into(), plot, caption })

@@ -66,8 +66,8 @@ pub struct Evidence<'a> {
     pub resolution: Option<Resolution>,
     /// Distance from the reference, where the case has one.
     pub reference: Option<&'a Comparison>,
-    /// The last `error_max` of the series, where the exact solution is known.
-    pub error: Option<f64>,
+    /// The last `error_max` of the series, where the exact solution is known, and the quantity that it is of.
+    pub error: Option<(f64, &'static str)>,
     /// Whether curves of the user's own are drawn over those of the run.
     pub own_curves: bool,
 }
@@ -106,9 +106,11 @@ pub fn decide(evidence: &Evidence) -> (Verdict, String) {
     match (stopped, unjudged, error) {
         (Some(stopped), ..) => (Verdict::NoVerdict, stopped),
         (None, Some(why), _) => (Verdict::NoVerdict, format!("{why}{known}")),
-        (None, None, Some(error)) => (
+        (None, None, Some((error, quantity))) => (
             Verdict::Measured,
-            format!("the largest error against the exact solution is {error:.1e} at the end"),
+            format!(
+                "the largest error against the exact solution is {error:.1e} at the end, of the {quantity}"
+            ),
         ),
         (None, None, None) => {
             let own = if own_curves { " but your own curves, which are not judged" } else { "" };

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Simulation;
 use super::refusals::impossible_start;
+use super::{Simulation, sample};
 use crate::backend::cpu::Cpu;
 use crate::config::{Config, Precision, Schedule, Statistic, StepSize, Variable};
 use crate::error::Result;
 use crate::io::pieces::Selection;
 use crate::physics;
+use crate::scheme::ImplicitConfig;
 
 /// Bytes of a number in a table, with its comma.
 const CELL: f64 = 20.0;
@@ -18,6 +19,9 @@ const BASE64: f64 = 4.0 / 3.0;
 const SAMPLES: [usize; 2] = [64, 32];
 /// Fewest points along an axis of them, enough for all formulas.
 const FEWEST: usize = 16;
+
+/// Most points of a part of a curvilinear grid that it is found from.
+const MOST_POINTS: usize = 1 << 22;
 
 /// Steps of a run and the times that it takes.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +46,9 @@ impl Length {
             StepSize::Cfl(cfl) => cfl / first_rate(config)?,
         };
         let to_end = config.time.end.map_or(f64::INFINITY, |end| (end / dt).ceil());
-        let most = config.time.max_steps.map_or(f64::INFINITY, |steps| steps as f64);
+        let steady = config.time.implicit.filter(ImplicitConfig::is_steady);
+        let most = [config.time.max_steps, steady.map(|implicit| implicit.steps)];
+        let most = most.into_iter().flatten().min().map_or(f64::INFINITY, |steps| steps as f64);
         let steps = to_end.min(most).max(1.0);
         let end = config.time.end.unwrap_or(f64::INFINITY).min(steps * dt);
         Ok(Self { steps, dt, end })
@@ -57,36 +63,54 @@ impl Length {
         let by_wall =
             schedule.every_wall.map_or(0.0, |every| (self.steps * seconds / every).floor());
         // At the end, too, where nothing is due.
-        1.0 + (by_steps + by_time + by_wall).clamp(1.0, self.steps)
+        let is_whole = |times: f64| (times - times.round()).abs() < 1e-9 * times.max(1.0);
+        let at_end = schedule.every_steps.is_some_and(|every| is_whole(self.steps / every as f64))
+            || schedule.every_time.is_some_and(|every| is_whole(self.end / every));
+        1.0 + (by_steps + by_time + by_wall + f64::from(!at_end)).clamp(1.0, self.steps)
     }
 }
 
-/// The largest 1/dt of the initial state. It is c/h + d/h² (see [`Limits`](crate::physics::Limits)), which two coarser grids tell.
+/// The largest 1/dt of the initial state. It is c/h + d/h² (see [`Limits`](crate::physics::Limits)), which two coarser grids tell;
+/// on curvilinear grids, and where an axis has to keep its points, a part of the box with the same spacings does.
 #[allow(clippy::cast_precision_loss, reason = "a number of points")]
 fn first_rate(config: &Config) -> Result<f64> {
     let longest = config.grid.points.into_iter().max().unwrap_or(1);
-    let on = |most: usize| {
-        let mut sample = config.clone();
-        // The host has not all that a device has, and the rate does not depend on it.
-        sample.compute.line_solver = None;
-        if longest > most {
-            let fewer = |n: usize| (n * most / longest).max(FEWEST.min(n));
-            sample.grid.points = config.grid.points.map(|n| if n > 1 { fewer(n) } else { 1 });
-        }
-        let simulation =
-            Simulation::on(Arc::new(Cpu::<f64>::configured(&sample.compute, None)?), &sample);
-        let simulation = simulation.map_err(|error| impossible_start(error, 1))?;
-        Ok(simulation.rate.unwrap_or(f64::NAN))
-    };
     if longest <= SAMPLES[0] {
-        return on(longest);
+        return rate(config.clone());
     }
+    let keeps = sample::keeps_points(config);
+    let mut part = sample::with_points(config, |_| FEWEST);
+    if config.grid.mapping.is_some() {
+        // Where points are close is not told by fewer of them.
+        part.grid.points[..2].copy_from_slice(&config.grid.points[..2]);
+    }
+    let is_small = part.grid.points.iter().product::<usize>() <= MOST_POINTS;
+    if (0..3).any(|a| keeps[a]) || config.grid.mapping.is_some() && is_small {
+        let grid = config.grid();
+        for a in (0..3).filter(|&a| config.grid.points[a] > 1) {
+            let intervals = |n: usize| (n - usize::from(!grid.closes(a))) as f64;
+            let [of_part, of_all] = [&part, config].map(|it| intervals(it.grid.points[a]));
+            part.grid.domain.length[a] *= of_part / of_all;
+        }
+        return rate(part);
+    }
+    let on = |most: usize| rate(sample::with_points(config, |n| (n * most / longest).max(FEWEST)));
     let [n, m] = SAMPLES.map(|points| points as f64);
     let [fine, coarse] = [on(SAMPLES[0])? / n, on(SAMPLES[1])? / m];
     let diffusive = ((fine - coarse) / (n - m)).max(0.0);
     let convective = (fine - diffusive * n).max(0.0);
     let longest = longest as f64;
     Ok(longest * (convective + diffusive * longest))
+}
+
+/// That of the initial state of `config`.
+fn rate(mut config: Config) -> Result<f64> {
+    // The host has not all that a device has, and the rate does not depend on it.
+    config.compute.line_solver = None;
+    let host = Arc::new(Cpu::<f64>::configured(&config.compute, None)?);
+    let simulation = Simulation::on(host, &config);
+    let simulation = simulation.map_err(|error| impossible_start(error, 1))?;
+    Ok(simulation.rate.unwrap_or(f64::NAN))
 }
 
 /// Bytes that a run leaves on disk, by what they are, where a step takes `seconds`. Checkpoints that are compressed take less.

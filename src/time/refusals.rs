@@ -30,17 +30,32 @@ pub(super) fn check_step(config: &Config, simulation: &Simulation) -> Result<()>
     ))
 }
 
+/// A file of `output.reference` that cannot be used.
+pub(super) fn refused_reference(why: &Error) -> Error {
+    Error::refused(
+        format!("output.reference: {}", why.what()),
+        "a reference is a CSV file: a line of names, one of them `time`, and rows of numbers",
+    )
+}
+
+fn is_curved(grid: &Grid, a: usize) -> bool {
+    a < 2 && grid.plane.is_some()
+}
+
+/// Whether values on other points along axis `a` go to this grid.
+pub(super) fn takes_other_points(grid: &Grid, a: usize) -> bool {
+    grid.closes(a) && grid.lines[a].is_none() && !is_curved(grid, a)
+}
+
 /// Values of another grid, which only a periodic axis of equal spacings takes.
 pub(super) fn check_other_grid(grid: &Grid, points: [usize; 3]) -> Result<()> {
-    let is_curved = |a: usize| a < 2 && grid.plane.is_some();
     let differs = |axis: &Axis| {
         let a = axis.index();
-        let takes_others = grid.closes(a) && grid.lines[a].is_none() && !is_curved(a);
-        points[a] != grid.points[a] && !takes_others
+        points[a] != grid.points[a] && !takes_other_points(grid, a)
     };
     let Some(axis) = Axis::ALL.into_iter().find(differs) else { return Ok(()) };
     let (a, name) = (axis.index(), axis.name());
-    let along = match (grid.closes(a), is_curved(a)) {
+    let along = match (grid.closes(a), is_curved(grid, a)) {
         (_, true) => "on a curvilinear grid",
         (true, false) => "along a stretched axis",
         (false, false) => "between walls",

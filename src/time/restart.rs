@@ -17,6 +17,7 @@ use crate::io::checkpoint::{self, Checkpoint, Head, OutputProgress};
 use crate::io::progress::tell;
 use crate::io::summary::Part;
 use crate::io::{RunDirectory, RunId, Summary};
+use crate::scheme::ImplicitConfig;
 
 /// What a user asks of a restart.
 #[derive(Clone, Debug, Default)]
@@ -452,6 +453,14 @@ pub(super) fn course_before(head: &Head, config: &Config) -> Result<OutputProgre
 /// How to go on behind the end of a run that `config` ended at `step`.
 fn further(config: &Config, step: u64) -> String {
     let steps = config.time.max_steps.filter(|most| step >= *most);
+    if let Some(implicit) = config.time.implicit.filter(ImplicitConfig::is_steady) {
+        if step >= implicit.steps {
+            return format!("--set time.implicit.steps={}", 2 * step.max(1));
+        }
+        if steps.is_none() {
+            return format!("--set time.implicit.tolerance={:e}", 1e-2 * implicit.tolerance());
+        }
+    }
     match (steps, config.time.end) {
         (None, Some(end)) => format!("--set time.end={}", 2.0 * end),
         _ => format!("--set time.max_steps={}", 2 * step.max(1)),

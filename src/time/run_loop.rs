@@ -11,7 +11,7 @@ use super::deadline::Deadline;
 use super::output::Volumes;
 use super::output_schedule::{Kind, OutputSchedule};
 use super::plan::reached;
-use super::refusals::{check_step, impossible_start, no_time, no_time_to_go_on};
+use super::refusals::{check_step, impossible_start, no_time, no_time_to_go_on, refused_reference};
 use super::restart::{course_before, set_newer_aside};
 use super::run_files::{ALWAYS, Files};
 use super::task::{Ending, Origin, Requests, Task};
@@ -131,7 +131,8 @@ impl<'a> Run<'a> {
                 let copy = directory.join(USER_REFERENCE);
                 // A run that goes on has its own.
                 let has_copy = course.is_some() && !path.exists() && copy.exists();
-                user_reference(if has_copy { &copy } else { path }).map(Some)
+                let read = user_reference(if has_copy { &copy } else { path });
+                read.map(Some).map_err(|why| refused_reference(&why))
             }
             _ => Ok(None),
         };
@@ -278,20 +279,22 @@ impl<'a> Run<'a> {
             self.simulation.step(self.next_landing())?;
             now = self.agreed();
             self.write_what_is_due(&now)?;
-            let (step, time) = (self.simulation.steps(), self.simulation.time());
-            let (dt, ns) = (self.simulation.last_dt(), self.ns_per_point_stage());
-            if let Some(Files { progress, .. }) = &mut self.files {
-                match self.simulation.decades() {
-                    Some(decades) => {
-                        progress.update_steady(step, decades, dt, self.kinetic_energy, ns);
-                    }
-                    None => progress.update(step, time, dt, self.kinetic_energy, ns),
-                }
-            }
+            self.show_progress();
             self.deadline.stepped(start.elapsed().as_secs_f64());
         };
         self.end(ending)?;
         Ok(ending)
+    }
+
+    /// On the terminal: the present step, and the kinetic energy of the last row.
+    fn show_progress(&mut self) {
+        let (step, time) = (self.simulation.steps(), self.simulation.time());
+        let (dt, ns) = (self.simulation.last_dt(), self.ns_per_point_stage());
+        let Some(Files { progress, .. }) = &mut self.files else { return };
+        match self.simulation.decades() {
+            Some(decades) => progress.update_steady(step, decades, dt, self.kinetic_energy, ns),
+            None => progress.update(step, time, dt, self.kinetic_energy, ns),
+        }
     }
 
     /// What a run writes before its first step.
@@ -360,6 +363,7 @@ impl<'a> Run<'a> {
             |run: &Self, kind| run.agenda.has(kind) && run.agenda.written(kind) != Some(step);
         if open(self, Kind::Series) {
             self.write_row()?;
+            self.show_progress();
         }
         let fields = open(self, Kind::Fields);
         self.write_fields_and_pictures(fields, fields)?;

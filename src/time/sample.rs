@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Simulation;
-use super::refusals::impossible_start;
+use super::refusals::{impossible_start, takes_other_points};
 use crate::backend::Backend;
 use crate::config::Config;
 use crate::error::{Error, Result};
+use crate::grid::Curvilinear;
 
 /// Most points along an axis.
 pub(super) const POINTS: usize = 64;
@@ -16,8 +17,25 @@ const STEPS: usize = 3;
 
 /// The same run on few points.
 pub(super) fn on_few_points(config: &Config) -> Config {
+    with_points(config, |n| n.min(POINTS))
+}
+
+/// The axes whose points may not change: a file has the points of the grid, or values at them.
+pub(super) fn keeps_points(config: &Config) -> [bool; 3] {
+    let has_values = config.case.on_grid().is_some_and(|case| case.file().is_some());
+    let has_points = matches!(config.grid.mapping, Some(Curvilinear::File(_)));
+    let grid = config.grid();
+    [0, 1, 2].map(|a| has_points && a < 2 || has_values && !takes_other_points(&grid, a))
+}
+
+/// The same run on the points that `wanted` makes of those of an axis: no fewer than its formulas need, no more than it has.
+pub(super) fn with_points(config: &Config, wanted: impl Fn(usize) -> usize) -> Config {
+    let (keeps, fewest) = (keeps_points(config), config.fewest_points());
     let mut sample = config.clone();
-    sample.grid.points = config.grid.points.map(|n| n.min(POINTS));
+    for a in (0..3).filter(|&a| !keeps[a]) {
+        let n = config.grid.points[a];
+        sample.grid.points[a] = wanted(n).max(fewest[a]).min(n);
+    }
     sample
 }
 

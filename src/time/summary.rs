@@ -34,12 +34,14 @@ impl Run<'_> {
         let unjudged = unjudged(&series, &self.before.earlier);
         let held = reference(config, &self.simulation).filter(|_| unjudged.is_none());
         let comparison = held.as_ref().and_then(|held| held.compare(&series, reached));
+        let error = series.column("error_max").and_then(|errors| errors.last().copied());
         let (verdict, verdict_reason) = verdict::decide(&Evidence {
             unfinished: (!finished).then_some(reason),
             unjudged: unjudged.as_deref(),
             resolution,
             reference: comparison.as_ref(),
-            error: series.column("error_max").and_then(|errors| errors.last().copied()),
+            error: error
+                .map(|error| (error, if config.case.is_flow() { "density" } else { "scalar" })),
             own_curves: config.output.reference.is_some(),
         });
         let result = Summary {

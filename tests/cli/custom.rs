@@ -88,7 +88,7 @@ fn a_table_that_is_no_reference_is_refused_before_anything_is_written() {
         fs::write(dir.path().join("dns.csv"), text).unwrap();
         let outcome =
             kolmo(dir.path(), small(&["--out", "run", "--set", "output.reference=dns.csv"]));
-        assert!(outcome.code == Some(1) && outcome.err.contains(expected), "{}", outcome.err);
+        assert!(outcome.code == Some(2) && outcome.err.contains(expected), "{}", outcome.err);
         assert!(!dir.path().join("run").exists());
     }
 }

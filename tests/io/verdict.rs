@@ -105,8 +105,9 @@ fn without_a_reference_only_the_resolution_speaks() {
     let own = Evidence { own_curves: true, ..Evidence::default() };
     let reason = "nothing to compare with but your own curves, which are not judged";
     assert_eq!(decide(&own), (Verdict::NoReference, reason.into()));
-    let exact = Evidence { error: Some(2e-9), ..Evidence::default() };
-    let told = "the largest error against the exact solution is 2.0e-9 at the end".to_string();
+    let exact = Evidence { error: Some((2e-9, "density")), ..Evidence::default() };
+    let told = "the largest error against the exact solution is 2.0e-9 at the end, of the density"
+        .to_string();
     // kmax η of a laminar flow says less than its error.
     for resolution in [None, at(1.0), at(1e3)] {
         let exact = Evidence { resolution, ..exact };
@@ -119,7 +120,7 @@ fn a_run_that_was_another_flow_is_not_held_against_a_reference() {
     let changed = Evidence {
         unjudged: Some("it was another flow up to step 7"),
         resolution: at(2.0),
-        error: Some(2e-9),
+        error: Some((2e-9, "density")),
         ..Evidence::default()
     };
     let reason = "it was another flow up to step 7; kmax η is 2 or more";

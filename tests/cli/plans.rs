@@ -1,0 +1,90 @@
+//! `kolmo info --plan`, and what a finished run advises, as users meet them.
+
+use super::*;
+
+/// What stands behind `name` in a plan.
+fn line<'a>(plan: &'a str, name: &str) -> &'a str {
+    let found = plan.lines().find_map(|line| line.trim_start().strip_prefix(name));
+    found.unwrap_or_else(|| panic!("{name}: {plan}"))
+}
+
+fn plan(dir: &Path, arguments: &[&str]) -> String {
+    done(dir, [&["info", "--plan"], arguments].concat()).out
+}
+
+/// dt of the first step, as a plan expects it and as a run takes it.
+fn first_steps(dir: &Path, arguments: &[&str]) -> [f64; 2] {
+    let expected = plan(dir, arguments);
+    let (_, dt) = line(&expected, "run").split_once("dt = ").unwrap();
+    let steps = ["--set", "time.max_steps=1", "--out", "run", "--overwrite"];
+    done(dir, [&["run"], arguments, &steps].concat());
+    let series = Series::read(&dir.join("run/series.csv")).unwrap();
+    [dt.split(',').next().unwrap().parse().unwrap(), *series.column("dt").unwrap().last().unwrap()]
+}
+
+/// Catches samples with fewer points than closures need, than a file of points has, and than values between walls are given at.
+#[test]
+fn a_plan_knows_the_first_step_of_long_lines_of_walls_and_of_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let points = "import numpy as np; s = np.arange(97) / 96; r = .5 * 40 ** (np.arange(81) / 80); t = -2 * np.pi * s; \
+                  np.savez('ring.npz', x=r[:, None] * np.cos(t), y=r[:, None] * np.sin(t)); \
+                  np.savez('state.npz', u=np.full((1, 97, 80), 0.5))";
+    let status = Command::new(python()).args(["-c", points]).current_dir(dir.path()).status();
+    assert!(status.unwrap().success());
+    let state = "[case]\nname = 'custom'\nfile = 'state.npz'\n[grid]\npoints = [80, 97, 1]\n\
+                 [boundary]\ny = { low = 'symmetry', high = 'symmetry' }\n[time]\nend = 0.1\n";
+    fs::write(dir.path().join("state.toml"), state).unwrap();
+    for arguments in [
+        &["lid-driven-cavity", "--set", "grid.points=[129, 65, 1]"][..],
+        &["channel", "--set", "grid.points=[128, 33, 17]"],
+        &["cylinder", "--set", "grid={ mapping = { file = 'ring.npz' } }"],
+        &["state.toml"],
+    ] {
+        let [expected, found] = first_steps(dir.path(), arguments);
+        assert!((expected / found - 1.0).abs() < 0.25, "{arguments:?}: {expected} {found}");
+    }
+}
+
+/// Catches steps of a steady run without a bound, and the last fields of a run that end between two times.
+#[test]
+fn a_plan_counts_the_steps_of_a_steady_run_and_the_last_fields() {
+    let dir = tempfile::tempdir().unwrap();
+    let steady = ["couette-flow", "--set", "time.implicit={ method = 'steady', steps = 20 }"];
+    let told = plan(dir.path(), &steady);
+    assert!(line(&told, "run").contains(" 20 steps") && !told.contains("inf"), "{told}");
+    let times = |end: &str| {
+        let end = format!("time={{ end = {end}, dt = 0.1 }}");
+        let fields = "output.fields={ every_time = 6, variables = ['velocity'] }";
+        let set =
+            ["taylor-green", "--set", "grid.points=[16, 16, 16]", "--set", &end, "--set", fields];
+        let told = plan(dir.path(), &set);
+        let (before, _) = line(&told, "disk").split_once(" KiB of fields").unwrap();
+        before.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+    };
+    // At 0, 6 and the end; at 0, 6 and 12.
+    assert_eq!(times("10"), times("12"));
+}
+
+/// Catches advice that does nothing.
+#[test]
+fn what_a_steady_run_advises_goes_further() {
+    let dir = tempfile::tempdir().unwrap();
+    let steady = "time={ cfl = 20, implicit = { method = 'steady', steps = 3 } }";
+    let filter = "scheme.filter={ order = 8, alpha = 0.45, time = 0.005 }";
+    let set = ["--set", "grid.points=[32, 33, 1]", "--set", steady, "--set", filter];
+    done(dir.path(), [&["run", "cylinder", "--out", "run"][..], &set].concat());
+    let told = done(dir.path(), ["restart", "run"]).out;
+    let (_, advice) = told.trim_end().split_once("kolmo restart ").unwrap();
+    let told = done(dir.path(), ["restart"].into_iter().chain(advice.split(' '))).err;
+    assert!(told.contains("goes on from step 3"), "{told}");
+}
+
+/// Catches a status of runs that failed, and a key that is not named.
+#[test]
+fn a_reference_that_is_missing_is_refused_by_its_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let outcome = kolmo(dir.path(), small(&["--set", "output.reference=none.csv", "--out", "run"]));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    assert!(outcome.err.starts_with("error: output.reference: "), "{}", outcome.err);
+    assert!(!dir.path().join("run/series.csv").exists());
+}
