@@ -2,6 +2,7 @@
 
 import re
 
+import kolmo
 import numpy
 import pytest
 import vtk
@@ -97,6 +98,18 @@ def test_times_are_the_nearest_the_last_some_or_all(vortex):
     assert pair.time.values.tolist() == [times[2], 0.0]
     assert (pair.velocity.isel(time=1) == vortex.fields(0, ["velocity"]).velocity).all()
     assert (pair.velocity.isel(time=0) != pair.velocity.isel(time=1)).any()
+
+
+@pytest.mark.parametrize("change", [{"grid__points": [16, 12, 12]}, {"output__fields__variables": ["density", "velocity"]}])
+def test_times_on_other_points_or_of_other_variables_are_not_joined(change):
+    """Values that no run has, on a grid of the points of both, and a sentence of another library."""
+    fields = {"every_steps": 1, "variables": ["density"]}
+    keys = {"grid__points": [12, 12, 12], "compute__backend": "cpu", "output__fields": fields}
+    kolmo.run("taylor-green", out="run", quiet=True, time={"max_steps": 1, "cfl": 0.8}, **keys)
+    run = kolmo.restart("run", quiet=True, time__max_steps=2, **change)
+    with pytest.raises(KolmoError, match="lie on different points or have other variables .* one time at a time"):
+        run.fields("all")
+    assert numpy.isfinite(run.fields(0.0, ["density"]).density).all()
 
 
 def test_fields_know_their_names_and_units(vortex):
