@@ -112,7 +112,7 @@ impl Material {
             None => "<code>kolmo run config.toml</code> repeats this run.".into(),
             Some(steps) => format!(
                 "This is the configuration since the last restart (at step {steps}), and so are the numerics above and where the \
-                 time went. <code>kolmo run config.toml</code> repeats the run where no restart changed it."
+                 time went. <code>kolmo run config.toml</code> repeats the run where no restart changed it; <code>log.jsonl</code> says what each changed."
             ),
         };
         page.push(&format!(

@@ -365,12 +365,31 @@ struct Change {
     physics: bool,
 }
 
-/// What a run of `config` does otherwise than the one that wrote `head`.
+/// Sections of which a change is told.
+const TOLD: [&str; 7] = ["case", "gas", "grid", "forcing", "scalars", "scheme", "compute"];
+
+/// What a run of `config` does otherwise than the one that wrote `head`, for the log.
+pub(super) fn all_changes(head: &Head, config: &Config) -> Vec<String> {
+    changes_in(TOLD.into_iter().chain(["time"]), head, config)
+        .into_iter()
+        .map(|change| change.told)
+        .collect()
+}
+
+/// The same of the flow, its discretisation, and where it is computed.
 fn changes(head: &Head, config: &Config) -> Vec<Change> {
+    changes_in(TOLD.into_iter(), head, config)
+}
+
+fn changes_in(
+    sections: impl Iterator<Item = &'static str>,
+    head: &Head,
+    config: &Config,
+) -> Vec<Change> {
     let own = Config { origin: None, ..config.clone() }.to_toml();
     let [was, is] = [&head.config, &own].map(|text| keys_without_path(text));
     let mut changes = Vec::new();
-    for section in ["case", "gas", "grid", "forcing", "scalars", "scheme", "compute"] {
+    for section in sections {
         let keys = |tables: &toml::Table| -> toml::Table {
             tables.get(section).and_then(|table| table.as_table()).cloned().unwrap_or_default()
         };

@@ -12,7 +12,7 @@ use super::output::Volumes;
 use super::output_schedule::{Kind, OutputSchedule};
 use super::plan::reached;
 use super::refusals::{check_step, impossible_start, no_time, no_time_to_go_on, refused_reference};
-use super::restart::{course_before, set_newer_aside};
+use super::restart::{all_changes, course_before, set_newer_aside};
 use super::run_files::{ALWAYS, Files};
 use super::task::{Ending, Origin, Requests, Task};
 use crate::backend::Backend;
@@ -180,6 +180,11 @@ impl<'a> Run<'a> {
             step = first_step,
             "start"
         );
+        if let Origin::Own(checkpoint) = &origin {
+            for change in all_changes(&checkpoint.head, config) {
+                tracing::info!(step = first_step, "{change}");
+            }
+        }
         let pictures = pictures_by(config, first_step, simulation.time());
         let run = Self {
             config,

@@ -97,6 +97,22 @@ fn a_run_in_parts_leaves_the_same_bytes_as_one_in_a_piece() {
     }
 }
 
+/// Catches a report of both parts by the configuration of the last, and changes that nothing tells of later.
+#[test]
+fn report_and_log_say_what_a_restart_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let parts = run(dir.path(), &input(12, 4), "parts");
+    let repeats = "<code>kolmo run config.toml</code> repeats this run.";
+    assert!(read(parts.join("report.html")).contains(repeats));
+    let change = ["--set", "scheme.filter=\"none\"", "--set", "time={ max_steps = 6, cfl = 0.2 }"];
+    done(dir.path(), [&["restart", "parts"][..], &change].concat());
+    let (report, log) = (read(parts.join("report.html")), read(parts.join("log.jsonl")));
+    assert!(report.contains("since the last restart (at step 4)") && !report.contains(repeats));
+    for changed in ["scheme.filter = ", "time.cfl = 0.2; the checkpoint has "] {
+        assert!(log.contains(changed), "{changed}: {log}");
+    }
+}
+
 #[test]
 fn a_run_goes_on_where_else_it_is_computed() {
     let dir = tempfile::tempdir().unwrap();
