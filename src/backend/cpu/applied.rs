@@ -24,8 +24,8 @@ pub(super) struct System<'a, T> {
     pub(super) rows: Rows<T>,
 }
 
-/// Systems of a pass, as many as there usually are.
-const MOST_SYSTEMS: usize = 36;
+/// Most systems of a pass that need no memory of their own: 48 operators in two tiles side by side.
+const MOST_SYSTEMS: usize = 96;
 
 /// All systems of a pass.
 pub(super) struct Applied<'a, T>(pub(super) SmallVec<[System<'a, T>; MOST_SYSTEMS]>);
