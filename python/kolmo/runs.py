@@ -228,14 +228,14 @@ def _at_times(files: list[tuple[float, Path]], time: Times, names: list[str] | N
         return one(None if time is None else float(time))
     wanted = [at for at, _ in files] if isinstance(time, str) else [float(at) for at in cast(Iterable[float], time)]
     datasets = [one(at) for at in wanted]
-    same = all(set(it.data_vars) == set(datasets[0].data_vars) for it in datasets)
-    try:
-        if same:
-            return xarray.concat(datasets, dim="time", data_vars="all", coords="different", compat="equals", join="exact")
-    except ValueError:
-        # Points that are not the same.
-        pass
-    found = "; ".join(f"t = {float(it.time):g}: {', '.join(it.data_vars)} on {dict(it.sizes)}" for it in datasets)
-    raise KolmoError(
-        f"the fields of these times lie on different points or have other variables ({found}); read them one time at a time"
-    )
+
+    def is_like_first(dataset: "xarray.Dataset") -> bool:
+        points = [it.coords.to_dataset().drop_vars("time") for it in (dataset, datasets[0])]
+        return set(dataset.data_vars) == set(datasets[0].data_vars) and points[0].equals(points[1])
+
+    if not all(map(is_like_first, datasets)):
+        found = "; ".join(f"t = {float(it.time):g}: {', '.join(it.data_vars)} on {dict(it.sizes)}" for it in datasets)
+        raise KolmoError(
+            f"the fields of these times lie on different points or have other variables ({found}); read them one time at a time"
+        )
+    return xarray.concat(datasets, dim="time", join="exact")

@@ -108,10 +108,10 @@ impl Material {
             false => Ok(()),
         })?;
         page.section("tables", |page| tables(page, &summary, &series));
-        let repeats = match restarts(&summary) {
+        let repeats = match summary.restarts.last() {
             None => "<code>kolmo run config.toml</code> repeats this run.".into(),
-            Some(steps) => format!(
-                "This is the configuration since the last restart (at step {steps}), and so are the numerics above and where the \
+            Some(step) => format!(
+                "This is the configuration since the last restart (at step {step}), and so are the numerics above and where the \
                  time went. <code>kolmo run config.toml</code> repeats the run where no restart changed it; <code>log.jsonl</code> says what each changed."
             ),
         };
@@ -218,12 +218,6 @@ fn wall_time(summary: &Summary) -> String {
         seconds if seconds < 10.0 => format!("{seconds:.1} s"),
         seconds => duration(seconds),
     }
-}
-
-/// The steps that the run went on from; `None` where it ran in one piece.
-fn restarts(summary: &Summary) -> Option<String> {
-    let steps: Vec<String> = summary.restarts.iter().map(u64::to_string).collect();
-    (!steps.is_empty()).then(|| steps.join(", "))
 }
 
 fn tables(page: &mut Page, summary: &Summary, series: &Series) {

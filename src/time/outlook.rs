@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::plan::reached;
 use super::refusals::impossible_start;
 use super::{Simulation, sample};
 use crate::backend::cpu::Cpu;
@@ -57,41 +58,26 @@ impl Length {
     /// How often something is done on a `schedule`, where a step takes `seconds`; with the first time, at step 0.
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     fn times(&self, schedule: Schedule, seconds: f64) -> f64 {
-        let by_steps =
-            schedule.every_steps.map_or(0.0, |every| (self.steps / every as f64).floor());
-        let by_time = schedule.every_time.map_or(0.0, |every| (self.end / every).floor());
-        let by_wall =
-            schedule.every_wall.map_or(0.0, |every| (self.steps * seconds / every).floor());
+        let by_steps = schedule.every_steps.map(|every| self.steps / every as f64);
+        let by_time = schedule.every_time.map(|every| self.end / every);
+        let by_wall = schedule.every_wall.map(|every| self.steps * seconds / every);
+        let all: f64 = [by_steps, by_time, by_wall].into_iter().flatten().map(f64::floor).sum();
         // At the end, too, where nothing is due.
-        let is_whole = |times: f64| (times - times.round()).abs() < 1e-9 * times.max(1.0);
-        let at_end = schedule.every_steps.is_some_and(|every| is_whole(self.steps / every as f64))
-            || schedule.every_time.is_some_and(|every| is_whole(self.end / every));
-        1.0 + (by_steps + by_time + by_wall + f64::from(!at_end)).clamp(1.0, self.steps)
+        let at_end =
+            [by_steps, by_time].into_iter().flatten().any(|times| reached(times.floor(), times));
+        1.0 + (all + f64::from(!at_end)).clamp(1.0, self.steps)
     }
 }
 
 /// The largest 1/dt of the initial state. It is c/h + d/h² (see [`Limits`](crate::physics::Limits)), which two coarser grids tell;
-/// on curvilinear grids, and where an axis has to keep its points, a part of the box with the same spacings does.
+/// where these do not, a [part of the box](part_of_box).
 #[allow(clippy::cast_precision_loss, reason = "a number of points")]
 fn first_rate(config: &Config) -> Result<f64> {
     let longest = config.grid.points.into_iter().max().unwrap_or(1);
     if longest <= SAMPLES[0] {
         return rate(config.clone());
     }
-    let keeps = sample::keeps_points(config);
-    let mut part = sample::with_points(config, |_| FEWEST);
-    if config.grid.mapping.is_some() {
-        // Where points are close is not told by fewer of them.
-        part.grid.points[..2].copy_from_slice(&config.grid.points[..2]);
-    }
-    let is_small = part.grid.points.iter().product::<usize>() <= MOST_POINTS;
-    if (0..3).any(|a| keeps[a]) || config.grid.mapping.is_some() && is_small {
-        let grid = config.grid();
-        for a in (0..3).filter(|&a| config.grid.points[a] > 1) {
-            let intervals = |n: usize| (n - usize::from(!grid.closes(a))) as f64;
-            let [of_part, of_all] = [&part, config].map(|it| intervals(it.grid.points[a]));
-            part.grid.domain.length[a] *= of_part / of_all;
-        }
+    if let Some(part) = part_of_box(config) {
         return rate(part);
     }
     let on = |most: usize| rate(sample::with_points(config, |n| (n * most / longest).max(FEWEST)));
@@ -101,6 +87,31 @@ fn first_rate(config: &Config) -> Result<f64> {
     let convective = (fine - diffusive * n).max(0.0);
     let longest = longest as f64;
     Ok(longest * (convective + diffusive * longest))
+}
+
+/// The same run on few points of the same spacings, where fewer in the whole box would not tell: where an axis has to keep its
+/// points, and on a curvilinear grid, whose points are closer here than there, unless that were too many.
+#[allow(clippy::cast_precision_loss, reason = "a number of points")]
+fn part_of_box(config: &Config) -> Option<Config> {
+    let keeps = sample::keeps_points(config).contains(&true);
+    let mapped = config.grid.mapping.is_some();
+    if !(keeps || mapped) {
+        return None;
+    }
+    let mut part = sample::with_points(config, |_| FEWEST);
+    if mapped {
+        part.grid.points[..2].copy_from_slice(&config.grid.points[..2]);
+    }
+    if !keeps && part.grid.points.iter().product::<usize>() > MOST_POINTS {
+        return None;
+    }
+    let grid = config.grid();
+    for a in (0..3).filter(|&a| config.grid.points[a] > 1) {
+        let intervals = |n: usize| (n - usize::from(!grid.closes(a))) as f64;
+        let [of_part, of_all] = [&part, config].map(|it| intervals(it.grid.points[a]));
+        part.grid.domain.length[a] *= of_part / of_all;
+    }
+    Some(part)
 }
 
 /// That of the initial state of `config`.

@@ -356,40 +356,21 @@ fn ends_before(head: &Head, config: &Config) -> Result<()> {
 }
 
 /// A key of the input by which two runs differ.
-struct Change {
+pub(super) struct Change {
     section: &'static str,
     key: String,
     /// What it is and was.
-    told: String,
+    pub(super) told: String,
     /// Whether the flow is another one.
     physics: bool,
 }
 
-/// Sections of which a change is told.
-const TOLD: [&str; 7] = ["case", "gas", "grid", "forcing", "scalars", "scheme", "compute"];
-
-/// What a run of `config` does otherwise than the one that wrote `head`, for the log.
-pub(super) fn all_changes(head: &Head, config: &Config) -> Vec<String> {
-    changes_in(TOLD.into_iter().chain(["time"]), head, config)
-        .into_iter()
-        .map(|change| change.told)
-        .collect()
-}
-
-/// The same of the flow, its discretisation, and where it is computed.
-fn changes(head: &Head, config: &Config) -> Vec<Change> {
-    changes_in(TOLD.into_iter(), head, config)
-}
-
-fn changes_in(
-    sections: impl Iterator<Item = &'static str>,
-    head: &Head,
-    config: &Config,
-) -> Vec<Change> {
+/// What a run of `config` does otherwise than the one that wrote `head`.
+pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
     let own = Config { origin: None, ..config.clone() }.to_toml();
     let [was, is] = [&head.config, &own].map(|text| keys_without_path(text));
     let mut changes = Vec::new();
-    for section in sections {
+    for section in ["case", "gas", "grid", "forcing", "scalars", "scheme", "time", "compute"] {
         let keys = |tables: &toml::Table| -> toml::Table {
             tables.get(section).and_then(|table| table.as_table()).cloned().unwrap_or_default()
         };
@@ -437,7 +418,7 @@ fn tell_changes(changes: Vec<Change>, allow_physics_change: bool) -> Result<Vec<
         match (change.section, &*change.key) {
             ("grid", _) => Some(format!("{note}: the fields are interpolated")),
             ("compute", "precision") => Some(format!("{note}: the fields are converted")),
-            ("compute", _) => None,
+            ("time" | "compute", _) => None,
             _ => Some(note),
         }
     });

@@ -12,7 +12,7 @@ use super::output::Volumes;
 use super::output_schedule::{Kind, OutputSchedule};
 use super::plan::reached;
 use super::refusals::{check_step, impossible_start, no_time, no_time_to_go_on, refused_reference};
-use super::restart::{all_changes, course_before, set_newer_aside};
+use super::restart::{changes, course_before, set_newer_aside};
 use super::run_files::{ALWAYS, Files};
 use super::task::{Ending, Origin, Requests, Task};
 use crate::backend::Backend;
@@ -181,8 +181,8 @@ impl<'a> Run<'a> {
             "start"
         );
         if let Origin::Own(checkpoint) = &origin {
-            for change in all_changes(&checkpoint.head, config) {
-                tracing::info!(step = first_step, "{change}");
+            for change in changes(&checkpoint.head, config) {
+                tracing::info!(step = first_step, "{}", change.told);
             }
         }
         let pictures = pictures_by(config, first_step, simulation.time());

@@ -96,8 +96,7 @@ fn turn<S: Simd, T: Real, const M: usize>(
             rows.of_block(block).at(application.to).cast_const()
         })
     };
-    let points = systems[0].rows.points;
-    simd.vectorize(CyclicTurn { cyclic, points, blocks: &blocks, carried });
+    simd.vectorize(CyclicTurn { cyclic, blocks: &blocks, carried });
 }
 
 /// The substitutions of M systems of one matrix in one block.

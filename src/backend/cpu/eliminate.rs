@@ -184,7 +184,6 @@ impl<T: Real> WithSimd for CyclicDown<'_, T> {
 /// Between the ways down and up M periodic tridiagonal systems: y[n−1] and x[n].
 pub(super) struct CyclicTurn<'a, T, const M: usize> {
     pub(super) cyclic: &'a Cyclic<T>,
-    pub(super) points: usize,
     /// Block b of every system.
     pub(super) blocks: &'a dyn Fn(usize) -> [*const T; M],
     /// y⁰[n−1]; then y[n−1] and x[n] where the substitution expects them.
@@ -196,14 +195,13 @@ impl<T: Real, const M: usize> WithSimd for CyclicTurn<'_, T, M> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { cyclic, points, blocks, carried } = self;
+        let Self { cyclic, blocks, carried } = self;
         let [round, lacking] = splats(simd, [cyclic.round, cyclic.lacking]);
         for_pairs!(const { vectors::<S, T>() }, N, h => {
             // Σ (−l)^m y[m]: sums side by side wait for each other only once.
             let mut sums = [[T::splat(simd, T::ZERO); N]; M];
             for (block, powers) in cyclic.powers.iter().enumerate() {
-                let (at, first) = (blocks(block), block * BLOCK);
-                let rows = cyclic.noticed.min(points).saturating_sub(first).min(BLOCK);
+                let (at, rows) = (blocks(block), BLOCK.min(cyclic.noticed - block * BLOCK));
                 for (r, [power, _]) in powers[..rows].iter().enumerate() {
                     let power = T::splat(simd, *power);
                     for m in 0..M {
