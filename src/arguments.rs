@@ -53,7 +53,7 @@ pub(crate) enum Command {
         #[arg(long)]
         allow_physics_change: bool,
         /// Show the report while it grows, to a browser on this machine: at this port of 127.0.0.1, else at any that is free.
-        #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+        #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = port)]
         live: Option<u16>,
     },
     /// Go on with a run from its newest sound checkpoint, on any number of ranks.
@@ -82,7 +82,7 @@ pub(crate) enum Command {
         #[arg(long)]
         allow_physics_change: bool,
         /// Show the report while it grows, to a browser on this machine: at this port of 127.0.0.1, else at any that is free.
-        #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+        #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "0", value_parser = port)]
         live: Option<u16>,
     },
     /// Print a commented input for a case.
@@ -205,4 +205,8 @@ impl Command {
         }
         facts
     }
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| "a port is a whole number from 0, any that is free, to 65535".into())
 }

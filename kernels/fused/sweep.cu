@@ -21,7 +21,7 @@
 #endif
 
 KERNEL_OF(THREADS) void fused(
-    FIELDS, GLOBAL const REAL *restrict tables, GLOBAL const REAL *restrict scalars, int first)
+    FIELDS, GLOBAL const REAL *tables, GLOBAL const REAL *restrict scalars, int first)
 {
     ON_CHIP(chip, ON_CHIP_WORDS);
     const REAL beta = scalars[first], advance = scalars[first + 1];

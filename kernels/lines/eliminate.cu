@@ -3,11 +3,13 @@
 //   b - left x~[k] - right x~[k+1]. P separators begin a chunk.
 //   b        LENGTH points of a chunk; 0 where a shorter one has none              read and written
 //   chip     2 P numbers a chunk, which nobody reads any more: what it gives to separators, as seen from chunks before it and
-//            from those behind; round the end of a line once more, or zeros                read and written
-//   tables   where chunks differ: per chunk BACK + AHEAD + 1 blocks of S^-1, then tau and sigma, P*P each        read
-//   CLASS_TABLE[]   of every class of chunks and point: inv l1 l2 | u1 u2 | left | right; then own, next: CLASS_WORDS
-//            numbers; read
-//   barriers: one, after which `chip` is read
+//            from those behind; round the end of a line once more, or zeros; where chunks differ, x of its separators, P more
+//                                                                                   read and written
+//   tables   where chunks differ, of each: BACK + AHEAD + 1 blocks of S^-1, then tau and sigma, P*P each, and where its class begins
+//            in CLASS_TABLE. Not `restrict`: an assembler keeps what cannot change in registers from one operator to the next, and
+//            has none left                                                          read
+//   CLASS_TABLE[]   of every class of chunks and point: inv l1 l2 | u1 u2 | left | right; then own, next        read
+//   barriers: one, where chunks differ two, after which `chip` is read
 #define LOW_SIDE (BACK + 1)
 #define HIGH_SIDE (AHEAD + 1)
 #if INNER == 1
@@ -19,6 +21,7 @@
 #endif
 #define EXCHANGED_SIDE ((CHUNKS + LOW_SIDE + HIGH_SIDE) * TX)
 #define GIVEN(i, m) chip[(i) * EXCHANGED_SIDE + at + (m) * BESIDE_CHUNK]
+#define SEPARATOR(i, thread) chip[2 * P * EXCHANGED_SIDE + (i) * THREADS + (thread)]
 // Number i of a chunk, and once more beyond the end of its line where others look for it, or as often as it comes round there.
 #if CHUNKS < LOW_SIDE || CHUNKS < HIGH_SIDE
 #define AGAIN(condition, i, to, by, value) for (int away = to; condition; away += by) GIVEN(i, away) = value;
@@ -44,17 +47,19 @@
 
 // Entry (i, q) of the block at distance m in a row of S^-1, and of tau (side 0) and sigma.
 #if UNIFORM
-#define OF_CHUNK(k, block, i, q) WEIGHTS[((block) * P + (i)) * P + (q)]
+#define OF_CHUNK(block, i, q) WEIGHTS[((block) * P + (i)) * P + (q)]
+#define CLASS_AT 0
 #else
-#define OF_CHUNK(k, block, i, q) tables[(((block) * P + (i)) * P + (q)) * CHUNKS + (k)]
+#define OF_CHUNK(block, i, q) tables[(((block) * P + (i)) * P + (q)) * CHUNKS + chunk]
+#define CLASS_AT ((int)OF_CHUNK(BACK + AHEAD + 3, 0, 0))
 #endif
-#define WEIGHT(k, m, i, q) OF_CHUNK(k, (m) + BACK, i, q)
-#define SEEN(side, i, q) OF_CHUNK(chunk, BACK + AHEAD + 1 + (side), i, q)
+#define WEIGHT(m, i, q) OF_CHUNK((m) + BACK, i, q)
+#define SEEN(side, i, q) OF_CHUNK(BACK + AHEAD + 1 + (side), i, q)
 
 DEVICE void eliminate(
-    REAL *b, ON_CHIP_PTR REAL *chip, int thread, int chunk, GLOBAL const REAL *restrict tables)
+    REAL *b, ON_CHIP_PTR REAL *chip, int thread, int chunk, GLOBAL const REAL *tables)
 {
-    const int class_at = CLASS(chunk) * CLASS_WORDS;
+    const int class_at = CLASS_AT;
 
     // The interior, b = D^-1 b.
     UNROLL for (int j = P; j < LENGTH; ++j) {
@@ -94,25 +99,29 @@ DEVICE void eliminate(
     __syncthreads();
     REAL x[P], after[P]; // after an open end `right` is zero, whatever `after` is
     UNROLL for (int i = 0; i < P; ++i) x[i] = after[i] = 0;
-    const int next = chunk + 1 < CHUNKS ? chunk + 1 : 0;
     UNROLL for (int m = 0; m <= AHEAD; ++m) {
         UNROLL for (int q = 0; q < P; ++q) {
-            const REAL here = GIVEN(q, m), there = GIVEN(q, m + 1);
             UNROLL for (int i = 0; i < P; ++i) {
-                x[i] += WEIGHT(chunk, m, i, q) * here;
-                after[i] += WEIGHT(next, m, i, q) * there;
+                x[i] += WEIGHT(m, i, q) * GIVEN(q, m);
+                if (UNIFORM) after[i] += WEIGHT(m, i, q) * GIVEN(q, m + 1);
             }
         }
     }
     UNROLL for (int m = 0; m <= BACK; ++m) {
         UNROLL for (int q = 0; q < P; ++q) {
-            const REAL here = GIVEN(P + q, -m - 1), there = GIVEN(P + q, -m);
             UNROLL for (int i = 0; i < P; ++i) {
-                x[i] += WEIGHT(chunk, -m, i, q) * here;
-                after[i] += WEIGHT(next, -m, i, q) * there;
+                x[i] += WEIGHT(-m, i, q) * GIVEN(P + q, -m - 1);
+                if (UNIFORM) after[i] += WEIGHT(-m, i, q) * GIVEN(P + q, -m);
             }
         }
     }
+#if !UNIFORM
+    // Another chunk's weights would take as many registers again.
+    UNROLL for (int i = 0; i < P; ++i) SEPARATOR(i, thread) = x[i];
+    __syncthreads();
+    const int next = NEIGHBOUR(thread, chunk, 1);
+    UNROLL for (int i = 0; i < P; ++i) after[i] = SEPARATOR(i, next);
+#endif
 
     UNROLL for (int j = P; j < LENGTH; ++j) {
         UNROLL for (int q = 0; q < P; ++q) b[j] -= LEFT(j, q) * x[q] + RIGHT(j, q) * after[q];

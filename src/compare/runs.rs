@@ -72,7 +72,9 @@ fn read_one(path: &Path) -> Result<Run> {
     let time = series.required("time")?;
     let wrong = |what: &str| Error::Format { path: file.clone(), what: what.into() };
     if time.is_empty() {
-        return Err(wrong("there are no rows: the run stopped before its first output"));
+        return Err(wrong(
+            "there are no rows: the run stopped before its first output, or the file was cut",
+        ));
     }
     if !time.iter().all(|t| t.is_finite()) || !time.is_sorted() {
         return Err(wrong("the times do not increase from row to row"));

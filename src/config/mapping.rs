@@ -279,7 +279,7 @@ fn skewed(grid: &Grid, a: usize, end: usize) -> Option<String> {
 
 #[allow(clippy::cast_precision_loss, reason = "far fewer than 2^52 points")]
 fn intervals(grid: &Grid, a: usize) -> f64 {
-    (grid.points[a] - usize::from(!grid.closes(a))) as f64
+    grid.intervals(a) as f64
 }
 
 /// The worst point of a grid that folds, or that turns the wrong way: a sentence, and what to do in a second line.

@@ -5,11 +5,17 @@ use super::section::Section;
 use crate::boundary::{Boundaries, Face};
 use crate::cases::custom::{Quantity, is_name};
 use crate::cases::{AtWall, Case, PassiveScalar};
-use crate::physics::{ERROR_COLUMNS, FLOW_COLUMNS, Variable, columns_of};
+use crate::physics::{
+    BODY_COLUMNS, CHANNEL_COLUMNS, ERROR_COLUMNS, FLOW_COLUMNS, FORCING_COLUMNS, GRADIENT_COLUMNS,
+    Variable, columns_of,
+};
 use crate::typed::Positive;
 
 /// Most characters of a name, which stands before the columns of the series.
 const LONGEST: usize = 40;
+
+/// What arrays of fields call their axes and coordinates beside x, y, z and the time.
+const DIMENSIONS: [&str; 3] = ["i", "j", "component"];
 
 /// The passive scalars of a flow of `case`, in the order of their names.
 pub(super) fn scalars(
@@ -135,14 +141,26 @@ fn problem_of(name: &str) -> Option<String> {
     let is_taken = Variable::OF_A_FLOW.iter().any(is_field)
         || name == Variable::Scalar.name()
         || Quantity::ALL.iter().any(|quantity| quantity.name() == name);
-    let is_column = |name: &&str| FLOW_COLUMNS.contains(name) || ERROR_COLUMNS.contains(name);
-    let column = columns_of(name).find(|column| is_column(&&**column));
+    let all = [
+        &FLOW_COLUMNS[..],
+        &ERROR_COLUMNS,
+        &FORCING_COLUMNS,
+        &GRADIENT_COLUMNS,
+        &CHANNEL_COLUMNS,
+        &BODY_COLUMNS,
+    ];
+    let is_column = |name: &str| all.iter().any(|columns| columns.contains(&name));
+    let column = columns_of(name).find(|column| is_column(column));
+    let is_coordinate = AXES.contains(&name) || DIMENSIONS.contains(&name);
     if !is_name(name) || name.len() > LONGEST {
         Some(format!(
             "[scalars.{name}]: no name of a scalar\nallowed: a letter, then letters, digits and _, {LONGEST} at most"
         ))
     } else if is_taken {
         Some(format!("[scalars.{name}]: `{name}` is a field of the flow\nchoose another name"))
+    } else if is_column(name) || is_coordinate {
+        let what = if is_coordinate { "coordinate of fields" } else { "column of the series" };
+        Some(format!("[scalars.{name}]: `{name}` is a {what}\nchoose another name"))
     } else {
         let column = column?;
         Some(format!(

@@ -6,6 +6,7 @@
 mod floor;
 mod options;
 mod output;
+mod shared;
 mod solve;
 
 pub use options::ConvergeOptions;
@@ -15,11 +16,13 @@ use serde::Serialize;
 use crate::cases::Case;
 use crate::config::{Config, Convection, StepSize, ViscousForm};
 use crate::error::{Error, Result};
+use crate::grid::End;
 use crate::io::progress::tell;
 use crate::io::report::grid;
 use crate::scheme::{SchemeFamily, default_closure};
 use floor::{CLEAR, Floor};
-use solve::{Solved, distance, error_of_step, solve};
+use shared::distance;
+use solve::{Solved, error_of_step, solve};
 
 /// Orders that lie less than so much below the formal one are not worth a remark.
 const REMARKABLE: f64 = 0.5;
@@ -52,7 +55,7 @@ pub struct Study {
 /// One grid.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Points along the axes that have more than one.
+    /// Points along the axes that have more than one, as given.
     pub points: usize,
     /// Points along x, y, z.
     pub grid: [usize; 3],
@@ -64,8 +67,8 @@ pub struct Row {
     pub error_l2: Option<f64>,
     /// Largest error.
     pub error_max: Option<f64>,
-    /// Order of the root mean square from the grid before: ln(e₁/e₂) / ln(n₂/n₁). `None` on the first grid, and where the
-    /// floor is reached.
+    /// Order of the root mean square from the grid before: ln(e₁/e₂) / ln(n₂/n₁), n the intervals along an axis. `None` on the first
+    /// grid, and where the floor is reached.
     pub order_l2: Option<f64>,
     /// Order of the largest error.
     pub order_max: Option<f64>,
@@ -102,19 +105,18 @@ pub fn converge(
             "take [forcing] out, or use `kind = \"linear\"`",
         ));
     }
-    let active = base.grid.points.map(|n| n > 1);
-    let grids = points.iter().map(|&n| load(&options.set(Some((n, active)))));
+    let exact = has_exact(&base);
+    let grids = points.iter().map(|&n| load(&options.set(Some(points_along(&base, exact, n)))));
     let grids: Vec<Config> = grids.collect::<Result<_>>()?;
     let end = end(&base)?;
     let directory = options.directory(&base)?;
-    let exact = has_exact(&base);
     if !exact {
-        check_common_points(&points, base.case.name())?;
+        shared::check(&grids)?;
     }
     let mut solved: Vec<Solved> = Vec::new();
-    for (n, config) in points.iter().zip(&grids) {
+    for config in &grids {
         let first = solved.first().filter(|_| !options.keep_cfl);
-        let longest = first.and_then(|first| matched_step((points[0], first.first_dt), *n, config));
+        let longest = first.and_then(|first| matched_step((&grids[0], first.first_dt), config));
         let one = solve(config, end, longest)?;
         let (shown, steps, wall) = (grid(config.grid.points), one.steps, one.wall_seconds);
         tell(&format!("{shown} points: {steps} steps in {wall:.2} s"));
@@ -131,12 +133,31 @@ pub fn converge(
     Ok(study)
 }
 
-/// The first step on `n` points where the error of the time step is to fall as that of the scheme in space does: with an
-/// integrator of order q it falls with h^p where dt falls with h^(p/q). `None` where it falls as fast without.
+/// Points along x, y, z for `n` on the command line. A finer grid has the points of a coarser one where n, 2n, 4n are numbers of
+/// intervals: where errors are taken against the finest grid and some axes are periodic, others have one point more.
+fn points_along(base: &Config, exact: bool, n: usize) -> [usize; 3] {
+    let grid = base.grid();
+    let active = |a: &usize| grid.points[*a] > 1;
+    let some_close = (0..3).filter(active).any(|a| grid.closes(a));
+    let more = |a: usize| usize::from(!exact && some_close && !grid.closes(a));
+    std::array::from_fn(|a| if active(&a) { n + more(a) } else { 1 })
+}
+
+/// The number of intervals along an axis, as the geometric mean over those that have some: what 1/h grows with.
 #[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
-fn matched_step((coarsest, dt): (usize, f64), n: usize, config: &Config) -> Option<f64> {
+fn resolution(config: &Config) -> f64 {
+    let grid = config.grid();
+    let active = (0..3).filter(|&a| grid.points[a] > 1);
+    let intervals: Vec<f64> = active.map(|a| grid.intervals(a) as f64).collect();
+    let axes = intervals.len() as f64;
+    intervals.into_iter().map(|n| n.powf(1.0 / axes)).product()
+}
+
+/// The first step on the grid of `config` where the error of the time step is to fall as that of the scheme in space does: with an
+/// integrator of order q it falls with h^p where dt falls with h^(p/q). `None` where it falls as fast without.
+fn matched_step((coarsest, dt): (&Config, f64), config: &Config) -> Option<f64> {
     let power = lag(config);
-    (power > 0.0).then(|| dt * (coarsest as f64 / n as f64).powf(1.0 + power))
+    (power > 0.0).then(|| dt * (resolution(coarsest) / resolution(config)).powf(1.0 + power))
 }
 
 /// p/q − 1 where the order p in space is higher than q in time, else 0.
@@ -168,47 +189,26 @@ fn has_exact(config: &Config) -> bool {
     }
 }
 
-/// Every point of every grid has to be one of the finest.
-fn check_common_points(points: &[usize], case: &str) -> Result<()> {
-    let Some((&finest, coarser)) = points.split_last() else { return Ok(()) };
-    let why = format!("{case} has no exact solution");
-    if let Some(n) = coarser.iter().find(|&&n| finest % n != 0) {
-        let against = format!("so errors are taken against {finest} points");
-        return Err(Error::refused(
-            format!("{why}, {against}, which is no whole multiple of {n}"),
-            "give numbers that all divide the largest: `--points 16,32,64`, `--points 12,24,36,72`",
-        ));
-    }
-    if coarser.len() < 2 {
-        return Err(Error::refused(
-            format!("{why}: of two grids one is the reference, and an order needs two more errors"),
-            "give three numbers or more: `--points 16,32,64`",
-        ));
-    }
-    Ok(())
-}
-
-#[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
 fn rows(points: &[usize], grids: &[Config], solved: &[Solved], end: f64) -> Vec<Row> {
     let last = solved.len() - 1;
-    let finest = (grids[last].grid.points, &*solved[last].values);
+    let finest = (&grids[last].grid(), &*solved[last].values);
     let mut rows: Vec<Row> = Vec::new();
     for (at, (one, config)) in solved.iter().zip(grids).enumerate() {
-        let own = config.grid.points;
+        let own = &config.grid();
         let error = one.error.or_else(|| (at < last).then(|| distance((own, &one.values), finest)));
         let floor = one.floor.sum();
         let floor_reached = rows.last().is_some_and(|row| row.floor_reached)
             || error.is_some_and(|[l2, _]| l2 < CLEAR * floor);
         let order = |of: fn(&Row) -> Option<f64>, error: Option<f64>| {
             let before = rows.last().filter(|_| !floor_reached)?;
-            let order =
-                (of(before)? / error?).ln() / (points[at] as f64 / before.points as f64).ln();
+            let finer = resolution(config) / resolution(&grids[at - 1]);
+            let order = (of(before)? / error?).ln() / finer.ln();
             Some(order).filter(|order| order.is_finite())
         };
         let [error_l2, error_max] = [0, 1].map(|norm| error.map(|error| error[norm]));
         rows.push(Row {
             points: points[at],
-            grid: own,
+            grid: own.points,
             steps: one.steps,
             dt: end / one.steps as f64,
             order_l2: order(|row| row.error_l2, error_l2),
@@ -333,8 +333,10 @@ fn formal_order(config: &Config) -> u32 {
         ViscousForm::Midpoint => midpoints.min(family.first.order),
         ViscousForm::Conservative => family.first.order,
     };
-    let walls = if config.boundaries.is_periodic() { u32::MAX } else { order_at_walls(family) };
-    convection.min(viscous).min(walls)
+    // At planes of symmetry formulas go on with the image of the flow.
+    let is_closed = |ends: &[End; 2]| ends.iter().any(|end| *end != End::Symmetry);
+    let closed = config.grid().ends.iter().flatten().any(is_closed);
+    convection.min(viscous).min(if closed { order_at_walls(family) } else { u32::MAX })
 }
 
 /// That of solutions between walls: one more than the lowest of the rows there (Gustafsson 1975).

@@ -13,7 +13,8 @@ use crate::grid::MOST_POINTS;
 pub struct ConvergeOptions {
     /// An input file, or the name of a case for its built-in input.
     pub input: String,
-    /// Numbers of points along every axis that has more than one in the input.
+    /// Numbers of points along every axis that has more than one in the input; where errors are taken against the finest grid and only
+    /// some of its axes are periodic, one more along the others.
     #[arg(long, value_name = "N,N,..", value_delimiter = ',', action = ArgAction::Set, required = true, value_parser = count)]
     pub points: Vec<usize>,
     /// Take the same cfl on every grid: without this, it falls on finer ones where the integrator's order is the lower one.
@@ -37,14 +38,11 @@ pub struct ConvergeOptions {
 }
 
 impl ConvergeOptions {
-    /// What is set on the command line, for `points` points along the axes that `active` names.
-    pub(super) fn set(&self, points: Option<(usize, [bool; 3])>) -> Vec<String> {
+    /// What is set on the command line, for so many `points` along each axis.
+    pub(super) fn set(&self, points: Option<[usize; 3]>) -> Vec<String> {
         let mut set = self.set.clone();
         set.extend(self.backend.iter().map(|name| format!("compute.backend={name}")));
-        set.extend(points.map(|(n, active)| {
-            let [x, y, z] = active.map(|active| if active { n } else { 1 });
-            format!("grid.points=[{x}, {y}, {z}]")
-        }));
+        set.extend(points.map(|[x, y, z]| format!("grid.points=[{x}, {y}, {z}]")));
         set
     }
 

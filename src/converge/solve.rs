@@ -140,7 +140,7 @@ fn norms(values: impl Iterator<Item = f64>) -> [f64; 2] {
 }
 
 #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
-fn norms_of_squares(squares: impl Iterator<Item = f64>) -> [f64; 2] {
+pub(super) fn norms_of_squares(squares: impl Iterator<Item = f64>) -> [f64; 2] {
     let (mut count, mut sum, mut largest) = (0_u64, 0.0, 0.0_f64);
     for square in squares {
         count += 1;
@@ -164,55 +164,4 @@ pub(super) fn error_of_step(config: &Config, solved: &Solved, dt: f64, end: f64)
 /// What is compared where there is no exact solution.
 fn quantity(config: &Config) -> Variable {
     if config.case.is_flow() { Variable::Velocity } else { Variable::Scalar }
-}
-
-/// (root mean square, maximum) of the distance between the values on a grid and those of a finer one at the same points.
-/// `finest` has a whole multiple of `points` along each axis.
-pub(super) fn distance(
-    (points, values): ([usize; 3], &[f64]),
-    (finest, reference): ([usize; 3], &[f64]),
-) -> [f64; 2] {
-    let count: usize = points.iter().product();
-    let components = values.len() / count;
-    let [nx, ny, _] = points;
-    let squares = (0..count).map(|at| {
-        let index = [at % nx, at / nx % ny, at / (nx * ny)];
-        let [i, j, k]: [usize; 3] = std::array::from_fn(|a| index[a] * (finest[a] / points[a]));
-        let there = i + finest[0] * (j + finest[1] * k);
-        let here = &values[at * components..][..components];
-        let other = &reference[there * components..][..components];
-        here.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum()
-    });
-    norms_of_squares(squares)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn grids_are_compared_at_the_points_that_they_share() {
-        // f = 100 i + 10 j + k in units of the finest grid of 6 x 4 x 1 points, with a second component, −f.
-        let field = |points: [usize; 3], by: [usize; 3]| -> Vec<f64> {
-            let [nx, ny, nz] = points;
-            let at = |n: usize| [n % nx, n / nx % ny, n / (nx * ny)];
-            let value = |[i, j, k]: [usize; 3]| {
-                100.0 * float(i * by[0]) + 10.0 * float(j * by[1]) + float(k)
-            };
-            (0..nx * ny * nz).flat_map(|n| [value(at(n)), -value(at(n))]).collect()
-        };
-        let finest = ([6, 4, 1], &*field([6, 4, 1], [1; 3]));
-        let mut coarse = field([3, 2, 1], [2, 2, 1]);
-        assert_eq!(distance(([3, 2, 1], &coarse), finest), [0.0, 0.0]);
-        (coarse[4], coarse[5]) = (coarse[4] + 3.0, coarse[5] + 4.0);
-        let [mean, largest] = distance(([3, 2, 1], &coarse), finest);
-        assert!((mean - 5.0 / 6.0_f64.sqrt()).abs() < 1e-12 && (largest - 5.0).abs() < 1e-12);
-        coarse[0] = f64::NAN;
-        assert!(distance(([3, 2, 1], &coarse), finest).iter().all(|d| d.is_nan()));
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
-    fn float(n: usize) -> f64 {
-        n as f64
-    }
 }

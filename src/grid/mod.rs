@@ -219,6 +219,11 @@ impl Grid {
         self.ends[a].is_none()
     }
 
+    /// Intervals of a line along axis `a`: as many as points where lines close, else one less.
+    pub fn intervals(&self, a: usize) -> usize {
+        self.points[a] - usize::from(!self.closes(a))
+    }
+
     /// True for a grid without points.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

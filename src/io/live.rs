@@ -3,8 +3,10 @@
 //! Readers get one page, `/`, made of the files of the run when it is asked for: no name of a file comes from outside, and nothing is
 //! written. Without a reader a thread waits, and that is all.
 
+use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
-use std::net::Ipv4Addr;
+use std::io::Cursor;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,6 +23,9 @@ use crate::{Error, Result};
 const FOLLOWS: Duration = Duration::from_secs(15);
 /// No longer than this does the program wait for them.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Answers that are on their way to one reader at most: who asks and does not read gets no more.
+const SENDING: usize = 4;
 
 /// What may run in the page: what stands in it. Nothing is loaded but newer pages of the same run.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; \
@@ -49,6 +54,8 @@ struct State {
     asked: Option<Instant>,
     ended: bool,
     end_seen: bool,
+    /// Answers that are on their way, by the reader's address.
+    sending: HashMap<Option<SocketAddr>, usize>,
 }
 
 impl State {
@@ -115,25 +122,26 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One request after the other, so that readers never take more than one core from the run.
-    fn serve(&self) {
+    /// Pages are made one after the other, so that readers never take more than one core from the run.
+    fn serve(self: &Arc<Self>) {
         let mut made = Made::default();
         for request in self.server.incoming_requests() {
-            match refusal(&request, self.port) {
-                Some((code, why)) => send(request, code, why.into(), &[]),
+            match refusal(&request) {
+                Some((code, why)) => self.send(request, (code, why.into()), &[], false),
                 None => self.answer(request, &mut made),
             }
         }
     }
 
-    fn answer(&self, request: Request, made: &mut Made) {
+    fn answer(self: &Arc<Self>, request: Request, made: &mut Made) {
         let (run, ended) = {
             let mut state = self.state();
             state.asked = Some(Instant::now());
             (state.run.clone(), state.ended)
         };
         let Some((directory, mut so_far, start)) = run else {
-            return send(request, 200, PREPARED.into(), &[("Kolmo-Run", "prepared")]);
+            let headers = [("Kolmo-Run", "prepared")];
+            return self.send(request, (200, PREPARED.into()), &headers, false);
         };
         let tag = format!("\"{}\"", stamp(&directory, ended));
         if made.tag != tag {
@@ -147,23 +155,50 @@ impl Shared {
         let headers = [("Kolmo-Run", state), ("ETag", made.tag.as_str())];
         let known = header(&request, "If-None-Match").is_some_and(|known| known == made.tag);
         match (known, made.html.is_empty()) {
-            (_, true) => send(request, 200, PREPARED.into(), &[]),
-            (true, false) => send(request, 304, String::new(), &headers),
-            (false, false) => send(request, 200, made.html.clone(), &headers),
+            (_, true) => self.send(request, (200, PREPARED.into()), &[], ended),
+            (true, false) => self.send(request, (304, String::new()), &headers, ended),
+            (false, false) => self.send(request, (200, made.html.clone()), &headers, ended),
         }
-        if ended {
-            self.state().end_seen = true;
-            self.seen.notify_all();
+    }
+
+    /// Send an answer while others are made; `ended` says that who has it has seen the end.
+    fn send(
+        self: &Arc<Self>,
+        request: Request,
+        answer: (u16, String),
+        headers: &[(&str, &str)],
+        ended: bool,
+    ) {
+        let response = response(answer, headers);
+        let reader = request.remote_addr().copied();
+        let mut state = self.state();
+        let sending = state.sending.entry(reader).or_default();
+        if *sending == SENDING {
+            // A request without its writer answers nothing when it is dropped.
+            drop(request.into_writer());
+            return;
         }
+        *sending += 1;
+        drop(state);
+        let shared = self.clone();
+        thread::spawn(move || {
+            // A reader that has gone away has what it wanted.
+            let _ = request.respond(response);
+            let mut state = shared.state();
+            state.end_seen |= ended;
+            state.sending.entry(reader).and_modify(|sending| *sending -= 1);
+            state.sending.retain(|_, sending| *sending > 0);
+            shared.seen.notify_all();
+        });
     }
 }
 
 /// Why a request is not answered: it is no question, or not one of a page of this machine. A name of another machine that was made to
-/// mean this one (DNS rebinding) would let any page on the web read the report.
-fn refusal(request: &Request, port: u16) -> Option<(u16, &'static str)> {
-    let hosts = ["127.0.0.1", "localhost"];
+/// mean this one (DNS rebinding) would let any page on the web read the report. The port is another one behind a tunnel.
+fn refusal(request: &Request) -> Option<(u16, &'static str)> {
     let is_here = |host: &str| {
-        hosts.iter().any(|name| host == format!("{name}:{port}") || (port == 80 && host == *name))
+        let (name, port) = host.split_once(':').unwrap_or((host, "80"));
+        ["127.0.0.1", "localhost"].contains(&name) && port.parse::<u16>().is_ok()
     };
     let named: Vec<&Header> =
         request.headers().iter().filter(|header| header.field.equiv("Host")).collect();
@@ -185,7 +220,7 @@ fn header<'a>(request: &'a Request, name: &'static str) -> Option<&'a str> {
     headers.find(|header| header.field.equiv(name)).map(|header| header.value.as_str())
 }
 
-fn send(request: Request, code: u16, text: String, more: &[(&str, &str)]) {
+fn response((code, text): (u16, String), more: &[(&str, &str)]) -> Response<Cursor<Vec<u8>>> {
     let kind = if text.starts_with("<!doctype") {
         "text/html; charset=utf-8"
     } else {
@@ -204,8 +239,7 @@ fn send(request: Request, code: u16, text: String, more: &[(&str, &str)]) {
         .chain(more)
         .filter_map(|(name, value)| Header::from_bytes(*name, *value).ok());
     let response = Response::from_string(text).with_status_code(code);
-    // A reader that has gone away has what it wanted.
-    let _ = request.respond(headers.fold(response, Response::with_header));
+    headers.fold(response, Response::with_header)
 }
 
 /// What the page of a run is made of, as lengths and times of its files.
@@ -254,7 +288,10 @@ mod tests {
             ("GET /", &*here, "200"),
             ("HEAD /", &here, "200"),
             ("GET /", &format!("localhost:{port}"), "200"),
-            ("GET /", "127.0.0.1", "403"),
+            // Behind a tunnel from another machine the port is another one.
+            ("GET /", "localhost:8080", "200"),
+            ("GET /", "127.0.0.1", "200"),
+            ("GET /", "127.0.0.1:here", "403"),
             ("GET /", "example.org", "403"),
             ("GET /", &format!("example.org:{port}"), "403"),
             ("GET /", &format!("127.0.0.1.example.org:{port}"), "403"),
@@ -280,6 +317,19 @@ mod tests {
             page.contains("The run is prepared") && page.contains("default-src 'none'"),
             "{page}"
         );
+    }
+
+    #[test]
+    fn a_reader_that_asks_and_does_not_read_keeps_no_other_from_the_page() {
+        let live = Live::open(0).unwrap();
+        let port = live.0.port;
+        let here = format!("127.0.0.1:{port}");
+        let mut idle = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        idle.set_nonblocking(true).unwrap();
+        let line = format!("GET / HTTP/1.1\r\nHost: {here}\r\n\r\n");
+        // More than the buffers of the system hold of answers: whoever sends them waits for ever.
+        while idle.write_all(line.repeat(1000).as_bytes()).is_ok() {}
+        assert_eq!(status(port, "GET /", &here), "200");
     }
 
     #[test]

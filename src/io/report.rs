@@ -71,8 +71,13 @@ impl Material {
         let config = needed(run_dir, "config.toml", read_text)?;
         own(run_dir, &run_dir.join("config.toml"))?;
         let series = needed(run_dir, "series.csv", Series::read)?;
-        series.required("time")?;
         let goes_on = so_far.is_some();
+        if series.required("time")?.is_empty() && !goes_on {
+            return Err(malformed(
+                &run_dir.join("series.csv"),
+                "there are no rows: the file was cut",
+            ));
+        }
         let summary = match so_far {
             Some(so_far) => so_far.up_to(&series),
             None => needed(run_dir, "summary.json", Summary::read)?,

@@ -66,7 +66,7 @@ pub struct SeriesWriter {
     /// Bytes of the rows that are written, and their hash.
     length: u64,
     hash: Xxh3,
-    /// Rows that are not, since the disk was full.
+    /// Rows that are not, or not yet: the disk was full.
     pending: String,
 }
 
@@ -149,24 +149,19 @@ impl SeriesWriter {
     /// # Errors
     /// What the system says. The row is kept, and written before the next one.
     pub fn append(&mut self, step: u64, values: &[f64]) -> Result<()> {
-        self.append_labelled(step, values, None)
+        self.add(step, values, None);
+        self.flush()
     }
 
-    /// Append a row one of whose columns may be text: `label` is (the position in `values` before which it stands, the text,
-    /// without a comma).
-    pub fn append_labelled(
-        &mut self,
-        step: u64,
-        values: &[f64],
-        label: Option<(usize, &str)>,
-    ) -> Result<()> {
+    /// Add a row that [`SeriesWriter::flush`] writes. One of its columns may be text: `label` is (the position in `values` before
+    /// which it stands, the text, without a comma).
+    pub fn add(&mut self, step: u64, values: &[f64], label: Option<(usize, &str)>) {
         let mut cells: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
         if let Some((at, text)) = label {
             cells.insert(at, text.to_string());
         }
         assert_eq!(cells.len() + 1, self.columns, "a row has a value for every column");
         self.pending += &format!("{step},{}\n", cells.join(","));
-        self.flush()
     }
 
     /// Have all rows on disk, and mark them.
@@ -181,8 +176,11 @@ impl SeriesWriter {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// One write for whole rows; where it fails half-way (a full disk), the half is taken back.
-    fn flush(&mut self) -> Result<()> {
+    /// Write the rows that are not: one write for whole rows; where it fails half-way (a full disk), the half is taken back.
+    ///
+    /// # Errors
+    /// What the system says. The rows are kept, and written with the next ones.
+    pub fn flush(&mut self) -> Result<()> {
         if let Err(error) = self.file.write_all(self.pending.as_bytes()) {
             let _ = self.file.set_len(self.length);
             return Err(Error::io(&self.path)(error));

@@ -138,12 +138,12 @@ impl Chunks {
         self.class.len()
     }
 
-    /// Whether all chunks have the same weights.
+    /// Whether all chunks are of one class and have the same weights.
     pub fn is_uniform(&self) -> bool {
         fn equal<T: PartialEq>(all: &[T]) -> bool {
             all.windows(2).all(|pair| pair[0] == pair[1])
         }
-        equal(&self.weights) && equal(&self.seen)
+        equal(&self.class) && equal(&self.weights) && equal(&self.seen)
     }
 }
 

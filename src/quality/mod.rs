@@ -129,12 +129,11 @@ fn lines(grid: &Grid, a: usize) -> Vec<[usize; 3]> {
 
 /// The distances between neighbours on the line along axis `a` from `first` on.
 fn distances(grid: &Grid, a: usize, first: [usize; 3]) -> Vec<f64> {
-    let n = grid.points[a] - usize::from(!grid.closes(a));
     let distance = |i: usize| {
         let [p, q] = [i, i + 1].map(|i| place(grid, at(first, a, i)));
         (0..3).map(|k| (q[k] - p[k]).powi(2)).sum::<f64>().sqrt()
     };
-    (0..n).map(distance).collect()
+    (0..grid.intervals(a)).map(distance).collect()
 }
 
 impl Quality {

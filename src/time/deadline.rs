@@ -69,7 +69,7 @@ fn batch_seconds() -> Result<f64> {
     left.map(|left| left.max(0.0)).ok_or_else(|| {
         Error::refused(
             "time.wall_limit = \"auto\", and no batch system says when this job ends",
-            "neither SLURM_JOB_END_TIME nor PBS_WALLTIME is set; give the time, as in \"11h50m\"",
+            "neither SLURM_JOB_END_TIME nor PBS_WALLTIME is set to a number of seconds; give the time, as in \"11h50m\"",
         )
     })
 }

@@ -81,7 +81,7 @@ fn on_curves(grid: &Grid, plane: &Plane, values: &[f64]) -> Pixels {
         let at = |x: f64| ((x - edges[a][0]) / pixel).clamp(0.0, points[a] as f64);
         at(low).floor() as usize..at(high).ceil() as usize
     };
-    let [cells_x, cells_y] = [0, 1].map(|a| grid.points[a] - usize::from(!grid.closes(a)));
+    let [cells_x, cells_y] = [0, 1].map(|a| grid.intervals(a));
     for j in 0..cells_y {
         for i in 0..cells_x {
             let corner = |di: usize, dj: usize| {

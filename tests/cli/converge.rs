@@ -262,3 +262,36 @@ fn a_cone_that_spreads_has_no_exact_solution() {
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(refused.err.contains("has no exact solution"), "{}", refused.err);
 }
+
+/// Compared by index alone, such grids share one point in three directions: orders of 1.6 whatever the scheme.
+#[test]
+fn grids_with_ends_are_compared_at_the_points_that_they_share() {
+    let dir = tempfile::tempdir().unwrap();
+    let time = ["--set", "time={ end = 0.05, dt = 5e-3 }"];
+    let vortex = |points, octant| {
+        let set = ["--set", octant, "--points", points];
+        study(dir.path(), &[&["taylor-green"], &time[..], &set].concat())
+    };
+    let octant = vortex("9,17,33", "case.octant=true");
+    assert_eq!(octant["formal_order"].as_f64(), Some(6.0));
+    assert_orders(&octant, "order_l2", 5.7..6.3);
+    // The same flow at the same spacing.
+    let whole = vortex("16,32,64", "case.octant=false");
+    for row in 0..2 {
+        let [part, whole] =
+            [&octant, &whole].map(|study| study["rows"][row]["error_l2"].as_f64().unwrap());
+        assert!((part / whole - 1.0).abs() < 0.05, "{part:e}, {whole:e}");
+    }
+    // Where lines along one axis alone close, those along the other have one point more.
+    let short = ["--set", "time={ end = 0.01, dt = 5e-3 }"];
+    let around = [&["cylinder", "--points", "16,32,64"][..], &short].concat();
+    assert_eq!(study(dir.path(), &around)["rows"][1]["grid"], serde_json::json!([32, 33, 1]));
+    for (case, points, told) in [
+        ("lid-driven-cavity", "20,40,80", "whose 79 intervals are no whole multiple of 19"),
+        ("taylor-green", "12,16,32", "32 points, which is no whole multiple of 12"),
+        ("aerofoil", "32,64,128", "puts the points of coarser grids between those of finer ones"),
+    ] {
+        let outcome = kolmo(dir.path(), ["converge", case, "--overwrite", "--points", points]);
+        assert!(outcome.code == Some(2) && outcome.err.contains(told), "{}", outcome.err);
+    }
+}

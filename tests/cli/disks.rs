@@ -113,3 +113,35 @@ fn a_run_that_is_to_go_on_ends_without_a_report_that_has_no_room() {
     assert!(outcome.err.contains("the report is not whole"), "{}", outcome.err);
     assert!(dir.path().join("run/summary.json").exists());
 }
+
+/// One table that has no room kept those behind it from their rows, for good.
+#[cfg(unix)]
+#[test]
+fn tables_of_statistics_that_have_room_are_whole_where_another_has_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let statistics = "statistics={ every_steps = 1, quantities = [\"moments\", \"spectra\", \"gradients\", \"turbulence\"] }";
+    let run = |limit: &str, out: &str| {
+        let kolmo = program();
+        let line = format!(
+            "trap '' XFSZ; {limit} exec {kolmo} run taylor-green --backend cpu --out {out} --set 'grid.points=[8, 8, 8]' \
+             --set 'time={{ max_steps = 8, dt = 1e-3 }}' --set 'output.{statistics}' --set output.on_failure=continue \
+             --set output.fields=none --set output.checkpoint=none"
+        );
+        let outcome = shell(dir.path(), &line);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.err);
+        outcome
+    };
+    run("", "whole");
+    // 32 KiB a file: the densities of two instants are more.
+    let told = run("ulimit -f 64;", "full").err;
+    assert!(
+        told.contains("gradients.csv") && told.contains("the run goes on without it"),
+        "{told}"
+    );
+    let table = |run: &str, name: &str| read(dir.path().join(run).join("statistics").join(name));
+    for name in ["moments.csv", "turbulence.csv", "gradient_moments.csv"] {
+        assert_eq!(table("full", name), table("whole", name), "{name}");
+    }
+    let (part, whole) = (table("full", "gradients.csv"), table("whole", "gradients.csv"));
+    assert!(part.len() < whole.len() && whole.starts_with(&part) && part.ends_with('\n'));
+}

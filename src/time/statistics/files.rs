@@ -47,78 +47,75 @@ impl Files {
     }
 
     /// The moments of an instant and the averages over time, not a number before these begin.
-    pub(super) fn moments(
-        &mut self,
-        step: u64,
-        time: f64,
-        now: &Moments,
-        running: &Running,
-    ) -> Result<()> {
-        let Some(file) = &mut self.moments else { return Ok(()) };
+    pub(super) fn moments(&mut self, step: u64, time: f64, now: &Moments, running: &Running) {
+        let Some(file) = &mut self.moments else { return };
         let now = now.values();
         let averages = running.values().unwrap_or_else(|| vec![f64::NAN; now.len()]);
-        file.append(step, &[&[time, running.duration()], &now[..], &averages].concat())
+        file.add(step, &[&[time, running.duration()], &now[..], &averages].concat(), None);
     }
 
     /// A row a shell.
-    pub(super) fn spectra(&mut self, step: u64, time: f64, spectra: &Spectra) -> Result<()> {
-        let Some(file) = &mut self.spectra else { return Ok(()) };
+    pub(super) fn spectra(&mut self, step: u64, time: f64, spectra: &Spectra) {
+        let Some(file) = &mut self.spectra else { return };
         for (shell, &k) in spectra.wavenumbers.iter().enumerate() {
             let mut row = vec![time, k, spectra.modes[shell]];
             row.extend(spectra.values.iter().map(|quantity| quantity[shell]));
-            file.append(step, &row)?;
+            file.add(step, &row, None);
         }
-        Ok(())
     }
 
     /// A row an axis and separation.
-    pub(super) fn structure(&mut self, step: u64, time: f64, found: &[Increments]) -> Result<()> {
-        let Some(file) = &mut self.structure else { return Ok(()) };
+    pub(super) fn structure(&mut self, step: u64, time: f64, found: &[Increments]) {
+        let Some(file) = &mut self.structure else { return };
         for one in found {
             let row = [&[time, one.separation], &one.longitudinal[..], &one.transverse].concat();
             let axis = one.axis.map_or("all", Axis::name);
-            file.append_labelled(step, &row, Some((1, axis)))?;
+            file.add(step, &row, Some((1, axis)));
         }
-        Ok(())
     }
 
     /// A row a quantity and bin, and one a quantity.
-    pub(super) fn gradients(&mut self, step: u64, time: f64, found: &[Density]) -> Result<()> {
-        let Some(file) = &mut self.densities else { return Ok(()) };
+    pub(super) fn gradients(&mut self, step: u64, time: f64, found: &[Density]) {
+        let (Some(densities), Some(moments)) = (&mut self.densities, &mut self.gradient_moments)
+        else {
+            return;
+        };
         for one in found {
+            let quantity = Some((1, one.quantity));
             for (bin, &density) in one.density.iter().enumerate() {
-                let row = [time, centre(bin), density];
-                file.append_labelled(step, &row, Some((1, one.quantity)))?;
+                densities.add(step, &[time, centre(bin), density], quantity);
             }
+            moments.add(step, &[time, one.mean_square, one.skewness, one.flatness], quantity);
         }
-        let Some(file) = &mut self.gradient_moments else { return Ok(()) };
-        for one in found {
-            let row = [time, one.mean_square, one.skewness, one.flatness];
-            file.append_labelled(step, &row, Some((1, one.quantity)))?;
-        }
-        Ok(())
     }
 
     /// A row.
-    pub(super) fn turbulence(&mut self, step: u64, time: f64, found: &[f64]) -> Result<()> {
-        let Some(file) = &mut self.turbulence else { return Ok(()) };
-        file.append(step, &[&[time], found].concat())
+    pub(super) fn turbulence(&mut self, step: u64, time: f64, found: &[f64]) {
+        let Some(file) = &mut self.turbulence else { return };
+        file.add(step, &[&[time], found].concat(), None);
     }
 
     /// A row a plane, with the time that averages are over.
-    pub(super) fn profiles(
-        &mut self,
-        step: u64,
-        time: f64,
-        weight: f64,
-        rows: &[Vec<f64>],
-    ) -> Result<()> {
-        let Some(file) = &mut self.profiles else { return Ok(()) };
-        rows.iter().try_for_each(|row| file.append(step, &[&[time, weight], &row[..]].concat()))
+    pub(super) fn profiles(&mut self, step: u64, time: f64, weight: f64, rows: &[Vec<f64>]) {
+        let Some(file) = &mut self.profiles else { return };
+        for row in rows {
+            file.add(step, &[&[time, weight], &row[..]].concat(), None);
+        }
+    }
+
+    /// Write all rows: one table that is refused keeps no other from being written.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let flushed: Vec<Result<()>> = self.all().map(SeriesWriter::flush).collect();
+        flushed.into_iter().collect()
     }
 
     /// Return when all rows are on disk: the marks of the tables, by their names.
     pub(super) fn sync(&mut self) -> Result<Vec<(String, TableMark)>> {
+        self.flush()?;
+        self.all().map(|table| Ok((table.name(), table.sync()?))).collect()
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = &mut SeriesWriter> {
         let all = [
             &mut self.moments,
             &mut self.spectra,
@@ -128,7 +125,7 @@ impl Files {
             &mut self.turbulence,
             &mut self.profiles,
         ];
-        all.into_iter().flatten().map(|table| Ok((table.name(), table.sync()?))).collect()
+        all.into_iter().flatten()
     }
 }
 

@@ -148,15 +148,18 @@ impl Statistics {
         let mut write = || {
             let Some(files) = &mut self.files else { return Ok(()) };
             if let Some(now) = &moments {
-                files.moments(step, time, now, &self.running)?;
+                files.moments(step, time, now, &self.running);
             }
             if let Some(spectra) = &spectra {
-                files.spectra(step, time, spectra)?;
+                files.spectra(step, time, spectra);
             }
-            files.profiles(step, time, self.profiles.duration(), &rows)?;
-            files.structure(step, time, structure.as_deref().unwrap_or_default())?;
-            files.gradients(step, time, densities.as_ref().map_or(&[], |found| &found[..]))?;
-            scales.map_or(Ok(()), |found| files.turbulence(step, time, &found))
+            files.profiles(step, time, self.profiles.duration(), &rows);
+            files.structure(step, time, structure.as_deref().unwrap_or_default());
+            files.gradients(step, time, densities.as_ref().map_or(&[], |found| &found[..]));
+            if let Some(found) = &scales {
+                files.turbulence(step, time, found);
+            }
+            files.flush()
         };
         let written = write();
         all_or_error(comm, written)

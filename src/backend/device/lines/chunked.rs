@@ -105,17 +105,19 @@ pub(in super::super) fn tables(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
     text.define("BACK", chunks.back);
     text.define("AHEAD", chunks.ahead);
     text.define("UNIFORM", u8::from(chunks.is_uniform()));
-    text.define("CLASS(k)", class_of(&chunks.class));
-    text.define("CLASS_WORDS", words(&chunks.classes[0], p).len());
+    let class_words = words(&chunks.classes[0], p).len();
     text.constants("CLASS_TABLE", chunks.classes.iter().flat_map(|chunk| words(chunk, p)));
     let rows = chunks.weights.iter().zip(&chunks.seen);
     let row = |(weights, seen): (&Vec<_>, &[_; 2])| -> Vec<f64> {
         weights.iter().chain(seen).flat_map(|block| entries(block, p)).collect()
     };
-    let rows: Vec<Vec<f64>> = rows.map(row).collect();
+    let mut rows: Vec<Vec<f64>> = rows.map(row).collect();
     if chunks.is_uniform() {
         text.constants("WEIGHTS", rows[0].iter().copied());
         return Vec::new();
+    }
+    for (row, class) in rows.iter_mut().zip(&chunks.class) {
+        row.push((class * class_words) as f64);
     }
     (0..rows[0].len()).flat_map(|at| rows.iter().map(move |row| row[at])).collect()
 }
@@ -132,20 +134,9 @@ pub(in super::super) fn negligible(precision: Precision) -> f64 {
 
 /// Words on chip that the chunks of `lanes` lines exchange.
 pub(in super::super) fn exchanged(chunks: &Chunks, lanes: usize) -> usize {
-    2 * chunks.half_band * (chunks.count() + chunks.back + chunks.ahead + 2) * lanes
-}
-
-/// The class of chunk k as an expression: chunks of a class lie side by side, but for the ends.
-fn class_of(class: &[usize]) -> String {
-    let mut text = String::new();
-    let mut closing = String::new();
-    for k in 1..class.len() {
-        if class[k] != class[k - 1] {
-            text += &format!("((k) < {k} ? {} : ", class[k - 1]);
-            closing.push(')');
-        }
-    }
-    text + &class[class.len() - 1].to_string() + &closing
+    let given = 2 * (chunks.count() + chunks.back + chunks.ahead + 2);
+    let separators = if chunks.is_uniform() { 0 } else { chunks.count() };
+    chunks.half_band * (given + separators) * lanes
 }
 
 /// The numbers of one class, in the order of the kernel.

@@ -1,0 +1,135 @@
+//! Where no solution is known: what grids say at the points that they share with the finest.
+
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::grid::Grid;
+
+use super::solve::norms_of_squares;
+
+/// Distances of points, in lengths of the box, below which they are one.
+const SAME: f64 = 1e-9;
+
+/// Points of the finest grid from one point of a coarser one to the next, along each axis.
+fn strides(coarse: &Grid, finest: &Grid) -> [usize; 3] {
+    std::array::from_fn(|a| match coarse.points[a] {
+        1 => 1,
+        _ => finest.intervals(a) / coarse.intervals(a),
+    })
+}
+
+/// Every point of every grid has to be one of the finest, the last.
+///
+/// # Errors
+/// Which one has others, and what to give.
+pub(super) fn check(grids: &[Config]) -> Result<()> {
+    let Some((finest, coarser)) = grids.split_last() else { return Ok(()) };
+    let why = format!("{} has no exact solution", finest.case.name());
+    let against = finest.grid();
+    for config in coarser {
+        check_one((&config.grid(), &against), finest.grid.domain.length, &why)?;
+    }
+    if coarser.len() < 2 {
+        return Err(Error::refused(
+            format!("{why}: of two grids one is the reference, and an order needs two more errors"),
+            &format!("give three numbers or more: `{}`", example(&against)),
+        ));
+    }
+    Ok(())
+}
+
+fn check_one((coarse, finest): (&Grid, &Grid), length: [f64; 3], why: &str) -> Result<()> {
+    for a in (0..3).filter(|&a| coarse.points[a] > 1) {
+        if finest.intervals(a) % coarse.intervals(a) != 0 {
+            let [n, most] = [coarse, finest].map(|grid| grid.points[a]);
+            let (what, hint) = match finest.closes(a) {
+                true => (
+                    format!("which is no whole multiple of {n}"),
+                    "give numbers that all divide the largest",
+                ),
+                false => (
+                    format!("whose {} intervals are no whole multiple of {}", most - 1, n - 1),
+                    "give numbers that less one divide the largest less one",
+                ),
+            };
+            return Err(Error::refused(
+                format!("{why}, so errors are taken against {most} points, {what}"),
+                &format!("{hint}: `{}`", example(finest)),
+            ));
+        }
+    }
+    let strides = strides(coarse, finest);
+    let distance = |at: usize| {
+        let index = coarse.index(at);
+        let [here, there] = [
+            coarse.coordinates(index),
+            finest.coordinates(std::array::from_fn(|a| index[a] * strides[a])),
+        ];
+        (0..3).map(|a| (here[a] - there[a]).abs() / length[a]).fold(0.0, f64::max)
+    };
+    match (0..coarse.len()).map(distance).find(|&distance| distance > SAME) {
+        Some(_) => Err(Error::refused(
+            format!(
+                "{why}, and the mapping of its grid puts the points of coarser grids between those of finer ones"
+            ),
+            "give a mapping that does not depend on the number of points, as one without a first spacing",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Numbers that fit a grid.
+fn example(grid: &Grid) -> &'static str {
+    let mut active = (0..3).filter(|&a| grid.points[a] > 1);
+    if active.any(|a| grid.closes(a)) { "--points 16,32,64" } else { "--points 17,33,65" }
+}
+
+/// (root mean square, maximum) of the distance between the values on a grid and those of a finer one at the same points.
+pub(super) fn distance(
+    (coarse, values): (&Grid, &[f64]),
+    (finest, reference): (&Grid, &[f64]),
+) -> [f64; 2] {
+    let components = values.len() / coarse.len();
+    let strides = strides(coarse, finest);
+    let squares = (0..coarse.len()).map(|at| {
+        let index = coarse.index(at);
+        let [i, j, k]: [usize; 3] = std::array::from_fn(|a| index[a] * strides[a]);
+        let there = i + finest.points[0] * (j + finest.points[1] * k);
+        let here = &values[at * components..][..components];
+        let other = &reference[there * components..][..components];
+        here.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum()
+    });
+    norms_of_squares(squares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grid::{Domain, End};
+
+    #[test]
+    fn grids_are_compared_at_the_points_that_they_share() {
+        let domain = Domain { origin: [0.0; 3], length: [1.0; 3] };
+        let ends = [None, Some([End::Wall; 2]), None];
+        let [finest, coarse] =
+            [[6, 5, 1], [3, 3, 1]].map(|points| Grid::new(points, &domain, ends));
+        // f = 100 i + 10 j in units of the finest grid, closed along x and with ends along y, and a second component, −f.
+        let field = |grid: &Grid, by: usize| -> Vec<f64> {
+            let value = |[i, j, _]: [usize; 3]| 100.0 * float(i * by) + 10.0 * float(j * by);
+            let values = (0..grid.len()).map(|at| value(grid.index(at)));
+            values.flat_map(|value| [value, -value]).collect()
+        };
+        let reference = (&finest, &*field(&finest, 1));
+        let mut values = field(&coarse, 2);
+        assert_eq!(distance((&coarse, &values), reference), [0.0, 0.0]);
+        (values[4], values[5]) = (values[4] + 3.0, values[5] + 4.0);
+        let [mean, largest] = distance((&coarse, &values), reference);
+        assert!((mean - 5.0 / 3.0).abs() < 1e-12 && (largest - 5.0).abs() < 1e-12);
+        values[0] = f64::NAN;
+        assert!(distance((&coarse, &values), reference).iter().all(|d| d.is_nan()));
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "small numbers")]
+    fn float(n: usize) -> f64 {
+        n as f64
+    }
+}
