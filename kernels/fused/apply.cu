@@ -19,6 +19,8 @@ DEVICE void apply(REAL *b, ON_CHIP_PTR REAL *chip, Tile tile, GLOBAL const REAL 
     // Addresses are worked out again for every operator.
     FORGET_INT(tile.thread);
     tile.chunk = CHUNK_OF(tile.thread);
+    tile.first = FIRST(tile.chunk);
+    tile.points = POINTS(tile.chunk);
     const int all = !IS_NEAR || AT_END;
     EACH(j)
     {
