@@ -14,7 +14,7 @@
 #endif
 #define IS_NEAR (LOW <= LENGTH - SHORT && HIGH <= LENGTH - 2 * SHORT)
 
-DEVICE void apply(REAL *b, ON_CHIP_PTR REAL *chip, Tile tile, GLOBAL const REAL *tables)
+DEVICE void apply(REAL *b, ON_CHIP_PTR REAL *chip, Tile tile, TABLE_SPACE const REAL *tables)
 {
     // Addresses are worked out again for every operator.
     FORGET_INT(tile.thread);

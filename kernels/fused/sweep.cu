@@ -3,11 +3,12 @@
 // while operators work, where there is room, or are loaded late; those that are only read once more where registers are short;
 // products formed where an operator needs them; every operator on chip (apply.cu), its result added at once to the sums that
 // it is part of; every sum stored when it is complete.
-//   tables   of all operators that have some, one after another                   read
+//   tables   of all operators that have some, one after another, TABLE_WORDS in all, which a block copies on chip: an assembler keeps what
+//            cannot change in registers from one operator to the next, and has none left; then the columns of inflow.cu       read
 //   scalars  from `first` on: beta and the advance of the run                     read
 //   traffic: each field that is read once (again from the caches), each that is written once, and once more where it is
 //            added to
-//   on-chip  ON_CHIP_WORDS: one field of the tile, what eliminate.cu exchanges, what is parked and what comes
+//   on-chip  ON_CHIP_WORDS: one field of the tile, what eliminate.cu exchanges, tables, what is parked and what comes
 //   IN_TURN  whether a block does one tile after another: not where tiles are no more than blocks, but in the same text, of whose
 //            registers is known that they suffice
 //   barriers: those of the operators; along x one a field loaded or stored, and one before where on-chip memory may still
@@ -20,6 +21,8 @@
 #define BRING_LATER(place, f, chip, tile)
 #endif
 
+#define ON_CHIP_TABLES (chip + TABLES_AT)
+
 KERNEL_OF(THREADS) void fused(
     FIELDS, GLOBAL const REAL *tables, GLOBAL const REAL *restrict scalars, int first)
 {
@@ -27,6 +30,10 @@ KERNEL_OF(THREADS) void fused(
     const REAL beta = scalars[first], advance = scalars[first + 1];
     int number = blockIdx.x;
     Tile tile = tile_of(number, threadIdx.x);
+    // They are there behind the first barrier of an operator.
+    UNROLL for (int at = 0; at < TABLE_WORDS; at += THREADS) {
+        if (at + tile.thread < TABLE_WORDS) ON_CHIP_TABLES[at + tile.thread] = tables[at + tile.thread];
+    }
     FIRST_TILE
     COPIES_END();
 #if IN_TURN

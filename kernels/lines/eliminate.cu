@@ -6,8 +6,7 @@
 //            from those behind; round the end of a line once more, or zeros; where chunks differ, x of its separators, P more
 //                                                                                   read and written
 //   tables   where chunks differ, of each: BACK + AHEAD + 1 blocks of S^-1, then tau and sigma, P*P each, and where its class begins
-//            in CLASS_TABLE. Not `restrict`: an assembler keeps what cannot change in registers from one operator to the next, and
-//            has none left                                                          read
+//            in CLASS_TABLE; in the memory that TABLE_SPACE says                    read
 //   CLASS_TABLE[]   of every class of chunks and point: inv l1 l2 | u1 u2 | left | right; then own, next        read
 //   barriers: one, where chunks differ two, after which `chip` is read
 #define LOW_SIDE (BACK + 1)
@@ -57,7 +56,7 @@
 #define SEEN(side, i, q) OF_CHUNK(BACK + AHEAD + 1 + (side), i, q)
 
 DEVICE void eliminate(
-    REAL *b, ON_CHIP_PTR REAL *chip, int thread, int chunk, GLOBAL const REAL *tables)
+    REAL *b, ON_CHIP_PTR REAL *chip, int thread, int chunk, TABLE_SPACE const REAL *tables)
 {
     const int class_at = CLASS_AT;
 

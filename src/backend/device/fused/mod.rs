@@ -99,19 +99,25 @@ impl Fused {
         text.define("STRIDE", shape.stride);
         text.define("PARKED_AT", shape.words);
         text.define("ON_CHIP_WORDS", words);
+        text.define("TABLE_SPACE", "ON_CHIP_PTR");
         [LINE, CHUNKS, TILE].iter().for_each(|part| text.push(part));
         if plan.reads_planes() {
             text.define("PLANE", task.points[0] * task.points[1]);
             text.push(PLANE);
         }
-        let mut table = Vec::new();
+        let (mut table, mut columns) = (Vec::new(), Vec::new());
         for (number, op) in numbers.iter().enumerate() {
             text.define(&format!("TABLES_{number}"), table.len());
-            let columns = text.scoped(number, &NAMES, |text| {
-                operator(text, precision, task.operator(*op), shape.chunks, &mut table)
-            });
-            text.define(&format!("COLUMNS_{number}"), columns);
+            text.define(&format!("COLUMNS_{number}"), columns.len());
+            let op = task.operator(*op);
+            let (own, of_inflow) =
+                text.scoped(number, &NAMES, |text| operator(text, precision, op, shape.chunks));
+            table.extend(own);
+            columns.extend(of_inflow);
         }
+        text.define("TABLE_WORDS", table.len());
+        text.define("TABLES_AT", shape.words - table.len());
+        table.extend(columns);
         let fields = (plan.read.iter().map(|slot| format!("GLOBAL const REAL *restrict r{slot}")))
             .chain(plan.written.iter().map(|slot| format!("GLOBAL REAL *restrict w{slot}")))
             .chain((0..*stages).map(|stage| format!("GLOBAL const REAL *restrict planes{stage}")));
@@ -175,28 +181,26 @@ impl Fused {
 const NAMES: [&str; 7] =
     ["apply", "add_inflow", "eliminate", "LEFT_END", "RIGHT_END", "CLASS_TABLE", "WEIGHTS"];
 
-/// The functions of one operator; its tables in device memory are put behind `table`, and then what its interface values do, which
-/// begins at the number returned.
+/// The functions of one operator; its tables, and what its interface values do.
 fn operator(
     text: &mut Text,
     precision: Precision,
     operator: &LineOperator,
     chunks: usize,
-    table: &mut Vec<f64>,
-) -> usize {
+) -> (Vec<f64>, Vec<f64>) {
     rows_of(text, operator);
+    let (mut table, mut of_inflow) = (Vec::new(), Vec::new());
     if operator.matrix.half_band() > 0 {
         let chunks = Chunks::cut(&operator.matrix, chunks, negligible(precision));
-        table.extend(tables(text, &chunks));
+        table = tables(text, &chunks);
         text.push(ELIMINATE);
     }
     text.push(APPLY);
-    let columns = table.len();
     if let Some(ends) = &operator.ends {
         let columns = Columns::new(ends);
         columns.define(text);
-        table.extend(columns.values);
+        of_inflow = columns.values;
         text.push(INFLOW);
     }
-    columns
+    (table, of_inflow)
 }

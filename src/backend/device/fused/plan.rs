@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::super::DeviceInfo;
 use super::super::coefficients::MOST_COEFFICIENTS;
 use super::super::ends::Lines;
-use super::super::lines::{exchanged, negligible};
+use super::super::lines::{exchanged, negligible, table_words};
 use super::super::runtime::MOST_ARGUMENTS;
 use super::body::{Body, Written};
 use super::shape::Shape;
@@ -122,27 +122,31 @@ impl<'a> Plan<'a> {
 
     /// The blocks that a device can start, best first.
     fn shapes(&self, info: &DeviceInfo) -> Vec<Shape> {
-        // What chunks exchange of a line depends on how far they reach.
+        // What chunks exchange of a line, and their tables, depend on how far they reach.
         let known = RefCell::new(HashMap::new());
-        let exchanged_of = |op: &Op, count: usize| match &self.operators.get(self.axis, *op).matrix
-        {
-            matrix if matrix.half_band() == 0 => 0,
-            matrix => exchanged(&Chunks::cut(matrix, count, negligible(self.precision)), 1),
+        let words_of = |op: &Op, count: usize| match &self.operators.get(self.axis, *op).matrix {
+            matrix if matrix.half_band() == 0 => [0, 0],
+            matrix => {
+                let chunks = Chunks::cut(matrix, count, negligible(self.precision));
+                [exchanged(&chunks, 1), table_words(&chunks)]
+            }
         };
-        let exchanged = |count: usize| {
+        let words = |count: usize| {
             *known.borrow_mut().entry(count).or_insert_with(|| {
-                self.numbers.iter().map(|op| exchanged_of(op, count)).max().unwrap_or(0)
+                let words = self.numbers.iter().map(|op| words_of(op, count));
+                words.fold([0, 0], |[most, sum], [of, tables]| [most.max(of), sum + tables])
             })
         };
-        Shape::all(self.lines, self.half_band, self.precision, info, self.sweeps, exchanged)
+        Shape::all(self.lines, self.half_band, self.precision, info, self.sweeps, words)
     }
 
     /// The calls that apply an operator to the array of this name, its result being that value.
     pub(super) fn calls(&self, op: Op, result: Value, name: &str) -> Vec<String> {
         let number = self.numbers.iter().position(|other| *other == op).unwrap_or_default();
-        let apply = format!("apply_{number}({name}, chip, tile, tables + TABLES_{number});");
+        let apply =
+            format!("apply_{number}({name}, chip, tile, ON_CHIP_TABLES + TABLES_{number});");
         let inflow = self.inflows.get(&result).map(|Inflow { stage, left, right }| {
-            format!("add_inflow_{number}({name}, tables + COLUMNS_{number}, planes{stage}, {left}, {right}, tile);")
+            format!("add_inflow_{number}({name}, tables + TABLE_WORDS + COLUMNS_{number}, planes{stage}, {left}, {right}, tile);")
         });
         std::iter::once(apply).chain(inflow).collect()
     }

@@ -40,7 +40,7 @@ pub(super) struct Shape {
     pub(super) resident: usize,
     /// Words on chip from one point of the chunks to the next.
     pub(super) stride: usize,
-    /// Words on chip that operators take: one field of the tile, and what chunks exchange.
+    /// Words on chip that operators take: one field of the tile, what chunks exchange, and tables.
     pub(super) words: usize,
     pub(super) room: Room,
     /// Whether it takes sectors by halves.
@@ -57,14 +57,15 @@ impl Shape {
     /// - where its values need more on-chip memory than the device has, even with fields loaded again: the last sweep of a stage on
     ///   1024 points, several sweeps on fewer where a block may take less than 226 KiB.
     ///
-    /// What is `asked` for is not left to choose: there may be fewer of them, or none.
+    /// What is `asked` for is not left to choose: there may be fewer of them, or none. `words` are those on chip that so many chunks of a
+    /// line exchange, and those of the tables of a block.
     pub(super) fn all(
         lines: Lines,
         p: usize,
         precision: Precision,
         info: &DeviceInfo,
         asked: SweepConfig,
-        exchanged: impl Fn(usize) -> usize,
+        words: impl Fn(usize) -> [usize; 2],
     ) -> Vec<Self> {
         let size = precision.bytes();
         let mut all: Vec<Self> = Vec::new();
@@ -86,7 +87,7 @@ impl Shape {
                             [length, tile],
                             (held, others),
                             (info.on_chip, asked),
-                            &exchanged,
+                            &words,
                         );
                         if asked.resident.is_none_or(|blocks| shape.holds(blocks, held)) {
                             some.push(shape);
@@ -119,7 +120,7 @@ impl Shape {
         [length, tile]: [usize; 2],
         (held, others): (usize, usize),
         (on_chip, asked): (usize, SweepConfig),
-        exchanged: &impl Fn(usize) -> usize,
+        words: &impl Fn(usize) -> [usize; 2],
     ) -> Self {
         let n = lines.points;
         let chunks = n.div_ceil(length).min(n / (2 * p).max(2)).max(1);
@@ -131,7 +132,8 @@ impl Shape {
         let row = bank_row(precision);
         let gathers = lines.inner == 1 && length < row;
         let stride = threads.next_multiple_of(row) + if gathers { row / length } else { 0 };
-        let words = length * stride + exchanged(chunks) * lanes;
+        let [exchanged, tables] = words(chunks);
+        let words = length * stride + exchanged * lanes + tables;
         let share = REGISTERS / (WARP * (resident * warps).div_ceil(4));
         let registers = (share / 8 * 8).min(MOST_REGISTERS);
         let free = registers.saturating_sub(others + 8 * length);

@@ -84,6 +84,7 @@ fn steps(plan: &Plan) -> Result<Vec<Step>> {
     text.define("LONG", chunks.long);
     text.define("BANK_ROW", bank_row(plan.precision()));
     let table = tables(&mut text, &chunks);
+    text.define("TABLE_SPACE", "GLOBAL");
     let width = plan.operator.stencil.half_width;
     let along_x = plan.lines.inner == 1;
     let staged = if along_x { staged(plan.precision(), n, width, lanes) } else { 0 };
@@ -99,7 +100,7 @@ fn steps(plan: &Plan) -> Result<Vec<Step>> {
     Ok(vec![plan.step(&text.source("chunked.cu"), "chunked", &shape, arguments)?])
 }
 
-/// What `eliminate.cu` needs to know of the matrix; its table in device memory.
+/// What `eliminate.cu` needs to know of the matrix; its tables.
 pub(in super::super) fn tables(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
     let p = chunks.half_band;
     text.define("BACK", chunks.back);
@@ -120,6 +121,13 @@ pub(in super::super) fn tables(text: &mut Text, chunks: &Chunks) -> Vec<f64> {
         row.push((class * class_words) as f64);
     }
     (0..rows[0].len()).flat_map(|at| rows.iter().map(move |row| row[at])).collect()
+}
+
+/// Numbers of [`tables`].
+pub(in super::super) fn table_words(chunks: &Chunks) -> usize {
+    let blocks = chunks.back + chunks.ahead + 3;
+    let of_chunk = blocks * chunks.half_band * chunks.half_band + 1;
+    if chunks.is_uniform() { 0 } else { of_chunk * chunks.count() }
 }
 
 /// The p * p entries of a block, row by row.

@@ -36,7 +36,7 @@ use crate::engine::LineOperator;
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::lines::{Reduction, TRIDIAGONAL_ONLY};
-pub(super) use chunked::{CHUNKS, ELIMINATE, bank_row, exchanged, negligible, tables};
+pub(super) use chunked::{CHUNKS, ELIMINATE, bank_row, exchanged, negligible, table_words, tables};
 pub(in crate::backend) use plan::tolerance;
 pub(super) use plan::{LINE, rows_of};
 use plan::{Plan, Slot, Step};
