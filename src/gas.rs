@@ -1,11 +1,11 @@
 //! The perfect gas and its viscosity, non-dimensional with L, V₀, ρ₀, T₀ and μ₀.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::real::Number;
 
 /// How the viscosity μ/μ₀ depends on the temperature T/T₀.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "law", rename_all = "lowercase")]
 pub enum Viscosity {
     /// μ = 1.
@@ -31,7 +31,7 @@ impl Viscosity {
 }
 
 /// A perfect gas in the scaling of the equations (see the crate's front page).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gas {
     /// γ, ratio of the specific heats.
     pub gamma: f64,

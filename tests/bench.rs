@@ -217,19 +217,32 @@ fn every_sweep_of_a_stage_is_timed_by_itself() {
 
 #[test]
 fn sweeps_in_blocks_that_are_asked_for_are_kernels_and_right() {
-    let asked = "--set compute.sweeps.points=5 --set compute.sweeps.lines=3";
+    let asked = "--set compute.sweeps.points=4 --set compute.sweeps.lines=8";
     let explicit = "--set scheme.derivative=explicit4";
-    let report = report(&format!("sweeps --points 10x15x1 --backend opencl {explicit} {asked}"));
+    let report = report(&format!("sweeps --points 20x24x1 --backend opencl {explicit} {asked}"));
     assert_eq!(column(&report, "axis"), ["y", "x", "y", "y"]);
     for row in rows(&report) {
         let kernel = &row["kernel"];
-        let (n, lines) = if row["axis"] == "x" { (10, 15) } else { (15, 10) };
-        assert_eq!((&kernel["points"], &kernel["lines"]), (&5.into(), &3.into()));
-        assert_eq!(kernel["threads"], n / 5 * 3);
-        assert_eq!(kernel["blocks"], (lines + 2) / 3);
+        let (n, lines) = if row["axis"] == "x" { (20, 24) } else { (24, 20) };
+        assert_eq!((&kernel["points"], &kernel["lines"]), (&4.into(), &8.into()));
+        assert_eq!(kernel["threads"], n / 4 * 8);
+        assert_eq!(kernel["blocks"], (lines + 7) / 8);
         assert!(kernel["registers"].is_null() && number(&kernel["on_chip"]) > 0.0, "{row}");
         assert!(row["error"].is_number(), "{row}");
     }
+}
+
+/// Catches implicit steps that are counted as the stages of an explicit one.
+#[test]
+fn implicit_steps_have_as_many_right_hand_sides_as_they_compute() {
+    let arguments = "step --points 8 --backend cpu --repeats 3 --set time.implicit={method='bdf2'}";
+    let (code, out, err) = bench(&format!("{arguments} --json"));
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    let row = &rows(&serde_json::from_str(&out).unwrap())[0];
+    let right_hand_sides =
+        number(&row["ns_per_point"]["min"]) / number(&row["ns_per_point_stage"]["min"]);
+    assert!(right_hand_sides > 6.5, "{right_hand_sides}");
+    assert!(row["bytes_per_point"].is_null() && row["gb_per_s"].is_null(), "{row}");
 }
 
 #[test]
@@ -361,6 +374,10 @@ fn what_cannot_be_measured_is_refused_with_a_sentence() {
         ("step --set compute.precision=f32", "has no meaning here"),
         ("step --set case.name=shear-wave", "the Taylor-Green vortex is what is measured"),
         ("step --set grid.points=[8,8,8]", "--points"),
+        ("step --set time.max_steps=3", "steps are as many as --repeats says"),
+        ("step --set output.directory=here", "nothing is written"),
+        ("step --rates rates.json", "required arguments were not provided"),
+        ("copy --device 5 --backend cpu", "the CPU is one device, number 0"),
         ("step --points 3", "3 points along x"),
         ("step --points 40000 --backend cpu", "GiB"),
         ("sweeps --points 16 --set time.integrator=rk4", "a stage has no sweeps of its own"),

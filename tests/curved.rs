@@ -146,6 +146,33 @@ fn drag_is_the_pressure_round_the_body() {
     }
 }
 
+/// Forces are told against the flow far away, also where it is that of the start.
+#[test]
+fn a_far_field_with_the_flow_of_the_start_gives_the_coefficients_of_the_same_stream() {
+    let far = |state: &str| {
+        format!("boundary.y={{ low = 'wall', high = {{ kind = 'far-field', {state} }} }}")
+    };
+    let drag_and_lift = |set: &[&str]| {
+        let config = config("aerofoil", [96, 49, 1], &[&["case.angle=10"], set].concat());
+        let row = on_host(&config).row().unwrap();
+        let names = kolmo::physics::columns(&config.problem());
+        ["drag", "lift"].map(|name| row[names.iter().position(|other| other == name).unwrap()])
+    };
+    let (given, start) = (drag_and_lift(&[]), drag_and_lift(&[&far("state = 'initial'")]));
+    for (given, start) in given.iter().zip(start) {
+        assert!((given - start).abs() < 1e-12 * given.abs().max(1e-3), "{given} {start}");
+    }
+    // Gas at rest with another pressure than that of the scaling, p₀ = 1/(γ Ma²) = 17.9.
+    let at_rest = "case={ name = 'custom', mach = 0.2, reynolds = 40, u = '0', p = '20' }";
+    let ring = "grid.mapping={ kind = 'ring', inner = 0.5, outer = 5.0 }";
+    for state in ["velocity = [0.0, 0.0, 0.0], pressure = 20.0", "state = 'initial'"] {
+        let config = config("custom", [32, 33, 1], &[at_rest, ring, &far(state)]);
+        for [.., pressure, _] in on_host(&config).surface().unwrap().unwrap() {
+            assert!(pressure.abs() < 1e-12, "{state}: {pressure}");
+        }
+    }
+}
+
 /// The weights of averages are areas of the plane.
 #[test]
 fn averages_are_over_the_area() {

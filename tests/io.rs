@@ -106,8 +106,8 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
     let series = Series::read(&dir.join("series.csv")).unwrap();
     let length = [TAU; 3];
     let reynolds = Some(1600.0);
-    let (until, other_flow, largest_spacing) = (u64::MAX, false, None);
-    let part = summary::Part { until, points, length, largest_spacing, reynolds, other_flow };
+    let (until, other_flow, largest_spacing, gas) = (u64::MAX, false, None, None);
+    let part = summary::Part { until, points, length, largest_spacing, gas, reynolds, other_flow };
     let resolution = summary::resolution(&series, &[part]);
     let reference =
         Reference::read(&dir.join("reference.csv")).ok().and_then(|r| r.compare(&series, 10.0));
@@ -121,6 +121,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         reynolds: Some(1600.0),
         walls: false,
         largest_spacing: None,
+        gas: None,
         points,
         length,
         scheme: SchemeSummary { derivative: "compact6".into(), ..SchemeSummary::default() },

@@ -182,6 +182,15 @@ fn blocks_that_are_too_short_are_refused_in_a_sentence() {
 }
 
 #[test]
+fn implicit_steps_are_not_taken_for_explicit_ones() {
+    let model = ["model", "--ranks", "8", "--set", "time.implicit={ method = 'bdf2' }"];
+    let output = std::process::Command::new(program()).args(model).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("how many products an implicit step takes"), "{told}");
+}
+
+#[test]
 fn grids_longer_than_a_run_may_have_are_refused_at_once() {
     let program = || std::process::Command::new(program());
     let model = ["model", "--network", "flat", "--method", "pcr", "--ranks", "104729"];

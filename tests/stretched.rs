@@ -1,5 +1,6 @@
 //! Stretched grids: what the checks of `kolmo verify walls` do not ask for.
 
+use std::f64::consts::{PI, TAU};
 use std::process::Command;
 
 use kolmo::Error;
@@ -390,5 +391,26 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
     ] {
         let config = parse(&GOOD.replacen(y, map, 1), "in.toml", &[]).unwrap();
         assert_eq!(parse(&config.to_toml(), "in.toml", &[]).unwrap(), config, "{map}");
+    }
+}
+
+/// Catches an axis that is left out, the interval that closes a period, and n intervals between two ends.
+#[test]
+fn the_largest_spacing_is_that_of_any_axis_and_of_any_interval() {
+    let custom = "case={ name = 'custom', mach = 0.1, reynolds = 50, u = 'sin(x)' }";
+    let octant = "case.octant=true";
+    // Widest between the last point and the first.
+    let shifted = "grid.stretching={ x = 's + 0.02*(sin(2*pi*(s + 1/48)) - sin(2*pi/48))' }";
+    let widest = TAU * (1.0 / 24.0 + 0.04 * (PI / 24.0).sin());
+    let wavy = "grid.mapping={ kind = 'wavy', amplitude = 0.02 }";
+    let long = "grid.length=[6.2, 6.2, 62.0]";
+    for (case, points, set, expected) in [
+        ("taylor-green", [16; 3], &[octant][..], PI / 15.0),
+        ("taylor-green", [30; 3], &[], PI / 15.0),
+        ("taylor-green", [24, 32, 32], &[shifted], widest),
+        ("custom", [24, 24, 16], &[custom, wavy, long], 62.0 / 16.0),
+    ] {
+        let found = config(case, points, set).grid().largest_spacing();
+        assert_close(found, expected, 1e-14, &format!("{set:?}"));
     }
 }

@@ -7,7 +7,7 @@ DEVICE void load_plane(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Ti
     const int left = points_left(tile);
     EACH(k)
     {
-        if (tile.thread + k * THREADS < TX * N) GATHERED(k) = k * THREADS < left ? f[(from + k * THREADS) % PLANE] : 0;
+        if (tile.thread + k * THREADS < TX * N) chip[PLACE(k)] = k * THREADS < left ? f[(from + k * THREADS) % PLANE] : 0;
     }
     __syncthreads();
     EACH(j) v[j] = HAS(j) ? SPOT(j, tile.thread) : 0;

@@ -8,7 +8,7 @@
 //   scalars  from `first` on: beta and the advance of the run                     read
 //   traffic: each field that is read once (again from the caches), each that is written once, and once more where it is
 //            added to
-//   on-chip  ON_CHIP_WORDS: one field of the tile, what eliminate.cu exchanges, tables, what is parked and what comes
+//   on-chip  ON_CHIP_WORDS: one field of the tile, what eliminate.cu exchanges, tables, places, what is parked and what comes
 //   IN_TURN  whether a block does one tile after another: not where tiles are no more than blocks, but in the same text, of whose
 //            registers is known that they suffice
 //   barriers: those of the operators; along x one a field loaded or stored, and one before where on-chip memory may still
@@ -30,6 +30,9 @@ KERNEL_OF(THREADS) void fused(
     const REAL beta = scalars[first], advance = scalars[first + 1];
     int number = blockIdx.x;
     Tile tile = tile_of(number, threadIdx.x);
+#if PLACES > 0
+    work_out_places(chip, tile);
+#endif
     // They are there behind the first barrier of an operator.
     UNROLL for (int at = 0; at < TABLE_WORDS; at += THREADS) {
         if (at + tile.thread < TABLE_WORDS) ON_CHIP_TABLES[at + tile.thread] = tables[at + tile.thread];

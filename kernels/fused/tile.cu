@@ -6,8 +6,7 @@
 // gathered, so that neighbouring points of a line do not either. PARKED(place, j) is point j of a value for which there are no
 // registers, or that comes (bring); only its own thread reads it.
 #define SPOT(j, thread) chip[(j) * STRIDE + (thread)]
-#define PARKED_OF(place, j, thread) chip[PARKED_AT + ((place) * LENGTH + (j)) * STRIDE + (thread)]
-#define PARKED(place, j) PARKED_OF(place, j, tile.thread)
+#define PARKED(place, j) chip[PARKED_AT + ((place) * LENGTH + (j)) * STRIDE + tile.thread]
 #define EACH(j) UNROLL for (int j = 0; j < LENGTH; ++j)
 // True where a thread has a point j.
 #define HAS(j) (LONG == CHUNKS || (j) < tile.points)
@@ -41,21 +40,21 @@ DEVICE Tile tile_of(int block, int thread)
     return tile;
 }
 
-// Number `at` = thread + k THREADS of the points of the tile along x, in their order.
-#if LONG == CHUNKS && THREADS % LENGTH == 0
-#define GATHERED_POINT(k) (tile.thread % LENGTH)
-#define GATHERED_THREAD(k) (tile.thread / LENGTH + (k) * (THREADS / LENGTH))
-#define EACH_GATHERED(k) EACH(k)
+// Number thread + k THREADS of the points of the tile along x, in their order, is staged at chip[PLACE(k)]. Where that is no plain
+// function of the thread, each thread works it out once, on chip.
+#if PLACES == 0
+#define PLACE(k) (tile.thread % LENGTH * STRIDE + tile.thread / LENGTH + (k) * (THREADS / LENGTH))
 #else
-#define GATHERED_AT(k) ((tile.thread + (k) * THREADS) % N)
-#define GATHERED_CHUNK(k) CHUNK_AT(GATHERED_AT(k))
-#define GATHERED_POINT(k) (GATHERED_AT(k) - FIRST(GATHERED_CHUNK(k)))
-#define GATHERED_THREAD(k) THREAD_OF((tile.thread + (k) * THREADS) / N, GATHERED_CHUNK(k))
-// Their places are worked out one after another: all at once take more registers than there are.
-#define EACH_GATHERED(k) _Pragma("unroll 1") for (int k = 0; k < LENGTH; ++k)
-#endif
+#define PLACE(k) ((ON_CHIP_PTR unsigned short *)(chip + PLACES_AT))[tile.thread + (k) * THREADS]
 
-#define GATHERED(k) SPOT(GATHERED_POINT(k), GATHERED_THREAD(k))
+DEVICE void work_out_places(ON_CHIP_PTR REAL *chip, Tile tile)
+{
+    for (int k = 0; k < LENGTH; ++k) {
+        const int at = tile.thread + k * THREADS, chunk = CHUNK_AT(at % N);
+        PLACE(k) = (at % N - FIRST(chunk)) * STRIDE + THREAD_OF(at / N, chunk);
+    }
+}
+#endif
 
 // How many points of the tile's lines come from this thread's first on.
 DEVICE int points_left(Tile tile)
@@ -75,11 +74,11 @@ DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile til
     if (left > (LENGTH - 1) * THREADS) {
         REAL came[LENGTH];
         EACH(k) came[k] = from[k * THREADS];
-        EACH(k) GATHERED(k) = came[k];
+        EACH(k) chip[PLACE(k)] = came[k];
     } else {
         EACH(k)
         {
-            if (tile.thread + k * THREADS < TX * N) GATHERED(k) = k * THREADS < left ? from[k * THREADS] : 0;
+            if (tile.thread + k * THREADS < TX * N) chip[PLACE(k)] = k * THREADS < left ? from[k * THREADS] : 0;
         }
     }
     __syncthreads();
@@ -101,9 +100,9 @@ DEVICE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile ti
     __syncthreads();
     GLOBAL REAL *to = w + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
-    EACH_GATHERED(k)
+    EACH(k)
     {
-        if (k * THREADS < left) to[k * THREADS] = GATHERED(k);
+        if (k * THREADS < left) to[k * THREADS] = chip[PLACE(k)];
     }
 #else
     EACH(j)
@@ -120,9 +119,9 @@ DEVICE void bring(int place, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile 
     FORGET_INT(tile.thread);
     GLOBAL const REAL *from = f + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
-    EACH_GATHERED(k)
+    EACH(k)
     {
-        ON_CHIP_PTR REAL *to = &PARKED_OF(place, GATHERED_POINT(k), GATHERED_THREAD(k));
+        ON_CHIP_PTR REAL *to = chip + PARKED_AT + place * LENGTH * STRIDE + PLACE(k);
         if (k * THREADS < left)
             COPY(to, from + k * THREADS);
         else if (tile.thread + k * THREADS < TX * N)

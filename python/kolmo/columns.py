@@ -139,7 +139,7 @@ STATISTICS: dict[str, dict[str, Meaning]] = {
         "energy_solenoidal": Meaning("solenoidal part of E(k)", "V₀²"),
         "energy_dilatational": Meaning("dilatational part of E(k)", "V₀²"),
         "energy_density_weighted": Meaning("spectrum of √ρ u, which sums to ⟨ρ u·u⟩/2", _ENERGY),
-        "dissipation": Meaning("spectrum of the dissipation", "V₀³/L"),
+        "dissipation": Meaning("spectrum of the dissipation ⟨τ : ∇u⟩", "ρ₀V₀³/L"),
         "density": Meaning("spectrum of the variance of ρ", "ρ₀²"),
         "pressure": Meaning("spectrum of the variance of p", "ρ₀²V₀⁴"),
         "scalar": Meaning("spectrum of the variance of φ", "1"),
@@ -218,8 +218,11 @@ def of_series(name: str, scalars: tuple[str, ...] = ()) -> Meaning | None:
     return None
 
 
-def of_statistics(table: str, name: str) -> Meaning | None:
-    """What a column of a table of `statistics/` is; None where that is not known, as of passive scalars."""
+def of_statistics(table: str, name: str, scalars: tuple[str, ...] = ()) -> Meaning | None:
+    """What a column of a table of `statistics/` of a run with these passive scalars is; None where that is not known."""
+    for scalar in scalars:
+        if (table, name) == ("spectra", f"{scalar}_variance"):
+            return Meaning(f"spectrum of the variance of {scalar}", "1")
     own = STATISTICS.get(table, {}) | _ALL
     if name in own:
         return own[name]

@@ -51,16 +51,21 @@ class Plots:
     def dissipation(self) -> "Figure":
         """The dissipation from gradients, ⟨τ : ∇u⟩, what the kinetic energy loses (`Run.energy_loss`), and the reference.
 
-        The two are the same but for what the scheme dissipates, which is drawn below.
+        The two are the same but for what the scheme dissipates, which is drawn below. Where the box has ends, only the first is drawn:
+        walls and open faces do work of their own.
         """
-        series, loss = self._run.series, self._run.energy_loss
+        series = self._run.series
         given = self._column(series, "dissipation")
-        figure, (curves, scheme) = plt.subplots(
-            2, 1, figsize=(7, 6.5), sharex=True, height_ratios=(3, 1), layout="constrained"
+        loss = None if self._run.summary.get("walls") else self._run.energy_loss
+        heights = (3,) if loss is None else (3, 1)
+        figure, panels = plt.subplots(
+            len(heights), 1, figsize=(7, 6.5), sharex=True, height_ratios=heights, squeeze=False, layout="constrained"
         )
+        curves, *scheme = panels[:, 0]
         figure.suptitle(self._run.title)
         curves.plot(series["time"], given, color=RUN, label="from gradients")
-        curves.plot(series["time"], loss, color=REFERENCE, linestyle="--", label="from the energy")
+        if loss is not None:
+            curves.plot(series["time"], loss, color=REFERENCE, linestyle="--", label="from the energy")
         reference = self._run.reference
         if reference is not None:
             reference = reference[reference["time"] <= series["time"].max()]
@@ -69,10 +74,12 @@ class Plots:
             curves.plot(*points, label="reference", color=INK, **_POINTS)
         curves.set(ylabel="dissipation", ylim=(0, None), xlim=(0, series["time"].max()))
         curves.legend(frameon=False)
-        scheme.plot(series["time"], loss - given, color=RUN)
-        scheme.axhline(0, color=INK, linewidth=0.8)
-        scheme.set(xlabel="time", ylabel="of the scheme")
-        for axes in (curves, scheme):
+        for axes in scheme:
+            axes.plot(series["time"], loss - given, color=RUN)
+            axes.axhline(0, color=INK, linewidth=0.8)
+            axes.set(ylabel="of the scheme")
+        panels[-1, 0].set(xlabel="time")
+        for axes in panels[:, 0]:
             _open(axes)
         return figure
 

@@ -85,14 +85,19 @@ class Run:
     @property
     def series(self) -> "pandas.DataFrame":
         """The time series, `series.csv`: volume averages, a row a time; `attrs` has units and meanings of the columns."""
-        scalars = tuple(self.config.get("scalars", {}))
-        return tables.read(self.path / "series.csv", lambda name: columns.of_series(name, scalars))
+        return tables.read(self.path / "series.csv", lambda name: columns.of_series(name, self._scalars))
+
+    @property
+    def _scalars(self) -> tuple[str, ...]:
+        """Names of the passive scalars."""
+        return tuple(self.config.get("scalars", {}))
 
     @property
     def energy_loss(self) -> "pandas.Series":
         """What the kinetic energy loses, ⟨p div u⟩ - dE/dt and what a force puts in, at the times of `series`, in ρ₀V₀³/L.
 
-        It is the dissipation but for what the scheme dissipates.
+        It is the dissipation but for what the scheme dissipates, in a box that is periodic or between planes of symmetry: walls that move
+        do work of their own, energy goes through open faces, and sponges take some out; all that is in it, too.
         """
         series = self.series
         if "ke_rate" not in series:
@@ -129,7 +134,7 @@ class Run:
     @property
     def statistics(self) -> tables.Statistics:
         """The tables of `statistics/` by name: `run.statistics["spectra"]`."""
-        return tables.Statistics(self.path / "statistics")
+        return tables.Statistics(self.path / "statistics", self._scalars)
 
     def _table(self, name: str, of: dict[str, columns.Meaning] = columns.SERIES) -> "pandas.DataFrame | None":
         path = self.path / name

@@ -40,8 +40,8 @@ def read(path: Path, meaning: Callable[[str], columns.Meaning | None]) -> "panda
 class Statistics(Mapping[str, "pandas.DataFrame"]):
     """The tables of `statistics/` by name, such as `"spectra"`, `"moments"` and `"profiles"`; each is read when it is asked for."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, scalars: tuple[str, ...]) -> None:
+        self._directory, self._scalars = directory, scalars
 
     def __getitem__(self, name: str) -> "pandas.DataFrame":
         path = self._directory / f"{name}.csv"
@@ -49,7 +49,7 @@ class Statistics(Mapping[str, "pandas.DataFrame"]):
             there = ", ".join(self) or "none"
             run = self._directory.parent
             raise KolmoError(f"{run} has no statistics/{name}.csv; set output.statistics (tables of this run: {there})")
-        return read(path, lambda column: columns.of_statistics(name, column))
+        return read(path, lambda column: columns.of_statistics(name, column, self._scalars))
 
     def __iter__(self) -> Iterator[str]:
         return (path.stem for path in sorted(self._directory.glob("*.csv")))

@@ -12,8 +12,8 @@ def drawn(axes, label):
     return next(line for line in axes.lines if line.get_label() == label).get_ydata()
 
 
-def test_curves_are_those_of_the_series(vortex):
-    """A curve with the name of another."""
+def test_curves_are_those_of_the_series(vortex, cylinder):
+    """A curve with the name of another; what a wall does drawn as an error of the scheme."""
     series = vortex.series
     axes = vortex.plot.series("enstrophy", "mass")
     assert (drawn(axes, "mass") == series["mass"]).all() and axes.get_ylabel() == ""
@@ -21,6 +21,8 @@ def test_curves_are_those_of_the_series(vortex):
     figure = vortex.plot.dissipation()
     assert (drawn(figure.axes[0], "from gradients") == series["dissipation"]).all()
     assert (drawn(figure.axes[0], "from the energy") == vortex.energy_loss).all()
+    (curves,) = cylinder.plot.dissipation().axes
+    assert [line.get_label() for line in curves.lines] == ["from gradients"]
     assert (drawn(vortex.plot.budget(), "viscous") == series["ke_rate_viscous"]).all()
     with pytest.raises(KolmoError, match="has no column `lift`, but step, time"):
         vortex.plot.series("lift")

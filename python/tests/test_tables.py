@@ -39,7 +39,9 @@ def test_statistics_are_tables_by_name_whose_columns_are_known(vortex, channel):
     for name, table in [*tables.items(), ("profiles", channel.statistics["profiles"])]:
         unknown = set(table.columns) - set(table.attrs["units"]) - {"dye_variance"}
         assert not unknown and len(table), (name, unknown)
-    assert tables["spectra"].attrs["units"]["density"] == "ρ₀²" and tables["moments"].attrs["units"]["density"] == "ρ₀"
+    units = tables["spectra"].attrs["units"]
+    assert units["density"] == "ρ₀²" and tables["moments"].attrs["units"]["density"] == "ρ₀"
+    assert units["dissipation"] == vortex.series.attrs["units"]["dissipation"] and units["dye_variance"] == "1"
     with pytest.raises(
         KolmoError, match="has no statistics/profiles.csv; set output.statistics .*: gradient_moments, "
     ):

@@ -181,8 +181,8 @@ pub struct StepOptions {
     /// With `--weak` or `--strong`: on these numbers of ranks alone, such as 8,64; `all` for those of the job, one job a size.
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = group, action = ArgAction::Set, requires = "scaling")]
     pub(super) ranks: Vec<Group>,
-    /// Predict with these rates, from `kolmo bench comm --json`, instead of such as are measured beside.
-    #[arg(long, value_name = "FILE")]
+    /// With `--weak` or `--strong`: predict with these rates, from `kolmo bench comm --json`, instead of such as are measured beside.
+    #[arg(long, value_name = "FILE", requires = "scaling")]
     pub(super) rates: Option<PathBuf>,
 }
 

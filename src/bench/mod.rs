@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use crate::backend::on_host;
 use crate::comm::{Communicator, Solo, all_or_error};
-use crate::config::Precision;
+use crate::config::{Backend, Precision};
 use crate::error::{Error, Result};
 use crate::grid::Axis;
 use crate::io::summary::Machine;
@@ -42,7 +42,15 @@ use place::Setup;
 /// report.
 pub fn run(bench: &Bench, comm: &Arc<dyn Communicator>) -> Result<Report> {
     let comm = if bench.is_collective() { comm.clone() } else { Arc::new(Solo) };
-    let setup = &Setup::new(bench.compute(), &*comm)?;
+    let compute = bench.compute();
+    if let (Backend::Cpu, Some(device @ 1..)) = (compute.backend, compute.device) {
+        let advice = "use `--backend cuda` or `--backend opencl`, or take this out";
+        return Err(refusal(
+            &format!("`--device {device}`: the CPU is one device, number 0"),
+            advice,
+        ));
+    }
+    let setup = &Setup::new(compute, &*comm)?;
     // The host's part also where a device does the work.
     let host = on_host(&setup.compute, None);
     let host = all_or_error(&*comm, host)?;

@@ -97,9 +97,8 @@ impl Spread {
     }
 
     /// Nanoseconds of each of `parts` parts.
-    #[allow(clippy::cast_precision_loss, reason = "far below 2^52 points")]
-    pub(super) fn ns(times: &Times, parts: usize) -> Self {
-        let each = 1e9 / parts as f64;
+    pub(super) fn ns(times: &Times, parts: f64) -> Self {
+        let each = 1e9 / parts;
         Self { min: each * times.min(), median: each * times.median() }
     }
 }
@@ -157,7 +156,7 @@ impl Row {
         times: &Times,
         copy: CopyReport,
     ) -> Self {
-        let ns_per_point = Spread::ns(times, self.points.iter().product());
+        let ns_per_point = Spread::ns(times, self.points.iter().product::<usize>() as f64);
         Self {
             bytes_per_point,
             ns_per_point,
@@ -183,7 +182,7 @@ fn rate(bytes: usize, ns: Spread) -> f64 {
 impl CopyReport {
     /// A copy of `len` numbers of `size` bytes.
     pub(super) fn new(times: &Times, len: usize, size: usize) -> Self {
-        let (bytes_per_point, ns_per_point) = (2 * size, Spread::ns(times, len));
+        let (bytes_per_point, ns_per_point) = (2 * size, Spread::ns(times, len as f64));
         Self { gb_per_s: rate(bytes_per_point, ns_per_point), bytes_per_point, ns_per_point }
     }
 }

@@ -67,6 +67,9 @@ pub(super) fn config(points: [usize; 3], common: &Common, set: &[String]) -> Res
         ("compute", "where it is computed is said by options such as --backend and --precision"),
         ("case.name", "the Taylor-Green vortex is what is measured"),
         ("grid.points", "the size is said by --points"),
+        ("time.end", "steps are as many as --repeats says"),
+        ("time.max_steps", "steps are as many as --repeats says"),
+        ("output", "nothing is written"),
     ] {
         let meant = |key: &&String| {
             let key = key.trim_start();
@@ -129,7 +132,14 @@ fn size(
             pencils: setup.pencils(),
             beside: (at > 0).then(|| options.beside.join(" ")),
             phases: Some(simulation.phases.0.clone()),
-            ..row(options, config, place, points, &times[at], copy)
+            ..row(
+                options,
+                (config, right_hand_sides(config, simulation)),
+                place,
+                points,
+                &times[at],
+                copy,
+            )
         };
         if let Some(work) = work(config) {
             let measured = row.ns_per_point_stage.map_or(0.0, |stage| stage.min);
@@ -172,17 +182,26 @@ fn repeat<'a>(
     }
 }
 
-/// The result of steps on `points` points of this rank, but for their errors.
+/// How often dU/dt is computed in a step; the mean of the steps so far where they are implicit.
+#[allow(clippy::cast_precision_loss, reason = "far below 2^52")]
+pub(super) fn right_hand_sides(config: &Config, simulation: &Simulation) -> f64 {
+    match config.time.implicit {
+        None => config.time.integrator.stages() as f64,
+        Some(_) => simulation.right_hand_sides() as f64 / simulation.steps() as f64,
+    }
+}
+
+/// The result of steps on `points` points of this rank, each of so many right-hand sides, but for their errors.
 pub(super) fn row(
     options: &StepOptions,
-    config: &Config,
+    (config, right_hand_sides): (&Config, f64),
     place: &dyn Backend,
     points: [usize; 3],
     times: &Times,
     copy: CopyReport,
 ) -> Row {
     let (stages, size) = (config.time.integrator.stages(), place.precision().bytes());
-    let stage = Spread::ns(times, points.iter().product::<usize>() * stages);
+    let stage = Spread::ns(times, points.iter().product::<usize>() as f64 * right_hand_sides);
     let bytes = work(config).map(|work| work.words * size * stages);
     let row = Row {
         name: "step",
@@ -194,9 +213,10 @@ pub(super) fn row(
     Row { time_over_copy: stage.min / copy.ns_per_point.min, ..row.timed(bytes, times, copy) }
 }
 
-/// What a right-hand side with its update takes at a point, where it is counted: without a filter.
+/// What a right-hand side with its update takes at a point, where it is counted: in explicit steps without a filter.
 fn work(config: &Config) -> Option<StageWork> {
-    StageWork::of(&config.problem()).filter(|_| config.scheme.filter.is_none())
+    let is_counted = config.scheme.filter.is_none() && config.time.implicit.is_none();
+    StageWork::of(&config.problem()).filter(|_| is_counted)
 }
 
 /// What its words and its operations would take alone, at the rates measured here; `measured` is what it took.

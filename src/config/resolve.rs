@@ -385,7 +385,10 @@ fn time(section: &Section<'_>) -> Option<TimeConfig> {
 
 /// `time.implicit`
 fn implicit(section: &Section<'_>) -> Option<ImplicitConfig> {
-    let table = section.table_or_none("implicit", "{ method = \"steady\", tolerance = 1e-10 }")?;
+    let table = section.table_or_none(
+        "implicit",
+        "{ method = \"steady\", tolerance = 1e-10 }, with `bdf2` or another method in its place",
+    )?;
     let implicit = table.read();
     table.finish();
     implicit.filter(|_| table.refused.borrow().is_empty())

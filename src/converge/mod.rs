@@ -22,7 +22,7 @@ use crate::io::report::grid;
 use crate::scheme::{SchemeFamily, default_closure};
 use floor::{CLEAR, Floor};
 use shared::distance;
-use solve::{Solved, error_of_step, solve};
+use solve::{Solved, compared, error_of_step, solve};
 
 /// Orders that lie less than so much below the formal one are not worth a remark.
 const REMARKABLE: f64 = 0.5;
@@ -244,7 +244,7 @@ impl Study {
             None if config.case.opposite().is_some() => format!(
                 "of {}, against the exact solution: half the difference of the runs with amplitude A and −A, from which what is \
                  of second order in A drops out",
-                if matches!(config.case, Case::ShearWave(_)) { "ρv" } else { "the density" }
+                ["the density", "ρu", "ρv", "ρw"][compared(&config.case)]
             ),
             None => {
                 let what = if is_flow { "density" } else { "scalar" };

@@ -88,7 +88,7 @@ fn advance(
 }
 
 /// The field of the state that shows the error of a case.
-fn compared(case: &Case) -> usize {
+pub(super) fn compared(case: &Case) -> usize {
     case.flow().map_or(0, FlowCase::shown)
 }
 

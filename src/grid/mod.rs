@@ -184,19 +184,17 @@ impl Grid {
         self.spacing[a] * self.lines[a].as_ref().map_or(1.0, least)
     }
 
-    /// The largest distance between two points along an axis; `None` where spacings vary along none.
-    pub fn largest_spacing(&self) -> Option<f64> {
-        if let Some(plane) = &self.plane {
-            return Some(plane.largest_spacing(self.points));
-        }
-        let along = |a: usize| match &self.lines[a] {
-            Some(line) => {
+    /// The largest distance between neighbours on a line of the grid, also from the last point of a line that closes to the first.
+    pub fn largest_spacing(&self) -> f64 {
+        let along = |a: usize| match (&self.plane, &self.lines[a]) {
+            _ if self.points[a] == 1 => 0.0,
+            (Some(plane), _) if a < 2 => plane.largest_spacing(self.points, a, self.intervals(a)),
+            (_, Some(line)) => {
                 line.coordinates.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max)
             }
-            None if self.points[a] > 1 => self.spacing[a],
-            None => 0.0,
+            (_, None) => self.spacing[a],
         };
-        (!self.is_uniform()).then(|| (0..3).map(along).fold(0.0, f64::max))
+        (0..3).map(along).fold(0.0, f64::max)
     }
 
     /// True where spacings vary along no axis.

@@ -42,16 +42,17 @@ impl Plane {
         })
     }
 
-    /// The largest distance between neighbours on its lines.
-    pub(super) fn largest_spacing(&self, [nx, ny, _]: [usize; 3]) -> f64 {
-        let [x, y] = &self.coordinates;
-        let distance = |a: usize, b: usize| (x[a] - x[b]).hypot(y[a] - y[b]);
-        let points = (0..ny).flat_map(|j| (0..nx).map(move |i| (i, j, i + nx * j)));
-        let along = points.map(|(i, j, at)| {
-            let next = if i + 1 < nx { distance(at, at + 1) } else { 0.0 };
-            let above = if j + 1 < ny { distance(at, at + nx) } else { 0.0 };
-            next.max(above)
-        });
-        along.fold(0.0, f64::max)
+    /// The largest distance between neighbours on its lines along axis `a`, which have so many intervals.
+    pub(super) fn largest_spacing(&self, points: [usize; 3], a: usize, intervals: usize) -> f64 {
+        let along = |i: usize, line: usize| match a {
+            0 => self.place(points, [i, line]),
+            _ => self.place(points, [line, i]),
+        };
+        let distance = |i: usize, line: usize| {
+            let [from, to] = [along(i, line), along(i + 1, line)];
+            (to[0] - from[0]).hypot(to[1] - from[1])
+        };
+        let of_line = |line| (0..intervals).map(move |i| distance(i, line));
+        (0..points[1 - a]).flat_map(of_line).fold(0.0, f64::max)
     }
 }

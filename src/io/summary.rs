@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::Result;
+use crate::gas::Gas;
 use crate::io::reference::Comparison;
 use crate::io::series::Series;
 use crate::io::verdict::Verdict;
@@ -32,9 +33,12 @@ pub struct Summary {
     pub points: [usize; 3],
     /// Lengths of the box along x, y, z.
     pub length: [f64; 3],
-    /// Largest distance between points of a stretched grid.
+    /// Largest distance between neighbouring points; from versions that gave it of other grids alone, `None` where spacings are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_spacing: Option<f64>,
+    /// The gas; `None` without viscosity, where the equations have none, and from earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gas: Option<Gas>,
     /// What discretised the equations.
     pub scheme: SchemeSummary,
     /// `cpu`.
@@ -151,16 +155,16 @@ pub struct Resolution {
     pub time: f64,
 }
 
-/// kmax η = (π/h) (ν³/ε)^¼ with the Kolmogorov length η (Kolmogorov 1941), at mean density 1: ν = 1/Re, and ε is
-/// `dissipation`. `spacing` is the largest of the grid. Infinite where nothing is dissipated.
-pub fn kmax_eta(dissipation: f64, spacing: f64, reynolds: f64) -> f64 {
-    PI / spacing * (reynolds.powi(-3) / dissipation).powf(0.25)
-}
-
-/// Largest distance between points, over the axes that have more than one.
-pub fn largest_spacing(points: [usize; 3], length: [f64; 3]) -> f64 {
-    let spacing = |(&n, &l): (&usize, &f64)| if n > 1 { l / n as f64 } else { 0.0 };
-    points.iter().zip(&length).map(spacing).fold(0.0, f64::max)
+/// kmax η = (π/h) (ν³/ε)^¼ with the Kolmogorov length η (Kolmogorov 1941), ν = μ/(Re ρ) and ε = `dissipation`/ρ. `spacing` is the
+/// largest of the grid. Infinite where nothing is dissipated.
+pub fn kmax_eta(
+    dissipation: f64,
+    [density, viscosity]: [f64; 2],
+    spacing: f64,
+    reynolds: f64,
+) -> f64 {
+    let nu = viscosity / (reynolds * density);
+    PI / spacing * (nu.powi(3) * density / dissipation).powf(0.25)
 }
 
 /// A part of a run, over which its grid and its flow stay as they are.
@@ -173,31 +177,54 @@ pub struct Part {
     pub points: [usize; 3],
     /// Lengths of the box along x, y, z.
     pub length: [f64; 3],
-    /// Largest distance between points of a stretched grid.
+    /// As in [`Summary`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_spacing: Option<f64>,
+    /// As in [`Summary`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gas: Option<Gas>,
     /// Reynolds number; `None` without viscosity, and where the equations have none.
     pub reynolds: Option<f64>,
     /// Whether the case, the gas or the box was another one.
     pub other_flow: bool,
 }
 
+impl Part {
+    /// The largest distance between neighbouring points.
+    fn spacing(&self) -> f64 {
+        // What earlier versions did not tell.
+        let equal =
+            (0..3).filter(|a| self.points[*a] > 1).map(|a| self.length[a] / self.points[a] as f64);
+        self.largest_spacing.unwrap_or_else(|| equal.fold(0.0, f64::max))
+    }
+
+    /// μ at the mean temperature, weighted with the density (Favre 1965): T̃ = γ (γ − 1) Ma² ⟨ρe⟩/⟨ρ⟩.
+    fn viscosity(&self, density: f64, internal_energy: f64) -> f64 {
+        self.gas.map_or(1.0, |gas| {
+            gas.mu(gas.temperature(density, (gas.gamma - 1.0) * internal_energy))
+        })
+    }
+}
+
 /// kmax η of every row of a series of a run of `parts`: not a number where a part has no viscosity or one point along an axis (η is
 /// a length of turbulence, which needs three), or a row nothing that is dissipated. `None` where the series has no dissipation.
 pub fn kmax_etas(series: &Series, parts: &[Part]) -> Option<Vec<f64>> {
-    let (step, dissipation) = (series.column("step")?, series.column("dissipation")?);
-    let of_row = |(&step, &dissipation): (&f64, &f64)| {
+    let names = ["step", "dissipation", "mass", "total_energy", "kinetic_energy"];
+    let [step, dissipation, mass, total, kinetic] = names.map(|name| series.column(name));
+    let [step, dissipation, mass] = [step?, dissipation?, mass?];
+    let [total, kinetic] = [total?, kinetic?];
+    let of_row = |row: usize| {
         #[allow(clippy::cast_precision_loss, reason = "steps are counted up to 2^53")]
-        let part = parts.iter().find(|part| step <= part.until as f64)?;
+        let part = parts.iter().find(|part| step[row] <= part.until as f64)?;
         if part.points.contains(&1) {
             return None;
         }
-        let equal = || largest_spacing(part.points, part.length);
-        let spacing = part.largest_spacing.unwrap_or_else(equal);
-        let value = kmax_eta(dissipation, spacing, part.reynolds?);
+        let (density, dissipation) = (mass[row], dissipation[row]);
+        let viscosity = part.viscosity(density, total[row] - kinetic[row]);
+        let value = kmax_eta(dissipation, [density, viscosity], part.spacing(), part.reynolds?);
         (dissipation > 0.0 && value.is_finite()).then_some(value)
     };
-    Some(step.iter().zip(dissipation).map(|row| of_row(row).unwrap_or(f64::NAN)).collect())
+    Some((0..step.len()).map(|row| of_row(row).unwrap_or(f64::NAN)).collect())
 }
 
 /// The smallest kmax η of a series of a run of `parts`; `None` where no row has one.
@@ -212,9 +239,9 @@ pub fn resolution(series: &Series, parts: &[Part]) -> Option<Resolution> {
 impl Summary {
     /// The parts of the run, the last one as it is now.
     pub fn parts(&self) -> Vec<Part> {
-        let Self { points, length, largest_spacing, reynolds, .. } = *self;
+        let Self { points, length, largest_spacing, gas, reynolds, .. } = *self;
         let (until, other_flow) = (u64::MAX, false);
-        let last = Part { until, points, length, largest_spacing, reynolds, other_flow };
+        let last = Part { until, points, length, largest_spacing, gas, reynolds, other_flow };
         self.earlier.iter().cloned().chain([last]).collect()
     }
 

@@ -6,7 +6,7 @@ use super::options::ModelOptions;
 use super::{Network, Prediction, Rates, Work, predict};
 use crate::config::Config;
 use crate::engine::distributed::Method;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::grid::{Axis, Decomposition, MOST_POINTS};
 
 /// Most points of a line whose derivative is predicted: it is factored.
@@ -75,6 +75,12 @@ pub struct Eighty {
 /// Where rates are no rates, or cannot be read.
 pub fn run(options: &ModelOptions, config: &Config) -> Result<Study> {
     options.check_plot()?;
+    if config.time.implicit.is_some() && options.derivative.is_none() {
+        return Err(Error::refused(
+            "how many products an implicit step takes is not known before",
+            "take out `time.implicit`, or time such steps by `kolmo bench step`",
+        ));
+    }
     let rates = options.rates()?;
     let weak = options.whole().is_none();
     let mut rows = Vec::new();

@@ -6,17 +6,21 @@ use super::formulas::Primitives;
 use super::problem::Problem;
 use super::slots::conserved;
 use crate::backend::{Backend, Field};
+use crate::boundary::{Known, Stream};
 use crate::comm::all_or_error;
 use crate::engine::Formula as _;
 use crate::error::Result;
 use crate::grid::{Block, Grid};
+use crate::real::Values;
 
 /// A wall at the low end of η that lines along ξ go round.
 pub(super) struct Body {
     gas: Gas,
     base: BaseState,
-    /// The direction of the stream far from it.
-    stream: [f64; 2],
+    /// u, v and p far from it.
+    far: [f64; 3],
+    /// Whether these are of the start, which is still to be known.
+    far_is_start: bool,
 }
 
 /// ½ ρ₀ V₀².
@@ -28,12 +32,44 @@ impl Body {
         if !problem.has_body() {
             return None;
         }
-        let beyond =
-            problem.boundaries.faces().find_map(|(.., face)| face.open()?.known()?.stream());
-        let [u, v] = beyond.map_or([1.0, 0.0], |stream| [stream.velocity[0], stream.velocity[1]]);
-        let speed = u.hypot(v);
-        let stream = if speed > 0.0 { [u / speed, v / speed] } else { [1.0, 0.0] };
-        Some(Self { gas: problem.gas, base, stream })
+        let beyond = problem.boundaries.faces().find_map(|(.., face)| face.open()?.known());
+        let at_rest = Stream::at_rest(&problem.gas);
+        let Stream { velocity: [u, v, _], pressure, .. } =
+            beyond.and_then(Known::stream).unwrap_or(at_rest);
+        let far_is_start = beyond == Some(Known::Start);
+        Some(Self { gas: problem.gas, base, far: [u, v, pressure], far_is_start })
+    }
+
+    /// What the flow is far away, where it is that of the start: the mean over the last line round the body. Collective.
+    ///
+    /// # Errors
+    /// What the device says: on all ranks where it says it on one.
+    pub(super) fn know_start(
+        &mut self,
+        backend: &dyn Backend,
+        (grid, block): (&Grid, &Block),
+        start: &[Field],
+    ) -> Result<()> {
+        if !self.far_is_start {
+            return Ok(());
+        }
+        let fields = values(backend, start.iter().take(conserved::COUNT))?;
+        let mut sums = [0.0; 4];
+        let last = |at: &usize| block.index(*at)[1] + 1 == grid.points[1];
+        for at in (0..block.len()).filter(last) {
+            let state = std::array::from_fn(|k| fields[k].at(at));
+            let [u, v, _, p, _] = self.primitives(state);
+            let values = [u, v, p + self.base.pressure, 1.0];
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        }
+        backend.comm().sum(&mut sums);
+        self.far = [0, 1, 2].map(|k| sums[k] / sums[3]);
+        Ok(())
+    }
+
+    /// u, v, w, and p and T relative to the gas at rest, of a state.
+    fn primitives(&self, state: [f64; conserved::COUNT]) -> [f64; 5] {
+        Primitives { gas: self.gas, base: self.base }.at(state, state, [])
     }
 
     /// [`BODY_COLUMNS`](super::BODY_COLUMNS), of U and ∂uᵢ/∂xⱼ. Collective.
@@ -53,7 +89,9 @@ impl Body {
             sums.iter_mut().zip(point).for_each(|(sum, part)| *sum += part);
         }
         let [p_x, p_y, f_x, f_y] = sums.map(|sum| sum * place.0.spacing[0] / DYNAMIC_PRESSURE);
-        let [x, y] = self.stream;
+        let [u, v, _] = self.far;
+        let speed = u.hypot(v);
+        let [x, y] = if speed > 0.0 { [u / speed, v / speed] } else { [1.0, 0.0] };
         let (drag, lift) = (|a: [f64; 2]| x * a[0] + y * a[1], |a: [f64; 2]| x * a[1] - y * a[0]);
         let (pressure, friction) = ([p_x, p_y], [f_x, f_y]);
         let both = [p_x + f_x, p_y + f_y];
@@ -96,8 +134,7 @@ impl Body {
         gradients: &[&mut Field; 9],
     ) -> Result<Vec<f64>> {
         let fields = u.iter().take(conserved::COUNT).chain(gradients.iter().map(|field| &**field));
-        let fields = fields.map(|field| backend.values(field)).collect::<Result<Vec<_>>>();
-        let fields = all_or_error(backend.comm(), fields)?;
+        let fields = values(backend, fields)?;
         let mut all = vec![0.0; 4 * grid.points[0]];
         for at in 0..block.len() {
             let index = block.index(at);
@@ -115,14 +152,12 @@ impl Body {
 
     /// −p n + τ·n at a point of the wall, with n = J ∇η, which points into the gas; p is relative to that far away.
     fn traction(&self, grid: &Grid, index: [usize; 3], values: [f64; 14]) -> [f64; 4] {
-        let Self { gas, base, .. } = self;
         let Some(plane) = &grid.plane else { return [0.0; 4] };
         let [.., a_x, a_y] = plane.areas(grid.in_plane(index));
         let [rho, m0, m1, m2, e, g @ ..] = values;
-        let state = [rho, m0, m1, m2, e];
-        let [.., p, t] = Primitives { gas: *gas, base: *base }.at(state, state, []);
-        let p = p + base.pressure - gas.reference_pressure();
-        let mu = gas.mu(t + base.temperature) / gas.reynolds;
+        let [.., p, t] = self.primitives([rho, m0, m1, m2, e]);
+        let p = p + (self.base.pressure - self.far[2]);
+        let mu = self.gas.mu(t + self.base.temperature) / self.gas.reynolds;
         let bulk = -2.0 / 3.0 * (g[0] + g[4] + g[8]);
         let shear = mu * (g[1] + g[3]);
         [
@@ -132,4 +167,13 @@ impl Body {
             shear * a_x + mu * (2.0 * g[4] + bulk) * a_y,
         ]
     }
+}
+
+/// The values of fields on the host. Collective.
+fn values<'a>(
+    backend: &dyn Backend,
+    fields: impl Iterator<Item = &'a Field>,
+) -> Result<Vec<Values<'a>>> {
+    let fields = fields.map(|field| backend.values(field)).collect::<Result<Vec<_>>>();
+    all_or_error(backend.comm(), fields)
 }

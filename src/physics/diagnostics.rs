@@ -56,8 +56,12 @@ impl System for NavierStokes {
         state.into_iter().map(|field| self.backend.field(&field)).collect()
     }
 
-    fn know_start(&mut self, start: &mut [Field]) {
+    fn know_start(&mut self, start: &mut [Field]) -> Result<()> {
         self.open.know_start(&*self.backend, start);
+        match &mut self.body {
+            Some(body) => body.know_start(&*self.backend, (&self.grid, &self.block), start),
+            None => Ok(()),
+        }
     }
 
     fn variables(&self) -> Vec<Variable> {

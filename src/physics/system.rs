@@ -83,8 +83,13 @@ pub trait System {
     /// Where there is no memory left.
     fn state_of(&self, values: &dyn Fn(usize, &mut [f64])) -> Result<Vec<Field>>;
 
-    /// Take from `start`, the state with which the case starts, what is known by it beyond faces; it is left as it is.
-    fn know_start(&mut self, _start: &mut [Field]) {}
+    /// Take from `start`, the state with which the case starts, what is known by it beyond faces; it is left as it is. Collective.
+    ///
+    /// # Errors
+    /// What the device says: on all ranks where it says it on one.
+    fn know_start(&mut self, _start: &mut [Field]) -> Result<()> {
+        Ok(())
+    }
 
     /// What [`System::output`] computes.
     fn variables(&self) -> Vec<Variable>;

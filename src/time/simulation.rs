@@ -110,7 +110,7 @@ impl Simulation {
     pub fn on(backend: Arc<dyn Backend>, config: &Config) -> Result<Self> {
         let mut simulation = Self::with_state(backend, config, |system| initial(system, config))?;
         simulation.system.impose(&mut simulation.state, 0.0);
-        simulation.system.know_start(&mut simulation.state);
+        simulation.system.know_start(&mut simulation.state)?;
         simulation.rate = Some(simulation.system.check_now(&simulation.state, simulation.moment)?);
         simulation.begin_implicit(config, None)?;
         Ok(simulation)
@@ -393,7 +393,7 @@ impl Simulation {
     }
 
     /// How often dU/dt was computed for steps so far.
-    pub(super) fn right_hand_sides(&self) -> u64 {
+    pub(crate) fn right_hand_sides(&self) -> u64 {
         self.right_hand_sides
     }
 

@@ -91,7 +91,7 @@ impl Simulation {
         if boundaries.know_start() || config.scalars.iter().any(knows_start) {
             let mut start = initial(&*resumed.system, config)?;
             resumed.system.impose(&mut start, 0.0);
-            resumed.system.know_start(&mut start);
+            resumed.system.know_start(&mut start)?;
             all_or_error(resumed.backend.comm(), resumed.backend.finish())?;
         }
         let head = &saved.head;

@@ -103,6 +103,7 @@ impl Run<'_> {
             points: config.grid.points,
             length: now.length,
             largest_spacing: now.largest_spacing,
+            gas: now.gas,
             scheme: SchemeSummary {
                 derivative: scheme.derivative.name.to_string(),
                 convection,
@@ -162,7 +163,8 @@ pub(super) fn part(config: &Config, until: u64) -> Part {
         until,
         points: config.grid.points,
         length: config.grid.domain.length,
-        largest_spacing: config.grid().largest_spacing(),
+        largest_spacing: Some(config.grid().largest_spacing()),
+        gas: viscous.then_some(config.gas),
         reynolds: viscous.then_some(config.gas.reynolds),
         other_flow: false,
     }

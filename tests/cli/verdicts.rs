@@ -205,3 +205,28 @@ fn the_reference_is_that_of_the_case_whatever_became_of_its_table() {
         }
     }
 }
+
+/// ν and ε are those of the gas as it is, not of that of the scaling.
+#[test]
+fn kmax_eta_of_a_dense_and_of_a_hot_gas_is_that_of_the_statistics() {
+    let dir = tempfile::tempdir().unwrap();
+    let flow = "mach = 0.1, reynolds = 50, u = 'sin(x)*cos(y)*cos(z)', v = '-cos(x)*sin(y)*cos(z)'";
+    for state in ["rho = '4', T = '1'", "rho = '1', T = '4'"] {
+        let set = [
+            &format!("case={{ name = 'custom', {flow}, {state} }}"),
+            "gas.viscosity={ law = 'power', exponent = 0.76 }",
+            "grid.points=[16, 16, 16]",
+            "time.max_steps=1",
+            "output.fields=none",
+            "output.statistics={ every_steps = 1, quantities = ['turbulence'] }",
+        ];
+        let set = set.iter().flat_map(|set| ["--set", set]);
+        done(dir.path(), ["run", "custom", "--out", "run", "--overwrite"].into_iter().chain(set));
+        let run = dir.path().join("run");
+        let told = summary(&run)["resolution"]["kmax_eta_min"].as_f64().unwrap();
+        let table = Series::read(&run.join("statistics/turbulence.csv")).unwrap();
+        let rows = table.column("kmax_eta").unwrap();
+        let least = rows.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!((told / least - 1.0).abs() < 1e-6, "{state}: {told} {least}");
+    }
+}

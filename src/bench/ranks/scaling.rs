@@ -15,7 +15,7 @@ use crate::bench::output::{CopyReport, Report, Row, shape};
 use crate::bench::place::{self, Setup};
 use crate::bench::pool::{FEWEST, Pool};
 use crate::bench::refusal;
-use crate::bench::step::{config, row};
+use crate::bench::step::{config, right_hand_sides, row};
 use crate::comm::{Communicator, all_or_error};
 use crate::config::Config;
 use crate::error::Result;
@@ -186,6 +186,7 @@ impl Together<'_> {
         backend.wait_for_phases(true);
         let ([a, b, c, d, along @ ..], _) = steps(&mut simulation)?;
         drop(copy);
+        let each = right_hand_sides(config, &simulation);
         let sent = busiest(&***comm, before, sent.unwrap_or(before));
         drop((simulation, backend));
         let copy = Times::new(beside);
@@ -223,7 +224,7 @@ impl Together<'_> {
         }
         report.rates = rates.ok().filter(|_| comm.size() > 1);
         report.copy = copy;
-        let row = row(options, config, place, block.points, &whole, copy);
+        let row = row(options, (config, each), place, block.points, &whole, copy);
         Ok(Row { spread: Some(result), ..row })
     }
 }

@@ -154,8 +154,10 @@ impl OutputProgress {
 
 fn is_part(part: &Part) -> bool {
     let positive = |value: &f64| value.is_finite() && *value > 0.0;
+    let gas = part.gas.iter().flat_map(|gas| [gas.gamma, gas.prandtl, gas.mach, gas.reynolds]);
     part.points.iter().all(|n| (1..=MOST_POINTS).contains(n))
         && part.length.iter().chain(&part.reynolds).chain(&part.largest_spacing).all(positive)
+        && gas.into_iter().all(|value| positive(&value))
 }
 
 fn must(holds: bool, told: impl FnOnce() -> String) -> Checked {

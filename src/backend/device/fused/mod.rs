@@ -100,6 +100,8 @@ impl Fused {
         text.define("PARKED_AT", shape.words);
         text.define("ON_CHIP_WORDS", words);
         text.define("TABLE_SPACE", "ON_CHIP_PTR");
+        text.define("PLACES", shape.places);
+        text.define("PLACES_AT", shape.words - shape.places);
         [LINE, CHUNKS, TILE].iter().for_each(|part| text.push(part));
         if plan.reads_planes() {
             text.define("PLANE", task.points[0] * task.points[1]);
@@ -116,7 +118,7 @@ impl Fused {
             columns.extend(of_inflow);
         }
         text.define("TABLE_WORDS", table.len());
-        text.define("TABLES_AT", shape.words - table.len());
+        text.define("TABLES_AT", shape.words - shape.places - table.len());
         table.extend(columns);
         let fields = (plan.read.iter().map(|slot| format!("GLOBAL const REAL *restrict r{slot}")))
             .chain(plan.written.iter().map(|slot| format!("GLOBAL REAL *restrict w{slot}")))

@@ -26,6 +26,8 @@ const THREADS: usize = 128;
 const TILE_BYTES: [usize; 2] = [64, 32];
 /// Half a sector, where lines are too long for that; the next block finds the rest in the second cache.
 const NARROW_BYTES: [usize; 1] = [16];
+/// Bytes of the number of a place on chip.
+const PLACE: usize = 2;
 
 /// The tile of a block.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +42,9 @@ pub(super) struct Shape {
     pub(super) resident: usize,
     /// Words on chip from one point of the chunks to the next.
     pub(super) stride: usize,
-    /// Words on chip that operators take: one field of the tile, what chunks exchange, and tables.
+    /// Words on chip that say where each point of a tile along x is staged, where that is no plain function of the thread.
+    pub(super) places: usize,
+    /// Words on chip that operators take: one field of the tile, what chunks exchange, tables, and places.
     pub(super) words: usize,
     pub(super) room: Room,
     /// Whether it takes sectors by halves.
@@ -132,8 +136,11 @@ impl Shape {
         let row = bank_row(precision);
         let gathers = lines.inner == 1 && length < row;
         let stride = threads.next_multiple_of(row) + if gathers { row / length } else { 0 };
+        let is_plain = lines.inner > 1 || (chunks * length == n && threads.is_multiple_of(length));
+        let places =
+            if is_plain { 0 } else { (length * threads * PLACE).div_ceil(precision.bytes()) };
         let [exchanged, tables] = words(chunks);
-        let words = length * stride + exchanged * lanes + tables;
+        let words = length * stride + exchanged * lanes + tables + places;
         let share = REGISTERS / (WARP * (resident * warps).div_ceil(4));
         let registers = (share / 8 * 8).min(MOST_REGISTERS);
         let free = registers.saturating_sub(others + 8 * length);
@@ -144,7 +151,7 @@ impl Shape {
             on_chip: words_left / (length * stride),
         };
         let is_narrow = lines.inner > 1 && tile * precision.bytes() <= NARROW_BYTES[0];
-        Self { chunks, length, lanes, resident, stride, words, room, is_narrow }
+        Self { chunks, length, lanes, resident, stride, places, words, room, is_narrow }
     }
 
     /// Whether so many blocks are of the line of [`RESIDENT`] with `held` threads: the first that has as many, or the last.
