@@ -238,7 +238,8 @@ fn implicit_steps_have_as_many_right_hand_sides_as_they_compute() {
     let arguments = "step --points 8 --backend cpu --repeats 3 --set time.implicit={method='bdf2'}";
     let (code, out, err) = bench(&format!("{arguments} --json"));
     assert_eq!((code, err.as_str()), (Some(0), ""));
-    let row = &rows(&serde_json::from_str(&out).unwrap())[0];
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let row = &rows(&report)[0];
     let right_hand_sides =
         number(&row["ns_per_point"]["min"]) / number(&row["ns_per_point_stage"]["min"]);
     assert!(right_hand_sides > 6.5, "{right_hand_sides}");
