@@ -101,16 +101,6 @@ impl GridCase for IsotropicTurbulence {
                 component.iter_mut().zip(added).for_each(|(u, added)| *u += added);
             }
         }
-        let lowest =
-            fluctuation.iter().copied().fold(f64::INFINITY, f64::min) + gas.reference_pressure();
-        let has_pressure = match lowest > 0.0 {
-            true => Ok(()),
-            false => Err(Error::refused(
-                format!("the pressure of the start falls to {lowest:.3}"),
-                "lower `mach` or `dilatational` of [case], so that p₀ = 1/(γ Ma²) is more than fluctuations take",
-            )),
-        };
-        all_or_error(comm, has_pressure)?;
         let point = |at: usize| {
             let velocity = velocity.each_ref().map(|component| component[at]);
             self.start.point(&gas, velocity, fluctuation[at])
