@@ -5,6 +5,8 @@
 //               more than so many that a multiprocessor holds RESIDENT blocks, 1 where the host does not say;
 //               KERNEL_OF_TILE(x, y) with blocks of x by y
 //   DEVICE      a function called by kernels
+//   PHASE       one without a barrier: all that a thread does between two. What makes a loop of the threads of a block compiles it
+//               once, and by itself
 //   GLOBAL      a pointer into device memory      CONSTANT     a table of coefficients, at file scope
 //   ON_CHIP     the block's on-chip array: ON_CHIP(name, words) declares `words` REALs, once a kernel; ON_CHIP_OF(type,
 //               name, words) of another type
@@ -80,5 +82,6 @@ typedef long long int64;
 #ifndef UNROLL
 #define UNROLL _Pragma("unroll")
 #endif
+#define PHASE DEVICE
 #define ON_CHIP(name, words) ON_CHIP_OF(REAL, name, words)
 #define KERNEL_OF(threads) KERNEL_OF_TILE(threads, 1)

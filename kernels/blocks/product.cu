@@ -7,7 +7,7 @@
 #define TEAM (LANES * GROUPS)
 
 // sums[group NB + k] = sum over the columns of this group of O_i[k][column] x[column].
-DEVICE void add_products(
+PHASE void add_products(
     ON_CHIP_PTR double *sums,
     GLOBAL const unsigned int *restrict starts, GLOBAL const unsigned int *restrict columns,
     GLOBAL const REAL *restrict blocks, GLOBAL const double *x,

@@ -14,19 +14,19 @@
 #endif
 #define IS_NEAR (LOW <= LENGTH - SHORT && HIGH <= LENGTH - 2 * SHORT)
 
-DEVICE void apply(REAL *b, ON_CHIP_PTR REAL *chip, Tile tile, TABLE_SPACE const REAL *tables)
+// What others need of a chunk.
+PHASE void show(const REAL *b, ON_CHIP_PTR REAL *chip, Tile tile)
 {
-    // Addresses are worked out again for every operator.
-    FORGET_INT(tile.thread);
-    tile.chunk = CHUNK_OF(tile.thread);
-    tile.first = FIRST(tile.chunk);
-    tile.points = POINTS(tile.chunk);
     const int all = !IS_NEAR || AT_END;
     EACH(j)
     {
         if (all || j < HIGH + SHORT || j >= LENGTH - SHORT - LOW) SPOT(j, tile.thread) = b[j];
     }
-    __syncthreads();
+}
+
+// b = B f
+PHASE void multiply(REAL *b, ON_CHIP_PTR const REAL *chip, Tile tile)
+{
     REAL near[LENGTH + LOW + HIGH]; // [LOW + j]: point j of the chunk
     EACH(j) near[LOW + j] = b[j];
 #if IS_NEAR
@@ -64,6 +64,18 @@ DEVICE void apply(REAL *b, ON_CHIP_PTR REAL *chip, Tile tile, TABLE_SPACE const 
     }
 #endif
     if (SHORT && tile.points < LENGTH) b[LENGTH - 1] = 0;
+}
+
+DEVICE void apply(REAL *b, ON_CHIP_PTR REAL *chip, Tile tile, TABLE_SPACE const REAL *tables)
+{
+    // Addresses are worked out again for every operator.
+    FORGET_INT(tile.thread);
+    tile.chunk = CHUNK_OF(tile.thread);
+    tile.first = FIRST(tile.chunk);
+    tile.points = POINTS(tile.chunk);
+    show(b, chip, tile);
+    __syncthreads();
+    multiply(b, chip, tile);
 #if P > 0
     eliminate(b, chip + LENGTH * STRIDE, tile.thread, tile.chunk, tables);
 #endif

@@ -2,7 +2,7 @@
 //   b        result of the block alone                                             read and written
 //   columns  INFLOW_LEFT columns of LEFT_REACH values for the first points, then INFLOW_RIGHT of RIGHT_REACH for the last
 //   planes   z: plane `left` and on from the left, `right` and on from the right   read
-DEVICE void add_inflow(REAL *b, GLOBAL const REAL *columns, GLOBAL const REAL *restrict planes, int left, int right,
+PHASE void add_inflow(REAL *b, GLOBAL const REAL *columns, GLOBAL const REAL *restrict planes, int left, int right,
     Tile tile)
 {
     const int64 line = tile.line < LINES ? tile.line : LINES - 1;

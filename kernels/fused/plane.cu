@@ -10,7 +10,7 @@ DEVICE void load_plane(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Ti
         if (tile.thread + k * THREADS < TX * N) chip[PLACE(k)] = k * THREADS < left ? f[(from + k * THREADS) % PLANE] : 0;
     }
     __syncthreads();
-    EACH(j) v[j] = HAS(j) ? SPOT(j, tile.thread) : 0;
+    take_staged(v, chip, tile);
 #else
     // The lines along z have one value each.
     GLOBAL const REAL *from = f + tile.start % PLANE;

@@ -63,12 +63,10 @@ DEVICE int points_left(Tile tile)
     return (left < TX * N ? (int)left : TX * N) - tile.thread;
 }
 
-// v from field f; along x through `chip`, which nobody reads any more, with one barrier. Where a thread has all its points, no load waits
-// for another.
-DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
-{
 #if INNER == 1
-    FORGET_INT(tile.thread);
+// The tile on chip from field f. Where a thread has all its points, no load waits for another.
+PHASE void load_rows(GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
+{
     GLOBAL const REAL *from = f + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
     if (left > (LENGTH - 1) * THREADS) {
@@ -81,36 +79,63 @@ DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile til
             if (tile.thread + k * THREADS < TX * N) chip[PLACE(k)] = k * THREADS < left ? from[k * THREADS] : 0;
         }
     }
-    __syncthreads();
-    EACH(j) v[j] = HAS(j) ? SPOT(j, tile.thread) : 0;
-#else
-    EACH(j) v[j] = HAS(j) ? f[tile.start + (int64)j * INNER] : 0;
-#endif
 }
 
-// v to field w, as above.
-DEVICE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile tile)
+// The tile on chip to field w.
+PHASE void store_rows(GLOBAL REAL *w, ON_CHIP_PTR const REAL *chip, Tile tile)
 {
-#if INNER == 1
-    FORGET_INT(tile.thread);
-    EACH(j)
-    {
-        if (HAS(j)) SPOT(j, tile.thread) = v[j];
-    }
-    __syncthreads();
     GLOBAL REAL *to = w + tile.line0 * N + tile.thread;
     const int left = points_left(tile);
     EACH(k)
     {
         if (k * THREADS < left) to[k * THREADS] = chip[PLACE(k)];
     }
+}
+
+PHASE void take_staged(REAL *v, ON_CHIP_PTR const REAL *chip, Tile tile)
+{
+    EACH(j) v[j] = HAS(j) ? SPOT(j, tile.thread) : 0;
+}
+
+PHASE void stage(const REAL *v, ON_CHIP_PTR REAL *chip, Tile tile)
+{
+    EACH(j)
+    {
+        if (HAS(j)) SPOT(j, tile.thread) = v[j];
+    }
+}
+
+// v from field f through `chip`, which nobody reads any more, with one barrier.
+DEVICE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
+{
+    FORGET_INT(tile.thread);
+    load_rows(f, chip, tile);
+    __syncthreads();
+    take_staged(v, chip, tile);
+}
+
+// v to field w, as above.
+DEVICE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile tile)
+{
+    FORGET_INT(tile.thread);
+    stage(v, chip, tile);
+    __syncthreads();
+    store_rows(w, chip, tile);
+}
 #else
+PHASE void load(REAL *v, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)
+{
+    EACH(j) v[j] = HAS(j) ? f[tile.start + (int64)j * INNER] : 0;
+}
+
+PHASE void store(const REAL *v, GLOBAL REAL *w, ON_CHIP_PTR REAL *chip, Tile tile)
+{
     EACH(j)
     {
         if (HAS(j) && tile.line < LINES) w[tile.start + (int64)j * INNER] = v[j];
     }
-#endif
 }
+#endif
 
 // Field f to a place on chip, where it is PARKED once it has come; along x behind a barrier too, for it is other threads that ask for it.
 DEVICE void bring(int place, GLOBAL const REAL *f, ON_CHIP_PTR REAL *chip, Tile tile)

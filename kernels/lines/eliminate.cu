@@ -55,12 +55,10 @@
 #define WEIGHT(m, i, q) OF_CHUNK((m) + BACK, i, q)
 #define SEEN(side, i, q) OF_CHUNK(BACK + AHEAD + 1 + (side), i, q)
 
-DEVICE void eliminate(
-    REAL *b, ON_CHIP_PTR REAL *chip, int thread, int chunk, TABLE_SPACE const REAL *tables)
+// The interior, b = D^-1 b, and what it gives to the separators.
+PHASE void eliminate_interior(
+    REAL *b, ON_CHIP_PTR REAL *chip, int thread, int chunk, int class_at, TABLE_SPACE const REAL *tables)
 {
-    const int class_at = CLASS_AT;
-
-    // The interior, b = D^-1 b.
     UNROLL for (int j = P; j < LENGTH; ++j) {
         b[j] *= INVERSE(j);
         if (j > P) b[j] -= LOWER(j, 1) * b[j - 1];
@@ -75,7 +73,6 @@ DEVICE void eliminate(
 #endif
     }
 
-    // The separators.
     const int at = PLACE_OF(thread, chunk);
     REAL own[P], given[P];
     UNROLL for (int i = 0; i < P; ++i) {
@@ -95,8 +92,13 @@ DEVICE void eliminate(
         GIVE_BEFORE(i, before)
         GIVE_BEHIND(P + i, behind)
     }
-    __syncthreads();
-    REAL x[P], after[P]; // after an open end `right` is zero, whatever `after` is
+}
+
+// x of the separators of a chunk, and where all chunks are alike of those of the next one.
+PHASE void solve_separators(
+    REAL *x, REAL *after, ON_CHIP_PTR const REAL *chip, int thread, int chunk, TABLE_SPACE const REAL *tables)
+{
+    const int at = PLACE_OF(thread, chunk);
     UNROLL for (int i = 0; i < P; ++i) x[i] = after[i] = 0;
     UNROLL for (int m = 0; m <= AHEAD; ++m) {
         UNROLL for (int q = 0; q < P; ++q) {
@@ -114,6 +116,25 @@ DEVICE void eliminate(
             }
         }
     }
+}
+
+// b - left x - right x of the next chunk; after an open end `right` is zero, whatever `after` is.
+PHASE void substitute_separators(REAL *b, const REAL *x, const REAL *after, int class_at)
+{
+    UNROLL for (int j = P; j < LENGTH; ++j) {
+        UNROLL for (int q = 0; q < P; ++q) b[j] -= LEFT(j, q) * x[q] + RIGHT(j, q) * after[q];
+    }
+    UNROLL for (int i = 0; i < P; ++i) b[i] = x[i];
+}
+
+DEVICE void eliminate(
+    REAL *b, ON_CHIP_PTR REAL *chip, int thread, int chunk, TABLE_SPACE const REAL *tables)
+{
+    const int class_at = CLASS_AT;
+    eliminate_interior(b, chip, thread, chunk, class_at, tables);
+    __syncthreads();
+    REAL x[P], after[P];
+    solve_separators(x, after, chip, thread, chunk, tables);
 #if !UNIFORM
     // Another chunk's weights would take as many registers again.
     UNROLL for (int i = 0; i < P; ++i) SEPARATOR(i, thread) = x[i];
@@ -121,9 +142,5 @@ DEVICE void eliminate(
     const int next = NEIGHBOUR(thread, chunk, 1);
     UNROLL for (int i = 0; i < P; ++i) after[i] = SEPARATOR(i, next);
 #endif
-
-    UNROLL for (int j = P; j < LENGTH; ++j) {
-        UNROLL for (int q = 0; q < P; ++q) b[j] -= LEFT(j, q) * x[q] + RIGHT(j, q) * after[q];
-    }
-    UNROLL for (int i = 0; i < P; ++i) b[i] = x[i];
+    substitute_separators(b, x, after, class_at);
 }

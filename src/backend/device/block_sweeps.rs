@@ -69,7 +69,7 @@ impl Shape {
         text.define("PANEL", nb.div_ceil(panels));
         text.define("AHEAD", (AHEAD / share).clamp(1, MOST_AHEAD));
         if !device.info().is_gpu {
-            text.roll_loops();
+            text.make_compact();
         }
         text.push(include_str!("../../../kernels/blocks/system.cu"));
         text.push(include_str!("../../../kernels/blocks/product.cu"));

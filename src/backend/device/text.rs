@@ -86,10 +86,12 @@ impl Text {
         result
     }
 
-    /// No loop is unrolled: a compiler that makes a loop of every block takes long over more.
-    pub(super) fn roll_loops(&mut self) {
-        self.push("#undef UNROLL\n");
+    /// For a compiler that makes a loop of the threads of a block, and takes long over many loops: none is unrolled, and what lies
+    /// between barriers is a function that it compiles by itself.
+    pub(super) fn make_compact(&mut self) {
+        self.push("#undef UNROLL\n#undef PHASE\n");
         self.define("UNROLL", "_Pragma(\"unroll 1\")");
+        self.define("PHASE", "static __attribute__((noinline))");
     }
 
     /// The whole, to be compiled; `name` is for the compiler's messages.

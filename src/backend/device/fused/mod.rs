@@ -93,7 +93,7 @@ impl Fused {
         text.define("LENGTH", shape.length);
         text.define("LONG", lines.points - shape.chunks * (shape.length - 1));
         if !device.info().is_gpu {
-            text.roll_loops();
+            text.make_compact();
         }
         text.define("RESIDENT", shape.resident);
         text.define("STRIDE", shape.stride);
@@ -180,8 +180,20 @@ impl Fused {
 }
 
 /// What belongs to one operator: functions and tables.
-const NAMES: [&str; 7] =
-    ["apply", "add_inflow", "eliminate", "LEFT_END", "RIGHT_END", "CLASS_TABLE", "WEIGHTS"];
+const NAMES: [&str; 12] = [
+    "apply",
+    "show",
+    "multiply",
+    "add_inflow",
+    "eliminate",
+    "eliminate_interior",
+    "solve_separators",
+    "substitute_separators",
+    "LEFT_END",
+    "RIGHT_END",
+    "CLASS_TABLE",
+    "WEIGHTS",
+];
 
 /// The functions of one operator; its tables, and what its interface values do.
 fn operator(

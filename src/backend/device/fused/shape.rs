@@ -1,5 +1,7 @@
 //! How many lines a block takes, and into how many chunks they are cut.
 
+use std::collections::HashSet;
+
 use super::super::DeviceInfo;
 use super::super::ends::Lines;
 use super::super::lines::bank_row;
@@ -108,7 +110,9 @@ impl Shape {
             });
             all.extend(some);
         }
-        all.dedup_by_key(|shape| (shape.chunks, shape.lanes, shape.room));
+        // Tiles of several widths are one where a block takes more lines than any of them has.
+        let mut known = HashSet::new();
+        all.retain(|shape| known.insert((shape.chunks, shape.lanes, shape.room)));
         all
     }
 
