@@ -214,24 +214,23 @@ fn modelled(lab: &Lab<'_>, method: Method, n: usize, gpus: usize) -> Option<f64>
 /// Srinath 2015, table 4.2.
 pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
     let mut csv = Csv::new("points,processors,basis,method,ms");
-    let mut row = |n: usize, of: String, basis: &str, method: &str, seconds: Option<f64>| {
-        if seconds.is_some() {
-            let ms = cell_of(seconds.map(|seconds| 1e3 * seconds));
-            csv.row([format!("{n}^3"), of, basis.into(), method.into(), ms]);
+    let mut row = |n: usize, of: String, basis: &str, method: &str, ms: Option<f64>| {
+        if ms.is_some() {
+            csv.row([format!("{n}^3"), of, basis.into(), method.into(), cell_of(ms)]);
         }
     };
+    let in_ms = |seconds: f64| 1e3 * seconds;
     let mut ratios = Vec::new();
     for Derivatives { points: n, reference, neato } in DERIVATIVES {
         for (cores, ms) in CORES.iter().zip(reference) {
-            let seconds = ms.map(|ms| 1e-3 * ms);
-            row(n, format!("{cores} cores"), "published", "reference", seconds);
+            row(n, format!("{cores} cores"), "published", "reference", ms);
         }
         for (&gpus, ms) in GPUS.iter().zip(neato) {
             let gpu = format!("{gpus} GPUs");
-            row(n, gpu.clone(), "published", "NEATO", ms.map(|ms| 1e-3 * ms));
+            row(n, gpu.clone(), "published", "NEATO", ms);
             for method in [Method::Gather, Method::Neighbour] {
                 let seconds = modelled(lab, method, n, gpus).filter(|_| ms.is_some());
-                row(n, gpu.clone(), "modelled", method.name(), seconds);
+                row(n, gpu.clone(), "modelled", method.name(), seconds.map(in_ms));
                 if let (Method::Gather, Some(ms), Some(seconds)) = (method, ms, seconds) {
                     ratios.push(1e3 * seconds / ms);
                 }
@@ -247,7 +246,7 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
     let seconds = result["ns_per_point"]["min"].as_f64().map(|ns| 1e-9 * ns * points);
     let threads = result["threads"].as_u64().unwrap_or(1);
     let own = format!("{} with {threads} threads", result["backend"].as_str().unwrap_or("here"));
-    row(n, own.clone(), "measured", "auto", seconds);
+    row(n, own.clone(), "measured", "auto", seconds.map(in_ms));
     let [low, high] =
         [f64::min, f64::max].map(|of| ratios.iter().copied().reduce(of).unwrap_or(f64::NAN));
     Ok(Finding::table(csv, Vec::new()).saying(

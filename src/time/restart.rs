@@ -370,7 +370,9 @@ pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
     let own = Config { origin: None, ..config.clone() }.to_toml();
     let [was, is] = [&head.config, &own].map(|text| keys_without_path(text));
     let mut changes = Vec::new();
-    for section in ["case", "gas", "grid", "forcing", "scalars", "scheme", "time", "compute"] {
+    let sections =
+        ["case", "gas", "grid", "boundary", "forcing", "scalars", "scheme", "time", "compute"];
+    for section in sections {
         let keys = |tables: &toml::Table| -> toml::Table {
             tables.get(section).and_then(|table| table.as_table()).cloned().unwrap_or_default()
         };
@@ -388,7 +390,7 @@ pub(super) fn changes(head: &Head, config: &Config) -> Vec<Change> {
             let flattened =
                 || (0..3).any(|a| (head.points[a] == 1) != (config.grid.points[a] == 1));
             let physics = match section {
-                "case" | "gas" | "forcing" => true,
+                "case" | "gas" | "boundary" | "forcing" => true,
                 "grid" => {
                     ["length", "stretching", "mapping"].contains(&key.as_str()) || flattened()
                 }

@@ -279,6 +279,23 @@ fn where_no_checkpoint_is_sound_nothing_is_lost() {
     assert!(before == files(&found));
 }
 
+/// Catches boundaries that are left out where runs are compared.
+#[test]
+fn another_wall_is_another_flow() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["--set", "grid.points=[17, 17, 1]", "--set", "time.max_steps=4"];
+    done(dir.path(), [&["run", "lid-driven-cavity", "--out", "run"][..], &set].concat());
+    let before = files(&dir.path().join("run"));
+    let other = "boundary.y={ low = 'wall', high = { kind = 'wall', velocity = [-3, 0, 0] } }";
+    let further = ["restart", "run", "--set", "time.max_steps=6"];
+    let outcome = kolmo(dir.path(), [&further[..], &["--set", other]].concat());
+    assert_eq!(outcome.code, Some(2), "{}", outcome.err);
+    assert!(outcome.err.contains("error: boundary.y = "), "{}", outcome.err);
+    assert!(outcome.err.contains("--allow-physics-change"), "{}", outcome.err);
+    assert!(before == files(&dir.path().join("run")));
+    done(dir.path(), further);
+}
+
 #[test]
 fn another_flow_is_refused_unless_it_is_allowed() {
     let dir = tempfile::tempdir().unwrap();
