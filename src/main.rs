@@ -253,7 +253,8 @@ fn reproduced(options: &ReproduceOptions) -> Result<ExitCode> {
     if options.is_list() {
         return say(&listed());
     }
-    say(&reproduce(options, &|input, set| configuration(input, set))?)
+    reproduce(options, &|input, set| configuration(input, set), &|line| say(line).map(|_| ()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Print what the model says.

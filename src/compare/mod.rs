@@ -4,6 +4,7 @@
 //! page with pictures.
 
 mod difference;
+mod inputs;
 mod options;
 mod overlay;
 mod page;

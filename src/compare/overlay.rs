@@ -1,11 +1,11 @@
 //! The curves of several runs over each other: `kolmo plot` of more than one.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::inputs::{Input, different_keys};
 use super::options::page_path;
 use super::page::{HISTORIES, spectra};
 use super::runs::{self, Run};
@@ -93,7 +93,8 @@ pub fn overlay(options: &PlotOptions) -> Result<Overlay> {
     }
     let mut runs = runs::read(&options.runs)?;
     let mut notes = runs::notes(&runs);
-    let different = different_keys(&options.runs)?;
+    let inputs: Vec<&Input> = runs.iter().map(|run| &run.input).collect();
+    let different = different_keys(&inputs);
     let labels = labels(&options.runs, &different);
     runs.iter_mut().zip(&labels).for_each(|(run, label)| run.name.clone_from(label));
     let (columns, more) = columns(&runs, &options.columns)?;
@@ -131,46 +132,6 @@ fn nothing_shared(runs: &[Run]) -> Error {
     let columns = |run: &Run| format!("{}: {}", run.name, run.series.names().join(", "));
     let columns: Vec<String> = runs.iter().map(columns).collect();
     refused("the runs share no column that changes", &columns.join("\n       "))
-}
-
-/// Keys of the inputs whose values differ, with the value of each run: those of the flow and the method, or where these are the
-/// same those of the machine.
-fn different_keys(directories: &[PathBuf]) -> Result<Vec<(String, Vec<String>)>> {
-    let inputs: Result<Vec<_>> = directories.iter().map(|directory| input(directory)).collect();
-    let inputs = inputs?;
-    let mut keys: Vec<&String> = inputs.iter().flat_map(BTreeMap::keys).collect();
-    keys.sort();
-    keys.dedup();
-    let of = |key: &String| -> Vec<String> {
-        inputs.iter().map(|input| input.get(key).map_or("-".into(), String::clone)).collect()
-    };
-    let differs = |values: &[String]| values.iter().any(|value| *value != values[0]);
-    let all = keys.into_iter().filter(|key| !key.starts_with("output."));
-    let all = all.map(|key| (key.clone(), of(key))).filter(|(_, values)| differs(values));
-    let (machine, flow): (Vec<_>, Vec<_>) = all.partition(|(key, _)| key.starts_with("compute."));
-    Ok(if flow.is_empty() { machine } else { flow })
-}
-
-/// `grid.points` and the like of a run's `config.toml`, with their values as TOML.
-fn input(directory: &Path) -> Result<BTreeMap<String, String>> {
-    let path = directory.join("config.toml");
-    let wrong =
-        |why: toml::de::Error| Error::Format { path: path.clone(), what: why.message().into() };
-    let table: toml::Table = read_text(&path)?.parse().map_err(wrong)?;
-    let mut keys = BTreeMap::new();
-    flatten("", &table, &mut keys);
-    Ok(keys)
-}
-
-fn flatten(before: &str, table: &toml::Table, keys: &mut BTreeMap<String, String>) {
-    for (key, value) in table {
-        let name = if before.is_empty() { key.clone() } else { format!("{before}.{key}") };
-        match value {
-            toml::Value::Table(inner) => flatten(&name, inner, keys),
-            toml::Value::String(word) => drop(keys.insert(name, word.clone())),
-            value => drop(keys.insert(name, value.to_string())),
-        }
-    }
 }
 
 /// The name of each run's directory, or as it was typed where two have one name; with what differs where that is little.

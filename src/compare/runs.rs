@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::inputs::{Input, input, other_flow};
 use crate::error::{Error, Result};
 use crate::io::spectra::Spectra;
 use crate::io::{Series, Summary};
@@ -10,6 +11,8 @@ use crate::io::{Series, Summary};
 pub(super) struct Run {
     /// The directory as it was typed.
     pub(super) name: String,
+    /// What was asked for.
+    pub(super) input: Input,
     pub(super) summary: Summary,
     pub(super) series: Series,
     /// Those that were written, if any were.
@@ -82,6 +85,7 @@ fn read_one(path: &Path) -> Result<Run> {
     let spectra = path.join("statistics/spectra.csv");
     Ok(Run {
         name: path.display().to_string(),
+        input: input(path)?,
         summary: Summary::read(&path.join("summary.json"))?,
         spectra: spectra.exists().then(|| Spectra::read(&spectra)).transpose()?,
         series,
@@ -110,9 +114,19 @@ pub(super) fn notes(runs: &[Run]) -> Vec<String> {
             ));
         } else if run.summary.length != first.summary.length {
             notes.push(format!("{name} has another box than {to}"));
+        } else {
+            let keys = other_flow(&run.input, &first.input);
+            if !keys.is_empty() {
+                notes.push(format!("{name} is another flow than {to}: {}", keys.join(", ")));
+            }
         }
         if run.time()[0].max(first.time()[0]) > run.end().min(first.end()) {
             notes.push(format!("{name} shares no time with {to}"));
+        }
+    }
+    for run in runs {
+        if let Some(part) = run.summary.earlier.iter().rfind(|part| part.other_flow) {
+            notes.push(format!("{} was another flow up to step {}", run.name, part.until));
         }
     }
     for run in runs.iter().filter(|run| !run.summary.finished) {

@@ -85,7 +85,7 @@ impl Row {
             scalar_variance_difference: from_first("scalar_variance"),
             error_l2: last("error_l2"),
             error_max: last("error_max"),
-            smallest_kmax_eta: summary.resolution.map(|worst| floored(worst.kmax_eta_min)),
+            smallest_kmax_eta: summary.resolution.map(|worst| worst.kmax_eta_min),
             ns_per_point_stage: summary.ns_per_point_stage,
             verdict: summary.verdict,
             verdict_reason: summary.verdict_reason.clone(),
@@ -110,7 +110,7 @@ impl Comparison {
             ("variance differs".into(), |row| row.scalar_variance_difference, short),
             ("error rms".into(), |row| row.error_l2, short),
             ("error max".into(), |row| row.error_max, short),
-            ("kmax eta".into(), |row| row.smallest_kmax_eta, fixed),
+            ("kmax eta".into(), |row| row.smallest_kmax_eta, |value| fixed(floored(value))),
             ("ns/pt/stage".into(), |row| row.ns_per_point_stage, fixed),
         ];
         let mut columns = Vec::from(columns);

@@ -21,11 +21,18 @@ const METHODS: [(Method, &str); 4] = [
     (Method::Neighbour, "neighbour"),
     (Method::Transpose, "transpose"),
 ];
-/// What all these figures differ by.
+/// The rates where no others are given.
 const RATES: &str = "The model takes the time of one GPU from table 4.2 (19.9 ms for 256³ points) as the rate of all its memory traffic, and \
-                     half a link of 56 Gb/s for each of a node's two GPUs; latencies are assumed. It has no permutations of y and z, no \
-                     barriers beside the messages, no contention at rank 0 but the bandwidth of its link, and nothing of the Python that \
-                     starts kernels and messages in the thesis (§3.4), which short blocks wait for.";
+                     half a link of 56 Gb/s for each of a node's two GPUs; latencies are assumed.";
+
+/// What all these figures differ by.
+fn differences(lab: &Lab<'_>) -> String {
+    format!(
+        "{} The model has no permutations of y and z, no barriers beside the messages, no contention at rank 0 but the bandwidth of its \
+         link, and nothing of the Python that starts kernels and messages in the thesis (§3.4), which short blocks wait for.",
+        lab.said_of_rates(RATES)
+    )
+}
 
 /// A K20 of the thesis.
 fn k20() -> Rates {
@@ -104,7 +111,7 @@ fn profile(lab: &Lab<'_>, n: usize) -> Result<Finding> {
              {:.1} ms in all, {share:.0} % of it sweeps.",
             1e3 * whole.unwrap_or(f64::NAN)
         ),
-        RATES,
+        differences(lab),
     ))
 }
 
@@ -166,7 +173,7 @@ fn over_gpus(
              axis."
         ),
         format!("On 64 GPUs along x: {}.", here.join(", ")),
-        RATES,
+        differences(lab),
     ))
 }
 
@@ -257,7 +264,7 @@ pub(super) fn table_4_2(lab: &Lab<'_>) -> Result<Finding> {
              {:.2} ms for {n}³ points.",
             1e3 * seconds.unwrap_or(f64::NAN)
         ),
-        format!("{RATES} The reference program is not here."),
+        format!("{} The reference program is not here.", differences(lab)),
     ))
 }
 
@@ -289,6 +296,6 @@ pub(super) fn figure_4_11(lab: &Lab<'_>) -> Result<Finding> {
     Ok(Finding::charts(&[("", chart.logarithmic([true, false]))]).saying(
         "Speedups on 1, 8 and 64 GPUs over 8, 64 and 512 cores of the reference program, as table 4.2 gives them.",
         format!("Published times of cores over modelled ones of GPUs by `gather`; modelled for published: {}.", found.join("; ")),
-        format!("{RATES} The times of cores are the published ones in both."),
+        format!("{} The times of cores are the published ones in both.", differences(lab)),
     ))
 }

@@ -103,6 +103,16 @@ impl<'a> Lab<'a> {
         self.rates.clone().unwrap_or(usual)
     }
 
+    /// What a text says of them: `usual` of those of the paper's machine, else whose they are.
+    pub(super) fn said_of_rates(&self, usual: &str) -> String {
+        match &self.rates {
+            None => usual.into(),
+            Some(Rates { source, .. }) => {
+                format!("Rates here are those of another machine ({source}).")
+            }
+        }
+    }
+
     /// An input, or the built-in one of a case, with what is set.
     pub(super) fn input(&self, input: &str, set: &[&str]) -> Result<Config> {
         let mut set: Vec<String> = set.iter().map(|key| (*key).to_string()).collect();

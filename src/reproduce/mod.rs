@@ -77,22 +77,23 @@ pub fn listed() -> String {
     head + &EXPERIMENTS.iter().map(line).collect::<String>()
 }
 
-/// Make what `options` name; `load` reads an input, or the built-in one of a case, with what is set. Returns a line for each.
+/// Make what `options` name; `load` reads an input, or the built-in one of a case, with what is set, `say` gets a line for each that is
+/// made.
 ///
 /// # Errors
 /// Where a name is unknown, or a directory is there already: nothing was made then. What a part says that fails.
 pub fn reproduce(
     options: &ReproduceOptions,
     load: &dyn Fn(&str, &[String]) -> Result<Config>,
-) -> Result<String> {
+    say: &dyn Fn(&str) -> Result<()>,
+) -> Result<()> {
     let chosen = options.chosen()?;
     let directories = options.directories(&chosen)?;
     let lab = Lab::new(options, load)?;
-    let mut lines = String::new();
     for (one, directory) in chosen.into_iter().zip(directories) {
         tell(&format!("{}: {} ...", one.id, one.what));
         let finding = lab.within(&directory, one.make)?;
-        lines += &finding.write(one, &directory)?;
+        say(&finding.write(one, &directory)?)?;
     }
-    Ok(lines)
+    Ok(())
 }

@@ -16,10 +16,17 @@ const MODELLED: From = From::Here(Basis::Modelled);
 const BLOCK: usize = 256;
 const METHODS: [(Method, &str); 2] =
     [(Method::Pcr, "pcr (paper)"), (Method::Neighbour, "neighbour")];
+/// The rates where no others are given.
+const RATES: &str = "Rates here are those of an H200 with a link of 400 Gb/s, which are assumed but for that of a copy (`--rates` takes others).";
+
 /// What all these figures differ by.
-const RATES: &str = "The paper measures up to 3072 V100 of Summit, and its text has no times; rates here are those of an H200 with a link of \
-                     400 Gb/s, which are assumed but for that of a copy (`--rates` takes others). The paper solves with PCR on each GPU too, \
-                     n log n work, which makes its strong scaling superlinear at first; the elimination here has n.";
+fn differences(lab: &Lab<'_>) -> String {
+    format!(
+        "The paper measures up to 3072 V100 of Summit, and its text has no times. {} The paper solves with PCR on each GPU too, n log n \
+         work, which makes its strong scaling superlinear at first; the elimination here has n.",
+        lab.said_of_rates(RATES)
+    )
+}
 
 fn derivative(lab: &Lab<'_>, method: Method) -> Derivative {
     let (rates, network) = (lab.rates(Rates::h200()), Network::FatTree(1.0));
@@ -82,7 +89,7 @@ pub(super) fn figure_9(lab: &Lab<'_>) -> Result<Finding> {
         "Speedups for the three indices, in a picture: superlinear at first, across the ideal line at about 32 GPUs, then a plateau where \
          communication takes the time, and a slow decline.",
         format!("One axis, since all three are alike in the model. {}.", found.join("; ")),
-        RATES,
+        differences(lab),
     ))
 }
 
@@ -110,7 +117,7 @@ pub(super) fn figure_10(lab: &Lab<'_>) -> Result<Finding> {
         "Speedups of lines cut along one axis on up to 2048 GPUs in powers of two, and on 1 to 32 one by one, in pictures: reasonably good to \
          a large number, with little difference between the indices.",
         format!("Lines cut along x in the model. {}.", found.join("; ")),
-        RATES,
+        differences(lab),
     ))
 }
 
@@ -129,7 +136,7 @@ pub(super) fn figure_11(lab: &Lab<'_>) -> Result<Finding> {
         "Two straight lines of different slope, in a picture: with 2ⁿ − 1 GPUs every level has an odd number of rows, so that each detaches \
          one and reattaches it in the end.",
         format!("From the rounds of messages of the plans that ranks run. {found}."),
-        RATES,
+        differences(lab),
     ))
 }
 
@@ -171,6 +178,6 @@ pub(super) fn figure_13(lab: &Lab<'_>) -> Result<Finding> {
              them.",
             found.join("; ")
         ),
-        RATES,
+        differences(lab),
     ))
 }

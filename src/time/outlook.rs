@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::plan::reached;
 use super::refusals::impossible_start;
+use super::restart::head;
 use super::{Simulation, sample};
 use crate::backend::cpu::Cpu;
 use crate::config::{Config, Precision, Schedule, Statistic, StepSize, Variable};
@@ -29,43 +30,53 @@ const MOST_POINTS: usize = 1 << 22;
 pub(super) struct Length {
     /// As many as there are with the first step's dt.
     pub(super) steps: f64,
-    /// dt of the first step.
+    /// dt of the first step from the initial state.
     pub(super) dt: f64,
+    /// Steps that lie behind the checkpoint that it starts from.
+    before: f64,
+    /// The time that it starts at.
+    start: f64,
     /// The time that it ends at.
-    pub(super) end: f64,
+    end: f64,
 }
 
 impl Length {
     /// Of a run that takes all its steps as large as the first.
     ///
     /// # Errors
-    /// Where the initial state makes no sense.
+    /// Where the initial state makes no sense, or the checkpoint that it starts from cannot be read.
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn of(config: &Config) -> Result<Self> {
+        let checkpoint = config.origin.as_deref().map(head).transpose()?;
+        let (before, start) = checkpoint.map_or((0.0, 0.0), |head| (head.step as f64, head.time));
         let dt = match config.time.step {
             StepSize::Fixed(dt) => dt,
             StepSize::Cfl(cfl) => cfl / first_rate(config)?,
         };
-        let to_end = config.time.end.map_or(f64::INFINITY, |end| (end / dt).ceil());
+        let to_end = config.time.end.map_or(f64::INFINITY, |end| ((end - start) / dt).ceil());
         let steady = config.time.implicit.filter(ImplicitConfig::is_steady);
         let most = [config.time.max_steps, steady.map(|implicit| implicit.steps)];
         let most = most.into_iter().flatten().min().map_or(f64::INFINITY, |steps| steps as f64);
-        let steps = to_end.min(most).max(1.0);
-        let end = config.time.end.unwrap_or(f64::INFINITY).min(steps * dt);
-        Ok(Self { steps, dt, end })
+        let steps = to_end.min(most - before).max(1.0);
+        let end = config.time.end.unwrap_or(f64::INFINITY).min(start + steps * dt);
+        Ok(Self { steps, dt, before, start, end })
     }
 
-    /// How often something is done on a `schedule`, where a step takes `seconds`; with the first time, at step 0.
+    /// How often something is done on a `schedule`, where a step takes `seconds`; with the first time, at the start.
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     fn times(&self, schedule: Schedule, seconds: f64) -> f64 {
-        let by_steps = schedule.every_steps.map(|every| self.steps / every as f64);
-        let by_time = schedule.every_time.map(|every| self.end / every);
-        let by_wall = schedule.every_wall.map(|every| self.steps * seconds / every);
-        let all: f64 = [by_steps, by_time, by_wall].into_iter().flatten().map(f64::floor).sum();
+        let Self { steps, before, start, end, .. } = *self;
+        // Counted from the start of the first run, up to the start and the end of this one.
+        let by_steps =
+            schedule.every_steps.map(|every| [before, before + steps].map(|at| at / every as f64));
+        let by_time = schedule.every_time.map(|every| [start, end].map(|at| at / every));
+        let by_wall = schedule.every_wall.map(|every| [0.0, steps * seconds / every]);
+        let of = |[first, last]: [f64; 2]| last.floor() - first.floor();
+        let all: f64 = [by_steps, by_time, by_wall].into_iter().flatten().map(of).sum();
         // At the end, too, where nothing is due.
         let at_end =
-            [by_steps, by_time].into_iter().flatten().any(|times| reached(times.floor(), times));
-        1.0 + (all + f64::from(!at_end)).clamp(1.0, self.steps)
+            [by_steps, by_time].into_iter().flatten().any(|[_, last]| reached(last.floor(), last));
+        1.0 + (all + f64::from(!at_end)).clamp(1.0, steps)
     }
 }
 

@@ -192,14 +192,22 @@ pub fn origin(
 /// # Errors
 /// Where there is none that can be read.
 pub fn base(path: &Path) -> Result<String> {
+    head(path).map(|head| head.config)
+}
+
+/// That of the checkpoint at `path`, or of the newest one of the run there.
+///
+/// # Errors
+/// Where there is none that can be read.
+pub(super) fn head(path: &Path) -> Result<Head> {
     if path.join("zarr.json").exists() {
-        return Ok(Head::read(path)?.config);
+        return Head::read(path);
     }
     let checkpoints = RunDirectory::checkpoints(path);
     let steps = checkpoint::steps(&checkpoints);
     let heads = steps.iter().map(|step| Head::read(&checkpoint::path(&checkpoints, *step)));
     // One that is damaged is told of when it is opened.
-    heads.flatten().next().map(|head| head.config).ok_or_else(|| no_checkpoint(path))
+    heads.flatten().next().ok_or_else(|| no_checkpoint(path))
 }
 
 /// What `prepare` makes of an input that may start from a checkpoint. Which one that is, and what it carries, is for rank 0 to

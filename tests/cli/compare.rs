@@ -82,6 +82,34 @@ fn the_table_and_the_json_hold_the_numbers_of_the_series() {
     assert_eq!(lines[6], "compare.html");
 }
 
+/// Catches runs of another gas, and of another flow up to a restart, that are compared without a word; and kmax eta that is rounded as in
+/// the table.
+#[test]
+fn what_else_flows_differently_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    run(dir.path(), "a", &[]);
+    run(dir.path(), "b", &["gas.prandtl=0.7"]);
+    run(dir.path(), "c", &["case.reynolds=100"]);
+    done(
+        dir.path(),
+        [
+            "restart",
+            "c",
+            "--allow-physics-change",
+            "--set",
+            "case.reynolds=200",
+            "--set",
+            "time.end=0.33",
+        ],
+    );
+    let found = compared(dir.path(), &["a", "b", "c"]);
+    let expected =
+        ["b is another flow than a: gas.prandtl = 0.7 (0.71)", "c was another flow up to step 10"];
+    assert_eq!(found["notes"], serde_json::json!(expected));
+    let smallest = super::summary(&dir.path().join("a"))["resolution"]["kmax_eta_min"].clone();
+    assert_eq!(found["rows"][0]["smallest_kmax_eta"], smallest);
+}
+
 #[test]
 fn the_page_needs_nothing_else_and_its_pictures_lie_beside_it() {
     let dir = tempfile::tempdir().unwrap();

@@ -12,6 +12,12 @@ fn plan(dir: &Path, arguments: &[&str]) -> String {
     done(dir, [&["info", "--plan"], arguments].concat()).out
 }
 
+/// KiB of fields.
+fn fields(plan: &str) -> f64 {
+    let (before, _) = line(plan, "disk").split_once(" KiB of fields").unwrap();
+    before.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
 /// dt of the first step, as a plan expects it and as a run takes it.
 fn first_steps(dir: &Path, arguments: &[&str]) -> [f64; 2] {
     let expected = plan(dir, arguments);
@@ -58,11 +64,32 @@ fn a_plan_counts_the_steps_of_a_steady_run_and_the_last_fields() {
         let set =
             ["taylor-green", "--set", "grid.points=[16, 16, 16]", "--set", &end, "--set", fields];
         let told = plan(dir.path(), &set);
-        let (before, _) = line(&told, "disk").split_once(" KiB of fields").unwrap();
-        before.rsplit(' ').next().unwrap().parse::<f64>().unwrap()
+        fields(&told)
     };
     // At 0, 6 and the end; at 0, 6 and 12.
     assert_eq!(times("10"), times("12"));
+}
+
+/// Catches steps and files of a run from a checkpoint that are counted from the start of the first run.
+#[test]
+fn a_plan_from_a_checkpoint_counts_what_is_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["--set", "time={ max_steps = 20, dt = 0.01 }", "--out", "first"];
+    done(dir.path(), small(&set));
+    let input = |time: &str| {
+        let input = format!(
+            "[case]\nname = 'from-checkpoint'\npath = 'first'\n[time]\ndt = 0.01\n{time}\n\
+             [output]\nfields = {{ every_steps = 8, variables = ['velocity'] }}\n"
+        );
+        fs::write(dir.path().join("next.toml"), input).unwrap();
+        plan(dir.path(), &["next.toml"])
+    };
+    let told = input("max_steps = 30");
+    assert!(line(&told, "run").contains(" 10 steps"), "{told}");
+    // At 20, 24 and 30; at 20, 24 and 32.
+    assert_eq!(fields(&told), fields(&input("max_steps = 32")));
+    let told = input("end = 0.5");
+    assert!(line(&told, "run").contains(" 30 steps"), "{told}");
 }
 
 /// Catches advice that does nothing.

@@ -50,6 +50,17 @@ static void need(void) {
 void *opencl_allocate(size_t size) { need(); return clSVMAlloc(context, READ_WRITE, size, 0); }
 void opencl_free(void *memory) { clSVMFree(context, memory); }
 
+/* What the program gives PoCL in place of the declarations of all functions. */
+static const char *declarations(void) {
+    static char text[4096], path[4096];
+    snprintf(path, sizeof path, "%.*s/../../kernels/pocl.h", (int)(strrchr(__FILE__, '/') - __FILE__), __FILE__);
+    FILE *file = fopen(path, "r");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file) fclose(file);
+    text[length] = 0;
+    return text;
+}
+
 /* PoCL cannot build one program in two processes at once (pocl issue 1480). */
 void *opencl_program(const char *text) {
     need();
@@ -57,9 +68,11 @@ void *opencl_program(const char *text) {
     snprintf(name, sizeof name, "%s/opencl.lock", getenv("XDG_CACHE_HOME"));
     int one = open(name, O_CREAT | O_RDWR, 0600);
     flock(one, LOCK_EX);
-    void *program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
-    const char *slow = "-cl-std=CL1.2 -cl-kernel-arg-info -cl-opt-disable", *quick = "-cl-std=CL1.2 -cl-kernel-arg-info";
-    int code = clBuildProgram(program, 1, &device, opencl() == 2 ? slow : quick, NULL, NULL);
+    const char *parts[2] = {declarations(), text};
+    void *program = clCreateProgramWithSource(context, 2, parts, NULL, NULL);
+    char options[] = "-cl-std=CL1.2 -D_OPENCL_H_ -cl-kernel-arg-info -cl-opt-disable";
+    if (opencl() != 2) *strstr(options, " -cl-opt-disable") = 0;
+    int code = clBuildProgram(program, 1, &device, options, NULL, NULL);
     close(one);
     if (code) {
         static char log[65536];

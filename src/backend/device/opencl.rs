@@ -21,6 +21,11 @@ use super::runtime::{Api, Argument, DeviceInfo, Handle, KernelRequest, Launch, R
 use crate::backend::DiskCache;
 use crate::error::{Error, Result};
 
+const OPTIONS: &str = "-cl-std=CL1.2";
+/// The functions that kernels call, and what tells PoCL that it has read the declarations of all.
+const POCL_DECLARATIONS: &str = include_str!("../../../kernels/pocl.h");
+const POCL_OPTIONS: &str = "-cl-std=CL1.2 -D_OPENCL_H_";
+
 /// One OpenCL device.
 pub(super) struct OpenCl {
     info: DeviceInfo,
@@ -158,6 +163,17 @@ impl OpenCl {
         Ok(Self { info, context, queue, objects: Mutex::default() })
     }
 
+    /// A program of `text`; the error is the compiler's log.
+    fn build(&self, text: &str) -> std::result::Result<Program, String> {
+        let build = |text: &str, options| {
+            Program::create_and_build_from_source(&self.context, text, options)
+        };
+        let is_pocl = self.info.driver.to_lowercase().contains("pocl");
+        let quick = is_pocl.then(|| build(&[POCL_DECLARATIONS, text].concat(), POCL_OPTIONS));
+        // What is wrong with the text is told without what is ours; a PoCL that declares otherwise has its own way.
+        quick.and_then(std::result::Result::ok).map_or_else(|| build(text, OPTIONS), Ok)
+    }
+
     fn objects(&self) -> MutexGuard<'_, Objects> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -254,9 +270,7 @@ impl Runtime for OpenCl {
         if !objects.programs.contains_key(source) {
             // PoCL fails with an empty log where processes build the same program at once in its cache (pocl issue 1480).
             let _one_process_at_a_time = DiskCache::of_user().lock("opencl-build.lock");
-            let program =
-                Program::create_and_build_from_source(&self.context, &source.text, "-cl-std=CL1.2");
-            let program = program.map_err(|log| {
+            let program = self.build(&source.text).map_err(|log| {
                 Error::Device(format!("OpenCL could not compile `{}`:\n{log}", source.name))
             })?;
             objects.programs.insert(source.clone(), program);
