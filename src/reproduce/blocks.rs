@@ -70,7 +70,7 @@ pub(super) fn table_ii(lab: &Lab<'_>) -> Result<Finding> {
     ))
 }
 
-/// Tables III and IV: the meshes from number `first` on.
+/// Tables III and IV: the meshes of these numbers, with blocks of up to `largest` rows.
 fn sweeps(lab: &Lab<'_>, meshes: std::ops::Range<usize>, largest: usize) -> Result<Finding> {
     let used = lab.pick(meshes.clone(), meshes.start..meshes.start + 1);
     let nb = lab.pick(largest, largest.min(if meshes.start > 2 { 2 } else { 10 }));
@@ -79,11 +79,11 @@ fn sweeps(lab: &Lab<'_>, meshes: std::ops::Range<usize>, largest: usize) -> Resu
     let mut chart = Chart::new("One sweep over all colours", "rows of a block", "time, ms");
     let mut here = Vec::new();
     let mut gains = Vec::new();
+    let mut rows = |points: u64, nb: usize, basis: &str, method: &str, ms: f64| {
+        csv.row([points.to_string(), nb.to_string(), basis.into(), method.into(), cell(ms)]);
+    };
     for at in meshes {
         let (points, published) = SWEEPS[at - 1];
-        let mut rows = |points: u64, nb: usize, basis: &str, method: &str, ms: f64| {
-            csv.row([points.to_string(), nb.to_string(), basis.into(), method.into(), cell(ms)]);
-        };
         for (nb, [baseline, optimised]) in (1..).zip(published) {
             rows(points as u64, nb, "published", "libraries", *baseline);
             rows(points as u64, nb, "published", "optimised", *optimised);

@@ -52,7 +52,7 @@ fn a_run_killed_at_any_moment_goes_on_to_the_same_bytes() {
         let in_checkpoint = 2 * inside <= kills;
         if in_checkpoint {
             while !is_writing(&run) && child.try_wait().unwrap().is_none() {
-                std::hint::spin_loop();
+                sleep(Duration::from_micros(100));
             }
             sleep(Duration::from_micros(random.below(3_000)));
         } else {

@@ -13,7 +13,7 @@ fn plan(dir: &Path, arguments: &[&str]) -> String {
 }
 
 /// KiB of fields.
-fn fields(plan: &str) -> f64 {
+fn kib_of_fields(plan: &str) -> f64 {
     let (before, _) = line(plan, "disk").split_once(" KiB of fields").unwrap();
     before.rsplit(' ').next().unwrap().parse().unwrap()
 }
@@ -64,7 +64,7 @@ fn a_plan_counts_the_steps_of_a_steady_run_and_the_last_fields() {
         let set =
             ["taylor-green", "--set", "grid.points=[16, 16, 16]", "--set", &end, "--set", fields];
         let told = plan(dir.path(), &set);
-        fields(&told)
+        kib_of_fields(&told)
     };
     // At 0, 6 and the end; at 0, 6 and 12.
     assert_eq!(times("10"), times("12"));
@@ -87,7 +87,7 @@ fn a_plan_from_a_checkpoint_counts_what_is_left() {
     let told = input("max_steps = 30");
     assert!(line(&told, "run").contains(" 10 steps"), "{told}");
     // At 20, 24 and 30; at 20, 24 and 32.
-    assert_eq!(fields(&told), fields(&input("max_steps = 32")));
+    assert_eq!(kib_of_fields(&told), kib_of_fields(&input("max_steps = 32")));
     let told = input("end = 0.5");
     assert!(line(&told, "run").contains(" 30 steps"), "{told}");
 }
