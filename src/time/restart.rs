@@ -195,7 +195,7 @@ pub fn base(path: &Path) -> Result<String> {
     head(path).map(|head| head.config)
 }
 
-/// That of the checkpoint at `path`, or of the newest one of the run there.
+/// The head of the checkpoint at `path`, or of the newest one of the run there.
 ///
 /// # Errors
 /// Where there is none that can be read.

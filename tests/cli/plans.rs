@@ -63,8 +63,7 @@ fn a_plan_counts_the_steps_of_a_steady_run_and_the_last_fields() {
         let fields = "output.fields={ every_time = 6, variables = ['velocity'] }";
         let set =
             ["taylor-green", "--set", "grid.points=[16, 16, 16]", "--set", &end, "--set", fields];
-        let told = plan(dir.path(), &set);
-        kib_of_fields(&told)
+        kib_of_fields(&plan(dir.path(), &set))
     };
     // At 0, 6 and the end; at 0, 6 and 12.
     assert_eq!(times("10"), times("12"));
