@@ -8,11 +8,13 @@ void OVERLOADED __attribute__((convergent)) barrier(cl_mem_fence_flags flags);
 float OVERLOADED PURE fabs(float);
 float OVERLOADED PURE sqrt(float);
 float OVERLOADED PURE pow(float, float);
+float OVERLOADED PURE fma(float, float, float);
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 double OVERLOADED PURE fabs(double);
 double OVERLOADED PURE sqrt(double);
 double OVERLOADED PURE pow(double, double);
+double OVERLOADED PURE fma(double, double, double);
 #endif
 #undef OVERLOADED
 #undef PURE

@@ -16,6 +16,8 @@
 //   COPY(to, from)  a REAL of device memory to an on-chip one, while the thread goes on, where the device can (compute capability 8.0);
 //               COPIES_END() makes a group of those before it, COPIES_WAIT(n) waits until all groups of the thread but the
 //               last n are there: for the thread itself, and behind a barrier for others
+//   QUOTIENT(a, b)  a / b of REALs where b is far from the ends of what REALs hold, as a density is: without the branch for those that
+//               are not, across which an assembler moves nothing
 //   UNROLL      before a loop that is to be unrolled, so that arrays become registers
 //   threads of a block: threadIdx, blockDim; blocks: blockIdx; all wait: __syncthreads(), in uniform control flow only
 
@@ -85,3 +87,28 @@ typedef long long int64;
 #define PHASE DEVICE
 #define ON_CHIP(name, words) ON_CHIP_OF(REAL, name, words)
 #define KERNEL_OF(threads) KERNEL_OF_TILE(threads, 1)
+
+// y = 1/b, of which the first 20 bits are right.
+#ifdef __CUDA_ARCH__
+#ifdef REAL_IS_DOUBLE
+#define SEED(y, b) asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(b))
+#else
+#define SEED(y, b) asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(b))
+#endif
+#endif
+#ifdef SEED
+// One step of third order for the reciprocal, one of Newton's for the quotient, whose residual a fused product has exactly
+// (Markstein 1990, IBM J. Res. Dev. 34).
+PHASE REAL quotient(REAL a, REAL b)
+{
+    REAL y;
+    SEED(y, b);
+    const REAL e = fma(-b, y, (REAL)1);
+    y = fma(y, fma(e, e, e), y);
+    const REAL q = a * y;
+    return fma(fma(-b, q, a), y, q);
+}
+#define QUOTIENT(a, b) quotient(a, b)
+#else
+#define QUOTIENT(a, b) ((a) / (b))
+#endif

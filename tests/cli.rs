@@ -135,21 +135,28 @@ fn script(name: &str, arguments: &[&Path]) -> String {
 
 /// Every file that a run leaves is whole: rows with a value for every column, listed pictures, fields that VTK reads.
 fn assert_whole(run: &Path, rows: usize) {
-    let series = read(run.join("series.csv"));
-    assert!(series.ends_with('\n'));
-    let columns = series.lines().next().unwrap().split(',').count();
-    assert!(series.lines().all(|line| line.split(',').count() == columns));
-    assert_eq!(Series::read(&run.join("series.csv")).unwrap().rows(), rows);
-    assert!(read(run.join("report.html")).trim_end().ends_with("</html>"));
-    for line in read(run.join("log.jsonl")).lines() {
-        serde_json::from_str::<serde_json::Value>(line).unwrap();
+    assert_all_whole(&[run], rows);
+}
+
+/// The same of many runs, for which Python starts once.
+fn assert_all_whole(runs: &[&Path], rows: usize) {
+    for run in runs {
+        let series = read(run.join("series.csv"));
+        assert!(series.ends_with('\n'));
+        let columns = series.lines().next().unwrap().split(',').count();
+        assert!(series.lines().all(|line| line.split(',').count() == columns));
+        assert_eq!(Series::read(&run.join("series.csv")).unwrap().rows(), rows);
+        assert!(read(run.join("report.html")).trim_end().ends_with("</html>"));
+        for line in read(run.join("log.jsonl")).lines() {
+            serde_json::from_str::<serde_json::Value>(line).unwrap();
+        }
+        let parts: Vec<String> = ["", "fields", "slices", "plots"]
+            .into_iter()
+            .map(|part| run.join(part))
+            .filter(|part| part.exists())
+            .flat_map(|part| names(&part))
+            .collect();
+        assert!(parts.iter().all(|name| !name.ends_with(".part")), "{parts:?}");
     }
-    let parts: Vec<String> = ["", "fields", "slices", "plots"]
-        .into_iter()
-        .map(|part| run.join(part))
-        .filter(|part| part.exists())
-        .flat_map(|part| names(&part))
-        .collect();
-    assert!(parts.iter().all(|name| !name.ends_with(".part")), "{parts:?}");
-    script("tests/readback.py", &[run]);
+    script("tests/readback.py", runs);
 }

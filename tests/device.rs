@@ -13,6 +13,7 @@ mod nvrtc;
 mod oclgrind;
 mod permute;
 mod planes;
+mod quotients;
 pub(crate) mod runtime;
 mod small;
 mod steps;

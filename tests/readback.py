@@ -1,6 +1,6 @@
-"""Open every file of a run with the software that users have: pandas for the series, VTK for the fields.
+"""Open every file of runs with the software that users have: pandas for the series, VTK for the fields.
 
-usage: readback.py RUN_DIR
+usage: readback.py RUN_DIR...
 
 Ends with a sentence and a non-zero status where something is missing or wrong. Needs: pip install pandas vtk
 """
@@ -128,24 +128,29 @@ def check_report(path):
     check(page.rstrip().endswith("</html>"), f"{path} is cut off")
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    run = Path(sys.argv[1])
-    try:
-        check(run.is_dir(), f"{run} is no directory")
-        summary = check_summary(run / "summary.json")
-        rows = check_series(run / "series.csv")
-        pieces = "p" if "ranks" in summary else ""
-        kinds = [f"fields.{p}vt{kind}.series" for p in {"", pieces} for kind in "irs"]
-        indices = [run / "fields" / kind for kind in kinds]
-        index = next((index for index in indices if index.exists()), indices[0])
-        fields = check_fields(index, summary["points"], summary["length"]) if index.parent.exists() else 0
-        check_report(run / "report.html")
-    except Wrong as wrong:
-        sys.exit(f"error: {wrong}")
+def read_back(run):
+    """A line on what a run has."""
+    check(run.is_dir(), f"{run} is no directory")
+    summary = check_summary(run / "summary.json")
+    rows = check_series(run / "series.csv")
+    pieces = "p" if "ranks" in summary else ""
+    kinds = [f"fields.{p}vt{kind}.series" for p in {"", pieces} for kind in "irs"]
+    indices = [run / "fields" / kind for kind in kinds]
+    index = next((index for index in indices if index.exists()), indices[0])
+    fields = check_fields(index, summary["points"], summary["length"]) if index.parent.exists() else 0
+    check_report(run / "report.html")
     size = " x ".join(str(n) for n in summary["points"])
-    print(f"{run}: {rows} rows, {fields} fields of {size} points, verdict: {summary['verdict']}")
+    return f"{run}: {rows} rows, {fields} fields of {size} points, verdict: {summary['verdict']}"
+
+
+def main():
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    for run in sys.argv[1:]:
+        try:
+            print(read_back(Path(run)))
+        except Wrong as wrong:
+            sys.exit(f"error: {wrong}")
 
 
 if __name__ == "__main__":

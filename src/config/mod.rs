@@ -4,7 +4,7 @@
 //! problem with its line, what was found and what is allowed. [`Config::to_toml`] writes it back, resolved.
 //!
 //! Keys, defaults and ranges are those of the structs, which serde reads and writes. What serde cannot say (keys that
-//! depend on others, tables of formulas by name) is in `resolve`, `case` and `output`.
+//! depend on others, tables of formulas by name) is in `resolve`, `case`, `time` and `output`.
 
 mod boundary;
 mod case;
@@ -21,13 +21,15 @@ mod resolve;
 mod scalars;
 mod section;
 mod stretching;
+mod time;
 mod value;
 mod write;
 
 pub use load::{Base, built_in, load, load_on, parse, parse_on};
 pub use output::{FieldsConfig, OnFailure, OutputConfig, PlanesConfig, Region};
 pub(crate) use problems::hint;
-pub use resolve::{GridConfig, StepSize, TimeConfig, WallLimit};
+pub use resolve::GridConfig;
+pub use time::{StepSize, TimeConfig, WallLimit};
 
 use std::path::PathBuf;
 

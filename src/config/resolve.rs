@@ -1,26 +1,23 @@
-//! The sections of an input, but for `[case]`, `[gas]` and `[output]`, and what they need of each other.
+//! `[grid]`, `[scheme]` and `[compute]`, and what the sections of an input need of each other.
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::problems::Problems;
 use super::section::Section;
-use super::value::{Table, Value};
+use super::value::Table;
 use super::{
     Backend, ComputeConfig, Config, FilterConfig, Pencils, SchemeConfig, SweepConfig, ViscousForm,
-    Wish, boundary, case, forcing, mapping, output, scalars, stretching,
+    Wish, boundary, case, forcing, mapping, output, scalars, stretching, time,
 };
 use crate::backend::device::LineSolver;
 use crate::boundary::Boundaries;
 use crate::cases::Case;
 use crate::engine::stretched;
 use crate::gas::{Gas, Viscosity};
-
 use crate::grid::{Curvilinear, Domain, Maps};
 use crate::real::Precision;
-use crate::scheme::{
-    ImplicitConfig, Scheme, SchemeFamily, TABLEAUX, Tableau, compact_filter, families,
-};
-use crate::typed::{Positive, count, positive, three};
+use crate::scheme::{Scheme, SchemeFamily, compact_filter, families};
+use crate::typed::{Positive, three};
 
 /// What the user calls the axes.
 pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
@@ -45,81 +42,6 @@ pub(super) struct GridKeys {
     #[serde(deserialize_with = "three::<usize, 1, 65536, _, _>")]
     pub(super) points: Option<[usize; 3]>,
     pub(super) length: Option<[Positive; 3]>,
-}
-
-/// `[time]`
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct TimeConfig {
-    /// Runge-Kutta tableau.
-    #[serde(skip_deserializing, serialize_with = "name")]
-    pub integrator: &'static Tableau,
-    /// Step size.
-    #[serde(flatten, skip_deserializing)]
-    pub step: StepSize,
-    /// Implicit steps, where they are.
-    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
-    pub implicit: Option<ImplicitConfig>,
-    /// Stop at this time.
-    #[serde(deserialize_with = "positive")]
-    pub end: Option<f64>,
-    /// Stop after this many steps.
-    #[serde(deserialize_with = "count")]
-    pub max_steps: Option<u64>,
-    /// Stop with a checkpoint before so much wall time is over.
-    #[serde(skip_deserializing)]
-    pub wall_limit: Option<WallLimit>,
-}
-
-impl TimeConfig {
-    /// Whether the run goes to a steady flow, whose times mean nothing.
-    pub fn is_steady(&self) -> bool {
-        self.implicit.is_some_and(|implicit| implicit.is_steady())
-    }
-}
-
-impl Default for TimeConfig {
-    fn default() -> Self {
-        let integrator = crate::scheme::tableau("hale64").unwrap_or(TABLEAUX[0]);
-        let step = StepSize::Cfl(0.8);
-        TimeConfig {
-            integrator,
-            step,
-            implicit: None,
-            end: None,
-            max_steps: None,
-            wall_limit: None,
-        }
-    }
-}
-
-/// How the step is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub enum StepSize {
-    /// Fraction of the linear stability limit of the scheme with the integrator.
-    #[serde(rename = "cfl")]
-    Cfl(f64),
-    /// The same step always (but for outputs, which land on their times).
-    #[serde(rename = "dt")]
-    Fixed(f64),
-}
-
-/// Wall time that a run has.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum WallLimit {
-    /// Seconds from its start.
-    Seconds(f64),
-    /// Until the batch system ends it.
-    Auto,
-}
-
-impl Serialize for WallLimit {
-    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
-        match self {
-            WallLimit::Seconds(seconds) => output.serialize_f64(*seconds),
-            WallLimit::Auto => output.serialize_str("auto"),
-        }
-    }
 }
 
 /// The configuration in `table`; `None` only where a problem was told.
@@ -157,7 +79,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     if let (Some(points), Some(scheme)) = (points, &scheme) {
         check_stencils(&grid_keys, points, scheme, &boundaries);
     }
-    let time = time(&time_keys);
+    let time = time::time(&time_keys);
     let compute = compute(&compute_keys);
     let output = output::output(&output_keys, case.as_ref(), &scalars);
 
@@ -355,45 +277,6 @@ fn filter(section: &Section<'_>) -> Option<FilterConfig> {
     filter.filter(|_| table.refused.borrow().is_empty())
 }
 
-/// `[time]`
-fn time(section: &Section<'_>) -> Option<TimeConfig> {
-    let known = TABLEAUX.map(|tableau| (tableau.name, tableau));
-    let integrator = section.choice("integrator", &known);
-    let [cfl, dt] = ["cfl", "dt"].map(|key| section.value(key).map(|Positive(x)| x));
-    let mut time: TimeConfig = section.read()?;
-    if section.has("cfl") && section.has("dt") {
-        section.reject_value("dt", "stands beside `cfl`; only one of them sets the step", "");
-    }
-    time.implicit = implicit(section);
-    if time.is_steady() {
-        // Its times mean nothing.
-        time.end = None;
-    } else if !section.has("end") && !section.has("max_steps") {
-        section.missing(&["end", "max_steps"], "for example end = 10.0");
-    }
-    if let (Some(dt), Some(end)) = (dt, time.end)
-        && end + dt <= end
-    {
-        section.reject_value("dt", &format!("too small: t + dt = t at end = {end}"), "");
-    }
-    time.wall_limit = wall_limit(section);
-    section.finish();
-    time.step = dt.map(StepSize::Fixed).or(cfl.map(StepSize::Cfl)).unwrap_or(time.step);
-    time.integrator = integrator.unwrap_or(time.integrator);
-    Some(time)
-}
-
-/// `time.implicit`
-fn implicit(section: &Section<'_>) -> Option<ImplicitConfig> {
-    let table = section.table_or_none(
-        "implicit",
-        "{ method = \"steady\", tolerance = 1e-10 }, with `bdf2` or another method in its place",
-    )?;
-    let implicit = table.read();
-    table.finish();
-    implicit.filter(|_| table.refused.borrow().is_empty())
-}
-
 /// What a filter that acts as a rate cannot do.
 fn check_filter(section: &Section<'_>, config: &Config) {
     if config.scheme.filter.is_none_or(|filter| filter.time.is_none()) {
@@ -428,27 +311,6 @@ fn check_implicit(section: &Section<'_>, config: &Config) {
         () => return,
     };
     section.reject_value("implicit", why, "take this out, for explicit steps");
-}
-
-/// `time.wall_limit`
-fn wall_limit(section: &Section<'_>) -> Option<WallLimit> {
-    let Value::String(text) = section.get("wall_limit")?.value else {
-        return section.value("wall_limit").map(|Positive(seconds)| WallLimit::Seconds(seconds));
-    };
-    if text == "auto" {
-        return Some(WallLimit::Auto);
-    }
-    let limit = humantime::parse_duration(text).ok().filter(|limit| !limit.is_zero());
-    if limit.is_none() {
-        let allowed = "allowed: a duration such as \"11h50m\", seconds, or \"auto\", which asks the batch system";
-        section.reject_value("wall_limit", "is no duration", allowed);
-    }
-    limit.map(|limit| WallLimit::Seconds(limit.as_secs_f64()))
-}
-
-/// What the user types for a tableau.
-fn name<S: Serializer>(tableau: &&Tableau, output: S) -> Result<S::Ok, S::Error> {
-    output.serialize_str(tableau.name)
 }
 
 /// `compute.sweeps`

@@ -31,15 +31,16 @@ KERNEL_OF(8) void saxpy(GLOBAL const REAL *restrict x, GLOBAL const REAL *restri
 }
 ";
 
-fn source<T: Real>(text: &str) -> Source {
+/// A kernel's whole text: `above` and `text` with the prelude in between.
+pub(super) fn source<T: Real>(name: &str, above: &str, text: &str) -> Source {
     let real =
         if size_of::<T>() == 8 { "#define REAL_IS_DOUBLE\n#define WIDE_IS_DOUBLE\n" } else { "" };
-    Source { name: "saxpy".into(), text: format!("{real}{PRELUDE}{text}") }
+    Source { name: name.into(), text: format!("{real}{above}{PRELUDE}{text}") }
 }
 
 /// The whole text of [`SAXPY`].
 pub(super) fn saxpy_source<T: Real>() -> Source {
-    source::<T>(SAXPY)
+    source::<T>("saxpy", "", SAXPY)
 }
 
 /// The kernel of such a text, in blocks of 8 threads.
@@ -177,7 +178,8 @@ fn the_makers_tridiagonal_solver_is_refused_on_all_but_cuda() {
 #[test]
 fn a_text_that_does_not_compile_is_refused_with_the_compilers_words() {
     let text = format!("{SAXPY}\nint wrong(void) {{ return undeclared; }}\n");
-    let refusal = device().kernel(request(source::<f64>(&text), 64)).err().unwrap().to_string();
+    let refusal =
+        device().kernel(request(source::<f64>("saxpy", "", &text), 64)).err().unwrap().to_string();
     assert!(refusal.contains("`saxpy`") && refusal.contains("undeclared"), "{refusal}");
 }
 

@@ -24,7 +24,7 @@ fn statements_of(
     read: &dyn Fn(usize) -> String,
     result: impl Fn(usize, &str) -> String,
 ) -> Vec<String> {
-    let names = Names { read, made: "t" };
+    let names = Names { read, made: "t", plain: false };
     statements(coefficients, &formula.nodes, &formula.results, &names, result)
 }
 

@@ -113,6 +113,8 @@ pub(super) struct Names<'a> {
     pub(super) read: &'a dyn Fn(usize) -> String,
     /// What the names of its operations begin with.
     pub(super) made: &'a str,
+    /// Whether it divides REALs by what is far from the ends of their range, as density is.
+    pub(super) plain: bool,
 }
 
 /// Statements that compute a traced formula at point `at` in numbers of the kind of its coefficients; each result is handed to
@@ -146,6 +148,7 @@ pub(super) fn statements(
             Node::Add(a, b) => format!("{} + {}", name(a), name(b)),
             Node::Sub(a, b) => format!("{} - ({})", name(a), name(b)),
             Node::Mul(a, b) => format!("{} * {}", name(a), name(b)),
+            Node::Div(a, b) if names.plain => format!("QUOTIENT({}, {})", name(a), name(b)),
             Node::Div(a, b) => format!("{} / ({})", name(a), name(b)),
             Node::Neg(a) => format!("-({})", name(a)),
             Node::Sqrt(a) => format!("sqrt(({number}){})", name(a)),

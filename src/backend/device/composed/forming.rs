@@ -92,7 +92,7 @@ impl<'a> Forming<'a> {
     fn map(&mut self, map: &PointFormula, operands: &[Value], results: &[Value]) {
         let operands: Vec<String> = operands.iter().map(|value| self.value(*value)).collect();
         let prefix = format!("v{}_", results[0].0);
-        let names = Names { read: &|at| operands[at].clone(), made: &prefix };
+        let names = Names { read: &|at| operands[at].clone(), made: &prefix, plain: false };
         let lines =
             statements(&mut self.coefficients, &map.nodes, &map.results, &names, |at, result| {
                 format!("const REAL v{} = {result};", results[at].0)

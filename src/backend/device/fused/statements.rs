@@ -262,7 +262,7 @@ impl Body<'_> {
         }
         self.most = self.most.max(self.live());
         let mut coefficients = self.coefficients.clone();
-        let names = Names { read: &|at| self.at(operands[at]), made: "t" };
+        let names = Names { read: &|at| self.at(operands[at]), made: "t", plain: true };
         let lines =
             statements(&mut coefficients, &map.nodes, &map.results, &names, |at, result| {
                 format!("{} = {result};", self.at(Array::Value(results[at])))

@@ -1,0 +1,143 @@
+//! `[time]`: integrator, step and end of a run.
+
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::section::Section;
+use super::value::Value;
+use crate::scheme::{ImplicitConfig, TABLEAUX, Tableau};
+use crate::typed::{Positive, count, positive};
+
+/// `[time]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TimeConfig {
+    /// Runge-Kutta tableau.
+    #[serde(skip_deserializing, serialize_with = "name")]
+    pub integrator: &'static Tableau,
+    /// Step size.
+    #[serde(flatten, skip_deserializing)]
+    pub step: StepSize,
+    /// Implicit steps, where they are.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    pub implicit: Option<ImplicitConfig>,
+    /// Stop at this time.
+    #[serde(deserialize_with = "positive")]
+    pub end: Option<f64>,
+    /// Stop after this many steps.
+    #[serde(deserialize_with = "count")]
+    pub max_steps: Option<u64>,
+    /// Stop with a checkpoint before so much wall time is over.
+    #[serde(skip_deserializing)]
+    pub wall_limit: Option<WallLimit>,
+}
+
+impl TimeConfig {
+    /// Whether the run goes to a steady flow, whose times mean nothing.
+    pub fn is_steady(&self) -> bool {
+        self.implicit.is_some_and(|implicit| implicit.is_steady())
+    }
+}
+
+impl Default for TimeConfig {
+    fn default() -> Self {
+        let integrator = crate::scheme::tableau("hale64").unwrap_or(TABLEAUX[0]);
+        let step = StepSize::Cfl(0.8);
+        TimeConfig {
+            integrator,
+            step,
+            implicit: None,
+            end: None,
+            max_steps: None,
+            wall_limit: None,
+        }
+    }
+}
+
+/// How the step is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub enum StepSize {
+    /// Fraction of the linear stability limit of the scheme with the integrator.
+    #[serde(rename = "cfl")]
+    Cfl(f64),
+    /// The same step always (but for outputs, which land on their times).
+    #[serde(rename = "dt")]
+    Fixed(f64),
+}
+
+/// Wall time that a run has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum WallLimit {
+    /// Seconds from its start.
+    Seconds(f64),
+    /// Until the batch system ends it.
+    Auto,
+}
+
+impl Serialize for WallLimit {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        match self {
+            WallLimit::Seconds(seconds) => output.serialize_f64(*seconds),
+            WallLimit::Auto => output.serialize_str("auto"),
+        }
+    }
+}
+
+/// `[time]`
+pub(super) fn time(section: &Section<'_>) -> Option<TimeConfig> {
+    let known = TABLEAUX.map(|tableau| (tableau.name, tableau));
+    let integrator = section.choice("integrator", &known);
+    let [cfl, dt] = ["cfl", "dt"].map(|key| section.value(key).map(|Positive(x)| x));
+    let mut time: TimeConfig = section.read()?;
+    if section.has("cfl") && section.has("dt") {
+        section.reject_value("dt", "stands beside `cfl`; only one of them sets the step", "");
+    }
+    time.implicit = implicit(section);
+    if time.is_steady() {
+        // Its times mean nothing.
+        time.end = None;
+    } else if !section.has("end") && !section.has("max_steps") {
+        section.missing(&["end", "max_steps"], "for example end = 10.0");
+    }
+    if let (Some(dt), Some(end)) = (dt, time.end)
+        && end + dt <= end
+    {
+        section.reject_value("dt", &format!("too small: t + dt = t at end = {end}"), "");
+    }
+    time.wall_limit = wall_limit(section);
+    section.finish();
+    time.step = dt.map(StepSize::Fixed).or(cfl.map(StepSize::Cfl)).unwrap_or(time.step);
+    time.integrator = integrator.unwrap_or(time.integrator);
+    Some(time)
+}
+
+/// `time.implicit`
+fn implicit(section: &Section<'_>) -> Option<ImplicitConfig> {
+    let table = section.table_or_none(
+        "implicit",
+        "{ method = \"steady\", tolerance = 1e-10 }, with `bdf2` or another method in its place",
+    )?;
+    let implicit = table.read();
+    table.finish();
+    implicit.filter(|_| table.refused.borrow().is_empty())
+}
+
+/// `time.wall_limit`
+fn wall_limit(section: &Section<'_>) -> Option<WallLimit> {
+    let Value::String(text) = section.get("wall_limit")?.value else {
+        return section.value("wall_limit").map(|Positive(seconds)| WallLimit::Seconds(seconds));
+    };
+    if text == "auto" {
+        return Some(WallLimit::Auto);
+    }
+    let limit = humantime::parse_duration(text).ok().filter(|limit| !limit.is_zero());
+    if limit.is_none() {
+        let allowed = "allowed: a duration such as \"11h50m\", seconds, or \"auto\", which asks the batch system";
+        section.reject_value("wall_limit", "is no duration", allowed);
+    }
+    limit.map(|limit| WallLimit::Seconds(limit.as_secs_f64()))
+}
+
+/// What the user types for a tableau.
+fn name<S: Serializer>(tableau: &&Tableau, output: S) -> Result<S::Ok, S::Error> {
+    output.serialize_str(tableau.name)
+}
