@@ -32,11 +32,29 @@ type Specialisation = (&'static str, Ask);
 
 /// The computations whose kernels are compiled; one line adds another.
 pub(super) fn specialisations() -> Vec<Specialisation> {
+    forms().into_iter().chain(others()).collect()
+}
+
+/// Those that are compiled for every architecture that is asked for.
+fn others() -> Vec<Specialisation> {
     let mut all: Vec<Specialisation> = vec![
         ("saxpy f64", Box::new(ask_for_saxpy::<f64>)),
         ("saxpy f32", Box::new(ask_for_saxpy::<f32>)),
         ("navier-stokes", run("taylor-green", POINTS, &[])),
         ("navier-stokes f32", run("taylor-green", POINTS, &["compute.precision=f32"])),
+        ("scalar", run("scalar-advection", POINTS, &[])),
+        ("blocks of lines", Box::new(ask_for_blocks)),
+        ("sweeps over blocks", Box::new(ask_for_block_sweeps)),
+    ];
+    let solvers = LineSolver::ALL.into_iter().filter(|solver| solver.name() != "cusparse");
+    all.extend(solvers.map(|solver| (solver.name(), line_solver(solver))));
+    all
+}
+
+/// Those of `specialisations` that are compiled for the architecture that has least of everything, and for others only where all are
+/// asked for: what others would find is a spill.
+fn forms() -> Vec<Specialisation> {
+    vec![
         (
             "divergence",
             run(
@@ -82,25 +100,8 @@ pub(super) fn specialisations() -> Vec<Specialisation> {
                 &["gas.viscosity=sutherland", "time.implicit={ method = 'bdf2', krylov = 3 }"],
             ),
         ),
-        ("scalar", run("scalar-advection", POINTS, &[])),
-        ("blocks of lines", Box::new(ask_for_blocks)),
-        ("sweeps over blocks", Box::new(ask_for_block_sweeps)),
-    ];
-    let solvers = LineSolver::ALL.into_iter().filter(|solver| solver.name() != "cusparse");
-    all.extend(solvers.map(|solver| (solver.name(), line_solver(solver))));
-    all
+    ]
 }
-
-/// Computations whose texts are those of others but for terms of the equations or one more coefficient: they are compiled for the
-/// architecture that has least of everything, and for others where all are asked for.
-const FORMS: [&str; 6] = [
-    "divergence",
-    "feiereisen",
-    "staggered, sutherland",
-    "conservative, power law, filtered",
-    "compact10-penta",
-    "curved lines, walls, far field, implicit steps",
-];
 
 /// Lines that chunks divide evenly, and others.
 const POINTS: [usize; 3] = [64, 63, 62];
@@ -242,12 +243,10 @@ fn every_kernel_compiles_for_the_oldest_architecture_and_a_new_one_and_spills_no
     let compilers = Compilers::new();
     let mut work = Vec::new();
     for on in architectures(&[70, 90], &ARCHITECTURES.map(|on| on.number)) {
-        let mut here = specialisations();
-        here.retain(|(name, _)| on.number == 70 || all_are_asked_for() || !FORMS.contains(name));
+        let here =
+            if on.number == 70 || all_are_asked_for() { specialisations() } else { others() };
         work.extend(here.into_iter().map(|(name, ask)| (on, name, ask)));
     }
-    let forms = work.iter().filter(|(_, name, _)| FORMS.contains(name)).count();
-    assert!(forms >= FORMS.len(), "{forms} of {}", FORMS.len());
     let asked = on_two_threads(work, |(on, name, ask)| {
         let (device, recording) = compilers.recording(*on, |_| true);
         ask(&device);

@@ -6,11 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use kolmo::backend::device::{Api, Buffer, Device, KernelRequest, Source};
+use kolmo::backend::device::{Api, Buffer, Device, KernelRequest};
 
 use super::on_two_threads;
-
-const PRELUDE: &str = include_str!("../../kernels/prelude.cu");
+use super::runtime::source;
 
 /// The part of Oclgrind that the OpenCL loader takes for a driver.
 const DRIVER: [&str; 3] = [
@@ -83,7 +82,7 @@ fn planted() {
     let name = std::env::var(PLANTED).unwrap();
     let (_, body, _) = PLANTS.iter().find(|(plant, ..)| *plant == name).unwrap();
     let text = format!(
-        "#define REAL_IS_DOUBLE\n#define WIDE_IS_DOUBLE\n{PRELUDE}
+        "
 KERNEL_OF(8) void plant(GLOBAL const REAL *x, GLOBAL REAL *out) {{
     ON_CHIP(s, 8);
     int t = threadIdx.x;
@@ -94,7 +93,7 @@ KERNEL_OF(8) void plant(GLOBAL const REAL *x, GLOBAL REAL *out) {{
     );
     let device = Device::open(Api::OpenCl, 0).unwrap();
     let kernel = device.kernel(KernelRequest {
-        source: Source { name, text },
+        source: source::<f64>(&name, "", &text),
         entry: "plant".into(),
         threads: [8, 1, 1],
         on_chip: 64,

@@ -15,7 +15,7 @@ KERNEL_OF(8) void divided(GLOBAL const REAL *restrict a, GLOBAL const REAL *rest
 ";
 
 /// How many of the quotients of numbers over many orders of magnitude are not the nearest ones, where an instruction gives 1/b too large
-/// by a factor of `1 + off`; none may be further off than the one next to the nearest.
+/// by a factor of `1 + off`.
 fn not_nearest<T: Real>(off: f64) -> usize {
     // Without the instruction, one that is as coarse.
     let seed = format!(
@@ -31,12 +31,8 @@ fn not_nearest<T: Real>(off: f64) -> usize {
     let kernel = device.kernel(request).unwrap();
     kernel.launch([1 << 13, 1, 1], [over.arg(), under.arg(), out.arg()]);
     let quotients = out.download::<T>().unwrap();
-    let off = a.iter().zip(&b).zip(&quotients).map(|((a, b), found)| {
-        let nearest = *a / *b;
-        ((*found - nearest) / nearest).abs().f64()
-    });
-    let last_bit = T::PRECISION.epsilon();
-    off.inspect(|off| assert!(*off <= last_bit, "{off:e}")).filter(|off| *off > 0.0).count()
+    let found = a.iter().zip(&b).zip(&quotients);
+    found.filter(|((a, b), quotient)| **quotient != **a / **b).count()
 }
 
 #[test]
