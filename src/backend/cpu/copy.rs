@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::memory::{fetch, fetch_row, stream};
+use super::memory::{cache_lines, fetch, fetch_rows, stream};
 use super::rows::{BLOCK, GROUP, lanes};
 use super::tile::Group;
 use super::transpose::{SIDE, transpose};
@@ -39,15 +39,33 @@ impl Points {
     pub(super) fn fetch<T: Real>(&self, field: *const T) {
         let (tile, from) = (self.tile, field.wrapping_add(self.start()));
         match tile.line_stride {
-            1 => {
-                let row = |r| from.wrapping_add(r * tile.stride);
-                (0..self.count()).for_each(|r| fetch_row(row(r), tile.lines));
-            }
-            between => {
-                let line = |l| from.wrapping_add(l * between);
-                (0..tile.lines).for_each(|l| fetch_row(line(l), self.count()));
-            }
+            1 => fetch_rows(from, tile.stride, self.count(), cache_lines::<T>(tile.lines)),
+            between => fetch_rows(from, between, tile.lines, cache_lines::<T>(self.count())),
         }
+    }
+}
+
+/// Do `copy` with the places, in both, of all cache lines of `rows` rows in `columns` tiles side by side. Those of a row and of a column
+/// are so many numbers from the next.
+#[inline(always)]
+fn for_whole<T>(
+    rows: usize,
+    columns: usize,
+    (mut from, from_apart): (*const T, [usize; 2]),
+    (mut to, to_apart): (*mut T, [usize; 2]),
+    copy: impl Fn(*const T, *mut T),
+) {
+    for _ in 0..rows {
+        let column = |at: usize| {
+            copy(from.wrapping_add(at * from_apart[1]), to.wrapping_add(at * to_apart[1]));
+        };
+        match columns {
+            1 => column(0),
+            2 => [0, 1].into_iter().for_each(column),
+            _ => (0..columns).for_each(column),
+        }
+        from = from.wrapping_add(from_apart[0]);
+        to = to.wrapping_add(to_apart[0]);
     }
 }
 
@@ -78,18 +96,16 @@ impl<T: Real> WithSimd for Load<T> {
         if tile.line_stride == 1 {
             let row = |r: usize| from.wrapping_add(r.min(count - 1) * tile.stride);
             let (rows, whole) = (count.next_multiple_of(GROUP), tile.lines / lanes);
-            for r in 0..rows {
-                for column in 0..whole {
-                    let row = row(r).wrapping_add(column * lanes);
-                    if ahead {
-                        fetch(row.wrapping_add(AHEAD * tile.stride));
-                    }
-                    // SAFETY: points of this tile, and one row of the block of a column.
-                    unsafe {
-                        row.copy_to_nonoverlapping(to.add(column * apart + r * lanes), lanes)
-                    };
+            let copy = |from: *const T, to: *mut T| {
+                if ahead {
+                    fetch(from.wrapping_add(AHEAD * tile.stride));
                 }
-            }
+                // SAFETY: points of this tile, and one row of the block of a column.
+                unsafe { from.copy_to_nonoverlapping(to, lanes) };
+            };
+            for_whole(count, whole, (from, [tile.stride, lanes]), (to, [lanes, apart]), copy);
+            let filled = (to.wrapping_add(count * lanes), [lanes, apart]);
+            for_whole(rows - count, whole, (row(count), [0, lanes]), filled, copy);
             let rest = tile.lines % lanes;
             if rest == 0 {
                 return;
@@ -107,9 +123,8 @@ impl<T: Real> WithSimd for Load<T> {
         }
         if ahead {
             // The same points of the next tile.
-            for l in 0..tile.lines {
-                fetch_row(from.wrapping_add((tile.lines + l) * tile.line_stride), count);
-            }
+            let next = from.wrapping_add(tile.lines * tile.line_stride);
+            fetch_rows(next, tile.line_stride, tile.lines, cache_lines::<T>(count));
         }
         for (r, l, is_whole) in points.squares::<T>() {
             if is_whole {
@@ -157,18 +172,17 @@ impl<T: Real> WithSimd for Store<T> {
         if tile.line_stride == 1 {
             let row = |r: usize| to.wrapping_add(r * tile.stride);
             let whole = tile.lines / lanes;
-            for (r, column) in (0..count).flat_map(|r| (0..whole).map(move |column| (r, column))) {
+            let copy = |from: *const T, to: *mut T| {
                 // SAFETY: one row of the block of a column, and points of this tile; where they go past the caches both are a cache
                 // line.
                 unsafe {
-                    let from = from.add(column * apart + r * lanes);
-                    let row = row(r).add(column * lanes);
                     match past_caches {
-                        true => stream::<S>(row.cast(), from.cast()),
-                        false => from.copy_to_nonoverlapping(row, lanes),
+                        true => stream::<S>(to.cast(), from.cast()),
+                        false => from.copy_to_nonoverlapping(to, lanes),
                     }
                 }
-            }
+            };
+            for_whole(count, whole, (from, [lanes, apart]), (to, [tile.stride, lanes]), copy);
             let rest = tile.lines % lanes;
             for (r, l) in (0..count).flat_map(|r| (0..rest).map(move |l| (r, l))) {
                 // SAFETY: as above.

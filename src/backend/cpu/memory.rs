@@ -18,11 +18,28 @@ pub(super) fn fetch<T>(at: *const T) {
     let _ = at;
 }
 
-/// Fetch the cache lines of `len` values.
+/// Cache lines that so many values begin.
+pub(super) const fn cache_lines<T>(values: usize) -> usize {
+    values.div_ceil(CACHE_LINE / size_of::<T>())
+}
+
+/// Fetch `count` cache lines.
 #[inline(always)]
-pub(super) fn fetch_row<T>(at: *const T, len: usize) {
-    for first in (0..len).step_by(CACHE_LINE / size_of::<T>()) {
-        fetch(at.wrapping_add(first));
+pub(super) fn fetch_row<T>(at: *const T, count: usize) {
+    (0..count).for_each(|line| fetch(at.wrapping_byte_add(line * CACHE_LINE)));
+}
+
+/// Fetch `count` cache lines of each of `rows` rows, which are `apart` values apart.
+#[inline(always)]
+pub(super) fn fetch_rows<T>(at: *const T, apart: usize, rows: usize, count: usize) {
+    let mut row = at;
+    for _ in 0..rows {
+        match count {
+            1 => fetch(row),
+            2 => [0, CACHE_LINE].iter().for_each(|bytes| fetch(row.wrapping_byte_add(*bytes))),
+            _ => fetch_row(row, count),
+        }
+        row = row.wrapping_add(apart);
     }
 }
 

@@ -252,7 +252,7 @@ impl<T: Real> Straight<'_, T> {
         for h in 0..self.vectors::<S>() {
             // The rows of the next block, one after the other.
             for r in (h * rows_at_once..(h + 1) * rows_at_once).take_while(|r| *r < BLOCK) {
-                fetch_row(self.source(points.start + BLOCK + r), COLUMNS * lanes::<T>());
+                fetch_row(self.source(points.start + BLOCK + r), COLUMNS);
             }
             // SAFETY: rows of the field, of those between, and carried ones; vectors of the field need not be aligned.
             unsafe {
