@@ -2,7 +2,7 @@
 
 use pulp::{Simd, WithSimd};
 
-use super::memory::{cache_lines, fetch, fetch_rows, stream};
+use super::memory::{cache_lines, fetch, fetch_rows, for_few, stream};
 use super::rows::{BLOCK, GROUP, lanes};
 use super::tile::Group;
 use super::transpose::{SIDE, transpose};
@@ -56,14 +56,10 @@ fn for_whole<T>(
     copy: impl Fn(*const T, *mut T),
 ) {
     for _ in 0..rows {
-        let column = |at: usize| {
-            copy(from.wrapping_add(at * from_apart[1]), to.wrapping_add(at * to_apart[1]));
-        };
-        match columns {
-            1 => column(0),
-            2 => [0, 1].into_iter().for_each(column),
-            _ => (0..columns).for_each(column),
-        }
+        for_few(columns, |column| {
+            let from = from.wrapping_add(column * from_apart[1]);
+            copy(from, to.wrapping_add(column * to_apart[1]));
+        });
         from = from.wrapping_add(from_apart[0]);
         to = to.wrapping_add(to_apart[0]);
     }

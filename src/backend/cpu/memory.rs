@@ -23,10 +23,20 @@ pub(super) const fn cache_lines<T>(values: usize) -> usize {
     values.div_ceil(CACHE_LINE / size_of::<T>())
 }
 
+/// Do `work` with 0, 1, ... up to `count`, without a loop where that is one or two.
+#[inline(always)]
+pub(super) fn for_few(count: usize, work: impl Fn(usize)) {
+    match count {
+        1 => work(0),
+        2 => [0, 1].into_iter().for_each(work),
+        _ => (0..count).for_each(work),
+    }
+}
+
 /// Fetch `count` cache lines.
 #[inline(always)]
 pub(super) fn fetch_row<T>(at: *const T, count: usize) {
-    (0..count).for_each(|line| fetch(at.wrapping_byte_add(line * CACHE_LINE)));
+    for_few(count, |line| fetch(at.wrapping_byte_add(line * CACHE_LINE)));
 }
 
 /// Fetch `count` cache lines of each of `rows` rows, which are `apart` values apart.
@@ -34,11 +44,7 @@ pub(super) fn fetch_row<T>(at: *const T, count: usize) {
 pub(super) fn fetch_rows<T>(at: *const T, apart: usize, rows: usize, count: usize) {
     let mut row = at;
     for _ in 0..rows {
-        match count {
-            1 => fetch(row),
-            2 => [0, CACHE_LINE].iter().for_each(|bytes| fetch(row.wrapping_byte_add(*bytes))),
-            _ => fetch_row(row, count),
-        }
+        fetch_row(row, count);
         row = row.wrapping_add(apart);
     }
 }
