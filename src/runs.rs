@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kolmo::comm::{self, Communicator};
 use kolmo::config::{self, Base, Config};
 use kolmo::io::progress::tell;
-use kolmo::io::{DirectoryLock, Live, RunDirectory, append_to, checkpoint};
+use kolmo::io::{DirectoryLock, Live, RunDirectory, append_to, checkpoint, refuse_file};
 use kolmo::time::restart::{self, Restart, RestartOptions};
 use kolmo::time::{Ending, Origin, Requests, run};
 use kolmo::{Error, Result};
@@ -174,12 +174,7 @@ fn prepared(
 /// else lock it.
 fn check_directory(path: &Path, overwrite: bool, typed: &Typed) -> Result<DirectoryLock> {
     checkpoint::check_name(path)?;
-    if path.exists() && !path.is_dir() {
-        let path = path.display();
-        return Err(Error::Config(vec![format!(
-            "error: {path} is a file; a run needs a directory"
-        )]));
-    }
+    refuse_file(path, "a run needs")?;
     RunDirectory::refuse_inside_checkpoint(path)?;
     RunDirectory::refuse_links(path)?;
     let lock = DirectoryLock::take(path)?;

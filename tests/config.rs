@@ -371,3 +371,59 @@ fn no_mangled_input_makes_the_reader_panic() {
     }
     assert!(accepted > 600 && refused > 600, "{accepted} accepted, {refused} refused");
 }
+
+/// Ends, a force and a sponge that stand in no input, because the case brings them, are held against the rest all the same.
+#[test]
+fn what_a_case_brings_is_refused_as_if_it_were_written() {
+    let wavy = "grid.mapping={ kind = 'wavy', amplitude = 0.02 }";
+    let ring = "grid.mapping={ kind = 'ring', inner = 0.5, outer = 2.0 }";
+    let symmetry = "boundary.x={ low = 'symmetry', high = 'symmetry' }";
+    for (case, points, set, expected) in [
+        (
+            "lid-driven-cavity",
+            [33, 33, 1],
+            &["case.reynolds=inf"][..],
+            "boundary.x: the gas sticks to a wall by viscosity",
+        ),
+        (
+            "couette-flow",
+            [33, 33, 1],
+            &[symmetry],
+            "boundary.y: a wall that moves along x goes through the plane of symmetry across x",
+        ),
+        ("channel", [16, 33, 16], &[wavy], "[forcing] is of a flow on straight lines"),
+        ("vortex-outflow", [33, 33, 1], &[wavy], "boundary.x: comes in through a straight face"),
+        (
+            "taylor-green",
+            [33, 33, 33],
+            &["case.octant=true", wavy],
+            "boundary.x: a plane of symmetry is straight",
+        ),
+        (
+            "cylinder",
+            [48, 33, 1],
+            &[ring],
+            "the sponge is 20 wide, and the ends of a line along y are 1.500000 apart",
+        ),
+    ] {
+        let text = format!("case.name = '{case}'\ngrid.points = {points:?}\ntime.end = 1\n");
+        read(&text, if case == "taylor-green" { &["case.octant=true"] } else { &[] });
+        let set: Vec<String> = set.iter().map(ToString::to_string).collect();
+        let Err(error) = parse(&text, "in.toml", &set) else { panic!("{case}: {set:?}") };
+        let told = error.to_string();
+        assert_eq!(told.matches(expected).count(), 1, "{case}: {told}");
+    }
+}
+
+/// What is left out is what the default says, wherever nothing else may stand.
+#[test]
+fn defaults_may_be_written_where_nothing_else_may() {
+    let stretched = "case={ name = 'custom', mach = 0.1, reynolds = 50, u = 'sin(x)' }\n\
+        grid={ points = [24, 16, 1], stretching = { x = 's + 0.1*sin(2*pi*s)' } }\ntime.end = 1\n";
+    let curved = "case.name = 'cylinder'\ngrid.points = [48, 33, 1]\ntime.end = 1\n";
+    for text in [stretched, curved] {
+        let plain = read(text, &[]);
+        let written = read(text, &["forcing={ kind = 'none' }", "output.statistics=none"]);
+        assert_eq!(written, plain, "{text}");
+    }
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::config;
 use crate::error::{Error, Result};
 use crate::io::read_text;
 
@@ -51,6 +52,11 @@ pub(super) fn input(directory: &Path) -> Result<Input> {
     let table: toml::Table = read_text(&path)?.parse().map_err(wrong)?;
     let mut keys = Input::new();
     flatten("", &table, &mut keys);
+    // What one input leaves to its case another may say.
+    if let Some(config) = config::load(&path, &[]).ok().filter(|config| config.case.is_flow()) {
+        let sections = config.ends_and_force();
+        sections.iter().for_each(|(name, table)| flatten(name, table, &mut keys));
+    }
     Ok(keys)
 }
 

@@ -7,7 +7,7 @@ use crate::boundary::{Beyond, Boundaries, Face, Heat, Known, Open, Sponge, Strea
 use crate::cases::Case;
 use crate::engine::{closed_min_points as fewest, closure_at};
 use crate::gas::Gas;
-use crate::grid::Domain;
+use crate::grid::{Axis, Domain, Grid};
 use crate::physics::{Convection, ForcingConfig, PressureGradient, SchemeConfig, ViscousForm};
 use crate::scheme::{Scheme, SchemeFamily, compact_filter};
 use crate::typed::{NotNegative, Positive};
@@ -139,7 +139,7 @@ fn relaxed(table: &Section<'_>, open: Open) -> Face {
 fn known(table: &Section<'_>, gas: &Gas) -> Option<Known> {
     if table.has("state") {
         for key in ["velocity", "temperature", "pressure"] {
-            table.reject_value(key, "stands beside `state`, which says all of it", "");
+            table.forbid(key, "stands beside `state`, which says all of it", "");
         }
         return table.choice("state", &[("initial", Known::Start)]);
     }
@@ -269,12 +269,40 @@ pub(super) fn closed_min_points(
 
 /// A sponge that does not fit the box.
 pub(super) fn check_sponges(section: &Section<'_>, boundaries: &Boundaries, domain: &Domain) {
+    check_widths(section, boundaries, |axis| {
+        let length = domain.length[axis.index()];
+        (length, format!("the box {length}"))
+    });
+}
+
+/// A sponge that on some line of a curvilinear grid reaches the other end: as far as that is from the face.
+pub(super) fn check_curved_sponges(section: &Section<'_>, boundaries: &Boundaries, grid: &Grid) {
+    check_widths(section, boundaries, |axis| {
+        let (a, [nx, ny, _]) = (axis.index(), grid.points);
+        let lines = (0..nx).flat_map(|i| (0..ny).map(move |j| [i, j, 0])).filter(|at| at[a] == 0);
+        let across = |first: [usize; 3]| {
+            let mut last = first;
+            last[a] = grid.points[a] - 1;
+            let [first, last] = [first, last].map(|at| grid.coordinates(at));
+            (0..3).map(|k| (last[k] - first[k]).powi(2)).sum::<f64>().sqrt()
+        };
+        let least = lines.map(across).fold(f64::INFINITY, f64::min);
+        (least, format!("and the ends of a line along {} are {least:.6} apart", axis.name()))
+    });
+}
+
+/// Sponges that are wider than the room along their axis, which comes with the end of a sentence.
+fn check_widths(
+    section: &Section<'_>,
+    boundaries: &Boundaries,
+    room: impl Fn(Axis) -> (f64, String),
+) {
     for (axis, _, face) in boundaries.faces() {
         let Some(sponge) = face.open().and_then(|open| open.sponge) else { continue };
-        let length = domain.length[axis.index()];
-        if sponge.width > length {
-            let why = format!("the sponge is {} wide, the box {length}", sponge.width);
-            section.reject_value(axis.name(), &why, "");
+        let (least, room) = room(axis);
+        if sponge.width > least {
+            let why = format!("the sponge is {} wide, {room}", sponge.width);
+            section.reject_value(axis.name(), &why, "use a narrower one");
         }
     }
 }

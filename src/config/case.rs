@@ -59,7 +59,7 @@ pub(super) fn gas(section: &Section<'_>, properties: &Section<'_>, case: Option<
         let why = "has no meaning for scalar-advection";
         for key in ["mach", "reynolds"] {
             let advice = "a scalar has `velocity` and `diffusivity`; take this out";
-            section.reject_value(key, why, advice);
+            section.forbid(key, why, advice);
         }
         properties.reject(why, "a scalar is no gas; take the section out");
     } else {

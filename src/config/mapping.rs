@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::boundary::check_curved_sponges;
 use super::resolve::AXES;
 use super::section::Section;
 use super::{ComputeConfig, RightHandSide};
@@ -142,7 +143,7 @@ fn map(table: &Section<'_>) -> Option<Mapping> {
 
 /// What the points cannot be in this box, with these ends and this scheme.
 pub(super) fn check(
-    section: &Section<'_>,
+    [section, boundary]: [&Section<'_>; 2],
     curvilinear: &Curvilinear,
     points: [usize; 3],
     (domain, boundaries): (&Domain, &Boundaries),
@@ -169,6 +170,7 @@ pub(super) fn check(
         let (why, advice) = sentence.split_once('\n').unwrap_or((&sentence, ""));
         return section.reject_value("mapping", why, advice);
     }
+    check_curved_sponges(boundary, boundaries, &grid);
     let walls = boundaries.faces().filter(|(axis, ..)| axis.index() < 2);
     for (axis, end, heat) in walls.filter_map(|(a, end, face)| Some((a, end, face.wall()?.heat))) {
         let advice = "give the wall a temperature";
@@ -310,6 +312,7 @@ pub(super) fn check_others(
     case: &Case,
     boundaries: &Boundaries,
     (scheme, compute): (Option<&SchemeConfig>, Option<&ComputeConfig>),
+    is_forced: bool,
     sections: [&Section<'_>; 7],
 ) {
     let [grid, boundary, scalars, scheme_keys, forcing, compute_keys, output] = sections;
@@ -338,7 +341,10 @@ pub(super) fn check_others(
         scheme_keys.reject_value("viscous", "is of straight lines", "allowed: `conservative`");
     }
     scalars.reject("cannot be carried on curvilinear grids yet", "take the section out");
-    forcing.reject("is of a flow on straight lines", "take the section out, or grid.mapping");
+    if is_forced {
+        let sentence = "[forcing] is of a flow on straight lines\ntake grid.mapping out, or say forcing.kind = \"none\"";
+        forcing.reject_key("kind", sentence);
+    }
     if compute.is_some_and(|it| it.right_hand_side == RightHandSide::Composed) {
         compute_keys.reject_value("right_hand_side", "is of straight lines", "allowed: `fused`");
     }
@@ -349,6 +355,6 @@ pub(super) fn check_others(
     }
     if let Some(fields) = output.table_or_none("fields", "") {
         let advice = "take this out; `stride` leaves points out";
-        fields.reject_value("region", "is of straight lines", advice);
+        fields.forbid("region", "is of straight lines", advice);
     }
 }

@@ -60,7 +60,11 @@ impl Problems {
             message.push_str(INDENT);
             message.push_str(&line);
         }
-        self.messages.borrow_mut().push((place, message));
+        // Both ends of an axis may have one problem.
+        let mut messages = self.messages.borrow_mut();
+        if !messages.iter().any(|(at, told)| *at == place && *told == message) {
+            messages.push((place, message));
+        }
     }
 
     /// A reader takes `key` in `section`.

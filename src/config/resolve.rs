@@ -110,7 +110,8 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     if let Some(mapping) = &mapping {
         let family = scheme.as_ref().map(|scheme| &scheme.derivative);
         let place = (&domain, &boundaries);
-        points.inspect(|points| mapping::check(&grid_keys, mapping, *points, place, family));
+        let keys = [&grid_keys, &boundary_keys];
+        points.inspect(|points| mapping::check(keys, mapping, *points, place, family));
         let others = [
             &grid_keys,
             &boundary_keys,
@@ -120,14 +121,18 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
             &compute_keys,
             &output_keys,
         ];
-        mapping::check_others(&case, &boundaries, (scheme.as_ref(), compute.as_ref()), others);
+        let schemes = (scheme.as_ref(), compute.as_ref());
+        mapping::check_others(&case, &boundaries, schemes, forcing.is_some(), others);
     }
     let others = [&grid_keys, &forcing_keys, &output_keys];
     let grid = GridConfig { points: points?, domain, stretching: maps, mapping };
     let periodic = boundaries.grid(grid.points, &grid.domain).is_periodic();
-    stretching::check_others(&case, periodic, &grid.stretching, others);
+    let flow = (periodic, forcing.is_some());
+    stretching::check_others(&case, flow, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
-    if grid.mapping.is_none() {
+    // A mapping that was refused bounds no box.
+    let is_straight = grid_keys.get("mapping").is_none_or(|item| item.value.is_word("none"));
+    if grid.mapping.is_none() && is_straight {
         boundary::check_sponges(&boundary_keys, &boundaries, &domain);
     }
     forcing
@@ -249,7 +254,7 @@ fn scheme(
     let mut scheme = if case.is_some_and(|case| !case.is_flow()) {
         for key in ["convection", "energy", "viscous"] {
             let advice = "a scalar has one form of each term; take this out";
-            section.reject_value(key, "has no meaning for scalar-advection", advice);
+            section.forbid(key, "has no meaning for scalar-advection", advice);
         }
         SchemeConfig::default()
     } else {

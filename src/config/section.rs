@@ -137,8 +137,16 @@ impl<'a> Section<'a> {
         self.problems.add(place, &found, advice);
     }
 
-    /// The value at `key` is of the right type and range, and still cannot be used.
+    /// The value at `key` is of the right type and range, and still cannot be used; the user gave it, or it is what the case brings.
     pub(super) fn reject_value(&self, key: &'static str, why: &str, advice: &str) {
+        match self.get(key) {
+            Some(item) => item.reject(why, advice),
+            None => self.problems.add(self.place, &format!("{}.{key}: {why}", self.name), advice),
+        }
+    }
+
+    /// The user may not give `key` a value.
+    pub(super) fn forbid(&self, key: &'static str, why: &str, advice: &str) {
         if let Some(item) = self.get(key) {
             item.reject(why, advice);
         }

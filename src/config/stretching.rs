@@ -72,6 +72,9 @@ fn map(section: &Section<'_>, axis: &'static str) -> Option<Stretching> {
     map
 }
 
+/// A slope is none where it is so small beside the largest: what round-off leaves of 0.
+const VANISHING: f64 = 1e-12;
+
 /// What the maps cannot do in this box, with these ends and this scheme.
 pub(super) fn check(
     section: &Section<'_>,
@@ -103,8 +106,9 @@ pub(super) fn check(
         let Some(family) = family else { continue };
         let grid = stretched(plain.clone(), domain, &alone, family);
         let slopes = (0..points[a]).map(|i| (i, grid.jacobian(a, i)));
+        let steepest = slopes.clone().map(|(_, slope)| slope).fold(0.0, f64::max);
         if let Some((i, slope)) = slopes.min_by(|(_, x), (_, y)| x.total_cmp(y))
-            && slope <= 0.0
+            && slope <= VANISHING * steepest
         {
             let (n, x) = (points[a], grid.coordinate(a, i));
             let why = format!(
@@ -117,7 +121,12 @@ pub(super) fn check(
 }
 
 /// What needs equal spacings; in a box that is not `periodic` it is refused, or not, as it is on any grid there.
-pub(super) fn check_others(case: &Case, periodic: bool, maps: &Maps, sections: [&Section<'_>; 3]) {
+pub(super) fn check_others(
+    case: &Case,
+    (periodic, is_forced): (bool, bool),
+    maps: &Maps,
+    sections: [&Section<'_>; 3],
+) {
     let [grid, forcing, output] = sections;
     if maps.iter().all(Option::is_none) {
         return;
@@ -126,9 +135,13 @@ pub(super) fn check_others(case: &Case, periodic: bool, maps: &Maps, sections: [
         grid.reject_value("stretching", "has no meaning for scalar-advection", "take this out");
     }
     if periodic {
-        let advice = "take the section out, or grid.stretching";
-        forcing.reject("is of a flow on a grid of equal spacings", advice);
-        let why = "are of a grid of equal spacings: averages over its points, waves of Fourier";
-        output.reject_value("statistics", why, "take this out");
+        if is_forced {
+            let sentence = "[forcing] is of a flow on a grid of equal spacings\ntake grid.stretching out, or say forcing.kind = \"none\"";
+            forcing.reject_key("kind", sentence);
+        }
+        if output.get("statistics").is_some_and(|item| !item.value.is_word("none")) {
+            let why = "are of a grid of equal spacings: averages over its points, waves of Fourier";
+            output.reject_value("statistics", why, "take this out");
+        }
     }
 }

@@ -48,6 +48,15 @@ impl Config {
         keys.filter(|(key, _)| !OWN.contains(&&**key)).collect()
     }
 
+    /// `[boundary]` and `[forcing]` of a flow, with all that its case brings.
+    pub(crate) fn ends_and_force(&self) -> [(String, toml::Table); 2] {
+        let none = || toml::Table::from_iter([("kind".to_string(), Value::from("none"))]);
+        [
+            ("boundary".into(), boundary::typed(&self.boundaries, &self.gas)),
+            ("forcing".into(), self.forcing.as_ref().map_or_else(none, keys)),
+        ]
+    }
+
     /// The keys of every section, in the order in which they are written.
     fn sections(&self) -> Vec<(String, toml::Table)> {
         let is_flow = self.case.is_flow();
@@ -86,14 +95,10 @@ impl Config {
             scheme.retain(|key, _| !["convection", "energy", "viscous"].contains(&key));
         }
         // Else those of a checkpoint would be taken over.
-        if is_flow && (origin.is_some() || !self.has_own_boundaries()) {
-            sections.push(("boundary".into(), boundary::typed(&self.boundaries, &self.gas)));
-        }
-        // Else that of a checkpoint would be taken over.
-        if is_flow && (origin.is_some() || !self.has_own_forcing()) {
-            let none = || toml::Table::from_iter([("kind".to_string(), Value::from("none"))]);
-            sections.push(("forcing".into(), self.forcing.as_ref().map_or_else(none, keys)));
-        }
+        let needed = [self.has_own_boundaries(), self.has_own_forcing()]
+            .map(|own| is_flow && (origin.is_some() || !own));
+        let of_flow = self.ends_and_force().into_iter().zip(needed);
+        sections.extend(of_flow.filter_map(|(section, needed)| needed.then_some(section)));
         let scalars = self.scalars.iter();
         sections.extend(scalars.map(|scalar| (format!("scalars.{}", scalar.name), keys(scalar))));
         sections.push(("scheme".into(), scheme));

@@ -7,6 +7,7 @@ use clap::{ArgAction, Args};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::grid::MOST_POINTS;
+use crate::io::refuse_file;
 
 /// What is refined.
 #[derive(Args, Debug)]
@@ -66,10 +67,7 @@ impl ConvergeOptions {
         let usual = || PathBuf::from(format!("runs/converge-{case}-{scheme}"));
         let directory = self.out.clone().unwrap_or_else(usual);
         let shown = directory.display();
-        if directory.exists() && !directory.is_dir() {
-            let what = format!("{shown} is a file; the table and the picture need a directory");
-            return Err(Error::refused(what, "choose another with `--out`"));
-        }
+        refuse_file(&directory, "the table and the picture need")?;
         let is_there = |name: &&str| directory.join(name).symlink_metadata().is_ok();
         let files = ["converge.csv", "converge.html", "converge.svg"];
         match files.into_iter().find(is_there).filter(|_| !self.overwrite) {

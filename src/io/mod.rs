@@ -118,6 +118,20 @@ pub(crate) fn read_text(path: &Path) -> Result<String> {
     open::text(path, open::MOST_TEXT).map_err(Error::io(path))
 }
 
+/// Refuse a directory that cannot be: it, or one that it lies in, is a file. `needs` says who needs one.
+///
+/// # Errors
+/// Where that is so.
+pub fn refuse_file(directory: &Path, needs: &str) -> Result<()> {
+    match directory.ancestors().find(|above| above.exists()) {
+        Some(file) if !file.is_dir() => Err(refused(
+            format!("{} is a file; {needs} a directory", file.display()),
+            "choose another with `--out`",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// A directory, made with its parents where it is not there.
 pub(crate) fn make_directory(path: &Path) -> Result<()> {
     fs::create_dir_all(path).map_err(|why| match fs::read_link(path) {

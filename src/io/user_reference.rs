@@ -25,12 +25,18 @@ const DRAWN: [(&str, &str); 5] = [
 /// # Errors
 /// Where it cannot be read, has no ascending column `time`, or no column that is drawn.
 pub(crate) fn user_reference(path: &Path) -> Result<String> {
-    let mut text = read_text(path)?;
+    let text = read_text(path)?;
+    // Spreadsheets begin a table with a mark of its encoding.
+    let mut text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
     if !text.ends_with('\n') {
         text.push('\n');
     }
     let table = Series::parse(path, &text)?;
-    if !table.required("time")?.is_sorted_by(|a, b| a < b) {
+    let time = table.required("time")?;
+    if time.is_empty() {
+        return Err(malformed(path, "a reference needs rows of numbers"));
+    }
+    if !time.is_sorted_by(|a, b| a < b) {
         return Err(malformed(path, "the times of a reference must increase"));
     }
     if DRAWN.iter().all(|(column, _)| table.column(column).is_none()) {

@@ -7,6 +7,7 @@ use clap::{ArgAction, Args};
 use super::{EXPERIMENTS, Experiment};
 use crate::config::hint;
 use crate::error::{Error, Result};
+use crate::io::refuse_file;
 
 /// What is reproduced.
 #[derive(Args, Debug)]
@@ -57,21 +58,14 @@ impl ReproduceOptions {
 
     /// The directory of each of `chosen`, all of which may be written.
     pub(super) fn directories(&self, chosen: &[&Experiment]) -> Result<Vec<PathBuf>> {
-        if self.out.exists() && !self.out.is_dir() {
-            let what = format!("{} is a file; figures need a directory", self.out.display());
-            return Err(Error::refused(what, "choose another with `--out`"));
-        }
         chosen.iter().map(|one| self.directory(&self.out.join(one.id))).collect()
     }
 
     fn directory(&self, directory: &Path) -> Result<PathBuf> {
+        refuse_file(directory, "the figure needs")?;
         let shown = directory.display();
         match directory.symlink_metadata() {
             Err(_) => Ok(directory.to_path_buf()),
-            Ok(_) if !directory.is_dir() => {
-                let what = format!("{shown} is a file; the figure needs a directory");
-                Err(Error::refused(what, "choose another with `--out`"))
-            }
             Ok(_) if self.overwrite => Ok(directory.to_path_buf()),
             Ok(_) => Err(Error::refused(
                 format!("{shown} is there already"),

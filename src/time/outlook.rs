@@ -155,7 +155,11 @@ pub(super) fn bytes(config: &Config, length: &Length, seconds: f64) -> Vec<(&'st
     if let Some(fields) = &output.fields {
         let (from, to) = fields.region.map_or((grid.origin, [f64::MAX; 3]), |r| (r.from, r.to));
         let points = Selection::between(&grid, from, to, fields.stride).points;
-        let once = count(points) * values(&fields.variables) * width(fields.precision) * BASE64;
+        // Files of curvilinear grids have three coordinates of every point.
+        let coordinates =
+            if grid.plane.is_some() { 3.0 * width(Some(Precision::F64)) } else { 0.0 };
+        let point = values(&fields.variables) * width(fields.precision) + coordinates;
+        let once = count(points) * point * BASE64;
         parts.push(("fields", times(fields.schedule) * once));
     }
     if let Some(planes) = &output.planes {

@@ -108,6 +108,12 @@ fn what_else_flows_differently_is_told() {
     assert_eq!(found["notes"], serde_json::json!(expected));
     let smallest = super::summary(&dir.path().join("a"))["resolution"]["kmax_eta_min"].clone();
     assert_eq!(found["rows"][0]["smallest_kmax_eta"], smallest);
+    // A run from the checkpoint of another writes the ends and the force that the other has of its case.
+    let input = "case={ name = 'from-checkpoint', path = 'a' }\ntime.end = 0.33\n";
+    fs::write(dir.path().join("next.toml"), input).unwrap();
+    done(dir.path(), ["run", "next.toml", "--out", "d"]);
+    let notes = compared(dir.path(), &["a", "d"])["notes"].to_string();
+    assert!(!notes.contains("another flow"), "{notes}");
 }
 
 #[test]

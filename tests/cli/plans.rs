@@ -32,7 +32,7 @@ fn first_steps(dir: &Path, arguments: &[&str]) -> [f64; 2] {
 #[test]
 fn a_plan_knows_the_first_step_of_long_lines_of_walls_and_of_files() {
     let dir = tempfile::tempdir().unwrap();
-    let points = "import numpy as np; s = np.arange(97) / 96; r = .5 * 40 ** (np.arange(81) / 80); t = -2 * np.pi * s; \
+    let points = "import numpy as np; s = np.arange(97) / 96; r = .5 * 50 ** (np.arange(81) / 80); t = -2 * np.pi * s; \
                   np.savez('ring.npz', x=r[:, None] * np.cos(t), y=r[:, None] * np.sin(t)); \
                   np.savez('state.npz', u=np.full((1, 97, 80), 0.5))";
     let status = Command::new(python()).args(["-c", points]).current_dir(dir.path()).status();
@@ -113,4 +113,28 @@ fn a_reference_that_is_missing_is_refused_by_its_key() {
     assert_eq!(outcome.code, Some(2), "{}", outcome.err);
     assert!(outcome.err.starts_with("error: output.reference: "), "{}", outcome.err);
     assert!(!dir.path().join("run/series.csv").exists());
+    let table = |text: &str| fs::write(dir.path().join("curve.csv"), text).unwrap();
+    let with = small(&["--set", "output.reference=curve.csv", "--out", "run"]);
+    table("time,kinetic_energy\n");
+    let outcome = kolmo(dir.path(), &with);
+    assert!(outcome.err.contains("a reference needs rows of numbers"), "{}", outcome.err);
+    // As spreadsheets write it.
+    table("\u{feff}time,kinetic_energy\n0,0.125\n1,0.12\n");
+    done(dir.path(), &with);
+}
+
+/// Catches the coordinates of points, which files of curvilinear grids have beside the fields.
+#[test]
+fn a_plan_knows_how_large_files_of_a_curvilinear_grid_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let fields = "output.fields={ every_steps = 1, variables = ['density'], precision = 'f32' }";
+    let set = ["--set", "grid.points=[48, 33, 1]", "--set", "time={ max_steps = 2 }"];
+    let arguments = [&["cylinder", "--set", fields][..], &set].concat();
+    let told = kib_of_fields(&plan(dir.path(), &arguments));
+    done(dir.path(), [&["run", "--out", "run"][..], &arguments].concat());
+    let files = fs::read_dir(dir.path().join("run/fields")).unwrap();
+    let bytes: u64 = files.map(|file| file.unwrap().metadata().unwrap().len()).sum();
+    #[allow(clippy::cast_precision_loss, reason = "few bytes")]
+    let found = bytes as f64 / 1024.0;
+    assert!((found / told - 1.0).abs() < 0.1, "{found} KiB, {told} expected");
 }

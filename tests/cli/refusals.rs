@@ -72,6 +72,7 @@ fn a_wrong_input_is_refused_with_status_2_and_leaves_no_directory() {
             "compute.device = 999: the last OpenCL",
         ),
         (small(&["--out", "file"]), "file is a file"),
+        (small(&["--out", "file/run"]), "file is a file; a run needs a directory"),
         (small(&["--set", "grid.points=[4, 16, 16]"]), "4 points along x"),
         (small(&["--set", "grid.points=[60000, 60000, 60000]"]), "GiB"),
         (
@@ -115,10 +116,10 @@ fn a_wrong_input_is_refused_with_status_2_and_leaves_no_directory() {
 #[test]
 fn a_directory_that_cannot_be_made_is_a_failure_with_its_path() {
     let dir = tempfile::tempdir().unwrap();
-    fs::write(dir.path().join("file"), "").unwrap();
-    let outcome = kolmo(dir.path(), small(&["--out", "file/run"]));
+    // Nobody makes directories there.
+    let outcome = kolmo(dir.path(), small(&["--out", "/proc/run"]));
     assert_eq!(outcome.code, Some(1), "{}", outcome.err);
-    assert!(outcome.err.starts_with("error: file/run: "), "{}", outcome.err);
+    assert!(outcome.err.starts_with("error: /proc/run: "), "{}", outcome.err);
 }
 
 /// Catches a run on the CPU that begins with a line solver that cannot take its matrices.

@@ -76,3 +76,23 @@ fn a_wide_bell_and_a_closed_error_stream_are_no_trouble() {
     assert_eq!(shell(dir.path(), &quiet).code, Some(0));
     assert!(dir.path().join("quiet/report.html").exists());
 }
+
+/// Catches sections that a run writes of the flow that it took over, and then refuses; and coordinates of one line of each axis as
+/// those of all points.
+#[test]
+fn a_new_run_on_a_curvilinear_grid_goes_on_and_repeats_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let set = ["--set", "grid.points=[32, 33, 1]", "--set", "time={ max_steps = 2 }"];
+    done(dir.path(), [&["run", "cylinder", "--out", "first"][..], &set].concat());
+    let checkpoint = dir.path().join("first/checkpoints/step_00000002.zarr");
+    assert_eq!(["x", "y", "z"].map(|axis| checkpoint.join(axis).exists()), [false, false, true]);
+    let input = "case={ name = 'from-checkpoint', path = 'first' }\ntime.max_steps = 4\n";
+    fs::write(dir.path().join("next.toml"), input).unwrap();
+    done(dir.path(), ["run", "next.toml", "--out", "next"]);
+    done(dir.path(), ["run", "next/config.toml", "--out", "again"]);
+    let rows = |run: &str| read(dir.path().join(run).join("series.csv"));
+    let last = |run: &str| rows(run).lines().last().unwrap().to_string();
+    assert_eq!(last("again"), last("next"));
+    done(dir.path(), ["restart", "next", "--set", "time.max_steps=5"]);
+    assert!(last("next").starts_with("5,"), "{}", rows("next"));
+}

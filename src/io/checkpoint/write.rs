@@ -88,7 +88,9 @@ impl Writing {
             for (name, reference) in head.fields.iter().zip(&head.references) {
                 store_metadata(&part, name, &layout.metadata(*reference), seal, &mut written)?;
             }
-            for axis in Axis::ALL {
+            // Along curves no coordinate is that of all points of a line.
+            let straight = |axis: &Axis| grid.plane.is_none() || *axis == Axis::Z;
+            for axis in Axis::ALL.into_iter().filter(straight) {
                 store_coordinates(&part, grid, axis, seal, &mut written)?;
             }
             Ok(written)
