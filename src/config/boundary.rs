@@ -302,7 +302,8 @@ fn check_widths(
         let (least, room) = room(axis);
         if sponge.width > least {
             let why = format!("the sponge is {} wide, {room}", sponge.width);
-            section.reject_value(axis.name(), &why, "use a narrower one");
+            let advice = "give this axis its ends with a narrower one, or without";
+            section.reject_value(axis.name(), &why, advice);
         }
     }
 }

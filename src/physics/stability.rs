@@ -14,7 +14,7 @@ pub struct Limits {
     pub convection: f64,
     /// κ / R, κ the largest symbol of the second derivative as it is formed.
     pub diffusion: f64,
-    /// 1/hⱼ, hⱼ the smallest spacing along the axis; 0 along one with one point.
+    /// 1/hⱼ, hⱼ the smallest Δξ dx/dξ along the axis; 0 along one with one point.
     pub inverse_spacing: [f64; 3],
     /// σ/R of what damps the flow beside its own terms.
     pub damping: f64,

@@ -4,6 +4,8 @@ use super::*;
 
 const INPUT: &str = "[case]\nname = 'cylinder'\nreynolds = 40\ngust = 0\n\
                      [grid]\npoints = [32, 33, 1]\nmapping = { kind = 'ring', inner = 0.5, outer = 12.0 }\n\
+                     [boundary]\ny = { low = { kind = 'wall', temperature = 1.0 }, high = { kind = 'far-field', velocity = [1.0, 0.0, 0.0], \
+                     sponge = { width = 8.0, strength = 0.2 } } }\n\
                      [scheme]\nfilter = { order = 8, alpha = 0.45, every = 2 }\n\
                      [time]\ncfl = 20\nimplicit = { method = 'steady' }\n\
                      [output]\ncheckpoint = { every_steps = 5 }\nseries = { every_steps = 1 }\n";
