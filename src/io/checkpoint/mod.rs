@@ -3,10 +3,10 @@
 //! `step_00000100.zarr` is a group. It has one array for every conserved field over the whole grid, in the order z, y, x, cut
 //! into at most so many files (`output.checkpoint.files`): up to that many ranks each write their own blocks, of more ranks some
 //! write those of their neighbours too, block by block, so that no rank holds more than one beside its own. A file is a shard
-//! whose parts, of a block each, have a CRC32C each. Three more arrays, x, y and z, are the coordinates of the points, on curvilinear grids z alone. The attributes of the group
-//! are time and step, the [`Head`], the length and XXH3 (128 bit) of every other file, and the XXH3 of both. The hash of a file
-//! is also of the run, the step and the name in the group: a file in the place of another is found, whatever it holds. Everything
-//! is written under the name with `.part` added, flushed to disk and renamed.
+//! whose parts, of a block each, have a CRC32C each. Three more arrays, x, y and z, are the coordinates of the points, on curvilinear
+//! grids z alone. The attributes of the group are time and step, the [`Head`], the length and XXH3 (128 bit) of every other file,
+//! and the XXH3 of both. The hash of a file is also of the run, the step and the name in the group: a file in the place of another
+//! is found, whatever it holds. Everything is written under the name with `.part` added, flushed to disk and renamed.
 //!
 //! Reading checks every file before anything is used, and needs neither the ranks nor the precision that wrote it. Rank 0 alone
 //! reads the attributes, and gives every rank the hashes of the files that it is to check. The hashes
