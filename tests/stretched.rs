@@ -382,6 +382,12 @@ fn bad_maps_are_told_with_their_line_and_what_is_allowed() {
         };
         assert!(told[0].contains(expected), "{told:?}");
     }
+    // A slope of 0 at an end, whichever sign round-off gives it.
+    for map in ["s^2", "s*(2 - s)"] {
+        let text = GOOD.replacen(y, &format!("y = '{map}'"), 1);
+        let Err(Error::Config(told)) = parse(&text, "in.toml", &[]) else { panic!("{map}") };
+        assert!(told[0].contains("varies too fast for"), "{told:?}");
+    }
     // What is read is written, and read again.
     for map in [
         y,
