@@ -49,11 +49,13 @@ pub(super) fn input(directory: &Path) -> Result<Input> {
     let path = directory.join("config.toml");
     let wrong =
         |why: toml::de::Error| Error::Format { path: path.clone(), what: why.message().into() };
-    let table: toml::Table = read_text(&path)?.parse().map_err(wrong)?;
+    let text = read_text(&path)?;
+    let table: toml::Table = text.parse().map_err(wrong)?;
     let mut keys = Input::new();
     flatten("", &table, &mut keys);
     // What one input leaves to its case another may say.
-    if let Some(config) = config::load(&path, &[]).ok().filter(|config| config.case.is_flow()) {
+    if let Some(config) = config::parse(&text, "", &[]).ok().filter(|config| config.case.is_flow())
+    {
         let sections = config.ends_and_force();
         sections.iter().for_each(|(name, table)| flatten(name, table, &mut keys));
     }

@@ -283,8 +283,7 @@ pub(super) fn check_curved_sponges(section: &Section<'_>, boundaries: &Boundarie
         let across = |first: [usize; 3]| {
             let mut last = first;
             last[a] = grid.points[a] - 1;
-            let [first, last] = [first, last].map(|at| grid.coordinates(at));
-            (0..3).map(|k| (last[k] - first[k]).powi(2)).sum::<f64>().sqrt()
+            grid.distance(first, last)
         };
         let least = lines.map(across).fold(f64::INFINITY, f64::min);
         (least, format!("and the ends of a line along {} are {least:.6} apart", axis.name()))

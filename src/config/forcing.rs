@@ -142,6 +142,13 @@ fn stochastic(section: &Section<'_>) -> Option<Stochastic> {
     positive.then_some(Stochastic { wavenumber, amplitude, time_scale, seed })
 }
 
+/// Refuse a force, given or of the case: it is of flows `on` grids of a kind, and `key` makes another one.
+pub(super) fn refuse_force(section: &Section<'_>, on: &str, key: &str) {
+    let found = format!("[forcing] is of a flow {on}");
+    let advice = format!("take {key} out, or say forcing.kind = \"none\"");
+    section.reject_key("kind", &format!("{found}\n{advice}"));
+}
+
 /// Waves that the grid can hold: more than two points a period along every axis, and an axis across each wave vector.
 pub(super) fn check_waves(
     section: &Section<'_>,

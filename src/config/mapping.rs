@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::boundary::check_curved_sponges;
+use super::forcing::refuse_force;
 use super::resolve::AXES;
 use super::section::Section;
 use super::{ComputeConfig, RightHandSide};
@@ -342,14 +343,13 @@ pub(super) fn check_others(
     }
     scalars.reject("cannot be carried on curvilinear grids yet", "take the section out");
     if is_forced {
-        let sentence = "[forcing] is of a flow on straight lines\ntake grid.mapping out, or say forcing.kind = \"none\"";
-        forcing.reject_key("kind", sentence);
+        refuse_force(forcing, "on straight lines", "grid.mapping");
     }
     if compute.is_some_and(|it| it.right_hand_side == RightHandSide::Composed) {
         compute_keys.reject_value("right_hand_side", "is of straight lines", "allowed: `fused`");
     }
     for key in ["statistics", "planes"] {
-        if output.get(key).is_some_and(|item| !item.value.is_word("none")) {
+        if output.has_other_than(key, "none") {
             output.reject_value(key, "are of straight lines", "take this out");
         }
     }

@@ -60,11 +60,7 @@ impl Problems {
             message.push_str(INDENT);
             message.push_str(&line);
         }
-        // Both ends of an axis may have one problem.
-        let mut messages = self.messages.borrow_mut();
-        if !messages.iter().any(|(at, told)| *at == place && *told == message) {
-            messages.push((place, message));
-        }
+        self.messages.borrow_mut().push((place, message));
     }
 
     /// A reader takes `key` in `section`.
@@ -98,6 +94,8 @@ impl Problems {
             Some(value) if messages.is_empty() => Ok(value),
             _ => {
                 messages.sort_by_key(|(place, _)| *place);
+                // Both ends of an axis may have one problem.
+                messages.dedup();
                 let count = messages.len() + more;
                 let told = messages.into_iter().map(|(_, message)| message).take(TOLD);
                 let mut lines: Vec<String> = told.collect();

@@ -131,8 +131,7 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     stretching::check_others(&case, flow, &grid.stretching, others);
     let (scheme, time, compute, output) = (scheme?, time?, compute?, output?);
     // A mapping that was refused bounds no box.
-    let is_straight = grid_keys.get("mapping").is_none_or(|item| item.value.is_word("none"));
-    if grid.mapping.is_none() && is_straight {
+    if grid.mapping.is_none() && !grid_keys.has_other_than("mapping", "none") {
         boundary::check_sponges(&boundary_keys, &boundaries, &domain);
     }
     forcing
@@ -260,7 +259,7 @@ fn scheme(
     } else {
         section.read_or_auto(&["viscous"])?
     };
-    let named = section.get("viscous").is_some_and(|item| !item.value.is_word("auto"));
+    let named = section.has_other_than("viscous", "auto");
     if !named && (curved || gas.viscosity != Viscosity::Constant) {
         scheme.viscous = match boundaries.is_periodic() && !curved {
             true => ViscousForm::Midpoint,

@@ -114,6 +114,11 @@ impl<'a> Section<'a> {
         self.get(key).is_some()
     }
 
+    /// Whether the user gives `key` another value than `word`.
+    pub(super) fn has_other_than(&self, key: &'static str, word: &str) -> bool {
+        self.get(key).is_some_and(|item| !item.value.is_word(word))
+    }
+
     /// Whether the user wrote the section.
     pub(super) fn is_there(&self) -> bool {
         self.table.is_some()

@@ -1,5 +1,6 @@
 //! `grid.stretching`
 
+use super::forcing::refuse_force;
 use super::resolve::AXES;
 use super::section::Section;
 use super::value::Value;
@@ -136,10 +137,9 @@ pub(super) fn check_others(
     }
     if periodic {
         if is_forced {
-            let sentence = "[forcing] is of a flow on a grid of equal spacings\ntake grid.stretching out, or say forcing.kind = \"none\"";
-            forcing.reject_key("kind", sentence);
+            refuse_force(forcing, "on a grid of equal spacings", "grid.stretching");
         }
-        if output.get("statistics").is_some_and(|item| !item.value.is_word("none")) {
+        if output.has_other_than("statistics", "none") {
             let why = "are of a grid of equal spacings: averages over its points, waves of Fourier";
             output.reject_value("statistics", why, "take this out");
         }

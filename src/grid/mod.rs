@@ -248,6 +248,12 @@ impl Grid {
         [at % nx, at / nx % ny, at / (nx * ny)]
     }
 
+    /// The distance between two points.
+    pub fn distance(&self, from: [usize; 3], to: [usize; 3]) -> f64 {
+        let [from, to] = [from, to].map(|index| self.coordinates(index));
+        (0..3).map(|k| (from[k] - to[k]).powi(2)).sum::<f64>().sqrt()
+    }
+
     /// Coordinates of the point (i, j, k).
     pub fn coordinates(&self, index: [usize; 3]) -> [f64; 3] {
         let own = |a: usize| self.coordinate(a, index[a]);

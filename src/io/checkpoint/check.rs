@@ -24,12 +24,11 @@ impl Attributes {
             true => "it names a run, which its format does not".into(),
             false => "it names no run".into(),
         })?;
-        let coordinates = Axis::ALL.map(Axis::name);
-        let here = coordinates.into_iter().filter(|_| !weak);
+        let coordinates = Axis::ALL.iter().map(|axis| -> &str { axis.name() }).filter(|_| !weak);
         let fields = self.head.fields.iter().map(String::as_str);
         // Whether each array has metadata and chunks.
         let mut arrays: BTreeMap<&str, [bool; 2]> =
-            fields.chain(here).map(|name| (name, [false; 2])).collect();
+            fields.chain(coordinates).map(|name| (name, [false; 2])).collect();
         for (file, checksum) in &self.files {
             // No other path, least of all one that leads out of the group.
             let (array, rest) = file.split_once('/').unwrap_or_default();
@@ -42,9 +41,11 @@ impl Attributes {
                 format!("the checksum of {file} is not that of format {}", self.format)
             })?;
         }
-        // Along curves there are none.
-        let is_left_out =
-            |array: &str, has: [bool; 2]| coordinates.contains(&array) && has == [false; 2];
+        // Along curves there are none, but in checkpoints of earlier versions.
+        let is_curved = self.head.is_curved();
+        let is_left_out = |array: &str, has: [bool; 2]| {
+            is_curved && ["x", "y"].contains(&array) && has == [false; 2]
+        };
         let incomplete =
             arrays.iter().find(|(array, has)| has.contains(&false) && !is_left_out(array, **has));
         incomplete.map_or(Ok(()), |(array, _)| Err(format!("it lists no files of {array:?}")))
@@ -52,6 +53,12 @@ impl Attributes {
 }
 
 impl Head {
+    /// Whether the grid is curvilinear, as the input has it.
+    fn is_curved(&self) -> bool {
+        let input = self.config.parse::<toml::Table>().unwrap_or_default();
+        input.get("grid").is_some_and(|grid| grid.get("mapping").is_some())
+    }
+
     /// Look at every value. The input that it carries is read, and refused, as any other.
     fn check(&self) -> Checked {
         let Self {

@@ -224,9 +224,7 @@ impl Maker<'_> {
         let away = |index: [usize; 3]| {
             let mut on_face = index;
             on_face[a] = at * (grid.points[a] - 1);
-            let [x, of_face] = [index, on_face].map(|index| grid.coordinates(index));
-            let squares = (0..3).map(|k| (x[k] - of_face[k]).powi(2));
-            squares.sum::<f64>().sqrt()
+            grid.distance(index, on_face)
         };
         let near = |i: &usize| {
             let mut plane = block;
