@@ -7,7 +7,7 @@ use kolmo::Error;
 use kolmo::comm::Solo;
 use kolmo::config::{Config, parse, parse_on};
 use kolmo::grid::{Axis, Decomposition};
-use kolmo::physics::{CHANNEL_COLUMNS, FORCING_COLUMNS, GRADIENT_COLUMNS};
+use kolmo::physics::{CHANNEL_COLUMNS, FORCING_COLUMNS, Force, ForcingConfig, GRADIENT_COLUMNS};
 use kolmo::statistics::profiles::{self, COLUMNS};
 use kolmo::statistics::{RunningProfiles, Sample};
 use kolmo::time::Simulation;
@@ -252,6 +252,10 @@ fn a_force_of_the_case_is_its_own_and_can_be_read_back_changed_or_ended() {
         format!("{kind}value = 0.5\naxis = 'z'\nheat_removal = true\n"),
         format!("{kind}mass_flux = 'constant'\n"),
         format!("{kind}mass_flux = -0.5\n"),
+        // Changed in part.
+        "[forcing]\naxis = 'z'\n".into(),
+        "[forcing]\nmass_flux = 0.5\n".into(),
+        "[forcing]\nheat_removal = true\n".into(),
     ];
     for force in others {
         let other = read(&format!("{text}{force}"));
@@ -262,6 +266,15 @@ fn a_force_of_the_case_is_its_own_and_can_be_read_back_changed_or_ended() {
         let origin = "[case]\nname = 'from-checkpoint'\npath = 'runs/a'\n";
         assert_eq!(parse_on(origin, "in.toml", &[], &base).unwrap().forcing, other.forcing);
     }
+    let part = |key| read(&format!("{text}[forcing]\n{key}\n")).forcing.unwrap();
+    let whole = own.forcing.clone().unwrap();
+    assert_eq!(part("heat_removal = true"), ForcingConfig { heat_removal: true, ..whole.clone() });
+    let (Force::PressureGradient(turned), Force::PressureGradient(force)) =
+        (part("axis = 'z'").kind, whole.kind)
+    else {
+        panic!("another kind")
+    };
+    assert_eq!((turned.axis, turned.strength), (Axis::Z, force.strength));
     let flow = on_host(&own);
     let names: Vec<&str> = flow.columns().iter().map(|name| &**name).collect();
     let forced = [&FORCING_COLUMNS[..3], &GRADIENT_COLUMNS, &CHANNEL_COLUMNS].concat();

@@ -140,7 +140,7 @@ pub trait FlowCase: Definition {
     /// Whether [`at`](Self::at) is the solution at t > 0 too.
     fn is_exact(&self, gas: &Gas) -> bool;
 
-    /// Which of (ρ, ρu, ρv, ρw) shows what an exact solution does, and what a run makes of it.
+    /// Which of (ρ, ρu, ρv, ρw) shows what an exact solution does, and what a run makes of it: errors are of it.
     fn shown(&self) -> usize {
         0
     }

@@ -118,6 +118,17 @@ impl Case {
         self.scalar().is_none()
     }
 
+    /// What the error against an exact solution is of, for a sentence.
+    pub fn error_quantity(&self) -> &'static str {
+        match self.scalar() {
+            Some(_) => "the scalar",
+            None => {
+                let shown = self.flow().map_or(0, |flow| flow.shown());
+                ["the density", "ρu", "ρv", "ρw"][shown]
+            }
+        }
+    }
+
     /// The case as a scalar; `None` for a flow.
     pub fn scalar(&self) -> Option<&ScalarAdvection> {
         match self {

@@ -27,23 +27,30 @@ enum Kind {
 #[derive(Deserialize)]
 struct Seed(#[serde(deserialize_with = "whole::<u64, 0, { i64::MAX }, _, _>")] u64);
 
-/// The force on the flow of `case` that the user asks for, or `Some(None)` for none, also where something was told to be wrong; `None`
-/// where nothing is said.
-pub(super) fn forcing(section: &Section<'_>, case: Option<&Case>) -> Option<Option<ForcingConfig>> {
-    let is_of_a_flow = case.is_none_or(|case| case.is_flow());
-    (section.is_there() || !is_of_a_flow).then(|| asked(section, is_of_a_flow))
+impl Kind {
+    fn of(force: &Force) -> Self {
+        match force {
+            Force::Linear(_) => Self::Linear,
+            Force::Stochastic(_) => Self::Stochastic,
+            Force::PressureGradient(_) => Self::PressureGradient,
+        }
+    }
 }
 
-fn asked(section: &Section<'_>, is_of_a_flow: bool) -> Option<ForcingConfig> {
-    if !is_of_a_flow {
+/// The force on the flow of `case`: what the user asks for, or else the one that the case `brings`; `None` for none, also where
+/// something was told to be wrong. Without `kind` the keys change the force of the case.
+pub(super) fn forcing(
+    section: &Section<'_>,
+    case: Option<&Case>,
+    brings: Option<ForcingConfig>,
+) -> Option<ForcingConfig> {
+    if case.is_some_and(|case| !case.is_flow()) {
         let advice = "a scalar has no momentum; take the section out";
         section.reject("has no meaning for scalar-advection", advice);
         return None;
     }
-    if !section.has("kind") {
-        let allowed = "allowed: `linear`, `stochastic`, `pressure-gradient`, `none`";
-        section.missing(&["kind"], allowed);
-        return None;
+    if !section.is_there() {
+        return brings;
     }
     let kinds = [
         ("linear", Kind::Linear),
@@ -51,14 +58,25 @@ fn asked(section: &Section<'_>, is_of_a_flow: bool) -> Option<ForcingConfig> {
         ("pressure-gradient", Kind::PressureGradient),
         ("none", Kind::None),
     ];
-    let kind = match section.choice("kind", &kinds)? {
+    let (kind, changed) = match (section.has("kind"), brings) {
+        (true, _) => (section.choice("kind", &kinds)?, None),
+        (false, Some(force)) => (Kind::of(&force.kind), Some(force)),
+        (false, None) => {
+            let allowed = "allowed: `linear`, `stochastic`, `pressure-gradient`, `none`";
+            section.missing(&["kind"], allowed);
+            return None;
+        }
+    };
+    let gradient = changed.as_ref().and_then(ForcingConfig::pressure_gradient);
+    let kind = match kind {
         Kind::None => None,
         Kind::Linear => linear(section).map(Force::Linear),
         Kind::Stochastic => stochastic(section).map(Force::Stochastic),
-        Kind::PressureGradient => pressure_gradient(section).map(Force::PressureGradient),
+        Kind::PressureGradient => pressure_gradient(section, gradient).map(Force::PressureGradient),
     };
     // Walls take the heat of a channel.
     let removed = !matches!(kind, Some(Force::PressureGradient(_)));
+    let removed = changed.map_or(removed, |changed| changed.heat_removal);
     let heat_removal = section.value("heat_removal").unwrap_or(removed);
     section.finish();
     kind.map(|kind| ForcingConfig { kind, heat_removal })
@@ -72,11 +90,19 @@ fn linear(section: &Section<'_>) -> Option<Linear> {
     held(section, "energy", "a positive number", energy).map(Linear::Energy)
 }
 
-fn pressure_gradient(section: &Section<'_>) -> Option<PressureGradient> {
+/// `changed`: the force of the case, of which the keys change a part.
+fn pressure_gradient(
+    section: &Section<'_>,
+    changed: Option<&PressureGradient>,
+) -> Option<PressureGradient> {
     let axis = match section.has("axis") {
         true => section.choice("axis", &Axis::ALL.map(|axis| (axis.name(), axis))),
-        false => Some(Axis::X),
+        false => Some(changed.map_or(Axis::X, |changed| changed.axis)),
     };
+    let unchanged = changed.filter(|_| !section.has("value") && !section.has("mass_flux"));
+    if let Some(PressureGradient { strength, .. }) = unchanged {
+        return Some(PressureGradient { axis: axis?, strength: *strength });
+    }
     let strength = match is_told(section, "value", "mass_flux")? {
         true => section.value("value").map(GradientStrength::Value),
         false => held(section, "mass_flux", "a number", || section.value("mass_flux"))

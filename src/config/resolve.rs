@@ -70,7 +70,6 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     if case.is_some() {
         case_keys.finish();
     }
-    let asked = forcing::forcing(&forcing_keys, case.as_ref());
     let boundaries = boundary::boundaries(&boundary_keys, case.as_ref(), &gas);
     let scalars = scalars::scalars(&scalar_keys, case.as_ref(), &boundaries);
     let mapping = mapping::mapping(&grid_keys, case.as_ref(), &boundaries);
@@ -79,13 +78,14 @@ pub(super) fn config(table: &Table, problems: &Problems) -> Option<Config> {
     if let (Some(points), Some(scheme)) = (points, &scheme) {
         check_stencils(&grid_keys, points, scheme, &boundaries);
     }
+    let domain = case.as_ref().map(|case| resized(case.domain(), length));
+    let brings = case.as_ref().zip(domain).and_then(|(case, domain)| case.forcing(&gas, &domain));
+    let forcing = forcing::forcing(&forcing_keys, case.as_ref(), brings);
     let time = time::time(&time_keys);
     let compute = compute(&compute_keys);
     let output = output::output(&output_keys, case.as_ref(), &scalars);
 
-    let case = case?;
-    let domain = resized(case.domain(), length);
-    let forcing = asked.unwrap_or_else(|| case.forcing(&gas, &domain));
+    let (case, domain) = case.zip(domain)?;
     if let Some(points) = points {
         check_axes(&grid_keys, points, &case);
         let family = scheme.as_ref().map(|scheme| &scheme.derivative);

@@ -22,7 +22,7 @@ use crate::io::report::grid;
 use crate::scheme::{SchemeFamily, default_closure};
 use floor::{CLEAR, Floor};
 use shared::distance;
-use solve::{Solved, compared, error_of_step, solve};
+use solve::{Solved, error_of_step, solve};
 
 /// Orders that lie less than so much below the formal one are not worth a remark.
 const REMARKABLE: f64 = 0.5;
@@ -244,12 +244,9 @@ impl Study {
             None if config.case.opposite().is_some() => format!(
                 "of {}, against the exact solution: half the difference of the runs with amplitude A and −A, from which what is \
                  of second order in A drops out",
-                ["the density", "ρu", "ρv", "ρw"][compared(&config.case)]
+                config.case.error_quantity()
             ),
-            None => {
-                let what = if is_flow { "density" } else { "scalar" };
-                format!("of the {what}, against the exact solution")
-            }
+            None => format!("of {}, against the exact solution", config.case.error_quantity()),
         };
         let step = match config.time.step {
             StepSize::Cfl(cfl) if !keep_cfl && lag(config) > 0.0 => format!(

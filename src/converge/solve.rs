@@ -88,7 +88,7 @@ fn advance(
 }
 
 /// The field of the state that shows the error of a case.
-pub(super) fn compared(case: &Case) -> usize {
+fn compared(case: &Case) -> usize {
     case.flow().map_or(0, FlowCase::shown)
 }
 

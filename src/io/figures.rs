@@ -109,7 +109,7 @@ const PLAIN: [(&str, &str, &str, Columns, &str); 12] = [
         "Error",
         "error",
         &[("root mean square", Line::Solid, "error_l2"), ("largest", Line::Dashed, "error_max")],
-        "Distance of the density from the exact solution.",
+        "Distance from the exact solution, of the quantity that the verdict names.",
     ),
     (
         "residual",

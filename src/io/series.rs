@@ -268,6 +268,11 @@ impl Series {
         let comments = whole.lines().take(first).filter_map(|line| line.strip_prefix('#'));
         let comments = comments.map(|line| line.trim_start_matches('#').trim().into()).collect();
         let names: Vec<String> = header.split(',').map(|name| name.trim().to_string()).collect();
+        let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
+        if let Some((_, name)) = twice {
+            let what = format!("line {}: column `{name}` stands twice", first + 1);
+            return Err(malformed(path, what));
+        }
         let column = |name: &String| match WORDS.contains(&name.as_str()) {
             true => Column::Words(Vec::new()),
             false => Column::Numbers(Vec::new()),

@@ -109,7 +109,7 @@ pub fn decide(evidence: &Evidence) -> (Verdict, String) {
         (None, None, Some((error, quantity))) => (
             Verdict::Measured,
             format!(
-                "the largest error against the exact solution is {error:.1e} at the end, of the {quantity}"
+                "the largest error against the exact solution is {error:.1e} at the end, of {quantity}"
             ),
         ),
         (None, None, None) => {

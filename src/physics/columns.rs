@@ -57,7 +57,7 @@ pub const CHANNEL_COLUMNS: [&str; 5] = [
 pub const BODY_COLUMNS: [&str; 6] =
     ["drag", "drag_pressure", "drag_friction", "lift", "lift_pressure", "lift_friction"];
 
-/// Columns added where the exact solution is known: norms of the error of the density, or of the scalar.
+/// Columns added where the exact solution is known: norms of the error of [`crate::cases::Case::error_quantity`].
 pub const ERROR_COLUMNS: [&str; 2] = ["error_l2", "error_max"];
 
 /// Columns of a passive scalar φ, each behind its name and `_`, in order: mean m = ⟨ρφ⟩/⟨ρ⟩, variance ⟨ρ(φ − m)²⟩/⟨ρ⟩, extremes,

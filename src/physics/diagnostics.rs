@@ -258,16 +258,17 @@ impl System for NavierStokes {
 
     fn error(&self, u: &[Field], time: f64) -> Result<Option<[f64; 2]>> {
         let Some(flow) = self.exact() else { return Ok(None) };
-        let density = self.backend.values(&u[conserved::MASS])?;
+        let (shown, base) = (flow.shown(), self.base.conserved(self.gas.gamma));
+        let values = self.backend.values(&u[shown])?;
         let active = self.grid.active();
         // Where spacings are equal all points count alike, those on walls as well.
         let uniform = self.grid.is_uniform();
-        let errors = density.iter().enumerate().map(|(at, rho)| {
+        let errors = values.iter().enumerate().map(|(at, value)| {
             let index = self.block.index(at);
             let x = self.grid.coordinates(index);
             let exact = flow.at(&self.gas, &self.domain, active, x, time);
             let weight = if uniform { 1.0 } else { self.grid.weight(index) };
-            (rho - (exact.density - self.base.density), weight)
+            (value - (exact.mass_and_momentum()[shown] - base[shown]), weight)
         });
         let scale = if uniform { self.grid.per_point() } else { self.grid.per_interval() };
         Ok(Some(norms(self.backend.comm(), scale, errors)))

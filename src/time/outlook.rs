@@ -127,8 +127,9 @@ fn part_of_box(config: &Config) -> Option<Config> {
 
 /// That of the initial state of `config`.
 fn rate(mut config: Config) -> Result<f64> {
-    // The host has not all that a device has, and the rate does not depend on it.
+    // The host has not all that a device has, and the rate does not depend on it; nor on vectors that implicit steps keep.
     config.compute.line_solver = None;
+    config.time.implicit = None;
     let host = Arc::new(Cpu::<f64>::configured(&config.compute, None)?);
     let simulation = Simulation::on(host, &config);
     let simulation = simulation.map_err(|error| impossible_start(error, 1))?;

@@ -384,7 +384,7 @@ impl Simulation {
         Ok(self.row()?[at.unwrap_or_else(|| panic!("no column `{name}`"))])
     }
 
-    /// (root mean square, maximum) of the error of the density or the scalar, where the exact solution is known.
+    /// (root mean square, maximum) of the error of [`Case::error_quantity`](crate::cases::Case::error_quantity), where the exact solution is known.
     ///
     /// # Errors
     /// What the device says.

@@ -40,8 +40,7 @@ impl Run<'_> {
             unjudged: unjudged.as_deref(),
             resolution,
             reference: comparison.as_ref(),
-            error: error
-                .map(|error| (error, if config.case.is_flow() { "density" } else { "scalar" })),
+            error: error.map(|error| (error, config.case.error_quantity())),
             own_curves: config.output.reference.is_some(),
         });
         let result = Summary {

@@ -105,7 +105,7 @@ fn without_a_reference_only_the_resolution_speaks() {
     let own = Evidence { own_curves: true, ..Evidence::default() };
     let reason = "nothing to compare with but your own curves, which are not judged";
     assert_eq!(decide(&own), (Verdict::NoReference, reason.into()));
-    let exact = Evidence { error: Some((2e-9, "density")), ..Evidence::default() };
+    let exact = Evidence { error: Some((2e-9, "the density")), ..Evidence::default() };
     let told = "the largest error against the exact solution is 2.0e-9 at the end, of the density"
         .to_string();
     // kmax η of a laminar flow says less than its error.
