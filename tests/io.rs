@@ -120,6 +120,7 @@ fn summary_of(dir: &Path, points: [usize; 3]) -> Summary {
         mach: Some(0.1),
         reynolds: Some(1600.0),
         walls: false,
+        symmetry: false,
         largest_spacing: None,
         gas: None,
         points,

@@ -51,8 +51,8 @@ class Plots:
     def dissipation(self) -> "Figure":
         """The dissipation from gradients, ⟨τ : ∇u⟩, what the kinetic energy loses (`Run.energy_loss`), and the reference.
 
-        The two are the same but for what the scheme dissipates, which is drawn below. Where the box has ends, only the first is drawn:
-        walls and open faces do work of their own.
+        The two are the same but for what the scheme dissipates, which is drawn below. Where walls or open faces bound the flow, only the
+        first is drawn: they do work of their own.
         """
         series = self._run.series
         given = self._column(series, "dissipation")

@@ -243,7 +243,7 @@ fn tables(page: &mut Page, summary: &Summary, series: &Series) {
     for (name, value) in numerics.iter().filter(|(_, value)| !value.is_empty()) {
         row(page, name, &escape(value));
     }
-    for (name, value) in conservation(series, summary.walls) {
+    for (name, value) in conservation(series, summary) {
         row(page, &format!("drift of {name}"), &number(value));
     }
     page.push("</table>\n</div>\n<div>\n<h2>Machine and speed</h2>\n<table>");

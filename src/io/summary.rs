@@ -26,9 +26,12 @@ pub struct Summary {
     pub mach: Option<f64>,
     /// Reynolds number; `None` for an inviscid flow.
     pub reynolds: Option<f64>,
-    /// Whether walls bound the flow.
+    /// Whether walls or open faces bound the flow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub walls: bool,
+    /// Whether planes of symmetry do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub symmetry: bool,
     /// Points along x, y, z.
     pub points: [usize; 3],
     /// Lengths of the box along x, y, z.

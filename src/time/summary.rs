@@ -8,7 +8,7 @@ use super::simulation::{CHECKS, STEPS};
 use super::{Phases, Simulation};
 use crate::config::{Config, OnFailure};
 use crate::error::Result;
-use crate::grid::Grid;
+use crate::grid::{End, Grid};
 use crate::io::progress::tell;
 use crate::io::summary::{self, Machine, Part, RanksSummary, SchemeSummary};
 use crate::io::verdict::{self, Evidence, Verdict};
@@ -91,6 +91,8 @@ impl Run<'_> {
         };
         let done = steps - self.first_step;
         let right_hand_sides = self.simulation.right_hand_sides();
+        let grid = config.grid();
+        let mut ends = grid.ends.iter().flatten().flatten();
         let ns = ns_per_point_stage(self.simulation.grid(), &slowest, right_hand_sides);
         Summary {
             version: env!("CARGO_PKG_VERSION").to_string(),
@@ -98,7 +100,8 @@ impl Run<'_> {
             title: config.case.title().to_string(),
             mach: config.case.is_flow().then_some(config.gas.mach),
             reynolds: now.reynolds,
-            walls: !config.grid().is_periodic(),
+            walls: ends.clone().any(|end| *end != End::Symmetry),
+            symmetry: ends.any(|end| *end == End::Symmetry),
             points: config.grid.points,
             length: now.length,
             largest_spacing: now.largest_spacing,

@@ -118,6 +118,28 @@ fn a_report_leaves_out_what_is_round_off_and_shows_the_profile_against_the_exact
     }
 }
 
+/// Planes of symmetry do no work and take no heat, but push.
+#[test]
+fn what_a_report_says_is_conserved_follows_the_ends_of_the_box() {
+    let dir = tempfile::tempdir().unwrap();
+    let all = ["mass, relative", "momentum, absolute", "total energy, relative"];
+    for (case, set, conserved, loses) in [
+        ("taylor-green", "case.octant=false", &all[..], true),
+        ("taylor-green", "case.octant=true", &[all[0], all[2]], true),
+        ("couette-flow", "case.mach=0.5", &all[..1], false),
+    ] {
+        let points =
+            ["--set", "grid.points=[17, 17, 17]", "--set", "time.max_steps=2", "--set", set];
+        done(dir.path(), [&["run", case, "--out", "run", "--overwrite"][..], &points].concat());
+        let page = read(dir.path().join("run/report.html"));
+        for name in all {
+            let told = page.contains(&format!("drift of {name}"));
+            assert_eq!(told, conserved.contains(&name), "{case} {set}: {name}");
+        }
+        assert_eq!(page.contains("From the energy: "), loses, "{case} {set}");
+    }
+}
+
 #[test]
 fn a_resolved_run_on_its_reference_past_the_peak_passes() {
     let dir = tempfile::tempdir().unwrap();
